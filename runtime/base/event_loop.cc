@@ -1,0 +1,172 @@
+#include "runtime/base/event_loop.h"
+
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <boost/asio/error.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <csignal>
+#include <map>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/unique_fd.h"
+
+namespace tony {
+namespace asio = boost::asio;
+
+namespace {
+
+using WaitType = asio::posix::descriptor_base::wait_type;
+class Descriptor;
+using Descriptors = std::map<int, std::weak_ptr<Descriptor>>;
+
+// One fd as Asio knows it. Asio registers an fd once, so a readable and a writable watch share this. The fd itself is
+// not ours to close.
+class Descriptor {
+ public:
+  Descriptor(asio::io_context& io, int fd, Descriptors& all) : fd_(fd), all_(all), asio_(io) {
+    boost::system::error_code error;
+    asio_.assign(fd, error);
+    CHECK(!error);
+  }
+  ~Descriptor() {
+    asio_.release();
+    all_.erase(fd_);
+  }
+  template <class Handler>
+  void Wait(WaitType type, Handler handler) {
+    asio_.async_wait(type, std::move(handler));
+  }
+  void CancelWaits() { asio_.cancel(); }
+
+ private:
+  int fd_;
+  Descriptors& all_;
+  asio::posix::stream_descriptor asio_;
+};
+
+// Waits again and again. The state outlives the handle while a wait is pending or `fn` runs.
+class AsioWatch : public EventLoop::Handle {
+ public:
+  AsioWatch(std::shared_ptr<Descriptor> descriptor, WaitType type, EventLoop::Callback fn)
+      : state_(std::make_shared<Watched>()) {
+    state_->descriptor = std::move(descriptor);
+    state_->type = type;
+    state_->fn = std::move(fn);
+    Wait(state_);
+  }
+  ~AsioWatch() override {
+    // Asio cannot cancel one direction alone; a watch of the other one begins its wait anew.
+    state_->descriptor->CancelWaits();
+    state_->descriptor = nullptr;
+  }
+
+ private:
+  struct Watched {
+    std::shared_ptr<Descriptor> descriptor;  // null: the handle is gone
+    WaitType type{};
+    EventLoop::Callback fn;
+  };
+  static void Wait(const std::shared_ptr<Watched>& state) {
+    state->descriptor->Wait(state->type, [state](const boost::system::error_code& error) {
+      if (!state->descriptor) return;
+      CHECK(!error || error == asio::error::operation_aborted);  // anything else: an fd that was closed, or a file
+      if (!error) state->fn();
+      if (state->descriptor) Wait(state);
+    });
+  }
+  std::shared_ptr<Watched> state_;
+};
+
+class AsioTimer : public EventLoop::Handle {
+ public:
+  AsioTimer(asio::io_context& io, Duration delay, EventLoop::Callback fn) : timer_(io, delay) {
+    timer_.async_wait([fn = std::move(fn), alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
+      if (!error && !alive.expired()) fn();
+    });
+  }
+
+ private:
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+  asio::steady_timer timer_;
+};
+
+class SignalWatch : public EventLoop::Handle {
+ public:
+  SignalWatch(EventLoop& loop, std::initializer_list<int> signals, std::function<void(int)> fn) : fn_(std::move(fn)) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : signals) sigaddset(&set, signal);
+    CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
+    fd_ = UniqueFd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+    CHECK(fd_.valid());
+    watch_ = loop.WhenReadable(fd_.get(), [this] { Read(); });
+  }
+
+ private:
+  void Read() {
+    signalfd_siginfo info{};
+    if (read(fd_.get(), &info, sizeof info) != sizeof info) return;
+    const auto fn = fn_;  // the callback may destroy this handle
+    fn(static_cast<int>(info.ssi_signo));
+  }
+  std::function<void(int)> fn_;
+  UniqueFd fd_;
+  EventLoop::FdWatch watch_;  // after fd_: released before the descriptor closes
+};
+
+}  // namespace
+
+struct EventLoop::State {
+  FdWatch Watch(int fd, WaitType type, Callback fn) {
+    std::shared_ptr<Descriptor> descriptor = descriptors[fd].lock();
+    if (!descriptor) {
+      descriptor = std::make_shared<Descriptor>(io, fd, descriptors);
+      descriptors[fd] = descriptor;
+    }
+    return std::make_unique<AsioWatch>(std::move(descriptor), type, std::move(fn));
+  }
+
+  Descriptors descriptors;  // before io, whose pending handlers may own watches
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(io);
+  RealClock clock;
+};
+
+EventLoop::EventLoop() : state_(std::make_unique<State>()) {}
+EventLoop::~EventLoop() = default;
+
+void EventLoop::Run() {
+  state_->io.run();
+  state_->io.restart();  // here, not above: a Stop() before Run() holds
+}
+void EventLoop::Stop() { state_->io.stop(); }
+void EventLoop::Post(Callback fn) { asio::post(state_->io, std::move(fn)); }
+Instant EventLoop::Now() const { return state_->clock.Now(); }
+
+EventLoop::Timer EventLoop::At(Instant when, Callback fn) {
+  // Asio counts in nanoseconds; "never" is longer than they can.
+  constexpr Duration kLongest = std::chrono::hours(24 * 365 * 100);
+  const Instant now = Now();
+  const Duration delay = when <= now ? Duration(0) : std::min(kLongest, when - now);
+  return std::make_unique<AsioTimer>(state_->io, delay, std::move(fn));
+}
+
+EventLoop::FdWatch EventLoop::WhenReadable(int fd, Callback fn) {
+  return state_->Watch(fd, asio::posix::descriptor_base::wait_read, std::move(fn));
+}
+
+EventLoop::FdWatch EventLoop::WhenWritable(int fd, Callback fn) {
+  return state_->Watch(fd, asio::posix::descriptor_base::wait_write, std::move(fn));
+}
+
+EventLoop::FdWatch EventLoop::OnSignals(std::initializer_list<int> signals, std::function<void(int)> fn) {
+  return std::make_unique<SignalWatch>(*this, signals, std::move(fn));
+}
+
+}  // namespace tony

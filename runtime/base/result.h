@@ -1,0 +1,79 @@
+// Errors as values. A function that can fail for a reason outside the program returns Status or Result<T>.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tony {
+
+// The kind of an error is the exit code that `tony` ends with (the contract's table, after sysexits.h).
+enum class ErrorCode {
+  kUsage = 64,         // the command line
+  kInvalid = 65,       // a spec, a property or a stored file that cannot be accepted
+  kNotFound = 66,      // an unknown job, task or file
+  kUnavailable = 69,   // the runtime, store or scheduler cannot be reached; trying again may help
+  kInternal = 70,      // our bug
+  kCannotWrite = 73,   // a file or folder that cannot be made or written
+  kNotPermitted = 77,  // wrong owner or token
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;  // lower case, no full stop: what failed and on what
+};
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::move(error)) {}  // NOLINT: an error is a status
+  bool ok() const { return !error_; }
+  const Error& error() const { return *error_; }
+
+ private:
+  std::optional<Error> error_;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}      // NOLINT: a value is a result
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT: an error is a result
+  bool ok() const { return value_.has_value(); }
+  const Error& error() const { return error_; }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return *std::move(value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+ private:
+  std::optional<T> value_;
+  Error error_;
+};
+
+inline Status Ok() { return {}; }
+
+// Puts `context` in front of the message: "load job.xml: no such file".
+inline Error Annotate(Error error, const std::string& context) {
+  error.message = context + ": " + error.message;
+  return error;
+}
+
+}  // namespace tony
+
+#define TONY_CONCAT_(a, b) a##b
+#define TONY_CONCAT(a, b) TONY_CONCAT_(a, b)
+
+// Returns the error of `expression`, a Status or a Result, from the enclosing function.
+#define TRY(expression)                                                                 \
+  do {                                                                                  \
+    if (auto tony_status = (expression); !tony_status.ok()) return tony_status.error(); \
+  } while (false)
+
+// `TRY_ASSIGN(auto x, F())`: the value, or the error from the enclosing function.
+#define TRY_ASSIGN(declaration, expression) TRY_ASSIGN_(TONY_CONCAT(tony_result_, __LINE__), declaration, expression)
+#define TRY_ASSIGN_(name, declaration, expression) \
+  auto name = (expression);                        \
+  if (!name.ok()) return name.error();             \
+  declaration = *std::move(name)

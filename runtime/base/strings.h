@@ -1,0 +1,37 @@
+// Small string functions that std lacks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tony {
+
+namespace internal {
+inline void AppendPiece(std::string& out, std::string_view piece) { out.append(piece); }
+inline void AppendPiece(std::string& out, char piece) { out.push_back(piece); }
+template <class Number>
+requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, char> &&
+         !std::is_same_v<Number, bool>) void AppendPiece(std::string& out, Number piece) {
+  out.append(std::to_string(piece));
+}
+}  // namespace internal
+
+template <class... Pieces>
+std::string StrCat(const Pieces&... pieces) {
+  std::string out;
+  (internal::AppendPiece(out, pieces), ...);
+  return out;
+}
+
+std::vector<std::string> Split(std::string_view text, char separator);  // "a,,b" -> {"a", "", "b"}; "" -> {}
+std::string_view Trim(std::string_view text);                           // without blanks, tabs and line ends
+std::string ToLower(std::string_view text);
+std::string Join(const std::vector<std::string>& pieces, std::string_view separator);
+std::optional<int64_t> ParseInt(std::string_view text);  // the whole text, decimal
+std::string ErrnoText(int error);                        // "no such file or directory"
+
+}  // namespace tony

@@ -1,0 +1,35 @@
+// A test with an event loop of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "runtime/base/event_loop.h"
+
+namespace tony {
+
+class EventLoopTest : public testing::Test {
+ protected:
+  // Runs until Stop(), or ends the test after some seconds.
+  void Run() {
+    bool late = false;
+    const auto limit = loop.After(std::chrono::seconds(10), [&] {
+      late = true;
+      loop.Stop();
+    });
+    loop.Run();
+    EXPECT_FALSE(late) << "nobody stopped the loop";
+  }
+  // Everything that is due has had its turn, several times.
+  void Settle() {
+    int turns = 0;
+    std::function<void()> turn = [&] { ++turns < 20 ? loop.Post(turn) : loop.Stop(); };
+    const auto start = loop.After(Duration(5), turn);
+    Run();
+  }
+
+  EventLoop loop;
+};
+
+}  // namespace tony

@@ -1,0 +1,29 @@
+#include "runtime/base/time.h"
+
+#include <gtest/gtest.h>
+
+namespace tony {
+namespace {
+
+TEST(TimeTest, Iso8601HasMillisecondsAndIsUtc) {
+  EXPECT_EQ(ToIso8601(FromMillis(0)), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(ToIso8601(FromMillis(1795253415123)), "2026-11-21T09:30:15.123Z");
+  EXPECT_EQ(ToIso8601(FromMillis(951782400005)), "2000-02-29T00:00:00.005Z");
+}
+
+TEST(TimeTest, MillisComeBack) { EXPECT_EQ(ToMillis(FromMillis(1795253415123)), 1795253415123); }
+
+TEST(TimeTest, TheRealClockIsNearTheSystemsAndNeverGoesBack) {
+  const RealClock clock;
+  const auto system = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  EXPECT_LT(std::chrono::abs(clock.Now() - system), std::chrono::seconds(10));
+  Instant last = clock.Now();
+  for (int i = 0; i < 1000; ++i) {
+    const Instant now = clock.Now();
+    ASSERT_GE(now, last);
+    last = now;
+  }
+}
+
+}  // namespace
+}  // namespace tony
