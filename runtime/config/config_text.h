@@ -1,0 +1,28 @@
+// What all configuration texts have in common: lines for messages, and what none may contain.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/config/properties.h"
+
+namespace tony {
+
+class LineIndex {
+ public:
+  explicit LineIndex(std::string_view text);
+  size_t LineOf(size_t offset) const;  // from 1
+
+ private:
+  std::vector<size_t> line_ends_;
+};
+
+// kInvalid with "name:line" for NUL, which no process can be given, and for what is not UTF-8.
+Status CheckConfigText(std::string_view text, const std::string& name);
+
+// ParseHadoopXml without expansion of ${key}: for files that are merged first.
+Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name);
+
+}  // namespace tony

@@ -1,0 +1,185 @@
+#include <optional>
+
+#include "runtime/base/strings.h"
+#include "runtime/config/config_text.h"
+#include "runtime/config/properties.h"
+#include "runtime/base/utf8.h"
+
+namespace tony {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\f";
+
+// One key and value: a line, with the lines that continue it.
+struct LogicalLine {
+  std::string text;  // escapes still in place
+  size_t number = 0;
+};
+
+// Cuts a text into logical lines by the rules of java.util.Properties.load().
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : rest_(text) {}
+
+  std::optional<LogicalLine> Next() {
+    while (!rest_.empty()) {
+      std::string_view line = NextNaturalLine();
+      const size_t start = line.find_first_not_of(kBlanks);
+      if (start == std::string_view::npos || line[start] == '#' || line[start] == '!') continue;
+      return Join(line.substr(start));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  LogicalLine Join(std::string_view line) {
+    LogicalLine joined{"", number_};
+    while (EndsWithOpenBackslash(line)) {
+      joined.text.append(line.substr(0, line.size() - 1));
+      if (rest_.empty()) return joined;
+      line = NextNaturalLine();
+      line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+    }
+    joined.text.append(line);
+    return joined;
+  }
+
+  std::string_view NextNaturalLine() {
+    ++number_;
+    const size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    rest_.remove_prefix(rest_.starts_with("\r\n") ? 2 : std::min<size_t>(1, rest_.size()));
+    return line;
+  }
+
+  // An even number of them are escaped backslashes.
+  static bool EndsWithOpenBackslash(std::string_view line) {
+    const size_t last_other = line.find_last_not_of('\\');
+    const size_t count = last_other == std::string_view::npos ? line.size() : line.size() - last_other - 1;
+    return count % 2 == 1;
+  }
+
+  std::string_view rest_;
+  size_t number_ = 0;
+};
+
+// Undoes the escapes of a key or a value. Java's characters are UTF-16: two \u escapes may be one character.
+class Unescaper {
+ public:
+  explicit Unescaper(std::string_view text) : rest_(text) {}
+
+  Result<std::string> Run() {
+    std::string out;
+    while (!rest_.empty()) {
+      const char c = Take();
+      if (c != '\\' || rest_.empty()) {
+        out.push_back(c);
+        continue;
+      }
+      const char escaped = Take();
+      if (escaped == 'u') {
+        TRY_ASSIGN(const uint32_t character, Character());
+        AppendUtf8(out, character);
+      } else {
+        out.push_back(Plain(escaped));
+      }
+    }
+    return out;
+  }
+
+ private:
+  char Take() {
+    const char c = rest_.front();
+    rest_.remove_prefix(1);
+    return c;
+  }
+
+  static char Plain(char escaped) {
+    switch (escaped) {
+      case 't':
+        return '\t';
+      case 'n':
+        return '\n';
+      case 'r':
+        return '\r';
+      case 'f':
+        return '\f';
+      default:
+        return escaped;
+    }
+  }
+
+  Result<uint32_t> Character() {
+    TRY_ASSIGN(const uint32_t unit, Unit());
+    if (unit == 0) return Error{ErrorCode::kInvalid, "a NUL character"};
+    if (unit < 0xD800 || unit > 0xDFFF) return unit;
+    if (unit < 0xDC00 && rest_.starts_with("\\u")) {
+      rest_.remove_prefix(2);
+      TRY_ASSIGN(const uint32_t low, Unit());
+      if (low >= 0xDC00 && low <= 0xDFFF) return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+    }
+    return Error{ErrorCode::kInvalid, "half of a surrogate pair in \\u escapes"};
+  }
+
+  Result<uint32_t> Unit() {
+    uint32_t unit = 0;
+    for (int i = 0; i < 4; ++i) {
+      const int digit = rest_.empty() ? -1 : HexDigit(Take());
+      if (digit < 0) return Error{ErrorCode::kInvalid, "malformed \\u escape: expected four hexadecimal digits"};
+      unit = unit * 16 + static_cast<uint32_t>(digit);
+    }
+    return unit;
+  }
+
+  static int HexDigit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+  }
+
+  std::string_view rest_;
+};
+
+struct RawPair {
+  std::string_view key, value;
+};
+
+// The key ends at the first blank, '=' or ':' that is not escaped. Blanks and one '=' or ':' separate.
+RawPair SplitPair(std::string_view line) {
+  size_t end = 0;
+  while (end < line.size() && std::string_view("=: \t\f").find(line[end]) == std::string_view::npos) {
+    end += line[end] == '\\' ? 2 : 1;
+  }
+  end = std::min(end, line.size());
+  std::string_view value = line.substr(end);
+  const auto skip_blanks = [&value] { value.remove_prefix(std::min(value.find_first_not_of(kBlanks), value.size())); };
+  skip_blanks();
+  if (value.starts_with('=') || value.starts_with(':')) {
+    value.remove_prefix(1);
+    skip_blanks();
+  }
+  return {line.substr(0, end), value};
+}
+
+}  // namespace
+
+Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name) {
+  TRY(CheckConfigText(text, name));
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // an editor's byte order mark
+  Properties properties;
+  LineReader reader(text);
+  while (const auto line = reader.Next()) {
+    const std::string origin = StrCat(name, ":", line->number);
+    const RawPair pair = SplitPair(line->text);
+    const auto key = Unescaper(pair.key).Run();
+    if (!key.ok()) return Annotate(key.error(), origin);
+    auto value = Unescaper(pair.value).Run();
+    if (!value.ok()) return Annotate(value.error(), origin);
+    properties.Set(*key, *std::move(value), origin);
+  }
+  return properties;
+}
+
+}  // namespace tony

@@ -1,0 +1,149 @@
+// The rows only; keys.cc looks them up. Within a subject, rows stand in alphabetical order.
+#include "runtime/config/keys.h"
+
+namespace tony {
+namespace {
+
+using enum KeyType;
+using enum KeyEffect;
+
+// clang-format off
+constexpr Key kKeys[] = {
+    // The job.
+    {"tony.application.dependency.<role>.timeout.after.<group>", kSeconds, "", kNone, "how long a role may outlive the end of a group"},
+    {"tony.application.dependency.<role>.timeout.after.<group>.ignored", kFlag, "false", kNone, "then leave the role alone instead of failing the job"},
+    {"tony.application.distributed-mode", kText, "GANG", kImplemented, "GANG: tasks start when all are there; TonY's FCFS is not supported yet"},
+    {"tony.application.enable-preprocess", kFlag, "false", kRefused, "run the command once before the tasks"},
+    {"tony.application.fail-on-worker-failure-enabled", kFlag, "true", kNone, "a failed tracked task always fails the job"},
+    {"tony.application.framework", kText, "tensorflow", kImplemented, "how tasks are wired: tensorflow, pytorch, jax or standalone"},
+    {"tony.application.group.<group>", kList, "", kNone, "names a group of roles, of which a dependency timeout may speak"},
+    {"tony.application.name", kText, "TonyApplication", kImplemented, "the job's name"},
+    {"tony.application.prepare-stage", kList, "", kRefused, "roles that run before the others"},
+    {"tony.application.sidecar.jobtypes", kList, "tensorboard", kImplemented, "roles that are not waited for and whose failure is ignored"},
+    {"tony.application.stop-on-failure-jobtypes", kList, "ps", kNone, "a failed tracked or untracked task always ends the job at once"},
+    {"tony.application.tags", kList, "", kNone, "tags of the YARN application"},
+    {"tony.application.tensorboard-log-dir", kText, "", kNone, "run TensorBoard beside the job on this folder"},
+    {"tony.application.timeout", kMillis, "0", kImplemented, "limit of the whole job from its acceptance; 0: none"},
+    {"tony.application.training-stage", kList, "", kRefused, "roles that run after those of the prepare stage"},
+    {"tony.application.untracked.jobtypes", kList, "ps", kImplemented, "roles that are not waited for, but whose failure fails the job"},
+    {"tony.src-dir", kText, "", kImplemented, "folder with the user's program, copied into each task's folder (-src_dir)"},
+
+    // Its command and environment.
+    {"tony.containers.command", kText, "", kImplemented, "command of every role without its own (-executes)"},
+    {"tony.containers.env.<NAME>", kText, "", kImplemented, "one variable for executors and tasks, whatever its value holds (-container_env)"},
+    {"tony.containers.envs", kList, "", kImplemented, "NAME=VALUE pairs for executors and tasks"},
+    {"tony.containers.resources", kList, "", kRefused, "files for all containers"},
+    {"tony.execution.env.<NAME>", kText, "", kImplemented, "one variable for tasks, whatever its value holds (-shell_env)"},
+    {"tony.execution.envs", kList, "", kImplemented, "NAME=VALUE pairs for tasks"},
+    {"tony.hdfs-classpath", kList, "", kNone, "Hadoop's jars, which our tasks do not need (-hdfs_classpath)"},
+    {"tony.python-exec-path", kText, "", kNone, "interpreter of TonY's Horovod driver"},
+    {"tony.python-venv", kText, "", kRefused, "archive with a virtual environment (-python_venv)"},
+
+    // Roles.
+    {"tony.<role>.allocation-tags", kList, "", kNone, "YARN allocation tags"},
+    {"tony.<role>.command", kText, "", kImplemented, "the role's command, run by bash"},
+    {"tony.<role>.depends-on", kList, "", kNone, "without effect in TonY too"},
+    {"tony.<role>.gpus", kNumber, "0", kImplemented, "GPUs for each task"},
+    {"tony.<role>.instances", kNumber, "0", kImplemented, "number of tasks; a role's name has lower-case letters only"},
+    {"tony.<role>.max-instances", kNumber, "-1", kImplemented, "most tasks that the role may ask for; below 0: any number"},
+    {"tony.<role>.memory", kMemory, "2g", kImplemented, "memory for each task"},
+    {"tony.<role>.node-label", kText, "", kNone, "YARN node label"},
+    {"tony.<role>.placement-spec", kText, "", kNone, "YARN placement constraint"},
+    {"tony.<role>.resources", kList, "", kRefused, "files for the role's containers"},
+    {"tony.<role>.vcores", kNumber, "1", kImplemented, "cores for each task"},
+    {"tony.task.max-total-gpus", kNumber, "-1", kImplemented, "most GPUs that all tasks together may ask for; below 0: any number"},
+    {"tony.task.max-total-instances", kNumber, "-1", kImplemented, "most tasks that the job may have; below 0: any number"},
+    {"tony.task.max-total-memory", kNumber, "-1", kImplemented, "most MB that all tasks together may ask for; below 0: any number"},
+    {"tony.task.max-total-vcores", kNumber, "-1", kImplemented, "most cores that all tasks together may ask for; below 0: any number"},
+    {"tony.task.max-total-<resource>", kNumber, "-1", kNone, "most of another YARN resource that all tasks together may ask for"},
+
+    // A job without roles is one task, which TonY ran in the AM's container.
+    {"tony.am.command", kText, "", kImplemented, "command of a job without roles; otherwise tony.containers.command"},
+    {"tony.am.gpus", kNumber, "0", kImplemented, "GPUs of a job without roles"},
+    {"tony.am.memory", kMemory, "2g", kImplemented, "memory of a job without roles"},
+    {"tony.am.vcores", kNumber, "1", kImplemented, "cores of a job without roles"},
+
+    // Liveness and recovery.
+    {"tony.am.lease-ms", kMillis, "10000", kImplemented, "an application master that has not reached its arbiter for so long stops ruling"},
+    {"tony.container.allocation.timeout", kMillis, "-1", kNone, "0.4.6: from allocation to registration; 0.5.3: until all tasks are allocated"},
+    {"tony.container.registration.timeout", kMillis, "900000", kImplemented, "limit until all tasks are registered; 0 or below: none"},
+    {"tony.task.cutoff-after-ms", kMillis, "30000", kImplemented, "an executor that is cut off for so long stops its task"},
+    {"tony.task.executor.execution-timeout-ms", kMillis, "0", kNone, "limit of one task's process (0.5.3)"},
+    {"tony.task.executor.registry-timeout-sec", kSeconds, "0", kNone, "limit of one task's registration (0.5.3)"},
+    {"tony.task.heartbeat-interval-ms", kMillis, "1000", kImplemented, "how often an executor tells the application master that it lives"},
+    {"tony.task.lost-after-ms", kMillis, "60000", kImplemented, "a task that has been silent for so long is lost"},
+    {"tony.task.max-missed-heartbeats", kNumber, "", kImplemented, "TonY's way to set tony.task.lost-after-ms, as a number of heartbeats"},
+    {"tony.task.orphan-timeout-ms", kMillis, "1800000", kImplemented, "an executor whose application master is dead gives up after so long"},
+    {"tony.task.record-fresh-ms", kMillis, "15000", kImplemented, "a lease record that has not changed for so long is stale"},
+    {"tony.task.stop-grace-ms", kMillis, "10000", kImplemented, "time between SIGTERM and SIGKILL for a task"},
+    {"tony.task.suspect-after-ms", kMillis, "", kImplemented, "silence after which a task is called suspect; five heartbeats if not set"},
+    {"tony.worker.timeout", kMillis, "0", kNone, "limit of one task's process (0.4.6)"},
+
+    // The application master and executors, as YARN and Java saw them.
+    {"tony.am.node-label", kText, "", kNone, "YARN node label of the application master"},
+    {"tony.am.resources", kList, "", kRefused, "files for the application master"},
+    {"tony.am.retry-count", kNumber, "0", kNone, "whole-job restarts by the application master"},
+    {"tony.am.startup-timeout", kMillis, "0", kNone, "limit until the application master has started"},
+    {"tony.am.wait-client-signal-stop-timeout-sec", kSeconds, "15", kNone, "how long TonY's application master waited for its client's goodbye"},
+    {"tony.default.jvm.opts", kText, "", kNone, "there is no Java in ours"},
+    {"tony.task.am.jvm.opts", kText, "", kNone, "there is no Java in ours"},
+    {"tony.task.default.jvm.opts", kText, "", kNone, "there is no Java in ours"},
+    {"tony.task.executor.execution.error-message-max-depth", kNumber, "20", kNone, "lines of standard error in TonY's message; ours has the last ones"},
+    {"tony.task.executor.jvm.opts", kText, "-Xmx1536m", kNone, "there is no Java in ours"},
+    {"tony.task.gpu-metrics.enabled", kFlag, "true", kNone, "collect GPU metrics"},
+    {"tony.task.metrics-interval-ms", kMillis, "5000", kNone, "how often to collect metrics"},
+
+    // YARN, HDFS and Docker.
+    {"tony.application.hadoop.classpath", kList, "", kNone, "Hadoop's class path in containers"},
+    {"tony.application.hadoop.location", kText, "", kNone, "archive with Hadoop"},
+    {"tony.application.hdfs-conf-path", kText, "", kNone, "another hdfs-site.xml"},
+    {"tony.application.mapred-conf-path", kText, "", kNone, "another mapred-site.xml"},
+    {"tony.application.node-label", kText, "", kNone, "YARN node label of all containers"},
+    {"tony.application.num-client-rm-connect-retries", kNumber, "3", kNone, "connection attempts to the resource manager"},
+    {"tony.application.placement-spec", kText, "", kNone, "YARN placement constraint of the job"},
+    {"tony.application.security.enabled", kFlag, "true", kNone, "fetch Hadoop's tokens"},
+    {"tony.application.type", kText, "TONY", kNone, "type of the YARN application"},
+    {"tony.application.yarn-conf-path", kText, "", kNone, "another yarn-site.xml"},
+    {"tony.containers.allocation-tags", kList, "", kNone, "YARN allocation tags of roles without their own"},
+    {"tony.containers.placement-spec", kText, "", kNone, "YARN placement constraint of roles without their own"},
+    {"tony.docker.containers.image", kText, "", kNone, "Docker image of roles without their own"},
+    {"tony.docker.containers.mount", kText, "", kNone, "Docker mounts"},
+    {"tony.docker.enabled", kFlag, "false", kRefused, "run tasks in Docker containers"},
+    {"tony.docker.<role>.image", kText, "", kNone, "Docker image of a role"},
+    {"tony.gpu-exec-path", kText, "nvidia-smi", kNone, "without effect in TonY too"},
+    {"tony.other.namenodes", kList, "", kNone, "further file systems to fetch tokens for"},
+    {"tony.yarn.queue", kText, "default", kNone, "YARN queue"},
+
+    // Horovod.
+    {"tony.horovod.driver.mode.debug", kFlag, "false", kNone, "the user brings the driver"},
+    {"tony.horovod.mode.test", kFlag, "false", kNone, "TonY's own tests"},
+    {"tony.horovod.mode.test.fast.fail", kFlag, "false", kNone, "TonY's own tests"},
+
+    // History and portal.
+    {"tony.history.finished", kText, "", kNone, "folder of finished jobs"},
+    {"tony.history.finished-dir-timezone", kText, "UTC", kNone, "time zone of its date folders"},
+    {"tony.history.intermediate", kText, "", kNone, "folder of running jobs"},
+    {"tony.history.location", kText, "/path/to/tony-history", kNone, "folder of the history"},
+    {"tony.history.mover-interval-ms", kMillis, "300000", kNone, "how often finished jobs are moved"},
+    {"tony.history.purger-interval-ms", kMillis, "21600000", kNone, "how often old jobs are removed"},
+    {"tony.history.retention-sec", kSeconds, "2592000", kNone, "age of jobs to remove"},
+    {"tony.http.port", kText, "disabled", kNone, "the portal's port"},
+    {"tony.https.keystore.algorithm", kText, "SunX509", kNone, "the portal's certificate"},
+    {"tony.https.keystore.password", kText, "password", kNone, "the portal's certificate"},
+    {"tony.https.keystore.path", kText, "/location/to/tony.jks", kNone, "the portal's certificate"},
+    {"tony.https.keystore.type", kText, "JKS", kNone, "the portal's certificate"},
+    {"tony.https.port", kText, "19886", kNone, "the portal's TLS port"},
+    {"tony.keytab.location", kText, "/location/to/tony.keytab", kNone, "the portal's Kerberos login"},
+    {"tony.keytab.user", kText, "user1", kNone, "the portal's Kerberos login"},
+    {"tony.portal.cache.max-entries", kNumber, "10000", kNone, "size of the portal's caches"},
+    {"tony.portal.url", kText, "https://localhost:19886", kNone, "where the portal is"},
+    {"tony.secret.key", kText, "changeme", kNone, "the portal's session key"},
+    {"tony.version-info.<NAME>", kText, "", kNone, "TonY's build, stamped by its client"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Key> AllKeys() { return kKeys; }
+
+}  // namespace tony

@@ -1,0 +1,132 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/config/config_text.h"
+#include "runtime/config/properties.h"
+#include "runtime/config/submit_flags.h"
+
+namespace tony {
+namespace {
+
+constexpr size_t kMaxFileBytes = 16u << 20;  // a thousand times what people write
+
+struct ConfigFile {
+  std::string_view kind;  // for messages: "conf file"
+  std::string name;       // for origins: as the user wrote it
+  std::filesystem::path path;
+};
+
+Error FileError(const ConfigFile& file, std::string_view what) {
+  return {ErrorCode::kInvalid, StrCat(file.kind, " ", file.path.string(), ": ", what)};
+}
+
+Result<std::string> ReadText(const ConfigFile& file) {
+  const UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat about {};
+  if (!fd.valid() || ::fstat(fd.get(), &about) != 0) {
+    return FileError(file, errno == ENOENT ? "no such file" : ErrnoText(errno));
+  }
+  if (S_ISDIR(about.st_mode)) return FileError(file, "a folder, not a file");
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError(file, ErrnoText(errno));
+    if (got == 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+    if (text.size() > kMaxFileBytes) return FileError(file, StrCat("larger than ", kMaxFileBytes >> 20, " MiB"));
+  }
+}
+
+bool IsXml(const ConfigFile& file, std::string_view text) {
+  if (file.path.extension() == ".xml") return true;
+  if (file.path.extension() == ".properties") return false;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  return Trim(text).starts_with('<');
+}
+
+struct LoadedFile {
+  Properties properties;
+  bool is_job_file = false;  // an Azkaban step's properties, which carry submit flags too
+};
+
+Result<LoadedFile> Load(const ConfigFile& file) {
+  TRY_ASSIGN(const std::string text, ReadText(file));
+  LoadedFile loaded;
+  if (IsXml(file, text)) {
+    TRY_ASSIGN(loaded.properties, ParseRawHadoopXml(text, file.name));
+    return loaded;
+  }
+  const auto extension = file.path.extension();
+  if (extension == ".yaml" || extension == ".yml" || extension == ".json") {
+    return FileError(file, StrCat(extension.string(), " files are not supported yet"));
+  }
+  TRY_ASSIGN(loaded.properties, ParseJavaProperties(text, file.name));
+  loaded.is_job_file = true;
+  return loaded;
+}
+
+Result<ConfigFile> NamedFile(std::string_view kind, std::string name, const std::filesystem::path& directory) {
+  if (name.starts_with("file://")) name.erase(0, 7);
+  if (name.find("://") != std::string::npos) {
+    return Error{ErrorCode::kInvalid, StrCat(kind, " ", name, ": only local files are supported yet")};
+  }
+  return ConfigFile{kind, name, directory / name};
+}
+
+Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const std::filesystem::path& directory) {
+  std::optional<ConfigFile> file;
+  if (!options.spec_file.empty() && !options.conf_file.empty()) {
+    return Error{ErrorCode::kUsage, StrCat("both ", options.spec_file, " and -conf_file ", options.conf_file,
+                                           ": one of them, as the job can have only one file")};
+  }
+  if (!options.spec_file.empty()) {
+    TRY_ASSIGN(file, NamedFile("job file", options.spec_file, directory));
+  } else if (!options.conf_file.empty()) {
+    TRY_ASSIGN(file, NamedFile("conf file", options.conf_file, directory));
+  } else if (std::error_code ignored; std::filesystem::exists(directory / "tony.xml", ignored)) {
+    file = ConfigFile{"conf file", "tony.xml", directory / "tony.xml"};
+  }
+  return file;
+}
+
+std::optional<ConfigFile> SiteFile() {
+  const char* folder = std::getenv("TONY_CONF_DIR");
+  if (!folder || !*folder) return std::nullopt;
+  const auto path = std::filesystem::path(folder) / "tony-site.xml";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  return ConfigFile{"site file", path.string(), path};
+}
+
+}  // namespace
+
+Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory) {
+  TRY_ASSIGN(SubmitFlags flags, FlagsOfCommandLine(options));
+  TRY_ASSIGN(const auto file, UserFile(options, directory));
+  Properties properties;
+  if (file) {
+    TRY_ASSIGN(LoadedFile loaded, Load(*file));
+    if (loaded.is_job_file) {
+      TRY_ASSIGN(const SubmitFlags defaults, FlagsOfJobFile(loaded.properties, directory));
+      flags = WithDefaults(std::move(flags), defaults);
+    }
+    properties = std::move(loaded.properties);
+  }
+  if (const auto site = SiteFile()) {
+    TRY_ASSIGN(const LoadedFile loaded, Load(*site));
+    properties.Merge(loaded.properties);
+  }
+  TRY(ApplyFlags(flags, properties));
+  return ExpandVariables(properties);
+}
+
+}  // namespace tony

@@ -1,0 +1,65 @@
+// Flat key=value input. Each value remembers where it came from, for error messages and `plan --explain`.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+
+namespace tony {
+
+struct Property {
+  std::string value;
+  std::string origin;     // "tony.xml:12", "-conf", "job.properties:3", "built-in default"
+  bool is_final = false;  // Hadoop's <final>: files that come later may not replace it, flags may
+};
+
+class Properties {
+ public:
+  void Set(const std::string& key, std::string value, std::string origin);  // replaces
+  void Set(const std::string& key, Property property);                      // replaces
+  void Merge(const Properties& later);  // a later file's: replace all but final ones
+  const Property* Find(std::string_view key) const;
+  const std::map<std::string, Property, std::less<>>& all() const { return values_; }
+
+ private:
+  std::map<std::string, Property, std::less<>> values_;
+};
+
+// Hadoop's configuration format: <configuration><property><name/><value/><final/></property>...</configuration>.
+// `name` stands in messages and origins. Unexpandable ${x} stay as they are; ${key} of the same file is expanded.
+Result<Properties> ParseHadoopXml(std::string_view text, const std::string& name);
+
+// Hadoop's ${key}: replaced by that key's value, itself expanded; one that names no key stays as it is (a shell's).
+// kInvalid for a key that refers to itself, and for a text made to explode.
+Result<Properties> ExpandVariables(const Properties& properties);
+
+// java.util.Properties' text format: comments, separators, escapes with \uXXXX, continuation lines; UTF-8.
+Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name);
+
+// What a command line asks for; what its options mean is TonY's (-conf, -conf_file, ...).
+struct SubmitOptions {
+  std::string spec_file;          // positional: tony.xml or job.properties; may be empty
+  std::string conf_file;          // -conf_file
+  std::vector<std::string> conf;  // -conf key=value
+  std::string executes, src_dir, task_params, python_binary_path;
+  std::vector<std::string> shell_env, container_env;  // K=V
+};
+
+// The one loader. Precedence, low to high: built-in defaults < spec file or -conf_file (or ./tony.xml if neither is
+// given and it exists) < the administrator's $TONY_CONF_DIR/tony-site.xml < flags. Values of tony.containers.envs,
+// tony.execution.envs and tony.containers.resources from flags are appended to, not replacing, the file's. The
+// defaults stay in the key table: a key that nobody set is absent from the result.
+//
+// What becomes of flags, and of the same names without dash in a job.properties file (rank of a flag, below real ones):
+//   -executes         tony.containers.command, behind -python_binary_path and before -task_params
+//   -src_dir          tony.src-dir
+//   -shell_env K=V    tony.execution.env.K (in a job file: worker_env.K), one variable whatever V contains;
+//   -container_env K=V  tony.containers.env.K. The list keys tony.{execution,containers}.envs still split at commas.
+// Errors: kUsage for flags, kInvalid for files.
+Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory);
+
+}  // namespace tony

@@ -1,0 +1,37 @@
+// The submit flags of TonY, from a command line or from an Azkaban step's properties, and what they set.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/config/properties.h"
+
+namespace tony {
+
+struct SubmitFlags {
+  using Variables = std::map<std::string, Property>;
+  struct Setting {
+    std::string key;
+    Property property;
+  };
+  std::vector<Setting> conf;
+  Property executes, src_dir, task_params, python_binary_path;  // an empty value: not given
+  Variables shell_env, container_env;
+};
+
+// kUsage names the flag that is no NAME=VALUE, or not UTF-8.
+Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options);
+
+// The names without dash that TonY's Azkaban job type knows: executes, src_dir, task_params, python_binary_path,
+// worker_env.NAME, azkaban.{input,output}.dataset, and those that are not supported yet. A step (a file with `type`)
+// that names no src_dir has its folder `src` under `directory`, if there is one.
+Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory);
+
+SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults);
+
+Status ApplyFlags(const SubmitFlags& flags, Properties& properties);
+
+}  // namespace tony

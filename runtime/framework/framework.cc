@@ -1,0 +1,112 @@
+#include "runtime/framework/framework.h"
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+#include "runtime/framework/frameworks.h"
+
+namespace tony {
+namespace {
+
+// The contract's variables, and JOB_ID, which TonY's executors had: the executor sets them.
+constexpr std::string_view kOwnVariables[] = {
+    "JOB_ID",      "TONY_ATTEMPT",     "TONY_CHECKPOINT_DIR", "TONY_CONTAINER",   "TONY_GENERATION",
+    "TONY_JOB_ID", "TONY_NOTICE_FILE", "TONY_OUTPUT_FILE",    "TONY_RESUME_FROM", "TONY_TASK",
+};
+
+// What TonY gave to every task, whatever the framework.
+constexpr std::string_view kCommonVariables[] = {
+    "DISTRIBUTED_MODE", "IS_CHIEF", "JOB_NAME", "SESSION_ID", "TASK_INDEX", "TASK_NUM",
+};
+
+Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
+  Environment environment = {
+      {"DISTRIBUTED_MODE", "GANG"},
+      {"JOB_NAME", task.role},
+      {"SESSION_ID", "0"},  // a constant in TonY too
+      {"TASK_INDEX", StrCat(task.index)},
+      {"TASK_NUM", StrCat(spec.TrackedTasks())},
+  };
+  if (spec.IsChief(task)) environment["IS_CHIEF"] = "true";
+  return environment;
+}
+
+const Framework& FrameworkOf(const JobSpec& spec) {
+  switch (spec.framework) {
+    case FrameworkKind::kStandalone:
+      return StandaloneFramework();
+    case FrameworkKind::kTensorflow:
+      return TensorflowFramework();
+    case FrameworkKind::kPytorch:
+      return PytorchFramework();
+    case FrameworkKind::kJax:
+      return JaxFramework();
+  }
+  CHECK(false);
+}
+
+Status CheckNotReserved(const std::map<std::string, std::string>& environment, std::string_view where,
+                        const std::vector<std::string>& reserved) {
+  for (const auto& [name, value] : environment) {
+    if (!std::ranges::binary_search(reserved, name)) continue;
+    return Error{ErrorCode::kInvalid,
+                 StrCat(where, ": ", name, " is a variable that TonY itself sets in every task; choose another name")};
+  }
+  return Ok();
+}
+
+// Position among the tracked tasks in the order of the spec; -1 if not tracked.
+int TrackedPosition(const JobSpec& spec, const TaskId& task) {
+  int position = 0;
+  for (const auto& role : spec.roles) {
+    const bool tracked = role.completion == Completion::kTracked;
+    if (role.name == task.role) return tracked ? position + task.index : -1;
+    if (tracked) position += role.instances;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Status CheckFramework(const JobSpec& spec) { return FrameworkOf(spec).check(spec); }
+
+Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+  Environment environment = FrameworkOf(spec).environment(spec, cluster, task);
+  environment.merge(CommonEnvironment(spec, task));
+  return environment;
+}
+
+std::vector<std::string> ReservedVariables(const JobSpec& spec) {
+  std::vector<std::string> names(std::begin(kOwnVariables), std::end(kOwnVariables));
+  names.insert(names.end(), std::begin(kCommonVariables), std::end(kCommonVariables));
+  const auto& variables = FrameworkOf(spec).variables;
+  names.insert(names.end(), variables.begin(), variables.end());
+  std::ranges::sort(names);
+  return names;
+}
+
+Status CheckEnvironment(const JobSpec& spec) {
+  const auto reserved = ReservedVariables(spec);
+  TRY(CheckNotReserved(spec.execution_env, "tony.execution.envs (-shell_env)", reserved));
+  return CheckNotReserved(spec.container_env, "tony.containers.envs (-container_env)", reserved);
+}
+
+int GlobalRank(const JobSpec& spec, const TaskId& task) {
+  const int position = TrackedPosition(spec, task);
+  const TaskId chief{spec.FindRole("chief") ? "chief" : "worker", 0};
+  const int chief_position = TrackedPosition(spec, chief);
+  if (position == chief_position && task == chief) return position < 0 ? -1 : 0;
+  return position >= 0 && position < chief_position ? position + 1 : position;
+}
+
+const Endpoint& LeaderEndpoint(const JobSpec& spec, const ClusterSpec& cluster) {
+  for (const auto& [role, endpoints] : cluster.roles) {
+    for (size_t i = 0; i < endpoints.size(); ++i) {
+      if (GlobalRank(spec, {role, static_cast<int>(i)}) == 0) return endpoints[i];
+    }
+  }
+  CHECK(!"a cluster spec without the leader");
+}
+
+}  // namespace tony

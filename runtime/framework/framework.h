@@ -1,0 +1,34 @@
+// How a role's processes are wired into one training cluster: the environment variables that each framework reads.
+// Pure functions of (spec, cluster spec, task); one file per framework. Golden files: tests/unit/framework/golden.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/job/cluster_spec.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony {
+
+using Environment = std::map<std::string, std::string>;
+
+// Whether the framework can run the spec at all (standalone: one task); kInvalid says why not.
+Status CheckFramework(const JobSpec& spec);
+
+// What the task's process gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,
+// DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...).
+Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task);
+
+// Names of all variables that a task of this job may get from us: the framework's, TonY's and our own TONY_*. Sorted.
+std::vector<std::string> ReservedVariables(const JobSpec& spec);
+
+// kInvalid if the user's own environment sets one of them: either side would win by accident.
+Status CheckEnvironment(const JobSpec& spec);
+
+// Place of a task among all tracked tasks, for frameworks that count ranks over the whole job: the chief first, then
+// the other tracked roles in the order of the spec, by index. -1 for tasks that are not tracked.
+int GlobalRank(const JobSpec& spec, const TaskId& task);
+
+}  // namespace tony

@@ -1,0 +1,25 @@
+// The frameworks, one file each. framework.cc's table chooses among them and adds what all have in common.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "runtime/framework/framework.h"
+
+namespace tony {
+
+struct Framework {
+  Status (*check)(const JobSpec& spec);
+  Environment (*environment)(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task);
+  std::vector<std::string_view> variables;  // every name that `environment` may return
+};
+
+const Framework& TensorflowFramework();
+const Framework& PytorchFramework();
+const Framework& JaxFramework();
+const Framework& StandaloneFramework();
+
+// Where the task with rank 0 listens; the cluster spec holds every task of the job.
+const Endpoint& LeaderEndpoint(const JobSpec& spec, const ClusterSpec& cluster);
+
+}  // namespace tony

@@ -1,0 +1,31 @@
+// Role -> host:port by index, for one generation of the gang.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/job/ids.h"
+
+namespace tony {
+
+struct Endpoint {
+  std::string host;
+  int port = 0;
+  auto operator<=>(const Endpoint&) const = default;
+};
+std::string ToString(const Endpoint& endpoint);  // "host:port"
+
+struct ClusterSpec {
+  Generation generation;
+  std::map<std::string, std::vector<Endpoint>> roles;  // every task of the job, also untracked ones
+  bool operator==(const ClusterSpec&) const = default;
+};
+
+// {"generation":1,"roles":{"worker":["127.0.0.1:4711", ...]}}
+std::string ToJson(const ClusterSpec& spec);
+Result<ClusterSpec> ClusterSpecFromJson(std::string_view json);
+
+}  // namespace tony

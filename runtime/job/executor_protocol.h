@@ -1,0 +1,65 @@
+// What executors and the AM say to each other, in our own types. tony.thrift is the wire form, rpc/convert the bridge;
+// field meanings are documented there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/time.h"
+#include "runtime/job/cluster_spec.h"
+#include "runtime/job/ids.h"
+
+namespace tony {
+
+struct Caller {
+  JobId job;
+  AttemptId attempt;
+  ContainerId container;
+  Generation generation;  // newest the executor knows
+  Epoch epoch;            // newest the executor knows
+  std::string token;
+};
+
+enum class Phase { kWaiting, kRunning, kStopping, kEnded };
+std::string_view ToString(Phase phase);
+
+struct Registration {
+  Endpoint endpoint;
+  Phase phase = Phase::kWaiting;
+  int64_t pid = 0;
+};
+
+struct Progress {
+  Phase phase = Phase::kWaiting;
+  int64_t pid = 0;
+};
+
+struct Command {
+  enum class Kind { kNone, kStart, kStop, kRelease };
+  int64_t number = 0;
+  Kind kind = Kind::kNone;
+  Generation generation;
+  std::string cluster_spec;  // JSON, with kStart
+  Duration grace{0};         // with kStop
+  bool operator==(const Command&) const = default;
+};
+
+enum class RefusalReason {
+  kBadToken,
+  kWrongJob,
+  kUnknownAttempt,
+  kStaleAttempt,
+  kStaleEpoch,
+  kBadProtocol,
+  kBadRequest,
+  kNotRuling,
+};
+std::string_view ToString(RefusalReason reason);  // "bad token", ...
+
+struct Refusal {
+  RefusalReason reason = RefusalReason::kBadRequest;
+  std::string message;
+};
+
+}  // namespace tony

@@ -1,0 +1,75 @@
+#include "runtime/job/job_spec.h"
+
+#include "runtime/base/check.h"
+
+namespace tony {
+
+std::string_view ToString(FrameworkKind kind) {
+  switch (kind) {
+    case FrameworkKind::kStandalone:
+      return "standalone";
+    case FrameworkKind::kTensorflow:
+      return "tensorflow";
+    case FrameworkKind::kPytorch:
+      return "pytorch";
+    case FrameworkKind::kJax:
+      return "jax";
+  }
+  CHECK(false);
+}
+
+std::string_view ToString(Completion completion) {
+  switch (completion) {
+    case Completion::kTracked:
+      return "tracked";
+    case Completion::kUntracked:
+      return "untracked";
+    case Completion::kSidecar:
+      return "sidecar";
+  }
+  CHECK(false);
+}
+
+std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text) {
+  using enum FrameworkKind;
+  for (const auto kind : {kStandalone, kTensorflow, kPytorch, kJax}) {
+    if (ToString(kind) == text) return kind;
+  }
+  return std::nullopt;
+}
+
+std::optional<Completion> CompletionFromString(std::string_view text) {
+  using enum Completion;
+  for (const auto completion : {kTracked, kUntracked, kSidecar}) {
+    if (ToString(completion) == text) return completion;
+  }
+  return std::nullopt;
+}
+
+const RoleSpec* JobSpec::FindRole(std::string_view role) const {
+  for (const auto& candidate : roles) {
+    if (candidate.name == role) return &candidate;
+  }
+  return nullptr;
+}
+
+int JobSpec::TotalTasks() const {
+  int total = 0;
+  for (const auto& role : roles) total += role.instances;
+  return total;
+}
+
+int JobSpec::TrackedTasks() const {
+  int total = 0;
+  for (const auto& role : roles) {
+    if (role.completion == Completion::kTracked) total += role.instances;
+  }
+  return total;
+}
+
+bool JobSpec::IsChief(const TaskId& task) const {
+  if (task.index != 0) return false;
+  return task.role == (FindRole("chief") ? "chief" : "worker") && FindRole(task.role);
+}
+
+}  // namespace tony

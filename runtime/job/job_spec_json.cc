@@ -1,0 +1,145 @@
+#include <boost/json.hpp>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/job/json_fields.h"
+
+namespace tony {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr int64_t kSchema = 1;
+constexpr int64_t kMaxCount = 1'000'000'000;  // fits an int
+
+// One table for both ways, so that a timer cannot be written and not read.
+struct TimerField {
+  std::string_view name;
+  Duration Timers::*member;
+};
+constexpr TimerField kTimerFields[] = {
+    {"heartbeat_ms", &Timers::heartbeat},       {"suspect_after_ms", &Timers::suspect_after},
+    {"cutoff_after_ms", &Timers::cutoff_after}, {"grace_ms", &Timers::grace},
+    {"lost_after_ms", &Timers::lost_after},     {"record_fresh_ms", &Timers::record_fresh},
+    {"am_lease_ms", &Timers::am_lease},         {"orphan_timeout_ms", &Timers::orphan_timeout},
+};
+
+json::object RoleJson(const RoleSpec& role) {
+  json::object out;
+  out["name"] = role.name;
+  out["instances"] = role.instances;
+  out["memory_mb"] = role.resources.memory_mb;
+  out["vcores"] = role.resources.vcores;
+  out["gpus"] = role.resources.gpus;
+  out["command"] = role.command;
+  out["completion"] = ToString(role.completion);
+  return out;
+}
+
+json::object EnvironmentJson(const std::map<std::string, std::string>& environment) {
+  json::object out;
+  for (const auto& [name, value] : environment) out[name] = value;
+  return out;
+}
+
+json::object TimersJson(const Timers& timers) {
+  json::object out;
+  for (const auto& field : kTimerFields) out[field.name] = (timers.*field.member).count();
+  return out;
+}
+
+Result<RoleSpec> ReadRole(JsonFields fields) {
+  RoleSpec role;
+  role.name = fields.String("name");
+  role.instances = static_cast<int>(fields.Int("instances", 1, kMaxCount));
+  role.resources.memory_mb = fields.Int("memory_mb", 1);
+  role.resources.vcores = static_cast<int>(fields.Int("vcores", 1, kMaxCount));
+  role.resources.gpus = static_cast<int>(fields.Int("gpus", 0, kMaxCount));
+  role.command = fields.String("command");
+  const auto completion = CompletionFromString(fields.String("completion"));
+  if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");
+  if (role.name.empty()) fields.Fail("name", "a role's name");
+  if (role.command.empty()) fields.Fail("command", "a command");
+  TRY(fields.status());
+  role.completion = *completion;
+  return role;
+}
+
+Result<std::map<std::string, std::string>> ReadEnvironment(JsonFields fields) {
+  std::map<std::string, std::string> environment;
+  for (const auto& name : fields.Names()) environment[name] = fields.String(name);
+  TRY(fields.status());
+  return environment;
+}
+
+Result<Timers> ReadTimers(JsonFields fields) {
+  Timers timers;
+  for (const auto& field : kTimerFields) timers.*field.member = fields.Millis(field.name);
+  TRY(fields.status());
+  return timers;
+}
+
+Result<std::vector<RoleSpec>> ReadRoles(JsonFields& fields) {
+  std::vector<RoleSpec> roles;
+  for (auto& item : fields.List("roles")) {
+    TRY_ASSIGN(RoleSpec role, ReadRole(std::move(item)));
+    if (!roles.empty() && role.name <= roles.back().name) fields.Fail("roles", "roles sorted by name, each once");
+    roles.push_back(std::move(role));
+  }
+  if (roles.empty()) fields.Fail("roles", "at least one role");
+  TRY(fields.status());
+  return roles;
+}
+
+Result<JobSpec> ReadSpec(const json::value& document) {
+  JsonFields fields(document);
+  JobSpec spec;
+  fields.Int("schema", kSchema, kSchema);
+  spec.name = fields.String("name");
+  const auto framework = FrameworkKindFromString(fields.String("framework"));
+  if (!framework) fields.Fail("framework", "standalone, tensorflow, pytorch or jax");
+  spec.src_dir = fields.String("src_dir");
+  spec.timeout = fields.Millis("timeout_ms");
+  spec.registration_timeout = fields.Millis("registration_timeout_ms");
+  TRY(fields.status());
+  spec.framework = *framework;
+  TRY_ASSIGN(spec.roles, ReadRoles(fields));
+  if (spec.TrackedTasks() == 0) fields.Fail("roles", "at least one tracked role");
+  JsonFields execution = fields.Fields("execution_env");
+  JsonFields container = fields.Fields("container_env");
+  JsonFields timers = fields.Fields("timers");
+  TRY(fields.status());
+  TRY_ASSIGN(spec.execution_env, ReadEnvironment(std::move(execution)));
+  TRY_ASSIGN(spec.container_env, ReadEnvironment(std::move(container)));
+  TRY_ASSIGN(spec.timers, ReadTimers(std::move(timers)));
+  return spec;
+}
+
+}  // namespace
+
+std::string ToJson(const JobSpec& spec) {
+  json::array roles;
+  for (const auto& role : spec.roles) roles.push_back(RoleJson(role));
+  json::object out;
+  out["schema"] = kSchema;
+  out["name"] = spec.name;
+  out["framework"] = ToString(spec.framework);
+  out["roles"] = std::move(roles);
+  out["execution_env"] = EnvironmentJson(spec.execution_env);
+  out["container_env"] = EnvironmentJson(spec.container_env);
+  out["src_dir"] = spec.src_dir;
+  out["timeout_ms"] = spec.timeout.count();
+  out["registration_timeout_ms"] = spec.registration_timeout.count();
+  out["timers"] = TimersJson(spec.timers);
+  return SerializeJson(out);
+}
+
+Result<JobSpec> JobSpecFromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "job spec"));
+  auto spec = ReadSpec(document);
+  if (!spec.ok()) return Annotate(spec.error(), "job spec");
+  return spec;
+}
+
+}  // namespace tony

@@ -1,0 +1,102 @@
+#include "runtime/job/job_spec_parser.h"
+
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/utf8.h"
+#include "runtime/job/parser_parts.h"
+#include "runtime/job/property_values.h"
+
+namespace tony {
+namespace {
+
+constexpr std::string_view kFramework = "tony.application.framework";
+constexpr std::string_view kMode = "tony.application.distributed-mode";
+constexpr std::string_view kName = "tony.application.name";
+constexpr std::string_view kSource = "tony.src-dir";
+
+constexpr size_t kLongestName = 256;
+constexpr Duration kNever = std::chrono::years(10);  // a registration timeout that is off
+
+// What TonY and its users' wishes know, and we do not run yet.
+constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray", "xgboost", "lightgbm", "spark"};
+
+Result<FrameworkKind> ParseFramework(const PropertyValues& values) {
+  const std::string name = ToLower(Trim(values.Text(kFramework)));
+  if (const auto kind = FrameworkKindFromString(name)) return *kind;
+  const bool later = std::ranges::find(kLaterFrameworks, name) != std::end(kLaterFrameworks);
+  return values.Bad(kFramework, later ? "not supported yet; expected tensorflow, pytorch, jax or standalone"
+                                      : "expected tensorflow, pytorch, jax or standalone");
+}
+
+Status CheckMode(const PropertyValues& values) {
+  const std::string mode = ToLower(Trim(values.Text(kMode)));
+  if (mode == "gang") return Ok();
+  return values.Bad(kMode, mode == "fcfs" ? "not supported yet; expected GANG" : "expected GANG");
+}
+
+Result<std::string> ParseName(const PropertyValues& values) {
+  if (!values.Has(kName)) return JobSpec().name;
+  std::string name(Trim(values.Text(kName)));
+  const bool has_control = std::ranges::any_of(name, [](char c) { return c >= 0 && c < ' '; });
+  if (has_control) return values.Bad(kName, "expected one line of text");
+  if (name.size() > kLongestName) return values.Bad(kName, StrCat("expected at most ", kLongestName, " bytes"));
+  return name;
+}
+
+Result<std::string> ParseSourceFolder(const PropertyValues& values, const std::filesystem::path& directory) {
+  if (!values.Has(kSource)) return std::string();
+  const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
+  auto path = (base / values.Text(kSource)).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // "src/" is "src"
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) return path.string();
+  if (std::filesystem::is_regular_file(status)) {
+    return values.Bad(kSource, "archives are not supported yet; expected a folder");
+  }
+  const bool missing = status.type() == std::filesystem::file_type::not_found;
+  return values.Bad(kSource, StrCat(path.string(), ": ", missing || !error ? "no such folder" : error.message()));
+}
+
+// The spec's JSON is UTF-8, so what it is made of must be.
+Status CheckUtf8(const PropertyValues& values) {
+  for (const auto& [key, property] : values.properties().all()) {
+    if (!key.starts_with("tony.")) continue;
+    if (!IsUtf8(key)) return Error{ErrorCode::kInvalid, StrCat("key ", Quoted(key), ": not valid UTF-8")};
+    if (!IsUtf8(property.value)) return values.Bad(key, "not valid UTF-8");
+  }
+  return Ok();
+}
+
+Status ParseLimits(const PropertyValues& values, JobSpec& spec) {
+  TRY_ASSIGN(spec.timeout, values.Millis("tony.application.timeout", 0));
+  TRY_ASSIGN(const Duration registration, values.Millis("tony.container.registration.timeout", -1));
+  spec.registration_timeout = registration > Duration(0) ? registration : kNever;
+  return Ok();
+}
+
+}  // namespace
+
+Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
+  const PropertyValues values(properties);
+  ParsedJobSpec parsed;
+  JobSpec& spec = parsed.spec;
+  TRY(CheckUtf8(values));
+  TRY_ASSIGN(spec.framework, ParseFramework(values));
+  TRY(CheckMode(values));
+  TRY(CheckKeys(values, parsed.warnings));
+  TRY_ASSIGN(ParsedRoles roles, ParseRoles(values, parsed.warnings));
+  if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
+  spec.roles = std::move(roles.roles);
+  TRY_ASSIGN(spec.name, ParseName(values));
+  TRY_ASSIGN(ParsedEnvironment environment, ParseEnvironment(values));
+  spec.execution_env = std::move(environment.execution);
+  spec.container_env = std::move(environment.container);
+  TRY_ASSIGN(spec.src_dir, ParseSourceFolder(values, directory));
+  TRY(ParseLimits(values, spec));
+  TRY_ASSIGN(spec.timers, ParseTimers(values, parsed.warnings));
+  return parsed;
+}
+
+}  // namespace tony

@@ -1,0 +1,22 @@
+// Properties in, JobSpec out: the one parser. Every error names key, value, origin and what was expected.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/config/properties.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony {
+
+struct ParsedJobSpec {
+  JobSpec spec;
+  std::vector<std::string> warnings;  // unknown tony.* keys with the nearest known name, keys without effect here
+};
+
+// `directory`: what relative paths are relative to. Looks at the file system only to check that src_dir is there.
+Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory);
+
+}  // namespace tony

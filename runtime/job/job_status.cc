@@ -1,0 +1,121 @@
+#include "runtime/job/job_status.h"
+
+#include <boost/json.hpp>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/instant_text.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/job/outcome_json.h"
+
+namespace tony {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr int64_t kSchema = 1;
+
+void WriteTime(json::object& out, std::string_view name, const std::optional<Instant>& time) {
+  if (time) out[name] = ToIso8601(*time);
+}
+
+json::object TaskJson(const TaskStatus& task) {
+  json::object out;
+  out["task"] = ToString(task.id);
+  out["state"] = task.state;
+  out["attempt"] = task.attempt;
+  out["attempt_state"] = task.attempt_state;
+  out["host"] = task.host;
+  out["pid"] = task.pid;
+  out["suspect"] = task.suspect;
+  WriteTime(out, "started", task.started);
+  WriteTime(out, "ended", task.ended);
+  if (task.outcome) out["outcome"] = OutcomeJson(*task.outcome);
+  return out;
+}
+
+Instant ReadTime(JsonFields& fields, std::string_view name) {
+  const auto time = InstantFromIso8601(fields.String(name));
+  if (!time) fields.Fail(name, "a time such as 2026-11-21T09:30:15.123Z");
+  return time.value_or(Instant());
+}
+
+std::optional<Instant> ReadTimeIfPresent(JsonFields& fields, std::string_view name) {
+  if (!fields.Has(name)) return std::nullopt;
+  return ReadTime(fields, name);
+}
+
+Result<TaskStatus> ReadTaskStatus(JsonFields fields) {
+  TaskStatus task;
+  task.id = ReadTask(fields);
+  task.state = fields.String("state");
+  task.attempt = static_cast<int>(fields.Int("attempt", 0, kMaxCount));
+  task.attempt_state = fields.String("attempt_state");
+  task.host = fields.String("host");
+  task.pid = fields.Int("pid");
+  task.suspect = fields.Bool("suspect");
+  task.started = ReadTimeIfPresent(fields, "started");
+  task.ended = ReadTimeIfPresent(fields, "ended");
+  TRY(fields.status());
+  if (fields.Has("outcome")) {
+    TRY_ASSIGN(task.outcome, ReadOutcome(fields.Fields("outcome")));
+  }
+  return task;
+}
+
+Result<JobStatus> ReadStatus(const json::value& document) {
+  JsonFields fields(document);
+  JobStatus status;
+  fields.Int("schema", kSchema, kSchema);
+  status.job.value = fields.String("job");
+  status.name = fields.String("name");
+  status.user = fields.String("user");
+  status.framework = fields.String("framework");
+  status.state = fields.String("state");
+  status.seq = fields.Int("seq");
+  status.epoch.value = fields.Int("epoch");
+  status.generation.value = fields.Int("generation");
+  status.submitted = ReadTime(fields, "submitted");
+  status.ended = ReadTimeIfPresent(fields, "ended");
+  auto tasks = fields.List("tasks");
+  TRY(fields.status());
+  if (fields.Has("verdict")) {
+    TRY_ASSIGN(status.verdict, ReadVerdict(fields.Fields("verdict")));
+  }
+  for (auto& item : tasks) {
+    TRY_ASSIGN(TaskStatus task, ReadTaskStatus(std::move(item)));
+    status.tasks.push_back(std::move(task));
+  }
+  return status;
+}
+
+}  // namespace
+
+std::string ToJson(const JobStatus& status) {
+  json::object out;
+  out["schema"] = kSchema;
+  out["job"] = status.job.value;
+  out["name"] = status.name;
+  out["user"] = status.user;
+  out["framework"] = status.framework;
+  out["state"] = status.state;
+  out["seq"] = status.seq;
+  out["epoch"] = status.epoch.value;
+  out["generation"] = status.generation.value;
+  WriteTime(out, "submitted", status.submitted);
+  WriteTime(out, "ended", status.ended);
+  if (status.verdict) out["verdict"] = VerdictJson(*status.verdict);
+  json::array tasks;
+  for (const auto& task : status.tasks) tasks.push_back(TaskJson(task));
+  out["tasks"] = std::move(tasks);
+  return SerializeJson(out);
+}
+
+Result<JobStatus> JobStatusFromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "job status"));
+  auto status = ReadStatus(document);
+  if (!status.ok()) return Annotate(status.error(), "job status");
+  return status;
+}
+
+}  // namespace tony

@@ -1,0 +1,48 @@
+// What the outside sees of a job: the document behind `tony status --json`, `wait --json` and status.json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/base/time.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/outcome.h"
+
+namespace tony {
+
+struct TaskStatus {
+  TaskId id;
+  std::string state;          // task state: "waiting", "active", "done"
+  int attempt = 0;            // number of the newest attempt; 0: none yet
+  std::string attempt_state;  // "running", "failed", ...; empty without an attempt
+  std::string host;
+  int64_t pid = 0;                 // the user's process; 0 while none runs
+  bool suspect = false;            // heartbeats are missing
+  std::optional<Outcome> outcome;  // of the newest attempt
+  std::optional<Instant> started, ended;
+};
+
+struct JobStatus {
+  JobId job;
+  std::string name;
+  std::string user;
+  std::string framework;
+  std::string state;  // "ACCEPTED", ..., "SUCCEEDED", "FAILED", "KILLED"
+  int64_t seq = 0;    // grows with every change; `wait --since`
+  Epoch epoch;
+  Generation generation;
+  Instant submitted;
+  std::optional<Instant> ended;
+  std::optional<Verdict> verdict;  // present exactly when the job has ended
+  std::vector<TaskStatus> tasks;   // by role, then index
+};
+
+// {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
+// "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601.
+std::string ToJson(const JobStatus& status);
+Result<JobStatus> JobStatusFromJson(std::string_view json);
+
+}  // namespace tony

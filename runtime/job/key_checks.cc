@@ -1,0 +1,78 @@
+#include "runtime/base/strings.h"
+#include "runtime/config/keys.h"
+#include "runtime/job/parser_parts.h"
+
+namespace tony {
+namespace {
+
+constexpr std::string_view kPrefix = "tony.";
+constexpr int kMostUnknown = 20;  // a wrong file altogether should not fill the screen
+
+bool IsOff(std::string_view value) { return Trim(value).empty() || ToLower(Trim(value)) == "false"; }
+
+// The part between "tony." and the next dot.
+std::string_view SecondPart(std::string_view key) {
+  key.remove_prefix(kPrefix.size());
+  return key.substr(0, key.find('.'));
+}
+
+bool IsOfRole(const Key* row) { return row && row->name.starts_with("tony.<role>."); }
+
+// Whether another name in the place of the role would make it a known key.
+bool HasBadRole(const std::string& key) {
+  if (IsReservedRole(SecondPart(key))) return false;
+  const size_t end = kPrefix.size() + SecondPart(key).size();
+  return IsOfRole(FindKey(StrCat("tony.role", std::string_view(key).substr(end))));
+}
+
+std::string UnknownText(const std::string& key, const Property& property) {
+  const std::string ignored = StrCat(key, " (from ", property.origin, "): ");
+  if (HasBadRole(key)) return ignored + "ignored, as in TonY: a role's name has lower-case letters only";
+  const std::string nearest = NearestKey(key);
+  return ignored + "unknown key, ignored" + (nearest.empty() ? "" : StrCat("; did you mean ", nearest, "?"));
+}
+
+class KeyCheck {
+ public:
+  KeyCheck(const PropertyValues& values, Warnings& warnings) : values_(values), warnings_(warnings) {}
+
+  Status Run() {
+    for (const auto& [key, property] : values_.properties().all()) {
+      if (key.starts_with(kPrefix)) TRY(CheckKey(key, property));
+    }
+    if (unknown_ > kMostUnknown) warnings_.push_back(StrCat(unknown_ - kMostUnknown, " more unknown tony.* keys"));
+    return Ok();
+  }
+
+ private:
+  Status CheckKey(const std::string& key, const Property& property) {
+    const Key* row = FindKey(key);
+    if (!row) {
+      if (++unknown_ <= kMostUnknown) warnings_.push_back(UnknownText(key, property));
+      return Ok();
+    }
+    if (row->effect == KeyEffect::kRefused && !IsOff(property.value)) return values_.Bad(key, "not supported yet");
+    if (row->effect == KeyEffect::kNone && Trim(property.value) != row->default_value) {
+      warnings_.push_back(StrCat(key, " (from ", property.origin, "): accepted, no effect yet"));
+    }
+    if (IsOfRole(row)) CheckRole(key, property);
+    return Ok();
+  }
+
+  // A role with instances set to 0 is switched off on purpose.
+  void CheckRole(const std::string& key, const Property& property) {
+    const std::string instances = StrCat(kPrefix, SecondPart(key), ".instances");
+    if (values_.Has(instances)) return;
+    warnings_.push_back(StrCat(key, " (from ", property.origin, "): ignored, as ", instances, " is not set"));
+  }
+
+  const PropertyValues& values_;
+  Warnings& warnings_;
+  int unknown_ = 0;
+};
+
+}  // namespace
+
+Status CheckKeys(const PropertyValues& values, Warnings& warnings) { return KeyCheck(values, warnings).Run(); }
+
+}  // namespace tony

@@ -1,0 +1,84 @@
+#include "runtime/job/outcome.h"
+
+#include <array>
+
+#include "runtime/base/check.h"
+
+namespace tony {
+namespace {
+
+// The contract's table of outcome classes. `retryable` answers an engine that asks "may the same job, submitted again
+// unchanged, sensibly end better?". How often to try is the engine's own setting: a failing user program is therefore
+// retryable, as every engine retries a failed step unless it is told not to.
+struct OutcomeRow {
+  OutcomeClass cls;
+  std::string_view name;
+  bool retryable;
+};
+constexpr std::array kOutcomes = {
+    OutcomeRow{OutcomeClass::kSuccess, "success", false},         // nothing to repeat
+    OutcomeRow{OutcomeClass::kUserError, "user_error", true},     // the engine's retries decide
+    OutcomeRow{OutcomeClass::kUserConfig, "user_config", false},  // the same command cannot be found again
+    OutcomeRow{OutcomeClass::kOom, "oom", false},                 // the same ask runs out of memory again
+    OutcomeRow{OutcomeClass::kNodeLost, "node_lost", true},       // another node may live
+    OutcomeRow{OutcomeClass::kPreempted, "preempted", true},      // somebody else's priority, not a fault
+    OutcomeRow{OutcomeClass::kInfra, "infra", true},              // ours or the cluster's fault
+    OutcomeRow{OutcomeClass::kHung, "hung", true},                // a lost peer or a stuck device, mostly
+    OutcomeRow{OutcomeClass::kTimeout, "timeout", true},          // waits for resources count, too
+    OutcomeRow{OutcomeClass::kKilled, "killed", false},           // a person's decision
+    OutcomeRow{OutcomeClass::kAbandoned, "abandoned", false},     // nobody waits for the result
+};
+
+struct FinalStateRow {
+  FinalState state;
+  std::string_view name;
+};
+constexpr std::array kFinalStates = {
+    FinalStateRow{FinalState::kSucceeded, "SUCCEEDED"},
+    FinalStateRow{FinalState::kFailed, "FAILED"},
+    FinalStateRow{FinalState::kKilled, "KILLED"},
+};
+
+const OutcomeRow& RowOf(OutcomeClass c) {
+  const auto row = static_cast<size_t>(c);
+  CHECK(row < kOutcomes.size() && kOutcomes[row].cls == c);
+  return kOutcomes[row];
+}
+
+// What a shell says of a command that it may not run, or cannot find.
+constexpr int kNotExecutable = 126;
+constexpr int kNotFound = 127;
+
+}  // namespace
+
+std::string_view ToString(OutcomeClass c) { return RowOf(c).name; }
+
+std::optional<OutcomeClass> OutcomeClassFromString(std::string_view text) {
+  for (const auto& row : kOutcomes) {
+    if (row.name == text) return row.cls;
+  }
+  return std::nullopt;
+}
+
+bool IsRetryable(OutcomeClass c) { return RowOf(c).retryable; }
+
+OutcomeClass ClassOf(const ExitStatus& exit) {
+  if (exit.Succeeded()) return OutcomeClass::kSuccess;
+  if (exit.kind == ExitStatus::Kind::kSignaled) return OutcomeClass::kUserError;
+  return exit.value == kNotExecutable || exit.value == kNotFound ? OutcomeClass::kUserConfig : OutcomeClass::kUserError;
+}
+
+std::string_view ToString(FinalState state) {
+  const auto row = static_cast<size_t>(state);
+  CHECK(row < kFinalStates.size() && kFinalStates[row].state == state);
+  return kFinalStates[row].name;
+}
+
+std::optional<FinalState> FinalStateFromString(std::string_view text) {
+  for (const auto& row : kFinalStates) {
+    if (row.name == text) return row.state;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tony

@@ -1,0 +1,100 @@
+#include "runtime/job/outcome_json.h"
+
+#include <boost/json.hpp>
+
+namespace tony {
+
+namespace json = boost::json;
+
+namespace {
+
+void WriteExit(json::object& out, const std::optional<ExitStatus>& exit) {
+  if (exit) out[exit->kind == ExitStatus::Kind::kExited ? "exit_code" : "signal"] = exit->value;
+}
+
+std::optional<ExitStatus> ReadExit(JsonFields& fields) {
+  if (fields.Has("exit_code")) {
+    return ExitStatus{ExitStatus::Kind::kExited, static_cast<int>(fields.Int("exit_code", 0, kMaxCount))};
+  }
+  if (fields.Has("signal")) {
+    return ExitStatus{ExitStatus::Kind::kSignaled, static_cast<int>(fields.Int("signal", 0, kMaxCount))};
+  }
+  return std::nullopt;
+}
+
+OutcomeClass ReadClass(JsonFields& fields) {
+  const auto cls = OutcomeClassFromString(fields.String("class"));
+  if (!cls) fields.Fail("class", "an outcome class");
+  return cls.value_or(OutcomeClass::kInfra);
+}
+
+}  // namespace
+
+TaskId ReadTask(JsonFields& fields) {
+  const auto task = ParseTaskId(fields.String("task"));
+  if (!task.ok()) fields.Fail("task", "a task such as worker:0");
+  return task.ok() ? *task : TaskId{};
+}
+
+json::object OutcomeJson(const Outcome& outcome) {
+  json::object out;
+  out["class"] = ToString(outcome.cls);
+  out["message"] = outcome.message;
+  WriteExit(out, outcome.exit);
+  out["stderr_tail"] = outcome.stderr_tail;
+  return out;
+}
+
+json::object VerdictJson(const Verdict& verdict) {
+  json::object out;
+  out["state"] = ToString(verdict.state);
+  out["class"] = ToString(verdict.cls);
+  out["retryable"] = IsRetryable(verdict.cls);
+  out["message"] = verdict.message;
+  if (verdict.attempt) {
+    out["task"] = ToString(verdict.attempt->task);
+    out["attempt"] = verdict.attempt->number;
+  }
+  out["host"] = verdict.host;
+  WriteExit(out, verdict.exit);
+  out["stderr_tail"] = verdict.stderr_tail;
+  return out;
+}
+
+Result<Outcome> ReadOutcome(JsonFields fields) {
+  Outcome outcome;
+  outcome.cls = ReadClass(fields);
+  outcome.message = fields.String("message");
+  outcome.exit = ReadExit(fields);
+  outcome.stderr_tail = fields.String("stderr_tail");
+  TRY(fields.status());
+  return outcome;
+}
+
+Result<Verdict> ReadVerdict(JsonFields fields) {
+  Verdict verdict;
+  const auto state = FinalStateFromString(fields.String("state"));
+  if (!state) fields.Fail("state", "SUCCEEDED, FAILED or KILLED");
+  verdict.state = state.value_or(FinalState::kFailed);
+  verdict.cls = ReadClass(fields);
+  verdict.message = fields.String("message");
+  if (fields.Has("task")) {
+    verdict.attempt = AttemptId{ReadTask(fields), static_cast<int>(fields.Int("attempt", 0, kMaxCount))};
+  }
+  verdict.host = fields.String("host");
+  verdict.exit = ReadExit(fields);
+  verdict.stderr_tail = fields.String("stderr_tail");
+  TRY(fields.status());
+  return verdict;
+}
+
+std::string ToJson(const Outcome& outcome) { return SerializeJson(OutcomeJson(outcome)); }
+
+Result<Outcome> OutcomeFromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "outcome"));
+  auto outcome = ReadOutcome(JsonFields(document));
+  if (!outcome.ok()) return Annotate(outcome.error(), "outcome");
+  return outcome;
+}
+
+}  // namespace tony

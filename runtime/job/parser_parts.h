@@ -1,0 +1,38 @@
+// The parts of the job spec parser, one file each. Only job_spec_parser.cc calls them, in its order.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/job/property_values.h"
+
+namespace tony {
+
+using Warnings = std::vector<std::string>;
+
+// Every tony.* key is known, has an effect here, and speaks of a role that was asked for; else a warning, or an error
+// where to ignore it would run the wrong thing.
+Status CheckKeys(const PropertyValues& values, Warnings& warnings);
+
+struct ParsedRoles {
+  std::vector<RoleSpec> roles;
+  bool single_task = false;  // no role was asked for: one task, as TonY's single-node mode
+};
+Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings);
+
+Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings);
+
+struct ParsedEnvironment {
+  std::map<std::string, std::string> execution, container;
+};
+Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
+
+// The kernel refuses to start a process with one argument or variable of this size: MAX_ARG_STRLEN, 32 pages, with
+// the NUL at its end.
+inline constexpr size_t kMaxStringBytes = 131072;
+
+}  // namespace tony

@@ -1,0 +1,82 @@
+#include "runtime/job/property_values.h"
+
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+#include "runtime/config/keys.h"
+#include "runtime/base/utf8.h"
+
+namespace tony {
+namespace {
+
+constexpr int64_t kMaxMemoryMb = 1'000'000'000;                       // a petabyte: sums still fit
+constexpr int64_t kMaxMillis = int64_t{10} * 365 * 24 * 3600 * 1000;  // ten years: sums still fit
+constexpr size_t kLongestQuote = 60;
+
+std::string_view DefaultOf(std::string_view key) {
+  const Key* row = FindKey(key);
+  CHECK(row);
+  return row->default_value;
+}
+
+}  // namespace
+
+bool PropertyValues::Has(std::string_view key) const {
+  const Property* property = properties_.Find(key);
+  return property && !Trim(property->value).empty();
+}
+
+std::string PropertyValues::Text(std::string_view key) const {
+  const Property* property = properties_.Find(key);
+  return property ? property->value : std::string(DefaultOf(key));
+}
+
+std::vector<std::string> PropertyValues::List(std::string_view key) const {
+  std::vector<std::string> items;
+  for (const auto& item : Split(Text(key), ',')) {
+    if (const auto trimmed = Trim(item); !trimmed.empty()) items.emplace_back(trimmed);
+  }
+  return items;
+}
+
+Result<int64_t> PropertyValues::Number(std::string_view key, int64_t least, int64_t most) const {
+  const auto number = ParseInt(Trim(Text(key)));
+  if (number && *number >= least && *number <= most) return *number;
+  return Bad(key, StrCat("expected a whole number from ", least, " to ", most));
+}
+
+Result<int64_t> PropertyValues::MemoryMb(std::string_view key) const {
+  const std::string text = ToLower(Trim(Text(key)));
+  std::string_view digits = text;
+  if (digits.ends_with("mb") || digits.ends_with("gb")) digits.remove_suffix(1);  // TonY read only the m or g
+  const bool gigabytes = digits.ends_with('g');
+  if (gigabytes || digits.ends_with('m')) digits.remove_suffix(1);
+  const auto number = ParseInt(digits);
+  if (!number) return Bad(key, "expected a whole number of MB, or a number followed by m or g");
+  const int64_t most = gigabytes ? kMaxMemoryMb / 1024 : kMaxMemoryMb;
+  if (*number < 1 || *number > most) return Bad(key, StrCat("expected from 1 to ", kMaxMemoryMb, " MB"));
+  return gigabytes ? *number * 1024 : *number;
+}
+
+Result<Duration> PropertyValues::Millis(std::string_view key, int64_t least) const {
+  const auto number = ParseInt(Trim(Text(key)));
+  if (number && *number >= least && *number <= kMaxMillis) return Duration(*number);
+  return Bad(key, StrCat("expected a whole number of milliseconds from ", least, " to ", kMaxMillis));
+}
+
+Error PropertyValues::Bad(std::string_view key, std::string_view expected) const {
+  const Property* property = properties_.Find(key);
+  const std::string_view origin = property ? std::string_view(property->origin) : "built-in default";
+  return {ErrorCode::kInvalid, StrCat(key, ": ", Quoted(Text(key)), " (from ", origin, "): ", expected)};
+}
+
+std::string Quoted(std::string_view text) {
+  const bool cut = text.size() > kLongestQuote;
+  std::string out = "\"";
+  for (const char c : ReplaceInvalidUtf8(text.substr(0, kLongestQuote))) {
+    const bool control = c >= 0 && c < ' ';
+    out.push_back(control ? '?' : c);
+  }
+  return StrCat(out, cut ? "..." : "", "\"");
+}
+
+}  // namespace tony

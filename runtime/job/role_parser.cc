@@ -1,0 +1,188 @@
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "runtime/config/keys.h"
+#include "runtime/job/parser_parts.h"
+
+namespace tony {
+namespace {
+
+constexpr int64_t kMaxTasks = 10'000;
+constexpr int64_t kMaxCores = 1'000'000;
+constexpr int64_t kMaxGpus = 100'000;
+constexpr size_t kLongestRole = 63;  // it becomes a folder's name
+
+constexpr std::string_view kPrefix = "tony.";
+constexpr std::string_view kInstances = ".instances";
+constexpr std::string_view kDriver = "driver";
+
+std::string KeyOf(std::string_view role, std::string_view what) { return StrCat("tony.", role, ".", what); }
+
+bool HasLettersOnly(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// Names with a tony.<name>.instances, by TonY's rule of letters only; key_checks.cc warns of the others.
+std::vector<std::string> RolesAskedFor(const PropertyValues& values) {
+  std::vector<std::string> names;
+  for (const auto& [key, property] : values.properties().all()) {
+    if (!key.starts_with(kPrefix) || !key.ends_with(kInstances)) continue;
+    if (key.size() <= kPrefix.size() + kInstances.size()) continue;
+    std::string name = key.substr(kPrefix.size(), key.size() - kPrefix.size() - kInstances.size());
+    if (HasLettersOnly(name)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Status CheckName(const PropertyValues& values, const std::string& name) {
+  const std::string key = KeyOf(name, "instances");
+  if (IsReservedRole(name)) {
+    return values.Bad(key, StrCat("\"", name, "\" cannot be a role: tony.", name, ".* keys mean something else"));
+  }
+  if (name.size() <= kLongestRole) return Ok();
+  return values.Bad(key, StrCat("a role's name has at most ", kLongestRole, " letters"));
+}
+
+Status CheckCommand(const PropertyValues& values, const std::string& key) {
+  const std::string command = values.Text(key);
+  if (command.find('\0') != std::string::npos) return values.Bad(key, "the command holds a NUL character");
+  if (command.size() < kMaxStringBytes) return Ok();
+  return values.Bad(key, StrCat("the command has ", command.size(), " bytes, and the kernel takes at most ",
+                                kMaxStringBytes - 1, " in one argument; put it into a script"));
+}
+
+// The first of `keys` that is set.
+Result<std::string> CommandOf(const PropertyValues& values, std::string_view role,
+                              const std::vector<std::string>& keys) {
+  for (const auto& key : keys) {
+    if (!values.Has(key)) continue;
+    TRY(CheckCommand(values, key));
+    return values.Text(key);
+  }
+  return Error{ErrorCode::kInvalid, StrCat("role ", role, " has no command: set ", Join(keys, " or "), " (-executes)")};
+}
+
+Result<Resources> ResourcesOf(const PropertyValues& values, std::string_view keys_of) {
+  Resources resources;
+  TRY_ASSIGN(resources.memory_mb, values.MemoryMb(KeyOf(keys_of, "memory")));
+  TRY_ASSIGN(const int64_t vcores, values.Number(KeyOf(keys_of, "vcores"), 1, kMaxCores));
+  TRY_ASSIGN(const int64_t gpus, values.Number(KeyOf(keys_of, "gpus"), 0, kMaxGpus));
+  resources.vcores = static_cast<int>(vcores);
+  resources.gpus = static_cast<int>(gpus);
+  return resources;
+}
+
+class Completions {
+ public:
+  explicit Completions(const PropertyValues& values)
+      : untracked_(values.List(kUntrackedKey)), sidecars_(values.List(kSidecarKey)) {}
+
+  // A role in both lists is a sidecar: one list may be the default.
+  Completion Of(const std::string& role) const {
+    if (std::ranges::find(sidecars_, role) != sidecars_.end()) return Completion::kSidecar;
+    const bool untracked = std::ranges::find(untracked_, role) != untracked_.end();
+    return untracked ? Completion::kUntracked : Completion::kTracked;
+  }
+
+  void WarnOfUnknown(const PropertyValues& values, const std::vector<RoleSpec>& roles, Warnings& warnings) const {
+    Warn(values, kUntrackedKey, untracked_, roles, warnings);
+    Warn(values, kSidecarKey, sidecars_, roles, warnings);
+  }
+
+  static constexpr std::string_view kUntrackedKey = "tony.application.untracked.jobtypes";
+  static constexpr std::string_view kSidecarKey = "tony.application.sidecar.jobtypes";
+
+ private:
+  static void Warn(const PropertyValues& values, std::string_view key, const std::vector<std::string>& listed,
+                   const std::vector<RoleSpec>& roles, Warnings& warnings) {
+    if (!values.Has(key)) return;
+    for (const auto& name : listed) {
+      if (std::ranges::find(roles, name, &RoleSpec::name) != roles.end()) continue;
+      warnings.push_back(values.Bad(key, StrCat("the job has no role \"", name, "\"")).message);
+    }
+  }
+
+  std::vector<std::string> untracked_, sidecars_;
+};
+
+Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name, int64_t instances) {
+  TRY_ASSIGN(const int64_t most, values.Number(KeyOf(name, "max-instances"), -1, kMaxTasks));
+  if (most >= 0 && instances > most) {
+    return values.Bad(KeyOf(name, "instances"),
+                      StrCat("expected at most ", most, ", as ", KeyOf(name, "max-instances"), " says"));
+  }
+  RoleSpec role;
+  role.name = name;
+  role.instances = static_cast<int>(instances);
+  TRY_ASSIGN(role.resources, ResourcesOf(values, name));
+  TRY_ASSIGN(role.command, CommandOf(values, name, {KeyOf(name, "command"), "tony.containers.command"}));
+  return role;
+}
+
+// TonY ran this one in the AM's container, hence the keys.
+Result<RoleSpec> SingleTask(const PropertyValues& values) {
+  RoleSpec role;
+  role.name = kDriver;
+  TRY_ASSIGN(role.resources, ResourcesOf(values, "am"));
+  TRY_ASSIGN(role.command, CommandOf(values, kDriver, {"tony.am.command", "tony.containers.command"}));
+  return role;
+}
+
+Status CheckTotal(const PropertyValues& values, std::string_view what, int64_t total) {
+  const std::string key = StrCat("tony.task.max-total-", what);
+  TRY_ASSIGN(const int64_t most, values.Number(key, -1, INT64_MAX));
+  if (most < 0 || total <= most) return Ok();
+  return values.Bad(key, StrCat("the job asks for ", total));
+}
+
+Status CheckTotals(const PropertyValues& values, const std::vector<RoleSpec>& roles) {
+  int64_t tasks = 0, memory = 0, vcores = 0, gpus = 0;
+  for (const auto& role : roles) {
+    tasks += role.instances;
+    memory += role.instances * role.resources.memory_mb;
+    vcores += int64_t{role.instances} * role.resources.vcores;
+    gpus += int64_t{role.instances} * role.resources.gpus;
+  }
+  if (tasks > kMaxTasks) {
+    return Error{ErrorCode::kInvalid,
+                 StrCat("the job has ", tasks, " tasks, and at most ", kMaxTasks, " are supported")};
+  }
+  TRY(CheckTotal(values, "instances", tasks));
+  TRY(CheckTotal(values, "memory", memory));
+  TRY(CheckTotal(values, "vcores", vcores));
+  return CheckTotal(values, "gpus", gpus);
+}
+
+Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
+  if (std::ranges::find(roles, Completion::kTracked, &RoleSpec::completion) != roles.end()) return Ok();
+  return Error{ErrorCode::kInvalid, StrCat("no role is tracked, so the job could never end: take one out of ",
+                                           Completions::kUntrackedKey, " or ", Completions::kSidecarKey)};
+}
+
+}  // namespace
+
+Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings) {
+  ParsedRoles parsed;
+  for (const auto& name : RolesAskedFor(values)) {
+    TRY(CheckName(values, name));
+    TRY_ASSIGN(const int64_t instances, values.Number(KeyOf(name, "instances"), 0, kMaxTasks));
+    if (instances == 0) continue;
+    TRY_ASSIGN(RoleSpec role, ParseRole(values, name, instances));
+    parsed.roles.push_back(std::move(role));
+  }
+  const Completions completions(values);
+  parsed.single_task = parsed.roles.empty();
+  if (parsed.single_task) {
+    TRY_ASSIGN(RoleSpec role, SingleTask(values));
+    parsed.roles.push_back(std::move(role));
+  } else {
+    for (auto& role : parsed.roles) role.completion = completions.Of(role.name);
+  }
+  completions.WarnOfUnknown(values, parsed.roles, warnings);
+  std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
+  TRY(CheckSomeTracked(parsed.roles));
+  TRY(CheckTotals(values, parsed.roles));
+  return parsed;
+}
+
+}  // namespace tony

@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include "runtime/config/config_text.h"
+#include "runtime/config/properties.h"
+
+namespace tony {
+namespace {
+
+std::string ErrorOf(std::string_view text) {
+  const auto parsed = ParseHadoopXml(text, "tony.xml");
+  if (parsed.ok()) return "accepted";
+  EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
+  return parsed.error().message;
+}
+
+std::string ValueOf(std::string_view text, std::string_view key) {
+  const auto parsed = ParseHadoopXml(text, "tony.xml");
+  if (!parsed.ok()) return parsed.error().message;
+  const Property* property = parsed->Find(key);
+  return property ? property->value : "not set";
+}
+
+constexpr std::string_view kTypical = R"(<?xml version="1.0"?>
+<?xml-stylesheet type="text/xsl" href="configuration.xsl"?>
+<!-- a comment -->
+<configuration>
+  <property>
+    <name> tony.worker.instances </name>
+    <value>2</value>
+    <description>how many</description>
+  </property>
+  <property><name>tony.worker.command</name><value>echo &quot;a&quot; &amp;&amp; b &lt; c</value><final>TRUE</final></property>
+  <property name="tony.ps.instances" value="1"/>
+</configuration>
+)";
+
+TEST(HadoopXmlTest, PropertiesKnowTheirLine) {
+  const auto parsed = ParseHadoopXml(kTypical, "tony.xml");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->all().size(), 3u);
+  EXPECT_EQ(parsed->Find("tony.worker.instances")->value, "2");
+  EXPECT_EQ(parsed->Find("tony.worker.instances")->origin, "tony.xml:5");
+  EXPECT_FALSE(parsed->Find("tony.worker.instances")->is_final);
+  EXPECT_EQ(parsed->Find("tony.worker.command")->value, "echo \"a\" && b < c");
+  EXPECT_TRUE(parsed->Find("tony.worker.command")->is_final);
+  EXPECT_EQ(parsed->Find("tony.ps.instances")->value, "1");
+}
+
+TEST(HadoopXmlTest, TheLastOfTwoEqualNamesHoldsUnlessTheFirstWasFinal) {
+  EXPECT_EQ(ValueOf("<configuration><property><name>a</name><value>1</value></property>"
+                    "<property><name>a</name><value>2</value></property></configuration>",
+                    "a"),
+            "2");
+  EXPECT_EQ(ValueOf("<configuration><property><name>a</name><value>1</value><final>true</final></property>"
+                    "<property><name>a</name><value>2</value></property></configuration>",
+                    "a"),
+            "1");
+}
+
+TEST(HadoopXmlTest, AValueKeepsItsBlanksCdataAndTextAroundComments) {
+  EXPECT_EQ(ValueOf("<configuration><property><name>a</name><value> x <!-- c "
+                    "--><![CDATA[<y>&]]></value></property></configuration>",
+                    "a"),
+            " x <y>&");
+  EXPECT_EQ(ValueOf("<configuration><property><name>a</name><value> </value></property></configuration>", "a"), " ");
+  EXPECT_EQ(ValueOf("<configuration><property><name>a</name><value/></property></configuration>", "a"), "");
+}
+
+TEST(HadoopXmlTest, APropertyWithoutAValueSetsNothing) {
+  EXPECT_EQ(ValueOf("<configuration><property><name>a</name></property></configuration>", "a"), "not set");
+}
+
+TEST(HadoopXmlTest, AVariableOfTheSameFileIsExpandedAndOthersStay) {
+  EXPECT_EQ(ValueOf("<configuration><property><name>a</name><value>${b}/${HOME}</value></property>"
+                    "<property><name>b</name><value>/x</value></property></configuration>",
+                    "a"),
+            "/x/${HOME}");
+}
+
+TEST(HadoopXmlTest, AByteOrderMarkAndWindowsLineEndsAreFine) {
+  EXPECT_EQ(ValueOf("\xEF\xBB\xBF<configuration>\r\n<property><name>a</name>\r\n<value>1\r\n2</value></property>\r\n</"
+                    "configuration>",
+                    "a"),
+            "1\n2");
+}
+
+TEST(HadoopXmlTest, MalformedXmlIsReportedWithItsLine) {
+  EXPECT_EQ(ErrorOf("<configuration>\n<property>\n<name>a</nam>\n</configuration>"),
+            "tony.xml:3: malformed XML: start-end tags mismatch");
+  EXPECT_EQ(ErrorOf("<configuration>\n"), "tony.xml:1: malformed XML: start-end tags mismatch");
+  EXPECT_EQ(ErrorOf(""), "tony.xml:1: expected <configuration>, but the file holds no element");
+  EXPECT_EQ(ErrorOf("hello\nworld"), "tony.xml:2: expected <configuration>, but the file holds no element");
+}
+
+TEST(HadoopXmlTest, AnotherStructureIsReportedWithItsLine) {
+  EXPECT_EQ(ErrorOf("<conf/>"), "tony.xml:1: expected <configuration>, not <conf>");
+  EXPECT_EQ(ErrorOf("<configuration>\n<prop/></configuration>"), "tony.xml:2: expected <property>, not <prop>");
+  EXPECT_EQ(ErrorOf("<configuration>\n<xi:include href='x'/></configuration>"),
+            "tony.xml:2: expected <property>, not <xi:include>");
+  EXPECT_EQ(ErrorOf("<configuration>\n\n<property><value>1</value></property></configuration>"),
+            "tony.xml:3: a <property> without a <name>");
+  EXPECT_EQ(ErrorOf("<configuration><property><name>a</name>\n<value>x <b/></value></property></configuration>"),
+            "tony.xml:2: <value> holds <b>; a < in a text is written &lt;");
+  EXPECT_EQ(ErrorOf("<configuration/>\n<configuration><property/></configuration>"),
+            "tony.xml:2: a <property> without a <name>");
+}
+
+TEST(HadoopXmlTest, NulAndBytesThatAreNotUtf8AreReportedWithTheirLine) {
+  EXPECT_EQ(ErrorOf(std::string_view("<configuration>\n\0</configuration>", 33)), "tony.xml:2: a NUL character");
+  EXPECT_EQ(ErrorOf("<configuration>\n\n\xFF</configuration>"), "tony.xml:3: not valid UTF-8");
+  for (const std::string reference : {"&#0;", "&#000;", "&#x0;", "&#x000;"}) {
+    EXPECT_EQ(ErrorOf("<configuration>\n<property><name>a</name><value>x" + reference +
+                      "y</value></property></configuration>"),
+              "tony.xml:2: a NUL character");
+  }
+  EXPECT_EQ(
+      ValueOf("<configuration><property><name>a</name><value>&#65;&#x42;&#10;</value></property></configuration>", "a"),
+      "AB\n");
+}
+
+TEST(HadoopXmlTest, EntitiesAreNeitherDeclaredNorExpanded) {
+  EXPECT_EQ(
+      ErrorOf("<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [<!ENTITY a \"x\"><!ENTITY b \"&a;&a;\">]>\n<configuration>"
+              "<property><name>a</name><value>&b;</value></property></configuration>"),
+      "tony.xml:2: document type declarations are not accepted");
+  EXPECT_EQ(ErrorOf("<!DOCTYPE c SYSTEM \"file:///etc/passwd\"><configuration/>"),
+            "tony.xml:1: document type declarations are not accepted");
+}
+
+TEST(LineIndexTest, AnOffsetBelongsToTheLineThatItsLineEndEnds) {
+  const LineIndex lines("ab\ncd\n");
+  EXPECT_EQ(lines.LineOf(0), 1u);
+  EXPECT_EQ(lines.LineOf(2), 1u);
+  EXPECT_EQ(lines.LineOf(3), 2u);
+  EXPECT_EQ(lines.LineOf(6), 3u);
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,92 @@
+// Texts from outside must never crash a parser or make it explode: a wrong one is an error, nothing else.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "runtime/config/properties.h"
+
+namespace tony {
+namespace {
+
+using Parser = Result<Properties> (*)(std::string_view, const std::string&);
+
+// Flips, cuts, doubles and splices bytes of `seed_text`, always the same way.
+void Mutate(Parser parse, const std::string& seed_text, const std::vector<std::string>& pieces) {
+  std::mt19937 random(20261121);
+  const auto below = [&random](size_t n) { return n == 0 ? 0 : random() % n; };
+  int accepted = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = seed_text;
+    for (size_t edits = 1 + below(6); edits > 0; --edits) {
+      const size_t at = below(text.size());
+      switch (below(5)) {
+        case 0:
+          if (!text.empty()) text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, below(20));
+          break;
+        case 2:
+          text.insert(at, text.substr(below(text.size()), below(40)));
+          break;
+        case 3:
+          text.insert(at, pieces[below(pieces.size())]);
+          break;
+        default:
+          text.resize(at);
+      }
+    }
+    const auto parsed = parse(text, "fuzz");
+    if (parsed.ok()) {
+      ++accepted;
+      continue;
+    }
+    EXPECT_TRUE(parsed.error().message.starts_with("fuzz:")) << parsed.error().message;
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+TEST(HostileTextTest, MutatedXmlIsParsedOrRefused) {
+  Mutate(
+      ParseHadoopXml,
+      "<?xml version=\"1.0\"?>\n<configuration>\n<property><name>a.b</name><value>${c} &lt;x&#65;</value></property>\n"
+      "<property><name>c</name><value><![CDATA[<>]]></value><final>true</final></property>\n"
+      "<property name=\"d\" value='1'/><!-- n -->\n</configuration>\n",
+      {"<", ">", "&#x", "&#0;", "]]>", "<!DOCTYPE a [", "<!--", "-->", "<property>", "</property>", "${", "}", "\"",
+       "<?", "&amp", "<![CDATA["});
+}
+
+TEST(HostileTextTest, MutatedJavaPropertiesAreParsedOrRefused) {
+  Mutate(
+      ParseJavaProperties,
+      "# comment\na.b = 1\nkey\\ with\\=escapes : value \\\n   continued\\u0041\\uD83D\\uDE00\n! x\nlast=\xC3\xA4\r\n",
+      {"\\", "\\u", "\\uD800", "\\u00", "=", ":", "\\\n", "\r", "#", std::string(1, '\0'), "\xFF"});
+}
+
+TEST(HostileTextTest, DeeplyNestedXmlIsRefusedWithoutExhaustingTheStack) {
+  std::string text = "<configuration>";
+  for (int i = 0; i < 100'000; ++i) text += "<a>";
+  const auto open = ParseHadoopXml(text, "deep");
+  ASSERT_FALSE(open.ok());
+  EXPECT_EQ(open.error().message, "deep:1: malformed XML: start-end tags mismatch");
+  for (int i = 0; i < 100'000; ++i) text += "</a>";
+  const auto closed = ParseHadoopXml(text + "</configuration>", "deep");
+  ASSERT_FALSE(closed.ok());
+  EXPECT_EQ(closed.error().message, "deep:1: expected <property>, not <a>");
+}
+
+TEST(HostileTextTest, TenMegabytesOfXmlAreParsed) {
+  std::string text = "<configuration>\n";
+  int count = 0;
+  while (text.size() < 10u << 20) {
+    text += "<property><name>key" + std::to_string(count++) + "</name><value>" + std::string(1000, 'v') +
+            "</value></property>\n";
+  }
+  const auto parsed = ParseHadoopXml(text + "</configuration>", "large");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->all().size(), static_cast<size_t>(count));
+  EXPECT_EQ(parsed->Find("key9")->origin, "large:11");
+}
+
+}  // namespace
+}  // namespace tony

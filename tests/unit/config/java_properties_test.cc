@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include "runtime/config/properties.h"
+
+namespace tony {
+namespace {
+
+std::string ErrorOf(std::string_view text) {
+  const auto parsed = ParseJavaProperties(text, "job.properties");
+  if (parsed.ok()) return "accepted";
+  EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
+  return parsed.error().message;
+}
+
+// All pairs as "key=value|key=value".
+std::string Pairs(std::string_view text) {
+  const auto parsed = ParseJavaProperties(text, "job.properties");
+  if (!parsed.ok()) return parsed.error().message;
+  std::string out;
+  for (const auto& [key, property] : parsed->all()) {
+    if (!out.empty()) out += '|';
+    out += key + "=" + property.value;
+  }
+  return out;
+}
+
+TEST(JavaPropertiesTest, KeysEndAtTheFirstBlankEqualsOrColon) {
+  EXPECT_EQ(Pairs("a=1\nb:2\nc 3\nd = 4\ne\t:\t5\nf\f6"), "a=1|b=2|c=3|d=4|e=5|f=6");
+  EXPECT_EQ(Pairs("a==1\nb= =2\nc:=3\nd  x = y"), "a==1|b==2|c==3|d=x = y");
+  EXPECT_EQ(Pairs("alone\nempty=\n=value"), "=value|alone=|empty=");
+}
+
+TEST(JavaPropertiesTest, BlankLinesAndCommentsAreSkipped) {
+  EXPECT_EQ(Pairs("# c\n ! c\n\n \t\f\na=1 # not a comment\n#x=\\\nb=2"), "a=1 # not a comment|b=2");
+}
+
+TEST(JavaPropertiesTest, LeadingBlanksGoAndTrailingOnesStay) { EXPECT_EQ(Pairs("  a = 1 \t\n"), "a=1 \t"); }
+
+TEST(JavaPropertiesTest, AllLineEndsCount) { EXPECT_EQ(Pairs("a=1\r\nb=2\rc=3\nd=4"), "a=1|b=2|c=3|d=4"); }
+
+TEST(JavaPropertiesTest, AnOddBackslashAtTheEndContinuesTheLine) {
+  EXPECT_EQ(Pairs("a=1,\\\n   2,\\\r\n\t3\nb=4"), "a=1,2,3|b=4");
+  EXPECT_EQ(Pairs("a=1\\\\\nb=2"), "a=1\\|b=2");
+  EXPECT_EQ(Pairs("a=1\\\\\\\nb=2"), "a=1\\b=2");
+  EXPECT_EQ(Pairs("a=1\\\n# no comment here\nb=2"), "a=1# no comment here|b=2");
+  EXPECT_EQ(Pairs("a=1\\\n\nb=2"), "a=1|b=2");
+  EXPECT_EQ(Pairs("a=1\\"), "a=1");
+}
+
+TEST(JavaPropertiesTest, EscapesAreUndoneInKeysAndValues) {
+  EXPECT_EQ(Pairs("a\\ b\\=c\\:d=\\t\\n\\r\\f\\x\\\\\\#"), "a b=c:d=\t\n\r\fx\\#");
+  EXPECT_EQ(Pairs("\\#a=1"), "#a=1");
+}
+
+TEST(JavaPropertiesTest, UnicodeEscapesIncludeSurrogatePairs) {
+  EXPECT_EQ(Pairs("a=\\u0041\\u20ac\\u20AC"), "a=A\xE2\x82\xAC\xE2\x82\xAC");
+  EXPECT_EQ(Pairs("a=\\uD83D\\uDE00!"), "a=\xF0\x9F\x98\x80!");
+  EXPECT_EQ(Pairs("\\u006b=\xC3\xA4"), "k=\xC3\xA4");
+}
+
+TEST(JavaPropertiesTest, BadUnicodeEscapesAreErrorsWithTheirLine) {
+  constexpr std::string_view kMalformed = ": malformed \\u escape: expected four hexadecimal digits";
+  EXPECT_EQ(ErrorOf("a=1\nb=\\u12"), "job.properties:2" + std::string(kMalformed));
+  EXPECT_EQ(ErrorOf("b=\\u12G4"), "job.properties:1" + std::string(kMalformed));
+  EXPECT_EQ(ErrorOf("# c\n\\u=1"), "job.properties:2" + std::string(kMalformed));
+  EXPECT_EQ(ErrorOf("a=\\uD83D"), "job.properties:1: half of a surrogate pair in \\u escapes");
+  EXPECT_EQ(ErrorOf("a=\\uDE00"), "job.properties:1: half of a surrogate pair in \\u escapes");
+  EXPECT_EQ(ErrorOf("a=\\uD83Dx"), "job.properties:1: half of a surrogate pair in \\u escapes");
+  EXPECT_EQ(ErrorOf("a=\\uD83D\\u0041"), "job.properties:1: half of a surrogate pair in \\u escapes");
+}
+
+TEST(JavaPropertiesTest, NulAndBytesThatAreNotUtf8AreErrorsWithTheirLine) {
+  EXPECT_EQ(ErrorOf(std::string_view("a=1\nb=\0", 7)), "job.properties:2: a NUL character");
+  EXPECT_EQ(ErrorOf("a=1\n\nb=\xE9t\xE9"), "job.properties:3: not valid UTF-8");
+  EXPECT_EQ(ErrorOf("a=\\u0000"), "job.properties:1: a NUL character");
+}
+
+TEST(JavaPropertiesTest, AValueKnowsTheLineOnWhichItsEntryBegins) {
+  const auto parsed = ParseJavaProperties("# c\na=1\\\n 2\n\nb=3\nb=4", "job.properties");
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->Find("a")->origin, "job.properties:2");
+  EXPECT_EQ(parsed->Find("b")->origin, "job.properties:6");
+  EXPECT_EQ(parsed->Find("b")->value, "4");
+}
+
+TEST(JavaPropertiesTest, AnEditorsByteOrderMarkIsNoPartOfTheFirstKey) {
+  EXPECT_EQ(Pairs("\xEF\xBB\xBF"
+                  "a=1"),
+            "a=1");
+}
+
+TEST(JavaPropertiesTest, AnEmptyTextHasNoProperties) { EXPECT_EQ(Pairs(""), ""); }
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,37 @@
+#include "runtime/job/cluster_spec.h"
+
+#include <gtest/gtest.h>
+
+namespace tony {
+namespace {
+
+TEST(ClusterSpecTest, TheFormIsFixedAndReadBack) {
+  const ClusterSpec spec = {{3}, {{"worker", {{"127.0.0.1", 4711}, {"node-2", 1}}}, {"ps", {{"::1", 65535}}}}};
+  const std::string json = ToJson(spec);
+  EXPECT_EQ(json, R"({"generation":3,"roles":{"ps":["::1:65535"],"worker":["127.0.0.1:4711","node-2:1"]}})");
+  const auto read = ClusterSpecFromJson(json);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, spec);
+}
+
+TEST(ClusterSpecTest, ABadFieldIsNamed) {
+  const auto error = [](std::string_view json) {
+    const auto read = ClusterSpecFromJson(json);
+    return read.ok() ? std::string("accepted") : read.error().message;
+  };
+  EXPECT_EQ(error("{}"), "cluster spec: field generation: expected a whole number, and it is missing");
+  EXPECT_EQ(error(R"({"generation":1})"), "cluster spec: field roles: expected an object, and it is missing");
+  EXPECT_EQ(error(R"({"generation":-1,"roles":{}})"),
+            "cluster spec: field generation: expected a whole number from 0 to 9223372036854775807");
+  EXPECT_EQ(error(R"({"generation":1,"roles":[]})"), "cluster spec: field roles: expected an object");
+  EXPECT_EQ(error(R"({"generation":1,"roles":{"w":"x"}})"), "cluster spec: field roles.w: expected a list");
+  EXPECT_EQ(error(R"({"generation":1,"roles":{"w":[1]}})"), "cluster spec: field roles.w: expected a list of strings");
+  for (const std::string address : {"h", "h:", ":1", "h:0", "h:65536", "h:1x", ""}) {
+    EXPECT_EQ(error(R"({"generation":1,"roles":{"w":[")" + address + "\"]}}"),
+              "cluster spec: field roles.w: expected host:port, not \"" + address + "\"");
+  }
+  EXPECT_TRUE(error("{").starts_with("cluster spec: not JSON: ")) << error("{");
+}
+
+}  // namespace
+}  // namespace tony

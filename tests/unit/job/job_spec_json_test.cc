@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <random>
+
+#include "runtime/job/job_spec.h"
+
+namespace tony {
+namespace {
+
+namespace json = boost::json;
+
+JobSpec FullSpec() {
+  JobSpec spec;
+  spec.name = "train \"it\"";
+  spec.framework = FrameworkKind::kPytorch;
+  spec.roles = {{"ps", 1, {1024, 2, 0}, "ps.sh", Completion::kUntracked},
+                {"tensorboard", 1, {512, 1, 0}, "tb", Completion::kSidecar},
+                {"worker", 3, {4096, 4, 8}, "python train.py --name '\xC3\xA4'\n", Completion::kTracked}};
+  spec.execution_env = {{"A", "1,2"}, {"B", ""}};
+  spec.container_env = {{"PATH", "/bin:/usr/bin"}};
+  spec.src_dir = "/home/ann/src";
+  spec.timeout = Duration(1);
+  spec.registration_timeout = Duration(2);
+  spec.timers = {Duration(3), Duration(4), Duration(5), Duration(6),
+                 Duration(7), Duration(8), Duration(9), Duration(10)};
+  return spec;
+}
+
+std::string ErrorOf(const std::string& text) {
+  const auto spec = JobSpecFromJson(text);
+  return spec.ok() ? "accepted" : spec.error().message;
+}
+
+TEST(JobSpecJsonTest, ASpecIsReadBackWhole) {
+  const auto read = JobSpecFromJson(ToJson(FullSpec()));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, FullSpec());
+}
+
+TEST(JobSpecJsonTest, TheFormIsCanonical) {
+  JobSpec spec;
+  spec.roles = {{"worker", 1, {}, "true", Completion::kTracked}};
+  EXPECT_EQ(ToJson(spec),
+            R"({"schema":1,"name":"TonyApplication","framework":"tensorflow","roles":[{"name":"worker","instances":1,)"
+            R"("memory_mb":2048,"vcores":1,"gpus":0,"command":"true","completion":"tracked"}],"execution_env":{},)"
+            R"("container_env":{},"src_dir":"","timeout_ms":0,"registration_timeout_ms":900000,"timers":{)"
+            R"("heartbeat_ms":1000,"suspect_after_ms":5000,"cutoff_after_ms":30000,"grace_ms":10000,)"
+            R"("lost_after_ms":60000,"record_fresh_ms":15000,"am_lease_ms":10000,"orphan_timeout_ms":1800000}})");
+}
+
+// The document without the field `name` of `object`, or with null instead.
+std::string Without(json::value document, json::object& (*object)(json::value&), const std::string& name) {
+  object(document).erase(name);
+  return json::serialize(document);
+}
+std::string WithNull(json::value document, json::object& (*object)(json::value&), const std::string& name) {
+  object(document)[name] = nullptr;
+  return json::serialize(document);
+}
+
+void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
+  json::value document = json::parse(ToJson(FullSpec()));
+  ASSERT_FALSE(object(document).empty());
+  for (const auto& field : object(document)) {
+    const std::string name(field.key());
+    const std::string prefix = "job spec: field " + path + name + ": expected ";
+    EXPECT_TRUE(ErrorOf(Without(document, object, name)).starts_with(prefix))
+        << ErrorOf(Without(document, object, name));
+    EXPECT_TRUE(ErrorOf(Without(document, object, name)).ends_with("and it is missing"));
+    EXPECT_TRUE(ErrorOf(WithNull(document, object, name)).starts_with(prefix)) << name;
+  }
+}
+
+TEST(JobSpecJsonTest, EveryFieldIsRequiredAndHasItsType) {
+  ExpectAllRequired([](json::value& document) -> json::object& { return document.as_object(); }, "");
+  ExpectAllRequired([](json::value& document) -> json::object& { return document.at("timers").as_object(); },
+                    "timers.");
+  ExpectAllRequired([](json::value& document) -> json::object& { return document.at("roles").at(1).as_object(); },
+                    "roles[1].");
+}
+
+TEST(JobSpecJsonTest, AVariableIsAText) {
+  json::value document = json::parse(ToJson(FullSpec()));
+  document.at("execution_env").as_object()["A"] = 1;
+  EXPECT_EQ(ErrorOf(json::serialize(document)), "job spec: field execution_env.A: expected a string");
+}
+
+TEST(JobSpecJsonTest, WhatIsNotTrueOfASpecIsRefused) {
+  EXPECT_TRUE(ErrorOf("").starts_with("job spec: not JSON: "));
+  EXPECT_TRUE(ErrorOf("{\"schema\":1").starts_with("job spec: not JSON: "));
+  EXPECT_EQ(ErrorOf("[1]"), "job spec: expected a JSON object");
+  EXPECT_EQ(ErrorOf("{}"), "job spec: field schema: expected a whole number, and it is missing");
+  EXPECT_EQ(ErrorOf("{\"schema\":2}"), "job spec: field schema: expected a whole number from 1 to 1");
+  JobSpec spec = FullSpec();
+  spec.roles.clear();
+  EXPECT_EQ(ErrorOf(ToJson(spec)), "job spec: field roles: expected at least one role");
+  spec = FullSpec();
+  spec.roles.pop_back();
+  EXPECT_EQ(ErrorOf(ToJson(spec)), "job spec: field roles: expected at least one tracked role");
+  spec = FullSpec();
+  std::swap(spec.roles[0], spec.roles[1]);
+  EXPECT_EQ(ErrorOf(ToJson(spec)), "job spec: field roles: expected roles sorted by name, each once");
+  spec = FullSpec();
+  spec.roles[1].command.clear();
+  EXPECT_EQ(ErrorOf(ToJson(spec)), "job spec: field roles[1].command: expected a command");
+  spec = FullSpec();
+  spec.roles[2].instances = 0;
+  EXPECT_EQ(ErrorOf(ToJson(spec)), "job spec: field roles[2].instances: expected a whole number from 1 to 1000000000");
+}
+
+TEST(JobSpecJsonTest, UnknownFieldsAreIgnored) {
+  std::string text = ToJson(FullSpec());
+  text.insert(1, "\"news\":[{\"x\":null}],");
+  EXPECT_EQ(*JobSpecFromJson(text), FullSpec());
+}
+
+TEST(JobSpecJsonTest, MutatedTextIsReadOrRefused) {
+  const std::string original = ToJson(FullSpec());
+  std::mt19937 random(20261121);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = original;
+    for (size_t edits = 1 + random() % 3; edits > 0; --edits) {
+      const size_t at = random() % text.size();
+      if (random() % 2 == 0) {
+        text[at] = static_cast<char>(random());
+      } else {
+        text.erase(at, random() % 10);
+      }
+    }
+    const auto read = JobSpecFromJson(text);
+    if (!read.ok()) {
+      EXPECT_TRUE(read.error().message.starts_with("job spec: "));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include "runtime/base/strings.h"
+#include "tests/unit/job/parse_properties.h"
+
+namespace tony {
+namespace {
+
+TEST(KeyChecksTest, UnknownKeysWarnWithTheNearestKnownName) {
+  EXPECT_EQ(WarningsWith({{"tony.worker.memroy", "1g"}}),
+            "tony.worker.memroy (from -conf): unknown key, ignored; did you mean tony.worker.memory?\n");
+  EXPECT_EQ(WarningsWith({{"tony.nothing.like.this.at.all", "1"}}),
+            "tony.nothing.like.this.at.all (from -conf): unknown key, ignored\n");
+  EXPECT_EQ(WarningsWith({{"tony.container.command", "x"}}),
+            "tony.container.command (from -conf): unknown key, ignored; did you mean tony.containers.command?\n");
+}
+
+TEST(KeyChecksTest, KeysOfOthersAreIgnoredWithoutAWord) {
+  EXPECT_EQ(WarningsWith({{"type", "tony"}, {"retries", "1"}, {"tonyx", "1"}, {"azkaban.flow.execid", "7"}}), "");
+}
+
+TEST(KeyChecksTest, RolesThatTonyIgnoredAreAWarning) {
+  for (const std::string role : {"worker2", "Worker", "my-role", "w_x"}) {
+    EXPECT_EQ(
+        WarningsWith({{"tony." + role + ".instances", "2"}}),
+        "tony." + role + ".instances (from -conf): ignored, as in TonY: a role's name has lower-case letters only\n");
+  }
+}
+
+TEST(KeyChecksTest, AKeyOfARoleThatDoesNotExistIsAWarning) {
+  EXPECT_EQ(WarningsWith({{"tony.wroker.memory", "1g"}}),
+            "tony.wroker.memory (from -conf): ignored, as tony.wroker.instances is not set\n");
+  EXPECT_EQ(WarningsWith({{"tony.worker.instances", "0"}, {"tony.driver.memory", "1g"}}),
+            "tony.driver.memory (from -conf): ignored, as tony.driver.instances is not set\n");
+}
+
+TEST(KeyChecksTest, AKeyWithoutEffectIsAWarningUnlessItSaysTheDefault) {
+  EXPECT_EQ(WarningsWith({{"tony.yarn.queue", "ml"}}), "tony.yarn.queue (from -conf): accepted, no effect yet\n");
+  EXPECT_EQ(WarningsWith({{"tony.yarn.queue", "default"}}), "");
+  EXPECT_EQ(WarningsWith({{"tony.worker.node-label", "gpu"}}),
+            "tony.worker.node-label (from -conf): accepted, no effect yet\n");
+}
+
+TEST(KeyChecksTest, WhatWouldRunTheWrongThingIsAnError) {
+  for (const auto& [key, value] : Settings{{"tony.python-venv", "venv.zip"},
+                                           {"tony.docker.enabled", "true"},
+                                           {"tony.application.prepare-stage", "worker"},
+                                           {"tony.application.training-stage", "worker"},
+                                           {"tony.application.enable-preprocess", "TRUE"},
+                                           {"tony.containers.resources", "a.txt"},
+                                           {"tony.am.resources", "a.txt"},
+                                           {"tony.worker.resources", "hdfs:///a#archive"}}) {
+    EXPECT_EQ(ErrorWith({{key, value}}), key + ": \"" + value + "\" (from -conf): not supported yet");
+    EXPECT_EQ(WarningsWith({{key, " "}}), "") << key;
+    EXPECT_EQ(WarningsWith({{key, "false"}}), "") << key;
+  }
+}
+
+TEST(KeyChecksTest, AWrongFileAltogetherDoesNotFillTheScreen) {
+  Settings settings;
+  for (int i = 100; i < 200; ++i) settings.emplace_back(StrCat("tony.nothing.like.this.at.all", i), "1");
+  const auto parsed = ParseWith(settings);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->warnings.size(), 21u);
+  EXPECT_EQ(parsed->warnings.back(), "80 more unknown tony.* keys");
+}
+
+}  // namespace
+}  // namespace tony

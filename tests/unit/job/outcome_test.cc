@@ -1,0 +1,86 @@
+#include "runtime/job/outcome.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/job/outcome_json.h"
+
+namespace tony {
+namespace {
+
+using enum OutcomeClass;
+
+struct Row {
+  OutcomeClass cls;
+  std::string_view name;
+  bool retryable;
+};
+constexpr Row kContract[] = {
+    {kSuccess, "success", false},
+    {kUserError, "user_error", true},
+    {kUserConfig, "user_config", false},
+    {kOom, "oom", false},
+    {kNodeLost, "node_lost", true},
+    {kPreempted, "preempted", true},
+    {kInfra, "infra", true},
+    {kHung, "hung", true},
+    {kTimeout, "timeout", true},
+    {kKilled, "killed", false},
+    {kAbandoned, "abandoned", false},
+};
+
+TEST(OutcomeTest, EveryClassHasTheContractsNameAndRetryability) {
+  for (const auto& row : kContract) {
+    EXPECT_EQ(ToString(row.cls), row.name);
+    EXPECT_EQ(OutcomeClassFromString(row.name), row.cls);
+    EXPECT_EQ(IsRetryable(row.cls), row.retryable) << row.name;
+  }
+}
+
+TEST(OutcomeTest, AnUnknownNameIsNoClass) {
+  EXPECT_EQ(OutcomeClassFromString("SUCCESS"), std::nullopt);
+  EXPECT_EQ(OutcomeClassFromString(""), std::nullopt);
+}
+
+TEST(OutcomeTest, TheEndOfAProcessNamesItsClass) {
+  EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 0}), kSuccess);
+  EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 1}), kUserError);
+  EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 126}), kUserConfig);
+  EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 127}), kUserConfig);
+  EXPECT_EQ(ClassOf({ExitStatus::Kind::kExited, 128}), kUserError);
+  EXPECT_EQ(ClassOf({ExitStatus::Kind::kSignaled, 11}), kUserError);
+  EXPECT_EQ(ClassOf({ExitStatus::Kind::kSignaled, 126}), kUserError);
+}
+
+TEST(OutcomeTest, EveryFinalStateIsReadBack) {
+  for (const auto state : {FinalState::kSucceeded, FinalState::kFailed, FinalState::kKilled}) {
+    EXPECT_EQ(FinalStateFromString(ToString(state)), state);
+  }
+  EXPECT_EQ(ToString(FinalState::kSucceeded), "SUCCEEDED");
+  EXPECT_EQ(ToString(FinalState::kFailed), "FAILED");
+  EXPECT_EQ(ToString(FinalState::kKilled), "KILLED");
+  EXPECT_EQ(FinalStateFromString("RUNNING"), std::nullopt);
+}
+
+TEST(OutcomeJsonTest, AnOutcomeIsReadBackWhole) {
+  const Outcome outcome = {kOom, ExitStatus{ExitStatus::Kind::kSignaled, 9}, "killed by the kernel", "line\n\"x\"\n"};
+  const auto read = OutcomeFromJson(ToJson(outcome));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, outcome);
+  const Outcome plain = {kSuccess, ExitStatus{}, "", ""};
+  EXPECT_EQ(*OutcomeFromJson(ToJson(plain)), plain);
+}
+
+TEST(OutcomeJsonTest, StandardErrorThatIsNotUtf8IsRepairedNotLost) {
+  const auto read = OutcomeFromJson(ToJson(Outcome{kUserError, std::nullopt, "", "caf\xE9\n"}));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->stderr_tail, "caf\xEF\xBF\xBD\n");
+}
+
+TEST(OutcomeJsonTest, ABadFieldIsNamed) {
+  EXPECT_EQ(OutcomeFromJson("{\"class\":\"x\",\"message\":\"\",\"stderr_tail\":\"\"}").error().message,
+            "outcome: field class: expected an outcome class");
+  EXPECT_EQ(OutcomeFromJson("[]").error().message, "outcome: expected a JSON object");
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/job/parse_properties.h"
+
+namespace tony {
+namespace {
+
+TEST(RoleParserTest, RolesAreSortedAndCarryTheirOwnSettings) {
+  const auto parsed = ParseWith({{"tony.worker.instances", " 3 "},
+                                 {"tony.worker.memory", "4g"},
+                                 {"tony.worker.vcores", "2"},
+                                 {"tony.worker.gpus", "1"},
+                                 {"tony.ps.instances", "1"},
+                                 {"tony.ps.command", "ps.sh"},
+                                 {"tony.tensorboard.instances", "1"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const std::vector<RoleSpec> expected = {{"ps", 1, {2048, 1, 0}, "ps.sh", Completion::kUntracked},
+                                          {"tensorboard", 1, {2048, 1, 0}, "true", Completion::kSidecar},
+                                          {"worker", 3, {4096, 2, 1}, "true", Completion::kTracked}};
+  EXPECT_EQ(parsed->spec.roles, expected);
+  EXPECT_TRUE(parsed->warnings.empty());
+}
+
+TEST(RoleParserTest, ARoleWithZeroInstancesIsLeftOutWithoutAWord) {
+  const auto parsed = ParseWith({{"tony.ps.instances", "0"}, {"tony.ps.memory", "1g"}});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->spec.roles.size(), 1u);
+  EXPECT_TRUE(parsed->warnings.empty());
+}
+
+TEST(RoleParserTest, WithoutRolesThereIsOneDriverWithTheAmsResources) {
+  const auto parsed = ParseWith({{"tony.worker.instances", "0"},
+                                 {"tony.am.memory", "3g"},
+                                 {"tony.am.vcores", "2"},
+                                 {"tony.am.gpus", "1"},
+                                 {"tony.application.framework", "pytorch"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const std::vector<RoleSpec> expected = {{"driver", 1, {3072, 2, 1}, "true", Completion::kTracked}};
+  EXPECT_EQ(parsed->spec.roles, expected);
+  EXPECT_EQ(parsed->spec.framework, FrameworkKind::kStandalone);
+  EXPECT_EQ(ParseWith({{"tony.worker.instances", "0"}, {"tony.am.command", "own"}})->spec.roles[0].command, "own");
+}
+
+TEST(RoleParserTest, MemoryIsANumberOfMegabytesOrHasAUnit) {
+  const auto memory = [](const std::string& text) {
+    const auto parsed = ParseWith({{"tony.worker.memory", text}});
+    return parsed.ok() ? parsed->spec.roles[0].resources.memory_mb : -1;
+  };
+  EXPECT_EQ(memory("2g"), 2048);
+  EXPECT_EQ(memory("2G"), 2048);
+  EXPECT_EQ(memory("2gb"), 2048);
+  EXPECT_EQ(memory("2048m"), 2048);
+  EXPECT_EQ(memory("2048MB"), 2048);
+  EXPECT_EQ(memory(" 2048 "), 2048);
+  EXPECT_EQ(memory("1"), 1);
+}
+
+TEST(RoleParserTest, BadMemoryIsRefusedWithKeyValueOriginAndExpectation) {
+  for (const std::string text :
+       {"1.5g", "1.5x", "", "g", "2t", "2 g", "-", "two", "2gg", "2b", "0x10", "1e3", "99999999999999999999"}) {
+    EXPECT_EQ(ErrorWith({{"tony.worker.memory", text}}),
+              "tony.worker.memory: \"" + text +
+                  "\" (from -conf): expected a whole number of MB, or a number followed by m or g");
+  }
+  for (const std::string text : {"0", "0g", "-1", "-2g", "1000000001", "999999999g"}) {
+    EXPECT_EQ(ErrorWith({{"tony.worker.memory", text}}),
+              "tony.worker.memory: \"" + text + "\" (from -conf): expected from 1 to 1000000000 MB");
+  }
+}
+
+TEST(RoleParserTest, NumbersOutOfRangeAreNamed) {
+  const auto refused = [](const std::string& key, const std::string& value, const std::string& range) {
+    EXPECT_EQ(ErrorWith({{key, value}}),
+              key + ": \"" + value + "\" (from -conf): expected a whole number from " + range);
+  };
+  for (const std::string value : {"-1", "10001", "two", "1.5", "", "+2", "9999999999999999999999"}) {
+    refused("tony.worker.instances", value, "0 to 10000");
+  }
+  refused("tony.worker.vcores", "0", "1 to 1000000");
+  refused("tony.worker.vcores", "1000001", "1 to 1000000");
+  refused("tony.worker.gpus", "-1", "0 to 100000");
+  refused("tony.worker.max-instances", "-2", "-1 to 10000");
+  refused("tony.task.max-total-instances", "many", "-1 to 9223372036854775807");
+}
+
+TEST(RoleParserTest, ARoleWithoutACommandIsRefusedWithBothKeys) {
+  const auto parsed = ParseJobSpec(PropertiesOf({{"tony.worker.instances", "1"}}), "/");
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.error().message,
+            "role worker has no command: set tony.worker.command or tony.containers.command (-executes)");
+  const auto blank = ParseWith({{"tony.containers.command", "  "}});
+  ASSERT_FALSE(blank.ok());
+  EXPECT_EQ(ParseJobSpec({}, "/").error().message,
+            "role driver has no command: set tony.am.command or tony.containers.command (-executes)");
+}
+
+TEST(RoleParserTest, ACommandThatTheKernelWouldRefuseIsRefusedHere) {
+  EXPECT_EQ(ErrorWith({{"tony.worker.command", std::string(131071, 'x')}}), "accepted");
+  EXPECT_EQ(
+      ErrorWith({{"tony.worker.command", std::string(131072, 'x')}}),
+      "tony.worker.command: \"" + std::string(60, 'x') +
+          "...\" (from -conf): the command has 131072 bytes, and the kernel takes at most 131071 in one argument; "
+          "put it into a script");
+  EXPECT_EQ(ErrorWith({{"tony.containers.command", std::string("a\0b", 3)}}),
+            "tony.containers.command: \"a?b\" (from -conf): the command holds a NUL character");
+}
+
+TEST(RoleParserTest, ListsOfRolesAreTrimmed) {
+  const auto parsed = ParseWith({{"tony.evaluator.instances", "1"},
+                                 {"tony.ps.instances", "1"},
+                                 {"tony.application.untracked.jobtypes", " ps , evaluator ,,"}});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->spec.FindRole("evaluator")->completion, Completion::kUntracked);
+  EXPECT_EQ(parsed->spec.FindRole("ps")->completion, Completion::kUntracked);
+}
+
+TEST(RoleParserTest, AnEmptyListMakesEveryRoleTracked) {
+  const auto parsed = ParseWith({{"tony.ps.instances", "1"}, {"tony.application.untracked.jobtypes", ""}});
+  EXPECT_EQ(parsed->spec.FindRole("ps")->completion, Completion::kTracked);
+}
+
+TEST(RoleParserTest, ARoleInBothListsIsASidecar) {
+  const auto parsed = ParseWith({{"tony.ps.instances", "1"}, {"tony.application.sidecar.jobtypes", "ps"}});
+  EXPECT_EQ(parsed->spec.FindRole("ps")->completion, Completion::kSidecar);
+}
+
+TEST(RoleParserTest, AListedRoleThatDoesNotExistIsAWarningOnlyIfItWasSet) {
+  EXPECT_EQ(WarningsWith({}), "");
+  EXPECT_EQ(WarningsWith({{"tony.application.untracked.jobtypes", "ps"}, {"tony.application.sidecar.jobtypes", "tb"}}),
+            "tony.application.untracked.jobtypes: \"ps\" (from -conf): the job has no role \"ps\"\n"
+            "tony.application.sidecar.jobtypes: \"tb\" (from -conf): the job has no role \"tb\"\n");
+}
+
+TEST(RoleParserTest, AJobThatCouldNeverEndIsRefused) {
+  EXPECT_EQ(ErrorWith({{"tony.application.untracked.jobtypes", "worker"}}),
+            "no role is tracked, so the job could never end: take one out of tony.application.untracked.jobtypes or "
+            "tony.application.sidecar.jobtypes");
+}
+
+TEST(RoleParserTest, LimitsOfTheUserAreEnforced) {
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "3"}, {"tony.worker.max-instances", "2"}}),
+            "tony.worker.instances: \"3\" (from -conf): expected at most 2, as tony.worker.max-instances says");
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "2"}, {"tony.worker.max-instances", "2"}}), "accepted");
+  EXPECT_EQ(
+      ErrorWith({{"tony.worker.instances", "3"}, {"tony.ps.instances", "1"}, {"tony.task.max-total-instances", "3"}}),
+      "tony.task.max-total-instances: \"3\" (from -conf): the job asks for 4");
+  // TonY compared the sum of squares here.
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "4"}, {"tony.task.max-total-instances", "10"}}), "accepted");
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "3"}, {"tony.task.max-total-memory", "6000"}}),
+            "tony.task.max-total-memory: \"6000\" (from -conf): the job asks for 6144");
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "3"}, {"tony.task.max-total-vcores", "2"}}),
+            "tony.task.max-total-vcores: \"2\" (from -conf): the job asks for 3");
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "3"}, {"tony.worker.gpus", "2"}, {"tony.task.max-total-gpus", "5"}}),
+            "tony.task.max-total-gpus: \"5\" (from -conf): the job asks for 6");
+}
+
+TEST(RoleParserTest, MoreThanTenThousandTasksAreRefused) {
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "10000"}}), "accepted");
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "10000"}, {"tony.chief.instances", "1"}}),
+            "the job has 10001 tasks, and at most 10000 are supported");
+}
+
+TEST(RoleParserTest, NamesThatMeanSomethingElseAreNoRoles) {
+  EXPECT_EQ(ErrorWith({{"tony.am.instances", "1"}}),
+            "tony.am.instances: \"1\" (from -conf): \"am\" cannot be a role: tony.am.* keys mean something else");
+  const std::string longest(64, 'a');
+  EXPECT_EQ(ErrorWith({{"tony." + longest + ".instances", "1"}}),
+            "tony." + longest + ".instances: \"1\" (from -conf): a role's name has at most 63 letters");
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/job/parse_properties.h"
+
+namespace tony {
+namespace {
+
+TEST(TimerParserTest, TheDefaultsAreThoseOfTimers) {
+  EXPECT_EQ(ParseWith({})->spec.timers, Timers());
+  EXPECT_EQ(ParseWith({})->spec.registration_timeout, JobSpec().registration_timeout);
+  EXPECT_EQ(ParseWith({})->spec.timeout, JobSpec().timeout);
+}
+
+TEST(TimerParserTest, EveryTimerHasItsKey) {
+  const auto parsed = ParseWith({{"tony.task.heartbeat-interval-ms", "11"},
+                                 {"tony.task.suspect-after-ms", "12"},
+                                 {"tony.task.cutoff-after-ms", "13"},
+                                 {"tony.task.stop-grace-ms", "14"},
+                                 {"tony.task.lost-after-ms", "5028"},
+                                 {"tony.task.record-fresh-ms", "10"},
+                                 {"tony.am.lease-ms", "16"},
+                                 {"tony.task.orphan-timeout-ms", "17"},
+                                 {"tony.application.timeout", "18"},
+                                 {"tony.container.registration.timeout", "19"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const Timers expected = {Duration(11),   Duration(12), Duration(13), Duration(14),
+                           Duration(5028), Duration(10), Duration(16), Duration(17)};
+  EXPECT_EQ(parsed->spec.timers, expected);
+  EXPECT_EQ(parsed->spec.timeout, Duration(18));
+  EXPECT_EQ(parsed->spec.registration_timeout, Duration(19));
+}
+
+TEST(TimerParserTest, SuspicionComesAfterFiveHeartbeats) {
+  EXPECT_EQ(ParseWith({{"tony.task.heartbeat-interval-ms", "2000"}})->spec.timers.suspect_after, Duration(10000));
+}
+
+TEST(TimerParserTest, MissedHeartbeatsAreTonysWordForLost) {
+  const auto lost = [](const Settings& settings) { return ParseWith(settings)->spec.timers.lost_after; };
+  EXPECT_EQ(lost({{"tony.task.max-missed-heartbeats", "100"}}), Duration(100'000));
+  EXPECT_EQ(lost({{"tony.task.max-missed-heartbeats", "1"}, {"tony.task.heartbeat-interval-ms", "20000"}}),
+            Duration(60'000));
+}
+
+TEST(TimerParserTest, OurOwnKeyForLostGoesBeforeTonys) {
+  const Settings both = {{"tony.task.max-missed-heartbeats", "100"}, {"tony.task.lost-after-ms", "70000"}};
+  EXPECT_EQ(ParseWith(both)->spec.timers.lost_after, Duration(70'000));
+  EXPECT_EQ(WarningsWith(both),
+            "tony.task.max-missed-heartbeats: \"100\" (from -conf): no effect, as tony.task.lost-after-ms is set\n");
+}
+
+TEST(TimerParserTest, ASuccessorMayNotStartBeforeTheLostTaskIsDead) {
+  EXPECT_EQ(ErrorWith({{"tony.task.lost-after-ms", "45000"}}),
+            "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) + 5000 must be less than "
+            "tony.task.lost-after-ms (45000): a lost task must have stopped before it is started again");
+  EXPECT_EQ(ErrorWith({{"tony.task.lost-after-ms", "45001"}}), "accepted");
+}
+
+TEST(TimerParserTest, TonysMissedHeartbeatsAreRaisedToWhatIsSafe) {
+  const Settings tonys_default = {{"tony.task.max-missed-heartbeats", "25"}};
+  EXPECT_EQ(ParseWith(tonys_default)->spec.timers.lost_after, Duration(45'001));
+  EXPECT_EQ(WarningsWith(tonys_default),
+            "tony.task.max-missed-heartbeats: \"25\" (from -conf): taken as 45001 ms: a lost task has had "
+            "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop\n");
+}
+
+TEST(TimerParserTest, TheDeathOfAnAmIsToldFromBeingCutOff) {
+  EXPECT_EQ(ErrorWith({{"tony.task.record-fresh-ms", "30000"}}),
+            "tony.task.record-fresh-ms (30000) must be less than tony.task.cutoff-after-ms (30000)");
+}
+
+TEST(TimerParserTest, ALateHeartbeatIsNoDeath) {
+  EXPECT_EQ(ErrorWith({{"tony.task.heartbeat-interval-ms", "20001"}}),
+            "tony.task.lost-after-ms (60000) must be at least three times tony.task.heartbeat-interval-ms (20001)");
+  EXPECT_EQ(ErrorWith({{"tony.task.heartbeat-interval-ms", "20000"}}), "accepted");
+}
+
+TEST(TimerParserTest, BadDurationsAreNamed) {
+  for (const auto& [key, least] : Settings{{"tony.task.heartbeat-interval-ms", "10"},
+                                           {"tony.task.suspect-after-ms", "1"},
+                                           {"tony.task.cutoff-after-ms", "1"},
+                                           {"tony.task.stop-grace-ms", "0"},
+                                           {"tony.task.lost-after-ms", "1"},
+                                           {"tony.task.record-fresh-ms", "1"},
+                                           {"tony.am.lease-ms", "1"},
+                                           {"tony.task.orphan-timeout-ms", "1"},
+                                           {"tony.application.timeout", "0"},
+                                           {"tony.container.registration.timeout", "-1"}}) {
+    for (const std::string value : {"10s", "-2", "1.5", "999999999999999"}) {
+      EXPECT_EQ(ErrorWith({{key, value}}), key + ": \"" + value +
+                                               "\" (from -conf): expected a whole number of milliseconds from " +
+                                               least + " to 315360000000");
+    }
+  }
+  EXPECT_EQ(ErrorWith({{"tony.task.max-missed-heartbeats", "-1"}}),
+            "tony.task.max-missed-heartbeats: \"-1\" (from -conf): expected a whole number from 0 to 1000000");
+}
+
+TEST(TimerParserTest, ARegistrationTimeoutThatIsOffIsYearsAway) {
+  for (const auto* off : {"0", "-1"}) {
+    EXPECT_GT(ParseWith({{"tony.container.registration.timeout", off}})->spec.registration_timeout,
+              std::chrono::years(9));
+  }
+}
+
+}  // namespace
+}  // namespace tony

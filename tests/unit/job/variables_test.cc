@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include "runtime/base/strings.h"
+#include "tests/unit/job/parse_properties.h"
+
+namespace tony {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+TEST(VariablesTest, AListSplitsAtCommasAndTheFirstEqualsSign) {
+  const auto parsed = ParseWith({{"tony.execution.envs", "A=1, B=x=y ,C=,"}, {"tony.containers.envs", "D=4"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->spec.execution_env, (Variables{{"A", "1"}, {"B", "x=y"}, {"C", ""}}));
+  EXPECT_EQ(parsed->spec.container_env, (Variables{{"D", "4"}}));
+}
+
+TEST(VariablesTest, AKeyOfItsOwnHoldsAnyValueAndBeatsTheList) {
+  const auto parsed = ParseWith(
+      {{"tony.execution.envs", "A=1,B=2"}, {"tony.execution.env.A", " x,y=z\n"}, {"tony.containers.env.P.Q", ""}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->spec.execution_env, (Variables{{"A", " x,y=z\n"}, {"B", "2"}}));
+  EXPECT_EQ(parsed->spec.container_env, (Variables{{"P.Q", ""}}));
+}
+
+TEST(VariablesTest, AnItemWithoutAnEqualsSignIsNotGuessedAt) {
+  EXPECT_EQ(
+      ErrorWith({{"tony.execution.envs", "A=1,2"}}),
+      "tony.execution.envs: \"A=1,2\" (from -conf): expected NAME=VALUE, not \"2\"; a value that holds a comma goes "
+      "to tony.execution.env.NAME");
+}
+
+TEST(VariablesTest, BadNamesAndValuesAreRefused) {
+  EXPECT_EQ(ErrorWith({{"tony.execution.envs", "=1"}}), "variable \"\" (from -conf): the name is empty");
+  EXPECT_EQ(ErrorWith({{"tony.execution.env.", "1"}}), "variable \"\" (from -conf): the name is empty");
+  EXPECT_EQ(ErrorWith({{"tony.containers.env.A=B", "1"}}), "variable \"A=B\" (from -conf): a name cannot hold =");
+  EXPECT_EQ(ErrorWith({{"tony.execution.env.A", std::string("x\0", 2)}}),
+            "variable \"A\" (from -conf): a variable cannot hold a NUL character");
+  EXPECT_EQ(ErrorWith({{std::string("tony.execution.env.A\0", 21), "x"}}),
+            "variable \"A?\" (from -conf): a variable cannot hold a NUL character");
+}
+
+TEST(VariablesTest, WhatTheKernelWouldRefuseIsRefusedHere) {
+  EXPECT_EQ(ErrorWith({{"tony.execution.env.AB", std::string(131072 - 4, 'x')}}), "accepted");
+  EXPECT_EQ(
+      ErrorWith({{"tony.execution.env.AB", std::string(131072 - 3, 'x')}}),
+      "variable \"AB\" (from -conf): NAME=VALUE has 131072 bytes, and the kernel takes at most 131071; put the value "
+      "into a file");
+}
+
+TEST(VariablesTest, TheSumIsLimitedToo) {
+  Settings settings;
+  for (int i = 0; i < 15; ++i) {
+    settings.emplace_back(StrCat(i % 2 ? "tony.execution.env.V" : "tony.containers.env.V", 10 + i),
+                          std::string(100'000, 'x'));
+  }
+  EXPECT_EQ(ErrorWith(settings),
+            "tony.execution.envs and tony.containers.envs together have 1500075 bytes, and a process can be given less "
+            "than 1500000");
+  settings.pop_back();
+  EXPECT_EQ(ErrorWith(settings), "accepted");
+}
+
+}  // namespace
+}  // namespace tony
