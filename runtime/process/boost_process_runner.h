@@ -1,0 +1,45 @@
+// The real ProcessRunner: Boost.Process v2 starts, a pidfd on the loop waits.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/process/process_runner.h"
+
+namespace tony {
+
+// Loop thread only. Processes live on when the runner goes; nobody is told of their end then. The runner waits for
+// its own children one by one: whoever reaps others in the same process calls ReapStrangers() instead of waitpid(-1).
+class BoostProcessRunner : public ProcessRunner {
+ public:
+  explicit BoostProcessRunner(EventLoop& loop);
+  ~BoostProcessRunner() override;
+
+  Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override;
+
+  bool Started(pid_t pid) const { return children_.contains(pid); }  // and has not reaped it yet
+
+  // For a subreaper, on SIGCHLD: reaps every ended child that this runner did not start. Own children that ended are
+  // reaped too, with their `on_exit`.
+  void ReapStrangers();
+
+ private:
+  struct Child {
+    UniqueFd pidfd;
+    EventLoop::FdWatch watch;  // after pidfd: released before the descriptor closes
+    OnExit on_exit;
+  };
+  class Launcher;
+
+  void Reap(pid_t pid);
+
+  EventLoop& loop_;
+  std::unique_ptr<Launcher> launcher_;
+  std::map<pid_t, Child> children_;
+};
+
+}  // namespace tony

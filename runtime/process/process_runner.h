@@ -1,0 +1,34 @@
+// Starts processes and tells when they end. Seam: BoostProcessRunner and a fake.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/job/exit_status.h"
+
+namespace tony {
+
+struct ProcessSpec {
+  std::vector<std::string> argv;  // argv[0]: absolute path
+  std::vector<std::string> env;   // "NAME=value"; exactly this, nothing is inherited
+  std::string directory;          // absolute
+  std::string stdout_file;        // appended to; made 0600; "" is /dev/null
+  std::string stderr_file;        // may equal stdout_file
+  bool own_session = true;        // setsid(): its pid is its session and process group
+};
+
+class ProcessRunner {
+ public:
+  using OnExit = std::function<void(ExitStatus)>;
+  virtual ~ProcessRunner() = default;
+  // Standard input is /dev/null, every other descriptor is closed, signal mask and handlers are the default ones.
+  // A program that cannot be started (missing, not executable, arguments too long, bad directory) is an error here
+  // that names it, never an exit code. `on_exit` is called once, on the loop, after the process has been reaped.
+  virtual Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) = 0;
+};
+
+}  // namespace tony

@@ -1,0 +1,16 @@
+// Starts the application master of a job, or brings it back. Seam: LocalAmLauncher.
+#pragma once
+
+#include "runtime/base/result.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+class AmLauncher {
+ public:
+  virtual ~AmLauncher() = default;
+  // Returns once the arbiter is started (not: once the AM answers). Harmless where one rules already.
+  virtual Status Start(const JobFolder& folder) = 0;
+};
+
+}  // namespace tony

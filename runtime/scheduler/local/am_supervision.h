@@ -1,0 +1,90 @@
+// The keeper's AM: starts it, restarts it when it crashes, ends it when it hangs, gives up when that does not help.
+//
+//   kNone --start--> kRunning --ended--> kBackoff --delay over--> kRunning ...
+//     |                  ^  \--silent too long: SIGKILL, then as a crash
+//     |                  |         \--too many crashes--> kGone, and the owner is told
+//     +--one is alive--> kAwaited --hello of its epoch--> kRunning
+//                            \--ended, or no hello in time: SIGKILL--> start
+//   any --Retire()--> kRetiring --ended, or SIGKILL after the farewell--> kGone
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/process/process_runner.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony::keeper {
+
+// How long after a crash the next start is, or whether there is one. Pure.
+class CrashBudget {
+ public:
+  std::optional<Duration> Crashed(Instant now);  // nothing: too many of late
+
+ private:
+  std::deque<Instant> crashes_;
+};
+
+struct AmOptions {
+  std::string program;       // absolute
+  Duration silence{30000};   // without a renewal it hangs. Above every am_lease: it has stopped ruling by then
+  Duration adoption{10000};  // for an AM that outlived an earlier keeper to say hello
+  Duration farewell{5000};   // for the AM to leave after it has finished the job
+};
+
+// Loop thread only.
+class AmSupervision {
+ public:
+  struct Listener {
+    std::function<void()> before_judging;                // reads what the AM may have said while we slept
+    std::function<void(const std::string&)> on_gave_up;  // why; no AM runs any more
+    std::function<void()> on_retired;                    // no AM runs any more
+  };
+  AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFolder& folder, std::vector<std::string> environment,
+                AmOptions options, Listener listener);
+
+  void Begin();                          // adopts or starts
+  bool OnHello(Epoch epoch, pid_t pid);  // false: it is not the newest, and must not be listened to
+  void OnRenewed();
+  void Retire();  // the job has ended: no AM is started again. Safe to call twice, and instead of Begin()
+  bool Gone() const { return state_ == State::kGone; }
+
+ private:
+  enum class State { kNone, kAwaited, kRunning, kBackoff, kRetiring, kGone };
+
+  void Start();
+  Status StartNext();
+  void BeRunning();
+  void BeRetired();
+  void Watch(pid_t pid);
+  void OnEnded(std::optional<ExitStatus> status);
+  void OnCrash(const std::string& how);
+  void CheckSilence(Instant expected);
+  void Kill();
+  std::vector<pid_t> Alive() const;
+
+  EventLoop& loop_;
+  ProcessRunner& runner_;
+  const JobFolder folder_;
+  const std::vector<std::string> environment_;
+  const AmOptions options_;
+  const Listener listener_;
+
+  State state_ = State::kNone;
+  Epoch epoch_;  // of the newest AM
+  CrashBudget budget_;
+  Instant renewed_;
+  pid_t pid_ = 0;             // of an AM that is our child, or of one that we adopt; 0: none, or not known
+  UniqueFd pidfd_;            // of one that is not our child
+  EventLoop::FdWatch watch_;  // after pidfd_: released before the descriptor closes
+  EventLoop::Timer timer_;    // of the state
+};
+
+}  // namespace tony::keeper

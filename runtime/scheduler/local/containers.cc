@@ -1,0 +1,207 @@
+#include "runtime/scheduler/local/containers.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/environment.h"
+#include "runtime/store/files.h"
+
+namespace tony::keeper {
+namespace {
+
+// Killed processes are gone within some milliseconds; one in the kernel's hands may take seconds.
+constexpr Duration kFirstSweepDelay{2};
+constexpr Duration kLongestSweepDelay{100};
+
+UniqueFd OpenProcess(pid_t pid) { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
+
+// An executor that was forked, but whose pid was not written down: of the marked processes the topmost.
+pid_t FindExecutor(const std::string& mark) {
+  const auto processes = ListProcesses();
+  const auto is_marked = [&](const ProcessEntry& p) { return VariableIn(p.environment, kContainerMark) == mark; };
+  for (const auto& process : processes) {
+    if (!is_marked(process)) continue;
+    const auto parent = std::ranges::find(processes, process.parent, &ProcessEntry::pid);
+    if (parent == processes.end() || !is_marked(*parent)) return process.pid;
+  }
+  return 0;
+}
+
+void WarnUnless(const Status& status) {
+  if (!status.ok()) LogWarn(status.error().message);
+}
+
+}  // namespace
+
+Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobFolder& folder,
+                       std::vector<std::string> environment, Listener listener)
+    : loop_(loop),
+      runner_(runner),
+      folder_(folder),
+      records_(folder),
+      environment_(std::move(environment)),
+      listener_(std::move(listener)) {}
+
+Status Containers::Adopt() {
+  TRY_ASSIGN(const auto records, records_.ReadAll());
+  for (const auto& record : records) AdoptOne(record);
+  SweepSoon();
+  return Ok();
+}
+
+void Containers::AdoptOne(const ContainerRecord& record) {
+  Container& container = containers_[record.id];
+  if (record.exited) {
+    container.state = State::kEnded;
+    container.exited = *record.exited;
+    return;
+  }
+  container.exited.container = record.id;
+  container.pid = record.pid > 0 ? record.pid : FindExecutor(ContainerMark(folder_.job(), record.id));
+  container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();
+  // The descriptor first, then the look at who it is: the pid cannot change hands in between.
+  const bool is_it = record.pid == 0 || StartTime(container.pid) == record.start_time;
+  if (!container.pidfd.valid() || !is_it) {
+    LogInfo(StrCat("container ", record.id.value, " ended unseen"));
+    container.state = State::kSweeping;
+    return;
+  }
+  LogInfo(StrCat("container ", record.id.value, " adopted: pid ", container.pid));
+  container.watch =
+      loop_.WhenReadable(container.pidfd.get(), [this, id = record.id] { OnExecutorEnded(id, std::nullopt); });
+}
+
+void Containers::Launch(const LaunchContainer& launch) {
+  const auto known = containers_.find(launch.container);
+  if (known != containers_.end()) return SayState(known->first, known->second);
+  if (!IsContainerName(launch.container) || launch.what.argv.empty() || !launch.what.argv[0].starts_with('/'))
+    return listener_.on_exited({launch.container, std::nullopt, "launch: bad container name or program"});
+  StartExecutor(launch);
+}
+
+void Containers::StartExecutor(const LaunchContainer& launch) {
+  const ContainerId& id = launch.container;
+  Container& container = containers_[id];
+  container.exited.container = id;
+  ProcessSpec executor;
+  executor.argv = launch.what.argv;
+  executor.env = OverEnvironment(
+      OverEnvironment(environment_, launch.what.env),
+      {StrCat(kJobMark, "=", folder_.job().value), StrCat(kContainerMark, "=", ContainerMark(folder_.job(), id))});
+  executor.directory = folder_.path().string();
+  executor.stdout_file = executor.stderr_file = launch.what.log_file;
+  const auto start = [&]() -> Status {
+    TRY(records_.Launching(id));
+    if (!launch.what.log_file.empty()) TRY(MakeFolder(std::filesystem::path(launch.what.log_file).parent_path()));
+    TRY_ASSIGN(container.pid, runner_.Start(executor, [this, id](ExitStatus s) { OnExecutorEnded(id, s); }));
+    return records_.Started(id, container.pid, StartTime(container.pid));
+  };
+  const Status started = start();
+  if (container.pid == 0) {
+    container.exited.error = started.error().message;
+    return End(id, container);
+  }
+  WarnUnless(started);  // its mark finds it all the same
+  LogInfo(StrCat("container ", id.value, " started: pid ", container.pid));
+  listener_.on_started(id);
+}
+
+void Containers::Stop(const StopContainer& stop) {
+  const auto [place, is_new] = containers_.try_emplace(stop.container);
+  auto& [id, container] = *place;
+  if (is_new) {
+    container.exited = {id, std::nullopt, "stopped before it was launched"};
+    return End(id, container);
+  }
+  if (container.state == State::kEnded) return SayState(id, container);
+  if (stop.mode == StopMode::kKill) {
+    Kill(id, container);
+  } else if (container.state == State::kRunning) {
+    if (container.pidfd.valid()) {
+      syscall(SYS_pidfd_send_signal, container.pidfd.get(), SIGTERM, nullptr, 0);
+    } else {
+      kill(container.pid, SIGTERM);  // our child, not reaped yet: the pid is still its own
+    }
+  }
+}
+
+void Containers::Kill(const ContainerId& id, Container& container) {
+  if (container.state != State::kRunning) return;
+  LogInfo(StrCat("container ", id.value, " is killed"));
+  container.state = State::kKilling;
+  SweepSoon();
+}
+
+void Containers::KillAll() {
+  for (auto& [id, container] : containers_) Kill(id, container);
+}
+
+bool Containers::AnyLeft() const {
+  return std::ranges::any_of(containers_, [](const auto& entry) { return entry.second.state != State::kEnded; });
+}
+
+KeeperInventory Containers::Inventory() const {
+  KeeperInventory inventory;
+  for (const auto& [id, container] : containers_) {
+    if (container.state == State::kEnded) {
+      inventory.exited.push_back(container.exited);
+    } else {
+      inventory.running.push_back(id);
+    }
+  }
+  return inventory;
+}
+
+void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus> status) {
+  Container& container = containers_[id];
+  container.watch.reset();
+  container.pidfd.Reset();
+  container.state = State::kSweeping;
+  container.exited.status = status;
+  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));
+  SweepSoon();
+}
+
+void Containers::End(const ContainerId& id, Container& container) {
+  container.state = State::kEnded;
+  if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited));
+  if (!container.exited.error.empty()) LogWarn(StrCat("container ", id.value, ": ", container.exited.error));
+  listener_.on_exited(container.exited);
+}
+
+void Containers::SayState(const ContainerId& id, const Container& container) const {
+  if (container.state == State::kEnded) {
+    listener_.on_exited(container.exited);
+  } else {
+    listener_.on_started(id);
+  }
+}
+
+// One look at all processes serves every container that ended in this turn of the loop.
+void Containers::SweepSoon() {
+  sweep_delay_ = Duration(0);
+  sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
+}
+
+void Containers::Sweep() {
+  SweepScope scope{folder_.job(), getpid(), {}, [this](pid_t pid) { return runner_.Started(pid); }};
+  for (const auto& [id, container] : containers_)
+    if (container.state == State::kRunning) scope.live.insert(id);
+  const Victims victims = FindLeftovers(ListProcesses(), scope);
+  SignalAll(victims.pids, SIGKILL);
+  for (auto& [id, container] : containers_)
+    if (container.state == State::kSweeping && !victims.MayBeOf(id)) End(id, container);
+  if (victims.pids.empty()) return;
+  sweep_delay_ = std::clamp(sweep_delay_ * 2, kFirstSweepDelay, kLongestSweepDelay);
+  sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
+}
+
+}  // namespace tony::keeper

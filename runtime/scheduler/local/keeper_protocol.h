@@ -1,0 +1,62 @@
+// What the AM and the keeper say to each other over keeper.sock, one message a packet.
+//
+//   AM      -> keeper   Hello, then Renew again and again; Launch, Stop, Finish at any time
+//   keeper  -> AM       Inventory (in parts) after Hello; Renewed after each Renew; Started, Exited; Finished
+//
+// A message is one byte of version, one of type, and its fields in order: numbers as eight bytes, texts and lists with
+// their length in front, all little-endian. Both ends are of one build (a job pins its binaries), so another version is
+// an error, not a dialect.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/job/ids.h"
+#include "runtime/scheduler/scheduler.h"
+
+namespace tony {
+
+// Fits the smallest usual send buffer of a socket (208 KiB) with room for the kernel's own.
+inline constexpr size_t kMaxKeeperMessage = 128 * 1024;
+
+struct AmHello {
+  Epoch epoch;  // the keeper closes the connection of any but the newest
+};
+struct AmRenew {
+  int64_t stamp = 0;  // comes back in KeeperRenewed: the AM's own time of asking
+};
+struct LaunchContainer {
+  ContainerId container;
+  LaunchSpec what;
+};
+struct StopContainer {
+  ContainerId container;
+  StopMode mode = StopMode::kTerm;
+};
+struct FinishJob {};
+using KeeperRequest = std::variant<AmHello, AmRenew, LaunchContainer, StopContainer, FinishJob>;
+
+struct KeeperInventory {
+  std::vector<ContainerId> running;
+  std::vector<ContainerExited> exited;  // of the whole job, also those told to an earlier AM
+  bool last = true;                     // no more parts follow
+};
+struct KeeperRenewed {
+  int64_t stamp = 0;
+};
+struct JobFinished {};  // recorded: no AM is started again
+using KeeperReport = std::variant<KeeperInventory, KeeperRenewed, ContainerStarted, ContainerExited, JobFinished>;
+
+std::string Encode(const KeeperRequest& request);
+std::string Encode(const KeeperReport& report);
+Result<KeeperRequest> DecodeRequest(std::string_view message);  // kInvalid
+Result<KeeperReport> DecodeReport(std::string_view message);
+
+// The inventory in parts that each fit a message. Never none: the last part may be empty.
+std::vector<KeeperInventory> InParts(const KeeperInventory& whole);
+
+}  // namespace tony

@@ -1,0 +1,15 @@
+// keeper.sock in a job's folder: where the keeper listens and the AM connects.
+#pragma once
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// A name left by an earlier keeper is replaced: the caller holds keeper.lock.
+Result<UniqueFd> ListenAsKeeper(const JobFolder& folder);
+Result<UniqueFd> ConnectToKeeper(const JobFolder& folder);  // kUnavailable; never blocks
+void RemoveKeeperSocket(const JobFolder& folder);
+
+}  // namespace tony

@@ -1,0 +1,20 @@
+// Starts the keeper of a job, which starts the AM.
+#pragma once
+
+#include "runtime/process/process_runner.h"
+#include "runtime/scheduler/am_launcher.h"
+
+namespace tony {
+
+// The keeper runs detached, with the environment that was stored with the job, wherever this is called from: it lives
+// on when the caller ends, by whatever signal to its terminal or group. A second keeper of one job leaves at once.
+class LocalAmLauncher : public AmLauncher {
+ public:
+  explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}
+  Status Start(const JobFolder& folder) override;
+
+ private:
+  ProcessRunner& runner_;
+};
+
+}  // namespace tony

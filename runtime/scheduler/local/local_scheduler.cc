@@ -1,0 +1,185 @@
+#include "runtime/scheduler/local/local_scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/scheduler/local/keeper_socket.h"
+
+namespace tony {
+namespace {
+
+constexpr char kHost[] = "127.0.0.1";
+
+// A keeper that was just started listens within some milliseconds; one that hangs is not worth a busy loop.
+constexpr Duration kFirstRetry{10};
+constexpr Duration kLongestRetry{500};
+// Time for a started keeper to take its lock, before another is started in vain.
+constexpr Duration kBetweenLaunches{1000};
+// Two renewals may be late before the lease ends.
+constexpr int kRenewalsPerLease = 3;
+
+}  // namespace
+
+LocalScheduler::LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher,
+                               Sink sink)
+    : loop_(loop),
+      folder_(std::move(folder)),
+      epoch_(epoch),
+      am_lease_(am_lease),
+      launcher_(launcher),
+      sink_(std::move(sink)),
+      contact_(loop.Now()) {
+  retry_timer_ = loop_.After(Duration(0), [this] { Connect(); });
+  CheckLease();
+}
+
+LocalScheduler::~LocalScheduler() = default;
+
+void LocalScheduler::Request(const std::vector<ContainerAsk>& asks) {
+  for (const auto& ask : asks) Tell(ContainerGranted{ask.attempt, {StrCat(epoch_.value, "-", ++granted_)}, kHost});
+}
+
+void LocalScheduler::Launch(const ContainerId& container, const LaunchSpec& what) {
+  if (Encode(LaunchContainer{container, what}).size() > kMaxKeeperMessage) {
+    ended_.insert(container);
+    return Tell(ContainerExited{
+        container, std::nullopt,
+        StrCat("launch ", container.value, ": arguments and environment are above ", kMaxKeeperMessage, " bytes")});
+  }
+  launches_[container] = what;
+  Send(LaunchContainer{container, what});
+}
+
+void LocalScheduler::Stop(const ContainerId& container, StopMode mode) {
+  if (ended_.contains(container)) return;
+  auto& wanted = stops_.emplace(container, mode).first->second;
+  if (mode == StopMode::kKill) wanted = mode;
+  Send(StopContainer{container, wanted});
+}
+
+void LocalScheduler::Finish(std::function<void()> done) {
+  finished_ = std::move(done);
+  Send(FinishJob{});
+}
+
+void LocalScheduler::Connect() {
+  auto socket = ConnectToKeeper(folder_);
+  if (!socket.ok()) {
+    BringKeeperBack();
+    return ConnectLater();
+  }
+  link_ = Link::kGreeting;
+  inventory_ = {{}, {}, /*last=*/false};
+  channel_ = std::make_unique<MessageChannel>(
+      loop_, *std::move(socket), [this](std::string_view message) { OnMessage(message); }, [this] { OnClosed(); });
+  channel_->Send(Encode(AmHello{epoch_}));
+  Renew();
+}
+
+void LocalScheduler::ConnectLater() {
+  link_ = Link::kDown;
+  channel_.reset();
+  retry_ = std::clamp(retry_ * 2, kFirstRetry, kLongestRetry);
+  retry_timer_ = loop_.After(retry_, [this] { Connect(); });
+}
+
+void LocalScheduler::OnClosed() {
+  if (link_ == Link::kNotNeeded) return channel_.reset();
+  // Refused at the greeting (another AM rules, or the keeper was about to die) is not lost: no busy loop then.
+  if (link_ == Link::kGreeting) return ConnectLater();
+  LogWarn("connection to the keeper lost");
+  link_ = Link::kDown;
+  channel_.reset();
+  Connect();
+}
+
+void LocalScheduler::BringKeeperBack() {
+  if (loop_.Now() < next_launch_ || folder_.IsLocked("keeper.lock")) return;
+  next_launch_ = loop_.Now() + kBetweenLaunches;
+  LogWarn("the keeper is gone: starting another");
+  const Status started = launcher_.Start(folder_);
+  if (!started.ok()) LogWarn(started.error().message);
+}
+
+void LocalScheduler::Renew() {
+  if (channel_) channel_->Send(Encode(AmRenew{ToMillis(loop_.Now())}));
+  renew_timer_ = loop_.After(am_lease_ / kRenewalsPerLease, [this] { Renew(); });
+}
+
+void LocalScheduler::CheckLease() {
+  if (link_ == Link::kNotNeeded) return;
+  if (standing_ != Standing::kLost && !LeaseHolds()) {
+    standing_ = Standing::kLost;
+    Tell(SchedulerLost{StrCat("no answer from the keeper for ", am_lease_.count(), " ms")});
+    ConnectLater();  // so that what it reports when it is back begins with its inventory
+  }
+  lease_timer_ = loop_.At(LeaseHolds() ? contact_ + am_lease_ : loop_.Now() + am_lease_, [this] { CheckLease(); });
+}
+
+void LocalScheduler::OnMessage(std::string_view message) {
+  const auto report = DecodeReport(message);
+  if (report.ok()) return std::visit([this](const auto& r) { On(r); }, *report);
+  LogError(report.error().message);
+  ConnectLater();
+}
+
+void LocalScheduler::On(const KeeperInventory& part) {
+  inventory_.running.insert(inventory_.running.end(), part.running.begin(), part.running.end());
+  inventory_.exited.insert(inventory_.exited.end(), part.exited.begin(), part.exited.end());
+  inventory_.last = part.last;
+}
+
+void LocalScheduler::On(const KeeperRenewed& renewed) {
+  contact_ = std::max(contact_, FromMillis(renewed.stamp));
+  // An answer that was under way for longer than the lease is no proof that the keeper still counts on us.
+  if (link_ == Link::kGreeting && inventory_.last && LeaseHolds()) GoUp();
+}
+
+void LocalScheduler::On(const ContainerStarted& started) {
+  if (link_ == Link::kGreeting) return inventory_.running.push_back(started.container);
+  if (launches_.erase(started.container) > 0) Tell(started);
+}
+
+void LocalScheduler::On(const ContainerExited& exited) {
+  if (link_ == Link::kGreeting) {
+    std::erase(inventory_.running, exited.container);
+    return inventory_.exited.push_back(exited);
+  }
+  launches_.erase(exited.container);
+  stops_.erase(exited.container);
+  if (ended_.insert(exited.container).second) Tell(exited);
+}
+
+void LocalScheduler::On(const JobFinished&) {
+  link_ = Link::kNotNeeded;
+  if (finished_) loop_.Post(std::exchange(finished_, nullptr));
+}
+
+void LocalScheduler::GoUp() {
+  link_ = Link::kUp;
+  standing_ = Standing::kReached;
+  retry_ = Duration(0);
+  next_launch_ = Instant();
+  const KeeperInventory inventory = std::exchange(inventory_, {});
+  Tell(SchedulerReached{inventory.running});
+  for (const auto& container : inventory.running) On(ContainerStarted{container});
+  for (const auto& exited : inventory.exited) On(exited);
+  for (const auto& [container, what] : launches_) Send(LaunchContainer{container, what});
+  for (const auto& [container, mode] : stops_) Send(StopContainer{container, mode});
+  if (finished_) Send(FinishJob{});
+}
+
+void LocalScheduler::Send(const KeeperRequest& request) {
+  if (link_ == Link::kUp) channel_->Send(Encode(request));
+}
+
+// Never from inside a call of the AM's.
+void LocalScheduler::Tell(SchedulerEvent event) {
+  loop_.Post([this, event = std::move(event), alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) sink_(event);
+  });
+}
+
+}  // namespace tony

@@ -1,0 +1,77 @@
+// The AM's side of the local scheduler: speaks to the keeper of its job, and brings it back when it died.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/scheduler/am_launcher.h"
+#include "runtime/scheduler/local/keeper_protocol.h"
+#include "runtime/scheduler/local/message_channel.h"
+#include "runtime/scheduler/scheduler.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// Grants every container that is asked for, on this machine. What is launched or stopped while the keeper cannot be
+// reached, or got lost with it, is said again when it is reached. The references outlive it.
+class LocalScheduler : public Scheduler {
+ public:
+  LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher, Sink sink);
+  ~LocalScheduler() override;
+
+  void Request(const std::vector<ContainerAsk>& asks) override;
+  void Launch(const ContainerId& container, const LaunchSpec& what) override;
+  void Stop(const ContainerId& container, StopMode mode) override;
+  void Finish(std::function<void()> done) override;
+
+ private:
+  enum class Standing { kNew, kReached, kLost };          // as the sink was told
+  enum class Link { kDown, kGreeting, kUp, kNotNeeded };  // the connection; not needed: the job has ended
+
+  void Connect();
+  void ConnectLater();
+  void OnClosed();
+  void BringKeeperBack();
+  void Renew();
+  void CheckLease();
+  void OnMessage(std::string_view message);
+  void On(const KeeperInventory& part);
+  void On(const KeeperRenewed& renewed);
+  void On(const ContainerStarted& started);
+  void On(const ContainerExited& exited);
+  void On(const JobFinished&);
+  void GoUp();
+  void Send(const KeeperRequest& request);
+  void Tell(SchedulerEvent event);
+  bool LeaseHolds() const { return loop_.Now() < contact_ + am_lease_; }
+
+  EventLoop& loop_;
+  const JobFolder folder_;
+  const Epoch epoch_;
+  const Duration am_lease_;
+  AmLauncher& launcher_;
+  const Sink sink_;
+
+  Standing standing_ = Standing::kNew;
+  Instant contact_;  // the newest time of asking that the keeper answered
+  int64_t granted_ = 0;
+
+  Link link_ = Link::kDown;
+  std::unique_ptr<MessageChannel> channel_;
+  KeeperInventory inventory_;  // while greeting: what came so far
+  Duration retry_{0};
+  Instant next_launch_;  // of a keeper; not before
+
+  std::map<ContainerId, LaunchSpec> launches_;  // not yet known to have started
+  std::map<ContainerId, StopMode> stops_;       // not yet known to have ended
+  std::set<ContainerId> ended_;                 // told to the sink
+  std::function<void()> finished_;              // until the keeper has recorded the end
+  EventLoop::Timer retry_timer_, renew_timer_, lease_timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace tony

@@ -1,0 +1,31 @@
+#include "runtime/scheduler/local/run_keeper.h"
+
+#include <csignal>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/log.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/environment.h"
+#include "runtime/scheduler/local/keeper.h"
+
+namespace tony::keeper {
+
+Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const JobFolder folder(path);
+  auto lock = folder.Lock("keeper.lock");
+  if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) return Ok();
+  if (!lock.ok()) return lock.error();
+  // Left to the kernel, which lets go of it when the process is gone: who waits for the lock waits for that.
+  (void)lock->Release();
+  TRY_ASSIGN(const auto environment, folder.ReadEnvironment());
+  BecomeSubreaper();
+  EventLoop loop;
+  Keeper keeper(loop, folder, WithoutMarks(environment), am, [&loop] { loop.Stop(); });
+  TRY(keeper.Begin());
+  LogInfo("keeping " + folder.job().value);
+  loop.Run();
+  return Ok();
+}
+
+}  // namespace tony::keeper

@@ -1,0 +1,37 @@
+// Which processes of this machine a sweep must end. Pure: works on a list of processes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "runtime/job/ids.h"
+#include "runtime/process/process_tree.h"
+
+namespace tony::keeper {
+
+struct SweepScope {
+  JobId job;
+  pid_t keeper = 0;                         // never a victim
+  std::set<ContainerId> live;               // theirs are spared
+  std::function<bool(pid_t)> is_own_child;  // started by the keeper itself: the AM and executors
+};
+
+struct Victims {
+  std::vector<pid_t> pids;
+  // Whether something of the container, or something that may be of any container, is still there.
+  bool MayBeOf(const ContainerId& container) const { return strays || containers.contains(container); }
+  std::set<ContainerId> containers;
+  bool strays = false;
+};
+
+// Everything with the mark of a container that is not live, and every orphan that came to the keeper, with all below
+// it, unless it has the mark of a live container: who cleared its environment is found by its descent.
+Victims FindLeftovers(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
+
+// At the end of the job: everything with its mark and everything below the keeper.
+std::vector<pid_t> FindAllOfJob(const std::vector<ProcessEntry>& processes, const JobId& job, pid_t keeper);
+
+}  // namespace tony::keeper

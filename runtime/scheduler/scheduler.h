@@ -1,0 +1,71 @@
+// Where an AM gets containers from. Seam: LocalScheduler, and the simulator's.
+//
+// Loop thread only. Calls return at once; what happens is told to the sink, never from inside a call. Everything may
+// be asked again after the AM died and came back: a container is known by its id, and asking twice changes nothing.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/job/exit_status.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony {
+
+struct ContainerAsk {
+  AttemptId attempt;  // who the container is for
+  Resources resources;
+};
+
+// What to start in a container: the executor.
+struct LaunchSpec {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // "NAME=value", beside what the scheduler's node gives every process
+  std::string log_file;          // stdout and stderr of the executor itself
+};
+
+struct ContainerGranted {
+  AttemptId attempt;
+  ContainerId container;
+  std::string host;
+};
+struct ContainerStarted {
+  ContainerId container;
+};
+// The executor is gone and nothing that it started is left. No status: nobody was there to see it, or it never ran,
+// and then `error` says why. Told for every container that was launched or stopped, once.
+struct ContainerExited {
+  ContainerId container;
+  std::optional<ExitStatus> status;
+  std::string error;  // "start /x/tony-executor: permission denied"; empty where it ran
+};
+// First event after the scheduler has been reached, also again: what it knows to be running.
+struct SchedulerReached {
+  std::vector<ContainerId> running;
+};
+// The arbiter has not been reached for am_lease: stop ruling until SchedulerReached.
+struct SchedulerLost {
+  std::string reason;
+};
+using SchedulerEvent =
+    std::variant<ContainerGranted, ContainerStarted, ContainerExited, SchedulerReached, SchedulerLost>;
+
+enum class StopMode { kTerm, kKill };  // ask the executor to stop its task and leave; end all of it now
+
+class Scheduler {
+ public:
+  using Sink = std::function<void(SchedulerEvent)>;
+  virtual ~Scheduler() = default;
+  virtual void Request(const std::vector<ContainerAsk>& asks) = 0;
+  virtual void Launch(const ContainerId& container, const LaunchSpec& what) = 0;
+  // Also before it was launched: then it never starts.
+  virtual void Stop(const ContainerId& container, StopMode mode) = 0;
+  // The job has ended: end what is left of it, and do not start an AM again. `done` is called when that is recorded.
+  virtual void Finish(std::function<void()> done) = 0;
+};
+
+}  // namespace tony

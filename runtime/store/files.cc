@@ -1,0 +1,124 @@
+#include "runtime/store/files.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status Sync(int fd, const fs::path& path) {
+  if (fsync(fd) != 0) return FileError(ErrorCode::kCannotWrite, "sync", path, errno);
+  return Ok();
+}
+
+Status MakeOneFolder(const fs::path& path) {
+  if (mkdir(path.c_str(), 0700) == 0) {
+    if (chmod(path.c_str(), 0700) == 0) return Ok();  // the umask may have taken bits away
+  } else if (errno == EEXIST) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) return Ok();
+    errno = ENOTDIR;
+  }
+  return FileError(ErrorCode::kCannotWrite, "make", path, errno);
+}
+
+}  // namespace
+
+Error FileError(ErrorCode code, std::string_view what, const fs::path& path, int error) {
+  return {code, StrCat(what, " ", path.string(), ": ", ErrnoText(error))};
+}
+
+Result<std::string> ReadFile(const fs::path& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd.valid()) {
+    const bool gone = errno == ENOENT || errno == ENOTDIR;
+    const auto code = gone              ? ErrorCode::kNotFound
+                      : errno == EACCES ? ErrorCode::kNotPermitted
+                                        : ErrorCode::kUnavailable;
+    return FileError(code, "open", path, errno);
+  }
+  std::string content;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t size = read(fd.get(), buffer, sizeof buffer);
+    if (size == 0) return content;
+    if (size > 0) content.append(buffer, size);
+    if (size < 0 && errno != EINTR) return FileError(ErrorCode::kUnavailable, "read", path, errno);
+  }
+}
+
+Status WriteAll(int fd, std::string_view content, const fs::path& path) {
+  while (!content.empty()) {
+    const ssize_t size = write(fd, content.data(), content.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return FileError(ErrorCode::kCannotWrite, "write", path, errno);
+    content.remove_prefix(size);
+  }
+  return Ok();
+}
+
+Status WriteNewFile(const fs::path& path, std::string_view content, bool durable) {
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.valid() || fchmod(fd.get(), 0600) != 0) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
+  TRY(WriteAll(fd.get(), content, path));
+  return durable ? Sync(fd.get(), path) : Ok();
+}
+
+Status WriteFileByRename(const fs::path& path, std::string_view content, bool durable) {
+  const fs::path temporary = path.parent_path() / StrCat(".", path.filename().string(), ".", RandomHex(6));
+  Status written = WriteNewFile(temporary, content, durable);
+  if (written.ok() && rename(temporary.c_str(), path.c_str()) != 0)
+    written = FileError(ErrorCode::kCannotWrite, "replace", path, errno);
+  if (!written.ok()) {
+    unlink(temporary.c_str());
+    return written;
+  }
+  return durable ? SyncPath(path.parent_path()) : Ok();
+}
+
+Status MakeFolder(const fs::path& path) {
+  std::error_code error;
+  if (path.has_relative_path() && !fs::is_directory(path.parent_path(), error)) TRY(MakeFolder(path.parent_path()));
+  return MakeOneFolder(path);
+}
+
+Status SyncPath(const fs::path& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+  return Sync(fd.get(), path);
+}
+
+Status SyncTogether(const std::vector<fs::path>& paths) {
+  std::vector<Status> synced(paths.size());
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < paths.size(); ++i) threads.emplace_back([&, i] { synced[i] = SyncPath(paths[i]); });
+  threads.clear();  // joins
+  for (const auto& status : synced) TRY(status);
+  return Ok();
+}
+
+std::string RandomHex(int bytes) {
+  std::vector<unsigned char> random(bytes);
+  CHECK(getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()));
+  std::string text;
+  for (const unsigned char byte : random) {
+    char hex[3];
+    std::snprintf(hex, sizeof hex, "%02x", byte);
+    text += hex;
+  }
+  return text;
+}
+
+}  // namespace tony

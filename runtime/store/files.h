@@ -1,0 +1,34 @@
+// Reading and writing the small files of a job. Everything made here is private to the user, whatever the umask.
+// Errors name the path: "make /x/jobs: read-only file system".
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+
+namespace tony {
+
+Error FileError(ErrorCode code, std::string_view what, const std::filesystem::path& path, int error);
+
+Result<std::string> ReadFile(const std::filesystem::path& path);  // kNotFound, kNotPermitted, else kUnavailable
+
+// A new file of mode 0600; kCannotWrite if there is one. `durable` here and below: it survives a power cut.
+Status WriteNewFile(const std::filesystem::path& path, std::string_view content, bool durable);
+// Readers see the old content or the new, never a part, also when two processes write at once. A writer that dies
+// leaves at most a file with a leading dot.
+Status WriteFileByRename(const std::filesystem::path& path, std::string_view content, bool durable);
+
+Status MakeFolder(const std::filesystem::path& path);  // and those above it, 0700 each; harmless if it is there
+Status SyncPath(const std::filesystem::path& path);    // a file's content, or the names in a folder
+// Files or folders, at once: their file system commits them together, which takes the time of one or two.
+Status SyncTogether(const std::vector<std::filesystem::path>& paths);
+Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
+
+std::string RandomHex(int bytes);  // from the kernel's random source
+
+}  // namespace tony

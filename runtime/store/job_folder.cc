@@ -1,0 +1,119 @@
+#include "runtime/store/job_folder.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/outcome_json.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_folder_json.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+// `parse`: content -> Result.
+template <class Parse>
+auto ReadParsed(const fs::path& path, Parse parse) -> decltype(parse(std::string_view())) {
+  TRY_ASSIGN(const std::string content, ReadFile(path));
+  auto parsed = parse(content);
+  if (!parsed.ok()) return Annotate(parsed.error(), "read " + path.string());
+  return parsed;
+}
+
+// As ReadParsed(), but nothing where there is no file.
+template <class T>
+Result<std::optional<T>> ReadOptional(const fs::path& path, Result<T> (*parse)(std::string_view)) {
+  auto parsed = ReadParsed(path, parse);
+  if (parsed.ok()) return std::optional<T>(*std::move(parsed));
+  if (parsed.error().code == ErrorCode::kNotFound) return std::optional<T>();
+  return parsed.error();
+}
+
+// Locks of the open file, not of the process: inherited by forks, not lost when another descriptor of the file is
+// closed, and, other than flock's, to be asked about without being taken.
+struct flock WholeFile() {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+fs::path AttemptFolder(const fs::path& parent, const AttemptId& attempt) {
+  return parent / FolderName(attempt.task) / std::to_string(attempt.number);
+}
+
+}  // namespace
+
+fs::path JobFolder::LogFolder(const AttemptId& attempt) const { return AttemptFolder(path_ / "logs", attempt); }
+fs::path JobFolder::WorkFolder(const AttemptId& attempt) const { return AttemptFolder(path_ / "work", attempt); }
+
+Result<JobSpec> JobFolder::ReadSpec() const { return ReadParsed(path_ / "spec.json", JobSpecFromJson); }
+
+Result<Submission> JobFolder::ReadSubmission() const {
+  return ReadParsed(path_ / "submission.json", SubmissionFromJson);
+}
+
+Result<std::string> JobFolder::ReadToken() const { return ReadFile(path_ / "token"); }
+
+Result<std::vector<std::string>> JobFolder::ReadEnvironment() const {
+  TRY_ASSIGN(const std::string content, ReadFile(path_ / "environment"));
+  std::vector<std::string> variables = Split(content, '\0');
+  if (!variables.empty()) variables.pop_back();  // each is followed by a NUL
+  return variables;
+}
+
+Status JobFolder::WriteLease(const LeaseRecord& record) const {
+  return WriteFileByRename(lease(), ToJson(record), /*durable=*/false);
+}
+
+Result<std::optional<LeaseRecord>> JobFolder::ReadLease() const { return ReadOptional(lease(), LeaseRecordFromJson); }
+
+Status JobFolder::WriteKillRequest(const KillRequest& request) const {
+  TRY_ASSIGN(const auto earlier, ReadKillRequest());
+  if (earlier) {
+    TRY_ASSIGN(const JobSpec spec, ReadSpec());
+    const auto grace = [&](const KillRequest& r) { return r.grace < Duration(0) ? spec.timers.grace : r.grace; };
+    if (grace(*earlier) <= grace(request)) return Ok();
+  }
+  return WriteFileByRename(path_ / "kill-request.json", ToJson(request), /*durable=*/false);
+}
+
+Result<std::optional<KillRequest>> JobFolder::ReadKillRequest() const {
+  return ReadOptional(path_ / "kill-request.json", KillRequestFromJson);
+}
+
+Status JobFolder::WriteStatus(const JobStatus& document, bool durable) const {
+  return WriteFileByRename(status(), ToJson(document), durable);
+}
+
+Result<std::optional<JobStatus>> JobFolder::ReadStatus() const { return ReadOptional(status(), JobStatusFromJson); }
+
+Status JobFolder::WriteOutcome(const AttemptId& attempt, const Outcome& outcome) const {
+  return WriteFileByRename(LogFolder(attempt) / "outcome.json", ToJson(outcome), /*durable=*/false);
+}
+
+Result<std::optional<Outcome>> JobFolder::ReadOutcome(const AttemptId& attempt) const {
+  return ReadOptional(LogFolder(attempt) / "outcome.json", OutcomeFromJson);
+}
+
+Result<UniqueFd> JobFolder::Lock(const std::string& name) const {
+  const fs::path path = path_ / name;
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+  struct flock lock = WholeFile();
+  if (fcntl(fd.get(), F_OFD_SETLK, &lock) == 0) return fd;
+  if (errno == EAGAIN || errno == EACCES)
+    return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
+  return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
+}
+
+bool JobFolder::IsLocked(const std::string& name) const {
+  const UniqueFd fd(open((path_ / name).c_str(), O_RDWR | O_CLOEXEC));
+  struct flock lock = WholeFile();
+  return fd.valid() && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+}  // namespace tony

@@ -1,0 +1,89 @@
+// The files of one job on this machine, and their names. Everything is private to the user (0700, 0600).
+//
+//   spec.json          the job spec; never changes
+//   submission.json    job id, user, host, time of submission; never changes
+//   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
+//   token              the job's secret
+//   src/               a copy of the user's program
+//   journal            the AM's decisions
+//   am.lease           the lease record (JSON): epoch, address, renewal number
+//   am.lock keeper.lock  locked by the ruling AM and keeper as long as they live
+//   keeper.sock epoch containers/  the keeper's
+//   kill-request.json  somebody wants the job ended; written before anyone is told
+//   status.json        the status document: refreshed while the job runs, final when it has ended
+//   logs/worker-3/1/{stdout,stderr,executor.log,outcome.json}   work/worker-3/1/   by attempt
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/base/time.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/job/job_status.h"
+
+namespace tony {
+
+struct LeaseRecord {
+  Epoch epoch;
+  std::string host;
+  int port = 0;
+  int64_t renewal = 0;  // grows with each renewal; readers judge freshness by their own clock: has it changed?
+  bool operator==(const LeaseRecord&) const = default;
+};
+
+struct Submission {
+  JobId job;
+  std::string user;
+  std::string host;
+  Instant time;
+};
+
+struct KillRequest {
+  std::string reason;
+  Duration grace{-1};  // below 0: the job's own
+};
+
+class JobFolder {
+ public:
+  explicit JobFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  JobId job() const { return {path_.filename().string()}; }
+  std::filesystem::path journal() const { return path_ / "journal"; }
+  std::filesystem::path src() const { return path_ / "src"; }
+  std::filesystem::path lease() const { return path_ / "am.lease"; }
+  std::filesystem::path status() const { return path_ / "status.json"; }
+  std::filesystem::path LogFolder(const AttemptId& attempt) const;   // logs/worker-3/1
+  std::filesystem::path WorkFolder(const AttemptId& attempt) const;  // work/worker-3/1
+
+  Result<JobSpec> ReadSpec() const;
+  Result<Submission> ReadSubmission() const;
+  Result<std::string> ReadToken() const;
+  Result<std::vector<std::string>> ReadEnvironment() const;
+
+  Status WriteLease(const LeaseRecord& record) const;         // by rename
+  Result<std::optional<LeaseRecord>> ReadLease() const;       // nothing: no AM has ruled yet
+  Status WriteKillRequest(const KillRequest& request) const;  // by rename; a shorter grace replaces a longer
+  Result<std::optional<KillRequest>> ReadKillRequest() const;
+  Status WriteStatus(const JobStatus& status, bool durable) const;  // by rename; durable: survives a power cut
+  Result<std::optional<JobStatus>> ReadStatus() const;
+
+  // What an attempt's executor keeps until the AM has acknowledged it: logs/worker-3/1/outcome.json.
+  Status WriteOutcome(const AttemptId& attempt, const Outcome& outcome) const;
+  Result<std::optional<Outcome>> ReadOutcome(const AttemptId& attempt) const;
+
+  // Takes the lock file `name` ("am.lock"), or says kUnavailable if it is held, by whomever. Held until the descriptor
+  // is closed, copies of it in forked children included.
+  Result<UniqueFd> Lock(const std::string& name) const;
+  bool IsLocked(const std::string& name) const;  // only looks: never makes a Lock() elsewhere fail
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace tony

@@ -1,0 +1,89 @@
+#include "runtime/store/job_folder_json.h"
+
+#include <boost/json.hpp>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int kSchema = 1;
+
+Result<json::object> ParseObject(std::string_view text) {
+  boost::system::error_code error;
+  json::value value = json::parse(json::string_view(text.data(), text.size()), error);
+  if (error) return Error{ErrorCode::kInvalid, "not JSON: " + error.message()};
+  if (!value.is_object()) return Error{ErrorCode::kInvalid, "not a JSON object"};
+  return std::move(value.as_object());
+}
+
+Result<int64_t> Int(const json::object& object, const char* name) {
+  const json::value* value = object.if_contains(name);
+  if (value && value->is_int64()) return value->as_int64();
+  return Error{ErrorCode::kInvalid, StrCat("\"", name, "\": expected a whole number")};
+}
+
+Result<std::string> Text(const json::object& object, const char* name) {
+  const json::value* value = object.if_contains(name);
+  if (value && value->is_string()) return std::string(value->as_string().c_str(), value->as_string().size());
+  return Error{ErrorCode::kInvalid, StrCat("\"", name, "\": expected a string")};
+}
+
+}  // namespace
+
+std::string ToJson(const LeaseRecord& record) {
+  return json::serialize(json::object{{"schema", kSchema},
+                                      {"epoch", record.epoch.value},
+                                      {"host", record.host},
+                                      {"port", record.port},
+                                      {"renewal", record.renewal}});
+}
+
+std::string ToJson(const Submission& submission) {
+  return json::serialize(json::object{{"schema", kSchema},
+                                      {"job", submission.job.value},
+                                      {"user", submission.user},
+                                      {"host", submission.host},
+                                      {"time", ToMillis(submission.time)}});
+}
+
+std::string ToJson(const KillRequest& request) {
+  return json::serialize(
+      json::object{{"schema", kSchema}, {"reason", request.reason}, {"grace", request.grace.count()}});
+}
+
+Result<LeaseRecord> LeaseRecordFromJson(std::string_view text) {
+  TRY_ASSIGN(const auto object, ParseObject(text));
+  LeaseRecord record;
+  TRY_ASSIGN(record.epoch.value, Int(object, "epoch"));
+  TRY_ASSIGN(record.host, Text(object, "host"));
+  TRY_ASSIGN(const int64_t port, Int(object, "port"));
+  TRY_ASSIGN(record.renewal, Int(object, "renewal"));
+  if (port < 0 || port > 65535) return Error{ErrorCode::kInvalid, StrCat("\"port\": ", port, " is none")};
+  record.port = static_cast<int>(port);
+  return record;
+}
+
+Result<Submission> SubmissionFromJson(std::string_view text) {
+  TRY_ASSIGN(const auto object, ParseObject(text));
+  Submission submission;
+  TRY_ASSIGN(submission.job.value, Text(object, "job"));
+  TRY_ASSIGN(submission.user, Text(object, "user"));
+  TRY_ASSIGN(submission.host, Text(object, "host"));
+  TRY_ASSIGN(const int64_t time, Int(object, "time"));
+  submission.time = FromMillis(time);
+  return submission;
+}
+
+Result<KillRequest> KillRequestFromJson(std::string_view text) {
+  TRY_ASSIGN(const auto object, ParseObject(text));
+  KillRequest request;
+  TRY_ASSIGN(request.reason, Text(object, "reason"));
+  TRY_ASSIGN(const int64_t grace, Int(object, "grace"));
+  request.grace = Duration(grace);
+  return request;
+}
+
+}  // namespace tony

@@ -1,0 +1,126 @@
+#include "runtime/store/job_store.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "runtime/base/strings.h"
+#include "runtime/store/copy_tree.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_folder_json.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTokenBytes = 32;
+constexpr int kIdBytes = 3;
+
+JobId NewJobId(Instant now) {
+  const std::time_t seconds = static_cast<std::time_t>(ToMillis(now) / 1000);
+  std::tm tm{};
+  gmtime_r(&seconds, &tm);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
+  return {StrCat("local-", stamp, "-", RandomHex(kIdBytes))};
+}
+
+const passwd* UserEntry() { return getpwuid(geteuid()); }
+
+std::string UserName() {
+  const passwd* user = UserEntry();
+  return user ? user->pw_name : std::to_string(geteuid());
+}
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string JoinEnvironment(const std::vector<std::string>& variables) {
+  std::string text;
+  for (const auto& variable : variables) text.append(variable).push_back('\0');
+  return text;
+}
+
+// Everything but the source folder is durable: a job that was reported as submitted is there after a power cut.
+Status Fill(const fs::path& folder, const fs::path& home, const NewJob& job, const Submission& submission) {
+  TRY(MakeFolder(folder));
+  TRY(WriteNewFile(folder / "spec.json", ToJson(job.spec), /*durable=*/false));
+  TRY(WriteNewFile(folder / "submission.json", ToJson(submission), /*durable=*/false));
+  TRY(WriteNewFile(folder / "environment", JoinEnvironment(job.environment), /*durable=*/false));
+  TRY(WriteNewFile(folder / "token", RandomHex(kTokenBytes), /*durable=*/false));
+  for (const char* name : {"containers", "logs", "work"}) TRY(MakeFolder(folder / name));
+  if (!job.spec.src_dir.empty()) TRY(CopyTree(job.spec.src_dir, folder / "src", home));
+  return SyncTogether(
+      {folder / "spec.json", folder / "submission.json", folder / "environment", folder / "token", folder});
+}
+
+}  // namespace
+
+Result<JobFolder> LocalJobStore::Create(const NewJob& job, Instant now) const {
+  const fs::path jobs = home_ / "jobs";
+  TRY(MakeFolder(jobs));
+  const Submission submission{NewJobId(now), UserName(), HostName(), now};
+  const fs::path unfinished = jobs / (".new-" + submission.job.value);
+  const fs::path folder = jobs / submission.job.value;
+  Status filled = Fill(unfinished, home_, job, submission);
+  if (filled.ok() && rename(unfinished.c_str(), folder.c_str()) != 0)
+    filled = FileError(ErrorCode::kCannotWrite, "make", folder, errno);
+  if (!filled.ok()) {
+    std::error_code ignored;
+    fs::remove_all(unfinished, ignored);
+    return filled.error();
+  }
+  TRY(SyncPath(jobs));
+  return JobFolder(folder);
+}
+
+Result<JobFolder> LocalJobStore::Find(const JobId& job) const {
+  const fs::path folder = home_ / "jobs" / job.value;
+  const bool name = !job.value.empty() && job.value[0] != '.' && job.value.find('/') == std::string::npos;
+  std::error_code error;
+  if (name && fs::is_directory(folder, error)) return JobFolder(folder);
+  return Error{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", (home_ / "jobs").string())};
+}
+
+Result<std::vector<JobFolder>> LocalJobStore::List() const {
+  const fs::path jobs = home_ / "jobs";
+  std::error_code error;
+  std::vector<std::string> names;
+  fs::directory_iterator entry(jobs, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("local-")) names.push_back(name);
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return FileError(ErrorCode::kUnavailable, "read", jobs, error.value());
+  std::ranges::sort(names, std::greater<>());  // names begin with the time
+  std::vector<JobFolder> folders;
+  for (const auto& name : names) folders.emplace_back(jobs / name);
+  return folders;
+}
+
+Result<fs::path> TonyHome() {
+  const char* home = std::getenv("TONY_HOME");
+  std::error_code error;
+  if (home && *home) {
+    const fs::path path = fs::absolute(home, error);
+    if (error) return FileError(ErrorCode::kCannotWrite, "find", home, error.value());
+    return path.lexically_normal();
+  }
+  const char* user_home = std::getenv("HOME");
+  const passwd* user = UserEntry();
+  if (user_home && *user_home) return fs::path(user_home) / ".tony";
+  if (user && user->pw_dir && *user->pw_dir) return fs::path(user->pw_dir) / ".tony";
+  return Error{ErrorCode::kUsage, "neither TONY_HOME nor HOME is set"};
+}
+
+}  // namespace tony

@@ -1,0 +1,96 @@
+#include "runtime/scheduler/local/final_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "runtime/store/job_store.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::keeper {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::SizeIs;
+
+class FinalStatusTest : public ::testing::Test {
+ protected:
+  FinalStatusTest() {
+    NewJob job;
+    RoleSpec worker;
+    worker.name = "worker";
+    worker.instances = 2;
+    worker.command = "true";
+    job.spec.name = "demo";
+    job.spec.roles = {worker};
+    auto folder = LocalJobStore(temp_.path()).Create(job, now_);
+    EXPECT_TRUE(folder.ok());
+    folder_ = *folder;
+  }
+
+  TempFolder temp_;
+  const Instant now_ = FromMillis(1795253415000);
+  JobFolder folder_{""};
+};
+
+TEST_F(FinalStatusTest, JobWithoutAStatusGetsOneFromItsSpec) {
+  std::ofstream(folder_.path() / "am.log") << std::string(10'000, '.') << "terminate called";
+  const auto status = FailedByInfra(folder_, "crashed 5 times", now_);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->job, folder_.job());
+  EXPECT_EQ(status->name, "demo");
+  EXPECT_EQ(status->state, "FAILED");
+  EXPECT_EQ(status->submitted, now_);
+  EXPECT_EQ(status->ended, now_);
+  ASSERT_TRUE(status->verdict);
+  EXPECT_EQ(status->verdict->cls, OutcomeClass::kInfra);
+  EXPECT_EQ(status->verdict->state, FinalState::kFailed);
+  EXPECT_EQ(status->verdict->message, "crashed 5 times");
+  EXPECT_THAT(status->verdict->stderr_tail, EndsWith("terminate called"));
+  ASSERT_THAT(status->tasks, SizeIs(2));
+  EXPECT_EQ(status->tasks[1].id, (TaskId{"worker", 1}));
+  EXPECT_EQ(status->tasks[1].state, "done");
+}
+
+TEST_F(FinalStatusTest, LastStatusIsContinued) {
+  JobStatus last;
+  last.job = folder_.job();
+  last.state = "RUNNING";
+  last.seq = 41;
+  TaskStatus active{{"worker", 0}, "active", 2, "running"};
+  active.pid = 4711;
+  TaskStatus done{{"worker", 1}, "done", 1, "succeeded"};
+  done.outcome = Outcome{};
+  last.tasks = {active, done};
+  ASSERT_TRUE(folder_.WriteStatus(last, false).ok());
+  const auto status = FailedByInfra(folder_, "why", now_);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->seq, 42);
+  EXPECT_EQ(status->tasks[0].state, "done");
+  EXPECT_EQ(status->tasks[0].attempt_state, "killed");
+  EXPECT_EQ(status->tasks[0].pid, 0);
+  EXPECT_EQ(status->tasks[0].outcome->cls, OutcomeClass::kInfra);
+  EXPECT_EQ(status->tasks[1].attempt_state, "succeeded");
+  EXPECT_TRUE(status->tasks[1].outcome->Succeeded());
+}
+
+TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
+  JobStatus last;
+  last.job = folder_.job();
+  last.state = "SUCCEEDED";
+  last.verdict = Verdict{};
+  ASSERT_TRUE(folder_.WriteStatus(last, false).ok());
+  EXPECT_EQ(FailedByInfra(folder_, "why", now_)->state, "SUCCEEDED");
+}
+
+TEST_F(FinalStatusTest, DamagedSpecAndStatusAreNoObstacle) {
+  std::ofstream(folder_.path() / "spec.json") << "{";
+  std::ofstream(folder_.path() / "status.json") << "{";
+  const auto status = FailedByInfra(folder_, "why", now_);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->verdict->message, "why");
+}
+
+}  // namespace
+}  // namespace tony::keeper

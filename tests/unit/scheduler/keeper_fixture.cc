@@ -1,0 +1,136 @@
+#include "tests/unit/scheduler/keeper_fixture.h"
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/environment.h"
+#include "runtime/store/job_store.h"
+
+namespace tony {
+
+namespace fs = std::filesystem;
+
+KeeperFixture::KeeperFixture(const std::string& am_script) {
+  NewJob job;
+  RoleSpec worker;
+  worker.name = "worker";
+  worker.command = "true";
+  job.spec.roles = {worker};
+  job.environment = {"PATH=/usr/bin:/bin", "FROM=job"};
+  auto folder = LocalJobStore(temp_.path() / "home").Create(job, loop_.Now());
+  EXPECT_TRUE(folder.ok()) << folder.error().message;
+  folder_ = *folder;
+  // The keeper looks for the AM beside itself.
+  fs::create_directory(temp_.path() / "bin");
+  fs::copy_file(QUICK_KEEPER, temp_.path() / "bin/tony-keeper");
+  std::ofstream(temp_.path() / "bin/tony-am") << "#!/bin/sh\n" << am_script << "\n";
+  fs::permissions(temp_.path() / "bin/tony-am", fs::perms(0700));
+}
+
+KeeperFixture::~KeeperFixture() {
+  scheduler_.reset();
+  for (const auto& [pid, status] : keepers_)
+    if (!status) kill(pid, SIGKILL);
+  const bool gone = WaitFor([this] {
+    SignalAll(OfJob(), SIGKILL);
+    for (const auto& [pid, status] : keepers_)
+      if (!status) return false;
+    return OfJob().empty();
+  });
+  EXPECT_TRUE(gone) << "processes are left";
+  if (HasFailure()) std::fprintf(stderr, "%s", Content("keeper.log").c_str());
+}
+
+void KeeperFixture::SetLimits(const std::vector<std::string>& limits) {
+  std::ofstream file(folder_.path() / "environment", std::ios::app | std::ios::binary);
+  for (const auto& limit : limits) file << limit << '\0';
+}
+
+Status KeeperFixture::Start(const JobFolder& folder) {
+  ProcessSpec keeper;
+  keeper.argv = {(temp_.path() / "bin/tony-keeper").string(), folder.path().string()};
+  keeper.env = *folder.ReadEnvironment();
+  keeper.directory = folder.path().string();
+  keeper.stdout_file = keeper.stderr_file = (folder.path() / "keeper.log").string();
+  auto pid = std::make_shared<pid_t>(0);
+  const auto started = runner_.Start(keeper, [this, pid](ExitStatus status) { keepers_[*pid] = status; });
+  if (!started.ok()) return started.error();
+  *pid = *started;
+  keepers_[*pid] = std::nullopt;
+  ++keepers_started_;
+  return Ok();
+}
+
+pid_t KeeperFixture::StartKeeper() {
+  const size_t listening = Split(Content("keeper.log"), '\n').size();
+  EXPECT_TRUE(Start(folder_).ok());
+  pid_t newest = 0;
+  for (const auto& [pid, status] : keepers_)
+    if (!status) newest = pid;
+  EXPECT_TRUE(WaitFor([&] {
+    return keepers_[newest] || (fs::exists(folder_.path() / "keeper.sock") && folder_.IsLocked("keeper.lock") &&
+                                Split(Content("keeper.log"), '\n').size() > listening);
+  }));
+  return newest;
+}
+
+bool KeeperFixture::KeeperEnded(pid_t keeper) {
+  return WaitFor([&] { return keepers_[keeper].has_value(); }) && keepers_[keeper]->Succeeded();
+}
+
+void KeeperFixture::KillKeeper(pid_t keeper) {
+  kill(keeper, SIGKILL);
+  EXPECT_TRUE(WaitFor([&] { return keepers_[keeper].has_value(); }));
+}
+
+void KeeperFixture::SpeakAsAm(Epoch epoch, Duration lease) {
+  scheduler_.reset();
+  events_.clear();
+  scheduler_ = std::make_unique<LocalScheduler>(loop_, folder_, epoch, lease, *this,
+                                                [this](SchedulerEvent event) { events_.push_back(std::move(event)); });
+}
+
+void KeeperFixture::BecomeAm(Epoch epoch, Duration lease) {
+  SpeakAsAm(epoch, lease);
+  EXPECT_TRUE(WaitFor([this] { return !Told<SchedulerReached>().empty(); }));
+}
+
+void KeeperFixture::Launch(const std::string& container, const std::string& command,
+                           const std::vector<std::string>& env) {
+  scheduler_->Launch({container},
+                     {{"/bin/sh", "-c", command}, env, (folder_.path() / "logs" / container / "log").string()});
+}
+
+bool KeeperFixture::WaitForFile(const std::string& name) {
+  return WaitFor([&] { return fs::exists(folder_.path() / name); });
+}
+
+std::string KeeperFixture::Content(const std::string& name) const {
+  std::ifstream in(folder_.path() / name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+const ContainerExited* KeeperFixture::Exit(const std::string& container) const {
+  for (const auto& event : events_) {
+    const auto* exited = std::get_if<ContainerExited>(&event);
+    if (exited && exited->container.value == container) return exited;
+  }
+  return nullptr;
+}
+
+bool KeeperFixture::Started(const std::string& container) const {
+  for (const auto& started : Told<ContainerStarted>())
+    if (started.container.value == container) return true;
+  return false;
+}
+
+std::vector<pid_t> KeeperFixture::Marked(const std::string& container) const {
+  return WithEnvironment(StrCat(kContainerMark, "=", ContainerMark(folder_.job(), {container})));
+}
+
+std::vector<pid_t> KeeperFixture::OfJob() const { return WithEnvironment(StrCat(kJobMark, "=", folder_.job().value)); }
+
+}  // namespace tony

@@ -1,0 +1,70 @@
+// A job with a real keeper, a shell script as its AM, and this test in the place of the AM's scheduler.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/scheduler/am_launcher.h"
+#include "runtime/scheduler/local/local_scheduler.h"
+#include "runtime/store/job_folder.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+
+class KeeperFixture : public ::testing::Test, public AmLauncher {
+ public:
+  Status Start(const JobFolder& folder) override;  // of a keeper, as the scheduler asks for it
+
+ protected:
+  // An AM that writes its epoch to the file "ams" and then waits to be killed.
+  static constexpr char kSleepingAm[] = "echo $2 >>$1/ams; exec sleep 1000";
+
+  explicit KeeperFixture(const std::string& am_script = kSleepingAm);
+  ~KeeperFixture() override;  // checks that nothing of the job is left, after killing keepers and AMs
+
+  // `limits`: what quick_keeper reads, "QUICK_KEEPER_SILENCE=300".
+  void SetLimits(const std::vector<std::string>& limits);
+  pid_t StartKeeper();             // and waits until it listens
+  bool KeeperEnded(pid_t keeper);  // waits for it
+  void KillKeeper(pid_t keeper);   // kill -9, and waits
+
+  void SpeakAsAm(Epoch epoch, Duration lease);
+  void BecomeAm(Epoch epoch, Duration lease = std::chrono::seconds(10));  // and waits until the keeper is reached
+  void Launch(const std::string& container, const std::string& command, const std::vector<std::string>& env = {});
+
+  bool WaitFor(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
+  bool WaitForFile(const std::string& name);
+  std::string Content(const std::string& name) const;  // of a file in the job's folder
+  // Of what the scheduler told, in order.
+  template <class Event>
+  std::vector<Event> Told() const {
+    std::vector<Event> told;
+    for (const auto& event : events_)
+      if (const auto* e = std::get_if<Event>(&event)) told.push_back(*e);
+    return told;
+  }
+  const ContainerExited* Exit(const std::string& container) const;
+  bool Started(const std::string& container) const;
+  std::vector<pid_t> Marked(const std::string& container) const;  // living processes of it
+  std::vector<pid_t> OfJob() const;                               // living processes with the job's mark
+
+  TempFolder temp_;
+  EventLoop loop_;
+  BoostProcessRunner runner_{loop_};
+  JobFolder folder_{""};
+  std::map<pid_t, std::optional<ExitStatus>> keepers_;
+  int keepers_started_ = 0;
+  std::vector<SchedulerEvent> events_;
+  std::unique_ptr<LocalScheduler> scheduler_;
+};
+
+}  // namespace tony

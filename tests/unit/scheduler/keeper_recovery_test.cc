@@ -1,0 +1,179 @@
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
+#include "tests/unit/scheduler/keeper_fixture.h"
+
+namespace tony {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+using std::chrono_literals::operator""ms;
+
+class KeeperRecoveryTest : public KeeperFixture {
+ protected:
+  bool ReachedAgain() {
+    return WaitFor([this] { return Told<SchedulerReached>().size() == 2; });
+  }
+};
+
+TEST_F(KeeperRecoveryTest, KilledKeeperIsBroughtBackAndAdoptsItsExecutors) {
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "while ! [ -e go ]; do sleep 0.01; done; exit 3");
+  Launch("1-2", "setsid sleep 1000 & sleep 1000");
+  ASSERT_TRUE(WaitFor([&] { return Marked("1-2").size() == 3 && Started("1-1"); }));
+  const auto before = Marked("1-2");
+  KillKeeper(keeper);
+  ASSERT_TRUE(ReachedAgain());
+  EXPECT_EQ(keepers_started_, 2);
+  EXPECT_THAT(Told<SchedulerReached>()[1].running, UnorderedElementsAre(ContainerId{"1-1"}, ContainerId{"1-2"}));
+  EXPECT_EQ(Marked("1-2"), before) << "same processes";
+  EXPECT_THAT(Told<SchedulerLost>(), IsEmpty());
+  EXPECT_EQ(Content("ams"), "1\n") << "the AM lives, so no other is started";
+  std::ofstream(folder_.path() / "go") << "";
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  EXPECT_FALSE(Exit("1-1")->status) << "not its child: nobody saw how";
+  scheduler_->Stop({"1-2"}, StopMode::kTerm);
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-2"); }));
+  EXPECT_THAT(Marked("1-2"), IsEmpty());
+}
+
+TEST_F(KeeperRecoveryTest, ExecutorThatEndedWhileThereWasNoKeeperIsSweptAndTold) {
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "setsid sleep 1000 & echo $$ >pid; exec sleep 1000");
+  Launch("1-2", "exit 6");
+  ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 2 && Exit("1-2"); }));
+  scheduler_.reset();
+  KillKeeper(keeper);
+  kill(static_cast<pid_t>(*ParseInt(Trim(Content("pid")))), SIGKILL);
+  StartKeeper();
+  BecomeAm({1});
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1") && Exit("1-2"); }));
+  EXPECT_FALSE(Exit("1-1")->status);
+  EXPECT_THAT(Marked("1-1"), IsEmpty());
+  EXPECT_EQ(Exit("1-2")->status->value, 6) << "what an earlier keeper saw is not lost";
+}
+
+TEST_F(KeeperRecoveryTest, KeeperAndAmDeadTogetherAreReplacedWithoutHarmToExecutors) {
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "exec sleep 1000");
+  ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
+  scheduler_.reset();
+  KillKeeper(keeper);
+  SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return WithEnvironment("TONY_AM=" + folder_.job().value).empty(); }));
+  StartKeeper();
+  ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
+  BecomeAm({2});
+  EXPECT_EQ(Told<SchedulerReached>()[0].running, std::vector<ContainerId>{{"1-1"}});
+  EXPECT_THAT(Marked("1-1"), SizeIs(1));
+}
+
+TEST_F(KeeperRecoveryTest, AmThatSaysNoHelloToTheNewKeeperIsReplaced) {
+  SetLimits({"QUICK_KEEPER_ADOPTION=200"});
+  const pid_t keeper = StartKeeper();
+  ASSERT_TRUE(WaitForFile("ams"));
+  const auto old_am = WithEnvironment("TONY_AM=" + folder_.job().value);
+  ASSERT_THAT(old_am, SizeIs(1));
+  KillKeeper(keeper);
+  StartKeeper();
+  ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
+  EXPECT_TRUE(WaitFor([&] {
+    const auto ams = WithEnvironment("TONY_AM=" + folder_.job().value);
+    return ams.size() == 1 && ams[0] != old_am[0];
+  }));
+}
+
+TEST_F(KeeperRecoveryTest, AmThatDiesBeforeItsHelloIsReplacedAtOnce) {
+  const pid_t keeper = StartKeeper();
+  ASSERT_TRUE(WaitForFile("ams"));
+  KillKeeper(keeper);
+  StartKeeper();
+  SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+  EXPECT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
+}
+
+TEST_F(KeeperRecoveryTest, ForkThatWasNotWrittenDownIsFoundByItsMark) {
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "sleep 1000 & wait");
+  ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 2; }));
+  scheduler_.reset();
+  KillKeeper(keeper);
+  std::ofstream(folder_.path() / "containers/1-1") << "launching\n";  // as if it had died between fork and writing
+  std::ofstream(folder_.path() / "containers/1-2") << "launching\n";  // ... and before the fork
+  StartKeeper();
+  BecomeAm({1});
+  EXPECT_EQ(Told<SchedulerReached>()[0].running, std::vector<ContainerId>{{"1-1"}});
+  EXPECT_THAT(Marked("1-1"), SizeIs(2));
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-2"); }));
+  EXPECT_FALSE(Exit("1-2")->status);
+  scheduler_->Stop({"1-1"}, StopMode::kKill);
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  EXPECT_THAT(Marked("1-1"), IsEmpty());
+}
+
+TEST_F(KeeperRecoveryTest, ReusedPidIsNotTakenForTheExecutor) {
+  const pid_t keeper = StartKeeper();
+  ASSERT_TRUE(WaitForFile("ams"));
+  KillKeeper(keeper);
+  std::ofstream(folder_.path() / "containers/1-1") << "launching\nstarted " << getpid() << " 1\n";
+  StartKeeper();
+  BecomeAm({1});
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));  // and this process lives
+}
+
+TEST_F(KeeperRecoveryTest, LaunchesAndStopsSaidWithoutAKeeperAreDoneByTheNext) {
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "exec sleep 1000");
+  ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
+  KillKeeper(keeper);
+  scheduler_->Stop({"1-1"}, StopMode::kKill);
+  Launch("1-2", "exit 8");
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1") && Exit("1-2"); }));
+  EXPECT_EQ(Exit("1-2")->status->value, 8);
+}
+
+TEST_F(KeeperRecoveryTest, PausedKeeperCostsTheLeaseAndIsReachedAgainAfterwards) {
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1}, 300ms);
+  Launch("1-1", "exec sleep 1000");
+  ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
+  kill(keeper, SIGSTOP);
+  ASSERT_TRUE(WaitFor([&] { return !Told<SchedulerLost>().empty(); }));
+  EXPECT_THAT(Told<SchedulerReached>(), SizeIs(1));
+  kill(keeper, SIGCONT);
+  ASSERT_TRUE(ReachedAgain());
+  EXPECT_EQ(Told<SchedulerReached>()[1].running, std::vector<ContainerId>{{"1-1"}});
+  EXPECT_EQ(keepers_started_, 1);
+  EXPECT_EQ(Content("ams"), "1\n");
+}
+
+TEST_F(KeeperRecoveryTest, ManyKilledKeepersLoseNothing) {
+  pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "exec sleep 1000");
+  ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
+  const auto before = Marked("1-1");
+  for (size_t round = 2; round < 6; ++round) {
+    KillKeeper(keeper);
+    Launch(StrCat("1-", round), StrCat("exit ", round));
+    ASSERT_TRUE(WaitFor([&] { return Told<SchedulerReached>().size() == round && Exit(StrCat("1-", round)); }));
+    for (const auto& [pid, status] : keepers_)
+      if (!status) keeper = pid;
+  }
+  EXPECT_EQ(Marked("1-1"), before);
+  EXPECT_EQ(Content("ams"), "1\n");
+}
+
+}  // namespace
+}  // namespace tony

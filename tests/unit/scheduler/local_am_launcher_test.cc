@@ -1,0 +1,63 @@
+#include "runtime/scheduler/local/local_am_launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/store/job_store.h"
+#include "tests/support/fake_process_runner.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::SizeIs;
+
+class LocalAmLauncherTest : public ::testing::Test {
+ protected:
+  LocalAmLauncherTest() {
+    NewJob job;
+    job.spec.roles.emplace_back().name = "worker";
+    job.environment = {"PATH=/bin", "TONY_JOB_ID=outer", "TONY_CONTAINER=outer/1-1"};
+    auto folder = LocalJobStore(temp_.path()).Create(job, FromMillis(0));
+    EXPECT_TRUE(folder.ok());
+    folder_ = *folder;
+  }
+
+  TempFolder temp_;
+  EventLoop loop_;
+  FakeProcessRunner runner_{loop_};
+  LocalAmLauncher launcher_{runner_};
+  JobFolder folder_{""};
+};
+
+TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironment) {
+  ASSERT_TRUE(launcher_.Start(folder_).ok());
+  ASSERT_THAT(runner_.started, SizeIs(1));
+  const ProcessSpec& keeper = runner_.started[0];
+  ASSERT_THAT(keeper.argv, SizeIs(2));
+  EXPECT_THAT(keeper.argv[0], EndsWith("/tony-keeper"));
+  EXPECT_EQ(keeper.argv[1], folder_.path().string());
+  EXPECT_THAT(keeper.env, ElementsAre("PATH=/bin"));
+  EXPECT_TRUE(keeper.own_session);
+  EXPECT_EQ(keeper.directory, folder_.path().string());
+  EXPECT_EQ(keeper.stdout_file, (folder_.path() / "keeper.log").string());
+  EXPECT_EQ(keeper.stderr_file, keeper.stdout_file);
+}
+
+TEST_F(LocalAmLauncherTest, ProgramThatCannotBeStartedIsTold) {
+  runner_.failure = Error{ErrorCode::kNotFound, "start /x/tony-keeper: no such file or directory"};
+  const Status started = launcher_.Start(folder_);
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().message, runner_.failure->message);
+}
+
+TEST_F(LocalAmLauncherTest, JobWithoutItsEnvironmentIsNotStarted) {
+  std::filesystem::remove(folder_.path() / "environment");
+  EXPECT_EQ(launcher_.Start(folder_).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(runner_.started, SizeIs(0));
+}
+
+}  // namespace
+}  // namespace tony

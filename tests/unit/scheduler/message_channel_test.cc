@@ -1,0 +1,104 @@
+#include "runtime/scheduler/local/message_channel.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/scheduler/local/keeper_protocol.h"
+#include "tests/support/run_until.h"
+
+namespace tony {
+namespace {
+
+class MessageChannelTest : public ::testing::Test {
+ protected:
+  MessageChannelTest() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    here_ = Channel(ends[0]);
+    there_.Reset(ends[1]);
+  }
+  std::unique_ptr<MessageChannel> Channel(int fd) {
+    return std::make_unique<MessageChannel>(
+        loop_, UniqueFd(fd), [this](std::string_view message) { got_.emplace_back(message); }, [this] { ++closed_; });
+  }
+
+  EventLoop loop_;
+  std::unique_ptr<MessageChannel> here_;
+  UniqueFd there_;
+  std::vector<std::string> got_;
+  int closed_ = 0;
+};
+
+TEST_F(MessageChannelTest, MessagesArriveWholeAndInOrderThoughThePeerReadsLate) {
+  std::vector<std::string> sent;
+  for (int i = 0; i < 300; ++i) sent.push_back(StrCat(i, std::string(5000, 'x')));
+  for (const auto& message : sent) here_->Send(message);
+  EXPECT_TRUE(got_.empty());
+  auto there = Channel(there_.Release());
+  ASSERT_TRUE(RunUntil(loop_, [&] { return got_.size() == sent.size(); }));
+  EXPECT_EQ(got_, sent);
+}
+
+TEST_F(MessageChannelTest, LongestMessageFits) {
+  const std::string longest(kMaxKeeperMessage, 'x');
+  here_->Send(longest);
+  auto there = Channel(there_.Release());
+  ASSERT_TRUE(RunUntil(loop_, [&] { return !got_.empty(); }));
+  EXPECT_EQ(got_[0], longest);
+}
+
+TEST_F(MessageChannelTest, TooLongAMessageClosesTheConnection) {
+  const std::string too_long(kMaxKeeperMessage + 1, 'x');
+  const int room = 2 * static_cast<int>(too_long.size());
+  setsockopt(there_.get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  ASSERT_EQ(send(there_.get(), too_long.data(), too_long.size(), 0), static_cast<ssize_t>(too_long.size()));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return closed_ > 0; }));
+  EXPECT_TRUE(got_.empty());
+}
+
+TEST_F(MessageChannelTest, VanishedPeerIsToldOnceAfterItsLastMessage) {
+  ASSERT_EQ(send(there_.get(), "bye", 3, 0), 3);
+  there_.Reset();
+  ASSERT_TRUE(RunUntil(loop_, [&] { return closed_ > 0; }));
+  EXPECT_EQ(got_, std::vector<std::string>{"bye"});
+  here_->Send("into the void");
+  here_->ReadNow();
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return closed_ > 1; }, Duration(20)));
+}
+
+TEST_F(MessageChannelTest, ReadingNowDoesNotWaitForTheLoop) {
+  ASSERT_EQ(send(there_.get(), "x", 1, 0), 1);
+  here_->ReadNow();
+  EXPECT_EQ(got_.size(), 1u);
+}
+
+TEST_F(MessageChannelTest, MayBeDestroyedByItsOwnMessage) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  const UniqueFd peer(ends[1]);
+  std::unique_ptr<MessageChannel> channel;
+  int messages = 0;
+  channel = std::make_unique<MessageChannel>(
+      loop_, UniqueFd(ends[0]),
+      [&](std::string_view) {
+        ++messages;
+        channel.reset();
+      },
+      [] { FAIL(); });
+  ASSERT_EQ(send(peer.get(), "x", 1, 0), 1);
+  ASSERT_EQ(send(peer.get(), "y", 1, 0), 1);
+  ASSERT_TRUE(RunUntil(loop_, [&] { return messages > 0; }));
+  EXPECT_EQ(messages, 1);
+}
+
+TEST_F(MessageChannelTest, KnowsItsPeer) {
+  EXPECT_EQ(here_->PeerProcess(), getpid());
+  EXPECT_TRUE(here_->PeerIsOurUser());
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,142 @@
+#include "runtime/store/job_folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "runtime/store/files.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono_literals::operator""s;
+
+JobSpec SmallSpec() {
+  JobSpec spec;
+  RoleSpec worker;
+  worker.name = "worker";
+  worker.command = "true";
+  spec.roles = {worker};
+  spec.timers.grace = 10s;
+  return spec;
+}
+
+class JobFolderTest : public ::testing::Test {
+ protected:
+  void Write(const std::string& name, const std::string& content) const {
+    std::ofstream(temp_.path() / name, std::ios::binary) << content;
+  }
+
+  TempFolder temp_;
+  const JobFolder folder_{temp_.path()};
+};
+
+TEST_F(JobFolderTest, FoldersOfAnAttemptHaveNoColon) {
+  const AttemptId attempt{{"worker", 3}, 2};
+  EXPECT_EQ(folder_.LogFolder(attempt), temp_.path() / "logs/worker-3/2");
+  EXPECT_EQ(folder_.WorkFolder(attempt), temp_.path() / "work/worker-3/2");
+}
+
+TEST_F(JobFolderTest, LeaseIsReadBackAndAbsentBeforeTheFirstAm) {
+  const auto none = folder_.ReadLease();
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->has_value());
+  const LeaseRecord record{{3}, "127.0.0.1", 4711, 42};
+  ASSERT_TRUE(folder_.WriteLease(record).ok());
+  EXPECT_EQ(**folder_.ReadLease(), record);
+}
+
+TEST_F(JobFolderTest, DamagedLeaseIsNamedWithItsField) {
+  Write("am.lease", "{\"schema\":1,\"epoch\":\"x\"}");
+  const auto lease = folder_.ReadLease();
+  ASSERT_FALSE(lease.ok());
+  EXPECT_EQ(lease.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(lease.error().message.find("read " + (temp_.path() / "am.lease").string()), 0u) << lease.error().message;
+  EXPECT_NE(lease.error().message.find("epoch"), std::string::npos) << lease.error().message;
+  for (const char* damaged : {"", "{", "[]", "null", "{\"epoch\":1,\"host\":\"h\",\"port\":70000,\"renewal\":1}"}) {
+    Write("am.lease", damaged);
+    EXPECT_FALSE(folder_.ReadLease().ok()) << damaged;
+  }
+}
+
+TEST_F(JobFolderTest, EnvironmentKeepsEmptyAndOddValues) {
+  Write("environment", std::string("A=1\0EMPTY=\0LINES=a\nb\0", 21));
+  EXPECT_EQ(*folder_.ReadEnvironment(), (std::vector<std::string>{"A=1", "EMPTY=", "LINES=a\nb"}));
+  Write("environment", "");
+  EXPECT_TRUE(folder_.ReadEnvironment()->empty());
+}
+
+TEST_F(JobFolderTest, ShorterGraceReplacesALongerAndNotTheOtherWayRound) {
+  Write("spec.json", ToJson(SmallSpec()));
+  const auto reason = [&] { return (*folder_.ReadKillRequest())->reason; };
+  EXPECT_FALSE(folder_.ReadKillRequest()->has_value());
+  ASSERT_TRUE(folder_.WriteKillRequest({"first", 60s}).ok());
+  EXPECT_EQ(reason(), "first");
+  ASSERT_TRUE(folder_.WriteKillRequest({"the job's own, 10 s"}).ok());
+  EXPECT_EQ(reason(), "the job's own, 10 s");
+  ASSERT_TRUE(folder_.WriteKillRequest({"longer", 30s}).ok());
+  EXPECT_EQ(reason(), "the job's own, 10 s");
+  ASSERT_TRUE(folder_.WriteKillRequest({"now", 0s}).ok());
+  EXPECT_EQ(reason(), "now");
+  EXPECT_EQ((*folder_.ReadKillRequest())->grace, 0s);
+}
+
+TEST_F(JobFolderTest, StatusIsReadBack) {
+  EXPECT_FALSE(folder_.ReadStatus()->has_value());
+  JobStatus status;
+  status.job = folder_.job();
+  status.state = "RUNNING";
+  status.seq = 7;
+  ASSERT_TRUE(folder_.WriteStatus(status, /*durable=*/true).ok());
+  EXPECT_EQ((*folder_.ReadStatus())->seq, 7);
+}
+
+TEST_F(JobFolderTest, LockIsHeldUntilItsDescriptorCloses) {
+  EXPECT_FALSE(folder_.IsLocked("am.lock"));
+  {
+    const auto lock = folder_.Lock("am.lock");
+    ASSERT_TRUE(lock.ok());
+    EXPECT_TRUE(folder_.IsLocked("am.lock"));
+    EXPECT_FALSE(folder_.IsLocked("keeper.lock"));
+    const auto second = folder_.Lock("am.lock");
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(folder_.IsLocked("am.lock")) << "closing another descriptor of the file has dropped it";
+  }
+  EXPECT_FALSE(folder_.IsLocked("am.lock"));
+}
+
+TEST_F(JobFolderTest, LockOfAKilledProcessIsFree) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const auto lock = folder_.Lock("am.lock");
+    if (write(ready[1], "x", 1) == 1) pause();
+    _exit(lock.ok() ? 0 : 1);
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_TRUE(folder_.IsLocked("am.lock"));
+  EXPECT_FALSE(folder_.Lock("am.lock").ok());
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  EXPECT_FALSE(folder_.IsLocked("am.lock"));
+  EXPECT_TRUE(folder_.Lock("am.lock").ok());
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST_F(JobFolderTest, LockThatCannotBeOpenedIsNotSaidToBeHeld) {
+  const JobFolder missing(temp_.path() / "missing");
+  EXPECT_EQ(missing.Lock("am.lock").error().code, ErrorCode::kCannotWrite);
+  EXPECT_FALSE(missing.IsLocked("am.lock"));
+}
+
+}  // namespace
+}  // namespace tony
