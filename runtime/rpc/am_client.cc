@@ -1,0 +1,163 @@
+#include "runtime/rpc/am_client.h"
+
+#include <thrift/TApplicationException.h>
+
+#include <map>
+#include <type_traits>
+#include <utility>
+
+#include "ExecutorService.h"
+#include "runtime/base/strings.h"
+#include "runtime/rpc/convert.h"
+#include "runtime/rpc/frame_connection.h"
+#include "runtime/rpc/tcp.h"
+#include "runtime/rpc/wire.h"
+
+namespace tony {
+namespace {
+
+// A cluster spec of ten thousand tasks is about 300 KiB.
+constexpr FrameConnection::Limits kLimits{16 << 20, 16 << 20};
+constexpr Duration kParked = std::chrono::seconds(60);  // the AM answers an Await sooner than this
+
+using Delivery = std::function<void()>;  // an answer, ready to be given to whoever asked
+
+// The answer in a generated result struct. kInvalid: the AM does not speak our protocol.
+template <class T, class ResultStruct>
+Result<Answer<T>> AnswerIn(MessageReader& message) {
+  ResultStruct result;
+  TRY(message.ReadBody(result));
+  if (result.__isset.refused) return Answer<T>(FromThrift(result.refused));
+  if constexpr (std::is_same_v<T, Acknowledged>) {
+    return Answer<T>(Acknowledged{});
+  } else {
+    if (!result.__isset.success) return Error{ErrorCode::kInvalid, "neither a result nor a refusal"};
+    TRY_ASSIGN(T value, FromThrift(result.success));
+    return Answer<T>(std::move(value));
+  }
+}
+
+class ThriftAmClient : public AmClient {
+ public:
+  ThriftAmClient(EventLoop& loop, Duration call_limit) : loop_(loop), call_limit_(call_limit) {}
+  ~ThriftAmClient() override {
+    if (connection_) connection_->Close();
+  }
+
+  void Use(const Endpoint& am) override {
+    Drop(StrCat("the AM is at ", ToString(am), " now"));
+    am_ = am;
+  }
+
+  void Register(const Caller& caller, const Registration& what, OnAnswer<Epoch> done) override {
+    rpc::ExecutorService_Register_args args;
+    args.caller = ToThrift(caller);
+    args.registration = ToThrift(what);
+    Start<rpc::ExecutorService_Register_result>("Register", args, call_limit_, std::move(done));
+  }
+
+  void Await(const Caller& caller, int64_t since, OnAnswer<Command> done) override {
+    rpc::ExecutorService_Await_args args;
+    args.caller = ToThrift(caller);
+    args.since = since;
+    Start<rpc::ExecutorService_Await_result>("Await", args, call_limit_ + kParked, std::move(done));
+  }
+
+  void Heartbeat(const Caller& caller, const Progress& progress, OnAnswer<Acknowledged> done) override {
+    rpc::ExecutorService_Heartbeat_args args;
+    args.caller = ToThrift(caller);
+    args.progress = ToThrift(progress);
+    Start<rpc::ExecutorService_Heartbeat_result>("Heartbeat", args, call_limit_, std::move(done));
+  }
+
+  void ReportOutcome(const Caller& caller, const Outcome& outcome, OnAnswer<Acknowledged> done) override {
+    rpc::ExecutorService_ReportOutcome_args args;
+    args.caller = ToThrift(caller);
+    args.outcome = ToThrift(outcome);
+    Start<rpc::ExecutorService_ReportOutcome_result>("ReportOutcome", args, call_limit_, std::move(done));
+  }
+
+ private:
+  struct OpenCall {
+    std::string method;
+    std::function<Result<Delivery>(MessageReader&)> answered;
+    std::function<void(const Disconnected&)> disconnected;
+    EventLoop::Timer limit;
+  };
+
+  template <class ResultStruct, class Args, class T>
+  void Start(const std::string& method, const Args& args, Duration limit, OnAnswer<T> done) {
+    OpenCall call;
+    call.method = method;
+    call.answered = [done](MessageReader& message) -> Result<Delivery> {
+      TRY_ASSIGN(Answer<T> answer, (AnswerIn<T, ResultStruct>(message)));
+      return Delivery([done, answer = std::move(answer)] { done(answer); });
+    };
+    call.disconnected = [done](const Disconnected& why) { done(why); };
+    call.limit = loop_.After(
+        limit, [this, method, limit] { Drop(StrCat("no answer to ", method, " within ", limit.count(), " ms")); });
+    const int32_t seq = ++last_seq_;
+    open_calls_[seq] = std::move(call);
+    if (const Status connected = Connect(); !connected.ok()) return Drop(connected.error().message);
+    connection_->Send(WriteMessage({method, apache::thrift::protocol::T_CALL, seq}, args));
+  }
+
+  Status Connect() {
+    if (connection_) return Ok();
+    TRY_ASSIGN(UniqueFd socket, StartConnect(am_));
+    FrameConnection::Callbacks callbacks{[this](std::string_view frame) { OnFrame(frame); },
+                                         [this](const std::string& reason) { Drop(reason); }};
+    connection_ = std::make_shared<FrameConnection>(loop_, std::move(socket), kLimits, std::move(callbacks));
+    return Ok();
+  }
+
+  void OnFrame(std::string_view frame) {
+    const auto delivery = TakeAnswer(frame);
+    if (!delivery.ok()) return Drop(StrCat("bad answer: ", delivery.error().message));
+    (*delivery)();  // may destroy this
+  }
+
+  Result<Delivery> TakeAnswer(std::string_view frame) {
+    MessageReader message(frame);
+    TRY_ASSIGN(const MessageHeader header, message.ReadHeader());
+    const auto call = open_calls_.find(header.seq);
+    if (call == open_calls_.end() || call->second.method != header.method) {
+      return Error{ErrorCode::kInvalid, StrCat(header.method, " was not asked")};
+    }
+    if (header.type == apache::thrift::protocol::T_EXCEPTION) {
+      apache::thrift::TApplicationException failure;
+      TRY(message.ReadBody(failure));
+      return Error{ErrorCode::kInvalid, StrCat(header.method, ": ", failure.what())};
+    }
+    TRY_ASSIGN(Delivery delivery, call->second.answered(message));
+    open_calls_.erase(call);
+    return delivery;
+  }
+
+  // Every Disconnected answer means that the connection is gone. Callbacks run later, unless this is destroyed first.
+  void Drop(const std::string& reason) {
+    if (connection_) connection_->Close();
+    connection_.reset();
+    for (auto& [seq, call] : std::exchange(open_calls_, {})) {
+      loop_.Post([alive = std::weak_ptr<int>(alive_), disconnected = std::move(call.disconnected), reason] {
+        if (!alive.expired()) disconnected({reason});
+      });
+    }
+  }
+
+  EventLoop& loop_;
+  Duration call_limit_;
+  Endpoint am_;
+  std::shared_ptr<FrameConnection> connection_;  // null: the next call connects
+  int32_t last_seq_ = 0;
+  std::map<int32_t, OpenCall> open_calls_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+};
+
+}  // namespace
+
+std::unique_ptr<AmClient> MakeThriftAmClient(EventLoop& loop, Duration call_limit) {
+  return std::make_unique<ThriftAmClient>(loop, call_limit);
+}
+
+}  // namespace tony

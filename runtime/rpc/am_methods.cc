@@ -1,0 +1,130 @@
+#include "runtime/rpc/am_methods.h"
+
+#include <type_traits>
+#include <utility>
+
+#include "ClientService.h"
+#include "ExecutorService.h"
+#include "runtime/base/strings.h"
+#include "runtime/rpc/convert.h"
+#include "tony_constants.h"
+
+namespace tony {
+namespace {
+
+// By hand, because Thrift 0.17 declares setters for result structs and never defines them.
+template <class T, class ResultStruct>
+class ThriftSink : public Reply<T>::Sink {
+ public:
+  explicit ThriftSink(std::shared_ptr<Call> call) : call_(std::move(call)) {}
+  void Success(const T& value) override {
+    ResultStruct result;
+    if constexpr (!std::is_same_v<T, std::monostate>) {
+      result.success = ToThrift(value);
+      result.__isset.success = true;
+    }
+    call_->Answer(result);
+  }
+  void Refuse(const Refusal& refusal) override {
+    ResultStruct result;
+    result.refused = ToThrift(refusal);
+    result.__isset.refused = true;
+    call_->Answer(result);
+  }
+  void OnAbandoned(std::function<void()> fn) override { call_->OnAbandoned(std::move(fn)); }
+
+ private:
+  std::shared_ptr<Call> call_;
+};
+
+// `method` returns kInvalid for arguments that make no sense, before it has given `reply` away.
+template <class Args, class ResultStruct, class T>
+void Add(Dispatcher& dispatcher, const std::string& name, AmService& service,
+         Status (*method)(AmService&, const Args&, const Reply<T>&)) {
+  dispatcher.On<Args>(name, [&service, method](Args& args, const std::shared_ptr<Call>& call) {
+    const Reply<T> reply(std::make_shared<ThriftSink<T, ResultStruct>>(call));
+    const Status accepted = method(service, args, reply);
+    if (!accepted.ok()) reply.Refuse(RefusalReason::kBadRequest, accepted.error().message);
+  });
+}
+
+Status Register(AmService& service, const rpc::ExecutorService_Register_args& args, const Reply<Epoch>& reply) {
+  const int ours = rpc::g_tony_constants.PROTOCOL_VERSION;
+  if (args.registration.protocol != ours) {
+    reply.Refuse(RefusalReason::kBadProtocol, StrCat("protocol ", args.registration.protocol, ", expected ", ours));
+    return Ok();
+  }
+  TRY_ASSIGN(const Caller caller, FromThrift(args.caller));
+  TRY_ASSIGN(const Registration what, FromThrift(args.registration));
+  service.Register(caller, what, reply);
+  return Ok();
+}
+
+Status Await(AmService& service, const rpc::ExecutorService_Await_args& args, const Reply<Command>& reply) {
+  TRY_ASSIGN(const Caller caller, FromThrift(args.caller));
+  TRY_ASSIGN(const int64_t since, CheckedSince(args.since));
+  service.Await(caller, since, reply);
+  return Ok();
+}
+
+Status Heartbeat(AmService& service, const rpc::ExecutorService_Heartbeat_args& args,
+                 const Reply<std::monostate>& reply) {
+  TRY_ASSIGN(const Caller caller, FromThrift(args.caller));
+  TRY_ASSIGN(const Progress progress, FromThrift(args.progress));
+  service.Heartbeat(caller, progress, reply);
+  return Ok();
+}
+
+Status ReportOutcome(AmService& service, const rpc::ExecutorService_ReportOutcome_args& args,
+                     const Reply<std::monostate>& reply) {
+  TRY_ASSIGN(const Caller caller, FromThrift(args.caller));
+  TRY_ASSIGN(const Outcome outcome, FromThrift(args.outcome));
+  service.ReportOutcome(caller, outcome, reply);
+  return Ok();
+}
+
+Status GetStatus(AmService& service, const rpc::ClientService_GetStatus_args& args, const Reply<StatusAnswer>& reply) {
+  TRY_ASSIGN(const std::string token, CheckedToken(args.token));
+  service.GetStatus(token, reply);
+  return Ok();
+}
+
+Status Watch(AmService& service, const rpc::ClientService_Watch_args& args, const Reply<StatusAnswer>& reply) {
+  TRY_ASSIGN(const std::string token, CheckedToken(args.token));
+  TRY_ASSIGN(const int64_t since, CheckedSince(args.since));
+  TRY_ASSIGN(const Duration limit, CheckedTimeout(args.timeout_ms));
+  service.Watch(token, since, limit, reply);
+  return Ok();
+}
+
+Status Kill(AmService& service, const rpc::ClientService_Kill_args& args, const Reply<StatusAnswer>& reply) {
+  TRY_ASSIGN(const std::string token, CheckedToken(args.token));
+  TRY_ASSIGN(const std::string reason, CheckedReason(args.reason));
+  TRY_ASSIGN(const Duration grace, CheckedGrace(args.grace_ms));
+  service.Kill(token, reason, grace, reply);
+  return Ok();
+}
+
+}  // namespace
+
+Dispatcher MakeAmDispatcher(AmService& service) {
+  using rpc::ClientService_GetStatus_args, rpc::ClientService_GetStatus_result;
+  using rpc::ClientService_Kill_args, rpc::ClientService_Kill_result;
+  using rpc::ClientService_Watch_args, rpc::ClientService_Watch_result;
+  using rpc::ExecutorService_Await_args, rpc::ExecutorService_Await_result;
+  using rpc::ExecutorService_Heartbeat_args, rpc::ExecutorService_Heartbeat_result;
+  using rpc::ExecutorService_Register_args, rpc::ExecutorService_Register_result;
+  using rpc::ExecutorService_ReportOutcome_args, rpc::ExecutorService_ReportOutcome_result;
+  Dispatcher all;
+  Add<ExecutorService_Register_args, ExecutorService_Register_result>(all, "Register", service, Register);
+  Add<ExecutorService_Await_args, ExecutorService_Await_result>(all, "Await", service, Await);
+  Add<ExecutorService_Heartbeat_args, ExecutorService_Heartbeat_result>(all, "Heartbeat", service, Heartbeat);
+  Add<ExecutorService_ReportOutcome_args, ExecutorService_ReportOutcome_result>(all, "ReportOutcome", service,
+                                                                                ReportOutcome);
+  Add<ClientService_GetStatus_args, ClientService_GetStatus_result>(all, "GetStatus", service, GetStatus);
+  Add<ClientService_Watch_args, ClientService_Watch_result>(all, "Watch", service, Watch);
+  Add<ClientService_Kill_args, ClientService_Kill_result>(all, "Kill", service, Kill);
+  return all;
+}
+
+}  // namespace tony

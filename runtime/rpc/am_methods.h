@@ -1,0 +1,13 @@
+// The methods of tony.thrift: the arguments become our types, or are refused naming the field; the service's reply
+// becomes the method's result.
+#pragma once
+
+#include "runtime/rpc/dispatcher.h"
+#include "runtime/rpc/rpc_server.h"
+
+namespace tony {
+
+// The service must outlive the dispatcher.
+Dispatcher MakeAmDispatcher(AmService& service);
+
+}  // namespace tony

@@ -1,0 +1,283 @@
+#include "runtime/rpc/convert.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+#include "runtime/base/utf8.h"
+#include "tony_constants.h"
+#include "tony_types.h"
+
+namespace tony {
+namespace {
+
+constexpr size_t kLongestName = 255;  // job, container, token, and a host (a DNS name is no longer)
+constexpr size_t kLongestRole = 64;
+constexpr size_t kLongestText = 64 << 10;
+constexpr int64_t kHighestIndex = 1'000'000;  // as ParseTaskId has it
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+constexpr int64_t kHighestInt = std::numeric_limits<int32_t>::max();
+constexpr Duration kLongestWatch = std::chrono::seconds(60);
+constexpr Duration kLongestGrace = std::chrono::hours(24);
+
+constexpr std::array<std::pair<int, Phase>, 4> kPhases = {{
+    {rpc::WAITING, Phase::kWaiting},
+    {rpc::RUNNING, Phase::kRunning},
+    {rpc::STOPPING, Phase::kStopping},
+    {rpc::ENDED, Phase::kEnded},
+}};
+constexpr std::array<std::pair<int, Command::Kind>, 4> kCommandKinds = {{
+    {rpc::NONE, Command::Kind::kNone},
+    {rpc::START, Command::Kind::kStart},
+    {rpc::STOP, Command::Kind::kStop},
+    {rpc::RELEASE, Command::Kind::kRelease},
+}};
+constexpr std::array<std::pair<int, RefusalReason>, 8> kRefusalReasons = {{
+    {rpc::BAD_TOKEN, RefusalReason::kBadToken},
+    {rpc::WRONG_JOB, RefusalReason::kWrongJob},
+    {rpc::UNKNOWN_ATTEMPT, RefusalReason::kUnknownAttempt},
+    {rpc::STALE_ATTEMPT, RefusalReason::kStaleAttempt},
+    {rpc::STALE_EPOCH, RefusalReason::kStaleEpoch},
+    {rpc::BAD_PROTOCOL, RefusalReason::kBadProtocol},
+    {rpc::BAD_REQUEST, RefusalReason::kBadRequest},
+    {rpc::NOT_RULING, RefusalReason::kNotRuling},
+}};
+
+Error Bad(std::string_view field, const std::string& what) {
+  return Error{ErrorCode::kInvalid, StrCat(field, ": ", what)};
+}
+
+// The generated enums hold whatever number came; looking at one as an enum would be undefined.
+template <class WireEnum>
+int NumberOf(const WireEnum& value) {
+  static_assert(sizeof(WireEnum) == sizeof(int));
+  int number = 0;
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
+template <class WireEnum, class Ours, size_t N>
+Result<Ours> Known(std::string_view field, const WireEnum& value, const std::array<std::pair<int, Ours>, N>& table) {
+  const int number = NumberOf(value);
+  for (const auto& row : table) {
+    if (row.first == number) return row.second;
+  }
+  return Bad(field, StrCat("unknown value ", number));
+}
+
+template <class WireEnum, class Ours, size_t N>
+WireEnum WireOf(Ours value, const std::array<std::pair<int, Ours>, N>& table) {
+  const auto row = std::ranges::find(table, value, &std::pair<int, Ours>::second);
+  CHECK(row != table.end());
+  return static_cast<WireEnum>(row->first);
+}
+
+Result<int64_t> Within(std::string_view field, int64_t value, int64_t lowest, int64_t highest) {
+  if (value >= lowest && value <= highest) return value;
+  if (highest == kNoLimit) return Bad(field, StrCat(value, ", expected ", lowest, " or more"));
+  return Bad(field, StrCat(value, ", expected ", lowest, " to ", highest));
+}
+
+Result<int> IntWithin(std::string_view field, int64_t value, int64_t lowest, int64_t highest) {
+  TRY_ASSIGN(const int64_t checked, Within(field, value, lowest, highest));
+  return static_cast<int>(checked);
+}
+
+Status NoLonger(std::string_view field, const std::string& text, size_t longest) {
+  if (text.size() <= longest) return Ok();
+  return Bad(field, StrCat(text.size(), " bytes, expected at most ", longest));
+}
+
+// A name goes into logs and messages as it is.
+Result<std::string> Name(std::string_view field, const std::string& text, size_t longest) {
+  TRY(NoLonger(field, text, longest));
+  if (text.empty()) return Bad(field, "missing");
+  const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+  if (!printable) return Bad(field, "not printable ASCII");
+  return text;
+}
+
+Result<std::string> Text(std::string_view field, const std::string& text) {
+  TRY(NoLonger(field, text, kLongestText));
+  return ReplaceInvalidUtf8(text);
+}
+
+Result<Phase> CheckedPhase(const rpc::Phase& phase) { return Known("phase", phase, kPhases); }
+Result<int64_t> CheckedPid(int64_t pid) { return Within("pid", pid, 0, kHighestInt); }
+
+Result<std::optional<ExitStatus>> CheckedExit(const rpc::TaskOutcome& wire) {
+  std::optional<ExitStatus> exit;
+  if (wire.__isset.exit_code && wire.__isset.signal) return Bad("signal", "given together with exit_code");
+  if (wire.__isset.exit_code) {
+    TRY_ASSIGN(const int code, IntWithin("exit_code", wire.exit_code, 0, 255));
+    exit = ExitStatus{ExitStatus::Kind::kExited, code};
+  }
+  if (wire.__isset.signal) {
+    TRY_ASSIGN(const int signal, IntWithin("signal", wire.signal, 1, 64));
+    exit = ExitStatus{ExitStatus::Kind::kSignaled, signal};
+  }
+  return exit;
+}
+
+}  // namespace
+
+Result<Caller> FromThrift(const rpc::Caller& wire) {
+  Caller caller;
+  TRY_ASSIGN(caller.job.value, Name("job", wire.job, kLongestName));
+  TRY_ASSIGN(caller.attempt.task.role, Name("role", wire.role, kLongestRole));
+  TRY_ASSIGN(caller.attempt.task.index, IntWithin("index", wire.index, 0, kHighestIndex));
+  TRY_ASSIGN(caller.attempt.number, IntWithin("attempt", wire.attempt, 1, kHighestInt));
+  TRY_ASSIGN(caller.container.value, Name("container", wire.container, kLongestName));
+  TRY_ASSIGN(caller.generation.value, Within("generation", wire.generation, 0, kNoLimit));
+  TRY_ASSIGN(caller.epoch.value, Within("epoch", wire.epoch, 0, kNoLimit));
+  TRY_ASSIGN(caller.token, CheckedToken(wire.token));
+  return caller;
+}
+
+Result<Registration> FromThrift(const rpc::Registration& wire) {
+  Registration what;
+  TRY_ASSIGN(what.endpoint.host, Name("host", wire.host, kLongestName));
+  TRY_ASSIGN(what.endpoint.port, IntWithin("port", wire.port, 1, 65535));
+  TRY_ASSIGN(what.phase, CheckedPhase(wire.phase));
+  TRY_ASSIGN(what.pid, CheckedPid(wire.pid));
+  return what;
+}
+
+Result<Progress> FromThrift(const rpc::Progress& wire) {
+  Progress progress;
+  TRY_ASSIGN(progress.phase, CheckedPhase(wire.phase));
+  TRY_ASSIGN(progress.pid, CheckedPid(wire.pid));
+  return progress;
+}
+
+Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) {
+  const auto cls = OutcomeClassFromString(wire.outcome_class);
+  if (!cls) return Bad("outcome_class", "unknown value");
+  Outcome outcome;
+  outcome.cls = *cls;
+  TRY_ASSIGN(outcome.exit, CheckedExit(wire));
+  TRY_ASSIGN(outcome.message, Text("message", wire.message));
+  TRY_ASSIGN(outcome.stderr_tail, Text("stderr_tail", wire.stderr_tail));
+  return outcome;
+}
+
+Result<Command> FromThrift(const rpc::Command& wire) {
+  Command command;
+  TRY_ASSIGN(command.number, Within("number", wire.number, 0, kNoLimit));
+  TRY_ASSIGN(command.kind, Known("kind", wire.kind, kCommandKinds));
+  TRY_ASSIGN(command.generation.value, Within("generation", wire.generation, 0, kNoLimit));
+  command.cluster_spec = wire.cluster_spec;
+  TRY_ASSIGN(const int64_t grace, Within("grace_ms", wire.grace_ms, 0, kLongestGrace.count()));
+  command.grace = Duration(grace);
+  return command;
+}
+
+Result<Epoch> FromThrift(const rpc::Registered& wire) {
+  TRY_ASSIGN(const int64_t epoch, Within("epoch", wire.epoch, 1, kNoLimit));
+  return Epoch{epoch};
+}
+
+Refusal FromThrift(const rpc::Refused& wire) {
+  const auto reason = Known("reason", wire.reason, kRefusalReasons);
+  if (reason.ok()) return {*reason, wire.message};
+  return {RefusalReason::kBadRequest, StrCat(reason.error().message, ": ", wire.message)};
+}
+
+rpc::Caller ToThrift(const Caller& caller) {
+  rpc::Caller wire;
+  wire.__set_job(caller.job.value);
+  wire.__set_role(caller.attempt.task.role);
+  wire.__set_index(caller.attempt.task.index);
+  wire.__set_attempt(caller.attempt.number);
+  wire.__set_container(caller.container.value);
+  wire.__set_generation(caller.generation.value);
+  wire.__set_epoch(caller.epoch.value);
+  wire.__set_token(caller.token);
+  return wire;
+}
+
+rpc::Registration ToThrift(const Registration& what) {
+  rpc::Registration wire;
+  wire.__set_protocol(rpc::g_tony_constants.PROTOCOL_VERSION);
+  wire.__set_host(what.endpoint.host);
+  wire.__set_port(what.endpoint.port);
+  wire.__set_phase(WireOf<rpc::Phase>(what.phase, kPhases));
+  wire.__set_pid(what.pid);
+  return wire;
+}
+
+rpc::Progress ToThrift(const Progress& progress) {
+  rpc::Progress wire;
+  wire.__set_phase(WireOf<rpc::Phase>(progress.phase, kPhases));
+  wire.__set_pid(progress.pid);
+  return wire;
+}
+
+rpc::TaskOutcome ToThrift(const Outcome& outcome) {
+  rpc::TaskOutcome wire;
+  wire.__set_outcome_class(std::string(ToString(outcome.cls)));
+  if (outcome.exit && outcome.exit->kind == ExitStatus::Kind::kExited) wire.__set_exit_code(outcome.exit->value);
+  if (outcome.exit && outcome.exit->kind == ExitStatus::Kind::kSignaled) wire.__set_signal(outcome.exit->value);
+  wire.__set_message(outcome.message.substr(0, kLongestText));
+  const std::string& tail = outcome.stderr_tail;
+  wire.__set_stderr_tail(tail.size() <= kLongestText ? tail : tail.substr(tail.size() - kLongestText));
+  return wire;
+}
+
+rpc::Command ToThrift(const Command& command) {
+  rpc::Command wire;
+  wire.__set_number(command.number);
+  wire.__set_kind(WireOf<rpc::CommandKind>(command.kind, kCommandKinds));
+  wire.__set_generation(command.generation.value);
+  wire.__set_cluster_spec(command.cluster_spec);
+  wire.__set_grace_ms(command.grace.count());
+  return wire;
+}
+
+rpc::Registered ToThrift(const Epoch& epoch) {
+  rpc::Registered wire;
+  wire.__set_epoch(epoch.value);
+  return wire;
+}
+
+rpc::Refused ToThrift(const Refusal& refusal) {
+  rpc::Refused wire;
+  wire.__set_reason(WireOf<rpc::RefusalReason>(refusal.reason, kRefusalReasons));
+  wire.__set_message(refusal.message);
+  return wire;
+}
+
+rpc::StatusReply ToThrift(const StatusAnswer& answer) {
+  rpc::StatusReply wire;
+  wire.__set_seq(answer.seq);
+  wire.__set_epoch(answer.epoch.value);
+  wire.__set_ended(answer.ended);
+  wire.__set_status(answer.status_json);
+  return wire;
+}
+
+Result<int64_t> CheckedSince(int64_t since) { return Within("since", since, 0, kNoLimit); }
+
+Result<std::string> CheckedToken(const std::string& token) {
+  TRY(NoLonger("token", token, kLongestName));
+  return token;
+}
+
+Result<std::string> CheckedReason(const std::string& reason) { return Text("reason", reason); }
+
+Result<Duration> CheckedTimeout(int64_t timeout_ms) {
+  TRY_ASSIGN(const int64_t timeout, Within("timeout_ms", timeout_ms, 0, kNoLimit));
+  return std::min(Duration(timeout), kLongestWatch);
+}
+
+Result<Duration> CheckedGrace(int64_t grace_ms) {
+  TRY_ASSIGN(const int64_t grace, Within("grace_ms", std::max<int64_t>(grace_ms, -1), -1, kLongestGrace.count()));
+  return Duration(grace);
+}
+
+}  // namespace tony

@@ -1,0 +1,59 @@
+// One framed TCP connection, driven by readiness. Both ends use it: the server for accepted sockets, the client also
+// for a socket whose connect() is still under way. Loop thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/rpc/frame_cutter.h"
+
+namespace tony {
+
+// Kept by shared_ptr so that a callback may let go of it. Reads all the time, so that a vanished peer is seen at once.
+// Neither callback runs inside one of the methods. After Close() no callback runs.
+class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
+ public:
+  struct Limits {
+    uint32_t max_frame = 0;
+    size_t max_unsent = 0;  // a peer that leaves more than this unread is dropped
+  };
+  struct Callbacks {
+    std::function<void(std::string_view frame)> on_frame;
+    std::function<void(const std::string& reason)> on_closed;  // once, last
+  };
+
+  // `socket` is non-blocking and close-on-exec.
+  FrameConnection(EventLoop& loop, UniqueFd socket, Limits limits, Callbacks callbacks);
+  ~FrameConnection() { Close(); }
+
+  void Send(std::string bytes);           // whole frames with their lengths
+  void Abort(const std::string& reason);  // on_closed(reason) soon; what is unsent is lost
+  void Finish();                          // no more frames in; on_closed soon after what is unsent has been sent
+  void Close();                           // now, without on_closed
+  size_t unsent() const { return out_.size() - sent_; }
+
+ private:
+  bool running() const { return socket_.valid() && ending_.empty() && !finishing_; }
+  void OnReadable();
+  void CutFrames();
+  void Flush();
+  void End(const std::string& reason);
+
+  EventLoop& loop_;
+  UniqueFd socket_;
+  Limits limits_;
+  Callbacks callbacks_;
+  FrameCutter cutter_;
+  std::string out_;
+  size_t sent_ = 0;     // of out_
+  std::string ending_;  // the reason, once Abort() has been called
+  bool finishing_ = false;
+  EventLoop::FdWatch readable_;  // after socket_: released before it closes
+  EventLoop::FdWatch writable_;  // only while something is unsent
+};
+
+}  // namespace tony

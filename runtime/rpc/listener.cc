@@ -1,0 +1,56 @@
+#include "runtime/rpc/listener.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/rpc/tcp.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kPause(50);
+constexpr int kBatch = 64;  // then the loop's other work has its turn
+
+bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
+}  // namespace
+
+Result<std::unique_ptr<Listener>> Listener::Open(EventLoop& loop, const std::string& host, int port,
+                                                 OnAccept on_accept) {
+  TRY_ASSIGN(UniqueFd socket, ListenOn({host, port}));
+  TRY_ASSIGN(const int bound, BoundPort(socket));
+  return std::make_unique<Listener>(loop, std::move(socket), bound, std::move(on_accept));
+}
+
+Listener::Listener(EventLoop& loop, UniqueFd socket, int port, OnAccept on_accept)
+    : loop_(loop), socket_(std::move(socket)), port_(port), on_accept_(std::move(on_accept)) {
+  Resume();
+}
+
+void Listener::Resume() {
+  readable_ = loop_.WhenReadable(socket_.get(), [this] { AcceptSome(); });
+}
+
+void Listener::Pause() {
+  if (!std::exchange(starved_, true)) LogWarn(StrCat("cannot accept connections: ", ErrnoText(errno)));
+  readable_.reset();
+  pause_ = loop_.After(kPause, [this] { Resume(); });
+}
+
+void Listener::AcceptSome() {
+  for (int i = 0; i < kBatch; ++i) {
+    UniqueFd accepted(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    // Other errors belong to a connection that has already gone (accept(2)); a readable socket brings us back here.
+    if (!accepted.valid() && IsShortage(errno)) return Pause();
+    if (!accepted.valid()) return;
+    starved_ = false;
+    ConfigureAccepted(accepted);
+    on_accept_(std::move(accepted));
+  }
+}
+
+}  // namespace tony

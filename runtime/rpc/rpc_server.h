@@ -1,0 +1,87 @@
+// A small framed Thrift server on the event loop: plain generated argument and result structs, answers given at any
+// later time. See tony.thrift for the services. Loop thread only.
+//
+// Bounded: frame size, string and container sizes (never above the frame), open calls per connection, connections,
+// unsent bytes of a peer that does not read. Garbage closes that connection and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/job/executor_protocol.h"
+#include "runtime/job/job_status.h"
+#include "runtime/job/outcome.h"
+
+namespace tony {
+
+struct RpcServerOptions {
+  std::string host = "127.0.0.1";
+  int port = 0;                  // 0: any free one
+  uint32_t max_frame = 4 << 20;  // bytes; an outcome with its stderr tail is a few KiB
+  int max_open_calls = 16;       // per connection
+  int max_connections = 20000;
+  size_t max_unsent = 16 << 20;  // bytes per connection
+};
+
+// The right to answer one call, once, now or later. Dropped without an answer: the connection is closed, so that the
+// caller does not wait for ever. An answer to a caller that has gone is lost, silently. Cheap to copy.
+template <class T>
+class Reply {
+ public:
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    virtual void Success(const T& value) = 0;
+    virtual void Refuse(const Refusal& refusal) = 0;
+    virtual void OnAbandoned(std::function<void()> fn) = 0;
+  };
+  explicit Reply(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
+  void Success(const T& value) const { sink_->Success(value); }
+  void Refuse(RefusalReason reason, const std::string& message) const { sink_->Refuse({reason, message}); }
+  // `fn` runs if the caller goes away or the server stops before an answer was given; replaces an earlier fn.
+  void OnAbandoned(std::function<void()> fn) const { sink_->OnAbandoned(std::move(fn)); }
+
+ private:
+  std::shared_ptr<Sink> sink_;
+};
+
+struct StatusAnswer {
+  int64_t seq = 0;
+  Epoch epoch;
+  bool ended = false;
+  std::string status_json;
+};
+
+// What the AM does with the calls. Requests come in our own types; BAD_PROTOCOL and malformed fields have been refused
+// already. Tokens have not been checked.
+class AmService {
+ public:
+  virtual ~AmService() = default;
+  virtual void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) = 0;
+  virtual void Await(const Caller& caller, int64_t since, Reply<Command> reply) = 0;
+  virtual void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) = 0;
+  virtual void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) = 0;
+  virtual void GetStatus(const std::string& token, Reply<StatusAnswer> reply) = 0;
+  virtual void Watch(const std::string& token, int64_t since, Duration limit, Reply<StatusAnswer> reply) = 0;
+  virtual void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) = 0;
+};
+
+class RpcServer {
+ public:
+  virtual ~RpcServer() = default;
+  virtual int port() const = 0;
+  virtual size_t connections() const = 0;
+  // Closes the listener, sends the answers already given, abandons open calls, then closes the connections; `done` is
+  // called when all are closed or after a second.
+  virtual void Stop(std::function<void()> done) = 0;
+};
+
+// The service must outlive the server. kUnavailable if the address cannot be bound.
+Result<std::unique_ptr<RpcServer>> StartRpcServer(EventLoop& loop, const RpcServerOptions& options, AmService& service);
+
+}  // namespace tony

@@ -1,0 +1,43 @@
+// One peer of the server and its open calls. Loop thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/rpc/call.h"
+#include "runtime/rpc/dispatcher.h"
+#include "runtime/rpc/frame_connection.h"
+#include "runtime/rpc/rpc_server.h"
+
+namespace tony {
+
+// Kept by shared_ptr, because calls know it weakly. Destroying it closes the connection and abandons its open calls.
+class ServerConnection : public CallOrigin, public std::enable_shared_from_this<ServerConnection> {
+ public:
+  struct Context {  // outlives the connection
+    EventLoop& loop;
+    const RpcServerOptions& options;
+    const Dispatcher& dispatcher;
+  };
+  // `on_closed` may drop the last reference to the connection.
+  ServerConnection(const Context& context, UniqueFd socket, std::function<void()> on_closed);
+  ~ServerConnection() override;
+
+  void Stop();  // sends the answers already given, abandons the open calls, then closes
+  void CallEnded(Call& call, std::string message) override;
+
+ private:
+  void OnFrame(std::string_view frame);
+  void OnClosed(const std::string& reason);
+  void AbandonCalls();
+
+  Context context_;
+  std::function<void()> on_closed_;
+  std::vector<Call*> open_calls_;  // each takes itself out when it ends
+  std::shared_ptr<FrameConnection> frames_;
+};
+
+}  // namespace tony

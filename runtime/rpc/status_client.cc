@@ -1,0 +1,128 @@
+#include "runtime/rpc/status_client.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <thrift/TApplicationException.h>
+#include <thrift/TConfiguration.h>
+#include <thrift/TOutput.h>
+#include <thrift/protocol/TBinaryProtocol.h>
+#include <thrift/transport/TBufferTransports.h>
+#include <thrift/transport/TSocket.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "ClientService.h"
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/rpc/convert.h"
+
+namespace tony {
+namespace {
+
+using apache::thrift::TApplicationException;
+using apache::thrift::TConfiguration;
+using apache::thrift::protocol::TBinaryProtocol;
+using apache::thrift::transport::TFramedTransport;
+using apache::thrift::transport::TSocket;
+
+// The status of ten thousand tasks is some megabytes.
+constexpr int kMaxAnswer = 64 << 20;
+
+int Millis(Duration duration) {
+  return static_cast<int>(std::clamp<int64_t>(duration.count(), 1, std::numeric_limits<int>::max()));
+}
+
+Error ErrorFor(const Refusal& refusal) {
+  const std::string message =
+      StrCat("the application master refuses: ", ToString(refusal.reason), ": ", refusal.message);
+  const bool token = refusal.reason == RefusalReason::kBadToken;
+  const bool request = refusal.reason == RefusalReason::kBadRequest;
+  return {token ? ErrorCode::kNotPermitted : request ? ErrorCode::kInvalid : ErrorCode::kUnavailable, message};
+}
+
+class ThriftStatusClient : public StatusClient {
+ public:
+  ThriftStatusClient(const Endpoint& am, const std::string& token, Duration limit)
+      : am_(am), token_(token), limit_(limit) {
+    const auto bounds = std::make_shared<TConfiguration>(kMaxAnswer, kMaxAnswer);
+    socket_ = std::make_shared<TSocket>(am.host, am.port, bounds);
+    const auto framed = std::make_shared<TFramedTransport>(socket_, bounds);
+    const auto protocol = std::make_shared<TBinaryProtocol>(framed, kMaxAnswer, kMaxAnswer, true, true);
+    client_ = std::make_unique<rpc::ClientServiceClient>(protocol);
+  }
+
+  Status Connect() {
+    return Guard("connect to", [this] {
+      socket_->setConnTimeout(Millis(limit_));
+      socket_->setSendTimeout(Millis(limit_));
+      socket_->open();
+      // Thrift does not: a child that we start must not hold the connection open.
+      (void)::fcntl(socket_->getSocketFD(), F_SETFD, FD_CLOEXEC);
+      interrupt_ = UniqueFd(::fcntl(socket_->getSocketFD(), F_DUPFD_CLOEXEC, 0));
+    });
+  }
+
+  Result<JobStatus> GetStatus() override {
+    return Ask(limit_, [this](rpc::StatusReply& reply) { client_->GetStatus(reply, token_); });
+  }
+  Result<JobStatus> Watch(int64_t since, Duration limit) override {
+    const auto ask = [&](rpc::StatusReply& reply) { client_->Watch(reply, token_, since, limit.count()); };
+    return Ask(limit_ + limit, ask);
+  }
+  Result<JobStatus> Kill(const std::string& reason, Duration grace) override {
+    return Ask(limit_, [&](rpc::StatusReply& reply) { client_->Kill(reply, token_, reason, grace.count()); });
+  }
+  // Through a descriptor of its own: the socket's may be closed, and its number reused, at any moment.
+  void Interrupt() override { (void)::shutdown(interrupt_.get(), SHUT_RDWR); }
+
+ private:
+  Result<JobStatus> Ask(Duration limit, const std::function<void(rpc::StatusReply&)>& ask) {
+    if (!socket_->isOpen()) return Error{ErrorCode::kUnavailable, StrCat("ask ", ToString(am_), ": closed")};
+    rpc::StatusReply reply;
+    TRY(Guard("ask", [&] {
+      socket_->setRecvTimeout(Millis(limit));
+      ask(reply);
+    }));
+    return JobStatusFromJson(reply.status);
+  }
+
+  // Whatever goes wrong, the connection cannot be used again: an answer may still be on its way.
+  Status Guard(const char* what, const std::function<void()>& act) {
+    try {
+      act();
+      return Ok();
+    } catch (const rpc::Refused& refused) {
+      socket_->close();
+      return ErrorFor(FromThrift(refused));
+    } catch (const TApplicationException& failure) {
+      socket_->close();
+      return Error{ErrorCode::kInternal, StrCat("the application master failed: ", failure.what())};
+    } catch (const std::exception& failure) {
+      socket_->close();
+      return Error{ErrorCode::kUnavailable, StrCat(what, " ", ToString(am_), ": ", failure.what())};
+    }
+  }
+
+  Endpoint am_;
+  std::string token_;
+  Duration limit_;
+  std::shared_ptr<TSocket> socket_;
+  std::unique_ptr<rpc::ClientServiceClient> client_;
+  UniqueFd interrupt_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StatusClient>> ConnectStatusClient(const Endpoint& am, const std::string& token,
+                                                          Duration limit) {
+  // Otherwise Thrift writes its own words to standard error beside every error that it returns.
+  apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+  auto client = std::make_unique<ThriftStatusClient>(am, token, limit);
+  TRY(client->Connect());
+  return std::unique_ptr<StatusClient>(std::move(client));
+}
+
+}  // namespace tony

@@ -1,0 +1,87 @@
+#include "runtime/rpc/tcp.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+// The kernel cuts it to somaxconn. With less, ten thousand executors that join at once wait for retransmitted SYNs.
+constexpr int kBacklog = 65535;
+constexpr unsigned kUnansweredMillis = 30'000;
+constexpr int kKeepIdleSeconds = 10;
+constexpr int kKeepIntervalSeconds = 5;
+
+Error Failed(const char* what, const Endpoint& address, int error) {
+  return Error{ErrorCode::kUnavailable, StrCat(what, " ", ToString(address), ": ", ErrnoText(error))};
+}
+
+Result<sockaddr_in> AddressOf(const Endpoint& endpoint) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  const bool numeric = ::inet_pton(AF_INET, endpoint.host.c_str(), &address.sin_addr) == 1;
+  if (!numeric || endpoint.port < 0 || endpoint.port > UINT16_MAX) {
+    return Error{ErrorCode::kUnavailable, StrCat(ToString(endpoint), ": not an IPv4 address and port")};
+  }
+  address.sin_port = htons(static_cast<uint16_t>(endpoint.port));
+  return address;
+}
+
+// An option that the kernel does not take is no reason to refuse a connection.
+void Set(const UniqueFd& socket, int level, int option, int value) {
+  (void)::setsockopt(socket.get(), level, option, &value, sizeof value);
+}
+
+UniqueFd NewSocket() { return UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
+
+}  // namespace
+
+Result<UniqueFd> ListenOn(const Endpoint& endpoint) {
+  TRY_ASSIGN(const sockaddr_in address, AddressOf(endpoint));
+  UniqueFd socket = NewSocket();
+  if (!socket.valid()) return Failed("listen on", endpoint, errno);
+  Set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  if (::bind(socket.get(), generic, sizeof address) != 0 || ::listen(socket.get(), kBacklog) != 0) {
+    return Failed("listen on", endpoint, errno);
+  }
+  return socket;
+}
+
+Result<int> BoundPort(const UniqueFd& socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return Error{ErrorCode::kUnavailable, StrCat("getsockname: ", ErrnoText(errno))};
+  }
+  return static_cast<int>(ntohs(address.sin_port));
+}
+
+Result<UniqueFd> StartConnect(const Endpoint& endpoint) {
+  TRY_ASSIGN(const sockaddr_in address, AddressOf(endpoint));
+  UniqueFd socket = NewSocket();
+  if (!socket.valid()) return Failed("connect to", endpoint, errno);
+  Set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  const int rc = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  if (rc != 0 && errno != EINPROGRESS) return Failed("connect to", endpoint, errno);
+  return socket;
+}
+
+void ConfigureAccepted(const UniqueFd& socket) {
+  Set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  Set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  Set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
+  Set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
+  Set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMillis);
+}
+
+}  // namespace tony

@@ -1,0 +1,19 @@
+// TCP sockets by numeric IPv4 address.
+#pragma once
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/job/cluster_spec.h"
+
+namespace tony {
+
+// A listening, non-blocking, close-on-exec socket. kUnavailable if the address cannot be bound.
+Result<UniqueFd> ListenOn(const Endpoint& address);
+Result<int> BoundPort(const UniqueFd& socket);
+// A non-blocking, close-on-exec socket whose connect() may still be under way.
+Result<UniqueFd> StartConnect(const Endpoint& address);
+
+// For accepted sockets: answers leave at once, and a peer whose host has vanished is noticed within 30 s.
+void ConfigureAccepted(const UniqueFd& socket);
+
+}  // namespace tony

@@ -1,0 +1,109 @@
+// How executors and clients talk to the application master (AM). Framed transport, binary protocol, one port.
+// Only executors and clients connect; the AM never dials out. Push is a call that is answered later (Await, Watch).
+// Every call may be repeated with the same result.
+namespace cpp tony.rpc
+namespace py tony_rpc
+
+const i32 PROTOCOL_VERSION = 1
+
+enum RefusalReason {
+  BAD_TOKEN = 1,       // not this job's token
+  WRONG_JOB = 2,       // another job's AM
+  UNKNOWN_ATTEMPT = 3, // never launched
+  STALE_ATTEMPT = 4,   // ended or replaced: the executor stops its task and exits
+  STALE_EPOCH = 5,     // the caller knows a newer AM than this one
+  BAD_PROTOCOL = 6,    // PROTOCOL_VERSION differs
+  BAD_REQUEST = 7,     // a field has no sensible value; the message names it
+  NOT_RULING = 8,      // this AM has lost its arbiter; ask again later
+}
+
+exception Refused {
+  1: RefusalReason reason
+  2: string message
+}
+
+// ---- executors ----
+
+struct Caller {
+  1: string job
+  2: string role
+  3: i32 index
+  4: i32 attempt       // number of the attempt
+  5: string container
+  6: i64 generation    // newest the executor knows; 0: none
+  7: i64 epoch         // newest the executor knows
+  8: string token
+}
+
+enum Phase {
+  WAITING = 1,  // no process yet
+  RUNNING = 2,
+  STOPPING = 3,
+  ENDED = 4,    // the outcome is kept until ReportOutcome is answered
+}
+
+struct Registration {
+  1: i32 protocol
+  2: string host
+  3: i32 port
+  4: Phase phase
+  5: i64 pid           // of the user's process; 0: none
+}
+
+struct Registered {
+  1: i64 epoch
+}
+
+enum CommandKind {
+  NONE = 0,     // no news within the limit of one Await
+  START = 1,    // start the user's process: generation, cluster_spec
+  STOP = 2,     // stop it: TERM, grace_ms, KILL
+  RELEASE = 3,  // nothing more to do: exit
+}
+
+struct Command {
+  1: i64 number        // grows; what Await's `since` refers to
+  2: CommandKind kind
+  3: i64 generation
+  4: string cluster_spec  // JSON
+  5: i64 grace_ms
+}
+
+struct Progress {
+  1: Phase phase
+  2: i64 pid
+}
+
+struct TaskOutcome {
+  1: string outcome_class
+  2: optional i32 exit_code
+  3: optional i32 signal
+  4: string message
+  5: string stderr_tail
+}
+
+service ExecutorService {
+  Registered Register(1: Caller caller, 2: Registration registration) throws (1: Refused refused)
+  // Answered when there is a command with a number above `since`, or with NONE after about 30 s.
+  Command Await(1: Caller caller, 2: i64 since) throws (1: Refused refused)
+  void Heartbeat(1: Caller caller, 2: Progress progress) throws (1: Refused refused)
+  // Answered when the outcome is in the journal.
+  void ReportOutcome(1: Caller caller, 2: TaskOutcome outcome) throws (1: Refused refused)
+}
+
+// ---- clients ----
+
+struct StatusReply {
+  1: i64 seq
+  2: i64 epoch
+  3: bool ended
+  4: string status     // the JSON document of `tony status --json`
+}
+
+service ClientService {
+  StatusReply GetStatus(1: string token) throws (1: Refused refused)
+  // Answered when the job's seq is above `since`, when it has ended, or after `timeout_ms` (at most 60 s).
+  StatusReply Watch(1: string token, 2: i64 since, 3: i64 timeout_ms) throws (1: Refused refused)
+  // Answered when the kill is recorded. grace_ms below 0: the job's own grace. A second kill may only shorten it.
+  StatusReply Kill(1: string token, 2: string reason, 3: i64 grace_ms) throws (1: Refused refused)
+}

@@ -1,0 +1,275 @@
+#include "runtime/rpc/am_client.h"
+
+#include <gmock/gmock.h>
+
+#include "runtime/rpc/tcp.h"
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace tony {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class AmClientTest : public RpcFixture {
+ protected:
+  void SetUp() override {
+    StartServer();
+    client = MakeThriftAmClient(loop, std::chrono::seconds(5));
+    client->Use({"127.0.0.1", server->port()});
+  }
+  // Keeps what a call was answered with.
+  template <class T>
+  OnAnswer<T> Into(std::optional<Answer<T>>& answer) {
+    return [&answer](Answer<T> given) {
+      EXPECT_FALSE(answer) << "answered twice";
+      answer = std::move(given);
+    };
+  }
+  template <class T>
+  void WaitFor(const std::optional<Answer<T>>& answer) {
+    EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
+  }
+  void Heartbeat(std::optional<Answer<Acknowledged>>& answer) {
+    client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, Into(answer));
+  }
+  template <class T>
+  static std::string ReasonOf(const std::optional<Answer<T>>& answer) {
+    if (!answer || !std::holds_alternative<Disconnected>(*answer)) return "not disconnected";
+    return std::get<Disconnected>(*answer).reason;
+  }
+
+  std::unique_ptr<AmClient> client;
+};
+
+// A listening socket whose one connection the test itself answers.
+class ScriptedAm {
+ public:
+  ScriptedAm() : socket_(*ListenOn({"127.0.0.1", 0})), port(*BoundPort(socket_)) {}
+  bool TryAccept() {
+    if (!peer_.valid()) peer_ = UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    return peer_.valid();
+  }
+  void Send(std::string_view bytes) {
+    EXPECT_EQ(::send(peer_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+
+ private:
+  UniqueFd socket_;
+  UniqueFd peer_;
+
+ public:
+  const int port;
+};
+
+TEST_F(AmClientTest, RegisterBringsTheEpochAndTheServiceGetsEveryField) {
+  std::optional<Answer<Epoch>> epoch;
+  client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
+  EXPECT_FALSE(epoch);
+  WaitFor(epoch);
+  EXPECT_EQ(std::get<Epoch>(*epoch), Epoch{7});
+  EXPECT_EQ(service.registered.front().first.attempt, SomeCaller().attempt);
+  EXPECT_EQ(service.registered.front().second.endpoint, SomeRegistration().endpoint);
+}
+
+TEST_F(AmClientTest, ACallBesideAParkedAwaitIsAnsweredFirst) {
+  std::optional<Answer<Command>> command;
+  std::optional<Answer<Acknowledged>> beat, report;
+  client->Await(SomeCaller(), 3, Into(command));
+  Heartbeat(beat);
+  WaitFor(beat);
+  EXPECT_FALSE(command);
+  const Outcome outcome{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "m", "tail"};
+  client->ReportOutcome(SomeCaller(), outcome, Into(report));
+  WaitFor(report);
+  EXPECT_THAT(service.outcomes, ElementsAre(outcome));
+
+  const Command stop{4, Command::Kind::kStop, {1}, "", Duration(250)};
+  service.parked.front().Success(stop);
+  WaitFor(command);
+  EXPECT_EQ(std::get<Command>(*command), stop);
+  EXPECT_EQ(server->connections(), 1u);
+}
+
+TEST_F(AmClientTest, AnswersComeInAnyOrder) {
+  std::vector<int64_t> numbers;
+  for (int i = 0; i < 3; ++i) {
+    client->Await(SomeCaller(), i, [&](const Answer<Command>& c) { numbers.push_back(std::get<Command>(c).number); });
+  }
+  ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 3; }));
+  for (const int index : {2, 0, 1}) service.parked[index].Success({index, Command::Kind::kNone, {}, "", Duration(0)});
+  EXPECT_TRUE(RunUntil([&] { return numbers.size() == 3; }));
+  EXPECT_THAT(numbers, ElementsAre(2, 0, 1));
+}
+
+TEST_F(AmClientTest, ARefusalIsAnAnswer) {
+  service.token = "another";
+  std::optional<Answer<Epoch>> epoch;
+  client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
+  WaitFor(epoch);
+  EXPECT_EQ(std::get<Refusal>(*epoch).reason, RefusalReason::kBadToken);
+  EXPECT_EQ(server->connections(), 1u);
+}
+
+TEST_F(AmClientTest, NobodyListening) {
+  client->Use({"127.0.0.1", FreePort()});
+  std::optional<Answer<Acknowledged>> first, second;
+  Heartbeat(first);
+  Heartbeat(second);
+  EXPECT_FALSE(first);
+  WaitFor(first);
+  WaitFor(second);
+  EXPECT_THAT(ReasonOf(first), HasSubstr("connection refused"));
+}
+
+TEST_F(AmClientTest, NoAddressYet) {
+  client = MakeThriftAmClient(loop, std::chrono::seconds(5));
+  std::optional<Answer<Acknowledged>> beat;
+  Heartbeat(beat);
+  EXPECT_FALSE(beat);
+  WaitFor(beat);
+  EXPECT_THAT(ReasonOf(beat), HasSubstr("not an IPv4 address"));
+}
+
+TEST_F(AmClientTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallConnectsAnew) {
+  std::optional<Answer<Command>> one, two;
+  client->Await(SomeCaller(), 1, Into(one));
+  client->Await(SomeCaller(), 2, Into(two));
+  ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 2; }));
+  RpcServerOptions same_port;
+  same_port.port = server->port();
+  bool stopped = false;
+  server->Stop([&] { stopped = true; });
+  WaitFor(one);
+  WaitFor(two);
+  EXPECT_EQ(ReasonOf(one), "closed by the peer");
+  ASSERT_TRUE(RunUntil([&] { return stopped; }));
+
+  StartServer(same_port);
+  std::optional<Answer<Acknowledged>> beat;
+  Heartbeat(beat);
+  WaitFor(beat);
+  EXPECT_TRUE(std::holds_alternative<Acknowledged>(*beat));
+}
+
+TEST_F(AmClientTest, UseMovesToAnotherServerAndEndsWhatIsOpen) {
+  std::optional<Answer<Command>> parked;
+  client->Await(SomeCaller(), 1, Into(parked));
+  ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
+  FakeAmService other_service;
+  auto other = *StartRpcServer(loop, {}, other_service);
+
+  client->Use({"127.0.0.1", other->port()});
+  EXPECT_FALSE(parked);
+  std::optional<Answer<Acknowledged>> beat;
+  Heartbeat(beat);
+  WaitFor(beat);
+  EXPECT_THAT(other_service.calls, ElementsAre("Heartbeat"));
+  EXPECT_THAT(ReasonOf(parked), HasSubstr("the AM is at"));
+  EXPECT_TRUE(RunUntil([&] { return service.abandoned == 1; }));
+}
+
+TEST_F(AmClientTest, UseInsideACallback) {
+  bool again = false;
+  std::optional<Answer<Command>> parked;
+  client->Await(SomeCaller(), 1, Into(parked));
+  client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>&) {
+    client->Use({"127.0.0.1", server->port()});
+    client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>& answer) {
+      again = std::holds_alternative<Acknowledged>(answer);
+    });
+  });
+  EXPECT_TRUE(RunUntil([&] { return again; }));
+  WaitFor(parked);
+}
+
+TEST_F(AmClientTest, DestroyedInsideACallbackNothingMoreIsCalled) {
+  int called = 0;
+  const auto count = [&](const auto&) {
+    ++called;
+    client.reset();
+  };
+  client->Await(SomeCaller(), 1, count);
+  client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, count);
+  client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, count);
+  EXPECT_TRUE(RunUntil([&] { return service.abandoned == 1; }));
+  EXPECT_EQ(called, 1);
+}
+
+TEST_F(AmClientTest, DestroyedWhileDisconnectedAnswersAreOnTheirWay) {
+  int called = 0;
+  const auto count = [&](const auto&) {
+    ++called;
+    client.reset();
+  };
+  client->Await(SomeCaller(), 1, count);
+  client->Await(SomeCaller(), 1, count);
+  client->Use({"127.0.0.1", 1});
+  EXPECT_TRUE(RunUntil([&] { return called > 0; }));
+  bool turned = false;
+  loop.Post([&] { turned = true; });
+  EXPECT_TRUE(RunUntil([&] { return turned; }));
+  EXPECT_EQ(called, 1);
+}
+
+TEST_F(AmClientTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
+  client = MakeThriftAmClient(loop, Duration(50));
+  service.on_register = [&](const Reply<Epoch>& reply) {
+    static std::vector<Reply<Epoch>> kept;
+    kept = {reply};
+  };
+  client->Use({"127.0.0.1", server->port()});
+  std::optional<Answer<Command>> command;
+  std::optional<Answer<Epoch>> epoch;
+  client->Await(SomeCaller(), 1, Into(command));
+  client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
+  WaitFor(epoch);
+  WaitFor(command);
+  EXPECT_EQ(ReasonOf(epoch), "no answer to Register within 50 ms");
+  EXPECT_TRUE(RunUntil([&] { return server->connections() == 0; }));
+}
+
+TEST_F(AmClientTest, AnAwaitHasAMinuteMore) {
+  client = MakeThriftAmClient(loop, Duration(20));
+  client->Use({"127.0.0.1", server->port()});
+  std::optional<Answer<Command>> command;
+  client->Await(SomeCaller(), 1, Into(command));
+  bool waited = false;
+  const auto timer = loop.After(Duration(80), [&] { waited = true; });
+  EXPECT_TRUE(RunUntil([&] { return waited; }));
+  EXPECT_FALSE(command);
+}
+
+TEST_F(AmClientTest, AFailureOfTheAmDisconnects) {
+  service.before_heartbeat = [] { throw std::runtime_error("boom"); };
+  std::optional<Answer<Acknowledged>> beat;
+  Heartbeat(beat);
+  WaitFor(beat);
+  EXPECT_THAT(ReasonOf(beat), HasSubstr("Heartbeat: boom"));
+}
+
+TEST_F(AmClientTest, AnswersThatAreNoneDisconnect) {
+  using apache::thrift::protocol::T_REPLY;
+  rpc::ExecutorService_Register_result bad_epoch;
+  bad_epoch.__isset.success = true;
+  for (const std::string& answer : {
+           std::string("HTTP/1.1 400 Bad Request\r\n\r\n"), std::string("\0\0\0\x04garb", 8),
+           EmptyCallFrame("Register", 1, T_REPLY),             // neither a result nor a refusal
+           EmptyCallFrame("Register", 2, T_REPLY),             // was not asked
+           EmptyCallFrame("Await", 1, T_REPLY),                // was not asked either
+           WriteMessage({"Register", T_REPLY, 1}, bad_epoch),  // epoch 0
+       }) {
+    client = MakeThriftAmClient(loop, std::chrono::seconds(5));
+    ScriptedAm am;
+    client->Use({"127.0.0.1", am.port});
+    std::optional<Answer<Epoch>> epoch;
+    client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
+    ASSERT_TRUE(RunUntil([&] { return am.TryAccept(); }));
+    am.Send(answer);
+    WaitFor(epoch);
+    EXPECT_NE(ReasonOf(epoch), "not disconnected");
+  }
+}
+
+}  // namespace
+}  // namespace tony

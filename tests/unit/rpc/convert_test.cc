@@ -1,0 +1,185 @@
+#include "runtime/rpc/convert.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/unit/rpc/fake_am_service.h"
+#include "tony_constants.h"
+#include "tony_types.h"
+
+namespace tony {
+namespace {
+
+using testing::StartsWith;
+
+constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+
+template <class Wire>
+std::string ErrorOf(const Wire& wire) {
+  const auto converted = FromThrift(wire);
+  return converted.ok() ? "" : converted.error().message;
+}
+
+template <class Enum>
+Enum Unknown(int number) {
+  Enum value{};
+  static_assert(sizeof value == sizeof number);
+  std::memcpy(&value, &number, sizeof number);
+  return value;
+}
+
+// The error of a good value of which `spoil` has changed one field.
+template <class Wire, class Spoil>
+std::string Spoiled(Wire wire, Spoil spoil) {
+  spoil(wire);
+  return ErrorOf(wire);
+}
+
+TEST(ConvertTest, ACallerComesThroughUnchanged) {
+  const auto back = FromThrift(ToThrift(SomeCaller()));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->job, SomeCaller().job);
+  EXPECT_EQ(back->attempt, SomeCaller().attempt);
+  EXPECT_EQ(back->container, SomeCaller().container);
+  EXPECT_EQ(back->generation, SomeCaller().generation);
+  EXPECT_EQ(back->epoch, SomeCaller().epoch);
+  EXPECT_EQ(back->token, SomeCaller().token);
+}
+
+TEST(ConvertTest, ABadFieldOfACallerIsNamed) {
+  const auto bad = [](auto spoil) { return Spoiled(ToThrift(SomeCaller()), spoil); };
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.job = ""; }), StartsWith("job: missing"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.job = std::string(256, 'j'); }), StartsWith("job: 256 bytes"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.role = std::string(65, 'r'); }), StartsWith("role: 65 bytes"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.role = "worker\nforged log line"; }), StartsWith("role: not printable"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.role = "w\xc3\xb6rker"; }), StartsWith("role: not printable"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.index = -1; }), StartsWith("index: -1"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.index = 1'000'001; }), StartsWith("index: 1000001"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.attempt = 0; }), StartsWith("attempt: 0"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.container = ""; }), StartsWith("container: missing"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.generation = -1; }), StartsWith("generation: -1"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.epoch = -7; }), StartsWith("epoch: -7"));
+  EXPECT_THAT(bad([](rpc::Caller& c) { c.token = std::string(256, 't'); }), StartsWith("token: 256 bytes"));
+}
+
+TEST(ConvertTest, ABadFieldOfARegistrationIsNamed) {
+  const auto bad = [](auto spoil) { return Spoiled(ToThrift(SomeRegistration()), spoil); };
+  EXPECT_EQ(bad([](rpc::Registration&) {}), "");
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.host = std::string(256, 'h'); }), StartsWith("host: 256 bytes"));
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.port = 0; }), StartsWith("port: 0"));
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.port = 70000; }), StartsWith("port: 70000"));
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.phase = Unknown<rpc::Phase>(0); }), StartsWith("phase: unknown"));
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.phase = Unknown<rpc::Phase>(-9); }), StartsWith("phase: unknown"));
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.pid = -1; }), StartsWith("pid: -1"));
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.pid = kHuge; }), StartsWith("pid: "));
+}
+
+TEST(ConvertTest, ARegistrationCarriesOurProtocolVersion) {
+  EXPECT_EQ(ToThrift(SomeRegistration()).protocol, rpc::g_tony_constants.PROTOCOL_VERSION);
+}
+
+TEST(ConvertTest, EveryPhaseComesThrough) {
+  for (const Phase phase : {Phase::kWaiting, Phase::kRunning, Phase::kStopping, Phase::kEnded}) {
+    const auto back = FromThrift(ToThrift(Progress{phase, 17}));
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->phase, phase);
+    EXPECT_EQ(back->pid, 17);
+  }
+}
+
+TEST(ConvertTest, EveryCommandComesThrough) {
+  using Kind = Command::Kind;
+  for (const Kind kind : {Kind::kNone, Kind::kStart, Kind::kStop, Kind::kRelease}) {
+    const Command command{9, kind, {3}, "{\"worker\":[]}", Duration(1500)};
+    const auto back = FromThrift(ToThrift(command));
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(*back, command);
+  }
+}
+
+TEST(ConvertTest, ABadFieldOfACommandIsNamed) {
+  const auto bad = [](auto spoil) { return Spoiled(ToThrift(Command{}), spoil); };
+  EXPECT_THAT(bad([](rpc::Command& c) { c.kind = Unknown<rpc::CommandKind>(4); }), StartsWith("kind: unknown value 4"));
+  EXPECT_THAT(bad([](rpc::Command& c) { c.number = -1; }), StartsWith("number: -1"));
+  EXPECT_THAT(bad([](rpc::Command& c) { c.generation = -1; }), StartsWith("generation: -1"));
+  EXPECT_THAT(bad([](rpc::Command& c) { c.grace_ms = kHuge; }), StartsWith("grace_ms: "));
+}
+
+TEST(ConvertTest, EveryRefusalComesThrough) {
+  using R = RefusalReason;
+  for (const R reason : {R::kBadToken, R::kWrongJob, R::kUnknownAttempt, R::kStaleAttempt, R::kStaleEpoch,
+                         R::kBadProtocol, R::kBadRequest, R::kNotRuling}) {
+    const Refusal back = FromThrift(ToThrift(Refusal{reason, "why"}));
+    EXPECT_EQ(back.reason, reason);
+    EXPECT_EQ(back.message, "why");
+  }
+}
+
+TEST(ConvertTest, ARefusalOfALaterReleaseIsABadRequestThatSaysSo) {
+  rpc::Refused wire;
+  wire.reason = Unknown<rpc::RefusalReason>(99);
+  wire.message = "too green";
+  EXPECT_EQ(FromThrift(wire).reason, RefusalReason::kBadRequest);
+  EXPECT_EQ(FromThrift(wire).message, "reason: unknown value 99: too green");
+}
+
+TEST(ConvertTest, OutcomesComeThroughWithTheirExitStatus) {
+  const Outcome exited{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "bad", "Traceback"};
+  const Outcome killed{OutcomeClass::kOom, ExitStatus{ExitStatus::Kind::kSignaled, 9}, "", ""};
+  const Outcome unseen{OutcomeClass::kInfra, std::nullopt, "no such program", ""};
+  for (const Outcome& outcome : {exited, killed, unseen}) {
+    const auto back = FromThrift(ToThrift(outcome));
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(*back, outcome);
+  }
+}
+
+TEST(ConvertTest, ABadFieldOfAnOutcomeIsNamed) {
+  const auto bad = [](auto spoil) { return Spoiled(ToThrift(Outcome{}), spoil); };
+  const std::string long_text((64 << 10) + 1, 'x');
+  EXPECT_THAT(bad([](rpc::TaskOutcome& o) { o.outcome_class = "sunshine"; }), StartsWith("outcome_class: unknown"));
+  EXPECT_THAT(bad([](rpc::TaskOutcome& o) { o.__set_exit_code(256); }), StartsWith("exit_code: 256"));
+  EXPECT_THAT(bad([](rpc::TaskOutcome& o) { o.__set_signal(0); }), StartsWith("signal: 0"));
+  EXPECT_THAT(bad([](rpc::TaskOutcome& o) {
+                o.__set_signal(9);
+                o.__set_exit_code(1);
+              }),
+              StartsWith("signal: given together"));
+  EXPECT_THAT(bad([&](rpc::TaskOutcome& o) { o.message = long_text; }), StartsWith("message: 65537 bytes"));
+  EXPECT_THAT(bad([&](rpc::TaskOutcome& o) { o.stderr_tail = long_text; }), StartsWith("stderr_tail: 65537 bytes"));
+}
+
+TEST(ConvertTest, AnOutcomeWithLongTextsIsCutSoThatItIsAccepted) {
+  Outcome outcome;
+  outcome.message = "first" + std::string(100'000, 'x');
+  outcome.stderr_tail = std::string(100'000, 'x') + "last";
+  const auto back = FromThrift(ToThrift(outcome));
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_THAT(back->message, StartsWith("first"));
+  EXPECT_THAT(back->stderr_tail, testing::EndsWith("last"));
+}
+
+TEST(ConvertTest, BytesThatAreNotTextDoNotStopAnOutcome) {
+  Outcome outcome;
+  outcome.stderr_tail = "caf\xe9 \xff";
+  const auto back = FromThrift(ToThrift(outcome));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->stderr_tail, "caf\xef\xbf\xbd \xef\xbf\xbd");
+}
+
+TEST(ConvertTest, PlainFieldsAreChecked) {
+  EXPECT_EQ(CheckedSince(-1).error().message, "since: -1, expected 0 or more");
+  EXPECT_EQ(*CheckedSince(kHuge), kHuge);
+  EXPECT_THAT(CheckedTimeout(-5).error().message, StartsWith("timeout_ms: -5"));
+  EXPECT_EQ(*CheckedTimeout(kHuge), std::chrono::seconds(60));
+  EXPECT_EQ(*CheckedTimeout(250), Duration(250));
+  EXPECT_EQ(*CheckedGrace(std::numeric_limits<int64_t>::min()), Duration(-1));
+  EXPECT_EQ(*CheckedGrace(0), Duration(0));
+  EXPECT_THAT(CheckedGrace(kHuge).error().message, StartsWith("grace_ms: "));
+  EXPECT_THAT(CheckedReason(std::string(1 << 17, 'x')).error().message, StartsWith("reason: "));
+}
+
+}  // namespace
+}  // namespace tony

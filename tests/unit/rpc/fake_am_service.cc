@@ -1,0 +1,65 @@
+#include "tests/unit/rpc/fake_am_service.h"
+
+namespace tony {
+
+void FakeAmService::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
+  calls.push_back("Register");
+  registered.emplace_back(caller, what);
+  if (caller.token != token) return reply.Refuse(RefusalReason::kBadToken, "not this job's");
+  if (on_register) return on_register(reply);
+  reply.Success(epoch);
+}
+
+void FakeAmService::Await(const Caller& caller, int64_t, Reply<Command> reply) {
+  calls.push_back("Await");
+  if (on_await) return on_await(caller, reply);
+  reply.OnAbandoned([this] { ++abandoned; });
+  parked.push_back(reply);
+}
+
+void FakeAmService::Heartbeat(const Caller&, const Progress&, Reply<std::monostate> reply) {
+  calls.push_back("Heartbeat");
+  if (before_heartbeat) before_heartbeat();
+  reply.Success({});
+}
+
+void FakeAmService::ReportOutcome(const Caller&, const Outcome& outcome, Reply<std::monostate> reply) {
+  calls.push_back("ReportOutcome");
+  outcomes.push_back(outcome);
+  reply.Success({});
+}
+
+void FakeAmService::GetStatus(const std::string& given, Reply<StatusAnswer> reply) {
+  calls.push_back("GetStatus");
+  if (given != token) return reply.Refuse(RefusalReason::kBadToken, "not this job's");
+  reply.Success(Status());
+}
+
+void FakeAmService::Watch(const std::string&, int64_t, Duration limit, Reply<StatusAnswer> reply) {
+  calls.push_back("Watch");
+  watch_limits.push_back(limit);
+  watching.push_back(reply);
+}
+
+void FakeAmService::Kill(const std::string&, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) {
+  calls.push_back("Kill");
+  kills.emplace_back(reason, grace);
+  reply.Success(Status());
+}
+
+StatusAnswer FakeAmService::Status() const { return {job.seq, epoch, job.verdict.has_value(), ToJson(job)}; }
+
+Caller SomeCaller() {
+  Caller caller;
+  caller.job = {"local-1"};
+  caller.attempt = {{"worker", 3}, 2};
+  caller.container = {"c-17"};
+  caller.generation = {4};
+  caller.epoch = {7};
+  caller.token = "secret";
+  return caller;
+}
+
+Registration SomeRegistration() { return {{"127.0.0.1", 4711}, Phase::kRunning, 1234}; }
+
+}  // namespace tony

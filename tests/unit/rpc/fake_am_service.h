@@ -1,0 +1,45 @@
+// An AM that keeps what it was asked and answers at once, except Await and Watch, which it parks.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/rpc/rpc_server.h"
+
+namespace tony {
+
+class FakeAmService : public AmService {
+ public:
+  void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
+  void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
+  void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
+  void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) override;
+  void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
+  void Watch(const std::string& token, int64_t since, Duration limit, Reply<StatusAnswer> reply) override;
+  void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) override;
+
+  StatusAnswer Status() const;
+
+  std::string token = "secret";  // another one is refused
+  JobStatus job;                 // what GetStatus tells
+  Epoch epoch{7};
+  std::vector<std::string> calls;  // method names in the order they came
+  std::vector<std::pair<Caller, Registration>> registered;
+  std::vector<Outcome> outcomes;
+  std::vector<std::pair<std::string, Duration>> kills;
+  std::vector<Duration> watch_limits;
+  std::deque<Reply<Command>> parked;
+  std::deque<Reply<StatusAnswer>> watching;
+  int abandoned = 0;
+  std::function<void()> before_heartbeat;                       // may throw
+  std::function<void(Reply<Epoch>)> on_register;                // instead of answering
+  std::function<void(const Caller&, Reply<Command>)> on_await;  // instead of parking
+};
+
+Caller SomeCaller();  // worker:3#2, with the service's token
+Registration SomeRegistration();
+
+}  // namespace tony

@@ -1,0 +1,113 @@
+// Bytes from peers that mean no good, or are no Thrift clients at all: each closes its own connection and no other.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <memory>
+
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace tony {
+namespace {
+
+class HostilePeerTest : public RpcFixture {
+ protected:
+  void SetUp() override {
+    StartServer();
+    bystander = std::make_unique<RawPeer>(server->port());
+    bystander->Send(AwaitFrame(1));
+    ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
+  }
+  void ExpectOnlyThisOneIsClosed(RawPeer& hostile) {
+    EXPECT_TRUE(RunUntil([&] { return hostile.closed(); }));
+    EXPECT_EQ(server->connections(), 1u);
+    EXPECT_EQ(service.abandoned, 0);
+    service.parked.front().Success({3, Command::Kind::kStop, {}, "", Duration(0)});
+    EXPECT_EQ(ParseAnswer(ReadFrame(*bystander)).header.seq, 1);
+  }
+  void ExpectClosedAfter(std::string_view bytes) {
+    RawPeer hostile(server->port());
+    hostile.Send(bytes);
+    ExpectOnlyThisOneIsClosed(hostile);
+  }
+  void ExpectClosedAfterFrame(std::string_view payload) {
+    RawPeer hostile(server->port());
+    hostile.SendFrame(payload);
+    ExpectOnlyThisOneIsClosed(hostile);
+  }
+
+  std::unique_ptr<RawPeer> bystander;
+};
+
+TEST_F(HostilePeerTest, AnHttpRequest) { ExpectClosedAfter("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"); }
+TEST_F(HostilePeerTest, Garbage) { ExpectClosedAfter("\x16\x03\x01\x02garbage of some kind"); }
+TEST_F(HostilePeerTest, GarbageInAFrame) { ExpectClosedAfterFrame("garbage garbage garbage garbage"); }
+TEST_F(HostilePeerTest, AFrameOfNoBytes) { ExpectClosedAfter(std::string_view("\0\0\0\0", 4)); }
+TEST_F(HostilePeerTest, AFrameOfTwoGigabytes) { ExpectClosedAfter("\x7f\xff\xff\xff"); }
+TEST_F(HostilePeerTest, AFrameAboveTheMaximum) { ExpectClosedAfter(std::string_view("\x00\x40\x00\x01", 4)); }
+TEST_F(HostilePeerTest, AnAnswerInsteadOfACall) {
+  ExpectClosedAfter(EmptyCallFrame("Heartbeat", 1, apache::thrift::protocol::T_REPLY));
+}
+TEST_F(HostilePeerTest, ArgumentsCutOff) {
+  const std::string frame = HeartbeatFrame(1);
+  ExpectClosedAfterFrame(Payload(frame).substr(0, frame.size() - 20));
+}
+TEST_F(HostilePeerTest, AMethodNameOfAMegabyte) { ExpectClosedAfter(EmptyCallFrame(std::string(1 << 20, 'm'), 1)); }
+
+TEST_F(HostilePeerTest, AStringThatAnnouncesTwoGigabytes) {
+  std::string payload(Payload(HeartbeatFrame(1)));
+  payload[payload.find("local-1") - 4] = '\x7f';
+  ExpectClosedAfterFrame(payload);
+}
+
+TEST_F(HostilePeerTest, AFrameCutOffAndThenNothingMore) {
+  RawPeer hostile(server->port());
+  const std::string frame = HeartbeatFrame(1);
+  hostile.Send(std::string_view(frame).substr(0, frame.size() / 2));
+  ASSERT_TRUE(RunUntil([&] { return server->connections() == 2; }));
+  hostile.Vanish();
+  EXPECT_TRUE(RunUntil([&] { return server->connections() == 1; }));
+  EXPECT_EQ(service.calls.size(), 1u);
+}
+
+TEST_F(HostilePeerTest, OneByteInEachSegmentIsOnlySlow) {
+  RawPeer slow(server->port());
+  for (const char byte : HeartbeatFrame(5)) {
+    slow.Send({&byte, 1});
+    bool turned = false;
+    loop.Post([&] { turned = true; });
+    ASSERT_TRUE(RunUntil([&] { return turned; }));
+  }
+  EXPECT_EQ(ParseAnswer(ReadFrame(slow)).header.seq, 5);
+}
+
+TEST_F(HostilePeerTest, AnUnknownMethodIsAnsweredAndTheConnectionLives) {
+  RawPeer peer(server->port());
+  peer.Send(EmptyCallFrame("Explode", 1) + HeartbeatFrame(2));
+  EXPECT_EQ(ParseAnswer(ReadFrame(peer)).exception, "unknown method Explode");
+  EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
+}
+
+TEST_F(HostilePeerTest, AServiceThatThrowsIsAnsweredAndTheConnectionLives) {
+  RawPeer peer(server->port());
+  service.before_heartbeat = [] { throw std::runtime_error("boom"); };
+  peer.Send(HeartbeatFrame(1));
+  EXPECT_EQ(ParseAnswer(ReadFrame(peer)).exception, "boom");
+  service.before_heartbeat = nullptr;
+  peer.Send(HeartbeatFrame(2));
+  EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
+}
+
+TEST_F(HostilePeerTest, SixtyPeersThatAnnounceTheLargestFrameTakeNoMemory) {
+  const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  for (int i = 0; i < 60; ++i) {
+    peers.push_back(std::make_unique<RawPeer>(server->port()));
+    peers.back()->Send(std::string("\x00\x40\x00\x00", 4) + std::string(100, 'x'));
+  }
+  ASSERT_TRUE(RunUntil([&] { return server->connections() == 61; }));
+  EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd, before + (1 << 20));
+  ExpectAlive();
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,124 @@
+#include "runtime/rpc/status_client.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "runtime/rpc/tcp.h"
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+
+// The client blocks, so it lives in a thread of its own while the loop runs in the test's.
+class StatusClientTest : public RpcFixture {
+ protected:
+  void SetUp() override {
+    service.job.job = {"local-1"};
+    service.job.state = "RUNNING";
+    service.job.seq = 12;
+    service.job.epoch = {7};
+    StartServer();
+  }
+  std::unique_ptr<StatusClient> Connect(const std::string& token = "secret", Duration limit = Duration(5000)) {
+    auto client = ConnectStatusClient({"127.0.0.1", server->port()}, token, limit);
+    EXPECT_TRUE(client.ok()) << client.error().message;
+    return *std::move(client);
+  }
+};
+
+TEST_F(StatusClientTest, GetStatusBringsTheJobsStatus) {
+  InThread([&] {
+    const auto client = Connect();
+    const auto status = client->GetStatus();
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_EQ(status->job, JobId{"local-1"});
+    EXPECT_EQ(status->seq, 12);
+    EXPECT_TRUE(client->GetStatus().ok()) << "a second call on the same connection";
+  });
+}
+
+TEST_F(StatusClientTest, WatchIsAnsweredWhenThereIsNews) {
+  EventLoop::Timer news;
+  const auto publish = [&] {
+    EXPECT_EQ(service.watch_limits.front(), std::chrono::seconds(60)) << "cut to a minute";
+    service.job.seq = 13;
+    service.watching.front().Success(service.Status());
+  };
+  std::function<void()> look = [&] {
+    if (!service.watching.empty()) return publish();
+    news = loop.After(Duration(1), look);
+  };
+  loop.Post(look);
+  InThread([&] {
+    const auto status = Connect()->Watch(12, std::chrono::hours(1));
+    ASSERT_TRUE(status.ok()) << status.error().message;
+    EXPECT_EQ(status->seq, 13);
+  });
+}
+
+TEST_F(StatusClientTest, KillCarriesReasonAndGrace) {
+  InThread([&] {
+    const auto client = Connect();
+    EXPECT_TRUE(client->Kill("typo", Duration(1500)).ok());
+    EXPECT_TRUE(client->Kill("now", Duration(-1)).ok());
+  });
+  EXPECT_THAT(service.kills, testing::ElementsAre(std::pair("typo", Duration(1500)), std::pair("now", Duration(-1))));
+}
+
+TEST_F(StatusClientTest, AWrongTokenIsNotPermittedAndTheClientIsClosed) {
+  InThread([&] {
+    const auto client = Connect("guessed");
+    const auto status = client->GetStatus();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kNotPermitted);
+    EXPECT_EQ(client->GetStatus().error().code, ErrorCode::kUnavailable);
+  });
+}
+
+TEST_F(StatusClientTest, NobodyListeningIsUnavailable) {
+  const auto client = ConnectStatusClient({"127.0.0.1", FreePort()}, "", Duration(1000));
+  ASSERT_FALSE(client.ok());
+  EXPECT_EQ(client.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(StatusClientTest, NoAnswerInTimeIsUnavailable) {
+  const UniqueFd silent = *ListenOn({"127.0.0.1", 0});
+  auto client = ConnectStatusClient({"127.0.0.1", *BoundPort(silent)}, "secret", Duration(50));
+  ASSERT_TRUE(client.ok());
+  const auto status = (*client)->GetStatus();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(StatusClientTest, AServerThatGoesAwayDuringAWatchIsUnavailable) {
+  EventLoop::Timer timer;
+  std::function<void()> look = [&] {
+    if (service.watching.empty()) {
+      timer = loop.After(Duration(1), look);
+    } else {
+      server->Stop([] {});
+    }
+  };
+  loop.Post(look);
+  InThread([&] { EXPECT_EQ(Connect()->Watch(12, Duration(5000)).error().code, ErrorCode::kUnavailable); });
+}
+
+TEST_F(StatusClientTest, ItsSocketIsCloseOnExec) {
+  InThread([&] {
+    const auto client = Connect();
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int flags = ::fcntl(std::stoi(entry.path().filename()), F_GETFD);
+      std::error_code gone;
+      const auto target = std::filesystem::read_symlink(entry.path(), gone).string();
+      const bool socket = !gone && target.starts_with("socket:");
+      EXPECT_TRUE(!socket || (flags & FD_CLOEXEC)) << target;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tony
