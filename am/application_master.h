@@ -1,0 +1,104 @@
+// The shell around Job: it brings observations in, journals the decisions, and performs the actions. Decides nothing.
+//
+//   calls, scheduler events, timers, kill-request.json --> Observe() --> TakeTurn() --> Journal::Append()
+//                                                                           | when it is written
+//              answers to calls, scheduler orders, status.json  <-----------+
+//
+// Loop thread only. What a turn did to the Job is seen by later turns at once, by the world only after the journal.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "am/job.h"
+#include "am/journal.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/rpc/rpc_server.h"
+#include "runtime/scheduler/scheduler.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony::am {
+
+struct ApplicationMasterParts {
+  EventLoop& loop;
+  JobFolder folder;
+  Submission submission;
+  std::string executor_program;  // absolute path
+  std::string token;
+  Epoch epoch;
+  Job job;  // as replayed
+  Journal& journal;
+};
+
+class ApplicationMaster : public AmService {
+ public:
+  explicit ApplicationMaster(ApplicationMasterParts parts);
+  ~ApplicationMaster() override;
+
+  // Begins to rule: AmStarted, the lease, the kill request. `server_port` goes into the lease. `on_end` is called once,
+  // when the job has ended, its status is on the disk and the scheduler knows, or when the journal failed (an error).
+  Status Start(Scheduler& scheduler, int server_port, std::function<void(Status)> on_end);
+
+  void OnScheduler(SchedulerEvent event);  // the scheduler's sink
+
+  // AmService
+  void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
+  void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
+  void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
+  void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) override;
+  void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
+  void Watch(const std::string& token, int64_t since, Duration limit, Reply<StatusAnswer> reply) override;
+  void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) override;
+
+ private:
+  using Answer = std::function<void(const std::optional<Refusal>&)>;
+  struct ParkedAwait;
+  struct ParkedWatch;
+
+  void Observe(const Observation& observation, Answer answer = nullptr);
+  void Finish(const TurnResult& turn, const Answer& answer, const Status& written);
+  void Perform(const Action& action);
+  void End();
+  void Fail(const Error& error);
+  template <class T>
+  bool Admit(const std::string& token, const Reply<T>& reply) const;
+
+  void Park(const AttemptId& attempt, int64_t since, const Reply<Command>& reply);
+  void AnswerAwait(const AttemptId& attempt);
+  bool MayTell() const;  // an end is told only when it is on the disk
+  void AnswerWatches();
+  StatusAnswer CurrentStatus() const;
+  JobStatus Snapshot() const;
+
+  LaunchSpec ExecutorFor(const AttemptId& attempt, const ContainerId& container) const;
+  std::optional<Outcome> KeptOutcome(const SchedulerEvent& event) const;
+  void RenewLease();
+  void ReadKillRequest();
+  void ScheduleTimer();
+  void StatusChanged();
+
+  EventLoop& loop_;
+  const JobFolder folder_;
+  const Submission submission_;
+  const std::string executor_program_;
+  const std::string token_;
+  const Epoch epoch_;
+  Job job_;
+  Journal& journal_;
+  Scheduler* scheduler_ = nullptr;
+  std::function<void(Status)> on_end_;
+  bool ruling_ = true;  // false while the arbiter is out of reach: nothing is issued, nobody is answered
+  bool end_told_ = false;
+  int turns_in_journal_ = 0;
+  LeaseRecord lease_;
+  std::map<AttemptId, std::unique_ptr<ParkedAwait>> awaits_;
+  std::map<int64_t, std::unique_ptr<ParkedWatch>> watches_;
+  int64_t next_parked_ = 0;
+  std::unique_ptr<EventLoop::Handle> folder_watch_, deadline_timer_, lease_timer_, status_timer_, push_timer_;
+};
+
+}  // namespace tony::am

@@ -1,0 +1,34 @@
+#include "am/job.h"
+
+namespace tony::am {
+
+JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
+  JobStatus status{.job = id_,
+                   .name = spec_.name,
+                   .user = user,
+                   .framework = std::string(ToString(spec_.framework)),
+                   .state = std::string(ToString(state_)),
+                   .seq = seq_,
+                   .epoch = epoch_,
+                   .generation = generation_,
+                   .submitted = submitted,
+                   .ended = ended_at_};
+  if (Ended()) status.verdict = verdict_;
+  for (const auto& [id, task] : tasks_) {
+    TaskStatus row{.id = id, .state = std::string(ToString(task.state))};
+    if (const Attempt* attempt = task.newest()) {
+      row.attempt = attempt->id.number;
+      row.attempt_state = ToString(attempt->state);
+      row.host = attempt->host;
+      row.pid = attempt->pid;
+      row.suspect = attempt->suspect;
+      row.outcome = attempt->outcome;
+      row.started = attempt->started;
+      row.ended = attempt->ended;
+    }
+    status.tasks.push_back(std::move(row));
+  }
+  return status;
+}
+
+}  // namespace tony::am

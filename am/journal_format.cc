@@ -1,0 +1,90 @@
+#include "am/journal_format.h"
+
+#include <algorithm>
+#include <boost/crc.hpp>
+#include <cstring>
+
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+constexpr std::string_view kMagic = "TONYJRNL";
+constexpr size_t kHeaderBytes = 12;
+constexpr size_t kRecordHeaderBytes = 8;
+constexpr uint32_t kMaxRecord = 16 << 20;  // the largest decision names every task of a job of 10,000
+
+void AppendNumber(std::string& out, uint32_t number) {
+  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(number >> shift & 0xff));
+}
+
+uint32_t NumberAt(std::string_view bytes, size_t offset) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < 4; ++i)
+    number |= static_cast<uint32_t>(static_cast<unsigned char>(bytes[offset + i])) << (8 * i);
+  return number;
+}
+
+uint32_t Crc32c(std::string_view bytes) {
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  return crc.checksum();
+}
+
+bool AllZero(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char c) { return c == 0; });
+}
+
+Error Damaged(size_t offset, const std::string& what) {
+  return {ErrorCode::kInvalid, StrCat("damaged at byte ", offset, ": ", what)};
+}
+
+}  // namespace
+
+std::string EncodeHeader() {
+  std::string out(kMagic);
+  AppendNumber(out, kJournalVersion);
+  return out;
+}
+
+std::string EncodeRecord(const Decision& decision) {
+  const std::string json = ToJson(decision);
+  std::string out;
+  AppendNumber(out, static_cast<uint32_t>(json.size()));
+  AppendNumber(out, Crc32c(json));
+  return out + json;
+}
+
+Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
+  DecodedJournal journal;
+  if (bytes.size() < kHeaderBytes) {
+    const bool torn = EncodeHeader().starts_with(bytes) || AllZero(bytes);
+    if (torn) return journal;
+    return Damaged(0, "not a journal");
+  }
+  if (!bytes.starts_with(kMagic)) return Damaged(0, "not a journal");
+  if (const uint32_t version = NumberAt(bytes, kMagic.size()); version != kJournalVersion) {
+    return Error{ErrorCode::kInvalid, StrCat("journal version ", version, ", expected ", kJournalVersion)};
+  }
+  size_t at = kHeaderBytes;
+  while (at < bytes.size()) {
+    if (AllZero(bytes.substr(at)) || bytes.size() - at < kRecordHeaderBytes) break;
+    const uint32_t length = NumberAt(bytes, at);
+    if (length > kMaxRecord) return Damaged(at, StrCat("a record of ", length, " bytes"));
+    if (bytes.size() - at - kRecordHeaderBytes < length) break;
+    const std::string_view json = bytes.substr(at + kRecordHeaderBytes, length);
+    const bool last = at + kRecordHeaderBytes + length == bytes.size();
+    if (Crc32c(json) != NumberAt(bytes, at + 4)) {
+      if (last) break;
+      return Damaged(at, "wrong checksum");
+    }
+    auto decision = DecisionFromJson(json);
+    if (!decision.ok()) return Damaged(at, decision.error().message);
+    journal.decisions.push_back(*std::move(decision));
+    at += kRecordHeaderBytes + length;
+  }
+  journal.valid_bytes = at;
+  return journal;
+}
+
+}  // namespace tony::am

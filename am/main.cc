@@ -1,0 +1,93 @@
+// tony-am JOB_FOLDER EPOCH: the application master of one job. Started by the job's arbiter, never by hand.
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "am/application_master.h"
+#include "am/journal.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/process/sibling_program.h"
+#include "runtime/rpc/rpc_server.h"
+#include "runtime/scheduler/local/local_am_launcher.h"
+#include "runtime/scheduler/local/local_scheduler.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony::am {
+namespace {
+
+// The lock of an AM that was killed is free at once; one that is being replaced gets this long to die.
+constexpr Duration kLockLimit{10000};
+
+Result<UniqueFd> LockJob(const JobFolder& folder) {
+  const RealClock clock;
+  const Instant limit = clock.Now() + kLockLimit;
+  for (;;) {
+    auto lock = folder.Lock("am.lock");
+    if (lock.ok() || clock.Now() >= limit) return lock;
+    std::this_thread::sleep_for(Duration(10));
+  }
+}
+
+Result<Job> Replay(const JobFolder& folder, const std::vector<Decision>& decisions) {
+  TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
+  Job job(folder.job(), std::move(spec));
+  for (const Decision& decision : decisions) {
+    if (const auto actions = job.Evolve(decision); !actions.ok())
+      return Annotate(actions.error(), folder.journal().string());
+  }
+  return job;
+}
+
+Status Rule(const JobFolder& folder, Epoch epoch) {
+  TRY_ASSIGN(const UniqueFd lock, LockJob(folder));
+  EventLoop loop;
+  // Whoever wants the job ended says so by a kill request; a service manager's TERM to everybody is not one.
+  const auto signals =
+      loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
+  std::vector<Decision> decisions;
+  TRY_ASSIGN(const std::unique_ptr<Journal> journal, LocalJournal::Open(loop, folder.journal().string(), &decisions));
+  TRY_ASSIGN(Job job, Replay(folder, decisions));
+  TRY_ASSIGN(Submission submission, folder.ReadSubmission());
+  TRY_ASSIGN(std::string token, folder.ReadToken());
+  const Duration am_lease = job.spec().timers.am_lease;
+  LogInfo(StrCat("epoch ", epoch.value, ": ", decisions.size(), " decisions replayed, job ", ToString(job.state())));
+
+  ApplicationMaster master({loop, folder, std::move(submission), SiblingProgram("tony-executor"), std::move(token),
+                            epoch, std::move(job), *journal});
+  BoostProcessRunner runner(loop);
+  LocalAmLauncher launcher(runner);
+  LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher,
+                           [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
+  TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, {}, master));
+  Status ended;
+  TRY(master.Start(scheduler, server->port(), [&](const Status& status) {
+    ended = status;
+    server->Stop([&] { loop.Stop(); });
+  }));
+  loop.Run();
+  return ended;
+}
+
+int Main(int argc, char** argv) {
+  OpenLog("tony-am");
+  signal(SIGPIPE, SIG_IGN);
+  const auto epoch = argc == 3 ? ParseInt(argv[2]) : std::nullopt;
+  if (!epoch || *epoch < 1) {
+    LogError("usage: tony-am JOB_FOLDER EPOCH");
+    return static_cast<int>(ErrorCode::kUsage);
+  }
+  const Status ruled = Rule(JobFolder(argv[1]), Epoch{*epoch});
+  if (ruled.ok()) return 0;
+  LogError(ruled.error().message);
+  return static_cast<int>(ruled.error().code);
+}
+
+}  // namespace
+}  // namespace tony::am
+
+int main(int argc, char** argv) { return tony::am::Main(argc, argv); }

@@ -1,0 +1,49 @@
+// What the AM sees. Never journalled as such.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "runtime/job/executor_protocol.h"
+#include "runtime/job/outcome.h"
+#include "runtime/scheduler/scheduler.h"
+
+namespace tony::am {
+
+struct AmStarted {
+  Epoch epoch;
+};                     // the first one of every AM
+struct TimePassed {};  // a deadline of the job was reached
+struct KillAsked {
+  std::string reason;
+  Duration grace{-1};
+};  // grace below 0: the job's own
+
+// Calls of executors. Decide() refuses stale ones.
+struct RegisterCall {
+  Caller caller;
+  Registration registration;
+};
+struct AwaitCall {
+  Caller caller;
+};
+struct HeartbeatCall {
+  Caller caller;
+  Progress progress;
+};
+struct OutcomeCall {
+  Caller caller;
+  Outcome outcome;
+};
+
+// A scheduler's event, and for a container that ended: the outcome its executor kept on disk, if one was found there.
+struct ContainerEvent {
+  SchedulerEvent event;
+  std::optional<Outcome> kept_outcome;
+};
+
+using Observation =
+    std::variant<AmStarted, TimePassed, KillAsked, RegisterCall, AwaitCall, HeartbeatCall, OutcomeCall, ContainerEvent>;
+
+}  // namespace tony::am

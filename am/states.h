@@ -1,0 +1,60 @@
+// The states of attempts, tasks and the job, and every way from one to the next. Anything not in these tables cannot
+// happen; a journal that says it did is refused.
+//
+//   attempt   New -> Requested -> Allocated -> Launching -> Registered -> Running -> Succeeded | Failed | Lost
+//             any of Requested..Running -> Stopping -> Succeeded | Failed | Killed
+//   task      Waiting -> Active -> Done
+//   job       Accepted -> Allocating -> Gathering -> Running -> Stopping -> Succeeded | Failed | Killed
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace tony::am {
+
+enum class AttemptState {
+  kNew,
+  kRequested,
+  kAllocated,
+  kLaunching,
+  kRegistered,
+  kRunning,
+  kStopping,
+  kSucceeded,
+  kFailed,
+  kKilled,
+  kLost,
+};
+enum class AttemptStep { kRequest, kAssign, kLaunch, kRegister, kRun, kStop, kSucceed, kFail, kKill, kLose };
+
+enum class TaskState { kWaiting, kActive, kDone };
+enum class TaskStep { kRequest, kEnd };
+
+enum class JobState { kAccepted, kAllocating, kGathering, kRunning, kStopping, kSucceeded, kFailed, kKilled };
+enum class JobStep { kRequest, kAllocated, kForm, kStop, kSucceed, kFail, kKill };
+
+template <class State, class Step>
+struct Transition {
+  State from;
+  Step step;
+  State to;
+};
+
+std::span<const Transition<AttemptState, AttemptStep>> AttemptTransitions();
+std::span<const Transition<TaskState, TaskStep>> TaskTransitions();
+std::span<const Transition<JobState, JobStep>> JobTransitions();
+
+// The state after `step`, or nothing if the table has no such row.
+std::optional<AttemptState> Next(AttemptState from, AttemptStep step);
+std::optional<TaskState> Next(TaskState from, TaskStep step);
+std::optional<JobState> Next(JobState from, JobStep step);
+
+bool IsFinal(AttemptState state);
+bool IsFinal(JobState state);
+
+std::string_view ToString(AttemptState state);  // "running"
+std::string_view ToString(TaskState state);     // "active"
+std::string_view ToString(JobState state);      // "RUNNING", as workflow engines show it
+
+}  // namespace tony::am
