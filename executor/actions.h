@@ -1,0 +1,59 @@
+// What a TaskRun wants done, in the order given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "runtime/job/executor_protocol.h"
+#include "runtime/job/outcome.h"
+
+namespace tony::executor {
+
+struct UseAm {  // drop the connection there is, use this AM for the calls that follow
+  int64_t link = 0;
+  Endpoint am;
+};
+struct SendRegister {
+  Caller caller;
+  Registration what;
+};
+struct SendAwait {
+  Caller caller;
+  int64_t since = 0;  // number of the last command carried out
+};
+struct SendHeartbeat {
+  Caller caller;
+  Progress progress;
+};
+struct SendOutcome {
+  Caller caller;
+  Outcome outcome;
+};
+struct ReadLease {};     // answer with LeaseRead or LeaseUnreadable
+struct WatchLease {};    // until UnwatchLease, read the record whenever it changes; may be repeated
+struct UnwatchLease {};  // may come without a WatchLease
+struct StartProcess {
+  Generation generation;
+  std::string cluster_spec;  // JSON
+};
+struct SignalTree {  // to every process of the task, whole tree; 0: only look. Nothing left: answer with TreeGone
+  int signal = 0;
+};
+struct KeepOutcome {  // on disk, before it is reported
+  Outcome outcome;
+};
+struct Leave {  // end the executor; nothing follows
+  int exit_code = 0;
+};
+
+using Action = std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendOutcome, ReadLease, WatchLease,
+                            UnwatchLease, StartProcess, SignalTree, KeepOutcome, Leave>;
+
+// Exit codes of the executor, after sysexits.h where there is a fitting one.
+inline constexpr int kLeftReleased = 0;
+inline constexpr int kLeftOrphaned = 69;     // no AM for orphan_timeout
+inline constexpr int kLeftRefused = 76;      // the AM does not know or no longer wants this attempt
+inline constexpr int kLeftTerminated = 143;  // SIGTERM
+
+}  // namespace tony::executor

@@ -1,0 +1,42 @@
+#include "executor/attempt_files.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "runtime/store/files.h"
+
+namespace tony::executor {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status LinkSources(const fs::path& src, const fs::path& work) {
+  std::error_code error;
+  for (fs::directory_iterator entry(src, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path link = work / entry->path().filename();
+    if (symlink(entry->path().c_str(), link.c_str()) != 0 && errno != EEXIST)
+      return FileError(ErrorCode::kCannotWrite, "link", link, errno);
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return FileError(ErrorCode::kUnavailable, "list", src, error.value());
+  return Ok();
+}
+
+}  // namespace
+
+Result<UniqueFd> LockAttempt(const JobFolder& folder, const AttemptId& attempt) {
+  const fs::path logs = folder.LogFolder(attempt);
+  TRY(MakeFolder(logs));
+  return folder.Lock((logs.lexically_relative(folder.path()) / "lock").string());
+}
+
+Status PrepareWorkFolder(const JobFolder& folder, const AttemptId& attempt, const std::vector<LongValue>& long_values) {
+  const fs::path work = folder.WorkFolder(attempt);
+  TRY(MakeFolder(work));
+  for (const auto& [file, value] : long_values) TRY(WriteFileByRename(file, value, false));
+  return LinkSources(folder.src(), work);
+}
+
+}  // namespace tony::executor

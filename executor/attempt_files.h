@@ -1,0 +1,21 @@
+// The folders of one attempt: its lock, and the working directory of its process.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "executor/user_environment.h"
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/job/ids.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony::executor {
+
+// Takes logs/<task>/<n>/lock, making the folder. kUnavailable: another executor runs this attempt. Held until closed.
+Result<UniqueFd> LockAttempt(const JobFolder& folder, const AttemptId& attempt);
+
+// Makes work/<task>/<n>/ with a link to each entry of the job's src/ and the files of `long_values`.
+Status PrepareWorkFolder(const JobFolder& folder, const AttemptId& attempt, const std::vector<LongValue>& long_values);
+
+}  // namespace tony::executor

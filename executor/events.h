@@ -1,0 +1,69 @@
+// What happens to a TaskRun.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "executor/lease_sight.h"
+#include "runtime/job/executor_protocol.h"
+#include "runtime/job/exit_status.h"
+#include "runtime/job/outcome.h"
+
+namespace tony::executor {
+
+// The executor is up. The first event, once.
+struct Begun {};
+
+// Answers of the AM; `link` is that of the UseAm before the call.
+struct Registered {
+  int64_t link = 0;
+  Epoch epoch;
+};
+struct CommandReceived {
+  int64_t link = 0;
+  Command command;
+};
+struct HeartbeatAnswered {
+  int64_t link = 0;
+};
+struct OutcomeAcknowledged {
+  int64_t link = 0;
+};
+struct Refused {  // any call
+  int64_t link = 0;
+  RefusalReason reason = RefusalReason::kBadRequest;
+};
+struct ConnectionLost {  // ended any call, also by its limit
+  int64_t link = 0;
+};
+
+// Answers to ReadLease; may also come unasked while WatchLease is in force.
+struct LeaseRead {
+  std::optional<SeenLease> record;  // nothing: no AM has ruled yet
+};
+struct LeaseUnreadable {};
+
+// Exactly one of the first two answers StartProcess; ProcessExited follows ProcessStarted, once reaped.
+struct ProcessStarted {
+  int64_t pid = 0;
+};
+struct ProcessNotStarted {
+  Outcome outcome;
+};
+struct ProcessExited {
+  ExitStatus exit;
+  std::string stderr_tail;
+};
+// Answers a SignalTree that found no process of the task left (an unreaped one is not counted).
+struct TreeGone {};
+
+struct TermSignal {};  // the keeper or NodeManager wants this executor gone
+struct Tick {};        // NextDeadline() has passed
+
+using Event = std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, OutcomeAcknowledged, Refused,
+                           ConnectionLost, LeaseRead, LeaseUnreadable, ProcessStarted, ProcessNotStarted, ProcessExited,
+                           TreeGone, TermSignal, Tick>;
+
+}  // namespace tony::executor

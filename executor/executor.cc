@@ -1,0 +1,196 @@
+#include "executor/executor.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "executor/attempt_files.h"
+#include "executor/log_files.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/store/file_watch.h"
+
+namespace tony::executor {
+namespace {
+
+// Without a look at every process of the machine: whoever has no child, living or not, has no descendant either.
+bool HasChildren() {
+  siginfo_t info{};
+  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+Outcome CannotStart(const Error& error) {
+  const bool users_fault = error.code == ErrorCode::kInvalid;  // more arguments or environment than the kernel takes
+  return {users_fault ? OutcomeClass::kUserConfig : OutcomeClass::kInfra, std::nullopt, error.message, ""};
+}
+
+std::string Describe(const Outcome& outcome) {
+  std::string text(ToString(outcome.cls));
+  if (outcome.exit) text += ", " + ToString(*outcome.exit);
+  if (!outcome.message.empty()) text += ", " + outcome.message;
+  return text;
+}
+
+}  // namespace
+
+Executor::Executor(Surroundings surroundings, JobFolder folder, JobSpec spec, Caller self, Endpoint endpoint,
+                   double jitter)
+    : surroundings_(std::move(surroundings)),
+      folder_(std::move(folder)),
+      spec_(std::move(spec)),
+      place_{self.job, self.attempt, self.container, folder_.WorkFolder(self.attempt), folder_.LogFolder(self.attempt)},
+      run_(std::move(self), std::move(endpoint), spec_.timers, jitter) {}
+
+void Executor::Begin(std::function<void(int)> left) {
+  left_ = std::move(left);
+  Feed(Begun{});
+}
+
+void Executor::Terminate() { Feed(TermSignal{}); }
+
+// Performing an action may feed further events; they wait for their turn.
+void Executor::Feed(Event event) {
+  events_.push_back(std::move(event));
+  if (events_.size() > 1) return;
+  while (!events_.empty()) {
+    const State state = run_.state();
+    const Link link = run_.link();
+    const auto actions = run_.Apply(events_.front(), surroundings_.loop.Now());
+    LogChange(state, link);
+    for (const auto& action : actions) std::visit([this](const auto& what) { Perform(what); }, action);
+    events_.pop_front();
+  }
+  ArmTimer();
+}
+
+void Executor::ArmTimer() {
+  const auto deadline = run_.NextDeadline();
+  timer_ = deadline ? surroundings_.loop.At(*deadline, [this] { Feed(Tick{}); }) : nullptr;
+}
+
+void Executor::LogChange(State before_state, Link before_link) const {
+  const std::string who = "task " + ToString(place_.attempt);
+  if (run_.link() == Link::kLinked && before_link != Link::kLinked) LogInfo(StrCat(who, " registered"));
+  if (run_.link() != Link::kLinked && before_link == Link::kLinked)
+    LogWarn(StrCat(who, " lost its application master"));
+  if (run_.state() == before_state) return;
+  std::string line = StrCat(who, " ", ToString(before_state), " -> ", ToString(run_.state()));
+  if (run_.state() == State::kEnded) line += ": " + Describe(*run_.outcome());
+  LogInfo(line);
+}
+
+template <class T, class OnSuccess>
+OnAnswer<T> Executor::Answered(OnSuccess on_success) {
+  return [this, link = link_, on_success](const Answer<T>& answer) {
+    if (const auto* value = std::get_if<T>(&answer)) {
+      Feed(on_success(link, *value));
+    } else if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+      LogWarn(StrCat("refused: ", ToString(refusal->reason), ": ", refusal->message));
+      Feed(Refused{link, refusal->reason});
+    } else {
+      Feed(ConnectionLost{link});
+    }
+  };
+}
+
+void Executor::Perform(const UseAm& action) {
+  LogInfo(StrCat("application master at ", ToString(action.am)));
+  link_ = action.link;
+  surroundings_.am.Use(action.am);
+}
+
+void Executor::Perform(const SendRegister& action) {
+  surroundings_.am.Register(action.caller, action.what, Answered<Epoch>([](int64_t link, Epoch epoch) -> Event {
+                              return Registered{link, epoch};
+                            }));
+}
+
+void Executor::Perform(const SendAwait& action) {
+  surroundings_.am.Await(action.caller, action.since,
+                         Answered<Command>([](int64_t link, const Command& command) -> Event {
+                           return CommandReceived{link, command};
+                         }));
+}
+
+void Executor::Perform(const SendHeartbeat& action) {
+  surroundings_.am.Heartbeat(
+      action.caller, action.progress,
+      Answered<Acknowledged>([](int64_t link, Acknowledged) -> Event { return HeartbeatAnswered{link}; }));
+}
+
+void Executor::Perform(const SendOutcome& action) {
+  surroundings_.am.ReportOutcome(
+      action.caller, action.outcome,
+      Answered<Acknowledged>([](int64_t link, Acknowledged) -> Event { return OutcomeAcknowledged{link}; }));
+}
+
+Event Executor::LeaseNow() const {
+  const auto lease = folder_.ReadLease();
+  if (!lease.ok()) return LeaseUnreadable{};
+  if (!*lease) return LeaseRead{};
+  return LeaseRead{SeenLease{(*lease)->epoch, {(*lease)->host, (*lease)->port}, (*lease)->renewal}};
+}
+
+void Executor::Perform(const ReadLease&) { Feed(LeaseNow()); }
+
+void Executor::Perform(const WatchLease&) {
+  if (lease_watch_) return;
+  auto watch = WatchFolder(surroundings_.loop, folder_.path(), [this] { Feed(LeaseNow()); });
+  if (watch.ok()) {
+    lease_watch_ = *std::move(watch);
+  } else {
+    LogWarn(watch.error().message);  // the core reads the record from time to time anyway
+  }
+}
+
+void Executor::Perform(const UnwatchLease&) { lease_watch_ = nullptr; }
+
+void Executor::Perform(const StartProcess& action) {
+  const auto pid = StartUserProcess(action);
+  if (pid.ok()) {
+    Feed(ProcessStarted{*pid});
+  } else {
+    Feed(ProcessNotStarted{CannotStart(pid.error())});
+  }
+}
+
+Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
+  TRY_ASSIGN(const ClusterSpec cluster, ClusterSpecFromJson(action.cluster_spec));
+  const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
+  if (!role) return Error{ErrorCode::kInternal, "no role " + place_.attempt.task.role};
+  const auto environment = MakeUserEnvironment(spec_, cluster, place_, surroundings_.environment);
+  TRY(PrepareWorkFolder(folder_, place_.attempt, environment.long_values));
+  const ProcessSpec process{.argv = {"/bin/bash", "-c", role->command},
+                            .env = environment.variables,
+                            .directory = place_.work_folder.string(),
+                            .stdout_file = (place_.log_folder / "stdout").string(),
+                            .stderr_file = (place_.log_folder / "stderr").string(),
+                            .own_session = true};
+  const auto pid = surroundings_.processes.Start(process, [this](ExitStatus exit) {
+    Feed(ProcessExited{exit, exit.Succeeded() ? "" : StderrTail(place_.log_folder / "stderr")});
+  });
+  if (!pid.ok()) return pid.error();
+  return int64_t{*pid};
+}
+
+void Executor::Perform(const SignalTree& action) {
+  std::vector<pid_t> tree;
+  if (HasChildren()) tree = Descendants(getpid());
+  if (tree.empty()) {
+    Feed(TreeGone{});
+  } else if (action.signal != 0) {
+    SignalAll(tree, action.signal);
+  }
+}
+
+void Executor::Perform(const KeepOutcome& action) {
+  const Status kept = folder_.WriteOutcome(place_.attempt, action.outcome);
+  if (!kept.ok()) LogError(kept.error().message);  // it is reported all the same
+}
+
+void Executor::Perform(const Leave& action) { left_(action.exit_code); }
+
+}  // namespace tony::executor

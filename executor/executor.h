@@ -1,0 +1,74 @@
+// The shell around TaskRun: it performs actions and feeds back what came of them. It decides nothing.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executor/task_run.h"
+#include "executor/user_environment.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/process/process_runner.h"
+#include "runtime/rpc/am_client.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony::executor {
+
+// What an executor stands on. All of it must outlive the executor.
+struct Surroundings {
+  EventLoop& loop;
+  AmClient& am;
+  ProcessRunner& processes;
+  std::vector<std::string> environment;  // "NAME=value", of this process
+};
+
+// Loop thread only. The process that an executor lives in is a subreaper and has no children but the task's: every
+// descendant of it belongs to the task and is ended with it.
+class Executor {
+ public:
+  Executor(Surroundings surroundings, JobFolder folder, JobSpec spec, Caller self, Endpoint endpoint, double jitter);
+
+  // `left` is called once, with the exit code, when there is nothing more to do.
+  void Begin(std::function<void(int)> left);
+  void Terminate();  // SIGTERM
+
+ private:
+  void Feed(Event event);
+  void ArmTimer();
+
+  void Perform(const UseAm& action);
+  void Perform(const SendRegister& action);
+  void Perform(const SendAwait& action);
+  void Perform(const SendHeartbeat& action);
+  void Perform(const SendOutcome& action);
+  void Perform(const ReadLease&);
+  void Perform(const WatchLease&);
+  void Perform(const UnwatchLease&);
+  void Perform(const StartProcess& action);
+  void Perform(const SignalTree& action);
+  void Perform(const KeepOutcome& action);
+  void Perform(const Leave& action);
+
+  // The callback of a call: feeds `on_success` of the value, or what became of the call instead.
+  template <class T, class OnSuccess>
+  OnAnswer<T> Answered(OnSuccess on_success);
+  Event LeaseNow() const;
+  Result<int64_t> StartUserProcess(const StartProcess& action);
+  void LogChange(State before_state, Link before_link) const;
+
+  Surroundings surroundings_;
+  const JobFolder folder_;
+  const JobSpec spec_;
+  const AttemptPlace place_;
+  TaskRun run_;
+  int64_t link_ = 0;  // of the last UseAm
+  std::function<void(int)> left_;
+  std::deque<Event> events_;  // not empty while Feed() is at work
+  EventLoop::Timer timer_;
+  std::unique_ptr<EventLoop::Handle> lease_watch_;
+};
+
+}  // namespace tony::executor

@@ -1,0 +1,19 @@
+#include "executor/lease_sight.h"
+
+namespace tony::executor {
+
+void LeaseSight::Read(const std::optional<SeenLease>& record, Instant now) {
+  if (record && record != record_) Sign(now);
+  record_ = record;
+}
+
+void LeaseSight::Unreadable(Instant now) { Sign(now); }
+
+void LeaseSight::Heard(Instant when, Instant now) { alive_ = Alive{when, now + record_fresh_}; }
+
+void LeaseSight::Sign(Instant now) {
+  const bool unbroken = alive_ && now < alive_->until;
+  alive_ = Alive{unbroken ? alive_->since : now, now + record_fresh_};
+}
+
+}  // namespace tony::executor

@@ -1,0 +1,94 @@
+// tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "executor/attempt_files.h"
+#include "executor/executor.h"
+#include "executor/port_reservation.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/process/process_tree.h"
+
+namespace tony::executor {
+namespace {
+
+constexpr int kAttemptIsLocked = 75;
+constexpr Duration kCallLimit{5000};
+// The local scheduler runs all tasks of a job on this machine.
+constexpr const char* kLocalHost = "127.0.0.1";
+
+struct Arguments {
+  JobFolder folder;
+  AttemptId attempt;
+  ContainerId container;
+};
+
+Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
+  const Error usage{ErrorCode::kUsage, "usage: tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID"};
+  if (arguments.size() != 4) return usage;
+  const auto task = ParseTaskId(arguments[1]);
+  const auto number = ParseInt(arguments[2]);
+  if (!task.ok() || !number || *number < 1 || *number > 1'000'000 || arguments[3].empty()) return usage;
+  std::error_code error;
+  return Arguments{
+      JobFolder(std::filesystem::absolute(arguments[0], error)), {*task, static_cast<int>(*number)}, {arguments[3]}};
+}
+
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
+  return variables;
+}
+
+Result<int> Run(const Arguments& arguments) {
+  const auto& [folder, attempt, container] = arguments;
+  const auto lock = LockAttempt(folder, attempt);
+  if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) {
+    LogError(lock.error().message);
+    return kAttemptIsLocked;
+  }
+  TRY(lock.ok() ? Ok() : Status(lock.error()));
+  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
+  TRY_ASSIGN(const std::string token, folder.ReadToken());
+  TRY_ASSIGN(const PortReservation port, PortReservation::Make());
+
+  BecomeSubreaper();
+  EventLoop loop;
+  const auto am = MakeThriftAmClient(loop, kCallLimit);
+  BoostProcessRunner processes(loop);
+  const double jitter = (getpid() % 1000) / 1000.0;
+  Executor executor({loop, *am, processes, OwnEnvironment()}, folder, spec,
+                    {.job = folder.job(), .attempt = attempt, .container = container, .token = token},
+                    {kLocalHost, port.port()}, jitter);
+  const auto signals = loop.OnSignals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [&](int signal) {
+    if (signal == SIGCHLD) {
+      processes.ReapStrangers();
+    } else {
+      executor.Terminate();
+    }
+  });
+  int exit_code = 0;
+  executor.Begin([&](int code) {
+    exit_code = code;
+    loop.Stop();
+  });
+  loop.Run();
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace tony::executor
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  tony::OpenLog("tony-executor");
+  const auto arguments = tony::executor::ParseArguments({argv + 1, argv + argc});
+  const auto exit_code = arguments.ok() ? tony::executor::Run(*arguments) : tony::Result<int>(arguments.error());
+  if (exit_code.ok()) return *exit_code;
+  tony::LogError(exit_code.error().message);
+  return static_cast<int>(exit_code.error().code);
+}

@@ -1,0 +1,46 @@
+// The states of an attempt as its executor sees them, and every way from one to the next.
+//
+//            START            ProcessStarted          ProcessExited           TreeGone
+//   Waiting ------> Starting ---------------> Running --------------> Sweeping -------+
+//      |               |   \                     |                                    v       Leave
+//      | stop          |    \ stop          stop |      TreeGone, reaped            Ended ----------> Left
+//      |               |     +----> Stopping <---+------------------------------------^ ^
+//      |               |               | grace over                                   | |
+//      |               |               +------------> Killing ------------------------+ |
+//      +---------------+----------------------------------------------------------------+
+//                        ProcessNotStarted
+//
+// "stop" is a STOP or RELEASE command, a refusal of the attempt, being cut off, having no AM for orphan_timeout, or
+// SIGTERM. An attempt starts its process at most once. It has ended when the process has been reaped *and* nothing of
+// its tree is left; what a finished process leaves behind is killed at once (Sweeping).
+//
+// The link to the AM is a second small state: Searching (reads the lease record), Registering, Linked; Closed once the
+// AM does not want this attempt. Each UseAm has a new link number; answers that belong to an earlier one are ignored,
+// so a late answer of a dead AM is never obeyed.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace tony::executor {
+
+enum class State { kWaiting, kStarting, kRunning, kSweeping, kStopping, kKilling, kEnded, kLeft };
+std::string_view ToString(State state);  // "Waiting", ...
+
+enum class Trigger { kStart, kStarted, kNotStarted, kExited, kStop, kGraceOver, kTreeGone, kLeave };
+std::string_view ToString(Trigger trigger);
+
+struct Transition {
+  State from;
+  Trigger trigger;
+  State to;
+};
+// Every change of state there is; what has no row here changes nothing.
+std::span<const Transition> Transitions();
+std::optional<State> Next(State from, Trigger trigger);  // nothing: no such row
+
+enum class Link { kSearching, kRegistering, kLinked, kClosed };
+std::string_view ToString(Link link);
+
+}  // namespace tony::executor

@@ -1,0 +1,205 @@
+#include "executor/task_run.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "runtime/base/strings.h"
+
+namespace tony::executor {
+namespace {
+
+// Most trees are gone a moment after their process; one that is not may hang in the kernel for minutes.
+constexpr Duration kFirstLook{5};
+constexpr Duration kLongestLook{250};
+
+// After SIGTERM there is not much time: a NodeManager's KILL may follow 250 ms later, a keeper's a little later.
+constexpr Duration kLastReport{2000};
+
+}  // namespace
+
+TaskRun::TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter)
+    : identity_(std::move(self)),
+      endpoint_(std::move(endpoint)),
+      timers_(timers),
+      jitter_(jitter),
+      epoch_(identity_.epoch),
+      generation_(identity_.generation),
+      lease_(timers.record_fresh) {}
+
+std::vector<Action> TaskRun::Apply(const Event& event, Instant now) {
+  now_ = now;
+  actions_.clear();
+  if (state_ != State::kLeft) std::visit([this](const auto& what) { On(what); }, event);
+  return std::exchange(actions_, {});
+}
+
+std::optional<Instant> TaskRun::NextDeadline() const {
+  if (state_ == State::kLeft) return std::nullopt;
+  std::optional<Instant> next;
+  for (const auto& deadline : {kill_at_, look_at_, leave_at_, read_at_, beat_at_, CutOffAt(), OrphanedAt()}) {
+    if (deadline && (!next || *deadline < *next)) next = deadline;
+  }
+  return next;
+}
+
+Phase TaskRun::phase() const {
+  switch (state_) {
+    case State::kWaiting:
+    case State::kStarting:
+      return Phase::kWaiting;
+    case State::kRunning:
+      return Phase::kRunning;
+    case State::kSweeping:
+    case State::kStopping:
+    case State::kKilling:
+      return Phase::kStopping;
+    case State::kEnded:
+    case State::kLeft:
+      return Phase::kEnded;
+  }
+  return Phase::kEnded;
+}
+
+bool TaskRun::Go(Trigger trigger) {
+  const auto to = Next(state_, trigger);
+  if (!to) return false;
+  state_ = *to;
+  // The AM hears of these at once. Sweeping is over in a moment, and the outcome is its own message.
+  if (state_ == State::kRunning || state_ == State::kStopping) Beat();
+  return true;
+}
+
+void TaskRun::Obey(const Command& command) {
+  switch (command.kind) {
+    case Command::Kind::kNone:
+      return;
+    case Command::Kind::kStart:
+      generation_ = std::max(generation_, command.generation);
+      if (Go(Trigger::kStart)) Do(StartProcess{command.generation, command.cluster_spec});
+      return;
+    case Command::Kind::kStop:
+      Stop({OutcomeClass::kKilled, std::nullopt, "stopped by the application master", ""}, command.grace);
+      return;
+    case Command::Kind::kRelease:
+      Depart({OutcomeClass::kKilled, std::nullopt, "released by the application master", ""}, {kLeftReleased});
+      return;
+  }
+}
+
+void TaskRun::Stop(Outcome because, Duration grace) {
+  switch (state_) {
+    case State::kWaiting:
+      End(Trigger::kStop, std::move(because));
+      return;
+    case State::kStarting:
+    case State::kRunning:
+      ending_ = std::move(because);
+      kill_at_ = now_ + grace;
+      Do(SignalTree{SIGTERM});
+      Go(Trigger::kStop);
+      return;
+    case State::kStopping:
+      kill_at_ = std::min(*kill_at_, now_ + grace);
+      return;
+    case State::kSweeping:
+    case State::kKilling:
+    case State::kEnded:
+    case State::kLeft:
+      return;
+  }
+}
+
+void TaskRun::Depart(Outcome because, Departure how) {
+  if (!departure_ || how.report_limit < departure_->report_limit) departure_ = how;
+  if (state_ == State::kEnded) {
+    ReportThenLeave();
+  } else {
+    Stop(std::move(because), timers_.grace);
+  }
+}
+
+void TaskRun::On(const ProcessStarted& event) {
+  pid_ = event.pid;
+  if (state_ == State::kStopping) Do(SignalTree{SIGTERM});  // the stop came first
+  if (state_ == State::kKilling) LookAgain(SIGKILL);
+  Go(Trigger::kStarted);
+}
+
+void TaskRun::On(const ProcessNotStarted& event) { End(Trigger::kNotStarted, ending_ ? *ending_ : event.outcome); }
+
+void TaskRun::On(const ProcessExited& event) {
+  pid_ = 0;
+  exit_ = event.exit;
+  look_delay_ = kFirstLook;
+  if (Go(Trigger::kExited)) {
+    const OutcomeClass cls = ClassOf(event.exit);
+    ending_ = Outcome{cls, event.exit, "", cls == OutcomeClass::kSuccess ? "" : event.stderr_tail};
+    LookAgain(SIGKILL);
+  } else if (ending_) {
+    ending_->exit = event.exit;
+    LookAgain(state_ == State::kStopping ? 0 : SIGKILL);
+  }
+}
+
+void TaskRun::On(const TreeGone&) {
+  if (exit_) End(Trigger::kTreeGone, *ending_);
+}
+
+void TaskRun::On(const TermSignal&) {
+  Depart({OutcomeClass::kKilled, std::nullopt, "its executor was terminated", ""}, {kLeftTerminated, kLastReport});
+}
+
+void TaskRun::On(const Tick&) {
+  const auto due = [this](const std::optional<Instant>& deadline) { return deadline && *deadline <= now_; };
+  if (due(kill_at_)) {
+    kill_at_.reset();
+    look_delay_ = kFirstLook;
+    Go(Trigger::kGraceOver);
+    LookAgain(SIGKILL);
+  }
+  if (due(look_at_)) LookAgain(state_ == State::kStopping ? 0 : SIGKILL);
+  if (due(leave_at_)) LeaveWith(departure_->exit_code);
+  if (due(CutOffAt())) {
+    Stop({OutcomeClass::kNodeLost, std::nullopt, "cut off from its application master", ""}, timers_.grace);
+  }
+  if (due(OrphanedAt())) {
+    Depart({OutcomeClass::kInfra, std::nullopt, "no application master came back", ""}, {kLeftOrphaned});
+  }
+  if (due(beat_at_)) Beat();
+  if (due(read_at_)) AskLease();
+}
+
+void TaskRun::LookAgain(int signal) {
+  Do(SignalTree{signal});
+  look_at_ = now_ + look_delay_;
+  look_delay_ = std::min(look_delay_ * 2, kLongestLook);
+}
+
+void TaskRun::End(Trigger trigger, Outcome outcome) {
+  if (!Go(trigger)) return;
+  outcome_ = std::move(outcome);
+  kill_at_.reset();
+  look_at_.reset();
+  Do(KeepOutcome{*outcome_});
+  if (departure_) {
+    ReportThenLeave();
+  } else {
+    Report();
+  }
+}
+
+void TaskRun::ReportThenLeave() {
+  if (departure_->report_limit == Duration{0}) {
+    LeaveWith(departure_->exit_code);
+    return;
+  }
+  leave_at_ = now_ + departure_->report_limit;
+  Report();
+}
+
+void TaskRun::LeaveWith(int exit_code) {
+  if (Go(Trigger::kLeave)) Do(Leave{exit_code});
+}
+
+}  // namespace tony::executor

@@ -1,0 +1,199 @@
+// The link to the AM.
+//
+//   Searching --- a record not tried yet, or the back-off is over ---> Registering --- Registered ---> Linked
+//       ^                                                                   |                            |
+//       +------------- connection lost, not ruling, older epoch ------------+----------------------------+
+//   any --- the AM refuses the attempt ---> Closed
+#include <algorithm>
+#include <utility>
+
+#include "executor/task_run.h"
+#include "runtime/base/strings.h"
+
+namespace tony::executor {
+namespace {
+
+// A local store tells of changes itself; this is for stores that do not, and small against the time an AM needs.
+constexpr Duration kReadEvery{250};
+// Of the AM that did not answer: it may be alive and only the connection broke.
+constexpr Duration kFirstRetry{100};
+constexpr Duration kLongestRetry{1000};
+// When a loss is noticed late, because this executor itself stood still: one more try before the task is stopped.
+// Within the margin that submit demands between cutoff_after + grace and lost_after.
+constexpr Duration kLastTry{1000};
+
+}  // namespace
+
+Caller TaskRun::Self() const {
+  Caller self = identity_;
+  self.generation = generation_;
+  self.epoch = epoch_;
+  return self;
+}
+
+Duration TaskRun::Spread(Duration delay) const {
+  return delay + Duration(static_cast<int64_t>(static_cast<double>(delay.count()) * jitter_ / 2));
+}
+
+bool TaskRun::IsCurrent(int64_t link) const {
+  return link == link_number_ && (link_ == Link::kRegistering || link_ == Link::kLinked);
+}
+
+void TaskRun::On(const Begun&) {
+  heard_at_ = now_;
+  noticed_at_ = now_;
+  AskLease();
+}
+
+void TaskRun::On(const Registered& event) {
+  if (!IsCurrent(event.link)) return;
+  if (event.epoch < epoch_) {
+    Search();
+    return;
+  }
+  epoch_ = event.epoch;
+  link_ = Link::kLinked;
+  heard_at_ = now_;
+  read_at_.reset();
+  beat_at_ = now_ + timers_.heartbeat;
+  Do(UnwatchLease{});
+  Do(SendAwait{Self(), since_});
+  if (state_ == State::kEnded) Report();
+  // The phase may have changed since the call was sent.
+  if (phase() == Phase::kRunning || phase() == Phase::kStopping) Beat();
+}
+
+void TaskRun::On(const CommandReceived& event) {
+  if (!IsCurrent(event.link) || link_ != Link::kLinked) return;
+  heard_at_ = now_;
+  if (event.command.number > since_ && event.command.kind != Command::Kind::kNone) {
+    since_ = event.command.number;
+    Obey(event.command);
+  }
+  if (state_ != State::kLeft) Do(SendAwait{Self(), since_});
+}
+
+void TaskRun::On(const HeartbeatAnswered& event) {
+  if (!IsCurrent(event.link) || link_ != Link::kLinked) return;
+  heard_at_ = now_;
+  beat_at_ = now_ + timers_.heartbeat;
+}
+
+void TaskRun::On(const OutcomeAcknowledged& event) {
+  if (!IsCurrent(event.link) || link_ != Link::kLinked) return;
+  heard_at_ = now_;
+  if (departure_) LeaveWith(departure_->exit_code);
+}
+
+void TaskRun::On(const Refused& event) {
+  if (!IsCurrent(event.link)) return;
+  switch (event.reason) {
+    case RefusalReason::kNotRuling:
+    case RefusalReason::kStaleEpoch:
+    case RefusalReason::kBadRequest:
+      Search();
+      return;
+    case RefusalReason::kBadToken:
+    case RefusalReason::kWrongJob:
+      // Once our AM has let us start, it is not ours: another job's AM may get the port of a dead one.
+      if (state_ != State::kWaiting) {
+        Search();
+        return;
+      }
+      [[fallthrough]];
+    case RefusalReason::kUnknownAttempt:
+    case RefusalReason::kStaleAttempt:
+    case RefusalReason::kBadProtocol:
+      link_ = Link::kClosed;
+      read_at_.reset();
+      beat_at_.reset();
+      Depart({OutcomeClass::kKilled, std::nullopt,
+              StrCat("refused by the application master: ", ToString(event.reason)), ""},
+             {kLeftRefused});
+      return;
+  }
+}
+
+void TaskRun::On(const ConnectionLost& event) {
+  if (IsCurrent(event.link)) Search();
+}
+
+void TaskRun::On(const LeaseRead& event) {
+  lease_.Read(event.record, now_);
+  if (!event.record && link_ == Link::kSearching) Do(WatchLease{});  // we are up before the first AM is
+  if (link_ == Link::kClosed || !event.record || event.record->epoch < epoch_) return;
+  const bool is_new = !tried_ || tried_->epoch != event.record->epoch || tried_->am != event.record->am;
+  if (is_new) {
+    if (link_ == Link::kLinked) Lose();
+    retry_delay_ = Duration{0};
+    Try(*event.record);
+  } else if (link_ == Link::kSearching && now_ >= retry_at_) {
+    Try(*event.record);
+  }
+}
+
+void TaskRun::On(const LeaseUnreadable&) {
+  lease_.Unreadable(now_);
+  if (link_ == Link::kSearching && tried_ && now_ >= retry_at_) Try(SeenLease(*tried_));
+}
+
+// The link was good until now; the first retry may be at once.
+void TaskRun::Lose() {
+  lease_.Heard(heard_at_, now_);
+  noticed_at_ = now_;
+  retry_at_ = now_;
+  retry_delay_ = Duration{0};
+  beat_at_.reset();
+}
+
+void TaskRun::Search() {
+  if (link_ == Link::kLinked) Lose();
+  link_ = Link::kSearching;
+  Do(WatchLease{});
+  AskLease();
+}
+
+void TaskRun::AskLease() {
+  Do(ReadLease{});
+  read_at_ = now_ + Spread(kReadEvery);
+}
+
+void TaskRun::Try(const SeenLease& lease) {
+  tried_ = lease;
+  epoch_ = std::max(epoch_, lease.epoch);
+  retry_delay_ = std::clamp(retry_delay_ * 2, kFirstRetry, kLongestRetry);
+  retry_at_ = now_ + Spread(retry_delay_);
+  if (!read_at_) read_at_ = now_ + Spread(kReadEvery);
+  link_ = Link::kRegistering;
+  ++link_number_;
+  Do(UseAm{link_number_, lease.am});
+  Do(SendRegister{Self(), {endpoint_, phase(), pid_}});
+}
+
+void TaskRun::Beat() {
+  if (link_ != Link::kLinked) return;
+  beat_at_.reset();
+  Do(SendHeartbeat{Self(), {phase(), pid_}});
+}
+
+void TaskRun::Report() {
+  if (link_ == Link::kLinked) Do(SendOutcome{Self(), *outcome_});
+}
+
+std::optional<Instant> TaskRun::CutOffAt() const {
+  const bool unheard = link_ == Link::kSearching || link_ == Link::kRegistering;
+  const bool has_work = state_ == State::kWaiting || state_ == State::kStarting || state_ == State::kRunning;
+  if (!unheard || !has_work || !lease_.alive()) return std::nullopt;
+  const Instant since = std::max(heard_at_, lease_.alive()->since);
+  const Instant at = std::max(since + timers_.cutoff_after, noticed_at_ + kLastTry);
+  if (at >= lease_.alive()->until) return std::nullopt;
+  return at;
+}
+
+std::optional<Instant> TaskRun::OrphanedAt() const {
+  const bool unheard = link_ == Link::kSearching || link_ == Link::kRegistering;
+  if (!unheard || departure_) return std::nullopt;
+  return heard_at_ + timers_.orphan_timeout;
+}
+
+}  // namespace tony::executor

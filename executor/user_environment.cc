@@ -1,0 +1,75 @@
+#include "executor/user_environment.h"
+
+#include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
+
+namespace tony::executor {
+namespace {
+
+// MAX_ARG_STRLEN of the kernel: one "NAME=value" with its final zero byte.
+constexpr size_t kLongestVariable = 128 << 10;
+
+// `inherited` without what belongs to the submitting shell or, if that is itself a task, to another job.
+Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inherited) {
+  Environment environment;
+  for (const auto& variable : inherited) {
+    const size_t equals = variable.find('=', 1);
+    if (equals != std::string::npos) environment[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  for (const auto& name : ReservedVariables(spec)) {
+    environment.erase(name);
+    environment.erase(name + "_FILE");
+  }
+  environment.erase("OLDPWD");
+  return environment;
+}
+
+Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place) {
+  Environment own = {
+      {"APPID", place.job.value},
+      {"CONTAINER_ID", place.container.value},
+      {"JOB_ID", place.job.value},
+      {"PWD", place.work_folder.string()},
+      {"TONY_ATTEMPT", StrCat(place.attempt.number)},
+      {"TONY_CONTAINER", StrCat(place.job.value, "/", place.container.value)},
+      {"TONY_GENERATION", StrCat(cluster.generation.value)},
+      {"TONY_JOB_ID", place.job.value},
+      {"TONY_LOG_DIR", place.log_folder.string()},
+      {"TONY_TASK", ToString(place.attempt.task)},
+  };
+  if (spec.IsChief(place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.work_folder).string();
+  return own;
+}
+
+void Override(Environment& environment, const Environment& with) {
+  for (const auto& [name, value] : with) environment[name] = value;
+}
+
+}  // namespace
+
+UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
+                                    const std::vector<std::string>& inherited) {
+  Environment environment = Inherited(spec, inherited);
+  Override(environment, spec.container_env);
+  Override(environment, spec.execution_env);
+  // Or the last words of a Python program that dies are lost with its buffer.
+  environment.try_emplace("PYTHONUNBUFFERED", "1");
+  UserEnvironment result;
+  for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task)) {
+    if (name.size() + value.size() + 2 <= kLongestVariable) {
+      environment[name] = value;
+      continue;
+    }
+    const auto file = place.work_folder / StrCat("tony-", ToLower(name));
+    environment[name + "_FILE"] = file.string();
+    environment.erase(name);
+    result.long_values.push_back({file, value});
+  }
+  Override(environment, OwnVariables(spec, cluster, place));
+  for (const auto& [name, value] : environment) result.variables.push_back(StrCat(name, "=", value));
+  return result;
+}
+
+std::filesystem::path OutputFile(const std::filesystem::path& work_folder) { return work_folder / "tony-output.json"; }
+
+}  // namespace tony::executor

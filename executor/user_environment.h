@@ -1,0 +1,43 @@
+// The environment of the user's process. A pure function, so that `tony plan` may show exactly what a task will get.
+//
+// Later wins: what the executor inherited (without variables of ours, which would be another job's), container_env,
+// execution_env, the framework's variables, the job's own (TONY_TASK, ...). README.md lists them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/job/cluster_spec.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony::executor {
+
+struct AttemptPlace {
+  JobId job;
+  AttemptId attempt;
+  ContainerId container;
+  std::filesystem::path work_folder;  // the process's working directory
+  std::filesystem::path log_folder;
+};
+
+// A value of ours that is longer than the kernel lets one variable be (128 KiB). It goes to `file`, which the variable
+// <NAME>_FILE names instead; <NAME> itself is not set then.
+struct LongValue {
+  std::filesystem::path file;
+  std::string value;
+};
+
+struct UserEnvironment {
+  std::vector<std::string> variables;  // "NAME=value", sorted by name
+  std::vector<LongValue> long_values;  // to be written before the process starts
+};
+
+UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
+                                    const std::vector<std::string>& inherited);
+
+// Where the chief may leave the job's outputs as one JSON object: $TONY_OUTPUT_FILE.
+std::filesystem::path OutputFile(const std::filesystem::path& work_folder);
+
+}  // namespace tony::executor

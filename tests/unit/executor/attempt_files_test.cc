@@ -1,0 +1,70 @@
+#include "executor/attempt_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "runtime/store/files.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::executor {
+namespace {
+
+class AttemptFilesTest : public testing::Test {
+ protected:
+  TempFolder temp_;
+  JobFolder folder_{temp_.path() / "job-1"};
+  const AttemptId attempt_{{"worker", 0}, 1};
+};
+
+TEST_F(AttemptFilesTest, AnAttemptIsLockedByOneExecutor) {
+  auto first = LockAttempt(folder_, attempt_);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  const auto second = LockAttempt(folder_, attempt_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+  first->Reset();
+  EXPECT_TRUE(LockAttempt(folder_, attempt_).ok());
+}
+
+TEST_F(AttemptFilesTest, AnotherAttemptOfTheTaskHasItsOwnLock) {
+  const auto first = LockAttempt(folder_, attempt_);
+  EXPECT_TRUE(LockAttempt(folder_, {{"worker", 0}, 2}).ok());
+}
+
+TEST_F(AttemptFilesTest, TheWorkFolderLinksToEachEntryOfTheSource) {
+  ASSERT_TRUE(MakeFolder(folder_.src() / "model").ok());
+  ASSERT_TRUE(WriteNewFile(folder_.src() / "train.py", "print()", false).ok());
+  const Status made = PrepareWorkFolder(folder_, attempt_, {});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto work = folder_.WorkFolder(attempt_);
+  EXPECT_EQ(std::filesystem::read_symlink(work / "train.py"), folder_.src() / "train.py");
+  EXPECT_EQ(std::filesystem::read_symlink(work / "model"), folder_.src() / "model");
+}
+
+TEST_F(AttemptFilesTest, AJobWithoutSourceHasAnEmptyWorkFolderThatIsPrivate) {
+  ASSERT_TRUE(PrepareWorkFolder(folder_, attempt_, {}).ok());
+  const auto work = folder_.WorkFolder(attempt_);
+  EXPECT_TRUE(std::filesystem::is_empty(work));
+  struct stat info {};
+  ASSERT_EQ(stat(work.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(AttemptFilesTest, LongValuesAreWrittenBeside) {
+  const auto file = folder_.WorkFolder(attempt_) / "tony-tf_config";
+  ASSERT_TRUE(PrepareWorkFolder(folder_, attempt_, {{file, "{}"}}).ok());
+  const auto content = ReadFile(file);
+  ASSERT_TRUE(content.ok());
+  EXPECT_EQ(*content, "{}");
+}
+
+TEST_F(AttemptFilesTest, AFolderThatCannotBeMadeIsNamed) {
+  ASSERT_TRUE(MakeFolder(folder_.path()).ok());
+  ASSERT_TRUE(WriteNewFile(folder_.path() / "work", "in the way", false).ok());
+  const Status made = PrepareWorkFolder(folder_, attempt_, {});
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("work"), std::string::npos) << made.error().message;
+}
+
+}  // namespace
+}  // namespace tony::executor

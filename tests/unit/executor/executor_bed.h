@@ -1,0 +1,82 @@
+// An Executor of the task worker:0#1 in a job folder of its own, with an AM that the test plays.
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "executor/executor.h"
+#include "runtime/store/files.h"
+#include "tests/support/fake_am_client.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::executor {
+
+inline std::string Content(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline JobSpec OneWorker(const std::string& command) {
+  JobSpec spec;
+  spec.framework = FrameworkKind::kStandalone;
+  spec.roles = {{.name = "worker", .command = command}};
+  return spec;
+}
+
+class ExecutorBed {
+ public:
+  explicit ExecutorBed(const std::string& command) : folder(temp_.path() / "job-1"), spec(OneWorker(command)) {
+    EXPECT_TRUE(MakeFolder(folder.path() / "src").ok());
+    EXPECT_TRUE(MakeFolder(folder.LogFolder(attempt)).ok());
+  }
+
+  void Rule(int64_t epoch, int port) { EXPECT_TRUE(folder.WriteLease({{epoch}, "127.0.0.1", port, 1}).ok()); }
+
+  void Begin(ProcessRunner& processes) {
+    executor.emplace(Surroundings{loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}}, folder, spec,
+                     Caller{.job = {"job-1"}, .attempt = attempt, .container = {"c-1"}, .token = "secret"},
+                     Endpoint{"127.0.0.1", 4711}, 0.0);
+    executor->Begin([this](int code) { exit_code = code; });
+  }
+
+  bool Until(const std::function<bool()>& condition) { return RunUntil(loop, condition); }
+
+  // The AM's part, up to the START command.
+  bool Start(ProcessRunner& processes) {
+    Rule(1, 7001);
+    Begin(processes);
+    if (!Until([this] { return !am.registers.empty(); })) return false;
+    am.Answer(am.registers, Answer<Epoch>(Epoch{1}));
+    return Order({.number = 1, .kind = Command::Kind::kStart, .generation = {1}, .cluster_spec = ClusterJson()});
+  }
+  bool Order(const Command& command) {
+    if (!Until([this] { return !am.awaits.empty(); })) return false;
+    am.Answer(am.awaits, Answer<Command>(command));
+    return true;
+  }
+  // The outcome as it is reported.
+  std::optional<Outcome> Reported() {
+    if (!Until([this] { return !am.outcomes.empty(); })) return std::nullopt;
+    return am.outcomes.front().argument;
+  }
+
+  static std::string ClusterJson() { return ToJson(ClusterSpec{{1}, {{"worker", {{"127.0.0.1", 4711}}}}}); }
+  std::filesystem::path InWork(const std::string& name) const { return folder.WorkFolder(attempt) / name; }
+
+ private:
+  TempFolder temp_;
+
+ public:
+  const AttemptId attempt{{"worker", 0}, 1};
+  JobFolder folder;
+  JobSpec spec;
+  EventLoop loop;
+  FakeAmClient am{loop};
+  std::optional<Executor> executor;
+  std::optional<int> exit_code;  // once it left
+};
+
+}  // namespace tony::executor

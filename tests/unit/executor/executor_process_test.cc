@@ -1,0 +1,116 @@
+// The executor with real processes: what it stops, nothing survives.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "runtime/base/strings.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/process/process_tree.h"
+#include "tests/unit/executor/executor_bed.h"
+
+namespace tony::executor {
+namespace {
+
+// All that a task started descends from this program; a zombie does not run.
+bool IsRunning(pid_t pid) {
+  const auto running = Descendants(getpid());
+  return std::find(running.begin(), running.end(), pid) != running.end();
+}
+
+// A test's own processes are the only children of this program.
+class ExecutorProcessTest : public testing::Test {
+ protected:
+  ExecutorProcessTest() { BecomeSubreaper(); }
+  ~ExecutorProcessTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
+
+  // Runs `command` until it has made the file `ready` in its work folder.
+  void Run(const std::string& command) {
+    bed_.emplace(command);
+    processes_.emplace(bed_->loop);
+    child_signals_ = bed_->loop.OnSignals({SIGCHLD}, [this](int) { processes_->ReapStrangers(); });
+    ASSERT_TRUE(bed_->Start(*processes_));
+    ASSERT_TRUE(bed_->Until([&] { return std::filesystem::exists(bed_->InWork("ready")); }));
+  }
+  pid_t PidIn(const std::string& file) { return static_cast<pid_t>(*ParseInt(Trim(Content(bed_->InWork(file))))); }
+  void Stop(Duration grace) {
+    ASSERT_TRUE(bed_->Order({.number = 2, .kind = Command::Kind::kStop, .generation = {1}, .grace = grace}));
+  }
+  Outcome Reported() { return bed_->Reported().value_or(Outcome{}); }
+
+  std::optional<ExecutorBed> bed_;
+  std::optional<BoostProcessRunner> processes_;
+  EventLoop::FdWatch child_signals_;
+};
+
+TEST_F(ExecutorProcessTest, ATaskThatIgnoresTermIsKilledAfterTheGrace) {
+  Run("trap '' TERM; echo $$ > pid; touch ready; while :; do sleep 0.02; done");
+  const Instant asked = bed_->loop.Now();
+  Stop(Duration{200});
+  const Outcome outcome = Reported();
+  EXPECT_EQ(outcome.cls, OutcomeClass::kKilled);
+  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}));
+  EXPECT_GE(bed_->loop.Now() - asked, Duration{200});
+  EXPECT_FALSE(IsRunning(PidIn("pid")));
+}
+
+TEST_F(ExecutorProcessTest, ATaskThatEndsOnTermKeepsItsExitCode) {
+  Run("trap 'exit 5' TERM; touch ready; while :; do sleep 0.02; done");
+  Stop(Duration{10'000});
+  const Outcome outcome = Reported();
+  EXPECT_EQ(outcome.cls, OutcomeClass::kKilled);
+  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 5}));
+}
+
+TEST_F(ExecutorProcessTest, AProcessThatFledIntoItsOwnSessionIsEnded) {
+  Run("setsid bash -c 'echo $$ > fled; touch ready; sleep 1000' & wait");
+  Stop(Duration{10'000});
+  EXPECT_EQ(Reported().cls, OutcomeClass::kKilled);
+  EXPECT_FALSE(IsRunning(PidIn("fled")));
+}
+
+TEST_F(ExecutorProcessTest, ADaemonThatIgnoresTermIsKilledAfterItsParentIsGone) {
+  Run("(setsid bash -c 'trap \"\" TERM; echo $$ > daemon; touch ready; while :; do sleep 0.02; done' &); sleep 1000");
+  Stop(Duration{200});
+  EXPECT_EQ(Reported().cls, OutcomeClass::kKilled);
+  EXPECT_FALSE(IsRunning(PidIn("daemon")));
+}
+
+TEST_F(ExecutorProcessTest, WhatRunsOnInTheBackgroundEndsWithTheTask) {
+  Run("sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0");
+  const Outcome outcome = Reported();
+  EXPECT_EQ(outcome.cls, OutcomeClass::kSuccess);
+  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 0}));
+  EXPECT_FALSE(IsRunning(PidIn("left")));
+  EXPECT_THAT(Descendants(getpid()), testing::IsEmpty());
+}
+
+TEST_F(ExecutorProcessTest, OrphansAreReapedAndNeverTakeTheTasksExitStatus) {
+  Run("for i in $(seq 30); do (true &); done; touch ready; exit 7");
+  EXPECT_EQ(Reported().exit, (ExitStatus{ExitStatus::Kind::kExited, 7}));
+  ASSERT_TRUE(bed_->Until([] {
+    siginfo_t info{};
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+  })) << "a zombie is left";
+}
+
+TEST_F(ExecutorProcessTest, AFailureBringsTheLastLinesOfStderr) {
+  Run("echo first >&2; touch ready; echo boom >&2; exit 3");
+  const Outcome outcome = Reported();
+  EXPECT_EQ(outcome.cls, OutcomeClass::kUserError);
+  EXPECT_EQ(outcome.stderr_tail, "first\nboom\n");
+}
+
+TEST_F(ExecutorProcessTest, ACommandThatIsNotThereIsTheUsersConfiguration) {
+  Run("touch ready; no-such-program");
+  const Outcome outcome = Reported();
+  EXPECT_EQ(outcome.cls, OutcomeClass::kUserConfig);
+  EXPECT_THAT(outcome.stderr_tail, testing::HasSubstr("no-such-program: command not found"));
+}
+
+}  // namespace
+}  // namespace tony::executor

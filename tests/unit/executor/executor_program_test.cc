@@ -1,0 +1,171 @@
+// The program tony-executor against a real RPC server, whose AM the test plays.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+
+#include "executor/task_run.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/rpc/rpc_server.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::executor {
+namespace {
+
+// Gives START to whoever registers, and RELEASE to whoever has reported.
+class ScriptedAm : public AmService {
+ public:
+  explicit ScriptedAm(Epoch epoch) : epoch_(epoch) {}
+
+  void Register(const Caller&, const Registration& what, Reply<Epoch> reply) override {
+    registered.push_back(what);
+    reply.Success(epoch_);
+  }
+  void Await(const Caller&, int64_t since, Reply<Command> reply) override {
+    if (since < 1) {
+      const ClusterSpec cluster{{1}, {{"worker", {registered.back().endpoint}}}};
+      reply.Success({.number = 1, .kind = Command::Kind::kStart, .generation = {1}, .cluster_spec = ToJson(cluster)});
+    } else {
+      parked_.push_back(reply);
+      Release();
+    }
+  }
+  void Heartbeat(const Caller&, const Progress& progress, Reply<std::monostate> reply) override {
+    heartbeats.push_back(progress);
+    reply.Success({});
+  }
+  void ReportOutcome(const Caller&, const Outcome& outcome, Reply<std::monostate> reply) override {
+    outcomes.push_back(outcome);
+    reply.Success({});
+    Release();
+  }
+  void GetStatus(const std::string&, Reply<StatusAnswer>) override {}
+  void Watch(const std::string&, int64_t, Duration, Reply<StatusAnswer>) override {}
+  void Kill(const std::string&, const std::string&, Duration, Reply<StatusAnswer>) override {}
+
+  std::vector<Registration> registered;
+  std::vector<Progress> heartbeats;
+  std::vector<Outcome> outcomes;
+
+ private:
+  void Release() {
+    if (outcomes.empty()) return;
+    for (const auto& reply : parked_) reply.Success({.number = 2, .kind = Command::Kind::kRelease});
+    parked_.clear();
+  }
+
+  Epoch epoch_;
+  std::vector<Reply<Command>> parked_;
+};
+
+class ExecutorProgramTest : public testing::Test {
+ protected:
+  ExecutorProgramTest() { BecomeSubreaper(); }
+  ~ExecutorProgramTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
+
+  void Make(const std::string& command) {
+    JobSpec spec;
+    spec.framework = FrameworkKind::kStandalone;
+    spec.roles = {{.name = "worker", .command = command}};
+    ASSERT_TRUE(MakeFolder(folder_.src()).ok());
+    ASSERT_TRUE(WriteNewFile(folder_.path() / "spec.json", ToJson(spec), false).ok());
+    ASSERT_TRUE(WriteNewFile(folder_.path() / "token", "secret", false).ok());
+  }
+
+  void Rule(ScriptedAm& am, int64_t epoch) {
+    auto server = StartRpcServer(loop_, {}, am);
+    ASSERT_TRUE(server.ok()) << server.error().message;
+    server_ = *std::move(server);
+    ASSERT_TRUE(folder_.WriteLease({{epoch}, "127.0.0.1", server_->port(), 1}).ok());
+  }
+
+  // The program's exit, once it has ended.
+  std::shared_ptr<std::optional<ExitStatus>> Launch(const std::vector<std::string>& arguments) {
+    auto exit = std::make_shared<std::optional<ExitStatus>>();
+    std::vector<std::string> argv = {std::string(TONY_BIN_DIR) + "/tony-executor"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    const auto pid = processes_.Start({.argv = argv,
+                                       .env = {"PATH=/usr/bin:/bin"},
+                                       .directory = "/",
+                                       .stderr_file = (temp_.path() / "executor.log").string()},
+                                      [exit](ExitStatus status) { *exit = status; });
+    EXPECT_TRUE(pid.ok());
+    launched_ = pid.ok() ? *pid : 0;
+    return exit;
+  }
+  std::shared_ptr<std::optional<ExitStatus>> LaunchAttempt() {
+    return Launch({folder_.path().string(), "worker:0", "1", "c-1"});
+  }
+  bool Until(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
+  static ExitStatus Exited(int code) { return {ExitStatus::Kind::kExited, code}; }
+
+  TempFolder temp_;
+  JobFolder folder_{temp_.path() / "job-1"};
+  EventLoop loop_;
+  BoostProcessRunner processes_{loop_};
+  std::unique_ptr<RpcServer> server_;
+  pid_t launched_ = 0;
+};
+
+TEST_F(ExecutorProgramTest, RunsATaskFromRegistrationToRelease) {
+  Make("echo out; echo $TONY_TASK >&2; exit 3");
+  ScriptedAm am({1});
+  Rule(am, 1);
+  const auto exit = LaunchAttempt();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(kLeftReleased));
+  ASSERT_EQ(am.outcomes.size(), 1u);
+  EXPECT_EQ(am.outcomes[0].cls, OutcomeClass::kUserError);
+  EXPECT_EQ(am.outcomes[0].exit, Exited(3));
+  EXPECT_EQ(am.outcomes[0].stderr_tail, "worker:0\n");
+  EXPECT_EQ(*ReadFile(folder_.LogFolder({{"worker", 0}, 1}) / "stdout"), "out\n");
+}
+
+TEST_F(ExecutorProgramTest, TheTaskDoesNotNoticeThatTheAmWasReplaced) {
+  Make("while [ ! -e go ]; do sleep 0.02; done");
+  ScriptedAm first({1}), second({2});
+  Rule(first, 1);
+  const auto exit = LaunchAttempt();
+  ASSERT_TRUE(Until([&] { return !first.heartbeats.empty() && first.heartbeats.back().pid != 0; }));
+  server_ = nullptr;
+  Rule(second, 2);
+  ASSERT_TRUE(Until([&] { return !second.registered.empty(); }));
+  EXPECT_EQ(second.registered[0].phase, Phase::kRunning);
+  EXPECT_EQ(second.registered[0].pid, first.heartbeats.back().pid);
+  ASSERT_TRUE(WriteNewFile(folder_.WorkFolder({{"worker", 0}, 1}) / "go", "", false).ok());
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(kLeftReleased));
+  ASSERT_EQ(second.outcomes.size(), 1u);
+  EXPECT_EQ(second.outcomes[0].exit, Exited(0));
+}
+
+TEST_F(ExecutorProgramTest, ASecondExecutorOfAnAttemptLeavesAtOnce) {
+  Make("sleep 1000");
+  ScriptedAm am({1});
+  Rule(am, 1);
+  const auto first = LaunchAttempt();
+  const pid_t first_pid = launched_;
+  ASSERT_TRUE(Until([&] { return !am.heartbeats.empty(); }));
+  const auto second = LaunchAttempt();
+  ASSERT_TRUE(Until([&] { return second->has_value(); }));
+  EXPECT_EQ(**second, Exited(75));
+  kill(first_pid, SIGTERM);
+  ASSERT_TRUE(Until([&] { return first->has_value(); }));
+  ASSERT_EQ(am.outcomes.size(), 1u);
+  EXPECT_EQ(am.outcomes[0].cls, OutcomeClass::kKilled);
+  EXPECT_EQ(am.outcomes[0].exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGTERM}));
+}
+
+TEST_F(ExecutorProgramTest, AWrongCommandLineIsAUsageError) {
+  const auto exit = Launch({"/nowhere", "worker", "1", "c-1"});
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(64));
+}
+
+}  // namespace
+}  // namespace tony::executor

@@ -1,0 +1,136 @@
+#include "executor/executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_process_runner.h"
+#include "tests/unit/executor/executor_bed.h"
+
+namespace tony::executor {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+
+class ExecutorTest : public testing::Test {
+ protected:
+  ExecutorBed bed_{"python3 train.py"};
+  FakeProcessRunner processes_{bed_.loop};
+};
+
+TEST_F(ExecutorTest, RegistersWithTheAmThatTheLeaseRecordNames) {
+  bed_.Rule(1, 7001);
+  bed_.Begin(processes_);
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
+  EXPECT_THAT(bed_.am.used, ElementsAre(Endpoint{"127.0.0.1", 7001}));
+  EXPECT_EQ(bed_.am.registers.front().argument.endpoint, (Endpoint{"127.0.0.1", 4711}));
+}
+
+TEST_F(ExecutorTest, WaitsForAnAmToAppear) {
+  bed_.Begin(processes_);
+  bed_.Rule(1, 7001);
+  EXPECT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
+}
+
+TEST_F(ExecutorTest, StartsTheCommandInItsWorkFolder) {
+  ASSERT_TRUE(WriteNewFile(bed_.folder.src() / "train.py", "print()", false).ok());
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !processes_.started.empty(); }));
+  const ProcessSpec& process = processes_.started.front();
+  EXPECT_THAT(process.argv, ElementsAre("/bin/bash", "-c", "python3 train.py"));
+  EXPECT_EQ(process.directory, bed_.folder.WorkFolder(bed_.attempt).string());
+  EXPECT_EQ(process.stdout_file, (bed_.folder.LogFolder(bed_.attempt) / "stdout").string());
+  EXPECT_EQ(process.stderr_file, (bed_.folder.LogFolder(bed_.attempt) / "stderr").string());
+  EXPECT_THAT(process.env, Contains("TONY_TASK=worker:0"));
+  EXPECT_THAT(process.env, Contains("HOME=/home/ada"));
+  EXPECT_EQ(Content(bed_.InWork("train.py")), "print()");
+}
+
+TEST_F(ExecutorTest, TellsTheAmThatTheProcessRuns) {
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
+  EXPECT_EQ(bed_.am.heartbeats.front().argument.phase, Phase::kRunning);
+}
+
+TEST_F(ExecutorTest, HasTheOutcomeOnDiskWhenItReportsIt) {
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
+  ASSERT_TRUE(WriteNewFile(bed_.folder.LogFolder(bed_.attempt) / "stderr", "boom\n", false).ok());
+  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 3});
+  const auto reported = bed_.Reported();
+  ASSERT_TRUE(reported);
+  EXPECT_EQ(*reported, (Outcome{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", "boom\n"}));
+  const auto kept = bed_.folder.ReadOutcome(bed_.attempt);
+  ASSERT_TRUE(kept.ok()) << kept.error().message;
+  EXPECT_EQ(*kept, reported);
+}
+
+TEST_F(ExecutorTest, SaysWhyAProcessCouldNotBeStarted) {
+  processes_.failure = Error{ErrorCode::kNotFound, "start /bin/bash: no such file or directory"};
+  ASSERT_TRUE(bed_.Start(processes_));
+  const auto reported = bed_.Reported();
+  ASSERT_TRUE(reported);
+  EXPECT_EQ(reported->cls, OutcomeClass::kInfra);
+  EXPECT_EQ(reported->message, "start /bin/bash: no such file or directory");
+}
+
+TEST_F(ExecutorTest, TooMuchEnvironmentIsTheUsersFault) {
+  processes_.failure = Error{ErrorCode::kInvalid, "start /bin/bash: argument list too long"};
+  ASSERT_TRUE(bed_.Start(processes_));
+  const auto reported = bed_.Reported();
+  ASSERT_TRUE(reported);
+  EXPECT_EQ(reported->cls, OutcomeClass::kUserConfig);
+}
+
+TEST_F(ExecutorTest, FollowsTheLeaseRecordToTheNextAm) {
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
+  const int64_t pid = bed_.am.heartbeats.front().argument.pid;
+  bed_.am.Break("connection reset");
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); })) << "the same address is tried first";
+  bed_.am.Break("connection refused");
+  bed_.Rule(2, 7002);
+  ASSERT_TRUE(bed_.Until([&] { return bed_.am.used.back().port == 7002 && !bed_.am.registers.empty(); }));
+  EXPECT_EQ(bed_.am.registers.back().argument.phase, Phase::kRunning);
+  EXPECT_EQ(bed_.am.registers.back().argument.pid, pid);
+  EXPECT_EQ(bed_.am.registers.back().caller.epoch, Epoch{2});
+}
+
+TEST_F(ExecutorTest, LeavesWhenReleased) {
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
+  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {});
+  ASSERT_TRUE(bed_.Reported());
+  bed_.am.Answer(bed_.am.outcomes, Answer<Acknowledged>(Acknowledged{}));
+  ASSERT_TRUE(bed_.Order({.number = 9, .kind = Command::Kind::kRelease}));
+  ASSERT_TRUE(bed_.Until([&] { return bed_.exit_code.has_value(); }));
+  EXPECT_EQ(bed_.exit_code, kLeftReleased);
+}
+
+TEST_F(ExecutorTest, LeavesWhenTheAttemptIsRefused) {
+  bed_.Rule(1, 7001);
+  bed_.Begin(processes_);
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
+  bed_.am.Answer(bed_.am.registers, Answer<Epoch>(Refusal{RefusalReason::kStaleAttempt, "replaced by worker:0#2"}));
+  ASSERT_TRUE(bed_.Until([&] { return bed_.exit_code.has_value(); }));
+  EXPECT_EQ(bed_.exit_code, kLeftRefused);
+  EXPECT_TRUE(processes_.started.empty());
+}
+
+TEST_F(ExecutorTest, OnSigtermBeforeTheStartItReportsAndLeaves) {
+  bed_.Rule(1, 7001);
+  bed_.Begin(processes_);
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
+  bed_.am.Answer(bed_.am.registers, Answer<Epoch>(Epoch{1}));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.awaits.empty(); }));
+  bed_.executor->Terminate();
+  const auto reported = bed_.Reported();
+  ASSERT_TRUE(reported);
+  EXPECT_EQ(reported->cls, OutcomeClass::kKilled);
+  bed_.am.Answer(bed_.am.outcomes, Answer<Acknowledged>(Acknowledged{}));
+  ASSERT_TRUE(bed_.Until([&] { return bed_.exit_code.has_value(); }));
+  EXPECT_EQ(bed_.exit_code, kLeftTerminated);
+}
+
+}  // namespace
+}  // namespace tony::executor

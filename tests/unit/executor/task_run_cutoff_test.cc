@@ -1,0 +1,134 @@
+// An executor that nobody answers: cut off, or orphaned.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/executor/task_run_driver.h"
+
+namespace tony::executor {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// ---- cut off ----
+
+TEST(TaskRunCutOffTest, AnExecutorThatIsCutOffStopsItsTaskInTime) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  task.PassCutOff(milliseconds{29'750}, LeaseOf(1));
+  EXPECT_EQ(task.run.state(), State::kRunning);
+  task.PassCutOff(milliseconds{250}, LeaseOf(1));
+  EXPECT_EQ(task.run.state(), State::kStopping);
+  EXPECT_THAT(task.Signals(), ElementsAre(SIGTERM));
+  task.Exit(KilledBy(SIGTERM));
+  task.Give(TreeGone{});
+  EXPECT_EQ(task.Last<KeepOutcome>().outcome.cls, OutcomeClass::kNodeLost);
+  EXPECT_THAT(task.Last<KeepOutcome>().outcome.message, ::testing::HasSubstr("cut off"));
+  EXPECT_EQ(task.Count<Leave>(), 0) << "the outcome may still be reported";
+  task.Register(2);
+  EXPECT_EQ(task.Count<SendOutcome>(), 1);
+}
+
+TEST(TaskRunCutOffTest, AStoreThatCannotBeReadEitherMeansCutOff) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  for (int i = 0; i < 124; ++i) {
+    task.Give(LeaseUnreadable{});
+    if (task.run.link() == Link::kRegistering) task.LoseAm();
+    task.Pass(milliseconds{250});
+  }
+  EXPECT_EQ(task.run.state(), State::kStopping);
+}
+
+TEST(TaskRunCutOffTest, WithADeadAmTheTaskRunsOn) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  task.Give(LeaseRead{LeaseOf(1)});
+  task.LoseAm();
+  task.Pass(minutes{29});
+  EXPECT_EQ(task.run.state(), State::kRunning);
+}
+
+TEST(TaskRunCutOffTest, AnAmThatComesBackLateIsGivenTheFullTimeAgain) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  task.Pass(minutes{5});
+  task.PassCutOff(seconds{29}, LeaseOf(2));
+  EXPECT_EQ(task.run.state(), State::kRunning);
+  task.PassCutOff(seconds{2}, LeaseOf(2));
+  EXPECT_EQ(task.run.state(), State::kStopping);
+}
+
+TEST(TaskRunCutOffTest, TheTimeCountsFromTheLastAnswerNotFromTheNoticeOfTheLoss) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.now += seconds{28};  // this process stood still
+  task.Give(Tick{});
+  task.LoseAm();
+  task.PassCutOff(milliseconds{1750}, LeaseOf(1));
+  EXPECT_EQ(task.run.state(), State::kRunning);
+  task.PassCutOff(milliseconds{250}, LeaseOf(1));
+  EXPECT_EQ(task.run.state(), State::kStopping);
+}
+
+TEST(TaskRunCutOffTest, AfterALongStandstillThereIsOneMoreTry) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.now += seconds{300};
+  task.Give(Tick{});
+  task.LoseAm();
+  task.Pass(milliseconds{900});
+  EXPECT_EQ(task.run.state(), State::kRunning);
+  task.Register(1);
+  task.PassLinked(minutes{5});
+  EXPECT_EQ(task.run.state(), State::kRunning);
+}
+
+TEST(TaskRunCutOffTest, AnExecutorWithoutATaskIsCutOffToo) {
+  TaskRunDriver task;
+  task.PassCutOff(seconds{31}, LeaseOf(1));
+  EXPECT_EQ(task.run.state(), State::kEnded);
+  EXPECT_EQ(task.run.outcome()->cls, OutcomeClass::kNodeLost);
+}
+
+// ---- orphaned ----
+
+TEST(TaskRunCutOffTest, AfterTheOrphanTimeoutItStopsItsTaskAndLeaves) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  task.Pass(minutes{30});
+  EXPECT_EQ(task.run.state(), State::kStopping);
+  task.Exit(KilledBy(SIGTERM));
+  task.Give(TreeGone{});
+  EXPECT_EQ(task.run.outcome()->cls, OutcomeClass::kInfra);
+  ASSERT_EQ(task.Count<Leave>(), 1);
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftOrphaned);
+}
+
+TEST(TaskRunCutOffTest, AnExecutorThatNeverFoundAnAmLeavesAfterTheOrphanTimeout) {
+  TaskRunDriver task;
+  task.Give(LeaseRead{});
+  task.Pass(minutes{30});
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftOrphaned);
+}
+
+TEST(TaskRunCutOffTest, AKeptOutcomeIsNotKeptForEver) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Exit(ExitCode(0));
+  task.Give(TreeGone{});
+  task.LoseAm();
+  task.Pass(minutes{30});
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftOrphaned);
+}
+
+}  // namespace
+}  // namespace tony::executor

@@ -1,0 +1,128 @@
+// Drives a TaskRun through time, for tests.
+#pragma once
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "executor/task_run.h"
+
+namespace tony::executor {
+
+inline SeenLease LeaseOf(int64_t epoch, int port = 7001, int64_t renewal = 1) {
+  return {{epoch}, {"am.example", port}, renewal};
+}
+
+inline ExitStatus ExitCode(int code) { return {ExitStatus::Kind::kExited, code}; }
+inline ExitStatus KilledBy(int signal) { return {ExitStatus::Kind::kSignaled, signal}; }
+
+class TaskRunDriver {
+ public:
+  explicit TaskRunDriver(Timers timers = {}, double jitter = 0)
+      : run({.job = {"job-1"}, .attempt = {{"worker", 3}, 2}, .container = {"c-1"}, .token = "secret"},
+            {"task.example", 4711}, timers, jitter) {
+    Give(Begun{});
+  }
+
+  // Applies an event; the actions are added to those not yet taken.
+  void Give(const Event& event) {
+    for (auto& action : run.Apply(event, now)) {
+      if (const auto* use = std::get_if<UseAm>(&action)) link = use->link;
+      actions.push_back(std::move(action));
+    }
+  }
+
+  // Lets time go by, with a Tick at each deadline on the way.
+  void Pass(Duration time) {
+    const Instant end = now + time;
+    for (auto next = run.NextDeadline(); next && *next <= end; next = run.NextDeadline()) {
+      now = std::max(now, *next);
+      Give(Tick{});
+    }
+    now = end;
+  }
+
+  // As Pass, with an AM that answers every heartbeat.
+  void PassLinked(Duration time) {
+    for (const Instant end = now + time; now < end;) {
+      Pass(std::min<Duration>(end - now, Duration{100}));
+      if (Count<SendHeartbeat>() > 0) Give(HeartbeatAnswered{link});
+      Forget<SendHeartbeat>();
+    }
+  }
+
+  // As Pass, with a lease record of `lease` that is renewed every two seconds, and nobody at its address.
+  void PassCutOff(Duration time, SeenLease lease) {
+    for (const Instant end = now + time; now < end;) {
+      Pass(std::min<Duration>(end - now, Duration{250}));
+      lease.renewal = ToMillis(now) / 2000;
+      Give(LeaseRead{lease});
+      if (run.link() == Link::kRegistering) Give(ConnectionLost{link});
+    }
+  }
+
+  void Register(int64_t epoch = 1) {
+    Give(LeaseRead{LeaseOf(epoch, static_cast<int>(7000 + epoch))});
+    Give(Registered{link, {epoch}});
+  }
+  void Order(Command command) { Give(CommandReceived{link, std::move(command)}); }
+  void Start(int64_t number = 10) {
+    Order({.number = number, .kind = Command::Kind::kStart, .generation = {1}, .cluster_spec = "{spec}"});
+  }
+  void Stop(Duration grace, int64_t number = 11) {
+    Order({.number = number, .kind = Command::Kind::kStop, .generation = {1}, .grace = grace});
+  }
+  void Release(int64_t number = 12) { Order({.number = number, .kind = Command::Kind::kRelease}); }
+  void Exit(ExitStatus exit, const std::string& stderr_tail = "") { Give(ProcessExited{exit, stderr_tail}); }
+
+  // From the beginning to a running process, with nothing left to take.
+  void RunTask() {
+    Register();
+    Start();
+    Give(ProcessStarted{4242});
+    Give(HeartbeatAnswered{link});
+    actions.clear();
+  }
+  void LoseAm() { Give(ConnectionLost{link}); }
+
+  template <class T>
+  std::vector<T> All() const {
+    std::vector<T> found;
+    for (const auto& action : actions) {
+      if (const auto* one = std::get_if<T>(&action)) found.push_back(*one);
+    }
+    return found;
+  }
+  template <class T>
+  int Count() const {
+    return static_cast<int>(All<T>().size());
+  }
+  template <class T>
+  T Last() const {  // of the actions not taken; T{} if there is none
+    const auto found = All<T>();
+    return found.empty() ? T{} : found.back();
+  }
+  template <class T>
+  int IndexOf() const {
+    const auto found =
+        std::find_if(actions.begin(), actions.end(), [](const Action& a) { return std::holds_alternative<T>(a); });
+    return found == actions.end() ? -1 : static_cast<int>(found - actions.begin());
+  }
+  template <class T>
+  void Forget() {
+    std::erase_if(actions, [](const Action& action) { return std::holds_alternative<T>(action); });
+  }
+  std::vector<int> Signals() const {
+    std::vector<int> signals;
+    for (const auto& action : All<SignalTree>()) signals.push_back(action.signal);
+    return signals;
+  }
+
+  TaskRun run;
+  Instant now = FromMillis(1'000'000);
+  int64_t link = 0;  // of the last UseAm
+  std::vector<Action> actions;
+};
+
+}  // namespace tony::executor

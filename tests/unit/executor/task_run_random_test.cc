@@ -1,0 +1,133 @@
+// Random walks: whatever happens in whatever order, some things always hold.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/unit/executor/task_run_driver.h"
+
+namespace tony::executor {
+namespace {
+
+class RandomWalk {
+ public:
+  explicit RandomWalk(unsigned seed) : random_(seed) {}
+
+  void Step() {
+    const size_t before = task_.actions.size();
+    const State state = task_.run.state();
+    task_.now += Duration(Below(2000));
+    const Event event = Draw();
+    const bool is_tick = std::holds_alternative<Tick>(event);
+    task_.Give(event);
+    for (size_t i = before; i < task_.actions.size(); ++i) {
+      EXPECT_NE(state, State::kLeft) << "an action after it left";
+      Check(task_.actions[i]);
+    }
+    if (task_.run.state() == State::kLeft) {
+      EXPECT_FALSE(task_.run.NextDeadline());
+    }
+    if (is_tick && task_.run.NextDeadline()) {
+      EXPECT_GT(*task_.run.NextDeadline(), task_.now)
+          << "a deadline that stays due would spin: " << ToString(task_.run.state()) << ", "
+          << ToString(task_.run.link());
+    }
+  }
+
+ private:
+  int Below(int end) { return std::uniform_int_distribution<int>(0, end - 1)(random_); }
+  int64_t SomeLink() { return Below(4) ? task_.link : Below(5); }
+
+  Event Draw() {
+    switch (Below(17)) {
+      case 0:
+      case 1:
+        return LeaseRead{LeaseOf(1 + Below(4), 7000 + Below(3), Below(100))};
+      case 2:
+      case 3:
+        return Registered{SomeLink(), {1 + Below(4)}};
+      case 4:
+        return CommandReceived{SomeLink(), {.number = Below(20), .kind = Command::Kind::kStart, .generation = {1}}};
+      case 5:
+        return CommandReceived{SomeLink(),
+                               {.number = Below(60), .kind = Command::Kind::kStop, .grace = Duration(Below(5000))}};
+      case 6:
+        return CommandReceived{
+            SomeLink(), {.number = Below(100), .kind = Below(3) ? Command::Kind::kNone : Command::Kind::kRelease}};
+      case 7:
+        return HeartbeatAnswered{SomeLink()};
+      case 8:
+        return OutcomeAcknowledged{SomeLink()};
+      case 9:
+        return Refused{SomeLink(), static_cast<RefusalReason>(Below(8))};
+      case 10:
+        return ConnectionLost{SomeLink()};
+      case 11:
+        return Below(2) ? Event(LeaseUnreadable{}) : Event(LeaseRead{});
+      case 12:
+        return Below(20) ? Event(Tick{}) : Event(TermSignal{});
+      case 13:
+        return TreeGone{};
+      case 14:
+        return ProcessEvent();
+      default:
+        return Tick{};
+    }
+  }
+
+  // The process's own events keep their order: asked for, started, exited.
+  Event ProcessEvent() {
+    if (process_ == Process::kAsked) {
+      process_ = Below(4) ? Process::kRunning : Process::kGone;
+      return process_ == Process::kRunning ? Event(ProcessStarted{4242}) : Event(ProcessNotStarted{});
+    }
+    if (process_ == Process::kRunning) {
+      process_ = Process::kGone;
+      return ProcessExited{ExitCode(Below(3)), "tail"};
+    }
+    return Tick{};
+  }
+
+  void Check(const Action& action) {
+    if (std::holds_alternative<StartProcess>(action)) {
+      EXPECT_EQ(process_, Process::kNone) << "started twice";
+      process_ = Process::kAsked;
+    }
+    if (std::holds_alternative<KeepOutcome>(action)) {
+      EXPECT_TRUE(process_ == Process::kNone || process_ == Process::kGone) << "ended before its process";
+      EXPECT_FALSE(kept_);
+      kept_ = true;
+    }
+    if (std::holds_alternative<SendOutcome>(action)) {
+      EXPECT_TRUE(kept_) << "reported before it was kept";
+    }
+    if (const auto* call = std::get_if<SendRegister>(&action)) {
+      EXPECT_GE(call->caller.epoch, epoch_);
+      epoch_ = call->caller.epoch;
+    }
+    if (std::holds_alternative<SendAwait>(action)) {
+      EXPECT_EQ(task_.run.link(), Link::kLinked);
+    }
+    if (std::holds_alternative<Leave>(action)) {
+      EXPECT_TRUE(kept_) << "left before the end";
+    }
+  }
+
+  enum class Process { kNone, kAsked, kRunning, kGone };
+  std::mt19937 random_;
+  TaskRunDriver task_;
+  Process process_ = Process::kNone;
+  bool kept_ = false;
+  Epoch epoch_;
+};
+
+TEST(TaskRunRandomTest, WhateverHappensTheRulesHold) {
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomWalk walk(seed);
+    for (int step = 0; step < 200; ++step) walk.Step();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace tony::executor

@@ -1,0 +1,100 @@
+#include "executor/user_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/base/strings.h"
+
+namespace tony::executor {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class UserEnvironmentTest : public testing::Test {
+ protected:
+  UserEnvironmentTest() {
+    spec_.framework = FrameworkKind::kTensorflow;
+    spec_.roles = {{.name = "ps", .command = "x", .completion = Completion::kUntracked},
+                   {.name = "worker", .instances = 2, .command = "x"}};
+    cluster_ = {{4}, {{"ps", {{"h", 1}}}, {"worker", {{"h", 2}, {"h", 3}}}}};
+  }
+  std::vector<std::string> Variables(const TaskId& task, const std::vector<std::string>& inherited = {}) {
+    return Make(task, inherited).variables;
+  }
+  UserEnvironment Make(const TaskId& task, const std::vector<std::string>& inherited = {}) {
+    return MakeUserEnvironment(spec_, cluster_, {{"job-1"}, {task, 2}, {"c-7"}, "/job/work", "/job/logs"}, inherited);
+  }
+  JobSpec spec_;
+  ClusterSpec cluster_;
+};
+
+TEST_F(UserEnvironmentTest, TellsTheTaskWhoItIs) {
+  const auto variables = Variables({"worker", 1});
+  for (const char* expected :
+       {"TONY_JOB_ID=job-1", "TONY_TASK=worker:1", "TONY_ATTEMPT=2", "TONY_GENERATION=4", "TONY_LOG_DIR=/job/logs",
+        "TONY_CONTAINER=job-1/c-7", "CONTAINER_ID=c-7", "JOB_ID=job-1", "APPID=job-1", "PWD=/job/work"}) {
+    EXPECT_THAT(variables, Contains(expected));
+  }
+}
+
+TEST_F(UserEnvironmentTest, HasTheFrameworksVariables) {
+  const auto variables = Variables({"worker", 1});
+  EXPECT_THAT(variables, Contains("TASK_INDEX=1"));
+  EXPECT_THAT(variables, Contains(StartsWith("TF_CONFIG={")));
+}
+
+TEST_F(UserEnvironmentTest, OnlyTheChiefHasAnOutputFile) {
+  EXPECT_THAT(Variables({"worker", 0}), Contains("TONY_OUTPUT_FILE=/job/work/tony-output.json"));
+  EXPECT_THAT(Variables({"worker", 1}, {"TONY_OUTPUT_FILE=/outer"}), Not(Contains(StartsWith("TONY_OUTPUT_FILE="))));
+}
+
+TEST_F(UserEnvironmentTest, InheritsButTheUsersOwnWins) {
+  spec_.container_env = {{"A", "container"}, {"B", "container"}};
+  spec_.execution_env = {{"B", "execution"}};
+  EXPECT_THAT(Variables({"worker", 0}, {"A=outer", "B=outer", "HOME=/home/ada", "ODD=a=b"}),
+              AllOf(Contains("A=container"), Contains("B=execution"), Contains("HOME=/home/ada"), Contains("ODD=a=b")));
+}
+
+TEST_F(UserEnvironmentTest, NothingOfAnotherJobIsInherited) {
+  spec_.framework = FrameworkKind::kPytorch;
+  const auto variables = Variables(
+      {"worker", 1}, {"TONY_JOB_ID=outer", "RANK=17", "CLUSTER_SPEC_FILE=/outer", "TONY_RESUME_FROM=/x", "OLDPWD=/y"});
+  EXPECT_THAT(variables, Contains("TONY_JOB_ID=job-1"));
+  EXPECT_THAT(variables, Not(Contains("RANK=17")));
+  EXPECT_THAT(variables, Not(Contains(StartsWith("TONY_RESUME_FROM="))));
+  EXPECT_THAT(variables, Not(Contains(StartsWith("OLDPWD="))));
+}
+
+TEST_F(UserEnvironmentTest, PythonIsUnbufferedUnlessTheUserSaysOtherwise) {
+  EXPECT_THAT(Variables({"worker", 0}), Contains("PYTHONUNBUFFERED=1"));
+  spec_.execution_env = {{"PYTHONUNBUFFERED", ""}};
+  EXPECT_THAT(Variables({"worker", 0}), Contains("PYTHONUNBUFFERED="));
+}
+
+TEST_F(UserEnvironmentTest, AValueBeyondTheKernelsLimitGoesToAFile) {
+  auto& workers = cluster_.roles["worker"];
+  for (int i = 2; i < 10'000; ++i) workers.push_back({"host-" + std::to_string(i) + ".example", 4711});
+  spec_.roles[1].instances = 10'000;
+  const auto environment = Make({"worker", 1}, {"TF_CONFIG=outer"});
+  ASSERT_THAT(environment.long_values, Not(IsEmpty()));
+  EXPECT_THAT(environment.variables, Contains("TF_CONFIG_FILE=/job/work/tony-tf_config"));
+  EXPECT_THAT(environment.variables, Not(Contains(StartsWith("TF_CONFIG="))));
+  for (const auto& variable : environment.variables) EXPECT_LT(variable.size(), 128u << 10);
+  for (const auto& value : environment.long_values) EXPECT_GT(value.value.size(), 100'000u);
+}
+
+TEST_F(UserEnvironmentTest, EachVariableIsThereOnce) {
+  const auto variables = Variables({"worker", 0}, {"PATH=/a", "PATH=/b", "TASK_INDEX=9"});
+  std::vector<std::string> names;
+  for (const auto& variable : variables) names.push_back(variable.substr(0, variable.find('=')));
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+}  // namespace
+}  // namespace tony::executor
