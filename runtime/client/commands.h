@@ -1,0 +1,31 @@
+// The verbs of `tony`. Each is one function in a file of its name: it prints its answer and returns the exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/client/command_line.h"
+
+namespace tony {
+
+Result<int> RunSubmit(const CommandLine& line);
+Result<int> RunPlan(const CommandLine& line);
+Result<int> RunStatus(const CommandLine& line);
+Result<int> RunList(const CommandLine& line);
+Result<int> RunWait(const CommandLine& line);
+Result<int> RunKill(const CommandLine& line);
+Result<int> RunLogs(const CommandLine& line);
+Result<int> RunVersion(const CommandLine& line);
+Result<int> RunHelp(const CommandLine& line);
+
+struct Command {
+  VerbSpec verb;
+  Result<int> (*run)(const CommandLine& line);
+};
+std::vector<Command> Commands();
+
+// All of `tony`: finds the verb, parses its line, runs it; an error becomes one line on standard error and its exit
+// code. `arguments` are those after the program's name.
+int RunTony(const std::vector<std::string>& arguments);
+
+}  // namespace tony

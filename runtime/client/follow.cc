@@ -1,0 +1,142 @@
+#include "runtime/client/follow.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/client/job_access.h"
+#include "runtime/store/file_watch.h"
+
+namespace tony {
+namespace {
+
+// The search's pauses: an AM that crashed is back within 50 ms, one that the keeper must first kill within 30 s.
+constexpr Duration kFirstPause{20};
+constexpr Duration kLongestPause{500};
+// A keeper that cannot stay alive is somebody else's problem after this many.
+constexpr int kMostKeepers = 5;
+// After the verdict the keeper only sweeps; it is gone within a millisecond or two.
+constexpr Duration kKeeperPause{2};
+constexpr Duration kKeeperLimit{10000};
+
+}  // namespace
+
+Follower::Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, FollowSink sink)
+    : loop_(loop), folder_(folder), launcher_(launcher), sink_(std::move(sink)), pause_(kFirstPause) {}
+
+void Follower::Start(Duration patience) {
+  auto watch = WatchFolder(loop_, folder_.path(), [this] { OnFolderChange(); });
+  if (watch.ok()) {
+    watch_ = *std::move(watch);
+  } else {
+    // A user has only so many of them. The job runs already: follow it by the timer alone.
+    sink_.on_note(watch.error().message);
+  }
+  SearchAfter(watch_ ? patience : kFirstPause);
+  loop_.Post([this] { OnFolderChange(); });
+}
+
+void Follower::TellKill(const KillRequest& request) {
+  if (state_ == State::kEnding) return;
+  kill_ = request;
+  conversation_.reset();
+  talked_to_ = {};
+  state_ = State::kSearching;
+  SearchAfter(Duration(0));
+}
+
+void Follower::OnFolderChange() {
+  if (state_ == State::kEnding || SeeFinalStatus()) return;
+  SeeLease();
+}
+
+bool Follower::SeeFinalStatus() {
+  const auto status = folder_.ReadStatus();
+  if (!status.ok() || !*status || !HasEnded(**status)) return false;
+  End(**status);
+  return true;
+}
+
+void Follower::SeeLease() {
+  const auto lease = folder_.ReadLease();
+  if (lease.ok() && *lease && (*lease)->epoch > talked_to_) TalkTo(**lease);
+}
+
+void Follower::TalkTo(const LeaseRecord& lease) {
+  const auto token = folder_.ReadToken();
+  if (!token.ok()) return Fail(token.error());
+  talked_to_ = lease.epoch;
+  talk_began_ = loop_.Now();
+  timer_.reset();
+  state_ = State::kTalking;
+  conversation_ = std::make_unique<AmConversation>(
+      loop_, AmConversation::Opening{{lease.host, lease.port}, *token, kill_},
+      [this](const JobStatus& status) { OnStatus(status); }, [this](const Error& error) { OnLost(error); });
+}
+
+void Follower::OnStatus(const JobStatus& status) {
+  pause_ = kFirstPause;
+  if (HasEnded(status)) return End(status);
+  sink_.on_status(status);
+}
+
+void Follower::OnLost(const Error& error) {
+  conversation_.reset();
+  if (error.code != ErrorCode::kUnavailable) return Fail(error);  // trying again would not help
+  state_ = State::kSearching;
+  SearchAfter(Duration(0));
+}
+
+void Follower::SearchAfter(Duration pause) {
+  timer_ = loop_.After(pause, [this] { Search(); });
+}
+
+void Follower::Search() {
+  OnFolderChange();
+  if (state_ != State::kSearching) return;
+  const auto lease = folder_.ReadLease();
+  const bool tried_just_now = loop_.Now() - talk_began_ < pause_;
+  if (!folder_.IsLocked("keeper.lock")) return BringBack();
+  if (lease.ok() && *lease && !tried_just_now) return TalkTo(**lease);
+  SearchAfter(pause_);
+  pause_ = std::min(pause_ * 2, kLongestPause);
+}
+
+void Follower::BringBack() {
+  // The keeper lets go of its lock only after the final status is in the folder: look again before judging.
+  if (SeeFinalStatus()) return;
+  if (keepers_started_++ == kMostKeepers)
+    return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", folder_.job().value,
+                                                 " ends as soon as it is started; see ", folder_.path().string())});
+  const Status started = launcher_.Start(folder_);
+  if (!started.ok()) return Fail(started.error());
+  sink_.on_note(StrCat("nobody ruled job ", folder_.job().value, ": its keeper was started again"));
+  SearchAfter(kLongestPause);  // time to take its lock; its AM's lease is seen at once
+}
+
+void Follower::End(const JobStatus& status) {
+  state_ = State::kEnding;
+  conversation_.reset();
+  end_ = status;
+  sink_.on_status(status);
+  give_up_keeper_ = loop_.Now() + kKeeperLimit;
+  AwaitKeeper();
+}
+
+void Follower::AwaitKeeper() {
+  const bool gone = !folder_.IsLocked("keeper.lock");
+  if (gone || loop_.Now() >= give_up_keeper_) {
+    if (!gone) sink_.on_note(StrCat("the keeper of job ", folder_.job().value, " is still sweeping up"));
+    timer_ = loop_.After(Duration(0), [this] { sink_.on_end(*end_); });
+    return;
+  }
+  timer_ = loop_.After(kKeeperPause, [this] { AwaitKeeper(); });
+}
+
+void Follower::Fail(const Error& error) {
+  state_ = State::kEnding;
+  conversation_.reset();
+  timer_ = loop_.After(Duration(0), [this, error] { sink_.on_end(error); });
+}
+
+}  // namespace tony

@@ -1,0 +1,74 @@
+// Follows one job until its end, whatever happens to its AM and keeper meanwhile. Loop thread only.
+//
+//            lease record seen                connection lost
+//   Searching ---------------> Talking ------------------------> Searching
+//       |  keeper.lock free: start the keeper again                  |
+//       +--- final status.json, or the verdict from the AM ----------+---> Ending --- keeper gone ---> on_end
+//
+// While Talking, news is pushed (Watch). While Searching, the folder is watched; a timer with growing pauses looks
+// after what makes no event: a lock that was let go, a port that answers again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/client/am_conversation.h"
+#include "runtime/job/job_status.h"
+#include "runtime/scheduler/am_launcher.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// Called on the loop. `on_end` comes once and last.
+struct FollowSink {
+  std::function<void(const JobStatus&)> on_status;  // the status at the beginning and each change
+  std::function<void(const std::string&)> on_note;  // one line for a person
+  std::function<void(const Result<JobStatus>&)> on_end;
+};
+
+class Follower {
+ public:
+  Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, FollowSink sink);
+
+  // Begins. A keeper that was started just now is given `patience` before it counts as gone.
+  void Start(Duration patience);
+  // Tells the ruling AM, now or as soon as there is one, of a kill request that is in the folder already.
+  void TellKill(const KillRequest& request);
+
+ private:
+  enum class State { kSearching, kTalking, kEnding };
+
+  void OnFolderChange();
+  bool SeeFinalStatus();  // whether there is one
+  void SeeLease();
+  void TalkTo(const LeaseRecord& lease);
+  void OnStatus(const JobStatus& status);
+  void OnLost(const Error& error);
+  void SearchAfter(Duration pause);
+  void Search();
+  void BringBack();
+  void End(const JobStatus& status);
+  void AwaitKeeper();
+  void Fail(const Error& error);
+
+  EventLoop& loop_;
+  const JobFolder folder_;
+  AmLauncher& launcher_;
+  const FollowSink sink_;
+  State state_ = State::kSearching;
+  std::unique_ptr<EventLoop::Handle> watch_;
+  EventLoop::Timer timer_;  // of the search, then of the end
+  Duration pause_;
+  std::unique_ptr<AmConversation> conversation_;
+  Epoch talked_to_;  // newest epoch a connection was tried to
+  Instant talk_began_;
+  std::optional<KillRequest> kill_;
+  int keepers_started_ = 0;
+  std::optional<JobStatus> end_;
+  Instant give_up_keeper_;
+};
+
+}  // namespace tony

@@ -1,0 +1,92 @@
+#include "runtime/client/job_access.h"
+
+#include <unistd.h>
+
+#include "runtime/base/strings.h"
+#include "runtime/client/output.h"
+#include "runtime/rpc/status_client.h"
+#include "runtime/store/job_store.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kAskLimit{1000};
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+JobStatus NotYetRuled(const JobSpec& spec, const Submission& submission) {
+  JobStatus status;
+  status.job = submission.job;
+  status.name = spec.name;
+  status.user = submission.user;
+  status.framework = ToString(spec.framework);
+  status.state = "ACCEPTED";
+  status.submitted = submission.time;
+  for (const RoleSpec& role : spec.roles) {
+    for (int index = 0; index < role.instances; ++index)
+      status.tasks.push_back({.id = {role.name, index}, .state = "waiting"});
+  }
+  return status;
+}
+
+Result<JobStatus> AskAm(const JobFolder& folder) {
+  TRY_ASSIGN(const auto lease, folder.ReadLease());
+  if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
+  TRY_ASSIGN(const std::string token, folder.ReadToken());
+  TRY_ASSIGN(const auto client, ConnectStatusClient({lease->host, lease->port}, token, kAskLimit));
+  return client->GetStatus();
+}
+
+}  // namespace
+
+Result<JobFolder> FindJob(const std::string& id) {
+  // An id becomes a path: nothing that leaves the folder of jobs.
+  if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
+    return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is no job id; \"tony list\" shows them")};
+  TRY_ASSIGN(const auto home, TonyHome());
+  TRY_ASSIGN(JobFolder folder, LocalJobStore(home).Find({id}));
+  TRY_ASSIGN(const Submission submission, folder.ReadSubmission());
+  if (submission.host == HostName()) return folder;
+  TRY_ASSIGN(const JobStatus status, StoredStatus(folder));
+  if (HasEnded(status)) return folder;
+  return Error{ErrorCode::kUnavailable, StrCat("job ", id, " belongs to the local scheduler of ", submission.host,
+                                               " and this is ", HostName(), "; ask there")};
+}
+
+Result<JobStatus> StoredStatus(const JobFolder& folder) {
+  TRY_ASSIGN(auto stored, folder.ReadStatus());
+  if (stored) return *std::move(stored);
+  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
+  TRY_ASSIGN(const Submission submission, folder.ReadSubmission());
+  return NotYetRuled(spec, submission);
+}
+
+bool HasEnded(const JobStatus& status) { return status.verdict.has_value(); }
+
+bool IsUnruled(const JobFolder& folder, const JobStatus& status) {
+  return !HasEnded(status) && !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock");
+}
+
+Result<KnownStatus> AskStatus(const JobFolder& folder) {
+  TRY_ASSIGN(JobStatus stored, StoredStatus(folder));
+  if (HasEnded(stored)) return KnownStatus{.status = std::move(stored)};
+  Result<JobStatus> asked = AskAm(folder);
+  if (asked.ok()) return KnownStatus{.status = *std::move(asked), .am_reachable = true};
+  TRY_ASSIGN(stored, StoredStatus(folder));  // it may have ended while we asked
+  if (HasEnded(stored)) return KnownStatus{.status = std::move(stored)};
+  const bool unruled = IsUnruled(folder, stored);
+  return KnownStatus{.status = std::move(stored), .unruled = unruled};
+}
+
+std::string ToJson(const KnownStatus& known) {
+  std::string document = ToJson(known.status);
+  if (HasEnded(known.status)) return document;
+  return WithFields(std::move(document), {{"am_reachable", known.am_reachable ? "true" : "false"},
+                                          {"unruled", known.unruled ? "true" : "false"}});
+}
+
+}  // namespace tony

@@ -1,0 +1,35 @@
+// Finding a job by the id a person typed, and what is known of it without waiting.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/job/job_status.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// kNotFound: no such job. kUnavailable: it runs under the local scheduler of another machine, which the message names.
+Result<JobFolder> FindJob(const std::string& id);
+
+// status.json; before it has been written for the first time, a document made of spec and submission.
+Result<JobStatus> StoredStatus(const JobFolder& folder);
+
+bool HasEnded(const JobStatus& status);
+
+// Whether the job has not ended and neither keeper nor AM lives.
+bool IsUnruled(const JobFolder& folder, const JobStatus& status);
+
+// What a reader can know now. Asks the AM of a job that has not ended, for at most a second.
+struct KnownStatus {
+  JobStatus status;
+  bool am_reachable = false;  // always false once the job has ended
+  bool unruled = false;
+};
+Result<KnownStatus> AskStatus(const JobFolder& folder);
+
+// The document of `tony status --json`.
+std::string ToJson(const KnownStatus& known);
+
+}  // namespace tony

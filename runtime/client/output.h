@@ -1,0 +1,23 @@
+// Where a command's words go: the answer to standard output, everything said on the way to standard error. Unbuffered,
+// so that a reader at the other end of a pipe has each line at once. A reader that has gone is no error.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/time.h"
+
+namespace tony {
+
+void Print(std::string_view text);      // standard output, as it is
+void PrintLine(std::string_view text);  // standard output, with a line end
+void Say(std::string_view line);        // standard error, with a line end; line ends within become blanks
+
+std::string JsonString(std::string_view text);  // quoted and escaped; bytes that are not UTF-8 become U+FFFD
+// The JSON object `object` with `fields` (name -> JSON value) added at its end.
+std::string WithFields(std::string object, const std::map<std::string, std::string>& fields);
+
+std::string HumanDuration(Duration length);  // "0.4 s", "3 min 20 s", "2 h 5 min", "3 d 4 h"
+
+}  // namespace tony

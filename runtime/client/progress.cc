@@ -1,0 +1,122 @@
+#include "runtime/client/progress.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/strings.h"
+#include "runtime/client/output.h"
+
+namespace tony {
+namespace {
+
+std::string Name(const TaskStatus& task) {
+  // The first attempt needs no number: most tasks have no other.
+  return task.attempt > 1 ? ToString(AttemptId{task.id, task.attempt}) : ToString(task.id);
+}
+
+std::string OutcomeText(const Outcome& outcome) {
+  std::string text = outcome.exit ? ToString(*outcome.exit) : std::string(ToString(outcome.cls));
+  if (!outcome.message.empty()) text += StrCat(", ", outcome.message);
+  return text;
+}
+
+std::string TaskLine(const TaskStatus& task) {
+  std::string line = StrCat(Name(task), " ", task.attempt_state);
+  if (task.attempt_state == "running") {
+    if (!task.host.empty()) line += StrCat(" on ", task.host);
+    if (task.pid != 0) line += StrCat(" (pid ", task.pid, ")");
+  }
+  if (task.outcome && !task.outcome->Succeeded()) line += StrCat(": ", OutcomeText(*task.outcome));
+  return line;
+}
+
+const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId& id) {
+  if (!status) return nullptr;
+  const auto found = std::ranges::find(status->tasks, id, &TaskStatus::id);
+  return found == status->tasks.end() ? nullptr : &*found;
+}
+
+// The other steps of an attempt say nothing to a person, a thousand times over.
+bool IsNews(const TaskStatus& task) {
+  constexpr std::array<std::string_view, 5> kNews = {"running", "succeeded", "failed", "killed", "lost"};
+  return std::ranges::find(kNews, task.attempt_state) != kNews.end();
+}
+
+void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, std::vector<std::string>& lines) {
+  const bool moved = !before || before->attempt != after.attempt || before->attempt_state != after.attempt_state;
+  if (moved && IsNews(after)) lines.push_back(TaskLine(after));
+  const bool was_suspect = before && before->suspect;
+  if (after.suspect && !was_suspect) lines.push_back(StrCat(Name(after), " is silent: heartbeats are missing"));
+  if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " is heard again"));
+}
+
+std::string Indented(const std::string& text) {
+  std::string out;
+  for (const std::string& line : Split(Trim(text), '\n')) out += StrCat("    ", line, "\n");
+  return out;
+}
+
+std::string Padded(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+std::string TaskTable(const JobStatus& status) {
+  size_t width = 4;
+  for (const TaskStatus& task : status.tasks) width = std::max(width, ToString(task.id).size());
+  std::string table = StrCat("  ", Padded("TASK", width), "  ATTEMPT  STATE       PID      HOST\n");
+  for (const TaskStatus& task : status.tasks) {
+    const std::string state = task.attempt_state.empty() ? task.state : task.attempt_state;
+    table +=
+        StrCat("  ", Padded(ToString(task.id), width), "  ", Padded(std::to_string(task.attempt), 7), "  ",
+               Padded(task.suspect ? "silent" : state, 10), "  ",
+               Padded(task.pid == 0 ? "-" : std::to_string(task.pid), 7), "  ", task.host.empty() ? "-" : task.host,
+               task.outcome && !task.outcome->Succeeded() ? StrCat("  ", OutcomeText(*task.outcome)) : "", "\n");
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after) {
+  std::vector<std::string> lines;
+  if (before && before->epoch < after.epoch && before->epoch.value > 0)
+    lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
+  for (const TaskStatus& task : after.tasks) AppendTaskLines(FindTask(before, task.id), task, lines);
+  const bool moved = !before || before->state != after.state;
+  if (moved && !after.verdict) lines.push_back(StrCat("job ", ToLower(after.state)));
+  return lines;
+}
+
+std::string VerdictLine(const JobStatus& status) {
+  const Verdict& verdict = *status.verdict;
+  return StrCat(ToString(verdict.state), verdict.message.empty() ? "" : ": ", verdict.message);
+}
+
+std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
+  const Verdict& verdict = *status.verdict;
+  const std::string& job = status.job.value;
+  const Duration length = status.ended.value_or(status.submitted) - status.submitted;
+  std::string text = StrCat("job ", job, " ", ToString(verdict.state), " after ", HumanDuration(length), "\n");
+  if (verdict.state != FinalState::kSucceeded) text += StrCat("  first cause: ", verdict.message, "\n");
+  if (!verdict.stderr_tail.empty()) text += StrCat("  its last words on stderr:\n", Indented(verdict.stderr_tail));
+  if (verdict.attempt && verdict.state != FinalState::kSucceeded)
+    text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
+  return text + StrCat("  logs: ", (folder.path() / "logs").string(), "\n");
+}
+
+std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instant now) {
+  const JobStatus& status = known.status;
+  if (HasEnded(status)) return VerdictText(status, folder) + TaskTable(status);
+  std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
+                            ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
+                            status.generation.value, "\n");
+  if (known.unruled) {
+    text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");
+  } else if (!known.am_reachable) {
+    text += "  the application master cannot be reached now; this is what it last wrote\n";
+  }
+  return text + TaskTable(status);
+}
+
+}  // namespace tony

@@ -1,0 +1,27 @@
+// What a person reads about a job: one line per change while it runs, and the verdict. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/time.h"
+#include "runtime/client/job_access.h"
+#include "runtime/job/job_status.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// What happened between two statuses, oldest cause first; without `before`, what has happened so far.
+std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after);
+
+// The end of a job: state, duration, the first cause with the last lines of its stderr, where to read more.
+std::string VerdictText(const JobStatus& status, const JobFolder& folder);
+
+// `tony status`: the job in one line, then a table of its tasks; of an ended one the verdict too.
+std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instant now);
+
+// "SUCCEEDED", "FAILED: worker:1#1 ..." in one line.
+std::string VerdictLine(const JobStatus& status);
+
+}  // namespace tony

@@ -1,0 +1,67 @@
+#include "runtime/client/spec_input.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "runtime/base/strings.h"
+#include "runtime/config/properties.h"
+#include "runtime/framework/framework.h"
+
+namespace tony {
+namespace {
+
+// A word that is no spec file is most often the rest of a command whose quotes are missing.
+Status CheckSpecWord(const std::string& word) {
+  const std::string suffix = std::filesystem::path(word).extension();
+  for (const char* known : {".xml", ".properties", ".job", ".yaml", ".yml", ".json"}) {
+    if (suffix == known) return Ok();
+  }
+  return Error{ErrorCode::kUsage, StrCat("stray word \"", word,
+                                         "\"; a spec file ends in .xml, .properties or .job, and a value of several "
+                                         "words belongs in quotes")};
+}
+
+SubmitOptions ToSubmitOptions(const CommandLine& line) {
+  return {
+      .spec_file = line.words().empty() ? "" : line.words().front(),
+      .conf_file = line.Value("conf_file"),
+      .conf = line.Values("conf"),
+      .executes = line.Value("executes"),
+      .src_dir = line.Value("src_dir"),
+      .task_params = line.Value("task_params"),
+      .python_binary_path = line.Value("python_binary_path"),
+      .shell_env = line.Values("shell_env"),
+      .container_env = line.Values("container_env"),
+  };
+}
+
+}  // namespace
+
+std::vector<OptionSpec> SpecOptions() {
+  constexpr auto kValue = OptionSpec::Kind::kValue;
+  constexpr auto kRepeated = OptionSpec::Kind::kRepeated;
+  return {
+      {"executes", kValue, "COMMAND", "what each task runs"},
+      {"src_dir", kValue, "FOLDER", "the program: copied into each task's working folder"},
+      {"task_params", kValue, "WORDS", "added to the command"},
+      {"python_binary_path", kValue, "PATH", "the interpreter put in front of the command"},
+      {"shell_env", kRepeated, "NAME=VALUE", "environment of the tasks' processes"},
+      {"container_env", kRepeated, "NAME=VALUE", "environment of executors and tasks"},
+      {"conf", kRepeated, "KEY=VALUE", "one property; wins over every file"},
+      {"conf_file", kValue, "FILE", "properties: tony.xml or job.properties"},
+  };
+}
+
+Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
+  if (!line.words().empty()) TRY(CheckSpecWord(line.words().front()));
+  std::error_code error;
+  const std::filesystem::path directory = std::filesystem::current_path(error);
+  if (error) return Error{ErrorCode::kInvalid, StrCat("the current folder cannot be found: ", error.message())};
+  TRY_ASSIGN(const Properties properties, LoadProperties(ToSubmitOptions(line), directory));
+  TRY_ASSIGN(ParsedJobSpec parsed, ParseJobSpec(properties, directory));
+  TRY(CheckFramework(parsed.spec));
+  TRY(CheckEnvironment(parsed.spec));
+  return parsed;
+}
+
+}  // namespace tony

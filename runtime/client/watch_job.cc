@@ -1,0 +1,109 @@
+#include "runtime/client/watch_job.h"
+
+#include <csignal>
+#include <cstring>
+#include <memory>
+
+#include "runtime/base/strings.h"
+#include "runtime/client/follow.h"
+#include "runtime/client/output.h"
+#include "runtime/client/progress.h"
+
+namespace tony {
+namespace {
+
+std::string SignalName(int signal) { return StrCat("SIG", sigabbrev_np(signal)); }
+
+class Watcher {
+ public:
+  Watcher(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, const WatchOptions& options)
+      : loop_(loop),
+        folder_(folder),
+        options_(options),
+        follower_(loop, folder, launcher,
+                  {.on_status = [this](const JobStatus& status) { OnStatus(status); },
+                   .on_note = [](const std::string& note) { Say(note); },
+                   .on_end = [this](const Result<JobStatus>& end) { OnEnd(end); }}) {}
+
+  Result<Watched> Run(Interrupts& interrupts) {
+    interrupts.Listen([this](int signal) { OnSignal(signal); });
+    if (options_.limit) limit_ = loop_.After(*options_.limit, [this] { OnLimit(); });
+    follower_.Start(options_.patience);
+    if (options_.kill) follower_.TellKill(*options_.kill);
+    loop_.Run();
+    interrupts.Listen([](int) {});
+    TRY(failure_);
+    return watched_;
+  }
+
+ private:
+  void OnStatus(const JobStatus& status) {
+    watched_.status = status;
+    if (options_.on_status && !options_.on_status(status)) loop_.Stop();
+  }
+
+  void OnEnd(const Result<JobStatus>& end) {
+    if (!end.ok()) failure_ = end.error();
+    loop_.Stop();
+  }
+
+  void OnLimit() {
+    watched_.timed_out = true;
+    loop_.Stop();
+  }
+
+  void OnSignal(int signal) {
+    if (watched_.status && watched_.status->verdict) return;  // the end is near anyway
+    const bool first = watched_.signal == 0;
+    if (first) watched_.signal = signal;
+    if (!options_.kill_on_signal) return loop_.Stop();
+    const KillRequest request = {.reason = StrCat("the submitting client got ", SignalName(signal)),
+                                 .grace = first ? Duration(-1) : Duration(0)};
+    // The AM is told even where the request could not be recorded.
+    if (const Status written = folder_.WriteKillRequest(request); !written.ok()) Say(written.error().message);
+    Say(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
+    follower_.TellKill(request);
+  }
+
+  std::string GraceText() const {
+    const auto spec = folder_.ReadSpec();
+    if (!spec.ok()) return "";
+    return StrCat("; its tasks have ", HumanDuration(spec->timers.grace), " to stop; once more ends them at once");
+  }
+
+  EventLoop& loop_;
+  const JobFolder& folder_;
+  const WatchOptions& options_;
+  Follower follower_;
+  EventLoop::Timer limit_;
+  Watched watched_;
+  Status failure_;
+};
+
+}  // namespace
+
+Interrupts::Interrupts(EventLoop& loop) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;
+    watches_.push_back(loop.OnSignals({signal}, [this](int caught) {
+      if (fn_) fn_(caught);
+    }));
+  }
+}
+
+Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,
+                         const WatchOptions& options) {
+  return Watcher(loop, folder, launcher, options).Run(interrupts);
+}
+
+std::function<bool(const JobStatus&)> SayChanges() {
+  return [before = std::optional<JobStatus>()](const JobStatus& status) mutable {
+    for (const std::string& line : ChangeLines(before, status)) Say(line);
+    before = status;
+    return true;
+  };
+}
+
+}  // namespace tony

@@ -1,0 +1,89 @@
+#include "runtime/client/log_reader.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace tony {
+namespace {
+
+class LogReaderTest : public testing::Test {
+ protected:
+  LogReaderTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "tony-logs-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~LogReaderTest() override { std::filesystem::remove_all(folder_); }
+
+  void Append(const std::string& task, int attempt, const std::string& stream, const std::string& text) {
+    const auto logs = folder_ / "logs" / task / std::to_string(attempt);
+    std::filesystem::create_directories(logs);
+    std::ofstream(logs / stream, std::ios::app | std::ios::binary) << text;
+  }
+  std::string Read(LogReader& reader, size_t limit, bool last) {
+    std::string seen;
+    all_ = reader.Read(limit, last, [&](const LogText& log) {
+      seen += ToString(log.attempt) + "/" + std::string(log.stream) + ":" + std::string(log.text);
+    });
+    return seen;
+  }
+
+  std::filesystem::path folder_;
+  bool all_ = false;
+};
+
+TEST_F(LogReaderTest, ReadsTheNewestAttemptOfEachTaskInOrder) {
+  Append("worker-10", 1, "stdout", "ten\n");
+  Append("worker-2", 1, "stdout", "old\n");
+  Append("worker-2", 11, "stdout", "new\n");
+  Append("my-role-0", 1, "stderr", "dashes\n");
+  LogReader reader(JobFolder(folder_), {});
+  EXPECT_EQ(Read(reader, 1000, true), "my-role:0#1/stderr:dashes\nworker:2#11/stdout:new\nworker:10#1/stdout:ten\n");
+}
+
+TEST_F(LogReaderTest, AnUnfinishedLineWaitsForItsEnd) {
+  Append("worker-0", 1, "stdout", "one\ntw");
+  LogReader reader(JobFolder(folder_), {});
+  EXPECT_EQ(Read(reader, 1000, false), "worker:0#1/stdout:one\n");
+  EXPECT_EQ(Read(reader, 1000, false), "");
+  Append("worker-0", 1, "stdout", "o\nthree");
+  EXPECT_EQ(Read(reader, 1000, false), "worker:0#1/stdout:two\n");
+  EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout:three");
+}
+
+TEST_F(LogReaderTest, AnotherReaderGoesOnAtTheCursor) {
+  Append("worker-0", 1, "stdout", "one\ntwo\n");
+  LogReader first(JobFolder(folder_), {});
+  EXPECT_EQ(Read(first, 5, true), "worker:0#1/stdout:one\n");
+  EXPECT_FALSE(all_);
+  LogReader second(JobFolder(folder_), {});
+  ASSERT_TRUE(second.SetCursor(first.Cursor()).ok());
+  EXPECT_EQ(Read(second, 1000, true), "worker:0#1/stdout:two\n");
+  EXPECT_TRUE(all_);
+}
+
+TEST_F(LogReaderTest, ExactlyTheLimitIsAll) {
+  Append("worker-0", 1, "stdout", "four");
+  LogReader reader(JobFolder(folder_), {});
+  EXPECT_EQ(Read(reader, 4, true), "worker:0#1/stdout:four");
+  EXPECT_TRUE(all_);
+}
+
+TEST_F(LogReaderTest, ALineLongerThanTheLimitIsCutBetweenCharacters) {
+  Append("worker-0", 1, "stdout", "ab\xC3\xA9\xC3\xA9\n");
+  LogReader reader(JobFolder(folder_), {});
+  EXPECT_EQ(Read(reader, 5, true), "worker:0#1/stdout:ab\xC3\xA9");
+  EXPECT_FALSE(all_);
+  EXPECT_EQ(Read(reader, 100, true), "worker:0#1/stdout:\xC3\xA9\n");
+}
+
+TEST_F(LogReaderTest, AForeignCursorIsRefused) {
+  LogReader reader(JobFolder(folder_), {});
+  for (const char* bad : {"x", "a=b", "a=-1", "a=1,b"}) EXPECT_FALSE(reader.SetCursor(bad).ok()) << bad;
+  EXPECT_TRUE(reader.SetCursor("").ok());
+}
+
+}  // namespace
+}  // namespace tony
