@@ -1,0 +1,35 @@
+// Reading the JSON that `tony` prints, for assertions: a missing member is a failure, not a crash.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <string>
+
+namespace tony {
+
+inline boost::json::value ParseJson(const std::string& text) {
+  boost::json::error_code error;
+  boost::json::value value = boost::json::parse(text, error);
+  EXPECT_FALSE(error) << error.message() << " in: " << text;
+  return value;
+}
+
+// JSON pointer: "/verdict/class". Null if there is none.
+inline boost::json::value At(const boost::json::value& value, const std::string& pointer) {
+  boost::json::error_code error;
+  const boost::json::value* found = value.find_pointer(pointer, error);
+  return found == nullptr ? boost::json::value() : *found;
+}
+
+inline std::string Text(const boost::json::value& value, const std::string& pointer) {
+  const boost::json::value found = At(value, pointer);
+  return found.is_string() ? std::string(found.as_string()) : "(no string at " + pointer + ")";
+}
+
+inline int64_t Number(const boost::json::value& value, const std::string& pointer) {
+  const boost::json::value found = At(value, pointer);
+  return found.is_int64() ? found.as_int64() : found.is_uint64() ? static_cast<int64_t>(found.as_uint64()) : INT64_MIN;
+}
+
+}  // namespace tony

@@ -1,0 +1,108 @@
+// `tony logs` while a job runs and after its end.
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class LogsTest : public TonyTest {};
+
+TEST_F(LogsTest, EachLineOfSeveralTasksNamesItsTask) {
+  ASSERT_EQ(box_.Tony(Workers(2, "echo one $TASK_INDEX; printf 'no end'; echo problem $TASK_INDEX >&2")).exit, 0);
+  const Ran all = box_.Tony({"logs", Job()});
+  EXPECT_EQ(all.exit, 0) << all.err;
+  for (const char* line : {"worker:0 | one 0\n", "worker:0 | no end\n", "worker:0 | problem 0\n", "worker:1 | one 1\n"})
+    EXPECT_THAT(all.out, HasSubstr(line));
+  const Ran one = box_.Tony({"logs", Job(), "worker:1", "--stdout"});
+  EXPECT_EQ(one.out, "one 1\nno end") << "of one task, the bytes as they are";
+  const Ran attempt = box_.Tony({"logs", Job(), "worker:1#1", "--stderr"});
+  EXPECT_EQ(attempt.out, "problem 1\n");
+}
+
+TEST_F(LogsTest, FollowingShowsLinesAsTheyComeAndEndsWithTheJob) {
+  const auto client = box_.StartTony(Workers(2, "echo early; " + HoldUntilGo() + "; echo late; printf last"));
+  ASSERT_TRUE(WaitForRunning(2)) << client->err();
+  const auto logs = box_.StartTony({"logs", Job(), "-f"});
+  ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) == 2; }));
+  EXPECT_EQ(logs->out(), "worker:0 | early\nworker:1 | early\n");
+  Go();
+  const Ran ran = logs->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("worker:1 | late\n"));
+  EXPECT_THAT(ran.out, HasSubstr("worker:0 | last\n"));
+  EXPECT_EQ(client->Wait().exit, 0);
+}
+
+TEST_F(LogsTest, FollowingFromBeforeTheFirstTaskMissesNothing) {
+  ASSERT_EQ(box_.Tony(Workers(2, "for i in $(seq 500); do echo line $i; done") + Words{"--detach"}).exit, 0);
+  const Ran ran = box_.Tony({"logs", Job(), "-f", "--stdout"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(CountLines(ran.out), 1000u);
+  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+}
+
+TEST_F(LogsTest, ALineOfAMegabyteComesWhole) {
+  ASSERT_EQ(box_.Tony(Workers(2, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short")).exit, 0);
+  const Ran ran = box_.Tony({"logs", Job(), "worker:0", "--stdout"});
+  EXPECT_EQ(ran.out, std::string(1000000, 'x') + "\nshort\n");
+  const Ran both = box_.Tony({"logs", Job(), "--stdout"});
+  EXPECT_EQ(both.out.substr(0, 1000012), "worker:0 | " + std::string(1000000, 'x') + "\n");
+  EXPECT_EQ(CountLines(both.out), 4u);
+}
+
+TEST_F(LogsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
+  ASSERT_EQ(box_.Tony(One("for i in 1 2 3 4 5 6; do echo line-$i; done; printf '\\377\\n' >&2")).exit, 0);
+  std::string text, cursor;
+  bool eof = false;
+  for (int answers = 0; !eof && answers < 20; ++answers) {
+    const Ran ran = box_.Tony({"logs", Job(), "--json", "--max-bytes", "15", "--cursor", cursor});
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const auto answer = ParseJson(ran.out);
+    const auto entries = At(answer, "/entries");
+    ASSERT_TRUE(entries.is_array()) << ran.out;
+    for (const auto& entry : entries.as_array()) text += Text(entry, "/text");
+    cursor = Text(answer, "/cursor");
+    eof = At(answer, "/eof").as_bool();
+  }
+  EXPECT_EQ(text, "line-1\nline-2\nline-3\nline-4\nline-5\nline-6\n\xEF\xBF\xBD\n");
+}
+
+TEST_F(LogsTest, FollowingInJsonGivesOneObjectALine) {
+  ASSERT_EQ(box_.Tony(Workers(2, "echo out; echo err >&2")).exit, 0);
+  const Ran ran = box_.Tony({"logs", Job(), "-f", "--json"});
+  std::string seen;
+  for (size_t at = 0; at < ran.out.size(); at = ran.out.find('\n', at) + 1) {
+    const auto entry = ParseJson(ran.out.substr(at, ran.out.find('\n', at) - at));
+    EXPECT_EQ(Number(entry, "/schema"), 1);
+    EXPECT_THAT(Text(entry, "/cursor"), Not(testing::IsEmpty()));
+    seen += Text(entry, "/task") + " " + Text(entry, "/stream") + " " + Text(entry, "/text");
+  }
+  EXPECT_EQ(seen, "worker:0 stdout out\nworker:0 stderr err\nworker:1 stdout out\nworker:1 stderr err\n");
+}
+
+TEST_F(LogsTest, AReaderThatLeavesEndsTheFollowing) {
+  const Ran submit = box_.Tony(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
+  ASSERT_EQ(submit.exit, 0) << submit.err;
+  const auto head = std::make_unique<Background>(
+      Words{"/bin/bash", "-c", std::string(TONY_BIN_DIR) + "/tony logs -f " + Job() + " | head -n 1"},
+      Words{"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string()}, box_.folder());
+  const Ran ran = head->Wait();
+  EXPECT_FALSE(ran.timed_out);
+  EXPECT_EQ(ran.out, "again\n");
+  EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
+  ExpectNothingLeft();
+}
+
+TEST_F(LogsTest, ATaskThatTheJobDoesNotHaveIsNamed) {
+  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  const Ran ran = box_.Tony({"logs", Job(), "worker:7"});
+  EXPECT_EQ(ran.exit, 66);
+  EXPECT_EQ(CountLines(ran.err), 1u);
+  EXPECT_THAT(ran.err, HasSubstr("worker:7"));
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,154 @@
+// What `kill -9` of any of our own processes must not do.
+#include <csignal>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+
+class RecoveryTest : public TonyTest {
+ protected:
+  void SetUp() override {
+    client_ = box_.StartTony(Workers(2, HoldUntilGo()));
+    ASSERT_TRUE(WaitForRunning(2)) << client_->err();
+    pids_ = TaskPids();
+  }
+
+  std::string TaskPids() const { return ReadText(Running("worker-0")) + ReadText(Running("worker-1")); }
+
+  // Kills every process of that name and waits until it is gone.
+  void KillAll(const std::string& program) {
+    const std::vector<pid_t> pids = box_.Pids(program);
+    ASSERT_FALSE(pids.empty()) << "no " << program << " runs";
+    for (const pid_t pid : pids) kill(pid, SIGKILL);
+    ASSERT_TRUE(WaitFor([&] {
+      for (const pid_t pid : box_.Pids(program)) {
+        if (std::find(pids.begin(), pids.end(), pid) != pids.end()) return false;
+      }
+      return true;
+    }));
+  }
+
+  int64_t Epoch() {
+    const Ran ran = box_.Tony({"status", Job(), "--json"});
+    const auto status = ParseJson(ran.out);
+    return At(status, "/am_reachable") == boost::json::value(true) ? Number(status, "/epoch") : 0;
+  }
+
+  Ran GoAndWait() {
+    EXPECT_EQ(TaskPids(), pids_) << "a task was started again";
+    for (const char* task : {"worker-0", "worker-1"}) {
+      const std::string pid = ReadText(Running(task));
+      EXPECT_EQ(kill(std::stoi(pid), 0), 0) << task << " is gone";
+    }
+    Go();
+    return client_->Wait();
+  }
+
+  std::unique_ptr<Background> client_;
+  std::string pids_;
+};
+
+TEST_F(RecoveryTest, AKilledApplicationMasterIsReplacedAndNoTaskNotices) {
+  KillAll("tony-am");
+  ASSERT_TRUE(WaitFor([&] {
+    return client_->err().find("application master restarted (epoch 2)") != std::string::npos;
+  })) << client_->err();
+  EXPECT_EQ(Epoch(), 2);
+  const Ran ran = GoAndWait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(ran.err.find("restarted"), ran.err.rfind("restarted")) << "once is enough:\n" << ran.err;
+  ExpectNothingLeft();
+}
+
+TEST_F(RecoveryTest, TheApplicationMasterMayDieAgainAndAgain) {
+  for (int64_t epoch = 2; epoch <= 4; ++epoch) {
+    KillAll("tony-am");
+    ASSERT_TRUE(WaitFor([&] { return Epoch() == epoch; })) << client_->err();
+  }
+  const Ran ran = GoAndWait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  ExpectNothingLeft();
+}
+
+TEST_F(RecoveryTest, ATaskThatEndsWhileNobodyRulesIsNotForgotten) {
+  // The keeper cannot start a new AM while it is stopped itself.
+  const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
+  ASSERT_EQ(keeper.size(), 1u);
+  kill(keeper[0], SIGSTOP);
+  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  Go();
+  ASSERT_TRUE(WaitFor([&] { return kill(std::stoi(ReadText(Running("worker-0"))), 0) != 0; }));
+  kill(keeper[0], SIGCONT);
+  const Ran ran = client_->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  ExpectNothingLeft();
+}
+
+TEST_F(RecoveryTest, AKilledExecutorFailsTheJobAndLeavesNothing) {
+  const std::vector<pid_t> executors = box_.Pids("tony-executor");
+  ASSERT_EQ(executors.size(), 2u);
+  kill(executors[0], SIGKILL);
+  const Ran ran = client_->Wait();
+  EXPECT_EQ(ran.exit, 1) << ran.err << ran.out;
+  ExpectNothingLeft();
+  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+  EXPECT_EQ(Text(status, "/state"), "FAILED");
+  EXPECT_EQ(Text(status, "/verdict/class"), "infra");
+}
+
+TEST_F(RecoveryTest, AKilledKeeperIsReplacedAndTheJobGoesOn) {
+  const std::vector<pid_t> before = box_.Pids("tony-keeper");
+  KillAll("tony-keeper");
+  ASSERT_TRUE(WaitFor([&] { return !box_.Pids("tony-keeper").empty(); })) << "nobody started a new keeper";
+  const Ran ran = GoAndWait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  ExpectNothingLeft();
+}
+
+TEST_F(RecoveryTest, TheWaitingClientBringsBackKeeperAndApplicationMaster) {
+  KillAll("tony-keeper");
+  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
+  const Ran ran = GoAndWait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  ExpectNothingLeft();
+}
+
+TEST_F(RecoveryTest, StatusOnlyReportsAJobThatNobodyRulesAndWaitBringsItBack) {
+  client_->Signal(SIGKILL);
+  client_->Wait();
+  for (const char* program : {"tony-keeper", "tony-am"}) {
+    for (const pid_t pid : box_.Pids(program)) kill(pid, SIGSTOP);  // so that neither brings the other back
+  }
+  KillAll("tony-keeper");
+  KillAll("tony-am");
+  const Ran status = box_.Tony({"status", Job()});
+  EXPECT_EQ(status.exit, 0) << status.err;
+  EXPECT_THAT(status.out, HasSubstr("nobody rules this job; tony wait " + Job() + " brings it back"));
+  EXPECT_TRUE(box_.Pids("tony-keeper").empty()) << "status starts nothing";
+  client_ = box_.StartTony({"wait", Job()});
+  ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
+  const Ran ran = GoAndWait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("nobody ruled job"));
+  ExpectNothingLeft();
+}
+
+TEST_F(RecoveryTest, AKillReachesTheNextApplicationMaster) {
+  const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
+  ASSERT_EQ(keeper.size(), 1u);
+  kill(keeper[0], SIGSTOP);
+  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  client_->Signal(SIGINT);
+  ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "kill-request.json"));
+  kill(keeper[0], SIGCONT);
+  EXPECT_EQ(client_->Wait().exit, 130) << client_->err();
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,102 @@
+#include "tests/sim/history.h"
+
+#include "runtime/base/overloaded.h"
+#include "runtime/base/strings.h"
+#include "tests/sim/timeline.h"
+
+namespace tony::sim {
+namespace {
+
+std::string Am(Epoch epoch) { return StrCat("am ", epoch.value, ": "); }
+
+std::string_view NameOf(Ordered::What what) {
+  switch (what) {
+    case Ordered::What::kLaunch:
+      return "launch";
+    case Ordered::What::kTerm:
+      return "term";
+    case Ordered::What::kKill:
+      return "kill";
+    case Ordered::What::kFinish:
+      return "finish";
+  }
+  return "?";
+}
+
+std::string_view NameOf(Command::Kind kind) {
+  switch (kind) {
+    case Command::Kind::kNone:
+      return "nothing new";
+    case Command::Kind::kStart:
+      return "start";
+    case Command::Kind::kStop:
+      return "stop";
+    case Command::Kind::kRelease:
+      return "release";
+  }
+  return "?";
+}
+
+std::string TextOf(const Outcome& outcome) {
+  std::string text(ToString(outcome.cls));
+  if (outcome.exit) text += StrCat(", ", ToString(*outcome.exit));
+  if (!outcome.message.empty()) text += StrCat(", ", outcome.message);
+  return text;
+}
+
+std::string Process(const AttemptId& attempt, int64_t pid) { return StrCat(ToString(attempt), " process ", pid, " "); }
+
+}  // namespace
+
+std::string ToString(const Event& event) {
+  return std::visit(
+      Overloaded{
+          [](const AmBegan& e) { return Am(e.epoch) + "began"; },
+          [](const AmGone& e) { return Am(e.epoch) + "gone"; },
+          [](const JournalOpened& e) { return StrCat(Am(e.epoch), "journal opened with ", e.size, " bytes"); },
+          [](const JournalWritten& e) { return StrCat(Am(e.epoch), "journal + ", e.bytes.size(), " bytes"); },
+          [](const LeaseWritten& e) { return Am(e.epoch) + "lease written"; },
+          [](const StatusWritten& e) {
+            return StrCat(Am(e.epoch), "status ", ToString(e.verdict.state), ": ", e.verdict.message);
+          },
+          [](const Ordered& e) { return StrCat(Am(e.epoch), "order to ", NameOf(e.what), " ", e.container.value); },
+          [](const Told& e) {
+            return StrCat(Am(e.epoch), "tells ", ToString(e.attempt), ": ", NameOf(e.kind), " ", e.generation.value);
+          },
+          [](const OutcomeAcknowledged& e) {
+            return StrCat(Am(e.epoch), "acknowledges ", ToString(e.attempt), ": ", TextOf(e.outcome));
+          },
+          [](const KillAcknowledged& e) { return Am(e.epoch) + "acknowledges the kill"; },
+          [](const KillWritten&) { return std::string("kill request written"); },
+          [](const ContainerBegan& e) { return StrCat(ToString(e.attempt), " in ", e.container.value, " began"); },
+          [](const ContainerGone& e) { return StrCat("container ", e.container.value, " gone"); },
+          [](const ExecutorTermed& e) { return ToString(e.attempt) + " executor gets SIGTERM"; },
+          [](const ExecutorDied& e) { return ToString(e.attempt) + " executor gets SIGKILL"; },
+          [](const JobClosed&) { return std::string("job closed"); },
+          [](const ExecutorHeard& e) { return StrCat(ToString(e.attempt), " hears am ", e.epoch.value); },
+          [](const ExecutorBound& e) { return StrCat(ToString(e.attempt), " registered with am ", e.epoch.value); },
+          [](const ExecutorObeyed& e) { return StrCat(ToString(e.attempt), " obeys am ", e.epoch.value); },
+          [](const StoreCut& e) { return StrCat(ToString(e.attempt), " no store for ", e.length.count(), " ms"); },
+          [](const ProcessStarted& e) {
+            return StrCat(Process(e.attempt, e.pid), "started in ", e.container.value, ", generation ",
+                          e.generation.value);
+          },
+          [](const ProcessSignalled& e) { return StrCat(Process(e.attempt, e.pid), "gets signal ", e.signal); },
+          [](const ProcessEnded& e) { return StrCat(Process(e.attempt, e.pid), "ended: ", ToString(e.exit)); },
+      },
+      event);
+}
+
+void History::Add(Instant time, Event event) {
+  if (with_trace_) Note(time, ToString(event));
+  events_.push_back({time, std::move(event)});
+}
+
+void History::Note(Instant time, const std::string& text) {
+  if (!with_trace_) return;
+  const int64_t age = (time - Timeline::kStart).count();
+  const std::string millis = std::to_string(1000 + age % 1000).substr(1);
+  trace_ += StrCat(age / 1000, ".", millis, " ", text, "\n");
+}
+
+}  // namespace tony::sim

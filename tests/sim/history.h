@@ -1,0 +1,143 @@
+// What can be seen of a run from outside: processes, files, and what was said to whom. The checker knows nothing else.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/base/time.h"
+#include "runtime/job/executor_protocol.h"
+#include "runtime/job/exit_status.h"
+#include "runtime/job/outcome.h"
+#include "runtime/scheduler/scheduler.h"
+
+namespace tony::sim {
+
+// ---- the AM and its files
+struct AmBegan {
+  Epoch epoch;
+};
+struct AmGone {
+  Epoch epoch;
+};
+struct JournalOpened {  // a torn tail has been cut off
+  Epoch epoch;
+  size_t size = 0;
+};
+struct JournalWritten {
+  Epoch epoch;
+  size_t at = 0;
+  std::string bytes;
+};
+struct LeaseWritten {
+  Epoch epoch;
+};
+struct StatusWritten {  // the final one
+  Epoch epoch;
+  Verdict verdict;
+};
+// ---- what the AM says
+struct Ordered {  // as the keeper takes it
+  enum class What { kLaunch, kTerm, kKill, kFinish };
+  Epoch epoch;
+  What what = What::kLaunch;
+  ContainerId container;
+};
+struct Told {  // the answer to an Await
+  Epoch epoch;
+  AttemptId attempt;
+  Command::Kind kind = Command::Kind::kNone;
+  Generation generation;
+};
+struct OutcomeAcknowledged {
+  Epoch epoch;
+  AttemptId attempt;
+  Outcome outcome;
+};
+struct KillAcknowledged {
+  Epoch epoch;
+};
+// ---- people and the keeper
+struct KillWritten {};  // the kill request is in the job's folder
+struct ContainerBegan {
+  ContainerId container;
+  AttemptId attempt;
+};
+struct ContainerGone {
+  ContainerId container;
+};
+struct ExecutorTermed {  // by a fault or by order
+  AttemptId attempt;
+};
+struct ExecutorDied {  // by SIGKILL
+  AttemptId attempt;
+};
+struct JobClosed {};  // the keeper has ended what was left and is gone
+// ---- executors and the user's processes
+struct ExecutorHeard {  // an answer of an AM that it has not given up, if only that this AM does not rule
+  AttemptId attempt;
+  Epoch epoch;
+};
+struct ExecutorBound {  // it has registered
+  AttemptId attempt;
+  Epoch epoch;
+};
+struct ExecutorObeyed {  // it did something because of a command
+  AttemptId attempt;
+  Epoch epoch;
+};
+struct StoreCut {  // it cannot read the lease record for so long
+  AttemptId attempt;
+  Duration length{0};
+};
+struct ProcessStarted {
+  AttemptId attempt;
+  ContainerId container;
+  Generation generation;
+  int64_t pid = 0;
+};
+struct ProcessSignalled {
+  AttemptId attempt;
+  int64_t pid = 0;
+  int signal = 0;
+};
+struct ProcessEnded {
+  AttemptId attempt;
+  int64_t pid = 0;
+  ExitStatus exit;
+};
+
+using Event = std::variant<AmBegan, AmGone, JournalOpened, JournalWritten, LeaseWritten, StatusWritten, Ordered, Told,
+                           OutcomeAcknowledged, KillAcknowledged, KillWritten, ContainerBegan, ContainerGone,
+                           ExecutorTermed, ExecutorDied, JobClosed, ExecutorHeard, ExecutorBound, ExecutorObeyed,
+                           StoreCut, ProcessStarted, ProcessSignalled, ProcessEnded>;
+std::string ToString(const Event& event);
+
+struct Seen {
+  Instant time;
+  Event event;
+};
+
+class History {
+ public:
+  // With a trace, notes and events are kept as text, too.
+  explicit History(bool with_trace = false) : with_trace_(with_trace) {}
+
+  void Add(Instant time, Event event);
+  void Note(Instant time, const std::string& text);  // for the reader of the trace; the checker does not see it
+  bool with_trace() const { return with_trace_; }
+
+  const std::vector<Seen>& events() const { return events_; }
+  std::vector<Seen>& events() { return events_; }
+  const std::string& trace() const { return trace_; }
+  std::string journal;  // as the file was at the end
+
+ private:
+  bool with_trace_;
+  std::vector<Seen> events_;
+  std::string trace_;
+};
+
+}  // namespace tony::sim

@@ -1,0 +1,118 @@
+#include "tests/sim/network.h"
+
+#include <algorithm>
+
+namespace tony::sim {
+namespace {
+
+// The executor's own (executor/main.cc), and what an Await gets beside it (runtime/rpc/am_client.h).
+constexpr Duration kCallLimit{5'000};
+constexpr Duration kAwaitsMore{60'000};
+
+constexpr Duration kLateDuplicate{2'000};
+constexpr Duration kLocalReset{50};  // how long it takes until the end of a process shows on its connections
+
+}  // namespace
+
+void Network::StopListening(const Endpoint& am) {
+  listeners_.erase(am);
+  for (auto& [id, connection] : connections_) {
+    if (connection.am == am) Break(id, kLocalReset);
+  }
+}
+
+int64_t Network::Open(AskingEnd& client, const TaskId& task, int64_t link, const Endpoint& am) {
+  connections_.emplace(++last_connection_, Connection{.client = &client, .task = task, .link = link, .am = am});
+  return last_connection_;
+}
+
+void Network::Close(int64_t connection) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end() || !found->second.open) return;
+  found->second.open = false;
+  Disconnect(connection, Duration(0));
+  Abandon(connection);
+}
+
+void Network::Ask(int64_t id, const Question& question) {
+  Connection& connection = connections_.at(id);
+  const CallId call{id, ++last_call_};
+  connection.unanswered.emplace(call.call, question);
+  const Duration more = std::holds_alternative<AwaitQuestion>(question) ? kAwaitsMore : Duration(0);
+  stage_.time.After(kCallLimit + more, [this, call] {
+    const Connection& c = connections_.at(call.connection);
+    if (c.unanswered.contains(call.call)) Disconnect(call.connection, Duration(0));
+  });
+  if (!connection.open) return Disconnect(id, Duration(1));
+  if (IsCut(connection)) return;
+  if (IsLost()) return Break(id, kCallLimit);
+  const Instant arrival = ArrivalAfter(connection.last_there);
+  stage_.time.At(arrival, [this, call, question] { Arrive(call, question); });
+  if (stage_.MayFail() && random_.Chance(stage_.plan.network.duplicates)) {
+    stage_.time.At(arrival + random_.Between(Duration(0), kLateDuplicate),
+                   [this, call, question] { Arrive(call, question); });
+  }
+}
+
+void Network::Arrive(const CallId& call, const Question& question) {
+  const Connection& connection = connections_.at(call.connection);
+  if (IsCut(connection)) return;
+  const auto listener = listeners_.find(connection.am);
+  if (listener == listeners_.end()) return Break(call.connection, kLocalReset);
+  listener->second->Asked(call, question);
+}
+
+void Network::Answer(const CallId& call, const Reply& reply) {
+  Connection& connection = connections_.at(call.connection);
+  if (IsCut(connection)) return;
+  if (IsLost()) return Break(call.connection, kCallLimit);
+  stage_.time.At(ArrivalAfter(connection.last_back), [this, call, reply] { Return(call, reply); });
+}
+
+// Also to a client that has given up the connection: what it did with the call is its own affair.
+void Network::Return(const CallId& call, const Reply& reply) {
+  Connection& connection = connections_.at(call.connection);
+  if (IsCut(connection)) return;
+  const auto asked = connection.unanswered.extract(call.call);
+  if (!asked.empty()) connection.client->Answered(connection.link, asked.mapped(), reply);
+}
+
+// Both ends notice, each in its own time; a client that is cut off only by the limits of its calls.
+void Network::Break(int64_t id, Duration longest) {
+  Connection& connection = connections_.at(id);
+  if (!connection.open) return;
+  connection.open = false;
+  if (!IsCut(connection)) Disconnect(id, random_.Between(Duration(0), longest));
+  Abandon(id);
+}
+
+void Network::Disconnect(int64_t id, Duration delay) {
+  stage_.time.After(delay, [this, id] {
+    const Connection& connection = connections_.at(id);
+    if (!connection.unanswered.empty()) connection.client->Disconnected(connection.link);
+  });
+}
+
+void Network::Abandon(int64_t id) {
+  stage_.time.After(random_.Between(Duration(0), kLocalReset), [this, id] {
+    const auto listener = listeners_.find(connections_.at(id).am);
+    if (listener != listeners_.end()) listener->second->Abandoned(id);
+  });
+}
+
+Instant Network::ArrivalAfter(Instant& last) {
+  const NetworkPlan& plan = stage_.plan.network;
+  const Instant arrival = stage_.time.now() + random_.Between(plan.shortest, plan.longest);
+  if (plan.reorders) return arrival;
+  last = std::max(last, arrival);
+  return last;
+}
+
+void Network::Cut(const TaskId& task, Duration length) { cut_until_[task] = stage_.time.now() + length; }
+
+bool Network::IsCut(const Connection& connection) const {
+  const auto found = cut_until_.find(connection.task);
+  return found != cut_until_.end() && stage_.time.now() < found->second;
+}
+
+}  // namespace tony::sim

@@ -1,0 +1,83 @@
+// Calls of executors to AMs: they take time, get lost with their connection, arrive twice, are cut off.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <variant>
+
+#include "am/observations.h"
+#include "runtime/job/cluster_spec.h"
+#include "tests/sim/stage.h"
+
+namespace tony::sim {
+
+struct AwaitQuestion {
+  am::AwaitCall call;
+  int64_t since = 0;
+};
+using Question = std::variant<am::RegisterCall, AwaitQuestion, am::HeartbeatCall, am::OutcomeCall>;
+using Reply = std::variant<Epoch, Command, std::monostate, Refusal>;  // monostate: acknowledged
+
+struct CallId {
+  int64_t connection = 0;
+  int64_t call = 0;
+};
+
+// The two ends. They live as long as the run.
+class AskingEnd {
+ public:
+  virtual ~AskingEnd() = default;
+  virtual void Answered(int64_t link, const Question& question, const Reply& reply) = 0;
+  virtual void Disconnected(int64_t link) = 0;
+};
+class AnsweringEnd {
+ public:
+  virtual ~AnsweringEnd() = default;
+  virtual void Asked(const CallId& call, const Question& question) = 0;
+  virtual void Abandoned(int64_t connection) = 0;
+};
+
+class Network {
+ public:
+  explicit Network(Stage& stage) : stage_(stage), random_(stage.random.Fork()) {}
+
+  void Listen(const Endpoint& am, AnsweringEnd& end) { listeners_[am] = &end; }
+  void StopListening(const Endpoint& am);  // its process is gone: its connections break
+
+  int64_t Open(AskingEnd& client, const TaskId& task, int64_t link, const Endpoint& am);
+  void Close(int64_t connection);  // the client has given it up
+  void Ask(int64_t connection, const Question& question);
+  void Answer(const CallId& call, const Reply& reply);
+
+  void Cut(const TaskId& task, Duration length);
+
+ private:
+  struct Connection {
+    AskingEnd* client;
+    TaskId task;
+    int64_t link;
+    Endpoint am;
+    bool open = true;
+    Instant last_there, last_back;  // nothing overtakes within a connection
+    std::map<int64_t, Question> unanswered;
+  };
+  void Arrive(const CallId& call, const Question& question);
+  void Return(const CallId& call, const Reply& reply);
+  void Break(int64_t id, Duration longest);
+  void Disconnect(int64_t id, Duration delay);
+  void Abandon(int64_t id);
+  Instant ArrivalAfter(Instant& last);
+  bool IsCut(const Connection& connection) const;
+  bool IsLost() { return stage_.MayFail() && random_.Chance(stage_.plan.network.loss); }
+
+  Stage& stage_;
+  Random random_;
+  std::map<Endpoint, AnsweringEnd*> listeners_;
+  std::map<int64_t, Connection> connections_;
+  std::map<TaskId, Instant> cut_until_;
+  int64_t last_connection_ = 0;
+  int64_t last_call_ = 0;
+};
+
+}  // namespace tony::sim

@@ -1,0 +1,61 @@
+// Whole runs with what a seed brings. TONY_SIM_SEEDS: how many (default 1000).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "runtime/base/strings.h"
+#include "tests/sim/history_checker.h"
+#include "tests/sim/world.h"
+
+namespace tony::sim {
+namespace {
+
+constexpr uint64_t kShards = 8;
+constexpr int64_t kSeeds = 1000;
+
+uint64_t Seeds() {
+  const char* text = std::getenv("TONY_SIM_SEEDS");
+  return static_cast<uint64_t>(text ? ParseInt(text).value_or(kSeeds) : kSeeds);
+}
+
+class SimTest : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(SimTest, EverySeedOfTheShardHasARightHistory) {
+  for (uint64_t seed = GetParam(); seed <= Seeds(); seed += kShards) {
+    const auto complaints = ComplaintsAbout(PlanFor(seed));
+    EXPECT_EQ(Join(complaints, "\n"), "") << "see tony-sim --trace --seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, SimTest, testing::Range(uint64_t{1}, kShards + 1));
+
+TEST(SimTest, ASeedAlwaysGivesTheSameRun) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    World once(PlanFor(seed), Flaw::kNone, /*with_trace=*/true);
+    once.Run();
+    World again(PlanFor(seed), Flaw::kNone, /*with_trace=*/true);
+    again.Run();
+    ASSERT_EQ(once.history().trace(), again.history().trace()) << seed;
+    EXPECT_EQ(once.history().journal, again.history().journal) << seed;
+  }
+}
+
+TEST(SimTest, SeedsGiveDifferentRuns) {
+  World one(PlanFor(1), Flaw::kNone, /*with_trace=*/true);
+  one.Run();
+  World two(PlanFor(2), Flaw::kNone, /*with_trace=*/true);
+  two.Run();
+  EXPECT_NE(one.history().trace(), two.history().trace());
+}
+
+TEST(SimTest, EveryRowOfEveryTransitionTableIsTaken) {
+  constexpr uint64_t kEnough = 3000;
+  Coverage coverage;
+  for (uint64_t seed = 1; seed <= kEnough && !coverage.Missing().empty(); ++seed) {
+    ComplaintsAbout(PlanFor(seed), Flaw::kNone, &coverage);
+  }
+  EXPECT_EQ(Join(coverage.Missing(), "\n"), "");
+}
+
+}  // namespace
+}  // namespace tony::sim

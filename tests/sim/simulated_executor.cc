@@ -1,0 +1,203 @@
+#include "tests/sim/simulated_executor.h"
+
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "tests/sim/simulated_am.h"
+
+namespace tony::sim {
+namespace {
+
+constexpr Duration kSlowestReaping{20};
+constexpr Duration kSlowestNotice{10};  // of a changed file
+
+double JitterFrom(Random& random) { return static_cast<double>(random.Between(0, 999)) / 1000.0; }
+
+}  // namespace
+
+SimulatedExecutor::SimulatedExecutor(Stage& stage, Network& network, const AttemptId& attempt,
+                                     const ContainerId& container, int port)
+    : stage_(stage),
+      network_(network),
+      random_(stage.random.Fork()),
+      attempt_(attempt),
+      container_(container),
+      run_({.job = kJob, .attempt = attempt, .container = container}, {"node", port}, stage.plan.spec.timers,
+           JitterFrom(random_)) {}
+
+void SimulatedExecutor::Begin(std::function<void(int)> left) {
+  left_ = std::move(left);
+  stage_.Add(ContainerBegan{container_, attempt_});
+  Feed(executor::Begun{});
+}
+
+void SimulatedExecutor::Terminate() {
+  if (!alive_) return;
+  stage_.Add(ExecutorTermed{attempt_});
+  Feed(executor::TermSignal{});
+}
+
+void SimulatedExecutor::Die() {
+  if (!alive_) return;
+  alive_ = false;
+  stage_.Add(ExecutorDied{attempt_});
+  if (connection_ > 0) network_.Close(connection_);
+}
+
+void SimulatedExecutor::Stall(Duration length) {
+  stage_.Note(StrCat(ToString(attempt_), " executor stands still for ", length.count(), " ms"));
+  stalled_until_ = stage_.time.now() + length;
+}
+
+void SimulatedExecutor::LeaseChanged() {
+  if (watches_lease_) {
+    stage_.time.After(random_.Between(Duration(0), kSlowestNotice), [this] { Perform(executor::ReadLease{}); });
+  }
+}
+
+void SimulatedExecutor::CutStore(Duration length) {
+  store_back_at_ = stage_.time.now() + length;
+  stage_.Add(StoreCut{attempt_, length});
+}
+
+// Performing an action may feed further events; they wait for their turn.
+void SimulatedExecutor::Feed(executor::Event event) {
+  if (!alive_) return;
+  if (stage_.time.now() < stalled_until_) return FeedAfter(stalled_until_ - stage_.time.now(), std::move(event));
+  events_.push_back(std::move(event));
+  if (events_.size() > 1) return;
+  for (; alive_ && !events_.empty(); events_.pop_front()) {
+    const executor::State state = run_.state();
+    const executor::Link link = run_.link();
+    const auto actions = run_.Apply(events_.front(), stage_.time.now());
+    Observe(events_.front(), state, link, actions.size());
+    for (const auto& action : actions) std::visit([this](const auto& what) { Perform(what); }, action);
+  }
+  ArmTimer();
+}
+
+void SimulatedExecutor::FeedAfter(Duration delay, executor::Event event) {
+  stage_.time.After(delay, [this, event = std::move(event)] { Feed(event); });
+}
+
+void SimulatedExecutor::ArmTimer() {
+  const auto deadline = run_.NextDeadline();
+  const int64_t timer = ++timer_;
+  if (!alive_ || !deadline) return;
+  stage_.time.At(*deadline, [this, timer] {
+    if (timer == timer_) Feed(executor::Tick{});
+  });
+}
+
+void SimulatedExecutor::Observe(const executor::Event& event, executor::State state, executor::Link link,
+                                size_t actions) {
+  stage_.coverage.AddExecutor(state, event, run_.state());
+  if (stage_.history.with_trace() && (state != run_.state() || link != run_.link())) {
+    stage_.Note(StrCat(ToString(attempt_), " executor is ", ToString(run_.state()), ", ", ToString(run_.link())));
+  }
+  if (link != executor::Link::kLinked && run_.link() == executor::Link::kLinked) {
+    stage_.Add(ExecutorBound{attempt_, epochs_[link_]});
+  }
+  const auto* command = std::get_if<executor::CommandReceived>(&event);
+  // Whatever it makes of a command, it asks for the next one; anything beside that is obedience.
+  if (command && (state != run_.state() || actions > 1)) {
+    stage_.Add(ExecutorObeyed{attempt_, epochs_[command->link]});
+  }
+}
+
+void SimulatedExecutor::Answered(int64_t link, const Question& question, const Reply& reply) {
+  if (!alive_) return;
+  const bool known = run_.link() == executor::Link::kLinked || run_.link() == executor::Link::kRegistering;
+  const auto* refusal = std::get_if<Refusal>(&reply);
+  if (link == link_ && known && (!refusal || refusal->reason == RefusalReason::kNotRuling)) {
+    stage_.Add(ExecutorHeard{attempt_, epochs_[link]});
+  }
+  Feed(EventOf(link, question, reply));
+}
+
+void SimulatedExecutor::Disconnected(int64_t link) { Feed(executor::ConnectionLost{link}); }
+
+executor::Event SimulatedExecutor::EventOf(int64_t link, const Question& question, const Reply& reply) const {
+  using executor::Event;
+  if (const auto* refusal = std::get_if<Refusal>(&reply)) return executor::Refused{link, refusal->reason};
+  if (const auto* command = std::get_if<Command>(&reply)) return executor::CommandReceived{link, *command};
+  if (const auto* epoch = std::get_if<Epoch>(&reply)) return executor::Registered{link, *epoch};
+  if (std::holds_alternative<am::OutcomeCall>(question)) return executor::OutcomeAcknowledged{link};
+  return executor::HeartbeatAnswered{link};
+}
+
+void SimulatedExecutor::Perform(const executor::UseAm& action) {
+  if (connection_ > 0) network_.Close(connection_);
+  link_ = action.link;
+  epochs_[link_] = EpochAt(action.am);
+  connection_ = network_.Open(*this, attempt_.task, link_, action.am);
+}
+
+void SimulatedExecutor::Perform(const executor::SendRegister& action) {
+  network_.Ask(connection_, am::RegisterCall{action.caller, action.what});
+}
+
+void SimulatedExecutor::Perform(const executor::SendAwait& action) {
+  network_.Ask(connection_, AwaitQuestion{{action.caller}, action.since});
+}
+
+void SimulatedExecutor::Perform(const executor::SendHeartbeat& action) {
+  network_.Ask(connection_, am::HeartbeatCall{action.caller, action.progress});
+}
+
+void SimulatedExecutor::Perform(const executor::SendOutcome& action) {
+  network_.Ask(connection_, am::OutcomeCall{action.caller, action.outcome});
+}
+
+void SimulatedExecutor::Perform(const executor::ReadLease&) {
+  if (stage_.time.now() < store_back_at_) {
+    Feed(executor::LeaseUnreadable{});
+  } else {
+    Feed(executor::LeaseRead{stage_.disk.lease});
+  }
+}
+
+void SimulatedExecutor::Perform(const executor::WatchLease&) { watches_lease_ = true; }
+void SimulatedExecutor::Perform(const executor::UnwatchLease&) { watches_lease_ = false; }
+
+void SimulatedExecutor::Perform(const executor::StartProcess& action) {
+  const ProcessPlan& plan = stage_.plan.tasks.at(attempt_.task).process;
+  if (plan.cannot_start) {
+    return FeedAfter(plan.start, executor::ProcessNotStarted{{OutcomeClass::kInfra, std::nullopt, "no fork", ""}});
+  }
+  stage_.time.After(plan.start, [this, plan, generation = action.generation] {
+    if (!alive_) return;
+    const int64_t pid = 1000 + random_.Between(0, 1'000'000'000);
+    const auto reaped = [this](ExitStatus exit) {
+      FeedAfter(random_.Between(Duration(0), kSlowestReaping), executor::ProcessExited{exit, ""});
+    };
+    processes_.push_back(std::make_unique<SimulatedProcess>(
+        stage_, ProcessStarted{attempt_, container_, generation, pid}, plan, reaped));
+    Feed(executor::ProcessStarted{static_cast<pid_t>(pid)});
+  });
+}
+
+void SimulatedExecutor::Perform(const executor::SignalTree& action) {
+  if (!AnythingLeft()) return Feed(executor::TreeGone{});
+  SignalAll(action.signal);
+}
+
+void SimulatedExecutor::SignalAll(int signal) {
+  for (const auto& process : processes_) process->Signal(signal);
+}
+
+bool SimulatedExecutor::AnythingLeft() const {
+  return std::ranges::any_of(processes_, [](const auto& process) { return process->AnythingLeft(); });
+}
+
+void SimulatedExecutor::Perform(const executor::KeepOutcome& action) {
+  stage_.disk.outcomes[attempt_] = action.outcome;
+}
+
+void SimulatedExecutor::Perform(const executor::Leave& action) {
+  alive_ = false;
+  network_.Close(connection_);
+  left_(action.exit_code);
+}
+
+}  // namespace tony::sim

@@ -1,0 +1,73 @@
+// An executor: the real TaskRun in a simulated shell. The shell does what executor/executor.cc does.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "executor/task_run.h"
+#include "tests/sim/network.h"
+#include "tests/sim/simulated_process.h"
+
+namespace tony::sim {
+
+class SimulatedExecutor : public AskingEnd {
+ public:
+  SimulatedExecutor(Stage& stage, Network& network, const AttemptId& attempt, const ContainerId& container, int port);
+
+  void Begin(std::function<void(int)> left);  // with the exit code
+  void Terminate();                           // SIGTERM
+  void Stall(Duration length);
+  void Die();                                 // SIGKILL; its process lives on until somebody ends it
+  void LeaseChanged();
+  void CutStore(Duration length);
+  bool alive() const { return alive_; }
+  const TaskId& task() const { return attempt_.task; }
+  void SignalAll(int signal);  // its processes
+  bool AnythingLeft() const;   // of them
+
+  void Answered(int64_t link, const Question& question, const Reply& reply) override;
+  void Disconnected(int64_t link) override;
+
+ private:
+  void Feed(executor::Event event);
+  void FeedAfter(Duration delay, executor::Event event);
+  void ArmTimer();
+  void Observe(const executor::Event& event, executor::State state, executor::Link link, size_t actions);
+  executor::Event EventOf(int64_t link, const Question& question, const Reply& reply) const;
+
+  void Perform(const executor::UseAm& action);
+  void Perform(const executor::SendRegister& action);
+  void Perform(const executor::SendAwait& action);
+  void Perform(const executor::SendHeartbeat& action);
+  void Perform(const executor::SendOutcome& action);
+  void Perform(const executor::ReadLease& action);
+  void Perform(const executor::WatchLease& action);
+  void Perform(const executor::UnwatchLease& action);
+  void Perform(const executor::StartProcess& action);
+  void Perform(const executor::SignalTree& action);
+  void Perform(const executor::KeepOutcome& action);
+  void Perform(const executor::Leave& action);
+
+  Stage& stage_;
+  Network& network_;
+  Random random_;
+  const AttemptId attempt_;
+  const ContainerId container_;
+  executor::TaskRun run_;
+  bool alive_ = true;
+  std::function<void(int)> left_;
+  std::deque<executor::Event> events_;
+  int64_t link_ = 0;
+  std::map<int64_t, Epoch> epochs_;  // of the AM behind each link
+  int64_t connection_ = 0;
+  bool watches_lease_ = false;
+  Instant store_back_at_;
+  int64_t timer_ = 0;
+  Instant stalled_until_;
+  std::vector<std::unique_ptr<SimulatedProcess>> processes_;  // one, if all is as it should be
+};
+
+}  // namespace tony::sim

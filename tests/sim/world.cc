@@ -1,0 +1,40 @@
+#include "tests/sim/world.h"
+
+#include "runtime/base/strings.h"
+#include "tests/sim/history_checker.h"
+
+namespace tony::sim {
+namespace {
+
+// Far above what a run takes: somebody acts again and again and no time passes.
+constexpr int64_t kMostSteps = 1'000'000;
+
+}  // namespace
+
+World::World(const Plan& plan, Flaw flaw, bool with_trace)
+    : stage_(plan, with_trace), network_(stage_), keeper_(stage_, network_, flaw) {}
+
+void World::Run() {
+  keeper_.Begin();
+  for (const TimedFault& fault : stage_.plan.faults) {
+    stage_.time.After(fault.at, [this, fault] {
+      if (!keeper_.finished()) keeper_.Apply(fault.fault);
+    });
+  }
+  const Duration limit = stage_.plan.Limit();
+  while (!keeper_.finished() && stage_.time.age() <= limit && stage_.time.steps() < kMostSteps) {
+    if (!stage_.time.Step()) break;
+  }
+  if (!keeper_.finished()) stage_.Note(StrCat("given up after ", stage_.time.steps(), " steps"));
+  stage_.history.journal = stage_.disk.journal;
+  stage_.coverage.AddJournal(stage_.plan.spec, stage_.disk.journal);
+}
+
+std::vector<std::string> ComplaintsAbout(const Plan& plan, Flaw flaw, Coverage* coverage) {
+  World world(plan, flaw);
+  world.Run();
+  if (coverage) coverage->Merge(world.coverage());
+  return HistoryChecker::Check(plan.spec, world.history());
+}
+
+}  // namespace tony::sim

@@ -1,0 +1,41 @@
+// A ProcessRunner that starts nothing: it records what it was asked for, and processes end when the test says so.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/process/process_runner.h"
+
+namespace tony {
+
+class FakeProcessRunner : public ProcessRunner {
+ public:
+  explicit FakeProcessRunner(EventLoop& loop) : loop_(loop) {}
+
+  Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override {
+    started.push_back(spec);
+    if (failure) return *failure;
+    const pid_t pid = next_pid_++;
+    running_[pid] = std::move(on_exit);
+    return pid;
+  }
+
+  // The process has been reaped; told on the loop, as the real one does.
+  void Exit(pid_t pid, ExitStatus status) {
+    loop_.Post([on_exit = std::move(running_.at(pid)), status] { on_exit(status); });
+    running_.erase(pid);
+  }
+
+  std::vector<ProcessSpec> started;  // every call, also one that failed
+  std::optional<Error> failure;      // what Start answers instead
+
+ private:
+  EventLoop& loop_;
+  pid_t next_pid_ = 1'000'001;
+  std::map<pid_t, OnExit> running_;
+};
+
+}  // namespace tony

@@ -1,0 +1,127 @@
+// Specs of small jobs, and a driver that plays scheduler, executors and clock to the AM's core. For tests.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "am/job.h"
+#include "runtime/base/check.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony::am {
+
+// A job with the defaults of JobSpec and the roles that are added.
+class JobBuilder {
+ public:
+  JobBuilder& Role(const std::string& name, int instances, Completion completion = Completion::kTracked);
+  JobBuilder& Timeout(Duration timeout);
+  JobBuilder& RegistrationTimeout(Duration timeout);
+  JobBuilder& With(const Timers& timers);
+  JobSpec Build() const;  // roles sorted by name, as the parser leaves them
+
+ private:
+  JobSpec spec_;
+};
+
+// What a turn decided and ordered, in words that a test can compare: "attempt_ended"; "launch worker:0#1 in
+// c-worker-0", "term c-worker-0", "kill c-worker-0", "tell worker:0#1", "request worker:0#1 worker:1#1", "end job".
+std::vector<std::string> Decisions(const TurnResult& turn);
+std::vector<std::string> Orders(const Actions& actions);
+inline std::vector<std::string> Orders(const TurnResult& turn) { return Orders(turn.actions); }
+
+// The first decision of a kind, or null.
+template <class Body>
+const Body* Find(const std::vector<Decision>& decisions) {
+  for (const Decision& decision : decisions) {
+    if (const auto* body = std::get_if<Body>(&decision.body)) return body;
+  }
+  return nullptr;
+}
+template <class Body>
+const Body* Find(const TurnResult& turn) {
+  return Find<Body>(turn.decisions);
+}
+
+Outcome Success();
+Outcome Failure(int exit_code);
+Outcome Killed();
+
+// The fixed names of a task's first attempt ("worker:0" -> worker:0#1, c-worker-0, node-worker-0, port 4000 + index).
+AttemptId AttemptOf(std::string_view task);
+ContainerId ContainerOf(std::string_view task);
+std::string HostOf(std::string_view task);
+Endpoint EndpointOf(std::string_view task);
+
+// Gives one observation a call to a Job, at the driver's own time, and keeps the decisions as a journal would.
+class JobDriver {
+ public:
+  static constexpr Instant kStart = Instant(Duration(1'700'000'000'000));
+
+  explicit JobDriver(JobSpec spec);
+
+  const Job& job() const { return *job_; }
+  Job& job() { return *job_; }
+  Instant now() const { return now_; }
+  const std::vector<Decision>& journal() const { return journal_; }
+  JobStatus Status() const { return job_->Snapshot("alice", kStart); }
+  TaskStatus StatusOf(std::string_view task) const;
+  AttemptState StateOf(std::string_view task) const { return job_->StateOf(AttemptOf(task)); }
+  Command CommandFor(std::string_view task) const { return job_->CommandFor(AttemptOf(task)); }
+  Caller CallerOf(std::string_view task) const;  // as its executor would sign now
+
+  TurnResult Observe(const Observation& observation);
+  TurnResult Start(Epoch epoch = {1}) { return Observe(AmStarted{epoch}); }
+  TurnResult Grant(std::string_view task);
+  TurnResult ConfirmLaunch(std::string_view task);
+  TurnResult Register(std::string_view task, Phase phase = Phase::kWaiting, int64_t pid = 0);
+  TurnResult Await(std::string_view task) { return Observe(AwaitCall{CallerOf(task)}); }
+  TurnResult Heartbeat(std::string_view task, Phase phase = Phase::kRunning, int64_t pid = 100);
+  TurnResult Report(std::string_view task, const Outcome& outcome);
+  TurnResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has ended
+  TurnResult Kill(const std::string& reason = "asked", Duration grace = Duration(-1));
+  TurnResult Reach(const std::vector<ContainerId>& running = {});
+  void Wait(Duration time) { now_ += time; }  // nobody looks
+  TurnResult Pass(Duration time);             // and the job's timer fires
+  TurnResult PassToDeadline();                // to the job's own next deadline, which must exist
+
+  // Every task by the straight way, one turn each.
+  JobDriver& GrantAll();
+  JobDriver& RegisterAll();  // launches confirmed, too
+  JobDriver& RunAll();
+  JobDriver& Accepted();   // AmStarted
+  JobDriver& Gathering();  // and all granted
+  JobDriver& Running();    // and all running
+
+  // What a new AM does before AmStarted: a new Job from the first `decisions` of the journal. The rest is lost.
+  void Replay(size_t decisions);
+  void Replay() { Replay(journal_.size()); }
+
+  // Each pair of values that `look(driver)` had before and after some decision of the journal.
+  template <class Look>
+  auto Changes(Look look) const {
+    std::set<std::pair<decltype(look(*this)), decltype(look(*this))>> changes;
+    JobDriver replayed(spec_);
+    for (const Decision& decision : journal_) {
+      const auto before = look(replayed);
+      CHECK(replayed.job().Evolve(decision).ok());
+      changes.emplace(before, look(replayed));
+    }
+    return changes;
+  }
+
+ private:
+  void Keep(const Decision& decision);
+  std::vector<std::string> Tasks() const;
+
+  const JobSpec spec_;
+  std::unique_ptr<Job> job_;
+  Instant now_ = kStart;
+  std::vector<Decision> journal_;
+  Generation generation_;  // the newest in the journal
+};
+
+}  // namespace tony::am

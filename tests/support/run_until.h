@@ -1,0 +1,27 @@
+// Runs an event loop until something has come true. For tests, which never sleep.
+#pragma once
+
+#include <functional>
+
+#include "runtime/base/event_loop.h"
+
+namespace tony {
+
+// Whether `condition` came true within `limit`. It is looked at between the loop's callbacks.
+inline bool RunUntil(EventLoop& loop, const std::function<bool()>& condition,
+                     Duration limit = std::chrono::seconds(20)) {
+  const Instant end = loop.Now() + limit;
+  EventLoop::Timer timer;
+  std::function<void()> look = [&] {
+    if (condition() || loop.Now() >= end) {
+      loop.Stop();
+    } else {
+      timer = loop.After(Duration(1), look);
+    }
+  };
+  loop.Post(look);
+  loop.Run();
+  return condition();
+}
+
+}  // namespace tony

@@ -1,0 +1,31 @@
+// A folder of its own for one test; removed with everything in it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+namespace tony {
+
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tony-test-XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr) << name;
+    path_ = name;
+  }
+  ~TempFolder() {
+    std::error_code ignored;  // a test that made something unremovable has failed already
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace tony

@@ -1,0 +1,90 @@
+// Runs the built programs as a person at a shell would, each test in a folder and a $TONY_HOME of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tony {
+
+using Limit = std::chrono::milliseconds;
+// Far above what anything here takes: machines that run tests are noisy.
+inline constexpr Limit kGenerous{30000};
+
+struct Ran {
+  int exit = -1;  // exit code; 128 + number if a signal ended it, as a shell says
+  std::string out;
+  std::string err;
+  bool timed_out = false;  // it had not ended, or somebody still held its output open; it was killed
+};
+
+// A program running in the background, in a process group of its own. Killed with the object.
+class Background {
+ public:
+  Background(const std::vector<std::string>& argv, const std::vector<std::string>& env,
+             const std::filesystem::path& directory);
+  ~Background();
+  Background(const Background&) = delete;
+
+  pid_t pid() const;
+  std::string out() const;  // so far
+  std::string err() const;
+  void Signal(int signal);            // to the program alone
+  void SignalGroup(int signal);       // as a terminal does
+  Ran Wait(Limit limit = kGenerous);  // until it has ended and its output is closed
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct Process {
+  pid_t pid = 0;
+  std::string program;  // "tony-am", "bash"
+  std::string command_line;
+};
+
+// Living processes that have `mark` in their environment or command line; never ourselves. Zombies are not alive.
+std::vector<Process> ProcessesWithMark(std::string_view mark);
+std::string ToString(const std::vector<Process>& processes);
+
+// Looks again every few milliseconds until `condition` holds; false if it never did.
+bool WaitFor(const std::function<bool()>& condition, Limit limit = kGenerous);
+bool WaitForFile(const std::filesystem::path& file, Limit limit = kGenerous);
+
+std::string ReadText(const std::filesystem::path& file);  // empty if there is none
+size_t CountLines(std::string_view text);
+
+class Sandbox {
+ public:
+  Sandbox();
+  ~Sandbox();  // kills what is left
+  Sandbox(const Sandbox&) = delete;
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path home() const { return folder_ / "home"; }
+  std::filesystem::path JobFolder(const std::string& job) const { return home() / "jobs" / job; }
+  std::string File(const std::string& name) const { return (folder_ / name).string(); }
+  std::string Write(const std::string& name, std::string_view text) const;  // returns the absolute path
+
+  using Variables = std::map<std::string, std::string>;
+  Ran Tony(const std::vector<std::string>& arguments, const Variables& variables = {}, Limit limit = kGenerous) const;
+  std::unique_ptr<Background> StartTony(const std::vector<std::string>& arguments,
+                                        const Variables& variables = {}) const;
+
+  std::vector<std::string> Jobs() const;                      // ids, by what is in $TONY_HOME
+  std::vector<Process> Processes() const;                     // of all jobs here, and waiting clients
+  std::vector<pid_t> Pids(const std::string& program) const;  // "tony-am"
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace tony

@@ -1,0 +1,173 @@
+// Every row of the attempts' table is taken by a real Job, and no other way is.
+#include <gtest/gtest.h>
+
+#include "runtime/base/strings.h"
+#include "tests/support/job_builder.h"
+#include "tests/unit/am/all_states.h"
+
+namespace tony::am {
+namespace {
+
+using AS = AttemptState;
+
+// The task under test. The other one, other:0, is always as far as the job's state demands and no further.
+constexpr char kTask[] = "worker:0";
+constexpr char kOther[] = "other:0";
+
+JobDriver Fresh() { return JobDriver(JobBuilder().Role("worker", 1).Role("other", 1).Build()); }
+
+void FormTheGang(JobDriver& driver) {
+  driver.Start();
+  for (const char* task : {kTask, kOther}) {
+    driver.Grant(task);
+    driver.ConfirmLaunch(task);
+    driver.Register(task);
+  }
+}
+
+JobDriver WithAttemptIn(AS state) {
+  JobDriver driver = Fresh();
+  switch (state) {
+    case AS::kNew:
+      return driver;
+    case AS::kRequested:
+      driver.Start();
+      return driver;
+    case AS::kAllocated:
+      driver.Start();
+      driver.Grant(kTask);
+      return driver;
+    case AS::kLaunching:
+      driver.Start();
+      driver.Grant(kTask);
+      driver.ConfirmLaunch(kTask);
+      return driver;
+    case AS::kRegistered:
+      FormTheGang(driver);
+      return driver;
+    case AS::kRunning:
+    case AS::kStopping:
+    case AS::kSucceeded:
+    case AS::kFailed:
+    case AS::kKilled:
+    case AS::kLost:
+      FormTheGang(driver);
+      driver.Heartbeat(kTask);
+      break;
+  }
+  if (state == AS::kStopping || state == AS::kKilled) driver.Kill();
+  if (state == AS::kSucceeded) driver.Report(kTask, Success());
+  if (state == AS::kFailed) driver.Report(kTask, Failure(1));
+  if (state == AS::kKilled) driver.Report(kTask, Killed());
+  if (state == AS::kLost) driver.Exit(kTask);
+  return driver;
+}
+
+// What has to be seen for the step to be taken.
+void Observe(JobDriver& driver, AttemptStep step) {
+  switch (step) {
+    case AttemptStep::kRequest:
+      driver.Start();
+      return;
+    case AttemptStep::kAssign:
+      driver.Grant(kTask);
+      return;
+    case AttemptStep::kLaunch:
+      driver.ConfirmLaunch(kTask);
+      return;
+    case AttemptStep::kRegister:
+      driver.Register(kTask);
+      return;
+    case AttemptStep::kRun:
+      driver.Heartbeat(kTask);
+      return;
+    case AttemptStep::kStop:
+      driver.Kill();
+      return;
+    case AttemptStep::kSucceed:
+      driver.Report(kTask, Success());
+      return;
+    case AttemptStep::kFail:
+      driver.Report(kTask, Failure(1));
+      return;
+    case AttemptStep::kKill:
+      driver.Report(kTask, Killed());
+      return;
+    case AttemptStep::kLose:
+      driver.Exit(kTask);
+      return;
+  }
+}
+
+// The decision that says that the step was taken from `state`; nothing where no decision can say that.
+std::optional<DecisionBody> Claim(AS state, AttemptStep step) {
+  const AttemptId id = AttemptOf(kTask);
+  switch (step) {
+    case AttemptStep::kRequest:
+      return ContainersRequested{{id}};
+    case AttemptStep::kAssign:
+      return ContainerAssigned{id, {"another-container"}, "node"};
+    case AttemptStep::kLaunch:
+      return AttemptLaunched{id};
+    case AttemptStep::kRegister:
+      return AttemptRegistered{id, EndpointOf(kTask)};
+    case AttemptStep::kRun:
+      return AttemptRan{id, 100};
+    case AttemptStep::kStop:
+      return std::nullopt;  // only the whole job is told to stop
+    case AttemptStep::kSucceed:
+      return AttemptEnded{id, Success()};
+    case AttemptStep::kFail:
+      return AttemptEnded{id, Failure(1)};
+    case AttemptStep::kKill:
+      // Whom nobody has told to stop is not "killed" by that: it has failed.
+      if (Next(state, AttemptStep::kFail)) return std::nullopt;
+      return AttemptEnded{id, Killed()};
+    case AttemptStep::kLose:
+      if (state == AS::kStopping) return std::nullopt;  // an end that nobody saw is what was wanted
+      return AttemptEnded{id, {.cls = OutcomeClass::kNodeLost}};
+  }
+  return std::nullopt;
+}
+
+// All that the outside can see of a job, and how the task under test stands.
+std::string Everything(const JobDriver& driver) {
+  return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kTask)), ToString(driver.job().state()));
+}
+
+AttemptState Look(const JobDriver& driver) { return driver.StateOf(kTask); }
+
+TEST(AttemptStatesTest, EveryWayOfAnAttemptIsTakenWhenItsCauseIsSeen) {
+  for (const auto& [from, step, to] : AttemptTransitions()) {
+    SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
+    JobDriver driver = WithAttemptIn(from);
+    ASSERT_EQ(driver.StateOf(kTask), from);
+
+    Observe(driver, step);
+
+    EXPECT_TRUE(driver.Changes(Look).contains({from, to}));
+  }
+}
+
+TEST(AttemptStatesTest, AnAttemptTakesNoOtherWay) {
+  for (const AS from : kAttemptStates) {
+    for (const AttemptStep step : kAttemptSteps) {
+      const std::optional<DecisionBody> claim = Claim(from, step);
+      if (Next(from, step) || !claim) continue;
+      JobDriver driver = WithAttemptIn(from);
+      ASSERT_EQ(driver.StateOf(kTask), from);
+      const Decision decision{driver.now(), *claim};
+      SCOPED_TRACE(StrCat(Name(decision), " of one that is ", ToString(from)));
+      const std::string before = Everything(driver);
+
+      const Result<Actions> actions = driver.job().Evolve(decision);
+
+      ASSERT_FALSE(actions.ok());
+      EXPECT_EQ(actions.error().code, ErrorCode::kInvalid);
+      EXPECT_EQ(Everything(driver), before);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tony::am

@@ -1,0 +1,86 @@
+#include "tests/unit/am/gang_run.h"
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+
+namespace tony::am {
+namespace {
+
+const JobId kJob{"job-1"};
+constexpr int kMostTurns = 20000;
+constexpr Duration kBeat{1000};
+
+}  // namespace
+
+GangRun::GangRun(Script script)
+    : script_(std::move(script)), world_(kJob, script_.plan, script_.seed), job_(Replayed()) {}
+
+void GangRun::ToTheEnd() {
+  BeginMaster();
+  for (int turn = 0; !world_.job_ended() && turn < kMostTurns; ++turn) {
+    now_ += Duration(world_.Uniform(20));
+    if (script_.kill_in == job_->state() && !killed_) {
+      killed_ = true;
+      Observe(KillAsked{"a person asked", Duration(-1)});
+    } else if (job_->NextDeadline() && *job_->NextDeadline() <= now_) {
+      Observe(TimePassed{});
+    } else if (const auto next = world_.Next(*job_)) {
+      Observe(*next);
+    } else {
+      PassTime();
+    }
+  }
+}
+
+std::unique_ptr<Job> GangRun::Replayed() const {
+  auto job = std::make_unique<Job>(kJob, script_.spec);
+  for (const Decision& decision : journal_) CHECK(job->Evolve(decision).ok());
+  return job;
+}
+
+// As ApplicationMaster does: it begins to rule, hears from its scheduler, and finds a kill request.
+void GangRun::BeginMaster() {
+  epoch_ = epoch_.Next();
+  const Epoch mine = epoch_;
+  ordered_again_.emplace_back();
+  Observe(AmStarted{mine});
+  if (epoch_ == mine) Observe(ContainerEvent{SchedulerReached{world_.Running()}, std::nullopt});
+  if (epoch_ == mine && killed_) Observe(KillAsked{"a person asked", Duration(-1)});
+}
+
+void GangRun::Observe(const Observation& observation) {
+  const TurnResult turn = TakeTurn(*job_, observation, now_);
+  journal_.insert(journal_.end(), turn.decisions.begin(), turn.decisions.end());
+  if (std::holds_alternative<AmStarted>(observation)) ordered_again_.back() = turn.actions;
+  if (script_.look) script_.look(*job_, now_);
+  const bool dies = DiesNow();
+  if (dies && !script_.deaths.front().after_acting) return Die();
+  world_.Perform(turn.actions);
+  world_.Answer(*job_, observation, turn.refusal);
+  if (dies) Die();
+}
+
+bool GangRun::DiesNow() const { return !script_.deaths.empty() && journal_.size() >= script_.deaths.front().decisions; }
+
+void GangRun::Die() {
+  const Death death = script_.deaths.front();
+  script_.deaths.erase(script_.deaths.begin());
+  if (!death.after_acting) journal_.resize(std::min(journal_.size(), death.decisions));
+  world_.MasterDied();
+  job_ = Replayed();
+  now_ += Duration(world_.Uniform(3000));
+  BeginMaster();
+}
+
+// Nothing happens but the beat of the executors, and the job's own timer.
+void GangRun::PassTime() {
+  now_ += kBeat;
+  for (const HeartbeatCall& call : world_.Heartbeats(*job_)) {
+    const Epoch before = epoch_;
+    Observe(call);
+    if (epoch_ != before) return;
+  }
+}
+
+}  // namespace tony::am

@@ -1,0 +1,190 @@
+#include "tests/unit/am/gang_world.h"
+
+#include "runtime/base/overloaded.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+const Outcome kStopped{.cls = OutcomeClass::kKilled, .exit = ExitStatus{ExitStatus::Kind::kSignaled, 15}};
+
+Phase PhaseOf(bool running, bool ended) {
+  if (ended) return Phase::kEnded;
+  return running ? Phase::kRunning : Phase::kWaiting;
+}
+
+const Caller* CallerIn(const Observation& observation) {
+  if (const auto* call = std::get_if<RegisterCall>(&observation)) return &call->caller;
+  if (const auto* call = std::get_if<AwaitCall>(&observation)) return &call->caller;
+  if (const auto* call = std::get_if<HeartbeatCall>(&observation)) return &call->caller;
+  if (const auto* call = std::get_if<OutcomeCall>(&observation)) return &call->caller;
+  return nullptr;
+}
+
+}  // namespace
+
+void GangWorld::Perform(const Actions& actions) {
+  for (const Action& action : actions) {
+    std::visit(
+        Overloaded{
+            [&](const RequestContainers& a) {
+              for (const ContainerAsk& ask : a.asks) asks_[ask.attempt] = {StrCat("c", ++granted_)};
+            },
+            [&](const LaunchExecutor& a) { executors_.try_emplace(a.container, Executor{.attempt = a.attempt}); },
+            [&](const StopContainer& a) { Stop(a.container, a.mode); },
+            [](const TellExecutor&) {},  // executors look by themselves
+            [&](const EndJob&) { job_ended_ = true; },
+        },
+        action);
+  }
+}
+
+// One that was not launched never starts; its end is told like any other's.
+void GangWorld::Stop(const ContainerId& id, StopMode mode) {
+  const auto [found, never_launched] = executors_.try_emplace(id, Executor{.state = State::kGone});
+  Executor& executor = found->second;
+  if (mode == StopMode::kTerm && IsSilent(executor)) return;
+  if (mode == StopMode::kTerm && executor.state == State::kRunning) {
+    executor.state = State::kEnded;
+    executor.outcome = kStopped;
+    return;
+  }
+  if (executor.state == State::kWaiting) executor.outcome = kStopped;
+  executor.state = State::kGone;
+}
+
+std::optional<Observation> GangWorld::Next(const Job& job) {
+  std::vector<Observation> choices;
+  AddScheduler(choices);
+  for (const auto& [id, executor] : executors_) AddExecutor(job, id, executor, choices);
+  if ((choices.empty() || Uniform(8) == 0) && EndSomeTask()) return Next(job);
+  if (choices.empty()) return std::nullopt;
+  return choices[static_cast<size_t>(Uniform(static_cast<int64_t>(choices.size())))];
+}
+
+void GangWorld::AddScheduler(std::vector<Observation>& choices) const {
+  const auto add = [&](SchedulerEvent event, std::optional<Outcome> kept = std::nullopt) {
+    choices.emplace_back(ContainerEvent{std::move(event), std::move(kept)});
+  };
+  for (const auto& [attempt, container] : asks_) add(ContainerGranted{attempt, container, ToString(attempt.task)});
+  for (const auto& [id, executor] : executors_) {
+    if (executor.state == State::kGone && !executor.exit_told) add(ContainerExited{id, {}, ""}, executor.outcome);
+    if (executor.state != State::kGone && !executor.start_told) add(ContainerStarted{id});
+  }
+}
+
+void GangWorld::AddExecutor(const Job& job, const ContainerId& id, const Executor& executor,
+                            std::vector<Observation>& choices) const {
+  if (executor.state == State::kGone || IsSilent(executor)) return;
+  const Caller caller = CallerOf(id, executor);
+  const bool runs = executor.state == State::kRunning;
+  const bool ended = executor.state == State::kEnded;
+  if (executor.master != job.epoch()) {
+    const Endpoint endpoint{"127.0.0.1", 4000 + executor.attempt.task.index};
+    choices.emplace_back(RegisterCall{caller, {endpoint, PhaseOf(runs, ended), 100}});
+    return;
+  }
+  if (job.CommandFor(executor.attempt).number > executor.since) choices.emplace_back(AwaitCall{caller});
+  if (runs && !executor.run_told) choices.emplace_back(HeartbeatCall{caller, {Phase::kRunning, 100}});
+  if (ended && !executor.report_acknowledged) choices.emplace_back(OutcomeCall{caller, *executor.outcome});
+}
+
+void GangWorld::Answer(const Job& job, const Observation& observation, const std::optional<Refusal>& refusal) {
+  if (const auto* event = std::get_if<ContainerEvent>(&observation)) {
+    if (const auto* granted = std::get_if<ContainerGranted>(&event->event)) asks_.erase(granted->attempt);
+    if (const auto* started = std::get_if<ContainerStarted>(&event->event))
+      executors_.at(started->container).start_told = true;
+    if (const auto* exited = std::get_if<ContainerExited>(&event->event))
+      executors_.at(exited->container).exit_told = true;
+    return;
+  }
+  const Caller* caller = CallerIn(observation);
+  if (!caller) return;
+  Executor& executor = executors_.at(caller->container);
+  if (refusal) return Refuse(executor, refusal->reason);
+  if (std::holds_alternative<RegisterCall>(observation)) executor.master = job.epoch();
+  if (std::holds_alternative<AwaitCall>(observation)) Obey(executor, job.CommandFor(executor.attempt));
+  if (std::holds_alternative<HeartbeatCall>(observation)) executor.run_told = true;
+  if (std::holds_alternative<OutcomeCall>(observation)) executor.report_acknowledged = true;
+}
+
+// Who is given up ends its task and leaves; any other refusal may be over soon.
+void GangWorld::Refuse(Executor& executor, RefusalReason reason) {
+  executor.master = {};
+  if (reason != RefusalReason::kStaleAttempt && reason != RefusalReason::kUnknownAttempt) return;
+  if (!executor.outcome) executor.outcome = kStopped;
+  executor.state = State::kGone;
+}
+
+void GangWorld::Obey(Executor& executor, const Command& command) {
+  executor.since = command.number;
+  switch (command.kind) {
+    case Command::Kind::kNone:
+      return;
+    case Command::Kind::kStart:
+      if (executor.state == State::kWaiting) executor.state = State::kRunning;
+      executor.generation = command.generation;
+      return;
+    case Command::Kind::kStop:
+      if (executor.state == State::kEnded) return;
+      executor.state = State::kEnded;
+      executor.outcome = kStopped;
+      return;
+    case Command::Kind::kRelease:
+      executor.state = State::kGone;
+      return;
+  }
+}
+
+// Frozen or not: a task does not ask whether its executor still speaks.
+bool GangWorld::EndSomeTask() {
+  for (auto& [id, executor] : executors_) {
+    const auto planned = plan_.ends.find(executor.attempt.task);
+    if (executor.state != State::kRunning || planned == plan_.ends.end()) continue;
+    executor.state = State::kEnded;
+    executor.outcome = planned->second;
+    return true;
+  }
+  return false;
+}
+
+std::vector<HeartbeatCall> GangWorld::Heartbeats(const Job& job) const {
+  std::vector<HeartbeatCall> calls;
+  for (const auto& [id, executor] : executors_) {
+    const bool linked = executor.master == job.epoch() && executor.state != State::kGone && !IsSilent(executor);
+    if (!linked) continue;
+    const Phase phase = PhaseOf(executor.state == State::kRunning, executor.state == State::kEnded);
+    calls.push_back({CallerOf(id, executor), {phase, 100}});
+  }
+  return calls;
+}
+
+void GangWorld::MasterDied() {
+  asks_.clear();
+  for (auto& [id, executor] : executors_) {
+    executor.master = {};
+    executor.start_told = executor.run_told = executor.exit_told = false;
+  }
+}
+
+std::vector<ContainerId> GangWorld::Running() const {
+  std::vector<ContainerId> running;
+  for (const auto& [id, executor] : executors_) {
+    if (executor.state != State::kGone) running.push_back(id);
+  }
+  return running;
+}
+
+bool GangWorld::IsSilent(const Executor& executor) const {
+  return plan_.frozen.contains(executor.attempt.task) && executor.state == State::kRunning && executor.run_told;
+}
+
+Caller GangWorld::CallerOf(const ContainerId& id, const Executor& executor) const {
+  return {.job = job_,
+          .attempt = executor.attempt,
+          .container = id,
+          .generation = executor.generation,
+          .epoch = executor.master};
+}
+
+}  // namespace tony::am

@@ -1,0 +1,214 @@
+// Silence: an executor that is not heard is first suspected, then given up, and its container ended.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "am/job.h"
+#include "tests/support/job_builder.h"
+
+namespace tony::am {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr Duration kSuspectAfter{5000};
+constexpr Duration kLostAfter{60000};
+constexpr Duration kMoment{1};
+
+JobSpec TwoWorkers() {
+  return JobBuilder()
+      .Role("worker", 2)
+      .With({.suspect_after = kSuspectAfter, .lost_after = kLostAfter})
+      .RegistrationTimeout(std::chrono::hours(24))
+      .Build();
+}
+
+TEST(JobLivenessTest, ASilentExecutorIsSuspectedAndNothingElseHappens) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Wait(Duration(1000));
+  driver.Heartbeat("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(kSuspectAfter - Duration(1000) - kMoment)), IsEmpty());
+
+  const TurnResult turn = driver.Pass(kMoment);
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_suspected"));
+  EXPECT_THAT(Orders(turn), IsEmpty());
+  EXPECT_TRUE(driver.StatusOf("worker:0").suspect);
+  EXPECT_FALSE(driver.StatusOf("worker:1").suspect);
+  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "running");
+}
+
+TEST(JobLivenessTest, EveryCallIsASignOfLife) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Wait(kSuspectAfter - kMoment);
+  driver.Heartbeat("worker:0");
+  driver.Await("worker:1");
+
+  EXPECT_THAT(Decisions(driver.Pass(kSuspectAfter - kMoment)), IsEmpty());
+}
+
+TEST(JobLivenessTest, ASuspectThatIsHeardAgainIsCleared) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Pass(kSuspectAfter);
+  ASSERT_TRUE(driver.StatusOf("worker:0").suspect);
+
+  const TurnResult turn = driver.Heartbeat("worker:0");
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_heard"));
+  EXPECT_FALSE(driver.StatusOf("worker:0").suspect);
+}
+
+TEST(JobLivenessTest, ASuspectsReportIsTaken) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Pass(kSuspectAfter);
+
+  const TurnResult turn = driver.Report("worker:0", Success());
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_heard", "attempt_ended"));
+  EXPECT_FALSE(driver.StatusOf("worker:0").suspect);
+}
+
+TEST(JobLivenessTest, ACallThatIsRefusedClearsNobody) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Pass(kSuspectAfter);
+  Caller impostor = driver.CallerOf("worker:0");
+  impostor.container = {"another"};
+
+  const TurnResult turn = driver.Observe(HeartbeatCall{impostor, {Phase::kRunning, 100}});
+
+  EXPECT_THAT(Decisions(turn), IsEmpty());
+  EXPECT_TRUE(driver.StatusOf("worker:0").suspect);
+  EXPECT_EQ(driver.job().NextDeadline(), driver.now()) << "the other one is due";
+}
+
+TEST(JobLivenessTest, ALongSilenceLosesTheAttemptAndFailsTheJob) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Pass(kSuspectAfter);
+  driver.Heartbeat("worker:1");
+  driver.Wait(kLostAfter - kSuspectAfter);
+  driver.Heartbeat("worker:1");
+
+  const TurnResult turn = driver.Pass(Duration(0));
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
+  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
+  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kNodeLost);
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:0"));
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("no heartbeat for 60.0 s"));
+}
+
+TEST(JobLivenessTest, ALostAttemptsContainerIsKilledWhenItDoesNotLeave) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Pass(kSuspectAfter);
+  driver.Wait(kLostAfter - kSuspectAfter);
+  driver.Heartbeat("worker:1");
+  driver.Pass(Duration(0));
+  driver.Report("worker:1", Killed());
+  driver.Exit("worker:1");
+
+  const TurnResult turn = driver.PassToDeadline();
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("container_kill_ordered"));
+  EXPECT_THAT(Orders(turn), ElementsAre("kill c-worker-0"));
+  driver.Exit("worker:0");
+  EXPECT_EQ(driver.Status().state, "FAILED");
+}
+
+TEST(JobLivenessTest, ALostAttemptThatStillWorksIsRefusedSoThatItEnds) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Pass(kSuspectAfter);
+  driver.Pass(kLostAfter - kSuspectAfter);
+  ASSERT_EQ(driver.StateOf("worker:0"), AttemptState::kLost);
+
+  const TurnResult heartbeat = driver.Heartbeat("worker:0");
+  const TurnResult registration = driver.Register("worker:0", Phase::kRunning, 100);
+
+  ASSERT_TRUE(heartbeat.refusal);
+  EXPECT_EQ(heartbeat.refusal->reason, RefusalReason::kStaleAttempt);
+  ASSERT_TRUE(registration.refusal);
+  EXPECT_EQ(registration.refusal->reason, RefusalReason::kStaleAttempt);
+  EXPECT_THAT(Decisions(registration), IsEmpty());
+}
+
+TEST(JobLivenessTest, ALostAttemptsLateOutcomeIsAcknowledgedAndChangesNothing) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Pass(kSuspectAfter);
+  driver.Pass(kLostAfter - kSuspectAfter);
+  const Verdict verdict = *driver.job().verdict();
+
+  const TurnResult registration = driver.Register("worker:0", Phase::kEnded, 0);
+  const TurnResult report = driver.Report("worker:0", Success());
+
+  EXPECT_FALSE(registration.refusal);
+  EXPECT_FALSE(report.refusal);
+  EXPECT_THAT(Decisions(report), IsEmpty());
+  EXPECT_EQ(driver.CommandFor("worker:0").kind, Command::Kind::kRelease);
+  EXPECT_EQ(*driver.job().verdict(), verdict);
+}
+
+TEST(JobLivenessTest, ARegisteredExecutorIsWatchedBeforeItsTaskRuns) {
+  JobDriver driver(TwoWorkers());
+  driver.Gathering();
+  driver.Register("worker:0");
+
+  EXPECT_EQ(driver.job().NextDeadline(), driver.now() + kSuspectAfter);
+  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("attempt_suspected"));
+}
+
+TEST(JobLivenessTest, WhoHasNotRegisteredIsNotWatched) {
+  JobDriver driver(TwoWorkers());
+  driver.Gathering();
+  driver.ConfirmLaunch("worker:0");
+
+  EXPECT_THAT(Decisions(driver.Pass(kLostAfter)), IsEmpty());
+}
+
+TEST(JobLivenessTest, WhoHasBeenToldToStopIsMeasuredByTheGraceNotByHeartbeats) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Kill("slowly", std::chrono::hours(1));
+
+  EXPECT_THAT(Decisions(driver.Pass(kLostAfter)), IsEmpty());
+  EXPECT_GT(*driver.job().NextDeadline(), driver.now());
+}
+
+TEST(JobLivenessTest, ANewMasterStartsCountingAnew) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Wait(kLostAfter * 2);
+  driver.Replay();
+  driver.Start({2});
+
+  const TurnResult turn = driver.Pass(kSuspectAfter - kMoment);
+
+  EXPECT_THAT(Decisions(turn), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_suspected"));
+}
+
+TEST(JobLivenessTest, ASuspicionIsRememberedByTheNextMasterAndTheSilenceCountedAnew) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Pass(kSuspectAfter);
+  driver.Replay();
+  driver.Start({2});
+
+  EXPECT_TRUE(driver.StatusOf("worker:0").suspect);
+  driver.Heartbeat("worker:1");
+  driver.Wait(kLostAfter - kMoment);
+  driver.Heartbeat("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_ended", "job_stopping"));
+}
+
+}  // namespace
+}  // namespace tony::am

@@ -1,0 +1,164 @@
+// Limits of the whole job, and when the core wants to be woken for them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "am/job.h"
+#include "tests/support/job_builder.h"
+
+namespace tony::am {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr Duration kMoment{1};
+constexpr Duration kRegistration{30000};
+constexpr Duration kTimeout{45000};
+
+JobSpec Limited() {
+  Timers patient;
+  patient.suspect_after = patient.lost_after = std::chrono::hours(24);
+  return JobBuilder().Role("worker", 3).Timeout(kTimeout).RegistrationTimeout(kRegistration).With(patient).Build();
+}
+
+JobSpec Unlimited() { return JobBuilder().Role("worker", 1).Build(); }
+
+TEST(JobTimersTest, ARegistrationTimeoutNamesWhoIsMissingAndTheKey) {
+  JobDriver driver(Limited());
+  driver.Gathering();
+  driver.Register("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(kRegistration - kMoment)), IsEmpty());
+
+  const TurnResult turn = driver.Pass(kMoment);
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping"));
+  const Verdict& verdict = *driver.job().verdict();
+  EXPECT_EQ(verdict.state, FinalState::kFailed);
+  EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
+  EXPECT_THAT(verdict.message, HasSubstr("missing worker:0, worker:2"));
+  EXPECT_THAT(verdict.message, HasSubstr("30.0 s"));
+  EXPECT_THAT(verdict.message, HasSubstr("tony.container.registration.timeout"));
+}
+
+TEST(JobTimersTest, ManyMissingTasksAreCountedNotListed) {
+  JobDriver driver(JobBuilder().Role("worker", 100).RegistrationTimeout(kRegistration).Build());
+  driver.Gathering();
+
+  driver.Pass(kRegistration);
+
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("worker:4 and 95 more"));
+}
+
+TEST(JobTimersTest, ARegistrationTimeoutWithoutAnyContainerEndsTheJobAtOnce) {
+  JobDriver driver(Limited());
+  driver.Accepted();
+
+  const TurnResult turn = driver.Pass(kRegistration);
+
+  EXPECT_THAT(Orders(turn), ElementsAre("end job"));
+  EXPECT_EQ(driver.Status().state, "FAILED");
+}
+
+TEST(JobTimersTest, AfterTheGangHasFormedTheRegistrationTimeoutIsOver) {
+  JobDriver driver(Limited());
+  driver.Running();
+
+  EXPECT_THAT(Decisions(driver.Pass(kRegistration)), IsEmpty());
+}
+
+TEST(JobTimersTest, TheApplicationTimeoutFailsARunningJobAndNamesTheKey) {
+  JobDriver driver(Limited());
+  driver.Running();
+  EXPECT_THAT(Decisions(driver.Pass(kTimeout - kMoment)), IsEmpty());
+
+  const TurnResult turn = driver.Pass(kMoment);
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping"));
+  EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#1", "tell worker:1#1", "tell worker:2#1"));
+  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kTimeout);
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("45.0 s"));
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("tony.application.timeout"));
+}
+
+TEST(JobTimersTest, TheApplicationTimeoutHoldsWhileTheGangGathers) {
+  JobDriver driver(JobBuilder().Role("worker", 1).Timeout(kTimeout).RegistrationTimeout(kTimeout * 2).Build());
+  driver.Gathering();
+
+  driver.Pass(kTimeout);
+
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("tony.application.timeout"));
+}
+
+TEST(JobTimersTest, TheApplicationTimeoutCountsFromAcceptanceAcrossMasters) {
+  JobDriver driver(Limited());
+  driver.Running();
+  driver.Wait(kTimeout - Duration(5000));
+  driver.Replay();
+  driver.Start({2});
+
+  EXPECT_THAT(Decisions(driver.Pass(Duration(5000) - kMoment)), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("job_stopping"));
+}
+
+TEST(JobTimersTest, TheRegistrationTimeoutCountsFromAcceptanceAcrossMasters) {
+  JobDriver driver(Limited());
+  driver.Gathering();
+  driver.Wait(kRegistration - kMoment);
+  driver.Replay();
+  driver.Start({2});
+
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("job_stopping"));
+}
+
+TEST(JobTimersTest, ATimeoutThatPassedWhileNoMasterLivedIsDueAtOnce) {
+  JobDriver driver(Limited());
+  driver.Running();
+  driver.Wait(kTimeout * 2);
+  driver.Replay();
+  driver.Start({2});
+
+  ASSERT_LE(*driver.job().NextDeadline(), driver.now());
+  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("job_stopping"));
+}
+
+TEST(JobTimersTest, AJobThatStopsHasNoTimeoutLeft) {
+  JobDriver driver(Limited());
+  driver.Running();
+  driver.Kill("slowly", std::chrono::hours(1));
+
+  EXPECT_THAT(Decisions(driver.Pass(kTimeout)), Not(Contains("job_stopping")));
+}
+
+TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
+  JobDriver driver(Unlimited());
+  driver.Running();
+  for (int day = 0; day < 1000; ++day) {
+    driver.Wait(std::chrono::hours(24));
+    driver.Heartbeat("worker:0");
+    ASSERT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
+  }
+}
+
+TEST(JobTimersTest, TheNextDeadlineIsTheSoonest) {
+  JobDriver driver(Limited());
+  driver.Accepted();
+  EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kRegistration);
+
+  driver.GrantAll().RegisterAll();
+  EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kTimeout);
+}
+
+TEST(JobTimersTest, AnEndedJobWantsNoTimer) {
+  JobDriver driver(Limited());
+  driver.Accepted();
+  driver.Kill();
+
+  EXPECT_EQ(driver.job().NextDeadline(), std::nullopt);
+  EXPECT_THAT(Decisions(driver.Pass(kTimeout)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tony::am

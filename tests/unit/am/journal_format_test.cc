@@ -1,0 +1,254 @@
+#include "am/journal_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "runtime/base/strings.h"
+#include "tests/unit/am/sample_decisions.h"
+
+namespace tony::am {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr size_t kHeaderBytes = 12;
+constexpr size_t kRecordHeaderBytes = 8;  // length, checksum
+
+std::string Encode(const std::vector<Decision>& decisions) {
+  std::string bytes = EncodeHeader();
+  for (const Decision& decision : decisions) bytes += EncodeRecord(decision);
+  return bytes;
+}
+
+std::vector<std::string> Json(const std::vector<Decision>& decisions) {
+  std::vector<std::string> texts;
+  for (const Decision& decision : decisions) texts.push_back(ToJson(decision));
+  return texts;
+}
+
+// Where each record begins, and where the last one ends.
+std::vector<size_t> Boundaries(const std::vector<Decision>& decisions) {
+  std::vector<size_t> at = {kHeaderBytes};
+  for (const Decision& decision : decisions) at.push_back(at.back() + EncodeRecord(decision).size());
+  return at;
+}
+
+// Bit by bit, after the definition: Castagnoli's polynomial, reflected.
+uint32_t SlowCrc32c(std::string_view bytes) {
+  uint32_t crc = ~0U;
+  for (const char c : bytes) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78U : 0U);
+  }
+  return ~crc;
+}
+
+std::string LittleEndian(uint32_t number) {
+  std::string bytes;
+  for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>(number >> (8 * i)));
+  return bytes;
+}
+
+TEST(JournalFormatTest, WhatIsWrittenIsReadBack) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  const std::string bytes = Encode(decisions);
+
+  const auto journal = DecodeJournal(bytes);
+
+  ASSERT_TRUE(journal.ok()) << journal.error().message;
+  EXPECT_EQ(Json(journal->decisions), Json(decisions));
+  EXPECT_EQ(journal->valid_bytes, bytes.size());
+}
+
+TEST(JournalFormatTest, TheBytesAreThoseOfTheDocumentedForm) {
+  const Decision decision{Instant(Duration(5)), JobAccepted{}};
+  const std::string json = R"({"time":5,"decision":"job_accepted"})";
+  ASSERT_EQ(SlowCrc32c("123456789"), 0xE3069283U);  // the check value of CRC-32C
+
+  EXPECT_EQ(EncodeHeader(), StrCat("TONYJRNL", LittleEndian(1)));
+  EXPECT_EQ(EncodeRecord(decision),
+            StrCat(LittleEndian(static_cast<uint32_t>(json.size())), LittleEndian(SlowCrc32c(json)), json));
+}
+
+TEST(JournalFormatTest, NothingIsAnEmptyJournal) {
+  const auto journal = DecodeJournal("");
+
+  ASSERT_TRUE(journal.ok());
+  EXPECT_TRUE(journal->decisions.empty());
+  EXPECT_EQ(journal->valid_bytes, 0U);
+}
+
+TEST(JournalFormatTest, AHeaderAloneIsAnEmptyJournal) {
+  const auto journal = DecodeJournal(EncodeHeader());
+
+  ASSERT_TRUE(journal.ok());
+  EXPECT_TRUE(journal->decisions.empty());
+  EXPECT_EQ(journal->valid_bytes, kHeaderBytes);
+}
+
+TEST(JournalFormatTest, AHeaderTornAtAnyByteIsAnEmptyJournalToBeginAnew) {
+  for (size_t size = 0; size < kHeaderBytes; ++size) {
+    const auto journal = DecodeJournal(EncodeHeader().substr(0, size));
+    ASSERT_TRUE(journal.ok()) << size;
+    EXPECT_EQ(journal->valid_bytes, 0U);
+  }
+}
+
+TEST(JournalFormatTest, ALastRecordTornAtAnyByteIsCutOff) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  const std::string bytes = Encode(decisions);
+  const size_t last = Boundaries(decisions)[decisions.size() - 1];
+
+  for (size_t size = last; size < bytes.size(); ++size) {
+    const auto journal = DecodeJournal(std::string_view(bytes).substr(0, size));
+    ASSERT_TRUE(journal.ok()) << size << ": " << journal.error().message;
+    EXPECT_EQ(journal->decisions.size(), decisions.size() - 1);
+    EXPECT_EQ(journal->valid_bytes, last);
+  }
+}
+
+TEST(JournalFormatTest, ATailOfZerosIsCutOff) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  const std::string bytes = Encode(decisions);
+
+  for (const size_t zeros : {1, 7, 8, 9, 4096}) {
+    const auto journal = DecodeJournal(bytes + std::string(zeros, '\0'));
+    ASSERT_TRUE(journal.ok()) << zeros << ": " << journal.error().message;
+    EXPECT_EQ(journal->decisions.size(), decisions.size());
+    EXPECT_EQ(journal->valid_bytes, bytes.size());
+  }
+}
+
+TEST(JournalFormatTest, ALastRecordThatEndsInZerosIsCutOff) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  std::string bytes = Encode(decisions);
+  const size_t last = Boundaries(decisions)[decisions.size() - 1];
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(last + kRecordHeaderBytes + 3), bytes.end(), '\0');
+
+  const auto journal = DecodeJournal(bytes);
+
+  ASSERT_TRUE(journal.ok()) << journal.error().message;
+  EXPECT_EQ(journal->decisions.size(), decisions.size() - 1);
+  EXPECT_EQ(journal->valid_bytes, last);
+}
+
+// A power cut before the first write reached the disk leaves zeros where the header would be, too.
+TEST(JournalFormatTest, AFileOfZerosIsAnEmptyJournal) {
+  for (const size_t zeros : {1, 11, 12, 4096}) {
+    const auto journal = DecodeJournal(std::string(zeros, '\0'));
+    ASSERT_TRUE(journal.ok()) << zeros << ": " << journal.error().message;
+    EXPECT_TRUE(journal->decisions.empty());
+    EXPECT_EQ(journal->valid_bytes, 0U);
+  }
+}
+
+void ExpectDamage(const std::string& bytes, size_t offset) {
+  const auto journal = DecodeJournal(bytes);
+  ASSERT_FALSE(journal.ok());
+  EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(journal.error().message, HasSubstr(StrCat("damaged at byte ", offset, ":")));
+}
+
+TEST(JournalFormatTest, AFlippedByteInTheMiddleIsReportedWithItsRecordsOffset) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  const std::vector<size_t> at = Boundaries(decisions);
+  for (const size_t record : {size_t{0}, size_t{5}, decisions.size() - 2}) {
+    for (size_t byte = at[record] + 4; byte < at[record + 1]; ++byte) {
+      SCOPED_TRACE(StrCat("byte ", byte, " of the record at ", at[record]));
+      std::string bytes = Encode(decisions);
+      bytes[byte] = static_cast<char>(bytes[byte] ^ 0x40);
+      ExpectDamage(bytes, at[record]);
+    }
+  }
+}
+
+// Else everything behind it, all acted upon, would be cut off without a word.
+TEST(JournalFormatTest, AFlippedLengthInTheMiddleIsNotTakenForATornTail) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  const size_t record = Boundaries(decisions)[5];
+  for (size_t bit = 0; bit < 32; ++bit) {
+    SCOPED_TRACE(StrCat("bit ", bit));
+    std::string bytes = Encode(decisions);
+    bytes[record + bit / 8] = static_cast<char>(bytes[record + bit / 8] ^ (1 << bit % 8));
+    ExpectDamage(bytes, record);
+  }
+}
+
+TEST(JournalFormatTest, ADecisionOfALaterReleaseIsDamageThatNamesIt) {
+  const std::string json = R"({"time":5,"decision":"gang_disbanded"})";
+  const std::string record =
+      StrCat(LittleEndian(static_cast<uint32_t>(json.size())), LittleEndian(SlowCrc32c(json)), json);
+
+  const auto journal = DecodeJournal(EncodeHeader() + record);
+
+  ASSERT_FALSE(journal.ok());
+  EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(journal.error().message, HasSubstr("gang_disbanded"));
+}
+
+TEST(JournalFormatTest, ALaterVersionIsRefusedByItsNumber) {
+  std::string bytes = Encode(OneOfEachKind());
+  bytes.replace(8, 4, LittleEndian(kJournalVersion + 1));
+
+  const auto journal = DecodeJournal(bytes);
+
+  ASSERT_FALSE(journal.ok());
+  EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(journal.error().message, HasSubstr("version 2"));
+}
+
+TEST(JournalFormatTest, GarbageIsRefused) {
+  for (const std::string bytes : {"x", "TONY journal", "#!/bin/bash\necho a longer text than a header"}) {
+    const auto journal = DecodeJournal(bytes);
+    ASSERT_FALSE(journal.ok()) << bytes;
+    EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
+  }
+}
+
+void Mutate(std::string& bytes, std::mt19937& random) {
+  const size_t at = bytes.empty() ? 0 : random() % bytes.size();
+  switch (random() % 5) {
+    case 0:
+      if (!bytes.empty()) bytes[at] = static_cast<char>(random());
+      break;
+    case 1:
+      bytes.resize(at);
+      break;
+    case 2:
+      bytes.insert(at, 1 + random() % 40, static_cast<char>(random()));
+      break;
+    case 3:
+      bytes.erase(at, 1 + random() % 40);
+      break;
+    case 4:
+      bytes += bytes.substr(at);
+      break;
+  }
+}
+
+TEST(JournalFormatTest, MutatedJournalsAreReadOrRefusedAndTheWholePartStands) {
+  std::mt19937 random(20261121);
+  const std::string original = Encode(OneOfEachKind());
+  for (int round = 0; round < 2000; ++round) {
+    std::string bytes = original;
+    for (auto left = 1 + random() % 4; left > 0; --left) Mutate(bytes, random);
+
+    const auto journal = DecodeJournal(bytes);
+
+    if (!journal.ok()) {
+      EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
+      continue;
+    }
+    ASSERT_LE(journal->valid_bytes, bytes.size());
+    const auto again = DecodeJournal(std::string_view(bytes).substr(0, journal->valid_bytes));
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(Json(again->decisions), Json(journal->decisions));
+    EXPECT_EQ(again->valid_bytes, journal->valid_bytes);
+  }
+}
+
+}  // namespace
+}  // namespace tony::am

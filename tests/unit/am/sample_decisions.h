@@ -1,0 +1,48 @@
+// One decision of every kind, each field different from its default.
+#pragma once
+
+#include <vector>
+
+#include "am/decisions.h"
+
+namespace tony::am {
+
+inline std::vector<Decision> OneOfEachKind() {
+  const AttemptId ps{{"ps", 0}, 1}, worker{{"worker", 3}, 2};
+  const Outcome outcome{.cls = OutcomeClass::kOom,
+                        .exit = ExitStatus{ExitStatus::Kind::kSignaled, 9},
+                        .message = "the kernel's \"oom killer\"\nended it",
+                        .stderr_tail = "step 17\n\xC3\xA4\n"};
+  const Verdict verdict{.state = FinalState::kFailed,
+                        .cls = OutcomeClass::kUserError,
+                        .message = "worker:3 failed",
+                        .attempt = worker,
+                        .host = "node-7",
+                        .exit = ExitStatus{ExitStatus::Kind::kExited, 3},
+                        .stderr_tail = "Traceback"};
+  const std::vector<DecisionBody> bodies = {
+      EpochBegan{{7}},
+      JobAccepted{},
+      ContainersRequested{{ps, worker}},
+      ContainerAssigned{worker, {"7-1"}, "node-7"},
+      GangAllocated{},
+      AttemptLaunched{worker},
+      AttemptRegistered{worker, {"node-7", 40123}},
+      GenerationFormed{{4}},
+      AttemptRan{worker, 4711},
+      AttemptSuspected{worker},
+      AttemptHeard{worker},
+      AttemptEnded{worker, outcome},
+      ContainerKillOrdered{{"7-1"}},
+      ContainerEnded{{"7-1"}},
+      JobStopping{verdict, Duration(2500)},
+      StopHurried{Duration(1)},
+      JobEnded{},
+  };
+  std::vector<Decision> decisions;
+  for (const DecisionBody& body : bodies)
+    decisions.push_back({Instant(Duration(1'700'000'000'123 + static_cast<int64_t>(decisions.size()))), body});
+  return decisions;
+}
+
+}  // namespace tony::am

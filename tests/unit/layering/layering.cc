@@ -1,0 +1,256 @@
+#include "tests/unit/layering/layering.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "runtime/base/strings.h"
+
+namespace tony::layering {
+namespace {
+
+// Folder -> the folders whose headers it may include beside its own.
+const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
+  static const auto& table = *new std::map<std::string, std::vector<std::string>>{
+      {"runtime/base", {}},
+      {"runtime/config", {"runtime/base"}},
+      {"runtime/job", {"runtime/base", "runtime/config"}},
+      {"runtime/framework", {"runtime/base", "runtime/job"}},
+      {"runtime/process", {"runtime/base", "runtime/job"}},
+      {"runtime/store", {"runtime/base", "runtime/job"}},
+      {"runtime/rpc", {"runtime/base", "runtime/job"}},
+      {"runtime/scheduler", {"runtime/base", "runtime/job", "runtime/process", "runtime/store"}},
+      {"runtime/client",
+       {"runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process", "runtime/store",
+        "runtime/rpc", "runtime/scheduler"}},
+      {"am",
+       {"runtime/base", "runtime/job", "runtime/process", "runtime/rpc", "runtime/scheduler", "runtime/store"}},
+      {"executor",
+       {"runtime/base", "runtime/job", "runtime/framework", "runtime/rpc", "runtime/store", "runtime/process"}},
+  };
+  return table;
+}
+
+// An include that starts with `prefix` may stand only in files whose path starts with one of `users`, first match
+// decides; and in no header but the private ones.
+struct ThirdPartyRule {
+  std::string_view prefix;
+  std::vector<std::string_view> users;
+};
+const std::vector<ThirdPartyRule>& ThirdPartyRules() {
+  static const auto& rules = *new std::vector<ThirdPartyRule>{
+      {"boost/process", {"runtime/process/boost_process_runner.cc"}},
+      {"boost/asio", {"runtime/base/event_loop.cc", "runtime/process/boost_process_runner.cc"}},
+      {"boost/", {""}},
+      {"thrift/", {"runtime/rpc/"}},
+      {"ClientService.h", {"runtime/rpc/"}},  // generated from tony.thrift, as the next three
+      {"ExecutorService.h", {"runtime/rpc/"}},
+      {"tony_constants.h", {"runtime/rpc/"}},
+      {"tony_types.h", {"runtime/rpc/"}},
+      {"spdlog/", {"runtime/base/log.cc"}},
+      {"fmt/", {"runtime/base/log.cc"}},
+      {"pugixml", {"runtime/config/"}},
+      {"curl/", {"runtime/http/"}},
+      {"gtest/", {"tests/"}},
+      {"gmock/", {"tests/"}},
+  };
+  return rules;
+}
+
+// An adapter of many files has headers that show its library. Nobody outside of the folder sees any header of it but
+// these, and these include none of the others.
+constexpr std::string_view kAdapterFolder = "runtime/rpc/";
+constexpr std::string_view kAdapterPublicHeaders[] = {"runtime/rpc/am_client.h", "runtime/rpc/rpc_server.h",
+                                                      "runtime/rpc/status_client.h"};
+
+// What a function of (state, observation, now) has no use for. Not runtime/scheduler/scheduler.h: its events are among
+// the observations.
+constexpr std::string_view kImpureIncludes =
+    "thread mutex shared_mutex condition_variable future atomic fstream iostream filesystem unistd.h fcntl.h sys/ "
+    "runtime/base/event_loop.h runtime/base/log.h runtime/base/unique_fd.h runtime/store/ runtime/rpc/ "
+    "runtime/scheduler/local/ runtime/scheduler/am_launcher.h runtime/process/ thrift/";
+constexpr std::string_view kImpureCode = "::now() getenv( time(nullptr) std::thread random_device";
+// Pure functions between the core's values and bytes, and the libraries for that.
+constexpr std::string_view kFormatSources[] = {"am/decisions.cc", "am/journal_format.cc"};
+constexpr std::string_view kFormatLibraries[] = {"boost/json.hpp", "boost/json/", "boost/crc.hpp"};
+
+struct Include {
+  int line = 0;
+  std::string name;
+  bool quoted = false;
+};
+
+std::string WithoutComment(std::string_view line) { return std::string(line.substr(0, line.find("//"))); }
+
+std::optional<Include> ParseInclude(const std::string& code, int line) {
+  std::string_view rest = Trim(code);
+  if (rest.empty() || rest.front() != '#') return std::nullopt;
+  rest = Trim(rest.substr(1));
+  if (rest.substr(0, 7) != "include") return std::nullopt;
+  rest = Trim(rest.substr(7));
+  if (rest.size() < 2) return std::nullopt;
+  const bool quoted = rest.front() == '"';
+  const size_t end = rest.find(quoted ? '"' : '>', 1);
+  return Include{line, std::string(rest.substr(1, end - 1)), quoted};
+}
+
+template <class Visit>
+void ForEachLine(const SourceFile& source, Visit visit) {
+  std::istringstream lines(source.text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) visit(number, WithoutComment(line));
+}
+
+std::vector<Include> Includes(const SourceFile& source) {
+  std::vector<Include> includes;
+  ForEachLine(source, [&](int number, const std::string& code) {
+    if (auto include = ParseInclude(code, number)) includes.push_back(*include);
+  });
+  return includes;
+}
+
+// "runtime/scheduler/local/x.cc" -> "runtime/scheduler"; "am/job.h" -> "am"; anything else -> "".
+std::string FolderOf(const std::string& path) {
+  for (const auto& [folder, unused] : AllowedArrows()) {
+    if (path.starts_with(folder + "/")) return folder;
+  }
+  return "";
+}
+
+bool IsOurs(const std::string& path) {
+  return path.starts_with("runtime/") || path.starts_with("am/") || path.starts_with("executor/");
+}
+
+std::string At(const SourceFile& source, int line, const std::string& what) {
+  return StrCat(source.path, ":", line, ": ", what);
+}
+
+bool IsPrivateHeader(const std::string& path) {
+  return path.starts_with(kAdapterFolder) && path.ends_with(".h") &&
+         std::find(std::begin(kAdapterPublicHeaders), std::end(kAdapterPublicHeaders), path) ==
+             std::end(kAdapterPublicHeaders);
+}
+
+template <class Prefixes>
+bool StartsWithAny(const std::string& text, const Prefixes& prefixes) {
+  return std::any_of(std::begin(prefixes), std::end(prefixes), [&](auto prefix) { return text.starts_with(prefix); });
+}
+
+bool IsImpure(const std::string& include) {
+  const std::vector<std::string> impure = Split(kImpureIncludes, ' ');
+  return std::any_of(impure.begin(), impure.end(), [&](const std::string& name) {
+    return name.ends_with('/') ? include.starts_with(name) : include == name;
+  });
+}
+
+std::vector<std::string> CoreSourceNames(std::string_view cmake_lists) {
+  std::vector<std::string> names;
+  std::istringstream words{std::string(cmake_lists)};
+  std::string word;
+  bool in_core = false;
+  while (words >> word) {
+    if (word.starts_with("tony_library(")) in_core = word.ends_with("_core");
+    if (in_core && word.ends_with(".cc")) names.push_back(word);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<SourceFile> ReadSources(const std::string& root, const std::string& folder) {
+  std::vector<SourceFile> sources;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root + "/" + folder)) {
+    const auto extension = entry.path().extension();
+    if (extension != ".h" && extension != ".cc") continue;
+    std::ostringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    sources.push_back({std::filesystem::relative(entry.path(), root).string(), text.str()});
+  }
+  std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return sources;
+}
+
+std::vector<std::string> PureCores(const std::vector<SourceFile>& sources, const std::string& folder,
+                                   std::string_view cmake_lists) {
+  std::vector<std::string> to_visit;
+  for (const std::string& name : CoreSourceNames(cmake_lists)) to_visit.push_back(folder + "/" + name);
+  std::set<std::string> seen;
+  while (!to_visit.empty()) {
+    const std::string path = to_visit.back();
+    to_visit.pop_back();
+    if (!path.starts_with(folder + "/") || !seen.insert(path).second) continue;
+    for (const SourceFile& source : sources) {
+      if (source.path != path) continue;
+      for (const Include& include : Includes(source)) to_visit.push_back(include.name);
+    }
+  }
+  return {seen.begin(), seen.end()};
+}
+
+std::vector<std::string> ArrowViolations(const SourceFile& source) {
+  const std::string from = FolderOf(source.path);
+  if (from.empty()) return {At(source, 1, "this folder is not in the table of allowed arrows")};
+  std::vector<std::string> violations;
+  const std::vector<std::string>& allowed = AllowedArrows().at(from);
+  for (const Include& include : Includes(source)) {
+    const std::string to = FolderOf(include.name);
+    if (to == from) continue;
+    if (to.empty() && !IsOurs(include.name)) continue;
+    if (std::find(allowed.begin(), allowed.end(), to) != allowed.end()) continue;
+    violations.push_back(At(source, include.line, StrCat(from, " may not know ", include.name)));
+  }
+  return violations;
+}
+
+std::vector<std::string> ThirdPartyViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  const auto report = [&](const Include& include, std::string_view what) {
+    violations.push_back(At(source, include.line, StrCat(include.name, what)));
+  };
+  const bool public_header = source.path.ends_with(".h") && !IsPrivateHeader(source.path);
+  for (const Include& include : Includes(source)) {
+    const auto& rules = ThirdPartyRules();
+    const auto rule = std::find_if(rules.begin(), rules.end(),
+                                   [&](const ThirdPartyRule& r) { return include.name.starts_with(r.prefix); });
+    if (rule != rules.end()) {
+      if (public_header) report(include, " in a header that others include");
+      if (!StartsWithAny(source.path, rule->users)) report(include, " outside of its adapter");
+    } else if (IsPrivateHeader(include.name)) {
+      if (public_header) report(include, " is private, in a header that others include");
+      if (!source.path.starts_with(kAdapterFolder)) report(include, " is private to its folder");
+    } else if (include.quoted && !IsOurs(include.name)) {
+      report(include, ": name our headers by their whole path");
+    }
+  }
+  return violations;
+}
+
+std::vector<std::string> PurityViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  for (const Include& include : Includes(source)) {
+    const bool for_format = StartsWithAny(include.name, kFormatLibraries) && StartsWithAny(source.path, kFormatSources);
+    if (IsImpure(include.name) || (include.name.starts_with("boost/") && !for_format)) {
+      violations.push_back(At(source, include.line, include.name + " in a pure core"));
+    }
+  }
+  ForEachLine(source, [&](int line, const std::string& code) {
+    for (const std::string& impure : Split(kImpureCode, ' ')) {
+      if (code.find(impure) != std::string::npos) violations.push_back(At(source, line, impure + " in a pure core"));
+    }
+  });
+  return violations;
+}
+
+std::vector<std::string> UsingNamespaceViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  ForEachLine(source, [&](int line, const std::string& code) {
+    if (Trim(code).starts_with("using namespace")) violations.push_back(At(source, line, "using namespace"));
+  });
+  return violations;
+}
+
+}  // namespace tony::layering

@@ -1,0 +1,139 @@
+#include "tests/unit/layering/layering.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace tony::layering {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<SourceFile> AllSources() {
+  std::vector<SourceFile> all;
+  for (const char* folder : {"runtime", "am", "executor"}) {
+    std::vector<SourceFile> sources = ReadSources(TONY_SOURCE_DIR, folder);
+    std::move(sources.begin(), sources.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+template <class Check>
+std::vector<std::string> ViolationsIn(const std::vector<SourceFile>& sources, Check check) {
+  std::vector<std::string> all;
+  for (const SourceFile& source : sources) {
+    for (std::string& violation : check(source)) all.push_back(std::move(violation));
+  }
+  return all;
+}
+
+std::vector<std::string> PureCoresOf(const std::string& folder) {
+  std::ifstream cmake_lists(TONY_SOURCE_DIR "/" + folder + "/CMakeLists.txt");
+  const std::string text{std::istreambuf_iterator<char>(cmake_lists), {}};
+  return PureCores(ReadSources(TONY_SOURCE_DIR, folder), folder, text);
+}
+
+TEST(LayeringTest, FoldersKnowOnlyThoseBelowThem) {
+  EXPECT_THAT(ViolationsIn(AllSources(), ArrowViolations), IsEmpty());
+}
+
+TEST(LayeringTest, LibrariesStayInTheirAdaptersAndOutOfHeaders) {
+  EXPECT_THAT(ViolationsIn(AllSources(), ThirdPartyViolations), IsEmpty());
+}
+
+TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
+  for (const char* folder : {"am", "executor"}) {
+    const std::vector<std::string> cores = PureCoresOf(folder);
+    ASSERT_FALSE(cores.empty()) << folder;
+    std::vector<SourceFile> sources = ReadSources(TONY_SOURCE_DIR, folder);
+    std::erase_if(sources, [&](const SourceFile& s) { return !std::ranges::count(cores, s.path); });
+    EXPECT_THAT(ViolationsIn(sources, PurityViolations), IsEmpty());
+  }
+  EXPECT_THAT(PureCoresOf("am"), Contains("am/job_decide.cc"));
+  EXPECT_THAT(PureCoresOf("executor"), Contains("executor/task_run.cc"));
+}
+
+TEST(LayeringTest, NobodyUsesAWholeNamespace) {
+  std::vector<SourceFile> sources = AllSources();
+  std::vector<SourceFile> tests = ReadSources(TONY_SOURCE_DIR, "tests");
+  std::move(tests.begin(), tests.end(), std::back_inserter(sources));
+  EXPECT_THAT(ViolationsIn(sources, UsingNamespaceViolations), IsEmpty());
+}
+
+TEST(LayeringTest, AnArrowUpwardsIsReportedWithFileAndLine) {
+  const SourceFile upwards{"runtime/job/job_spec.cc", "#include <string>\n#include \"am/job.h\"\n"};
+  EXPECT_THAT(ArrowViolations(upwards), ElementsAre("runtime/job/job_spec.cc:2: runtime/job may not know am/job.h"));
+}
+
+TEST(LayeringTest, AnArrowSidewaysIsReported) {
+  EXPECT_THAT(ArrowViolations({"am/job.cc", "#include \"executor/task_run.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ArrowViolations({"executor/main.cc", "#  include \"runtime/scheduler/scheduler.h\"\n"}), SizeIs(1));
+}
+
+TEST(LayeringTest, AnAllowedArrowAndACommentAreNot) {
+  EXPECT_THAT(ArrowViolations({"am/job.cc", "#include \"runtime/job/ids.h\"\n// #include \"executor/main.h\"\n"}),
+              IsEmpty());
+}
+
+TEST(LayeringTest, AFolderMissingFromTheTableIsReportedAsSourceAndAsTarget) {
+  EXPECT_THAT(ArrowViolations({"runtime/novel/x.cc", ""}), SizeIs(1));
+  EXPECT_THAT(ArrowViolations({"am/job.cc", "#include \"runtime/novel/x.h\"\n"}), SizeIs(1));
+}
+
+TEST(LayeringTest, ALibraryInAHeaderIsReportedEvenInItsAdaptersFolder) {
+  EXPECT_THAT(ThirdPartyViolations({"runtime/config/hadoop_xml.h", "#include <pugixml.hpp>\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/am_client.h", "#include \"tony_types.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"runtime/config/hadoop_xml.cc", "#include <pugixml.hpp>\n"}), IsEmpty());
+}
+
+TEST(LayeringTest, ALibraryOutsideItsAdapterIsReported) {
+  EXPECT_THAT(ThirdPartyViolations({"executor/executor.cc", "#include <boost/process/v2.hpp>\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"am/am_service.cc", "#include <thrift/Thrift.h>\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"am/am_service.cc", "#include \"tony_types.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include <spdlog/spdlog.h>\n"}), SizeIs(1));
+}
+
+TEST(LayeringTest, AnAdaptersPrivateHeaderShowsItsLibraryToItsFolderAlone) {
+  EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/convert.h", "#include \"tony_types.h\"\n"}), IsEmpty());
+  EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/rpc_server.cc", "#include \"runtime/rpc/convert.h\"\n"}), IsEmpty());
+  EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include \"runtime/rpc/convert.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/rpc_server.h", "#include \"runtime/rpc/convert.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include \"runtime/rpc/rpc_server.h\"\n"}), IsEmpty());
+}
+
+TEST(LayeringTest, AHeaderNamedWithoutItsFolderIsReported) {
+  EXPECT_THAT(ThirdPartyViolations({"am/job.cc", "#include \"job.h\"\n"}), SizeIs(1));
+}
+
+TEST(LayeringTest, AClockAThreadAndALibraryInAPureCoreAreReported) {
+  EXPECT_THAT(PurityViolations({"am/job.cc", "#include <thread>\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/job.cc", "auto t = std::chrono::system_clock::now();\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/job.cc", "const char* home = getenv(\"HOME\");\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/job.cc", "#include \"runtime/base/event_loop.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/job.cc", "#include <boost/json.hpp>\n"}), SizeIs(1));
+  EXPECT_THAT(PurityViolations({"am/journal_format.cc", "#include <boost/json.hpp>\n"}), IsEmpty());
+}
+
+TEST(LayeringTest, ACoreIsItsSourcesAndTheHeadersOfItsFolderThatTheyReach) {
+  const std::vector<SourceFile> sources = {{"am/job.cc", "#include \"am/job.h\"\n"},
+                                           {"am/job.h", "#include \"am/decision.h\"\n#include \"runtime/job/ids.h\"\n"},
+                                           {"am/decision.h", ""},
+                                           {"am/main.cc", "#include \"am/job.h\"\n"}};
+  const char* cmake_lists =
+      "tony_library(tony_am_core\n  SOURCES job.cc\n)\ntony_library(tony_am\n  SOURCES main.cc)\n";
+  EXPECT_THAT(PureCores(sources, "am", cmake_lists), ElementsAre("am/decision.h", "am/job.cc", "am/job.h"));
+}
+
+TEST(LayeringTest, UsingNamespaceIsReportedAlsoWhenIndented) {
+  EXPECT_THAT(UsingNamespaceViolations({"am/job.cc", "  using namespace std;\n"}), SizeIs(1));
+  EXPECT_THAT(UsingNamespaceViolations({"am/job.cc", "using std::string;  // not: using namespace\n"}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tony::layering
