@@ -1,0 +1,92 @@
+# Sourced by the other scripts: numbered steps with the time they took. What a step prints goes to a log; when the step
+# fails, the end of it and its name are shown.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+begin_steps() {  # NAME TOTAL
+  steps_total=$2
+  steps_count=0
+  # shellcheck disable=SC2034  # The scripts print the whole time themselves.
+  steps_began=$EPOCHREALTIME
+  steps_log=$root/build/logs/$1.log
+  mkdir -p "${steps_log%/*}"
+  : >"$steps_log"
+  trap 'stop_ticker' EXIT
+}
+
+tenths_since() {  # a value of EPOCHREALTIME: microseconds once its dot (or comma) is gone
+  local now=$EPOCHREALTIME
+  echo $(((${now/[.,]/} - ${1/[.,]/}) / 100000))
+}
+
+seconds_since() {
+  local tenths
+  tenths=$(tenths_since "$1")
+  echo "$((tenths / 10)).$((tenths % 10)) s"
+}
+
+# On a terminal a long step shows how far it is: ninja's [done/all] and the seconds.
+start_ticker() {  # HEADLINE FIRST_LINE_OF_LOG
+  ticker=
+  [ -t 1 ] || return 0
+  (
+    while sleep 1; do
+      progress=$(tail -n +"$2" "$steps_log" | grep -oE '^\[[0-9]+/[0-9]+\]' | tail -n 1)
+      printf '\r%s %-12s %s' "$1" "$progress" "$(seconds_since "$step_began")"
+    done
+  ) &
+  ticker=$!
+}
+
+stop_ticker() {
+  [ -n "${ticker:-}" ] || return 0
+  kill "$ticker" 2>/dev/null || true
+  wait "$ticker" 2>/dev/null || true
+  ticker=
+  printf '\r\033[K'
+}
+
+step() {  # TEXT COMMAND...
+  local text=$1 headline first rc=0
+  shift
+  steps_count=$((steps_count + 1))
+  step_began=$EPOCHREALTIME
+  headline=$(printf '[%d/%d] %-46s' "$steps_count" "$steps_total" "$text")
+  first=$(($(wc -l <"$steps_log") + 1))
+  echo "== $text: $*" >>"$steps_log"
+  [ -t 1 ] && printf '%s' "$headline"
+  start_ticker "$headline" "$first"
+  "$@" >>"$steps_log" 2>&1 </dev/null || rc=$?
+  stop_ticker
+  [ -t 1 ] && printf '\r'
+  if [ "$rc" = 0 ]; then
+    printf '%s %7s\n' "$headline" "$(seconds_since "$step_began")"
+    return 0
+  fi
+  printf '%s failed after %s\n' "$headline" "$(seconds_since "$step_began")"
+  tail -n +"$((first + 1))" "$steps_log" | tail -n 30 | sed 's/^/    /'
+  echo "The whole log: $steps_log"
+  return 1
+}
+
+configure_and_build() {  # PRESET [TARGET...]
+  local preset=$1
+  shift
+  cd "$root" && cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}
+}
+
+# The Python of a sample: Debian's, in a virtual environment with the versions of its requirements.txt, made anew when
+# those change. Another python3 may come first in PATH; the versions were chosen for Debian's.
+sample_venv() { echo "$root/build/venv/$1"; }
+
+make_sample_venv() {  # SAMPLE
+  local requirements=$root/samples/$1/requirements.txt venv stamp
+  venv=$(sample_venv "$1")
+  stamp=$(sha256sum <"$requirements") || return
+  [ "$(cat "$venv/made-from" 2>/dev/null)" != "$stamp" ] || return 0
+  rm -rf "$venv"
+  mkdir -p "${venv%/*}" && /usr/bin/python3 -m venv "$venv" &&
+    "$venv/bin/pip" install --disable-pip-version-check --no-input --progress-bar off -r "$requirements" &&
+    echo "$stamp" >"$venv/made-from"
+}
