@@ -46,7 +46,10 @@ void Follower::TellKill(const KillRequest& request) {
 }
 
 void Follower::OnFolderChange() {
-  if (state_ == State::kEnding || SeeFinalStatus()) return;
+  if (state_ == State::kEnding) return;
+  // An AM that we talk to tells of the end itself; reading the document at each step of a large job is work for
+  // nothing.
+  if (state_ == State::kSearching && SeeFinalStatus()) return;
   SeeLease();
 }
 

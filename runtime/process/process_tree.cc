@@ -19,14 +19,18 @@
 namespace tony {
 namespace {
 
-// "" if it is gone or not ours to read. Not by ifstream: a scan reads two files of each process of the machine.
-std::string ReadProcFile(pid_t pid, const char* name) {
-  const UniqueFd fd(open(StrCat("/proc/", pid, "/", name).c_str(), O_RDONLY | O_CLOEXEC));
+std::string ReadAll(int fd) {
   std::string text;
   char buffer[16384];
   ssize_t size;
-  while (fd.valid() && (size = read(fd.get(), buffer, sizeof buffer)) > 0) text.append(buffer, size);
+  while ((size = read(fd, buffer, sizeof buffer)) > 0) text.append(buffer, size);
   return text;
+}
+
+// "" if it is gone or not ours to read. Not by ifstream: a scan reads two files of each process of the machine.
+std::string ReadProcFile(pid_t pid, const char* name) {
+  const UniqueFd fd(open(StrCat("/proc/", pid, "/", name).c_str(), O_RDONLY | O_CLOEXEC));
+  return fd.valid() ? ReadAll(fd.get()) : "";
 }
 
 struct Stat {
@@ -73,6 +77,20 @@ std::string_view VariableIn(std::string_view environment, std::string_view name)
     environment.remove_prefix(std::min(environment.size(), variable.size() + 1));
   }
   return {};
+}
+
+std::optional<std::vector<pid_t>> OwnChildren() {
+  std::vector<pid_t> children;
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(opendir("/proc/self/task"), closedir);
+  CHECK(threads);
+  while (const dirent* thread = readdir(threads.get())) {
+    if (thread->d_name[0] == '.') continue;
+    const std::string name = StrCat("/proc/self/task/", thread->d_name, "/children");
+    const UniqueFd fd(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) return std::nullopt;
+    for (const auto& pid : Split(Trim(ReadAll(fd.get())), ' ')) children.push_back(ParseInt(pid).value_or(0));
+  }
+  return children;
 }
 
 void BecomeSubreaper() { CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0); }

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,10 @@ struct ProcessEntry {
 std::vector<ProcessEntry> ListProcesses();  // of this machine, at about one moment
 // The value of `name` in an environment as above; "" if it is not in it.
 std::string_view VariableIn(std::string_view environment, std::string_view name);
+
+// Of this process, zombies included. Cheap: one file, not one for each process of the machine. Nothing on a kernel
+// that does not tell (CONFIG_PROC_CHILDREN).
+std::optional<std::vector<pid_t>> OwnChildren();
 
 void BecomeSubreaper();                      // orphans among our descendants become our children
 std::vector<pid_t> Descendants(pid_t root);  // of `root`, without it; zombies are not counted

@@ -19,7 +19,8 @@ bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK || err
 void DiscardUnread(int socket) {
   constexpr int kMostChunks = 64;  // a peer that never stops sending is reset
   std::array<char, kChunk> chunk;
-  for (int i = 0; i<kMostChunks&& ::recv(socket, chunk.data(), chunk.size(), 0)> 0; ++i) continue;
+  ssize_t got = 1;
+  for (int i = 0; i < kMostChunks && got > 0; ++i) got = ::recv(socket, chunk.data(), chunk.size(), 0);
 }
 
 }  // namespace

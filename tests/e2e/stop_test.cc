@@ -100,7 +100,7 @@ TEST_F(StopTest, ADetachedJobHasNoClientToSignal) {
   ASSERT_EQ(submit.exit, 0) << submit.err;
   ASSERT_TRUE(WaitForRunning(1));
   const auto wait = box_.StartTony({"wait", Job(), "--follow"});
-  ASSERT_TRUE(WaitFor([&] { return wait->out().find("running") != std::string::npos; })) << wait->err();
+  ASSERT_TRUE(WaitFor([&] { return wait->out().find("job running") != std::string::npos; })) << wait->err();
   wait->Signal(SIGINT);
   EXPECT_EQ(wait->Wait().exit, 130);
   EXPECT_EQ(Text(Status(), "/state"), "RUNNING") << "an interrupted wait must not touch the job";

@@ -74,8 +74,12 @@ std::string ToString(const Event& event) {
           [](const ExecutorDied& e) { return ToString(e.attempt) + " executor gets SIGKILL"; },
           [](const JobClosed&) { return std::string("job closed"); },
           [](const ExecutorHeard& e) { return StrCat(ToString(e.attempt), " hears am ", e.epoch.value); },
+          [](const ExecutorPutOff& e) { return ToString(e.attempt) + " is put off"; },
           [](const ExecutorBound& e) { return StrCat(ToString(e.attempt), " registered with am ", e.epoch.value); },
           [](const ExecutorObeyed& e) { return StrCat(ToString(e.attempt), " obeys am ", e.epoch.value); },
+          [](const ExecutorStalled& e) {
+            return StrCat(ToString(e.attempt), " stands still for ", e.length.count(), " ms");
+          },
           [](const StoreCut& e) { return StrCat(ToString(e.attempt), " no store for ", e.length.count(), " ms"); },
           [](const ProcessStarted& e) {
             return StrCat(Process(e.attempt, e.pid), "started in ", e.container.value, ", generation ",

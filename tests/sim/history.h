@@ -76,9 +76,12 @@ struct ExecutorDied {  // by SIGKILL
 };
 struct JobClosed {};  // the keeper has ended what was left and is gone
 // ---- executors and the user's processes
-struct ExecutorHeard {  // an answer of an AM that it has not given up, if only that this AM does not rule
+struct ExecutorHeard {  // an answer of an AM that it has not given up
   AttemptId attempt;
   Epoch epoch;
+};
+struct ExecutorPutOff {  // the AM answers that it does not rule
+  AttemptId attempt;
 };
 struct ExecutorBound {  // it has registered
   AttemptId attempt;
@@ -87,6 +90,10 @@ struct ExecutorBound {  // it has registered
 struct ExecutorObeyed {  // it did something because of a command
   AttemptId attempt;
   Epoch epoch;
+};
+struct ExecutorStalled {  // it stands still for so long
+  AttemptId attempt;
+  Duration length{0};
 };
 struct StoreCut {  // it cannot read the lease record for so long
   AttemptId attempt;
@@ -111,8 +118,8 @@ struct ProcessEnded {
 
 using Event = std::variant<AmBegan, AmGone, JournalOpened, JournalWritten, LeaseWritten, StatusWritten, Ordered, Told,
                            OutcomeAcknowledged, KillAcknowledged, KillWritten, ContainerBegan, ContainerGone,
-                           ExecutorTermed, ExecutorDied, JobClosed, ExecutorHeard, ExecutorBound, ExecutorObeyed,
-                           StoreCut, ProcessStarted, ProcessSignalled, ProcessEnded>;
+                           ExecutorTermed, ExecutorDied, JobClosed, ExecutorHeard, ExecutorPutOff, ExecutorBound,
+                           ExecutorObeyed, ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled, ProcessEnded>;
 std::string ToString(const Event& event);
 
 struct Seen {

@@ -11,6 +11,8 @@ namespace {
 
 // An executor sees the lease record change a little after it did.
 constexpr Duration kSlowestLook{1'000};
+// One that is put off by an AM asks it again before so long.
+constexpr Duration kBetweenTries{5'000};
 
 }  // namespace
 
@@ -163,6 +165,8 @@ void HistoryChecker::On(const ContainerGone& e) {
 void HistoryChecker::On(const ExecutorTermed& e) { attempts_[e.attempt].executor_termed = true; }
 void HistoryChecker::On(const ExecutorDied& e) { attempts_[e.attempt].executor_died = true; }
 void HistoryChecker::On(const ExecutorHeard& e) { attempts_[e.attempt].heard = now_; }
+void HistoryChecker::On(const ExecutorPutOff& e) { attempts_[e.attempt].put_off = now_; }
+void HistoryChecker::On(const ExecutorStalled& e) { attempts_[e.attempt].stalled_until = now_ + e.length; }
 void HistoryChecker::On(const StoreCut& e) { attempts_[e.attempt].store_back = now_ + e.length; }
 
 void HistoryChecker::On(const ExecutorBound& e) {
@@ -211,9 +215,13 @@ bool HistoryChecker::HasReasonToStop(const AttemptId& id) const {
 bool HistoryChecker::IsCutOff(const Attempt& attempt) const {
   const Duration silence = now_ - attempt.heard;
   if (silence >= spec_.timers.orphan_timeout) return true;
-  const Instant fresh_from = now_ - spec_.timers.record_fresh - kSlowestLook;
-  const bool am_looks_alive = (lease_written_ && *lease_written_ >= fresh_from) || attempt.store_back >= fresh_from;
-  return silence >= spec_.timers.cutoff_after && am_looks_alive;
+  if (silence < spec_.timers.cutoff_after) return false;
+  // One that could not look, or stood still, cannot tell a dead AM from a lost link: it takes the safe way.
+  const Instant blind_until = std::max(attempt.stalled_until, attempt.store_back);
+  if (now_ - blind_until < spec_.timers.cutoff_after) return true;
+  const bool is_put_off = now_ - attempt.put_off < kBetweenTries;
+  const bool am_looks_alive = lease_written_ && now_ - *lease_written_ < spec_.timers.record_fresh + kSlowestLook;
+  return am_looks_alive && !is_put_off;
 }
 
 // ---- the end

@@ -30,8 +30,8 @@ class HistoryChecker {
     bool executor_died = false;
     bool executor_termed = false;
     Epoch bound_to;
-    Instant heard;
-    Instant store_back;
+    Instant heard, put_off;
+    Instant stalled_until, store_back;
   };
 
   explicit HistoryChecker(const JobSpec& spec) : spec_(spec), rules_(spec) {}
@@ -52,8 +52,10 @@ class HistoryChecker {
   void On(const ExecutorDied& e);
   void On(const JobClosed& e);
   void On(const ExecutorHeard& e);
+  void On(const ExecutorPutOff& e);
   void On(const ExecutorBound& e);
   void On(const ExecutorObeyed& e);
+  void On(const ExecutorStalled& e);
   void On(const StoreCut& e);
   void On(const ProcessStarted& e);
   void On(const ProcessSignalled& e);

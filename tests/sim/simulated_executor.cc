@@ -45,7 +45,7 @@ void SimulatedExecutor::Die() {
 }
 
 void SimulatedExecutor::Stall(Duration length) {
-  stage_.Note(StrCat(ToString(attempt_), " executor stands still for ", length.count(), " ms"));
+  stage_.Add(ExecutorStalled{attempt_, length});
   stalled_until_ = stage_.time.now() + length;
 }
 
@@ -109,9 +109,8 @@ void SimulatedExecutor::Answered(int64_t link, const Question& question, const R
   if (!alive_) return;
   const bool known = run_.link() == executor::Link::kLinked || run_.link() == executor::Link::kRegistering;
   const auto* refusal = std::get_if<Refusal>(&reply);
-  if (link == link_ && known && (!refusal || refusal->reason == RefusalReason::kNotRuling)) {
-    stage_.Add(ExecutorHeard{attempt_, epochs_[link]});
-  }
+  if (link == link_ && known && !refusal) stage_.Add(ExecutorHeard{attempt_, epochs_[link]});
+  if (refusal && refusal->reason == RefusalReason::kNotRuling) stage_.Add(ExecutorPutOff{attempt_});
   Feed(EventOf(link, question, reply));
 }
 

@@ -65,6 +65,7 @@ void Containers::AdoptOne(const ContainerRecord& record) {
     return;
   }
   container.exited.container = record.id;
+  container.adopted = true;
   container.pid = record.pid > 0 ? record.pid : FindExecutor(ContainerMark(folder_.job(), record.id));
   container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();
   // The descriptor first, then the look at who it is: the pid cannot change hands in between.
@@ -191,11 +192,19 @@ void Containers::SweepSoon() {
   sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
 }
 
+// What an executor leaves comes to its subreaper, which is us if it was our child.
+bool Containers::NothingCanBeLeft() const {
+  for (const auto& [id, container] : containers_)
+    if (container.state == State::kKilling || (container.state == State::kSweeping && container.adopted)) return false;
+  const auto children = OwnChildren();
+  return children && std::ranges::all_of(*children, [this](pid_t pid) { return runner_.Started(pid); });
+}
+
 void Containers::Sweep() {
   SweepScope scope{folder_.job(), getpid(), {}, [this](pid_t pid) { return runner_.Started(pid); }};
   for (const auto& [id, container] : containers_)
     if (container.state == State::kRunning) scope.live.insert(id);
-  const Victims victims = FindLeftovers(ListProcesses(), scope);
+  const Victims victims = NothingCanBeLeft() ? Victims() : FindLeftovers(ListProcesses(), scope);
   SignalAll(victims.pids, SIGKILL);
   for (auto& [id, container] : containers_)
     if (container.state == State::kSweeping && !victims.MayBeOf(id)) End(id, container);

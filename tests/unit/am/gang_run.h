@@ -30,6 +30,7 @@ class GangRun {
   void ToTheEnd();  // gives up after a number of turns that no job needs
 
   const Job& job() const { return *job_; }
+  const GangWorld& world() const { return world_; }
   const std::vector<Decision>& journal() const { return journal_; }
   Instant now() const { return now_; }
   std::unique_ptr<Job> Replayed() const;

@@ -56,7 +56,10 @@ void GangWorld::Stop(const ContainerId& id, StopMode mode) {
 std::optional<Observation> GangWorld::Next(const Job& job) {
   std::vector<Observation> choices;
   AddScheduler(choices);
-  for (const auto& [id, executor] : executors_) AddExecutor(job, id, executor, choices);
+  for (const auto& [id, executor] : executors_) {
+    AddExecutor(job, id, executor, choices);
+    took_back_ |= job.CommandFor(executor.attempt).number < executor.since;
+  }
   if ((choices.empty() || Uniform(8) == 0) && EndSomeTask()) return Next(job);
   if (choices.empty()) return std::nullopt;
   return choices[static_cast<size_t>(Uniform(static_cast<int64_t>(choices.size())))];

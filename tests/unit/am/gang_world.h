@@ -33,6 +33,7 @@ class GangWorld {
   std::vector<ContainerId> Running() const;
 
   bool job_ended() const { return job_ended_; }
+  bool took_back_a_command() const { return took_back_; }  // the newest was older than one already obeyed
   int64_t Uniform(int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); }
 
  private:
@@ -63,6 +64,7 @@ class GangWorld {
   std::map<ContainerId, Executor> executors_;
   int granted_ = 0;
   bool job_ended_ = false;
+  bool took_back_ = false;
 };
 
 }  // namespace tony::am

@@ -1,5 +1,6 @@
 // Whole jobs under many seeds, with tasks that fail, executors that freeze, people who kill and masters that die.
 // Whatever happens: the job ends, its journal replays to the same state, and its timers neither spin nor oversleep.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,6 +69,8 @@ TEST(JobRandomTest, EveryJobEnds) {
     run.ToTheEnd();
     ASSERT_TRUE(run.job().Ended()) << Everything(run.job());
     ASSERT_TRUE(run.job().verdict());
+    EXPECT_FALSE(run.world().took_back_a_command());
+    EXPECT_THAT(run.world().Running(), testing::IsEmpty());
     for (const TaskStatus& task : run.job().Snapshot("", {}).tasks) EXPECT_EQ(task.state, "done");
   }
 }

@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
@@ -98,6 +100,18 @@ TEST_F(ProcessTreeTest, ZombiesAreDead) {
   ASSERT_EQ(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
   EXPECT_THAT(Descendants(getpid()), Not(Contains(pid)));
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
+}
+
+TEST_F(ProcessTreeTest, OwnChildrenAreThoseStartedAndThoseThatCame) {
+  const pid_t started = StartMarked("(sleep 1000 & echo $! >daemon); >ready; exec sleep 1000");
+  std::ifstream file(folder_.path() / "daemon");
+  pid_t daemon = 0;
+  file >> daemon;
+  ASSERT_TRUE(OwnChildren()) << "this kernel does not tell";
+  EXPECT_TRUE(RunUntil(loop_, [&] {
+    const auto children = *OwnChildren();
+    return std::ranges::count(children, started) == 1 && std::ranges::count(children, daemon) == 1;
+  }));
 }
 
 TEST_F(ProcessTreeTest, StartTimeTellsProcessesApart) {

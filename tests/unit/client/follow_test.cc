@@ -1,0 +1,100 @@
+#include "runtime/client/follow.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/store/job_store.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+class FakeAmLauncher : public AmLauncher {
+ public:
+  Status Start(const JobFolder& folder) override {
+    ++starts;
+    return on_start ? on_start(folder) : Ok();
+  }
+  int starts = 0;
+  std::function<Status(const JobFolder&)> on_start;
+};
+
+// A job of which no process lives. What its keeper would do, a test does in FakeAmLauncher.
+class FollowTest : public testing::Test {
+ protected:
+  FollowTest() : folder_(NewJob()) {}
+
+  JobFolder NewJob() {
+    JobSpec spec;
+    spec.roles = {{.name = "worker", .command = "true"}};
+    auto folder = LocalJobStore(home_.path()).Create({spec, {}}, FromMillis(0));
+    EXPECT_TRUE(folder.ok()) << folder.error().message;
+    return *folder;
+  }
+  static JobStatus Ended() {
+    JobStatus status;
+    status.state = "SUCCEEDED";
+    status.verdict = Verdict{};
+    return status;
+  }
+  FollowSink Sink() {
+    return {.on_status = [this](const JobStatus&) { ++statuses_; },
+            .on_note = [this](const std::string& note) { notes_.push_back(note); },
+            .on_end = [this](const Result<JobStatus>& end) { end_ = end; }};
+  }
+  bool RunToEnd() {
+    return RunUntil(loop_, [this] { return end_.has_value(); });
+  }
+
+  TempFolder home_;
+  EventLoop loop_;
+  JobFolder folder_;
+  FakeAmLauncher launcher_;
+  int statuses_ = 0;
+  std::vector<std::string> notes_;
+  std::optional<Result<JobStatus>> end_;
+};
+
+TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {
+  ASSERT_TRUE(folder_.WriteStatus(Ended(), false).ok());
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_TRUE(end_->ok());
+  EXPECT_EQ(statuses_, 1);
+  EXPECT_EQ(launcher_.starts, 0);
+}
+
+TEST_F(FollowTest, AJobThatNobodyRulesIsBroughtBackOnce) {
+  launcher_.on_start = [](const JobFolder& folder) { return folder.WriteStatus(Ended(), false); };
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_TRUE(end_->ok());
+  EXPECT_EQ(launcher_.starts, 1);
+  EXPECT_EQ(notes_.size(), 1u);
+}
+
+TEST_F(FollowTest, AKeeperThatCannotBeStartedIsTheEnd) {
+  launcher_.on_start = [](const JobFolder&) { return Status(Error{ErrorCode::kUnavailable, "no keeper"}); };
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_EQ(end_->error().message, "no keeper");
+}
+
+TEST_F(FollowTest, TheEndWaitsForTheKeeperToBeGone) {
+  auto lock = folder_.Lock("keeper.lock");
+  ASSERT_TRUE(lock.ok());
+  ASSERT_TRUE(folder_.WriteStatus(Ended(), false).ok());
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [this] { return statuses_ == 1; }));
+  EXPECT_FALSE(end_.has_value());
+  lock->Reset();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_EQ(launcher_.starts, 0);
+}
+
+}  // namespace
+}  // namespace tony
