@@ -266,7 +266,6 @@ LaunchSpec ApplicationMaster::ExecutorFor(const AttemptId& attempt, const Contai
   LaunchSpec launch;
   launch.argv = {executor_program_, folder_.path().string(), ToString(attempt.task), StrCat(attempt.number),
                  container.value};
-  for (const auto& [name, value] : job_.spec().container_env) launch.env.push_back(StrCat(name, "=", value));
   const std::filesystem::path logs = folder_.LogFolder(attempt);
   std::error_code ignored;  // the executor says it better when it cannot write there
   std::filesystem::create_directories(logs, ignored);

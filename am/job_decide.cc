@@ -19,6 +19,7 @@ std::string Seconds(Duration d) { return StrCat(d.count() / 1000, ".", d.count()
 
 Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   if (state == AttemptState::kStopping) return {.cls = OutcomeClass::kKilled, .message = "stopped with its container"};
+  if (!exited.error.empty()) return {.cls = OutcomeClass::kInfra, .message = exited.error};
   const std::string how = exited.status ? ToString(*exited.status) : "nobody saw how";
   return {.cls = OutcomeClass::kInfra, .message = StrCat("its executor ended without a report: ", how)};
 }

@@ -65,7 +65,7 @@ step() {  # TEXT COMMAND...
     return 0
   fi
   printf '%s failed after %s\n' "$headline" "$(seconds_since "$step_began")"
-  tail -n +"$((first + 1))" "$steps_log" | grep -vE '^\[[0-9]+/[0-9]+\] ' | tail -n 30 | sed 's/^/    /'
+  tail -n +"$((first + 1))" "$steps_log" | grep -vE '^\[[0-9]+/[0-9]+\] ' | tail -n 30 | sed 's/^/    /' || true
   echo "The whole log: $steps_log"
   return 1
 }

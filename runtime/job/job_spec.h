@@ -62,7 +62,7 @@ struct JobSpec {
   FrameworkKind framework = FrameworkKind::kTensorflow;
   std::vector<RoleSpec> roles;                       // sorted by name; never empty; at least one is tracked
   std::map<std::string, std::string> execution_env;  // -shell_env: the user's process
-  std::map<std::string, std::string> container_env;  // -container_env: the executor, and so the user's process too
+  std::map<std::string, std::string> container_env;  // -container_env: also for the user's process; execution_env wins
   std::string src_dir;                               // absolute folder on the submitting machine; empty: none
   Duration timeout{0};                               // of the whole job, from acceptance; 0: none
   Duration registration_timeout{900000};             // from acceptance until the whole gang is registered

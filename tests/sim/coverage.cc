@@ -28,8 +28,8 @@ States StatesOf(const am::Job& job) {
   States states{{"job", status.state}};
   for (const TaskStatus& task : status.tasks) {
     states["task " + ToString(task.id)] = task.state;
-    const std::string attempt = task.attempt_state.empty() ? std::string(ToString(am::AttemptState::kNew))
-                                                           : task.attempt_state;
+    const std::string attempt =
+        task.attempt_state.empty() ? std::string(ToString(am::AttemptState::kNew)) : task.attempt_state;
     states["attempt " + ToString(task.id)] = attempt;
   }
   return states;

@@ -73,8 +73,8 @@ class HistoryChecker {
   JournalRules rules_;
   std::vector<std::string> complaints_;
   Instant now_;
-  std::string file_;         // the journal
-  size_t read_ = 0;          // so much of it is whole decisions
+  std::string file_;  // the journal
+  size_t read_ = 0;   // so much of it is whole decisions
   std::map<AttemptId, Attempt> attempts_;
   std::map<ContainerId, AttemptId> containers_;  // with an executor in it
   Epoch newest_;

@@ -47,8 +47,8 @@ ProcessPlan ProcessFor(Random& random, bool waited_for) {
 
 TaskPlan TaskFor(Random& random, Completion completion) {
   TaskPlan task;
-  task.grant = random.Chance(80) ? random.Between(Duration(0), Duration(40'000))
-                                 : random.Between(Duration(0), Duration(20));
+  task.grant =
+      random.Chance(80) ? random.Between(Duration(0), Duration(40'000)) : random.Between(Duration(0), Duration(20));
   task.launch = random.Between(Duration(1), Duration(random.Chance(50) ? 5'000 : 50));
   task.launch_fails = random.Chance(15);
   task.granted_twice = random.Chance(50);
@@ -68,8 +68,8 @@ NetworkPlan NetworkFor(Random& random) {
 AmPlan AmFor(Random& random, const Timers& timers) {
   AmPlan am;
   am.crashes_per_mille = random.Chance(600) ? static_cast<int>(random.Between(1, 60)) : 0;
-  if (random.Chance(100)) am.longest_start = timers.orphan_timeout < Duration(100'000) ? Duration(90'000)
-                                                                                       : Duration(50'000);
+  if (random.Chance(100))
+    am.longest_start = timers.orphan_timeout < Duration(100'000) ? Duration(90'000) : Duration(50'000);
   if (random.Chance(200)) am.longest_write = Duration(300);
   return am;
 }
@@ -118,8 +118,8 @@ Plan PlanFor(uint64_t seed) {
   plan.am = AmFor(random, plan.spec.timers);
   for (int64_t left = random.Between(0, 4); left > 0; --left) {
     const TaskId& task = tasks[static_cast<size_t>(random.Between(0, static_cast<int64_t>(tasks.size()) - 1))];
-    plan.faults.push_back({random.Between(Duration(0), Duration(random.Chance(300) ? 1'000 : 50'000)),
-                           FaultFor(random, task)});
+    plan.faults.push_back(
+        {random.Between(Duration(0), Duration(random.Chance(300) ? 1'000 : 50'000)), FaultFor(random, task)});
   }
   return plan;
 }

@@ -75,7 +75,8 @@ struct CutNetwork {
 struct AskKill {
   Duration grace{-1};
 };
-using Fault = std::variant<CrashAm, FreezeAm, LoseKeeper, KillExecutor, TermExecutor, StallExecutor, CutNetwork, AskKill>;
+using Fault =
+    std::variant<CrashAm, FreezeAm, LoseKeeper, KillExecutor, TermExecutor, StallExecutor, CutNetwork, AskKill>;
 struct TimedFault {
   Duration at{0};  // since the start of the run
   Fault fault;

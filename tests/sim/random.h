@@ -12,8 +12,8 @@ class Random {
   explicit Random(uint64_t seed);
 
   uint64_t Next();
-  int64_t Between(int64_t low, int64_t high);      // both are possible
-  Duration Between(Duration low, Duration high);   // both are possible
+  int64_t Between(int64_t low, int64_t high);     // both are possible
+  Duration Between(Duration low, Duration high);  // both are possible
   bool Chance(int64_t per_mille) { return Between(1, 1000) <= per_mille; }
   Random Fork() { return Random(Next()); }  // a stream of its own: what one part draws does not shift another's
 

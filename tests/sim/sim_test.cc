@@ -10,7 +10,7 @@
 namespace tony::sim {
 namespace {
 
-constexpr uint64_t kShards = 8;
+constexpr uint64_t kShards = 16;
 constexpr int64_t kSeeds = 1000;
 
 uint64_t Seeds() {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "am/journal_format.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 #include "tests/sim/simulated_keeper.h"
@@ -17,43 +16,6 @@ constexpr Duration kParkLimit{30'000};
 
 Endpoint AddressOf(Epoch epoch) { return {"am", kFirstAmPort + static_cast<int>(epoch.value)}; }
 Epoch EpochAt(const Endpoint& am) { return {am.port - kFirstAmPort}; }
-
-std::string_view ToString(Flaw flaw) {
-  switch (flaw) {
-    case Flaw::kNone:
-      return "none";
-    case Flaw::kActsBeforeJournal:
-      return "acts before journal";
-    case Flaw::kForgetsJournal:
-      return "forgets journal";
-    case Flaw::kKeepsTornTail:
-      return "keeps torn tail";
-    case Flaw::kTellsAhead:
-      return "tells ahead";
-    case Flaw::kForgetsKill:
-      return "forgets kill";
-    case Flaw::kRenewsWithoutRule:
-      return "renews without rule";
-    case Flaw::kSkipsPendingOrders:
-      return "skips pending orders";
-  }
-  return "?";
-}
-
-size_t CrashPlan::LeftOf(size_t bytes) {
-  const auto by_chance = static_cast<size_t>(random_.Between(0, static_cast<int64_t>(bytes)));
-  return std::min(bytes, stage_.plan.am.torn_to.value_or(by_chance));
-}
-
-bool CrashPlan::CrashesNow() {
-  ++step_;
-  if (!MayCrash()) return false;
-  const AmPlan& plan = stage_.plan.am;
-  const bool planned = std::ranges::count(plan.crash_at_steps, step_) > 0;
-  const bool by_chance = stage_.MayFail() && random_.Chance(plan.crashes_per_mille);
-  if (planned || by_chance) Count();
-  return planned || by_chance;
-}
 
 SimulatedAm::SimulatedAm(Stage& stage, Network& network, SimulatedKeeper& keeper, CrashPlan& crashes, Epoch epoch,
                          Flaw flaw)
@@ -86,7 +48,7 @@ void SimulatedAm::Die() {
 
 void SimulatedAm::Freeze(Duration length) {
   stage_.Note(StrCat("am ", epoch_.value, " stands still for ", length.count(), " ms"));
-  thaws_at_ = stage_.time.now() + length;
+  thaws_at_ = std::max(thaws_at_, stage_.time.now() + length);
 }
 
 // The arbiter is out of reach: the shell learns of it when its lease is over.
@@ -118,86 +80,6 @@ bool SimulatedAm::Survives() {
     Die();
   }
   return alive_;
-}
-
-bool SimulatedAm::OpenJournal() {
-  std::string& file = stage_.disk.journal;
-  if (flaw_ == Flaw::kForgetsJournal) file.clear();
-  const auto journal = am::DecodeJournal(file);
-  if (!journal.ok()) {
-    stage_.Note("journal: " + journal.error().message);
-    Die();
-    return false;
-  }
-  if (flaw_ != Flaw::kKeepsTornTail) file.resize(journal->valid_bytes);
-  stage_.Add(JournalOpened{epoch_, file.size()});
-  if (file.empty() && !Write(am::EncodeHeader())) return false;
-  for (const am::Decision& decision : journal->decisions) {
-    if (const auto evolved = job_.Evolve(decision); !evolved.ok()) {
-      stage_.Note("journal: " + evolved.error().message);
-      Die();
-      return false;
-    }
-  }
-  return true;
-}
-
-// A crash at the moment of writing leaves any part of it in the file.
-bool SimulatedAm::Write(const std::string& bytes) {
-  const bool torn = crashes_.CrashesNow();
-  crashes_.AddWrite(bytes.size());
-  const size_t written = torn ? crashes_.LeftOf(bytes.size()) : bytes.size();
-  stage_.Add(JournalWritten{epoch_, stage_.disk.journal.size(), bytes.substr(0, written)});
-  stage_.disk.journal += bytes.substr(0, written);
-  if (torn) {
-    stage_.Note(StrCat("am ", epoch_.value, " crashes at step ", crashes_.steps(), ", writing"));
-    Die();
-  }
-  return Survives();
-}
-
-void SimulatedAm::Observe(const am::Observation& observation, const AttemptId& caller, Done done) {
-  if (!alive_) return;
-  am::TurnResult turn = am::TakeTurn(job_, observation, stage_.time.now());
-  Pending pending{.refusal = turn.refusal, .command = job_.CommandFor(caller), .done = std::move(done)};
-  for (const am::Decision& decision : turn.decisions) {
-    if (stage_.history.with_trace()) stage_.Note(StrCat("am ", epoch_.value, ": ", am::ToJson(decision)));
-    pending.bytes += am::EncodeRecord(decision);
-  }
-  const bool skip = flaw_ == Flaw::kSkipsPendingOrders && epoch_.value > 1 &&
-                    std::holds_alternative<am::AmStarted>(observation);
-  if (!skip) pending.actions = std::move(turn.actions);
-  for (const am::Action& action : pending.actions) {
-    const auto* tell = std::get_if<am::TellExecutor>(&action);
-    pending.commands.push_back(tell ? job_.CommandFor(tell->attempt) : Command{});
-  }
-  if (!pending.bytes.empty() || std::holds_alternative<am::TimePassed>(observation)) ArmTimer();
-  if (!pending.bytes.empty() && !Survives()) return;
-  if (flaw_ == Flaw::kActsBeforeJournal) {
-    Finish(pending);
-    pending = {.bytes = pending.bytes};
-  }
-  if (pending.bytes.empty() && queue_.empty() && !writing_) return Finish(pending);
-  queue_.push_back(std::move(pending));
-  if (!writing_) WriteQueue();
-}
-
-// All that waits is written together; what comes meanwhile waits for the next time.
-void SimulatedAm::WriteQueue() {
-  writing_ = !queue_.empty();
-  if (!writing_) return;
-  Later(random_.Between(Duration(0), stage_.plan.am.longest_write),
-        [this, batch = std::exchange(queue_, {})] { Written(batch); });
-}
-
-void SimulatedAm::Written(const std::vector<Pending>& batch) {
-  std::string bytes;
-  for (const Pending& turn : batch) bytes += turn.bytes;
-  if (!bytes.empty() && !Write(bytes)) return;
-  for (const Pending& turn : batch) {
-    if (alive_) Finish(turn);
-  }
-  if (alive_) WriteQueue();
 }
 
 void SimulatedAm::Finish(const Pending& turn) {
@@ -325,9 +207,8 @@ void SimulatedAm::FolderChanged() {
 void SimulatedAm::ReadKillRequest() {
   if (!ruling_ || !stage_.disk.kill_request) return;
   if (job_.Ended() || (flaw_ == Flaw::kForgetsKill && epoch_.value > 1)) return;
-  Observe(am::KillAsked{"asked to", *stage_.disk.kill_request}, {}, [this](const auto&, const Command&) {
-    stage_.Add(KillAcknowledged{epoch_});
-  });
+  Observe(am::KillAsked{"asked to", *stage_.disk.kill_request}, {},
+          [this](const auto&, const Command&) { stage_.Add(KillAcknowledged{epoch_}); });
 }
 
 void SimulatedAm::ArmTimer() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "am/job.h"
+#include "tests/sim/crash_plan.h"
 #include "tests/sim/network.h"
 
 namespace tony::sim {
@@ -26,30 +27,9 @@ enum class Flaw {
   kRenewsWithoutRule,   // renews the lease record while its arbiter cannot be reached
   kSkipsPendingOrders,  // a new AM does not order again what its predecessor may not have got done
 };
-std::string_view ToString(Flaw flaw);
 
 Endpoint AddressOf(Epoch epoch);
 Epoch EpochAt(const Endpoint& am);
-
-// Where the AM may crash: after each of its steps, counted over all incarnations.
-class CrashPlan {
- public:
-  explicit CrashPlan(Stage& stage) : stage_(stage), random_(stage.random.Fork()) {}
-  bool CrashesNow();       // at this step
-  bool MayCrash() const { return crashes_ < stage_.plan.am.most_crashes; }
-  void Count() { ++crashes_; }
-  size_t LeftOf(size_t bytes);  // that were being written
-  void AddWrite(size_t bytes) { writes_[step_] = bytes; }
-  int64_t steps() const { return step_; }
-  const std::map<int64_t, size_t>& writes() const { return writes_; }  // which steps those are
-
- private:
-  Stage& stage_;
-  Random random_;
-  int64_t step_ = 0;
-  int crashes_ = 0;
-  std::map<int64_t, size_t> writes_;
-};
 
 class SimulatedAm : public AnsweringEnd {
  public:

@@ -20,7 +20,7 @@ class SimulatedExecutor : public AskingEnd {
   void Begin(std::function<void(int)> left);  // with the exit code
   void Terminate();                           // SIGTERM
   void Stall(Duration length);
-  void Die();                                 // SIGKILL; its process lives on until somebody ends it
+  void Die();  // SIGKILL; its process lives on until somebody ends it
   void LeaseChanged();
   void CutStore(Duration length);
   bool alive() const { return alive_; }

@@ -31,6 +31,7 @@ TEST(JobEndTest, ATrackedSuccessThatIsNotTheLastChangesNothingElse) {
   EXPECT_EQ(driver.StatusOf("worker:0").state, "done");
   EXPECT_EQ(driver.StatusOf("worker:0").outcome, Success());
   EXPECT_EQ(driver.StatusOf("worker:0").pid, 0);
+  EXPECT_EQ(driver.StatusOf("worker:0").ended, driver.now());
 }
 
 TEST(JobEndTest, AnEndedTaskIsReleased) {
@@ -137,6 +138,7 @@ TEST(JobEndTest, AnUntrackedSuccessChangesNothing) {
   driver.Running();
 
   EXPECT_THAT(Decisions(driver.Report("ps:0", Success())), ElementsAre("attempt_ended"));
+  EXPECT_THAT(Decisions(driver.Report("worker:0", Success())), ElementsAre("attempt_ended"));
 }
 
 TEST(JobEndTest, ASidecarsFailureIsIgnored) {

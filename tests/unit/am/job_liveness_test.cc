@@ -99,6 +99,7 @@ TEST(JobLivenessTest, ALongSilenceLosesTheAttemptAndFailsTheJob) {
 
   EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
   EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
+  EXPECT_FALSE(driver.StatusOf("worker:0").suspect);
   EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kNodeLost);
   EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:0"));
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("no heartbeat for 60.0 s"));

@@ -126,6 +126,18 @@ TEST(JobStopTest, ATaskThatSucceedsJustBeforeItIsStoppedHasSucceeded) {
   EXPECT_EQ(driver.job().verdict()->state, FinalState::kKilled);
 }
 
+TEST(JobStopTest, AnEndThatNobodySawAfterTheOrderToStopIsWhatWasWanted) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.Kill();
+
+  driver.Report("worker:0", {.cls = OutcomeClass::kInfra});
+  driver.Exit("worker:1");
+
+  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "killed");
+  EXPECT_EQ(driver.StatusOf("worker:1").attempt_state, "killed");
+}
+
 TEST(JobStopTest, CommandNumbersGrowFromStartToStopToRelease) {
   JobDriver driver(TwoWorkers());
   driver.Running();

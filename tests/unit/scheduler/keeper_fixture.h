@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,7 +42,11 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   void BecomeAm(Epoch epoch, Duration lease = std::chrono::seconds(10));  // and waits until the keeper is reached
   void Launch(const std::string& container, const std::string& command, const std::vector<std::string>& env = {});
 
-  bool WaitFor(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
+  // Whether the condition has held once: what is seen of processes that start may change from look to look.
+  bool WaitFor(const std::function<bool()>& condition) {
+    bool held = false;
+    return RunUntil(loop_, [&] { return held = held || condition(); });
+  }
   bool WaitForFile(const std::string& name);
   std::string Content(const std::string& name) const;  // of a file in the job's folder
   // Of what the scheduler told, in order.

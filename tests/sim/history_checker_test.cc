@@ -1,0 +1,235 @@
+// The checker's own test in the small: a right history in which one thing is made wrong.
+#include "tests/sim/history_checker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "am/journal_format.h"
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+#include "tests/sim/world.h"
+
+namespace tony::sim {
+namespace {
+
+const AttemptId kWorker{{"worker", 0}, 1};
+const Plan& ThePlan() {
+  static const Plan& plan = *new Plan(QuietPlan(2));
+  return plan;
+}
+
+History RightHistory() {
+  World world(ThePlan());
+  world.Run();
+  return world.history();
+}
+
+template <class T>
+std::vector<Seen>::iterator First(History& history) {
+  const auto is_it = [](const Seen& seen) { return std::holds_alternative<T>(seen.event); };
+  const auto found = std::ranges::find_if(history.events(), is_it);
+  CHECK(found != history.events().end());
+  return found;
+}
+
+template <class T>
+T& FirstOf(History& history) {
+  return std::get<T>(First<T>(history)->event);
+}
+
+void InsertBefore(History& history, std::vector<Seen>::iterator place, Event event) {
+  history.events().insert(place, {place->time, std::move(event)});
+}
+
+// Changes the decisions of each write; the file is as if they had been written so.
+void RewriteJournal(History& history, const std::function<void(std::vector<am::Decision>&)>& change) {
+  history.journal.clear();
+  for (Seen& seen : history.events()) {
+    auto* written = std::get_if<JournalWritten>(&seen.event);
+    if (!written) continue;
+    written->at = history.journal.size();
+    if (written->bytes != am::EncodeHeader()) {
+      auto decoded = am::DecodeJournal(am::EncodeHeader() + written->bytes);
+      CHECK(decoded.ok());
+      change(decoded->decisions);
+      written->bytes.clear();
+      for (const am::Decision& decision : decoded->decisions) written->bytes += am::EncodeRecord(decision);
+    }
+    history.journal += written->bytes;
+  }
+}
+
+template <class T>
+bool Is(const am::Decision& decision) {
+  return std::holds_alternative<T>(decision.body);
+}
+
+std::string Complaints(const History& history) { return Join(HistoryChecker::Check(ThePlan().spec, history), "\n"); }
+
+void ExpectComplaint(const History& history, const std::string& text) {
+  EXPECT_NE(Complaints(history).find(text), std::string::npos) << Complaints(history);
+}
+
+TEST(HistoryCheckerTest, ARightHistoryHasNoComplaint) { EXPECT_EQ(Complaints(RightHistory()), ""); }
+
+TEST(HistoryCheckerTest, ATaskStartedAgainIsNoticed) {
+  History history = RightHistory();
+  const ProcessStarted start = FirstOf<ProcessStarted>(history);
+  InsertBefore(history, First<StatusWritten>(history), start);
+  ExpectComplaint(history, "was started again");
+}
+
+TEST(HistoryCheckerTest, TwoProcessesOfATaskAreNoticed) {
+  History history = RightHistory();
+  ProcessStarted second = FirstOf<ProcessStarted>(history);
+  second.attempt.number = 2;
+  InsertBefore(history, First<ProcessEnded>(history), second);
+  ExpectComplaint(history, "two processes of worker:");
+}
+
+TEST(HistoryCheckerTest, AProcessThatRunsAfterTheEndIsNoticed) {
+  History history = RightHistory();
+  history.events().erase(First<ProcessEnded>(history));
+  ExpectComplaint(history, "the final status came before the last process had ended");
+  ExpectComplaint(history, "runs after the end of the job");
+}
+
+TEST(HistoryCheckerTest, AStartBeforeTheGangHasFormedIsNoticed) {
+  History history = RightHistory();
+  const Event start = First<ProcessStarted>(history)->event;
+  InsertBefore(history, First<JournalWritten>(history), start);
+  ExpectComplaint(history, "started before the gang had formed");
+}
+
+TEST(HistoryCheckerTest, AStopForNoReasonIsNoticed) {
+  History history = RightHistory();
+  const ProcessStarted start = FirstOf<ProcessStarted>(history);
+  InsertBefore(history, First<ProcessEnded>(history), ProcessSignalled{start.attempt, start.pid, 15});
+  ExpectComplaint(history, "is being stopped for no reason");
+}
+
+TEST(HistoryCheckerTest, AWrongExitStatusInTheJournalIsNoticed) {
+  History history = RightHistory();
+  FirstOf<ProcessEnded>(history).exit.value = 7;
+  ExpectComplaint(history, "has another exit status in the journal");
+  ExpectComplaint(history, "SUCCEEDED, but worker:");
+}
+
+TEST(HistoryCheckerTest, ALostExitStatusIsNoticed) {
+  History history = RightHistory();
+  RewriteJournal(history, [](auto& decisions) {
+    for (am::Decision& decision : decisions) {
+      if (auto* ended = std::get_if<am::AttemptEnded>(&decision.body)) ended->outcome = {.cls = OutcomeClass::kInfra};
+    }
+  });
+  ExpectComplaint(history, "the exit status of worker:0#1 was lost");
+}
+
+TEST(HistoryCheckerTest, ASecondOutcomeOfAnAttemptIsNoticed) {
+  History history = RightHistory();
+  RewriteJournal(history, [](auto& decisions) {
+    const auto ended = std::ranges::find_if(decisions, Is<am::AttemptEnded>);
+    if (ended != decisions.end()) decisions.push_back(*ended);
+  });
+  ExpectComplaint(history, "ended twice");
+}
+
+TEST(HistoryCheckerTest, AMissingOutcomeIsNoticed) {
+  History history = RightHistory();
+  RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<am::AttemptEnded>); });
+  ExpectComplaint(history, "has no outcome at the end of the job");
+  ExpectComplaint(history, "acknowledged an outcome that is not in the journal");
+  ExpectComplaint(history, "SUCCEEDED with 0 of 2 successes");
+}
+
+TEST(HistoryCheckerTest, AVerdictThatTheOutcomesDoNotGiveIsNoticed) {
+  const auto with = [](FinalState state, OutcomeClass cls) {
+    History history = RightHistory();
+    RewriteJournal(history, [=](auto& decisions) {
+      for (am::Decision& decision : decisions) {
+        if (auto* stopping = std::get_if<am::JobStopping>(&decision.body))
+          stopping->verdict = {state, cls, "", {}, {}, {}, {}};
+      }
+    });
+    FirstOf<StatusWritten>(history).verdict = {state, cls, "", {}, {}, {}, {}};
+    return history;
+  };
+  ExpectComplaint(with(FinalState::kKilled, OutcomeClass::kKilled), "KILLED, and nobody asked for it");
+  ExpectComplaint(with(FinalState::kFailed, OutcomeClass::kInfra), "FAILED with 2 of 2 successes");
+  ExpectComplaint(with(FinalState::kFailed, OutcomeClass::kTimeout), "FAILED without a reason");
+}
+
+TEST(HistoryCheckerTest, AFailureThatDoesNotFailTheJobIsNoticed) {
+  History history = RightHistory();
+  RewriteJournal(history, [](auto& decisions) {
+    const auto ended = std::ranges::find_if(decisions, Is<am::AttemptEnded>);
+    if (ended != decisions.end()) std::get<am::AttemptEnded>(ended->body).outcome.cls = OutcomeClass::kUserError;
+  });
+  ExpectComplaint(history, "failed");
+  ExpectComplaint(history, "although the job has to stop");
+}
+
+TEST(HistoryCheckerTest, AStatusThatIsNotTheJournalsIsNoticed) {
+  History history = RightHistory();
+  FirstOf<StatusWritten>(history).verdict.message = "another";
+  ExpectComplaint(history, "the final status differs from the journal");
+}
+
+TEST(HistoryCheckerTest, AnythingSaidBeforeItIsInTheJournalIsNoticed) {
+  const auto early = [](const Event& event) {
+    History history = RightHistory();
+    InsertBefore(history, First<JournalWritten>(history), event);
+    return history;
+  };
+  const Epoch epoch{1};
+  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kStart, {1}}), "told to start a generation");
+  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kStop, {}}), "told to stop");
+  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kRelease, {}}), "released with no outcome");
+  ExpectComplaint(early(OutcomeAcknowledged{epoch, kWorker, {}}), "acknowledged an outcome");
+  ExpectComplaint(early(KillAcknowledged{epoch}), "acknowledged a kill");
+  ExpectComplaint(early(Ordered{epoch, Ordered::What::kLaunch, {"1-1"}}), "an order for a container");
+  ExpectComplaint(early(Ordered{epoch, Ordered::What::kFinish, {}}), "the keeper was dismissed");
+}
+
+TEST(HistoryCheckerTest, WhatADeadAmDoesIsNoticed) {
+  History history = RightHistory();
+  const auto end = First<StatusWritten>(history);
+  InsertBefore(history, end, AmGone{{1}});
+  ExpectComplaint(history, "am 1 is over, yet it wrote the final status");
+  InsertBefore(history, First<StatusWritten>(history), AmBegan{{2}});
+  ExpectComplaint(history, "an order of am 1 after am 2 began");
+}
+
+TEST(HistoryCheckerTest, ObedienceToAnOlderAmIsNoticed) {
+  History history = RightHistory();
+  InsertBefore(history, First<ExecutorObeyed>(history), ExecutorBound{kWorker, {5}});
+  InsertBefore(history, First<StatusWritten>(history), ExecutorObeyed{kWorker, {4}});
+  ExpectComplaint(history, "worker:0#1 obeyed am 4");
+}
+
+TEST(HistoryCheckerTest, AJournalThatLostItsEndIsNoticed) {
+  History history = RightHistory();
+  const size_t size = FirstOf<JournalWritten>(history).bytes.size();
+  InsertBefore(history, First<ProcessEnded>(history), JournalOpened{{1}, size});
+  ExpectComplaint(history, "whole decisions are");
+}
+
+TEST(HistoryCheckerTest, AJobThatDoesNotEndIsNoticed) {
+  History history = RightHistory();
+  history.events().erase(First<JobClosed>(history));
+  ExpectComplaint(history, "the job has not ended");
+}
+
+TEST(HistoryCheckerTest, AKillRequestThatNobodyReadsIsNoticed) {
+  History history = RightHistory();
+  InsertBefore(history, First<AmBegan>(history), KillWritten{});
+  const Instant late = First<ProcessEnded>(history)->time;
+  for (int i = 0; i < 3; ++i) InsertBefore(history, First<ProcessEnded>(history), LeaseWritten{{1}});
+  ASSERT_GT(late - Timeline::kStart, Duration(5'000));
+  ExpectComplaint(history, "the kill request is ignored");
+}
+
+}  // namespace
+}  // namespace tony::sim
