@@ -20,9 +20,12 @@ struct StopContainer {
   ContainerId container;
   StopMode mode = StopMode::kTerm;
 };
+// Its command has changed: answer its parked Await with command `number`, unless a later turn, which may not be on the
+// disk yet, has changed it again; that turn tells it then.
 struct TellExecutor {
   AttemptId attempt;
-};                 // its command has changed: answer its parked Await
+  int64_t number = 0;
+};
 struct EndJob {};  // write the verdict, release the scheduler, leave
 
 using Action = std::variant<RequestContainers, LaunchExecutor, StopContainer, TellExecutor, EndJob>;

@@ -15,8 +15,6 @@ namespace {
 // Clients see changes at most this often: a thousand tasks that start together are a few documents, not thousands.
 constexpr Duration kPushInterval{20};
 constexpr Duration kStatusFileInterval{500};
-// An Await or Watch is answered "no news" after so long, so that a silent path is noticed by the caller.
-constexpr Duration kParkLimit{30000};
 constexpr Duration kLongestWatch{60000};
 
 // Takes the same time wherever the first difference is.
@@ -37,19 +35,6 @@ void LogDecision(const Decision& decision) {
 
 }  // namespace
 
-struct ApplicationMaster::ParkedAwait {
-  int64_t id;
-  int64_t since;
-  Reply<Command> reply;
-  EventLoop::Timer limit;
-};
-
-struct ApplicationMaster::ParkedWatch {
-  int64_t since;
-  Reply<StatusAnswer> reply;
-  EventLoop::Timer limit;
-};
-
 ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
     : loop_(parts.loop),
       folder_(std::move(parts.folder)),
@@ -58,9 +43,8 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
       token_(std::move(parts.token)),
       epoch_(parts.epoch),
       job_(std::move(parts.job)),
-      journal_(parts.journal) {}
-
-ApplicationMaster::~ApplicationMaster() = default;
+      journal_(parts.journal),
+      parked_(loop_) {}
 
 Status ApplicationMaster::Start(Scheduler& scheduler, int server_port, std::function<void(Status)> on_end) {
   scheduler_ = &scheduler;
@@ -77,7 +61,9 @@ Status ApplicationMaster::Start(Scheduler& scheduler, int server_port, std::func
 void ApplicationMaster::Observe(const Observation& observation, Answer answer) {
   TurnResult turn = TakeTurn(job_, observation, loop_.Now());
   // A heartbeat only moves deadlines away; the timer then finds nothing due and is set anew.
-  if (!turn.decisions.empty() || std::holds_alternative<TimePassed>(observation)) ScheduleTimer();
+  const bool timed =
+      std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
+  if (!turn.decisions.empty() || timed) ScheduleTimer();
   // Nothing to write and nobody before us who waits for the disk: answer at once (heartbeats).
   if (turn.decisions.empty() && turns_in_journal_ == 0) return Finish(turn, answer, Ok());
   for (const Decision& decision : turn.decisions) LogDecision(decision);
@@ -104,7 +90,7 @@ void ApplicationMaster::Perform(const Action& action) {
                  [&](const RequestContainers& a) { scheduler_->Request(a.asks); },
                  [&](const LaunchExecutor& a) { scheduler_->Launch(a.container, ExecutorFor(a.attempt, a.container)); },
                  [&](const StopContainer& a) { scheduler_->Stop(a.container, a.mode); },
-                 [&](const TellExecutor& a) { AnswerAwait(a.attempt); },
+                 [&](const TellExecutor& a) { Tell(a); },
                  [&](const EndJob&) { End(); },
              },
              action);
@@ -138,7 +124,9 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
   const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(ruling_, true);
   std::optional<Outcome> kept = KeptOutcome(event);
   Observe(ContainerEvent{std::move(event), std::move(kept)});
-  if (resumes) ReadKillRequest();
+  if (!resumes) return;
+  Renew();
+  ReadKillRequest();
 }
 
 template <class T>
@@ -164,11 +152,17 @@ void ApplicationMaster::Register(const Caller& caller, const Registration& what,
 
 void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command> reply) {
   if (!Admit(caller.token, reply)) return;
-  Observe(AwaitCall{caller}, [this, since, reply, attempt = caller.attempt](const std::optional<Refusal>& refusal) {
+  // As it is before later turns change it: those may not be on the disk when this one is answered.
+  const TellExecutor now{caller.attempt, job_.CommandNumber(caller.attempt)};
+  Observe(AwaitCall{caller}, [this, since, reply, now](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
-    Park(attempt, since, reply);
-    AnswerAwait(attempt);
+    parked_.ParkAwait(now.attempt, since, reply);
+    Tell(now);
   });
+}
+
+void ApplicationMaster::Tell(const TellExecutor& order) {
+  if (job_.CommandNumber(order.attempt) == order.number) parked_.Tell(order.attempt, job_.CommandFor(order.attempt));
 }
 
 void ApplicationMaster::Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) {
@@ -187,33 +181,6 @@ void ApplicationMaster::ReportOutcome(const Caller& caller, const Outcome& outco
   });
 }
 
-void ApplicationMaster::Park(const AttemptId& attempt, int64_t since, const Reply<Command>& reply) {
-  const int64_t id = ++next_parked_;
-  const auto forget = [this, attempt, id] {
-    const auto found = awaits_.find(attempt);
-    if (found == awaits_.end() || found->second->id != id) return std::unique_ptr<ParkedAwait>();
-    std::unique_ptr<ParkedAwait> parked = std::move(found->second);
-    awaits_.erase(found);
-    return parked;
-  };
-  auto& place = awaits_[attempt];
-  if (place) place->reply.Success({});  // its caller has asked again
-  place = std::make_unique<ParkedAwait>(ParkedAwait{id, since, reply, loop_.After(kParkLimit, [forget] {
-                                                      if (const auto parked = forget()) parked->reply.Success({});
-                                                    })});
-  reply.OnAbandoned([forget] { forget(); });
-}
-
-void ApplicationMaster::AnswerAwait(const AttemptId& attempt) {
-  const auto found = awaits_.find(attempt);
-  if (found == awaits_.end()) return;
-  const Command command = job_.CommandFor(attempt);
-  if (command.number <= found->second->since) return;
-  const std::unique_ptr<ParkedAwait> parked = std::move(found->second);
-  awaits_.erase(found);
-  parked->reply.Success(command);
-}
-
 void ApplicationMaster::GetStatus(const std::string& token, Reply<StatusAnswer> reply) {
   Watch(token, /*since=*/-1, Duration(0), std::move(reply));
 }
@@ -222,18 +189,9 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
   if (!Admit(token, reply)) return;
   const bool news = job_.Ended() || (job_.seq() > since && !push_timer_);
   if (MayTell() && news) return reply.Success(CurrentStatus());
-  const int64_t id = ++next_parked_;
-  const auto timer = [this, id] {
-    const auto found = watches_.find(id);
-    if (found == watches_.end()) return;
-    const std::unique_ptr<ParkedWatch> parked = std::move(found->second);
-    watches_.erase(found);
-    parked->reply.Success(CurrentStatus());
-  };
   // Where an end is about to be written, even a caller who would not wait gets it; that takes one sync.
   const Duration wait = MayTell() ? std::min(limit, kLongestWatch) : kLongestWatch;
-  watches_[id] = std::make_unique<ParkedWatch>(ParkedWatch{since, reply, loop_.After(wait, timer)});
-  reply.OnAbandoned([this, id] { watches_.erase(id); });
+  parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
 void ApplicationMaster::Kill(const std::string& token, const std::string& reason, Duration grace,
@@ -245,15 +203,7 @@ void ApplicationMaster::Kill(const std::string& token, const std::string& reason
 bool ApplicationMaster::MayTell() const { return !job_.Ended() || end_told_; }
 
 void ApplicationMaster::AnswerWatches() {
-  if (!MayTell() || watches_.empty()) return;
-  const StatusAnswer answer = CurrentStatus();
-  for (auto& [id, parked] : std::exchange(watches_, {})) {
-    if (answer.seq > parked->since || answer.ended) {
-      parked->reply.Success(answer);
-    } else {
-      watches_[id] = std::move(parked);
-    }
-  }
+  if (MayTell() && parked_.AnyWatch()) parked_.Tell(CurrentStatus());
 }
 
 StatusAnswer ApplicationMaster::CurrentStatus() const {
@@ -284,10 +234,15 @@ std::optional<Outcome> ApplicationMaster::KeptOutcome(const SchedulerEvent& even
   return std::nullopt;
 }
 
-void ApplicationMaster::RenewLease() {
+// An AM that cannot renew goes on ruling; executors that still reach it do not look at the record.
+void ApplicationMaster::Renew() {
   ++lease_.renewal;
-  // An AM that cannot renew goes on ruling; executors that still reach it do not look at the record.
-  if (const Status written = folder_.WriteLease(lease_); !written.ok()) LogWarn(written.error().message);
+  if (const Status written = folder_.WriteLease(lease_); !written.ok()) return LogWarn(written.error().message);
+  Observe(LeaseRenewed{});
+}
+
+void ApplicationMaster::RenewLease() {
+  if (ruling_) Renew();  // the record of an AM that does not rule gets stale: nobody is to think itself cut off
   lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
 }
 

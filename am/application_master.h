@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "am/job.h"
 #include "am/journal.h"
+#include "am/parked_calls.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/scheduler.h"
@@ -37,7 +37,6 @@ struct ApplicationMasterParts {
 class ApplicationMaster : public AmService {
  public:
   explicit ApplicationMaster(ApplicationMasterParts parts);
-  ~ApplicationMaster() override;
 
   // Begins to rule: AmStarted, the lease, the kill request. `server_port` goes into the lease. `on_end` is called once,
   // when the job has ended, its status is on the disk and the scheduler knows, or when the journal failed (an error).
@@ -56,19 +55,16 @@ class ApplicationMaster : public AmService {
 
  private:
   using Answer = std::function<void(const std::optional<Refusal>&)>;
-  struct ParkedAwait;
-  struct ParkedWatch;
 
   void Observe(const Observation& observation, Answer answer = nullptr);
   void Finish(const TurnResult& turn, const Answer& answer, const Status& written);
   void Perform(const Action& action);
+  void Tell(const TellExecutor& order);
   void End();
   void Fail(const Error& error);
   template <class T>
   bool Admit(const std::string& token, const Reply<T>& reply) const;
 
-  void Park(const AttemptId& attempt, int64_t since, const Reply<Command>& reply);
-  void AnswerAwait(const AttemptId& attempt);
   bool MayTell() const;  // an end is told only when it is on the disk
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
@@ -76,6 +72,7 @@ class ApplicationMaster : public AmService {
 
   LaunchSpec ExecutorFor(const AttemptId& attempt, const ContainerId& container) const;
   std::optional<Outcome> KeptOutcome(const SchedulerEvent& event) const;
+  void Renew();
   void RenewLease();
   void ReadKillRequest();
   void ScheduleTimer();
@@ -89,15 +86,13 @@ class ApplicationMaster : public AmService {
   const Epoch epoch_;
   Job job_;
   Journal& journal_;
+  ParkedCalls parked_;
   Scheduler* scheduler_ = nullptr;
   std::function<void(Status)> on_end_;
   bool ruling_ = true;  // false while the arbiter is out of reach: nothing is issued, nobody is answered
   bool end_told_ = false;
   int turns_in_journal_ = 0;
   LeaseRecord lease_;
-  std::map<AttemptId, std::unique_ptr<ParkedAwait>> awaits_;
-  std::map<int64_t, std::unique_ptr<ParkedWatch>> watches_;
-  int64_t next_parked_ = 0;
   std::unique_ptr<EventLoop::Handle> folder_watch_, deadline_timer_, lease_timer_, status_timer_, push_timer_;
 };
 

@@ -18,7 +18,12 @@ Verdict FailedBy(const EndedTask& task) {
 
 }  // namespace
 
-Verdict JudgeEarlyEnd(const EndedTask& last) { return FailedBy(last); }
+Verdict JudgeEarlyEnd(const EndedTask& last) {
+  if (!last.outcome->Succeeded()) return FailedBy(last);
+  const Outcome too_early{
+      .cls = OutcomeClass::kInfra, .exit = last.outcome->exit, .message = "it ended before the gang had formed"};
+  return FailedBy({last.attempt, last.host, &too_early});
+}
 
 std::string DescribeFailure(const EndedTask& task) {
   const Outcome& outcome = *task.outcome;

@@ -44,6 +44,7 @@ class Job {
 
   // The newest order for an attempt's executor: what its Await is answered with once its number is above `since`.
   Command CommandFor(const AttemptId& attempt) const;
+  int64_t CommandNumber(const AttemptId& attempt) const;  // CommandFor().number, without the cluster spec's copy
 
   JobState state() const { return state_; }
   Epoch epoch() const { return epoch_; }
@@ -78,12 +79,13 @@ class Job {
   struct Container {
     AttemptId attempt;
     ContainerState state = ContainerState::kHeld;
-    std::optional<Instant> leave_by;  // its attempt has ended: its executor should be gone by then
+    Instant leave_by{};  // set when its attempt ends: its executor should be gone by then
   };
 
   // ---- job_decide.cc: policy
   Decided OnStarted(const AmStarted& seen) const;
-  Decided OnTime(Instant now) const;
+  Decided OnRenewed(Instant now);
+  Decided OnTime(Instant now);
   Decided OnKill(const KillAsked& seen) const;
   Decided OnRegister(const RegisterCall& call, Instant now);
   Decided OnAwait(const AwaitCall& call, Instant now);
@@ -96,13 +98,14 @@ class Job {
   Decided OnReached(const SchedulerReached& reached) const;
   std::optional<Refusal> CheckCaller(const Caller& caller) const;
   Decided Hear(const Caller& caller, Instant now);  // checks the caller and notes that it was heard
-  std::optional<DecisionBody> WhoIsSilent(Instant now) const;
+  std::vector<DecisionBody> WhoIsSilent(Instant now) const;
+  std::optional<Instant> NextSilence() const;
   std::optional<DecisionBody> WhatIsOverdue(Instant now) const;
   std::optional<DecisionBody> JudgeLast() const;
   std::optional<DecisionBody> NextOfStopping() const;
   std::string Missing() const;  // tasks that have not registered, for a message
 
-  // ---- job.cc: state
+  // ---- job_evolve.cc: state
   Result<Actions> Apply(const EpochBegan& d, Instant time);
   Result<Actions> Apply(const JobAccepted& d, Instant time);
   Result<Actions> Apply(const ContainersRequested& d, Instant time);
@@ -125,9 +128,13 @@ class Job {
   void StopAttempt(Attempt& attempt, Actions& actions);
   Actions PendingActions() const;  // what an AM that starts anew has to order again
   Actions TellAll() const;
+  TellExecutor Tell(const AttemptId& id) const { return {id, CommandNumber(id)}; }
+  void StopWatching(const ContainerId& id);
   ContainerAsk AskFor(const AttemptId& id) const;
-  std::optional<Instant> LeaveBy(const Container& container) const;
   bool IsWatched(const Attempt& attempt) const;  // its executor owes heartbeats
+  bool AnyWatched() const { return Count(AttemptState::kRegistered) + Count(AttemptState::kRunning) > 0; }
+  bool CanRun(const Attempt& attempt) const;     // has been told to start, and nobody has heard that it did
+  bool MayReport(const Attempt& attempt) const;  // has registered, or was told to stop before it could
   Attempt* Find(const AttemptId& id);
   const Attempt* Find(const AttemptId& id) const;
   void Move(Attempt& attempt, AttemptState to);  // the only way a state changes: keeps the counts
@@ -148,12 +155,17 @@ class Job {
   std::array<int, static_cast<size_t>(AttemptState::kLost) + 1> counts_{};  // newest attempts by state
   int tracked_successes_ = 0;
   int containers_left_ = 0;
-  std::set<AttemptId> unplaced_;  // asked for, and no container yet
+  std::set<AttemptId> unplaced_;                       // asked for, and no container yet
+  std::set<ContainerId> stopping_held_;                // their attempts have been told to stop
+  std::set<std::pair<Instant, ContainerId>> leaving_;  // by when their executors should be gone
   std::optional<AttemptId> last_ended_;
   Duration stop_grace_{0};
   Instant stop_by_{};  // while Stopping: executors that have not reported by then are killed
   int hurried_ = 0;    // how often the grace was shortened
   std::optional<Instant> ended_at_;
+  // Volatile. Silence counts only while executors can see that this AM rules.
+  Instant renewed_at_{};
+  std::optional<Instant> silence_check_;  // nobody's silence is due before; nothing: look again after a renewal
 };
 
 // One turn of the core: its decisions with their time, and what to do once they are journalled.

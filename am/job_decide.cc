@@ -29,6 +29,7 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
 Decided Job::Decide(const Observation& observation, Instant now) {
   return std::visit(Overloaded{
                         [&](const AmStarted& seen) { return OnStarted(seen); },
+                        [&](const LeaseRenewed&) { return OnRenewed(now); },
                         [&](const TimePassed&) { return OnTime(now); },
                         [&](const KillAsked& seen) { return OnKill(seen); },
                         [&](const RegisterCall& call) { return OnRegister(call, now); },
@@ -94,11 +95,27 @@ Decided Job::OnStarted(const AmStarted& seen) const {
   return {.decisions = {EpochBegan{seen.epoch}}};
 }
 
-// One thing at a time: what is due after it is still due when the shell asks for the next deadline.
-Decided Job::OnTime(Instant now) const {
-  if (auto overdue = WhatIsOverdue(now)) return {.decisions = {*std::move(overdue)}};
-  if (auto silent = WhoIsSilent(now)) return {.decisions = {*std::move(silent)}};
+// After a gap nobody could have reached this AM, or known that it rules: everybody's silence starts anew.
+Decided Job::OnRenewed(Instant now) {
+  if (now - renewed_at_ > spec_.timers.record_fresh) {
+    for (auto& [id, task] : tasks_) {
+      if (task.newest()) task.newest()->last_heard = now;
+    }
+  }
+  renewed_at_ = now;
+  silence_check_ = NextSilence();
   return {};
+}
+
+// One overdue thing or one lost attempt at a time, so that each end is judged before the next; what else is due is
+// still due when the shell asks for the next deadline.
+Decided Job::OnTime(Instant now) {
+  if (auto overdue = WhatIsOverdue(now)) return {.decisions = {*std::move(overdue)}};
+  if (!silence_check_ || now < *silence_check_ || !AnyWatched()) return {};
+  const bool ruled = now - renewed_at_ <= spec_.timers.record_fresh;
+  std::vector<DecisionBody> silent = ruled ? WhoIsSilent(now) : std::vector<DecisionBody>();
+  if (silent.empty()) silence_check_ = ruled ? NextSilence() : std::nullopt;
+  return {.decisions = std::move(silent)};
 }
 
 std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
@@ -115,41 +132,46 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
                                                                " (tony.application.timeout)")),
                        spec_.timers.grace};
   }
-  for (const auto& [id, container] : containers_) {
-    const auto leave_by = LeaveBy(container);
-    if (leave_by && now >= *leave_by) return ContainerKillOrdered{id};
-  }
+  if (!stopping_held_.empty() && now >= stop_by_) return ContainerKillOrdered{*stopping_held_.begin()};
+  if (!leaving_.empty() && now >= leaving_.begin()->first) return ContainerKillOrdered{leaving_.begin()->second};
   return std::nullopt;
 }
 
-std::optional<DecisionBody> Job::WhoIsSilent(Instant now) const {
+std::vector<DecisionBody> Job::WhoIsSilent(Instant now) const {
+  std::vector<DecisionBody> suspects;
   for (const auto& [id, task] : tasks_) {
     const Attempt* attempt = task.newest();
     if (!attempt || !IsWatched(*attempt)) continue;
     const Duration silence = now - attempt->last_heard;
     if (silence >= spec_.timers.lost_after) {
-      return AttemptEnded{attempt->id,
-                          {.cls = OutcomeClass::kNodeLost, .message = StrCat("no heartbeat for ", Seconds(silence))}};
+      const std::string why = StrCat("no heartbeat for ", Seconds(silence));
+      return {AttemptEnded{attempt->id, {.cls = OutcomeClass::kNodeLost, .message = why}}};
     }
-    if (silence >= spec_.timers.suspect_after && !attempt->suspect) return AttemptSuspected{attempt->id};
+    if (silence >= spec_.timers.suspect_after && !attempt->suspect) suspects.push_back(AttemptSuspected{attempt->id});
   }
-  return std::nullopt;
+  return suspects;
+}
+
+std::optional<Instant> Job::NextSilence() const {
+  std::optional<Instant> next;
+  for (const auto& [id, task] : tasks_) {
+    const Attempt* attempt = task.newest();
+    if (!attempt || !IsWatched(*attempt)) continue;
+    const Instant due = attempt->last_heard + (attempt->suspect ? spec_.timers.lost_after : spec_.timers.suspect_after);
+    next = next ? std::min(*next, due) : due;
+  }
+  return next;
 }
 
 std::optional<Instant> Job::NextDeadline() const {
   std::optional<Instant> next;
   const auto sooner = [&](Instant t) { next = next ? std::min(*next, t) : t; };
   const bool gathering = state_ == JobState::kAllocating || state_ == JobState::kGathering;
+  if (silence_check_ && AnyWatched()) sooner(*silence_check_);
   if (gathering) sooner(accepted_at_ + spec_.registration_timeout);
   if ((gathering || state_ == JobState::kRunning) && spec_.timeout.count() > 0) sooner(accepted_at_ + spec_.timeout);
-  for (const auto& [id, container] : containers_) {
-    if (const auto leave_by = LeaveBy(container)) sooner(*leave_by);
-  }
-  for (const auto& [id, task] : tasks_) {
-    const Attempt* attempt = task.newest();
-    if (!attempt || !IsWatched(*attempt)) continue;
-    sooner(attempt->last_heard + (attempt->suspect ? spec_.timers.lost_after : spec_.timers.suspect_after));
-  }
+  if (!stopping_held_.empty()) sooner(stop_by_);
+  if (!leaving_.empty()) sooner(leaving_.begin()->first);
   return next;
 }
 
@@ -201,7 +223,7 @@ Decided Job::OnRegister(const RegisterCall& call, Instant now) {
   }
   const bool is_new = attempt.state == AttemptState::kAllocated || attempt.state == AttemptState::kLaunching;
   if (is_new) out.decisions.push_back(AttemptRegistered{attempt.id, call.registration.endpoint});
-  if (attempt.state == AttemptState::kRegistered && call.registration.phase == Phase::kRunning) {
+  if (CanRun(attempt) && call.registration.phase == Phase::kRunning) {
     out.decisions.push_back(AttemptRan{attempt.id, call.registration.pid});
   }
   return out;
@@ -216,7 +238,7 @@ Decided Job::OnHeartbeat(const HeartbeatCall& call, Instant now) {
   if (IsFinal(attempt.state) && call.progress.phase != Phase::kEnded) {
     return Refuse(RefusalReason::kStaleAttempt, StrCat(ToString(attempt.id), " has ended: ", ToString(attempt.state)));
   }
-  if (attempt.state == AttemptState::kRegistered && call.progress.phase == Phase::kRunning) {
+  if (CanRun(attempt) && call.progress.phase == Phase::kRunning) {
     out.decisions.push_back(AttemptRan{attempt.id, call.progress.pid});
   }
   return out;
@@ -227,7 +249,7 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   if (out.refusal) return out;
   const Attempt& attempt = *Find(call.caller.attempt);
   if (IsFinal(attempt.state)) return out;  // told before; the first report counts
-  if (!attempt.endpoint) return Refuse(RefusalReason::kBadRequest, "register first");
+  if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
   out.decisions.push_back(AttemptEnded{attempt.id, call.outcome});
   return out;
 }
@@ -263,7 +285,7 @@ Decided Job::OnExited(const ContainerExited& exited, const std::optional<Outcome
   Decided out;
   const AttemptId& attempt = found->second.attempt;
   if (const AttemptState state = StateOf(attempt); !IsFinal(state)) {
-    const bool believable = kept && Find(attempt)->endpoint;
+    const bool believable = kept && MayReport(*Find(attempt));
     out.decisions.push_back(AttemptEnded{attempt, believable ? *kept : OutcomeOfSilentEnd(state, exited)});
   }
   out.decisions.push_back(ContainerEnded{exited.container});

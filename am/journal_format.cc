@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMagic = "TONYJRNL";
 constexpr size_t kHeaderBytes = 12;
-constexpr size_t kRecordHeaderBytes = 8;
+constexpr size_t kRecordHeaderBytes = 12;
 constexpr uint32_t kMaxRecord = 16 << 20;  // the largest decision names every task of a job of 10,000
 
 void AppendNumber(std::string& out, uint32_t number) {
@@ -52,30 +52,32 @@ std::string EncodeRecord(const Decision& decision) {
   std::string out;
   AppendNumber(out, static_cast<uint32_t>(json.size()));
   AppendNumber(out, Crc32c(json));
+  AppendNumber(out, Crc32c(out));
   return out + json;
 }
 
 Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
   DecodedJournal journal;
-  if (bytes.size() < kHeaderBytes) {
-    const bool torn = EncodeHeader().starts_with(bytes) || AllZero(bytes);
-    if (torn) return journal;
-    return Damaged(0, "not a journal");
-  }
+  const bool torn_header = bytes.size() < kHeaderBytes && EncodeHeader().starts_with(bytes);
+  if (torn_header || AllZero(bytes)) return journal;
+  if (bytes.size() < kHeaderBytes) return Damaged(0, "not a journal");
   if (!bytes.starts_with(kMagic)) return Damaged(0, "not a journal");
   if (const uint32_t version = NumberAt(bytes, kMagic.size()); version != kJournalVersion) {
     return Error{ErrorCode::kInvalid, StrCat("journal version ", version, ", expected ", kJournalVersion)};
   }
   size_t at = kHeaderBytes;
-  while (at < bytes.size()) {
-    if (AllZero(bytes.substr(at)) || bytes.size() - at < kRecordHeaderBytes) break;
+  while (bytes.size() - at >= kRecordHeaderBytes) {
+    const std::string_view body = bytes.substr(at + kRecordHeaderBytes);
     const uint32_t length = NumberAt(bytes, at);
+    if (Crc32c(bytes.substr(at, 8)) != NumberAt(bytes, at + 8)) {
+      if (AllZero(body)) break;
+      return Damaged(at, "wrong checksum of a record's head");
+    }
     if (length > kMaxRecord) return Damaged(at, StrCat("a record of ", length, " bytes"));
-    if (bytes.size() - at - kRecordHeaderBytes < length) break;
-    const std::string_view json = bytes.substr(at + kRecordHeaderBytes, length);
-    const bool last = at + kRecordHeaderBytes + length == bytes.size();
+    if (body.size() < length) break;
+    const std::string_view json = body.substr(0, length);
     if (Crc32c(json) != NumberAt(bytes, at + 4)) {
-      if (last) break;
+      if (AllZero(body.substr(length))) break;
       return Damaged(at, "wrong checksum");
     }
     auto decision = DecisionFromJson(json);

@@ -13,8 +13,9 @@ namespace tony::am {
 
 struct AmStarted {
   Epoch epoch;
-};                     // the first one of every AM
-struct TimePassed {};  // a deadline of the job was reached
+};                       // the first one of every AM
+struct LeaseRenewed {};  // executors can see that this AM rules
+struct TimePassed {};    // a deadline of the job was reached
 struct KillAsked {
   std::string reason;
   Duration grace{-1};
@@ -43,7 +44,7 @@ struct ContainerEvent {
   std::optional<Outcome> kept_outcome;
 };
 
-using Observation =
-    std::variant<AmStarted, TimePassed, KillAsked, RegisterCall, AwaitCall, HeartbeatCall, OutcomeCall, ContainerEvent>;
+using Observation = std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, RegisterCall, AwaitCall, HeartbeatCall,
+                                 OutcomeCall, ContainerEvent>;
 
 }  // namespace tony::am

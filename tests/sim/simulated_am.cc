@@ -32,7 +32,8 @@ void SimulatedAm::Begin() {
   stage_.Add(AmBegan{epoch_});
   if (!Survives() || !OpenJournal()) return;
   network_.Listen(AddressOf(epoch_), *this);
-  RenewLease();
+  WriteLease();
+  Later(stage_.plan.spec.timers.record_fresh / 3, [this] { RenewLease(); });
   Observe(am::AmStarted{epoch_});
   if (flaw_ != Flaw::kForgetsKill || epoch_.value == 1) ReadKillRequest();
   Later(Duration(0), [this] { keeper_.Hello(epoch_); });
@@ -120,7 +121,7 @@ void SimulatedAm::OnScheduler(SchedulerEvent event) {
       if (found != stage_.disk.outcomes.end()) kept = found->second;
     }
     Observe(am::ContainerEvent{event, kept});
-    if (resumes && alive_) ArmTimer();
+    if (resumes && alive_) Renew();
     if (resumes && alive_) ReadKillRequest();
   });
 }
@@ -191,12 +192,20 @@ void SimulatedAm::Abandoned(int64_t connection) {
   });
 }
 
+void SimulatedAm::WriteLease() {
+  stage_.disk.lease = executor::SeenLease{epoch_, AddressOf(epoch_), ++renewal_};
+  stage_.Add(LeaseWritten{epoch_});
+  keeper_.Changed();
+}
+
+void SimulatedAm::Renew() {
+  WriteLease();
+  Observe(am::LeaseRenewed{});
+  ArmTimer();
+}
+
 void SimulatedAm::RenewLease() {
-  if (ruling_ || flaw_ == Flaw::kRenewsWithoutRule) {
-    stage_.disk.lease = executor::SeenLease{epoch_, AddressOf(epoch_), ++renewal_};
-    stage_.Add(LeaseWritten{epoch_});
-    keeper_.Changed();
-  }
+  if (ruling_ || flaw_ == Flaw::kRenewsWithoutRule) Renew();
   Later(stage_.plan.spec.timers.record_fresh / 3, [this] { RenewLease(); });
 }
 

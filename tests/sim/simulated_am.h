@@ -76,6 +76,8 @@ class SimulatedAm : public AnsweringEnd {
   void Park(const CallId& call, int64_t since, const AttemptId& attempt, const Command& command);
   void AnswerAwait(const AttemptId& attempt, const Command& command);
   void AskJob(const CallId& call, const Question& question);
+  void WriteLease();
+  void Renew();
   void RenewLease();
   void ReadKillRequest();
   void ArmTimer();

@@ -143,8 +143,16 @@ TurnResult JobDriver::Reach(const std::vector<ContainerId>& running) {
   return Observe(ContainerEvent{SchedulerReached{running}, std::nullopt});
 }
 
+void JobDriver::Wait(Duration time) {
+  const Instant end = now_ + time;
+  while (now_ < end) {
+    now_ = std::min(end, now_ + job_->spec().timers.record_fresh / 3);
+    Observe(LeaseRenewed{});
+  }
+}
+
 TurnResult JobDriver::Pass(Duration time) {
-  now_ += time;
+  Wait(time);
   return Observe(TimePassed{});
 }
 

@@ -84,9 +84,10 @@ class JobDriver {
   TurnResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has ended
   TurnResult Kill(const std::string& reason = "asked", Duration grace = Duration(-1));
   TurnResult Reach(const std::vector<ContainerId>& running = {});
-  void Wait(Duration time) { now_ += time; }  // nobody looks
-  TurnResult Pass(Duration time);             // and the job's timer fires
-  TurnResult PassToDeadline();                // to the job's own next deadline, which must exist
+  void Wait(Duration time);  // the AM renews its lease all along, and nobody looks
+  void WaitWithoutRenewal(Duration time) { now_ += time; }
+  TurnResult Pass(Duration time);  // and the job's timer fires
+  TurnResult PassToDeadline();     // to the job's own next deadline, which must exist
 
   // Every task by the straight way, one turn each.
   JobDriver& GrantAll();

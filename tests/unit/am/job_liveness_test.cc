@@ -84,7 +84,7 @@ TEST(JobLivenessTest, ACallThatIsRefusedClearsNobody) {
 
   EXPECT_THAT(Decisions(turn), IsEmpty());
   EXPECT_TRUE(driver.StatusOf("worker:0").suspect);
-  EXPECT_EQ(driver.job().NextDeadline(), driver.now()) << "the other one is due";
+  EXPECT_EQ(driver.job().NextDeadline(), driver.now()) << "it looks once more";
 }
 
 TEST(JobLivenessTest, ALongSilenceLosesTheAttemptAndFailsTheJob) {
@@ -193,7 +193,19 @@ TEST(JobLivenessTest, ANewMasterStartsCountingAnew) {
   const TurnResult turn = driver.Pass(kSuspectAfter - kMoment);
 
   EXPECT_THAT(Decisions(turn), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_suspected"));
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_suspected", "attempt_suspected"));
+}
+
+// Executors could not know that it ruled; that they were not heard is its own fault.
+TEST(JobLivenessTest, AMasterThatDidNotRenewCallsNobodySilent) {
+  JobDriver driver(TwoWorkers());
+  driver.Running();
+  driver.WaitWithoutRenewal(kLostAfter * 2);
+  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
+
+  driver.Wait(kMoment);  // renewed again: the silence begins here
+  EXPECT_THAT(Decisions(driver.Pass(kSuspectAfter - kMoment)), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_suspected", "attempt_suspected"));
 }
 
 TEST(JobLivenessTest, ASuspicionIsRememberedByTheNextMasterAndTheSilenceCountedAnew) {

@@ -136,7 +136,8 @@ TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
   JobDriver driver(Unlimited());
   driver.Running();
   for (int day = 0; day < 1000; ++day) {
-    driver.Wait(std::chrono::hours(24));
+    driver.WaitWithoutRenewal(std::chrono::hours(24));
+    driver.Wait(kMoment);
     driver.Heartbeat("worker:0");
     ASSERT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
   }

@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr size_t kHeaderBytes = 12;
-constexpr size_t kRecordHeaderBytes = 8;  // length, checksum
+constexpr size_t kRecordHeaderBytes = 12;  // length, two checksums
 
 std::string Encode(const std::vector<Decision>& decisions) {
   std::string bytes = EncodeHeader();
@@ -52,6 +52,11 @@ std::string LittleEndian(uint32_t number) {
   return bytes;
 }
 
+std::string Record(const std::string& json) {
+  const std::string head = LittleEndian(static_cast<uint32_t>(json.size())) + LittleEndian(SlowCrc32c(json));
+  return StrCat(head, LittleEndian(SlowCrc32c(head)), json);
+}
+
 TEST(JournalFormatTest, WhatIsWrittenIsReadBack) {
   const std::vector<Decision> decisions = OneOfEachKind();
   const std::string bytes = Encode(decisions);
@@ -69,8 +74,7 @@ TEST(JournalFormatTest, TheBytesAreThoseOfTheDocumentedForm) {
   ASSERT_EQ(SlowCrc32c("123456789"), 0xE3069283U);  // the check value of CRC-32C
 
   EXPECT_EQ(EncodeHeader(), StrCat("TONYJRNL", LittleEndian(1)));
-  EXPECT_EQ(EncodeRecord(decision),
-            StrCat(LittleEndian(static_cast<uint32_t>(json.size())), LittleEndian(SlowCrc32c(json)), json));
+  EXPECT_EQ(EncodeRecord(decision), Record(json));
 }
 
 TEST(JournalFormatTest, NothingIsAnEmptyJournal) {
@@ -179,10 +183,7 @@ TEST(JournalFormatTest, AFlippedLengthInTheMiddleIsNotTakenForATornTail) {
 
 TEST(JournalFormatTest, ADecisionOfALaterReleaseIsDamageThatNamesIt) {
   const std::string json = R"({"time":5,"decision":"gang_disbanded"})";
-  const std::string record =
-      StrCat(LittleEndian(static_cast<uint32_t>(json.size())), LittleEndian(SlowCrc32c(json)), json);
-
-  const auto journal = DecodeJournal(EncodeHeader() + record);
+  const auto journal = DecodeJournal(EncodeHeader() + Record(json));
 
   ASSERT_FALSE(journal.ok());
   EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
