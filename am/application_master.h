@@ -74,6 +74,7 @@ class ApplicationMaster : public AmService {
   std::optional<Outcome> KeptOutcome(const SchedulerEvent& event) const;
   void Renew();
   void RenewLease();
+  void LookForKillRequest();
   void ReadKillRequest();
   void ScheduleTimer();
   void StatusChanged();
@@ -93,7 +94,7 @@ class ApplicationMaster : public AmService {
   bool end_told_ = false;
   int turns_in_journal_ = 0;
   LeaseRecord lease_;
-  std::unique_ptr<EventLoop::Handle> folder_watch_, deadline_timer_, lease_timer_, status_timer_, push_timer_;
+  std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_;
 };
 
 }  // namespace tony::am

@@ -151,21 +151,21 @@ std::string_view Name(const Decision& decision) { return NameOf(decision.body); 
 
 bool MustBeDurable(const Decision& decision) {
   return std::visit(Overloaded{
-                        [](const EpochBegan&) { return false; },   // the lock on the job folder fences it
-                        [](const JobAccepted&) { return false; },  // nothing has been started yet
+                        [](const EpochBegan&) { return false; },  // the lock on the job folder fences it
+                        [](const JobAccepted&) { return false; },
                         [](const ContainersRequested&) { return false; },
-                        [](const ContainerAssigned&) { return true; },
+                        [](const ContainerAssigned&) { return false; },
                         [](const GangAllocated&) { return false; },
                         [](const AttemptLaunched&) { return false; },
                         [](const AttemptRegistered&) { return false; },
-                        [](const GenerationFormed&) { return true; },
+                        [](const GenerationFormed&) { return false; },
                         [](const AttemptRan&) { return false; },
                         [](const AttemptSuspected&) { return false; },
                         [](const AttemptHeard&) { return false; },
-                        [](const AttemptEnded&) { return true; },
+                        [](const AttemptEnded&) { return false; },
                         [](const ContainerKillOrdered&) { return false; },
                         [](const ContainerEnded&) { return false; },
-                        [](const JobStopping&) { return true; },
+                        [](const JobStopping&) { return false; },
                         [](const StopHurried&) { return false; },
                         [](const JobEnded&) { return true; },
                     },

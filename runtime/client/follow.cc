@@ -25,6 +25,13 @@ Follower::Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launche
     : loop_(loop), folder_(folder), launcher_(launcher), sink_(std::move(sink)), pause_(kFirstPause) {}
 
 void Follower::Start(Duration patience) {
+  Watch();
+  SearchAfter(watch_ ? patience : kFirstPause);
+  loop_.Post([this] { OnFolderChange(); });
+}
+
+void Follower::Watch() {
+  if (watch_) return;
   auto watch = WatchFolder(loop_, folder_.path(), [this] { OnFolderChange(); });
   if (watch.ok()) {
     watch_ = *std::move(watch);
@@ -32,8 +39,6 @@ void Follower::Start(Duration patience) {
     // A user has only so many of them. The job runs already: follow it by the timer alone.
     sink_.on_note(watch.error().message);
   }
-  SearchAfter(watch_ ? patience : kFirstPause);
-  loop_.Post([this] { OnFolderChange(); });
 }
 
 void Follower::TellKill(const KillRequest& request) {
@@ -81,12 +86,15 @@ void Follower::OnStatus(const JobStatus& status) {
   pause_ = kFirstPause;
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
+  // The AM tells of the end itself. Closing the watch blocks for 15 ms: now, and not between verdict and exit.
+  watch_.reset();
 }
 
 void Follower::OnLost(const Error& error) {
   conversation_.reset();
   if (error.code != ErrorCode::kUnavailable) return Fail(error);  // trying again would not help
   state_ = State::kSearching;
+  Watch();
   SearchAfter(Duration(0));
 }
 

@@ -41,6 +41,7 @@ class Follower {
  private:
   enum class State { kSearching, kTalking, kEnding };
 
+  void Watch();
   void OnFolderChange();
   bool SeeFinalStatus();  // whether there is one
   void SeeLease();

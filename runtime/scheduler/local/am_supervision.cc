@@ -59,6 +59,7 @@ AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFo
       epoch_(NewestEpoch(folder)) {}
 
 void AmSupervision::Begin() {
+  if (epoch_.value == 0) return Start();  // the job is new: no need to look at every process of the machine
   const auto alive = Alive();
   if (alive.empty() && !folder_.IsLocked("am.lock")) return Start();
   LogInfo(StrCat("an AM is alive, waiting for its hello, epoch ", epoch_.value));

@@ -53,7 +53,7 @@ Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobFol
 Status Containers::Adopt() {
   TRY_ASSIGN(const auto records, records_.ReadAll());
   for (const auto& record : records) AdoptOne(record);
-  SweepSoon();
+  if (!records.empty()) SweepSoon();
   return Ok();
 }
 
