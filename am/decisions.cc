@@ -149,28 +149,7 @@ const std::map<std::string_view, Reader>& Readers() {
 
 std::string_view Name(const Decision& decision) { return NameOf(decision.body); }
 
-bool MustBeDurable(const Decision& decision) {
-  return std::visit(Overloaded{
-                        [](const EpochBegan&) { return false; },  // the lock on the job folder fences it
-                        [](const JobAccepted&) { return false; },
-                        [](const ContainersRequested&) { return false; },
-                        [](const ContainerAssigned&) { return false; },
-                        [](const GangAllocated&) { return false; },
-                        [](const AttemptLaunched&) { return false; },
-                        [](const AttemptRegistered&) { return false; },
-                        [](const GenerationFormed&) { return false; },
-                        [](const AttemptRan&) { return false; },
-                        [](const AttemptSuspected&) { return false; },
-                        [](const AttemptHeard&) { return false; },
-                        [](const AttemptEnded&) { return false; },
-                        [](const ContainerKillOrdered&) { return false; },
-                        [](const ContainerEnded&) { return false; },
-                        [](const JobStopping&) { return false; },
-                        [](const StopHurried&) { return false; },
-                        [](const JobEnded&) { return true; },
-                    },
-                    decision.body);
-}
+bool MustBeDurable(const Decision& decision) { return std::holds_alternative<JobEnded>(decision.body); }
 
 std::string ToJson(const Decision& decision) {
   json::object out;
