@@ -79,10 +79,36 @@ constexpr Key kKeys[] = {
     {"tony.task.suspect-after-ms", kMillis, "", kImplemented, "silence after which a task is called suspect; five heartbeats if not set"},
     {"tony.worker.timeout", kMillis, "0", kNone, "limit of one task's process (0.4.6)"},
 
+    // Restarts.
+    {"tony.am.retry-count", kNumber, "0", kImplemented, "TonY's word for tony.restart.job.budget"},
+    {"tony.checkpoint.dir", kText, "", kImplemented, "local folder where the program leaves checkpoints; a restarted task gets the newest as TONY_RESUME_FROM"},
+    {"tony.checkpoint.fruitless-restarts", kNumber, "3", kImplemented, "restarts in a row without a newer checkpoint that end the job"},
+    {"tony.checkpoint.pattern", kText, "*", kImplemented, "which names in tony.checkpoint.dir are checkpoints, as in a shell: * ? [a-z]"},
+    {"tony.restart.backoff-ms", kMillis, "1000", kImplemented, "wait before the second restart; doubled for each further one"},
+    {"tony.restart.gang.budget", kNumber, "0", kImplemented, "restarts of all tasks together that failures of the program may cost"},
+    {"tony.restart.gang.window-ms", kMillis, "0", kImplemented, "those longer ago do not count; 0: all count"},
+    {"tony.restart.job.budget", kNumber, "0", kImplemented, "restarts of all tasks in new containers that failures of the program may cost"},
+    {"tony.restart.job.window-ms", kMillis, "0", kImplemented, "those longer ago do not count; 0: all count"},
+    {"tony.restart.longest-backoff-ms", kMillis, "60000", kImplemented, "the wait before a restart is never longer"},
+    {"tony.restart.lost.budget", kNumber, "10", kImplemented, "restarts for what is not the program's fault: lost nodes, preemption, our own failures"},
+    {"tony.restart.lost.window-ms", kMillis, "3600000", kImplemented, "those longer ago do not count; 0: all count"},
+    {"tony.restart.role.budget", kNumber, "0", kImplemented, "restarts of a role's tasks together that failures of the program may cost, for each role"},
+    {"tony.restart.role.window-ms", kMillis, "0", kImplemented, "those longer ago do not count; 0: all count"},
+    {"tony.restart.scope", kText, "framework", kImplemented, "what a failed task restarts: framework (as far as its framework needs), task, role, gang or job"},
+    {"tony.restart.settle-ms", kMillis, "300", kImplemented, "wait before a failure that nothing pays for ends a collective job: its cause, a lost node or executor, may show up"},
+    {"tony.restart.task.budget", kNumber, "0", kImplemented, "restarts of a task alone that failures of the program may cost, for each task"},
+    {"tony.restart.task.window-ms", kMillis, "0", kImplemented, "those longer ago do not count; 0: all count"},
+    {"tony.<role>.restart.budget", kNumber, "", kImplemented, "the role's own budget, instead of that of its smallest scope"},
+    {"tony.<role>.restart.scope", kText, "", kImplemented, "the role's own scope, instead of tony.restart.scope"},
+
+    // What a failure means.
+    {"tony.failure.exit.<NAME>", kText, "", kImplemented, "CLASS[, transient or permanent][, MEANING] of that exit code of a task"},
+    {"tony.failure.pattern.<NAME>", kText, "", kImplemented, "REGEX => CLASS[, transient or permanent][, MEANING] of a line among the last of a failed task's stderr"},
+    {"tony.failure.signal.<NAME>", kText, "", kImplemented, "CLASS[, transient or permanent][, MEANING] of a task that this signal ended, as 9 or SIGKILL"},
+
     // The application master and executors, as YARN and Java saw them.
     {"tony.am.node-label", kText, "", kNone, "YARN node label of the application master"},
     {"tony.am.resources", kList, "", kRefused, "files for the application master"},
-    {"tony.am.retry-count", kNumber, "0", kNone, "whole-job restarts by the application master"},
     {"tony.am.startup-timeout", kMillis, "0", kNone, "limit until the application master has started"},
     {"tony.am.wait-client-signal-stop-timeout-sec", kSeconds, "15", kNone, "how long TonY's application master waited for its client's goodbye"},
     {"tony.default.jvm.opts", kText, "", kNone, "there is no Java in ours"},

@@ -16,8 +16,9 @@ bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
 
 // The second words of keys that are no role.
-constexpr std::string_view kReservedRoles[] = {"am",     "application", "container", "containers",
-                                               "docker", "execution",   "history",   "task"};
+constexpr std::string_view kReservedRoles[] = {"am",         "application", "checkpoint", "container",
+                                               "containers", "docker",      "execution",  "failure",
+                                               "history",    "restart",     "task"};
 constexpr std::string_view kRolePrefix = "tony.<role>.";
 
 // How much of `text` the placeholder takes.

@@ -36,12 +36,14 @@ struct Progress {
 };
 
 struct Command {
-  enum class Kind { kNone, kStart, kStop, kRelease };
+  enum class Kind { kNone, kStart, kStop, kRelease, kNext };
   int64_t number = 0;
   Kind kind = Kind::kNone;
   Generation generation;
   std::string cluster_spec;  // JSON, with kStart
   Duration grace{0};         // with kStop
+  int attempt = 0;           // with kNext: the number of the attempt that the executor runs from now on
+  std::string resume_from;   // with kStart: the newest checkpoint; empty: none, or the first start
   bool operator==(const Command&) const = default;
 };
 

@@ -1,7 +1,9 @@
 // How a process ended, kept whole until a person reads it.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tony {
 
@@ -16,5 +18,8 @@ struct ExitStatus {
 
 ExitStatus FromWaitStatus(int status);           // waitpid()'s
 std::string ToString(const ExitStatus& status);  // "exit code 3", "signal 9 (SIGKILL)"
+
+std::string SignalName(int signal);                          // "SIGKILL"; empty: it has none
+std::optional<int> SignalFromString(std::string_view text);  // "9", "SIGKILL", "KILL"; nothing: no such signal
 
 }  // namespace tony

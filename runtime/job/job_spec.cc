@@ -1,5 +1,7 @@
 #include "runtime/job/job_spec.h"
 
+#include <algorithm>
+
 #include "runtime/base/check.h"
 
 namespace tony {
@@ -30,6 +32,28 @@ std::string_view ToString(Completion completion) {
   CHECK(false);
 }
 
+std::string_view ToString(RestartScope scope) {
+  switch (scope) {
+    case RestartScope::kTask:
+      return "task";
+    case RestartScope::kRole:
+      return "role";
+    case RestartScope::kGang:
+      return "gang";
+    case RestartScope::kJob:
+      return "job";
+  }
+  CHECK(false);
+}
+
+std::optional<RestartScope> RestartScopeFromString(std::string_view text) {
+  using enum RestartScope;
+  for (const auto scope : {kTask, kRole, kGang, kJob}) {
+    if (ToString(scope) == text) return scope;
+  }
+  return std::nullopt;
+}
+
 std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text) {
   using enum FrameworkKind;
   for (const auto kind : {kStandalone, kTensorflow, kPytorch, kJax}) {
@@ -45,6 +69,8 @@ std::optional<Completion> CompletionFromString(std::string_view text) {
   }
   return std::nullopt;
 }
+
+Duration CallLimit(const Timers& timers) { return std::min(Duration(5000), timers.record_fresh); }
 
 const RoleSpec* JobSpec::FindRole(std::string_view role) const {
   for (const auto& candidate : roles) {

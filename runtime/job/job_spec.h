@@ -1,6 +1,7 @@
 // The typed, validated, immutable description of one job. Past the parser nobody sees a property key.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
+#include "runtime/job/failure_rules.h"
 #include "runtime/job/ids.h"
 
 namespace tony {
@@ -34,12 +36,55 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
+// How much of a job starts again when an attempt of it has ended. In order of size.
+enum class RestartScope {
+  kTask,  // the task alone; everybody else runs on
+  kRole,  // all tasks of its role
+  kGang,  // every task, in the next generation; containers and executors stay
+  kJob,   // every task, in new containers
+};
+constexpr size_t kRestartScopes = 4;
+std::string_view ToString(RestartScope scope);  // "task", "role", "gang", "job"
+std::optional<RestartScope> RestartScopeFromString(std::string_view text);
+
+// How many restarts there may be.
+struct RestartBudget {
+  int most = 0;
+  Duration window{0};  // restarts that are longer ago do not count; 0: all count
+  bool operator==(const RestartBudget&) const = default;
+};
+
+// Whose fault an end is decides what pays for the restart: a failure of the user's program one of `levels`, anything
+// that is not the program's fault (lost nodes, preemption, our own infrastructure) only `lost`.
+struct RestartRules {
+  // By RestartScope: counted for each task, each role, the job, the job. A level that is used up escalates to the next.
+  std::array<RestartBudget, kRestartScopes> levels;
+  RestartBudget lost{.most = 10, .window = Duration(3'600'000)};  // of the job
+  // The first restart of a kind is at once; the second waits this long, each further one twice as long.
+  Duration backoff{1000};
+  Duration longest_backoff{60'000};
+  // In a collective one lost node makes all the others fail, and they may be heard of first. So a failure that would
+  // end the job is judged only so much later; what shows up meanwhile and is not the program's fault goes before it.
+  Duration settle{300};
+  bool operator==(const RestartRules&) const = default;
+};
+
+// Where the user's program leaves its checkpoints.
+struct CheckpointSpec {
+  std::string directory;      // absolute; empty: none declared
+  std::string pattern = "*";  // of the names in it, as of a shell: * ? [a-z]
+  int most_fruitless = 3;     // restarts in a row without a newer checkpoint, after which the job has failed
+  bool operator==(const CheckpointSpec&) const = default;
+};
+
 struct RoleSpec {
   std::string name;  // lower-case letters, as TonY's job types
   int instances = 1;
   Resources resources;
   std::string command;  // run by `bash -c`; never empty
   Completion completion = Completion::kTracked;
+  std::optional<RestartScope> restart_scope;  // nothing: what the framework says
+  std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role
   bool operator==(const RoleSpec&) const = default;
 };
 
@@ -57,6 +102,9 @@ struct Timers {
   bool operator==(const Timers&) const = default;
 };
 
+// An executor whose call has not been answered for so long takes the connection for lost.
+Duration CallLimit(const Timers& timers);
+
 struct JobSpec {
   std::string name = "TonyApplication";
   FrameworkKind framework = FrameworkKind::kTensorflow;
@@ -67,6 +115,9 @@ struct JobSpec {
   Duration timeout{0};                               // of the whole job, from acceptance; 0: none
   Duration registration_timeout{900000};             // from acceptance until the whole gang is registered
   Timers timers;
+  RestartRules restart;
+  CheckpointSpec checkpoint;
+  std::vector<FailureRule> failure_rules;  // its own, which go before the built-in ones
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;

@@ -1,6 +1,7 @@
 #include <boost/json.hpp>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/failure_rules_json.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/json_fields.h"
 
@@ -25,6 +26,8 @@ constexpr TimerField kTimerFields[] = {
     {"am_lease_ms", &Timers::am_lease},         {"orphan_timeout_ms", &Timers::orphan_timeout},
 };
 
+constexpr std::string_view kAsFrameworkSays = "framework";  // a role without a restart scope of its own
+
 json::object RoleJson(const RoleSpec& role) {
   json::object out;
   out["name"] = role.name;
@@ -34,6 +37,8 @@ json::object RoleJson(const RoleSpec& role) {
   out["gpus"] = role.resources.gpus;
   out["command"] = role.command;
   out["completion"] = ToString(role.completion);
+  out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
+  out["restarts"] = role.restarts ? json::value(*role.restarts) : json::value();
   return out;
 }
 
@@ -49,6 +54,46 @@ json::object TimersJson(const Timers& timers) {
   return out;
 }
 
+json::object BudgetJson(const RestartBudget& budget) {
+  json::object out;
+  out["most"] = budget.most;
+  out["window_ms"] = budget.window.count();
+  return out;
+}
+
+json::object RestartJson(const RestartRules& rules) {
+  json::object out;
+  for (size_t level = 0; level < kRestartScopes; ++level) {
+    out[ToString(static_cast<RestartScope>(level))] = BudgetJson(rules.levels[level]);
+  }
+  out["lost"] = BudgetJson(rules.lost);
+  out["backoff_ms"] = rules.backoff.count();
+  out["longest_backoff_ms"] = rules.longest_backoff.count();
+  out["settle_ms"] = rules.settle.count();
+  return out;
+}
+
+json::object CheckpointJson(const CheckpointSpec& checkpoint) {
+  json::object out;
+  out["directory"] = checkpoint.directory;
+  out["pattern"] = checkpoint.pattern;
+  out["most_fruitless"] = checkpoint.most_fruitless;
+  return out;
+}
+
+// Jobs of 0.1 have neither field.
+void ReadRoleRestart(JsonFields& fields, RoleSpec& role) {
+  const std::string scope =
+      fields.Has("restart_scope") ? fields.String("restart_scope") : std::string(kAsFrameworkSays);
+  role.restart_scope = RestartScopeFromString(scope);
+  if (!role.restart_scope && scope != kAsFrameworkSays) {
+    fields.Fail("restart_scope", "framework, task, role, gang or job");
+  }
+  if (fields.Has("restarts") && !fields.IsNull("restarts")) {
+    role.restarts = static_cast<int>(fields.Int("restarts", 0, kMaxCount));
+  }
+}
+
 Result<RoleSpec> ReadRole(JsonFields fields) {
   RoleSpec role;
   role.name = fields.String("name");
@@ -59,6 +104,7 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   role.command = fields.String("command");
   const auto completion = CompletionFromString(fields.String("completion"));
   if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");
+  ReadRoleRestart(fields, role);
   if (role.name.empty()) fields.Fail("name", "a role's name");
   if (role.command.empty()) fields.Fail("command", "a command");
   TRY(fields.status());
@@ -80,6 +126,38 @@ Result<Timers> ReadTimers(JsonFields fields) {
   return timers;
 }
 
+Result<RestartBudget> ReadBudget(JsonFields& parent, std::string_view name) {
+  JsonFields fields = parent.Fields(name);
+  TRY(parent.status());
+  RestartBudget budget;
+  budget.most = static_cast<int>(fields.Int("most", 0, kMaxCount));
+  budget.window = fields.Millis("window_ms");
+  TRY(fields.status());
+  return budget;
+}
+
+Result<RestartRules> ReadRestart(JsonFields fields) {
+  RestartRules rules;
+  for (size_t level = 0; level < kRestartScopes; ++level) {
+    TRY_ASSIGN(rules.levels[level], ReadBudget(fields, ToString(static_cast<RestartScope>(level))));
+  }
+  TRY_ASSIGN(rules.lost, ReadBudget(fields, "lost"));
+  rules.backoff = fields.Millis("backoff_ms");
+  rules.longest_backoff = fields.Millis("longest_backoff_ms");
+  rules.settle = fields.Millis("settle_ms");
+  TRY(fields.status());
+  return rules;
+}
+
+Result<CheckpointSpec> ReadCheckpoint(JsonFields fields) {
+  CheckpointSpec checkpoint;
+  checkpoint.directory = fields.String("directory");
+  checkpoint.pattern = fields.String("pattern");
+  checkpoint.most_fruitless = static_cast<int>(fields.Int("most_fruitless", 1, kMaxCount));
+  TRY(fields.status());
+  return checkpoint;
+}
+
 Result<std::vector<RoleSpec>> ReadRoles(JsonFields& fields) {
   std::vector<RoleSpec> roles;
   for (auto& item : fields.List("roles")) {
@@ -90,6 +168,21 @@ Result<std::vector<RoleSpec>> ReadRoles(JsonFields& fields) {
   if (roles.empty()) fields.Fail("roles", "at least one role");
   TRY(fields.status());
   return roles;
+}
+
+// Jobs of 0.1 have neither.
+Status ReadRestartAndCheckpoint(JsonFields& fields, JobSpec& spec) {
+  if (fields.Has("restart")) {
+    JsonFields restart = fields.Fields("restart");
+    TRY(fields.status());
+    TRY_ASSIGN(spec.restart, ReadRestart(std::move(restart)));
+  }
+  if (fields.Has("checkpoint")) {
+    JsonFields checkpoint = fields.Fields("checkpoint");
+    TRY(fields.status());
+    TRY_ASSIGN(spec.checkpoint, ReadCheckpoint(std::move(checkpoint)));
+  }
+  return Ok();
 }
 
 Result<JobSpec> ReadSpec(const json::value& document) {
@@ -113,6 +206,8 @@ Result<JobSpec> ReadSpec(const json::value& document) {
   TRY_ASSIGN(spec.execution_env, ReadEnvironment(std::move(execution)));
   TRY_ASSIGN(spec.container_env, ReadEnvironment(std::move(container)));
   TRY_ASSIGN(spec.timers, ReadTimers(std::move(timers)));
+  TRY(ReadRestartAndCheckpoint(fields, spec));
+  TRY_ASSIGN(spec.failure_rules, ReadFailureRules(fields));
   return spec;
 }
 
@@ -132,6 +227,9 @@ std::string ToJson(const JobSpec& spec) {
   out["timeout_ms"] = spec.timeout.count();
   out["registration_timeout_ms"] = spec.registration_timeout.count();
   out["timers"] = TimersJson(spec.timers);
+  out["restart"] = RestartJson(spec.restart);
+  out["checkpoint"] = CheckpointJson(spec.checkpoint);
+  out["failure_rules"] = FailureRulesJson(spec.failure_rules);
   return SerializeJson(out);
 }
 

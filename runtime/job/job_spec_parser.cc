@@ -46,9 +46,7 @@ Result<std::string> ParseName(const PropertyValues& values) {
 
 Result<std::string> ParseSourceFolder(const PropertyValues& values, const std::filesystem::path& directory) {
   if (!values.Has(kSource)) return std::string();
-  const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
-  auto path = (base / values.Text(kSource)).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();  // "src/" is "src"
+  const auto path = AbsolutePath(values.Text(kSource), directory);
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::is_directory(status)) return path.string();
@@ -78,6 +76,12 @@ Status ParseLimits(const PropertyValues& values, JobSpec& spec) {
 
 }  // namespace
 
+std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
+  const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
+  const auto path = (base / text).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();  // "src/" is "src"
+}
+
 Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
   const PropertyValues values(properties);
   ParsedJobSpec parsed;
@@ -96,6 +100,9 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   TRY_ASSIGN(spec.src_dir, ParseSourceFolder(values, directory));
   TRY(ParseLimits(values, spec));
   TRY_ASSIGN(spec.timers, ParseTimers(values, parsed.warnings));
+  TRY_ASSIGN(spec.restart, ParseRestartRules(values, parsed.warnings));
+  TRY_ASSIGN(spec.checkpoint, ParseCheckpoint(values, directory, parsed.warnings));
+  TRY_ASSIGN(spec.failure_rules, ParseFailureRules(values));
   return parsed;
 }
 

@@ -34,6 +34,18 @@ json::object TaskJson(const TaskStatus& task) {
   return out;
 }
 
+json::object RestartJson(const RestartStatus& restart) {
+  json::object out;
+  out["number"] = restart.number;
+  WriteTime(out, "time", restart.time);
+  out["scope"] = restart.scope;
+  out["task"] = ToString(restart.cause.task);
+  out["attempt"] = restart.cause.number;
+  out["reason"] = restart.reason;
+  out["charged"] = restart.charged;
+  return out;
+}
+
 Instant ReadTime(JsonFields& fields, std::string_view name) {
   const auto time = InstantFromIso8601(fields.String(name));
   if (!time) fields.Fail(name, "a time such as 2026-11-21T09:30:15.123Z");
@@ -63,6 +75,18 @@ Result<TaskStatus> ReadTaskStatus(JsonFields fields) {
   return task;
 }
 
+Result<RestartStatus> ReadRestart(JsonFields fields) {
+  RestartStatus restart;
+  restart.number = static_cast<int>(fields.Int("number", 1, kMaxCount));
+  restart.time = ReadTime(fields, "time");
+  restart.scope = fields.String("scope");
+  restart.cause = {ReadTask(fields), static_cast<int>(fields.Int("attempt", 0, kMaxCount))};
+  restart.reason = fields.String("reason");
+  restart.charged = fields.Bool("charged");
+  TRY(fields.status());
+  return restart;
+}
+
 Result<JobStatus> ReadStatus(const json::value& document) {
   JsonFields fields(document);
   JobStatus status;
@@ -78,6 +102,11 @@ Result<JobStatus> ReadStatus(const json::value& document) {
   status.submitted = ReadTime(fields, "submitted");
   status.ended = ReadTimeIfPresent(fields, "ended");
   auto tasks = fields.List("tasks");
+  // Documents of 0.1 have none of these.
+  auto restarts = fields.Has("restarts") ? fields.List("restarts") : std::vector<JsonFields>();
+  if (fields.Has("restart_count"))
+    status.restart_count = static_cast<int>(fields.Int("restart_count", 0, kMaxCount));
+  if (fields.Has("trouble")) status.trouble = fields.String("trouble");
   TRY(fields.status());
   if (fields.Has("verdict")) {
     TRY_ASSIGN(status.verdict, ReadVerdict(fields.Fields("verdict")));
@@ -85,6 +114,10 @@ Result<JobStatus> ReadStatus(const json::value& document) {
   for (auto& item : tasks) {
     TRY_ASSIGN(TaskStatus task, ReadTaskStatus(std::move(item)));
     status.tasks.push_back(std::move(task));
+  }
+  for (auto& item : restarts) {
+    TRY_ASSIGN(RestartStatus restart, ReadRestart(std::move(item)));
+    status.restarts.push_back(std::move(restart));
   }
   return status;
 }
@@ -108,6 +141,11 @@ std::string ToJson(const JobStatus& status) {
   json::array tasks;
   for (const auto& task : status.tasks) tasks.push_back(TaskJson(task));
   out["tasks"] = std::move(tasks);
+  out["restart_count"] = status.restart_count;
+  json::array restarts;
+  for (const auto& restart : status.restarts) restarts.push_back(RestartJson(restart));
+  out["restarts"] = std::move(restarts);
+  if (!status.trouble.empty()) out["trouble"] = status.trouble;
   return SerializeJson(out);
 }
 

@@ -25,6 +25,16 @@ struct TaskStatus {
   std::optional<Instant> started, ended;
 };
 
+// One restart, as its decision was made.
+struct RestartStatus {
+  int number = 0;  // 1, 2, ...
+  Instant time;
+  std::string scope;    // "task", "role", "gang", "job"
+  AttemptId cause;      // whose end brought it about
+  std::string reason;   // "worker:1 failed on node-3: exit code 3 (user_error)"
+  bool charged = true;  // to the budget of the user's program
+};
+
 struct JobStatus {
   JobId job;
   std::string name;
@@ -38,6 +48,9 @@ struct JobStatus {
   std::optional<Instant> ended;
   std::optional<Verdict> verdict;  // present exactly when the job has ended
   std::vector<TaskStatus> tasks;   // by role, then index
+  std::vector<RestartStatus> restarts;  // the newest 20, oldest first
+  int restart_count = 0;                // all there were
+  std::string trouble;  // what the job waits for that it should not have to: "journal: no space left on device"
 };
 
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",

@@ -56,6 +56,8 @@ void JsonFields::Fail(std::string_view name, std::string_view expected) {
 
 bool JsonFields::Has(std::string_view name) const { return object_ && object_->contains(name); }
 
+bool JsonFields::IsNull(std::string_view name) const { return Has(name) && object_->at(name).is_null(); }
+
 const json::value* JsonFields::Find(std::string_view name, std::string_view expected) {
   const json::value* value = object_ ? object_->if_contains(name) : nullptr;
   if (!value) Fail(name, StrCat(expected, ", and it is missing"));

@@ -32,6 +32,7 @@ class JsonFields {
   explicit JsonFields(const boost::json::value& value, std::string path = "");
 
   bool Has(std::string_view name) const;
+  bool IsNull(std::string_view name) const;  // there, and null
   std::string String(std::string_view name);
   bool Bool(std::string_view name);
   int64_t Int(std::string_view name, int64_t least = 0, int64_t most = std::numeric_limits<int64_t>::max());

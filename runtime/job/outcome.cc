@@ -14,19 +14,31 @@ struct OutcomeRow {
   OutcomeClass cls;
   std::string_view name;
   bool retryable;
+  Charge charge;
 };
 constexpr std::array kOutcomes = {
-    OutcomeRow{OutcomeClass::kSuccess, "success", false},         // nothing to repeat
-    OutcomeRow{OutcomeClass::kUserError, "user_error", true},     // the engine's retries decide
-    OutcomeRow{OutcomeClass::kUserConfig, "user_config", false},  // the same command cannot be found again
-    OutcomeRow{OutcomeClass::kOom, "oom", false},                 // the same ask runs out of memory again
-    OutcomeRow{OutcomeClass::kNodeLost, "node_lost", true},       // another node may live
-    OutcomeRow{OutcomeClass::kPreempted, "preempted", true},      // somebody else's priority, not a fault
-    OutcomeRow{OutcomeClass::kInfra, "infra", true},              // ours or the cluster's fault
-    OutcomeRow{OutcomeClass::kHung, "hung", true},                // a lost peer or a stuck device, mostly
-    OutcomeRow{OutcomeClass::kTimeout, "timeout", true},          // waits for resources count, too
-    OutcomeRow{OutcomeClass::kKilled, "killed", false},           // a person's decision
-    OutcomeRow{OutcomeClass::kAbandoned, "abandoned", false},     // nobody waits for the result
+    OutcomeRow{OutcomeClass::kSuccess, "success", false, Charge::kNever},        // nothing to repeat
+    OutcomeRow{OutcomeClass::kUserError, "user_error", true, Charge::kCharged},  // the engine's retries decide
+    OutcomeRow{OutcomeClass::kUserConfig, "user_config", false,
+               Charge::kNever},                                                // the same command cannot be found again
+    OutcomeRow{OutcomeClass::kOom, "oom", false, Charge::kNever},              // the same ask runs out of memory again
+    OutcomeRow{OutcomeClass::kNodeLost, "node_lost", true, Charge::kFree},     // another node may live
+    OutcomeRow{OutcomeClass::kPreempted, "preempted", true, Charge::kFree},    // somebody else's priority, not a fault
+    OutcomeRow{OutcomeClass::kInfra, "infra", true, Charge::kFree},            // ours or the cluster's fault
+    OutcomeRow{OutcomeClass::kHung, "hung", true, Charge::kCharged},           // a lost peer or a stuck device, mostly
+    OutcomeRow{OutcomeClass::kTimeout, "timeout", true, Charge::kCharged},     // waits for resources count, too
+    OutcomeRow{OutcomeClass::kKilled, "killed", false, Charge::kNever},        // a person's decision
+    OutcomeRow{OutcomeClass::kAbandoned, "abandoned", false, Charge::kNever},  // nobody waits for the result
+};
+
+struct AdviceRow {
+  Advice advice;
+  std::string_view name;
+};
+constexpr std::array kAdvices = {
+    AdviceRow{Advice::kNone, "none"},
+    AdviceRow{Advice::kTransient, "transient"},
+    AdviceRow{Advice::kPermanent, "permanent"},
 };
 
 struct FinalStateRow {
@@ -60,7 +72,27 @@ std::optional<OutcomeClass> OutcomeClassFromString(std::string_view text) {
   return std::nullopt;
 }
 
-bool IsRetryable(OutcomeClass c) { return RowOf(c).retryable; }
+bool IsRetryable(OutcomeClass c, Advice advice) {
+  return advice == Advice::kNone ? RowOf(c).retryable : advice == Advice::kTransient;
+}
+
+std::string_view ToString(Advice advice) {
+  const auto row = static_cast<size_t>(advice);
+  CHECK(row < kAdvices.size() && kAdvices[row].advice == advice);
+  return kAdvices[row].name;
+}
+
+std::optional<Advice> AdviceFromString(std::string_view text) {
+  for (const auto& row : kAdvices) {
+    if (row.name == text) return row.advice;
+  }
+  return std::nullopt;
+}
+
+Charge ChargeOf(const Outcome& outcome) {
+  if (outcome.Succeeded() || outcome.advice == Advice::kPermanent) return Charge::kNever;
+  return outcome.advice == Advice::kTransient ? Charge::kFree : RowOf(outcome.cls).charge;
+}
 
 OutcomeClass ClassOf(const ExitStatus& exit) {
   if (exit.Succeeded()) return OutcomeClass::kSuccess;

@@ -26,16 +26,36 @@ enum class OutcomeClass {
 };
 std::string_view ToString(OutcomeClass c);  // "success", "user_error", ...
 std::optional<OutcomeClass> OutcomeClassFromString(std::string_view text);
-bool IsRetryable(OutcomeClass c);  // whether a workflow engine may sensibly submit the job again
+
+// What the user's program, or a rule about it, says of trying again.
+enum class Advice {
+  kNone,       // the class decides
+  kTransient,  // try again, at nobody's charge
+  kPermanent,  // do not
+};
+std::string_view ToString(Advice advice);  // "none", "transient", "permanent"
+std::optional<Advice> AdviceFromString(std::string_view text);
+
+// Whether a workflow engine may sensibly submit the job again.
+bool IsRetryable(OutcomeClass c, Advice advice = Advice::kNone);
 
 struct Outcome {
   OutcomeClass cls = OutcomeClass::kSuccess;
   std::optional<ExitStatus> exit;  // absent if no process ran, or nobody saw it end
   std::string message;             // what a person should know beside the exit status; may be empty
   std::string stderr_tail;         // the last lines of the attempt's stderr, when it failed
+  Advice advice = Advice::kNone;
   bool Succeeded() const { return cls == OutcomeClass::kSuccess; }
   bool operator==(const Outcome&) const = default;
 };
+
+// What pays for a restart after such an end.
+enum class Charge {
+  kNever,    // there is none: it would end the same way, or a person wants it so
+  kCharged,  // the budget of the user's program
+  kFree,     // not the program's fault: only the budget that keeps a broken cluster from restarting for ever
+};
+Charge ChargeOf(const Outcome& outcome);
 
 // From the end of the user's own process, which nobody asked to stop. 126 and 127 are the shell's "may not be run"
 // and "not found": user_config; anything else but 0: user_error.
@@ -53,6 +73,7 @@ struct Verdict {
   std::string host;                  // where it ran
   std::optional<ExitStatus> exit;
   std::string stderr_tail;
+  Advice advice = Advice::kNone;
   bool operator==(const Verdict&) const = default;
 };
 

@@ -28,6 +28,12 @@ OutcomeClass ReadClass(JsonFields& fields) {
   return cls.value_or(OutcomeClass::kInfra);
 }
 
+Advice ReadAdvice(JsonFields& fields) {
+  const auto advice = AdviceFromString(fields.String("advice"));
+  if (!advice) fields.Fail("advice", "none, transient or permanent");
+  return advice.value_or(Advice::kNone);
+}
+
 }  // namespace
 
 TaskId ReadTask(JsonFields& fields) {
@@ -42,6 +48,7 @@ json::object OutcomeJson(const Outcome& outcome) {
   out["message"] = outcome.message;
   WriteExit(out, outcome.exit);
   out["stderr_tail"] = outcome.stderr_tail;
+  if (outcome.advice != Advice::kNone) out["advice"] = ToString(outcome.advice);
   return out;
 }
 
@@ -49,7 +56,7 @@ json::object VerdictJson(const Verdict& verdict) {
   json::object out;
   out["state"] = ToString(verdict.state);
   out["class"] = ToString(verdict.cls);
-  out["retryable"] = IsRetryable(verdict.cls);
+  out["retryable"] = IsRetryable(verdict.cls, verdict.advice);
   out["message"] = verdict.message;
   if (verdict.attempt) {
     out["task"] = ToString(verdict.attempt->task);
@@ -58,6 +65,7 @@ json::object VerdictJson(const Verdict& verdict) {
   out["host"] = verdict.host;
   WriteExit(out, verdict.exit);
   out["stderr_tail"] = verdict.stderr_tail;
+  if (verdict.advice != Advice::kNone) out["advice"] = ToString(verdict.advice);
   return out;
 }
 
@@ -67,6 +75,7 @@ Result<Outcome> ReadOutcome(JsonFields fields) {
   outcome.message = fields.String("message");
   outcome.exit = ReadExit(fields);
   outcome.stderr_tail = fields.String("stderr_tail");
+  if (fields.Has("advice")) outcome.advice = ReadAdvice(fields);
   TRY(fields.status());
   return outcome;
 }
@@ -84,6 +93,7 @@ Result<Verdict> ReadVerdict(JsonFields fields) {
   verdict.host = fields.String("host");
   verdict.exit = ReadExit(fields);
   verdict.stderr_tail = fields.String("stderr_tail");
+  if (fields.Has("advice")) verdict.advice = ReadAdvice(fields);
   TRY(fields.status());
   return verdict;
 }

@@ -26,10 +26,21 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
 
 Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings);
 
+Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& warnings);
+Status ParseRoleRestart(const PropertyValues& values, RoleSpec& role);  // `role` has its name already
+Result<CheckpointSpec> ParseCheckpoint(const PropertyValues& values, const std::filesystem::path& directory,
+                                       Warnings& warnings);
+
+// Patterns, then exit codes, then signals; each in the order of the keys.
+Result<std::vector<FailureRule>> ParseFailureRules(const PropertyValues& values);
+
 struct ParsedEnvironment {
   std::map<std::string, std::string> execution, container;
 };
 Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
+
+// Normalised, without a slash at its end; relative to `directory`, or where that is empty to the current one.
+std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory);
 
 // The kernel refuses to start a process with one argument or variable of this size: MAX_ARG_STRLEN, 32 pages, with
 // the NUL at its end.

@@ -116,6 +116,7 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   role.instances = static_cast<int>(instances);
   TRY_ASSIGN(role.resources, ResourcesOf(values, name));
   TRY_ASSIGN(role.command, CommandOf(values, name, {KeyOf(name, "command"), "tony.containers.command"}));
+  TRY(ParseRoleRestart(values, role));
   return role;
 }
 
@@ -125,6 +126,7 @@ Result<RoleSpec> SingleTask(const PropertyValues& values) {
   role.name = kDriver;
   TRY_ASSIGN(role.resources, ResourcesOf(values, "am"));
   TRY_ASSIGN(role.command, CommandOf(values, kDriver, {"tony.am.command", "tony.containers.command"}));
+  TRY(ParseRoleRestart(values, role));
   return role;
 }
 

@@ -31,11 +31,12 @@ constexpr std::array<std::pair<int, Phase>, 4> kPhases = {{
     {rpc::STOPPING, Phase::kStopping},
     {rpc::ENDED, Phase::kEnded},
 }};
-constexpr std::array<std::pair<int, Command::Kind>, 4> kCommandKinds = {{
+constexpr std::array<std::pair<int, Command::Kind>, 5> kCommandKinds = {{
     {rpc::NONE, Command::Kind::kNone},
     {rpc::START, Command::Kind::kStart},
     {rpc::STOP, Command::Kind::kStop},
     {rpc::RELEASE, Command::Kind::kRelease},
+    {rpc::NEXT, Command::Kind::kNext},
 }};
 constexpr std::array<std::pair<int, RefusalReason>, 8> kRefusalReasons = {{
     {rpc::BAD_TOKEN, RefusalReason::kBadToken},
@@ -163,6 +164,11 @@ Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) {
   TRY_ASSIGN(outcome.exit, CheckedExit(wire));
   TRY_ASSIGN(outcome.message, Text("message", wire.message));
   TRY_ASSIGN(outcome.stderr_tail, Text("stderr_tail", wire.stderr_tail));
+  if (!wire.advice.empty()) {
+    const auto advice = AdviceFromString(wire.advice);
+    if (!advice) return Bad("advice", "unknown value");
+    outcome.advice = *advice;
+  }
   return outcome;
 }
 
@@ -174,6 +180,8 @@ Result<Command> FromThrift(const rpc::Command& wire) {
   command.cluster_spec = wire.cluster_spec;
   TRY_ASSIGN(const int64_t grace, Within("grace_ms", wire.grace_ms, 0, kLongestGrace.count()));
   command.grace = Duration(grace);
+  TRY_ASSIGN(command.attempt, IntWithin("attempt", wire.attempt, 0, kHighestInt));
+  command.resume_from = wire.resume_from;
   return command;
 }
 
@@ -226,6 +234,7 @@ rpc::TaskOutcome ToThrift(const Outcome& outcome) {
   wire.__set_message(outcome.message.substr(0, kLongestText));
   const std::string& tail = outcome.stderr_tail;
   wire.__set_stderr_tail(tail.size() <= kLongestText ? tail : tail.substr(tail.size() - kLongestText));
+  wire.__set_advice(std::string(ToString(outcome.advice)));
   return wire;
 }
 
@@ -236,6 +245,8 @@ rpc::Command ToThrift(const Command& command) {
   wire.__set_generation(command.generation.value);
   wire.__set_cluster_spec(command.cluster_spec);
   wire.__set_grace_ms(command.grace.count());
+  wire.__set_attempt(command.attempt);
+  wire.__set_resume_from(command.resume_from);
   return wire;
 }
 

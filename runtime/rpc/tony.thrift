@@ -59,6 +59,7 @@ enum CommandKind {
   START = 1,    // start the user's process: generation, cluster_spec
   STOP = 2,     // stop it: TERM, grace_ms, KILL
   RELEASE = 3,  // nothing more to do: exit
+  NEXT = 4,     // the attempt has ended; register again, with the same address, as number `attempt` of the task
 }
 
 struct Command {
@@ -67,6 +68,8 @@ struct Command {
   3: i64 generation
   4: string cluster_spec  // JSON
   5: i64 grace_ms
+  6: i32 attempt          // with NEXT
+  7: string resume_from   // with START: the newest checkpoint; empty: none, or the first start
 }
 
 struct Progress {
@@ -80,6 +83,7 @@ struct TaskOutcome {
   3: optional i32 signal
   4: string message
   5: string stderr_tail
+  6: string advice        // "none", "transient", "permanent"; empty: "none"
 }
 
 service ExecutorService {

@@ -13,6 +13,7 @@
 #include "runtime/job/exit_status.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/job/outcome.h"
 
 namespace tony {
 
@@ -42,6 +43,13 @@ struct ContainerExited {
   ContainerId container;
   std::optional<ExitStatus> status;
   std::string error;  // "start /x/tony-executor: permission denied"; empty where it ran
+  // What the scheduler knows of the reason: node_lost, preempted, oom, killed... Nothing: it just ended.
+  std::optional<OutcomeClass> cls;
+};
+// The scheduler will take the container away; its task may use the time to save what it has.
+struct ContainerPreempting {
+  ContainerId container;
+  Duration notice{0};
 };
 // First event after the scheduler has been reached, also again: what it knows to be running.
 struct SchedulerReached {
@@ -52,7 +60,8 @@ struct SchedulerLost {
   std::string reason;
 };
 using SchedulerEvent =
-    std::variant<ContainerGranted, ContainerStarted, ContainerExited, SchedulerReached, SchedulerLost>;
+    std::variant<ContainerGranted, ContainerStarted, ContainerExited, ContainerPreempting, SchedulerReached,
+                 SchedulerLost>;
 
 enum class StopMode { kTerm, kKill };  // ask the executor to stop its task and leave; end all of it now
 
@@ -60,6 +69,9 @@ class Scheduler {
  public:
   using Sink = std::function<void(SchedulerEvent)>;
   virtual ~Scheduler() = default;
+  // Whether the arbiter has been reached within am_lease until this very moment. After the process stood still this is
+  // false before SchedulerLost can be told.
+  virtual bool Holds() const = 0;
   virtual void Request(const std::vector<ContainerAsk>& asks) = 0;
   virtual void Launch(const ContainerId& container, const LaunchSpec& what) = 0;
   // Also before it was launched: then it never starts.

@@ -20,6 +20,8 @@ TEST(KeysTest, AKeyIsFoundByItsNameOrByAPattern) {
   EXPECT_EQ(RowOf("tony.task.max-total-fpga"), "tony.task.max-total-<resource>");
   EXPECT_EQ(RowOf("tony.execution.env.a.b=c"), "tony.execution.env.<NAME>");
   EXPECT_EQ(RowOf("tony.application.group.A"), "tony.application.group.<group>");
+  EXPECT_EQ(RowOf("tony.restart.scope"), "tony.restart.scope");
+  EXPECT_EQ(RowOf("tony.worker.restart.scope"), "tony.<role>.restart.scope");
   EXPECT_EQ(RowOf("tony.application.dependency.worker.timeout.after.A"),
             "tony.application.dependency.<role>.timeout.after.<group>");
   EXPECT_EQ(RowOf("tony.application.dependency.worker.timeout.after.A.ignored"),

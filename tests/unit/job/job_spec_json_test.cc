@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 #include <random>
+#include <set>
 
 #include "runtime/job/job_spec.h"
 
@@ -14,9 +15,10 @@ JobSpec FullSpec() {
   JobSpec spec;
   spec.name = "train \"it\"";
   spec.framework = FrameworkKind::kPytorch;
-  spec.roles = {{"ps", 1, {1024, 2, 0}, "ps.sh", Completion::kUntracked},
-                {"tensorboard", 1, {512, 1, 0}, "tb", Completion::kSidecar},
-                {"worker", 3, {4096, 4, 8}, "python train.py --name '\xC3\xA4'\n", Completion::kTracked}};
+  spec.roles = {
+      {"ps", 1, {1024, 2, 0}, "ps.sh", Completion::kUntracked},
+      {"tensorboard", 1, {512, 1, 0}, "tb", Completion::kSidecar},
+      {"worker", 3, {4096, 4, 8}, "python train.py --name '\xC3\xA4'\n", Completion::kTracked, RestartScope::kRole, 0}};
   spec.execution_env = {{"A", "1,2"}, {"B", ""}};
   spec.container_env = {{"PATH", "/bin:/usr/bin"}};
   spec.src_dir = "/home/ann/src";
@@ -24,6 +26,12 @@ JobSpec FullSpec() {
   spec.registration_timeout = Duration(2);
   spec.timers = {Duration(3), Duration(4), Duration(5), Duration(6),
                  Duration(7), Duration(8), Duration(9), Duration(10)};
+  spec.restart.levels = {{{1, Duration(11)}, {2, Duration(12)}, {3, Duration(13)}, {4, Duration(14)}}};
+  spec.restart.lost = {5, Duration(15)};
+  spec.restart.backoff = Duration(16);
+  spec.restart.longest_backoff = Duration(17);
+  spec.restart.settle = Duration(18);
+  spec.checkpoint = {"/saved/\xC3\xA4", "ckpt-[0-9]*", 6};
   return spec;
 }
 
@@ -41,12 +49,18 @@ TEST(JobSpecJsonTest, ASpecIsReadBackWhole) {
 TEST(JobSpecJsonTest, TheFormIsCanonical) {
   JobSpec spec;
   spec.roles = {{"worker", 1, {}, "true", Completion::kTracked}};
-  EXPECT_EQ(ToJson(spec),
-            R"({"schema":1,"name":"TonyApplication","framework":"tensorflow","roles":[{"name":"worker","instances":1,)"
-            R"("memory_mb":2048,"vcores":1,"gpus":0,"command":"true","completion":"tracked"}],"execution_env":{},)"
-            R"("container_env":{},"src_dir":"","timeout_ms":0,"registration_timeout_ms":900000,"timers":{)"
-            R"("heartbeat_ms":1000,"suspect_after_ms":5000,"cutoff_after_ms":30000,"grace_ms":10000,)"
-            R"("lost_after_ms":60000,"record_fresh_ms":15000,"am_lease_ms":10000,"orphan_timeout_ms":1800000}})");
+  EXPECT_EQ(
+      ToJson(spec),
+      R"({"schema":1,"name":"TonyApplication","framework":"tensorflow","roles":[{"name":"worker","instances":1,)"
+      R"("memory_mb":2048,"vcores":1,"gpus":0,"command":"true","completion":"tracked","restart_scope":"framework",)"
+      R"("restarts":null}],"execution_env":{},)"
+      R"("container_env":{},"src_dir":"","timeout_ms":0,"registration_timeout_ms":900000,"timers":{)"
+      R"("heartbeat_ms":1000,"suspect_after_ms":5000,"cutoff_after_ms":30000,"grace_ms":10000,)"
+      R"("lost_after_ms":60000,"record_fresh_ms":15000,"am_lease_ms":10000,"orphan_timeout_ms":1800000},)"
+      R"("restart":{"task":{"most":0,"window_ms":0},"role":{"most":0,"window_ms":0},)"
+      R"("gang":{"most":0,"window_ms":0},"job":{"most":0,"window_ms":0},"lost":{"most":10,"window_ms":3600000},)"
+      R"("backoff_ms":1000,"longest_backoff_ms":60000,"settle_ms":300},)"
+      R"("checkpoint":{"directory":"","pattern":"*","most_fruitless":3},"failure_rules":[]})");
 }
 
 // The document without the field `name` of `object`, or with null instead.
@@ -59,11 +73,15 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
   return json::serialize(document);
 }
 
+// Specs of 0.1 have none of these.
+const std::set<std::string> kNewer = {"restart", "checkpoint", "failure_rules", "restart_scope", "restarts"};
+
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));
   ASSERT_FALSE(object(document).empty());
   for (const auto& field : object(document)) {
     const std::string name(field.key());
+    if (kNewer.contains(name)) continue;
     const std::string prefix = "job spec: field " + path + name + ": expected ";
     EXPECT_TRUE(ErrorOf(Without(document, object, name)).starts_with(prefix))
         << ErrorOf(Without(document, object, name));
@@ -78,6 +96,46 @@ TEST(JobSpecJsonTest, EveryFieldIsRequiredAndHasItsType) {
                     "timers.");
   ExpectAllRequired([](json::value& document) -> json::object& { return document.at("roles").at(1).as_object(); },
                     "roles[1].");
+  ExpectAllRequired([](json::value& document) -> json::object& { return document.at("restart").as_object(); },
+                    "restart.");
+  ExpectAllRequired(
+      [](json::value& document) -> json::object& { return document.at("restart").at("gang").as_object(); },
+      "restart.gang.");
+  ExpectAllRequired([](json::value& document) -> json::object& { return document.at("checkpoint").as_object(); },
+                    "checkpoint.");
+}
+
+TEST(JobSpecJsonTest, ASpecOfTheFirstReleaseHasTheDefaultsForWhatItDoesNotSay) {
+  json::value document = json::parse(ToJson(FullSpec()));
+  document.as_object().erase("restart");
+  document.as_object().erase("checkpoint");
+  for (auto& role : document.at("roles").as_array()) {
+    role.as_object().erase("restart_scope");
+    role.as_object().erase("restarts");
+  }
+  JobSpec expected = FullSpec();
+  expected.restart = RestartRules();
+  expected.checkpoint = CheckpointSpec();
+  expected.roles[2].restart_scope = std::nullopt;
+  expected.roles[2].restarts = std::nullopt;
+  const auto read = JobSpecFromJson(json::serialize(document));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, expected);
+}
+
+TEST(JobSpecJsonTest, NewerFieldsThatAreThereHaveTheirTypes) {
+  const auto error_with = [](const std::string& pointer, const json::value& value) {
+    json::value document = json::parse(ToJson(FullSpec()));
+    document.at_pointer(pointer) = value;
+    return ErrorOf(json::serialize(document));
+  };
+  EXPECT_EQ(error_with("/restart", nullptr), "job spec: field restart: expected an object");
+  EXPECT_EQ(error_with("/checkpoint", 1), "job spec: field checkpoint: expected an object");
+  EXPECT_EQ(error_with("/roles/1/restart_scope", "all"),
+            "job spec: field roles[1].restart_scope: expected framework, task, role, gang or job");
+  EXPECT_EQ(error_with("/roles/1/restart_scope", nullptr), "job spec: field roles[1].restart_scope: expected a string");
+  EXPECT_EQ(error_with("/roles/1/restarts", -1),
+            "job spec: field roles[1].restarts: expected a whole number from 0 to 1000000000");
 }
 
 TEST(JobSpecJsonTest, AVariableIsAText) {

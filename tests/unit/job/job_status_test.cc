@@ -49,7 +49,8 @@ TEST(JobStatusTest, AnEndedJobHasTheContractsForm) {
       R"("exit_code":3,"stderr_tail":"Traceback\n"},"tasks":[{"task":"worker:1","state":"done","attempt":1,)"
       R"("attempt_state":"failed","host":"node-1","pid":0,"suspect":false,)"
       R"("started":"2027-01-15T08:00:01.000Z","ended":"2027-01-15T08:00:59.000Z",)"
-      R"("outcome":{"class":"user_error","message":"","exit_code":3,"stderr_tail":"Traceback\n"}}]})");
+      R"("outcome":{"class":"user_error","message":"","exit_code":3,"stderr_tail":"Traceback\n"}}],)"
+      R"("restart_count":0,"restarts":[]})");
 }
 
 TEST(JobStatusTest, AStatusIsReadBackWhole) {
@@ -59,6 +60,35 @@ TEST(JobStatusTest, AStatusIsReadBackWhole) {
   EXPECT_EQ(read->verdict, Ended().verdict);
   EXPECT_EQ(read->submitted, Ended().submitted);
   EXPECT_EQ(read->tasks[0].outcome, Ended().tasks[0].outcome);
+}
+
+TEST(JobStatusTest, RestartsAreTold) {
+  JobStatus status = Ended();
+  status.restart_count = 21;
+  status.restarts = {{.number = 21,
+                      .time = FromMillis(1'800'000'002'000),
+                      .scope = "gang",
+                      .cause = {{"worker", 1}, 1},
+                      .reason = "worker:1 failed",
+                      .charged = false}};
+  status.trouble = "journal: no space left on device";
+  const std::string text = ToJson(status);
+  EXPECT_TRUE(text.ends_with(R"("restart_count":21,"restarts":[{"number":21,"time":"2027-01-15T08:00:02.000Z",)"
+                             R"("scope":"gang","task":"worker:1","attempt":1,"reason":"worker:1 failed",)"
+                             R"("charged":false}],"trouble":"journal: no space left on device"})"))
+      << text;
+  const auto read = JobStatusFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(ToJson(*read), text);
+}
+
+TEST(JobStatusTest, ADocumentOfTheFirstReleaseHasNoRestarts) {
+  std::string text = ToJson(Ended());
+  const std::string news = R"(,"restart_count":0,"restarts":[])";
+  text.erase(text.find(news), news.size());
+  const auto read = JobStatusFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(ToJson(*read), ToJson(Ended()));
 }
 
 TEST(JobStatusTest, ARunningJobHasNoVerdictAndNoEnd) {

@@ -14,17 +14,17 @@ TEST(TimerParserTest, TheDefaultsAreThoseOfTimers) {
 TEST(TimerParserTest, EveryTimerHasItsKey) {
   const auto parsed = ParseWith({{"tony.task.heartbeat-interval-ms", "11"},
                                  {"tony.task.suspect-after-ms", "12"},
-                                 {"tony.task.cutoff-after-ms", "13"},
+                                 {"tony.task.cutoff-after-ms", "1032"},
                                  {"tony.task.stop-grace-ms", "14"},
-                                 {"tony.task.lost-after-ms", "5028"},
+                                 {"tony.task.lost-after-ms", "6047"},
                                  {"tony.task.record-fresh-ms", "10"},
                                  {"tony.am.lease-ms", "16"},
                                  {"tony.task.orphan-timeout-ms", "17"},
                                  {"tony.application.timeout", "18"},
                                  {"tony.container.registration.timeout", "19"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  const Timers expected = {Duration(11),   Duration(12), Duration(13), Duration(14),
-                           Duration(5028), Duration(10), Duration(16), Duration(17)};
+  const Timers expected = {Duration(11),   Duration(12), Duration(1032), Duration(14),
+                           Duration(6047), Duration(10), Duration(16),   Duration(17)};
   EXPECT_EQ(parsed->spec.timers, expected);
   EXPECT_EQ(parsed->spec.timeout, Duration(18));
   EXPECT_EQ(parsed->spec.registration_timeout, Duration(19));
@@ -61,17 +61,29 @@ TEST(TimerParserTest, TonysMissedHeartbeatsAreRaisedToWhatIsSafe) {
   EXPECT_EQ(WarningsWith(tonys_default),
             "tony.task.max-missed-heartbeats: \"25\" (from -conf): taken as 45001 ms: a lost task has had "
             "tony.task.cutoff-after-ms (30000) + tony.task.stop-grace-ms (10000) to stop\n");
+  const Settings just_safe = {{"tony.task.max-missed-heartbeats", "11"}, {"tony.task.heartbeat-interval-ms", "4091"}};
+  EXPECT_EQ(ParseWith(just_safe)->spec.timers.lost_after, Duration(45'001));
+  EXPECT_EQ(WarningsWith(just_safe), "");
 }
 
 TEST(TimerParserTest, TheDeathOfAnAmIsToldFromBeingCutOff) {
-  EXPECT_EQ(ErrorWith({{"tony.task.record-fresh-ms", "30000"}}),
-            "tony.task.record-fresh-ms (30000) must be less than tony.task.cutoff-after-ms (30000)");
+  EXPECT_EQ(ErrorWith({{"tony.task.cutoff-after-ms", "21999"}}),
+            "tony.task.cutoff-after-ms (21999) must be at least 22000: tony.task.heartbeat-interval-ms (1000) + "
+            "tony.task.record-fresh-ms (15000) + 6000: a dead application master must be told from a lost connection");
+  EXPECT_EQ(ErrorWith({{"tony.task.cutoff-after-ms", "22000"}}), "accepted");
 }
 
 TEST(TimerParserTest, ALateHeartbeatIsNoDeath) {
-  EXPECT_EQ(ErrorWith({{"tony.task.heartbeat-interval-ms", "20001"}}),
+  const Settings slow = {{"tony.task.heartbeat-interval-ms", "20001"}, {"tony.task.lost-after-ms", "60000"}};
+  EXPECT_EQ(ErrorWith(slow),
             "tony.task.lost-after-ms (60000) must be at least three times tony.task.heartbeat-interval-ms (20001)");
-  EXPECT_EQ(ErrorWith({{"tony.task.heartbeat-interval-ms", "20000"}}), "accepted");
+}
+
+TEST(TimerParserTest, DefaultsMakeRoomForASlowHeartbeat) {
+  const Timers timers = ParseWith({{"tony.task.heartbeat-interval-ms", "30000"}})->spec.timers;
+  EXPECT_EQ(timers.cutoff_after, Duration(51'000));
+  EXPECT_EQ(timers.lost_after, Duration(90'000));
+  EXPECT_EQ(ParseWith({{"tony.task.stop-grace-ms", "40000"}})->spec.timers.lost_after, Duration(75'001));
 }
 
 TEST(TimerParserTest, BadDurationsAreNamed) {

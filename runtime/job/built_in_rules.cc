@@ -1,0 +1,190 @@
+// The built-in rules only; failure_rules.cc applies them. From what says most of the cause to what says least.
+#include <csignal>
+
+#include "runtime/job/failure_rules.h"
+
+namespace tony {
+namespace {
+
+using enum OutcomeClass;
+using Rules = std::vector<FailureRule>;
+
+// The line of a Python exception that nobody caught, also after torchrun's "[rank3]: ".
+#define PYTHON "^(\\[[^]]*\\]: ?)?([A-Za-z_][A-Za-z0-9_]*\\.)*"
+
+constexpr auto kCgroup = OomEvidence::kCgroup;
+constexpr auto kTransient = Advice::kTransient;
+constexpr auto kPermanent = Advice::kPermanent;
+
+constexpr const char* kAskForMore =
+    "ask for more memory (tony.<role>.memory), or use less: smaller batches, fewer loader processes";
+constexpr const char* kUseLessGpuMemory =
+    "smaller batches or models for each GPU, or more GPUs; see who else uses the GPU";
+constexpr const char* kSeeThePeer = "look at how the other tasks ended: the first of them is the cause";
+constexpr const char* kSeeTheCore = "the stack: PYTHONFAULTHANDLER=1 prints it; ulimit -c keeps a core file";
+constexpr const char* kSeeNothing = "";
+
+// clang-format off
+
+// What the program says itself by its exit code.
+Rules SaidByTheProgram() {
+  return {
+      {.name = "said-transient", .exit_code = 193, .cls = kUserError, .advice = kTransient,
+       .meaning = "the program says that trying again may help", .remedy = "its log"},
+      {.name = "said-permanent", .exit_code = 194, .cls = kUserError, .advice = kPermanent,
+       .meaning = "the program says that trying again will not help", .remedy = "its log"},
+  };
+}
+
+// YARN's ContainerExitStatus. Its -100 is also said of a node that is only out of reach: who uses these rules waits for
+// the proof, or for lost_after.
+Rules SaidByTheScheduler() {
+  return {
+      {.name = "yarn-aborted", .scheduler_status = -100, .cls = kNodeLost,
+       .meaning = "YARN took the container back: its node is lost, or nothing was started in it in time", .remedy = "the node's state in the resource manager"},
+      {.name = "yarn-disks-failed", .scheduler_status = -101, .cls = kInfra,
+       .meaning = "the disks of the node have failed", .remedy = "the node; it should get no more work"},
+      {.name = "yarn-preempted", .scheduler_status = -102, .cls = kPreempted,
+       .meaning = "YARN gave the resources to an application of higher priority", .remedy = "the queue's share"},
+      {.name = "yarn-virtual-memory", .scheduler_status = -103, .cls = kOom,
+       .meaning = "more virtual memory than YARN allows", .remedy = "programs that use CUDA need yarn.nodemanager.vmem-check-enabled=false, or more memory asked for"},
+      {.name = "yarn-memory", .scheduler_status = -104, .cls = kOom,
+       .meaning = "more memory than was asked for", .remedy = kAskForMore},
+      {.name = "yarn-stopped-by-am", .scheduler_status = -105, .cls = kKilled,
+       .meaning = "stopped by the application master", .remedy = kSeeNothing},
+      {.name = "yarn-stopped-by-rm", .scheduler_status = -106, .cls = kInfra,
+       .meaning = "stopped by YARN's resource manager", .remedy = "the resource manager's log"},
+      {.name = "yarn-after-the-end", .scheduler_status = -107, .cls = kKilled,
+       .meaning = "swept after the application had ended", .remedy = kSeeNothing},
+      {.name = "yarn-evicted", .scheduler_status = -108, .cls = kPreempted,
+       .meaning = "an opportunistic container that had to make room", .remedy = "ask for guaranteed containers"},
+      {.name = "yarn-excess-logs", .scheduler_status = -109, .cls = kUserConfig,
+       .meaning = "it wrote more log than YARN allows", .remedy = "log less, or rotate"},
+      {.name = "yarn-never-ran", .scheduler_status = -1000, .cls = kInfra,
+       .meaning = "the container never ran, most often because a file could not be brought to the node", .remedy = "the container's diagnostics"},
+      {.name = "yarn-node-manager-lost-it", .scheduler_status = 154, .cls = kInfra,
+       .meaning = "the node manager was started again and could not find out how the container had ended", .remedy = "the node manager's log"},
+  };
+}
+
+// The kernel's count of what its out-of-memory killer ended in the attempt's cgroup went up.
+Rules OutOfMemory() {
+  return {
+      {.name = "oom-killed", .signal = SIGKILL, .oom = kCgroup, .cls = kOom,
+       .meaning = "killed by the kernel for want of memory", .remedy = kAskForMore},
+      {.name = "oom-killed-child", .oom = kCgroup, .pattern = "(killed by signal: Killed|^Killed$|: line [0-9]+: +[0-9]+ Killed|BrokenProcessPool|exited unexpectedly|<Signals\\.SIGKILL|Signal 9 \\(SIGKILL\\)|exitcode *: -9)", .cls = kOom,
+       .meaning = "a process of the task was killed by the kernel for want of memory", .remedy = kAskForMore},
+  };
+}
+
+// What programs write when they end. See RuleFor(): the latest line decides, then the order here.
+// A lost peer is a consequence. It must not be free, or a bug in one task would be hidden by what it does to the others;
+// where a node was lost, that task's own end says so.
+Rules WrittenByThePrograms() {
+  return {
+      {.name = "gpu-memory", .pattern = "(CUDA out of memory|HIP out of memory|[Oo]utOfMemoryError: (CUDA|HIP)|CUDA_ERROR_OUT_OF_MEMORY|CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED)", .cls = kOom,
+       .meaning = "out of GPU memory", .remedy = kUseLessGpuMemory},
+      {.name = "xla-memory", .pattern = "(RESOURCE_EXHAUSTED: |ResourceExhaustedError|Resource exhausted: (OOM|Out of memory)|OOM when allocating tensor)", .cls = kOom,
+       .meaning = "TensorFlow or XLA is out of the device's memory", .remedy = kUseLessGpuMemory},
+      {.name = "python-memory", .pattern = "(" PYTHON "MemoryError(:|$)|[Cc]annot allocate memory|Unable to allocate .*(array|[KMGT]iB)|can't allocate memory)", .cls = kOom,
+       .meaning = "the program could not get the memory it asked for", .remedy = kAskForMore},
+      {.name = "cpp-memory", .pattern = "std::bad_alloc", .cls = kOom,
+       .meaning = "the program could not get the memory it asked for", .remedy = kAskForMore},
+      {.name = "java-memory", .pattern = "java\\.lang\\.OutOfMemoryError", .cls = kOom,
+       .meaning = "Java's heap is too small", .remedy = "raise -Xmx and, with it, tony.<role>.memory"},
+      {.name = "shared-memory", .pattern = "(killed by signal: Bus error|insufficient shared memory|out of shared memory)", .cls = kUserConfig,
+       .meaning = "/dev/shm is full", .remedy = "a larger /dev/shm, or fewer loader processes"},
+      {.name = "python-module", .pattern = PYTHON "(ModuleNotFoundError|ImportError):", .cls = kUserConfig,
+       .meaning = "a Python module is missing or broken in the task's environment", .remedy = "install it where the tasks run, or ship it with -src_dir"},
+      {.name = "python-syntax", .pattern = PYTHON "(SyntaxError|IndentationError|TabError):", .cls = kUserConfig,
+       .meaning = "the program is no valid Python for this interpreter", .remedy = "the line it names; python --version on the node"},
+      {.name = "python-script", .pattern = "^[^ ]*python[0-9.]*: (can't open file|No module named)", .cls = kUserConfig,
+       .meaning = "Python cannot find the program", .remedy = "the command's path: it starts in a folder with the contents of -src_dir"},
+      {.name = "arguments", .pattern = ": error: (unrecognized arguments|the following arguments are required|argument |ambiguous option)", .cls = kUserConfig,
+       .meaning = "the program does not accept its arguments", .remedy = "the command, and -task_params"},
+      {.name = "shared-library", .pattern = "(error while loading shared libraries|version `[^ ]*' not found \\(required by)", .cls = kUserConfig,
+       .meaning = "a library that the program needs is missing or too old on the node", .remedy = "the node's libraries, LD_LIBRARY_PATH"},
+      {.name = "disk-full", .pattern = "(No space left on device|Disk quota exceeded)", .cls = kUserError,
+       .meaning = "a disk of the node is full", .remedy = "df on the node; what the program writes, and where"},
+      {.name = "gpu-fault", .pattern = "(uncorrectable (NVLink|ECC) error|CUDA_ERROR_ECC_UNCORRECTABLE|fallen off the bus|GPU is lost|Driver/library version mismatch|communicate with the NVIDIA driver)", .cls = kInfra,
+       .meaning = "a GPU does not work", .remedy = "nvidia-smi and the kernel's log (NVRM: Xid) on the node"},
+      {.name = "collective-timeout", .pattern = "(collective operation timeout|Timed out waiting [0-9]+ ?ms for (recv|send) operation|Barrier timed out|failed to pass monitoredBarrier)", .cls = kHung,
+       .meaning = "a collective operation timed out: another task is lost, stuck, or did not take part", .remedy = kSeeThePeer},
+      {.name = "peer-lost", .pattern = "([Cc]onnection (was )?(reset|closed) by (remote )?peer|ncclRemoteError|remote process exited|(recv|send|write).*: [Bb]roken pipe|Socket closed|Connection was likely closed|another task died|HorovodInternalError)", .cls = kUserError,
+       .meaning = "its connection to another task broke: that task's end is the cause, not this one's", .remedy = kSeeThePeer},
+      {.name = "peer-unreachable", .pattern = "([Cc]onnection refused|[Nn]o route to host|[Nn]etwork is unreachable|failed to connect to all addresses|Connection timed out|client socket has timed out)", .cls = kUserError,
+       .meaning = "it could not reach another host or task", .remedy = "the address it names, and how the other tasks ended"},
+      {.name = "python-exception", .pattern = PYTHON "[A-Za-z_][A-Za-z0-9_]*(Error|Exception)(:|$)", .cls = kUserError,
+       .meaning = "an exception that the program did not catch", .remedy = "the exception: tony logs JOB TASK --stderr"},
+  };
+}
+
+// What is known by the exit code or signal alone. A shell says 128 + n of a command that signal n ended.
+Rules SaidByTheSystem() {
+  return {
+      {.name = "misuse", .exit_code = 2, .cls = kUserError,
+       .meaning = "most programs mean wrong arguments or a missing file by exit code 2", .remedy = "the last lines of its log"},
+      {.name = "timeout-command", .exit_code = 124, .cls = kTimeout,
+       .meaning = "the limit of the command timeout(1)", .remedy = "the limit in the role's command"},
+      {.name = "not-executable", .exit_code = 126, .cls = kUserConfig,
+       .meaning = "the command may not be executed", .remedy = "chmod +x, the script's first line, the node's architecture"},
+      {.name = "not-found", .exit_code = 127, .cls = kUserConfig,
+       .meaning = "the command was not found", .remedy = "PATH on the node (-shell_env PATH=...), the role's command"},
+      {.name = "hangup", .signal = SIGHUP, .cls = kInfra,
+       .meaning = "ended from outside of the job", .remedy = "who ended it: an administrator, a service manager, the machine going down"},
+      {.name = "interrupt", .signal = SIGINT, .cls = kInfra,
+       .meaning = "ended from outside of the job", .remedy = "who ended it: an administrator, a service manager, the machine going down"},
+      {.name = "quit", .signal = SIGQUIT, .cls = kUserError,
+       .meaning = "ended by a request for its stacks that it does not handle", .remedy = "who sent SIGQUIT"},
+      {.name = "illegal-instruction", .signal = SIGILL, .cls = kUserError,
+       .meaning = "an instruction that this processor does not know", .remedy = "whether it was built for a newer processor than the node's"},
+      {.name = "trap", .signal = SIGTRAP, .cls = kUserError,
+       .meaning = "an assertion or breakpoint in native code", .remedy = kSeeTheCore},
+      {.name = "abort", .signal = SIGABRT, .cls = kUserError,
+       .meaning = "native code gave up: a failed assertion or an exception that nobody caught", .remedy = kSeeTheCore},
+      {.name = "bus-error", .signal = SIGBUS, .cls = kUserError,
+       .meaning = "memory that could not be brought in: most often /dev/shm or the disk below a mapped file is full", .remedy = "df /dev/shm and df on the node"},
+      {.name = "arithmetic", .signal = SIGFPE, .cls = kUserError,
+       .meaning = "an integer division by zero in native code", .remedy = kSeeTheCore},
+      {.name = "killed-oom-near", .signal = SIGKILL, .oom = OomEvidence::kMachine, .cls = kUserError,
+       .meaning = "killed by something outside of the job; the kernel killed processes of this machine for want of memory meanwhile, and this may be one of them", .remedy = "dmesg on the node (\"Out of memory: Killed process\"), then more memory"},
+      {.name = "killed-no-oom", .signal = SIGKILL, .oom = OomEvidence::kNone, .cls = kUserError,
+       .meaning = "killed by something outside of the job; the kernel did not do it for want of memory", .remedy = "who killed it: an administrator, a node manager, a limit of the machine"},
+      {.name = "killed", .signal = SIGKILL, .cls = kUserError,
+       .meaning = "killed by something outside of the job; for want of memory, perhaps, which cannot be known here", .remedy = "dmesg on the node (\"Out of memory: Killed process\"); else who killed it"},
+      {.name = "segmentation-fault", .signal = SIGSEGV, .cls = kUserError,
+       .meaning = "native code used memory that is not its own", .remedy = kSeeTheCore},
+      {.name = "broken-pipe", .signal = SIGPIPE, .cls = kUserError,
+       .meaning = "it wrote to a pipe or connection that nobody reads", .remedy = "the other end of the pipe in the role's command"},
+      {.name = "alarm", .signal = SIGALRM, .cls = kTimeout,
+       .meaning = "a timer that the program set itself", .remedy = "its own limits"},
+      {.name = "terminated", .signal = SIGTERM, .cls = kInfra,
+       .meaning = "ended from outside of the job", .remedy = "who ended it: an administrator, a service manager, the machine going down"},
+      {.name = "processor-time", .signal = SIGXCPU, .cls = kTimeout,
+       .meaning = "more processor time than ulimit -t allows", .remedy = "the node's limits"},
+      {.name = "file-size", .signal = SIGXFSZ, .cls = kUserConfig,
+       .meaning = "a file larger than ulimit -f allows", .remedy = "the node's limits"},
+      {.name = "bad-system-call", .signal = SIGSYS, .cls = kUserError,
+       .meaning = "a system call that a sandbox forbids", .remedy = "the container's seccomp profile"},
+      {.name = "failed", .cls = kUserError,
+       .meaning = "the program failed, and nothing says more of the cause", .remedy = "the last lines of its log: tony logs JOB TASK --stderr"},
+  };
+}
+// clang-format on
+
+#undef PYTHON
+
+}  // namespace
+
+std::span<const FailureRule> BuiltInRules() {
+  static const Rules& all = *[] {
+    auto* rules = new Rules;
+    for (auto part : {SaidByTheProgram, SaidByTheScheduler, OutOfMemory, WrittenByThePrograms, SaidByTheSystem}) {
+      for (auto& rule : part()) rules->push_back(std::move(rule));
+    }
+    return rules;
+  }();
+  return all;
+}
+
+}  // namespace tony

@@ -1,0 +1,32 @@
+// What a program said itself of its failure, in the file that $TONY_ERROR_FILE names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/result.h"
+#include "runtime/job/outcome.h"
+
+namespace tony {
+
+struct ErrorReport {
+  std::optional<OutcomeClass> cls;
+  Advice advice = Advice::kNone;
+  std::string message;  // may have several lines
+  bool operator==(const ErrorReport&) const = default;
+};
+
+inline constexpr size_t kLongestErrorFile = 256 << 10;
+
+// Ours: {"class": "...", "advice": "transient", "message": "..."}, each optional, at least one given. Or
+// TorchElastic's, which its @record writes: {"message": {"message": "...", "extraInfo": {...}}}. kInvalid says what is
+// wrong.
+Result<ErrorReport> ParseErrorReport(std::string_view json);
+
+// The class of a failure that users may name, in rules and reports: not what only the job itself can know.
+std::optional<OutcomeClass> UserClassFromString(std::string_view text);
+inline constexpr std::string_view kUserClasses =
+    "user_error, user_config, oom, node_lost, preempted, infra, hung or timeout";
+
+}  // namespace tony

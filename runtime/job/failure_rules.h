@@ -1,0 +1,61 @@
+// What the end of an attempt means: a table of rules, the built-in ones and the job's own. FAILURES.md is their manual.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/job/error_report.h"
+#include "runtime/job/exit_status.h"
+#include "runtime/job/outcome.h"
+
+namespace tony {
+
+// What is known of the kernel's out-of-memory killer during an attempt.
+enum class OomEvidence {
+  kUnknown,  // nothing can be known here
+  kNone,     // it ended nothing in the attempt's cgroup, nor on the machine
+  kMachine,  // it ended processes of the machine; whose, nobody can tell
+  kCgroup,   // it ended processes of the attempt's cgroup
+};
+std::string_view ToString(OomEvidence evidence);  // "unknown", "none", "machine", "cgroup"
+
+// All conditions that a rule sets must hold. One that sets none holds always.
+struct FailureRule {
+  std::string name;              // unique among the built-in ones; the job's own: the key without "tony.failure."
+  std::optional<int> exit_code;  // 0 to 255
+  std::optional<int> signal;     // the process died of it, or a shell says so by exit code 128 + signal
+  std::optional<int> scheduler_status;  // YARN's exit status of the container
+  std::optional<OomEvidence> oom;
+  std::string pattern;  // a LinePattern; see RuleFor(). Empty: no condition
+
+  OutcomeClass cls = OutcomeClass::kUserError;
+  Advice advice = Advice::kNone;
+  std::string meaning;  // one clause for a person
+  std::string remedy;   // what to look at or to do; may be empty
+  bool operator==(const FailureRule&) const = default;
+};
+
+// Everything that was seen of an attempt that ended by itself, or that its scheduler ended.
+struct Evidence {
+  std::optional<ExitStatus> exit;
+  std::optional<int> scheduler_status;
+  OomEvidence oom = OomEvidence::kUnknown;
+  std::optional<ErrorReport> report;  // the program's own
+  std::string report_trouble;         // why there is no report although the program left a file
+  std::string stderr_tail;
+};
+
+// In order of precedence. The last one holds always.
+std::span<const FailureRule> BuiltInRules();
+
+// The rule that says what the evidence means: the first that holds, the job's `extra` before the built-in ones. Of
+// neighbouring rules with a pattern, the one that holds for the latest line: lines are those of the stderr tail, then
+// those of the report's message. The last exception is why a program ended; earlier ones it had survived.
+const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra);
+
+// Exit code 0 is success, whatever else was seen. A class or advice in the program's own report goes before all rules.
+Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra);
+
+}  // namespace tony

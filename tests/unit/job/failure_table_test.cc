@@ -1,0 +1,201 @@
+// Every row of the built-in table, by what is really seen when it applies.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <set>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/failure_rules.h"
+#include "runtime/job/line_pattern.h"
+
+namespace tony {
+namespace {
+
+using enum OutcomeClass;
+using enum Charge;
+
+Evidence Exit(int code, const std::string& stderr_tail = "") {
+  return {.exit = ExitStatus{ExitStatus::Kind::kExited, code}, .stderr_tail = stderr_tail};
+}
+Evidence Signal(int signal, OomEvidence oom = OomEvidence::kUnknown, const std::string& stderr_tail = "") {
+  return {.exit = ExitStatus{ExitStatus::Kind::kSignaled, signal}, .oom = oom, .stderr_tail = stderr_tail};
+}
+Evidence Yarn(int status) { return {.scheduler_status = status}; }
+Evidence OomOf(int code, const std::string& stderr_tail = "") {
+  Evidence evidence = Exit(code, stderr_tail);
+  evidence.oom = OomEvidence::kCgroup;
+  return evidence;
+}
+
+struct Row {
+  std::string rule;
+  OutcomeClass cls;
+  Charge charge;
+  std::vector<Evidence> seen;
+};
+
+// clang-format off
+std::vector<Row> Rows() {
+  return {
+      {"said-transient", kUserError, kFree, {Exit(193), Exit(193, "ValueError: x\n")}},
+      {"said-permanent", kUserError, kNever, {Exit(194), Exit(194, "Connection reset by peer\n")}},
+      {"yarn-aborted", kNodeLost, kFree, {Yarn(-100)}},
+      {"yarn-disks-failed", kInfra, kFree, {Yarn(-101)}},
+      {"yarn-preempted", kPreempted, kFree, {Yarn(-102)}},
+      {"yarn-virtual-memory", kOom, kNever, {Yarn(-103)}},
+      {"yarn-memory", kOom, kNever, {Yarn(-104)}},
+      {"yarn-stopped-by-am", kKilled, kNever, {Yarn(-105)}},
+      {"yarn-stopped-by-rm", kInfra, kFree, {Yarn(-106)}},
+      {"yarn-after-the-end", kKilled, kNever, {Yarn(-107)}},
+      {"yarn-evicted", kPreempted, kFree, {Yarn(-108)}},
+      {"yarn-excess-logs", kUserConfig, kNever, {Yarn(-109)}},
+      {"yarn-never-ran", kInfra, kFree, {Yarn(-1000)}},
+      {"yarn-node-manager-lost-it", kInfra, kFree, {Yarn(154)}},
+      {"oom-killed", kOom, kNever, {Signal(SIGKILL, OomEvidence::kCgroup), OomOf(137)}},
+      {"oom-killed-child", kOom, kNever, {
+          OomOf(1, "RuntimeError: DataLoader worker (pid 46794) is killed by signal: Killed. \n"),
+          OomOf(1, "RuntimeError: DataLoader worker (pid(s) 3216) exited unexpectedly\n"),
+          OomOf(1, "bash: line 1: 12345 Killed                  python train.py\n"),
+          OomOf(1, "concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated\n"),
+          OomOf(1, "subprocess.CalledProcessError: Command 'x' died with <Signals.SIGKILL: 9>.\n"),
+          OomOf(1, "  exitcode  : -9 (pid: 4242)\n"),
+          OomOf(1, "  traceback : Signal 9 (SIGKILL) received by PID 4242\n")}},
+      {"gpu-memory", kOom, kNever, {
+          Exit(1, "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 15.78 GiB total capacity)\n"),
+          Exit(1, "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"),
+          Exit(1, "torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.\n"),
+          Exit(1, "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n"),
+          Exit(1, "RuntimeError: CUDA error: out of memory\n"),
+          Signal(SIGABRT, OomEvidence::kNone, "F0000 failed: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")}},
+      {"xla-memory", kOom, kNever, {
+          Exit(1, "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 74 bytes.\n"),
+          Exit(1, "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:\n"),
+          Exit(1, "OOM when allocating tensor with shape[512,512] and type float\n"),
+          Exit(1, "Execution of replica 0 failed: Resource exhausted: Out of memory while trying to allocate 55 bytes.\n")}},
+      {"python-memory", kOom, kNever, {
+          Exit(1, "Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\nMemoryError\n"),
+          Exit(1, "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (9,)\n"),
+          Exit(1, "OSError: [Errno 12] Cannot allocate memory\n"),
+          Exit(1, "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes.\n")}},
+      {"cpp-memory", kOom, kNever, {
+          Signal(SIGABRT, OomEvidence::kNone, "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n")}},
+      {"java-memory", kOom, kNever, {Exit(1, "Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space\n")}},
+      {"shared-memory", kUserConfig, kNever, {
+          Exit(1, "RuntimeError: DataLoader worker (pid 1) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.\n"),
+          Signal(SIGBUS, OomEvidence::kNone, "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n")}},
+      {"python-module", kUserConfig, kNever, {
+          Exit(1, "ModuleNotFoundError: No module named 'torch'\n"),
+          Exit(1, "[rank0]: ModuleNotFoundError: No module named 'torch'\n"),
+          Exit(1, "ImportError: libcudnn.so.8: cannot open shared object file: No such file or directory\n")}},
+      {"python-syntax", kUserConfig, kNever, {
+          Exit(1, "    print 1\nSyntaxError: Missing parentheses in call to 'print'\n"),
+          Exit(1, "IndentationError: unexpected indent\n")}},
+      {"python-script", kUserConfig, kNever, {
+          Exit(2, "python3: can't open file '/job/work/train.py': [Errno 2] No such file or directory\n"),
+          Exit(1, "/usr/bin/python3.11: No module named trainer\n")}},
+      {"arguments", kUserConfig, kNever, {
+          Exit(2, "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --epochz 3\n"),
+          Exit(2, "train.py: error: argument --epochs: invalid int value: 'x'\n")}},
+      {"shared-library", kUserConfig, kNever, {
+          Exit(127, "./train: error while loading shared libraries: libfoo.so.1: cannot open shared object file\n"),
+          Exit(1, "./train: /lib/libc.so.6: version `GLIBC_2.38' not found (required by ./train)\n")}},
+      {"disk-full", kUserError, kCharged, {
+          Exit(1, "OSError: [Errno 28] No space left on device\n"), Exit(1, "cp: write error: Disk quota exceeded\n")}},
+      {"gpu-fault", kInfra, kFree, {
+          Exit(1, "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"),
+          Exit(1, "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution\n"),
+          Exit(1, "Failed to initialize NVML: Driver/library version mismatch\n"),
+          Exit(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")}},
+      {"collective-timeout", kHung, kCharged, {
+          Signal(SIGABRT, OomEvidence::kNone, "[rank0]:[E1206 18:44:12.7 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7753) ran for 600061 milliseconds before timing out.\n"),
+          Exit(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete\n"),
+          Exit(1, "jax.errors.JaxRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: start\n"),
+          Exit(1, "RuntimeError: Rank 1 failed to pass monitoredBarrier in 1000 ms\n")}},
+      {"peer-lost", kUserError, kCharged, {
+          Exit(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [127.0.0.1]:36341\n"),
+          Exit(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n"),
+          Exit(1, "RuntimeError: [gloo/transport/tcp/pair.cc:446] writev [127.0.0.1]:4711: Broken pipe\n"),
+          Exit(1, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:268, remote process exited or there was a network error, NCCL version 2.21.5\nncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketProgress: Connection closed by remote peer node2<42830>\n"),
+          Exit(1, "tensorflow.python.framework.errors_impl.UnavailableError: Socket closed\n"),
+          Exit(1, "DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?\n"),
+          Signal(SIGABRT, OomEvidence::kNone, "Terminating process because the JAX distributed service detected fatal errors. This most likely indicates that another task died; see the other task logs for more details.\n"),
+          Exit(1, "horovod.common.exceptions.HorovodInternalError: ncclCommAbort\n")}},
+      {"peer-unreachable", kUserError, kCharged, {
+          Exit(1, "ConnectionRefusedError: [Errno 111] Connection refused\n"),
+          Exit(1, "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to (10.0.0.1, 29500).\n"),
+          Exit(1, "OSError: [Errno 113] No route to host\n")}},
+      {"python-exception", kUserError, kCharged, {
+          Exit(1, "ValueError: bad shape\n"), Exit(1, "torch.cuda.CudaError: launch failed\n"), Exit(1, "[rank3]: KeyError: 'x'\n"),
+          Exit(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n\nDuring handling of the above exception, another exception occurred:\n\nValueError: bad\n")}},
+      {"misuse", kUserError, kCharged, {Exit(2)}},
+      {"timeout-command", kTimeout, kCharged, {Exit(124)}},
+      {"not-executable", kUserConfig, kNever, {Exit(126, "bash: ./train.py: Permission denied\n")}},
+      {"not-found", kUserConfig, kNever, {Exit(127, "bash: line 1: pyton: command not found\n")}},
+      {"hangup", kInfra, kFree, {Signal(SIGHUP), Exit(129)}},
+      {"interrupt", kInfra, kFree, {Signal(SIGINT), Exit(130)}},
+      {"quit", kUserError, kCharged, {Signal(SIGQUIT), Exit(131)}},
+      {"illegal-instruction", kUserError, kCharged, {Signal(SIGILL), Exit(132)}},
+      {"trap", kUserError, kCharged, {Signal(SIGTRAP), Exit(133)}},
+      {"abort", kUserError, kCharged, {Signal(SIGABRT), Exit(134)}},
+      {"bus-error", kUserError, kCharged, {Signal(SIGBUS), Exit(135)}},
+      {"arithmetic", kUserError, kCharged, {Signal(SIGFPE), Exit(136)}},
+      {"killed-oom-near", kUserError, kCharged, {Signal(SIGKILL, OomEvidence::kMachine)}},
+      {"killed-no-oom", kUserError, kCharged, {Signal(SIGKILL, OomEvidence::kNone)}},
+      {"killed", kUserError, kCharged, {Signal(SIGKILL), Exit(137)}},
+      {"segmentation-fault", kUserError, kCharged, {Signal(SIGSEGV), Exit(139)}},
+      {"broken-pipe", kUserError, kCharged, {Signal(SIGPIPE), Exit(141)}},
+      {"alarm", kTimeout, kCharged, {Signal(SIGALRM), Exit(142)}},
+      {"terminated", kInfra, kFree, {Signal(SIGTERM), Exit(143)}},
+      {"processor-time", kTimeout, kCharged, {Signal(SIGXCPU), Exit(152)}},
+      {"file-size", kUserConfig, kNever, {Signal(SIGXFSZ), Exit(153)}},
+      {"bad-system-call", kUserError, kCharged, {Signal(SIGSYS), Exit(159)}},
+      {"failed", kUserError, kCharged, {Exit(1), Exit(3), Exit(255), Exit(154), Signal(SIGUSR1), Yarn(-42), Evidence{}}},
+  };
+}
+// clang-format on
+
+TEST(FailureTableTest, EveryRowMeansWhatItSays) {
+  for (const Row& row : Rows()) {
+    for (const Evidence& seen : row.seen) {
+      const std::string what = StrCat(row.rule, ": ", seen.exit ? ToString(*seen.exit) : "", " ", seen.stderr_tail);
+      EXPECT_EQ(RuleFor(seen, {}).name, row.rule) << what;
+      const Outcome outcome = Classify(seen, {});
+      EXPECT_EQ(outcome.cls, row.cls) << what;
+      EXPECT_EQ(ChargeOf(outcome), row.charge) << what;
+      EXPECT_EQ(outcome.exit, seen.exit) << what;
+      EXPECT_EQ(outcome.stderr_tail, seen.stderr_tail) << what;
+    }
+  }
+}
+
+TEST(FailureTableTest, EveryRowHasATest) {
+  std::set<std::string> tested;
+  for (const Row& row : Rows()) EXPECT_TRUE(tested.insert(row.rule).second) << row.rule << " twice";
+  for (const FailureRule& rule : BuiltInRules()) EXPECT_TRUE(tested.erase(rule.name)) << rule.name << " has no test";
+  EXPECT_TRUE(tested.empty()) << *tested.begin() << " is no row";
+}
+
+TEST(FailureTableTest, EveryPatternIsAccepted) {
+  for (const FailureRule& rule : BuiltInRules()) {
+    if (rule.pattern.empty()) continue;
+    const auto pattern = LinePattern::Parse(rule.pattern);
+    EXPECT_TRUE(pattern.ok()) << rule.name << ": " << pattern.error().message;
+  }
+}
+
+TEST(FailureTableTest, EveryRowSpeaksToAPerson) {
+  std::set<std::string> names;
+  for (const FailureRule& rule : BuiltInRules()) {
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+    EXPECT_FALSE(rule.meaning.empty()) << rule.name;
+    EXPECT_FALSE(rule.meaning.ends_with('.')) << rule.name;
+    EXPECT_TRUE(std::ranges::none_of(rule.meaning + rule.remedy, [](char c) { return c == '\n'; })) << rule.name;
+  }
+  EXPECT_EQ(BuiltInRules().back(),
+            (FailureRule{
+                .name = "failed", .meaning = BuiltInRules().back().meaning, .remedy = BuiltInRules().back().remedy}));
+}
+
+}  // namespace
+}  // namespace tony
