@@ -9,10 +9,11 @@
 namespace tony {
 namespace {
 
-// The contract's variables, and JOB_ID, which TonY's executors had: the executor sets them.
+// The contract's variables, and JOB_ID and NUM_AM_RETRIES, which TonY's tasks had: the executor sets them.
 constexpr std::string_view kOwnVariables[] = {
-    "JOB_ID",      "TONY_ATTEMPT",     "TONY_CHECKPOINT_DIR", "TONY_CONTAINER",   "TONY_GENERATION",
-    "TONY_JOB_ID", "TONY_NOTICE_FILE", "TONY_OUTPUT_FILE",    "TONY_RESUME_FROM", "TONY_TASK",
+    "JOB_ID",           "NUM_AM_RETRIES",   "TONY_ATTEMPT",     "TONY_CHECKPOINT_DIR",
+    "TONY_CONTAINER",   "TONY_ERROR_FILE",  "TONY_GENERATION",  "TONY_JOB_ID",
+    "TONY_NOTICE_FILE", "TONY_OUTPUT_FILE", "TONY_RESUME_FROM", "TONY_TASK",
 };
 
 // What TonY gave to every task, whatever the framework.

@@ -20,15 +20,17 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/config", {"runtime/base"}},
       {"runtime/job", {"runtime/base", "runtime/config"}},
       {"runtime/framework", {"runtime/base", "runtime/job"}},
+      {"runtime/journal", {"runtime/base", "runtime/job"}},
       {"runtime/process", {"runtime/base", "runtime/job"}},
       {"runtime/store", {"runtime/base", "runtime/job"}},
       {"runtime/rpc", {"runtime/base", "runtime/job"}},
       {"runtime/scheduler", {"runtime/base", "runtime/job", "runtime/process", "runtime/store"}},
       {"runtime/client",
        {"runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process", "runtime/store",
-        "runtime/rpc", "runtime/scheduler"}},
+        "runtime/rpc", "runtime/scheduler", "runtime/journal"}},
       {"am",
-       {"runtime/base", "runtime/job", "runtime/process", "runtime/rpc", "runtime/scheduler", "runtime/store"}},
+       {"runtime/base", "runtime/job", "runtime/framework", "runtime/journal", "runtime/process", "runtime/rpc", "runtime/scheduler",
+        "runtime/store"}},
       {"executor",
        {"runtime/base", "runtime/job", "runtime/framework", "runtime/rpc", "runtime/store", "runtime/process"}},
   };
@@ -75,7 +77,7 @@ constexpr std::string_view kImpureIncludes =
     "runtime/scheduler/local/ runtime/scheduler/am_launcher.h runtime/process/ thrift/";
 constexpr std::string_view kImpureCode = "::now() getenv( time(nullptr) std::thread random_device";
 // Pure functions between the core's values and bytes, and the libraries for that.
-constexpr std::string_view kFormatSources[] = {"am/decisions.cc", "am/journal_format.cc"};
+constexpr std::string_view kFormatSources[] = {"runtime/journal/decisions.cc", "runtime/journal/journal_format.cc"};
 constexpr std::string_view kFormatLibraries[] = {"boost/json.hpp", "boost/json/", "boost/crc.hpp"};
 
 struct Include {

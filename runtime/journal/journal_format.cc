@@ -1,4 +1,4 @@
-#include "am/journal_format.h"
+#include "runtime/journal/journal_format.h"
 
 #include <algorithm>
 #include <boost/crc.hpp>
@@ -6,7 +6,7 @@
 
 #include "runtime/base/strings.h"
 
-namespace tony::am {
+namespace tony {
 namespace {
 
 constexpr std::string_view kMagic = "TONYJRNL";
@@ -47,13 +47,14 @@ std::string EncodeHeader() {
   return out;
 }
 
-std::string EncodeRecord(const Decision& decision) {
-  const std::string json = ToJson(decision);
+std::string EncodeRecord(const Decision& decision) { return EncodeRecord(ToJson(decision)); }
+
+std::string EncodeRecord(std::string_view json) {
   std::string out;
   AppendNumber(out, static_cast<uint32_t>(json.size()));
   AppendNumber(out, Crc32c(json));
   AppendNumber(out, Crc32c(out));
-  return out + json;
+  return out.append(json);
 }
 
 Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
@@ -63,7 +64,8 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes) return Damaged(0, "not a journal");
   if (!bytes.starts_with(kMagic)) return Damaged(0, "not a journal");
   if (const uint32_t version = NumberAt(bytes, kMagic.size()); version != kJournalVersion) {
-    return Error{ErrorCode::kInvalid, StrCat("journal version ", version, ", expected ", kJournalVersion)};
+    return Error{ErrorCode::kInvalid, StrCat("journal version ", version, " at byte ", kMagic.size(),
+                                             ", this release reads version ", kJournalVersion)};
   }
   size_t at = kHeaderBytes;
   while (bytes.size() - at >= kRecordHeaderBytes) {
@@ -77,7 +79,8 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
     if (body.size() < length) break;
     const std::string_view json = body.substr(0, length);
     if (Crc32c(json) != NumberAt(bytes, at + 4)) {
-      if (AllZero(body.substr(length))) break;
+      // JSON holds no zeros: these bytes never reached the disk.
+      if (AllZero(body.substr(length)) && json.ends_with('\0')) break;
       return Damaged(at, "wrong checksum");
     }
     auto decision = DecisionFromJson(json);
@@ -89,4 +92,4 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
   return journal;
 }
 
-}  // namespace tony::am
+}  // namespace tony

@@ -10,11 +10,13 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
+#include "runtime/job/checkpoint.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/job/outcome.h"
 
-namespace tony::am {
+namespace tony {
 
 struct EpochBegan {
   Epoch epoch;
@@ -52,6 +54,7 @@ struct AttemptHeard {
 struct AttemptEnded {
   AttemptId attempt;
   Outcome outcome;
+  bool reported = false;  // by its executor, which is still there
 };
 struct ContainerKillOrdered {
   ContainerId container;
@@ -67,11 +70,48 @@ struct StopHurried {
   Duration grace{0};
 };                   // a shorter grace than before
 struct JobEnded {};  // nothing of the job is left but its files
+// These tasks are to start again. What still runs of them is told to stop; when all of it has ended, and not before
+// `not_before`, RestartBegan says how. A restart takes over the tasks of earlier ones that have not begun.
+struct RestartDecided {
+  int number = 0;  // 1, 2, ...
+  RestartScope scope = RestartScope::kTask;
+  AttemptId cause;
+  std::string reason;  // "worker:1 failed on node-3: exit code 3 (user_error)"
+  bool charged = true;
+  std::vector<TaskId> tasks;
+  Instant not_before;
+  Duration grace{0};
+};
+struct CheckpointSought {
+  int restart = 0;
+};  // the AM looks for the newest checkpoint
+struct CheckpointNoted {
+  int restart = 0;
+  std::optional<Checkpoint> newest;
+  bool known = true;  // false: the directory could not be read; what was known before still is
+};
+// The next attempt of a task, in the container and executor of the one before.
+struct RenewedAttempt {
+  AttemptId attempt;
+  ContainerId container;
+};
+struct RestartBegan {
+  int number = 0;
+  std::vector<RenewedAttempt> renewed;
+  std::vector<AttemptId> requested;  // these need a new container
+};
+// One attempt is told to stop, for a reason of its own: its container is about to be taken away.
+struct AttemptStopping {
+  AttemptId attempt;
+  Outcome because;  // what it will have ended of, unless it ends otherwise before
+  Duration grace{0};
+};
 
 using DecisionBody =
     std::variant<EpochBegan, JobAccepted, ContainersRequested, ContainerAssigned, GangAllocated, AttemptLaunched,
                  AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected, AttemptHeard, AttemptEnded,
-                 ContainerKillOrdered, ContainerEnded, JobStopping, StopHurried, JobEnded>;
+                 ContainerKillOrdered, ContainerEnded, JobStopping, StopHurried, JobEnded, RestartDecided,
+                 CheckpointSought, CheckpointNoted, RestartBegan, AttemptStopping>;
 
 struct Decision {
   Instant time;
@@ -89,4 +129,4 @@ bool MustBeDurable(const Decision& decision);
 std::string ToJson(const Decision& decision);
 Result<Decision> DecisionFromJson(std::string_view json);
 
-}  // namespace tony::am
+}  // namespace tony

@@ -1,4 +1,4 @@
-#include "am/decisions.h"
+#include "runtime/journal/decisions.h"
 
 #include <boost/json.hpp>
 #include <functional>
@@ -9,7 +9,7 @@
 #include "runtime/job/json_fields.h"
 #include "runtime/job/outcome_json.h"
 
-namespace tony::am {
+namespace tony {
 
 namespace json = boost::json;
 
@@ -21,7 +21,8 @@ std::string_view NameOf(const DecisionBody& body) {
       "epoch_began",      "job_accepted",       "containers_requested",   "container_assigned", "gang_allocated",
       "attempt_launched", "attempt_registered", "generation_formed",      "attempt_ran",        "attempt_suspected",
       "attempt_heard",    "attempt_ended",      "container_kill_ordered", "container_ended",    "job_stopping",
-      "stop_hurried",     "job_ended",
+      "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
+      "restart_began",    "attempt_stopping",
   };
   static_assert(std::size(kNames) == std::variant_size_v<DecisionBody>);
   return kNames[body.index()];
@@ -32,16 +33,53 @@ void WriteAttempt(json::object& out, const AttemptId& id) {
   out["attempt"] = id.number;
 }
 
+json::array AttemptsJson(const std::vector<AttemptId>& attempts) {
+  json::array out;
+  for (const AttemptId& id : attempts) WriteAttempt(out.emplace_back(json::object()).as_object(), id);
+  return out;
+}
+
+json::object RenewedJson(const RenewedAttempt& renewed) {
+  json::object out;
+  WriteAttempt(out, renewed.attempt);
+  out["container"] = renewed.container.value;
+  return out;
+}
+
+json::object CheckpointJson(const Checkpoint& checkpoint) {
+  json::object out;
+  out["path"] = checkpoint.path;
+  out["step"] = checkpoint.step;
+  out["modified"] = ToMillis(checkpoint.modified);
+  return out;
+}
+
+void WriteRestart(json::object& out, const RestartDecided& d) {
+  out["restart"] = d.number;
+  out["scope"] = ToString(d.scope);
+  WriteAttempt(out, d.cause);
+  out["reason"] = d.reason;
+  out["charged"] = d.charged;
+  json::array tasks;
+  for (const TaskId& task : d.tasks) tasks.emplace_back(ToString(task));
+  out["tasks"] = std::move(tasks);
+  out["not_before"] = ToMillis(d.not_before);
+  out["grace_ms"] = d.grace.count();
+}
+
+void WriteBegan(json::object& out, const RestartBegan& d) {
+  out["restart"] = d.number;
+  json::array renewed;
+  for (const RenewedAttempt& attempt : d.renewed) renewed.push_back(RenewedJson(attempt));
+  out["renewed"] = std::move(renewed);
+  out["requested"] = AttemptsJson(d.requested);
+}
+
 void WriteBody(json::object& out, const DecisionBody& body) {
   std::visit(Overloaded{
                  [&](const EpochBegan& d) { out["epoch"] = d.epoch.value; },
                  [&](const JobAccepted&) {},
-                 [&](const ContainersRequested& d) {
-                   json::array attempts;
-                   for (const AttemptId& id : d.attempts)
-                     WriteAttempt(attempts.emplace_back(json::object()).as_object(), id);
-                   out["attempts"] = std::move(attempts);
-                 },
+                 [&](const ContainersRequested& d) { out["attempts"] = AttemptsJson(d.attempts); },
                  [&](const ContainerAssigned& d) {
                    WriteAttempt(out, d.attempt);
                    out["container"] = d.container.value;
@@ -64,6 +102,7 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                  [&](const AttemptEnded& d) {
                    WriteAttempt(out, d.attempt);
                    out["outcome"] = OutcomeJson(d.outcome);
+                   if (d.reported) out["reported"] = true;
                  },
                  [&](const ContainerKillOrdered& d) { out["container"] = d.container.value; },
                  [&](const ContainerEnded& d) { out["container"] = d.container.value; },
@@ -73,6 +112,19 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                  },
                  [&](const StopHurried& d) { out["grace_ms"] = d.grace.count(); },
                  [&](const JobEnded&) {},
+                 [&](const RestartDecided& d) { WriteRestart(out, d); },
+                 [&](const CheckpointSought& d) { out["restart"] = d.restart; },
+                 [&](const CheckpointNoted& d) {
+                   out["restart"] = d.restart;
+                   if (d.newest) out["newest"] = CheckpointJson(*d.newest);
+                   if (!d.known) out["known"] = false;
+                 },
+                 [&](const RestartBegan& d) { WriteBegan(out, d); },
+                 [&](const AttemptStopping& d) {
+                   WriteAttempt(out, d.attempt);
+                   out["because"] = OutcomeJson(d.because);
+                   out["grace_ms"] = d.grace.count();
+                 },
              },
              body);
 }
@@ -82,18 +134,66 @@ AttemptId ReadAttempt(JsonFields& fields) {
   return {task, static_cast<int>(fields.Int("attempt", 1, kMaxCount))};
 }
 
-std::vector<AttemptId> ReadAttempts(JsonFields& fields) {
+std::vector<AttemptId> ReadAttempts(JsonFields& fields, std::string_view name) {
   std::vector<AttemptId> attempts;
-  for (JsonFields& item : fields.List("attempts")) {
+  for (JsonFields& item : fields.List(name)) {
     attempts.push_back(ReadAttempt(item));
-    if (!item.status().ok()) fields.Fail("attempts", "tasks with attempt numbers");
+    if (!item.status().ok()) fields.Fail(name, "tasks with attempt numbers");
   }
   return attempts;
+}
+
+int ReadRestartNumber(JsonFields& fields) { return static_cast<int>(fields.Int("restart", 1, kMaxCount)); }
+
+Result<DecisionBody> ReadRestart(JsonFields& f) {
+  RestartDecided d{.number = ReadRestartNumber(f)};
+  const auto scope = RestartScopeFromString(f.String("scope"));
+  if (!scope) f.Fail("scope", "task, role, gang or job");
+  d.scope = scope.value_or(RestartScope::kTask);
+  d.cause = ReadAttempt(f);
+  d.reason = f.String("reason");
+  d.charged = f.Bool("charged");
+  for (const std::string& text : f.Strings("tasks")) {
+    auto task = ParseTaskId(text);
+    if (!task.ok()) return Error{ErrorCode::kInvalid, task.error().message};
+    d.tasks.push_back(*std::move(task));
+  }
+  d.not_before = FromMillis(f.Int("not_before"));
+  d.grace = f.Millis("grace_ms");
+  return DecisionBody(std::move(d));
+}
+
+Result<DecisionBody> ReadNoted(JsonFields& f) {
+  CheckpointNoted noted{.restart = ReadRestartNumber(f)};
+  if (f.Has("known")) noted.known = f.Bool("known");
+  if (f.Has("newest")) {
+    JsonFields newest = f.Fields("newest");
+    noted.newest = Checkpoint{newest.String("path"), newest.Int("step", -1), FromMillis(newest.Int("modified"))};
+    TRY(newest.status());
+  }
+  return DecisionBody(std::move(noted));
+}
+
+Result<DecisionBody> ReadBegan(JsonFields& f) {
+  RestartBegan began{.number = ReadRestartNumber(f)};
+  for (JsonFields& item : f.List("renewed")) {
+    began.renewed.push_back({ReadAttempt(item), {item.String("container")}});
+    TRY(item.status());
+  }
+  began.requested = ReadAttempts(f, "requested");
+  return DecisionBody(std::move(began));
+}
+
+Result<DecisionBody> ReadAttemptStopping(JsonFields& f) {
+  AttemptStopping stopping{.attempt = ReadAttempt(f), .grace = f.Millis("grace_ms")};
+  TRY_ASSIGN(stopping.because, ReadOutcome(f.Fields("because")));
+  return DecisionBody(std::move(stopping));
 }
 
 Result<DecisionBody> ReadEnded(JsonFields& f) {
   AttemptEnded ended{.attempt = ReadAttempt(f)};
   TRY_ASSIGN(ended.outcome, ReadOutcome(f.Fields("outcome")));
+  ended.reported = f.Has("reported") && f.Bool("reported");
   return DecisionBody(std::move(ended));
 }
 
@@ -117,7 +217,7 @@ const std::map<std::string_view, Reader>& Readers() {
   static const std::map<std::string_view, Reader> readers = {
       {"epoch_began", [](JsonFields& f) { return Body(EpochBegan{{f.Int("epoch", 1)}}); }},
       {"job_accepted", [](JsonFields&) { return Body(JobAccepted{}); }},
-      {"containers_requested", [](JsonFields& f) { return Body(ContainersRequested{ReadAttempts(f)}); }},
+      {"containers_requested", [](JsonFields& f) { return Body(ContainersRequested{ReadAttempts(f, "attempts")}); }},
       {"container_assigned",
        [](JsonFields& f) {
          return Body(ContainerAssigned{ReadAttempt(f), ReadContainer(f), f.String("host")});
@@ -141,6 +241,11 @@ const std::map<std::string_view, Reader>& Readers() {
       {"job_stopping", ReadStopping},
       {"stop_hurried", [](JsonFields& f) { return Body(StopHurried{f.Millis("grace_ms")}); }},
       {"job_ended", [](JsonFields&) { return Body(JobEnded{}); }},
+      {"restart_decided", ReadRestart},
+      {"checkpoint_sought", [](JsonFields& f) { return Body(CheckpointSought{ReadRestartNumber(f)}); }},
+      {"checkpoint_noted", ReadNoted},
+      {"restart_began", ReadBegan},
+      {"attempt_stopping", ReadAttemptStopping},
   };
   return readers;
 }
@@ -172,4 +277,4 @@ Result<Decision> DecisionFromJson(std::string_view text) {
   return Decision{time, std::move(body)};
 }
 
-}  // namespace tony::am
+}  // namespace tony

@@ -9,24 +9,25 @@
 #include <string_view>
 #include <vector>
 
-#include "am/decisions.h"
 #include "runtime/base/result.h"
+#include "runtime/journal/decisions.h"
 
-namespace tony::am {
+namespace tony {
 
 constexpr uint32_t kJournalVersion = 1;
 
 std::string EncodeHeader();
 std::string EncodeRecord(const Decision& decision);
+std::string EncodeRecord(std::string_view json);  // of a decision
 
 struct DecodedJournal {
   std::vector<Decision> decisions;
   size_t valid_bytes = 0;  // up to here everything is whole; the rest is a torn tail that was never acted upon
 };
 
-// A record cut off by the end of the file, a last record with a wrong checksum, and a tail of zeros as some file
-// systems leave after a power cut are a torn tail. Anything else that does not check out is damage: kInvalid with the
-// offset. An empty file is an empty journal.
+// A record cut off by the end of the file, and one that ends in zeros, as some file systems leave after a power cut,
+// are a torn tail. Anything else that does not check out is damage: kInvalid with the offset. An empty file is an empty
+// journal. No single flipped bit of a whole journal is taken for a torn tail, or not noticed.
 Result<DecodedJournal> DecodeJournal(std::string_view bytes);
 
-}  // namespace tony::am
+}  // namespace tony

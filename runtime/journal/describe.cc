@@ -1,0 +1,117 @@
+#include "runtime/journal/describe.h"
+
+#include <cstdio>
+
+#include "runtime/base/overloaded.h"
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+// A decision may name every task of a job of thousands.
+constexpr size_t kNamed = 8;
+
+template <class List, class ToText>
+std::string Names(const List& list, ToText to_text) {
+  std::vector<std::string> names;
+  for (const auto& item : list) {
+    if (names.size() == kNamed) break;
+    names.push_back(to_text(item));
+  }
+  std::string text = Join(names, " ");
+  if (list.size() > kNamed) text += StrCat(" and ", list.size() - kNamed, " more");
+  return text;
+}
+
+std::string Attempts(const std::vector<AttemptId>& attempts) {
+  return Names(attempts, [](const AttemptId& id) { return ToString(id); });
+}
+
+std::string Seconds(Duration d) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3f s", static_cast<double>(d.count()) / 1000);
+  return text;
+}
+
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+std::string Restart(const RestartDecided& d) {
+  const std::string tasks = Names(d.tasks, [](const TaskId& id) { return ToString(id); });
+  return StrCat("restart ", d.number, " of ", ToString(d.scope), d.charged ? "" : ", not charged", ": ", tasks,
+                "; because ", d.reason);
+}
+
+std::string Began(const RestartBegan& d) {
+  std::string text = StrCat("restart ", d.number);
+  if (!d.renewed.empty())
+    text += "; renewed " + Names(d.renewed, [](const RenewedAttempt& r) { return ToString(r.attempt); });
+  if (!d.requested.empty()) text += "; requested " + Attempts(d.requested);
+  return text;
+}
+
+std::string Noted(const CheckpointNoted& d) {
+  if (!d.newest) return StrCat("restart ", d.restart, ": none");
+  const std::string step = d.newest->step < 0 ? "" : StrCat(", step ", d.newest->step);
+  return StrCat("restart ", d.restart, ": ", d.newest->path, step);
+}
+
+}  // namespace
+
+std::string Describe(const Outcome& outcome) {
+  std::string text = outcome.exit ? StrCat(ToString(*outcome.exit), ", ") : "";
+  text += ToString(outcome.cls);
+  if (!outcome.message.empty()) text += StrCat(", ", OneLine(outcome.message));
+  return text;
+}
+
+std::string Describe(const Decision& decision) {
+  return OneLine(std::visit(
+      Overloaded{
+          [](const EpochBegan& d) { return StrCat("epoch ", d.epoch.value); },
+          [](const JobAccepted&) { return std::string(); },
+          [](const ContainersRequested& d) { return Attempts(d.attempts); },
+          [](const ContainerAssigned& d) {
+            return StrCat(ToString(d.attempt), " in ", d.container.value, " on ", d.host);
+          },
+          [](const GangAllocated&) { return std::string(); },
+          [](const AttemptLaunched& d) { return ToString(d.attempt); },
+          [](const AttemptRegistered& d) { return StrCat(ToString(d.attempt), " at ", ToString(d.endpoint)); },
+          [](const GenerationFormed& d) { return StrCat("generation ", d.generation.value); },
+          [](const AttemptRan& d) { return StrCat(ToString(d.attempt), " as process ", d.pid); },
+          [](const AttemptSuspected& d) { return ToString(d.attempt); },
+          [](const AttemptHeard& d) { return ToString(d.attempt); },
+          [](const AttemptEnded& d) { return StrCat(ToString(d.attempt), ": ", Describe(d.outcome)); },
+          [](const ContainerKillOrdered& d) { return d.container.value; },
+          [](const ContainerEnded& d) { return d.container.value; },
+          [](const JobStopping& d) {
+            return StrCat(ToString(d.verdict.state), ": ", d.verdict.message, "; grace ", Seconds(d.grace));
+          },
+          [](const StopHurried& d) { return StrCat("grace ", Seconds(d.grace)); },
+          [](const JobEnded&) { return std::string(); },
+          [](const RestartDecided& d) { return Restart(d); },
+          [](const CheckpointSought& d) { return StrCat("restart ", d.restart); },
+          [](const CheckpointNoted& d) { return Noted(d); },
+          [](const RestartBegan& d) { return Began(d); },
+          [](const AttemptStopping& d) {
+            return StrCat(ToString(d.attempt), ": ", Describe(d.because), "; grace ", Seconds(d.grace));
+          },
+      },
+      decision.body));
+}
+
+std::string EventLine(const Decision& decision, Instant start) {
+  const double since = static_cast<double>((decision.time - start).count()) / 1000;
+  char head[80];
+  std::snprintf(head, sizeof head, "%10.3f  %s  ", since, ToIso8601(decision.time).c_str());
+  std::string name(Name(decision));
+  const std::string what = Describe(decision);
+  if (!what.empty()) name.resize(std::max<size_t>(name.size(), 22), ' ');
+  return StrCat(head, name, what.empty() ? "" : "  ", what);
+}
+
+}  // namespace tony

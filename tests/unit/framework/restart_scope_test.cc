@@ -1,0 +1,68 @@
+#include "runtime/framework/restart_scope.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tony {
+namespace {
+
+using enum FrameworkKind;
+using enum Completion;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+RoleSpec Role(const std::string& name, Completion completion = kTracked) {
+  return {.name = name, .command = "true", .completion = completion};
+}
+
+JobSpec Spec(FrameworkKind framework, const std::vector<RoleSpec>& roles) {
+  JobSpec spec;
+  spec.framework = framework;
+  spec.roles = roles;
+  return spec;
+}
+
+std::string ScopeOf(const JobSpec& spec, const std::string& role, bool same_address = true) {
+  return std::string(ToString(SmallestScope(spec, *spec.FindRole(role), same_address)));
+}
+
+TEST(RestartScopeTest, ACollectiveTakesNobodyBack) {
+  for (const auto framework : {kPytorch, kJax, kTensorflow}) {
+    EXPECT_EQ(ScopeOf(Spec(framework, {Role("worker")}), "worker"), "gang");
+  }
+}
+
+TEST(RestartScopeTest, AnAsynchronousWorkerComesBackAloneIfItKeepsItsAddress) {
+  const JobSpec spec = Spec(kTensorflow, {Role("chief"), Role("ps", kUntracked), Role("worker")});
+  EXPECT_EQ(ScopeOf(spec, "worker", true), "task");
+  EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
+  EXPECT_EQ(ScopeOf(spec, "ps"), "gang");
+  EXPECT_EQ(ScopeOf(spec, "chief"), "gang");
+}
+
+TEST(RestartScopeTest, WhoeverNobodyIsConnectedToComesBackAlone) {
+  EXPECT_EQ(ScopeOf(Spec(kStandalone, {Role("driver")}), "driver", false), "task");
+  const JobSpec spec = Spec(kTensorflow, {Role("evaluator"), Role("tensorboard", kSidecar), Role("worker")});
+  EXPECT_EQ(ScopeOf(spec, "evaluator", false), "task");
+  EXPECT_EQ(ScopeOf(spec, "tensorboard", false), "task");
+}
+
+TEST(RestartScopeTest, AnUntrackedRoleBesideACollectiveComesBackAloneIfItKeepsItsAddress) {
+  const JobSpec spec = Spec(kPytorch, {Role("store", kUntracked), Role("worker")});
+  EXPECT_EQ(ScopeOf(spec, "store", true), "task");
+  EXPECT_EQ(ScopeOf(spec, "store", false), "gang");
+}
+
+TEST(RestartScopeTest, ARoleThatAsksForLessThanItsFrameworkNeedsIsWarnedOf) {
+  JobSpec spec = Spec(kJax, {Role("tensorboard", kSidecar), Role("worker")});
+  EXPECT_THAT(ScopeWarnings(spec), IsEmpty());
+  spec.roles[0].restart_scope = RestartScope::kTask;
+  spec.roles[1].restart_scope = RestartScope::kJob;
+  EXPECT_THAT(ScopeWarnings(spec), IsEmpty());
+  spec.roles[1].restart_scope = RestartScope::kRole;
+  EXPECT_THAT(ScopeWarnings(spec), ElementsAre("role worker: restart scope role is less than gang, which jax needs: "
+                                               "tasks that run on may hang, or compute the wrong thing"));
+}
+
+}  // namespace
+}  // namespace tony
