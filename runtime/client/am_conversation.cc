@@ -67,8 +67,9 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
     Tell(status, weak);
     while (!status.verdict && !stopped()) {
       const int64_t since = status.seq;
+      const std::string trouble = status.trouble;
       TRY_ASSIGN(status, client.Watch(since, kWatchLimit));
-      if (status.seq != since || status.verdict) Tell(status, weak);
+      if (status.seq != since || status.trouble != trouble || status.verdict) Tell(status, weak);
     }
     return Ok();
   }

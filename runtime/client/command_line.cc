@@ -35,7 +35,10 @@ Error UnknownOption(const VerbSpec& verb, const std::string& argument, std::stri
   return UsageError(StrCat(verb.name, ": unknown option \"", argument, "\"; ", hint));
 }
 
-bool IsOption(const std::string& argument) { return argument.size() > 1 && argument[0] == '-'; }
+// A number below zero is a word: no option's name begins with a digit.
+bool IsOption(const std::string& argument) {
+  return argument.size() > 1 && argument[0] == '-' && (argument[1] < '0' || argument[1] > '9');
+}
 
 }  // namespace
 

@@ -63,6 +63,24 @@ VerbSpec LogsVerb() {
            kJson}};
 }
 
+VerbSpec HistoryVerb() {
+  return {"history",
+          "JOB",
+          1,
+          1,
+          "what became of a job: attempts, restarts, where the time went",
+          {{"events", kFlag, "", "each decision of its application masters, one a line"}, kJson}};
+}
+
+VerbSpec ExplainExitVerb() {
+  return {"explain-exit",
+          "[CODE]",
+          0,
+          1,
+          "what an exit means and what would be done: 137, SIGKILL, -100; all if none is given",
+          {{"job", kValue, "JOB", "with this job's own rules"}, kJson}};
+}
+
 int Fail(const Error& error) {
   Say(StrCat("tony: ", error.message));
   return static_cast<int>(error.code);
@@ -94,6 +112,8 @@ std::vector<Command> Commands() {
       {WaitVerb(), RunWait},
       {KillVerb(), RunKill},
       {LogsVerb(), RunLogs},
+      {HistoryVerb(), RunHistory},
+      {ExplainExitVerb(), RunExplainExit},
       {{"version", "", 0, 0, "this program's version", {kJson}}, RunVersion},
       {{"help", "[COMMAND]", 0, 1, "this list, or the options of one command", {}}, RunHelp},
   };

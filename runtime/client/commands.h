@@ -15,6 +15,8 @@ Result<int> RunList(const CommandLine& line);
 Result<int> RunWait(const CommandLine& line);
 Result<int> RunKill(const CommandLine& line);
 Result<int> RunLogs(const CommandLine& line);
+Result<int> RunHistory(const CommandLine& line);
+Result<int> RunExplainExit(const CommandLine& line);
 Result<int> RunVersion(const CommandLine& line);
 Result<int> RunHelp(const CommandLine& line);
 

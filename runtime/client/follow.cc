@@ -1,10 +1,12 @@
 #include "runtime/client/follow.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
+#include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/file_watch.h"
 
 namespace tony {
@@ -15,6 +17,8 @@ constexpr Duration kFirstPause{20};
 constexpr Duration kLongestPause{500};
 // A keeper that cannot stay alive is somebody else's problem after this many.
 constexpr int kMostKeepers = 5;
+// An AM brings its keeper back at once; one that hangs does not, and nobody else would ever notice.
+constexpr Duration kKeeperLook{1000};
 // After the verdict the keeper only sweeps; it is gone within a millisecond or two.
 constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
@@ -54,15 +58,26 @@ void Follower::OnFolderChange() {
   if (state_ == State::kEnding) return;
   // An AM that we talk to tells of the end itself; reading the document at each step of a large job is work for
   // nothing.
-  if (state_ == State::kSearching && SeeFinalStatus()) return;
+  if (state_ == State::kSearching && SeeStatusFile()) return;
   SeeLease();
 }
 
-bool Follower::SeeFinalStatus() {
+bool Follower::SeeStatusFile() {
   const auto status = folder_.ReadStatus();
-  if (!status.ok() || !*status || !HasEnded(**status)) return false;
-  End(**status);
-  return true;
+  if (!status.ok() || !*status) return false;
+  if (HasEnded(**status)) {
+    End(**status);
+    return true;
+  }
+  // The keeper's word of a job that has no AM to tell it.
+  if (!(*status)->trouble.empty() && (*status)->seq > trouble_told_) {
+    trouble_told_ = (*status)->seq;
+    // The AM told more than it had written when it died.
+    JobStatus told = last_ && last_->seq > (*status)->seq ? *last_ : **status;
+    told.trouble = (*status)->trouble;
+    sink_.on_status(told);
+  }
+  return false;
 }
 
 void Follower::SeeLease() {
@@ -75,15 +90,24 @@ void Follower::TalkTo(const LeaseRecord& lease) {
   if (!token.ok()) return Fail(token.error());
   talked_to_ = lease.epoch;
   talk_began_ = loop_.Now();
-  timer_.reset();
   state_ = State::kTalking;
+  timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
   conversation_ = std::make_unique<AmConversation>(
       loop_, AmConversation::Opening{{lease.host, lease.port}, *token, kill_},
       [this](const JobStatus& status) { OnStatus(status); }, [this](const Error& error) { OnLost(error); });
 }
 
+void Follower::LookAfterKeeper(bool was_there) {
+  const bool is_there = folder_.IsLocked("keeper.lock");
+  if (!was_there && !is_there && keepers_started_++ < kMostKeepers && launcher_.Start(folder_).ok())
+    sink_.on_note(StrCat("the keeper of job ", folder_.job().value, " was started again"));
+  timer_ = loop_.After(kKeeperLook, [this, is_there] { LookAfterKeeper(is_there); });
+}
+
 void Follower::OnStatus(const JobStatus& status) {
   pause_ = kFirstPause;
+  keepers_started_ = 0;
+  last_ = status;
   if (HasEnded(status)) return End(status);
   sink_.on_status(status);
   // The AM tells of the end itself. Closing the watch blocks for 15 ms: now, and not between verdict and exit.
@@ -108,6 +132,7 @@ void Follower::Search() {
   const auto lease = folder_.ReadLease();
   const bool tried_just_now = loop_.Now() - talk_began_ < pause_;
   if (!folder_.IsLocked("keeper.lock")) return BringBack();
+  keepers_started_ = 0;
   if (lease.ok() && *lease && !tried_just_now) return TalkTo(**lease);
   SearchAfter(pause_);
   pause_ = std::min(pause_ * 2, kLongestPause);
@@ -115,7 +140,9 @@ void Follower::Search() {
 
 void Follower::BringBack() {
   // The keeper lets go of its lock only after the final status is in the folder: look again before judging.
-  if (SeeFinalStatus()) return;
+  if (SeeStatusFile()) return;
+  if (const Status settled = SettleIfLost(folder_); !settled.ok()) return Fail(settled.error());
+  if (SeeStatusFile()) return;
   if (keepers_started_++ == kMostKeepers)
     return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", folder_.job().value,
                                                  " ends as soon as it is started; see ", folder_.path().string())});
@@ -136,6 +163,13 @@ void Follower::End(const JobStatus& status) {
 
 void Follower::AwaitKeeper() {
   const bool gone = !folder_.IsLocked("keeper.lock");
+  // It died before it had swept up, and so did the AM: one more does that, and nothing else.
+  if (gone && !std::filesystem::exists(folder_.finished()) && !std::exchange(swept_, true)) {
+    if (launcher_.Start(folder_).ok()) {
+      timer_ = loop_.After(kLongestPause, [this] { AwaitKeeper(); });
+      return;
+    }
+  }
   if (gone || loop_.Now() >= give_up_keeper_) {
     if (!gone) sink_.on_note(StrCat("the keeper of job ", folder_.job().value, " is still sweeping up"));
     timer_ = loop_.After(Duration(0), [this] { sink_.on_end(*end_); });

@@ -5,8 +5,9 @@
 //       |  keeper.lock free: start the keeper again                  |
 //       +--- final status.json, or the verdict from the AM ----------+---> Ending --- keeper gone ---> on_end
 //
-// While Talking, news is pushed (Watch). While Searching, the folder is watched; a timer with growing pauses looks
-// after what makes no event: a lock that was let go, a port that answers again.
+// While Talking, news is pushed (Watch), and the keeper of an AM that hangs is looked after. While Searching, the
+// folder is watched; a timer with growing pauses looks after what makes no event: a lock that was let go, a port that
+// answers again.
 #pragma once
 
 #include <functional>
@@ -43,9 +44,10 @@ class Follower {
 
   void Watch();
   void OnFolderChange();
-  bool SeeFinalStatus();  // whether there is one
+  bool SeeStatusFile();  // whether the job has ended
   void SeeLease();
   void TalkTo(const LeaseRecord& lease);
+  void LookAfterKeeper(bool was_there);
   void OnStatus(const JobStatus& status);
   void OnLost(const Error& error);
   void SearchAfter(Duration pause);
@@ -61,13 +63,16 @@ class Follower {
   const FollowSink sink_;
   State state_ = State::kSearching;
   std::unique_ptr<EventLoop::Handle> watch_;
-  EventLoop::Timer timer_;  // of the search, then of the end
+  EventLoop::Timer timer_;  // of the state
   Duration pause_;
   std::unique_ptr<AmConversation> conversation_;
   Epoch talked_to_;  // newest epoch a connection was tried to
   Instant talk_began_;
   std::optional<KillRequest> kill_;
   int keepers_started_ = 0;
+  std::optional<JobStatus> last_;  // from an AM
+  int64_t trouble_told_ = -1;      // seq of the document
+  bool swept_ = false;             // a keeper was started to sweep up after an end
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;
 };

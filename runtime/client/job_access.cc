@@ -1,22 +1,16 @@
 #include "runtime/client/job_access.h"
 
-#include <unistd.h>
-
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/rpc/status_client.h"
+#include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/job_store.h"
+#include "runtime/store/machine_boot.h"
 
 namespace tony {
 namespace {
 
 constexpr Duration kAskLimit{1000};
-
-std::string HostName() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 JobStatus NotYetRuled(const JobSpec& spec, const Submission& submission) {
   JobStatus status;
@@ -59,6 +53,8 @@ Result<JobFolder> FindJob(const std::string& id) {
 
 Result<JobStatus> StoredStatus(const JobFolder& folder) {
   TRY_ASSIGN(auto stored, folder.ReadStatus());
+  if (stored && HasEnded(*stored)) return *std::move(stored);
+  if (IsLost(folder)) return LostStatus(folder);
   if (stored) return *std::move(stored);
   TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
   TRY_ASSIGN(const Submission submission, folder.ReadSubmission());

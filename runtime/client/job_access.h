@@ -13,7 +13,8 @@ namespace tony {
 // kNotFound: no such job. kUnavailable: it runs under the local scheduler of another machine, which the message names.
 Result<JobFolder> FindJob(const std::string& id);
 
-// status.json; before it has been written for the first time, a document made of spec and submission.
+// status.json; before it has been written for the first time, a document made of spec and submission. A job whose
+// machine was restarted while it ran has ended with that reason, whether or not that is written down yet.
 Result<JobStatus> StoredStatus(const JobFolder& folder);
 
 bool HasEnded(const JobStatus& status);

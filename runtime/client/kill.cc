@@ -6,6 +6,7 @@
 #include "runtime/client/watch_job.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
+#include "runtime/scheduler/local/lost_job.h"
 
 namespace tony {
 namespace {
@@ -38,21 +39,25 @@ WatchOptions Options(const CommandLine& line, const KillRequest& request) {
 Result<int> RunKill(const CommandLine& line) {
   TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
   const std::string job = folder.job().value;
+  TRY(SettleIfLost(folder));
   TRY_ASSIGN(const JobStatus before, StoredStatus(folder));
   if (HasEnded(before))
     return Report(line, before, false, StrCat("job ", job, " has ended already: ", VerdictLine(before)));
 
   const KillRequest request = {.reason = line.Has("reason") ? line.Value("reason") : "tony kill"};
-  TRY(folder.WriteKillRequest(request));
+  // A full disk keeps nobody from telling the AM.
+  const Status recorded = folder.WriteKillRequest(request);
+  if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   EventLoop loop;
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   Interrupts interrupts(loop);
   TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, Options(line, request)));
   if (watched.signal != 0) {
-    Say(StrCat("interrupted; the kill of job ", job, " is recorded"));
+    Say(StrCat("interrupted; the kill of job ", job, recorded.ok() ? " is recorded" : " may be forgotten"));
     return 128 + watched.signal;
   }
+  if (!watched.status) TRY(recorded);
   const JobStatus& status = watched.status ? *watched.status : before;
   if (!HasEnded(status)) return Report(line, status, true, StrCat("job ", job, " is being killed"));
   return Report(line, status, status.verdict->state == FinalState::kKilled,

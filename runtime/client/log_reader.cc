@@ -78,17 +78,34 @@ std::vector<AttemptId> LogReader::Attempts() const {
     int newest = 0;
     for (const std::string& number : FolderNames(folder_.path() / "logs" / name))
       newest = std::max(newest, static_cast<int>(ParseInt(number).value_or(0)));
-    if (newest > 0) attempts.push_back({*task, choice_.attempt == 0 ? newest : choice_.attempt});
+    if (newest == 0) continue;
+    if (choice_.attempt > 0) attempts.push_back({*task, choice_.attempt});
+    // What an attempt wrote after the last reading must not be lost because another has begun.
+    for (int number = OldestBegun(*task, newest); choice_.attempt == 0 && number <= newest; ++number)
+      attempts.push_back({*task, number});
   }
   std::ranges::sort(attempts);
   return attempts;
 }
 
+int LogReader::OldestBegun(const TaskId& task, int newest) const {
+  int oldest = newest;
+  const std::string prefix = ToString(task) + "#";
+  for (auto entry = offsets_.lower_bound(prefix); entry != offsets_.end() && entry->first.starts_with(prefix);
+       ++entry) {
+    const std::string_view rest = std::string_view(entry->first).substr(prefix.size());
+    oldest = std::min(oldest, static_cast<int>(ParseInt(rest.substr(0, rest.find('/'))).value_or(newest)));
+  }
+  return oldest;
+}
+
 bool LogReader::Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink) {
   Budget budget = {limit, false};
-  for (const AttemptId& attempt : Attempts()) {
-    if (choice_.standard_output && !ReadStream(attempt, "stdout", budget, last, sink)) return false;
-    if (choice_.standard_error && !ReadStream(attempt, "stderr", budget, last, sink)) return false;
+  const std::vector<AttemptId> attempts = Attempts();
+  for (size_t i = 0; i < attempts.size(); ++i) {
+    const bool ended = last || (i + 1 < attempts.size() && attempts[i + 1].task == attempts[i].task);
+    if (choice_.standard_output && !ReadStream(attempts[i], "stdout", budget, ended, sink)) return false;
+    if (choice_.standard_error && !ReadStream(attempts[i], "stderr", budget, ended, sink)) return false;
   }
   return true;
 }

@@ -19,7 +19,7 @@ namespace tony {
 // Which logs are wanted.
 struct LogChoice {
   std::optional<TaskId> task;  // none: all
-  int attempt = 0;             // 0: the newest of each task
+  int attempt = 0;             // 0: the newest of each task, and those before it that this reader has begun
   bool standard_output = true;
   bool standard_error = true;
 };
@@ -38,7 +38,7 @@ class LogReader {
   Status SetCursor(const std::string& cursor);
   std::string Cursor() const;
 
-  // Attempts that have a log folder and are chosen, by task; looked up anew each time.
+  // Attempts that have a log folder and are chosen, by task and number; looked up anew each time.
   std::vector<AttemptId> Attempts() const;
 
   // Hands out what is new, at most `limit` bytes, and says whether that was all. A last line without its end is left
@@ -46,6 +46,7 @@ class LogReader {
   bool Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink);
 
  private:
+  int OldestBegun(const TaskId& task, int newest) const;
   struct Budget {
     size_t left;
     bool used;

@@ -14,6 +14,7 @@ namespace tony {
 namespace {
 
 constexpr int64_t kDefaultAnswer = 1 << 20;  // bytes of text in one JSON answer
+constexpr Duration kUnruledInterval{1000};
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
 Result<LogChoice> ReadChoice(const CommandLine& line, const JobFolder& folder) {
@@ -40,17 +41,18 @@ Result<LogChoice> ReadChoice(const CommandLine& line, const JobFolder& folder) {
 }
 
 bool JobHasEnded(const JobFolder& folder) {
-  const auto status = folder.ReadStatus();
-  return status.ok() && *status && HasEnded(**status);
+  const auto status = StoredStatus(folder);
+  return status.ok() && HasEnded(*status);
 }
 
-// Text for people: as it was written, with the task in front of each line where there are several.
+// Text for people: as it was written, with the task in front of each line where there are several; of one task, a
+// header where another of its attempts begins.
 class TextPrinter {
  public:
   explicit TextPrinter(bool prefixed) : prefixed_(prefixed) {}
 
   void operator()(const LogText& log) {
-    if (!prefixed_) return Print(log.text);
+    if (!prefixed_) return PrintPlain(log);
     const std::string source = StrCat(ToString(log.attempt), "/", log.stream);
     std::string out = unfinished_.empty() || unfinished_ == source ? "" : "\n";
     bool line_begins = unfinished_ != source;
@@ -71,11 +73,21 @@ class TextPrinter {
   }
 
  private:
+  void PrintPlain(const LogText& log) {
+    if (last_ && *last_ != log.attempt)
+      Print(StrCat(line_begins_ ? "" : "\n", "==> ", ToString(log.attempt), " <==\n"));
+    last_ = log.attempt;
+    line_begins_ = log.text.ends_with('\n');
+    Print(log.text);
+  }
+
   static std::string Label(const AttemptId& attempt) {
     return attempt.number > 1 ? ToString(attempt) : ToString(attempt.task);
   }
   const bool prefixed_;
   std::string unfinished_;  // the stream whose line has not ended yet
+  std::optional<AttemptId> last_;
+  bool line_begins_ = true;
 };
 
 std::string EntryFields(const LogText& log) {
@@ -92,10 +104,28 @@ void AnswerJson(const JobFolder& folder, LogReader& reader, size_t limit) {
                    R"(],"cursor":)", JsonString(reader.Cursor()), R"(,"eof":)", ended && all ? "true" : "false", "}"));
 }
 
+// Says once each time that nobody rules a job: it may stay so until somebody waits for it.
+class UnruledNotice {
+ public:
+  explicit UnruledNotice(const JobFolder& folder) : folder_(folder) {}
+
+  void Look() {
+    const auto status = StoredStatus(folder_);
+    const bool unruled = status.ok() && IsUnruled(folder_, *status);
+    // Twice in a row: an AM and a keeper that die together are both back in a moment where somebody waits.
+    if (unruled && ++seen_ == 2) {
+      const std::string& job = folder_.job().value;
+      Say(StrCat("nobody rules job ", job, "; tony wait ", job, " brings it back"));
+    }
+    if (!unruled) seen_ = 0;
+  }
+
+ private:
+  const JobFolder folder_;
+  int seen_ = 0;
+};
+
 Status FollowLogs(const JobFolder& folder, LogReader& reader, const std::function<void(const LogText&)>& sink) {
-  TRY_ASSIGN(const JobStatus status, StoredStatus(folder));
-  const std::string& job = folder.job().value;
-  if (IsUnruled(folder, status)) Say(StrCat("nobody rules job ", job, "; tony wait ", job, " brings it back"));
   EventLoop loop;
   LogWatch watch(folder);
   const auto pump = [&] {
@@ -106,6 +136,13 @@ Status FollowLogs(const JobFolder& folder, LogReader& reader, const std::functio
   };
   TRY(watch.Start(loop, pump));
   loop.Post(pump);
+  UnruledNotice notice(folder);
+  EventLoop::Timer timer;
+  const std::function<void()> look = [&] {
+    notice.Look();
+    timer = loop.After(kUnruledInterval, look);
+  };
+  loop.Post(look);
   loop.Run();
   return Ok();
 }

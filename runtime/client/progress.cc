@@ -42,12 +42,58 @@ bool IsNews(const TaskStatus& task) {
   return std::ranges::find(kNews, task.attempt_state) != kNews.end();
 }
 
-void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, std::vector<std::string>& lines) {
+// The line of a restart has said which attempt brought it about, and that the others are stopped.
+bool IsToldByRestart(const TaskStatus& task, const JobStatus& status) {
+  const AttemptId attempt{task.id, task.attempt};
+  const bool stopped = status.state == "RESTARTING" && task.attempt_state == "killed";
+  return stopped || (task.attempt_state != "running" &&
+                     std::ranges::find(status.restarts, attempt, &RestartStatus::cause) != status.restarts.end());
+}
+
+void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool told, std::vector<std::string>& lines) {
   const bool moved = !before || before->attempt != after.attempt || before->attempt_state != after.attempt_state;
-  if (moved && IsNews(after)) lines.push_back(TaskLine(after));
+  if (moved && IsNews(after) && !told) lines.push_back(TaskLine(after));
   const bool was_suspect = before && before->suspect;
   if (after.suspect && !was_suspect) lines.push_back(StrCat(Name(after), " is silent: heartbeats are missing"));
   if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " is heard again"));
+}
+
+std::string RestartLine(const RestartStatus& restart) {
+  return StrCat("restart ", restart.number, " (", restart.scope, "): ", restart.reason);
+}
+
+void AppendRestartLines(const std::optional<JobStatus>& before, const JobStatus& after,
+                        std::vector<std::string>& lines) {
+  const int known = before ? before->restart_count : 0;
+  for (const RestartStatus& restart : after.restarts) {
+    if (restart.number > known) lines.push_back(RestartLine(restart));
+  }
+}
+
+void AppendTroubleLine(const std::optional<JobStatus>& before, const JobStatus& after,
+                       std::vector<std::string>& lines) {
+  const std::string known = before ? before->trouble : "";
+  if (after.trouble == known || after.verdict) return;
+  lines.push_back(after.trouble.empty() ? "the trouble is over" : StrCat("trouble: ", after.trouble));
+}
+
+// A re-formed gang runs again, whether or not the state in between was seen.
+void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
+  if (after.verdict) return;
+  const bool moved = !before || before->state != after.state;
+  const bool again = after.state == "RUNNING" && after.generation.value > 1;
+  const bool formed = before && before->generation < after.generation;
+  if (again && (moved || formed)) {
+    lines.push_back(StrCat("job running again (generation ", after.generation.value, ")"));
+  } else if (moved && (after.restart_count == 0 || after.state == "STOPPING")) {  // else the restart's line was it
+    lines.push_back(StrCat("job ", ToLower(after.state)));
+  }
+}
+
+std::string RestartSummary(const JobStatus& status) {
+  if (status.restart_count == 0 || status.restarts.empty()) return "";
+  const RestartStatus& last = status.restarts.back();
+  return StrCat("  restarts: ", status.restart_count, ", the last (", last.scope, "): ", last.reason, "\n");
 }
 
 std::string Indented(const std::string& text) {
@@ -82,9 +128,11 @@ std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, con
   std::vector<std::string> lines;
   if (before && before->epoch < after.epoch && before->epoch.value > 0)
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
-  for (const TaskStatus& task : after.tasks) AppendTaskLines(FindTask(before, task.id), task, lines);
-  const bool moved = !before || before->state != after.state;
-  if (moved && !after.verdict) lines.push_back(StrCat("job ", ToLower(after.state)));
+  AppendTroubleLine(before, after, lines);
+  AppendRestartLines(before, after, lines);
+  for (const TaskStatus& task : after.tasks)
+    AppendTaskLines(FindTask(before, task.id), task, IsToldByRestart(task, after), lines);
+  AppendJobLine(before, after, lines);
   return lines;
 }
 
@@ -102,6 +150,7 @@ std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
   if (!verdict.stderr_tail.empty()) text += StrCat("  its last words on stderr:\n", Indented(verdict.stderr_tail));
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)
     text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
+  text += RestartSummary(status);
   return text + StrCat("  logs: ", (folder.path() / "logs").string(), "\n");
 }
 
@@ -111,6 +160,8 @@ std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instan
   std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
                             ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
                             status.generation.value, "\n");
+  if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
+  text += RestartSummary(status);
   if (known.unruled) {
     text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");
   } else if (!known.am_reachable) {

@@ -6,6 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/config/properties.h"
 #include "runtime/framework/framework.h"
+#include "runtime/framework/restart_scope.h"
 
 namespace tony {
 namespace {
@@ -61,6 +62,7 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ParseJobSpec(properties, directory));
   TRY(CheckFramework(parsed.spec));
   TRY(CheckEnvironment(parsed.spec));
+  for (std::string& warning : ScopeWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));
   return parsed;
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/job/outcome_json.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder_json.h"
+#include "runtime/store/machine_boot.h"
 
 namespace tony {
 namespace {
@@ -63,6 +64,20 @@ Result<std::vector<std::string>> JobFolder::ReadEnvironment() const {
   std::vector<std::string> variables = Split(content, '\0');
   if (!variables.empty()) variables.pop_back();  // each is followed by a NUL
   return variables;
+}
+
+Status JobFolder::WriteBoot(const std::string& boot) const {
+  return WriteFileByRename(path_ / "boot-id", boot + "\n", /*durable=*/false);
+}
+
+bool JobFolder::IsOfEarlierBoot() const {
+  const auto submission = ReadSubmission();
+  if (!submission.ok() || submission->host != HostName()) return false;
+  const auto kept = ReadFile(path_ / "boot-id");
+  std::string recorded = kept.ok() ? std::string(Trim(*kept)) : "";
+  if (recorded.empty()) recorded = submission->boot;  // a power cut may have emptied the file
+  const std::string present = BootId();
+  return !recorded.empty() && !present.empty() && recorded != present;
 }
 
 Status JobFolder::WriteLease(const LeaseRecord& record) const {

@@ -1,14 +1,17 @@
 // The files of one job on this machine, and their names. Everything is private to the user (0700, 0600).
 //
 //   spec.json          the job spec; never changes
-//   submission.json    job id, user, host, time of submission; never changes
+//   submission.json    job id, user, host, its boot, limits, time of submission; never changes
+//   boot-id            the boot of the machine that its newest keeper belongs to
 //   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
 //   token              the job's secret
 //   src/               a copy of the user's program
 //   journal            the AM's decisions
+//   journal.written    how long the journal is at least; one that is shorter has been damaged
 //   am.lease           the lease record (JSON): epoch, address, renewal number
 //   am.lock keeper.lock  locked by the ruling AM and keeper as long as they live
-//   keeper.sock epoch containers/  the keeper's
+//   keeper.sock epoch am.deaths containers/  the keeper's
+//   finished           nothing of the job is to be started again
 //   kill-request.json  somebody wants the job ended; written before anyone is told
 //   status.json        the status document: refreshed while the job runs, final when it has ended
 //   logs/worker-3/1/{stdout,stderr,executor.log,outcome.json}   work/worker-3/1/   by attempt
@@ -41,6 +44,8 @@ struct Submission {
   std::string user;
   std::string host;
   Instant time;
+  std::string boot;        // BootId() of the host then; "": not recorded
+  int64_t open_files = 0;  // how many the submitter's processes might have open (soft limit); 0: not recorded
 };
 
 struct KillRequest {
@@ -58,6 +63,7 @@ class JobFolder {
   std::filesystem::path src() const { return path_ / "src"; }
   std::filesystem::path lease() const { return path_ / "am.lease"; }
   std::filesystem::path status() const { return path_ / "status.json"; }
+  std::filesystem::path finished() const { return path_ / "finished"; }
   std::filesystem::path LogFolder(const AttemptId& attempt) const;   // logs/worker-3/1
   std::filesystem::path WorkFolder(const AttemptId& attempt) const;  // work/worker-3/1
 
@@ -65,6 +71,11 @@ class JobFolder {
   Result<Submission> ReadSubmission() const;
   Result<std::string> ReadToken() const;
   Result<std::vector<std::string>> ReadEnvironment() const;
+
+  Status WriteBoot(const std::string& boot) const;
+  // Whether this machine, the job's own, has been started anew since the job was last kept: then nothing of it lives.
+  // Not known: no.
+  bool IsOfEarlierBoot() const;
 
   Status WriteLease(const LeaseRecord& record) const;         // by rename
   Result<std::optional<LeaseRecord>> ReadLease() const;       // nothing: no AM has ruled yet

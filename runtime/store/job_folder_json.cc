@@ -46,7 +46,9 @@ std::string ToJson(const Submission& submission) {
                                       {"job", submission.job.value},
                                       {"user", submission.user},
                                       {"host", submission.host},
-                                      {"time", ToMillis(submission.time)}});
+                                      {"time", ToMillis(submission.time)},
+                                      {"boot", submission.boot},
+                                      {"open_files", submission.open_files}});
 }
 
 std::string ToJson(const KillRequest& request) {
@@ -74,6 +76,13 @@ Result<Submission> SubmissionFromJson(std::string_view text) {
   TRY_ASSIGN(submission.host, Text(object, "host"));
   TRY_ASSIGN(const int64_t time, Int(object, "time"));
   submission.time = FromMillis(time);
+  // Folders of 0.1 have neither.
+  if (object.contains("boot")) {
+    TRY_ASSIGN(submission.boot, Text(object, "boot"));
+  }
+  if (object.contains("open_files")) {
+    TRY_ASSIGN(submission.open_files, Int(object, "open_files"));
+  }
   return submission;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/store/job_store.h"
 
 #include <pwd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "runtime/store/copy_tree.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder_json.h"
+#include "runtime/store/machine_boot.h"
 
 namespace tony {
 namespace {
@@ -38,10 +40,10 @@ std::string UserName() {
   return user ? user->pw_name : std::to_string(geteuid());
 }
 
-std::string HostName() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
+int64_t OpenFilesLimit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, INT64_MAX));
 }
 
 std::string JoinEnvironment(const std::vector<std::string>& variables) {
@@ -68,7 +70,7 @@ Status Fill(const fs::path& folder, const fs::path& home, const NewJob& job, con
 Result<JobFolder> LocalJobStore::Create(const NewJob& job, Instant now) const {
   const fs::path jobs = home_ / "jobs";
   TRY(MakeFolder(jobs));
-  const Submission submission{NewJobId(now), UserName(), HostName(), now};
+  const Submission submission{NewJobId(now), UserName(), HostName(), now, BootId(), OpenFilesLimit()};
   const fs::path unfinished = jobs / (".new-" + submission.job.value);
   const fs::path folder = jobs / submission.job.value;
   Status filled = Fill(unfinished, home_, job, submission);

@@ -5,28 +5,27 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
+#include "runtime/scheduler/local/final_status.h"
 #include "runtime/store/files.h"
 
 namespace tony::keeper {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""min;
-
-// A crash that comes from the outside passes with a few tries; one that comes from the journal never does.
-constexpr size_t kMostCrashes = 5;
-constexpr Duration kCrashWindow = 5min;
-constexpr Duration kFirstDelay = 100ms;
-constexpr Duration kLongestDelay = 5000ms;
+// Of a start that the disk has no room for.
+constexpr Duration kBetweenTries{1000};
 
 // A timer later than this means that the keeper itself was stopped, and the AM very likely with it.
-constexpr Duration kOverslept = 1000ms;
+constexpr Duration kOverslept{1000};
+
+// What an AM ends with that cannot read the job's own files: the next one could not either.
+constexpr ExitStatus kUnreadable{ExitStatus::Kind::kExited, static_cast<int>(ErrorCode::kInvalid)};
 
 Epoch NewestEpoch(const JobFolder& folder) {
   Epoch newest;
@@ -38,15 +37,23 @@ Epoch NewestEpoch(const JobFolder& folder) {
   return newest;
 }
 
-}  // namespace
-
-std::optional<Duration> CrashBudget::Crashed(Instant now) {
-  while (!crashes_.empty() && now - crashes_.front() > kCrashWindow) crashes_.pop_front();
-  crashes_.push_back(now);
-  if (crashes_.size() >= kMostCrashes) return std::nullopt;
-  if (crashes_.size() == 1) return Duration(0);
-  return std::min(kLongestDelay, kFirstDelay * (1 << (crashes_.size() - 2)));
+// Whose doing an end was that nobody here asked for.
+AmDeath::Kind KindOf(const std::optional<ExitStatus>& status) {
+  const bool killed = !status || *status == ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL};
+  return killed ? AmDeath::Kind::kKilled : AmDeath::Kind::kCrashed;
 }
+
+// Its last line, without the log's own words in front.
+std::string LastWordsOfAm(const JobFolder& folder) {
+  const std::string lines = LastLinesOfAm(folder);
+  const auto last = Trim(lines).substr(Trim(lines).rfind('\n') + 1);
+  constexpr std::string_view kError = " error: ";
+  const size_t at = last.find(kError);
+  if (last.empty()) return "the files of this job cannot be read";
+  return std::string(at == std::string_view::npos ? last : last.substr(at + kError.size()));
+}
+
+}  // namespace
 
 AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFolder& folder,
                              std::vector<std::string> environment, AmOptions options, Listener listener)
@@ -56,7 +63,9 @@ AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFo
       environment_(std::move(environment)),
       options_(std::move(options)),
       listener_(std::move(listener)),
-      epoch_(NewestEpoch(folder)) {}
+      epoch_(NewestEpoch(folder)) {
+  budget_.Restore(ReadDeaths(folder_));
+}
 
 void AmSupervision::Begin() {
   if (epoch_.value == 0) return Start();  // the job is new: no need to look at every process of the machine
@@ -75,12 +84,22 @@ void AmSupervision::Begin() {
 
 void AmSupervision::Start() {
   const Status started = StartNext();
-  if (!started.ok()) OnCrash(started.error().message);
+  if (started.ok()) return;
+  const Error& error = started.error();
+  // A full disk under the job is no crash, and may pass; a folder that was taken away does not come back.
+  if (error.code != ErrorCode::kCannotWrite || !std::filesystem::exists(folder_.path()))
+    return OnDeath(AmDeath::Kind::kCrashed, error.message);
+  LogWarn(error.message);
+  state_ = State::kBackoff;
+  timer_ = loop_.After(kBetweenTries, [this] { Start(); });
 }
 
 Status AmSupervision::StartNext() {
-  epoch_ = epoch_.Next();
-  TRY(WriteFileByRename(folder_.path() / "epoch", StrCat(epoch_.value, "\n"), /*durable=*/false));
+  // One of an earlier epoch, that a keeper died over before its mark could be seen.
+  if (folder_.IsLocked("am.lock")) SignalAll(Alive(), SIGKILL);
+  const Epoch next = epoch_.Next();
+  TRY(WriteFileByRename(folder_.path() / "epoch", StrCat(next.value, "\n"), /*durable=*/false));
+  epoch_ = next;
   ProcessSpec am;
   am.argv = {options_.program, folder_.path().string(), std::to_string(epoch_.value)};
   am.env = OverEnvironment(environment_,
@@ -122,6 +141,7 @@ bool AmSupervision::OnHello(Epoch epoch, pid_t pid) {
       OnRenewed();
       return true;
     case State::kNone:
+    case State::kHung:
     case State::kBackoff:
     case State::kGone:
       return false;
@@ -141,6 +161,7 @@ void AmSupervision::CheckSilence(Instant expected) {
     return;
   }
   LogWarn(StrCat("AM has not renewed for ", options_.silence.count(), " ms: killing it"));
+  state_ = State::kHung;
   Kill();
 }
 
@@ -155,7 +176,10 @@ void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
     case State::kAwaited:
       return Start();
     case State::kRunning:
-      return OnCrash(how);
+      if (status == kUnreadable) return BeGone(listener_.on_unreadable, LastWordsOfAm(folder_));
+      return OnDeath(KindOf(status), how);
+    case State::kHung:
+      return OnDeath(AmDeath::Kind::kCrashed, StrCat("it hung for ", options_.silence.count(), " ms"));
     case State::kRetiring:
       return BeRetired();
     case State::kNone:
@@ -165,19 +189,25 @@ void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
   }
 }
 
-void AmSupervision::OnCrash(const std::string& how) {
-  const auto delay = budget_.Crashed(loop_.Now());
+void AmSupervision::OnDeath(AmDeath::Kind kind, const std::string& how) {
+  const AmDeath death{loop_.Now(), kind};
+  if (const Status recorded = RecordDeath(folder_, death); !recorded.ok()) LogWarn(recorded.error().message);
+  const auto delay = budget_.Died(death);
   if (delay) {
     state_ = State::kBackoff;
     timer_ = loop_.After(*delay, [this] { Start(); });
     return;
   }
+  const bool crashed = kind == AmDeath::Kind::kCrashed;
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(DeathBudget::kWindow).count();
+  BeGone(listener_.on_gave_up, StrCat("the application master ", crashed ? "crashed " : "was killed ",
+                                      crashed ? DeathBudget::kMostCrashes : DeathBudget::kMostKills, " times within ",
+                                      minutes, " min, at last: ", how));
+}
+
+void AmSupervision::BeGone(const std::function<void(const std::string&)>& tell, const std::string& why) {
   state_ = State::kGone;
-  timer_ = loop_.After(Duration(0), [this, how] {
-    listener_.on_gave_up(StrCat("the application master crashed ", kMostCrashes, " times within ",
-                                std::chrono::duration_cast<std::chrono::minutes>(kCrashWindow).count(),
-                                " min, at last: ", how));
-  });
+  timer_ = loop_.After(Duration(0), [&tell, why] { tell(why); });
 }
 
 void AmSupervision::Retire() {

@@ -1,8 +1,8 @@
 // The keeper's AM: starts it, restarts it when it crashes, ends it when it hangs, gives up when that does not help.
 //
 //   kNone --start--> kRunning --ended--> kBackoff --delay over--> kRunning ...
-//     |                  ^  \--silent too long: SIGKILL, then as a crash
-//     |                  |         \--too many crashes--> kGone, and the owner is told
+//     |                  ^  \--silent too long: SIGKILL--> kHung --ended--> as a crash
+//     |                  |         \--too many deaths, or "no AM can rule this job"--> kGone, and the owner is told
 //     +--one is alive--> kAwaited --hello of its epoch--> kRunning
 //                            \--ended, or no hello in time: SIGKILL--> start
 //   any --Retire()--> kRetiring --ended, or SIGKILL after the farewell--> kGone
@@ -10,7 +10,6 @@
 
 #include <sys/types.h>
 
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,18 +18,10 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/process_runner.h"
+#include "runtime/scheduler/local/am_deaths.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
-
-// How long after a crash the next start is, or whether there is one. Pure.
-class CrashBudget {
- public:
-  std::optional<Duration> Crashed(Instant now);  // nothing: too many of late
-
- private:
-  std::deque<Instant> crashes_;
-};
 
 struct AmOptions {
   std::string program;       // absolute
@@ -45,7 +36,9 @@ class AmSupervision {
   struct Listener {
     std::function<void()> before_judging;                // reads what the AM may have said while we slept
     std::function<void(const std::string&)> on_gave_up;  // why; no AM runs any more
-    std::function<void()> on_retired;                    // no AM runs any more
+    // The same, but the AM itself said that no other will fare better: what it must read is damaged.
+    std::function<void(const std::string&)> on_unreadable;
+    std::function<void()> on_retired;  // no AM runs any more
   };
   AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFolder& folder, std::vector<std::string> environment,
                 AmOptions options, Listener listener);
@@ -57,7 +50,7 @@ class AmSupervision {
   bool Gone() const { return state_ == State::kGone; }
 
  private:
-  enum class State { kNone, kAwaited, kRunning, kBackoff, kRetiring, kGone };
+  enum class State { kNone, kAwaited, kRunning, kHung, kBackoff, kRetiring, kGone };
 
   void Start();
   Status StartNext();
@@ -65,7 +58,8 @@ class AmSupervision {
   void BeRetired();
   void Watch(pid_t pid);
   void OnEnded(std::optional<ExitStatus> status);
-  void OnCrash(const std::string& how);
+  void OnDeath(AmDeath::Kind kind, const std::string& how);
+  void BeGone(const std::function<void(const std::string&)>& tell, const std::string& why);
   void CheckSilence(Instant expected);
   void Kill();
   std::vector<pid_t> Alive() const;
@@ -79,7 +73,7 @@ class AmSupervision {
 
   State state_ = State::kNone;
   Epoch epoch_;  // of the newest AM
-  CrashBudget budget_;
+  DeathBudget budget_;
   Instant renewed_;
   pid_t pid_ = 0;             // of an AM that is our child, or of one that we adopt; 0: none, or not known
   UniqueFd pidfd_;            // of one that is not our child

@@ -12,6 +12,8 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
+#include "runtime/scheduler/local/log_writers.h"
+#include "runtime/scheduler/local/open_files.h"
 #include "runtime/store/files.h"
 
 namespace tony::keeper {
@@ -35,6 +37,11 @@ pid_t FindExecutor(const std::string& mark) {
   return 0;
 }
 
+int64_t SubmittersOpenFiles(const JobFolder& folder) {
+  const auto submission = folder.ReadSubmission();
+  return submission.ok() ? submission->open_files : 0;
+}
+
 void WarnUnless(const Status& status) {
   if (!status.ok()) LogWarn(status.error().message);
 }
@@ -48,6 +55,7 @@ Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobFol
       folder_(folder),
       records_(folder),
       environment_(std::move(environment)),
+      open_files_(SubmittersOpenFiles(folder)),
       listener_(std::move(listener)) {}
 
 Status Containers::Adopt() {
@@ -110,7 +118,8 @@ void Containers::StartExecutor(const LaunchContainer& launch) {
     container.exited.error = started.error().message;
     return End(id, container);
   }
-  WarnUnless(started);  // its mark finds it all the same
+  WarnUnless(started);                                              // its mark finds it all the same
+  if (open_files_ > 0) LimitOpenFiles(container.pid, open_files_);  // long before it starts a task
   LogInfo(StrCat("container ", id.value, " started: pid ", container.pid));
   listener_.on_started(id);
 }
@@ -125,13 +134,31 @@ void Containers::Stop(const StopContainer& stop) {
   if (container.state == State::kEnded) return SayState(id, container);
   if (stop.mode == StopMode::kKill) {
     Kill(id, container);
-  } else if (container.state == State::kRunning) {
-    if (container.pidfd.valid()) {
-      syscall(SYS_pidfd_send_signal, container.pidfd.get(), SIGTERM, nullptr, 0);
-    } else {
-      kill(container.pid, SIGTERM);  // our child, not reaped yet: the pid is still its own
-    }
+  } else {
+    Terminate(container);
   }
+}
+
+void Containers::Terminate(const Container& container) {
+  if (container.state != State::kRunning) return;
+  if (container.pidfd.valid()) {
+    syscall(SYS_pidfd_send_signal, container.pidfd.get(), SIGTERM, nullptr, 0);
+  } else {
+    kill(container.pid, SIGTERM);  // our child, not reaped yet: the pid is still its own
+  }
+}
+
+void Containers::StopAll() {
+  for (const auto& [id, container] : containers_) Terminate(container);
+}
+
+void Containers::StopIdle() {
+  const auto processes = ListProcesses();
+  for (const auto& [id, container] : containers_)
+    if (!idle_.contains(id) && DescendantsIn(processes, container.pid).empty()) {
+      idle_.insert(id);  // asked again and again it would wait again and again for an answer to its last report
+      Terminate(container);
+    }
 }
 
 void Containers::Kill(const ContainerId& id, Container& container) {
@@ -147,6 +174,11 @@ void Containers::KillAll() {
 
 bool Containers::AnyLeft() const {
   return std::ranges::any_of(containers_, [](const auto& entry) { return entry.second.state != State::kEnded; });
+}
+
+size_t Containers::Running() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(containers_, [](const auto& entry) { return entry.second.state == State::kRunning; }));
 }
 
 KeeperInventory Containers::Inventory() const {
@@ -200,11 +232,19 @@ bool Containers::NothingCanBeLeft() const {
   return children && std::ranges::all_of(*children, [this](pid_t pid) { return runner_.Started(pid); });
 }
 
-void Containers::Sweep() {
+SweepScope Containers::Scope() const {
   SweepScope scope{folder_.job(), getpid(), {}, [this](pid_t pid) { return runner_.Started(pid); }};
-  for (const auto& [id, container] : containers_)
-    if (container.state == State::kRunning) scope.live.insert(id);
-  const Victims victims = NothingCanBeLeft() ? Victims() : FindLeftovers(ListProcesses(), scope);
+  for (const auto& [id, container] : containers_) {
+    if (container.adopted) scope.writes_logs = [this](pid_t pid) { return WritesBelow(pid, folder_.path() / "logs"); };
+    if (container.state != State::kRunning) continue;
+    scope.live.insert(id);
+    scope.live_executors.insert(container.pid);
+  }
+  return scope;
+}
+
+void Containers::Sweep() {
+  const Victims victims = NothingCanBeLeft() ? Victims() : FindLeftovers(ListProcesses(), Scope());
   SignalAll(victims.pids, SIGKILL);
   for (auto& [id, container] : containers_)
     if (container.state == State::kSweeping && !victims.MayBeOf(id)) End(id, container);

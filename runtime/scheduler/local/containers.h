@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,13 @@ class Containers {
   Status Adopt();
   void Launch(const LaunchContainer& launch);  // of a known container: only says again how it stands
   void Stop(const StopContainer& stop);        // one that was never launched ends here and now
+  void StopAll();                              // as Stop() with kTerm, of all
+  void StopIdle();  // once, those whose executor has no process below it, and so no task to look after
   void KillAll();
   bool AnyLeft() const;
+  size_t Running() const;
   KeeperInventory Inventory() const;
+  SweepScope Scope() const;  // what a sweep must know now
 
  private:
   enum class State { kRunning, kKilling, kSweeping, kEnded };
@@ -55,6 +60,7 @@ class Containers {
   void AdoptOne(const ContainerRecord& record);
   void StartExecutor(const LaunchContainer& launch);
   void Kill(const ContainerId& id, Container& container);
+  void Terminate(const Container& container);
   void OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus> status);
   void End(const ContainerId& id, Container& container);
   void SayState(const ContainerId& id, const Container& container) const;
@@ -67,8 +73,10 @@ class Containers {
   const JobFolder folder_;
   const ContainerRecords records_;
   const std::vector<std::string> environment_;
+  const int64_t open_files_;  // a task's limit; 0: as it is
   const Listener listener_;
   std::map<ContainerId, Container> containers_;
+  std::set<ContainerId> idle_;  // stopped as such
   Duration sweep_delay_{0};
   EventLoop::Timer sweep_timer_;
 };

@@ -1,22 +1,29 @@
 #include "runtime/scheduler/local/final_status.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/base/unique_fd.h"
 
-namespace tony::keeper {
+namespace tony {
 namespace {
 
-constexpr size_t kTailBytes = 2000;  // some twenty lines of am.log: what a person reads first
+constexpr off_t kTailBytes = 2000;  // some twenty lines: what a person reads first
 
 Result<JobStatus> FreshStatus(const JobFolder& folder) {
   TRY_ASSIGN(const Submission submission, folder.ReadSubmission());
   JobStatus status;
   status.job = folder.job();
   status.user = submission.user;
+  status.state = "ACCEPTED";
   status.submitted = submission.time;
-  const auto spec = folder.ReadSpec();  // one that cannot be read may be why the AM crashes
+  const auto spec = folder.ReadSpec();  // one that cannot be read may be why there is no AM
   if (!spec.ok()) return status;
   status.name = spec->name;
   status.framework = ToString(spec->framework);
@@ -25,46 +32,101 @@ Result<JobStatus> FreshStatus(const JobFolder& folder) {
   return status;
 }
 
-std::string TailOf(const std::filesystem::path& path) {
-  const auto content = ReadFile(path);
-  if (!content.ok()) return {};
-  return content->substr(content->size() - std::min(content->size(), kTailBytes));
+// By its log folders, which an AM makes before it launches an attempt.
+int NewestAttempt(const JobFolder& folder, const TaskId& task) {
+  int newest = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder.LogFolder({task, 1}).parent_path(), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    newest = std::max(newest, static_cast<int>(ParseInt(entry->path().filename().string()).value_or(0)));
+  return newest;
 }
 
-void EndTask(TaskStatus& task, Instant now) {
-  if (task.state == "done") return;
-  if (task.state == "active") {
-    task.attempt_state = "killed";
-    task.outcome = Outcome{OutcomeClass::kInfra, std::nullopt, "ended with its job", ""};
-    task.ended = now;
+// The document may be older than the AM was.
+void CatchUp(const JobFolder& folder, JobStatus& status) {
+  for (auto& task : status.tasks) {
+    const int newest = NewestAttempt(folder, task.id);
+    if (newest <= task.attempt) continue;
+    task = {.id = task.id, .state = "active", .attempt = newest, .attempt_state = "launching", .host = task.host};
   }
+}
+
+Result<JobStatus> LastStatus(const JobFolder& folder) {
+  auto last = folder.ReadStatus();
+  if (last.ok() && *last) return **std::move(last);
+  return FreshStatus(folder);
+}
+
+std::string AttemptState(const Outcome& outcome) {
+  if (outcome.Succeeded()) return "succeeded";
+  if (outcome.cls == OutcomeClass::kKilled) return "killed";
+  return outcome.cls == OutcomeClass::kNodeLost ? "lost" : "failed";
+}
+
+void EndTask(TaskStatus& task, const Outcome& outcome, Instant now) {
   task.state = "done";
+  task.attempt_state = AttemptState(outcome);
+  task.outcome = outcome;
+  task.ended = now;
   task.pid = 0;
   task.suspect = false;
 }
 
+// No exit code is lost because nobody was there to be told of it.
+void EndTasksWithKeptOutcome(const JobFolder& folder, JobStatus& status, Instant now) {
+  for (auto& task : status.tasks) {
+    if (task.state != "active") continue;
+    const auto kept = folder.ReadOutcome({task.id, task.attempt});
+    if (kept.ok() && *kept) EndTask(task, **kept, now);
+  }
+}
+
 }  // namespace
 
-Result<JobStatus> FailedByInfra(const JobFolder& folder, const std::string& reason, Instant now) {
-  auto last = folder.ReadStatus();
-  if (last.ok() && *last && (*last)->verdict) return **last;
-  JobStatus status;
-  if (last.ok() && *last) {
-    status = **std::move(last);
-  } else {
-    TRY_ASSIGN(status, FreshStatus(folder));
+Result<JobStatus> EndedStatus(const JobFolder& folder, const Verdict& verdict, Instant now) {
+  TRY_ASSIGN(JobStatus status, LastStatus(folder));
+  if (status.verdict) return status;
+  CatchUp(folder, status);
+  status.state = ToString(verdict.state);
+  status.verdict = verdict;
+  status.trouble.clear();
+  status.ended = std::max(now, status.submitted);
+  ++status.seq;
+  EndTasksWithKeptOutcome(folder, status, *status.ended);
+  for (auto& task : status.tasks) {
+    if (task.state == "active") EndTask(task, {verdict.cls, std::nullopt, "ended with its job", ""}, *status.ended);
+    task.state = "done";
   }
+  return status;
+}
+
+Result<JobStatus> TroubledStatus(const JobFolder& folder, const std::string& trouble) {
+  TRY_ASSIGN(JobStatus status, LastStatus(folder));
+  if (status.verdict) return status;
+  CatchUp(folder, status);
+  status.trouble = trouble;
+  ++status.seq;
+  EndTasksWithKeptOutcome(folder, status, RealClock().Now());
+  return status;
+}
+
+Verdict InfraVerdict(const JobFolder& folder, const std::string& reason) {
   Verdict verdict;
   verdict.state = FinalState::kFailed;
   verdict.cls = OutcomeClass::kInfra;
   verdict.message = reason;
-  verdict.stderr_tail = TailOf(folder.path() / "am.log");
-  status.state = ToString(verdict.state);
-  status.verdict = verdict;
-  status.ended = now;
-  ++status.seq;
-  for (auto& task : status.tasks) EndTask(task, now);
-  return status;
+  verdict.stderr_tail = LastLinesOfAm(folder);
+  return verdict;
 }
 
-}  // namespace tony::keeper
+std::string LastLinesOfAm(const JobFolder& folder) {
+  const UniqueFd fd(open((folder.path() / "am.log").c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat file {};
+  if (!fd.valid() || fstat(fd.get(), &file) != 0) return "";
+  std::string tail(static_cast<size_t>(std::min(file.st_size, kTailBytes)), '\0');
+  const ssize_t got = pread(fd.get(), tail.data(), tail.size(), file.st_size - static_cast<off_t>(tail.size()));
+  tail.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return tail;
+}
+
+}  // namespace tony

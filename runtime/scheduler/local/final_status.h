@@ -1,4 +1,5 @@
-// The status document of a job that the keeper must end itself, because no AM can be kept running.
+// The status document of a job that no AM writes any more: made by the keeper when no AM can be kept running, and by
+// whoever finds a job whose machine has been started anew.
 #pragma once
 
 #include <string>
@@ -8,10 +9,18 @@
 #include "runtime/job/job_status.h"
 #include "runtime/store/job_folder.h"
 
-namespace tony::keeper {
+namespace tony {
 
-// The last document of the job, or one made from its spec, ended as FAILED with class infra. One that has a verdict
-// already is returned as it is.
-Result<JobStatus> FailedByInfra(const JobFolder& folder, const std::string& reason, Instant now);
+// The last document of the job, or one made from its spec, ended with `verdict`. A task that ran ends as its executor
+// kept it, else with the verdict's class. A document that has a verdict already is returned as it is.
+Result<JobStatus> EndedStatus(const JobFolder& folder, const Verdict& verdict, Instant now);
 
-}  // namespace tony::keeper
+// The same, not ended: `trouble` says what it waits for. Tasks whose outcome their executor kept have ended.
+Result<JobStatus> TroubledStatus(const JobFolder& folder, const std::string& trouble);
+
+// FAILED, class infra, with the last lines of am.log.
+Verdict InfraVerdict(const JobFolder& folder, const std::string& reason);
+
+std::string LastLinesOfAm(const JobFolder& folder);  // of am.log, some twenty; may be empty
+
+}  // namespace tony

@@ -1,7 +1,6 @@
 #include "runtime/scheduler/local/keeper.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -9,24 +8,19 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/keeper_socket.h"
-#include "runtime/scheduler/local/sweep.h"
-#include "runtime/store/files.h"
 
 namespace tony::keeper {
 namespace {
 
 // The AM's connection, and some of AMs that are about to learn that they are not it.
 constexpr size_t kMostConnections = 16;
-// A full disk may pass; until then the job is not over.
-constexpr Duration kBetweenTries{1000};
-constexpr Duration kBetweenSweeps{5};
-// What is not dead this long after SIGKILL is in the kernel's hands and will die when those let go.
-constexpr Duration kLongestSweep{30000};
-
-std::filesystem::path FinishedFile(const JobFolder& folder) { return folder.path() / "finished"; }
+// Finished, or about to be when its AM or keeper died: what the world was told stays so.
+bool IsOver(const JobFolder& folder) {
+  if (std::filesystem::exists(folder.finished())) return true;
+  const auto status = folder.ReadStatus();
+  return status.ok() && *status && (*status)->verdict;
+}
 
 }  // namespace
 
@@ -46,14 +40,15 @@ Keeper::Keeper(EventLoop& loop, JobFolder folder, std::vector<std::string> envir
           {[this] {
              if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();
            },
-           [this](const std::string& reason) { GiveUp(reason); }, [this] { Proceed(); }}) {}
+           [this](const std::string& reason) { GiveUp(reason); }, [this](const std::string& reason) { RunOut(reason); },
+           [this] { Proceed(); }}) {}
 
 Status Keeper::Begin() {
   TRY_ASSIGN(listener_, ListenAsKeeper(folder_));
   TRY(containers_.Adopt());
   accepting_ = loop_.WhenReadable(listener_.get(), [this] { AcceptConnections(); });
   signals_ = loop_.OnSignals({SIGCHLD, SIGTERM, SIGINT, SIGHUP}, [this](int signal) { OnSignal(signal); });
-  if (std::filesystem::exists(FinishedFile(folder_))) {
+  if (IsOver(folder_)) {
     Finish();
   } else {
     am_.Begin();
@@ -130,69 +125,6 @@ void Keeper::OnSignal(int signal) {
   LogInfo(reason);
   const Status written = folder_.WriteKillRequest({reason});
   if (!written.ok()) LogError(written.error().message);
-}
-
-void Keeper::Finish() {
-  const Status recorded = WriteFileByRename(FinishedFile(folder_), "", /*durable=*/false);
-  if (!recorded.ok()) return TryAgain(&Keeper::Finish, recorded.error());
-  LogInfo("the job is finished");
-  phase_ = Phase::kFinishing;
-  Report(JobFinished{});
-  containers_.KillAll();
-  am_.Retire();
-  Proceed();
-}
-
-void Keeper::GiveUp(const std::string& reason) {
-  LogError(reason);
-  gave_up_ = reason;
-  phase_ = Phase::kGivingUp;
-  containers_.KillAll();
-  Proceed();
-}
-
-// The next step of an end, once what it waits for is gone.
-void Keeper::Proceed() {
-  if (!am_.Gone() || containers_.AnyLeft()) return;
-  switch (phase_) {
-    case Phase::kFinishing:
-      return SweepJob();
-    case Phase::kGivingUp:
-      return WriteVerdict();
-    case Phase::kServing:
-    case Phase::kSweeping:
-    case Phase::kDone:
-      return;
-  }
-}
-
-void Keeper::WriteVerdict() {
-  const auto status = FailedByInfra(folder_, gave_up_, loop_.Now());
-  if (!status.ok()) LogError(status.error().message);
-  const Status written = status.ok() ? folder_.WriteStatus(*status, /*durable=*/true) : Ok();
-  if (!written.ok()) return TryAgain(&Keeper::WriteVerdict, written.error());
-  Finish();
-}
-
-void Keeper::SweepJob() {
-  if (phase_ != Phase::kSweeping) sweep_end_ = loop_.Now() + kLongestSweep;
-  phase_ = Phase::kSweeping;
-  const auto left = FindAllOfJob(ListProcesses(), folder_.job(), getpid());
-  SignalAll(left, SIGKILL);
-  if (!left.empty() && loop_.Now() < sweep_end_) {
-    timer_ = loop_.After(kBetweenSweeps, [this] { SweepJob(); });
-    return;
-  }
-  if (!left.empty()) LogError(StrCat(left.size(), " processes do not die, process ", left[0], " for one"));
-  LogInfo("nothing is left");
-  phase_ = Phase::kDone;
-  RemoveKeeperSocket(folder_);
-  on_done_();
-}
-
-void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
-  LogWarn(error.message);
-  timer_ = loop_.After(kBetweenTries, [this, step] { (this->*step)(); });
 }
 
 }  // namespace tony::keeper

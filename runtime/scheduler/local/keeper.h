@@ -1,7 +1,10 @@
 // The arbiter of one local job: parent of its AM and executors, and the last to leave.
 //
 //   kServing --Finish from the AM, recorded--> kFinishing --AM and containers gone--> kSweeping --nothing left--> kDone
-//      \--the AM cannot be kept running--> kGivingUp --containers gone, verdict written--^
+//     |  \                                          ^
+//     |   \--AM dies over and over--> kEndingTasks -+  containers gone, verdict written
+//     |                                     ^ kill  |
+//     \--no AM can read the job--> kRunningOut -----+  the last task has ended by itself
 //
 // It decides nothing about the job: it starts, watches and ends processes. All it knows is in the job's folder or to
 // be seen in /proc, so that another keeper can take over at any moment.
@@ -32,7 +35,7 @@ class Keeper {
 
  private:
   using Peer = int64_t;  // a connection
-  enum class Phase { kServing, kFinishing, kGivingUp, kSweeping, kDone };
+  enum class Phase { kServing, kRunningOut, kEndingTasks, kFinishing, kSweeping, kDone };
 
   void AcceptConnections();
   void Admit(UniqueFd socket);
@@ -45,7 +48,13 @@ class Keeper {
   void Drop(Peer peer);
   void Report(const KeeperReport& report);
   void OnSignal(int signal);
+
+  // keeper_end.cc
   void GiveUp(const std::string& reason);
+  void RunOut(const std::string& reason);
+  void SayTrouble();
+  void LookAtTasks();
+  void EndTasks(Duration grace);  // asks, and kills after the grace
   void Finish();
   void Proceed();
   void WriteVerdict();
@@ -59,7 +68,8 @@ class Keeper {
   Containers containers_;
   AmSupervision am_;
   Phase phase_ = Phase::kServing;
-  std::string gave_up_;  // why
+  Verdict verdict_;          // of a job that ends without an AM
+  size_t running_told_ = 0;  // containers, when the trouble was last told
   Instant sweep_end_;
 
   UniqueFd listener_;

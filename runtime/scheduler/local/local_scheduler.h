@@ -23,6 +23,7 @@ class LocalScheduler : public Scheduler {
   LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher, Sink sink);
   ~LocalScheduler() override;
 
+  bool Holds() const override { return link_ == Link::kNotNeeded || LeaseHolds(); }
   void Request(const std::vector<ContainerAsk>& asks) override;
   void Launch(const ContainerId& container, const LaunchSpec& what) override;
   void Stop(const ContainerId& container, StopMode mode) override;

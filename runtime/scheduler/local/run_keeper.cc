@@ -7,6 +7,9 @@
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/keeper.h"
+#include "runtime/scheduler/local/lost_job.h"
+#include "runtime/scheduler/local/open_files.h"
+#include "runtime/store/machine_boot.h"
 
 namespace tony::keeper {
 
@@ -19,6 +22,10 @@ Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   // Left to the kernel, which lets go of it when the process is gone: who waits for the lock waits for that.
   (void)lock->Release();
   TRY_ASSIGN(const auto environment, folder.ReadEnvironment());
+  if (folder.IsOfEarlierBoot()) return EndLostJob(folder);
+  if (const Status written = folder.WriteBoot(BootId()); !written.ok()) LogWarn(written.error().message);
+  // An older folder does not say what to give back to the tasks.
+  if (const auto submission = folder.ReadSubmission(); submission.ok() && submission->open_files > 0) RaiseOpenFiles();
   BecomeSubreaper();
   EventLoop loop;
   Keeper keeper(loop, folder, WithoutMarks(environment), am, [&loop] { loop.Stop(); });

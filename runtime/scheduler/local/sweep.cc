@@ -16,14 +16,29 @@ std::optional<ContainerId> ContainerOf(const ProcessEntry& process, const JobId&
   return ContainerId{std::string(mark.substr(prefix.size()))};
 }
 
-// Orphans that came to the keeper, and all below them.
-std::set<pid_t> Strays(const std::vector<ProcessEntry>& processes, const SweepScope& scope) {
-  std::set<pid_t> strays;
+// What has no mark, is below no live executor, and writes to the job's logs.
+std::set<pid_t> LogWriters(const std::vector<ProcessEntry>& processes, const SweepScope& scope) {
+  std::set<pid_t> writers;
+  if (!scope.writes_logs) return writers;
+  std::set<pid_t> spared = scope.live_executors;
+  for (const pid_t executor : scope.live_executors)
+    for (const pid_t below : DescendantsIn(processes, executor)) spared.insert(below);
   for (const auto& process : processes) {
-    if (process.parent != scope.keeper || scope.is_own_child(process.pid)) continue;
-    strays.insert(process.pid);
-    for (const pid_t below : DescendantsIn(processes, process.pid)) strays.insert(below);
+    const bool own = process.pid == scope.keeper || scope.is_own_child(process.pid);
+    if (!own && !spared.contains(process.pid) && !ContainerOf(process, scope.job) && scope.writes_logs(process.pid))
+      writers.insert(process.pid);
   }
+  return writers;
+}
+
+// Orphans that came to the keeper or are known by what they write, and all below them.
+std::set<pid_t> Strays(const std::vector<ProcessEntry>& processes, const SweepScope& scope) {
+  std::set<pid_t> tops = LogWriters(processes, scope);
+  for (const auto& process : processes)
+    if (process.parent == scope.keeper && !scope.is_own_child(process.pid)) tops.insert(process.pid);
+  std::set<pid_t> strays = tops;
+  for (const pid_t top : tops)
+    for (const pid_t below : DescendantsIn(processes, top)) strays.insert(below);
   return strays;
 }
 
@@ -44,13 +59,14 @@ Victims FindLeftovers(const std::vector<ProcessEntry>& processes, const SweepSco
   return victims;
 }
 
-std::vector<pid_t> FindAllOfJob(const std::vector<ProcessEntry>& processes, const JobId& job, pid_t keeper) {
-  std::set<pid_t> found;
-  for (const pid_t below : DescendantsIn(processes, keeper)) found.insert(below);
+std::vector<pid_t> FindAllOfJob(const std::vector<ProcessEntry>& processes, const SweepScope& scope) {
+  std::set<pid_t> found = LogWriters(processes, scope);
+  for (const pid_t below : DescendantsIn(processes, scope.keeper)) found.insert(below);
   for (const auto& process : processes) {
-    if (VariableIn(process.environment, kJobMark) == job.value || ContainerOf(process, job)) found.insert(process.pid);
+    if (VariableIn(process.environment, kJobMark) == scope.job.value || ContainerOf(process, scope.job))
+      found.insert(process.pid);
   }
-  found.erase(keeper);
+  found.erase(scope.keeper);
   return {found.begin(), found.end()};
 }
 

@@ -17,6 +17,10 @@ struct SweepScope {
   pid_t keeper = 0;                         // never a victim
   std::set<ContainerId> live;               // theirs are spared
   std::function<bool(pid_t)> is_own_child;  // started by the keeper itself: the AM and executors
+  // Where executors were adopted, whose orphans do not come to the keeper: how else a stray is known, and below whom
+  // nobody is one. Nothing: there are none.
+  std::function<bool(pid_t)> writes_logs = nullptr;
+  std::set<pid_t> live_executors = {};
 };
 
 struct Victims {
@@ -28,10 +32,11 @@ struct Victims {
 };
 
 // Everything with the mark of a container that is not live, and every orphan that came to the keeper, with all below
-// it, unless it has the mark of a live container: who cleared its environment is found by its descent.
+// it, unless it has the mark of a live container: who cleared its environment is found by its descent. Where that does
+// not help, by the logs that it still writes to.
 Victims FindLeftovers(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 
-// At the end of the job: everything with its mark and everything below the keeper.
-std::vector<pid_t> FindAllOfJob(const std::vector<ProcessEntry>& processes, const JobId& job, pid_t keeper);
+// At the end of the job: everything with its mark, everything below the keeper, whoever writes to its logs.
+std::vector<pid_t> FindAllOfJob(const std::vector<ProcessEntry>& processes, const SweepScope& scope);
 
 }  // namespace tony::keeper

@@ -64,6 +64,8 @@ TEST(CommandLineTest, AfterTwoDashesEverythingIsAWord) { EXPECT_THAT(Parsed({"--
 
 TEST(CommandLineTest, ALoneDashIsAWord) { EXPECT_THAT(Parsed({"-"}).words(), ElementsAre("-")); }
 
+TEST(CommandLineTest, ANumberBelowZeroIsAWord) { EXPECT_THAT(Parsed({"-100"}).words(), ElementsAre("-100")); }
+
 TEST(CommandLineTest, AnUnknownOptionIsNamedWithTheNearestKnownOne) {
   EXPECT_THAT(Refused({"-exectes", "x"}), HasSubstr("\"-exectes\"; did you mean --executes?"));
   EXPECT_THAT(Refused({"--zzzzzzz"}), HasSubstr("tony help run"));

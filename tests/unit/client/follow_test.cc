@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "runtime/scheduler/local/final_status.h"
 #include "runtime/store/job_store.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -37,8 +40,17 @@ class FollowTest : public testing::Test {
     status.verdict = Verdict{};
     return status;
   }
+  // What a keeper leaves at the end.
+  static Status BeOver(const JobFolder& folder) {
+    std::ofstream(folder.finished()) << "";
+    return folder.WriteStatus(Ended(), false);
+  }
   FollowSink Sink() {
-    return {.on_status = [this](const JobStatus&) { ++statuses_; },
+    return {.on_status =
+                [this](const JobStatus& status) {
+                  ++statuses_;
+                  newest_ = status;
+                },
             .on_note = [this](const std::string& note) { notes_.push_back(note); },
             .on_end = [this](const Result<JobStatus>& end) { end_ = end; }};
   }
@@ -51,12 +63,13 @@ class FollowTest : public testing::Test {
   JobFolder folder_;
   FakeAmLauncher launcher_;
   int statuses_ = 0;
+  JobStatus newest_;
   std::vector<std::string> notes_;
   std::optional<Result<JobStatus>> end_;
 };
 
 TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {
-  ASSERT_TRUE(folder_.WriteStatus(Ended(), false).ok());
+  ASSERT_TRUE(BeOver(folder_).ok());
   Follower follower(loop_, folder_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunToEnd());
@@ -66,7 +79,7 @@ TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {
 }
 
 TEST_F(FollowTest, AJobThatNobodyRulesIsBroughtBackOnce) {
-  launcher_.on_start = [](const JobFolder& folder) { return folder.WriteStatus(Ended(), false); };
+  launcher_.on_start = BeOver;
   Follower follower(loop_, folder_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunToEnd());
@@ -86,11 +99,49 @@ TEST_F(FollowTest, AKeeperThatCannotBeStartedIsTheEnd) {
 TEST_F(FollowTest, TheEndWaitsForTheKeeperToBeGone) {
   auto lock = folder_.Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
-  ASSERT_TRUE(folder_.WriteStatus(Ended(), false).ok());
+  ASSERT_TRUE(BeOver(folder_).ok());
   Follower follower(loop_, folder_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [this] { return statuses_ == 1; }));
   EXPECT_FALSE(end_.has_value());
+  lock->Reset();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_EQ(launcher_.starts, 0);
+}
+
+TEST_F(FollowTest, WhereKeeperAndAmDiedRightAfterTheVerdictAnotherKeeperSweepsUp) {
+  ASSERT_TRUE(folder_.WriteStatus(Ended(), false).ok());
+  launcher_.on_start = BeOver;
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_TRUE(end_->ok());
+  EXPECT_EQ(launcher_.starts, 1);
+}
+
+TEST_F(FollowTest, AJobWhoseMachineWasRestartedHasEndedAndNothingIsStartedForIt) {
+  ASSERT_TRUE(folder_.WriteBoot("another").ok());
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunToEnd());
+  ASSERT_TRUE(end_->ok());
+  EXPECT_EQ((*end_)->verdict->cls, OutcomeClass::kNodeLost);
+  EXPECT_EQ(launcher_.starts, 0);
+  EXPECT_TRUE((*folder_.ReadStatus())->verdict) << "it is written down";
+}
+
+TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
+  auto lock = folder_.Lock("keeper.lock");
+  ASSERT_TRUE(lock.ok());
+  ASSERT_TRUE(folder_.WriteStatus(*TroubledStatus(folder_, "journal: damaged"), false).ok());
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [this] { return statuses_ == 1; }));
+  EXPECT_EQ(newest_.trouble, "journal: damaged");
+  std::ofstream(folder_.path() / "touched") << "";
+  EXPECT_FALSE(RunUntil(
+      loop_, [this] { return statuses_ > 1 || end_; }, Duration(300)));
+  ASSERT_TRUE(BeOver(folder_).ok());
   lock->Reset();
   ASSERT_TRUE(RunToEnd());
   EXPECT_EQ(launcher_.starts, 0);

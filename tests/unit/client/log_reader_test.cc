@@ -43,6 +43,22 @@ TEST_F(LogReaderTest, ReadsTheNewestAttemptOfEachTaskInOrder) {
   EXPECT_EQ(Read(reader, 1000, true), "my-role:0#1/stderr:dashes\nworker:2#11/stdout:new\nworker:10#1/stdout:ten\n");
 }
 
+TEST_F(LogReaderTest, AnotherAttemptIsReadAfterAllOfTheOneBefore) {
+  Append("worker-0", 1, "stdout", "never begun\n");
+  Append("worker-0", 2, "stdout", "one\n");
+  LogReader reader(JobFolder(folder_), {});
+  EXPECT_EQ(Read(reader, 1000, false), "worker:0#2/stdout:one\n");
+  Append("worker-0", 2, "stdout", "last words\nunfinished");
+  Append("worker-0", 3, "stdout", "again\nunfini");
+  EXPECT_EQ(Read(reader, 1000, false),
+            "worker:0#2/stdout:last words\nunfinished"
+            "worker:0#3/stdout:again\n");
+  LogReader later(JobFolder(folder_), {});
+  ASSERT_TRUE(later.SetCursor(reader.Cursor()).ok());
+  Append("worker-0", 3, "stdout", "shed\n");
+  EXPECT_EQ(Read(later, 1000, false), "worker:0#3/stdout:unfinished\n");
+}
+
 TEST_F(LogReaderTest, AnUnfinishedLineWaitsForItsEnd) {
   Append("worker-0", 1, "stdout", "one\ntw");
   LogReader reader(JobFolder(folder_), {});

@@ -93,5 +93,56 @@ TEST(ProgressTest, AJobThatNobodyRulesIsToldHowToBringItBack) {
   EXPECT_THAT(text, Not(HasSubstr("cannot be reached")));
 }
 
+JobStatus Restarted(const std::string& state, Generation generation) {
+  JobStatus status = Running({Worker(0, "running", 77)});
+  status.state = state;
+  status.generation = generation;
+  status.restart_count = 1;
+  status.restarts = {{.number = 1,
+                      .scope = "gang",
+                      .cause = {{"worker", 1}, 1},
+                      .reason = "worker:1 failed on h: exit code 3 (user_error)"}};
+  return status;
+}
+
+TEST(ProgressTest, ARestartIsOneLine) {
+  JobStatus before = Running({Worker(0, "running", 77)});
+  before.generation = {1};
+  JobStatus after = Restarted("RESTARTING", {1});
+  after.tasks[0] = Worker(0, "killed");
+  EXPECT_THAT(ChangeLines(before, after),
+              ElementsAre("restart 1 (gang): worker:1 failed on h: exit code 3 (user_error)"));
+  EXPECT_THAT(ChangeLines(after, Restarted("RESTARTING", {2})),
+              testing::Not(testing::Contains(HasSubstr("restart 1"))));
+}
+
+TEST(ProgressTest, AGangThatFormedAgainIsToldWhetherOrNotTheStateBetweenWasSeen) {
+  JobStatus before = Running({Worker(0, "running", 77)});
+  before.generation = {1};
+  const JobStatus after = Restarted("RUNNING", {2});
+  EXPECT_THAT(ChangeLines(before, after), testing::Contains("job running again (generation 2)"));
+  EXPECT_THAT(ChangeLines(Restarted("RESTARTING", {1}), after), ElementsAre("job running again (generation 2)"));
+  EXPECT_THAT(ChangeLines(Restarted("RESTARTING", {2}), after), ElementsAre("job running again (generation 2)"));
+  EXPECT_THAT(ChangeLines(after, after), IsEmpty());
+}
+
+TEST(ProgressTest, TroubleIsToldAndItsEndToo) {
+  JobStatus troubled = Running({});
+  troubled.trouble = "journal: no space left on device";
+  EXPECT_THAT(ChangeLines(Running({}), troubled), ElementsAre("trouble: journal: no space left on device"));
+  EXPECT_THAT(ChangeLines(troubled, troubled), IsEmpty());
+  EXPECT_THAT(ChangeLines(troubled, Running({})), ElementsAre("the trouble is over"));
+}
+
+TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
+  JobStatus status = Restarted("RUNNING", {2});
+  status.trouble = "journal: no space left on device";
+  status.tasks[0].attempt = 2;
+  const std::string text = StatusText({.status = status, .am_reachable = true}, JobFolder("/j"), FromMillis(0));
+  EXPECT_THAT(text, HasSubstr("  trouble: journal: no space left on device\n"));
+  EXPECT_THAT(text, HasSubstr("  restarts: 1, the last (gang): worker:1 failed on h: exit code 3 (user_error)\n"));
+  EXPECT_THAT(text, HasSubstr("  worker:0  2  "));
+}
+
 }  // namespace
 }  // namespace tony

@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "runtime/store/job_store.h"
 #include "tests/support/temp_folder.h"
 
-namespace tony::keeper {
+namespace tony {
 namespace {
 
 using ::testing::EndsWith;
@@ -36,7 +37,7 @@ class FinalStatusTest : public ::testing::Test {
 
 TEST_F(FinalStatusTest, JobWithoutAStatusGetsOneFromItsSpec) {
   std::ofstream(folder_.path() / "am.log") << std::string(10'000, '.') << "terminate called";
-  const auto status = FailedByInfra(folder_, "crashed 5 times", now_);
+  const auto status = EndedStatus(folder_, InfraVerdict(folder_, "crashed 5 times"), now_);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->job, folder_.job());
   EXPECT_EQ(status->name, "demo");
@@ -64,15 +65,54 @@ TEST_F(FinalStatusTest, LastStatusIsContinued) {
   done.outcome = Outcome{};
   last.tasks = {active, done};
   ASSERT_TRUE(folder_.WriteStatus(last, false).ok());
-  const auto status = FailedByInfra(folder_, "why", now_);
+  const auto status = EndedStatus(folder_, InfraVerdict(folder_, "why"), now_);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->seq, 42);
   EXPECT_EQ(status->tasks[0].state, "done");
-  EXPECT_EQ(status->tasks[0].attempt_state, "killed");
+  EXPECT_EQ(status->tasks[0].attempt_state, "failed");
   EXPECT_EQ(status->tasks[0].pid, 0);
   EXPECT_EQ(status->tasks[0].outcome->cls, OutcomeClass::kInfra);
   EXPECT_EQ(status->tasks[1].attempt_state, "succeeded");
   EXPECT_TRUE(status->tasks[1].outcome->Succeeded());
+}
+
+TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
+  JobStatus last;
+  last.job = folder_.job();
+  last.state = "RUNNING";
+  last.seq = 7;
+  last.tasks = {{{"worker", 0}, "active", 2, "running"}, {{"worker", 1}, "active", 1, "running"}};
+  ASSERT_TRUE(folder_.WriteStatus(last, false).ok());
+  std::filesystem::create_directories(folder_.LogFolder({{"worker", 0}, 2}));
+  const Outcome three{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
+  ASSERT_TRUE(folder_.WriteOutcome({{"worker", 0}, 2}, three).ok());
+  const auto troubled = TroubledStatus(folder_, "journal: damaged");
+  ASSERT_TRUE(troubled.ok());
+  EXPECT_EQ(troubled->trouble, "journal: damaged");
+  EXPECT_EQ(troubled->state, "RUNNING");
+  EXPECT_FALSE(troubled->verdict);
+  EXPECT_EQ(troubled->seq, 8);
+  EXPECT_EQ(troubled->tasks[0].outcome, three);
+  EXPECT_EQ(troubled->tasks[1].attempt_state, "running");
+  ASSERT_TRUE(folder_.WriteStatus(*troubled, false).ok());
+  const auto ended = EndedStatus(folder_, {.state = FinalState::kFailed, .cls = OutcomeClass::kNodeLost}, now_);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_EQ(ended->trouble, "");
+  EXPECT_EQ(ended->seq, 9);
+  EXPECT_EQ(ended->tasks[0].outcome, three);
+  EXPECT_EQ(ended->tasks[1].attempt_state, "lost");
+  EXPECT_EQ(ended->tasks[1].outcome->cls, OutcomeClass::kNodeLost);
+}
+
+TEST_F(FinalStatusTest, AttemptsThatTheDocumentDoesNotKnowYetAreFoundByTheirLogs) {
+  std::filesystem::create_directories(folder_.LogFolder({{"worker", 1}, 2}));
+  ASSERT_TRUE(folder_.WriteOutcome({{"worker", 1}, 2}, {}).ok());
+  std::filesystem::create_directories(folder_.LogFolder({{"worker", 0}, 1}));
+  const auto status = EndedStatus(folder_, InfraVerdict(folder_, "why"), now_);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->tasks[0].attempt_state, "failed");
+  EXPECT_EQ(status->tasks[1].attempt, 2);
+  EXPECT_EQ(status->tasks[1].attempt_state, "succeeded");
 }
 
 TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
@@ -81,16 +121,16 @@ TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
   last.state = "SUCCEEDED";
   last.verdict = Verdict{};
   ASSERT_TRUE(folder_.WriteStatus(last, false).ok());
-  EXPECT_EQ(FailedByInfra(folder_, "why", now_)->state, "SUCCEEDED");
+  EXPECT_EQ(EndedStatus(folder_, InfraVerdict(folder_, "why"), now_)->state, "SUCCEEDED");
 }
 
 TEST_F(FinalStatusTest, DamagedSpecAndStatusAreNoObstacle) {
   std::ofstream(folder_.path() / "spec.json") << "{";
   std::ofstream(folder_.path() / "status.json") << "{";
-  const auto status = FailedByInfra(folder_, "why", now_);
+  const auto status = EndedStatus(folder_, InfraVerdict(folder_, "why"), now_);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->verdict->message, "why");
 }
 
 }  // namespace
-}  // namespace tony::keeper
+}  // namespace tony

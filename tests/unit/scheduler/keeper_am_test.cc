@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <csignal>
@@ -7,6 +8,8 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/keeper_socket.h"
+#include "runtime/store/job_folder_json.h"
+#include "runtime/store/machine_boot.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {
@@ -45,6 +48,37 @@ TEST_F(KeeperAmTest, CrashedAmIsRestartedUnderTheNextEpochAndContainersLiveOn) {
   EXPECT_FALSE(keepers_[keeper]);
 }
 
+class OpenFilesTest : public KeeperFixture {
+ protected:
+  OpenFilesTest() : KeeperFixture("echo $2 >>$1/ams; ulimit -Sn >>$1/limit; exec sleep 1000") {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit low = before_;
+    low.rlim_cur = 500;
+    setrlimit(RLIMIT_NOFILE, &low);  // inherited by the keeper
+  }
+  ~OpenFilesTest() override { setrlimit(RLIMIT_NOFILE, &before_); }
+  rlimit before_{};
+};
+
+TEST_F(OpenFilesTest, KeeperAndAmMayHaveManyAndTasksWhatTheirSubmitterHad) {
+  auto submission = *folder_.ReadSubmission();
+  submission.open_files = 321;
+  std::ofstream(folder_.path() / "submission.json") << ToJson(submission);
+  StartKeeper();
+  BecomeAm({1});
+  ASSERT_TRUE(WaitFor([&] { return !Content("limit").empty(); }));
+  EXPECT_GT(*ParseInt(Trim(Content("limit"))), 500);
+  Launch("1-1", "until [ $(ulimit -Sn) = 321 ]; do sleep 0.01; done");
+  EXPECT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+}
+
+TEST_F(KeeperAmTest, AJobOfAnEarlierBootIsEndedAndNothingStarted) {
+  ASSERT_TRUE(folder_.WriteBoot("another").ok());
+  ASSERT_TRUE(KeeperEnded(StartKeeper()));
+  EXPECT_EQ(Content("ams"), "");
+  EXPECT_EQ((*folder_.ReadStatus())->verdict->cls, OutcomeClass::kNodeLost);
+}
+
 class CrashingAmTest : public KeeperFixture {
  protected:
   CrashingAmTest()
@@ -72,7 +106,7 @@ TEST_F(HopelessAmTest, FiveCrashesEndTheJobAsInfra) {
   std::filesystem::remove(folder_.path() / "good");
   for (const pid_t am : WithEnvironment("TONY_AM=" + folder_.job().value)) kill(am, SIGKILL);
   ASSERT_TRUE(KeeperEnded(keeper));
-  EXPECT_EQ(Content("ams"), "1\n2\n3\n4\n5\n");
+  EXPECT_EQ(Content("ams"), "1\n2\n3\n4\n5\n6\n") << "the first was killed, which is no crash of its own";
   const auto status = folder_.ReadStatus();
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "FAILED");
@@ -81,7 +115,7 @@ TEST_F(HopelessAmTest, FiveCrashesEndTheJobAsInfra) {
   EXPECT_THAT((*status)->verdict->stderr_tail, HasSubstr("bad journal"));
   EXPECT_THAT(OfJob(), IsEmpty());
   EXPECT_TRUE(KeeperEnded(StartKeeper())) << "nothing is left to keep";
-  EXPECT_EQ(Content("ams"), "1\n2\n3\n4\n5\n");
+  EXPECT_EQ(Content("ams"), "1\n2\n3\n4\n5\n6\n") << "the first was killed, which is no crash of its own";
 }
 
 TEST_F(HopelessAmTest, MissingAmProgramEndsTheJobAsInfraToo) {
@@ -97,11 +131,11 @@ TEST_F(KeeperAmTest, AmThatNeverRenewsIsKilled) {
 }
 
 TEST_F(KeeperAmTest, AmThatRenewsLivesOn) {
-  SetLimits({"QUICK_KEEPER_SILENCE=300"});
+  SetLimits({"QUICK_KEEPER_SILENCE=1500"});
   StartKeeper();
-  BecomeAm({1}, Duration(150));
+  BecomeAm({1}, Duration(900));
   EXPECT_FALSE(RunUntil(
-      loop_, [&] { return Content("ams") != "1\n"; }, Duration(1000)));
+      loop_, [&] { return Content("ams") != "1\n"; }, Duration(2500)));
   EXPECT_THAT(Told<SchedulerLost>(), IsEmpty());
   scheduler_.reset();  // it hangs
   EXPECT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));

@@ -143,6 +143,21 @@ TEST_F(KeeperRecoveryTest, LaunchesAndStopsSaidWithoutAKeeperAreDoneByTheNext) {
   EXPECT_EQ(Exit("1-2")->status->value, 8);
 }
 
+// With its mark, descent and session gone, only what it writes to tells whose it is.
+TEST_F(KeeperRecoveryTest, DaemonOfAnAdoptedExecutorIsSweptThoughItClearedItsEnvironment) {
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "setsid env -i /bin/sh -c 'echo $$ >bare; exec sleep 1000' & echo $$ >pid; exec sleep 1000");
+  ASSERT_TRUE(WaitFor([&] { return !Content("bare").empty() && !Content("pid").empty(); }));
+  const auto bare = static_cast<pid_t>(*ParseInt(Trim(Content("bare"))));
+  KillKeeper(keeper);
+  ASSERT_TRUE(ReachedAgain());
+  EXPECT_EQ(kill(bare, 0), 0) << "its executor lives";
+  kill(static_cast<pid_t>(*ParseInt(Trim(Content("pid")))), SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  for (const auto& process : ListProcesses()) EXPECT_NE(process.pid, bare) << "gone before the end is told";
+}
+
 TEST_F(KeeperRecoveryTest, PausedKeeperCostsTheLeaseAndIsReachedAgainAfterwards) {
   const pid_t keeper = StartKeeper();
   BecomeAm({1}, 300ms);

@@ -52,22 +52,35 @@ TEST(SweepTest, OrphanOfALiveContainerIsSpared) {
   EXPECT_THAT(victims.pids, ElementsAre(301));
 }
 
+TEST(SweepTest, OfAdoptedExecutorsTheStraysAreThoseThatWriteToTheJobsLogs) {
+  SweepScope scope = Scope({{"1-1"}}, {});
+  scope.live_executors = {200};
+  const std::vector<ProcessEntry> processes = {Marked(200, 1, "1-1"), Bare(201, 200), Bare(202, 201),  Bare(300, 1),
+                                               Bare(301, 300),        Bare(400, 1),   Bare(kKeeper, 1)};
+  EXPECT_THAT(FindLeftovers(processes, scope).pids, IsEmpty());
+  scope.writes_logs = [](pid_t pid) { return pid == 202 || pid == 300 || pid == kKeeper; };
+  const auto victims = FindLeftovers(processes, scope);
+  EXPECT_THAT(victims.pids, UnorderedElementsAre(300, 301)) << "all below a live executor are spared";
+  EXPECT_TRUE(victims.MayBeOf({"1-2"}));
+  EXPECT_THAT(FindAllOfJob({Bare(300, 1), Bare(kKeeper, 1)}, scope), ElementsAre(300));
+}
+
 TEST(SweepTest, OtherJobsAreNotOurs) {
   EXPECT_THAT(FindLeftovers({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "1-1", "xjob")}, Scope({}, {})).pids,
               IsEmpty());
-  EXPECT_THAT(FindAllOfJob({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "", "jo")}, {"job"}, kKeeper), IsEmpty());
+  EXPECT_THAT(FindAllOfJob({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "", "jo")}, Scope({}, {})), IsEmpty());
 }
 
 TEST(SweepTest, KeeperIsNeverAVictimWhateverItWasStartedWith) {
   ProcessEntry keeper = Marked(kKeeper, 1, "1-1");
   EXPECT_THAT(FindLeftovers({keeper}, Scope({}, {})).pids, IsEmpty());
-  EXPECT_THAT(FindAllOfJob({keeper}, {"job"}, kKeeper), IsEmpty());
+  EXPECT_THAT(FindAllOfJob({keeper}, Scope({}, {})), IsEmpty());
 }
 
 TEST(SweepTest, AtTheEndEverythingOfTheJobIsFoundByMarkAndByDescent) {
   EXPECT_THAT(FindAllOfJob({Bare(kKeeper, 1), Marked(150, kKeeper, ""), Marked(200, 1, "1-1"), Bare(300, kKeeper),
                             Bare(301, 300), Bare(400, 1)},
-                           {"job"}, kKeeper),
+                           Scope({}, {})),
               ElementsAre(150, 200, 300, 301));
 }
 

@@ -1,0 +1,62 @@
+#include "runtime/scheduler/local/am_deaths.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/store/files.h"
+
+namespace tony::keeper {
+namespace {
+
+constexpr Duration kFirstDelay{100};
+constexpr Duration kLongestDelay{5000};
+
+std::filesystem::path DeathsFile(const JobFolder& folder) { return folder.path() / "am.deaths"; }
+
+// Times after `now` come from a clock that was set back since; they would never become old.
+void Forget(std::deque<Instant>& times, Instant now) {
+  std::erase_if(times, [now](Instant time) { return time > now || now - time > DeathBudget::kWindow; });
+}
+
+}  // namespace
+
+std::optional<Duration> DeathBudget::Died(const AmDeath& death) {
+  const bool crashed = death.kind == AmDeath::Kind::kCrashed;
+  auto& times = crashed ? crashes_ : kills_;
+  Forget(times, death.time);
+  times.push_back(death.time);
+  if (times.size() >= (crashed ? kMostCrashes : kMostKills)) return std::nullopt;
+  if (!crashed || times.size() == 1) return Duration(0);
+  return std::min(kLongestDelay, kFirstDelay * (1 << (times.size() - 2)));
+}
+
+void DeathBudget::Restore(const std::vector<AmDeath>& earlier) {
+  for (const auto& death : earlier) (void)Died(death);
+}
+
+Status RecordDeath(const JobFolder& folder, const AmDeath& death) {
+  const auto path = DeathsFile(folder);
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+  const char* kind = death.kind == AmDeath::Kind::kCrashed ? "crashed" : "killed";
+  return WriteAll(fd.get(), StrCat(ToMillis(death.time), " ", kind, "\n"), path);
+}
+
+std::vector<AmDeath> ReadDeaths(const JobFolder& folder) {
+  std::vector<AmDeath> deaths;
+  const auto content = ReadFile(DeathsFile(folder));
+  if (!content.ok()) return deaths;
+  for (const auto& line : Split(*content, '\n')) {
+    const auto words = Split(line, ' ');
+    const auto time = words.size() == 2 ? ParseInt(words[0]) : std::nullopt;
+    if (!time || (words[1] != "crashed" && words[1] != "killed")) continue;
+    deaths.push_back({FromMillis(*time), words[1] == "crashed" ? AmDeath::Kind::kCrashed : AmDeath::Kind::kKilled});
+  }
+  return deaths;
+}
+
+}  // namespace tony::keeper

@@ -1,0 +1,23 @@
+// Jobs whose machine was started anew while they ran: nothing of them lives, and nothing may be started for them, as
+// that would run them a second time.
+#pragma once
+
+#include "runtime/base/result.h"
+#include "runtime/job/job_status.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// Whether nobody keeps the job and it belongs to an earlier boot. Says nothing of jobs that have ended.
+bool IsLost(const JobFolder& folder);
+
+// How such a job ended. Writes nothing.
+Result<JobStatus> LostStatus(const JobFolder& folder);
+
+// Writes that as the final status, for ever. The caller holds keeper.lock.
+Status EndLostJob(const JobFolder& folder);
+
+// Takes the lock for it. Harmless if the job is not lost, or somebody else does the same now.
+Status SettleIfLost(const JobFolder& folder);
+
+}  // namespace tony

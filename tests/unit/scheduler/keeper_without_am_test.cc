@@ -1,0 +1,176 @@
+// Jobs whose AM cannot be kept running, or says that none can rule.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/am_deaths.h"
+#include "tests/unit/scheduler/keeper_fixture.h"
+
+namespace tony {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Rules as long as the file "good" is there; without it, ends as an AM does that finds its journal damaged.
+class UnreadableJobTest : public KeeperFixture {
+ protected:
+  UnreadableJobTest()
+      : KeeperFixture(
+            "echo $2 >>$1/ams; [ -e $1/good ] && exec sleep 1000;"
+            "echo 'now tony-am[7] error: journal: damaged at byte 12' >&2; exit 65") {
+    std::ofstream(folder_.path() / "good") << "";
+  }
+
+  // A container with `command` runs, and the AM is replaced by one that cannot read the journal.
+  void RunThenDamage(const std::string& command) {
+    keeper_ = StartKeeper();
+    BecomeAm({1});
+    Launch("1-1", command);
+    ASSERT_TRUE(WaitForFile("ready"));
+    scheduler_.reset();
+    std::filesystem::remove(folder_.path() / "good");
+    SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+    ASSERT_TRUE(WaitFor([this] { return Trouble() == "journal: damaged at byte 12"; }));
+  }
+  std::string Trouble() const {
+    const auto status = folder_.ReadStatus();
+    return status.ok() && *status ? (*status)->trouble : "";
+  }
+  JobStatus FinalStatus() const {
+    const auto status = folder_.ReadStatus();
+    EXPECT_TRUE(status.ok() && *status && (*status)->verdict);
+    return **status;
+  }
+
+  // With a process below it, as an executor that has a task.
+  static constexpr char kBusy[] = "until [ -e go ]; do sleep 0.01; done & >ready; wait";
+  pid_t keeper_ = 0;
+};
+
+TEST_F(UnreadableJobTest, TasksRunOnAndTheVerdictComesWhenTheyHaveEnded) {
+  RunThenDamage(kBusy);
+  EXPECT_EQ((*folder_.ReadStatus())->verdict, std::nullopt);
+  EXPECT_THAT(Marked("1-1"), ::testing::Not(IsEmpty()));
+  EXPECT_EQ(Content("ams"), "1\n2\n") << "trying again would not help";
+  std::ofstream(folder_.path() / "go") << "";
+  ASSERT_TRUE(KeeperEnded(keeper_));
+  const JobStatus status = FinalStatus();
+  EXPECT_EQ(status.state, "FAILED");
+  EXPECT_EQ(status.verdict->cls, OutcomeClass::kInfra);
+  EXPECT_EQ(status.verdict->message, "journal: damaged at byte 12");
+  EXPECT_EQ(status.trouble, "");
+  EXPECT_EQ(Content("ams"), "1\n2\n");
+  EXPECT_THAT(OfJob(), IsEmpty());
+}
+
+TEST_F(UnreadableJobTest, AKillRequestEndsIt) {
+  RunThenDamage("trap 'echo asked >termed; exit 0' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
+  ASSERT_TRUE(folder_.WriteKillRequest({"enough"}).ok());
+  ASSERT_TRUE(KeeperEnded(keeper_));
+  const JobStatus status = FinalStatus();
+  EXPECT_EQ(status.state, "KILLED");
+  EXPECT_EQ(status.verdict->message, "enough");
+  EXPECT_EQ(Content("termed"), "asked\n") << "it was given its grace";
+  EXPECT_THAT(OfJob(), IsEmpty());
+}
+
+TEST_F(UnreadableJobTest, AKillAtOnceAsksNobody) {
+  RunThenDamage("trap '' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
+  ASSERT_TRUE(folder_.WriteKillRequest({"enough", Duration(0)}).ok());
+  ASSERT_TRUE(KeeperEnded(keeper_));
+  EXPECT_EQ(FinalStatus().state, "KILLED");
+}
+
+TEST_F(UnreadableJobTest, AnExecutorWithoutATaskIsNotWaitedFor) {
+  RunThenDamage(">ready; exec sleep 1000");
+  ASSERT_TRUE(KeeperEnded(keeper_));
+  EXPECT_EQ(FinalStatus().state, "FAILED");
+}
+
+TEST_F(UnreadableJobTest, AnotherKeeperGoesOnWithIt) {
+  RunThenDamage(kBusy);
+  const auto before = Marked("1-1");
+  KillKeeper(keeper_);
+  keeper_ = StartKeeper();
+  ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n3\n"; })) << "it has to ask one to know";
+  std::ofstream(folder_.path() / "go") << "";
+  ASSERT_TRUE(KeeperEnded(keeper_));
+  EXPECT_EQ(FinalStatus().verdict->message, "journal: damaged at byte 12");
+  EXPECT_EQ(Content("ams"), "1\n2\n3\n");
+}
+
+TEST_F(UnreadableJobTest, AJobThatHasNothingYetFailsAtOnce) {
+  std::filesystem::remove(folder_.path() / "good");
+  ASSERT_TRUE(KeeperEnded(StartKeeper()));
+  EXPECT_EQ(FinalStatus().verdict->message, "journal: damaged at byte 12");
+}
+
+class CrashLoopTest : public KeeperFixture {
+ protected:
+  CrashLoopTest() : KeeperFixture("echo $2 >>$1/ams; echo \"last words\" >&2; exit 70") {}
+};
+
+TEST_F(CrashLoopTest, AnotherKeeperDoesNotBeginToCountAnew) {
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(keeper::RecordDeath(folder_, {loop_.Now()}).ok());
+  ASSERT_TRUE(KeeperEnded(StartKeeper()));
+  EXPECT_EQ(Content("ams"), "1\n");
+  const auto status = folder_.ReadStatus();
+  EXPECT_EQ((*status)->verdict->message, "the application master crashed 5 times within 5 min, at last: exit code 70");
+  EXPECT_THAT((*status)->verdict->stderr_tail, HasSubstr("last words"));
+  EXPECT_THAT(keeper::ReadDeaths(folder_), SizeIs(5));
+}
+
+TEST_F(CrashLoopTest, AKeeperThatDiesWithAVerdictIsFollowedByOneThatOnlySweeps) {
+  JobStatus status;
+  status.job = folder_.job();
+  status.state = "FAILED";
+  status.verdict = Verdict{.state = FinalState::kFailed};
+  ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(KeeperEnded(StartKeeper()));
+  EXPECT_EQ(Content("ams"), "") << "what the world was told stays so";
+  EXPECT_TRUE(std::filesystem::exists(folder_.finished()));
+}
+
+using KilledAmTest = KeeperFixture;
+
+TEST_F(KilledAmTest, AnAmThatIsKilledFromOutsideIsNoCrashLoop) {
+  const pid_t keeper = StartKeeper();
+  std::string ams;
+  for (int epoch = 1; epoch <= 8; ++epoch) {
+    ams += StrCat(epoch, "\n");
+    ASSERT_TRUE(WaitFor([&] { return Content("ams") == ams; }));
+    SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+  }
+  EXPECT_FALSE(keepers_[keeper]);
+}
+
+TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
+  SetLimits({"QUICK_KEEPER_SILENCE=300"});
+  StartKeeper();
+  ASSERT_TRUE(WaitForFile("ams"));
+  const auto stopped = WithEnvironment("TONY_AM=" + folder_.job().value);
+  SignalAll(stopped, SIGSTOP);
+  ASSERT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
+  SignalAll(stopped, SIGCONT);
+  const auto now = WithEnvironment("TONY_AM=" + folder_.job().value);
+  EXPECT_TRUE(std::ranges::none_of(now, [&](pid_t pid) { return pid == stopped[0]; })) << "it cannot wake";
+}
+
+TEST_F(KilledAmTest, OneThatHoldsTheLockOfAJobThatNobodyKeepsIsEndedBeforeTheNextStarts) {
+  const auto lock = folder_.Lock("am.lock");
+  ASSERT_TRUE(lock.ok());
+  ProcessSpec lost{{"/bin/sleep", "1000"}, {"TONY_AM=" + folder_.job().value}, "/", "", ""};
+  std::optional<ExitStatus> ended;
+  ASSERT_TRUE(runner_.Start(lost, [&](ExitStatus status) { ended = status; }).ok());
+  StartKeeper();
+  EXPECT_TRUE(WaitFor([&] { return ended.has_value(); }));
+  EXPECT_TRUE(WaitForFile("ams"));
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,106 @@
+#include "runtime/scheduler/local/lost_job.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "runtime/base/strings.h"
+#include "runtime/store/job_store.h"
+#include "runtime/store/machine_boot.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class LostJobTest : public ::testing::Test {
+ protected:
+  LostJobTest() {
+    NewJob job;
+    job.spec.roles = {{.name = "worker", .command = "true"}};
+    auto folder = LocalJobStore(temp_.path()).Create(job, RealClock().Now());
+    EXPECT_TRUE(folder.ok());
+    folder_ = *folder;
+  }
+  void Restart() const { std::ofstream(folder_.path() / "boot-id") << "another\n"; }
+
+  TempFolder temp_;
+  JobFolder folder_{""};
+};
+
+TEST_F(LostJobTest, AJobOfThisBootIsNotLost) {
+  EXPECT_FALSE(IsLost(folder_));
+  ASSERT_TRUE(folder_.WriteBoot(BootId()).ok());
+  EXPECT_FALSE(IsLost(folder_));
+  ASSERT_TRUE(SettleIfLost(folder_).ok());
+  EXPECT_FALSE(folder_.ReadStatus()->has_value());
+}
+
+TEST_F(LostJobTest, AJobOfAnEarlierBootIs) {
+  Restart();
+  ASSERT_TRUE(IsLost(folder_));
+  const auto status = LostStatus(folder_);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->state, "FAILED");
+  EXPECT_EQ(status->verdict->cls, OutcomeClass::kNodeLost);
+  EXPECT_THAT(status->verdict->message, StartsWith("the machine was restarted at "));
+  EXPECT_THAT(status->verdict->message, HasSubstr(" while the job ran"));
+  EXPECT_GE(*status->ended, status->submitted);
+  EXPECT_FALSE(folder_.ReadStatus()->has_value()) << "nothing is written";
+}
+
+TEST_F(LostJobTest, ItsEndIsWrittenForEver) {
+  Restart();
+  ASSERT_TRUE(SettleIfLost(folder_).ok());
+  EXPECT_EQ((*folder_.ReadStatus())->state, "FAILED");
+  EXPECT_TRUE(std::filesystem::exists(folder_.finished()));
+}
+
+TEST_F(LostJobTest, WhoHoldsALockLivesWhateverTheBootIs) {
+  Restart();
+  for (const char* name : {"keeper.lock", "am.lock"}) {
+    const auto lock = folder_.Lock(name);
+    ASSERT_TRUE(lock.ok());
+    EXPECT_FALSE(IsLost(folder_)) << name;
+    ASSERT_TRUE(SettleIfLost(folder_).ok());
+  }
+  EXPECT_FALSE(folder_.ReadStatus()->has_value());
+}
+
+class OlderFolderTest : public LostJobTest {
+ protected:
+  // `replace` in submission.json by `with`.
+  void Edit(const std::string& replace, const std::string& with) const {
+    const auto path = folder_.path() / "submission.json";
+    std::ifstream in(path);
+    std::string text((std::istreambuf_iterator<char>(in)), {});
+    const size_t at = text.find(replace);
+    ASSERT_NE(at, std::string::npos) << text;
+    std::ofstream(path) << text.replace(at, replace.size(), with);
+  }
+};
+
+TEST_F(OlderFolderTest, WithoutABootIsNotLost) {
+  Edit(StrCat("\"boot\":\"", BootId(), "\""), "\"later\":1");
+  ASSERT_TRUE(folder_.ReadSubmission().ok());
+  EXPECT_FALSE(IsLost(folder_));
+}
+
+TEST_F(OlderFolderTest, TheSubmissionsBootCountsWhereNoKeeperRecordedOne) {
+  Edit(BootId(), "another");
+  EXPECT_TRUE(IsLost(folder_));
+  ASSERT_TRUE(folder_.WriteBoot(BootId()).ok());
+  EXPECT_FALSE(IsLost(folder_)) << "a keeper of this boot has it";
+}
+
+TEST_F(OlderFolderTest, AnotherMachinesBootIsNotJudgedHere) {
+  Edit(StrCat("\"host\":\"", HostName(), "\""), "\"host\":\"elsewhere\"");
+  Restart();
+  EXPECT_FALSE(IsLost(folder_));
+}
+
+}  // namespace
+}  // namespace tony
