@@ -33,9 +33,13 @@ struct SendOutcome {
 struct ReadLease {};     // answer with LeaseRead or LeaseUnreadable
 struct WatchLease {};    // until UnwatchLease, read the record whenever it changes; may be repeated
 struct UnwatchLease {};  // may come without a WatchLease
+struct BeginAttempt {    // from now on it is this attempt: take its lock. Failed: AttemptNotBegun
+  AttemptId attempt;
+};
 struct StartProcess {
   Generation generation;
   std::string cluster_spec;  // JSON
+  std::string resume_from;   // the newest checkpoint; may be empty
 };
 struct SignalTree {  // to every process of the task, whole tree; 0: only look. Nothing left: answer with TreeGone
   int signal = 0;
@@ -48,7 +52,7 @@ struct Leave {  // end the executor; nothing follows
 };
 
 using Action = std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendOutcome, ReadLease, WatchLease,
-                            UnwatchLease, StartProcess, SignalTree, KeepOutcome, Leave>;
+                            UnwatchLease, BeginAttempt, StartProcess, SignalTree, KeepOutcome, Leave>;
 
 // Exit codes of the executor, after sysexits.h where there is a fitting one.
 inline constexpr int kLeftReleased = 0;

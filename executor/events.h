@@ -45,6 +45,8 @@ struct LeaseRead {
 };
 struct LeaseUnreadable {};
 
+struct AttemptNotBegun {};  // answers BeginAttempt where it failed
+
 // Exactly one of the first two answers StartProcess; ProcessExited follows ProcessStarted, once reaped.
 struct ProcessStarted {
   int64_t pid = 0;
@@ -55,6 +57,7 @@ struct ProcessNotStarted {
 struct ProcessExited {
   ExitStatus exit;
   std::string stderr_tail;
+  std::optional<Outcome> judged;  // what all that was seen means; nothing: what the exit status alone means
 };
 // Answers a SignalTree that found no process of the task left (an unreaped one is not counted).
 struct TreeGone {};
@@ -63,7 +66,7 @@ struct TermSignal {};  // the keeper or NodeManager wants this executor gone
 struct Tick {};        // NextDeadline() has passed
 
 using Event = std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, OutcomeAcknowledged, Refused,
-                           ConnectionLost, LeaseRead, LeaseUnreadable, ProcessStarted, ProcessNotStarted, ProcessExited,
-                           TreeGone, TermSignal, Tick>;
+                           ConnectionLost, LeaseRead, LeaseUnreadable, AttemptNotBegun, ProcessStarted,
+                           ProcessNotStarted, ProcessExited, TreeGone, TermSignal, Tick>;
 
 }  // namespace tony::executor

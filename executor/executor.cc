@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "executor/attempt_files.h"
-#include "executor/log_files.h"
+#include "executor/evidence.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
@@ -74,7 +74,8 @@ void Executor::ArmTimer() {
 void Executor::LogChange(State before_state, Link before_link) const {
   const std::string who = "task " + ToString(place_.attempt);
   if (run_.link() == Link::kLinked && before_link != Link::kLinked) LogInfo(StrCat(who, " registered"));
-  if (run_.link() != Link::kLinked && before_link == Link::kLinked)
+  const bool goes_on = before_state == State::kEnded && run_.state() == State::kWaiting;  // with the next attempt
+  if (run_.link() != Link::kLinked && before_link == Link::kLinked && !goes_on)
     LogWarn(StrCat(who, " lost its application master"));
   if (run_.state() == before_state) return;
   std::string line = StrCat(who, " ", ToString(before_state), " -> ", ToString(run_.state()));
@@ -148,6 +149,19 @@ void Executor::Perform(const WatchLease&) {
 
 void Executor::Perform(const UnwatchLease&) { lease_watch_ = nullptr; }
 
+void Executor::Perform(const BeginAttempt& action) {
+  place_.attempt = action.attempt;
+  place_.work_folder = folder_.WorkFolder(action.attempt);
+  place_.log_folder = folder_.LogFolder(action.attempt);
+  auto lock = LockAttempt(folder_, action.attempt);
+  if (lock.ok()) {
+    attempt_lock_ = *std::move(lock);
+  } else {
+    LogError(lock.error().message);
+    Feed(AttemptNotBegun{});
+  }
+}
+
 void Executor::Perform(const StartProcess& action) {
   const auto pid = StartUserProcess(action);
   if (pid.ok()) {
@@ -161,6 +175,7 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
   TRY_ASSIGN(const ClusterSpec cluster, ClusterSpecFromJson(action.cluster_spec));
   const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
   if (!role) return Error{ErrorCode::kInternal, "no role " + place_.attempt.task.role};
+  place_.resume_from = action.resume_from;
   const auto environment = MakeUserEnvironment(spec_, cluster, place_, surroundings_.environment);
   TRY(PrepareWorkFolder(folder_, place_.attempt, environment.long_values));
   const ProcessSpec process{.argv = {"/bin/bash", "-c", role->command},
@@ -169,8 +184,12 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
                             .stdout_file = (place_.log_folder / "stdout").string(),
                             .stderr_file = (place_.log_folder / "stderr").string(),
                             .own_session = true};
-  const auto pid = surroundings_.processes.Start(process, [this](ExitStatus exit) {
-    Feed(ProcessExited{exit, exit.Succeeded() ? "" : StderrTail(place_.log_folder / "stderr")});
+  const auto error_file = ErrorFile(place_.work_folder);
+  ForgetErrorFile(error_file);
+  const OomKills killed_before = CountOomKills();
+  const auto pid = surroundings_.processes.Start(process, [=, this](ExitStatus exit) {
+    const Evidence evidence = Gather(exit, error_file, process.stderr_file, killed_before);
+    Feed(ProcessExited{exit, evidence.stderr_tail, Classify(evidence, spec_.failure_rules)});
   });
   if (!pid.ok()) return pid.error();
   return int64_t{*pid};

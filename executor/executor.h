@@ -10,6 +10,7 @@
 #include "executor/task_run.h"
 #include "executor/user_environment.h"
 #include "runtime/base/event_loop.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/process/process_runner.h"
 #include "runtime/rpc/am_client.h"
@@ -47,6 +48,7 @@ class Executor {
   void Perform(const ReadLease&);
   void Perform(const WatchLease&);
   void Perform(const UnwatchLease&);
+  void Perform(const BeginAttempt& action);
   void Perform(const StartProcess& action);
   void Perform(const SignalTree& action);
   void Perform(const KeepOutcome& action);
@@ -62,7 +64,8 @@ class Executor {
   Surroundings surroundings_;
   const JobFolder folder_;
   const JobSpec spec_;
-  const AttemptPlace place_;
+  AttemptPlace place_;     // of the attempt at hand
+  UniqueFd attempt_lock_;  // of one begun here; the first one's is the caller's
   TaskRun run_;
   int64_t link_ = 0;  // of the last UseAm
   std::function<void(int)> left_;

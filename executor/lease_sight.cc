@@ -1,5 +1,7 @@
 #include "executor/lease_sight.h"
 
+#include <algorithm>
+
 namespace tony::executor {
 
 void LeaseSight::Read(const std::optional<SeenLease>& record, Instant now) {
@@ -8,6 +10,10 @@ void LeaseSight::Read(const std::optional<SeenLease>& record, Instant now) {
 }
 
 void LeaseSight::Unreadable(Instant now) { Sign(now); }
+
+void LeaseSight::NotRuling(Instant now) {
+  if (alive_) alive_->until = std::min(alive_->until, now);
+}
 
 void LeaseSight::Heard(Instant when, Instant now) { alive_ = Alive{when, now + record_fresh_}; }
 

@@ -17,7 +17,6 @@ namespace tony::executor {
 namespace {
 
 constexpr int kAttemptIsLocked = 75;
-constexpr Duration kCallLimit{5000};
 // The local scheduler runs all tasks of a job on this machine.
 constexpr const char* kLocalHost = "127.0.0.1";
 
@@ -58,7 +57,7 @@ Result<int> Run(const Arguments& arguments) {
 
   BecomeSubreaper();
   EventLoop loop;
-  const auto am = MakeThriftAmClient(loop, kCallLimit);
+  const auto am = MakeThriftAmClient(loop, CallLimit(spec.timers));
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
   Executor executor({loop, *am, processes, OwnEnvironment()}, folder, spec,

@@ -19,6 +19,7 @@ constexpr std::array kTransitions = {
     Transition{State::kStopping, Trigger::kGraceOver, State::kKilling},
     Transition{State::kKilling, Trigger::kNotStarted, State::kEnded},
     Transition{State::kKilling, Trigger::kTreeGone, State::kEnded},
+    Transition{State::kEnded, Trigger::kNext, State::kWaiting},
     Transition{State::kEnded, Trigger::kLeave, State::kLeft},
 };
 
@@ -71,6 +72,8 @@ std::string_view ToString(Trigger trigger) {
       return "grace over";
     case Trigger::kTreeGone:
       return "tree gone";
+    case Trigger::kNext:
+      return "next";
     case Trigger::kLeave:
       return "leave";
   }

@@ -10,6 +10,8 @@
 //      +---------------+----------------------------------------------------------------+
 //                        ProcessNotStarted
 //
+// NEXT takes Ended back to Waiting, as the next attempt of the task.
+//
 // "stop" is a STOP or RELEASE command, a refusal of the attempt, being cut off, having no AM for orphan_timeout, or
 // SIGTERM. An attempt starts its process at most once. It has ended when the process has been reaped *and* nothing of
 // its tree is left; what a finished process leaves behind is killed at once (Sweeping).
@@ -28,7 +30,7 @@ namespace tony::executor {
 enum class State { kWaiting, kStarting, kRunning, kSweeping, kStopping, kKilling, kEnded, kLeft };
 std::string_view ToString(State state);  // "Waiting", ...
 
-enum class Trigger { kStart, kStarted, kNotStarted, kExited, kStop, kGraceOver, kTreeGone, kLeave };
+enum class Trigger { kStart, kStarted, kNotStarted, kExited, kStop, kGraceOver, kTreeGone, kNext, kLeave };
 std::string_view ToString(Trigger trigger);
 
 struct Transition {

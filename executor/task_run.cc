@@ -76,7 +76,7 @@ void TaskRun::Obey(const Command& command) {
       return;
     case Command::Kind::kStart:
       generation_ = std::max(generation_, command.generation);
-      if (Go(Trigger::kStart)) Do(StartProcess{command.generation, command.cluster_spec});
+      if (Go(Trigger::kStart)) Do(StartProcess{command.generation, command.cluster_spec, command.resume_from});
       return;
     case Command::Kind::kStop:
       Stop({OutcomeClass::kKilled, std::nullopt, "stopped by the application master", ""}, command.grace);
@@ -84,7 +84,26 @@ void TaskRun::Obey(const Command& command) {
     case Command::Kind::kRelease:
       Depart({OutcomeClass::kKilled, std::nullopt, "released by the application master", ""}, {kLeftReleased});
       return;
+    case Command::Kind::kNext:
+      if (!departure_ && command.attempt > identity_.attempt.number && Go(Trigger::kNext)) BeginNext(command.attempt);
+      return;
   }
+}
+
+// Nothing is left of the attempt before; who we are to the AM is new, so everything asked as the old one is void.
+void TaskRun::BeginNext(int attempt) {
+  identity_.attempt.number = attempt;
+  pid_ = 0;
+  exit_.reset();
+  ending_.reset();
+  outcome_.reset();
+  since_ = 0;
+  Do(BeginAttempt{identity_.attempt});
+  Rejoin();
+}
+
+void TaskRun::On(const AttemptNotBegun&) {
+  End(Trigger::kStop, {OutcomeClass::kInfra, std::nullopt, "the attempt's folder could not be made or locked", ""});
 }
 
 void TaskRun::Stop(Outcome because, Duration grace) {
@@ -135,6 +154,7 @@ void TaskRun::On(const ProcessExited& event) {
   if (Go(Trigger::kExited)) {
     const OutcomeClass cls = ClassOf(event.exit);
     ending_ = Outcome{cls, event.exit, "", cls == OutcomeClass::kSuccess ? "" : event.stderr_tail};
+    if (event.judged) ending_ = event.judged;
     LookAgain(SIGKILL);
   } else if (ending_) {
     ending_->exit = event.exit;
@@ -147,7 +167,7 @@ void TaskRun::On(const TreeGone&) {
 }
 
 void TaskRun::On(const TermSignal&) {
-  Depart({OutcomeClass::kKilled, std::nullopt, "its executor was terminated", ""}, {kLeftTerminated, kLastReport});
+  Depart({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""}, {kLeftTerminated, kLastReport});
 }
 
 void TaskRun::On(const Tick&) {
@@ -194,7 +214,8 @@ void TaskRun::ReportThenLeave() {
     LeaveWith(departure_->exit_code);
     return;
   }
-  leave_at_ = now_ + departure_->report_limit;
+  const Instant leave_at = now_ + departure_->report_limit;
+  leave_at_ = leave_at_ ? std::min(*leave_at_, leave_at) : leave_at;
   Report();
 }
 

@@ -1,4 +1,5 @@
-// One attempt at running a task, from the executor's side. The pure core: no I/O, no threads, no clock. See states.h.
+// The attempts at running one task in one container, one after the other, from the executor's side. The pure core: no
+// I/O, no threads, no clock. See states.h.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,7 @@ class TaskRun {
   void On(const ConnectionLost& event);
   void On(const LeaseRead& event);
   void On(const LeaseUnreadable&);
+  void On(const AttemptNotBegun&);
   void On(const ProcessStarted& event);
   void On(const ProcessNotStarted& event);
   void On(const ProcessExited& event);
@@ -60,6 +62,7 @@ class TaskRun {
   void Search();
   void AskLease();
   void Try(const SeenLease& lease);
+  void Rejoin();
   void Beat();
   void Report();
   Caller Self() const;
@@ -71,6 +74,7 @@ class TaskRun {
   bool Go(Trigger trigger);
   void Obey(const Command& command);
   void Stop(Outcome because, Duration grace);
+  void BeginNext(int attempt);
   void Depart(Outcome because, Departure how);
   void LookAgain(int signal);
   void End(Trigger trigger, Outcome outcome);
@@ -82,7 +86,7 @@ class TaskRun {
     actions_.push_back(std::move(action));
   }
 
-  const Caller identity_;
+  Caller identity_;  // its attempt is the one at hand
   const Endpoint endpoint_;
   const Timers timers_;
   const double jitter_;

@@ -70,7 +70,8 @@ void TaskRun::On(const CommandReceived& event) {
     since_ = event.command.number;
     Obey(event.command);
   }
-  if (state_ != State::kLeft) Do(SendAwait{Self(), since_});
+  // A command may have ended this link.
+  if (state_ != State::kLeft && IsCurrent(event.link)) Do(SendAwait{Self(), since_});
 }
 
 void TaskRun::On(const HeartbeatAnswered& event) {
@@ -89,6 +90,9 @@ void TaskRun::On(const Refused& event) {
   if (!IsCurrent(event.link)) return;
   switch (event.reason) {
     case RefusalReason::kNotRuling:
+      Search();
+      lease_.NotRuling(now_);
+      return;
     case RefusalReason::kStaleEpoch:
     case RefusalReason::kBadRequest:
       Search();
@@ -168,6 +172,12 @@ void TaskRun::Try(const SeenLease& lease) {
   ++link_number_;
   Do(UseAm{link_number_, lease.am});
   Do(SendRegister{Self(), {endpoint_, phase(), pid_}});
+}
+
+// The same AM, on a new link.
+void TaskRun::Rejoin() {
+  Lose();
+  Try(SeenLease(*tried_));
 }
 
 void TaskRun::Beat() {

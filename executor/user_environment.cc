@@ -9,6 +9,9 @@ namespace {
 // MAX_ARG_STRLEN of the kernel: one "NAME=value" with its final zero byte.
 constexpr size_t kLongestVariable = 128 << 10;
 
+// Where torch.distributed.elastic's @record writes the exception that ended a program. Our parser reads its form, too.
+constexpr const char* kTorchErrorFile = "TORCHELASTIC_ERROR_FILE";
+
 // `inherited` without what belongs to the submitting shell or, if that is itself a task, to another job.
 Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inherited) {
   Environment environment;
@@ -21,6 +24,7 @@ Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inher
     environment.erase(name + "_FILE");
   }
   environment.erase("OLDPWD");
+  environment.erase(kTorchErrorFile);
   return environment;
 }
 
@@ -32,12 +36,18 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
       {"PWD", place.work_folder.string()},
       {"TONY_ATTEMPT", StrCat(place.attempt.number)},
       {"TONY_CONTAINER", StrCat(place.job.value, "/", place.container.value)},
+      {"TONY_ERROR_FILE", ErrorFile(place.work_folder).string()},
       {"TONY_GENERATION", StrCat(cluster.generation.value)},
       {"TONY_JOB_ID", place.job.value},
       {"TONY_LOG_DIR", place.log_folder.string()},
       {"TONY_TASK", ToString(place.attempt.task)},
   };
   if (spec.IsChief(place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.work_folder).string();
+  if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;
+  if (!place.resume_from.empty()) own["TONY_RESUME_FROM"] = place.resume_from;
+  // TonY restarted only whole jobs, and told programs so by this; it was not set before.
+  const int64_t formed_again = cluster.generation.value - 1;
+  if (formed_again > 0) own["NUM_AM_RETRIES"] = StrCat(formed_again);
   return own;
 }
 
@@ -54,6 +64,9 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   Override(environment, spec.execution_env);
   // Or the last words of a Python program that dies are lost with its buffer.
   environment.try_emplace("PYTHONUNBUFFERED", "1");
+  if (spec.framework == FrameworkKind::kPytorch) {
+    environment.try_emplace(kTorchErrorFile, ErrorFile(place.work_folder).string());
+  }
   UserEnvironment result;
   for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task)) {
     if (name.size() + value.size() + 2 <= kLongestVariable) {
@@ -69,6 +82,8 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   for (const auto& [name, value] : environment) result.variables.push_back(StrCat(name, "=", value));
   return result;
 }
+
+std::filesystem::path ErrorFile(const std::filesystem::path& work_folder) { return work_folder / "tony-error.json"; }
 
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder) { return work_folder / "tony-output.json"; }
 

@@ -20,6 +20,7 @@ struct AttemptPlace {
   ContainerId container;
   std::filesystem::path work_folder;  // the process's working directory
   std::filesystem::path log_folder;
+  std::string resume_from;  // the newest checkpoint, where a restarted task may go on from; empty: none
 };
 
 // A value of ours that is longer than the kernel lets one variable be (128 KiB). It goes to `file`, which the variable
@@ -36,6 +37,9 @@ struct UserEnvironment {
 
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
                                     const std::vector<std::string>& inherited);
+
+// Where the program may say why it failed: $TONY_ERROR_FILE; see runtime/job/error_report.h.
+std::filesystem::path ErrorFile(const std::filesystem::path& work_folder);
 
 // Where the chief may leave the job's outputs as one JSON object: $TONY_OUTPUT_FILE.
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder);

@@ -48,6 +48,23 @@ TEST(LeaseSightTest, AStoreThatCannotBeReadCountsAsAFreshRecord) {
   EXPECT_EQ(sight.alive()->until, kStart + seconds{25});
 }
 
+TEST(LeaseSightTest, AnAmThatSaysItDoesNotRuleDoesNotLookAlive) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.NotRuling(kStart + seconds{3});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{3});
+  sight.Read(Renewal(1), kStart + seconds{4});
+  EXPECT_EQ(sight.alive()->until, kStart + seconds{3}) << "the same record is no sign of life";
+  sight.Read(Renewal(2), kStart + seconds{5});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{5}) << "a renewed one is, from then on";
+}
+
+TEST(LeaseSightTest, WhoNeverLookedAliveDoesNotByNotRuling) {
+  LeaseSight sight(seconds{15});
+  sight.NotRuling(kStart);
+  EXPECT_FALSE(sight.alive());
+}
+
 TEST(LeaseSightTest, AnAnswerCountsFromWhenItCame) {
   LeaseSight sight(seconds{15});
   sight.Heard(kStart, kStart + seconds{3});

@@ -74,6 +74,9 @@ class TaskRunDriver {
     Order({.number = number, .kind = Command::Kind::kStop, .generation = {1}, .grace = grace});
   }
   void Release(int64_t number = 12) { Order({.number = number, .kind = Command::Kind::kRelease}); }
+  void Next(int attempt, int64_t number = 13) {
+    Order({.number = number, .kind = Command::Kind::kNext, .generation = {1}, .attempt = attempt});
+  }
   void Exit(ExitStatus exit, const std::string& stderr_tail = "") { Give(ProcessExited{exit, stderr_tail}); }
 
   // From the beginning to a running process, with nothing left to take.
@@ -82,6 +85,14 @@ class TaskRunDriver {
     Start();
     Give(ProcessStarted{4242});
     Give(HeartbeatAnswered{link});
+    actions.clear();
+  }
+  // To an end that has been reported, with nothing left to take.
+  void EndTask(ExitStatus exit = ExitCode(3)) {
+    RunTask();
+    Exit(exit);
+    Give(TreeGone{});
+    Give(OutcomeAcknowledged{link});
     actions.clear();
   }
   void LoseAm() { Give(ConnectionLost{link}); }

@@ -38,7 +38,12 @@ class RandomWalk {
   int64_t SomeLink() { return Below(4) ? task_.link : Below(5); }
 
   Event Draw() {
-    switch (Below(17)) {
+    if (begun_ && Below(4) == 0) {
+      begun_ = false;
+      return AttemptNotBegun{};
+    }
+    begun_ = false;
+    switch (Below(18)) {
       case 0:
       case 1:
         return LeaseRead{LeaseOf(1 + Below(4), 7000 + Below(3), Below(100))};
@@ -69,6 +74,9 @@ class RandomWalk {
         return TreeGone{};
       case 14:
         return ProcessEvent();
+      case 15:
+        return CommandReceived{SomeLink(),
+                               {.number = Below(100), .kind = Command::Kind::kNext, .attempt = Below(attempt_ + 3)}};
       default:
         return Tick{};
     }
@@ -88,6 +96,14 @@ class RandomWalk {
   }
 
   void Check(const Action& action) {
+    if (const auto* next = std::get_if<BeginAttempt>(&action)) {
+      EXPECT_TRUE(kept_) << "begun before the one before had ended";
+      EXPECT_GT(next->attempt.number, attempt_);
+      attempt_ = next->attempt.number;
+      process_ = Process::kNone;
+      kept_ = false;
+      begun_ = true;
+    }
     if (std::holds_alternative<StartProcess>(action)) {
       EXPECT_EQ(process_, Process::kNone) << "started twice";
       process_ = Process::kAsked;
@@ -101,6 +117,7 @@ class RandomWalk {
       EXPECT_TRUE(kept_) << "reported before it was kept";
     }
     if (const auto* call = std::get_if<SendRegister>(&action)) {
+      EXPECT_EQ(call->caller.attempt.number, attempt_);
       EXPECT_GE(call->caller.epoch, epoch_);
       epoch_ = call->caller.epoch;
     }
@@ -117,6 +134,8 @@ class RandomWalk {
   TaskRunDriver task_;
   Process process_ = Process::kNone;
   bool kept_ = false;
+  int attempt_ = 2;
+  bool begun_ = false;  // just now
   Epoch epoch_;
 };
 

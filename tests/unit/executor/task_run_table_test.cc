@@ -68,6 +68,7 @@ const std::map<Trigger, Script>& Causes() {
          if (task.run.state() == State::kStopping || task.run.state() == State::kKilling) task.Exit(KilledBy(SIGTERM));
          task.Give(TreeGone{});
        }},
+      {Trigger::kNext, [](TaskRunDriver& task) { task.Next(3, 20); }},
       {Trigger::kLeave, [](TaskRunDriver& task) { task.Release(20); }},
   };
   return causes;

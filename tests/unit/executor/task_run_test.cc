@@ -126,6 +126,24 @@ TEST(TaskRunTest, AFailureBringsTheLastWordsOfTheProcess) {
   EXPECT_EQ(task.Last<SendOutcome>().outcome, expected);
 }
 
+TEST(TaskRunTest, WhatWasSeenOfTheEndDecidesWhatItMeans) {
+  TaskRunDriver task;
+  task.RunTask();
+  const Outcome judged{OutcomeClass::kOom, ExitCode(3), "killed for want of memory", "tail\n", Advice::kPermanent};
+  task.Give(ProcessExited{ExitCode(3), "tail\n", judged});
+  task.Give(TreeGone{});
+  EXPECT_EQ(task.Last<SendOutcome>().outcome, judged);
+}
+
+TEST(TaskRunTest, WhatWasStoppedIsNotJudged) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Stop(Duration{1000});
+  task.Give(ProcessExited{ExitCode(3), "", Outcome{OutcomeClass::kOom}});
+  task.Give(TreeGone{});
+  EXPECT_EQ(task.Last<SendOutcome>().outcome.cls, OutcomeClass::kKilled);
+}
+
 TEST(TaskRunTest, WhatAFinishedProcessLeavesBehindIsKilledUntilItIsGone) {
   TaskRunDriver task;
   task.RunTask();

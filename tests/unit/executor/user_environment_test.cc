@@ -27,7 +27,8 @@ class UserEnvironmentTest : public testing::Test {
     return Make(task, inherited).variables;
   }
   UserEnvironment Make(const TaskId& task, const std::vector<std::string>& inherited = {}) {
-    return MakeUserEnvironment(spec_, cluster_, {{"job-1"}, {task, 2}, {"c-7"}, "/job/work", "/job/logs"}, inherited);
+    return MakeUserEnvironment(spec_, cluster_, {{"job-1"}, {task, 2}, {"c-7"}, "/job/work", "/job/logs", ""},
+                               inherited);
   }
   JobSpec spec_;
   ClusterSpec cluster_;
@@ -51,6 +52,35 @@ TEST_F(UserEnvironmentTest, HasTheFrameworksVariables) {
 TEST_F(UserEnvironmentTest, OnlyTheChiefHasAnOutputFile) {
   EXPECT_THAT(Variables({"worker", 0}), Contains("TONY_OUTPUT_FILE=/job/work/tony-output.json"));
   EXPECT_THAT(Variables({"worker", 1}, {"TONY_OUTPUT_FILE=/outer"}), Not(Contains(StartsWith("TONY_OUTPUT_FILE="))));
+}
+
+TEST_F(UserEnvironmentTest, EveryTaskMaySayWhyItFailed) {
+  const auto variables = Variables({"ps", 0}, {"TONY_ERROR_FILE=/outer", "TORCHELASTIC_ERROR_FILE=/outer"});
+  EXPECT_THAT(variables, Contains("TONY_ERROR_FILE=/job/work/tony-error.json"));
+  EXPECT_THAT(variables, Not(Contains(StartsWith("TORCHELASTIC_ERROR_FILE="))));
+}
+
+TEST_F(UserEnvironmentTest, TorchWritesItsErrorFileWhereWeReadUnlessTheUserWantsItElsewhere) {
+  spec_.framework = FrameworkKind::kPytorch;
+  EXPECT_THAT(Variables({"worker", 0}, {"TORCHELASTIC_ERROR_FILE=/outer"}),
+              Contains("TORCHELASTIC_ERROR_FILE=/job/work/tony-error.json"));
+  spec_.execution_env = {{"TORCHELASTIC_ERROR_FILE", "/mine"}};
+  EXPECT_THAT(Variables({"worker", 0}), Contains("TORCHELASTIC_ERROR_FILE=/mine"));
+}
+
+TEST_F(UserEnvironmentTest, ARestartedTaskIsToldWhereToGoOn) {
+  EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_CHECKPOINT_DIR="))));
+  spec_.checkpoint.directory = "/saved";
+  EXPECT_THAT(Variables({"worker", 0}), Contains("TONY_CHECKPOINT_DIR=/saved"));
+  EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_RESUME_FROM="))));
+  const AttemptPlace place{{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, "/job/work", "/job/logs", "/saved/ckpt-7"};
+  EXPECT_THAT(MakeUserEnvironment(spec_, cluster_, place, {}).variables, Contains("TONY_RESUME_FROM=/saved/ckpt-7"));
+}
+
+TEST_F(UserEnvironmentTest, AGangThatFormsAgainCountsInTonysVariableToo) {
+  EXPECT_THAT(Variables({"worker", 1}), Contains("NUM_AM_RETRIES=3"));
+  cluster_.generation = {1};
+  EXPECT_THAT(Variables({"worker", 1}, {"NUM_AM_RETRIES=2"}), Not(Contains(StartsWith("NUM_AM_RETRIES="))));
 }
 
 TEST_F(UserEnvironmentTest, InheritsButTheUsersOwnWins) {

@@ -1,0 +1,119 @@
+#include "executor/evidence.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "runtime/base/strings.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::executor {
+namespace {
+
+constexpr ExitStatus kFailed{ExitStatus::Kind::kExited, 3};
+
+class EvidenceTest : public testing::Test {
+ protected:
+  std::filesystem::path In(const std::string& name) const { return temp_.path() / name; }
+  void Write(const std::string& name, const std::string& text) {
+    std::filesystem::create_directories(In(name).parent_path());
+    std::ofstream(In(name)) << text;
+  }
+  Evidence Gathered(ExitStatus exit = kFailed) const { return Gather(exit, In("error.json"), In("stderr"), {}); }
+  std::string Trouble() const { return Gathered().report_trouble; }
+
+  TempFolder temp_;
+};
+
+TEST_F(EvidenceTest, TheSecondCgroupVersionCountsInMemoryEvents) {
+  Write("proc/self/cgroup", "0::/user.slice/job\n");
+  Write("sys/fs/cgroup/user.slice/job/memory.events", "low 0\noom 3\noom_kill 2\noom_group_kill 0\n");
+  Write("proc/vmstat", "nr_free_pages 7\noom_kill 5\n");
+  const OomKills kills = CountOomKills(temp_.path());
+  EXPECT_EQ(kills.cgroup, 2);
+  EXPECT_EQ(kills.machine, 5);
+}
+
+TEST_F(EvidenceTest, TheFirstCgroupVersionCountsInOomControl) {
+  Write("proc/self/cgroup", "12:cpu,cpuacct:/a\n4:memory:/docker/7\n0::/\n");
+  Write("sys/fs/cgroup/memory/docker/7/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
+  EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 4);
+  EXPECT_EQ(CountOomKills(temp_.path()).machine, std::nullopt);
+}
+
+TEST_F(EvidenceTest, AContainerSeesItsCgroupAsTheMountsRoot) {
+  Write("proc/self/cgroup", "0::/kubepods/pod7\n");
+  Write("sys/fs/cgroup/memory.events", "oom_kill 1\n");
+  EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 1);
+}
+
+TEST_F(EvidenceTest, WhereNothingCanBeReadNothingIsKnown) {
+  EXPECT_EQ(CountOomKills(temp_.path()).cgroup, std::nullopt);
+  Write("proc/self/cgroup", "garbage\n:\n0::\n");
+  Write("proc/vmstat", "oom_kill many\noom_kill\n");
+  EXPECT_EQ(CountOomKills(temp_.path()).cgroup, std::nullopt);
+  EXPECT_EQ(CountOomKills(temp_.path()).machine, std::nullopt);
+}
+
+TEST_F(EvidenceTest, WhatTheCountsSayOfAnAttempt) {
+  EXPECT_EQ(Compare({1, 5}, {2, 6}), OomEvidence::kCgroup);
+  EXPECT_EQ(Compare({1, 5}, {1, 6}), OomEvidence::kMachine);
+  EXPECT_EQ(Compare({{}, 5}, {{}, 6}), OomEvidence::kMachine);
+  EXPECT_EQ(Compare({1, 5}, {1, 5}), OomEvidence::kNone);
+  EXPECT_EQ(Compare({1, {}}, {1, {}}), OomEvidence::kNone);
+  EXPECT_EQ(Compare({}, {}), OomEvidence::kUnknown);
+  EXPECT_EQ(Compare({}, {7, 7}), OomEvidence::kUnknown);
+  EXPECT_EQ(Compare({9, 9}, {1, 1}), OomEvidence::kNone) << "counted in another cgroup";
+}
+
+TEST_F(EvidenceTest, AFailureIsSeenWithReportAndLastLines) {
+  Write("stderr", "boom\n");
+  Write("error.json", R"({"class":"infra","advice":"transient","message":"the store\nis \u001b[31mdown"})");
+  const Evidence seen = Gathered();
+  EXPECT_EQ(seen.exit, kFailed);
+  EXPECT_EQ(seen.stderr_tail, "boom\n");
+  ASSERT_TRUE(seen.report);
+  EXPECT_EQ(*seen.report, (ErrorReport{OutcomeClass::kInfra, Advice::kTransient, "the store\nis down\n"}));
+  EXPECT_EQ(seen.report_trouble, "");
+}
+
+TEST_F(EvidenceTest, OfASuccessNothingElseIsLookedAt) {
+  Write("stderr", "boom\n");
+  Write("error.json", "{");
+  const Evidence seen = Gathered({ExitStatus::Kind::kExited, 0});
+  EXPECT_EQ(seen.stderr_tail, "");
+  EXPECT_EQ(seen.report_trouble, "");
+}
+
+TEST_F(EvidenceTest, NoFileIsNoTrouble) {
+  EXPECT_EQ(Trouble(), "");
+  EXPECT_FALSE(Gathered().report);
+}
+
+TEST_F(EvidenceTest, AFileThatIsNoReportIsNamedAndIgnored) {
+  Write("error.json", "{\"class\":");
+  EXPECT_TRUE(Trouble().starts_with("error file: not JSON: ")) << Trouble();
+  EXPECT_FALSE(Gathered().report);
+  Write("error.json", "");
+  EXPECT_TRUE(Trouble().starts_with("error file: not JSON: ")) << Trouble();
+  Write("error.json", std::string(kLongestErrorFile + 1, ' '));
+  EXPECT_EQ(Trouble(), "error file: larger than 256 KiB");
+}
+
+TEST_F(EvidenceTest, WhatIsNoFileIsNeitherReadNorWaitedFor) {
+  ASSERT_EQ(mkfifo(In("error.json").c_str(), 0600), 0);
+  EXPECT_EQ(Trouble(), "error file: not a regular file");
+  ForgetErrorFile(In("error.json"));
+  Write("elsewhere", R"({"class":"infra"})");
+  std::filesystem::create_symlink(In("elsewhere"), In("error.json"));
+  EXPECT_FALSE(Gathered().report);
+  EXPECT_TRUE(Trouble().starts_with("error file: ")) << Trouble();
+  ForgetErrorFile(In("error.json"));
+  EXPECT_TRUE(std::filesystem::exists(In("elsewhere")));
+  EXPECT_EQ(Trouble(), "");
+}
+
+}  // namespace
+}  // namespace tony::executor
