@@ -26,9 +26,12 @@ struct TellExecutor {
   AttemptId attempt;
   int64_t number = 0;
 };
+struct LookForCheckpoint {
+  int restart = 0;
+};                 // answer with CheckpointSeen
 struct EndJob {};  // write the verdict, release the scheduler, leave
 
-using Action = std::variant<RequestContainers, LaunchExecutor, StopContainer, TellExecutor, EndJob>;
+using Action = std::variant<RequestContainers, LaunchExecutor, StopContainer, TellExecutor, LookForCheckpoint, EndJob>;
 using Actions = std::vector<Action>;
 
 }  // namespace tony::am

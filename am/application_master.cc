@@ -11,12 +11,7 @@
 namespace tony::am {
 namespace {
 
-// Clients see changes at most this often: a thousand tasks that start together are a few documents, not thousands.
-constexpr Duration kPushInterval{20};
-constexpr Duration kStatusFileInterval{500};
-// A timer and not inotify: closing that costs an AM 15 ms at the end of every job.
-constexpr Duration kKillRequestInterval{1000};
-constexpr Duration kLongestWatch{60000};
+constexpr Duration kLookAgain{1000};
 
 // Takes the same time wherever the first difference is.
 bool SameSecret(const std::string& a, const std::string& b) {
@@ -24,14 +19,6 @@ bool SameSecret(const std::string& a, const std::string& b) {
   unsigned char difference = 0;
   for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
   return difference == 0;
-}
-
-void LogDecision(const Decision& decision) {
-  // The journal's own words; the outcome's stderr tail would be most of the line.
-  std::string json = ToJson(decision);
-  constexpr size_t kLongest = 400;
-  if (json.size() > kLongest) json = json.substr(0, kLongest) + "...";
-  LogInfo(json);
 }
 
 }  // namespace
@@ -45,44 +32,53 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
       epoch_(parts.epoch),
       job_(std::move(parts.job)),
       journal_(parts.journal),
-      parked_(loop_) {}
+      parked_(loop_),
+      checkpoint_look_(loop_, job_.spec().checkpoint) {
+  journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
+}
 
-Status ApplicationMaster::Start(Scheduler& scheduler, int server_port, std::function<void(Status)> on_end) {
+void ApplicationMaster::Start(Scheduler& scheduler, int server_port, std::function<void()> on_end) {
   scheduler_ = &scheduler;
   on_end_ = std::move(on_end);
   lease_ = {.epoch = epoch_, .host = "127.0.0.1", .port = server_port};
-  TRY(folder_.WriteLease(lease_));
-  lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
+  WriteLease();
   Observe(AmStarted{epoch_});
   LookForKillRequest();
-  return Ok();
 }
 
-void ApplicationMaster::Observe(const Observation& observation, Answer answer) {
-  TurnResult turn = TakeTurn(job_, observation, loop_.Now());
+std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation, Answer answer) {
+  Turn turn{TakeTurn(job_, observation, loop_.Now()), std::move(answer)};
+  const std::vector<Decision> decisions = std::exchange(turn.result.decisions, {});
+  const std::optional<Refusal> refusal = turn.result.refusal;
   // A heartbeat only moves deadlines away; the timer then finds nothing due and is set anew.
   const bool timed =
       std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
-  if (!turn.decisions.empty() || timed) ScheduleTimer();
+  if (!decisions.empty() || timed) ScheduleTimer();
   // Nothing to write and nobody before us who waits for the disk: answer at once (heartbeats).
-  if (turn.decisions.empty() && turns_in_journal_ == 0) return Finish(turn, answer, Ok());
-  for (const Decision& decision : turn.decisions) LogDecision(decision);
-  const bool durable = std::ranges::any_of(turn.decisions, MustBeDurable);
-  const std::vector<Decision> decisions = std::exchange(turn.decisions, {});
-  const bool changed = !decisions.empty();
-  ++turns_in_journal_;
-  journal_.Append(decisions, durable,
-                  [this, changed, turn = std::move(turn), answer = std::move(answer)](const Status& written) {
-                    --turns_in_journal_;
-                    Finish(turn, answer, written);
-                    if (changed) StatusChanged();
-                  });
+  if (decisions.empty() && waiting_.empty()) {
+    Finish(turn);
+    return refusal;
+  }
+  if (decisions.empty() && turn.result.actions.empty() && !turn.answer) return refusal;
+  waiting_.push_back(std::move(turn));
+  const bool durable = std::ranges::any_of(decisions, MustBeDurable);
+  journal_.Append(decisions, durable, [this, changed = !decisions.empty()] {
+    FinishFirst();
+    if (changed) StatusChanged();
+  });
+  if (!trouble_.empty()) PerformWhatMayNotWait(waiting_.back());
+  return refusal;
 }
 
-void ApplicationMaster::Finish(const TurnResult& turn, const Answer& answer, const Status& written) {
-  if (!written.ok()) return Fail(written.error());
-  for (const Action& action : turn.actions) Perform(action);
-  if (answer) answer(turn.refusal);
+void ApplicationMaster::FinishFirst() {
+  const Turn turn = std::move(waiting_.front());
+  waiting_.pop_front();
+  Finish(turn);
+}
+
+void ApplicationMaster::Finish(const Turn& turn) {
+  for (const Action& action : turn.result.actions) Perform(action);
+  if (turn.answer) turn.answer(turn.result.refusal);
 }
 
 void ApplicationMaster::Perform(const Action& action) {
@@ -91,27 +87,10 @@ void ApplicationMaster::Perform(const Action& action) {
                  [&](const LaunchExecutor& a) { scheduler_->Launch(a.container, ExecutorFor(a.attempt, a.container)); },
                  [&](const StopContainer& a) { scheduler_->Stop(a.container, a.mode); },
                  [&](const TellExecutor& a) { Tell(a); },
+                 [&](const LookForCheckpoint& a) { LookForNewestCheckpoint(a.restart); },
                  [&](const EndJob&) { End(); },
              },
              action);
-}
-
-void ApplicationMaster::End() {
-  const Status written = folder_.WriteStatus(Snapshot(), /*durable=*/true);
-  if (!written.ok()) return Fail(written.error());
-  status_timer_.reset();
-  LogInfo(StrCat("job ", ToString(job_.state()), ": ", job_.verdict()->message));
-  end_told_ = true;
-  AnswerWatches();
-  scheduler_->Finish([this] {
-    if (auto on_end = std::exchange(on_end_, nullptr)) on_end(Ok());
-  });
-}
-
-// Without a journal this AM can promise nothing. Its arbiter starts another one, and gives up after a few.
-void ApplicationMaster::Fail(const Error& error) {
-  LogError(error.message);
-  if (auto on_end = std::exchange(on_end_, nullptr)) on_end(error);
 }
 
 void ApplicationMaster::OnScheduler(SchedulerEvent event) {
@@ -135,7 +114,7 @@ bool ApplicationMaster::Admit(const std::string& token, const Reply<T>& reply) c
     reply.Refuse(RefusalReason::kBadToken, "not the token of this job");
     return false;
   }
-  if (!ruling_) {
+  if (!Rules()) {
     reply.Refuse(RefusalReason::kNotRuling, "this application master has lost its arbiter");
     return false;
   }
@@ -144,6 +123,8 @@ bool ApplicationMaster::Admit(const std::string& token, const Reply<T>& reply) c
 
 void ApplicationMaster::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
   if (!Admit(caller.token, reply)) return;
+  // It would wait unheard, and be repeated; refused so, it goes on with its task and looks for an AM.
+  if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   Observe(RegisterCall{caller, what}, [this, reply](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     reply.Success(epoch_);
@@ -152,6 +133,7 @@ void ApplicationMaster::Register(const Caller& caller, const Registration& what,
 
 void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command> reply) {
   if (!Admit(caller.token, reply)) return;
+  if (!trouble_.empty()) return AwaitInTrouble(caller, since, reply);
   // As it is before later turns change it: those may not be on the disk when this one is answered.
   const TellExecutor now{caller.attempt, job_.CommandNumber(caller.attempt)};
   Observe(AwaitCall{caller}, [this, since, reply, now](const std::optional<Refusal>& refusal) {
@@ -165,8 +147,25 @@ void ApplicationMaster::Tell(const TellExecutor& order) {
   if (job_.CommandNumber(order.attempt) == order.number) parked_.Tell(order.attempt, job_.CommandFor(order.attempt));
 }
 
+void ApplicationMaster::LookForNewestCheckpoint(int restart) {
+  checkpoint_look_.Begin([this, restart](const Result<std::optional<Checkpoint>>& newest) {
+    if (!newest.ok()) LogWarn(newest.error().message);
+    if (!Rules()) {  // nothing is decided now; the look is made again
+      look_timer_ = loop_.After(kLookAgain, [this, restart] { LookForNewestCheckpoint(restart); });
+      return;
+    }
+    Observe(CheckpointSeen{restart, newest.ok() ? *newest : std::nullopt, newest.ok()});
+  });
+}
+
 void ApplicationMaster::Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) {
   if (!Admit(caller.token, reply)) return;
+  if (!trouble_.empty()) {
+    // Its answer promises nothing: whatever it tells, the next one tells again. Unanswered, the executor would leave
+    // us.
+    Observe(HeartbeatCall{caller, progress});
+    return reply.Success({});
+  }
   Observe(HeartbeatCall{caller, progress}, [reply](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     reply.Success({});
@@ -187,20 +186,25 @@ void ApplicationMaster::GetStatus(const std::string& token, Reply<StatusAnswer> 
 
 void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration limit, Reply<StatusAnswer> reply) {
   if (!Admit(token, reply)) return;
-  const bool news = job_.Ended() || (job_.seq() > since && !push_timer_);
+  const bool news = end_told_ || (job_.seq() > since && !push_timer_);
   if (MayTell() && news) return reply.Success(CurrentStatus());
   // Where an end is about to be written, even a caller who would not wait gets it; that takes one sync.
-  const Duration wait = MayTell() ? std::min(limit, kLongestWatch) : kLongestWatch;
+  const Duration wait = MayTell() ? std::min(limit, LongestWatch()) : LongestWatch();
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
 void ApplicationMaster::Kill(const std::string& token, const std::string& reason, Duration grace,
                              Reply<StatusAnswer> reply) {
   if (!Admit(token, reply)) return;
+  if (!trouble_.empty()) {  // it is done, if not written; the asker stays, and tells a later AM, too
+    Observe(KillAsked{reason, grace});
+    return GetStatus(token, reply);
+  }
   Observe(KillAsked{reason, grace}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });
 }
 
-bool ApplicationMaster::MayTell() const { return !job_.Ended() || end_told_; }
+// While an end cannot be written, a status without it is better than none.
+bool ApplicationMaster::MayTell() const { return !job_.Ended() || end_told_ || !trouble_.empty(); }
 
 void ApplicationMaster::AnswerWatches() {
   if (MayTell() && parked_.AnyWatch()) parked_.Tell(CurrentStatus());
@@ -210,7 +214,16 @@ StatusAnswer ApplicationMaster::CurrentStatus() const {
   return {.seq = job_.seq(), .epoch = epoch_, .ended = end_told_, .status_json = ToJson(Snapshot())};
 }
 
-JobStatus ApplicationMaster::Snapshot() const { return job_.Snapshot(submission_.user, submission_.time); }
+JobStatus ApplicationMaster::Snapshot() const {
+  JobStatus status = job_.Snapshot(submission_.user, submission_.time);
+  status.trouble = trouble_;
+  if (job_.Ended() && !end_told_) {
+    status.state = ToString(JobState::kStopping);
+    status.verdict.reset();
+    status.ended.reset();
+  }
+  return status;
+}
 
 LaunchSpec ApplicationMaster::ExecutorFor(const AttemptId& attempt, const ContainerId& container) const {
   LaunchSpec launch;
@@ -234,54 +247,20 @@ std::optional<Outcome> ApplicationMaster::KeptOutcome(const SchedulerEvent& even
   return std::nullopt;
 }
 
-// An AM that cannot renew goes on ruling; executors that still reach it do not look at the record.
-void ApplicationMaster::Renew() {
-  ++lease_.renewal;
-  if (const Status written = folder_.WriteLease(lease_); !written.ok()) return LogWarn(written.error().message);
-  Observe(LeaseRenewed{});
-}
-
-void ApplicationMaster::RenewLease() {
-  if (ruling_) Renew();  // the record of an AM that does not rule gets stale: nobody is to think itself cut off
-  lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
-}
-
-// Who asks for a kill calls, too; the file alone is left where the asker died in between, and by the keeper.
-void ApplicationMaster::LookForKillRequest() {
-  ReadKillRequest();
-  kill_timer_ = loop_.After(kKillRequestInterval, [this] { LookForKillRequest(); });
-}
-
-void ApplicationMaster::ReadKillRequest() {
-  if (!ruling_) return;
-  const auto request = folder_.ReadKillRequest();
-  if (!request.ok()) return LogWarn(request.error().message);
-  if (*request) Observe(KillAsked{(*request)->reason, (*request)->grace});
-}
-
 void ApplicationMaster::ScheduleTimer() {
   deadline_timer_.reset();
   if (!ruling_) return;
   if (const auto deadline = job_.NextDeadline()) {
-    deadline_timer_ = loop_.At(*deadline, [this] { Observe(TimePassed{}); });
+    deadline_timer_ = loop_.At(*deadline, [this] { OnDeadline(); });
   }
 }
 
-void ApplicationMaster::StatusChanged() {
-  if (!push_timer_) {
-    AnswerWatches();
-    push_timer_ = loop_.After(kPushInterval, [this] {
-      push_timer_.reset();
-      AnswerWatches();
-    });
+void ApplicationMaster::OnDeadline() {
+  if (Rules()) {
+    Observe(TimePassed{});
+  } else {
+    deadline_timer_ = loop_.After(kLookAgain, [this] { OnDeadline(); });
   }
-  if (status_timer_ || end_told_) return;
-  status_timer_ = loop_.After(kStatusFileInterval, [this] {
-    status_timer_.reset();
-    if (job_.Ended()) return;  // End() writes the last one
-    if (const Status written = folder_.WriteStatus(Snapshot(), /*durable=*/false); !written.ok())
-      LogWarn(written.error().message);
-  });
 }
 
 }  // namespace tony::am

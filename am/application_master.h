@@ -5,14 +5,17 @@
 //              answers to calls, scheduler orders, status.json  <-----------+
 //
 // Loop thread only. What a turn did to the Job is seen by later turns at once, by the world only after the journal.
+// What happens while the journal cannot be written is in application_master_trouble.cc.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "am/checkpoint_look.h"
 #include "am/job.h"
 #include "am/journal.h"
 #include "am/parked_calls.h"
@@ -39,8 +42,8 @@ class ApplicationMaster : public AmService {
   explicit ApplicationMaster(ApplicationMasterParts parts);
 
   // Begins to rule: AmStarted, the lease, the kill request. `server_port` goes into the lease. `on_end` is called once,
-  // when the job has ended, its status is on the disk and the scheduler knows, or when the journal failed (an error).
-  Status Start(Scheduler& scheduler, int server_port, std::function<void(Status)> on_end);
+  // when the job has ended, its status is on the disk and the scheduler knows.
+  void Start(Scheduler& scheduler, int server_port, std::function<void()> on_end);
 
   void OnScheduler(SchedulerEvent event);  // the scheduler's sink
 
@@ -56,12 +59,18 @@ class ApplicationMaster : public AmService {
  private:
   using Answer = std::function<void(const std::optional<Refusal>&)>;
 
-  void Observe(const Observation& observation, Answer answer = nullptr);
-  void Finish(const TurnResult& turn, const Answer& answer, const Status& written);
+  struct Turn {
+    TurnResult result;
+    Answer answer;
+  };
+
+  // The refusal is for `answer` to tell, when the journal has what it may depend on.
+  std::optional<Refusal> Observe(const Observation& observation, Answer answer = nullptr);
+  void Finish(const Turn& turn);
+  void FinishFirst();
   void Perform(const Action& action);
   void Tell(const TellExecutor& order);
-  void End();
-  void Fail(const Error& error);
+  void LookForNewestCheckpoint(int restart);
   template <class T>
   bool Admit(const std::string& token, const Reply<T>& reply) const;
 
@@ -70,14 +79,31 @@ class ApplicationMaster : public AmService {
   StatusAnswer CurrentStatus() const;
   JobStatus Snapshot() const;
 
+  // ---- application_master_trouble.cc
+  void OnJournalTrouble(const std::string& why);
+  void TellTrouble(const std::string& trouble);
+  bool MayNotWait(const Action& action) const;
+  void PerformWhatMayNotWait(const Turn& turn);
+  void AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply);
+  template <class Match>
+  bool Waits(Match match) const;  // whether a turn with such an action waits for the journal
+  Duration LongestWatch() const;
+
   LaunchSpec ExecutorFor(const AttemptId& attempt, const ContainerId& container) const;
   std::optional<Outcome> KeptOutcome(const SchedulerEvent& event) const;
+  void ScheduleTimer();
+  void OnDeadline();
+  // Also false in the moment in which an AM that stood still wakes, before it is told of its arbiter.
+  bool Rules() const { return ruling_ && scheduler_->Holds(); }
+
+  // ---- application_master_files.cc
+  bool WriteLease();
   void Renew();
   void RenewLease();
   void LookForKillRequest();
   void ReadKillRequest();
-  void ScheduleTimer();
   void StatusChanged();
+  void End();
 
   EventLoop& loop_;
   const JobFolder folder_;
@@ -88,13 +114,19 @@ class ApplicationMaster : public AmService {
   Job job_;
   Journal& journal_;
   ParkedCalls parked_;
+  CheckpointLook checkpoint_look_;
   Scheduler* scheduler_ = nullptr;
-  std::function<void(Status)> on_end_;
-  bool ruling_ = true;  // false while the arbiter is out of reach: nothing is issued, nobody is answered
+  std::function<void()> on_end_;
+  bool ruling_ =
+      true;  // as its scheduler told: false while the arbiter is out of reach: nothing is issued, nobody is answered
   bool end_told_ = false;
-  int turns_in_journal_ = 0;
+  std::deque<Turn> waiting_;  // for the journal, in order
+  std::string trouble_;       // why nothing can be written now; empty: it can
+  Instant trouble_changed_{};
   LeaseRecord lease_;
-  std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_;
+  bool published_ = false;  // the lease of this epoch has been written
+  std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,
+      look_timer_, end_timer_;
 };
 
 }  // namespace tony::am

@@ -4,8 +4,6 @@
 #include "runtime/base/strings.h"
 
 namespace tony::am {
-namespace {
-
 Verdict FailedBy(const EndedTask& task) {
   return {.state = FinalState::kFailed,
           .cls = task.outcome->cls,
@@ -13,10 +11,9 @@ Verdict FailedBy(const EndedTask& task) {
           .attempt = task.attempt,
           .host = task.host,
           .exit = task.outcome->exit,
-          .stderr_tail = task.outcome->stderr_tail};
+          .stderr_tail = task.outcome->stderr_tail,
+          .advice = task.outcome->advice};
 }
-
-}  // namespace
 
 Verdict JudgeEarlyEnd(const EndedTask& last) {
   if (!last.outcome->Succeeded()) return FailedBy(last);

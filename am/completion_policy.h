@@ -27,6 +27,9 @@ std::optional<Verdict> JudgeEnd(const JobSpec& spec, const EndedTask& last, int 
 // The same while the gang has not formed yet: any end fails the job, because the barrier would never open.
 Verdict JudgeEarlyEnd(const EndedTask& last);
 
+// The verdict that a task's failure alone explains.
+Verdict FailedBy(const EndedTask& task);
+
 // "worker:1 failed on 127.0.0.1: exit code 3 (user_error)".
 std::string DescribeFailure(const EndedTask& task);
 

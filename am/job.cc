@@ -8,9 +8,10 @@
 namespace tony::am {
 namespace {
 
-// Numbers of commands grow with the generation, and within one from start to stop to release.
+// Numbers of an attempt's commands grow with its generation, and within one from start to stop to next and release.
 constexpr int64_t kCommandsPerGeneration = 1000;
 constexpr int64_t kRelease = kCommandsPerGeneration - 1;
+constexpr int64_t kNext = kRelease - 1;
 
 void Append(Actions& to, Actions from) { to.insert(to.end(), from.begin(), from.end()); }
 
@@ -30,13 +31,17 @@ Actions Job::PendingActions() const {
     if (!attempt) continue;
     if (attempt->state == AttemptState::kRequested) request.asks.push_back(AskFor(attempt->id));
     if (attempt->state == AttemptState::kAllocated) actions.push_back(LaunchExecutor{attempt->id, attempt->container});
-    if (attempt->state == AttemptState::kStopping && !attempt->container.value.empty() && !attempt->endpoint) {
+    if (attempt->state == AttemptState::kStopping && !attempt->container.value.empty() && !attempt->endpoint &&
+        !attempt->renewed) {
       actions.push_back(StopContainer{attempt->container, StopMode::kTerm});
     }
   }
   if (!request.asks.empty()) actions.push_back(request);
   for (const auto& [id, container] : containers_) {
     if (container.state == ContainerState::kKilling) actions.push_back(StopContainer{id, StopMode::kKill});
+  }
+  for (const auto& [number, restart] : restarts_) {
+    if (restart.sought && !restart.noted) actions.push_back(LookForCheckpoint{number});
   }
   if (Ended()) actions.push_back(EndJob{});
   return actions;
@@ -55,20 +60,57 @@ Command Job::CommandFor(const AttemptId& id) const {
   const Attempt* attempt = Find(id);
   const int64_t number = CommandNumber(id);
   if (!attempt || number == 0) return {};
-  if (IsFinal(attempt->state)) return {.number = number, .kind = Command::Kind::kRelease};
-  if (attempt->state == AttemptState::kStopping) {
-    return {.number = number, .kind = Command::Kind::kStop, .generation = generation_, .grace = stop_grace_};
+  if (IsFinal(attempt->state)) {
+    const int next = NextIn(*attempt);
+    if (next == 0) return {.number = number, .kind = Command::Kind::kRelease};
+    return {.number = number, .kind = Command::Kind::kNext, .generation = generation_, .attempt = next};
   }
-  return {.number = number, .kind = Command::Kind::kStart, .generation = generation_, .cluster_spec = cluster_spec_};
+  if (attempt->state == AttemptState::kStopping) {
+    return {.number = number,
+            .kind = Command::Kind::kStop,
+            .generation = attempt->generation,
+            .grace = attempt->stop_grace};
+  }
+  const bool resumes = id.number > 1 && checkpoint_;
+  return {.number = number,
+          .kind = Command::Kind::kStart,
+          .generation = attempt->generation,
+          .cluster_spec = attempt->cluster_spec ? *attempt->cluster_spec : "",
+          .resume_from = resumes ? checkpoint_->path : ""};
 }
 
 int64_t Job::CommandNumber(const AttemptId& id) const {
   const Attempt* attempt = Find(id);
   if (!attempt) return 0;
-  const int64_t start = generation_.value * kCommandsPerGeneration;  // 0: nothing to do yet
-  if (IsFinal(attempt->state)) return start + kRelease;
-  if (attempt->state == AttemptState::kStopping) return start + 1 + std::min<int64_t>(hurried_, kRelease - 2);
-  return start;
+  const int64_t start = attempt->generation.value * kCommandsPerGeneration;  // 0: nothing to do yet
+  if (!IsFinal(attempt->state)) return start + std::min<int64_t>(attempt->stops, kNext - 1);
+  if (IsHeld(*attempt)) return 0;
+  return start + (NextIn(*attempt) > 0 ? kNext : kRelease);
+}
+
+int Job::NextIn(const Attempt& ended) const {
+  const auto container = containers_.find(ended.container);
+  if (container == containers_.end()) return 0;
+  const AttemptId& newest = container->second.attempt;
+  return newest.number > ended.id.number ? newest.number : 0;
+}
+
+// An executor that had trouble of its own, or is about to lose its container, is not trusted with another attempt; one
+// that was told to leave may be gone.
+bool Job::CanRenew(const Attempt& ended) const {
+  if (!ended.reported || ended.container.value.empty()) return false;
+  const Container& container = containers_.at(ended.container);
+  const bool leaves = container.leave_by != Instant{};
+  if (container.state != ContainerState::kHeld || leaves || container.attempt != ended.id) return false;
+  const OutcomeClass cls = ended.outcome->cls;
+  return cls != OutcomeClass::kNodeLost && cls != OutcomeClass::kInfra && cls != OutcomeClass::kPreempted;
+}
+
+bool Job::IsHeld(const Attempt& ended) const {
+  if (verdict_ || !CanRenew(ended)) return false;
+  const auto restart = restarts_.find(tasks_.at(ended.id.task).restart);
+  if (restart != restarts_.end()) return restart->second.scope != RestartScope::kJob;
+  return failed_.contains({*ended.ended, ended.id});  // not judged yet
 }
 
 ContainerAsk Job::AskFor(const AttemptId& id) const {
@@ -99,11 +141,15 @@ std::optional<AttemptId> Job::AttemptIn(const ContainerId& container) const {
 }
 
 bool Job::IsWatched(const Attempt& attempt) const {
+  if (attempt.give_up_at != Instant{}) return false;
+  if (attempt.state == AttemptState::kLaunching) return attempt.renewed;
   return attempt.state == AttemptState::kRegistered || attempt.state == AttemptState::kRunning;
 }
 
+bool Job::IsTracked(const TaskId& id) const { return spec_.FindRole(id.role)->completion == Completion::kTracked; }
+
 bool Job::CanRun(const Attempt& attempt) const {
-  return attempt.state == AttemptState::kRegistered && generation_.value > 0;
+  return attempt.state == AttemptState::kRegistered && attempt.generation.value > 0;
 }
 
 bool Job::MayReport(const Attempt& attempt) const {
@@ -123,8 +169,9 @@ TurnResult TakeTurn(Job& job, const Observation& observation, Instant now) {
   turn.refusal = std::move(decided.refusal);
   for (DecisionBody& body : decided.decisions) evolve(std::move(body));
   // What was seen and changed nothing has no consequences either: a heartbeat costs a look-up.
-  while (!turn.decisions.empty()) {
-    auto body = job.Consequence();
+  const bool timed = std::holds_alternative<TimePassed>(observation);
+  while (timed || !turn.decisions.empty()) {
+    auto body = job.Consequence(now);
     if (!body) break;
     evolve(*std::move(body));
   }

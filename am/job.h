@@ -8,17 +8,19 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "am/actions.h"
-#include "am/decisions.h"
 #include "am/observations.h"
+#include "am/restart_policy.h"
 #include "am/states.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
+#include "runtime/journal/decisions.h"
 
 namespace tony::am {
 
@@ -35,7 +37,7 @@ class Job {
   // All policy is in these two. Decide() changes nothing but who was heard last, which is not journalled: a new AM
   // starts counting anew. Consequence() is the next decision that the state itself calls for, whatever was seen.
   Decided Decide(const Observation& observation, Instant now);
-  std::optional<DecisionBody> Consequence() const;
+  std::optional<DecisionBody> Consequence(Instant now) const;
   // All change of state is here; no policy. kInvalid: the decision does not fit the state, so the journal is damaged.
   Result<Actions> Evolve(const Decision& decision);
 
@@ -57,6 +59,7 @@ class Job {
   JobStatus Snapshot(const std::string& user, Instant submitted) const;
 
  private:
+  using ClusterSpecText = std::shared_ptr<const std::string>;  // JSON, built once for all who get it
   struct Attempt {
     AttemptId id;
     AttemptState state = AttemptState::kNew;
@@ -67,10 +70,22 @@ class Job {
     bool suspect = false;
     std::optional<Outcome> outcome;
     std::optional<Instant> started, ended;
+    Generation generation;           // what it was told to run in; 0: nothing yet
+    ClusterSpecText cluster_spec;    // as the generation was formed, or this attempt joined it
+    int restart = 0;                 // which one made it; 0: the job's start
+    bool renewed = false;            // in the container and executor of the attempt before
+    bool reported = false;           // its executor told its end, and waits for what comes
+    std::optional<Outcome> because;  // why it alone was told to stop
+    int stops = 0;                   // how often it was told to stop, each time with less grace
+    Duration stop_grace{0};
+    Instant stop_by{};  // its executor is killed if it has not reported by then
+    Instant register_by{};
+    Instant give_up_at{};  // its executor has been silent for too long
     Instant last_heard{};  // volatile
   };
   struct Task {
     TaskState state = TaskState::kWaiting;
+    int restart = 0;                // the number of the open restart that it waits for; 0: none
     std::vector<Attempt> attempts;  // number n is at n - 1; the last one counts
     Attempt* newest() { return attempts.empty() ? nullptr : &attempts.back(); }
     const Attempt* newest() const { return attempts.empty() ? nullptr : &attempts.back(); }
@@ -79,33 +94,69 @@ class Job {
   struct Container {
     AttemptId attempt;
     ContainerState state = ContainerState::kHeld;
-    Instant leave_by{};  // set when its attempt ends: its executor should be gone by then
+    Instant leave_by{};  // set when its attempt ends and it is not kept: its executor should be gone by then
+  };
+  // Decided, and not begun: its tasks are in Backoff.
+  struct Restart {
+    int number = 0;
+    RestartScope scope = RestartScope::kTask;
+    AttemptId cause;
+    Instant not_before{};
+    std::set<TaskId> tasks;
+    std::set<TaskId> ending;            // their attempts have not ended yet
+    std::set<ContainerId> unconfirmed;  // of ended attempts; gone only when the scheduler says so
+    Instant confirm_by{};               // not waited for longer
+    std::optional<Instant> sought;      // when the look for a checkpoint began
+    bool noted = false;                 // and what it found
+  };
+  // The new tasks of a restart within a running generation: they start together, when all of them have an address.
+  struct Joining {
+    std::set<TaskId> missing;
+    std::vector<AttemptId> attempts;
   };
 
   // ---- job_decide.cc: policy
   Decided OnStarted(const AmStarted& seen) const;
-  Decided OnRenewed(Instant now);
-  Decided OnTime(Instant now);
   Decided OnKill(const KillAsked& seen) const;
   Decided OnRegister(const RegisterCall& call, Instant now);
   Decided OnAwait(const AwaitCall& call, Instant now);
   Decided OnHeartbeat(const HeartbeatCall& call, Instant now);
   Decided OnOutcome(const OutcomeCall& call, Instant now);
+  Decided OnCheckpoint(const CheckpointSeen& seen) const;
   Decided OnContainer(const ContainerEvent& seen) const;
   Decided OnGranted(const ContainerGranted& granted) const;
   Decided OnStartedContainer(const ContainerStarted& started) const;
   Decided OnExited(const ContainerExited& exited, const std::optional<Outcome>& kept) const;
+  Decided OnPreempting(const ContainerPreempting& notice) const;
   Decided OnReached(const SchedulerReached& reached) const;
   std::optional<Refusal> CheckCaller(const Caller& caller) const;
   Decided Hear(const Caller& caller, Instant now);  // checks the caller and notes that it was heard
+  Outcome Explained(const Attempt& attempt, Outcome outcome) const;
+
+  // ---- job_deadlines.cc: policy
+  Decided OnRenewed(Instant now);
+  Decided OnTime(Instant now);
+  std::optional<DecisionBody> WhatIsOverdue(Instant now) const;
   std::vector<DecisionBody> WhoIsSilent(Instant now) const;
   std::optional<Instant> NextSilence() const;
-  std::optional<DecisionBody> WhatIsOverdue(Instant now) const;
-  std::optional<DecisionBody> JudgeLast() const;
-  std::optional<DecisionBody> NextOfStopping() const;
+  std::optional<Instant> TimeLimit() const;  // of the whole job, while it may still be reached
+  Outcome Silence(const std::string& more = "") const;
   std::string Missing() const;  // tasks that have not registered, for a message
 
-  // ---- job_evolve.cc: state
+  // ---- job_restart.cc: policy
+  std::optional<DecisionBody> Judge(Instant now) const;
+  std::optional<DecisionBody> JudgeEndOf(const AttemptId& id, Instant now) const;
+  std::optional<Instant> SettlesAt(const AttemptId& id) const;
+  std::optional<DecisionBody> RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict, Instant now) const;
+  RestartDecided Decide(const RestartPlan& plan, const EndedTask& cause, Instant now) const;
+  std::vector<TaskId> TasksIn(RestartScope scope, const TaskId& cause) const;
+  std::optional<DecisionBody> NextOfRestarts(Instant now) const;
+  std::optional<DecisionBody> NextOf(const Restart& restart, Instant now) const;
+  RestartBegan Begin(const Restart& restart) const;
+  Verdict Fruitless(const Restart& restart) const;
+  std::optional<Instant> NextRestart() const;
+
+  // ---- job_evolve.cc, job_evolve_restart.cc, job_evolve_stop.cc: state
   Result<Actions> Apply(const EpochBegan& d, Instant time);
   Result<Actions> Apply(const JobAccepted& d, Instant time);
   Result<Actions> Apply(const ContainersRequested& d, Instant time);
@@ -123,16 +174,44 @@ class Job {
   Result<Actions> Apply(const JobStopping& d, Instant time);
   Result<Actions> Apply(const StopHurried& d, Instant time);
   Result<Actions> Apply(const JobEnded& d, Instant time);
+  Result<Actions> Apply(const RestartDecided& d, Instant time);
+  Result<Actions> Apply(const CheckpointSought& d, Instant time);
+  Result<Actions> Apply(const CheckpointNoted& d, Instant time);
+  Result<Actions> Apply(const RestartBegan& d, Instant time);
+  Result<Actions> Apply(const AttemptStopping& d, Instant time);
   Result<Attempt*> Step(const AttemptId& id, AttemptStep step);
   Status Step(JobStep step);
-  void StopAttempt(Attempt& attempt, Actions& actions);
+  Result<Attempt*> MakeAttempt(const AttemptId& id, AttemptStep how, Instant time);
+  Status Renew(const RenewedAttempt& renewed, Instant time, Actions& actions);
+  Status Replace(const AttemptId& id, Instant time, Actions& actions);
+  void StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& actions);
+  void WatchStop(Attempt& attempt, Instant stop_by);
+  void Hurry(Attempt& attempt, Duration grace, Instant time, Actions& actions);
+  void LetGo(const Attempt& attempt, Instant leave_by, Actions& actions);
+  Status TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant time, Actions& actions);
+  void GiveUp(Attempt& attempt, Instant time);
+  void AwaitGone(Restart& restart, const Attempt& ended, Instant time);
+  void AbandonRestarts(Instant time, Actions& actions);
+  Status StepTask(const TaskId& id, TaskStep step);
+  Restart* FindRestart(int number);
+  Restart* RestartOf(const TaskId& id);
+  bool IsTracked(const TaskId& id) const;
+  bool ConcernsTracked(const Restart& restart) const;
+  bool CanRenew(const Attempt& ended) const;  // its executor could run the next attempt
+  int NextIn(const Attempt& ended) const;     // number of the attempt that its executor runs next; 0: none
+  bool IsHeld(const Attempt& ended) const;    // its executor is neither released nor told to go on
+  ClusterSpecText MakeClusterSpec() const;
+  void Arrive(const Attempt& attempt, Actions& actions);
+  void Note(const RestartDecided& d, Instant time);
   Actions PendingActions() const;  // what an AM that starts anew has to order again
   Actions TellAll() const;
   TellExecutor Tell(const AttemptId& id) const { return {id, CommandNumber(id)}; }
   void StopWatching(const ContainerId& id);
   ContainerAsk AskFor(const AttemptId& id) const;
   bool IsWatched(const Attempt& attempt) const;  // its executor owes heartbeats
-  bool AnyWatched() const { return Count(AttemptState::kRegistered) + Count(AttemptState::kRunning) > 0; }
+  bool AnyWatched() const {
+    return Count(AttemptState::kLaunching) + Count(AttemptState::kRegistered) + Count(AttemptState::kRunning) > 0;
+  }
   bool CanRun(const Attempt& attempt) const;     // has been told to start, and nobody has heard that it did
   bool MayReport(const Attempt& attempt) const;  // has registered, or was told to stop before it could
   Attempt* Find(const AttemptId& id);
@@ -146,7 +225,6 @@ class Job {
   Epoch epoch_;
   int64_t seq_ = 0;
   Generation generation_;
-  std::string cluster_spec_;  // JSON of the generation, built once
   std::map<TaskId, Task> tasks_;
   std::map<ContainerId, Container> containers_;
   std::optional<Verdict> verdict_;
@@ -155,13 +233,24 @@ class Job {
   std::array<int, static_cast<size_t>(AttemptState::kLost) + 1> counts_{};  // newest attempts by state
   int tracked_successes_ = 0;
   int containers_left_ = 0;
-  std::set<AttemptId> unplaced_;                       // asked for, and no container yet
-  std::set<ContainerId> stopping_held_;                // their attempts have been told to stop
-  std::set<std::pair<Instant, ContainerId>> leaving_;  // by when their executors should be gone
-  std::optional<AttemptId> last_ended_;
-  Duration stop_grace_{0};
-  Instant stop_by_{};  // while Stopping: executors that have not reported by then are killed
-  int hurried_ = 0;    // how often the grace was shortened
+  std::set<AttemptId> unplaced_;                         // asked for, and no container yet
+  std::set<AttemptId> withdrawn_;                        // told to stop before they had a container
+  std::set<std::pair<Instant, AttemptId>> registering_;  // by when they should have registered
+  std::set<std::pair<Instant, ContainerId>> stopping_;   // by when their attempts should have ended
+  std::set<std::pair<Instant, AttemptId>> silent_;       // their containers are being ended: given up by then
+  std::set<std::pair<Instant, ContainerId>> leaving_;    // by when their executors should be gone
+  std::optional<AttemptId> last_ended_;                  // in this turn
+  std::set<std::pair<Instant, AttemptId>> failed_;       // ended so, and neither restarted nor the job's end
+  std::map<int, Restart> restarts_;                      // the open ones, by number
+  std::map<int, Joining> joining_;                       // by number of the restart
+  std::vector<PastRestart> past_restarts_;               // all that were decided
+  std::vector<RestartStatus> restart_list_;              // the newest of them, for people
+  std::optional<Checkpoint> checkpoint_;                 // the newest that was noted
+  // Of the looks for restarts that concern tracked tasks: others do not set the job back.
+  bool looked_ = false;                 // at least once
+  std::optional<Checkpoint> progress_;  // the newest that was found
+  int fruitless_ = 0;                   // in a row that found nothing newer
+  Duration stop_grace_{0};              // of the job
   std::optional<Instant> ended_at_;
   // Volatile. Silence counts only while executors can see that this AM rules.
   Instant renewed_at_{};

@@ -11,12 +11,6 @@ namespace {
 
 Decided Refuse(RefusalReason reason, const std::string& message) { return {.refusal = Refusal{reason, message}}; }
 
-Verdict TimedOut(OutcomeClass cls, const std::string& message) {
-  return {.state = FinalState::kFailed, .cls = cls, .message = message};
-}
-
-std::string Seconds(Duration d) { return StrCat(d.count() / 1000, ".", d.count() % 1000 / 100, " s"); }
-
 Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   if (state == AttemptState::kStopping) return {.cls = OutcomeClass::kKilled, .message = "stopped with its container"};
   if (!exited.error.empty()) return {.cls = OutcomeClass::kInfra, .message = exited.error};
@@ -27,6 +21,8 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
 }  // namespace
 
 Decided Job::Decide(const Observation& observation, Instant now) {
+  // Each end is judged in its own turn; a new AM judges one whose turn was cut short.
+  if (!std::holds_alternative<AmStarted>(observation)) last_ended_.reset();
   return std::visit(Overloaded{
                         [&](const AmStarted& seen) { return OnStarted(seen); },
                         [&](const LeaseRenewed&) { return OnRenewed(now); },
@@ -37,12 +33,19 @@ Decided Job::Decide(const Observation& observation, Instant now) {
                         [&](const HeartbeatCall& call) { return OnHeartbeat(call, now); },
                         [&](const OutcomeCall& call) { return OnOutcome(call, now); },
                         [&](const ContainerEvent& seen) { return OnContainer(seen); },
+                        [&](const CheckpointSeen& seen) { return OnCheckpoint(seen); },
                     },
                     observation);
 }
 
-std::optional<DecisionBody> Job::Consequence() const {
+std::optional<DecisionBody> Job::Consequence(Instant now) const {
   if (epoch_.value == 0) return std::nullopt;
+  if (!withdrawn_.empty()) {
+    return AttemptEnded{*withdrawn_.begin(),
+                        {.cls = OutcomeClass::kKilled, .message = "stopped before it had a container"}};
+  }
+  if (auto judged = Judge(now)) return judged;
+  if (auto next = NextOfRestarts(now)) return next;
   switch (state_) {
     case JobState::kAccepted: {
       ContainersRequested request;
@@ -50,18 +53,17 @@ std::optional<DecisionBody> Job::Consequence() const {
       return request;
     }
     case JobState::kAllocating:
-      if (auto judged = JudgeLast()) return judged;
       if (unplaced_.empty()) return GangAllocated{};
       return std::nullopt;
     case JobState::kGathering:
-      if (auto judged = JudgeLast()) return judged;
       if (Count(AttemptState::kRegistered) == static_cast<int>(tasks_.size()))
         return GenerationFormed{generation_.Next()};
       return std::nullopt;
-    case JobState::kRunning:
-      return JudgeLast();
     case JobState::kStopping:
-      return NextOfStopping();
+      if (Count(AttemptState::kStopping) > 0 || containers_left_ > 0) return std::nullopt;
+      return JobEnded{};
+    case JobState::kRunning:
+    case JobState::kRestarting:
     case JobState::kSucceeded:
     case JobState::kFailed:
     case JobState::kKilled:
@@ -70,109 +72,9 @@ std::optional<DecisionBody> Job::Consequence() const {
   return std::nullopt;
 }
 
-std::optional<DecisionBody> Job::JudgeLast() const {
-  if (!last_ended_) return std::nullopt;
-  const Attempt* attempt = Find(*last_ended_);
-  const EndedTask ended{attempt->id, attempt->host, &*attempt->outcome};
-  std::optional<Verdict> verdict = JudgeEnd(spec_, ended, tracked_successes_);
-  // Before the gang has formed nobody can be missing, not even a sidecar: the barrier would never open.
-  if (!verdict && generation_.value == 0) verdict = JudgeEarlyEnd(ended);
-  if (!verdict) return std::nullopt;
-  return JobStopping{*std::move(verdict), spec_.timers.grace};
-}
-
-std::optional<DecisionBody> Job::NextOfStopping() const {
-  if (!unplaced_.empty()) {
-    return AttemptEnded{*unplaced_.begin(),
-                        {.cls = OutcomeClass::kKilled, .message = "stopped before it had a container"}};
-  }
-  if (Count(AttemptState::kStopping) > 0 || containers_left_ > 0) return std::nullopt;
-  return JobEnded{};
-}
-
 Decided Job::OnStarted(const AmStarted& seen) const {
   if (seq_ == 0) return {.decisions = {JobAccepted{}, EpochBegan{seen.epoch}}};
   return {.decisions = {EpochBegan{seen.epoch}}};
-}
-
-// After a gap nobody could have reached this AM, or known that it rules: everybody's silence starts anew.
-Decided Job::OnRenewed(Instant now) {
-  if (now - renewed_at_ > spec_.timers.record_fresh) {
-    for (auto& [id, task] : tasks_) {
-      if (task.newest()) task.newest()->last_heard = now;
-    }
-  }
-  renewed_at_ = now;
-  silence_check_ = NextSilence();
-  return {};
-}
-
-// One overdue thing or one lost attempt at a time, so that each end is judged before the next; what else is due is
-// still due when the shell asks for the next deadline.
-Decided Job::OnTime(Instant now) {
-  if (auto overdue = WhatIsOverdue(now)) return {.decisions = {*std::move(overdue)}};
-  if (!silence_check_ || now < *silence_check_ || !AnyWatched()) return {};
-  const bool ruled = now - renewed_at_ <= spec_.timers.record_fresh;
-  std::vector<DecisionBody> silent = ruled ? WhoIsSilent(now) : std::vector<DecisionBody>();
-  if (silent.empty()) silence_check_ = ruled ? NextSilence() : std::nullopt;
-  return {.decisions = std::move(silent)};
-}
-
-std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
-  const bool gathering = state_ == JobState::kAllocating || state_ == JobState::kGathering;
-  if (gathering && now >= accepted_at_ + spec_.registration_timeout) {
-    const std::string limit = Seconds(spec_.registration_timeout);
-    return JobStopping{
-        TimedOut(OutcomeClass::kTimeout, StrCat("not every task registered within ", limit,
-                                                " (tony.container.registration.timeout): missing ", Missing())),
-        spec_.timers.grace};
-  }
-  if ((gathering || state_ == JobState::kRunning) && spec_.timeout.count() > 0 && now >= accepted_at_ + spec_.timeout) {
-    return JobStopping{TimedOut(OutcomeClass::kTimeout, StrCat("the job ran longer than ", Seconds(spec_.timeout),
-                                                               " (tony.application.timeout)")),
-                       spec_.timers.grace};
-  }
-  if (!stopping_held_.empty() && now >= stop_by_) return ContainerKillOrdered{*stopping_held_.begin()};
-  if (!leaving_.empty() && now >= leaving_.begin()->first) return ContainerKillOrdered{leaving_.begin()->second};
-  return std::nullopt;
-}
-
-std::vector<DecisionBody> Job::WhoIsSilent(Instant now) const {
-  std::vector<DecisionBody> suspects;
-  for (const auto& [id, task] : tasks_) {
-    const Attempt* attempt = task.newest();
-    if (!attempt || !IsWatched(*attempt)) continue;
-    const Duration silence = now - attempt->last_heard;
-    if (silence >= spec_.timers.lost_after) {
-      const std::string why = StrCat("no heartbeat for ", Seconds(silence));
-      return {AttemptEnded{attempt->id, {.cls = OutcomeClass::kNodeLost, .message = why}}};
-    }
-    if (silence >= spec_.timers.suspect_after && !attempt->suspect) suspects.push_back(AttemptSuspected{attempt->id});
-  }
-  return suspects;
-}
-
-std::optional<Instant> Job::NextSilence() const {
-  std::optional<Instant> next;
-  for (const auto& [id, task] : tasks_) {
-    const Attempt* attempt = task.newest();
-    if (!attempt || !IsWatched(*attempt)) continue;
-    const Instant due = attempt->last_heard + (attempt->suspect ? spec_.timers.lost_after : spec_.timers.suspect_after);
-    next = next ? std::min(*next, due) : due;
-  }
-  return next;
-}
-
-std::optional<Instant> Job::NextDeadline() const {
-  std::optional<Instant> next;
-  const auto sooner = [&](Instant t) { next = next ? std::min(*next, t) : t; };
-  const bool gathering = state_ == JobState::kAllocating || state_ == JobState::kGathering;
-  if (silence_check_ && AnyWatched()) sooner(*silence_check_);
-  if (gathering) sooner(accepted_at_ + spec_.registration_timeout);
-  if ((gathering || state_ == JobState::kRunning) && spec_.timeout.count() > 0) sooner(accepted_at_ + spec_.timeout);
-  if (!stopping_held_.empty()) sooner(stop_by_);
-  if (!leaving_.empty()) sooner(leaving_.begin()->first);
-  return next;
 }
 
 Decided Job::OnKill(const KillAsked& seen) const {
@@ -193,7 +95,9 @@ std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {
   const Attempt* attempt = Find(caller.attempt);
   if (!attempt || attempt->container.value.empty()) return Refusal{kUnknownAttempt, ToString(caller.attempt)};
   if (attempt->container != caller.container) return Refusal{kStaleAttempt, "another container has this attempt"};
-  if (attempt != tasks_.at(caller.attempt.task).newest())
+  // The executor of an ended attempt may be meant to run the newest.
+  const Attempt* newest = tasks_.at(caller.attempt.task).newest();
+  if (attempt != newest && newest->container != caller.container)
     return Refusal{kStaleAttempt, "a newer attempt has been made"};
   if (caller.generation > generation_)
     return Refusal{kBadRequest, StrCat("generation ", caller.generation.value, " has not been formed")};
@@ -250,8 +154,14 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   const Attempt& attempt = *Find(call.caller.attempt);
   if (IsFinal(attempt.state)) return out;  // told before; the first report counts
   if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
-  out.decisions.push_back(AttemptEnded{attempt.id, call.outcome});
+  out.decisions.push_back(AttemptEnded{attempt.id, Explained(attempt, call.outcome), /*reported=*/true});
   return out;
+}
+
+Decided Job::OnCheckpoint(const CheckpointSeen& seen) const {
+  const auto restart = restarts_.find(seen.restart);
+  if (restart == restarts_.end() || !restart->second.sought || restart->second.noted) return {};
+  return {.decisions = {CheckpointNoted{seen.restart, seen.newest, seen.readable}}};
 }
 
 Decided Job::OnContainer(const ContainerEvent& seen) const {
@@ -259,6 +169,7 @@ Decided Job::OnContainer(const ContainerEvent& seen) const {
                         [&](const ContainerGranted& granted) { return OnGranted(granted); },
                         [&](const ContainerStarted& started) { return OnStartedContainer(started); },
                         [&](const ContainerExited& exited) { return OnExited(exited, seen.kept_outcome); },
+                        [&](const ContainerPreempting& notice) { return OnPreempting(notice); },
                         [&](const SchedulerReached& reached) { return OnReached(reached); },
                         [&](const SchedulerLost&) { return Decided{}; },
                     },
@@ -283,13 +194,38 @@ Decided Job::OnExited(const ContainerExited& exited, const std::optional<Outcome
   const auto found = containers_.find(exited.container);
   if (found == containers_.end() || found->second.state == ContainerState::kGone) return {};
   Decided out;
-  const AttemptId& attempt = found->second.attempt;
-  if (const AttemptState state = StateOf(attempt); !IsFinal(state)) {
-    const bool believable = kept && MayReport(*Find(attempt));
-    out.decisions.push_back(AttemptEnded{attempt, believable ? *kept : OutcomeOfSilentEnd(state, exited)});
+  const AttemptId& id = found->second.attempt;
+  if (const AttemptState state = StateOf(id); !IsFinal(state)) {
+    const Attempt& attempt = *Find(id);
+    const bool believable = kept && MayReport(attempt);
+    const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
+    Outcome outcome = believable ? *kept : given_up ? Silence() : OutcomeOfSilentEnd(state, exited);
+    // An executor that was told to leave does not know why; its scheduler may.
+    const bool vague = outcome.cls == OutcomeClass::kInfra || outcome.cls == OutcomeClass::kKilled;
+    if (vague && exited.cls && exited.cls != OutcomeClass::kSuccess) outcome.cls = *exited.cls;
+    out.decisions.push_back(AttemptEnded{id, Explained(attempt, std::move(outcome))});
   }
   out.decisions.push_back(ContainerEnded{exited.container});
   return out;
+}
+
+// Why an attempt was told to stop says more than that it was.
+Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
+  if (attempt.because && outcome.cls == OutcomeClass::kKilled) {
+    outcome.cls = attempt.because->cls;
+    outcome.message = attempt.because->message;
+  }
+  return outcome;
+}
+
+Decided Job::OnPreempting(const ContainerPreempting& notice) const {
+  constexpr Duration kToReport{1000};
+  const auto id = AttemptIn(notice.container);
+  if (!id || verdict_) return {};
+  const AttemptState state = StateOf(*id);
+  if (IsFinal(state) || state == AttemptState::kStopping) return {};
+  const Outcome because{.cls = OutcomeClass::kPreempted, .message = "its container is being taken away"};
+  return {.decisions = {AttemptStopping{*id, because, std::max(Duration(0), notice.notice - kToReport)}}};
 }
 
 // A launch order may have been lost with the connection; asking twice changes nothing.
@@ -300,19 +236,6 @@ Decided Job::OnReached(const SchedulerReached& reached) const {
     out.actions.push_back(LaunchExecutor{container.attempt, id});
   }
   return out;
-}
-
-std::string Job::Missing() const {
-  std::vector<std::string> missing;
-  for (const auto& [id, task] : tasks_) {
-    const Attempt* attempt = task.newest();
-    if (attempt && !attempt->endpoint) missing.push_back(ToString(id));
-  }
-  constexpr size_t kNamed = 5;
-  if (missing.size() <= kNamed) return Join(missing, ", ");
-  const std::string more = StrCat(" and ", missing.size() - kNamed, " more");
-  missing.resize(kNamed);
-  return Join(missing, ", ") + more;
 }
 
 }  // namespace tony::am

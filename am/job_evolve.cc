@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "am/evolve_parts.h"
 #include "am/job.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
@@ -9,17 +10,16 @@
 namespace tony::am {
 namespace {
 
-// An executor that has been told to leave, or whose grace is over, gets this long before its container is ended.
-// Its own KILL, the reaping and one report fit in well under a second; the rest is for a busy machine.
-constexpr Duration kLeaveLimit{5000};
-
 AttemptStep StepOf(const Outcome& outcome, AttemptState from) {
   if (outcome.Succeeded()) return AttemptStep::kSucceed;
-  const bool nobody_saw = outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kInfra;
+  const bool never_ran = from == AttemptState::kAllocated || from == AttemptState::kLaunching;
+  if (never_ran) return AttemptStep::kLose;
+  const bool taken_away = outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kInfra ||
+                          outcome.cls == OutcomeClass::kPreempted;
   if (from == AttemptState::kStopping) {
-    return nobody_saw || outcome.cls == OutcomeClass::kKilled ? AttemptStep::kKill : AttemptStep::kFail;
+    return taken_away || outcome.cls == OutcomeClass::kKilled ? AttemptStep::kKill : AttemptStep::kFail;
   }
-  return nobody_saw || outcome.cls == OutcomeClass::kPreempted ? AttemptStep::kLose : AttemptStep::kFail;
+  return taken_away ? AttemptStep::kLose : AttemptStep::kFail;
 }
 
 JobStep StepOf(FinalState state) {
@@ -34,8 +34,6 @@ JobStep StepOf(FinalState state) {
   return JobStep::kFail;
 }
 
-Error Misfit(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
-
 }  // namespace
 
 Result<Actions> Job::Evolve(const Decision& decision) {
@@ -48,16 +46,26 @@ Result<Actions> Job::Evolve(const Decision& decision) {
 Result<Actions> Job::Apply(const EpochBegan& d, Instant time) {
   if (d.epoch <= epoch_) return Misfit(StrCat("epoch ", d.epoch.value, " after epoch ", epoch_.value));
   epoch_ = d.epoch;
-  // Nobody is late because there was no AM to speak to.
-  for (auto& [id, task] : tasks_) {
-    if (task.newest()) task.newest()->last_heard = time;
-  }
   renewed_at_ = time;
   silence_check_ = time + spec_.timers.suspect_after;
-  stop_by_ = std::max(stop_by_, time + stop_grace_ + kLeaveLimit);
+  // Nobody is late because there was no AM to speak to.
+  stopping_.clear();
+  for (auto& [id, task] : tasks_) {
+    Attempt* attempt = task.newest();
+    if (!attempt) continue;
+    attempt->last_heard = time;
+    if (attempt->state == AttemptState::kStopping && !attempt->container.value.empty()) {
+      WatchStop(*attempt, std::max(attempt->stop_by, time + attempt->stop_grace + kLeaveLimit));
+    }
+  }
+  for (const auto& [give_up_at, id] : std::exchange(silent_, {})) GiveUp(*Find(id), time);
   for (const auto& [leave_by, id] : std::exchange(leaving_, {})) {
     containers_.at(id).leave_by = time + kLeaveLimit;
     leaving_.emplace(time + kLeaveLimit, id);
+  }
+  for (auto& [number, restart] : restarts_) {
+    restart.confirm_by = time + kConfirmLimit;
+    if (restart.sought) restart.sought = time;
   }
   return PendingActions();
 }
@@ -68,20 +76,12 @@ Result<Actions> Job::Apply(const JobAccepted&, Instant time) {
   return Actions{};
 }
 
-Result<Actions> Job::Apply(const ContainersRequested& d, Instant) {
+Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
   TRY(Step(JobStep::kRequest));
   RequestContainers request;
   for (const AttemptId& id : d.attempts) {
-    const auto found = tasks_.find(id.task);
-    if (found == tasks_.end()) return Misfit(StrCat("no task ", ToString(id.task)));
-    Task& task = found->second;
-    const auto next = Next(task.state, TaskStep::kRequest);
-    if (!next || id.number != static_cast<int>(task.attempts.size()) + 1) return Misfit(ToString(id));
-    task.state = *next;
-    task.attempts.push_back({.id = id});
-    ++counts_[static_cast<size_t>(AttemptState::kNew)];
+    TRY(MakeAttempt(id, AttemptStep::kRequest, time));
     unplaced_.insert(id);
-    TRY(Step(id, AttemptStep::kRequest));
     request.asks.push_back(AskFor(id));
   }
   return Actions{request};
@@ -111,8 +111,11 @@ Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
   TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kRegister));
   attempt->endpoint = d.endpoint;
   attempt->last_heard = time;
+  registering_.erase({attempt->register_by, d.attempt});
   if (!silence_check_) silence_check_ = time + spec_.timers.suspect_after;
-  return Actions{};
+  Actions actions;
+  Arrive(*attempt, actions);
+  return actions;
 }
 
 Result<Actions> Job::Apply(const GenerationFormed& d, Instant) {
@@ -121,12 +124,23 @@ Result<Actions> Job::Apply(const GenerationFormed& d, Instant) {
     return Misfit("not every task has registered");
   TRY(Step(JobStep::kForm));
   generation_ = d.generation;
+  const ClusterSpecText cluster = MakeClusterSpec();
+  for (auto& [id, task] : tasks_) {
+    task.newest()->generation = generation_;
+    task.newest()->cluster_spec = cluster;
+  }
+  return TellAll();
+}
+
+// From the newest address of every task: one that is being replaced is still known by the address it had.
+Job::ClusterSpecText Job::MakeClusterSpec() const {
   ClusterSpec cluster{.generation = generation_};
   for (const auto& [id, task] : tasks_) {
-    cluster.roles[id.role].push_back(*task.newest()->endpoint);
+    const auto known = std::ranges::find_if(task.attempts.rbegin(), task.attempts.rend(),
+                                            [](const Attempt& attempt) { return attempt.endpoint.has_value(); });
+    cluster.roles[id.role].push_back(*known->endpoint);
   }
-  cluster_spec_ = ToJson(cluster);
-  return TellAll();
+  return std::make_shared<const std::string>(ToJson(cluster));
 }
 
 Result<Actions> Job::Apply(const AttemptRan& d, Instant time) {
@@ -154,34 +168,33 @@ Result<Actions> Job::Apply(const AttemptHeard& d, Instant time) {
 
 Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
   TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, StepOf(d.outcome, StateOf(d.attempt))));
+  TRY(StepTask(d.attempt.task, TaskStep::kEnd));
   attempt->outcome = d.outcome;
+  attempt->reported = d.reported;
   attempt->ended = time;
   attempt->suspect = false;
   attempt->pid = 0;
-  Task& task = tasks_.at(d.attempt.task);
-  const auto next = Next(task.state, TaskStep::kEnd);
-  if (!next) return Misfit(ToString(d.attempt));
-  task.state = *next;
   last_ended_ = d.attempt;
   unplaced_.erase(d.attempt);
-  const bool tracked = spec_.FindRole(d.attempt.task.role)->completion == Completion::kTracked;
-  if (tracked && d.outcome.Succeeded()) ++tracked_successes_;
-  if (attempt->container.value.empty()) return Actions{};
-  Container& container = containers_.at(attempt->container);
-  StopWatching(attempt->container);
-  if (container.state == ContainerState::kHeld) {
-    container.leave_by = time + kLeaveLimit;
-    leaving_.emplace(container.leave_by, attempt->container);
+  withdrawn_.erase(d.attempt);
+  registering_.erase({attempt->register_by, d.attempt});
+  silent_.erase({attempt->give_up_at, d.attempt});
+  if (tasks_.at(d.attempt.task).state == TaskState::kDone) {
+    const Completion completion = spec_.FindRole(d.attempt.task.role)->completion;
+    if (completion == Completion::kTracked && d.outcome.Succeeded()) ++tracked_successes_;
+    if (completion != Completion::kSidecar && !d.outcome.Succeeded()) failed_.emplace(time, d.attempt);
   }
-  return Actions{Tell(d.attempt)};
-}
-
-Result<Actions> Job::Apply(const ContainerKillOrdered& d, Instant) {
-  const auto found = containers_.find(d.container);
-  if (found == containers_.end() || found->second.state != ContainerState::kHeld) return Misfit(d.container.value);
-  StopWatching(d.container);
-  found->second.state = ContainerState::kKilling;
-  return Actions{StopContainer{d.container, StopMode::kKill}};
+  Actions actions;
+  Arrive(*attempt, actions);
+  Restart* restart = RestartOf(d.attempt.task);
+  if (restart) restart->ending.erase(d.attempt.task);
+  if (attempt->container.value.empty()) return actions;
+  StopWatching(attempt->container);
+  if (IsHeld(*attempt)) return actions;
+  if (restart) AwaitGone(*restart, *attempt, time);
+  // One that has not reported has had its time.
+  LetGo(*attempt, d.reported ? time + kLeaveLimit : time, actions);
+  return actions;
 }
 
 Result<Actions> Job::Apply(const ContainerEnded& d, Instant) {
@@ -190,38 +203,8 @@ Result<Actions> Job::Apply(const ContainerEnded& d, Instant) {
   StopWatching(d.container);
   found->second.state = ContainerState::kGone;
   --containers_left_;
+  for (auto& [number, restart] : restarts_) restart.unconfirmed.erase(d.container);
   return Actions{};
-}
-
-Result<Actions> Job::Apply(const JobStopping& d, Instant time) {
-  TRY(Step(JobStep::kStop));
-  verdict_ = d.verdict;
-  stop_grace_ = d.grace;
-  stop_by_ = time + d.grace + kLeaveLimit;
-  Actions actions;
-  for (auto& [id, task] : tasks_) {
-    Attempt* attempt = task.newest();
-    if (attempt && !IsFinal(attempt->state)) StopAttempt(*attempt, actions);
-  }
-  return actions;
-}
-
-void Job::StopAttempt(Attempt& attempt, Actions& actions) {
-  const auto next = Next(attempt.state, AttemptStep::kStop);
-  CHECK(next.has_value());
-  Move(attempt, *next);
-  if (attempt.container.value.empty()) return;
-  if (containers_.at(attempt.container).state == ContainerState::kHeld) stopping_held_.insert(attempt.container);
-  actions.push_back(Tell(attempt.id));
-  if (!attempt.endpoint) actions.push_back(StopContainer{attempt.container, StopMode::kTerm});
-}
-
-Result<Actions> Job::Apply(const StopHurried& d, Instant time) {
-  if (state_ != JobState::kStopping) return Misfit("the job is not stopping");
-  stop_grace_ = d.grace;
-  stop_by_ = std::min(stop_by_, time + d.grace + kLeaveLimit);
-  ++hurried_;
-  return TellAll();
 }
 
 Result<Actions> Job::Apply(const JobEnded&, Instant time) {
@@ -240,6 +223,32 @@ Result<Job::Attempt*> Job::Step(const AttemptId& id, AttemptStep step) {
   return attempt;
 }
 
+Status Job::StepTask(const TaskId& id, TaskStep step) {
+  Task& task = tasks_.at(id);
+  const auto next = Next(task.state, step);
+  if (!next) return Misfit(StrCat(ToString(id), " is ", ToString(task.state)));
+  task.state = *next;
+  return Ok();
+}
+
+// `how`: from New to what it begins as.
+Result<Job::Attempt*> Job::MakeAttempt(const AttemptId& id, AttemptStep how, Instant time) {
+  const auto found = tasks_.find(id.task);
+  if (found == tasks_.end()) return Misfit(StrCat("no task ", ToString(id.task)));
+  Task& task = found->second;
+  const Attempt* last = task.newest();
+  if (id.number != static_cast<int>(task.attempts.size()) + 1 || (last && !IsFinal(last->state)))
+    return Misfit(ToString(id));
+  TRY(StepTask(id.task, TaskStep::kRequest));
+  const int restart = std::exchange(task.restart, 0);
+  if (last) --counts_[static_cast<size_t>(last->state)];
+  task.attempts.push_back(
+      {.id = id, .restart = restart, .register_by = time + spec_.registration_timeout, .last_heard = time});
+  ++counts_[static_cast<size_t>(AttemptState::kNew)];
+  registering_.emplace(task.newest()->register_by, id);
+  return Step(id, how);
+}
+
 Status Job::Step(JobStep step) {
   const auto next = Next(state_, step);
   if (!next) return Misfit(StrCat("the job is ", ToString(state_)));
@@ -247,10 +256,11 @@ Status Job::Step(JobStep step) {
   return Ok();
 }
 
-// Its executor no longer owes anything by a certain time.
-void Job::StopWatching(const ContainerId& id) {
-  stopping_held_.erase(id);
-  leaving_.erase({containers_.at(id).leave_by, id});
+Job::Restart* Job::RestartOf(const TaskId& id) { return FindRestart(tasks_.at(id).restart); }
+
+Job::Restart* Job::FindRestart(int number) {
+  const auto found = restarts_.find(number);
+  return found == restarts_.end() ? nullptr : &found->second;
 }
 
 void Job::Move(Attempt& attempt, AttemptState to) {

@@ -14,6 +14,8 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
                    .submitted = submitted,
                    .ended = ended_at_};
   if (Ended()) status.verdict = verdict_;
+  status.restarts = restart_list_;
+  status.restart_count = static_cast<int>(past_restarts_.size());
   for (const auto& [id, task] : tasks_) {
     TaskStatus row{.id = id, .state = std::string(ToString(task.state))};
     if (const Attempt* attempt = task.newest()) {

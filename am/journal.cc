@@ -1,52 +1,39 @@
 #include "am/journal.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
-#include "am/journal_format.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
+#include "runtime/journal/journal_format.h"
 
 namespace tony::am {
 namespace {
 
-Error Failed(const std::string& what, const std::string& path) {
-  return {ErrorCode::kCannotWrite, StrCat(what, " ", path, ": ", ErrnoText(errno))};
-}
+// Somebody makes room now and then; looking costs one failing write.
+constexpr Duration kFirstPause{200};
+constexpr Duration kLongestPause{2000};
 
-Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Failed("append to", path);
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return Ok();
-}
-
-Result<std::string> ReadAll(int fd, const std::string& path) {
-  std::string bytes;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Failed("read", path);
-    if (n == 0) return bytes;
-    bytes.append(buffer, static_cast<size_t>(n));
-  }
+// The outcome's stderr tail would be most of the line.
+void LogDecision(std::string_view json) {
+  constexpr size_t kLongest = 400;
+  LogInfo(json.size() > kLongest ? StrCat(json.substr(0, kLongest), "...") : std::string(json));
 }
 
 }  // namespace
 
 class LocalJournal::Writer {
  public:
-  Writer(EventLoop& loop, UniqueFd fd, std::string path)
-      : loop_(loop), fd_(std::move(fd)), path_(std::move(path)), thread_([this] { Run(); }) {}
+  Writer(EventLoop& loop, std::unique_ptr<JournalFile> file, std::string content, bool torn)
+      : loop_(loop),
+        file_(std::move(file)),
+        content_(std::move(content)),
+        state_(torn ? FileState::kTorn : FileState::kWhole),
+        thread_([this] { Run(); }) {}
 
   ~Writer() {
     {
@@ -67,9 +54,11 @@ class LocalJournal::Writer {
     wake_.notify_one();
   }
 
-  int64_t syncs() const {
+  void TellOfTrouble(OnTrouble fn) { on_trouble_ = std::move(fn); }
+
+  Counts counts() const {
     const std::lock_guard lock(mutex_);
-    return syncs_;
+    return counts_;
   }
 
  private:
@@ -78,71 +67,129 @@ class LocalJournal::Writer {
     bool durable = false;
     std::vector<Done> done;
   };
+  enum class FileState {
+    kWhole,    // holds content_
+    kTorn,     // holds content_ and a part of something more
+    kSpoiled,  // a sync failed: nobody knows what it holds
+  };
 
   void Run() {
-    for (;;) {
-      Batch batch;
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [this] { return stopping_ || !waiting_.done.empty(); });
-        if (waiting_.done.empty()) return;
-        batch = std::exchange(waiting_, {});
-      }
-      if (failure_.ok()) failure_ = Write(batch);
-      loop_.Post([done = std::move(batch.done), status = failure_, alive = std::weak_ptr<int>(alive_)] {
+    while (std::optional<Batch> batch = NextBatch()) {
+      if (!Keep(*batch)) return;
+      OnLoop([done = std::move(batch->done)](const std::weak_ptr<Writer*>& alive) {
         for (const Done& fn : done) {
-          if (!alive.expired()) fn(status);
+          if (!alive.expired()) fn();
         }
       });
     }
   }
 
+  std::optional<Batch> NextBatch() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return stopping_ || !waiting_.done.empty(); });
+    if (waiting_.done.empty()) return std::nullopt;
+    return std::exchange(waiting_, {});
+  }
+
+  // Until it is written. False: the journal goes away, and the disk still does not take it.
+  bool Keep(const Batch& batch) {
+    std::string trouble;
+    Duration pause = kFirstPause;
+    for (Status written = Write(batch); !written.ok(); written = Write(batch)) {
+      if (written.error().message != trouble) Tell(trouble = written.error().message);
+      if (!Rest(pause)) return false;
+      pause = std::min(pause * 2, kLongestPause);
+    }
+    if (!trouble.empty()) Tell("");
+    return true;
+  }
+
+  // All of it or nothing; may be repeated.
   Status Write(const Batch& batch) {
-    TRY(WriteAll(fd_.get(), batch.bytes, path_));
-    if (!batch.durable) return Ok();
-    if (fdatasync(fd_.get()) != 0) return Failed("sync", path_);
-    const std::lock_guard lock(mutex_);
-    ++syncs_;
+    const std::string bytes = content_.empty() ? EncodeHeader() + batch.bytes : batch.bytes;
+    if (state_ == FileState::kSpoiled) {
+      TRY(file_->Replace(content_ + bytes));
+      Count(&Counts::writes);
+      Count(&Counts::syncs);
+    } else if (!bytes.empty()) {
+      if (state_ == FileState::kTorn) TRY(file_->CutTo(content_.size()));
+      state_ = FileState::kTorn;
+      TRY(file_->Append(bytes));
+      Count(&Counts::writes);
+    }
+    if (batch.durable && state_ != FileState::kSpoiled) {
+      const Status synced = file_->Sync();
+      if (!synced.ok()) {
+        state_ = FileState::kSpoiled;
+        return synced;
+      }
+      Count(&Counts::syncs);
+    }
+    state_ = FileState::kWhole;
+    content_ += bytes;
+    file_->NoteWritten(content_.size());
     return Ok();
   }
 
+  bool Rest(Duration pause) {
+    std::unique_lock lock(mutex_);
+    return !wake_.wait_for(lock, pause, [this] { return stopping_; });
+  }
+
+  void Tell(const std::string& trouble) {
+    OnLoop([trouble](const std::weak_ptr<Writer*>& alive) {
+      const auto writer = alive.lock();
+      if (writer && (*writer)->on_trouble_) (*writer)->on_trouble_(trouble);
+    });
+  }
+
+  template <class Fn>
+  void OnLoop(Fn fn) {
+    loop_.Post([fn = std::move(fn), alive = std::weak_ptr<Writer*>(self_)] { fn(alive); });
+  }
+
+  void Count(int64_t Counts::*what) {
+    const std::lock_guard lock(mutex_);
+    ++(counts_.*what);
+  }
+
   EventLoop& loop_;
-  const UniqueFd fd_;
-  const std::string path_;
-  std::shared_ptr<int> alive_ = std::make_shared<int>();
+  OnTrouble on_trouble_;                                             // the loop's
+  std::shared_ptr<Writer*> self_ = std::make_shared<Writer*>(this);  // expires with us
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   Batch waiting_;  // guarded by mutex_, as are the next two
   bool stopping_ = false;
-  int64_t syncs_ = 0;
-  Status failure_;      // the thread's own
+  Counts counts_;
+  const std::unique_ptr<JournalFile> file_;  // the thread's own, as are the next two
+  std::string content_;                      // all that is written, and was told to be
+  FileState state_;
   std::thread thread_;  // last: everything above is there before it runs
 };
 
-LocalJournal::LocalJournal(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
+LocalJournal::LocalJournal(EventLoop& loop, std::unique_ptr<JournalFile> file, std::string content, bool torn)
+    : writer_(std::make_unique<Writer>(loop, std::move(file), std::move(content), torn)) {}
 LocalJournal::~LocalJournal() = default;
 
-Result<std::unique_ptr<LocalJournal>> LocalJournal::Open(EventLoop& loop, const std::string& path,
-                                                         std::vector<Decision>* decisions) {
-  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.valid()) return Failed("open", path);
-  TRY_ASSIGN(const std::string bytes, ReadAll(fd.get(), path));
-  Result<DecodedJournal> decoded = DecodeJournal(bytes);
-  if (!decoded.ok()) return Annotate(decoded.error(), path);
-  if (ftruncate(fd.get(), static_cast<off_t>(decoded->valid_bytes)) != 0)
-    return Failed("cut off the torn tail of", path);
-  if (lseek(fd.get(), 0, SEEK_END) < 0) return Failed("seek in", path);
-  if (decoded->valid_bytes == 0) TRY(WriteAll(fd.get(), EncodeHeader(), path));
-  *decisions = std::move(decoded->decisions);
-  return std::unique_ptr<LocalJournal>(new LocalJournal(std::make_unique<Writer>(loop, std::move(fd), path)));
+Result<OpenedJournal> LocalJournal::Open(EventLoop& loop, const std::string& path) {
+  TRY_ASSIGN(OpenedJournalFile opened, OpenJournalFile(path));
+  return OpenedJournal{
+      std::make_unique<LocalJournal>(loop, std::move(opened.file), std::move(opened.content), opened.torn_bytes > 0),
+      std::move(opened.decisions), opened.torn_bytes};
 }
 
 void LocalJournal::Append(const std::vector<Decision>& decisions, bool durable, Done done) {
   std::string bytes;
-  for (const Decision& decision : decisions) bytes += EncodeRecord(decision);
+  for (const Decision& decision : decisions) {
+    const std::string json = ToJson(decision);
+    LogDecision(json);  // the journal's own words, put into JSON once
+    bytes += EncodeRecord(json);
+  }
   writer_->Add(std::move(bytes), durable, std::move(done));
 }
 
-int64_t LocalJournal::syncs() const { return writer_->syncs(); }
+void LocalJournal::TellOfTrouble(OnTrouble fn) { writer_->TellOfTrouble(std::move(fn)); }
+
+LocalJournal::Counts LocalJournal::counts() const { return writer_->counts(); }
 
 }  // namespace tony::am

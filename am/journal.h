@@ -6,36 +6,59 @@
 #include <string>
 #include <vector>
 
-#include "am/decisions.h"
+#include "am/journal_file.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
+#include "runtime/journal/decisions.h"
 
 namespace tony::am {
 
 class Journal {
  public:
-  using Done = std::function<void(Status)>;
+  using Done = std::function<void()>;
+  using OnTrouble = std::function<void(const std::string& why)>;
   virtual ~Journal() = default;
   // Appends `decisions` after all earlier ones. `done` is called on the loop, in order, when they are written, and if
-  // `durable` also synced. After a failure every later Append fails too: the AM must stop what it can and leave.
+  // `durable` also synced. A disk that does not take them is tried again until it does.
   virtual void Append(const std::vector<Decision>& decisions, bool durable, Done done) = 0;
+  // `fn` is called on the loop: with the reason when nothing can be written, with nothing when all is written again.
+  virtual void TellOfTrouble(OnTrouble fn) = 0;
 };
+
+struct OpenedJournal;
 
 // A file in the job folder, written by a thread of its own, so that a slow disk does not hold the loop; everything that
 // waits is written and synced together (group commit).
+//
+// An append that fails is cut off again and repeated, with pauses. A sync that failed is never repeated on the same
+// file: the kernel may have dropped what it could not write and call the next sync a success. The whole journal, of
+// which a copy is kept in memory for that, is written to a new file instead.
 class LocalJournal : public Journal {
  public:
-  // Reads what is there into `*decisions`, cuts off a torn tail, and opens it for appending. The caller holds am.lock.
-  static Result<std::unique_ptr<LocalJournal>> Open(EventLoop& loop, const std::string& path,
-                                                    std::vector<Decision>* decisions);
-  ~LocalJournal() override;  // writes what was appended; `done` of it is no longer called
+  // Reads what is there. Changes nothing; a torn tail is cut off by the first append. The caller holds am.lock.
+  static Result<OpenedJournal> Open(EventLoop& loop, const std::string& path);
+
+  // `content`: the whole part of the file's; `torn`: there is more in it, to be cut off.
+  LocalJournal(EventLoop& loop, std::unique_ptr<JournalFile> file, std::string content, bool torn);
+  ~LocalJournal() override;  // writes what was appended, unless the disk does not take it; no longer calls back
   void Append(const std::vector<Decision>& decisions, bool durable, Done done) override;
-  int64_t syncs() const;  // so far
+  void TellOfTrouble(OnTrouble fn) override;
+
+  struct Counts {
+    int64_t writes = 0;
+    int64_t syncs = 0;
+  };
+  Counts counts() const;  // so far
 
  private:
   class Writer;
-  explicit LocalJournal(std::unique_ptr<Writer> writer);
   std::unique_ptr<Writer> writer_;
+};
+
+struct OpenedJournal {
+  std::unique_ptr<LocalJournal> journal;
+  std::vector<Decision> decisions;
+  size_t torn_bytes = 0;  // an append that the last AM did not live to finish; nobody acted upon it
 };
 
 }  // namespace tony::am

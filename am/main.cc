@@ -1,4 +1,8 @@
 // tony-am JOB_FOLDER EPOCH: the application master of one job. Started by the job's arbiter, never by hand.
+//
+// It exits with 0 when the job has ended. With 65 (ErrorCode::kInvalid) when a file that the job cannot do without, the
+// journal above all, is damaged or of a later release: another AM would find the same, so the arbiter need not try; the
+// tasks run on, and nothing of the file has been changed. Any other end is a crash.
 #include <unistd.h>
 
 #include <csignal>
@@ -36,9 +40,11 @@ Result<UniqueFd> LockJob(const JobFolder& folder) {
 Result<Job> Replay(const JobFolder& folder, const std::vector<Decision>& decisions) {
   TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
   Job job(folder.job(), std::move(spec));
-  for (const Decision& decision : decisions) {
-    if (const auto actions = job.Evolve(decision); !actions.ok())
-      return Annotate(actions.error(), folder.journal().string());
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    const auto actions = job.Evolve(decisions[i]);
+    if (actions.ok()) continue;
+    const std::string where = StrCat(folder.journal().string(), ": decision ", i + 1, ", ", Name(decisions[i]));
+    return Annotate({ErrorCode::kInvalid, actions.error().message}, where);
   }
   return job;
 }
@@ -49,33 +55,32 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
   // Whoever wants the job ended says so by a kill request; a service manager's TERM to everybody is not one.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
-  std::vector<Decision> decisions;
-  TRY_ASSIGN(const std::unique_ptr<Journal> journal, LocalJournal::Open(loop, folder.journal().string(), &decisions));
-  TRY_ASSIGN(Job job, Replay(folder, decisions));
+  TRY_ASSIGN(const OpenedJournal opened, LocalJournal::Open(loop, folder.journal().string()));
+  if (opened.torn_bytes > 0)
+    LogWarn(StrCat("journal: ", opened.torn_bytes, " bytes of an unfinished append are cut off"));
+  TRY_ASSIGN(Job job, Replay(folder, opened.decisions));
   TRY_ASSIGN(Submission submission, folder.ReadSubmission());
   TRY_ASSIGN(std::string token, folder.ReadToken());
   const Duration am_lease = job.spec().timers.am_lease;
-  LogInfo(StrCat("epoch ", epoch.value, ": ", decisions.size(), " decisions replayed, job ", ToString(job.state())));
+  LogInfo(
+      StrCat("epoch ", epoch.value, ": ", opened.decisions.size(), " decisions replayed, job ", ToString(job.state())));
 
   ApplicationMaster master({loop, folder, std::move(submission), SiblingProgram("tony-executor"), std::move(token),
-                            epoch, std::move(job), *journal});
+                            epoch, std::move(job), *opened.journal});
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher,
                            [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
   TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, {}, master));
-  Status ended;
-  TRY(master.Start(scheduler, server->port(), [&](const Status& status) {
-    ended = status;
-    server->Stop([&] { loop.Stop(); });
-  }));
+  master.Start(scheduler, server->port(), [&] { server->Stop([&] { loop.Stop(); }); });
   loop.Run();
-  return ended;
+  return Ok();
 }
 
 int Main(int argc, char** argv) {
   OpenLog("tony-am");
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is as a full disk: the write fails
   const auto epoch = argc == 3 ? ParseInt(argv[2]) : std::nullopt;
   if (!epoch || *epoch < 1) {
     LogError("usage: tony-am JOB_FOLDER EPOCH");

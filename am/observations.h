@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "runtime/job/checkpoint.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/outcome.h"
 #include "runtime/scheduler/scheduler.h"
@@ -20,6 +21,13 @@ struct KillAsked {
   std::string reason;
   Duration grace{-1};
 };  // grace below 0: the job's own
+
+// What the look for checkpoints that a restart asked for has found.
+struct CheckpointSeen {
+  int restart = 0;
+  std::optional<Checkpoint> newest;
+  bool readable = true;  // false: the directory could not be read, and nothing is known
+};
 
 // Calls of executors. Decide() refuses stale ones.
 struct RegisterCall {
@@ -45,6 +53,6 @@ struct ContainerEvent {
 };
 
 using Observation = std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, RegisterCall, AwaitCall, HeartbeatCall,
-                                 OutcomeCall, ContainerEvent>;
+                                 OutcomeCall, ContainerEvent, CheckpointSeen>;
 
 }  // namespace tony::am

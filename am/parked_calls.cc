@@ -58,4 +58,8 @@ void ParkedCalls::Tell(const StatusAnswer& answer) {
   }
 }
 
+void ParkedCalls::TellAll(const StatusAnswer& answer) {
+  for (auto& [id, watch] : std::exchange(watches_, {})) watch->reply.Success(answer);
+}
+
 }  // namespace tony::am

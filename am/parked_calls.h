@@ -23,7 +23,8 @@ class ParkedCalls {
   // After `limit` it is answered with what `status` says then.
   void ParkWatch(int64_t since, Duration limit, const Reply<StatusAnswer>& reply, std::function<StatusAnswer()> status);
   bool AnyWatch() const { return !watches_.empty(); }
-  void Tell(const StatusAnswer& answer);  // answers those for whom it is news
+  void Tell(const StatusAnswer& answer);     // answers those for whom it is news
+  void TellAll(const StatusAnswer& answer);  // answers everybody
 
  private:
   struct Await {

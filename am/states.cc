@@ -9,6 +9,7 @@ using AS = AttemptState;
 using AT = AttemptStep;
 constexpr Transition<AS, AT> kAttemptTransitions[] = {
     {AS::kNew, AT::kRequest, AS::kRequested},
+    {AS::kNew, AT::kRenew, AS::kLaunching},
     {AS::kRequested, AT::kAssign, AS::kAllocated},
     {AS::kAllocated, AT::kLaunch, AS::kLaunching},
     // An executor may register before its scheduler's confirmation arrives.
@@ -39,15 +40,26 @@ using TS = TaskState;
 constexpr Transition<TS, TaskStep> kTaskTransitions[] = {
     {TS::kWaiting, TaskStep::kRequest, TS::kActive},
     {TS::kActive, TaskStep::kEnd, TS::kDone},
+    {TS::kActive, TaskStep::kRestart, TS::kBackoff},
+    {TS::kDone, TaskStep::kRestart, TS::kBackoff},
+    // One restart may take over the tasks of another.
+    {TS::kBackoff, TaskStep::kRestart, TS::kBackoff},
+    {TS::kBackoff, TaskStep::kEnd, TS::kBackoff},
+    {TS::kBackoff, TaskStep::kRequest, TS::kActive},
+    // The job stops meanwhile: its last attempt has ended, or is still to end.
+    {TS::kBackoff, TaskStep::kGiveUp, TS::kDone},
+    {TS::kBackoff, TaskStep::kAbandon, TS::kActive},
 };
 
 using JS = JobState;
 constexpr Transition<JS, JobStep> kJobTransitions[] = {
-    {JS::kAccepted, JobStep::kRequest, JS::kAllocating}, {JS::kAllocating, JobStep::kAllocated, JS::kGathering},
-    {JS::kGathering, JobStep::kForm, JS::kRunning},      {JS::kAllocating, JobStep::kStop, JS::kStopping},
-    {JS::kGathering, JobStep::kStop, JS::kStopping},     {JS::kRunning, JobStep::kStop, JS::kStopping},
-    {JS::kStopping, JobStep::kSucceed, JS::kSucceeded},  {JS::kStopping, JobStep::kFail, JS::kFailed},
-    {JS::kStopping, JobStep::kKill, JS::kKilled},
+    {JS::kAccepted, JobStep::kRequest, JS::kAllocating},   {JS::kAllocating, JobStep::kAllocated, JS::kGathering},
+    {JS::kGathering, JobStep::kForm, JS::kRunning},        {JS::kAllocating, JobStep::kRestart, JS::kRestarting},
+    {JS::kGathering, JobStep::kRestart, JS::kRestarting},  {JS::kRunning, JobStep::kRestart, JS::kRestarting},
+    {JS::kRestarting, JobStep::kRequest, JS::kAllocating}, {JS::kAllocating, JobStep::kStop, JS::kStopping},
+    {JS::kGathering, JobStep::kStop, JS::kStopping},       {JS::kRunning, JobStep::kStop, JS::kStopping},
+    {JS::kRestarting, JobStep::kStop, JS::kStopping},      {JS::kStopping, JobStep::kSucceed, JS::kSucceeded},
+    {JS::kStopping, JobStep::kFail, JS::kFailed},          {JS::kStopping, JobStep::kKill, JS::kKilled},
 };
 
 template <class State, class Step>
@@ -125,6 +137,8 @@ std::string_view ToString(TaskState state) {
       return "waiting";
     case TaskState::kActive:
       return "active";
+    case TaskState::kBackoff:
+      return "backoff";
     case TaskState::kDone:
       return "done";
   }
@@ -141,6 +155,8 @@ std::string_view ToString(JobState state) {
       return "GATHERING";
     case JobState::kRunning:
       return "RUNNING";
+    case JobState::kRestarting:
+      return "RESTARTING";
     case JobState::kStopping:
       return "STOPPING";
     case JobState::kSucceeded:

@@ -2,9 +2,12 @@
 // happen; a journal that says it did is refused.
 //
 //   attempt   New -> Requested -> Allocated -> Launching -> Registered -> Running -> Succeeded | Failed | Lost
+//             New -> Launching, in the container and executor of the attempt before
 //             any of Requested..Running -> Stopping -> Succeeded | Failed | Killed
 //   task      Waiting -> Active -> Done
+//             Active | Done -> Backoff -> Active
 //   job       Accepted -> Allocating -> Gathering -> Running -> Stopping -> Succeeded | Failed | Killed
+//             Allocating | Gathering | Running -> Restarting -> Allocating
 #pragma once
 
 #include <optional>
@@ -26,13 +29,23 @@ enum class AttemptState {
   kKilled,
   kLost,
 };
-enum class AttemptStep { kRequest, kAssign, kLaunch, kRegister, kRun, kStop, kSucceed, kFail, kKill, kLose };
+enum class AttemptStep { kRequest, kRenew, kAssign, kLaunch, kRegister, kRun, kStop, kSucceed, kFail, kKill, kLose };
 
-enum class TaskState { kWaiting, kActive, kDone };
-enum class TaskStep { kRequest, kEnd };
+enum class TaskState { kWaiting, kActive, kBackoff, kDone };
+enum class TaskStep { kRequest, kEnd, kRestart, kGiveUp, kAbandon };
 
-enum class JobState { kAccepted, kAllocating, kGathering, kRunning, kStopping, kSucceeded, kFailed, kKilled };
-enum class JobStep { kRequest, kAllocated, kForm, kStop, kSucceed, kFail, kKill };
+enum class JobState {
+  kAccepted,
+  kAllocating,
+  kGathering,
+  kRunning,
+  kRestarting,
+  kStopping,
+  kSucceeded,
+  kFailed,
+  kKilled,
+};
+enum class JobStep { kRequest, kAllocated, kForm, kRestart, kStop, kSucceed, kFail, kKill };
 
 template <class State, class Step>
 struct Transition {

@@ -12,9 +12,19 @@ const JobId kJob{"job-1"};
 constexpr int kFirstPort = 4000;
 
 TaskId TaskOf(std::string_view text) {
-  auto task = ParseTaskId(text);
+  auto task = ParseTaskId(text.substr(0, text.find('#')));
   CHECK(task.ok());
   return *std::move(task);
+}
+
+std::string Suffix(const AttemptId& attempt) {
+  const std::string folder = FolderName(attempt.task);
+  return attempt.number == 1 ? folder : StrCat(folder, "-", attempt.number);
+}
+
+// Of the executor in that container: an attempt that is renewed keeps it.
+Endpoint EndpointIn(const ContainerId& container, const TaskId& task) {
+  return {StrCat("node-", container.value.substr(2)), kFirstPort + task.index};
 }
 
 std::string Order(const Action& action) {
@@ -30,6 +40,7 @@ std::string Order(const Action& action) {
             return StrCat(a.mode == StopMode::kTerm ? "term " : "kill ", a.container.value);
           },
           [](const TellExecutor& a) { return StrCat("tell ", ToString(a.attempt)); },
+          [](const LookForCheckpoint& a) { return StrCat("look ", a.restart); },
           [](const EndJob&) { return std::string("end job"); },
       },
       action);
@@ -58,6 +69,39 @@ JobBuilder& JobBuilder::With(const Timers& timers) {
   return *this;
 }
 
+JobBuilder& JobBuilder::Framework(FrameworkKind framework) {
+  spec_.framework = framework;
+  return *this;
+}
+
+JobBuilder& JobBuilder::Restarts(RestartScope level, int most, Duration window) {
+  spec_.restart.levels[static_cast<size_t>(level)] = {most, window};
+  return *this;
+}
+
+JobBuilder& JobBuilder::LostRestarts(int most, Duration window) {
+  spec_.restart.lost = {most, window};
+  return *this;
+}
+
+JobBuilder& JobBuilder::NoRestarts() { return LostRestarts(0); }
+
+JobBuilder& JobBuilder::Backoff(Duration first, Duration longest) {
+  spec_.restart.backoff = first;
+  spec_.restart.longest_backoff = longest;
+  return *this;
+}
+
+JobBuilder& JobBuilder::Settle(Duration time) {
+  spec_.restart.settle = time;
+  return *this;
+}
+
+JobBuilder& JobBuilder::Checkpoints(const std::string& directory, int most_fruitless) {
+  spec_.checkpoint = {.directory = directory, .most_fruitless = most_fruitless};
+  return *this;
+}
+
 JobSpec JobBuilder::Build() const { return spec_; }
 
 std::vector<std::string> Decisions(const TurnResult& turn) {
@@ -80,9 +124,13 @@ Outcome Failure(int exit_code) {
 
 Outcome Killed() { return {.cls = OutcomeClass::kKilled, .exit = ExitStatus{ExitStatus::Kind::kSignaled, 15}}; }
 
-AttemptId AttemptOf(std::string_view task) { return {TaskOf(task), 1}; }
-ContainerId ContainerOf(std::string_view task) { return {StrCat("c-", FolderName(TaskOf(task)))}; }
-std::string HostOf(std::string_view task) { return StrCat("node-", FolderName(TaskOf(task))); }
+AttemptId AttemptOf(std::string_view task) {
+  const size_t number = task.find('#');
+  if (number == std::string_view::npos) return {TaskOf(task), 1};
+  return {TaskOf(task), static_cast<int>(ParseInt(task.substr(number + 1)).value())};
+}
+ContainerId ContainerOf(std::string_view task) { return {StrCat("c-", Suffix(AttemptOf(task)))}; }
+std::string HostOf(std::string_view task) { return StrCat("node-", Suffix(AttemptOf(task))); }
 Endpoint EndpointOf(std::string_view task) { return {HostOf(task), kFirstPort + TaskOf(task).index}; }
 
 JobDriver::JobDriver(JobSpec spec) : spec_(std::move(spec)), job_(std::make_unique<Job>(kJob, spec_)) {}
@@ -97,9 +145,31 @@ TaskStatus JobDriver::StatusOf(std::string_view task) const {
 Caller JobDriver::CallerOf(std::string_view task) const {
   return {.job = kJob,
           .attempt = AttemptOf(task),
-          .container = ContainerOf(task),
+          .container = ContainerFor(task),
           .generation = generation_,
           .epoch = job_->epoch()};
+}
+
+ContainerId JobDriver::ContainerFor(std::string_view task) const {
+  const auto found = containers_.find(AttemptOf(task));
+  return found == containers_.end() ? ContainerOf(task) : found->second;
+}
+
+std::string JobDriver::Told(std::string_view task) const {
+  const Command command = CommandFor(task);
+  switch (command.kind) {
+    case Command::Kind::kNone:
+      return "none";
+    case Command::Kind::kStart:
+      return StrCat("start ", command.generation.value);
+    case Command::Kind::kStop:
+      return "stop";
+    case Command::Kind::kRelease:
+      return "release";
+    case Command::Kind::kNext:
+      return StrCat("next ", command.attempt);
+  }
+  return "";
 }
 
 TurnResult JobDriver::Observe(const Observation& observation) {
@@ -110,6 +180,11 @@ TurnResult JobDriver::Observe(const Observation& observation) {
 
 void JobDriver::Keep(const Decision& decision) {
   if (const auto* formed = std::get_if<GenerationFormed>(&decision.body)) generation_ = formed->generation;
+  if (const auto* assigned = std::get_if<ContainerAssigned>(&decision.body))
+    containers_[assigned->attempt] = assigned->container;
+  if (const auto* began = std::get_if<RestartBegan>(&decision.body)) {
+    for (const RenewedAttempt& renewed : began->renewed) containers_[renewed.attempt] = renewed.container;
+  }
   journal_.push_back(decision);
 }
 
@@ -118,11 +193,11 @@ TurnResult JobDriver::Grant(std::string_view task) {
 }
 
 TurnResult JobDriver::ConfirmLaunch(std::string_view task) {
-  return Observe(ContainerEvent{ContainerStarted{ContainerOf(task)}, std::nullopt});
+  return Observe(ContainerEvent{ContainerStarted{ContainerFor(task)}, std::nullopt});
 }
 
 TurnResult JobDriver::Register(std::string_view task, Phase phase, int64_t pid) {
-  return Observe(RegisterCall{CallerOf(task), {EndpointOf(task), phase, pid}});
+  return Observe(RegisterCall{CallerOf(task), {EndpointIn(ContainerFor(task), TaskOf(task)), phase, pid}});
 }
 
 TurnResult JobDriver::Heartbeat(std::string_view task, Phase phase, int64_t pid) {
@@ -134,7 +209,15 @@ TurnResult JobDriver::Report(std::string_view task, const Outcome& outcome) {
 }
 
 TurnResult JobDriver::Exit(std::string_view task, std::optional<Outcome> kept) {
-  return Observe(ContainerEvent{ContainerExited{ContainerOf(task), ExitStatus{}, ""}, std::move(kept)});
+  return Observe(ContainerEvent{ContainerExited{ContainerFor(task), ExitStatus{}, ""}, std::move(kept)});
+}
+
+TurnResult JobDriver::Preempt(std::string_view task, Duration notice) {
+  return Observe(ContainerEvent{ContainerPreempting{ContainerFor(task), notice}, std::nullopt});
+}
+
+TurnResult JobDriver::SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable) {
+  return Observe(CheckpointSeen{restart, std::move(newest), readable});
 }
 
 TurnResult JobDriver::Kill(const std::string& reason, Duration grace) { return Observe(KillAsked{reason, grace}); }
@@ -164,20 +247,24 @@ TurnResult JobDriver::PassToDeadline() {
 }
 
 JobDriver& JobDriver::GrantAll() {
-  for (const std::string& task : Tasks()) Grant(task);
+  for (const std::string& attempt : Newest()) {
+    if (StateOf(attempt) == AttemptState::kRequested) Grant(attempt);
+  }
   return *this;
 }
 
 JobDriver& JobDriver::RegisterAll() {
-  for (const std::string& task : Tasks()) {
-    ConfirmLaunch(task);
-    Register(task);
+  for (const std::string& attempt : Newest()) {
+    ConfirmLaunch(attempt);
+    if (!job_->Ended() && StateOf(attempt) < AttemptState::kRegistered) Register(attempt);
   }
   return *this;
 }
 
 JobDriver& JobDriver::RunAll() {
-  for (const std::string& task : Tasks()) Heartbeat(task);
+  for (const std::string& attempt : Newest()) {
+    if (StateOf(attempt) == AttemptState::kRegistered) Heartbeat(attempt);
+  }
   return *this;
 }
 
@@ -194,6 +281,7 @@ void JobDriver::Replay(size_t decisions) {
   const std::vector<Decision> kept(journal_.begin(), journal_.begin() + static_cast<std::ptrdiff_t>(decisions));
   journal_.clear();
   generation_ = {};
+  containers_.clear();
   job_ = std::make_unique<Job>(kJob, spec_);
   for (const Decision& decision : kept) {
     CHECK(job_->Evolve(decision).ok());
@@ -201,12 +289,11 @@ void JobDriver::Replay(size_t decisions) {
   }
 }
 
-std::vector<std::string> JobDriver::Tasks() const {
-  std::vector<std::string> tasks;
-  for (const RoleSpec& role : spec_.roles) {
-    for (int index = 0; index < role.instances; ++index) tasks.push_back(StrCat(role.name, ":", index));
-  }
-  return tasks;
+std::vector<std::string> JobDriver::Newest() const {
+  std::vector<std::string> attempts;
+  for (const TaskStatus& task : Status().tasks)
+    attempts.push_back(ToString(AttemptId{task.id, std::max(1, task.attempt)}));
+  return attempts;
 }
 
 }  // namespace tony::am

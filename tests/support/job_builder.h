@@ -1,6 +1,7 @@
 // Specs of small jobs, and a driver that plays scheduler, executors and clock to the AM's core. For tests.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,14 +22,22 @@ class JobBuilder {
   JobBuilder& Timeout(Duration timeout);
   JobBuilder& RegistrationTimeout(Duration timeout);
   JobBuilder& With(const Timers& timers);
+  JobBuilder& Framework(FrameworkKind framework);
+  JobBuilder& Restarts(RestartScope level, int most, Duration window = Duration(0));  // of the user's budget
+  JobBuilder& LostRestarts(int most, Duration window = Duration(3'600'000));          // of what is nobody's charge
+  JobBuilder& NoRestarts();  // whatever fails fails the job, as before there were restarts
+  JobBuilder& Backoff(Duration first, Duration longest);
+  JobBuilder& Settle(Duration time);  // a failure that ends the job is judged so much later; 0 here by default
+  JobBuilder& Checkpoints(const std::string& directory, int most_fruitless = 3);
   JobSpec Build() const;  // roles sorted by name, as the parser leaves them
 
  private:
-  JobSpec spec_;
+  JobSpec spec_ = {.restart = {.settle = Duration(0)}};
 };
 
 // What a turn decided and ordered, in words that a test can compare: "attempt_ended"; "launch worker:0#1 in
-// c-worker-0", "term c-worker-0", "kill c-worker-0", "tell worker:0#1", "request worker:0#1 worker:1#1", "end job".
+// c-worker-0", "term c-worker-0", "kill c-worker-0", "tell worker:0#1", "request worker:0#1 worker:1#1", "look 1" for
+// a checkpoint, "end job".
 std::vector<std::string> Decisions(const TurnResult& turn);
 std::vector<std::string> Orders(const Actions& actions);
 inline std::vector<std::string> Orders(const TurnResult& turn) { return Orders(turn.actions); }
@@ -50,13 +59,15 @@ Outcome Success();
 Outcome Failure(int exit_code);
 Outcome Killed();
 
-// The fixed names of a task's first attempt ("worker:0" -> worker:0#1, c-worker-0, node-worker-0, port 4000 + index).
+// The fixed names of an attempt and of what is granted for it: "worker:0", the first one, -> worker:0#1, c-worker-0,
+// node-worker-0, port 4000 + index; "worker:0#2" -> worker:0#2, c-worker-0-2, node-worker-0-2, the same port.
 AttemptId AttemptOf(std::string_view task);
 ContainerId ContainerOf(std::string_view task);
 std::string HostOf(std::string_view task);
 Endpoint EndpointOf(std::string_view task);
 
-// Gives one observation a call to a Job, at the driver's own time, and keeps the decisions as a journal would.
+// Gives one observation a call to a Job, at the driver's own time, and keeps the decisions as a journal would. A task
+// is named "worker:0", its later attempts "worker:0#2"; those have the container that the journal gave them.
 class JobDriver {
  public:
   static constexpr Instant kStart = Instant(Duration(1'700'000'000'000));
@@ -71,7 +82,10 @@ class JobDriver {
   TaskStatus StatusOf(std::string_view task) const;
   AttemptState StateOf(std::string_view task) const { return job_->StateOf(AttemptOf(task)); }
   Command CommandFor(std::string_view task) const { return job_->CommandFor(AttemptOf(task)); }
-  Caller CallerOf(std::string_view task) const;  // as its executor would sign now
+  Caller CallerOf(std::string_view task) const;           // as its executor would sign now
+  ContainerId ContainerFor(std::string_view task) const;  // renewed attempts have that of the one before
+  // What its executor was last told: "start 1", "stop", "next 2", "release" or "none".
+  std::string Told(std::string_view task) const;
 
   TurnResult Observe(const Observation& observation);
   TurnResult Start(Epoch epoch = {1}) { return Observe(AmStarted{epoch}); }
@@ -82,6 +96,8 @@ class JobDriver {
   TurnResult Heartbeat(std::string_view task, Phase phase = Phase::kRunning, int64_t pid = 100);
   TurnResult Report(std::string_view task, const Outcome& outcome);
   TurnResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has ended
+  TurnResult Preempt(std::string_view task, Duration notice);
+  TurnResult SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable = true);
   TurnResult Kill(const std::string& reason = "asked", Duration grace = Duration(-1));
   TurnResult Reach(const std::vector<ContainerId>& running = {});
   void Wait(Duration time);  // the AM renews its lease all along, and nobody looks
@@ -89,7 +105,7 @@ class JobDriver {
   TurnResult Pass(Duration time);  // and the job's timer fires
   TurnResult PassToDeadline();     // to the job's own next deadline, which must exist
 
-  // Every task by the straight way, one turn each.
+  // The newest attempt of every task by the straight way, one turn each; who is further already does nothing.
   JobDriver& GrantAll();
   JobDriver& RegisterAll();  // launches confirmed, too
   JobDriver& RunAll();
@@ -116,13 +132,14 @@ class JobDriver {
 
  private:
   void Keep(const Decision& decision);
-  std::vector<std::string> Tasks() const;
+  std::vector<std::string> Newest() const;  // attempts
 
   const JobSpec spec_;
   std::unique_ptr<Job> job_;
   Instant now_ = kStart;
   std::vector<Decision> journal_;
-  Generation generation_;  // the newest in the journal
+  Generation generation_;                        // the newest in the journal
+  std::map<AttemptId, ContainerId> containers_;  // by the journal
 };
 
 }  // namespace tony::am

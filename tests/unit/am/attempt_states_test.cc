@@ -13,8 +13,12 @@ using AS = AttemptState;
 // The task under test. The other one, other:0, is always as far as the job's state demands and no further.
 constexpr char kTask[] = "worker:0";
 constexpr char kOther[] = "other:0";
+// Only an attempt after the first can be renewed.
+constexpr char kSecond[] = "worker:0#2";
 
-JobDriver Fresh() { return JobDriver(JobBuilder().Role("worker", 1).Role("other", 1).Build()); }
+JobBuilder TwoTasks() { return JobBuilder().Role("worker", 1).Role("other", 1); }
+JobDriver Fresh() { return JobDriver(TwoTasks().NoRestarts().Build()); }
+JobDriver FreshWithRestarts() { return JobDriver(TwoTasks().Restarts(RestartScope::kGang, 1).Build()); }
 
 void FormTheGang(JobDriver& driver) {
   driver.Start();
@@ -69,6 +73,11 @@ void Observe(JobDriver& driver, AttemptStep step) {
     case AttemptStep::kRequest:
       driver.Start();
       return;
+    case AttemptStep::kRenew:
+      driver.Running();
+      driver.Report(kTask, Failure(1));
+      driver.Report(kOther, Killed());
+      return;
     case AttemptStep::kAssign:
       driver.Grant(kTask);
       return;
@@ -105,6 +114,8 @@ std::optional<DecisionBody> Claim(AS state, AttemptStep step) {
   switch (step) {
     case AttemptStep::kRequest:
       return ContainersRequested{{id}};
+    case AttemptStep::kRenew:
+      return RestartBegan{1, {{id, ContainerOf(kTask)}}, {}};
     case AttemptStep::kAssign:
       return ContainerAssigned{id, {"another-container"}, "node"};
     case AttemptStep::kLaunch:
@@ -114,14 +125,16 @@ std::optional<DecisionBody> Claim(AS state, AttemptStep step) {
     case AttemptStep::kRun:
       return AttemptRan{id, 100};
     case AttemptStep::kStop:
-      return std::nullopt;  // only the whole job is told to stop
+      return AttemptStopping{id, {.cls = OutcomeClass::kPreempted}, Duration(0)};
     case AttemptStep::kSucceed:
       return AttemptEnded{id, Success()};
     case AttemptStep::kFail:
+      // Whatever is said of the end of one that never registered: it was lost.
+      if (state == AS::kAllocated || state == AS::kLaunching) return std::nullopt;
       return AttemptEnded{id, Failure(1)};
     case AttemptStep::kKill:
-      // Whom nobody has told to stop is not "killed" by that: it has failed.
-      if (Next(state, AttemptStep::kFail)) return std::nullopt;
+      // Whom nobody has told to stop is not "killed" by that: it has failed, or was lost.
+      if (Next(state, AttemptStep::kFail) || Next(state, AttemptStep::kLose)) return std::nullopt;
       return AttemptEnded{id, Killed()};
     case AttemptStep::kLose:
       if (state == AS::kStopping) return std::nullopt;  // an end that nobody saw is what was wanted
@@ -135,17 +148,17 @@ std::string Everything(const JobDriver& driver) {
   return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kTask)), ToString(driver.job().state()));
 }
 
-AttemptState Look(const JobDriver& driver) { return driver.StateOf(kTask); }
-
 TEST(AttemptStatesTest, EveryWayOfAnAttemptIsTakenWhenItsCauseIsSeen) {
   for (const auto& [from, step, to] : AttemptTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
-    JobDriver driver = WithAttemptIn(from);
-    ASSERT_EQ(driver.StateOf(kTask), from);
+    const bool renews = step == AttemptStep::kRenew;
+    const char* attempt = renews ? kSecond : kTask;
+    JobDriver driver = renews ? FreshWithRestarts() : WithAttemptIn(from);
+    ASSERT_EQ(driver.StateOf(attempt), from);
 
     Observe(driver, step);
 
-    EXPECT_TRUE(driver.Changes(Look).contains({from, to}));
+    EXPECT_TRUE(driver.Changes([&](const JobDriver& d) { return d.StateOf(attempt); }).contains({from, to}));
   }
 }
 

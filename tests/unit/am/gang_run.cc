@@ -73,9 +73,10 @@ void GangRun::Die() {
   BeginMaster();
 }
 
-// Nothing happens but the beat of the executors, and the job's own timer.
+// Nothing happens but the beat of the executors, the renewal of the lease, and the job's own timer.
 void GangRun::PassTime() {
   now_ += kBeat;
+  Observe(LeaseRenewed{});
   for (const HeartbeatCall& call : world_.Heartbeats(*job_)) {
     const Epoch before = epoch_;
     Observe(call);

@@ -1,5 +1,7 @@
 #include "tests/unit/am/gang_world.h"
 
+#include <algorithm>
+
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 
@@ -33,6 +35,7 @@ void GangWorld::Perform(const Actions& actions) {
             [&](const LaunchExecutor& a) { executors_.try_emplace(a.container, Executor{.attempt = a.attempt}); },
             [&](const StopContainer& a) { Stop(a.container, a.mode); },
             [](const TellExecutor&) {},  // executors look by themselves
+            [&](const LookForCheckpoint& a) { looks_.insert(a.restart); },
             [&](const EndJob&) { job_ended_ = true; },
         },
         action);
@@ -58,7 +61,8 @@ std::optional<Observation> GangWorld::Next(const Job& job) {
   AddScheduler(choices);
   for (const auto& [id, executor] : executors_) {
     AddExecutor(job, id, executor, choices);
-    took_back_ |= job.CommandFor(executor.attempt).number < executor.since;
+    const int64_t number = job.CommandNumber(executor.attempt);
+    took_back_ |= number > 0 && number < executor.since;  // 0: nothing yet, until it is known what comes next
   }
   if ((choices.empty() || Uniform(8) == 0) && EndSomeTask()) return Next(job);
   if (choices.empty()) return std::nullopt;
@@ -66,14 +70,26 @@ std::optional<Observation> GangWorld::Next(const Job& job) {
 }
 
 void GangWorld::AddScheduler(std::vector<Observation>& choices) const {
+  for (const auto& [attempt, container] : asks_)
+    choices.emplace_back(ContainerEvent{ContainerGranted{attempt, container, ToString(attempt.task)}, std::nullopt});
+  for (const auto& [id, executor] : executors_) AddScheduler(id, executor, choices);
+  for (const int restart : looks_) choices.push_back(Look(restart));
+}
+
+void GangWorld::AddScheduler(const ContainerId& id, const Executor& executor, std::vector<Observation>& choices) const {
   const auto add = [&](SchedulerEvent event, std::optional<Outcome> kept = std::nullopt) {
     choices.emplace_back(ContainerEvent{std::move(event), std::move(kept)});
   };
-  for (const auto& [attempt, container] : asks_) add(ContainerGranted{attempt, container, ToString(attempt.task)});
-  for (const auto& [id, executor] : executors_) {
-    if (executor.state == State::kGone && !executor.exit_told) add(ContainerExited{id, {}, ""}, executor.outcome);
-    if (executor.state != State::kGone && !executor.start_told) add(ContainerStarted{id});
-  }
+  if (executor.state == State::kGone && !executor.exit_told) add(ContainerExited{id, {}, ""}, executor.outcome);
+  if (executor.state != State::kGone && !executor.start_told) add(ContainerStarted{id});
+  const bool wanted = executor.state == State::kRunning && plan_.preempted.contains(executor.attempt);
+  if (wanted && !executor.notice_given) add(ContainerPreempting{id, Duration(5000)});
+}
+
+Observation GangWorld::Look(int restart) const {
+  const int step = std::min(looked_ + 1, plan_.checkpoints);
+  if (step == 0) return CheckpointSeen{restart, std::nullopt};
+  return CheckpointSeen{restart, Checkpoint{StrCat("/checkpoints/step-", step), step}};
 }
 
 void GangWorld::AddExecutor(const Job& job, const ContainerId& id, const Executor& executor,
@@ -99,7 +115,13 @@ void GangWorld::Answer(const Job& job, const Observation& observation, const std
       executors_.at(started->container).start_told = true;
     if (const auto* exited = std::get_if<ContainerExited>(&event->event))
       executors_.at(exited->container).exit_told = true;
+    if (const auto* notice = std::get_if<ContainerPreempting>(&event->event))
+      executors_.at(notice->container).notice_given = true;
     return;
+  }
+  if (const auto* seen = std::get_if<CheckpointSeen>(&observation)) {
+    looks_.erase(seen->restart);
+    ++looked_;
   }
   const Caller* caller = CallerIn(observation);
   if (!caller) return;
@@ -136,16 +158,34 @@ void GangWorld::Obey(Executor& executor, const Command& command) {
     case Command::Kind::kRelease:
       executor.state = State::kGone;
       return;
+    case Command::Kind::kNext:
+      if (executor.state == State::kEnded) Begin(executor, command.attempt);
+      return;
   }
+}
+
+void GangWorld::Begin(Executor& executor, int attempt) {
+  executor.attempt.number = attempt;
+  executor.state = State::kWaiting;
+  executor.outcome.reset();
+  executor.since = 0;
+  executor.master = {};
+  executor.run_told = executor.report_acknowledged = false;
+}
+
+const Outcome* GangWorld::EndOf(const AttemptId& attempt) const {
+  if (const auto own = plan_.attempt_ends.find(attempt); own != plan_.attempt_ends.end()) return &own->second;
+  const auto planned = plan_.ends.find(attempt.task);
+  return planned == plan_.ends.end() ? nullptr : &planned->second;
 }
 
 // Frozen or not: a task does not ask whether its executor still speaks.
 bool GangWorld::EndSomeTask() {
   for (auto& [id, executor] : executors_) {
-    const auto planned = plan_.ends.find(executor.attempt.task);
-    if (executor.state != State::kRunning || planned == plan_.ends.end()) continue;
+    const Outcome* end = EndOf(executor.attempt);
+    if (executor.state != State::kRunning || !end) continue;
     executor.state = State::kEnded;
-    executor.outcome = planned->second;
+    executor.outcome = *end;
     return true;
   }
   return false;
@@ -164,6 +204,7 @@ std::vector<HeartbeatCall> GangWorld::Heartbeats(const Job& job) const {
 
 void GangWorld::MasterDied() {
   asks_.clear();
+  looks_.clear();
   for (auto& [id, executor] : executors_) {
     executor.master = {};
     executor.start_told = executor.run_told = executor.exit_told = false;
@@ -179,7 +220,7 @@ std::vector<ContainerId> GangWorld::Running() const {
 }
 
 bool GangWorld::IsSilent(const Executor& executor) const {
-  return plan_.frozen.contains(executor.attempt.task) && executor.state == State::kRunning && executor.run_told;
+  return plan_.frozen.contains(executor.attempt) && executor.state == State::kRunning && executor.run_told;
 }
 
 Caller GangWorld::CallerOf(const ContainerId& id, const Executor& executor) const {

@@ -14,8 +14,11 @@
 namespace tony::am {
 
 struct GangPlan {
-  std::map<TaskId, Outcome> ends;  // how tasks end by themselves; the others run until they are told to stop
-  std::set<TaskId> frozen;         // their executors fall silent once their task runs, and ignore all but KILL
+  std::map<TaskId, Outcome> ends = {};             // how tasks end by themselves; the others run until told to stop
+  std::map<AttemptId, Outcome> attempt_ends = {};  // how single attempts do instead
+  std::set<AttemptId> frozen = {};     // their executors fall silent once their task runs, and ignore all but KILL
+  std::set<AttemptId> preempted = {};  // the scheduler gives notice once they run
+  int checkpoints = 0;                 // so many looks for a checkpoint find a newer one
 };
 
 class GangWorld {
@@ -46,7 +49,12 @@ class GangWorld {
     Generation generation;
     Epoch master;  // it is registered there
     bool start_told = false, run_told = false, report_acknowledged = false, exit_told = false;
+    bool notice_given = false;  // of preemption
   };
+  static void Begin(Executor& executor, int attempt);
+  const Outcome* EndOf(const AttemptId& attempt) const;  // null: it runs until it is told to stop
+  Observation Look(int restart) const;
+  void AddScheduler(const ContainerId& id, const Executor& executor, std::vector<Observation>& choices) const;
   void Stop(const ContainerId& id, StopMode mode);
   void Obey(Executor& executor, const Command& command);
   void AddScheduler(std::vector<Observation>& choices) const;
@@ -62,6 +70,8 @@ class GangWorld {
   std::mt19937 random_;
   std::map<AttemptId, ContainerId> asks_;  // what will be granted
   std::map<ContainerId, Executor> executors_;
+  std::set<int> looks_;  // for a checkpoint, by restart
+  int looked_ = 0;
   int granted_ = 0;
   bool job_ended_ = false;
   bool took_back_ = false;

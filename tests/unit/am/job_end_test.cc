@@ -1,4 +1,4 @@
-// How a job ends by itself: who matters, what the verdict names, and that nothing is left behind.
+// How a job without restarts ends by itself: who matters, what the verdict names, and that nothing is left behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +17,7 @@ JobSpec OneOfEach() {
       .Role("board", 1, Completion::kSidecar)
       .Role("ps", 1, Completion::kUntracked)
       .Role("worker", 2)
+      .NoRestarts()
       .Build();
 }
 

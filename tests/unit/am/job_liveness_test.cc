@@ -14,6 +14,7 @@ using testing::IsEmpty;
 
 constexpr Duration kSuspectAfter{5000};
 constexpr Duration kLostAfter{60000};
+constexpr Duration kGiveUpAfter{15000};  // of a container whose end was ordered and that nobody says is gone
 constexpr Duration kMoment{1};
 
 JobSpec TwoWorkers() {
@@ -21,6 +22,7 @@ JobSpec TwoWorkers() {
       .Role("worker", 2)
       .With({.suspect_after = kSuspectAfter, .lost_after = kLostAfter})
       .RegistrationTimeout(std::chrono::hours(24))
+      .NoRestarts()
       .Build();
 }
 
@@ -87,17 +89,41 @@ TEST(JobLivenessTest, ACallThatIsRefusedClearsNobody) {
   EXPECT_EQ(driver.job().NextDeadline(), driver.now()) << "it looks once more";
 }
 
-TEST(JobLivenessTest, ALongSilenceLosesTheAttemptAndFailsTheJob) {
-  JobDriver driver(TwoWorkers());
+// Until worker:0 has been silent for too long; worker:1 is heard all along.
+TurnResult FallSilent(JobDriver& driver) {
   driver.Running();
   driver.Pass(kSuspectAfter);
   driver.Heartbeat("worker:1");
   driver.Wait(kLostAfter - kSuspectAfter);
   driver.Heartbeat("worker:1");
+  return driver.Pass(Duration(0));
+}
 
-  const TurnResult turn = driver.Pass(Duration(0));
+TurnResult GiveUp(JobDriver& driver) {
+  driver.Wait(kGiveUpAfter - kMoment);
+  driver.Heartbeat("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
+  return driver.Pass(kMoment);
+}
 
-  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
+TEST(JobLivenessTest, AfterALongSilenceTheContainerIsEndedBeforeAnythingIsSaidOfTheAttempt) {
+  JobDriver driver(TwoWorkers());
+
+  const TurnResult turn = FallSilent(driver);
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("container_kill_ordered"));
+  EXPECT_THAT(Orders(turn), ElementsAre("kill c-worker-0"));
+  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "running");
+  EXPECT_FALSE(driver.job().verdict());
+}
+
+TEST(JobLivenessTest, ASilentAttemptIsLostWhenItsContainerIsGone) {
+  JobDriver driver(TwoWorkers());
+  FallSilent(driver);
+
+  const TurnResult turn = driver.Exit("worker:0");
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended", "job_stopping"));
   EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
   EXPECT_FALSE(driver.StatusOf("worker:0").suspect);
   EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kNodeLost);
@@ -105,29 +131,75 @@ TEST(JobLivenessTest, ALongSilenceLosesTheAttemptAndFailsTheJob) {
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("no heartbeat for 60.0 s"));
 }
 
-TEST(JobLivenessTest, ALostAttemptsContainerIsKilledWhenItDoesNotLeave) {
+TEST(JobLivenessTest, TheOutcomeThatASilentExecutorKeptCounts) {
+  JobDriver failed(TwoWorkers()), succeeded(TwoWorkers());
+  FallSilent(failed);
+  FallSilent(succeeded);
+
+  failed.Exit("worker:0", Failure(3));
+  succeeded.Exit("worker:0", Success());
+
+  EXPECT_EQ(failed.job().verdict()->exit, Failure(3).exit);
+  EXPECT_FALSE(succeeded.job().verdict());
+  EXPECT_EQ(succeeded.StatusOf("worker:0").attempt_state, "succeeded");
+}
+
+TEST(JobLivenessTest, WhenNobodySaysThatTheContainerIsGoneTheAttemptIsGivenUp) {
   JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Pass(kSuspectAfter);
-  driver.Wait(kLostAfter - kSuspectAfter);
+  FallSilent(driver);
+
+  const TurnResult turn = GiveUp(driver);
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "job_stopping"));
+  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
+  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kNodeLost);
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("nobody can say that it ended"));
+}
+
+TEST(JobLivenessTest, ANewMasterGivesTheSchedulerTheWholeTimeAgain) {
+  JobDriver driver(TwoWorkers());
+  FallSilent(driver);
+  driver.WaitWithoutRenewal(kGiveUpAfter * 2);
+  driver.Replay();
+
+  const TurnResult turn = driver.Start({2});
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("epoch_began"));
+  EXPECT_THAT(Orders(turn), ElementsAre("kill c-worker-0"));
+  driver.Wait(kGiveUpAfter - kMoment);
   driver.Heartbeat("worker:1");
-  driver.Pass(Duration(0));
+  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_ended", "job_stopping"));
+}
+
+TEST(JobLivenessTest, AKillWhileASilentContainerIsBeingEndedWaitsForThat) {
+  JobDriver driver(TwoWorkers());
+  FallSilent(driver);
+  driver.Kill("enough");
   driver.Report("worker:1", Killed());
   driver.Exit("worker:1");
+  EXPECT_EQ(driver.Status().state, "STOPPING");
 
-  const TurnResult turn = driver.PassToDeadline();
-
-  EXPECT_THAT(Decisions(turn), ElementsAre("container_kill_ordered"));
-  EXPECT_THAT(Orders(turn), ElementsAre("kill c-worker-0"));
   driver.Exit("worker:0");
-  EXPECT_EQ(driver.Status().state, "FAILED");
+
+  EXPECT_EQ(driver.Status().state, "KILLED");
+  EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "killed");
+}
+
+TEST(JobLivenessTest, AReportOfASilentAttemptThatComesBeforeItsEndCounts) {
+  JobDriver driver(TwoWorkers());
+  FallSilent(driver);
+
+  EXPECT_THAT(Decisions(driver.Report("worker:0", Success())), ElementsAre("attempt_heard", "attempt_ended"));
+  EXPECT_THAT(Decisions(driver.Exit("worker:0")), ElementsAre("container_ended"));
+
+  EXPECT_FALSE(driver.job().verdict());
 }
 
 TEST(JobLivenessTest, ALostAttemptThatStillWorksIsRefusedSoThatItEnds) {
   JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Pass(kSuspectAfter);
-  driver.Pass(kLostAfter - kSuspectAfter);
+  FallSilent(driver);
+  GiveUp(driver);
   ASSERT_EQ(driver.StateOf("worker:0"), AttemptState::kLost);
 
   const TurnResult heartbeat = driver.Heartbeat("worker:0");
@@ -142,9 +214,8 @@ TEST(JobLivenessTest, ALostAttemptThatStillWorksIsRefusedSoThatItEnds) {
 
 TEST(JobLivenessTest, ALostAttemptsLateOutcomeIsAcknowledgedAndChangesNothing) {
   JobDriver driver(TwoWorkers());
-  driver.Running();
-  driver.Pass(kSuspectAfter);
-  driver.Pass(kLostAfter - kSuspectAfter);
+  FallSilent(driver);
+  GiveUp(driver);
   const Verdict verdict = *driver.job().verdict();
 
   const TurnResult registration = driver.Register("worker:0", Phase::kEnded, 0);
@@ -220,7 +291,7 @@ TEST(JobLivenessTest, ASuspicionIsRememberedByTheNextMasterAndTheSilenceCountedA
   driver.Wait(kLostAfter - kMoment);
   driver.Heartbeat("worker:1");
   EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_ended", "job_stopping"));
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("container_kill_ordered"));
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
 
 #include "am/job.h"
 #include "runtime/base/strings.h"
@@ -23,26 +26,54 @@ std::vector<TaskId> TasksOf(const JobSpec& spec) {
   return tasks;
 }
 
+using Random = std::mt19937;
+bool OneIn(Random& random, unsigned n) { return random() % n == 0; }
+
+void AllowRestarts(Random& random, JobBuilder& builder) {
+  constexpr std::array kFrameworks = {FrameworkKind::kStandalone, FrameworkKind::kTensorflow, FrameworkKind::kPytorch};
+  builder.Framework(kFrameworks[random() % kFrameworks.size()]).LostRestarts(static_cast<int>(random() % 4));
+  for (size_t level = 0; level < kRestartScopes; ++level) {
+    if (OneIn(random, 2)) builder.Restarts(static_cast<RestartScope>(level), static_cast<int>(1 + random() % 2));
+  }
+  if (OneIn(random, 3)) builder.Checkpoints("/checkpoints", 2);
+  if (OneIn(random, 2)) builder.Settle(Duration(300));
+}
+
+// What befalls the first attempts of a task; its later ones do as the task does.
+void Disturb(Random& random, const TaskId& task, GangPlan& plan) {
+  if (OneIn(random, 10)) plan.frozen.insert({task, 1});
+  if (OneIn(random, 10)) plan.preempted.insert({task, 1});
+  if (OneIn(random, 4)) plan.attempt_ends[{task, 1}] = Failure(1);
+  if (OneIn(random, 6)) plan.attempt_ends[{task, 2}] = Failure(2);
+}
+
 GangRun::Script RandomScript(uint32_t seed) {
-  std::mt19937 random(seed);
-  const auto one_in = [&](unsigned n) { return random() % n == 0; };
+  Random random(seed);
+  const auto one_in = [&](unsigned n) { return OneIn(random, n); };
   JobBuilder builder;
   builder.Role("worker", 1 + static_cast<int>(random() % 3)).RegistrationTimeout(Duration(20000));
   if (one_in(2)) builder.Role("ps", 1, Completion::kUntracked);
   if (one_in(2)) builder.Role("board", 1, Completion::kSidecar);
   if (one_in(3)) builder.Timeout(Duration(30000));
+  if (one_in(4)) {
+    builder.NoRestarts();
+  } else {
+    AllowRestarts(random, builder);
+  }
 
   GangRun::Script script{.spec = builder.Build(), .seed = seed};
   for (const TaskId& task : TasksOf(script.spec)) {
-    if (one_in(10)) script.plan.frozen.insert(task);
+    Disturb(random, task, script.plan);
     if (one_in(8)) continue;  // runs until it is stopped, or lost
     script.plan.ends[task] = one_in(6) ? Failure(3) : Success();
   }
   for (size_t at = random() % 30; one_in(2) && at < 100; at += random() % 30)
     script.deaths.push_back({at, /*after_acting=*/one_in(2)});
-  if (one_in(3)) script.kill_in = static_cast<JobState>(1 + random() % 3);
-  // A task that neither ends nor freezes would run for ever.
-  if (!script.kill_in && script.spec.timeout.count() == 0) script.spec.timeout = Duration(200000);
+  script.plan.checkpoints = static_cast<int>(random() % 4);
+  if (one_in(3)) script.kill_in = static_cast<JobState>(1 + random() % 4);
+  // A task that neither ends nor freezes would run for ever; nor does every job restart.
+  if ((!script.kill_in || script.kill_in == JobState::kRestarting) && script.spec.timeout.count() == 0)
+    script.spec.timeout = Duration(200000);
   return script;
 }
 
@@ -76,13 +107,30 @@ TEST(JobRandomTest, EveryJobEnds) {
 }
 
 TEST(JobRandomTest, ItsTimersNeitherSpinNorOversleep) {
-  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+  for (uint32_t seed = 0; seed < kSeeds / 2; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     GangRun::Script script = RandomScript(seed);
     script.look = ExpectSoundDeadline;
     GangRun(std::move(script)).ToTheEnd();
     if (HasFailure()) return;
   }
+}
+
+TEST(JobRandomTest, AmongThemAreRestartsOfEveryScopeChargedAndFree) {
+  std::set<std::pair<RestartScope, bool>> begun;
+  for (uint32_t seed = 0; seed < kSeeds; ++seed) {
+    GangRun run(RandomScript(seed));
+    run.ToTheEnd();
+    std::map<int, std::pair<RestartScope, bool>> decided;
+    for (const Decision& decision : run.journal()) {
+      if (const auto* d = std::get_if<RestartDecided>(&decision.body)) decided[d->number] = {d->scope, d->charged};
+      if (const auto* d = std::get_if<RestartBegan>(&decision.body)) begun.insert(decided.at(d->number));
+    }
+  }
+  for (const RestartScope scope : {RestartScope::kTask, RestartScope::kRole, RestartScope::kGang, RestartScope::kJob})
+    EXPECT_TRUE(begun.contains({scope, true})) << ToString(scope);
+  EXPECT_TRUE(begun.contains({RestartScope::kTask, false}));
+  EXPECT_TRUE(begun.contains({RestartScope::kGang, false}));
 }
 
 TEST(JobRandomTest, ItsJournalReplaysToTheSameState) {

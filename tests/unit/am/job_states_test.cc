@@ -1,6 +1,10 @@
 // Every row of the tables of job and task is taken by a real Job, and no other way is.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+#include <tuple>
+
 #include "runtime/base/strings.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/all_states.h"
@@ -14,10 +18,11 @@ using JS = JobState;
 constexpr char kTask[] = "worker:0";
 constexpr char kOther[] = "other:0";
 
-JobDriver Fresh() { return JobDriver(JobBuilder().Role("worker", 1).Role("other", 1).Build()); }
+JobBuilder TwoTasks() { return JobBuilder().Role("worker", 1).Role("other", 1).NoRestarts(); }
+JobDriver Fresh() { return JobDriver(TwoTasks().Build()); }
+JobDriver FreshWithRestarts() { return JobDriver(TwoTasks().Restarts(RestartScope::kGang, 1).Build()); }
 
-JobDriver WithJobIn(JS state) {
-  JobDriver driver = Fresh();
+JobDriver WithJobIn(JS state, JobDriver driver) {
   if (state == JS::kAccepted) {
     driver.Start();
     driver.Replay(1);
@@ -25,7 +30,8 @@ JobDriver WithJobIn(JS state) {
   }
   if (state == JS::kAllocating) driver.Accepted();
   if (state == JS::kGathering) driver.Gathering();
-  if (IsFinal(state) || state == JS::kRunning || state == JS::kStopping) driver.Running();
+  if (state >= JS::kRunning) driver.Running();
+  if (state == JS::kRestarting) driver.Report(kTask, Failure(1));
   if (state == JS::kStopping || state == JS::kKilled) driver.Kill();
   if (state == JS::kFailed) driver.Report(kTask, Failure(1));
   if (state == JS::kSucceeded) {
@@ -37,10 +43,24 @@ JobDriver WithJobIn(JS state) {
   return driver;
 }
 
+JobDriver WithJobIn(JS state) { return WithJobIn(state, state == JS::kRestarting ? FreshWithRestarts() : Fresh()); }
+
+// What fails a job without a budget restarts one that has it.
+JobDriver Before(JS from, JobStep step) {
+  if (step == JobStep::kRestart) return WithJobIn(from, FreshWithRestarts());
+  // How a job that stops will end is decided before it stops.
+  return WithJobIn(from == JS::kStopping ? JS::kRunning : from);
+}
+
 void Observe(JobDriver& driver, JobStep step) {
   switch (step) {
     case JobStep::kRequest:
-      driver.Start({2});
+      if (driver.job().state() == JS::kAccepted) driver.Start({2});
+      driver.Report(kOther, Killed());
+      return;
+    case JobStep::kRestart:
+      driver.Grant(kTask);
+      driver.Exit(kTask);
       return;
     case JobStep::kAllocated:
       driver.GrantAll();
@@ -72,6 +92,11 @@ DecisionBody Claim(const Job& job, JobStep step) {
       return GangAllocated{};
     case JobStep::kForm:
       return GenerationFormed{job.Snapshot("", {}).generation.Next()};
+    case JobStep::kRestart:
+      return RestartDecided{.number = job.Snapshot("", {}).restart_count + 1,
+                            .scope = RestartScope::kGang,
+                            .cause = AttemptOf(kTask),
+                            .tasks = {AttemptOf(kTask).task, AttemptOf(kOther).task}};
     case JobStep::kStop:
       return JobStopping{{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled}, Duration(0)};
     case JobStep::kSucceed:
@@ -92,8 +117,7 @@ JobState Look(const JobDriver& driver) { return driver.job().state(); }
 TEST(JobStatesTest, EveryWayOfTheJobIsTakenWhenItsCauseIsSeen) {
   for (const auto& [from, step, to] : JobTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
-    // How a job that stops will end is decided before it stops.
-    JobDriver driver = WithJobIn(from == JS::kStopping ? JS::kRunning : from);
+    JobDriver driver = Before(from, step);
 
     Observe(driver, step);
 
@@ -101,15 +125,76 @@ TEST(JobStatesTest, EveryWayOfTheJobIsTakenWhenItsCauseIsSeen) {
   }
 }
 
-TEST(JobStatesTest, EveryWayOfATaskIsTakenOnTheStraightWay) {
-  JobDriver driver = Fresh();
-  driver.Running();
-  driver.Report(kTask, Success());
+// Which decision took a task from which state to which.
+using TaskChange = std::tuple<std::string, std::string_view, std::string>;
 
-  const auto changes = driver.Changes([](const JobDriver& d) { return d.StatusOf(kTask).state; });
+std::set<TaskChange> ChangesOf(const JobDriver& driver, JobDriver replayed) {
+  std::set<TaskChange> changes;
+  for (const Decision& decision : driver.journal()) {
+    const std::string before = replayed.StatusOf(kTask).state;
+    CHECK(replayed.job().Evolve(decision).ok());
+    changes.emplace(before, Name(decision), replayed.StatusOf(kTask).state);
+  }
+  return changes;
+}
 
-  for (const auto& [from, step, to] : TaskTransitions())
-    EXPECT_TRUE(changes.contains({std::string(ToString(from)), std::string(ToString(to))}));
+std::vector<std::string_view> DecisionsThatTake(TaskStep step) {
+  switch (step) {
+    case TaskStep::kRequest:
+      return {"containers_requested", "restart_began"};
+    case TaskStep::kEnd:
+      return {"attempt_ended"};
+    case TaskStep::kRestart:
+      return {"restart_decided"};
+    case TaskStep::kGiveUp:
+    case TaskStep::kAbandon:
+      return {"job_stopping"};
+  }
+  return {};
+}
+
+// What a restart does to a task, in as many stories as that needs.
+std::set<TaskChange> EverythingThatHappensToATask() {
+  const auto spec = TwoTasks().Framework(FrameworkKind::kStandalone);
+  const auto with = [&](RestartScope scope) { return JobBuilder(spec).Restarts(scope, 1).Build(); };
+  std::set<TaskChange> changes;
+  const auto story = [&](const JobSpec& of, const std::function<void(JobDriver&)>& tell) {
+    JobDriver driver(of);
+    driver.Running();
+    tell(driver);
+    changes.merge(ChangesOf(driver, JobDriver(of)));
+  };
+  story(with(RestartScope::kGang), [](JobDriver& d) {
+    d.Report(kTask, Success());
+    d.Report(kOther, Failure(1));
+  });
+  story(with(RestartScope::kGang), [](JobDriver& d) {
+    d.Report(kOther, Failure(1));
+    d.Report(kTask, Killed());
+  });
+  story(with(RestartScope::kGang), [](JobDriver& d) {
+    d.Report(kOther, Failure(1));
+    d.Kill();
+  });
+  story(with(RestartScope::kGang), [](JobDriver& d) {
+    d.Report(kTask, Failure(1));
+    d.Kill();
+  });
+  story(JobBuilder(spec).Restarts(RestartScope::kGang, 1).LostRestarts(1).Build(), [](JobDriver& d) {
+    d.Report(kTask, {.cls = OutcomeClass::kPreempted});  // to begin when its container is gone
+    d.Report(kOther, Failure(1));
+  });
+  return changes;
+}
+
+TEST(JobStatesTest, EveryWayOfATaskIsTakenByItsDecision) {
+  const std::set<TaskChange> changes = EverythingThatHappensToATask();
+  for (const auto& [from, step, to] : TaskTransitions()) {
+    bool taken = false;
+    for (const std::string_view by : DecisionsThatTake(step))
+      taken |= changes.contains({std::string(ToString(from)), by, std::string(ToString(to))});
+    EXPECT_TRUE(taken) << ToString(from) << " -> " << ToString(to);
+  }
 }
 
 TEST(JobStatesTest, TheJobTakesNoOtherWay) {

@@ -19,13 +19,16 @@ TEST(StatesTest, AnEndIsFinal) {
     const bool leads_on = std::ranges::any_of(kJobSteps, [&](JobStep s) { return Next(state, s).has_value(); });
     EXPECT_EQ(leads_on, !IsFinal(state)) << ToString(state);
   }
-  for (const TaskStep step : kTaskSteps) EXPECT_FALSE(Next(TaskState::kDone, step));
+  for (const TaskStep step : kTaskSteps)
+    EXPECT_EQ(Next(TaskState::kDone, step).has_value(), step == TaskStep::kRestart) << "only a restart undoes it";
 }
 
 TEST(StatesTest, NoRowIsThereTwice) {
   std::set<std::pair<AttemptState, AttemptStep>> attempt;
+  std::set<std::pair<TaskState, TaskStep>> task;
   std::set<std::pair<JobState, JobStep>> job;
   for (const auto& row : AttemptTransitions()) EXPECT_TRUE(attempt.emplace(row.from, row.step).second);
+  for (const auto& row : TaskTransitions()) EXPECT_TRUE(task.emplace(row.from, row.step).second);
   for (const auto& row : JobTransitions()) EXPECT_TRUE(job.emplace(row.from, row.step).second);
 }
 

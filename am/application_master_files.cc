@@ -1,0 +1,93 @@
+// The files that the application master keeps beside its journal: the lease record, the status document; and the kill
+// request, which others write. None of them is worth a job: what cannot be written now is tried again.
+#include <algorithm>
+#include <utility>
+
+#include "am/application_master.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+// Clients see changes at most this often: a thousand tasks that start together are a few documents, not thousands.
+constexpr Duration kPushInterval{20};
+constexpr Duration kStatusFileInterval{500};
+// A timer and not inotify: closing that costs an AM 15 ms at the end of every job.
+constexpr Duration kKillRequestInterval{1000};
+// A full disk may pass; nobody waits for less.
+constexpr Duration kBetweenTries{1000};
+
+}  // namespace
+
+bool ApplicationMaster::WriteLease() {
+  const Status written = folder_.WriteLease(lease_);
+  if (!written.ok()) LogWarn(written.error().message);
+  published_ |= written.ok();
+  const Duration next = job_.spec().timers.record_fresh / 3;
+  lease_timer_ = loop_.After(written.ok() ? next : std::min(next, kBetweenTries), [this] { RenewLease(); });
+  return written.ok();
+}
+
+// An AM that cannot renew goes on ruling; executors that still reach it do not look at the record.
+void ApplicationMaster::Renew() {
+  ++lease_.renewal;
+  if (WriteLease()) Observe(LeaseRenewed{});
+}
+
+// The record of an AM that does not rule, or can keep no promise, gets stale: nobody is to think itself cut off. But
+// where it is must be known.
+void ApplicationMaster::RenewLease() {
+  if (Rules() && (trouble_.empty() || !published_)) return Renew();
+  lease_timer_ = loop_.After(job_.spec().timers.record_fresh / 3, [this] { RenewLease(); });
+}
+
+// Who asks for a kill calls, too; the file alone is left where the asker died in between, and by the keeper.
+void ApplicationMaster::LookForKillRequest() {
+  ReadKillRequest();
+  kill_timer_ = loop_.After(kKillRequestInterval, [this] { LookForKillRequest(); });
+}
+
+void ApplicationMaster::ReadKillRequest() {
+  if (!Rules()) return;
+  const auto request = folder_.ReadKillRequest();
+  if (!request.ok()) return LogWarn(request.error().message);
+  if (*request) Observe(KillAsked{(*request)->reason, (*request)->grace});
+}
+
+void ApplicationMaster::StatusChanged() {
+  if (!push_timer_) {
+    AnswerWatches();
+    push_timer_ = loop_.After(kPushInterval, [this] {
+      push_timer_.reset();
+      AnswerWatches();
+    });
+  }
+  if (status_timer_ || end_told_) return;
+  status_timer_ = loop_.After(kStatusFileInterval, [this] {
+    status_timer_.reset();
+    if (job_.Ended()) return;  // End() writes the last one
+    if (const Status written = folder_.WriteStatus(Snapshot(), /*durable=*/false); !written.ok())
+      LogWarn(written.error().message);
+  });
+}
+
+void ApplicationMaster::End() {
+  const JobStatus last = job_.Snapshot(submission_.user, submission_.time);
+  if (const Status written = folder_.WriteStatus(last, /*durable=*/true); !written.ok()) {
+    const std::string& why = written.error().message;  // names a file that is another each time
+    TellTrouble(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
+    end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
+    return;
+  }
+  trouble_.clear();
+  status_timer_.reset();
+  LogInfo(StrCat("job ", ToString(job_.state()), ": ", job_.verdict()->message));
+  end_told_ = true;
+  AnswerWatches();
+  scheduler_->Finish([this] {
+    if (auto on_end = std::exchange(on_end_, nullptr)) on_end();
+  });
+}
+
+}  // namespace tony::am

@@ -1,0 +1,90 @@
+// While the journal cannot be written.
+//
+// Launches, the forming of a gang, releases and answers wait: nothing is promised that the next AM would not know of.
+// Stopping does not wait, where the job fails or is killed: what still runs of it is told to stop at once, and again
+// in its turn. That is safe, because an AM that takes over without those decisions finds attempts that ended "killed",
+// or hears again of the failure that nobody has been released from; either way it ends the job as not succeeded. All
+// else that stops something does wait: after a success, or for a restart, such an AM would take the attempts that it
+// finds stopped for failures; and an executor whose attempt has ended may hold the only copy of an outcome.
+//
+// Executors go on working. Heartbeats are answered; the lease record gets stale, so that an executor that lost the
+// connection meanwhile does not think itself cut off; and while it is not renewed nobody is judged by silence.
+#include <algorithm>
+#include <utility>
+
+#include "am/application_master.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+constexpr Duration kLongestWatch{60000};
+// Trouble is no decision and has no number, so a client that asks just when it comes or goes would miss it.
+constexpr Duration kWatchInTrouble{1000};
+constexpr Duration kTroubleIsNews{5000};
+
+}  // namespace
+
+void ApplicationMaster::OnJournalTrouble(const std::string& why) {
+  if (why.empty()) return TellTrouble("");
+  TellTrouble(StrCat("journal: ", why, ", new launches wait"));
+  for (const Turn& turn : waiting_) PerformWhatMayNotWait(turn);
+}
+
+void ApplicationMaster::TellTrouble(const std::string& trouble) {
+  if (trouble == trouble_) return;
+  if (trouble.empty()) LogInfo(StrCat("over: ", trouble_));
+  if (!trouble.empty()) LogWarn(trouble);
+  trouble_ = trouble;
+  trouble_changed_ = loop_.Now();
+  if (MayTell() && parked_.AnyWatch()) parked_.TellAll(CurrentStatus());
+}
+
+template <class Match>
+bool ApplicationMaster::Waits(Match match) const {
+  return std::ranges::any_of(waiting_,
+                             [&](const Turn& turn) { return std::ranges::any_of(turn.result.actions, match); });
+}
+
+bool ApplicationMaster::MayNotWait(const Action& action) const {
+  const auto& verdict = job_.verdict();
+  if (!verdict || verdict->state == FinalState::kSucceeded) return false;
+  if (const auto* tell = std::get_if<TellExecutor>(&action)) {
+    return job_.CommandFor(tell->attempt).kind == Command::Kind::kStop;
+  }
+  const auto* stop = std::get_if<StopContainer>(&action);
+  const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
+  if (!attempt || IsFinal(job_.StateOf(*attempt))) return false;
+  // A stop that overtakes the launch would be forgotten when that comes.
+  return !Waits([&](const Action& waiting) {
+    const auto* launch = std::get_if<LaunchExecutor>(&waiting);
+    return launch && launch->container == stop->container;
+  });
+}
+
+void ApplicationMaster::PerformWhatMayNotWait(const Turn& turn) {
+  for (const Action& action : turn.result.actions) {
+    if (MayNotWait(action)) Perform(action);
+  }
+}
+
+// Parked at once, so that a stop reaches it. Its command is told if it is on the disk: if no turn that waits changes
+// it.
+void ApplicationMaster::AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply) {
+  if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+  parked_.ParkAwait(caller.attempt, since, reply);
+  const TellExecutor now{caller.attempt, job_.CommandNumber(caller.attempt)};
+  const bool unwritten = Waits([&](const Action& waiting) {
+    const auto* tell = std::get_if<TellExecutor>(&waiting);
+    return tell && tell->attempt == caller.attempt;
+  });
+  if (!unwritten || MayNotWait(now)) Tell(now);
+}
+
+Duration ApplicationMaster::LongestWatch() const {
+  const bool is_news = !trouble_.empty() || loop_.Now() - trouble_changed_ < kTroubleIsNews;
+  return is_news ? kWatchInTrouble : kLongestWatch;
+}
+
+}  // namespace tony::am

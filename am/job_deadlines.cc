@@ -1,0 +1,128 @@
+// The policy of time: who is silent, what is overdue, and when to look again.
+#include <algorithm>
+
+#include "am/job.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+Verdict TimedOut(OutcomeClass cls, const std::string& message) {
+  return {.state = FinalState::kFailed, .cls = cls, .message = message};
+}
+
+std::string Seconds(Duration d) { return StrCat(d.count() / 1000, ".", d.count() % 1000 / 100, " s"); }
+
+}  // namespace
+
+// After a gap nobody could have reached this AM, or known that it rules: everybody's silence starts anew.
+Decided Job::OnRenewed(Instant now) {
+  if (now - renewed_at_ > spec_.timers.record_fresh) {
+    for (auto& [id, task] : tasks_) {
+      if (task.newest()) task.newest()->last_heard = now;
+    }
+  }
+  renewed_at_ = now;
+  silence_check_ = NextSilence();
+  return {};
+}
+
+// One overdue thing at a time, so that each end is judged before the next; what else is due is still due when the shell
+// asks for the next deadline.
+Decided Job::OnTime(Instant now) {
+  if (auto overdue = WhatIsOverdue(now)) return {.decisions = {*std::move(overdue)}};
+  if (!silence_check_ || now < *silence_check_ || !AnyWatched()) return {};
+  const bool ruled = now - renewed_at_ <= spec_.timers.record_fresh;
+  std::vector<DecisionBody> silent = ruled ? WhoIsSilent(now) : std::vector<DecisionBody>();
+  if (silent.empty()) silence_check_ = ruled ? NextSilence() : std::nullopt;
+  return {.decisions = std::move(silent)};
+}
+
+std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
+  if (!registering_.empty() && now >= registering_.begin()->first) {
+    const std::string limit = Seconds(spec_.registration_timeout);
+    return JobStopping{
+        TimedOut(OutcomeClass::kTimeout, StrCat("not every task registered within ", limit,
+                                                " (tony.container.registration.timeout): missing ", Missing())),
+        spec_.timers.grace};
+  }
+  if (const auto limit = TimeLimit(); limit && now >= *limit) {
+    return JobStopping{TimedOut(OutcomeClass::kTimeout, StrCat("the job ran longer than ", Seconds(spec_.timeout),
+                                                               " (tony.application.timeout)")),
+                       spec_.timers.grace};
+  }
+  if (!stopping_.empty() && now >= stopping_.begin()->first) return ContainerKillOrdered{stopping_.begin()->second};
+  if (!leaving_.empty() && now >= leaving_.begin()->first) return ContainerKillOrdered{leaving_.begin()->second};
+  if (!silent_.empty() && now >= silent_.begin()->first) {
+    return AttemptEnded{silent_.begin()->second, Silence(", and nobody can say that it ended")};
+  }
+  return std::nullopt;
+}
+
+Outcome Job::Silence(const std::string& more) const {
+  return {.cls = OutcomeClass::kNodeLost,
+          .message = StrCat("no heartbeat for ", Seconds(spec_.timers.lost_after), more)};
+}
+
+std::optional<Instant> Job::TimeLimit() const {
+  if (spec_.timeout.count() == 0 || accepted_at_ == Instant{} || verdict_) return std::nullopt;
+  return accepted_at_ + spec_.timeout;
+}
+
+// A lost attempt has not ended before its container has: the outcome may be lying there, and its process may run.
+std::vector<DecisionBody> Job::WhoIsSilent(Instant now) const {
+  std::vector<DecisionBody> silent;
+  for (const auto& [id, task] : tasks_) {
+    const Attempt* attempt = task.newest();
+    if (!attempt || !IsWatched(*attempt)) continue;
+    const Duration silence = now - attempt->last_heard;
+    if (silence >= spec_.timers.lost_after) {
+      silent.push_back(ContainerKillOrdered{attempt->container});
+    } else if (silence >= spec_.timers.suspect_after && !attempt->suspect) {
+      silent.push_back(AttemptSuspected{attempt->id});
+    }
+  }
+  return silent;
+}
+
+std::optional<Instant> Job::NextSilence() const {
+  std::optional<Instant> next;
+  for (const auto& [id, task] : tasks_) {
+    const Attempt* attempt = task.newest();
+    if (!attempt || !IsWatched(*attempt)) continue;
+    const Instant due = attempt->last_heard + (attempt->suspect ? spec_.timers.lost_after : spec_.timers.suspect_after);
+    next = next ? std::min(*next, due) : due;
+  }
+  return next;
+}
+
+std::optional<Instant> Job::NextDeadline() const {
+  std::optional<Instant> next;
+  const auto sooner = [&](const std::optional<Instant>& t) {
+    if (t) next = next ? std::min(*next, *t) : *t;
+  };
+  if (AnyWatched()) sooner(silence_check_);
+  if (!registering_.empty()) sooner(registering_.begin()->first);
+  sooner(TimeLimit());
+  if (!stopping_.empty()) sooner(stopping_.begin()->first);
+  if (!leaving_.empty()) sooner(leaving_.begin()->first);
+  if (!silent_.empty()) sooner(silent_.begin()->first);
+  sooner(NextRestart());
+  if (!failed_.empty() && !verdict_) sooner(SettlesAt(failed_.begin()->second));
+  return next;
+}
+
+std::string Job::Missing() const {
+  std::vector<std::string> missing;
+  for (const auto& [id, task] : tasks_) {
+    const Attempt* attempt = task.newest();
+    if (attempt && !attempt->endpoint) missing.push_back(ToString(id));
+  }
+  constexpr size_t kNamed = 5;
+  if (missing.size() <= kNamed) return Join(missing, ", ");
+  const std::string more = StrCat(" and ", missing.size() - kNamed, " more");
+  missing.resize(kNamed);
+  return Join(missing, ", ") + more;
+}
+
+}  // namespace tony::am

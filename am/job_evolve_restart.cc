@@ -1,0 +1,165 @@
+// What follows from the decisions about restarts.
+#include <algorithm>
+#include <utility>
+
+#include "am/evolve_parts.h"
+#include "am/job.h"
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+constexpr size_t kShown = 20;  // restarts in a status
+
+}  // namespace
+
+Result<Actions> Job::Apply(const RestartDecided& d, Instant time) {
+  if (d.number != static_cast<int>(past_restarts_.size()) + 1 || d.tasks.empty() || !Find(d.cause))
+    return Misfit(StrCat("restart ", d.number));
+  if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) TRY(Step(JobStep::kRestart));
+  Restart& restart = restarts_[d.number];
+  restart = {.number = d.number, .scope = d.scope, .cause = d.cause, .not_before = d.not_before};
+  Actions actions;
+  for (const TaskId& id : d.tasks) TRY(TakeOver(restart, id, d.grace, time, actions));
+  std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
+  Note(d, time);
+  return actions;
+}
+
+void Job::Note(const RestartDecided& d, Instant time) {
+  past_restarts_.push_back({time, d.scope, d.cause.task, d.charged});
+  restart_list_.push_back({d.number, time, std::string(ToString(d.scope)), d.cause, d.reason, d.charged});
+  if (restart_list_.size() > kShown) restart_list_.erase(restart_list_.begin());
+}
+
+Status Job::TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant time, Actions& actions) {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end() || found->second.attempts.empty()) return Misfit(ToString(id));
+  Task& task = found->second;
+  Attempt& attempt = *task.newest();
+  if (Restart* earlier = FindRestart(task.restart)) {
+    earlier->tasks.erase(id);
+    earlier->ending.erase(id);
+  }
+  if (task.state == TaskState::kDone && IsTracked(id) && attempt.outcome->Succeeded()) --tracked_successes_;
+  if (attempt.ended) failed_.erase({*attempt.ended, attempt.id});
+  TRY(StepTask(id, TaskStep::kRestart));
+  task.restart = restart.number;
+  restart.tasks.insert(id);
+  if (!IsFinal(attempt.state)) {
+    restart.ending.insert(id);
+    if (attempt.state != AttemptState::kStopping) StopAttempt(attempt, grace, time, actions);
+  } else if (IsHeld(attempt)) {
+    StopWatching(attempt.container);  // it stays
+  } else {
+    AwaitGone(restart, attempt, time);
+    LetGo(attempt, time + kLeaveLimit, actions);
+  }
+  return Ok();
+}
+
+Result<Actions> Job::Apply(const CheckpointSought& d, Instant time) {
+  Restart* restart = FindRestart(d.restart);
+  if (!restart) return Misfit(StrCat("restart ", d.restart));
+  restart->sought = time;
+  return Actions{LookForCheckpoint{d.restart}};
+}
+
+// The first look only says where the job stood; every later one, whether the restart before it was of any use.
+Result<Actions> Job::Apply(const CheckpointNoted& d, Instant) {
+  Restart* restart = FindRestart(d.restart);
+  if (!restart || !restart->sought) return Misfit(StrCat("restart ", d.restart));
+  restart->noted = true;
+  if (!d.known) return Actions{};
+  checkpoint_ = d.newest;
+  if (!ConcernsTracked(*restart)) return Actions{};
+  const bool newer = d.newest && (!progress_ || IsNewer(*d.newest, *progress_));
+  fruitless_ = looked_ && !newer ? fruitless_ + 1 : 0;
+  looked_ = true;
+  if (newer) progress_ = d.newest;
+  return Actions{};
+}
+
+Result<Actions> Job::Apply(const RestartBegan& d, Instant time) {
+  const Restart* restart = FindRestart(d.number);
+  if (!restart || !restart->ending.empty() || restart->tasks.size() != d.renewed.size() + d.requested.size())
+    return Misfit(StrCat("restart ", d.number));
+  if (restart->scope == RestartScope::kGang || restart->scope == RestartScope::kJob) TRY(Step(JobStep::kRequest));
+  Actions actions;
+  RequestContainers request;
+  for (const RenewedAttempt& renewed : d.renewed) TRY(Renew(renewed, time, actions));
+  for (const AttemptId& id : d.requested) {
+    TRY(Replace(id, time, actions));
+    request.asks.push_back(AskFor(id));
+  }
+  if (!request.asks.empty()) actions.push_back(std::move(request));
+  if (state_ == JobState::kRunning) {
+    Joining& joining = joining_[d.number];
+    joining.missing = restart->tasks;
+    for (const TaskId& id : restart->tasks) joining.attempts.push_back(tasks_.at(id).newest()->id);
+  }
+  restarts_.erase(d.number);
+  return actions;
+}
+
+Status Job::Renew(const RenewedAttempt& renewed, Instant time, Actions& actions) {
+  const AttemptId before{renewed.attempt.task, renewed.attempt.number - 1};
+  const Attempt* last = Find(before);
+  if (!last || last->container != renewed.container || !CanRenew(*last)) return Misfit(ToString(renewed.attempt));
+  const std::string host = last->host;
+  TRY_ASSIGN(Attempt* const attempt, MakeAttempt(renewed.attempt, AttemptStep::kRenew, time));
+  attempt->container = renewed.container;
+  attempt->host = host;
+  attempt->renewed = true;
+  containers_.at(renewed.container).attempt = renewed.attempt;
+  const Instant check = time + spec_.timers.suspect_after;
+  silence_check_ = silence_check_ ? std::min(*silence_check_, check) : check;
+  actions.push_back(Tell(before));
+  return Ok();
+}
+
+Status Job::Replace(const AttemptId& id, Instant time, Actions& actions) {
+  if (const Attempt* last = Find({id.task, id.number - 1})) LetGo(*last, time + kLeaveLimit, actions);
+  TRY(MakeAttempt(id, AttemptStep::kRequest, time));
+  unplaced_.insert(id);
+  return Ok();
+}
+
+// An attempt that joins a running generation has registered, or never will.
+void Job::Arrive(const Attempt& attempt, Actions& actions) {
+  const auto found = joining_.find(attempt.restart);
+  if (found == joining_.end()) return;
+  Joining& joining = found->second;
+  joining.missing.erase(attempt.id.task);
+  if (!joining.missing.empty()) return;
+  const std::vector<AttemptId> attempts = std::exchange(joining.attempts, {});
+  joining_.erase(found);
+  const ClusterSpecText cluster = MakeClusterSpec();
+  for (const AttemptId& id : attempts) {
+    Attempt& joiner = *Find(id);
+    if (joiner.state != AttemptState::kRegistered) continue;
+    joiner.generation = generation_;
+    joiner.cluster_spec = cluster;
+    actions.push_back(Tell(id));
+  }
+}
+
+// The job stops: nothing starts again.
+void Job::AbandonRestarts(Instant time, Actions& actions) {
+  for (const auto& [number, restart] : std::exchange(restarts_, {})) {
+    for (const TaskId& id : restart.tasks) {
+      Task& task = tasks_.at(id);
+      task.restart = 0;
+      const bool over = IsFinal(task.newest()->state);
+      CHECK(StepTask(id, over ? TaskStep::kGiveUp : TaskStep::kAbandon).ok());
+      if (over) LetGo(*task.newest(), time + kLeaveLimit, actions);
+    }
+  }
+}
+
+bool Job::ConcernsTracked(const Restart& restart) const {
+  return std::ranges::any_of(restart.tasks, [&](const TaskId& id) { return IsTracked(id); });
+}
+
+}  // namespace tony::am

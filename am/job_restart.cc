@@ -1,0 +1,151 @@
+// The policy of restarts: what to make of an attempt's end, and when what was decided begins.
+#include <algorithm>
+
+#include "am/completion_policy.h"
+#include "am/job.h"
+#include "runtime/base/strings.h"
+#include "runtime/framework/restart_scope.h"
+
+namespace tony::am {
+namespace {
+
+// A file system that does not answer for so long does not answer.
+constexpr Duration kLookLimit{60'000};
+
+std::string Times(int count) { return count == 1 ? "1 restart" : StrCat(count, " restarts"); }
+
+}  // namespace
+
+std::optional<DecisionBody> Job::Judge(Instant now) const {
+  if (verdict_) return std::nullopt;
+  if (last_ended_ && !SettlesAt(*last_ended_)) {
+    if (auto judged = JudgeEndOf(*last_ended_, now)) return judged;
+  }
+  for (const auto& [ended, id] : failed_) {
+    if (const auto at = SettlesAt(id); !at || now >= *at) return JudgeEndOf(id, now);
+  }
+  return std::nullopt;
+}
+
+std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) const {
+  const Task& task = tasks_.at(id.task);
+  // Whatever ends while its task is being restarted has been judged.
+  if (task.state != TaskState::kDone || task.newest()->id != id) return std::nullopt;
+  const Attempt& attempt = *task.newest();
+  Outcome outcome = *attempt.outcome;
+  const EndedTask ended{attempt.id, attempt.host, &outcome};
+  std::optional<Verdict> verdict = JudgeEnd(spec_, ended, tracked_successes_);
+  // Before the gang has formed nobody can be missing, not even a sidecar: the barrier would never open.
+  if (!verdict && state_ != JobState::kRunning) verdict = JudgeEarlyEnd(ended);
+  if (verdict && verdict->state == FinalState::kSucceeded) return JobStopping{*std::move(verdict), spec_.timers.grace};
+  if (verdict) outcome.cls = verdict->cls;
+  if (!outcome.Succeeded()) return RestartOrStop(ended, std::move(verdict), now);
+  return std::nullopt;
+}
+
+// A failure of a collective's member that nothing pays for may be explained by one that is free. Nothing: judge it now.
+std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
+  const Attempt& attempt = *Find(id);
+  if (state_ != JobState::kRunning || !failed_.contains({*attempt.ended, id})) return std::nullopt;
+  if (spec_.restart.settle.count() == 0 || ChargeOf(*attempt.outcome) != Charge::kCharged) return std::nullopt;
+  const bool alone = Count(AttemptState::kRunning) + Count(AttemptState::kRegistered) == 0;
+  if (alone || SmallestScope(spec_, *spec_.FindRole(id.task.role), true) < RestartScope::kGang) return std::nullopt;
+  const EndedTask ended{id, attempt.host, &*attempt.outcome};
+  const auto judged = PlanRestart(spec_, {ended, true, CanRenew(attempt)}, past_restarts_, *attempt.ended);
+  if (std::holds_alternative<RestartPlan>(judged)) return std::nullopt;
+  return *attempt.ended + spec_.restart.settle;
+}
+
+// No verdict: the job does not depend on it.
+std::optional<DecisionBody> Job::RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict,
+                                               Instant now) const {
+  const FailedTask failed{ended, state_ == JobState::kRunning, CanRenew(*Find(ended.attempt))};
+  const auto judged = PlanRestart(spec_, failed, past_restarts_, now);
+  if (const auto* plan = std::get_if<RestartPlan>(&judged)) return Decide(*plan, ended, now);
+  if (!verdict) return std::nullopt;
+  if (const std::string& why = std::get<NoRestart>(judged).why; !why.empty()) {
+    verdict->message += StrCat("; ", why);
+  } else if (!past_restarts_.empty()) {
+    verdict->message += StrCat("; after ", Times(static_cast<int>(past_restarts_.size())));
+  }
+  return JobStopping{*std::move(verdict), spec_.timers.grace};
+}
+
+RestartDecided Job::Decide(const RestartPlan& plan, const EndedTask& cause, Instant now) const {
+  return {.number = static_cast<int>(past_restarts_.size()) + 1,
+          .scope = plan.scope,
+          .cause = cause.attempt,
+          .reason = DescribeFailure(cause),
+          .charged = plan.charged,
+          .tasks = TasksIn(plan.scope, cause.attempt.task),
+          .not_before = now + plan.delay,
+          .grace = spec_.timers.grace};
+}
+
+std::vector<TaskId> Job::TasksIn(RestartScope scope, const TaskId& cause) const {
+  if (scope == RestartScope::kTask) return {cause};
+  std::vector<TaskId> tasks;
+  for (const auto& [id, task] : tasks_) {
+    if (scope != RestartScope::kRole || id.role == cause.role) tasks.push_back(id);
+  }
+  return tasks;
+}
+
+std::optional<DecisionBody> Job::NextOfRestarts(Instant now) const {
+  for (const auto& [number, restart] : restarts_) {
+    if (auto next = NextOf(restart, now)) return next;
+  }
+  return std::nullopt;
+}
+
+std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) const {
+  if (!restart.ending.empty() || now < restart.not_before) return std::nullopt;
+  if (!restart.unconfirmed.empty() && now < restart.confirm_by) return std::nullopt;
+  if (!spec_.checkpoint.directory.empty() && !restart.noted) {
+    if (!restart.sought) return CheckpointSought{restart.number};
+    if (now >= *restart.sought + kLookLimit) return CheckpointNoted{restart.number, std::nullopt, /*known=*/false};
+    return std::nullopt;
+  }
+  if (restart.noted && ConcernsTracked(restart) && fruitless_ >= spec_.checkpoint.most_fruitless) {
+    return JobStopping{Fruitless(restart), spec_.timers.grace};
+  }
+  return Begin(restart);
+}
+
+std::optional<Instant> Job::NextRestart() const {
+  std::optional<Instant> next;
+  for (const auto& [number, restart] : restarts_) {
+    if (!restart.ending.empty()) continue;
+    Instant due = restart.not_before;
+    if (!restart.unconfirmed.empty()) due = std::max(due, restart.confirm_by);
+    if (restart.sought && !restart.noted) due = *restart.sought + kLookLimit;
+    next = next ? std::min(*next, due) : due;
+  }
+  return next;
+}
+
+RestartBegan Job::Begin(const Restart& restart) const {
+  RestartBegan began{.number = restart.number};
+  for (const TaskId& id : restart.tasks) {
+    const Attempt& last = *tasks_.at(id).newest();
+    const AttemptId next{id, last.id.number + 1};
+    if (IsHeld(last)) {
+      began.renewed.push_back({next, last.container});
+    } else {
+      began.requested.push_back(next);
+    }
+  }
+  return began;
+}
+
+Verdict Job::Fruitless(const Restart& restart) const {
+  const Attempt& cause = *Find(restart.cause);
+  const EndedTask ended{cause.id, cause.host, &*cause.outcome};
+  Verdict verdict = FailedBy(ended);
+  const std::string newest =
+      checkpoint_ ? StrCat("than ", checkpoint_->path) : StrCat("in ", spec_.checkpoint.directory);
+  verdict.message += StrCat("; ", Times(fruitless_), " without a newer checkpoint ", newest);
+  return verdict;
+}
+
+}  // namespace tony::am

@@ -1,0 +1,108 @@
+#include "am/restart_policy.h"
+
+#include <algorithm>
+
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+#include "runtime/framework/restart_scope.h"
+
+namespace tony::am {
+namespace {
+
+class Planner {
+ public:
+  Planner(const JobSpec& spec, const FailedTask& failed, std::span<const PastRestart> past, Instant now)
+      : spec_(spec), failed_(failed), role_(*spec.FindRole(failed.ended.attempt.task.role)), past_(past), now_(now) {}
+
+  std::variant<RestartPlan, NoRestart> Plan() const {
+    switch (ChargeOf(*failed_.ended.outcome)) {
+      case Charge::kNever:
+        return NoRestart{};
+      case Charge::kFree:
+        if (const int used = CountFree(spec_.restart.lost.window); used < spec_.restart.lost.most) {
+          return RestartPlan{Smallest(), false, BackOff(CountFreeOfTask())};
+        }
+        return Charged();
+      case Charge::kCharged:
+        return Charged();
+    }
+    CHECK(false);
+  }
+
+ private:
+  std::variant<RestartPlan, NoRestart> Charged() const {
+    std::string used_up;
+    for (int level = static_cast<int>(Smallest()); level < static_cast<int>(kRestartScopes); ++level) {
+      const auto scope = static_cast<RestartScope>(level);
+      const RestartBudget budget = BudgetOf(scope);
+      const int used = CountCharged(scope, budget.window);
+      if (used < budget.most) return RestartPlan{scope, true, BackOff(used)};
+      if (budget.most > 0)
+        used_up += StrCat(used_up.empty() ? "" : ", ", ToString(scope), " ", used, " of ", budget.most);
+    }
+    if (used_up.empty()) return NoRestart{};
+    return NoRestart{StrCat("restarts used up: ", used_up)};
+  }
+
+  RestartScope Smallest() const {
+    if (!failed_.gang_has_formed) return RestartScope::kTask;
+    return role_.restart_scope.value_or(SmallestScope(spec_, role_, failed_.same_address));
+  }
+
+  RestartBudget BudgetOf(RestartScope scope) const {
+    RestartBudget budget = spec_.restart.levels[static_cast<size_t>(scope)];
+    if (HasOwn(scope)) budget.most = *role_.restarts;
+    return budget;
+  }
+
+  // A role's own budget is that of its smallest scope, and counts what its own tasks brought about.
+  bool HasOwn(RestartScope scope) const { return role_.restarts && scope == Smallest(); }
+
+  bool Counts(const PastRestart& restart, Duration window) const {
+    return window == Duration(0) || now_ - restart.time < window;
+  }
+
+  int CountCharged(RestartScope scope, Duration window) const {
+    const TaskId& task = failed_.ended.attempt.task;
+    return static_cast<int>(std::ranges::count_if(past_, [&](const PastRestart& restart) {
+      if (!restart.charged || restart.scope != scope || !Counts(restart, window)) return false;
+      if (scope == RestartScope::kTask) return restart.cause == task;
+      if (scope == RestartScope::kRole || HasOwn(scope)) return restart.cause.role == task.role;
+      return true;
+    }));
+  }
+
+  int CountFree(Duration window) const {
+    return static_cast<int>(std::ranges::count_if(
+        past_, [&](const PastRestart& restart) { return !restart.charged && Counts(restart, window); }));
+  }
+
+  int CountFreeOfTask() const {
+    return static_cast<int>(std::ranges::count_if(past_, [&](const PastRestart& restart) {
+      return !restart.charged && restart.cause == failed_.ended.attempt.task &&
+             Counts(restart, spec_.restart.lost.window);
+    }));
+  }
+
+  Duration BackOff(int earlier) const {
+    if (earlier == 0) return Duration(0);
+    Duration delay = spec_.restart.backoff;
+    for (int i = 1; i < earlier && delay < spec_.restart.longest_backoff; ++i) delay *= 2;
+    return std::min(delay, spec_.restart.longest_backoff);
+  }
+
+  const JobSpec& spec_;
+  const FailedTask& failed_;
+  const RoleSpec& role_;
+  const std::span<const PastRestart> past_;
+  const Instant now_;
+};
+
+}  // namespace
+
+std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,
+                                                 std::span<const PastRestart> past, Instant now) {
+  return Planner(spec, failed, past, now).Plan();
+}
+
+}  // namespace tony::am

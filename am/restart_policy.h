@@ -1,0 +1,42 @@
+// Whether a failed task starts again, with whom, when, and who pays for it: a pure rule over the spec, the end, and the
+// restarts there were.
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+
+#include "am/completion_policy.h"
+#include "runtime/base/time.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony::am {
+
+struct PastRestart {
+  Instant time;
+  RestartScope scope;
+  TaskId cause;
+  bool charged;
+};
+
+struct FailedTask {
+  EndedTask ended;
+  bool gang_has_formed;  // before, nobody computes: the task is replaced alone
+  bool same_address;     // it can go on in its executor
+};
+
+struct RestartPlan {
+  RestartScope scope;
+  bool charged;
+  Duration delay{0};
+};
+struct NoRestart {
+  std::string why;  // for the verdict; empty: restarts were never asked for
+};
+
+// A failure that is nobody's charge takes from `restart.lost`, and when that is used up from the levels like any
+// other. The levels are tried from the smallest scope upwards.
+std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,
+                                                 std::span<const PastRestart> past, Instant now);
+
+}  // namespace tony::am

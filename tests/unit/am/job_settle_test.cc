@@ -1,0 +1,158 @@
+// When one member of a collective dies, the others fail of it, and may be heard first. A failure that would end the
+// job waits a moment for the one that explains it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "am/job.h"
+#include "tests/support/job_builder.h"
+
+namespace tony::am {
+namespace {
+
+using enum RestartScope;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr Duration kSettle{300};
+
+JobBuilder Collective() { return JobBuilder().Role("worker", 3).Framework(FrameworkKind::kPytorch).Settle(kSettle); }
+
+JobDriver Running(const JobSpec& spec) {
+  JobDriver driver(spec);
+  driver.Running();
+  return driver;
+}
+
+TEST(JobSettleTest, AFailureThatNothingPaysForIsJudgedWhenItHasSettled) {
+  JobDriver driver = Running(Collective().Build());
+
+  EXPECT_THAT(Decisions(driver.Report("worker:1", Failure(1))), ElementsAre("attempt_ended"));
+  EXPECT_EQ(driver.Told("worker:1"), "none");
+  EXPECT_EQ(driver.Told("worker:0"), "start 1");
+  EXPECT_EQ(driver.job().NextDeadline(), driver.now() + kSettle);
+  EXPECT_THAT(Decisions(driver.Pass(kSettle - Duration(1))), IsEmpty());
+  const TurnResult turn = driver.Pass(Duration(1));
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping"));
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:1"));
+  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kUserError);
+  EXPECT_EQ(driver.Told("worker:1"), "release");
+  EXPECT_EQ(driver.Told("worker:0"), "stop");
+}
+
+TEST(JobSettleTest, OfSeveralFailuresTheFirstIsTheVerdict) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:1", Failure(1));
+  driver.Wait(Duration(100));
+  driver.Report("worker:0", Failure(2));
+
+  driver.PassToDeadline();
+
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:1"));
+}
+
+TEST(JobSettleTest, ALostMemberHeardMeanwhileExplainsItAndTheGangRestartsFree) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:1", Failure(1));
+  driver.Wait(kSettle - Duration(1));
+
+  const TurnResult turn = driver.Exit("worker:0");
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended", "restart_decided"));
+  const auto* decided = Find<RestartDecided>(turn);
+  ASSERT_TRUE(decided);
+  EXPECT_FALSE(decided->charged);
+  EXPECT_EQ(decided->scope, kGang);
+  EXPECT_EQ(decided->cause, AttemptOf("worker:0"));
+  driver.Report("worker:2", Killed());
+  EXPECT_EQ(driver.Told("worker:1"), "next 2") << "it stayed";
+  EXPECT_EQ(driver.Told("worker:0"), "release");
+  driver.GrantAll().RegisterAll();
+  EXPECT_EQ(driver.Told("worker:1#2"), "start 2");
+  EXPECT_FALSE(driver.job().verdict());
+}
+
+TEST(JobSettleTest, WhatHasABudgetRestartsAtOnce) {
+  JobDriver driver = Running(Collective().Restarts(kGang, 1).Build());
+
+  EXPECT_THAT(Decisions(driver.Report("worker:1", Failure(1))), ElementsAre("attempt_ended", "restart_decided"));
+}
+
+TEST(JobSettleTest, WhatNoRestartCouldHelpIsJudgedAtOnce) {
+  JobDriver driver = Running(Collective().Build());
+
+  EXPECT_THAT(Decisions(driver.Report("worker:1", {.cls = OutcomeClass::kOom})),
+              ElementsAre("attempt_ended", "job_stopping"));
+}
+
+TEST(JobSettleTest, ATaskAloneIsJudgedAtOnce) {
+  JobDriver driver = Running(JobBuilder().Role("worker", 1).Framework(FrameworkKind::kPytorch).Settle(kSettle).Build());
+
+  EXPECT_THAT(Decisions(driver.Report("worker:0", Failure(1))), ElementsAre("attempt_ended", "job_stopping"));
+}
+
+TEST(JobSettleTest, TheLastOfACollectiveIsJudgedAtOnce) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:0", Success());
+  driver.Report("worker:1", Success());
+
+  EXPECT_THAT(Decisions(driver.Report("worker:2", Failure(1))), ElementsAre("attempt_ended", "job_stopping"));
+}
+
+TEST(JobSettleTest, WhenNobodyIsLeftToExplainItItIsJudged) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:0", Failure(1));
+  driver.Report("worker:1", Failure(2));
+
+  EXPECT_THAT(Decisions(driver.Report("worker:2", Failure(3))), ElementsAre("attempt_ended", "job_stopping"));
+  EXPECT_TRUE(driver.job().verdict());
+}
+
+TEST(JobSettleTest, TasksThatNobodyIsConnectedToAreJudgedAtOnce) {
+  JobDriver driver = Running(Collective().Framework(FrameworkKind::kStandalone).Build());
+
+  EXPECT_THAT(Decisions(driver.Report("worker:0", Failure(1))), ElementsAre("attempt_ended", "job_stopping"));
+}
+
+TEST(JobSettleTest, AKillInBetweenIsTheVerdict) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:1", Failure(1));
+
+  EXPECT_THAT(Decisions(driver.Kill("enough")), ElementsAre("job_stopping"));
+
+  EXPECT_EQ(driver.job().verdict()->state, FinalState::kKilled);
+  EXPECT_EQ(driver.Told("worker:1"), "release");
+}
+
+TEST(JobSettleTest, ANewMasterJudgesAtTheSameTime) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:1", Failure(1));
+  driver.WaitWithoutRenewal(kSettle - Duration(1));
+  driver.Replay();
+
+  EXPECT_THAT(Decisions(driver.Start({2})), ElementsAre("epoch_began"));
+  EXPECT_EQ(driver.Told("worker:1"), "none");
+  EXPECT_THAT(Decisions(driver.Pass(Duration(1))), ElementsAre("job_stopping"));
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:1"));
+}
+
+TEST(JobSettleTest, ANewMasterThatComesLateJudgesAtOnce) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:1", Failure(1));
+  driver.WaitWithoutRenewal(kSettle);
+  driver.Replay();
+
+  EXPECT_THAT(Decisions(driver.Start({2})), ElementsAre("epoch_began", "job_stopping"));
+}
+
+TEST(JobSettleTest, AContainerThatGoesWhileItSettlesChangesNoVerdict) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:1", Failure(1));
+
+  EXPECT_THAT(Decisions(driver.Exit("worker:1")), ElementsAre("container_ended"));
+  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("job_stopping"));
+}
+
+}  // namespace
+}  // namespace tony::am

@@ -1,0 +1,295 @@
+// A disk that is full or fails under the journal: nothing is lost, nothing is called written that is not, and all goes
+// on when the disk does.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include "am/journal.h"
+#include "runtime/base/strings.h"
+#include "runtime/journal/journal_format.h"
+#include "tests/support/job_builder.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+#include "tests/unit/journal/sample_decisions.h"
+
+namespace tony::am {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string ReadFile(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> Json(const std::vector<Decision>& decisions) {
+  std::vector<std::string> texts;
+  for (const Decision& decision : decisions) texts.push_back(ToJson(decision));
+  return texts;
+}
+
+// What the disk does, told by the test while the journal's thread runs.
+struct Disk {
+  std::atomic<size_t> room{SIZE_MAX};    // bytes that it still takes
+  std::atomic<bool> fails_sync{false};   // of a file that is there
+  std::atomic<bool> fails_fresh{false};  // a new file cannot be made
+  std::atomic<int> old_syncs{0};         // syncs of a file after one of its syncs had failed
+  std::atomic<int> replaced{0};
+};
+
+// The real file, on that disk.
+class FileOnDisk : public JournalFile {
+ public:
+  FileOnDisk(std::unique_ptr<JournalFile> file, Disk& disk) : file_(std::move(file)), disk_(disk) {}
+
+  Status Append(std::string_view bytes) override {
+    const size_t room = disk_.room;
+    if (bytes.size() <= room) {
+      if (room != SIZE_MAX) disk_.room -= bytes.size();
+      return file_->Append(bytes);
+    }
+    EXPECT_TRUE(file_->Append(bytes.substr(0, room)).ok());  // as a disk that fills up does
+    return Error{ErrorCode::kCannotWrite, "no space left on device"};
+  }
+  Status CutTo(size_t size) override { return file_->CutTo(size); }
+  Status Sync() override {
+    if (spoiled_) ++disk_.old_syncs;
+    if (!disk_.fails_sync) return file_->Sync();
+    spoiled_ = true;
+    return Error{ErrorCode::kCannotWrite, "sync: input/output error"};
+  }
+  Status Replace(std::string_view content) override {
+    if (disk_.fails_fresh) return Error{ErrorCode::kCannotWrite, "write it anew: input/output error"};
+    spoiled_ = false;
+    ++disk_.replaced;
+    return file_->Replace(content);
+  }
+  void NoteWritten(size_t size) override { file_->NoteWritten(size); }
+
+ private:
+  const std::unique_ptr<JournalFile> file_;
+  Disk& disk_;
+  bool spoiled_ = false;
+};
+
+class JournalTroubleTest : public testing::Test {
+ protected:
+  JournalTroubleTest() { Open(); }
+
+  void Open() {
+    journal_.reset();
+    auto opened = OpenJournalFile(path_);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    read_ = opened->decisions;
+    journal_ = std::make_unique<LocalJournal>(loop_, std::make_unique<FileOnDisk>(std::move(opened->file), disk_),
+                                              opened->content, opened->torn_bytes > 0);
+    journal_->TellOfTrouble([this](const std::string& why) { told_.push_back(why.empty() ? "over" : why); });
+  }
+  void Append(const std::vector<Decision>& decisions, bool durable = false) {
+    ++expected_;
+    journal_->Append(decisions, durable, [this] { told_.emplace_back("written"); });
+  }
+  void RunUntilWritten() {
+    EXPECT_TRUE(RunUntil(
+        loop_, [this] { return std::ranges::count(told_, "written") == static_cast<std::ptrdiff_t>(expected_); }));
+  }
+  void RunUntilTold(const std::string& what) {
+    EXPECT_TRUE(RunUntil(loop_, [&] { return !told_.empty() && told_.back() == what; })) << what;
+  }
+  std::vector<Decision> OnDisk() const {
+    const auto decoded = DecodeJournal(ReadFile(path_));
+    EXPECT_TRUE(decoded.ok());
+    return decoded.ok() ? decoded->decisions : std::vector<Decision>();
+  }
+
+  const std::vector<Decision> kSome = OneOfEachKind();
+  const TempFolder folder_;
+  const std::string path_ = (folder_.path() / "journal").string();
+  Disk disk_;
+  EventLoop loop_;
+  std::vector<Decision> read_;
+  std::vector<std::string> told_;  // in order
+  size_t expected_ = 0;
+  std::unique_ptr<LocalJournal> journal_;
+};
+
+TEST_F(JournalTroubleTest, AFullDiskIsToldOnceAndAllIsWrittenWhenThereIsRoom) {
+  Append({kSome[0]});
+  RunUntilWritten();
+  disk_.room = 10;
+  Append({kSome[1]});
+  Append({kSome[2]});
+  RunUntilTold("no space left on device");
+
+  disk_.room = SIZE_MAX;
+  RunUntilWritten();
+
+  EXPECT_THAT(told_, ElementsAre("written", "no space left on device", "over", "written", "written"));
+  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1], kSome[2]}));
+}
+
+TEST_F(JournalTroubleTest, WhatDidNotFitIsCutOffBeforeItIsRepeated) {
+  disk_.room = EncodeHeader().size() + EncodeRecord(kSome[0]).size() + 20;
+  Append({kSome[0]});
+  RunUntilWritten();
+  Append({kSome[1]});
+  RunUntilTold("no space left on device");
+  disk_.room = SIZE_MAX;
+
+  RunUntilWritten();
+
+  EXPECT_EQ(ReadFile(path_), EncodeHeader() + EncodeRecord(kSome[0]) + EncodeRecord(kSome[1]));
+}
+
+TEST_F(JournalTroubleTest, TheNextMasterFindsAllThatWasAnsweredAndNoMore) {
+  Append({kSome[0]});
+  RunUntilWritten();
+  disk_.room = 10;
+  Append({kSome[1]});
+  RunUntilTold("no space left on device");
+
+  Open();  // the master dies, and does not wait for room
+
+  EXPECT_EQ(Json(read_), Json({kSome[0]}));
+  disk_.room = SIZE_MAX;
+  Append({kSome[2]});
+  --expected_;  // the append of the dead master is answered to nobody
+  RunUntilWritten();
+  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[2]}));
+}
+
+TEST_F(JournalTroubleTest, ANewJournalWaitsForRoomForItsHeader) {
+  disk_.room = 3;
+  Append({kSome[0]});
+  RunUntilTold("no space left on device");
+  disk_.room = SIZE_MAX;
+  RunUntilWritten();
+  EXPECT_EQ(Json(OnDisk()), Json({kSome[0]}));
+}
+
+TEST_F(JournalTroubleTest, AFailedSyncIsNeverRepeatedOnTheSameFile) {
+  Append({kSome[0]}, /*durable=*/true);
+  RunUntilWritten();
+  disk_.fails_sync = true;
+  disk_.fails_fresh = true;
+  Append({kSome[1]}, /*durable=*/true);
+  RunUntilTold("write it anew: input/output error");
+  disk_.fails_sync = false;
+  EXPECT_EQ(disk_.replaced, 0);
+
+  disk_.fails_fresh = false;
+  RunUntilWritten();
+  Append({kSome[2]}, /*durable=*/true);
+  RunUntilWritten();
+
+  EXPECT_EQ(disk_.replaced, 1);
+  EXPECT_EQ(disk_.old_syncs, 0);
+  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1], kSome[2]}));
+  EXPECT_THAT(told_, ElementsAre("written", "sync: input/output error", "write it anew: input/output error", "over",
+                                 "written", "written"));
+}
+
+TEST_F(JournalTroubleTest, AJournalWrittenAnewIsAnotherFileInTheSamePlace) {
+  Append({kSome[0]});
+  RunUntilWritten();
+  const std::ifstream before(path_, std::ios::binary);
+  disk_.fails_sync = true;
+  Append({kSome[1]}, /*durable=*/true);
+  RunUntilWritten();
+  disk_.fails_sync = false;
+  Append({kSome[2]});
+  RunUntilWritten();
+
+  std::ostringstream old;
+  old << before.rdbuf();
+  EXPECT_EQ(old.str(), EncodeHeader() + EncodeRecord(kSome[0]) + EncodeRecord(kSome[1]));
+  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1], kSome[2]}));
+  Open();
+  EXPECT_EQ(read_.size(), 3U);
+}
+
+TEST_F(JournalTroubleTest, AJournalThatGoesAwayDoesNotWaitForRoom) {
+  disk_.room = 0;
+  Append({kSome[0]});
+  RunUntilTold("no space left on device");
+
+  journal_.reset();  // returns
+
+  EXPECT_THAT(OnDisk(), IsEmpty());
+}
+
+// No file of this process may grow beyond `bytes` while it lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(size_t bytes) {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(JournalTroubleTest, AFileThatTheKernelDoesNotLetGrowIsTreatedTheSame) {
+  Append({kSome[0]});
+  RunUntilWritten();
+  {
+    const FileSizeLimit limit(ReadFile(path_).size() + 10);
+    Append({kSome[1]}, /*durable=*/true);
+    RunUntilTold("file too large");
+  }
+  RunUntilWritten();
+  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1]}));
+}
+
+// The start of a thousand tasks, turn by turn as the shell does it.
+TEST_F(JournalTroubleTest, AStartOfAThousandTasksCostsHardlyAnySync) {
+  JobDriver driver(JobBuilder().Role("worker", 1000).Build());
+  driver.Start();
+  size_t appended = 0, turns = 0;
+  const auto append = [&] {
+    const std::vector<Decision> turn(driver.journal().begin() + static_cast<std::ptrdiff_t>(appended),
+                                     driver.journal().end());
+    appended = driver.journal().size();
+    ++turns;
+    Append(turn, std::ranges::any_of(turn, MustBeDurable));
+  };
+  append();
+  for (int i = 0; i < 1000; ++i) {
+    const std::string task = StrCat("worker:", i);
+    driver.Grant(task);
+    append();
+    driver.ConfirmLaunch(task);
+    append();
+    driver.Register(task);
+    append();
+  }
+  for (int i = 0; i < 1000; ++i) {
+    driver.Heartbeat(StrCat("worker:", i));
+    append();
+  }
+  RunUntilWritten();
+
+  EXPECT_EQ(driver.job().state(), JobState::kRunning);
+  EXPECT_EQ(OnDisk().size(), appended);
+  EXPECT_LE(journal_->counts().syncs, 50);
+  EXPECT_LE(journal_->counts().writes, static_cast<int64_t>(turns));
+  RecordProperty("turns", static_cast<int>(turns));
+  RecordProperty("writes", static_cast<int>(journal_->counts().writes));
+}
+
+}  // namespace
+}  // namespace tony::am

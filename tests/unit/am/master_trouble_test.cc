@@ -1,0 +1,238 @@
+// While the journal cannot be written: promises wait, stopping does not, and everybody is told.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/run_until.h"
+#include "tests/unit/am/master_test.h"
+
+namespace tony::am {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr char kFull[] = "no space left on device";
+
+class TroubleTest : public ApplicationMasterTest {
+ protected:
+  using ApplicationMasterTest::ApplicationMasterTest;
+
+  void BeginTrouble() { journal_.trouble(kFull); }
+  void EndTrouble() {
+    journal_.trouble("");
+    journal_.WriteAll();
+  }
+  JobStatus StatusNow() { return StatusIn(Watch(-1)); }
+  // News is held back for some milliseconds.
+  JobStatus StatusIn(const std::shared_ptr<Answered<StatusAnswer>>& answer) {
+    EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));
+    if (!answer->value) return {};
+    auto status = JobStatusFromJson(answer->value->status_json);
+    EXPECT_TRUE(status.ok());
+    return status.ok() ? *std::move(status) : JobStatus();
+  }
+};
+
+TEST_F(TroubleTest, LaunchesWaitAndAreMadeWhenThereIsRoom) {
+  journal_.WriteAll();
+  scheduler_.orders.clear();
+  BeginTrouble();
+  Grant("worker:0");
+  EXPECT_THAT(scheduler_.orders, IsEmpty());
+
+  EndTrouble();
+
+  EXPECT_THAT(scheduler_.orders, ElementsAre("launch c-worker-0 worker:0"));
+  EXPECT_FALSE(ended_);
+}
+
+TEST_F(TroubleTest, TheStatusSaysSoAsLongAsItLasts) {
+  journal_.WriteAll();
+  BeginTrouble();
+  EXPECT_EQ(StatusNow().trouble, "journal: no space left on device, new launches wait");
+  EndTrouble();
+  EXPECT_EQ(StatusNow().trouble, "");
+}
+
+TEST_F(TroubleTest, WatchersAreToldWhenItComesAndWhenItGoes) {
+  journal_.WriteAll();
+  const auto first = Watch(StatusNow().seq);
+  ASSERT_TRUE(first->open());
+  BeginTrouble();
+  EXPECT_THAT(StatusIn(first).trouble, HasSubstr(kFull));
+  const auto second = Watch(StatusIn(first).seq);
+  ASSERT_TRUE(second->open());
+  EndTrouble();
+  EXPECT_EQ(StatusIn(second).trouble, "");
+}
+
+TEST_F(TroubleTest, AKillStopsAtOnceAllThatRuns) {
+  GrantBothAndRegisterOne();
+  const auto command = Await("worker:0");
+  journal_.WriteAll();
+  scheduler_.orders.clear();
+  BeginTrouble();
+
+  const auto killed = Kill();
+
+  ASSERT_TRUE(command->value);
+  EXPECT_EQ(command->value->kind, Command::Kind::kStop);
+  EXPECT_THAT(scheduler_.orders, ElementsAre("term c-worker-1"));
+  EXPECT_EQ(StatusIn(killed).state, "STOPPING");
+  EXPECT_THAT(StatusIn(killed).trouble, HasSubstr(kFull));
+}
+
+TEST_F(TroubleTest, AStopThatWaitsWhenTroubleComesGoesOut) {
+  GrantBothAndRegisterOne();
+  scheduler_.orders.clear();
+  Kill();
+  EXPECT_THAT(scheduler_.orders, IsEmpty());
+
+  BeginTrouble();
+
+  EXPECT_THAT(scheduler_.orders, ElementsAre("term c-worker-1"));
+}
+
+TEST_F(TroubleTest, AnAwaitThatComesDuringTroubleHearsOfTheStop) {
+  GrantBothAndRegisterOne();
+  BeginTrouble();
+  Kill();
+
+  const auto command = Await("worker:0");
+
+  ASSERT_TRUE(command->value);
+  EXPECT_EQ(command->value->kind, Command::Kind::kStop);
+}
+
+TEST_F(TroubleTest, AnAwaitThatComesDuringTroubleIsNotToldWhatIsNotWritten) {
+  GrantBothAndRegisterOne();
+  Register("worker:1");
+  ASSERT_EQ(journal_.appended.back(), "generation_formed");
+  BeginTrouble();
+
+  const auto command = Await("worker:0");
+  EXPECT_TRUE(command->open());
+
+  EndTrouble();
+  ASSERT_TRUE(command->value);
+  EXPECT_EQ(command->value->kind, Command::Kind::kStart);
+}
+
+TEST_F(TroubleTest, AnAwaitThatComesDuringTroubleIsToldWhatIsWritten) {
+  GrantBothAndRegisterOne();
+  Register("worker:1");
+  journal_.WriteAll();
+  BeginTrouble();
+
+  EXPECT_TRUE(Await("worker:0")->value);
+}
+
+TEST_F(TroubleTest, AStopDoesNotOvertakeItsLaunch) {
+  journal_.WriteAll();
+  scheduler_.orders.clear();
+  Grant("worker:0");
+  BeginTrouble();
+  Kill();
+  EXPECT_THAT(scheduler_.orders, IsEmpty());
+
+  EndTrouble();
+
+  EXPECT_THAT(scheduler_.orders, ElementsAre("launch c-worker-0 worker:0", "term c-worker-0"));
+}
+
+TEST_F(TroubleTest, WhatAnExecutorReportsIsAcknowledgedOnlyWhenItIsWritten) {
+  GrantBothAndRegisterOne();
+  Register("worker:1");
+  const auto command = Await("worker:0");
+  journal_.WriteAll();
+  BeginTrouble();
+
+  const auto reported = Report("worker:0", Success());
+  EXPECT_TRUE(reported->open());
+
+  EndTrouble();
+  EXPECT_TRUE(reported->value);
+}
+
+TEST_F(TroubleTest, HeartbeatsAreAnsweredAndNewcomersPutOff) {
+  GrantBothAndRegisterOne();
+  BeginTrouble();
+  Report("worker:0", Failure(3));  // a turn that waits
+
+  EXPECT_TRUE(Heartbeat("worker:0")->value);
+  const auto registered = Register("worker:1");
+
+  ASSERT_TRUE(registered->refusal);
+  EXPECT_EQ(registered->refusal->reason, RefusalReason::kNotRuling);
+}
+
+TEST_F(TroubleTest, AnEndIsNotToldBeforeItIsWrittenAndTheTroubleIs) {
+  journal_.WriteAll();
+  BeginTrouble();
+  Kill();  // nothing runs: the job has ended, but for the journal
+
+  const JobStatus status = StatusNow();
+  EXPECT_EQ(status.state, "STOPPING");
+  EXPECT_FALSE(status.verdict);
+  EXPECT_THAT(status.trouble, HasSubstr(kFull));
+  const auto watch = Watch(status.seq);
+  EXPECT_TRUE(watch->open());
+
+  EndTrouble();
+
+  EXPECT_EQ(StatusIn(watch).state, "KILLED");
+  EXPECT_TRUE(watch->value->ended);
+  EXPECT_EQ(StatusIn(watch).trouble, "");
+}
+
+TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsTriedAgain) {
+  journal_.WriteAll();
+  const auto blocked = JobFolder(temp_.path()).status() / "in the way";
+  std::filesystem::create_directories(blocked);
+  Kill();
+  journal_.WriteAll();
+  EXPECT_THAT(scheduler_.orders, Not(Contains("finish")));
+  EXPECT_THAT(StatusNow().trouble, HasSubstr("the end of the job waits"));
+
+  std::filesystem::remove_all(blocked.parent_path());
+
+  EXPECT_TRUE(RunUntil(loop_, [this] { return scheduler_.orders.back() == "finish"; }));
+  const auto status = JobFolder(temp_.path()).ReadStatus();
+  ASSERT_TRUE(status.ok() && *status);
+  EXPECT_EQ((*status)->state, "KILLED");
+  EXPECT_EQ((*status)->trouble, "");
+}
+
+class TroubleAfterSuccessTest : public TroubleTest {
+ protected:
+  TroubleAfterSuccessTest()
+      : TroubleTest(JobBuilder().Role("ps", 1, Completion::kUntracked).Role("worker", 1).Build()) {}
+};
+
+// A later AM that did not know of the success would take the stopped parameter server for the failure.
+TEST_F(TroubleAfterSuccessTest, WhatASuccessStopsWaits) {
+  for (const char* task : {"ps:0", "worker:0"}) Grant(task);
+  for (const char* task : {"ps:0", "worker:0"}) Register(task);
+  const auto start = Await("ps:0");
+  journal_.WriteAll();
+  ASSERT_TRUE(start->value);
+  auto stop = std::make_shared<Answered<Command>>();
+  master_.Await(CallerOf("ps:0"), start->value->number, Reply<Command>(stop));
+  journal_.WriteAll();
+  BeginTrouble();
+
+  Report("worker:0", Success());
+  EXPECT_TRUE(stop->open());
+
+  EndTrouble();
+  ASSERT_TRUE(stop->value);
+  EXPECT_EQ(stop->value->kind, Command::Kind::kStop);
+}
+
+}  // namespace
+}  // namespace tony::am
