@@ -53,6 +53,27 @@ TEST_F(BadInputTest, BadSize) {
                 AllOf(HasSubstr("tony.worker.memory"), HasSubstr("2x"), HasSubstr("-conf"), HasSubstr("expected")));
 }
 
+TEST_F(BadInputTest, FailureRulesThatCannotBe) {
+  ExpectRefused(
+      One("true") + Conf("tony.failure.exit.3=broken"), 65,
+      AllOf(HasSubstr("tony.failure.exit.3"), HasSubstr("\"broken\" (from -conf)"), HasSubstr("user_config")));
+  ExpectRefused(One("true") + Conf("tony.failure.pattern.x=(a => oom"), 65,
+                AllOf(HasSubstr("tony.failure.pattern.x"), HasSubstr("regular expression"), HasSubstr("unmatched (")));
+}
+
+TEST_F(BadInputTest, ExitsThatDoNotExist) {
+  ExpectRefused({"explain-exit", "300"}, 64, AllOf(HasSubstr("\"300\""), HasSubstr("expected an exit code")));
+  ExpectRefused({"explain-exit", "-1001"}, 64, HasSubstr("\"-1001\""));
+  ExpectRefused({"explain-exit", "1", "--job", "no-such-job"}, 66, HasSubstr("no-such-job"));
+}
+
+TEST_F(BadInputTest, RestartsAndCheckpointsThatCannotBe) {
+  ExpectRefused(One("true") + Conf("tony.worker.restart.scope=all"), 65,
+                AllOf(HasSubstr("tony.worker.restart.scope"), HasSubstr("all"), HasSubstr("gang")));
+  ExpectRefused(One("true") + Conf("tony.checkpoint.dir=hdfs:///saved"), 65,
+                AllOf(HasSubstr("tony.checkpoint.dir"), HasSubstr("hdfs:///saved"), HasSubstr("not supported yet")));
+}
+
 TEST_F(BadInputTest, BadNumberInAFile) {
   box_.Write("job.properties", "\ntony.worker.instances=two\ntony.worker.command=true\n");
   ExpectRefused({"submit", "job.properties"}, 65,

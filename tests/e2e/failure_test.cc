@@ -41,6 +41,22 @@ TEST_F(FailureTest, AnExitCodeAbove128IsNoSignal) {
   EXPECT_TRUE(At(status, "/verdict/signal").is_null());
 }
 
+TEST_F(FailureTest, TheJobsOwnRuleEndsInTheVerdict) {
+  const auto status = RunToFailure(One("exit 17") + Conf("tony.failure.exit.17=user_config, no license for this user"));
+  EXPECT_EQ(Text(status, "/verdict/class"), "user_config");
+  EXPECT_THAT(Text(status, "/verdict/message"), HasSubstr("exit code 17: no license for this user (user_config)"));
+  const Ran explained = box_.Tony({"explain-exit", "17", "--job", Job()});
+  EXPECT_EQ(explained.exit, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("\nno license for this user\n"));
+}
+
+TEST_F(FailureTest, AnErrorFileEndsInTheVerdict) {
+  const auto status =
+      RunToFailure(One(R"(echo '{"class":"oom","message":"batch too large"}' > $TONY_ERROR_FILE; exit 1)"));
+  EXPECT_EQ(Text(status, "/verdict/class"), "oom");
+  EXPECT_THAT(Text(status, "/verdict/message"), HasSubstr("exit code 1: batch too large (oom)"));
+}
+
 TEST_F(FailureTest, OneFailedTrackedTaskFailsTheJobAndStopsTheOthers) {
   // The failing one waits for the others, so that there is something to stop.
   const std::string others = "[ -e " + Running("worker-0") + " ] && [ -e " + Running("worker-2") + " ]";

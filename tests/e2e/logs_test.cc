@@ -44,6 +44,20 @@ TEST_F(LogsTest, FollowingFromBeforeTheFirstTaskMissesNothing) {
   EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
 }
 
+TEST_F(LogsTest, FollowingOneTaskGoesOnWithItsNextAttempt) {
+  const std::string fail = "until [ -e " + box_.File("fail") + " ]; do sleep 0.02; done; printf 'last words'; exit 3; ";
+  const Ran submit = box_.Tony(One("echo attempt $TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then " + fail + "fi") +
+                               Conf("tony.restart.task.budget=1") + Words{"--detach"});
+  ASSERT_EQ(submit.exit, 0) << submit.err;
+  const auto logs = box_.StartTony({"logs", Job(), "worker:0", "-f", "--stdout"});
+  ASSERT_TRUE(WaitFor([&] { return logs->out() == "attempt 1\n"; })) << logs->err();
+  box_.Write("fail", "");
+  const Ran ran = logs->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, "attempt 1\nlast words\n==> worker:0#2 <==\nattempt 2\n");
+  EXPECT_EQ(box_.Tony({"wait", Job()}).exit, 0);
+}
+
 TEST_F(LogsTest, ALineOfAMegabyteComesWhole) {
   ASSERT_EQ(box_.Tony(Workers(2, "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short")).exit, 0);
   const Ran ran = box_.Tony({"logs", Job(), "worker:0", "--stdout"});

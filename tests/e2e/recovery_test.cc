@@ -88,16 +88,23 @@ TEST_F(RecoveryTest, ATaskThatEndsWhileNobodyRulesIsNotForgotten) {
   ExpectNothingLeft();
 }
 
-TEST_F(RecoveryTest, AKilledExecutorFailsTheJobAndLeavesNothing) {
+TEST_F(RecoveryTest, AKilledExecutorCostsARestartOfTheGangAndNobodysBudget) {
   const std::vector<pid_t> executors = box_.Pids("tony-executor");
   ASSERT_EQ(executors.size(), 2u);
   kill(executors[0], SIGKILL);
-  const Ran ran = client_->Wait();
-  EXPECT_EQ(ran.exit, 1) << ran.err << ran.out;
-  ExpectNothingLeft();
+  ASSERT_TRUE(WaitFor([&] { return client_->err().find("job running again (generation 2)") != std::string::npos; }))
+      << client_->err();
   const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
-  EXPECT_EQ(Text(status, "/state"), "FAILED");
-  EXPECT_EQ(Text(status, "/verdict/class"), "infra");
+  EXPECT_EQ(Number(status, "/restart_count"), 1);
+  EXPECT_EQ(Text(status, "/restarts/0/scope"), "gang");
+  EXPECT_EQ(At(status, "/restarts/0/charged"), boost::json::value(false));
+  EXPECT_EQ(Number(status, "/tasks/0/attempt"), 2);
+  EXPECT_EQ(Number(status, "/tasks/1/attempt"), 2);
+  Go();
+  const Ran ran = client_->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("restart 1 (gang): worker:"));
+  ExpectNothingLeft();
 }
 
 TEST_F(RecoveryTest, AKilledKeeperIsReplacedAndTheJobGoesOn) {
@@ -148,6 +155,22 @@ TEST_F(RecoveryTest, AKillReachesTheNextApplicationMaster) {
   kill(keeper[0], SIGCONT);
   EXPECT_EQ(client_->Wait().exit, 130) << client_->err();
   ExpectNothingLeft();
+}
+
+class NoFreeRestartTest : public TonyTest {};
+
+TEST_F(NoFreeRestartTest, AKilledExecutorFailsTheJobAndLeavesNothing) {
+  const auto client = box_.StartTony(Workers(2, HoldUntilGo()) + Conf("tony.restart.lost.budget=0"));
+  ASSERT_TRUE(WaitForRunning(2)) << client->err();
+  const std::vector<pid_t> executors = box_.Pids("tony-executor");
+  ASSERT_EQ(executors.size(), 2u);
+  kill(executors[0], SIGKILL);
+  const Ran ran = client->Wait();
+  EXPECT_EQ(ran.exit, 1) << ran.err << ran.out;
+  ExpectNothingLeft();
+  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+  EXPECT_EQ(Text(status, "/state"), "FAILED");
+  EXPECT_EQ(Text(status, "/verdict/class"), "infra");
 }
 
 }  // namespace

@@ -1,0 +1,242 @@
+// The journal on a full disk, damaged, cut short; and what it tells of a job that is over.
+#include <sched.h>
+#include <sys/mount.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class JournalE2eTest : public TonyTest {
+ protected:
+  // Two workers run until Go(). The AM, and no other process, finds its disk full while the file "full" is there.
+  void Begin() {
+    std::filesystem::create_directory(box_.File("shim"));
+    BeginWith({{"LD_PRELOAD", TONY_CRASH_SHIM},
+               {"ASAN_OPTIONS", "verify_asan_link_order=0"},
+               {"SHIM_FOLDER", box_.File("shim")},
+               {"SHIM_FULL_WHILE", box_.File("full")}});
+  }
+  void BeginWith(const Sandbox::Variables& variables) {
+    client_ = box_.StartTony(Workers(2, HoldUntilGo()), variables);
+    ASSERT_TRUE(WaitForRunning(2)) << client_->err();
+    ASSERT_TRUE(WaitFor([&] { return StatusText().find("RUNNING") != std::string::npos; }));
+    for (const char* task : {"worker-0", "worker-1"}) pids_.push_back(std::stoi(ReadText(Running(task))));
+  }
+  std::string StatusText() { return box_.Tony({"status", Job()}).out; }
+  bool TasksLive() const {
+    return std::ranges::all_of(pids_, [](pid_t pid) { return kill(pid, 0) == 0; });
+  }
+  bool TasksGone() const {
+    return std::ranges::all_of(pids_, [](pid_t pid) { return kill(pid, 0) != 0; });
+  }
+  void Fill() const { box_.Write("full", ""); }
+  void MakeRoom() const { std::filesystem::remove(box_.File("full")); }
+  bool ClientSays(const std::string& words) {
+    return WaitFor([&] { return client_->err().find(words) != std::string::npos; });
+  }
+  std::filesystem::path Journal() const { return box_.JobFolder(Job()) / "journal"; }
+
+  // The AM dies, and before there is another one its journal is changed.
+  void ReplaceAm(const std::function<void(std::string& journal)>& change) {
+    const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
+    ASSERT_EQ(keeper.size(), 1u);
+    kill(keeper[0], SIGSTOP);
+    const std::vector<pid_t> masters = box_.Pids("tony-am");
+    for (const pid_t pid : masters) kill(pid, SIGKILL);
+    ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-am").empty(); }));
+    changed_ = ReadText(Journal());
+    change(changed_);
+    std::ofstream(Journal(), std::ios::binary | std::ios::trunc) << changed_;
+    kill(keeper[0], SIGCONT);
+  }
+  // A journal that no AM can rule by: said, and nothing is touched until somebody wants it.
+  void ExpectTasksUntouched(const std::string& complaint) {
+    ASSERT_TRUE(WaitFor([&] { return StatusText().find(complaint) != std::string::npos; })) << StatusText();
+    EXPECT_TRUE(TasksLive());
+    EXPECT_EQ(ReadText(Journal()), changed_) << "nothing is cut off or written";
+    EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr(complaint));
+    EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
+    EXPECT_TRUE(TasksGone());
+    client_->Wait();
+    EXPECT_EQ(ReadText(Journal()), changed_);
+    ExpectNothingLeft();
+  }
+
+  std::unique_ptr<Background> client_;
+  std::vector<pid_t> pids_;
+  std::string changed_;
+};
+
+TEST_F(JournalE2eTest, AJobGoesOnWhenThereIsRoomAgain) {
+  Begin();
+  Fill();
+  Go();
+  ASSERT_TRUE(ClientSays("no space left on device, new launches wait")) << client_->err();
+  EXPECT_THAT(StatusText(), HasSubstr("no space left on device, new launches wait"));
+  EXPECT_EQ(box_.Pids("tony-am").size(), 1u);
+
+  MakeRoom();
+
+  const Ran ran = client_->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+  EXPECT_EQ(Number(status, "/epoch"), 1) << "it was the same application master all along";
+  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("over: journal: no space left on device"));
+  ExpectNothingLeft();
+}
+
+TEST_F(JournalE2eTest, AKillWorksOnAFullDisk) {
+  Begin();
+  Fill();
+  const auto killer = box_.StartTony({"kill", Job()});
+
+  EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
+
+  MakeRoom();
+  const Ran killed = killer->Wait();
+  EXPECT_EQ(killed.exit, 0) << killed.err;
+  EXPECT_THAT(killed.out, HasSubstr("KILLED"));
+  client_->Wait();
+  ExpectNothingLeft();
+}
+
+TEST_F(JournalE2eTest, AnApplicationMasterThatBeginsOnAFullDiskTouchesNoTask) {
+  Begin();
+  Fill();
+  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  const auto log = box_.JobFolder(Job()) / "am.log";
+  ASSERT_TRUE(WaitFor([&] { return ReadText(log).find("journal: no space left") != std::string::npos; }));
+  EXPECT_TRUE(TasksLive());
+
+  MakeRoom();
+  Go();
+
+  const Ran ran = client_->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(Number(ParseJson(box_.Tony({"status", Job(), "--json"}).out), "/epoch"), 2);
+  ExpectNothingLeft();
+}
+
+TEST_F(JournalE2eTest, AFlippedBitIsReportedAndTheTasksAreLeftAlone) {
+  Begin();
+  ReplaceAm(
+      [](std::string& journal) { journal[journal.size() / 2] = static_cast<char>(journal[journal.size() / 2] ^ 4); });
+  ExpectTasksUntouched("damaged at byte");
+  const Ran history = box_.Tony({"history", Job()});
+  EXPECT_EQ(history.exit, 65);
+  EXPECT_THAT(history.err, HasSubstr("damaged at byte"));
+}
+
+TEST_F(JournalE2eTest, AJournalThatLostItsEndIsReportedAndTheTasksAreLeftAlone) {
+  Begin();
+  ReplaceAm([](std::string& journal) { journal.resize(journal.size() / 2); });
+  ExpectTasksUntouched("it ends here, and had");
+}
+
+TEST_F(JournalE2eTest, AJournalOfALaterReleaseIsReportedAndTheTasksAreLeftAlone) {
+  Begin();
+  ReplaceAm([](std::string& journal) { journal[8] = 9; });
+  ExpectTasksUntouched("journal version 9 at byte 8");
+}
+
+TEST_F(JournalE2eTest, AnUnfinishedAppendIsCutOffAndTheJobGoesOn) {
+  Begin();
+  ReplaceAm([](std::string& journal) { journal += journal.substr(12, 30); });
+  ASSERT_TRUE(ClientSays("application master restarted (epoch 2)")) << client_->err();
+  EXPECT_TRUE(TasksLive());
+  Go();
+  const Ran ran = client_->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "am.log"), HasSubstr("30 bytes of an unfinished append"));
+  ExpectNothingLeft();
+}
+
+// A disk of one megabyte for the jobs, which only this process and its children see.
+class SmallDiskTest : public JournalE2eTest {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(box_.home());
+    const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         mount("tmpfs", box_.home().c_str(), "tmpfs", 0, "size=1m") == 0;
+    if (!mounted) GTEST_SKIP() << "needs to be root, to mount a small disk";
+    BeginWith({});
+    std::ofstream filler(box_.home() / "filler", std::ios::binary);
+    while (filler << std::string(512, 'x') << std::flush) continue;
+  }
+  void TearDown() override { umount2(box_.home().c_str(), MNT_DETACH); }
+  void MakeRoom() const { std::filesystem::remove(box_.home() / "filler"); }
+};
+
+TEST_F(SmallDiskTest, RootOnlyAnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom) {
+  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-am").empty(); }));
+  EXPECT_FALSE(WaitFor([&] { return !TasksLive(); }, Limit(1500))) << "longer than a crash-looping AM lasts";
+
+  MakeRoom();
+  Go();
+
+  const Ran ran = client_->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  ExpectNothingLeft();
+}
+
+TEST_F(SmallDiskTest, RootOnlyAKillThatCannotBeRecordedIsDone) {
+  const auto killer = box_.StartTony({"kill", Job()});
+  EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
+  MakeRoom();
+  const Ran killed = killer->Wait();
+  EXPECT_EQ(killed.exit, 0) << killed.err;
+  EXPECT_THAT(killed.err, HasSubstr("no space left on device; only telling the application master"));
+  client_->Wait();
+  ExpectNothingLeft();
+}
+
+TEST_F(JournalE2eTest, HistoryTellsOfAJobThatIsOver) {
+  ASSERT_EQ(box_.Tony(Workers(2, "[ $TASK_INDEX = 0 ] && exit 3; sleep 5")).exit, 1);
+  ExpectNothingLeft();
+
+  const Ran text = box_.Tony({"history", Job()});
+  EXPECT_EQ(text.exit, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("job " + Job() + " FAILED after "));
+  EXPECT_THAT(text.out, HasSubstr("first cause: worker:0 failed on 127.0.0.1: exit code 3"));
+  EXPECT_THAT(text.out, testing::ContainsRegex("worker:0#1 .*exit code 3, user_error"));
+  EXPECT_THAT(text.out, testing::ContainsRegex("worker:1#1 .*killed"));
+
+  const Ran events = box_.Tony({"history", Job(), "--events"});
+  EXPECT_THAT(events.out, testing::ContainsRegex("generation_formed +generation 1"));
+  EXPECT_THAT(events.out, testing::ContainsRegex("job_stopping +FAILED: worker:0 failed"));
+}
+
+TEST_F(JournalE2eTest, TheLedgerOfTimeAddsUpToTheTimeFromSubmissionToEnd) {
+  ASSERT_EQ(box_.Tony(One("sleep 0.2")).exit, 0);
+
+  const auto told = ParseJson(box_.Tony({"history", Job(), "--json", "--events"}).out);
+  int64_t sum = 0;
+  for (const char* part : {"waiting", "running", "restarting", "stopping"})
+    sum += Number(told, "/time/" + std::string(part) + "_ms");
+  EXPECT_EQ(sum, Number(told, "/time/total_ms"));
+  EXPECT_GE(Number(told, "/time/running_ms"), 200);
+  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+  EXPECT_EQ(Text(told, "/ended"), Text(status, "/ended"));
+  EXPECT_EQ(Text(told, "/submitted"), Text(status, "/submitted"));
+  EXPECT_EQ(Text(told, "/events/0/decision"), "job_accepted");
+  EXPECT_EQ(Number(told, "/torn_bytes"), 0);
+}
+
+TEST_F(JournalE2eTest, HistoryOfAnUnknownJobIsRefused) {
+  const Ran ran = box_.Tony({"history", "local-nowhere"});
+  EXPECT_EQ(ran.exit, 66);
+  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+}
+
+}  // namespace
+}  // namespace tony

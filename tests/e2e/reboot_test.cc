@@ -1,0 +1,70 @@
+// After the machine was restarted a job that ran is lost: said so, never shown as running, never run a second time.
+#include <csignal>
+#include <fstream>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+
+class RebootTest : public TonyTest {
+ protected:
+  // A job that ran when its machine went down: no process of it lives, and its boot is another.
+  void SetUp() override {
+    ASSERT_EQ(box_.Tony(Workers(2, HoldUntilGo()) + Words{"--detach"}).exit, 0);
+    ASSERT_TRUE(WaitForRunning(2));
+    ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "status.json"));
+    ASSERT_TRUE(WaitFor([&] {
+      for (const Process& process : box_.Processes()) kill(process.pid, SIGSTOP);  // so that none brings another back
+      for (const Process& process : box_.Processes()) kill(process.pid, SIGKILL);
+      return box_.Processes().empty();
+    }));
+    ASSERT_TRUE(std::filesystem::exists(box_.JobFolder(Job()) / "boot-id"));
+    std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";
+    before_ = ReadText(box_.JobFolder(Job()) / "status.json");
+  }
+  std::string Stored() const { return ReadText(box_.JobFolder(Job()) / "status.json"); }
+  void ExpectLost(const Ran& ran, int exit) {
+    EXPECT_EQ(ran.exit, exit) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("FAILED"));
+    EXPECT_THAT(ran.out, HasSubstr("the machine was restarted at "));
+    EXPECT_TRUE(box_.Processes().empty()) << "nothing is started for it";
+  }
+
+  std::string before_;
+};
+
+TEST_F(RebootTest, StatusAndListReportItAndWriteNothing) {
+  ExpectLost(box_.Tony({"status", Job()}), 0);
+  ExpectLost(box_.Tony({"list"}), 0);
+  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+  EXPECT_EQ(Text(status, "/verdict/class"), "node_lost");
+  EXPECT_EQ(Text(status, "/tasks/0/attempt_state"), "lost");
+  EXPECT_EQ(Stored(), before_);
+}
+
+TEST_F(RebootTest, WaitEndsAtOnceAndWritesItDown) {
+  ExpectLost(box_.Tony({"wait", Job()}), 1);
+  EXPECT_EQ(Text(ParseJson(Stored()), "/state"), "FAILED");
+  const std::string written = Stored();
+  ExpectLost(box_.Tony({"wait", Job()}), 1);
+  EXPECT_EQ(Stored(), written);
+}
+
+TEST_F(RebootTest, KillFindsItEnded) {
+  const Ran ran = box_.Tony({"kill", Job()});
+  ExpectLost(ran, 0);
+  EXPECT_THAT(ran.out, HasSubstr("has ended already"));
+  EXPECT_EQ(Text(ParseJson(Stored()), "/state"), "FAILED");
+}
+
+TEST_F(RebootTest, FollowedLogsEnd) {
+  EXPECT_EQ(box_.Tony({"logs", Job(), "-f"}).exit, 0);
+  EXPECT_EQ(Stored(), before_);
+}
+
+}  // namespace
+}  // namespace tony

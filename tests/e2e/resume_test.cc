@@ -1,0 +1,86 @@
+// What a restarted task is told about checkpoints, and what ends a job that makes none.
+#include <filesystem>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class ResumeTest : public TonyTest {
+ protected:
+  // `first` in the first attempt; later ones write down what they were told, and run `then`.
+  std::string FirstAndThen(const std::string& first, const std::string& then) const {
+    return "echo ${TONY_RESUME_FROM-none} $TONY_CHECKPOINT_DIR $TONY_GENERATION ${NUM_AM_RETRIES-0} > " +
+           box_.File("told-") + "$JOB_NAME-$TASK_INDEX-$TONY_ATTEMPT; if [ $TONY_ATTEMPT = 1 ]; then " + first +
+           "; else " + then + "; fi";
+  }
+  std::string Told(const std::string& task, int attempt) const {
+    return ReadText(box_.File("told-" + task + "-" + std::to_string(attempt)));
+  }
+  std::string Saved(const std::string& name = "") const {
+    return box_.File("saved") + (name.empty() ? "" : "/" + name);
+  }
+  Words WithCheckpoints() const {
+    return Conf("tony.checkpoint.dir=" + Saved()) + Conf("tony.checkpoint.pattern=ckpt-*") +
+           Conf("tony.restart.backoff-ms=1");
+  }
+};
+
+TEST_F(ResumeTest, ARestartedTaskIsToldTheNewestCheckpoint) {
+  const std::string save = "cd $TONY_CHECKPOINT_DIR; touch ckpt-12 ckpt-7 ckpt-13.tmp other-99; exit 3";
+  fs::create_directory(Saved());
+  box_.Write("saved/ckpt-5", "of an earlier job");
+  const Ran ran = box_.Tony(One(FirstAndThen(save, "exit 0")) + WithCheckpoints() + Conf("tony.restart.task.budget=1") +
+                            Words{"--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(Told("worker-0", 1), "none " + Saved() + " 1 0\n") << "a first start resumes nothing";
+  EXPECT_THAT(Told("worker-0", 2), HasSubstr(Saved("ckpt-12") + " " + Saved() + " "));
+  EXPECT_EQ(Number(ParseJson(ran.out), "/restart_count"), 1);
+  ExpectNothingLeft();
+}
+
+TEST_F(ResumeTest, AGangGoesOnFromOneCheckpoint) {
+  const std::string save = "if [ $TASK_INDEX = 1 ]; then until [ -e " + Saved("ckpt-4") +
+                           " ]; do sleep 0.02; done; exit 3; fi; mkdir -p " + Saved() + "; touch " + Saved("ckpt-4") +
+                           "; exec sleep 100";
+  const Ran ran = box_.Tony(Workers(2, FirstAndThen(save, "exit 0")) + WithCheckpoints() +
+                            Conf("tony.restart.gang.budget=1") + Words{"--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  for (const char* task : {"worker-0", "worker-1"}) {
+    EXPECT_EQ(Told(task, 1), "none " + Saved() + " 1 0\n");
+    EXPECT_EQ(Told(task, 2), Saved("ckpt-4") + " " + Saved() + " 2 1\n");
+  }
+  EXPECT_EQ(Number(ParseJson(ran.out), "/restart_count"), 1);
+  ExpectNothingLeft();
+}
+
+TEST_F(ResumeTest, AJobThatMakesNoCheckpointsStartsFromTheBeginningAndThenGivesUp) {
+  const Ran ran = box_.Tony(One(FirstAndThen("exit 3", "exit 3")) + WithCheckpoints() +
+                            Conf("tony.restart.task.budget=100") + Words{"--json"});
+  EXPECT_EQ(ran.exit, 1) << ran.err << ran.out;
+  const auto status = ParseJson(ran.out);
+  EXPECT_EQ(Text(status, "/state"), "FAILED");
+  EXPECT_THAT(Text(status, "/verdict/message"), HasSubstr("without a newer checkpoint in " + Saved()));
+  EXPECT_EQ(Number(status, "/verdict/exit_code"), 3);
+  EXPECT_EQ(Told("worker-0", 4), "none " + Saved() + " 1 0\n") << "three restarts";
+  EXPECT_EQ(Told("worker-0", 5), "") << "and no fourth";
+  ExpectNothingLeft();
+}
+
+TEST_F(ResumeTest, ANewCheckpointGivesTheJobNewTries) {
+  const std::string save =
+      "mkdir -p $TONY_CHECKPOINT_DIR; touch $TONY_CHECKPOINT_DIR/ckpt-$TONY_ATTEMPT; "
+      "[ $TONY_ATTEMPT = 6 ]";
+  const Ran ran = box_.Tony(One(FirstAndThen(save, save)) + WithCheckpoints() +
+                            Conf("tony.checkpoint.fruitless-restarts=1") + Conf("tony.restart.task.budget=5"));
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_THAT(Told("worker-0", 6), HasSubstr(Saved("ckpt-5") + " "));
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace tony
