@@ -28,9 +28,7 @@ States StatesOf(const am::Job& job) {
   States states{{"job", status.state}};
   for (const TaskStatus& task : status.tasks) {
     states["task " + ToString(task.id)] = task.state;
-    const std::string attempt =
-        task.attempt_state.empty() ? std::string(ToString(am::AttemptState::kNew)) : task.attempt_state;
-    states["attempt " + ToString(task.id)] = attempt;
+    if (task.attempt > 0) states["attempt " + ToString(AttemptId{task.id, task.attempt})] = task.attempt_state;
   }
   return states;
 }
@@ -38,7 +36,9 @@ States StatesOf(const am::Job& job) {
 template <class State, class Step>
 void AddRows(std::vector<std::string>& rows, std::string_view what,
              std::span<const am::Transition<State, Step>> table) {
-  for (const auto& row : table) rows.push_back(RowOf(what, row.from, row.to));
+  for (const auto& row : table) {
+    if (row.from != row.to) rows.push_back(RowOf(what, row.from, row.to));  // a row to itself cannot be seen
+  }
 }
 
 }  // namespace
@@ -54,16 +54,18 @@ void Coverage::AddExecutor(executor::State from, const executor::Event& event, e
 }
 
 void Coverage::AddJournal(const JobSpec& spec, std::string_view journal) {
-  const auto decoded = am::DecodeJournal(journal);
+  const auto decoded = DecodeJournal(journal);
   if (!decoded.ok()) return;
   am::Job job({"simulated-job"}, spec);
   States before = StatesOf(job);
-  for (const am::Decision& decision : decoded->decisions) {
+  for (const Decision& decision : decoded->decisions) {
     if (!job.Evolve(decision).ok()) return;
     const States after = StatesOf(job);
     for (const auto& [who, state] : after) {
       const std::string what = who.substr(0, who.find(' '));
-      if (state != before.at(who)) taken_.insert(StrCat(what, " ", before.at(who), " -> ", state));
+      const auto known = before.find(who);
+      const std::string from(known == before.end() ? ToString(am::AttemptState::kNew) : known->second);
+      if (state != from) taken_.insert(StrCat(what, " ", from, " -> ", state));
     }
     before = after;
   }

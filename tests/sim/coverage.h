@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "am/journal_format.h"
 #include "executor/task_run.h"
+#include "runtime/journal/journal_format.h"
 
 namespace tony::sim {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "tests/sim/seed_plan.h"
 #include "tests/sim/world.h"
 
 namespace tony::sim {
@@ -42,6 +43,53 @@ TEST(FlawTest, AnAmThatDoesNotReadTheKillRequestOfItsPredecessorIsFoundOut) {
 
 TEST(FlawTest, AnAmThatDoesNotRepeatThePendingOrdersIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kSkipsPendingOrders, "the job has not ended"), 0u);
+}
+
+TEST(FlawTest, AnAmThatRenewsItsLeaseWithoutItsArbiterIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kRenewsWithoutRule, "has lost its arbiter"), 0u);
+}
+
+TEST(FlawTest, AnAmThatCountsSilenceWithoutALeaseIsFoundOut) {
+  Plan plan = QuietPlan(2);
+  for (auto& [id, task] : plan.tasks) task.process.run = Duration(200'000);
+  plan.faults = {{Duration(1'000), LockLease{Duration(180'000)}},
+                 {Duration(30'000), CutNetwork{{"worker", 0}, Duration(100'000)}}};
+  EXPECT_EQ(Join(ComplaintsAbout(plan), "\n"), "");
+  EXPECT_NE(Join(ComplaintsAbout(plan, Flaw::kRenewsUnwritten), "\n").find("lease record is not renewed"),
+            std::string::npos);
+}
+
+TEST(FlawTest, AnAmThatOverlooksCheckpointsIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kSeesNoCheckpoint, "there was a newer checkpoint"), 0u);
+}
+
+TEST(FlawTest, ASchedulerThatConfirmsWhatItDidNotSeeIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kConfirmsUnseen, "the final status came before"), 0u);
+}
+
+TEST(FlawTest, AnExecutorThatStartsItsProcessAgainIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kStartsTwice, "was started again"), 0u);
+}
+
+TEST(FlawTest, AnExecutorThatDoesNotSayWhereToResumeIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kLosesResume, "resumes from ''"), 0u);
+}
+
+TEST(FlawTest, AnExecutorThatChangesTheClusterSpecIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kAltersClusterSpec, "got another cluster spec"), 0u);
+}
+
+TEST(FlawTest, AnExecutorThatDoesNotStopItsTaskIsFoundOut) {
+  Plan plan = QuietPlan(2);
+  for (auto& [id, task] : plan.tasks) task.process.run = Duration(200'000);
+  plan.faults = {{Duration(5'000), CutNetwork{{"worker", 0}, Duration(100'000)}}};
+  EXPECT_EQ(Join(ComplaintsAbout(plan), "\n"), "");
+  EXPECT_NE(Join(ComplaintsAbout(plan, Flaw::kIgnoresStop), "\n").find("is given up, but its process runs"),
+            std::string::npos);
+}
+
+TEST(FlawTest, AnExecutorThatKeepsItsOldNameIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kForgetsAttempt, "was started again"), 0u);
 }
 
 }  // namespace

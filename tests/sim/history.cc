@@ -1,5 +1,7 @@
 #include "tests/sim/history.h"
 
+#include <ostream>
+
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 #include "tests/sim/timeline.h"
@@ -33,6 +35,8 @@ std::string_view NameOf(Command::Kind kind) {
       return "stop";
     case Command::Kind::kRelease:
       return "release";
+    case Command::Kind::kNext:
+      return "next";
   }
   return "?";
 }
@@ -53,26 +57,41 @@ std::string ToString(const Event& event) {
       Overloaded{
           [](const AmBegan& e) { return Am(e.epoch) + "began"; },
           [](const AmGone& e) { return Am(e.epoch) + "gone"; },
+          [](const AmWoke& e) { return Am(e.epoch) + "woke"; },
           [](const JournalOpened& e) { return StrCat(Am(e.epoch), "journal opened with ", e.size, " bytes"); },
           [](const JournalWritten& e) { return StrCat(Am(e.epoch), "journal + ", e.bytes.size(), " bytes"); },
+          [](const JournalStuck& e) {
+            return StrCat(Am(e.epoch), e.stuck ? "journal cannot be written" : "journal can be written again");
+          },
+          [](const JournalCutBack& e) { return StrCat(Am(e.epoch), "journal cut back to ", e.size, " bytes"); },
           [](const LeaseWritten& e) { return Am(e.epoch) + "lease written"; },
           [](const StatusWritten& e) {
             return StrCat(Am(e.epoch), "status ", ToString(e.verdict.state), ": ", e.verdict.message);
           },
+          [](const LookFailed& e) { return Am(e.epoch) + "cannot read the checkpoints"; },
+          [](const ArbiterHeard& e) { return Am(e.epoch) + "hears the keeper"; },
           [](const Ordered& e) { return StrCat(Am(e.epoch), "order to ", NameOf(e.what), " ", e.container.value); },
           [](const Told& e) {
-            return StrCat(Am(e.epoch), "tells ", ToString(e.attempt), ": ", NameOf(e.kind), " ", e.generation.value);
+            const int64_t which = e.kind == Command::Kind::kNext ? e.next : e.generation.value;
+            return StrCat(Am(e.epoch), "tells ", ToString(e.attempt), ": ", NameOf(e.kind), " ", which);
           },
+          [](const AmHeard& e) { return StrCat(Am(e.epoch), "hears ", ToString(e.attempt)); },
           [](const OutcomeAcknowledged& e) {
             return StrCat(Am(e.epoch), "acknowledges ", ToString(e.attempt), ": ", TextOf(e.outcome));
           },
           [](const KillAcknowledged& e) { return Am(e.epoch) + "acknowledges the kill"; },
           [](const KillWritten&) { return std::string("kill request written"); },
+          [](const KeeperBegan&) { return std::string("keeper began"); },
+          [](const KeeperGone&) { return std::string("keeper gone"); },
+          [](const KeeperGaveUp& e) { return "keeper gave up: " + e.verdict.message; },
           [](const ContainerBegan& e) { return StrCat(ToString(e.attempt), " in ", e.container.value, " began"); },
           [](const ContainerGone& e) { return StrCat("container ", e.container.value, " gone"); },
+          [](const ContainerToldGone& e) { return StrCat("container ", e.container.value, " is said to be gone"); },
+          [](const PreemptionTold& e) { return StrCat("container ", e.container.value, " is to be taken away"); },
           [](const ExecutorTermed& e) { return ToString(e.attempt) + " executor gets SIGTERM"; },
           [](const ExecutorDied& e) { return ToString(e.attempt) + " executor gets SIGKILL"; },
           [](const JobClosed&) { return std::string("job closed"); },
+          [](const AttemptBegun& e) { return StrCat(ToString(e.attempt), " goes on in ", e.container.value); },
           [](const ExecutorHeard& e) { return StrCat(ToString(e.attempt), " hears am ", e.epoch.value); },
           [](const ExecutorPutOff& e) { return ToString(e.attempt) + " is put off"; },
           [](const ExecutorBound& e) { return StrCat(ToString(e.attempt), " registered with am ", e.epoch.value); },
@@ -83,10 +102,11 @@ std::string ToString(const Event& event) {
           [](const StoreCut& e) { return StrCat(ToString(e.attempt), " no store for ", e.length.count(), " ms"); },
           [](const ProcessStarted& e) {
             return StrCat(Process(e.attempt, e.pid), "started in ", e.container.value, ", generation ",
-                          e.generation.value);
+                          e.generation.value, e.resume_from.empty() ? "" : " from ", e.resume_from);
           },
           [](const ProcessSignalled& e) { return StrCat(Process(e.attempt, e.pid), "gets signal ", e.signal); },
           [](const ProcessEnded& e) { return StrCat(Process(e.attempt, e.pid), "ended: ", ToString(e.exit)); },
+          [](const CheckpointWritten& e) { return StrCat(ToString(e.attempt), " writes ", e.checkpoint.path); },
       },
       event);
 }
@@ -100,7 +120,9 @@ void History::Note(Instant time, const std::string& text) {
   if (!with_trace_) return;
   const int64_t age = (time - Timeline::kStart).count();
   const std::string millis = std::to_string(1000 + age % 1000).substr(1);
-  trace_ += StrCat(age / 1000, ".", millis, " ", text, "\n");
+  const std::string line = StrCat(age / 1000, ".", millis, " ", text, "\n");
+  if (echo_) *echo_ << line << std::flush;
+  trace_ += line;
 }
 
 }  // namespace tony::sim

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "runtime/base/time.h"
+#include "runtime/job/checkpoint.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/outcome.h"
@@ -22,6 +24,9 @@ struct AmBegan {
 struct AmGone {
   Epoch epoch;
 };
+struct AmWoke {  // it had stood still
+  Epoch epoch;
+};
 struct JournalOpened {  // a torn tail has been cut off
   Epoch epoch;
   size_t size = 0;
@@ -31,6 +36,14 @@ struct JournalWritten {
   size_t at = 0;
   std::string bytes;
 };
+struct JournalStuck {  // it could not be written, or is again
+  Epoch epoch;
+  bool stuck = true;
+};
+struct JournalCutBack {  // what a write that failed had left behind is gone again
+  Epoch epoch;
+  size_t size = 0;
+};
 struct LeaseWritten {
   Epoch epoch;
 };
@@ -38,18 +51,31 @@ struct StatusWritten {  // the final one
   Epoch epoch;
   Verdict verdict;
 };
+struct LookFailed {  // the directory of checkpoints could not be read
+  Epoch epoch;
+};
+struct ArbiterHeard {  // the answer to what the AM asked the keeper so long ago
+  Epoch epoch;
+  Duration age{0};
+};
 // ---- what the AM says
 struct Ordered {  // as the keeper takes it
   enum class What { kLaunch, kTerm, kKill, kFinish };
   Epoch epoch;
   What what = What::kLaunch;
   ContainerId container;
+  AttemptId attempt;  // to launch
 };
 struct Told {  // the answer to an Await
   Epoch epoch;
   AttemptId attempt;
   Command::Kind kind = Command::Kind::kNone;
   Generation generation;
+  int next = 0;  // with kNext: the number of the attempt
+};
+struct AmHeard {  // a call of this attempt's executor has reached it
+  Epoch epoch;
+  AttemptId attempt;
 };
 struct OutcomeAcknowledged {
   Epoch epoch;
@@ -61,11 +87,22 @@ struct KillAcknowledged {
 };
 // ---- people and the keeper
 struct KillWritten {};  // the kill request is in the job's folder
+struct KeeperBegan {};
+struct KeeperGone {};
+struct KeeperGaveUp {  // it has written this as the final status
+  Verdict verdict;
+};
 struct ContainerBegan {
   ContainerId container;
   AttemptId attempt;
 };
 struct ContainerGone {
+  ContainerId container;
+};
+struct ContainerToldGone {  // the scheduler says so, and may lie
+  ContainerId container;
+};
+struct PreemptionTold {
   ContainerId container;
 };
 struct ExecutorTermed {  // by a fault or by order
@@ -76,6 +113,10 @@ struct ExecutorDied {  // by SIGKILL
 };
 struct JobClosed {};  // the keeper has ended what was left and is gone
 // ---- executors and the user's processes
+struct AttemptBegun {  // the executor in `container` goes on as this one
+  ContainerId container;
+  AttemptId attempt;
+};
 struct ExecutorHeard {  // an answer of an AM that it has not given up
   AttemptId attempt;
   Epoch epoch;
@@ -104,6 +145,8 @@ struct ProcessStarted {
   ContainerId container;
   Generation generation;
   int64_t pid = 0;
+  std::string cluster_spec;
+  std::string resume_from;
 };
 struct ProcessSignalled {
   AttemptId attempt;
@@ -115,11 +158,18 @@ struct ProcessEnded {
   int64_t pid = 0;
   ExitStatus exit;
 };
+struct CheckpointWritten {
+  AttemptId attempt;
+  Checkpoint checkpoint;
+};
 
-using Event = std::variant<AmBegan, AmGone, JournalOpened, JournalWritten, LeaseWritten, StatusWritten, Ordered, Told,
-                           OutcomeAcknowledged, KillAcknowledged, KillWritten, ContainerBegan, ContainerGone,
-                           ExecutorTermed, ExecutorDied, JobClosed, ExecutorHeard, ExecutorPutOff, ExecutorBound,
-                           ExecutorObeyed, ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled, ProcessEnded>;
+using Event =
+    std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack, LeaseWritten,
+                 StatusWritten, LookFailed, ArbiterHeard, Ordered, Told, AmHeard, OutcomeAcknowledged, KillAcknowledged,
+                 KillWritten, KeeperBegan, KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone, ContainerToldGone,
+                 PreemptionTold, ExecutorTermed, ExecutorDied, JobClosed, AttemptBegun, ExecutorHeard, ExecutorPutOff,
+                 ExecutorBound, ExecutorObeyed, ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled,
+                 ProcessEnded, CheckpointWritten>;
 std::string ToString(const Event& event);
 
 struct Seen {
@@ -127,10 +177,17 @@ struct Seen {
   Event event;
 };
 
+// What was promised of the world in which it happened.
+struct Bounds {
+  int64_t drift = 0;  // of clocks, in a million
+  Duration offset{0};
+  Duration overlap{0};  // by which a container may live on after the scheduler said that it ended
+};
+
 class History {
  public:
-  // With a trace, notes and events are kept as text, too.
-  explicit History(bool with_trace = false) : with_trace_(with_trace) {}
+  // With a trace, notes and events are kept as text, too, and written to `echo` at once: a run may abort.
+  explicit History(bool with_trace = false, std::ostream* echo = nullptr) : with_trace_(with_trace), echo_(echo) {}
 
   void Add(Instant time, Event event);
   void Note(Instant time, const std::string& text);  // for the reader of the trace; the checker does not see it
@@ -140,9 +197,11 @@ class History {
   std::vector<Seen>& events() { return events_; }
   const std::string& trace() const { return trace_; }
   std::string journal;  // as the file was at the end
+  Bounds bounds;
 
  private:
   bool with_trace_;
+  std::ostream* echo_;
   std::vector<Seen> events_;
   std::string trace_;
 };

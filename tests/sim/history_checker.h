@@ -1,6 +1,7 @@
 // Judges a run by what was seen of it from outside. Knows neither Job nor TaskRun.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,39 +19,61 @@ class HistoryChecker {
   static std::vector<std::string> Check(const JobSpec& spec, const History& history);
 
  private:
-  // What is known of one attempt.
+  // What is known of the executor that runs an attempt. Handed on to the next one that it runs.
+  struct Executor {
+    ContainerId container;
+    bool died = false;
+    bool termed = false;
+    Epoch bound_to;
+    Instant heard{}, put_off{};
+    Instant stalled_until{}, store_back{};
+  };
+  // And of the attempt.
   struct Attempt {
+    Executor executor;
     std::optional<ProcessStarted> process;  // the newest
     bool runs = false;
     bool signalled = false;
     bool stops = false;  // for a good reason
     std::optional<ExitStatus> exit;
-    std::set<Generation> started;
-    bool in_container = false;
-    bool executor_died = false;
-    bool executor_termed = false;
-    Epoch bound_to;
-    Instant heard, put_off;
-    Instant stalled_until, store_back;
+    bool started = false;
+    bool told_unwritten = false;       // to stop, and that was not in the journal yet
+    std::optional<Instant> given_up;   // while its process ran
+    std::optional<Instant> told_gone;  // its container was said to be, and was not
+    Instant heard{};                   // by the AM
   };
 
-  explicit HistoryChecker(const JobSpec& spec) : spec_(spec), rules_(spec) {}
+  HistoryChecker(const JobSpec& spec, const Bounds& bounds, Duration length);
   void On(const AmBegan& e);
   void On(const AmGone& e);
-  void On(const JournalOpened& e);
-  void On(const JournalWritten& e);
+  void On(const AmWoke&) { am_woke_ = now_; }
   void On(const LeaseWritten& e);
   void On(const StatusWritten& e);
+  void On(const LookFailed&) { look_failed_ = now_; }
+  void On(const ArbiterHeard& e);
   void On(const Ordered& e);
   void On(const Told& e);
+  void On(const AmHeard& e);
   void On(const OutcomeAcknowledged& e);
   void On(const KillAcknowledged& e);
   void On(const KillWritten& e);
+  void On(const KeeperBegan&) {}
+  void On(const KeeperGone&) {}
+  void On(const KeeperGaveUp& e);
+  void On(const JobClosed& e);
+  // ---- history_checker_journal.cc
+  void On(const JournalOpened& e);
+  void On(const JournalWritten& e);
+  void On(const JournalStuck& e);
+  void On(const JournalCutBack& e);
+  // ---- history_checker_processes.cc
   void On(const ContainerBegan& e);
   void On(const ContainerGone& e);
+  void On(const ContainerToldGone& e);
+  void On(const PreemptionTold&) {}
+  void On(const AttemptBegun& e);
   void On(const ExecutorTermed& e);
   void On(const ExecutorDied& e);
-  void On(const JobClosed& e);
   void On(const ExecutorHeard& e);
   void On(const ExecutorPutOff& e);
   void On(const ExecutorBound& e);
@@ -60,28 +83,53 @@ class HistoryChecker {
   void On(const ProcessStarted& e);
   void On(const ProcessSignalled& e);
   void On(const ProcessEnded& e);
+  void On(const CheckpointWritten& e);
 
   void Expect(bool so, const std::string& otherwise);
-  void ExpectRules(Epoch epoch, const std::string& what);  // this AM is the newest, and lives
+  void ExpectRules(Epoch epoch, const std::string& what);    // this AM is the newest, and lives
+  void ExpectInTouch(Epoch epoch, const std::string& what);  // it has not lost its arbiter for longer than am_lease
+  void ExpectNothingRuns(const std::string& what);
   void ReadNewDecisions();
+  void Read(const Decision& decision);
+  void CheckSilence(const AttemptId& id, Instant decided);
+  void CheckNoted(const CheckpointNoted& noted);
+  void CheckEnvironment(const ProcessStarted& e);
+  void CheckAlone(const ProcessStarted& e);
   bool HasReasonToStop(const AttemptId& attempt) const;
-  bool IsCutOff(const Attempt& attempt) const;
+  bool IsCutOff(const Executor& executor) const;
   void CheckOutcome(const AttemptId& id, const Outcome& outcome);
+  void CheckSuccess();
   void CheckEnd(const History& history);
+  // By some clock so much time may have passed in `real`, or `own` in so much real time.
+  Duration Slower(Duration real) const { return real - real * drift_ / 1'000'000; }
+  Duration Faster(Duration real) const { return real + real * drift_ / 1'000'000; }
 
   const JobSpec& spec_;
+  const int64_t drift_;
+  const Duration overlap_;
+  const Duration skew_;  // between the clocks of two processes
   JournalRules rules_;
   std::vector<std::string> complaints_;
-  Instant now_;
+  Instant now_{};
   std::string file_;  // the journal
   size_t read_ = 0;   // so much of it is whole decisions
   std::map<AttemptId, Attempt> attempts_;
-  std::map<ContainerId, AttemptId> containers_;  // with an executor in it
+  std::map<ContainerId, AttemptId> containers_;  // with an executor in it, and what it runs
   Epoch newest_;
   bool am_lives_ = false;
+  Instant am_began_{}, am_woke_{};
+  Instant am_contact_{}, am_back_{};  // with its arbiter, and since when again
+  bool stuck_ = false;                // its journal is
+  Instant written_again_{};
+  std::deque<Instant> am_ends_;
   std::optional<Instant> kill_written_, lease_written_;
   int renewals_since_kill_ = 0;  // by one AM
+  std::vector<Checkpoint> checkpoints_;
+  std::map<int, std::optional<Checkpoint>> newest_when_sought_;  // by the number of the restart
+  std::map<int, Instant> sought_;
+  Instant look_failed_{};
   std::optional<Verdict> status_;
+  bool gave_up_ = false;
   bool closed_ = false;
 };
 

@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "am/journal_format.h"
-#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "tests/sim/world.h"
+#include "tests/sim/altered_history.h"
+#include "tests/sim/timeline.h"
 
 namespace tony::sim {
 namespace {
@@ -20,59 +18,15 @@ const Plan& ThePlan() {
   return plan;
 }
 
-History RightHistory() {
-  World world(ThePlan());
-  world.Run();
-  return world.history();
-}
-
-template <class T>
-std::vector<Seen>::iterator First(History& history) {
-  const auto is_it = [](const Seen& seen) { return std::holds_alternative<T>(seen.event); };
-  const auto found = std::ranges::find_if(history.events(), is_it);
-  CHECK(found != history.events().end());
-  return found;
-}
-
-template <class T>
-T& FirstOf(History& history) {
-  return std::get<T>(First<T>(history)->event);
-}
-
-void InsertBefore(History& history, std::vector<Seen>::iterator place, Event event) {
-  history.events().insert(place, {place->time, std::move(event)});
-}
-
-// Changes the decisions of each write; the file is as if they had been written so.
-void RewriteJournal(History& history, const std::function<void(std::vector<am::Decision>&)>& change) {
-  history.journal.clear();
-  for (Seen& seen : history.events()) {
-    auto* written = std::get_if<JournalWritten>(&seen.event);
-    if (!written) continue;
-    written->at = history.journal.size();
-    if (written->bytes != am::EncodeHeader()) {
-      auto decoded = am::DecodeJournal(am::EncodeHeader() + written->bytes);
-      CHECK(decoded.ok());
-      change(decoded->decisions);
-      written->bytes.clear();
-      for (const am::Decision& decision : decoded->decisions) written->bytes += am::EncodeRecord(decision);
-    }
-    history.journal += written->bytes;
-  }
-}
-
-template <class T>
-bool Is(const am::Decision& decision) {
-  return std::holds_alternative<T>(decision.body);
-}
-
-std::string Complaints(const History& history) { return Join(HistoryChecker::Check(ThePlan().spec, history), "\n"); }
+History RightHistory() { return sim::RightHistory(ThePlan()); }
 
 void ExpectComplaint(const History& history, const std::string& text) {
-  EXPECT_NE(Complaints(history).find(text), std::string::npos) << Complaints(history);
+  sim::ExpectComplaint(ThePlan(), history, text);
 }
 
-TEST(HistoryCheckerTest, ARightHistoryHasNoComplaint) { EXPECT_EQ(Complaints(RightHistory()), ""); }
+TEST(HistoryCheckerTest, ARightHistoryHasNoComplaint) {
+  EXPECT_EQ(Join(HistoryChecker::Check(ThePlan().spec, RightHistory()), "\n"), "");
+}
 
 TEST(HistoryCheckerTest, ATaskStartedAgainIsNoticed) {
   History history = RightHistory();
@@ -120,8 +74,8 @@ TEST(HistoryCheckerTest, AWrongExitStatusInTheJournalIsNoticed) {
 TEST(HistoryCheckerTest, ALostExitStatusIsNoticed) {
   History history = RightHistory();
   RewriteJournal(history, [](auto& decisions) {
-    for (am::Decision& decision : decisions) {
-      if (auto* ended = std::get_if<am::AttemptEnded>(&decision.body)) ended->outcome = {.cls = OutcomeClass::kInfra};
+    for (Decision& decision : decisions) {
+      if (auto* ended = std::get_if<AttemptEnded>(&decision.body)) ended->outcome = {.cls = OutcomeClass::kInfra};
     }
   });
   ExpectComplaint(history, "the exit status of worker:0#1 was lost");
@@ -130,7 +84,7 @@ TEST(HistoryCheckerTest, ALostExitStatusIsNoticed) {
 TEST(HistoryCheckerTest, ASecondOutcomeOfAnAttemptIsNoticed) {
   History history = RightHistory();
   RewriteJournal(history, [](auto& decisions) {
-    const auto ended = std::ranges::find_if(decisions, Is<am::AttemptEnded>);
+    const auto ended = std::ranges::find_if(decisions, Is<AttemptEnded>);
     if (ended != decisions.end()) decisions.push_back(*ended);
   });
   ExpectComplaint(history, "ended twice");
@@ -138,7 +92,7 @@ TEST(HistoryCheckerTest, ASecondOutcomeOfAnAttemptIsNoticed) {
 
 TEST(HistoryCheckerTest, AMissingOutcomeIsNoticed) {
   History history = RightHistory();
-  RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<am::AttemptEnded>); });
+  RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<AttemptEnded>); });
   ExpectComplaint(history, "has no outcome at the end of the job");
   ExpectComplaint(history, "acknowledged an outcome that is not in the journal");
   ExpectComplaint(history, "SUCCEEDED with 0 of 2 successes");
@@ -148,8 +102,8 @@ TEST(HistoryCheckerTest, AVerdictThatTheOutcomesDoNotGiveIsNoticed) {
   const auto with = [](FinalState state, OutcomeClass cls) {
     History history = RightHistory();
     RewriteJournal(history, [=](auto& decisions) {
-      for (am::Decision& decision : decisions) {
-        if (auto* stopping = std::get_if<am::JobStopping>(&decision.body))
+      for (Decision& decision : decisions) {
+        if (auto* stopping = std::get_if<JobStopping>(&decision.body))
           stopping->verdict = {state, cls, "", {}, {}, {}, {}};
       }
     });
@@ -164,8 +118,8 @@ TEST(HistoryCheckerTest, AVerdictThatTheOutcomesDoNotGiveIsNoticed) {
 TEST(HistoryCheckerTest, AFailureThatDoesNotFailTheJobIsNoticed) {
   History history = RightHistory();
   RewriteJournal(history, [](auto& decisions) {
-    const auto ended = std::ranges::find_if(decisions, Is<am::AttemptEnded>);
-    if (ended != decisions.end()) std::get<am::AttemptEnded>(ended->body).outcome.cls = OutcomeClass::kUserError;
+    const auto ended = std::ranges::find_if(decisions, Is<AttemptEnded>);
+    if (ended != decisions.end()) std::get<AttemptEnded>(ended->body).outcome.cls = OutcomeClass::kUserError;
   });
   ExpectComplaint(history, "failed");
   ExpectComplaint(history, "although the job has to stop");
@@ -184,13 +138,13 @@ TEST(HistoryCheckerTest, AnythingSaidBeforeItIsInTheJournalIsNoticed) {
     return history;
   };
   const Epoch epoch{1};
-  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kStart, {1}}), "told to start a generation");
-  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kStop, {}}), "told to stop");
-  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kRelease, {}}), "released with no outcome");
+  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kStart, {1}, 0}), "told to start a generation");
+  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kStop, {}, 0}), "is told to stop");
+  ExpectComplaint(early(Told{epoch, kWorker, Command::Kind::kRelease, {}, 0}), "released with no outcome");
   ExpectComplaint(early(OutcomeAcknowledged{epoch, kWorker, {}}), "acknowledged an outcome");
   ExpectComplaint(early(KillAcknowledged{epoch}), "acknowledged a kill");
-  ExpectComplaint(early(Ordered{epoch, Ordered::What::kLaunch, {"1-1"}}), "an order for a container");
-  ExpectComplaint(early(Ordered{epoch, Ordered::What::kFinish, {}}), "the keeper was dismissed");
+  ExpectComplaint(early(Ordered{epoch, Ordered::What::kLaunch, {"1-1"}, {}}), "an order for a container");
+  ExpectComplaint(early(Ordered{epoch, Ordered::What::kFinish, {}, {}}), "the keeper was dismissed");
 }
 
 TEST(HistoryCheckerTest, WhatADeadAmDoesIsNoticed) {
@@ -226,7 +180,7 @@ TEST(HistoryCheckerTest, AKillRequestThatNobodyReadsIsNoticed) {
   History history = RightHistory();
   InsertBefore(history, First<AmBegan>(history), KillWritten{});
   const Instant late = First<ProcessEnded>(history)->time;
-  for (int i = 0; i < 3; ++i) InsertBefore(history, First<ProcessEnded>(history), LeaseWritten{{1}});
+  for (int i = 0; i < 4; ++i) InsertBefore(history, First<ProcessEnded>(history), LeaseWritten{{1}});
   ASSERT_GT(late - Timeline::kStart, Duration(5'000));
   ExpectComplaint(history, "the kill request is ignored");
 }

@@ -6,16 +6,29 @@
 
 namespace tony::sim {
 
-void JournalRules::Read(const am::Decision& decision) {
-  if (job_ended_ && !std::holds_alternative<am::EpochBegan>(decision.body)) {
+void JournalRules::Read(const Decision& decision) {
+  const bool stops = std::holds_alternative<JobStopping>(decision.body);
+  if (job_ended_ && !std::holds_alternative<EpochBegan>(decision.body)) {
     Complain(StrCat(Name(decision), " after the end of the job"));
   }
-  const bool may_come_between = std::holds_alternative<am::EpochBegan>(decision.body) ||
-                                std::holds_alternative<am::ContainerEnded>(decision.body) ||
-                                std::holds_alternative<am::JobStopping>(decision.body);
-  const bool is_due = culprit_ || TrackedSuccesses() == spec_.TrackedTasks();
-  if (is_due && !verdict_ && !may_come_between) Complain(StrCat(Name(decision), " although the job has to stop"));
+  if (fruitless_cause_ && !stops && !MayComeBetween(decision)) {
+    Complain(StrCat(Name(decision), " although restarts do not help any more"));
+  }
+  if (pending_ && !MayComeBetween(decision)) {
+    const bool restarts = std::holds_alternative<RestartDecided>(decision.body);
+    if (DueRestart(decision.time)) {
+      if (!restarts) Complain(StrCat(Name(decision), " although ", ToString(*pending_), " has to start again"));
+    } else if (FailsJob() || (TrackedSuccesses() == spec_->TrackedTasks() && !verdict_)) {
+      if (!stops) Complain(StrCat(Name(decision), " although the job has to stop"));
+    }
+    if (!stops && !restarts) pending_.reset();
+  }
   std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
+}
+
+// Between an end and what is made of it: both are written in one turn, or by the next AM.
+bool JournalRules::MayComeBetween(const Decision& decision) const {
+  return std::holds_alternative<EpochBegan>(decision.body) || std::holds_alternative<ContainerEnded>(decision.body);
 }
 
 const Outcome* JournalRules::OutcomeOf(const AttemptId& attempt) const {
@@ -23,92 +36,191 @@ const Outcome* JournalRules::OutcomeOf(const AttemptId& attempt) const {
   return found == outcomes_.end() ? nullptr : &found->second;
 }
 
-void JournalRules::On(const am::EpochBegan& d, Instant) {
+std::optional<AttemptId> JournalRules::AttemptIn(const ContainerId& container) const {
+  const auto found = containers_.find(container);
+  return found == containers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<AttemptId> JournalRules::NewestOf(const TaskId& task) const {
+  const auto next = made_.upper_bound({task, std::numeric_limits<int>::max()});
+  if (next == made_.begin() || std::prev(next)->first.task != task) return std::nullopt;
+  return std::prev(next)->first;
+}
+
+size_t JournalRules::CheckpointsBefore(const AttemptId& attempt) const {
+  const auto found = made_.find(attempt);
+  return found == made_.end() ? 0 : found->second.checkpoints;
+}
+
+bool JournalRules::IsTracked(const TaskId& task) const {
+  return spec_->FindRole(task.role)->completion == Completion::kTracked;
+}
+
+void JournalRules::Make(const AttemptId& attempt, Instant time) {
+  const auto newest = NewestOf(attempt.task);
+  if (attempt.number != (newest ? newest->number : 0) + 1) Complain(ToString(attempt) + " is not the next one");
+  if (newest && !outcomes_.contains(*newest)) Complain(StrCat(ToString(attempt), " before the end of the last one"));
+  if (!made_.emplace(attempt, Made{.checkpoints = checkpoints_.size(), .time = time}).second) {
+    Complain(ToString(attempt) + " was made twice");
+  }
+}
+
+void JournalRules::On(const EpochBegan& d, Instant) {
   if (d.epoch <= epoch_) Complain(StrCat("epoch ", d.epoch.value, " after ", epoch_.value));
   epoch_ = d.epoch;
 }
 
-void JournalRules::On(const am::JobAccepted&, Instant time) {
+void JournalRules::On(const JobAccepted&, Instant time) {
   if (accepted_) Complain("the job was accepted twice");
   accepted_ = time;
 }
 
-void JournalRules::On(const am::ContainersRequested& d, Instant) {
-  for (const AttemptId& attempt : d.attempts) {
-    if (!attempts_.insert(attempt).second) Complain(ToString(attempt) + " was made twice");
+void JournalRules::On(const ContainersRequested& d, Instant time) {
+  for (const AttemptId& attempt : d.attempts) Make(attempt, time);
+}
+
+void JournalRules::On(const ContainerAssigned& d, Instant) {
+  const auto attempt = made_.find(d.attempt);
+  if (attempt == made_.end() || !attempt->second.container.value.empty() || outcomes_.contains(d.attempt)) {
+    Complain(ToString(d.attempt) + " got a container that it did not need");
+  } else {
+    attempt->second.container = d.container;
   }
+  if (!containers_.emplace(d.container, d.attempt).second) Complain(d.container.value + " was assigned twice");
 }
 
-void JournalRules::On(const am::ContainerAssigned& d, Instant) {
-  if (!assigned_.emplace(d.container, d.attempt).second) Complain(d.container.value + " was assigned twice");
+void JournalRules::On(const AttemptRegistered& d, Instant) {
+  const auto attempt = made_.find(d.attempt);
+  if (attempt == made_.end() || outcomes_.contains(d.attempt)) {
+    return Complain(ToString(d.attempt) + " registered and is not there");
+  }
+  attempt->second.endpoint = d.endpoint;
+  if (together_) NoteClusterSpec();
 }
 
-void JournalRules::On(const am::GenerationFormed& d, Instant) {
+void JournalRules::On(const GenerationFormed& d, Instant) {
   if (d.generation != generation_.Next()) Complain(StrCat("generation ", d.generation.value));
   generation_ = d.generation;
+  together_ = true;
+  for (const RoleSpec& role : spec_->roles) {
+    for (int index = 0; index < role.instances; ++index) {
+      const auto newest = NewestOf({role.name, index});
+      const bool there = newest && made_.at(*newest).endpoint && !outcomes_.contains(*newest);
+      if (!there) Complain(StrCat("the gang formed without ", role.name, ":", index));
+    }
+  }
+  cluster_specs_.clear();
+  NoteClusterSpec();
 }
 
-void JournalRules::On(const am::AttemptEnded& d, Instant) {
-  if (!attempts_.contains(d.attempt)) Complain(ToString(d.attempt) + " ended and never was");
+// A task that is being replaced is known by its last address.
+void JournalRules::NoteClusterSpec() {
+  ClusterSpec cluster{.generation = generation_};
+  std::map<TaskId, Endpoint> newest;
+  for (const auto& [id, made] : made_) {
+    if (made.endpoint) newest[id.task] = *made.endpoint;
+  }
+  for (const auto& [task, endpoint] : newest) cluster.roles[task.role].push_back(endpoint);
+  cluster_specs_.insert(ToJson(cluster));
+}
+
+void JournalRules::On(const AttemptEnded& d, Instant time) {
+  const auto attempt = made_.find(d.attempt);
+  if (attempt == made_.end()) return Complain(ToString(d.attempt) + " ended and never was");
   if (!outcomes_.emplace(d.attempt, d.outcome).second) Complain(ToString(d.attempt) + " ended twice");
-  if (!verdict_) Judge(d.attempt, d.outcome);
+  attempt->second.ended = time;
+  attempt->second.reported = d.reported;
+  const bool judged = verdict_ || IsRestarting(d.attempt.task);
+  if (!judged) pending_ = d.attempt;
 }
 
-void JournalRules::On(const am::ContainerKillOrdered& d, Instant) { kill_ordered_.insert(d.container); }
+void JournalRules::On(const ContainerKillOrdered& d, Instant time) { kill_ordered_.emplace(d.container, time); }
 
-void JournalRules::On(const am::ContainerEnded& d, Instant) {
-  if (!assigned_.contains(d.container) || !gone_.insert(d.container).second) {
+void JournalRules::On(const ContainerEnded& d, Instant) {
+  if (!containers_.contains(d.container) || !gone_.insert(d.container).second) {
     Complain(d.container.value + " ended twice or never was");
   }
 }
 
-// A sidecar's failure counts only as long as the gang waits for it; any end does then.
-void JournalRules::Judge(const AttemptId& attempt, const Outcome& outcome) {
-  const Completion completion = spec_.FindRole(attempt.task.role)->completion;
-  const bool matters = generation_.value == 0 || completion != Completion::kSidecar;
-  const bool is_bad = generation_.value == 0 || !outcome.Succeeded();
-  if (matters && is_bad && !culprit_) culprit_ = attempt;
+// Who ends before the gang has formed is missed, however it ended.
+Outcome JournalRules::WhatCounts(const AttemptId& ended) const {
+  Outcome outcome = outcomes_.at(ended);
+  if (outcome.Succeeded() && !together_) outcome.cls = OutcomeClass::kInfra;
+  return outcome;
+}
+
+bool JournalRules::FailsJob() const {
+  const Completion completion = spec_->FindRole(pending_->task.role)->completion;
+  const bool matters = !together_ || completion != Completion::kSidecar;
+  return matters && !WhatCounts(*pending_).Succeeded();
+}
+
+std::optional<RestartDue> JournalRules::DueRestart(Instant now) const {
+  const Outcome outcome = WhatCounts(*pending_);
+  if (outcome.Succeeded()) return std::nullopt;
+  const FailureSeen failure{pending_->task, outcome.cls, outcome.advice, together_, CouldGoOn(*pending_)};
+  return RestartAfter(*spec_, failure, past_, now);
 }
 
 int JournalRules::TrackedSuccesses() const {
-  return static_cast<int>(std::ranges::count_if(outcomes_, [&](const auto& entry) {
-    return entry.second.Succeeded() && spec_.FindRole(entry.first.task.role)->completion == Completion::kTracked;
-  }));
+  int count = 0;
+  for (const RoleSpec& role : spec_->roles) {
+    for (int index = 0; index < role.instances; ++index) {
+      const TaskId task{role.name, index};
+      const auto newest = NewestOf(task);
+      const Outcome* outcome = newest ? OutcomeOf(*newest) : nullptr;
+      if (IsTracked(task) && outcome && outcome->Succeeded() && !IsRestarting(task)) ++count;
+    }
+  }
+  return count;
 }
 
-bool JournalRules::IsOverdue(Instant time) const {
+bool JournalRules::IsOverdue(Instant time, Duration by) const {
   if (!accepted_) return false;
-  const Duration age = time - *accepted_;
-  return (spec_.timeout.count() > 0 && age >= spec_.timeout) ||
-         (generation_.value == 0 && age >= spec_.registration_timeout);
+  const auto late = [&](Instant since, Duration limit) { return time - since >= limit + by; };
+  if (spec_->timeout.count() > 0 && late(*accepted_, spec_->timeout)) return true;
+  return std::ranges::any_of(made_, [&](const auto& entry) {
+    const auto& [id, made] = entry;
+    const bool owes = !made.endpoint && !outcomes_.contains(id) && !stopping_.contains(id);
+    return owes && late(made.time, spec_->registration_timeout);
+  });
 }
 
-void JournalRules::On(const am::JobStopping& d, Instant time) {
+void JournalRules::ExpectFailed(const Verdict& verdict, const AttemptId& cause) {
+  const Outcome& outcome = outcomes_.at(cause);
+  const bool right = verdict.state == FinalState::kFailed && verdict.attempt == cause && verdict.exit == outcome.exit;
+  if (!right) Complain(StrCat(ToString(verdict.state), ": ", verdict.message, "; but ", ToString(cause), " failed"));
+}
+
+void JournalRules::On(const JobStopping& d, Instant time) {
   if (verdict_) Complain("a second verdict");
   verdict_ = d.verdict;
+  if (fruitless_cause_) return ExpectFailed(d.verdict, *std::exchange(fruitless_cause_, std::nullopt));
+  const bool failed = pending_ && FailsJob();
+  if (failed) {
+    ExpectFailed(d.verdict, *pending_);
+    if (d.verdict.cls != WhatCounts(*pending_).cls) Complain("the verdict has another class than the failure");
+  }
+  pending_.reset();
+  restarts_.clear();
+  if (failed) return;
   const FinalState state = d.verdict.state;
-  if (culprit_) {
-    const bool right = state == FinalState::kFailed && d.verdict.attempt == culprit_ &&
-                       d.verdict.cls == outcomes_.at(*culprit_).cls && d.verdict.exit == outcomes_.at(*culprit_).exit;
-    if (!right) Complain(StrCat(ToString(state), ": ", d.verdict.message, "; but ", ToString(*culprit_), " failed"));
-    return;
-  }
-  const bool all_good = TrackedSuccesses() == spec_.TrackedTasks();
+  const bool all_good = TrackedSuccesses() == spec_->TrackedTasks();
   if (all_good != (state == FinalState::kSucceeded)) {
-    Complain(StrCat(ToString(state), " with ", TrackedSuccesses(), " of ", spec_.TrackedTasks(), " successes"));
+    Complain(StrCat(ToString(state), " with ", TrackedSuccesses(), " of ", spec_->TrackedTasks(), " successes"));
   }
-  if (state == FinalState::kFailed && !(d.verdict.cls == OutcomeClass::kTimeout && IsOverdue(time))) {
+  if (state == FinalState::kFailed && !(d.verdict.cls == OutcomeClass::kTimeout && IsOverdue(time, -skew_))) {
     Complain("FAILED without a reason: " + d.verdict.message);
   }
 }
 
-void JournalRules::On(const am::JobEnded&, Instant) {
+void JournalRules::On(const JobEnded&, Instant) {
   job_ended_ = true;
   if (!verdict_) Complain("the job ended without a verdict");
-  for (const AttemptId& attempt : attempts_) {
+  for (const auto& [attempt, made] : made_) {
     if (!outcomes_.contains(attempt)) Complain(ToString(attempt) + " has no outcome at the end of the job");
   }
-  for (const auto& [container, attempt] : assigned_) {
+  for (const auto& [container, attempt] : containers_) {
     if (!gone_.contains(container)) Complain(container.value + " is held at the end of the job");
   }
 }

@@ -6,59 +6,117 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "am/decisions.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/journal/decisions.h"
+#include "tests/sim/restart_rules.h"
 
 namespace tony::sim {
 
 class JournalRules {
  public:
-  explicit JournalRules(const JobSpec& spec) : spec_(spec) {}
+  // Times of two AMs may differ by `skew`, because each has its own clock.
+  JournalRules(const JobSpec& spec, Duration skew) : spec_(&spec), skew_(skew) {}
 
-  void Read(const am::Decision& decision);
+  void Read(const Decision& decision);
   std::vector<std::string> TakeComplaints() { return std::exchange(complaints_, {}); }
 
   // What the decisions read so far say.
-  bool IsAssigned(const ContainerId& container) const { return assigned_.contains(container); }
+  bool IsAssigned(const ContainerId& container) const { return containers_.contains(container); }
   bool IsKillOrdered(const ContainerId& container) const { return kill_ordered_.contains(container); }
+  std::optional<AttemptId> AttemptIn(const ContainerId& container) const;
   const Outcome* OutcomeOf(const AttemptId& attempt) const;
+  bool IsToStop(const AttemptId& attempt) const { return stopping_.contains(attempt); }  // alone or for a restart
+  bool IsRenewed(const AttemptId& attempt, const ContainerId& container) const;
+  bool IsOverdue(Instant time, Duration by = Duration(0)) const;  // it has to stop for a time limit
   Generation generation() const { return generation_; }
+  const std::set<std::string>& cluster_specs() const { return cluster_specs_; }  // of the generation, as it changed
+  const std::vector<std::string>& checkpoints() const { return checkpoints_; }   // noted, in this order
+  size_t CheckpointsBefore(const AttemptId& attempt) const;           // how many had been noted when it was made
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
   bool job_ended() const { return job_ended_; }
-  const std::set<AttemptId>& attempts() const { return attempts_; }
   const std::map<AttemptId, Outcome>& outcomes() const { return outcomes_; }
+  bool WasMade(const AttemptId& attempt) const { return made_.contains(attempt); }
+  std::optional<AttemptId> NewestOf(const TaskId& task) const;
 
  private:
-  void On(const am::EpochBegan& d, Instant);
-  void On(const am::JobAccepted& d, Instant time);
-  void On(const am::ContainersRequested& d, Instant);
-  void On(const am::ContainerAssigned& d, Instant);
-  void On(const am::GenerationFormed& d, Instant);
-  void On(const am::AttemptEnded& d, Instant);
-  void On(const am::ContainerKillOrdered& d, Instant);
-  void On(const am::ContainerEnded& d, Instant);
-  void On(const am::JobStopping& d, Instant time);
-  void On(const am::JobEnded& d, Instant);
+  struct Made {             // an attempt
+    ContainerId container;  // empty: none yet
+    size_t checkpoints = 0;
+    Instant time;
+    std::optional<Endpoint> endpoint;
+    bool reported = false;
+    std::optional<Instant> ended;
+  };
+  struct Restart {
+    RestartScope scope = RestartScope::kTask;
+    AttemptId cause;
+    Instant not_before;
+    std::set<TaskId> tasks;
+    bool sought = false, noted = false;
+  };
+
+  void On(const EpochBegan& d, Instant);
+  void On(const JobAccepted& d, Instant time);
+  void On(const ContainersRequested& d, Instant time);
+  void On(const ContainerAssigned& d, Instant);
+  void On(const AttemptRegistered& d, Instant);
+  void On(const GenerationFormed& d, Instant);
+  void On(const AttemptEnded& d, Instant time);
+  void On(const ContainerKillOrdered& d, Instant time);
+  void On(const ContainerEnded& d, Instant);
+  void On(const JobStopping& d, Instant time);
+  void On(const JobEnded& d, Instant);
+  // ---- journal_rules_restart.cc
+  void On(const RestartDecided& d, Instant time);
+  void On(const CheckpointSought& d, Instant time);
+  void On(const CheckpointNoted& d, Instant);
+  void On(const RestartBegan& d, Instant time);
+  void On(const AttemptStopping& d, Instant);
   template <class Other>
   void On(const Other&, Instant) {}  // changes nothing that is judged here
 
   void Complain(const std::string& text) { complaints_.push_back("journal: " + text); }
-  void Judge(const AttemptId& attempt, const Outcome& outcome);
-  bool IsOverdue(Instant time) const;
+  void Make(const AttemptId& attempt, Instant time);
+  bool MayComeBetween(const Decision& decision) const;
+  Outcome WhatCounts(const AttemptId& ended) const;
+  std::optional<RestartDue> DueRestart(Instant now) const;
+  bool FailsJob() const;  // the pending end does, if nothing starts again
+  void ExpectFailed(const Verdict& verdict, const AttemptId& cause);
+  bool CouldGoOn(const AttemptId& ended) const;
+  bool IsRestarting(const TaskId& task) const;
+  bool IsPresumedGone(const AttemptId& attempt, Instant time) const;
+  void ExpectReady(const Restart& restart, Instant time, const std::string& what);
+  std::set<TaskId> TasksIn(RestartScope scope, const TaskId& cause) const;
+  bool IsTracked(const TaskId& task) const;
+  bool ConcernsTracked(const Restart& restart) const;
+  void NoteClusterSpec();
   int TrackedSuccesses() const;
 
-  const JobSpec& spec_;
+  const JobSpec* spec_;  // never null; it can be assigned
+  Duration skew_;
   std::vector<std::string> complaints_;
   Epoch epoch_;
   std::optional<Instant> accepted_;
-  std::set<AttemptId> attempts_;
-  std::map<ContainerId, AttemptId> assigned_;
-  std::set<ContainerId> kill_ordered_, gone_;
+  std::map<AttemptId, Made> made_;
+  std::map<ContainerId, AttemptId> containers_;  // the newest attempt in each
+  std::map<ContainerId, Instant> kill_ordered_;
+  std::set<ContainerId> gone_;
   std::map<AttemptId, Outcome> outcomes_;
+  std::set<AttemptId> stopping_;
   Generation generation_;
-  std::optional<AttemptId> culprit_;  // whose end must fail the job
+  bool together_ = false;  // the gang has formed, and is not being restarted
+  std::set<std::string> cluster_specs_;
+  std::optional<AttemptId> pending_;  // its end has not been judged yet
+  std::map<int, Restart> restarts_;   // decided, and not begun
+  std::vector<RestartSeen> past_;
+  std::vector<std::string> checkpoints_;
+  std::optional<Checkpoint> progress_;  // the newest that was noted for tracked tasks
+  bool looked_ = false;
+  int fruitless_ = 0;
+  std::optional<AttemptId> fruitless_cause_;  // the job has to stop for it
   std::optional<Verdict> verdict_;
   bool job_ended_ = false;
 };

@@ -1,25 +1,31 @@
 // tony-sim: runs simulated jobs. A seed says all that happens in a run; what was wrong with one can be seen again.
 //
-//   tony-sim [--seeds N] [--first S]   runs N seeds from S on (default: 1000 from 1); exit code 1 if any went wrong
-//   tony-sim --seed X [--trace]        runs one, and prints all that happened in it
-#include <cstdlib>
+//   tony-sim [--seeds N] [--first S] [--jobs J]   runs N seeds from S on (default: 1000 from 1), J at a time (default:
+//                                                 one for each processor); exit code 1 if any went wrong
+//   tony-sim --seed X [--trace]                   runs one, and prints all that happened in it
+#include <algorithm>
+#include <atomic>
 #include <iostream>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/base/strings.h"
 #include "tests/sim/history_checker.h"
+#include "tests/sim/seed_plan.h"
 #include "tests/sim/world.h"
 
 namespace tony::sim {
 namespace {
 
 constexpr int kUsage = 64;
-constexpr char kHelp[] = "usage: tony-sim [--seeds N] [--first S] | --seed X [--trace]\n";
+constexpr char kHelp[] = "usage: tony-sim [--seeds N] [--first S] [--jobs J] | --seed X [--trace]\n";
 
 struct Options {
   int64_t seeds = 1000;
   int64_t first = 1;
+  int64_t jobs = std::max(1u, std::thread::hardware_concurrency());
   std::optional<int64_t> seed;
   bool trace = false;
 };
@@ -37,6 +43,8 @@ std::optional<Options> ParseOptions(const std::vector<std::string>& words) {
       options.seeds = *number;
     } else if (words[i] == "--first") {
       options.first = *number;
+    } else if (words[i] == "--jobs" && *number > 0) {
+      options.jobs = *number;
     } else if (words[i] == "--seed") {
       options.seed = *number;
     } else {
@@ -47,14 +55,44 @@ std::optional<Options> ParseOptions(const std::vector<std::string>& words) {
   return options;
 }
 
-bool RunSeed(int64_t seed, bool with_trace) {
+// What is wrong with the run of a seed, a line each.
+std::string Complaints(int64_t seed, bool with_trace = false) {
   const Plan plan = PlanFor(static_cast<uint64_t>(seed));
-  World world(plan, Flaw::kNone, with_trace);
+  World world(plan, Flaw::kNone, with_trace, &std::cout);
   world.Run();
-  const auto complaints = HistoryChecker::Check(plan.spec, world.history());
-  if (with_trace) std::cout << world.history().trace();
-  for (const std::string& complaint : complaints) std::cout << "seed " << seed << ": " << complaint << "\n";
-  return complaints.empty();
+  std::string text;
+  for (const std::string& complaint : HistoryChecker::Check(plan.spec, world.history())) {
+    text += StrCat("seed ", seed, ": ", complaint, "\n");
+  }
+  return text;
+}
+
+int RunOne(const Options& options) {
+  const std::string complaints = Complaints(*options.seed, options.trace);
+  std::cout << complaints;
+  return complaints.empty() ? 0 : 1;
+}
+
+// Runs share nothing; each thread takes the next seed that nobody has taken.
+int RunMany(const Options& options) {
+  std::atomic<int64_t> next = options.first;
+  std::atomic<int64_t> wrong = 0;
+  std::mutex printing;
+  const auto work = [&] {
+    for (int64_t seed = next++; seed < options.first + options.seeds; seed = next++) {
+      const std::string complaints = Complaints(seed);
+      if (complaints.empty()) continue;
+      ++wrong;
+      const std::lock_guard lock(printing);
+      std::cout << complaints;
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int64_t i = 0; i < options.jobs; ++i) threads.emplace_back(work);
+  }
+  std::cout << options.seeds - wrong << " passed, " << wrong << " failed\n";
+  return wrong == 0 ? 0 : 1;
 }
 
 int Main(const std::vector<std::string>& words) {
@@ -63,13 +101,7 @@ int Main(const std::vector<std::string>& words) {
     std::cerr << kHelp;
     return kUsage;
   }
-  if (options->seed) return RunSeed(*options->seed, options->trace) ? 0 : 1;
-  int64_t wrong = 0;
-  for (int64_t seed = options->first; seed < options->first + options->seeds; ++seed) {
-    if (!RunSeed(seed, false)) ++wrong;
-  }
-  std::cout << options->seeds - wrong << " passed, " << wrong << " failed\n";
-  return wrong == 0 ? 0 : 1;
+  return options->seed ? RunOne(*options) : RunMany(*options);
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 namespace tony::sim {
 namespace {
 
-// The executor's own (executor/main.cc), and what an Await gets beside it (runtime/rpc/am_client.h).
-constexpr Duration kCallLimit{5'000};
+// What an Await gets beside the limit of a call (runtime/rpc/am_client.h).
 constexpr Duration kAwaitsMore{60'000};
 
 constexpr Duration kLateDuplicate{2'000};
@@ -21,8 +20,8 @@ void Network::StopListening(const Endpoint& am) {
   }
 }
 
-int64_t Network::Open(AskingEnd& client, const TaskId& task, int64_t link, const Endpoint& am) {
-  connections_.emplace(++last_connection_, Connection{.client = &client, .task = task, .link = link, .am = am});
+int64_t Network::Open(AskingEnd& client, const ContainerId& place, int64_t link, const Endpoint& am) {
+  connections_.emplace(++last_connection_, Connection{.client = &client, .place = place, .link = link, .am = am});
   return last_connection_;
 }
 
@@ -39,13 +38,13 @@ void Network::Ask(int64_t id, const Question& question) {
   const CallId call{id, ++last_call_};
   connection.unanswered.emplace(call.call, question);
   const Duration more = std::holds_alternative<AwaitQuestion>(question) ? kAwaitsMore : Duration(0);
-  stage_.time.After(kCallLimit + more, [this, call] {
+  stage_.time.After(CallLimit(stage_.plan.spec.timers) + more, [this, call] {
     const Connection& c = connections_.at(call.connection);
     if (c.unanswered.contains(call.call)) Disconnect(call.connection, Duration(0));
   });
   if (!connection.open) return Disconnect(id, Duration(1));
-  if (IsCut(connection)) return;
-  if (IsLost()) return Break(id, kCallLimit);
+  if (IsCutThere(connection)) return;
+  if (IsLost()) return Break(id, CallLimit(stage_.plan.spec.timers));
   const Instant arrival = ArrivalAfter(connection.last_there);
   stage_.time.At(arrival, [this, call, question] { Arrive(call, question); });
   if (stage_.MayFail() && random_.Chance(stage_.plan.network.duplicates)) {
@@ -56,7 +55,7 @@ void Network::Ask(int64_t id, const Question& question) {
 
 void Network::Arrive(const CallId& call, const Question& question) {
   const Connection& connection = connections_.at(call.connection);
-  if (IsCut(connection)) return;
+  if (IsCutThere(connection)) return;
   const auto listener = listeners_.find(connection.am);
   if (listener == listeners_.end()) return Break(call.connection, kLocalReset);
   listener->second->Asked(call, question);
@@ -64,15 +63,15 @@ void Network::Arrive(const CallId& call, const Question& question) {
 
 void Network::Answer(const CallId& call, const Reply& reply) {
   Connection& connection = connections_.at(call.connection);
-  if (IsCut(connection)) return;
-  if (IsLost()) return Break(call.connection, kCallLimit);
+  if (IsCutBack(connection)) return;
+  if (IsLost()) return Break(call.connection, CallLimit(stage_.plan.spec.timers));
   stage_.time.At(ArrivalAfter(connection.last_back), [this, call, reply] { Return(call, reply); });
 }
 
 // Also to a client that has given up the connection: what it did with the call is its own affair.
 void Network::Return(const CallId& call, const Reply& reply) {
   Connection& connection = connections_.at(call.connection);
-  if (IsCut(connection)) return;
+  if (IsCutBack(connection)) return;
   const auto asked = connection.unanswered.extract(call.call);
   if (!asked.empty()) connection.client->Answered(connection.link, asked.mapped(), reply);
 }
@@ -82,7 +81,7 @@ void Network::Break(int64_t id, Duration longest) {
   Connection& connection = connections_.at(id);
   if (!connection.open) return;
   connection.open = false;
-  if (!IsCut(connection)) Disconnect(id, random_.Between(Duration(0), longest));
+  if (!IsCutBack(connection)) Disconnect(id, random_.Between(Duration(0), longest));
   Abandon(id);
 }
 
@@ -108,11 +107,16 @@ Instant Network::ArrivalAfter(Instant& last) {
   return last;
 }
 
-void Network::Cut(const TaskId& task, Duration length) { cut_until_[task] = stage_.time.now() + length; }
+void Network::Cut(const ContainerId& place, Duration length, CutNetwork::Direction direction) {
+  const Instant until = stage_.time.now() + length;
+  Cuts& cuts = cuts_[place];
+  if (direction != CutNetwork::Direction::kAnswers) cuts.there = until;
+  if (direction != CutNetwork::Direction::kRequests) cuts.back = until;
+}
 
-bool Network::IsCut(const Connection& connection) const {
-  const auto found = cut_until_.find(connection.task);
-  return found != cut_until_.end() && stage_.time.now() < found->second;
+bool Network::IsCut(const Connection& connection, Instant Cuts::*way) const {
+  const auto found = cuts_.find(connection.place);
+  return found != cuts_.end() && stage_.time.now() < found->second.*way;
 }
 
 }  // namespace tony::sim

@@ -45,22 +45,26 @@ class Network {
   void Listen(const Endpoint& am, AnsweringEnd& end) { listeners_[am] = &end; }
   void StopListening(const Endpoint& am);  // its process is gone: its connections break
 
-  int64_t Open(AskingEnd& client, const TaskId& task, int64_t link, const Endpoint& am);
+  int64_t Open(AskingEnd& client, const ContainerId& place, int64_t link, const Endpoint& am);
   void Close(int64_t connection);  // the client has given it up
   void Ask(int64_t connection, const Question& question);
   void Answer(const CallId& call, const Reply& reply);
 
-  void Cut(const TaskId& task, Duration length);
+  void Cut(const ContainerId& place, Duration length, CutNetwork::Direction direction = CutNetwork::Direction::kBoth);
 
  private:
   struct Connection {
     AskingEnd* client;
-    TaskId task;
+    ContainerId place;
     int64_t link;
     Endpoint am;
     bool open = true;
     Instant last_there, last_back;  // nothing overtakes within a connection
     std::map<int64_t, Question> unanswered;
+  };
+  // Until when: of the requests, and of the answers.
+  struct Cuts {
+    Instant there{}, back{};
   };
   void Arrive(const CallId& call, const Question& question);
   void Return(const CallId& call, const Reply& reply);
@@ -68,14 +72,16 @@ class Network {
   void Disconnect(int64_t id, Duration delay);
   void Abandon(int64_t id);
   Instant ArrivalAfter(Instant& last);
-  bool IsCut(const Connection& connection) const;
+  bool IsCutThere(const Connection& connection) const { return IsCut(connection, &Cuts::there); }
+  bool IsCutBack(const Connection& connection) const { return IsCut(connection, &Cuts::back); }
+  bool IsCut(const Connection& connection, Instant Cuts::*way) const;
   bool IsLost() { return stage_.MayFail() && random_.Chance(stage_.plan.network.loss); }
 
   Stage& stage_;
   Random random_;
   std::map<Endpoint, AnsweringEnd*> listeners_;
   std::map<int64_t, Connection> connections_;
-  std::map<TaskId, Instant> cut_until_;
+  std::map<ContainerId, Cuts> cuts_;
   int64_t last_connection_ = 0;
   int64_t last_call_ = 0;
 };

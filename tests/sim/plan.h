@@ -5,30 +5,35 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "runtime/base/time.h"
 #include "runtime/job/job_spec.h"
+#include "tests/sim/faults.h"
 
 namespace tony::sim {
 
-// The user's process of one task.
+// The user's process of one attempt.
 struct ProcessPlan {
   Duration start{2};  // how long it takes to start it
   bool cannot_start = false;
-  Duration run{10'000};  // how long it runs if nobody stops it
+  Duration run{10'000};  // its work if nobody stops it; one that resumes from a checkpoint has so much less to do
   int exit_code = 0;
   std::optional<Duration> obeys_term = Duration(50);  // nothing: only SIGKILL ends it
   bool leaves_children = false;                       // they outlive it and ignore SIGTERM
+  Duration checkpoint_every{0};                       // of its work; 0: it writes none
 };
 
 struct TaskPlan {
-  Duration grant{1};    // from the ask to the container
-  Duration launch{20};  // from the order to the executor's first step
-  bool launch_fails = false;
+  Duration grant{1};         // from the ask to the container
+  Duration launch{20};       // from the order to the executor's first step
+  int launches_failing = 0;  // so many of its containers end at once
   bool granted_twice = false;
-  ProcessPlan process;
+  bool cannot_begin = false;         // its executor cannot take a second attempt
+  std::vector<ProcessPlan> earlier;  // of attempts 1, 2, ...
+  ProcessPlan process;               // of all later ones
+
+  const ProcessPlan& ProcessOf(int attempt) const;
 };
 
 struct NetworkPlan {
@@ -43,43 +48,22 @@ struct AmPlan {
   Duration shortest_start{5};  // from its process to its rule
   Duration longest_start{50};
   Duration longest_write{3};            // of a batch to the journal
+  Duration longest_look{20};            // for a checkpoint
+  int failing_looks = 0;                // per mille of them
   std::vector<int64_t> crash_at_steps;  // counted over the whole run, from 1
   int crashes_per_mille = 0;            // of its steps, while there are faults
-  int most_crashes = 4;                 // by these two and by CrashAm
+  int most_crashes = 3;                 // by these two and by CrashAm
   std::optional<size_t> torn_to;        // what a crash leaves of a batch being written; nothing: left to chance
 };
 
-// ---- faults at a time
-struct CrashAm {};
-struct FreezeAm {
-  Duration length{0};
+struct SchedulerPlan {
+  int told_twice = 0;  // per mille of the ends of containers
 };
-struct LoseKeeper {  // the AM does not reach its arbiter
-  Duration length{0};
-};
-struct KillExecutor {
-  TaskId task;
-};
-struct TermExecutor {
-  TaskId task;
-};
-struct StallExecutor {  // its process; the task's runs on
-  TaskId task;
-  Duration length{0};
-};
-struct CutNetwork {
-  TaskId task;
-  Duration length{0};
-  bool store_too = false;
-};
-struct AskKill {
-  Duration grace{-1};
-};
-using Fault =
-    std::variant<CrashAm, FreezeAm, LoseKeeper, KillExecutor, TermExecutor, StallExecutor, CutNetwork, AskKill>;
-struct TimedFault {
-  Duration at{0};  // since the start of the run
-  Fault fault;
+
+// Of every process's own clock.
+struct ClockPlan {
+  int64_t most_drift = 0;  // in a million, either way
+  Duration most_offset{0};
 };
 
 struct Plan {
@@ -88,14 +72,16 @@ struct Plan {
   std::map<TaskId, TaskPlan> tasks;
   NetworkPlan network;
   AmPlan am;
+  SchedulerPlan scheduler;
+  ClockPlan clocks;
   std::vector<TimedFault> faults;
   Duration faults_end{0};  // nothing goes wrong by chance after it
 
-  Duration Limit() const;  // the job must have ended by then
+  Duration Limit() const;           // the job must have ended by then
+  Duration LongestOverlap() const;  // by which the scheduler may lie about the end of a container
 };
 
 std::vector<TaskId> TasksOf(const JobSpec& spec);
-Plan PlanFor(uint64_t seed);
 // Tracked workers that run for ten seconds on a machine without faults.
 Plan QuietPlan(int workers);
 

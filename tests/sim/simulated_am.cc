@@ -11,6 +11,15 @@ namespace {
 
 constexpr int kFirstAmPort = 10'000;
 constexpr Duration kParkLimit{30'000};
+constexpr Duration kKillRequestInterval{1'000};
+constexpr Duration kBetweenTries{1'000};
+constexpr Duration kLookAgain{1'000};
+
+const AttemptId& CallerOf(const Question& question) {
+  return std::visit(Overloaded{[](const AwaitQuestion& q) -> const AttemptId& { return q.call.caller.attempt; },
+                               [](const auto& q) -> const AttemptId& { return q.caller.attempt; }},
+                    question);
+}
 
 }  // namespace
 
@@ -21,22 +30,23 @@ SimulatedAm::SimulatedAm(Stage& stage, Network& network, SimulatedKeeper& keeper
                          Flaw flaw)
     : stage_(stage),
       network_(network),
-      keeper_(keeper),
       crashes_(crashes),
       random_(stage.random.Fork()),
       epoch_(epoch),
       flaw_(flaw),
+      clock_(stage.MakeClock()),
+      scheduler_(stage, keeper, *this, epoch, flaw),
       job_(kJob, stage.plan.spec) {}
 
 void SimulatedAm::Begin() {
+  if (!alive_) return;
   stage_.Add(AmBegan{epoch_});
   if (!Survives() || !OpenJournal()) return;
   network_.Listen(AddressOf(epoch_), *this);
+  scheduler_.Begin();
   WriteLease();
-  Later(stage_.plan.spec.timers.record_fresh / 3, [this] { RenewLease(); });
   Observe(am::AmStarted{epoch_});
-  if (flaw_ != Flaw::kForgetsKill || epoch_.value == 1) ReadKillRequest();
-  Later(Duration(0), [this] { keeper_.Hello(epoch_); });
+  LookForKillRequest();
 }
 
 void SimulatedAm::Die() {
@@ -44,31 +54,19 @@ void SimulatedAm::Die() {
   alive_ = false;
   stage_.Add(AmGone{epoch_});
   network_.StopListening(AddressOf(epoch_));
-  keeper_.AmEnded(epoch_);
+  scheduler_.OnAmGone();
 }
 
 void SimulatedAm::Freeze(Duration length) {
   stage_.Note(StrCat("am ", epoch_.value, " stands still for ", length.count(), " ms"));
   thaws_at_ = std::max(thaws_at_, stage_.time.now() + length);
-}
-
-// The arbiter is out of reach: the shell learns of it when its lease is over.
-void SimulatedAm::LoseKeeper(Duration length) {
-  const Duration lease = stage_.plan.spec.timers.am_lease;
-  if (length <= lease) return;
-  const int64_t loss = ++losses_;
-  Later(lease, [this] {
-    stage_.Note(StrCat("am ", epoch_.value, " no longer rules"));
-    ruling_ = false;
-    ++timer_;
-  });
-  Later(length, [this, loss] {
-    if (loss == losses_) keeper_.Hello(epoch_);
+  stage_.time.At(thaws_at_, [this] {
+    if (alive_) stage_.Add(AmWoke{epoch_});
   });
 }
 
 void SimulatedAm::Later(Duration delay, std::function<void()> what) {
-  stage_.time.After(delay, [this, what = std::move(what)] {
+  stage_.time.At(clock_.TruthAfter(stage_.time.now(), delay), [this, what = std::move(what)] {
     if (!alive_) return;
     if (stage_.time.now() < thaws_at_) return Later(thaws_at_ - stage_.time.now(), what);
     what();
@@ -83,74 +81,108 @@ bool SimulatedAm::Survives() {
   return alive_;
 }
 
-void SimulatedAm::Finish(const Pending& turn) {
-  for (size_t i = 0; i < turn.actions.size(); ++i) {
-    Perform(turn.actions[i], turn.commands[i]);
-    if (!Survives()) return;
-  }
-  if (turn.done) turn.done(turn.refusal, turn.command);
-}
+// ---- what it does
 
-void SimulatedAm::Perform(const am::Action& action, const Command& command) {
+void SimulatedAm::Perform(const am::Action& action) {
   std::visit(Overloaded{
-                 [&](const am::RequestContainers& a) { keeper_.Request(epoch_, a.asks); },
-                 [&](const am::LaunchExecutor& a) {
-                   keeper_.Order({epoch_, Ordered::What::kLaunch, a.container});
-                 },
-                 [&](const am::StopContainer& a) {
-                   const bool kill = a.mode == StopMode::kKill;
-                   keeper_.Order({epoch_, kill ? Ordered::What::kKill : Ordered::What::kTerm, a.container});
-                 },
-                 [&](const am::TellExecutor& a) { AnswerAwait(a.attempt, command); },
-                 [&](const am::EndJob&) {
-                   stage_.disk.status = job_.verdict();
-                   stage_.Add(StatusWritten{epoch_, *job_.verdict()});
-                   if (Survives()) keeper_.Order({epoch_, Ordered::What::kFinish, {}});
-                 },
+                 [&](const am::RequestContainers& a) { scheduler_.Request(a.asks); },
+                 [&](const am::LaunchExecutor& a) { scheduler_.Launch(a.attempt, a.container); },
+                 [&](const am::StopContainer& a) { scheduler_.Stop(a.container, a.mode); },
+                 [&](const am::TellExecutor& a) { Tell(a); },
+                 [&](const am::LookForCheckpoint& a) { Look(a.restart); },
+                 [&](const am::EndJob&) { End(); },
              },
              action);
 }
 
-void SimulatedAm::OnScheduler(SchedulerEvent event) {
-  Later(Duration(0), [this, event = std::move(event)] {
-    const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(ruling_, true);
-    std::optional<Outcome> kept;
-    if (const auto* exited = std::get_if<ContainerExited>(&event)) {
-      const auto attempt = job_.AttemptIn(exited->container);
-      const auto found = attempt ? stage_.disk.outcomes.find(*attempt) : stage_.disk.outcomes.end();
-      if (found != stage_.disk.outcomes.end()) kept = found->second;
+void SimulatedAm::Tell(const am::TellExecutor& order) {
+  if (flaw_ != Flaw::kTellsAhead && job_.CommandNumber(order.attempt) != order.number) return;
+  const Command command = job_.CommandFor(order.attempt);
+  const auto parked = awaits_.find(order.attempt);
+  if (parked == awaits_.end() || command.number <= parked->second.since) return;
+  const CallId call = parked->second.call;
+  awaits_.erase(parked);
+  Answer(call, order.attempt, command);
+}
+
+void SimulatedAm::Look(int restart) {
+  Later(random_.Between(Duration(0), stage_.plan.am.longest_look), [this, restart] {
+    if (!ruling_) return Later(kLookAgain, [this, restart] { Look(restart); });
+    if (stage_.MayFail() && random_.Chance(stage_.plan.am.failing_looks)) {
+      stage_.Add(LookFailed{epoch_});
+      Observe(am::CheckpointSeen{restart, std::nullopt, /*readable=*/false});
+      return;
     }
-    Observe(am::ContainerEvent{event, kept});
-    if (resumes && alive_) Renew();
-    if (resumes && alive_) ReadKillRequest();
+    std::optional<Checkpoint> newest;
+    for (const Checkpoint& there : stage_.disk.checkpoints) {
+      const auto age = [](const Checkpoint& checkpoint) { return std::pair(checkpoint.step, checkpoint.modified); };
+      if (!newest || age(*newest) < age(there)) newest = there;
+    }
+    if (flaw_ == Flaw::kSeesNoCheckpoint) newest.reset();
+    Observe(am::CheckpointSeen{restart, newest});
   });
 }
+
+void SimulatedAm::End() {
+  stage_.disk.status = job_.verdict();
+  stage_.Add(StatusWritten{epoch_, *job_.verdict()});
+  if (Survives()) scheduler_.Finish();
+}
+
+void SimulatedAm::OnScheduler(const SchedulerEvent& event) {
+  if (std::holds_alternative<SchedulerLost>(event)) {
+    stage_.Note(StrCat("am ", epoch_.value, " no longer rules"));
+    ruling_ = false;
+    ++timer_;
+    return;
+  }
+  const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(ruling_, true);
+  std::optional<Outcome> kept;
+  if (const auto* exited = std::get_if<ContainerExited>(&event)) {
+    const auto attempt = job_.AttemptIn(exited->container);
+    const auto found = attempt ? stage_.disk.outcomes.find(*attempt) : stage_.disk.outcomes.end();
+    if (found != stage_.disk.outcomes.end()) kept = found->second;
+  }
+  Observe(am::ContainerEvent{event, kept});
+  if (resumes && alive_) Renew();
+  if (resumes && alive_) ReadKillRequest();
+}
+
+// ---- calls
 
 void SimulatedAm::Asked(const CallId& call, const Question& question) {
   Later(Duration(0), [this, call, question] {
-    if (!ruling_) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
-    AskJob(call, question);
+    const bool registers = std::holds_alternative<am::RegisterCall>(question);
+    if (!ruling_ || (trouble_ && registers)) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
+    stage_.Add(AmHeard{epoch_, CallerOf(question)});
+    Ask(call, question);
   });
 }
 
-void SimulatedAm::AskJob(const CallId& call, const Question& question) {
-  const auto answer = [this, call](const Reply& success) {
-    return [this, call, success](const std::optional<Refusal>& refusal, const Command&) {
-      network_.Answer(call, refusal ? Reply(*refusal) : success);
-    };
+SimulatedAm::Done SimulatedAm::AnswerWith(const CallId& call, const Reply& success) {
+  return [this, call, success](const std::optional<Refusal>& refusal) {
+    network_.Answer(call, refusal ? Reply(*refusal) : success);
   };
+}
+
+void SimulatedAm::Ask(const CallId& call, const Question& question) {
   std::visit(Overloaded{
-                 [&](const am::RegisterCall& q) { Observe(q, q.caller.attempt, answer(epoch_)); },
-                 [&](const am::HeartbeatCall& q) { Observe(q, q.caller.attempt, answer(std::monostate())); },
+                 [&](const am::RegisterCall& q) { Observe(q, AnswerWith(call, epoch_)); },
+                 [&](const am::HeartbeatCall& q) {
+                   Observe(q, trouble_ ? nullptr : AnswerWith(call, std::monostate()));
+                   if (trouble_) network_.Answer(call, std::monostate());
+                 },
                  [&](const AwaitQuestion& q) {
-                   const AttemptId attempt = q.call.caller.attempt;
-                   Observe(q.call, attempt, [=, this, since = q.since](const auto& refusal, const Command& command) {
+                   if (trouble_) return AskInTrouble(call, q);
+                   const am::TellExecutor now{q.call.caller.attempt, job_.CommandNumber(q.call.caller.attempt)};
+                   Observe(q.call, [=, this, since = q.since](const auto& refusal) {
                      if (refusal) return network_.Answer(call, *refusal);
-                     Park(call, since, attempt, command);
+                     Park(call, now.attempt, since);
+                     Tell(now);
                    });
                  },
                  [&](const am::OutcomeCall& q) {
-                   Observe(q, q.caller.attempt, [=, this](const auto& refusal, const Command&) {
+                   Observe(q, [=, this](const auto& refusal) {
                      if (!refusal) stage_.Add(OutcomeAcknowledged{epoch_, q.caller.attempt, q.outcome});
                      network_.Answer(call, refusal ? Reply(*refusal) : Reply(std::monostate()));
                    });
@@ -159,7 +191,7 @@ void SimulatedAm::AskJob(const CallId& call, const Question& question) {
              question);
 }
 
-void SimulatedAm::Park(const CallId& call, int64_t since, const AttemptId& attempt, const Command& command) {
+void SimulatedAm::Park(const CallId& call, const AttemptId& attempt, int64_t since) {
   const auto before = awaits_.find(attempt);
   if (before != awaits_.end()) Answer(before->second.call, attempt, {});  // its caller has asked again
   awaits_[attempt] = {call, since};
@@ -169,20 +201,10 @@ void SimulatedAm::Park(const CallId& call, int64_t since, const AttemptId& attem
     awaits_.erase(parked);
     Answer(call, attempt, {});
   });
-  AnswerAwait(attempt, command);
-}
-
-void SimulatedAm::AnswerAwait(const AttemptId& attempt, const Command& written) {
-  const auto parked = awaits_.find(attempt);
-  const Command command = flaw_ == Flaw::kTellsAhead ? job_.CommandFor(attempt) : written;
-  if (parked == awaits_.end() || command.number <= parked->second.since) return;
-  const CallId call = parked->second.call;
-  awaits_.erase(parked);
-  Answer(call, attempt, command);
 }
 
 void SimulatedAm::Answer(const CallId& call, const AttemptId& attempt, const Command& command) {
-  stage_.Add(Told{epoch_, attempt, command.kind, command.generation});
+  stage_.Add(Told{epoch_, attempt, command.kind, command.generation, command.attempt});
   network_.Answer(call, command);
 }
 
@@ -192,39 +214,56 @@ void SimulatedAm::Abandoned(int64_t connection) {
   });
 }
 
-void SimulatedAm::WriteLease() {
-  stage_.disk.lease = executor::SeenLease{epoch_, AddressOf(epoch_), ++renewal_};
+// ---- files and timers
+
+bool SimulatedAm::WriteLease() {
+  const Duration next = stage_.plan.spec.timers.record_fresh / 3;
+  const bool written = stage_.time.now() >= stage_.disk.lease_locked_until;
+  RenewLater(written ? next : std::min(next, kBetweenTries));
+  if (!written) return flaw_ == Flaw::kRenewsUnwritten;
+  published_ = true;
+  stage_.disk.lease = executor::SeenLease{epoch_, AddressOf(epoch_), renewal_};
   stage_.Add(LeaseWritten{epoch_});
-  keeper_.Changed();
+  scheduler_.TellLeaseChanged();
+  return true;
 }
 
 void SimulatedAm::Renew() {
-  WriteLease();
+  ++renewal_;
+  if (!WriteLease()) return;
   Observe(am::LeaseRenewed{});
   ArmTimer();
 }
 
-void SimulatedAm::RenewLease() {
-  if (ruling_ || flaw_ == Flaw::kRenewsWithoutRule) Renew();
-  Later(stage_.plan.spec.timers.record_fresh / 3, [this] { RenewLease(); });
+void SimulatedAm::RenewLater(Duration delay) {
+  Later(delay, [this, asked = ++renewals_asked_] {
+    if (asked == renewals_asked_) RenewLease();
+  });
 }
 
-void SimulatedAm::FolderChanged() {
-  Later(Duration(1), [this] { ReadKillRequest(); });
+void SimulatedAm::RenewLease() {
+  const bool rules = ruling_ || flaw_ == Flaw::kRenewsWithoutRule;
+  if (rules && (!trouble_ || !published_)) return Renew();
+  RenewLater(stage_.plan.spec.timers.record_fresh / 3);
+}
+
+void SimulatedAm::LookForKillRequest() {
+  ReadKillRequest();
+  Later(kKillRequestInterval, [this] { LookForKillRequest(); });
 }
 
 void SimulatedAm::ReadKillRequest() {
-  if (!ruling_ || !stage_.disk.kill_request) return;
-  if (job_.Ended() || (flaw_ == Flaw::kForgetsKill && epoch_.value > 1)) return;
-  Observe(am::KillAsked{"asked to", *stage_.disk.kill_request}, {},
-          [this](const auto&, const Command&) { stage_.Add(KillAcknowledged{epoch_}); });
+  if (!ruling_ || !stage_.disk.kill_request || job_.Ended()) return;
+  if (flaw_ == Flaw::kForgetsKill && epoch_.value > 1) return;
+  Observe(am::KillAsked{"asked to", *stage_.disk.kill_request},
+          [this](const auto&) { stage_.Add(KillAcknowledged{epoch_}); });
 }
 
 void SimulatedAm::ArmTimer() {
   const int64_t timer = ++timer_;
   const auto deadline = job_.NextDeadline();
   if (!ruling_ || !deadline) return;
-  Later(std::max(*deadline - stage_.time.now(), Duration(0)), [this, timer] {
+  Later(std::max(*deadline - Now(), Duration(0)), [this, timer] {
     if (timer == timer_) Observe(am::TimePassed{});
   });
 }

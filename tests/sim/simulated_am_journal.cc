@@ -1,31 +1,115 @@
-// The AM's turns and its journal: nothing is done or answered before it is written.
+// The AM's turns and its journal: nothing is done or answered before it is written, but for stops while it cannot be.
+#include <algorithm>
 #include <utility>
 
-#include "am/journal_format.h"
 #include "runtime/base/strings.h"
+#include "runtime/journal/journal_format.h"
 #include "tests/sim/simulated_am.h"
 
 namespace tony::sim {
+namespace {
+
+// As in am/journal.cc.
+constexpr Duration kFirstPause{200};
+constexpr Duration kLongestPause{2'000};
+
+bool IsFailure(const std::optional<Verdict>& verdict) { return verdict && verdict->state != FinalState::kSucceeded; }
+
+}  // namespace
 
 bool SimulatedAm::OpenJournal() {
   std::string& file = stage_.disk.journal;
   if (flaw_ == Flaw::kForgetsJournal) file.clear();
-  const auto journal = am::DecodeJournal(file);
+  const auto journal = DecodeJournal(file);
   if (!journal.ok()) {
     stage_.Note("journal: " + journal.error().message);
     Die();
     return false;
   }
-  if (flaw_ != Flaw::kKeepsTornTail) file.resize(journal->valid_bytes);
-  stage_.Add(JournalOpened{epoch_, file.size()});
-  if (file.empty() && !Write(am::EncodeHeader())) return false;
-  for (const am::Decision& decision : journal->decisions) {
+  whole_ = flaw_ == Flaw::kKeepsTornTail ? file.size() : journal->valid_bytes;
+  stage_.Add(JournalOpened{epoch_, whole_});
+  for (const Decision& decision : journal->decisions) {
     if (const auto evolved = job_.Evolve(decision); !evolved.ok()) {
       stage_.Note("journal: " + evolved.error().message);
       Die();
       return false;
     }
   }
+  return true;
+}
+
+std::optional<Refusal> SimulatedAm::Observe(const am::Observation& observation, Done done) {
+  if (!alive_) return std::nullopt;
+  am::TurnResult result = am::TakeTurn(job_, observation, Now());
+  Turn turn{.refusal = result.refusal, .done = std::move(done)};
+  for (const Decision& decision : result.decisions) {
+    if (stage_.history.with_trace()) stage_.Note(StrCat("am ", epoch_.value, ": ", ToJson(decision)));
+    turn.bytes += EncodeRecord(decision);
+  }
+  const bool skip =
+      flaw_ == Flaw::kSkipsPendingOrders && epoch_.value > 1 && std::holds_alternative<am::AmStarted>(observation);
+  if (!skip) turn.actions = std::move(result.actions);
+  if (!turn.bytes.empty() || std::holds_alternative<am::TimePassed>(observation)) ArmTimer();
+  if (!turn.bytes.empty() && !Survives()) return result.refusal;
+  if (flaw_ == Flaw::kActsBeforeJournal) {
+    Finish(turn);
+    turn = {.bytes = turn.bytes};
+  }
+  if (turn.bytes.empty() && waiting_.empty()) {
+    Finish(turn);
+    return result.refusal;
+  }
+  waiting_.push_back(std::move(turn));
+  if (trouble_) PerformWhatMayNotWait(Turn(waiting_.back()));
+  if (alive_ && !writing_) WriteQueue();
+  return result.refusal;
+}
+
+// All that waits is written together; what comes meanwhile waits for the next time.
+void SimulatedAm::WriteQueue() {
+  writing_ = !waiting_.empty();
+  if (!writing_) return;
+  Later(random_.Between(Duration(0), stage_.plan.am.longest_write),
+        [this, turns = waiting_.size()] { WriteBatch(turns, kFirstPause); });
+}
+
+void SimulatedAm::WriteBatch(size_t turns, Duration pause) {
+  std::string bytes;
+  for (size_t i = 0; i < turns; ++i) bytes += waiting_[i].bytes;
+  if (!bytes.empty() && whole_ == 0) bytes = EncodeHeader() + bytes;
+  if (!bytes.empty() && !DiskTakes(bytes)) {
+    if (alive_) OnTrouble(true);
+    return Later(pause, [=, this] { WriteBatch(turns, std::min(pause * 2, kLongestPause)); });
+  }
+  if (!alive_) return;
+  OnTrouble(false);
+  for (size_t i = 0; i < turns && alive_; ++i) {
+    const Turn turn = std::move(waiting_.front());
+    waiting_.pop_front();
+    Finish(turn);
+  }
+  if (alive_) WriteQueue();
+}
+
+// What an earlier try has left behind goes first.
+bool SimulatedAm::DiskTakes(const std::string& bytes) {
+  std::string& file = stage_.disk.journal;
+  if (std::exchange(spoiled_, false)) {  // a new file with all of it takes its place
+    whole_ = file.size();
+    return Survives();
+  }
+  if (file.size() > whole_ && flaw_ != Flaw::kKeepsTornTail) {
+    if (!Survives()) return false;
+    file.resize(whole_);
+    stage_.Add(JournalCutBack{epoch_, whole_});
+  }
+  const bool full = stage_.time.now() < stage_.disk.full_until;
+  const size_t part = full ? static_cast<size_t>(random_.Between(0, static_cast<int64_t>(bytes.size()) - 1)) : 0;
+  if (full) return Write(bytes.substr(0, part)) && false;
+  if (!Write(bytes)) return false;
+  spoiled_ = std::exchange(stage_.disk.sync_fails, false);
+  if (spoiled_) return false;
+  whole_ = stage_.disk.journal.size();
   return true;
 }
 
@@ -43,48 +127,62 @@ bool SimulatedAm::Write(const std::string& bytes) {
   return Survives();
 }
 
-void SimulatedAm::Observe(const am::Observation& observation, const AttemptId& caller, Done done) {
+void SimulatedAm::Finish(const Turn& turn) {
+  for (const am::Action& action : turn.actions) {
+    Perform(action);
+    if (!Survives()) return;
+  }
+  if (turn.done) turn.done(turn.refusal);
+}
+
+// ---- am/application_master_trouble.cc
+
+void SimulatedAm::OnTrouble(bool trouble) {
+  if (trouble == trouble_) return;
+  trouble_ = trouble;
+  stage_.Add(JournalStuck{epoch_, trouble});
+  if (!trouble) return;
+  for (size_t i = 0; i < waiting_.size() && alive_; ++i) PerformWhatMayNotWait(Turn(waiting_[i]));
+}
+
+template <class Match>
+bool SimulatedAm::Waits(Match match) const {
+  return std::ranges::any_of(waiting_, [&](const Turn& turn) { return std::ranges::any_of(turn.actions, match); });
+}
+
+bool SimulatedAm::MayNotWait(const am::Action& action) const {
+  if (!IsFailure(job_.verdict())) return false;
+  if (const auto* tell = std::get_if<am::TellExecutor>(&action)) {
+    return job_.CommandFor(tell->attempt).kind == Command::Kind::kStop;
+  }
+  const auto* stop = std::get_if<am::StopContainer>(&action);
+  const auto attempt = stop ? job_.AttemptIn(stop->container) : std::nullopt;
+  if (!attempt || am::IsFinal(job_.StateOf(*attempt))) return false;
+  return !Waits([&](const am::Action& waiting) {
+    const auto* launch = std::get_if<am::LaunchExecutor>(&waiting);
+    return launch && launch->container == stop->container;
+  });
+}
+
+void SimulatedAm::PerformWhatMayNotWait(const Turn& turn) {
+  for (const am::Action& action : turn.actions) {
+    if (!MayNotWait(action)) continue;
+    Perform(action);
+    if (!Survives()) return;
+  }
+}
+
+void SimulatedAm::AskInTrouble(const CallId& call, const AwaitQuestion& question) {
+  const AttemptId& attempt = question.call.caller.attempt;
+  if (Observe(question.call)) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
   if (!alive_) return;
-  am::TurnResult turn = am::TakeTurn(job_, observation, stage_.time.now());
-  Pending pending{.refusal = turn.refusal, .command = job_.CommandFor(caller), .done = std::move(done)};
-  for (const am::Decision& decision : turn.decisions) {
-    if (stage_.history.with_trace()) stage_.Note(StrCat("am ", epoch_.value, ": ", am::ToJson(decision)));
-    pending.bytes += am::EncodeRecord(decision);
-  }
-  const bool skip =
-      flaw_ == Flaw::kSkipsPendingOrders && epoch_.value > 1 && std::holds_alternative<am::AmStarted>(observation);
-  if (!skip) pending.actions = std::move(turn.actions);
-  for (const am::Action& action : pending.actions) {
-    const auto* tell = std::get_if<am::TellExecutor>(&action);
-    pending.commands.push_back(tell ? job_.CommandFor(tell->attempt) : Command{});
-  }
-  if (!pending.bytes.empty() || std::holds_alternative<am::TimePassed>(observation)) ArmTimer();
-  if (!pending.bytes.empty() && !Survives()) return;
-  if (flaw_ == Flaw::kActsBeforeJournal) {
-    Finish(pending);
-    pending = {.bytes = pending.bytes};
-  }
-  if (pending.bytes.empty() && queue_.empty() && !writing_) return Finish(pending);
-  queue_.push_back(std::move(pending));
-  if (!writing_) WriteQueue();
-}
-
-// All that waits is written together; what comes meanwhile waits for the next time.
-void SimulatedAm::WriteQueue() {
-  writing_ = !queue_.empty();
-  if (!writing_) return;
-  Later(random_.Between(Duration(0), stage_.plan.am.longest_write),
-        [this, batch = std::exchange(queue_, {})] { Written(batch); });
-}
-
-void SimulatedAm::Written(const std::vector<Pending>& batch) {
-  std::string bytes;
-  for (const Pending& turn : batch) bytes += turn.bytes;
-  if (!bytes.empty() && !Write(bytes)) return;
-  for (const Pending& turn : batch) {
-    if (alive_) Finish(turn);
-  }
-  if (alive_) WriteQueue();
+  Park(call, attempt, question.since);
+  const am::TellExecutor now{attempt, job_.CommandNumber(attempt)};
+  const bool unwritten = Waits([&](const am::Action& waiting) {
+    const auto* tell = std::get_if<am::TellExecutor>(&waiting);
+    return tell && tell->attempt == attempt;
+  });
+  if (!unwritten || MayNotWait(now)) Tell(now);
 }
 
 }  // namespace tony::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/failure_rules.h"
 #include "tests/sim/simulated_am.h"
 
 namespace tony::sim {
@@ -16,12 +17,14 @@ double JitterFrom(Random& random) { return static_cast<double>(random.Between(0,
 }  // namespace
 
 SimulatedExecutor::SimulatedExecutor(Stage& stage, Network& network, const AttemptId& attempt,
-                                     const ContainerId& container, int port)
+                                     const ContainerId& container, int port, Flaw flaw)
     : stage_(stage),
       network_(network),
       random_(stage.random.Fork()),
+      clock_(stage.MakeClock()),
       attempt_(attempt),
       container_(container),
+      flaw_(flaw),
       run_({.job = kJob, .attempt = attempt, .container = container}, {"node", port}, stage.plan.spec.timers,
            JitterFrom(random_)) {}
 
@@ -69,7 +72,7 @@ void SimulatedExecutor::Feed(executor::Event event) {
   for (; alive_ && !events_.empty(); events_.pop_front()) {
     const executor::State state = run_.state();
     const executor::Link link = run_.link();
-    const auto actions = run_.Apply(events_.front(), stage_.time.now());
+    const auto actions = run_.Apply(events_.front(), clock_.At(stage_.time.now()));
     Observe(events_.front(), state, link, actions.size());
     for (const auto& action : actions) std::visit([this](const auto& what) { Perform(what); }, action);
   }
@@ -84,7 +87,7 @@ void SimulatedExecutor::ArmTimer() {
   const auto deadline = run_.NextDeadline();
   const int64_t timer = ++timer_;
   if (!alive_ || !deadline) return;
-  stage_.time.At(*deadline, [this, timer] {
+  stage_.time.At(clock_.TruthAt(*deadline), [this, timer] {
     if (timer == timer_) Feed(executor::Tick{});
   });
 }
@@ -129,7 +132,7 @@ void SimulatedExecutor::Perform(const executor::UseAm& action) {
   if (connection_ > 0) network_.Close(connection_);
   link_ = action.link;
   epochs_[link_] = EpochAt(action.am);
-  connection_ = network_.Open(*this, attempt_.task, link_, action.am);
+  connection_ = network_.Open(*this, container_, link_, action.am);
 }
 
 void SimulatedExecutor::Perform(const executor::SendRegister& action) {
@@ -159,26 +162,41 @@ void SimulatedExecutor::Perform(const executor::ReadLease&) {
 void SimulatedExecutor::Perform(const executor::WatchLease&) { watches_lease_ = true; }
 void SimulatedExecutor::Perform(const executor::UnwatchLease&) { watches_lease_ = false; }
 
+void SimulatedExecutor::Perform(const executor::BeginAttempt& action) {
+  if (stage_.plan.tasks.at(attempt_.task).cannot_begin) return Feed(executor::AttemptNotBegun{});
+  if (flaw_ == Flaw::kForgetsAttempt) return;
+  attempt_ = action.attempt;
+  stage_.Add(AttemptBegun{container_, attempt_});
+}
+
 void SimulatedExecutor::Perform(const executor::StartProcess& action) {
-  const ProcessPlan& plan = stage_.plan.tasks.at(attempt_.task).process;
+  const ProcessPlan& plan = stage_.plan.tasks.at(attempt_.task).ProcessOf(attempt_.number);
   if (plan.cannot_start) {
     return FeedAfter(plan.start, executor::ProcessNotStarted{{OutcomeClass::kInfra, std::nullopt, "no fork", ""}});
   }
-  stage_.time.After(plan.start, [this, plan, generation = action.generation] {
+  const int64_t pid = 1000 + random_.Between(0, 1'000'000'000);
+  ProcessStarted start{attempt_, container_, action.generation, pid, action.cluster_spec, action.resume_from};
+  if (flaw_ == Flaw::kLosesResume) start.resume_from.clear();
+  if (flaw_ == Flaw::kAltersClusterSpec && random_.Chance(500)) start.cluster_spec += " ";
+  stage_.time.After(plan.start, [this, plan, start] {
     if (!alive_) return;
-    const int64_t pid = 1000 + random_.Between(0, 1'000'000'000);
-    const auto reaped = [this](ExitStatus exit) {
-      FeedAfter(random_.Between(Duration(0), kSlowestReaping), executor::ProcessExited{exit, ""});
-    };
-    processes_.push_back(std::make_unique<SimulatedProcess>(
-        stage_, ProcessStarted{attempt_, container_, generation, pid}, plan, reaped));
-    Feed(executor::ProcessStarted{static_cast<pid_t>(pid)});
+    Start(start, plan);
+    Feed(executor::ProcessStarted{start.pid});
   });
+}
+
+void SimulatedExecutor::Start(const ProcessStarted& start, const ProcessPlan& plan) {
+  const auto reaped = [this, start, plan](ExitStatus exit) {
+    if (flaw_ == Flaw::kStartsTwice && !exit.Succeeded() && processes_.size() == 1) return Start(start, plan);
+    FeedAfter(random_.Between(Duration(0), kSlowestReaping),
+              executor::ProcessExited{exit, "", Classify({.exit = exit}, {})});
+  };
+  processes_.push_back(std::make_unique<SimulatedProcess>(stage_, start, plan, reaped));
 }
 
 void SimulatedExecutor::Perform(const executor::SignalTree& action) {
   if (!AnythingLeft()) return Feed(executor::TreeGone{});
-  SignalAll(action.signal);
+  if (flaw_ != Flaw::kIgnoresStop) SignalAll(action.signal);
 }
 
 void SimulatedExecutor::SignalAll(int signal) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "executor/task_run.h"
+#include "tests/sim/flaw.h"
 #include "tests/sim/network.h"
 #include "tests/sim/simulated_process.h"
 
@@ -15,7 +16,8 @@ namespace tony::sim {
 
 class SimulatedExecutor : public AskingEnd {
  public:
-  SimulatedExecutor(Stage& stage, Network& network, const AttemptId& attempt, const ContainerId& container, int port);
+  SimulatedExecutor(Stage& stage, Network& network, const AttemptId& attempt, const ContainerId& container, int port,
+                    Flaw flaw);
 
   void Begin(std::function<void(int)> left);  // with the exit code
   void Terminate();                           // SIGTERM
@@ -33,6 +35,7 @@ class SimulatedExecutor : public AskingEnd {
 
  private:
   void Feed(executor::Event event);
+  void Start(const ProcessStarted& start, const ProcessPlan& plan);
   void FeedAfter(Duration delay, executor::Event event);
   void ArmTimer();
   void Observe(const executor::Event& event, executor::State state, executor::Link link, size_t actions);
@@ -46,6 +49,7 @@ class SimulatedExecutor : public AskingEnd {
   void Perform(const executor::ReadLease& action);
   void Perform(const executor::WatchLease& action);
   void Perform(const executor::UnwatchLease& action);
+  void Perform(const executor::BeginAttempt& action);
   void Perform(const executor::StartProcess& action);
   void Perform(const executor::SignalTree& action);
   void Perform(const executor::KeepOutcome& action);
@@ -54,8 +58,10 @@ class SimulatedExecutor : public AskingEnd {
   Stage& stage_;
   Network& network_;
   Random random_;
-  const AttemptId attempt_;
+  const OwnClock clock_;
+  AttemptId attempt_;
   const ContainerId container_;
+  const Flaw flaw_;
   executor::TaskRun run_;
   bool alive_ = true;
   std::function<void(int)> left_;
@@ -67,7 +73,7 @@ class SimulatedExecutor : public AskingEnd {
   Instant store_back_at_;
   int64_t timer_ = 0;
   Instant stalled_until_;
-  std::vector<std::unique_ptr<SimulatedProcess>> processes_;  // one, if all is as it should be
+  std::vector<std::unique_ptr<SimulatedProcess>> processes_;  // one for each attempt, if all is as it should be
 };
 
 }  // namespace tony::sim

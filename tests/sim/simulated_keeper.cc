@@ -1,226 +1,252 @@
 #include "tests/sim/simulated_keeper.h"
 
 #include <algorithm>
-#include <csignal>
 
-#include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 
 namespace tony::sim {
 namespace {
 
 constexpr Duration kSlowestMessage{3};  // over the keeper's socket
-constexpr Duration kFirstBackOff{100};
-constexpr Duration kLongestBackOff{5'000};
-constexpr Duration kSweepAgain{10};
-// An AM that has not renewed for so long is killed.
-constexpr Duration kAmStandsStill{30'000};
+constexpr Duration kSlowestNotice{3};   // of the end of a child
+
+// As in am_supervision.cc.
+constexpr size_t kMostCrashes = 5;
+constexpr Duration kCrashWindow{300'000};
+constexpr Duration kFirstDelay{100};
+constexpr Duration kLongestDelay{5'000};
+constexpr Duration kOverslept{1'000};
+constexpr Duration kSilence{30'000};
+constexpr Duration kAdoption{10'000};
+constexpr Duration kFarewell{5'000};
 
 }  // namespace
 
 SimulatedKeeper::SimulatedKeeper(Stage& stage, Network& network, Flaw flaw)
-    : stage_(stage), network_(network), random_(stage.random.Fork()), crashes_(stage), flaw_(flaw) {}
+    : stage_(stage),
+      network_(network),
+      random_(stage.random.Fork()),
+      crashes_(stage),
+      flaw_(flaw),
+      containers_(stage, network, *this, flaw) {}
 
-void SimulatedKeeper::Begin() { StartAm(Duration(0)); }
-
-void SimulatedKeeper::StartAm(Duration delay) {
-  const AmPlan& plan = stage_.plan.am;
-  stage_.time.After(delay + random_.Between(plan.shortest_start, plan.longest_start), [this] {
-    epoch_ = epoch_.Next();
-    ams_.push_back(std::make_unique<SimulatedAm>(stage_, network_, *this, crashes_, epoch_, flaw_));
-    ams_.back()->Begin();
+void SimulatedKeeper::ComeBack(Duration delay) {
+  stage_.time.After(delay, [this] {
+    if (!alive_ && !finished_) Begin();
   });
 }
 
-void SimulatedKeeper::AmEnded(Epoch epoch) {
-  if (finished_ || epoch != epoch_) return;
-  StartAm(back_off_);
-  back_off_ = std::clamp(back_off_ * 2, kFirstBackOff, kLongestBackOff);
-}
-
-void SimulatedKeeper::Hello(Epoch epoch) {
-  stage_.time.After(random_.Between(Duration(0), kSlowestMessage), [this, epoch] {
-    if (epoch != epoch_ || finished_) return;
-    connected_ = epoch;
-    SchedulerReached reached;
-    for (const auto& [id, container] : containers_) {
-      if (container.state != State::kGone) reached.running.push_back(id);
-    }
-    Report(reached);
-    for (const auto& [id, container] : containers_) {
-      if (container.state == State::kGone) {
-        Report(ContainerExited{id, container.exit});
-      } else {
-        Report(ContainerStarted{id});
-      }
-    }
-  });
-}
-
-// Grants come from the AM's own scheduler code: they die with it.
-void SimulatedKeeper::Request(Epoch epoch, const std::vector<ContainerAsk>& asks) {
-  for (const ContainerAsk& ask : asks) {
-    const TaskPlan& task = stage_.plan.tasks.at(ask.attempt.task);
-    Grant(epoch, ask.attempt, task.grant);
-    if (task.granted_twice) Grant(epoch, ask.attempt, task.grant + Duration(random_.Between(0, 10)));
+void SimulatedKeeper::Begin() {
+  alive_ = true;
+  ++life_;
+  phase_ = Phase::kServing;
+  am_state_ = AmState::kNone;
+  am_crashes_.clear();
+  stage_.Add(KeeperBegan{});
+  containers_.Adopt();
+  if (stage_.disk.finished) {
+    Finish();
+  } else {
+    Supervise();
   }
 }
 
-void SimulatedKeeper::Grant(Epoch epoch, const AttemptId& attempt, Duration delay) {
-  const ContainerId id{StrCat(epoch.value, "-", granted_.size() + 1)};
-  granted_[id] = attempt;
-  stage_.time.After(delay, [this, epoch, attempt, id] {
-    if (epoch == epoch_ && ams_.back()->alive()) ams_.back()->OnScheduler(ContainerGranted{attempt, id, "node"});
+void SimulatedKeeper::Die() {
+  if (!alive_) return;
+  alive_ = false;
+  ++life_;
+  stage_.Add(KeeperGone{});
+  am_channel_ = 0;
+  for (const auto& [channel, end] : std::exchange(channels_, {})) end->OnClosed(channel);
+}
+
+void SimulatedKeeper::Later(Duration delay, std::function<void()> what) {
+  stage_.time.After(delay, [this, life = life_, what = std::move(what)] {
+    if (!alive_ || life != life_ || finished_) return;
+    if (stage_.time.now() < thaws_at_) return Later(thaws_at_ - stage_.time.now(), what);
+    what();
   });
 }
 
-void SimulatedKeeper::Order(const Ordered& order) {
-  orders_until_ = std::max(orders_until_, stage_.time.now() + random_.Between(Duration(0), kSlowestMessage));
-  stage_.time.At(orders_until_, [this, order] {
-    if (order.epoch == epoch_ && !finished_) Take(order);
+// ---- messages
+
+int64_t SimulatedKeeper::Open(SimulatedScheduler& end) {
+  channels_[++last_channel_] = &end;
+  return last_channel_;
+}
+
+void SimulatedKeeper::Send(int64_t channel, const KeeperRequest& request) {
+  requests_until_ = std::max(requests_until_, stage_.time.now() + random_.Between(Duration(0), kSlowestMessage));
+  Later(requests_until_ - stage_.time.now(), [this, channel, request] {
+    if (!channels_.contains(channel)) return;
+    if (channel != am_channel_ && !std::holds_alternative<Hello>(request)) return Close(channel);
+    std::visit([&](const auto& r) { On(channel, r); }, request);
   });
 }
 
-void SimulatedKeeper::Take(const Ordered& order) {
+void SimulatedKeeper::Close(int64_t channel) {
+  const auto closed = channels_.extract(channel);
+  if (channel == am_channel_) am_channel_ = 0;
+  if (!closed.empty()) closed.mapped()->OnClosed(channel);
+}
+
+void SimulatedKeeper::Report(const KeeperReport& report) {
+  const int64_t channel = am_channel_;
+  const auto to = channels_.find(channel);
+  if (!alive_ || to == channels_.end()) return;
+  reports_until_ = std::max(reports_until_, stage_.time.now() + random_.Between(Duration(0), kSlowestMessage));
+  stage_.time.At(reports_until_, [end = to->second, channel, report] { end->OnReport(channel, report); });
+}
+
+void SimulatedKeeper::On(int64_t channel, const Hello& hello) {
+  const bool expected =
+      am_state_ == AmState::kAwaited || am_state_ == AmState::kRunning || am_state_ == AmState::kRetiring;
+  if (hello.epoch != stage_.disk.epoch || !expected) return Close(channel);
+  if (am_channel_ != channel) Close(am_channel_);
+  am_channel_ = channel;
+  if (am_state_ == AmState::kAwaited) am_state_ = AmState::kRunning;
+  renewed_ = stage_.time.now();
+  CheckSilence(renewed_);
+  Report(containers_.List());
+}
+
+void SimulatedKeeper::On(int64_t, const Renewal& renewal) {
+  renewed_ = stage_.time.now();
+  Report(renewal);
+}
+
+void SimulatedKeeper::On(int64_t, const Ordered& order) {
   stage_.Add(order);
   switch (order.what) {
     case Ordered::What::kLaunch:
-      if (!containers_.contains(order.container)) Launch(order.container, granted_.at(order.container));
-      return;
+      if (phase_ == Phase::kServing) return containers_.Launch(order.attempt, order.container);
+      return Report(ContainerExited{order.container, std::nullopt, "launch: the job has ended", std::nullopt});
     case Ordered::What::kTerm:
-      return Terminate(order.container);
+      return containers_.Stop(order.container, StopMode::kTerm);
     case Ordered::What::kKill:
-      return Kill(order.container);
+      return containers_.Stop(order.container, StopMode::kKill);
     case Ordered::What::kFinish:
-      return Finish();
+      if (phase_ == Phase::kServing) return Finish();
+      return Report(JobFinished{});
   }
 }
 
-void SimulatedKeeper::Launch(const ContainerId& id, const AttemptId& attempt) {
-  Container& container = containers_[id];
-  container.executor = std::make_unique<SimulatedExecutor>(stage_, network_, attempt, id, ++last_port_);
-  Report(ContainerStarted{id});
-  const TaskPlan& plan = stage_.plan.tasks.at(attempt.task);
-  stage_.time.After(plan.launch, [this, id, fails = plan.launch_fails] {
-    if (containers_.at(id).state != State::kLaunching) return;
-    if (fails) {
-      ExecutorLeft(id, {ExitStatus::Kind::kExited, 1});
-    } else {
-      Run(id);
-    }
+// ---- the AM
+
+void SimulatedKeeper::Supervise() {
+  if (stage_.disk.epoch.value == 0 || !Am()) return StartAm();
+  am_state_ = AmState::kAwaited;
+  Later(kAdoption, [this] {
+    if (am_state_ != AmState::kAwaited) return;
+    if (SimulatedAm* am = Am()) return am->Die();  // and its end starts another
+    StartAm();
   });
 }
 
-void SimulatedKeeper::Run(const ContainerId& id) {
-  Container& container = containers_.at(id);
-  container.state = State::kRunning;
-  container.executor->Begin([this, id](int code) { ExecutorLeft(id, {ExitStatus::Kind::kExited, code}); });
+void SimulatedKeeper::StartAm() {
+  stage_.disk.epoch = stage_.disk.epoch.Next();
+  ams_.push_back(std::make_unique<SimulatedAm>(stage_, network_, *this, crashes_, stage_.disk.epoch, flaw_));
+  SimulatedAm& am = *ams_.back();
+  const AmPlan& plan = stage_.plan.am;
+  const bool doomed = doomed_ams_ > 0;
+  if (doomed) --doomed_ams_;
+  stage_.time.After(random_.Between(plan.shortest_start, plan.longest_start), [&am, doomed] {
+    am.Begin();
+    if (doomed) am.Die();
+  });
+  am_state_ = AmState::kRunning;
+  renewed_ = stage_.time.now();
+  CheckSilence(renewed_);
 }
 
-void SimulatedKeeper::Terminate(const ContainerId& id) {
-  const auto [found, unknown] = containers_.try_emplace(id);
-  if (unknown) return Gone(id);  // its launch has been lost, and must not come after this
-  if (found->second.state == State::kLaunching) ExecutorLeft(id, {ExitStatus::Kind::kSignaled, SIGTERM});
-  if (found->second.state == State::kRunning) found->second.executor->Terminate();
+void SimulatedKeeper::AmEnded(Epoch epoch) {
+  Later(random_.Between(Duration(0), kSlowestNotice), [this, epoch] {
+    if (epoch == stage_.disk.epoch) OnAmEnded();
+  });
 }
 
-void SimulatedKeeper::Kill(const ContainerId& id) {
-  const auto [found, unknown] = containers_.try_emplace(id);
-  if (unknown) return Gone(id);
-  if (found->second.state != State::kLaunching && found->second.state != State::kRunning) return;
-  found->second.executor->Die();
-  ExecutorLeft(id, {ExitStatus::Kind::kSignaled, SIGKILL});
+void SimulatedKeeper::OnAmEnded() {
+  switch (am_state_) {
+    case AmState::kAwaited:
+      return StartAm();
+    case AmState::kRunning:
+      return OnCrash();
+    case AmState::kRetiring:
+      am_state_ = AmState::kGone;
+      return Proceed();
+    case AmState::kNone:
+    case AmState::kBackoff:
+    case AmState::kGone:
+      return;
+  }
 }
 
-void SimulatedKeeper::ExecutorLeft(const ContainerId& id, ExitStatus exit) {
-  Container& container = containers_.at(id);
-  container.state = State::kSweeping;
-  container.exit = exit;
-  stage_.time.After(random_.Between(Duration(0), kSweepAgain), [this, id] { Sweep(id); });
+void SimulatedKeeper::OnCrash() {
+  const Instant now = stage_.time.now();
+  while (!am_crashes_.empty() && now - am_crashes_.front() > kCrashWindow) am_crashes_.pop_front();
+  am_crashes_.push_back(now);
+  if (am_crashes_.size() >= kMostCrashes) {
+    am_state_ = AmState::kGone;
+    return GiveUp();
+  }
+  am_state_ = AmState::kBackoff;
+  const auto again = static_cast<int>(am_crashes_.size()) - 2;
+  Later(again < 0 ? Duration(0) : std::min(kLongestDelay, kFirstDelay * (1 << again)), [this] { StartAm(); });
 }
 
-void SimulatedKeeper::Sweep(const ContainerId& id) {
-  SimulatedExecutor& executor = *containers_.at(id).executor;
-  if (!executor.AnythingLeft()) return Gone(id);
-  executor.SignalAll(SIGKILL);
-  stage_.time.After(kSweepAgain, [this, id] { Sweep(id); });
+void SimulatedKeeper::CheckSilence(Instant expected) {
+  if (stage_.time.now() - expected > kOverslept) renewed_ = stage_.time.now();
+  if (am_state_ != AmState::kRunning) return;
+  const Instant end = renewed_ + kSilence;
+  if (stage_.time.now() < end) {
+    return Later(end - stage_.time.now(), [this, end, check = ++checks_] {
+      if (check == checks_) CheckSilence(end);
+    });
+  }
+  if (SimulatedAm* am = Am()) am->Die();
 }
 
-void SimulatedKeeper::Gone(const ContainerId& id) {
-  Container& container = containers_.at(id);
-  container.state = State::kGone;
-  stage_.Add(ContainerGone{id});
-  Report(ContainerExited{id, container.exit});
+// ---- the end
+
+void SimulatedKeeper::Retire() {
+  if (am_state_ == AmState::kGone) return;
+  am_state_ = AmState::kRetiring;
+  Later(Am() ? kFarewell : Duration(0), [this] {
+    if (am_state_ != AmState::kRetiring) return;
+    if (SimulatedAm* am = Am()) return am->Die();
+    OnAmEnded();
+  });
 }
 
 void SimulatedKeeper::Finish() {
+  stage_.disk.finished = true;
+  phase_ = Phase::kFinishing;
+  Report(JobFinished{});
+  containers_.KillAll();
+  Retire();
+  Proceed();
+}
+
+void SimulatedKeeper::GiveUp() {
+  stage_.Note("the keeper gives up");
+  phase_ = Phase::kGivingUp;
+  containers_.KillAll();
+  Proceed();
+}
+
+// The next step of an end, once what it waits for is gone.
+void SimulatedKeeper::Proceed() {
+  if (am_state_ != AmState::kGone || containers_.AnyLeft()) return;
+  if (phase_ == Phase::kGivingUp) {
+    const Verdict verdict{FinalState::kFailed, OutcomeClass::kInfra, "the application master crashed", {}, {}, {}, {}};
+    stage_.disk.status = verdict;
+    stage_.Add(KeeperGaveUp{verdict});
+    return Finish();
+  }
+  if (phase_ != Phase::kFinishing) return;
+  phase_ = Phase::kDone;
   finished_ = true;
   stage_.Add(JobClosed{});
-  ams_.back()->Die();
-}
-
-void SimulatedKeeper::Report(SchedulerEvent event) {
-  const Epoch to = connected_;
-  reports_until_ = std::max(reports_until_, stage_.time.now() + random_.Between(Duration(0), kSlowestMessage));
-  stage_.time.At(reports_until_, [this, to, event = std::move(event)] {
-    if (to == epoch_ && ams_.back()->alive()) ams_.back()->OnScheduler(event);
-  });
-}
-
-void SimulatedKeeper::Changed() {
-  if (!ams_.empty() && ams_.back()->alive()) ams_.back()->FolderChanged();
-  for (const auto& [id, container] : containers_) {
-    if (container.state == State::kRunning) container.executor->LeaseChanged();
-  }
-}
-
-SimulatedExecutor* SimulatedKeeper::ExecutorOf(const TaskId& task) {
-  for (const auto& [id, container] : containers_) {
-    if (container.state == State::kRunning && container.executor->task() == task) return container.executor.get();
-  }
-  return nullptr;
-}
-
-void SimulatedKeeper::Apply(const Fault& fault) {
-  SimulatedAm* am = !ams_.empty() && ams_.back()->alive() ? ams_.back().get() : nullptr;
-  std::visit(Overloaded{
-                 [&](const CrashAm&) {
-                   if (!am || !crashes_.MayCrash()) return;
-                   crashes_.Count();
-                   am->Die();
-                 },
-                 [&](const FreezeAm& f) {
-                   if (!am) return;
-                   am->Freeze(std::min(f.length, kAmStandsStill));
-                   if (f.length > kAmStandsStill) stage_.time.After(kAmStandsStill, [am] { am->Die(); });
-                 },
-                 [&](const LoseKeeper& f) {
-                   if (am) am->LoseKeeper(f.length);
-                 },
-                 [&](const KillExecutor& f) {
-                   for (auto& [id, c] : containers_) {
-                     if (c.state == State::kRunning && c.executor->task() == f.task) return Kill(id);
-                   }
-                 },
-                 [&](const TermExecutor& f) {
-                   if (SimulatedExecutor* executor = ExecutorOf(f.task)) executor->Terminate();
-                 },
-                 [&](const StallExecutor& f) {
-                   if (SimulatedExecutor* executor = ExecutorOf(f.task)) executor->Stall(f.length);
-                 },
-                 [&](const CutNetwork& f) {
-                   network_.Cut(f.task, f.length);
-                   SimulatedExecutor* executor = ExecutorOf(f.task);
-                   if (executor && f.store_too) executor->CutStore(f.length);
-                 },
-                 [&](const AskKill& f) {
-                   auto& request = stage_.disk.kill_request;
-                   if (!request || f.grace < *request) request = f.grace;
-                   stage_.Add(KillWritten{});
-                   Changed();
-                 },
-             },
-             fault);
 }
 
 }  // namespace tony::sim

@@ -1,6 +1,9 @@
-// The keeper and the containers behind it: parent of the job's AM and executors. It never fails.
+// The keeper: parent of the job's AM and executors, arbiter of who rules. It may die and come back. Does what
+// runtime/scheduler/local/{keeper,am_supervision}.cc do.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,7 +11,7 @@
 #include <vector>
 
 #include "tests/sim/simulated_am.h"
-#include "tests/sim/simulated_executor.h"
+#include "tests/sim/simulated_containers.h"
 
 namespace tony::sim {
 
@@ -16,53 +19,71 @@ class SimulatedKeeper {
  public:
   SimulatedKeeper(Stage& stage, Network& network, Flaw flaw);
 
-  void Begin();  // starts the first AM
+  void ComeBack(Duration delay);  // starts a keeper, unless there is one by then
+  bool alive() const { return alive_; }
   bool finished() const { return finished_; }
   const CrashPlan& crashes() const { return crashes_; }
   void Apply(const Fault& fault);
 
-  // The AM's side.
-  void Hello(Epoch epoch);
-  void Request(Epoch epoch, const std::vector<ContainerAsk>& asks);
-  void Order(const Ordered& order);
+  // ---- the AM's side
+  int64_t Open(SimulatedScheduler& end);
+  void Send(int64_t channel, const KeeperRequest& request);
   void AmEnded(Epoch epoch);
-  void Changed();  // a file in the job's folder
+  void LeaseChanged() { containers_.LeaseChanged(); }
+
+  // ---- the containers' side
+  void Report(const KeeperReport& report);
+  void Later(Duration delay, std::function<void()> what);  // if this keeper still lives, when not frozen
+  void Proceed();
 
  private:
-  enum class State { kLaunching, kRunning, kSweeping, kGone };
-  struct Container {
-    State state = State::kLaunching;
-    std::unique_ptr<SimulatedExecutor> executor;  // none: it never was launched
-    std::optional<ExitStatus> exit;
-  };
+  enum class Phase { kServing, kFinishing, kGivingUp, kDone };
+  enum class AmState { kNone, kAwaited, kRunning, kBackoff, kRetiring, kGone };
 
-  void StartAm(Duration delay);
-  void Grant(Epoch epoch, const AttemptId& attempt, Duration delay);
-  void Take(const Ordered& order);
-  void Launch(const ContainerId& id, const AttemptId& attempt);
-  void Run(const ContainerId& id);
-  void Terminate(const ContainerId& id);
-  void Kill(const ContainerId& id);
-  void ExecutorLeft(const ContainerId& id, ExitStatus exit);
-  void Sweep(const ContainerId& id);
-  void Gone(const ContainerId& id);
+  void Begin();
+  void Die();
+  void On(int64_t channel, const Hello& hello);
+  void On(int64_t channel, const Renewal& renewal);
+  void On(int64_t channel, const Ordered& order);
+  void Close(int64_t channel);
+
+  void Supervise();
+  void StartAm();
+  void OnAmEnded();
+  void OnCrash();
+  void CheckSilence(Instant expected);
+  void Retire();
   void Finish();
-  void Report(SchedulerEvent event);
-  SimulatedExecutor* ExecutorOf(const TaskId& task);
+  void GiveUp();
+  SimulatedAm* Am() { return !ams_.empty() && ams_.back()->alive() ? ams_.back().get() : nullptr; }
+
+  void ApplyToAm(const Fault& fault);
+  void ApplyToFiles(const Fault& fault);
+  void ApplyToKeeper(const Fault& fault);
+  void ApplyToContainers(const Fault& fault);
 
   Stage& stage_;
   Network& network_;
   Random random_;
   CrashPlan crashes_;
   const Flaw flaw_;
-  Epoch epoch_;
-  Duration back_off_{0};
-  std::vector<std::unique_ptr<SimulatedAm>> ams_;  // the last one rules
-  Epoch connected_;                                // the AM that has said hello
-  std::map<ContainerId, Container> containers_;
-  std::map<ContainerId, AttemptId> granted_;
-  int last_port_ = 20'000;
-  Instant orders_until_, reports_until_;  // nothing overtakes
+  SimulatedContainers containers_;
+  std::vector<std::unique_ptr<SimulatedAm>> ams_;  // the last one is the newest
+  int doomed_ams_ = 0;                             // so many of the next ones crash at once
+
+  // ---- of this life of the keeper
+  bool alive_ = false;
+  int64_t life_ = 0;
+  Instant thaws_at_{};
+  Phase phase_ = Phase::kServing;
+  AmState am_state_ = AmState::kNone;
+  Instant renewed_{};
+  int64_t checks_ = 0;
+  std::deque<Instant> am_crashes_;
+  std::map<int64_t, SimulatedScheduler*> channels_;
+  int64_t am_channel_ = 0;  // who said the right hello last; 0: nobody
+  int64_t last_channel_ = 0;
+  Instant reports_until_{}, requests_until_{};  // nothing overtakes
   bool finished_ = false;
 };
 

@@ -1,11 +1,20 @@
 #include "tests/sim/simulated_process.h"
 
+#include <algorithm>
 #include <csignal>
+
+#include "runtime/base/strings.h"
 
 namespace tony::sim {
 namespace {
 
 constexpr Duration kDyingTakes{1};  // from SIGKILL to the end
+
+// The work that is in a checkpoint is the step in its name.
+Duration WorkIn(const Disk& disk, const std::string& path) {
+  const auto found = std::ranges::find(disk.checkpoints, path, &Checkpoint::path);
+  return found == disk.checkpoints.end() ? Duration(0) : Duration(found->step);
+}
 
 }  // namespace
 
@@ -13,7 +22,9 @@ SimulatedProcess::SimulatedProcess(Stage& stage, const ProcessStarted& start, co
                                    std::function<void(ExitStatus)> on_end)
     : stage_(stage), start_(start), plan_(plan), on_end_(std::move(on_end)), children_(plan.leaves_children) {
   stage_.Add(start_);
-  EndAfter(plan_.run, {ExitStatus::Kind::kExited, plan_.exit_code});
+  const Duration done = WorkIn(stage_.disk, start_.resume_from);
+  EndAfter(std::max(plan_.run - done, Duration(0)), {ExitStatus::Kind::kExited, plan_.exit_code});
+  if (plan_.checkpoint_every.count() > 0) WriteCheckpoint(done + plan_.checkpoint_every);
 }
 
 void SimulatedProcess::Signal(int signal) {
@@ -25,6 +36,18 @@ void SimulatedProcess::Signal(int signal) {
   }
   EndAfter(kDyingTakes, {ExitStatus::Kind::kSignaled, signal});
   stage_.time.After(kDyingTakes, [this] { children_ = false; });
+}
+
+void SimulatedProcess::WriteCheckpoint(Duration work) {
+  stage_.time.After(plan_.checkpoint_every, [this, work] {
+    if (!running_) return;
+    const std::string path = StrCat(stage_.plan.spec.checkpoint.directory, "/", start_.attempt.task.role, "-",
+                                    start_.attempt.task.index, "-", work.count());
+    std::erase_if(stage_.disk.checkpoints, [&](const Checkpoint& old) { return old.path == path; });
+    stage_.disk.checkpoints.push_back({path, work.count(), stage_.time.now()});
+    stage_.Add(CheckpointWritten{start_.attempt, stage_.disk.checkpoints.back()});
+    WriteCheckpoint(work + plan_.checkpoint_every);
+  });
 }
 
 void SimulatedProcess::EndAfter(Duration delay, ExitStatus exit) {

@@ -1,4 +1,4 @@
-// A user's process, with the children it may leave behind.
+// A user's process, with the children it may leave behind and the checkpoints it writes.
 #pragma once
 
 #include <functional>
@@ -18,6 +18,7 @@ class SimulatedProcess {
 
  private:
   void EndAfter(Duration delay, ExitStatus exit);
+  void WriteCheckpoint(Duration work);
 
   Stage& stage_;
   const ProcessStarted start_;

@@ -4,9 +4,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "executor/lease_sight.h"
+#include "runtime/job/checkpoint.h"
 #include "runtime/job/outcome.h"
+#include "tests/sim/clock.h"
 #include "tests/sim/coverage.h"
 #include "tests/sim/history.h"
 #include "tests/sim/plan.h"
@@ -17,17 +20,26 @@ namespace tony::sim {
 
 inline const JobId kJob{"simulated-job"};
 
-// The job's folder.
+// The job's folder, and the user's folder of checkpoints.
 struct Disk {
   std::string journal;
   std::optional<executor::SeenLease> lease;
   std::optional<Duration> kill_request;  // its grace
   std::map<AttemptId, Outcome> outcomes;
   std::optional<Verdict> status;
+  bool finished = false;  // as the keeper notes it
+  Epoch epoch;            // of the newest AM, as the keeper notes it
+  std::vector<Checkpoint> checkpoints;
+
+  Instant full_until{}, lease_locked_until{};
+  bool sync_fails = false;  // the next one
 };
 
 struct Stage {
-  Stage(const Plan& the_plan, bool with_trace) : plan(the_plan), history(with_trace), random(the_plan.seed) {}
+  Stage(const Plan& the_plan, bool with_trace, std::ostream* echo)
+      : plan(the_plan), history(with_trace, echo), random(the_plan.seed) {
+    history.bounds = {plan.clocks.most_drift, plan.clocks.most_offset, plan.LongestOverlap()};
+  }
 
   const Plan plan;
   Timeline time;
@@ -39,6 +51,12 @@ struct Stage {
   bool MayFail() const { return time.age() < plan.faults_end; }
   void Add(Event event) { history.Add(time.now(), std::move(event)); }
   void Note(const std::string& text) { history.Note(time.now(), text); }
+  // For a process that begins now.
+  OwnClock MakeClock() {
+    const ClockPlan& clocks = plan.clocks;
+    const Duration offset = random.Between(-clocks.most_offset, clocks.most_offset);
+    return {time.now(), offset, random.Between(-clocks.most_drift, clocks.most_drift)};
+  }
 };
 
 }  // namespace tony::sim

@@ -11,11 +11,11 @@ constexpr int64_t kMostSteps = 1'000'000;
 
 }  // namespace
 
-World::World(const Plan& plan, Flaw flaw, bool with_trace)
-    : stage_(plan, with_trace), network_(stage_), keeper_(stage_, network_, flaw) {}
+World::World(const Plan& plan, Flaw flaw, bool with_trace, std::ostream* echo)
+    : stage_(plan, with_trace, echo), network_(stage_), keeper_(stage_, network_, flaw) {}
 
 void World::Run() {
-  keeper_.Begin();
+  keeper_.ComeBack(Duration(0));
   for (const TimedFault& fault : stage_.plan.faults) {
     stage_.time.After(fault.at, [this, fault] {
       if (!keeper_.finished()) keeper_.Apply(fault.fault);
@@ -27,7 +27,12 @@ void World::Run() {
   }
   if (!keeper_.finished()) stage_.Note(StrCat("given up after ", stage_.time.steps(), " steps"));
   stage_.history.journal = stage_.disk.journal;
-  stage_.coverage.AddJournal(stage_.plan.spec, stage_.disk.journal);
+}
+
+Coverage World::coverage() const {
+  Coverage coverage = stage_.coverage;
+  coverage.AddJournal(stage_.plan.spec, stage_.disk.journal);
+  return coverage;
 }
 
 std::vector<std::string> ComplaintsAbout(const Plan& plan, Flaw flaw, Coverage* coverage) {

@@ -1,6 +1,7 @@
 // One run of a job from its submission to its end.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,12 @@ namespace tony::sim {
 
 class World {
  public:
-  explicit World(const Plan& plan, Flaw flaw = Flaw::kNone, bool with_trace = false);
+  explicit World(const Plan& plan, Flaw flaw = Flaw::kNone, bool with_trace = false, std::ostream* echo = nullptr);
 
   void Run();  // until the job is over, or its limit has passed
 
   const History& history() const { return stage_.history; }
-  const Coverage& coverage() const { return stage_.coverage; }
+  Coverage coverage() const;  // of a run that is over
   const CrashPlan& crashes() const { return keeper_.crashes(); }
   const std::optional<Verdict>& status() const { return stage_.disk.status; }
 

@@ -1,0 +1,113 @@
+// The journal as it is written, and what only its decisions tell.
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "runtime/journal/journal_format.h"
+#include "tests/sim/history_checker.h"
+
+namespace tony::sim {
+namespace {
+
+// Of the lease record: seen a little after it changed.
+constexpr Duration kSlowestLook{1'000};
+// A file system that does not answer for so long is not waited for.
+constexpr Duration kLongestLook{55'000};
+
+auto AgeOf(const Checkpoint& checkpoint) { return std::pair(checkpoint.step, checkpoint.modified); }
+
+std::optional<Checkpoint> NewestOf(const std::vector<Checkpoint>& all) {
+  if (all.empty()) return std::nullopt;
+  return *std::ranges::max_element(all, {}, AgeOf);
+}
+
+}  // namespace
+
+void HistoryChecker::On(const JournalOpened& e) {
+  ExpectRules(e.epoch, "it opened the journal");
+  Expect(e.size == read_, StrCat("the journal has ", e.size, " bytes; its whole decisions are ", read_));
+}
+
+void HistoryChecker::On(const JournalWritten& e) {
+  ExpectRules(e.epoch, "it wrote to the journal");
+  Expect(e.at == file_.size(), "the journal was written to somewhere else than at its end");
+  file_ += e.bytes;
+  ReadNewDecisions();
+}
+
+void HistoryChecker::On(const JournalStuck& e) {
+  stuck_ = e.stuck;
+  if (!stuck_) written_again_ = now_;
+}
+
+// Of a write that failed even whole decisions are taken back: nobody has heard of them.
+void HistoryChecker::On(const JournalCutBack& e) {
+  Expect(e.size <= file_.size(), "the journal was cut back to more than there was");
+  file_.resize(std::min(e.size, file_.size()));
+  if (e.size >= read_) return;
+  Expect(stuck_, "written decisions were taken back");
+  rules_ = JournalRules(spec_, skew_);
+  const auto kept = DecodeJournal(file_);
+  read_ = kept.ok() ? kept->valid_bytes : 0;
+  for (size_t i = 0; kept.ok() && i < kept->decisions.size(); ++i) rules_.Read(kept->decisions[i]);
+  rules_.TakeComplaints();  // they were made before
+}
+
+void HistoryChecker::ReadNewDecisions() {
+  const std::string header = EncodeHeader();
+  if (read_ == 0 && file_.starts_with(header)) read_ = header.size();
+  if (read_ == 0) return;
+  const auto fresh = DecodeJournal(header + file_.substr(read_));
+  Expect(fresh.ok(), fresh.ok() ? "" : "journal: " + fresh.error().message);
+  if (!fresh.ok()) return;
+  read_ += fresh->valid_bytes - header.size();
+  for (const Decision& decision : fresh->decisions) Read(decision);
+}
+
+void HistoryChecker::Read(const Decision& decision) {
+  rules_.Read(decision);
+  for (const std::string& complaint : rules_.TakeComplaints()) Expect(false, complaint);
+  if (const auto* stopping = std::get_if<JobStopping>(&decision.body)) {
+    Expect(stopping->verdict.state != FinalState::kKilled || kill_written_, "KILLED, and nobody asked for it");
+  }
+  if (const auto* ended = std::get_if<AttemptEnded>(&decision.body)) {
+    Attempt& attempt = attempts_[ended->attempt];
+    if (attempt.runs) attempt.given_up = now_;
+  }
+  if (const auto* order = std::get_if<ContainerKillOrdered>(&decision.body)) {
+    const auto id = rules_.AttemptIn(order->container);
+    if (id && !rules_.OutcomeOf(*id) && !rules_.IsToStop(*id) && !rules_.verdict()) {
+      CheckSilence(*id, std::min(now_, decision.time + skew_));
+    }
+  }
+  if (const auto* sought = std::get_if<CheckpointSought>(&decision.body)) {
+    sought_[sought->restart] = now_;
+    newest_when_sought_[sought->restart] = NewestOf(checkpoints_);
+  }
+  if (const auto* noted = std::get_if<CheckpointNoted>(&decision.body)) CheckNoted(*noted);
+}
+
+// It was given up for its silence, which counts only while the lease record is being renewed, and after the whole time.
+// The decision may have waited for the journal.
+void HistoryChecker::CheckSilence(const AttemptId& id, Instant decided) {
+  const Attempt& attempt = attempts_[id];
+  if (attempt.told_gone) return;
+  const Timers& timers = spec_.timers;
+  Expect(!attempt.runs, ToString(id) + " is given up, but its process runs");
+  Expect(now_ - attempt.heard >= Slower(timers.lost_after) - Duration(1), ToString(id) + " is given up too early");
+  const Duration unrenewed = lease_written_ ? decided - *lease_written_ : Duration::max();
+  Expect(unrenewed <= Faster(timers.record_fresh) + kSlowestLook,
+         ToString(id) + " is given up while the lease record is not renewed");
+}
+
+void HistoryChecker::CheckNoted(const CheckpointNoted& noted) {
+  const bool failed = look_failed_ >= sought_[noted.restart] || now_ - sought_[noted.restart] > Slower(kLongestLook);
+  Expect(noted.known || failed, "a look for a checkpoint was given up");
+  if (!noted.known) return;
+  const auto& before = newest_when_sought_[noted.restart];
+  const auto& newest = noted.newest;
+  Expect(!newest || std::ranges::find(checkpoints_, *newest) != checkpoints_.end(),
+         "noted a checkpoint that never was");
+  Expect(!before || (newest && AgeOf(*newest) >= AgeOf(*before)), "there was a newer checkpoint than the one noted");
+}
+
+}  // namespace tony::sim

@@ -1,0 +1,158 @@
+// Executors and the processes that they run.
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "tests/sim/history_checker.h"
+
+namespace tony::sim {
+namespace {
+
+// An executor sees the lease record change a little after it did.
+constexpr Duration kSlowestLook{1'000};
+// One that is put off by an AM asks it again before so long.
+constexpr Duration kBetweenTries{5'000};
+// Killing, sweeping and noticing.
+constexpr Duration kDyingTakes{3'000};
+
+}  // namespace
+
+void HistoryChecker::On(const ContainerBegan& e) {
+  attempts_[e.attempt].executor = {.container = e.container, .heard = now_};
+  containers_[e.container] = e.attempt;
+}
+
+void HistoryChecker::On(const ContainerGone& e) {
+  const auto found = containers_.find(e.container);
+  if (found == containers_.end()) return;
+  Expect(!attempts_[found->second].runs, "a container is gone and its process runs");
+  containers_.erase(found);
+}
+
+void HistoryChecker::On(const ContainerToldGone& e) {
+  const auto found = containers_.find(e.container);
+  if (found == containers_.end()) return;
+  Expect(overlap_ > Duration(0), "a container is said to be gone and is not: " + e.container.value);
+  attempts_[found->second].told_gone = now_;
+}
+
+void HistoryChecker::On(const AttemptBegun& e) {
+  AttemptId& current = containers_[e.container];
+  Expect(current.task == e.attempt.task && current.number < e.attempt.number,
+         StrCat(ToString(current), " goes on as ", ToString(e.attempt)));
+  Expect(!attempts_[current].runs, ToString(current) + " goes on while its process runs");
+  Expect(rules_.IsRenewed(e.attempt, e.container), ToString(e.attempt) + " goes on, which is not in the journal");
+  attempts_[e.attempt].executor = attempts_[current].executor;
+  current = e.attempt;
+}
+
+void HistoryChecker::On(const ExecutorTermed& e) { attempts_[e.attempt].executor.termed = true; }
+void HistoryChecker::On(const ExecutorDied& e) { attempts_[e.attempt].executor.died = true; }
+
+// One that was cut off until now has made up its mind, and may have a process that is still to start.
+void HistoryChecker::On(const ExecutorHeard& e) {
+  Attempt& attempt = attempts_[e.attempt];
+  attempt.stops = attempt.stops || IsCutOff(attempt.executor);
+  attempt.executor.heard = now_;
+}
+
+void HistoryChecker::On(const ExecutorPutOff& e) { attempts_[e.attempt].executor.put_off = now_; }
+void HistoryChecker::On(const ExecutorStalled& e) { attempts_[e.attempt].executor.stalled_until = now_ + e.length; }
+void HistoryChecker::On(const StoreCut& e) { attempts_[e.attempt].executor.store_back = now_ + e.length; }
+
+void HistoryChecker::On(const ExecutorBound& e) {
+  Epoch& bound = attempts_[e.attempt].executor.bound_to;
+  Expect(bound <= e.epoch, StrCat(ToString(e.attempt), " went back to am ", e.epoch.value));
+  bound = std::max(bound, e.epoch);
+}
+
+void HistoryChecker::On(const ExecutorObeyed& e) {
+  Expect(attempts_[e.attempt].executor.bound_to <= e.epoch, StrCat(ToString(e.attempt), " obeyed am ", e.epoch.value));
+}
+
+// ---- processes
+
+void HistoryChecker::On(const ProcessStarted& e) {
+  Attempt& attempt = attempts_[e.attempt];
+  Expect(!std::exchange(attempt.started, true), ToString(e.attempt) + " was started again");
+  Expect(e.generation.value >= 1 && e.generation <= rules_.generation(), "started before the gang had formed");
+  Expect(e.generation >= rules_.generation() || attempt.told_gone,
+         StrCat(ToString(e.attempt), " was started in generation ", e.generation.value, " after the next had formed"));
+  Expect(!rules_.OutcomeOf(e.attempt) || attempt.told_gone, ToString(e.attempt) + " was started after its end");
+  CheckAlone(e);
+  CheckEnvironment(e);
+  attempt.process = e;
+  attempt.runs = true;
+}
+
+// With one that was said to be gone it may run at the same time, for as long as such a word may be wrong.
+void HistoryChecker::CheckAlone(const ProcessStarted& e) {
+  for (const auto& [other, state] : attempts_) {
+    if (other.task != e.attempt.task || !state.runs) continue;
+    const auto lied_about = [this](const Attempt& attempt) {
+      return attempt.told_gone && now_ - *attempt.told_gone <= overlap_ + kDyingTakes;
+    };
+    Expect(lied_about(state) || lied_about(attempts_[e.attempt]), StrCat("two processes of ", ToString(other.task)));
+  }
+}
+
+void HistoryChecker::CheckEnvironment(const ProcessStarted& e) {
+  const bool stale = e.generation != rules_.generation();
+  Expect(stale || rules_.cluster_specs().contains(e.cluster_spec),
+         ToString(e.attempt) + " got another cluster spec than its generation has");
+  const auto& noted = rules_.checkpoints();
+  const size_t before = rules_.CheckpointsBefore(e.attempt);
+  bool right = e.resume_from.empty() && (e.attempt.number == 1 || before == 0);
+  for (size_t i = before == 0 ? 0 : before - 1; e.attempt.number > 1 && i < noted.size(); ++i) {
+    right = right || noted[i] == e.resume_from;
+  }
+  Expect(right, StrCat(ToString(e.attempt), " resumes from '", e.resume_from, "'"));
+}
+
+void HistoryChecker::On(const ProcessSignalled& e) {
+  Attempt& attempt = attempts_[e.attempt];
+  attempt.signalled = true;
+  attempt.stops = attempt.stops || HasReasonToStop(e.attempt);
+  Expect(attempt.stops, ToString(e.attempt) + " is being stopped for no reason");
+}
+
+// Whoever was given up hears of it, or of nobody, and then stops by itself. What a dead executor leaves behind waits
+// for a keeper.
+void HistoryChecker::On(const ProcessEnded& e) {
+  Attempt& attempt = attempts_[e.attempt];
+  attempt.runs = false;
+  attempt.exit = e.exit;
+  if (!attempt.given_up || attempt.executor.died) return;
+  const Timers& timers = spec_.timers;
+  const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - *attempt.given_up);
+  const Duration limit =
+      Faster(timers.cutoff_after + timers.grace) + timers.heartbeat + kBetweenTries + kDyingTakes + stalled;
+  Expect(now_ - *attempt.given_up <= limit, ToString(e.attempt) + " ran on long after it was given up");
+}
+
+void HistoryChecker::On(const CheckpointWritten& e) {
+  std::erase_if(checkpoints_, [&](const Checkpoint& old) { return old.path == e.checkpoint.path; });
+  checkpoints_.push_back(e.checkpoint);
+}
+
+// A task that nobody stops runs on, whatever becomes of the AM.
+bool HistoryChecker::HasReasonToStop(const AttemptId& id) const {
+  const Executor& executor = attempts_.at(id).executor;
+  return rules_.verdict() || rules_.OutcomeOf(id) || rules_.IsToStop(id) || executor.died || executor.termed ||
+         attempts_.at(id).told_unwritten || gave_up_ || IsCutOff(executor);
+}
+
+bool HistoryChecker::IsCutOff(const Executor& executor) const {
+  const Duration silence = now_ - executor.heard;
+  const Duration limit = Slower(spec_.timers.cutoff_after) - Duration(2);
+  if (silence >= Slower(spec_.timers.orphan_timeout) - Duration(2)) return true;
+  if (silence < limit) return false;
+  // One that could not look, or stood still, cannot tell a dead AM from a lost link: it takes the safe way.
+  const Instant blind_until = std::max(executor.stalled_until, executor.store_back);
+  if (now_ - blind_until < Faster(spec_.timers.cutoff_after)) return true;
+  const bool is_put_off = now_ - executor.put_off < kBetweenTries;
+  const bool am_looks_alive =
+      lease_written_ && now_ - *lease_written_ < Faster(spec_.timers.record_fresh) + kSlowestLook;
+  return am_looks_alive && !is_put_off;
+}
+
+}  // namespace tony::sim

@@ -1,0 +1,261 @@
+// The checker's test in the small, for what concerns restarts and outages.
+#include <gtest/gtest.h>
+
+#include "runtime/base/strings.h"
+#include "tests/sim/altered_history.h"
+#include "tests/sim/history_checker.h"
+#include "tests/sim/scenario.h"
+#include "tests/sim/timeline.h"
+
+namespace tony::sim {
+namespace {
+
+const AttemptId kSecond{kWorker0, 2};
+
+// A gang of two that starts again once, in its executors, from a checkpoint.
+const Plan& ThePlan() {
+  static const Plan& plan = *[] {
+    auto* made = new Plan(GangFor(2, Duration(8'000), 1));
+    made->spec.checkpoint.directory = "/checkpoints";
+    made->tasks[kWorker0].process.checkpoint_every = Duration(1'000);
+    made->tasks[kWorker1].earlier = {{.run = Duration(5'500), .exit_code = 3}};
+    return made;
+  }();
+  return plan;
+}
+
+History Right() { return RightHistory(ThePlan()); }
+
+void ExpectNoticed(const History& history, const std::string& text) { ExpectComplaint(ThePlan(), history, text); }
+
+template <class T>
+void ExpectNoticedIf(const std::function<void(T&)>& change, const std::string& text) {
+  History history = Right();
+  RewriteEach<T>(history, change);
+  ExpectNoticed(history, text);
+}
+
+// The place of the second start of worker:0.
+std::vector<Seen>::iterator Restarted(History& history) {
+  return std::ranges::find_if(history.events(), [](const Seen& seen) {
+    const auto* start = std::get_if<ProcessStarted>(&seen.event);
+    return start && start->attempt == kSecond;
+  });
+}
+
+TEST(HistoryCheckerRestartTest, TheHistoryIsRight) {
+  EXPECT_EQ(Join(HistoryChecker::Check(ThePlan().spec, Right()), "\n"), "");
+}
+
+TEST(HistoryCheckerRestartTest, AnotherRestartThanTheRulesSayIsNoticed) {
+  using Decided = RestartDecided;
+  ExpectNoticedIf<Decided>([](Decided& d) { d.scope = RestartScope::kJob; }, "of a job, not of a gang");
+  ExpectNoticedIf<Decided>([](Decided& d) { d.charged = false; }, "is charged to the wrong budget");
+  ExpectNoticedIf<Decided>([](Decided& d) { d.not_before += Duration(1); }, "has the wrong back-off");
+  ExpectNoticedIf<Decided>([](Decided& d) { d.tasks.pop_back(); }, "of the wrong tasks");
+  ExpectNoticedIf<Decided>([](Decided& d) { d.cause = {kWorker0, 1}; }, "for no reason");
+  ExpectNoticedIf<Decided>([](Decided& d) { d.number = 2; }, "is not the next one");
+}
+
+TEST(HistoryCheckerRestartTest, ARestartBeyondTheBudgetIsNoticed) {
+  Plan strict = ThePlan();
+  strict.spec.restart.levels = {};
+  ExpectComplaint(strict, Right(), "although the job has to stop");
+  ExpectComplaint(strict, Right(), "restart 1 for no reason");
+}
+
+TEST(HistoryCheckerRestartTest, AFailureThatIsGivenUpAlthoughThereIsABudgetIsNoticed) {
+  Plan stingy = ThePlan();
+  stingy.spec.restart.levels = {};
+  History history = RightHistory(stingy);
+  ExpectNoticed(history, "worker:1#1 has to start again");
+}
+
+TEST(HistoryCheckerRestartTest, ARestartThatBeginsTooEarlyIsNoticed) {
+  ExpectNoticedIf<RestartDecided>([](RestartDecided& d) { d.not_before += Duration(1'000); },
+                                  "before its back-off was over");
+  History history = Right();
+  RewriteJournal(history, [](auto& decisions) {
+    std::erase_if(decisions, [](const Decision& decision) {
+      const auto* ended = std::get_if<AttemptEnded>(&decision.body);
+      return ended && ended->attempt == AttemptId{kWorker0, 1};
+    });
+  });
+  ExpectNoticed(history, "restart 1 before the end of worker:0");
+  ExpectNoticed(history, "worker:0#2 before the end of the last one");
+  ExpectNoticedIf<AttemptEnded>([](AttemptEnded& d) { d.reported = false; }, "is known to be gone");
+}
+
+TEST(HistoryCheckerRestartTest, WrongAttemptsOfARestartAreNoticed) {
+  using Began = RestartBegan;
+  ExpectNoticedIf<Began>([](Began& d) { ++d.renewed[0].attempt.number; }, "is not the next one");
+  ExpectNoticedIf<Began>([](Began& d) { std::swap(d.renewed[0].container, d.renewed[1].container); },
+                         "cannot go on in");
+  ExpectNoticedIf<Began>([](Began& d) { d.renewed.pop_back(); }, "with other tasks than decided");
+  ExpectNoticedIf<Began>(
+      [](Began& d) {
+        d.requested.push_back(d.renewed[0].attempt);
+        d.renewed.erase(d.renewed.begin());
+      },
+      "gets a new container for no reason");
+  ExpectNoticedIf<Began>([](Began& d) { d.number = 7; }, "began and was not decided");
+}
+
+TEST(HistoryCheckerRestartTest, AGenerationWithoutAllOfTheGangIsNoticed) {
+  History history = Right();
+  RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<AttemptRegistered>); });
+  ExpectNoticed(history, "the gang formed without worker:0");
+}
+
+TEST(HistoryCheckerRestartTest, AWrongLookForACheckpointIsNoticed) {
+  using Noted = CheckpointNoted;
+  ExpectNoticedIf<Noted>([](Noted& d) { d.newest->step = 9; }, "noted a checkpoint that never was");
+  ExpectNoticedIf<Noted>([](Noted& d) { d.newest.reset(); }, "there was a newer checkpoint than the one noted");
+  History history = Right();
+  RewriteJournal(history, [](auto& decisions) {
+    std::erase_if(decisions, Is<CheckpointSought>);
+    std::erase_if(decisions, Is<CheckpointNoted>);
+  });
+  ExpectNoticed(history, "did not look for a checkpoint");
+}
+
+TEST(HistoryCheckerRestartTest, RestartsThatDoNotHelpAreNoticed) {
+  Plan plan = WorkersFor(1, Duration(1'000));
+  plan.spec.restart.levels[0].most = 9;
+  plan.spec.checkpoint.directory = "/checkpoints";
+  plan.tasks[kWorker0].earlier.assign(3, {.run = Duration(100), .exit_code = 3});
+  const History history = RightHistory(plan);
+  EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, history), "\n"), "");
+  plan.spec.checkpoint.most_fruitless = 2;
+  ExpectComplaint(plan, history, "although restarts do not help any more");
+}
+
+TEST(HistoryCheckerRestartTest, AProcessOfAnOldGenerationIsNoticed) {
+  History history = Right();
+  std::get<ProcessStarted>(Restarted(history)->event).generation = {1};
+  ExpectNoticed(history, "was started in generation 1 after the next had formed");
+}
+
+TEST(HistoryCheckerRestartTest, AnotherEnvironmentIsNoticed) {
+  History history = Right();
+  std::get<ProcessStarted>(Restarted(history)->event).cluster_spec += " ";
+  ExpectNoticed(history, "got another cluster spec");
+  history = Right();
+  std::get<ProcessStarted>(Restarted(history)->event).resume_from = "";
+  ExpectNoticed(history, "worker:0#2 resumes from ''");
+  history = Right();
+  FirstOf<ProcessStarted>(history).resume_from = "/checkpoints/worker-0-5000";
+  ExpectNoticed(history, "#1 resumes from");
+}
+
+TEST(HistoryCheckerRestartTest, AnAttemptThatIsNotInTheJournalIsNoticed) {
+  History history = Right();
+  FirstOf<AttemptBegun>(history).attempt.number = 3;
+  ExpectNoticed(history, "goes on, which is not in the journal");
+  history = Right();
+  InsertBefore(history, First<AttemptBegun>(history), Told{{1}, {kWorker0, 1}, Command::Kind::kNext, {}, 3});
+  ExpectNoticed(history, "is told to go on as an attempt that is not in the journal");
+  history = Right();
+  InsertBefore(history, Restarted(history), Told{{1}, kSecond, Command::Kind::kStart, {1}, 0});
+  ExpectNoticed(history, "is told to start an old generation");
+}
+
+TEST(HistoryCheckerRestartTest, AStopThatNobodyDecidedIsNoticed) {
+  History history = Right();
+  InsertBefore(history, Restarted(history), Told{{1}, kSecond, Command::Kind::kStop, {1}, 0});
+  ExpectNoticed(history, "worker:0#2 is told to stop, which is not in the journal");
+}
+
+TEST(HistoryCheckerRestartTest, AStopThatIsNotWrittenYetIsNoticedIfTheJobSucceeds) {
+  History history = Right();
+  const auto place = Restarted(history) - history.events().begin();
+  InsertBefore(history, history.events().begin() + place, JournalStuck{{1}, true});
+  InsertBefore(history, history.events().begin() + place + 1, Told{{1}, kSecond, Command::Kind::kStop, {1}, 0});
+  InsertBefore(history, history.events().begin() + place + 2, JournalStuck{{1}, false});
+  ExpectNoticed(history, "worker:0 was told to stop, which was never written");
+}
+
+TEST(HistoryCheckerRestartTest, TwoProcessesBeyondTheOverlapAreNoticed) {
+  const auto with = [](Duration overlap) {
+    History history = Right();
+    history.bounds.overlap = overlap;
+    const auto first = std::get<ProcessStarted>(First<ProcessStarted>(history)->event).attempt;
+    const ContainerId container = FirstOf<ProcessStarted>(history).container;
+    ProcessStarted second = FirstOf<ProcessStarted>(history);
+    ++second.attempt.number;
+    const auto end = First<ProcessEnded>(history) - history.events().begin();
+    InsertBefore(history, First<CheckpointWritten>(history), ContainerToldGone{container});
+    InsertBefore(history, history.events().begin() + end + 1, second);
+    EXPECT_EQ(first.number, 1);
+    return history;
+  };
+  ExpectNoticed(with(Duration(0)), "is said to be gone and is not");
+  ExpectNoticed(with(Duration(100)), "two processes of worker:");
+}
+
+TEST(HistoryCheckerRestartTest, AnAttemptThatIsGivenUpWronglyIsNoticed) {
+  Plan plan = WorkersFor(2, Duration(300'000));
+  plan.faults = {{Duration(5'000), CutNetwork{kWorker0, Duration(100'000)}}};
+  const History right = RightHistory(plan);
+  EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, right), "\n"), "");
+
+  Plan patient = plan;
+  patient.spec.timers.lost_after = Duration(70'000);
+  ExpectComplaint(patient, right, "is given up too early");
+
+  History unrenewed = right;
+  std::erase_if(unrenewed.events(), [](const Seen& seen) {
+    return std::holds_alternative<LeaseWritten>(seen.event) && seen.time - Timeline::kStart > Duration(10'000);
+  });
+  ExpectComplaint(plan, unrenewed, "is given up while the lease record is not renewed");
+
+  History runs = right;
+  runs.events().erase(First<ProcessEnded>(runs));
+  ExpectComplaint(plan, runs, "is given up, but its process runs");
+}
+
+TEST(HistoryCheckerRestartTest, AStragglerThatRunsOnIsNoticed) {
+  Plan plan = WorkersFor(1, Duration(100'000));
+  plan.faults = {{Duration(5'000), LieAboutEnd{kWorker0, Duration(90'000)}}};
+  History history = RightHistory(plan);
+  EXPECT_EQ(Join(HistoryChecker::Check(plan.spec, history), "\n"), "");
+  const auto end = First<ProcessEnded>(history);
+  const Seen ended = *end;
+  history.events().erase(end);
+  history.events().insert(First<StatusWritten>(history), {First<StatusWritten>(history)->time, ended.event});
+  ExpectComplaint(plan, history, "ran on long after it was given up");
+}
+
+TEST(HistoryCheckerRestartTest, AnAmThatRulesWithoutItsArbiterIsNoticed) {
+  const Plan plan = WorkersFor(1, Duration(30'000));
+  History history = RightHistory(plan);
+  std::erase_if(history.events(), [](const Seen& seen) {
+    return std::holds_alternative<ArbiterHeard>(seen.event) && seen.time > Timeline::kStart + Duration(1'000);
+  });
+  ExpectComplaint(plan, history, "has lost its arbiter, yet it renewed its lease");
+}
+
+TEST(HistoryCheckerRestartTest, AKeeperThatGivesUpTooEarlyIsNoticed) {
+  History history = Right();
+  InsertBefore(history, First<StatusWritten>(history),
+               KeeperGaveUp{{FinalState::kFailed, OutcomeClass::kInfra, "", {}, {}, {}, {}}});
+  ExpectNoticed(history, "the keeper gave up too early");
+  ExpectNoticed(history, "the keeper gave up an AM that lives");
+}
+
+TEST(HistoryCheckerRestartTest, ATimeLimitThatIsIgnoredIsNoticed) {
+  Plan limited = WorkersFor(1, Duration(30'000));
+  History history = RightHistory(limited);
+  limited.spec.timeout = Duration(10'000);
+  ExpectComplaint(limited, history, "a time limit is ignored");
+}
+
+TEST(HistoryCheckerRestartTest, DecisionsThatAreTakenBackAreNoticed) {
+  History history = Right();
+  const size_t size = FirstOf<JournalWritten>(history).bytes.size();
+  InsertBefore(history, Restarted(history), JournalCutBack{{1}, size});
+  ExpectNoticed(history, "written decisions were taken back");
+}
+
+}  // namespace
+}  // namespace tony::sim

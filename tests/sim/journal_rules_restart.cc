@@ -1,0 +1,167 @@
+// The decisions of a restart.
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "tests/sim/journal_rules.h"
+
+namespace tony::sim {
+namespace {
+
+// How long the scheduler's word on the end of a container is waited for.
+constexpr Duration kLongestDoubt{15'000};
+
+bool IsNewer(const Checkpoint& one, const std::optional<Checkpoint>& other) {
+  return !other || std::pair(one.step, one.modified) > std::pair(other->step, other->modified);
+}
+
+}  // namespace
+
+bool JournalRules::IsRestarting(const TaskId& task) const {
+  return std::ranges::any_of(restarts_, [&](const auto& entry) { return entry.second.tasks.contains(task); });
+}
+
+bool JournalRules::IsRenewed(const AttemptId& attempt, const ContainerId& container) const {
+  const auto found = made_.find(attempt);
+  return found != made_.end() && attempt.number > 1 && found->second.container == container;
+}
+
+// Its executor has reported and waits; it had no trouble of its own, nor its container.
+bool JournalRules::CouldGoOn(const AttemptId& ended) const {
+  const Made& made = made_.at(ended);
+  const Outcome& outcome = outcomes_.at(ended);
+  const bool trouble = outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kInfra ||
+                       outcome.cls == OutcomeClass::kPreempted;
+  if (trouble || !made.reported || made.container.value.empty()) return false;
+  return containers_.at(made.container) == ended && !gone_.contains(made.container) &&
+         !kill_ordered_.contains(made.container);
+}
+
+std::set<TaskId> JournalRules::TasksIn(RestartScope scope, const TaskId& cause) const {
+  if (scope == RestartScope::kTask) return {cause};
+  std::set<TaskId> tasks;
+  for (const RoleSpec& role : spec_->roles) {
+    if (scope == RestartScope::kRole && role.name != cause.role) continue;
+    for (int index = 0; index < role.instances; ++index) tasks.insert({role.name, index});
+  }
+  return tasks;
+}
+
+bool JournalRules::ConcernsTracked(const Restart& restart) const {
+  return std::ranges::any_of(restart.tasks, [&](const TaskId& task) { return IsTracked(task); });
+}
+
+void JournalRules::On(const RestartDecided& d, Instant time) {
+  if (d.number != static_cast<int>(past_.size()) + 1) Complain(StrCat("restart ", d.number, " is not the next one"));
+  const auto due = pending_ ? DueRestart(time) : std::nullopt;
+  if (verdict_ || !due || d.cause != *pending_) {
+    Complain(StrCat("restart ", d.number, " for no reason"));
+  } else {
+    if (d.scope != due->scope)
+      Complain(StrCat("restart ", d.number, " of a ", ToString(d.scope), ", not of a ", ToString(due->scope)));
+    if (d.charged != due->charged) Complain(StrCat("restart ", d.number, " is charged to the wrong budget"));
+    if (d.not_before != time + due->delay) Complain(StrCat("restart ", d.number, " has the wrong back-off"));
+  }
+  const std::set<TaskId> tasks(d.tasks.begin(), d.tasks.end());
+  if (tasks != TasksIn(d.scope, d.cause.task)) Complain(StrCat("restart ", d.number, " of the wrong tasks"));
+  pending_.reset();
+  past_.push_back({time, d.scope, d.cause.task, d.charged});
+  for (auto& [number, earlier] : restarts_) {
+    std::erase_if(earlier.tasks, [&](const TaskId& task) { return tasks.contains(task); });
+  }
+  std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
+  restarts_[d.number] = {.scope = d.scope, .cause = d.cause, .not_before = d.not_before, .tasks = tasks};
+  if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) together_ = false;
+  for (const TaskId& task : tasks) {
+    const auto newest = NewestOf(task);
+    if (newest && !outcomes_.contains(*newest)) stopping_.insert(*newest);
+  }
+}
+
+void JournalRules::On(const AttemptStopping& d, Instant) {
+  if (outcomes_.contains(d.attempt) || verdict_) Complain(ToString(d.attempt) + " is told to stop after its end");
+  stopping_.insert(d.attempt);
+}
+
+// The scheduler was asked to end it, or has to notice its end, and says nothing.
+bool JournalRules::IsPresumedGone(const AttemptId& attempt, Instant time) const {
+  const Made& made = made_.at(attempt);
+  Instant since = *made.ended;
+  const auto killed = kill_ordered_.find(made.container);
+  if (killed != kill_ordered_.end()) since = std::min(since, killed->second);
+  return time - since >= kLongestDoubt - skew_;
+}
+
+// All of it has ended, the back-off is over, and nothing of it can still be running.
+void JournalRules::ExpectReady(const Restart& restart, Instant time, const std::string& what) {
+  if (time < restart.not_before) Complain(what + " before its back-off was over");
+  for (const TaskId& task : restart.tasks) {
+    const auto newest = NewestOf(task);
+    if (!newest || !outcomes_.contains(*newest)) {
+      Complain(StrCat(what, " before the end of ", ToString(task)));
+      continue;
+    }
+    const Made& made = made_.at(*newest);
+    const bool known = made.container.value.empty() || gone_.contains(made.container) ||
+                       (restart.scope != RestartScope::kJob && CouldGoOn(*newest));
+    if (!known && !IsPresumedGone(*newest, time)) {
+      Complain(StrCat(what, " before ", ToString(*newest), " is known to be gone"));
+    }
+  }
+}
+
+void JournalRules::On(const CheckpointSought& d, Instant time) {
+  const auto found = restarts_.find(d.restart);
+  if (found == restarts_.end() || std::exchange(found->second.sought, true)) {
+    return Complain(StrCat("a look for restart ", d.restart, ", which does not need it"));
+  }
+  ExpectReady(found->second, time, StrCat("the look of restart ", d.restart));
+}
+
+// Restarts of tracked tasks do not help if `most_fruitless` looks in a row find nothing newer than such looks did
+// before.
+void JournalRules::On(const CheckpointNoted& d, Instant) {
+  const auto found = restarts_.find(d.restart);
+  if (found == restarts_.end() || !found->second.sought || std::exchange(found->second.noted, true)) {
+    return Complain(StrCat("a checkpoint for restart ", d.restart, ", which does not need it"));
+  }
+  if (!d.known) return;
+  if (d.newest) checkpoints_.push_back(d.newest->path);
+  if (!ConcernsTracked(found->second)) return;
+  const bool newer = d.newest && IsNewer(*d.newest, progress_);
+  fruitless_ = looked_ && !newer ? fruitless_ + 1 : 0;
+  looked_ = true;
+  if (newer) progress_ = d.newest;
+  if (fruitless_ >= spec_->checkpoint.most_fruitless) fruitless_cause_ = found->second.cause;
+}
+
+void JournalRules::On(const RestartBegan& d, Instant time) {
+  const std::string what = StrCat("restart ", d.number);
+  const auto found = restarts_.find(d.number);
+  if (found == restarts_.end()) return Complain(what + " began and was not decided");
+  const Restart restart = found->second;
+  ExpectReady(restart, time, what);
+  if (!spec_->checkpoint.directory.empty() && !restart.noted) Complain(what + " did not look for a checkpoint");
+  std::set<TaskId> tasks;
+  restarts_.erase(found);
+  for (const RenewedAttempt& renewed : d.renewed) {
+    const auto last = NewestOf(renewed.attempt.task);
+    const bool can = last && restart.scope != RestartScope::kJob && outcomes_.contains(*last) && CouldGoOn(*last);
+    if (!can || made_.at(*last).container != renewed.container) {
+      Complain(StrCat(what, ": ", ToString(renewed.attempt), " cannot go on in ", renewed.container.value));
+    }
+    tasks.insert(renewed.attempt.task);
+    Make(renewed.attempt, time);
+    made_[renewed.attempt].container = renewed.container;
+    containers_[renewed.container] = renewed.attempt;
+  }
+  for (const AttemptId& attempt : d.requested) {
+    const auto last = NewestOf(attempt.task);
+    const bool could = last && restart.scope != RestartScope::kJob && outcomes_.contains(*last) && CouldGoOn(*last);
+    if (could) Complain(StrCat(what, ": ", ToString(attempt), " gets a new container for no reason"));
+    tasks.insert(attempt.task);
+    Make(attempt, time);
+  }
+  if (tasks != restart.tasks) Complain(what + " began with other tasks than decided");
+}
+
+}  // namespace tony::sim

@@ -1,0 +1,263 @@
+#include "tests/sim/seed_plan.h"
+
+#include <algorithm>
+
+#include "tests/sim/random.h"
+
+namespace tony::sim {
+namespace {
+
+constexpr Duration kFaultsEnd{60'000};
+
+int Few(Random& random, int64_t most) { return static_cast<int>(random.Between(0, most)); }
+
+// ---- the job
+
+RoleSpec Role(Random& random, const std::string& name, int instances, Completion completion) {
+  RoleSpec role{.name = name, .instances = instances, .command = "train", .completion = completion};
+  if (random.Chance(150)) role.restart_scope = static_cast<RestartScope>(Few(random, kRestartScopes - 1));
+  if (random.Chance(150)) role.restarts = Few(random, 2);
+  return role;
+}
+
+FrameworkKind FrameworkFor(Random& random) {
+  const int64_t chance = random.Between(1, 100);
+  if (chance <= 40) return FrameworkKind::kStandalone;
+  if (chance <= 70) return FrameworkKind::kTensorflow;
+  return chance <= 90 ? FrameworkKind::kPytorch : FrameworkKind::kJax;
+}
+
+// In the order of their names, as everywhere.
+std::vector<RoleSpec> RolesFor(Random& random) {
+  std::vector<RoleSpec> roles;
+  if (random.Chance(100)) roles.push_back(Role(random, "evaluator", 1, Completion::kTracked));
+  if (random.Chance(300)) roles.push_back(Role(random, "ps", 1, Completion::kUntracked));
+  if (random.Chance(200)) roles.push_back(Role(random, "sidecar", 1, Completion::kSidecar));
+  roles.push_back(Role(random, "worker", 1 + Few(random, 2), Completion::kTracked));
+  return roles;
+}
+
+Duration WindowFor(Random& random) {
+  return random.Chance(500) ? Duration(0) : random.Between(Duration(1'000), Duration(60'000));
+}
+
+RestartRules RestartsFor(Random& random) {
+  RestartRules rules;
+  if (random.Chance(300)) return rules;
+  for (RestartBudget& level : rules.levels) {
+    if (random.Chance(500)) level = {Few(random, 3), WindowFor(random)};
+  }
+  if (random.Chance(300)) rules.lost = {Few(random, 3), WindowFor(random)};
+  rules.backoff = random.Between(Duration(0), Duration(3'000));
+  rules.longest_backoff = std::max(rules.backoff, random.Between(Duration(1'000), Duration(20'000)));
+  return rules;
+}
+
+// Whoever is cut off has ended five seconds before it is given up; and whoever lost its AM has seen a stale record
+// before it would be cut off.
+Timers TimersFor(Random& random) {
+  Timers timers;
+  if (random.Chance(300)) {
+    timers = {.suspect_after = Duration(3'000),
+              .cutoff_after = Duration(12'000),
+              .grace = Duration(2'000),
+              .lost_after = Duration(20'000),
+              .record_fresh = Duration(4'000),
+              .am_lease = Duration(4'000)};
+  }
+  if (random.Chance(150)) timers.orphan_timeout = random.Between(Duration(20'000), Duration(60'000));
+  return timers;
+}
+
+JobSpec SpecFor(Random& random) {
+  JobSpec spec{.name = "simulated", .framework = FrameworkFor(random), .roles = RolesFor(random)};
+  if (random.Chance(100)) spec.registration_timeout = random.Between(Duration(2'000), Duration(30'000));
+  if (random.Chance(100)) spec.timeout = random.Between(Duration(5'000), Duration(60'000));
+  spec.timers = TimersFor(random);
+  spec.restart = RestartsFor(random);
+  spec.restart.settle = Duration(0);
+  if (random.Chance(300)) spec.checkpoint = {.directory = "/checkpoints", .most_fruitless = 1 + Few(random, 2)};
+  return spec;
+}
+
+// ---- how its processes behave
+
+int ExitCodeFor(Random& random) {
+  constexpr int kTransient = 193;
+  constexpr int kPermanent = 194;
+  if (random.Chance(250)) return random.Chance(500) ? kTransient : kPermanent;
+  return static_cast<int>(random.Between(1, 255));
+}
+
+Duration LongestRun(Random& random, bool waited_for) {
+  if (random.Chance(100)) return Duration(10);
+  return Duration(waited_for && random.Chance(800) ? 40'000 : 200'000);
+}
+
+ProcessPlan ProcessFor(Random& random, bool waited_for, int failing) {
+  ProcessPlan process;
+  process.cannot_start = random.Chance(failing / 3);
+  const bool starts_slowly = random.Chance(process.cannot_start ? 500 : 50);
+  process.start = random.Between(Duration(0), Duration(starts_slowly ? 15'000 : 10));
+  process.run = random.Between(Duration(0), LongestRun(random, waited_for));
+  if (random.Chance(failing)) process.exit_code = ExitCodeFor(random);
+  if (random.Chance(150)) {
+    process.obeys_term.reset();
+  } else {
+    process.obeys_term = random.Between(Duration(0), Duration(random.Chance(200) ? 12'000 : 100));
+  }
+  process.leaves_children = random.Chance(150);
+  return process;
+}
+
+TaskPlan TaskFor(Random& random, const JobSpec& spec, Completion completion) {
+  TaskPlan task;
+  const bool waited_for = completion == Completion::kTracked;
+  task.grant =
+      random.Chance(80) ? random.Between(Duration(0), Duration(40'000)) : random.Between(Duration(0), Duration(20));
+  task.launch = random.Between(Duration(1), Duration(random.Chance(50) ? 5'000 : 50));
+  task.launches_failing = random.Chance(15) ? 1 + Few(random, 2) : 0;
+  task.granted_twice = random.Chance(50);
+  task.cannot_begin = random.Chance(30);
+  task.process = ProcessFor(random, waited_for, 40);
+  if (random.Chance(250)) {
+    for (int left = 1 + Few(random, 3); left > 0; --left) {
+      task.earlier.push_back(ProcessFor(random, waited_for, 800));
+      task.earlier.back().run = random.Between(Duration(0), Duration(15'000));
+    }
+  }
+  if (!spec.checkpoint.directory.empty() && random.Chance(600)) {
+    const Duration every = random.Between(Duration(500), Duration(10'000));
+    for (ProcessPlan& process : task.earlier) process.checkpoint_every = every;
+    task.process.checkpoint_every = every;
+  }
+  return task;
+}
+
+// It would never end if old restarts did not count.
+bool FailsForEver(const Plan& plan) {
+  return std::ranges::any_of(plan.tasks, [](const auto& entry) {
+    const ProcessPlan& process = entry.second.process;
+    return process.cannot_start || process.exit_code != 0 || entry.second.cannot_begin;
+  });
+}
+
+void CountAll(RestartRules& rules) {
+  for (RestartBudget& level : rules.levels) level.window = Duration(0);
+  rules.lost.window = Duration(0);
+}
+
+// ---- and everything around it
+
+NetworkPlan NetworkFor(Random& random) {
+  NetworkPlan network;
+  network.longest = Duration(random.Chance(200) ? 400 : 5);
+  network.loss = random.Chance(500) ? static_cast<int>(random.Between(1, 40)) : 0;
+  network.duplicates = random.Chance(300) ? static_cast<int>(random.Between(1, 100)) : 0;
+  network.reorders = random.Chance(100);
+  return network;
+}
+
+AmPlan AmFor(Random& random) {
+  AmPlan am;
+  am.crashes_per_mille = random.Chance(600) ? static_cast<int>(random.Between(1, 60)) : 0;
+  if (random.Chance(100)) am.longest_start = Duration(10'000);
+  if (random.Chance(200)) am.longest_write = Duration(300);
+  am.longest_look = Duration(random.Chance(200) ? (random.Chance(200) ? 90'000 : 4'000) : 50);
+  if (random.Chance(100)) am.failing_looks = 500;
+  return am;
+}
+
+ClockPlan ClocksFor(Random& random) {
+  if (random.Chance(400)) return {};
+  return {.most_drift = random.Between(0, 10'000), .most_offset = random.Between(Duration(0), Duration(500))};
+}
+
+Fault FaultOfAm(Random& random, Duration length) {
+  switch (random.Between(0, 8)) {
+    case 0:
+      return FreezeAm{std::min(length, Duration(40'000))};
+    case 1:
+      return FillDisk{std::min(length, Duration(40'000))};
+    case 2:
+      return FailSync{};
+    case 3:
+      return LockLease{length};
+    case 4:
+      return CrashAm{random.Chance(100) ? 6 : 0};
+    default:
+      return CrashAm{};
+  }
+}
+
+Fault FaultOfScheduler(Random& random, const TaskId& task, Duration length) {
+  constexpr OutcomeClass kClasses[] = {OutcomeClass::kNodeLost, OutcomeClass::kPreempted, OutcomeClass::kOom};
+  switch (random.Between(0, 5)) {
+    case 0:
+      return FreezeKeeper{length};
+    case 1:
+      return KillKeeper{length};
+    case 2:
+      return Preempt{task, random.Between(Duration(0), Duration(15'000))};
+    case 3:
+      return LoseNode{task, length, random.Chance(500)};
+    case 4:
+      return LieAboutEnd{task, random.Between(Duration(0), Duration(20'000))};
+    default:
+      return EndContainer{task, kClasses[random.Between(0, 2)]};
+  }
+}
+
+Fault FaultOfExecutor(Random& random, const TaskId& task, Duration length) {
+  using Direction = CutNetwork::Direction;
+  switch (random.Between(0, 7)) {
+    case 0:
+      return KillExecutor{task};
+    case 1:
+      return TermExecutor{task};
+    case 2:
+      return CutStore{task, length};
+    case 3:
+      // More than the margin between cutoff_after + grace and lost_after: its process outlives its being given up.
+      return StallExecutor{task, std::min(length, Duration(10'000))};
+    default:
+      return CutNetwork{task, length, random.Chance(300), static_cast<Direction>(Few(random, 2))};
+  }
+}
+
+Fault FaultFor(Random& random, const TaskId& task) {
+  const Duration length = random.Between(Duration(50), Duration(random.Chance(500) ? 5'000 : 90'000));
+  const int64_t chance = random.Between(1, 100);
+  if (chance <= 30) return FaultOfAm(random, length);
+  if (chance <= 65) return FaultOfExecutor(random, task, length);
+  if (chance <= 90) return FaultOfScheduler(random, task, length);
+  return AskKill{random.Chance(500) ? Duration(-1) : random.Between(Duration(0), Duration(15'000))};
+}
+
+}  // namespace
+
+Plan PlanFor(uint64_t seed) {
+  Random random(seed);
+  Plan plan{.seed = random.Next(), .spec = SpecFor(random), .faults_end = kFaultsEnd};
+  const std::vector<TaskId> tasks = TasksOf(plan.spec);
+  for (const TaskId& task : tasks) {
+    plan.tasks[task] = TaskFor(random, plan.spec, plan.spec.FindRole(task.role)->completion);
+  }
+  if (FailsForEver(plan)) CountAll(plan.spec.restart);
+  plan.network = NetworkFor(random);
+  plan.am = AmFor(random);
+  plan.scheduler.told_twice = random.Chance(200) ? 500 : 0;
+  plan.clocks = ClocksFor(random);
+  for (int64_t left = random.Between(0, 4); left > 0; --left) {
+    const TaskId& task = tasks[static_cast<size_t>(random.Between(0, static_cast<int64_t>(tasks.size()) - 1))];
+    const Duration at = random.Between(Duration(0), Duration(random.Chance(300) ? 1'000 : 50'000));
+    plan.faults.push_back({at, FaultFor(random, task)});
+    // With its AM gone, too, nobody brings the keeper back at once.
+    if (std::holds_alternative<KillKeeper>(plan.faults.back().fault) && random.Chance(500)) {
+      plan.faults.push_back({at, CrashAm{}});
+    }
+  }
+  return plan;
+}
+
+}  // namespace tony::sim

@@ -1,0 +1,10 @@
+// What a seed brings.
+#pragma once
+
+#include "tests/sim/plan.h"
+
+namespace tony::sim {
+
+Plan PlanFor(uint64_t seed);
+
+}  // namespace tony::sim

@@ -1,0 +1,224 @@
+#include "tests/sim/simulated_containers.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "runtime/base/strings.h"
+#include "tests/sim/simulated_keeper.h"
+
+namespace tony::sim {
+namespace {
+
+constexpr Duration kSlowestNotice{3};  // of the end of a child
+constexpr Duration kSweepAgain{10};
+constexpr Duration kSlowestLie{3'000};
+
+}  // namespace
+
+SimulatedContainers::SimulatedContainers(Stage& stage, Network& network, SimulatedKeeper& keeper, Flaw flaw)
+    : stage_(stage), network_(network), keeper_(keeper), random_(stage.random.Fork()), flaw_(flaw) {}
+
+void SimulatedContainers::Adopt() {
+  for (auto& [id, container] : containers_) {
+    if (container.state == State::kEnded) continue;
+    container.adopted = true;
+    const bool is_gone = container.state != State::kLaunching && !container.executor->alive();
+    if (is_gone) OnLeft(id, std::nullopt);
+  }
+}
+
+void SimulatedContainers::Launch(const AttemptId& attempt, const ContainerId& id) {
+  const auto known = containers_.find(id);
+  if (known != containers_.end()) {
+    if (known->second.state == State::kEnded) return TellEnd(id);
+    return keeper_.Report(ContainerStarted{id});
+  }
+  Container& container = containers_[id];
+  container.exited.container = id;
+  container.executor = std::make_unique<SimulatedExecutor>(stage_, network_, attempt, id, ++last_port_, flaw_);
+  keeper_.Report(ContainerStarted{id});
+  const TaskPlan& plan = stage_.plan.tasks.at(attempt.task);
+  const bool fails = ++launches_[attempt.task] <= plan.launches_failing;
+  stage_.time.After(plan.launch, [this, id, fails] { Begin(id, fails); });
+}
+
+void SimulatedContainers::Begin(const ContainerId& id, bool fails) {
+  Container& container = containers_.at(id);
+  if (container.state != State::kLaunching) return;
+  container.state = State::kRunning;
+  if (fails) {
+    container.executor->Die();
+    return Left(id, {ExitStatus::Kind::kExited, 1});
+  }
+  container.executor->Begin([this, id](int code) { Left(id, {ExitStatus::Kind::kExited, code}); });
+}
+
+// Nobody sees it while the keeper is gone.
+void SimulatedContainers::Left(const ContainerId& id, ExitStatus exit) {
+  keeper_.Later(random_.Between(Duration(0), kSlowestNotice), [this, id, exit] { OnLeft(id, exit); });
+}
+
+void SimulatedContainers::OnLeft(const ContainerId& id, std::optional<ExitStatus> exit) {
+  Container& container = containers_.at(id);
+  if (container.state == State::kEnded) return;
+  container.state = State::kSweeping;
+  if (!container.adopted) container.exited.status = exit;
+  WhenHeard(id, [this, id] { Sweep(id); });
+}
+
+void SimulatedContainers::WhenHeard(const ContainerId& id, std::function<void()> what) {
+  const Container& container = containers_.at(id);
+  if (!IsSilent(container)) return what();
+  keeper_.Later(container.silent_until - stage_.time.now(), std::move(what));
+}
+
+void SimulatedContainers::Stop(const ContainerId& id, StopMode mode) {
+  const auto [place, is_new] = containers_.try_emplace(id);
+  Container& container = place->second;
+  if (is_new) {
+    container.exited = {id, std::nullopt, "stopped before it was launched", std::nullopt};
+    return End(id);
+  }
+  if (container.state == State::kEnded) return TellEnd(id);
+  if (IsSilent(container)) return WhenHeard(id, [this, id, mode] { Stop(id, mode); });
+  if (mode == StopMode::kKill) return Kill(id);
+  if (container.state == State::kRunning) container.executor->Terminate();
+  if (container.state == State::kLaunching) {
+    container.state = State::kRunning;  // it has not got far enough to mind the signal
+    container.executor->Die();
+    Left(id, {ExitStatus::Kind::kSignaled, SIGTERM});
+  }
+}
+
+void SimulatedContainers::Kill(const ContainerId& id) {
+  Container& container = containers_.at(id);
+  if (container.state != State::kLaunching && container.state != State::kRunning) return;
+  if (!container.executor->alive()) return;  // its end is about to be noticed
+  container.state = State::kRunning;
+  container.executor->Die();
+  Left(id, {ExitStatus::Kind::kSignaled, SIGKILL});
+}
+
+void SimulatedContainers::KillAll() {
+  for (auto& [id, container] : containers_) Kill(id);
+}
+
+void SimulatedContainers::Sweep(const ContainerId& id) {
+  Container& container = containers_.at(id);
+  if (container.state != State::kSweeping) return;
+  if (!container.executor->AnythingLeft()) return End(id);
+  container.executor->SignalAll(SIGKILL);
+  keeper_.Later(kSweepAgain, [this, id] { Sweep(id); });
+}
+
+void SimulatedContainers::End(const ContainerId& id) {
+  containers_.at(id).state = State::kEnded;
+  stage_.Add(ContainerGone{id});
+  TellEnd(id);
+  keeper_.Proceed();
+}
+
+void SimulatedContainers::TellEnd(const ContainerId& id) {
+  const ContainerExited& exited = containers_.at(id).exited;
+  stage_.Add(ContainerToldGone{id});
+  keeper_.Report(exited);
+  if (!stage_.MayFail() || !random_.Chance(stage_.plan.scheduler.told_twice)) return;
+  keeper_.Later(random_.Between(Duration(0), kSlowestLie), [this, exited] { keeper_.Report(Again{exited}); });
+}
+
+bool SimulatedContainers::AnyLeft() const {
+  return std::ranges::any_of(containers_, [](const auto& entry) { return entry.second.state != State::kEnded; });
+}
+
+Inventory SimulatedContainers::List() const {
+  Inventory inventory;
+  for (const auto& [id, container] : containers_) {
+    if (container.state == State::kEnded || container.said_ended) {
+      inventory.exited.push_back(container.exited);
+    } else {
+      inventory.running.push_back(id);
+    }
+  }
+  return inventory;
+}
+
+void SimulatedContainers::LeaseChanged() {
+  for (const auto& [id, container] : containers_) {
+    if (container.state == State::kRunning && !IsSilent(container)) container.executor->LeaseChanged();
+  }
+}
+
+// ---- faults
+
+std::optional<ContainerId> SimulatedContainers::Of(const TaskId& task) const {
+  for (const auto& [id, container] : containers_) {
+    const bool lives = container.state == State::kLaunching || container.state == State::kRunning;
+    if (lives && container.executor->alive() && container.executor->task() == task) return id;
+  }
+  return std::nullopt;
+}
+
+SimulatedExecutor* SimulatedContainers::ExecutorOf(const TaskId& task) {
+  const auto id = Of(task);
+  if (!id || containers_.at(*id).state != State::kRunning) return nullptr;
+  return containers_.at(*id).executor.get();
+}
+
+void SimulatedContainers::Apply(const KillExecutor& fault) {
+  if (const auto id = Of(fault.task)) Kill(*id);
+}
+
+void SimulatedContainers::Apply(const CutNetwork& fault) {
+  const auto id = Of(fault.task);
+  if (!id) return;
+  network_.Cut(*id, fault.length, fault.direction);
+  if (fault.store_too) containers_.at(*id).executor->CutStore(fault.length);
+}
+
+void SimulatedContainers::Apply(const EndContainer& fault) {
+  const auto id = Of(fault.task);
+  if (!id) return;
+  containers_.at(*id).exited.cls = fault.cls;
+  Kill(*id);
+}
+
+void SimulatedContainers::Apply(const Preempt& fault) {
+  const auto id = Of(fault.task);
+  if (!id) return;
+  stage_.Add(PreemptionTold{*id});
+  keeper_.Report(ContainerPreempting{*id, fault.notice});
+  keeper_.Later(fault.notice, [this, id = *id] {
+    Container& container = containers_.at(id);
+    if (container.state == State::kEnded) return;
+    container.exited.cls = OutcomeClass::kPreempted;
+    Kill(id);
+  });
+}
+
+void SimulatedContainers::Apply(const LoseNode& fault) {
+  const auto id = Of(fault.task);
+  if (!id) return;
+  Container& container = containers_.at(*id);
+  stage_.Note(StrCat("node of ", id->value, " is lost for ", fault.told_after.count(), " ms"));
+  container.silent_until = stage_.time.now() + fault.told_after;
+  container.exited.cls = OutcomeClass::kNodeLost;
+  network_.Cut(*id, fault.told_after);
+  container.executor->CutStore(fault.told_after);
+  if (fault.dies) {
+    Kill(*id);
+    container.executor->SignalAll(SIGKILL);
+  }
+  keeper_.Later(fault.told_after, [this, id = *id] { Kill(id); });
+}
+
+void SimulatedContainers::Apply(const LieAboutEnd& fault) {
+  const auto id = Of(fault.task);
+  if (!id) return;
+  Container& container = containers_.at(*id);
+  container.exited.cls = OutcomeClass::kNodeLost;
+  container.said_ended = true;
+  TellEnd(*id);
+  stage_.time.After(fault.overlap, [this, id = *id] { Kill(id); });
+}
+
+}  // namespace tony::sim

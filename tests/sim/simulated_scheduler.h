@@ -1,0 +1,101 @@
+// The AM's end of the keeper: does what runtime/scheduler/local/local_scheduler.cc does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "runtime/scheduler/scheduler.h"
+#include "tests/sim/flaw.h"
+#include "tests/sim/stage.h"
+
+namespace tony::sim {
+
+class SimulatedAm;
+class SimulatedKeeper;
+
+// ---- what the two say to each other
+struct Hello {
+  Epoch epoch;
+};
+struct Renewal {
+  Instant stamp;  // by the AM's clock; comes back as it was
+};
+using KeeperRequest = std::variant<Hello, Renewal, Ordered>;
+
+struct Inventory {
+  std::vector<ContainerId> running;
+  std::vector<ContainerExited> exited;
+};
+struct Again {  // a lie: told before
+  ContainerExited exited;
+};
+struct JobFinished {};
+using KeeperReport =
+    std::variant<Inventory, Renewal, ContainerStarted, ContainerExited, Again, ContainerPreempting, JobFinished>;
+
+class SimulatedScheduler {
+ public:
+  SimulatedScheduler(Stage& stage, SimulatedKeeper& keeper, SimulatedAm& am, Epoch epoch, Flaw flaw);
+
+  void Begin();
+  void Request(const std::vector<ContainerAsk>& asks);
+  void Launch(const AttemptId& attempt, const ContainerId& container);
+  void Stop(const ContainerId& container, StopMode mode);
+  void Finish();
+
+  // The keeper's side. What belongs to an earlier channel is ignored.
+  void OnReport(int64_t channel, const KeeperReport& report);
+  void OnClosed(int64_t channel);
+
+  void OnAmGone();
+  void TellLeaseChanged();
+
+ private:
+  enum class Link { kDown, kGreeting, kUp, kNotNeeded };
+
+  void On(const Inventory& inventory);
+  void On(const Renewal& renewal);
+  void On(const ContainerStarted& started);
+  void On(const ContainerExited& exited);
+  void On(const Again& again);
+  void On(const ContainerPreempting& notice);
+  void On(const JobFinished&);
+
+  void Grant(const AttemptId& attempt, Duration delay);
+  void Connect();
+  void ConnectLater();
+  void BringKeeperBack();
+  void Renew();
+  void CheckLease();
+  bool LeaseHolds() const;
+  void GoUp();
+  void Send(const Ordered& order);
+  void Tell(const SchedulerEvent& event);
+
+  Stage& stage_;
+  SimulatedKeeper& keeper_;
+  SimulatedAm& am_;
+  Random random_;
+  const Epoch epoch_;
+  const Flaw flaw_;
+  const Duration am_lease_;
+  Link link_ = Link::kDown;
+  int64_t channel_ = 0;
+  bool lost_ = false;  // and nothing has been heard of the keeper since
+  bool complete_ = false;
+  Inventory inventory_;
+  Instant contact_{};
+  Instant next_launch_{};
+  Duration retry_{0};
+  int64_t retries_ = 0, renewals_ = 0, checks_ = 0;
+  int granted_ = 0;
+  std::map<ContainerId, AttemptId> launches_;
+  std::map<ContainerId, StopMode> stops_;
+  std::set<ContainerId> ended_;
+  bool finishes_ = false;
+};
+
+}  // namespace tony::sim
