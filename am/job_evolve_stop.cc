@@ -14,7 +14,8 @@ Result<Actions> Job::Apply(const ContainerKillOrdered& d, Instant time) {
   StopWatching(d.container);
   found->second.state = ContainerState::kKilling;
   Attempt& attempt = *Find(found->second.attempt);
-  if (IsWatched(attempt)) GiveUp(attempt, time);
+  // Where the job itself stops, nothing waits for it but the end, which the scheduler has to confirm.
+  if (IsWatched(attempt) || (attempt.state == AttemptState::kStopping && !verdict_)) GiveUp(attempt, time);
   return Actions{StopContainer{d.container, StopMode::kKill}};
 }
 
@@ -105,7 +106,9 @@ void Job::LetGo(const Attempt& attempt, Instant leave_by, Actions& actions) {
 }
 
 void Job::GiveUp(Attempt& attempt, Instant time) {
-  attempt.give_up_at = time + kConfirmLimit;
+  // One that was told to stop may have been heard a moment ago: if it is cut off, it needs its time to stop itself.
+  const bool was_silent = attempt.state != AttemptState::kStopping;
+  attempt.give_up_at = time + (was_silent ? kConfirmLimit : std::max(kConfirmLimit, spec_.timers.lost_after));
   silent_.emplace(attempt.give_up_at, attempt.id);
 }
 

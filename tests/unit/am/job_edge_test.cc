@@ -117,6 +117,43 @@ TEST(JobEdgeTest, ACommandToGoOnIsNumberedAboveAStopAndBelowARelease) {
   EXPECT_LT(driver.CommandFor("worker:0").number, driver.CommandFor("worker:1").number);
 }
 
+// ---- ends that come early
+
+TEST(JobEdgeTest, OneThatRegisteredAndWasNotHeardToRunHasFailedOrWasLostAsItsEndSays) {
+  for (const bool reported : {true, false}) {
+    JobDriver driver(Watched(kSuspect, kSuspect).NoRestarts().Build());
+    driver.Gathering().RegisterAll();
+    ASSERT_EQ(driver.StateOf("worker:0"), AttemptState::kRegistered);
+    if (reported) {
+      driver.Report("worker:0", Failure(1));
+    } else {
+      driver.Exit("worker:0");
+    }
+    EXPECT_EQ(driver.StateOf("worker:0"), reported ? AttemptState::kFailed : AttemptState::kLost);
+  }
+}
+
+TEST(JobEdgeTest, AGangRestartsAlsoBeforeItHasFormed) {
+  for (const bool all_granted : {false, true}) {
+    JobDriver driver(Watched(kSuspect, kSuspect).NoRestarts().Restarts(kGang, 1).Build());
+    driver.Accepted();
+    driver.Grant("worker:0");
+    if (all_granted) driver.Grant("worker:1");
+    ASSERT_EQ(driver.job().state(), all_granted ? JobState::kGathering : JobState::kAllocating);
+
+    const TurnResult turn = driver.Exit("worker:0");
+
+    ASSERT_TRUE(Find<RestartDecided>(turn));
+    EXPECT_EQ(Find<RestartDecided>(turn)->scope, kGang);
+    if (all_granted) {
+      EXPECT_EQ(driver.job().state(), JobState::kRestarting);
+      driver.Exit("worker:1");
+    }
+    driver.GrantAll().RegisterAll();
+    EXPECT_EQ(driver.job().state(), JobState::kRunning);
+  }
+}
+
 // ---- of two or many
 
 TEST(JobEdgeTest, OfTwoRestartsTheSoonerOneWakesTheMaster) {

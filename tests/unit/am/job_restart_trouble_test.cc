@@ -269,5 +269,18 @@ TEST(JobRestartTroubleTest, WhatTheSchedulerKnowsOfAnEndIsBelievedWhereNobodySaw
   EXPECT_EQ(end(Success(), OutcomeClass::kNodeLost), OutcomeClass::kSuccess);
 }
 
+// ---- silence while it is being stopped
+
+TEST(JobRestartTroubleTest, ARestartDoesNotWaitForEverForANodeThatIsGone) {
+  JobDriver driver = RestartingGang();
+  driver.Wait(kGrace);
+
+  EXPECT_THAT(Orders(driver.PassToDeadline()), Contains("kill c-worker-1"));
+  const Instant killed = driver.now();
+  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("attempt_ended", "restart_began"));
+
+  EXPECT_GE(driver.now() - killed, Timers().lost_after) << "it may be cut off, and stops itself by then";
+}
+
 }  // namespace
 }  // namespace tony::am

@@ -157,7 +157,7 @@ TEST_F(ExecutorProgramTest, ASecondExecutorOfAnAttemptLeavesAtOnce) {
   kill(first_pid, SIGTERM);
   ASSERT_TRUE(Until([&] { return first->has_value(); }));
   ASSERT_EQ(am.outcomes.size(), 1u);
-  EXPECT_EQ(am.outcomes[0].cls, OutcomeClass::kKilled);
+  EXPECT_EQ(am.outcomes[0].cls, OutcomeClass::kInfra);
   EXPECT_EQ(am.outcomes[0].exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGTERM}));
 }
 

@@ -77,6 +77,16 @@ TEST(TaskRunEdgeTest, AStopThatMeetsAStartThatFailsIsTheEnd) {
   }
 }
 
+TEST(TaskRunEdgeTest, AnAttemptWhoseProcessCouldNotBeStartedHasEndedAndMayBeReleased) {
+  TaskRunDriver task;
+  task.Register();
+  task.Start();
+  task.Give(ProcessNotStarted{{OutcomeClass::kInfra, std::nullopt, "no such program", ""}});
+  EXPECT_EQ(task.run.state(), State::kEnded);
+  task.Release();
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftReleased);
+}
+
 TEST(TaskRunEdgeTest, WhatDoesNotDieIsLookedAtLessAndLessOftenButFourTimesASecond) {
   TaskRunDriver task;
   task.RunTask();
@@ -120,6 +130,19 @@ TEST(TaskRunEdgeTest, OfTwoReasonsToLeaveAtOnceTheFirstIsTold) {
   task.Exit(KilledBy(SIGTERM));
   task.Give(TreeGone{});
   EXPECT_EQ(task.Last<Leave>().exit_code, kLeftReleased);
+}
+
+TEST(TaskRunEdgeTest, ASecondSigtermGivesNoMoreTimeToReport) {
+  TaskRunDriver task;
+  task.EndTask();
+  task.LoseAm();
+  task.Give(TermSignal{});
+  task.Pass(seconds{1});
+  task.Give(TermSignal{});
+  task.Pass(milliseconds{999});
+  EXPECT_EQ(task.Count<Leave>(), 0);
+  task.Pass(milliseconds{1});
+  EXPECT_EQ(task.Count<Leave>(), 1);
 }
 
 // ---- the link ----

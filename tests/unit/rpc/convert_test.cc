@@ -101,7 +101,7 @@ TEST(ConvertTest, EveryCommandComesThrough) {
 
 TEST(ConvertTest, ABadFieldOfACommandIsNamed) {
   const auto bad = [](auto spoil) { return Spoiled(ToThrift(Command{}), spoil); };
-  EXPECT_THAT(bad([](rpc::Command& c) { c.kind = Unknown<rpc::CommandKind>(4); }), StartsWith("kind: unknown value 4"));
+  EXPECT_THAT(bad([](rpc::Command& c) { c.kind = Unknown<rpc::CommandKind>(5); }), StartsWith("kind: unknown value 5"));
   EXPECT_THAT(bad([](rpc::Command& c) { c.number = -1; }), StartsWith("number: -1"));
   EXPECT_THAT(bad([](rpc::Command& c) { c.generation = -1; }), StartsWith("generation: -1"));
   EXPECT_THAT(bad([](rpc::Command& c) { c.grace_ms = kHuge; }), StartsWith("grace_ms: "));

@@ -5,6 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
+#include "runtime/store/files.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {
@@ -99,6 +100,14 @@ TEST_F(KeeperRecoveryTest, AmThatDiesBeforeItsHelloIsReplacedAtOnce) {
   StartKeeper();
   SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
   EXPECT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
+}
+
+TEST_F(KeeperRecoveryTest, AnEpochThatAPowerCutTookIsKnownFromTheLeaseRecord) {
+  ASSERT_TRUE(WriteFileByRename(folder_.path() / "epoch", "", /*durable=*/false).ok());
+  ASSERT_TRUE(folder_.WriteLease({.epoch = {5}, .host = "127.0.0.1", .port = 1}).ok());
+  StartKeeper();
+  ASSERT_TRUE(WaitFor([this] { return !Content("ams").empty(); }));
+  EXPECT_EQ(Content("ams"), "6\n");
 }
 
 TEST_F(KeeperRecoveryTest, ForkThatWasNotWrittenDownIsFoundByItsMark) {

@@ -1,0 +1,172 @@
+// Limits and near misses of the application master's shell.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/run_until.h"
+#include "tests/unit/am/master_test.h"
+
+namespace tony::am {
+namespace {
+
+class MasterEdgeTest : public ApplicationMasterTest {
+ protected:
+  using ApplicationMasterTest::ApplicationMasterTest;
+  void Pass(Duration time) {
+    bool over = false;
+    const auto timer = loop_.After(time, [&] { over = true; });
+    ASSERT_TRUE(RunUntil(loop_, [&] { return over; }));
+  }
+};
+
+TEST_F(MasterEdgeTest, AWrongTokenOfTheRightLengthIsWrong) {
+  Grant("worker:0");
+  journal_.WriteAll();
+
+  const auto answer = Register("worker:0", "secreT");
+
+  ASSERT_TRUE(answer->refusal);
+  EXPECT_EQ(answer->refusal->reason, RefusalReason::kBadToken);
+}
+
+TEST_F(MasterEdgeTest, AWatchIsAnsweredAtItsLimitWithoutNews) {
+  journal_.WriteAll();
+  auto answer = std::make_shared<Answered<StatusAnswer>>();
+  master_.Watch(kToken, /*since=*/1'000'000, Duration(20), Reply<StatusAnswer>(answer));
+  EXPECT_TRUE(answer->open());
+
+  EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));
+}
+
+TEST_F(MasterEdgeTest, WhoHasSeenTheNewestIsNotToldItAgain) {
+  journal_.WriteAll();
+  const auto first = Watch(-1);
+  ASSERT_TRUE(RunUntil(loop_, [&] { return first->value.has_value(); }));
+  const size_t before = journal_.appended.size();
+  Grant("worker:0");
+  journal_.WriteAll();  // news; more of it would be held back for some milliseconds
+  const auto newest = static_cast<int64_t>(journal_.appended.size() - before) + first->value->seq;
+
+  const auto second = Watch(newest);
+
+  Pass(Duration(100));
+  EXPECT_TRUE(second->open());
+}
+
+TEST_F(MasterEdgeTest, WatchersAreToldWhatIsWritten) {
+  journal_.WriteAll();
+  Pass(Duration(100));  // what is held back is told by now
+  const auto first = Watch(-1);
+  ASSERT_TRUE(first->value);
+  const auto second = Watch(first->value->seq);
+  Grant("worker:0");
+  Pass(Duration(100));
+  EXPECT_TRUE(second->open());
+
+  journal_.WriteAll();
+
+  EXPECT_TRUE(RunUntil(loop_, [&] { return second->value.has_value(); }));
+}
+
+TEST_F(MasterEdgeTest, InTroubleACommandDoesNotWaitForThoseOfOthers) {
+  GrantBothAndRegisterOne();
+  Register("worker:1");
+  journal_.WriteAll();
+  journal_.trouble("no space left on device");
+  Report("worker:1", Success());
+
+  const auto command = Await("worker:0");
+
+  ASSERT_TRUE(command->value);
+  EXPECT_EQ(command->value->kind, Command::Kind::kStart);
+}
+
+TEST_F(MasterEdgeTest, AKillIsAnsweredWhenItIsWritten) {
+  GrantBothAndRegisterOne();
+  const auto killed = Kill();
+  EXPECT_TRUE(killed->open());
+
+  journal_.WriteAll();
+
+  EXPECT_TRUE(RunUntil(loop_, [&] { return killed->value.has_value(); }));
+}
+
+TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
+  GrantBothAndRegisterOne();
+  ASSERT_TRUE(JobFolder(temp_.path()).WriteOutcome(AttemptOf("worker:0"), Failure(3)).ok());
+
+  master_.OnScheduler(ContainerExited{ContainerOf("worker:0"), std::nullopt, ""});
+  journal_.WriteAll();
+
+  const auto status = Watch(-1);
+  ASSERT_TRUE(RunUntil(loop_, [&] { return status->value.has_value(); }));
+  EXPECT_THAT(status->value->status_json, testing::HasSubstr("exit code 3"));
+}
+
+TEST_F(MasterEdgeTest, NobodyHearsOfAnEndWhoseStatusCannotBeWritten) {
+  GrantBothAndRegisterOne();
+  const auto watch = Watch(1'000'000);
+  Kill();
+  for (const char* task : {"worker:0", "worker:1"})
+    master_.OnScheduler(ContainerExited{ContainerOf(task), std::nullopt, ""});
+  std::filesystem::remove_all(temp_.path());
+
+  journal_.WriteAll();
+  Pass(Duration(100));
+
+  EXPECT_FALSE(watch->value && watch->value->ended);
+  std::filesystem::create_directory(temp_.path());
+  const auto ended = [&] {
+    const auto now = Watch(-1);
+    return now->value && now->value->ended;
+  };
+  EXPECT_TRUE(RunUntil(loop_, ended));
+}
+
+class ShortLeaseTest : public MasterEdgeTest {
+ protected:
+  ShortLeaseTest()
+      : MasterEdgeTest(JobBuilder()
+                           .Role("worker", 2)
+                           .With({.suspect_after = Duration(300), .record_fresh = Duration(60)})
+                           .Build()) {}
+};
+
+// Its executors may not be able to see that it rules.
+TEST_F(ShortLeaseTest, NobodyIsSuspectedByAMasterThatCannotRenew) {
+  GrantBothAndRegisterOne();
+  std::filesystem::remove_all(temp_.path());
+
+  Pass(Duration(900));
+
+  EXPECT_THAT(journal_.appended, testing::Not(testing::Contains("attempt_suspected")));
+}
+
+TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
+  const TempFolder temp;
+  const JobFolder folder(temp.path() / "not-there-yet");
+  EventLoop loop;
+  SlowJournal journal;
+  RecordingScheduler scheduler;
+  ApplicationMaster master(
+      {.loop = loop,
+       .folder = folder,
+       .submission = {},
+       .executor_program = "/x/tony-executor",
+       .token = kToken,
+       .epoch = {1},
+       .job = Job({"job-1"}, JobBuilder().Role("worker", 1).With({.record_fresh = std::chrono::minutes(5)}).Build()),
+       .journal = journal});
+  master.Start(scheduler, 4711, [] {});
+
+  std::filesystem::create_directory(folder.path());
+
+  EXPECT_TRUE(RunUntil(loop, [&] {
+    const auto lease = folder.ReadLease();
+    return lease.ok() && *lease;
+  }));
+}
+
+}  // namespace
+}  // namespace tony::am
