@@ -137,6 +137,20 @@ TEST_F(JournalTroubleTest, AFullDiskIsToldOnceAndAllIsWrittenWhenThereIsRoom) {
   EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1], kSome[2]}));
 }
 
+// Appends that come while the disk is busy are written together.
+TEST_F(JournalTroubleTest, OneThatMustBeDurableIsSyncedWhateverIsWrittenWithIt) {
+  disk_.room = 0;
+  Append(kSome);
+  RunUntil(loop_, [this] { return !told_.empty(); });
+  Append(kSome, /*durable=*/true);
+  Append(kSome, /*durable=*/false);
+  disk_.room = SIZE_MAX;
+
+  RunUntilWritten();
+
+  EXPECT_EQ(journal_->counts().syncs, 1);
+}
+
 TEST_F(JournalTroubleTest, WhatDidNotFitIsCutOffBeforeItIsRepeated) {
   disk_.room = EncodeHeader().size() + EncodeRecord(kSome[0]).size() + 20;
   Append({kSome[0]});

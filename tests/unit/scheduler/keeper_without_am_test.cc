@@ -150,7 +150,7 @@ TEST_F(KilledAmTest, AnAmThatIsKilledFromOutsideIsNoCrashLoop) {
 }
 
 TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
-  SetLimits({"QUICK_KEEPER_SILENCE=300"});
+  SetLimits({"QUICK_KEEPER_SILENCE=3000"});
   StartKeeper();
   ASSERT_TRUE(WaitForFile("ams"));
   const auto stopped = WithEnvironment("TONY_AM=" + folder_.job().value);

@@ -1,0 +1,135 @@
+// Comparisons that may be changed without compiling again. scripts/mutants writes `a < b` as `a < ::mutants::Op<7>() <
+// b` in its copy of the sources: the first `<` wraps a, the second compares, and the precedence stays what it was.
+//
+// Number 7 is the mutant with the neighbour (`<=` for `<`, `!=` for `==`), 8 the opposite (`>=`). Which one is chosen
+// stands in a file; with -1 there, every mutant that would have made a difference is noted in another file instead.
+// That is how the script knows which mutants a test cannot catch without running it for each of them.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <initializer_list>
+
+#include "tests/mutants/mutable_files.h"  // made by scripts/mutants: kChosenFile, kNotedFile
+
+namespace mutants {
+
+inline int ReadChosen() {
+  int number = 0;
+  if (std::FILE* file = std::fopen(kChosenFile, "re")) {
+    if (std::fscanf(file, "%d", &number) != 1) number = 0;
+    std::fclose(file);
+  }
+  return number;
+}
+
+// 0: none.
+inline int Chosen() {
+  static const int number = ReadChosen();
+  return number;
+}
+
+// At once and by one write: this process may be killed any moment, and others write, too.
+inline void NoteOnce(std::atomic<bool>& noted, int number) {
+  if (noted.exchange(true)) return;
+  char line[16];
+  const int size = std::snprintf(line, sizeof line, "%d\n", number);
+  const int fd = open(kNotedFile, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  [[maybe_unused]] const auto ignored = write(fd, line, static_cast<size_t>(size));
+  close(fd);
+}
+
+template <int Id>
+bool MakesNoDifference(bool same) {
+  static std::atomic<bool> noted;
+  if (Chosen() < 0 && !same) NoteOnce(noted, Id);
+  return same;
+}
+
+template <int Id>
+bool Pick(bool real, bool neighbour) {
+  if (Chosen() == 0) return real;
+  if (Chosen() == Id) return neighbour;
+  if (Chosen() == Id + 1) return !real;
+  MakesNoDifference<Id>(real == neighbour);
+  MakesNoDifference<Id + 1>(false);
+  return real;
+}
+
+template <int Id>
+struct Op {};
+
+template <int Id, class L>
+struct Left {
+  const L& value;
+};
+
+#define TONY_MUTABLE(OP, NEIGHBOUR)                      \
+  template <int Id, class L>                             \
+  Left<Id, L> operator OP(const L& value, Op<Id>) {      \
+    return {value};                                      \
+  }                                                      \
+  template <int Id, class L, class R>                    \
+  bool operator OP(Left<Id, L>&& left, const R& right) { \
+    const bool real = left.value OP right;               \
+    if (Chosen() == 0) return real;                      \
+    return Pick<Id>(real, left.value NEIGHBOUR right);   \
+  }
+TONY_MUTABLE(<, <=)
+TONY_MUTABLE(<=, <)
+TONY_MUTABLE(>, >=)
+TONY_MUTABLE(>=, >)
+#undef TONY_MUTABLE
+
+// The neighbour of == is its opposite; Id + 1 is never chosen.
+#define TONY_MUTABLE(OP)                                 \
+  template <int Id, class L>                             \
+  Left<Id, L> operator OP(const L& value, Op<Id>) {      \
+    return {value};                                      \
+  }                                                      \
+  template <int Id, class L, class R>                    \
+  bool operator OP(Left<Id, L>&& left, const R& right) { \
+    const bool real = left.value OP right;               \
+    return Chosen() == 0 ? real : Pick<Id>(real, !real); \
+  }
+TONY_MUTABLE(==)
+TONY_MUTABLE(!=)
+#undef TONY_MUTABLE
+
+// Mutant: the other one of the two.
+template <int Id, class T>
+T Min(const T& a, const T& b) {
+  return Pick<Id>(true, a == b) ? std::min(a, b) : std::max(a, b);
+}
+template <int Id, class T>
+T Max(const T& a, const T& b) {
+  return Pick<Id>(true, a == b) ? std::max(a, b) : std::min(a, b);
+}
+
+template <int Id, class T>
+T Min(std::initializer_list<T> all) {
+  return Pick<Id>(true, std::min(all) == std::max(all)) ? std::min(all) : std::max(all);
+}
+template <int Id, class T>
+T Max(std::initializer_list<T> all) {
+  return Pick<Id>(true, std::min(all) == std::max(all)) ? std::max(all) : std::min(all);
+}
+
+// Mutants: without the lower, and without the upper limit.
+template <int Id, class T>
+T Clamp(const T& value, const T& least, const T& most) {
+  const bool low = value < least;
+  const bool high = most < value;
+  if (Chosen() == Id) return high ? most : value;
+  if (Chosen() == Id + 1) return low ? least : value;
+  MakesNoDifference<Id>(!low);
+  MakesNoDifference<Id + 1>(!high);
+  return std::clamp(value, least, most);
+}
+
+}  // namespace mutants
