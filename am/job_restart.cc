@@ -49,7 +49,9 @@ std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   if (state_ != JobState::kRunning || !failed_.contains({*attempt.ended, id})) return std::nullopt;
   if (spec_.restart.settle.count() == 0 || ChargeOf(*attempt.outcome) != Charge::kCharged) return std::nullopt;
   const bool alone = Count(AttemptState::kRunning) + Count(AttemptState::kRegistered) == 0;
-  if (alone || SmallestScope(spec_, *spec_.FindRole(id.task.role), true) < RestartScope::kGang) return std::nullopt;
+  const RoleSpec& role = *spec_.FindRole(id.task.role);
+  const RestartScope smallest = role.restart_scope.value_or(SmallestScope(spec_, role, /*same_address=*/true));
+  if (alone || smallest < RestartScope::kGang) return std::nullopt;
   const EndedTask ended{id, attempt.host, &*attempt.outcome};
   const auto judged = PlanRestart(spec_, {ended, true, CanRenew(attempt)}, past_restarts_, *attempt.ended);
   if (std::holds_alternative<RestartPlan>(judged)) return std::nullopt;
