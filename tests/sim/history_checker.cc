@@ -13,7 +13,6 @@ namespace {
 constexpr Duration kSlowestLook{1'000};
 // What is overdue is seen to within so long by an AM that rules.
 constexpr Duration kSlowestTimer{2'000};
-constexpr Duration kWaking{100};
 // The keeper gives up after so many ends of AMs in such a time.
 constexpr size_t kMostAmEnds = 5;
 constexpr Duration kAmEndWindow{300'000};
@@ -49,9 +48,9 @@ void HistoryChecker::ExpectRules(Epoch epoch, const std::string& what) {
   Expect(epoch == newest_ && am_lives_, StrCat("am ", epoch.value, " is over, yet ", what));
 }
 
-// What it had decided before may wait for the journal a little. One that wakes finds out about its arbiter in a moment.
+// What it had decided before may wait for the journal a little.
 void HistoryChecker::ExpectInTouch(Epoch epoch, const std::string& what) {
-  const bool waited = stuck_ || now_ - written_again_ < kSlowestTimer || now_ - am_woke_ < kWaking;
+  const bool waited = stuck_ || now_ - written_again_ < kSlowestTimer;
   const Duration alone = now_ - am_contact_;
   Expect(waited || alone <= Faster(spec_.timers.am_lease) + kSlowestTimer,
          StrCat("am ", epoch.value, " has lost its arbiter, yet ", what));

@@ -107,7 +107,7 @@ void SimulatedAm::Tell(const am::TellExecutor& order) {
 
 void SimulatedAm::Look(int restart) {
   Later(random_.Between(Duration(0), stage_.plan.am.longest_look), [this, restart] {
-    if (!ruling_) return Later(kLookAgain, [this, restart] { Look(restart); });
+    if (!Rules()) return Later(kLookAgain, [this, restart] { Look(restart); });
     if (stage_.MayFail() && random_.Chance(stage_.plan.am.failing_looks)) {
       stage_.Add(LookFailed{epoch_});
       Observe(am::CheckpointSeen{restart, std::nullopt, /*readable=*/false});
@@ -153,7 +153,7 @@ void SimulatedAm::OnScheduler(const SchedulerEvent& event) {
 void SimulatedAm::Asked(const CallId& call, const Question& question) {
   Later(Duration(0), [this, call, question] {
     const bool registers = std::holds_alternative<am::RegisterCall>(question);
-    if (!ruling_ || (trouble_ && registers)) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
+    if (!Rules() || (trouble_ && registers)) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
     stage_.Add(AmHeard{epoch_, CallerOf(question)});
     Ask(call, question);
   });
@@ -242,7 +242,7 @@ void SimulatedAm::RenewLater(Duration delay) {
 }
 
 void SimulatedAm::RenewLease() {
-  const bool rules = ruling_ || flaw_ == Flaw::kRenewsWithoutRule;
+  const bool rules = Rules() || flaw_ == Flaw::kRenewsWithoutRule;
   if (rules && (!trouble_ || !published_)) return Renew();
   RenewLater(stage_.plan.spec.timers.record_fresh / 3);
 }
@@ -253,7 +253,7 @@ void SimulatedAm::LookForKillRequest() {
 }
 
 void SimulatedAm::ReadKillRequest() {
-  if (!ruling_ || !stage_.disk.kill_request || job_.Ended()) return;
+  if (!Rules() || !stage_.disk.kill_request || job_.Ended()) return;
   if (flaw_ == Flaw::kForgetsKill && epoch_.value > 1) return;
   Observe(am::KillAsked{"asked to", *stage_.disk.kill_request},
           [this](const auto&) { stage_.Add(KillAcknowledged{epoch_}); });
@@ -264,7 +264,17 @@ void SimulatedAm::ArmTimer() {
   const auto deadline = job_.NextDeadline();
   if (!ruling_ || !deadline) return;
   Later(std::max(*deadline - Now(), Duration(0)), [this, timer] {
-    if (timer == timer_) Observe(am::TimePassed{});
+    if (timer == timer_) OnDeadline(timer);
+  });
+}
+
+void SimulatedAm::OnDeadline(int64_t timer) {
+  if (Rules()) {
+    Observe(am::TimePassed{});
+    return;
+  }
+  Later(kLookAgain, [this, timer] {
+    if (timer == timer_) OnDeadline(timer);
   });
 }
 

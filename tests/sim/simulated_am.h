@@ -84,6 +84,8 @@ class SimulatedAm : public AnsweringEnd {
   void LookForKillRequest();
   void ReadKillRequest();
   void ArmTimer();
+  void OnDeadline(int64_t timer);
+  bool Rules() const { return ruling_ && scheduler_.LeaseHolds(); }
 
   Stage& stage_;
   Network& network_;

@@ -53,6 +53,8 @@ class SimulatedScheduler {
   void OnAmGone();
   void TellLeaseChanged();
 
+  bool LeaseHolds() const;  // by the AM's own clock
+
  private:
   enum class Link { kDown, kGreeting, kUp, kNotNeeded };
 
@@ -70,7 +72,6 @@ class SimulatedScheduler {
   void BringKeeperBack();
   void Renew();
   void CheckLease();
-  bool LeaseHolds() const;
   void GoUp();
   void Send(const Ordered& order);
   void Tell(const SchedulerEvent& event);
