@@ -1,10 +1,11 @@
-// What the parts of Job::Evolve() share.
+// What the parts of Job share.
 #pragma once
 
 #include <string>
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
+#include "runtime/job/outcome.h"
 
 namespace tony::am {
 
@@ -13,6 +14,12 @@ namespace tony::am {
 inline constexpr Duration kLeaveLimit{5000};
 // How long the scheduler's word that a container is gone is waited for, after it was ordered killed or told to leave.
 inline constexpr Duration kConfirmLimit{15'000};
+
+// It ended for a reason of its executor, container or node, not of its program's.
+inline bool WasTakenAway(const Outcome& outcome) {
+  return outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kInfra ||
+         outcome.cls == OutcomeClass::kPreempted;
+}
 
 // The decision does not fit the state.
 inline Error Misfit(const std::string& what) { return {ErrorCode::kInvalid, what}; }

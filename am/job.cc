@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "am/evolve_parts.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 
@@ -102,8 +103,7 @@ bool Job::CanRenew(const Attempt& ended) const {
   const Container& container = containers_.at(ended.container);
   const bool leaves = container.leave_by != Instant{};
   if (container.state != ContainerState::kHeld || leaves || container.attempt != ended.id) return false;
-  const OutcomeClass cls = ended.outcome->cls;
-  return cls != OutcomeClass::kNodeLost && cls != OutcomeClass::kInfra && cls != OutcomeClass::kPreempted;
+  return !WasTakenAway(*ended.outcome);
 }
 
 bool Job::IsHeld(const Attempt& ended) const {

@@ -1,4 +1,5 @@
-// What follows from a decision: the only file that changes the state of a Job.
+// What follows from a decision. Only Evolve(), here and in job_evolve_restart.cc and job_evolve_stop.cc, changes the
+// state of a Job.
 #include <algorithm>
 #include <utility>
 
@@ -14,8 +15,7 @@ AttemptStep StepOf(const Outcome& outcome, AttemptState from) {
   if (outcome.Succeeded()) return AttemptStep::kSucceed;
   const bool never_ran = from == AttemptState::kAllocated || from == AttemptState::kLaunching;
   if (never_ran) return AttemptStep::kLose;
-  const bool taken_away = outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kInfra ||
-                          outcome.cls == OutcomeClass::kPreempted;
+  const bool taken_away = WasTakenAway(outcome);
   if (from == AttemptState::kStopping) {
     return taken_away || outcome.cls == OutcomeClass::kKilled ? AttemptStep::kKill : AttemptStep::kFail;
   }

@@ -4,7 +4,6 @@
 #include "am/completion_policy.h"
 #include "am/job.h"
 #include "runtime/base/strings.h"
-#include "runtime/framework/restart_scope.h"
 
 namespace tony::am {
 namespace {
@@ -50,8 +49,7 @@ std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   if (spec_.restart.settle.count() == 0 || ChargeOf(*attempt.outcome) != Charge::kCharged) return std::nullopt;
   const bool alone = Count(AttemptState::kRunning) + Count(AttemptState::kRegistered) == 0;
   const RoleSpec& role = *spec_.FindRole(id.task.role);
-  const RestartScope smallest = role.restart_scope.value_or(SmallestScope(spec_, role, /*same_address=*/true));
-  if (alone || smallest < RestartScope::kGang) return std::nullopt;
+  if (alone || SmallestRestart(spec_, role, /*same_address=*/true) < RestartScope::kGang) return std::nullopt;
   const EndedTask ended{id, attempt.host, &*attempt.outcome};
   const auto judged = PlanRestart(spec_, {ended, true, CanRenew(attempt)}, past_restarts_, *attempt.ended);
   if (std::holds_alternative<RestartPlan>(judged)) return std::nullopt;

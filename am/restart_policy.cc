@@ -46,7 +46,7 @@ class Planner {
 
   RestartScope Smallest() const {
     if (!failed_.gang_has_formed) return RestartScope::kTask;
-    return role_.restart_scope.value_or(SmallestScope(spec_, role_, failed_.same_address));
+    return SmallestRestart(spec_, role_, failed_.same_address);
   }
 
   RestartBudget BudgetOf(RestartScope scope) const {
@@ -99,6 +99,10 @@ class Planner {
 };
 
 }  // namespace
+
+RestartScope SmallestRestart(const JobSpec& spec, const RoleSpec& role, bool same_address) {
+  return role.restart_scope.value_or(SmallestScope(spec, role, same_address));
+}
 
 std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,
                                                  std::span<const PastRestart> past, Instant now) {

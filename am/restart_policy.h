@@ -34,6 +34,9 @@ struct NoRestart {
   std::string why;  // for the verdict; empty: restarts were never asked for
 };
 
+// What the job says for the role, or else its framework.
+RestartScope SmallestRestart(const JobSpec& spec, const RoleSpec& role, bool same_address);
+
 // A failure that is nobody's charge takes from `restart.lost`, and when that is used up from the levels like any
 // other. The levels are tried from the smallest scope upwards.
 std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,
