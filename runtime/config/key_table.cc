@@ -12,10 +12,10 @@ constexpr Key kKeys[] = {
     // The job.
     {"tony.application.dependency.<role>.timeout.after.<group>", kSeconds, "", kNone, "how long a role may outlive the end of a group"},
     {"tony.application.dependency.<role>.timeout.after.<group>.ignored", kFlag, "false", kNone, "then leave the role alone instead of failing the job"},
-    {"tony.application.distributed-mode", kText, "GANG", kImplemented, "GANG: tasks start when all are there; TonY's FCFS is not supported yet"},
+    {"tony.application.distributed-mode", kText, "GANG", kImplemented, "GANG: tasks start when all are there; FCFS: each at once, and they do not know each other"},
     {"tony.application.enable-preprocess", kFlag, "false", kRefused, "run the command once before the tasks"},
     {"tony.application.fail-on-worker-failure-enabled", kFlag, "true", kNone, "a failed tracked task always fails the job"},
-    {"tony.application.framework", kText, "tensorflow", kImplemented, "how tasks are wired: tensorflow, pytorch, jax or standalone"},
+    {"tony.application.framework", kText, "tensorflow", kImplemented, "how tasks are wired: tensorflow, pytorch, jax, lightgbm, xgboost or standalone"},
     {"tony.application.group.<group>", kList, "", kNone, "names a group of roles, of which a dependency timeout may speak"},
     {"tony.application.name", kText, "TonyApplication", kImplemented, "the job's name"},
     {"tony.application.prepare-stage", kList, "", kRefused, "roles that run before the others"},
@@ -26,18 +26,18 @@ constexpr Key kKeys[] = {
     {"tony.application.timeout", kMillis, "0", kImplemented, "limit of the whole job from its acceptance; 0: none"},
     {"tony.application.training-stage", kList, "", kRefused, "roles that run after those of the prepare stage"},
     {"tony.application.untracked.jobtypes", kList, "ps", kImplemented, "roles that are not waited for, but whose failure fails the job"},
-    {"tony.src-dir", kText, "", kImplemented, "folder with the user's program, copied into each task's folder (-src_dir)"},
+    {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program, whose content is in each task's folder (-src_dir)"},
 
     // Its command and environment.
     {"tony.containers.command", kText, "", kImplemented, "command of every role without its own (-executes)"},
     {"tony.containers.env.<NAME>", kText, "", kImplemented, "one variable for executors and tasks, whatever its value holds (-container_env)"},
     {"tony.containers.envs", kList, "", kImplemented, "NAME=VALUE pairs for executors and tasks"},
-    {"tony.containers.resources", kList, "", kRefused, "files for all containers"},
+    {"tony.containers.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders of this machine, for every task"},
     {"tony.execution.env.<NAME>", kText, "", kImplemented, "one variable for tasks, whatever its value holds (-shell_env)"},
     {"tony.execution.envs", kList, "", kImplemented, "NAME=VALUE pairs for tasks"},
     {"tony.hdfs-classpath", kList, "", kNone, "Hadoop's jars, which our tasks do not need (-hdfs_classpath)"},
     {"tony.python-exec-path", kText, "", kNone, "interpreter of TonY's Horovod driver"},
-    {"tony.python-venv", kText, "", kRefused, "archive with a virtual environment (-python_venv)"},
+    {"tony.python-venv", kText, "", kImplemented, "archive or folder with a virtual environment, which is venv in each task's folder (-python_venv)"},
 
     // Roles.
     {"tony.<role>.allocation-tags", kList, "", kNone, "YARN allocation tags"},
@@ -49,8 +49,9 @@ constexpr Key kKeys[] = {
     {"tony.<role>.memory", kMemory, "2g", kImplemented, "memory for each task"},
     {"tony.<role>.node-label", kText, "", kNone, "YARN node label"},
     {"tony.<role>.placement-spec", kText, "", kNone, "YARN placement constraint"},
-    {"tony.<role>.resources", kList, "", kRefused, "files for the role's containers"},
+    {"tony.<role>.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders of this machine, for the role's tasks"},
     {"tony.<role>.vcores", kNumber, "1", kImplemented, "cores for each task"},
+    {"tony.task.log-limit", kMemory, "1g", kImplemented, "most of an attempt's stdout, and of its stderr, that is kept, the end of it; 0: all"},
     {"tony.task.max-total-gpus", kNumber, "-1", kImplemented, "most GPUs that all tasks together may ask for; below 0: any number"},
     {"tony.task.max-total-instances", kNumber, "-1", kImplemented, "most tasks that the job may have; below 0: any number"},
     {"tony.task.max-total-memory", kNumber, "-1", kImplemented, "most MB that all tasks together may ask for; below 0: any number"},
@@ -65,8 +66,9 @@ constexpr Key kKeys[] = {
 
     // Liveness and recovery.
     {"tony.am.lease-ms", kMillis, "10000", kImplemented, "an application master that has not reached its arbiter for so long stops ruling"},
-    {"tony.container.allocation.timeout", kMillis, "-1", kNone, "0.4.6: from allocation to registration; 0.5.3: until all tasks are allocated"},
-    {"tony.container.registration.timeout", kMillis, "900000", kImplemented, "limit until all tasks are registered; 0 or below: none"},
+    {"tony.container.allocation.timeout", kMillis, "-1", kImplemented, "limit of a task's wait for its container, as in TonY 0.5.3; 0 or below: none"},
+    {"tony.container.registration.timeout", kMillis, "900000", kImplemented, "limit from a task's container to its registration; 0 or below: none"},
+    {"tony.local.memory-limits", kText, "auto", kImplemented, "on one machine: auto (by cgroup, where one may be made) or off"},
     {"tony.task.cutoff-after-ms", kMillis, "30000", kImplemented, "an executor that is cut off for so long stops its task"},
     {"tony.task.executor.execution-timeout-ms", kMillis, "0", kNone, "limit of one task's process (0.5.3)"},
     {"tony.task.executor.registry-timeout-sec", kSeconds, "0", kNone, "limit of one task's registration (0.5.3)"},
@@ -108,7 +110,7 @@ constexpr Key kKeys[] = {
 
     // The application master and executors, as YARN and Java saw them.
     {"tony.am.node-label", kText, "", kNone, "YARN node label of the application master"},
-    {"tony.am.resources", kList, "", kRefused, "files for the application master"},
+    {"tony.am.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders for the application master, or for the task of a job without roles"},
     {"tony.am.startup-timeout", kMillis, "0", kNone, "limit until the application master has started"},
     {"tony.am.wait-client-signal-stop-timeout-sec", kSeconds, "15", kNone, "how long TonY's application master waited for its client's goodbye"},
     {"tony.default.jvm.opts", kText, "", kNone, "there is no Java in ours"},

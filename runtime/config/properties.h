@@ -45,7 +45,8 @@ struct SubmitOptions {
   std::string spec_file;          // positional: tony.xml or job.properties; may be empty
   std::string conf_file;          // -conf_file
   std::vector<std::string> conf;  // -conf key=value
-  std::string executes, src_dir, task_params, python_binary_path;
+  std::string executes, src_dir, task_params, python_binary_path, python_venv;
+  std::string hdfs_classpath, sidecar_tensorboard_log_dir;
   std::vector<std::string> shell_env, container_env;  // K=V
 };
 
@@ -56,7 +57,10 @@ struct SubmitOptions {
 //
 // What becomes of flags, and of the same names without dash in a job.properties file (rank of a flag, below real ones):
 //   -executes         tony.containers.command, behind -python_binary_path and before -task_params
+//                     (relative and with a Python environment: the environment's own, venv/PATH)
 //   -src_dir          tony.src-dir
+//   -python_venv      tony.python-venv
+//   -hdfs_classpath, -sidecar_tensorboard_log_dir  tony.hdfs-classpath, tony.application.tensorboard-log-dir
 //   -shell_env K=V    tony.execution.env.K (in a job file: worker_env.K), one variable whatever V contains;
 //   -container_env K=V  tony.containers.env.K. The list keys tony.{execution,containers}.envs still split at commas.
 // Errors: kUsage for flags, kInvalid for files.

@@ -47,6 +47,12 @@ Result<Property> ParseFlag(const std::string& flag, const std::string& value) {
   return Property{value, flag};
 }
 
+Status AddSetting(const std::string& key, const std::string& flag, const std::string& value, SubmitFlags& flags) {
+  TRY_ASSIGN(Property property, ParseFlag(flag, value));
+  if (!value.empty()) flags.conf.push_back({key, std::move(property)});
+  return Ok();
+}
+
 Property PropertyOr(const Properties& properties, std::string_view key, Property fallback = {}) {
   const Property* found = properties.Find(key);
   return found ? *found : std::move(fallback);
@@ -77,6 +83,14 @@ void SetConf(const SubmitFlags::Setting& setting, Properties& properties) {
   properties.Set(setting.key, std::move(property));
 }
 
+// TonY's rule for a relative one; the environment may also be named by its key.
+std::string Interpreter(const SubmitFlags& flags, const Properties& properties) {
+  const std::string& path = flags.python_binary_path.value;
+  const Property* venv = properties.Find("tony.python-venv");
+  const bool of_venv = venv && !Trim(venv->value).empty() && !path.starts_with('/');
+  return of_venv ? StrCat("venv/", path) : path;
+}
+
 // TonY built one command line of the three.
 Status SetCommand(const SubmitFlags& flags, Properties& properties) {
   if (flags.executes.value.empty()) {
@@ -88,7 +102,7 @@ Status SetCommand(const SubmitFlags& flags, Properties& properties) {
   }
   Property command = flags.executes;
   if (!flags.python_binary_path.value.empty()) {
-    command.value = StrCat(flags.python_binary_path.value, " ", command.value);
+    command.value = StrCat(Interpreter(flags, properties), " ", command.value);
   }
   if (!flags.task_params.value.empty()) command.value = StrCat(command.value, " ", flags.task_params.value);
   properties.Set("tony.containers.command", std::move(command));
@@ -107,6 +121,10 @@ Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options) {
   TRY_ASSIGN(flags.src_dir, ParseFlag("-src_dir", options.src_dir));
   TRY_ASSIGN(flags.task_params, ParseFlag("-task_params", options.task_params));
   TRY_ASSIGN(flags.python_binary_path, ParseFlag("-python_binary_path", options.python_binary_path));
+  TRY_ASSIGN(flags.python_venv, ParseFlag("-python_venv", options.python_venv));
+  TRY(AddSetting("tony.hdfs-classpath", "-hdfs_classpath", options.hdfs_classpath, flags));
+  TRY(AddSetting("tony.application.tensorboard-log-dir", "-sidecar_tensorboard_log_dir",
+                 options.sidecar_tensorboard_log_dir, flags));
   TRY_ASSIGN(flags.shell_env, ParseVariables("-shell_env", options.shell_env));
   TRY_ASSIGN(flags.container_env, ParseVariables("-container_env", options.container_env));
   return flags;
@@ -122,6 +140,7 @@ Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem
   flags.src_dir = PropertyOr(file, "src_dir", flags.src_dir);
   flags.task_params = PropertyOr(file, "task_params");
   flags.python_binary_path = PropertyOr(file, "python_binary_path");
+  flags.python_venv = PropertyOr(file, "python_venv");
   for (const auto& [key, property] : file.all()) {
     if (key.starts_with(kWorkerEnv)) flags.shell_env[key.substr(kWorkerEnv.size())] = property;
   }
@@ -130,14 +149,13 @@ Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem
     std::ranges::replace(names.value, ',', ';');
     if (!names.value.empty()) flags.shell_env[std::string(dataset.variable)] = names;
   }
-  if (const Property* venv = file.Find("python_venv")) flags.conf.push_back({"tony.python-venv", *venv});
   if (const Property* jars = file.Find("hdfs_classpath")) flags.conf.push_back({"tony.hdfs-classpath", *jars});
   return flags;
 }
 
 SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults) {
-  for (const auto member :
-       {&SubmitFlags::executes, &SubmitFlags::src_dir, &SubmitFlags::task_params, &SubmitFlags::python_binary_path}) {
+  for (const auto member : {&SubmitFlags::executes, &SubmitFlags::src_dir, &SubmitFlags::task_params,
+                            &SubmitFlags::python_binary_path, &SubmitFlags::python_venv}) {
     if ((flags.*member).value.empty()) flags.*member = defaults.*member;
   }
   flags.conf.insert(flags.conf.begin(), defaults.conf.begin(), defaults.conf.end());
@@ -151,6 +169,7 @@ Status ApplyFlags(const SubmitFlags& flags, Properties& properties) {
   SetEnvironment(flags.shell_env, "tony.execution.env.", properties);
   SetEnvironment(flags.container_env, "tony.containers.env.", properties);
   if (!flags.src_dir.value.empty()) properties.Set("tony.src-dir", flags.src_dir);
+  if (!flags.python_venv.value.empty()) properties.Set("tony.python-venv", flags.python_venv);
   return SetCommand(flags, properties);
 }
 

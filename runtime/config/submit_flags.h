@@ -18,7 +18,7 @@ struct SubmitFlags {
     Property property;
   };
   std::vector<Setting> conf;
-  Property executes, src_dir, task_params, python_binary_path;  // an empty value: not given
+  Property executes, src_dir, task_params, python_binary_path, python_venv;  // an empty value: not given
   Variables shell_env, container_env;
 };
 
@@ -26,8 +26,8 @@ struct SubmitFlags {
 Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options);
 
 // The names without dash that TonY's Azkaban job type knows: executes, src_dir, task_params, python_binary_path,
-// worker_env.NAME, azkaban.{input,output}.dataset, and those that are not supported yet. A step (a file with `type`)
-// that names no src_dir has its folder `src` under `directory`, if there is one.
+// python_venv, worker_env.NAME, azkaban.{input,output}.dataset, and those that are not supported yet. A step (a file
+// with `type`) that names no src_dir has its folder `src` under `directory`, if there is one.
 Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory);
 
 SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults);

@@ -20,7 +20,8 @@ std::string ToString(const Endpoint& endpoint);  // "host:port"
 
 struct ClusterSpec {
   Generation generation;
-  std::map<std::string, std::vector<Endpoint>> roles;  // every task of the job, also untracked ones
+  // Every task of the job, also untracked ones. Empty where tasks start first come first served.
+  std::map<std::string, std::vector<Endpoint>> roles;
   bool operator==(const ClusterSpec&) const = default;
 };
 

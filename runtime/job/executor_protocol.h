@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "runtime/base/time.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/usage.h"
 
 namespace tony {
 
@@ -33,6 +35,7 @@ struct Registration {
 struct Progress {
   Phase phase = Phase::kWaiting;
   int64_t pid = 0;
+  std::optional<Usage> usage;  // nothing: not measured yet
 };
 
 struct Command {

@@ -1,6 +1,7 @@
 #include "runtime/job/failure_rules.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
@@ -76,7 +77,9 @@ std::string MessageOf(const Evidence& evidence, const FailureRule& rule) {
   const bool says_nothing = &rule == &BuiltInRules().back();
   const bool overruled = evidence.report && evidence.report->cls;
   if (overruled && message.empty()) message = "its error file says so";
-  if (!says_nothing && !overruled) message += StrCat(message.empty() ? "" : ": ", rule.meaning);
+  const bool numbers = rule.oom == OomEvidence::kCgroup && !evidence.oom_detail.empty();
+  if (!says_nothing && !overruled)
+    message += StrCat(message.empty() ? "" : ": ", numbers ? evidence.oom_detail : rule.meaning);
   if (!evidence.report_trouble.empty()) message += StrCat(message.empty() ? "" : "; ", evidence.report_trouble);
   return message;
 }
@@ -100,7 +103,10 @@ std::string_view ToString(OomEvidence evidence) {
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra) {
   const auto lines = LinesOf(evidence);
   if (const auto* rule = FirstThatHolds(extra, evidence, lines)) return *rule;
-  const auto* rule = FirstThatHolds(BuiltInRules(), evidence, lines);
+  Evidence built_in = evidence;
+  // Whoever was killed could not say why: its last lines, of whatever age, are about something else.
+  if (DiedOf(evidence.exit, SIGKILL)) built_in.stderr_tail.clear();
+  const auto* rule = FirstThatHolds(BuiltInRules(), built_in, LinesOf(built_in));
   CHECK(rule);  // the last one holds always
   return *rule;
 }

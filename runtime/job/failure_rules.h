@@ -42,6 +42,7 @@ struct Evidence {
   std::optional<ExitStatus> exit;
   std::optional<int> scheduler_status;
   OomEvidence oom = OomEvidence::kUnknown;
+  std::string oom_detail;             // what is known of a kill in the cgroup, with its numbers; may be empty
   std::optional<ErrorReport> report;  // the program's own
   std::string report_trouble;         // why there is no report although the program left a file
   std::string stderr_tail;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
+#include "runtime/base/strings.h"
 
 namespace tony {
 
@@ -16,6 +17,10 @@ std::string_view ToString(FrameworkKind kind) {
       return "pytorch";
     case FrameworkKind::kJax:
       return "jax";
+    case FrameworkKind::kLightgbm:
+      return "lightgbm";
+    case FrameworkKind::kXgboost:
+      return "xgboost";
   }
   CHECK(false);
 }
@@ -30,6 +35,29 @@ std::string_view ToString(Completion completion) {
       return "sidecar";
   }
   CHECK(false);
+}
+
+std::string_view ToString(DistributedMode mode) {
+  switch (mode) {
+    case DistributedMode::kGang:
+      return "GANG";
+    case DistributedMode::kFcfs:
+      return "FCFS";
+  }
+  CHECK(false);
+}
+
+std::optional<DistributedMode> DistributedModeFromString(std::string_view text) {
+  using enum DistributedMode;
+  for (const auto mode : {kGang, kFcfs}) {
+    if (ToLower(ToString(mode)) == ToLower(text)) return mode;
+  }
+  return std::nullopt;
+}
+
+bool IsFileName(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
 }
 
 std::string_view ToString(RestartScope scope) {
@@ -56,7 +84,7 @@ std::optional<RestartScope> RestartScopeFromString(std::string_view text) {
 
 std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text) {
   using enum FrameworkKind;
-  for (const auto kind : {kStandalone, kTensorflow, kPytorch, kJax}) {
+  for (const auto kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost}) {
     if (ToString(kind) == text) return kind;
   }
   return std::nullopt;

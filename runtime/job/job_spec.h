@@ -16,8 +16,8 @@
 
 namespace tony {
 
-enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax };
-std::string_view ToString(FrameworkKind kind);  // "standalone", "tensorflow", "pytorch", "jax"
+enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost };
+std::string_view ToString(FrameworkKind kind);  // "standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost"
 std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text);
 
 // What the end of a role's tasks means for the job.
@@ -35,6 +35,25 @@ struct Resources {
   int gpus = 0;
   bool operator==(const Resources&) const = default;
 };
+
+// When a registered task may start.
+enum class DistributedMode {
+  kGang,  // when all are registered: they know each other
+  kFcfs,  // at once, first come first served: batch inference
+};
+std::string_view ToString(DistributedMode mode);                                  // "GANG", "FCFS", as TonY wrote them
+std::optional<DistributedMode> DistributedModeFromString(std::string_view text);  // in any case
+
+// A file or folder of the submitter's that a process finds in its own folder. TonY: SRC[::NAME][#archive].
+struct FileSpec {
+  std::string source;    // absolute, on the submitting machine; a file or a folder
+  std::string name;      // what it is called there: one component of a path
+  bool archive = false;  // `name` is a folder with what is in the archive `source`
+  bool operator==(const FileSpec&) const = default;
+};
+bool IsFileName(std::string_view name);  // one component of a path: a name may stand in a folder
+
+inline constexpr std::string_view kVenvFolder = "venv";  // where a task finds the job's Python environment
 
 // How much of a job starts again when an attempt of it has ended. In order of size.
 enum class RestartScope {
@@ -85,6 +104,7 @@ struct RoleSpec {
   Completion completion = Completion::kTracked;
   std::optional<RestartScope> restart_scope;  // nothing: what the framework says
   std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role
+  std::vector<FileSpec> files;                // for its tasks, beside the job's
   bool operator==(const RoleSpec&) const = default;
 };
 
@@ -111,9 +131,17 @@ struct JobSpec {
   std::vector<RoleSpec> roles;                       // sorted by name; never empty; at least one is tracked
   std::map<std::string, std::string> execution_env;  // -shell_env: the user's process
   std::map<std::string, std::string> container_env;  // -container_env: also for the user's process; execution_env wins
-  std::string src_dir;                               // absolute folder on the submitting machine; empty: none
-  Duration timeout{0};                               // of the whole job, from acceptance; 0: none
-  Duration registration_timeout{900000};             // from acceptance until the whole gang is registered
+  DistributedMode mode = DistributedMode::kGang;
+  // On the submitting machine, absolute; empty: none.
+  std::string src_dir;                    // a folder or an archive; its content is in each task's folder
+  std::string python_venv;                // an archive or a folder; its content is in kVenvFolder there
+  std::vector<FileSpec> files;            // for every task
+  std::vector<FileSpec> am_files;         // for the AM's own folder
+  bool memory_limits = true;              // on one machine: a task that takes more than it asked for is ended
+  int64_t log_limit_mb = 1024;            // of stdout and of stderr of an attempt, on the disk; 0: none
+  Duration timeout{0};                    // of the whole job, from acceptance; 0: none
+  Duration allocation_timeout{0};         // from a task's request until it has a container; 0: none
+  Duration registration_timeout{900000};  // from then until it is registered
   Timers timers;
   RestartRules restart;
   CheckpointSpec checkpoint;

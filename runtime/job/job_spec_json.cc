@@ -28,6 +28,14 @@ constexpr TimerField kTimerFields[] = {
 
 constexpr std::string_view kAsFrameworkSays = "framework";  // a role without a restart scope of its own
 
+json::array FilesJson(const std::vector<FileSpec>& files) {
+  json::array out;
+  for (const auto& file : files) {
+    out.push_back({{"source", file.source}, {"name", file.name}, {"archive", file.archive}});
+  }
+  return out;
+}
+
 json::object RoleJson(const RoleSpec& role) {
   json::object out;
   out["name"] = role.name;
@@ -39,6 +47,7 @@ json::object RoleJson(const RoleSpec& role) {
   out["completion"] = ToString(role.completion);
   out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
   out["restarts"] = role.restarts ? json::value(*role.restarts) : json::value();
+  out["files"] = FilesJson(role.files);
   return out;
 }
 
@@ -94,6 +103,22 @@ void ReadRoleRestart(JsonFields& fields, RoleSpec& role) {
   }
 }
 
+Result<std::vector<FileSpec>> ReadFiles(JsonFields& parent, std::string_view name) {
+  std::vector<FileSpec> files;
+  if (!parent.Has(name)) return files;  // a spec of 0.1
+  for (auto& fields : parent.List(name)) {
+    FileSpec file;
+    file.source = fields.String("source");
+    file.name = fields.String("name");
+    file.archive = fields.Bool("archive");
+    if (!IsFileName(file.name)) fields.Fail("name", "a name without a slash");
+    TRY(fields.status());
+    files.push_back(std::move(file));
+  }
+  TRY(parent.status());
+  return files;
+}
+
 Result<RoleSpec> ReadRole(JsonFields fields) {
   RoleSpec role;
   role.name = fields.String("name");
@@ -109,6 +134,7 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   if (role.command.empty()) fields.Fail("command", "a command");
   TRY(fields.status());
   role.completion = *completion;
+  TRY_ASSIGN(role.files, ReadFiles(fields, "files"));
   return role;
 }
 
@@ -185,13 +211,31 @@ Status ReadRestartAndCheckpoint(JsonFields& fields, JobSpec& spec) {
   return Ok();
 }
 
+// Jobs of 0.1 have none of these.
+Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
+  if (fields.Has("mode")) {
+    const auto mode = DistributedModeFromString(fields.String("mode"));
+    if (!mode) fields.Fail("mode", "GANG or FCFS");
+    TRY(fields.status());
+    spec.mode = *mode;
+  }
+  if (fields.Has("python_venv")) spec.python_venv = fields.String("python_venv");
+  if (fields.Has("memory_limits")) spec.memory_limits = fields.Bool("memory_limits");
+  if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
+  if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
+  TRY(fields.status());
+  TRY_ASSIGN(spec.files, ReadFiles(fields, "files"));
+  TRY_ASSIGN(spec.am_files, ReadFiles(fields, "am_files"));
+  return Ok();
+}
+
 Result<JobSpec> ReadSpec(const json::value& document) {
   JsonFields fields(document);
   JobSpec spec;
   fields.Int("schema", kSchema, kSchema);
   spec.name = fields.String("name");
   const auto framework = FrameworkKindFromString(fields.String("framework"));
-  if (!framework) fields.Fail("framework", "standalone, tensorflow, pytorch or jax");
+  if (!framework) fields.Fail("framework", "standalone, tensorflow, pytorch, jax, lightgbm or xgboost");
   spec.src_dir = fields.String("src_dir");
   spec.timeout = fields.Millis("timeout_ms");
   spec.registration_timeout = fields.Millis("registration_timeout_ms");
@@ -206,6 +250,7 @@ Result<JobSpec> ReadSpec(const json::value& document) {
   TRY_ASSIGN(spec.execution_env, ReadEnvironment(std::move(execution)));
   TRY_ASSIGN(spec.container_env, ReadEnvironment(std::move(container)));
   TRY_ASSIGN(spec.timers, ReadTimers(std::move(timers)));
+  TRY(ReadModeAndFiles(fields, spec));
   TRY(ReadRestartAndCheckpoint(fields, spec));
   TRY_ASSIGN(spec.failure_rules, ReadFailureRules(fields));
   return spec;
@@ -220,11 +265,18 @@ std::string ToJson(const JobSpec& spec) {
   out["schema"] = kSchema;
   out["name"] = spec.name;
   out["framework"] = ToString(spec.framework);
+  out["mode"] = ToString(spec.mode);
   out["roles"] = std::move(roles);
   out["execution_env"] = EnvironmentJson(spec.execution_env);
   out["container_env"] = EnvironmentJson(spec.container_env);
   out["src_dir"] = spec.src_dir;
+  out["python_venv"] = spec.python_venv;
+  out["files"] = FilesJson(spec.files);
+  out["am_files"] = FilesJson(spec.am_files);
+  out["memory_limits"] = spec.memory_limits;
+  out["log_limit_mb"] = spec.log_limit_mb;
   out["timeout_ms"] = spec.timeout.count();
+  out["allocation_timeout_ms"] = spec.allocation_timeout.count();
   out["registration_timeout_ms"] = spec.registration_timeout.count();
   out["timers"] = TimersJson(spec.timers);
   out["restart"] = RestartJson(spec.restart);

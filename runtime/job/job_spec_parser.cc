@@ -11,28 +11,27 @@ namespace tony {
 namespace {
 
 constexpr std::string_view kFramework = "tony.application.framework";
+constexpr std::string_view kMemoryLimits = "tony.local.memory-limits";
 constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
-constexpr std::string_view kSource = "tony.src-dir";
 
 constexpr size_t kLongestName = 256;
 constexpr Duration kNever = std::chrono::years(10);  // a registration timeout that is off
 
 // What TonY and its users' wishes know, and we do not run yet.
-constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray", "xgboost", "lightgbm", "spark"};
+constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray", "spark"};
 
 Result<FrameworkKind> ParseFramework(const PropertyValues& values) {
   const std::string name = ToLower(Trim(values.Text(kFramework)));
   if (const auto kind = FrameworkKindFromString(name)) return *kind;
   const bool later = std::ranges::find(kLaterFrameworks, name) != std::end(kLaterFrameworks);
-  return values.Bad(kFramework, later ? "not supported yet; expected tensorflow, pytorch, jax or standalone"
-                                      : "expected tensorflow, pytorch, jax or standalone");
+  return values.Bad(kFramework, StrCat(later ? "not supported yet; " : "",
+                                       "expected tensorflow, pytorch, jax, lightgbm, xgboost or standalone"));
 }
 
-Status CheckMode(const PropertyValues& values) {
-  const std::string mode = ToLower(Trim(values.Text(kMode)));
-  if (mode == "gang") return Ok();
-  return values.Bad(kMode, mode == "fcfs" ? "not supported yet; expected GANG" : "expected GANG");
+Result<DistributedMode> ParseMode(const PropertyValues& values) {
+  if (const auto mode = DistributedModeFromString(Trim(values.Text(kMode)))) return *mode;
+  return values.Bad(kMode, "expected GANG or FCFS");
 }
 
 Result<std::string> ParseName(const PropertyValues& values) {
@@ -42,19 +41,6 @@ Result<std::string> ParseName(const PropertyValues& values) {
   if (has_control) return values.Bad(kName, "expected one line of text");
   if (name.size() > kLongestName) return values.Bad(kName, StrCat("expected at most ", kLongestName, " bytes"));
   return name;
-}
-
-Result<std::string> ParseSourceFolder(const PropertyValues& values, const std::filesystem::path& directory) {
-  if (!values.Has(kSource)) return std::string();
-  const auto path = AbsolutePath(values.Text(kSource), directory);
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (std::filesystem::is_directory(status)) return path.string();
-  if (std::filesystem::is_regular_file(status)) {
-    return values.Bad(kSource, "archives are not supported yet; expected a folder");
-  }
-  const bool missing = status.type() == std::filesystem::file_type::not_found;
-  return values.Bad(kSource, StrCat(path.string(), ": ", missing || !error ? "no such folder" : error.message()));
 }
 
 // The spec's JSON is UTF-8, so what it is made of must be.
@@ -69,8 +55,14 @@ Status CheckUtf8(const PropertyValues& values) {
 
 Status ParseLimits(const PropertyValues& values, JobSpec& spec) {
   TRY_ASSIGN(spec.timeout, values.Millis("tony.application.timeout", 0));
+  TRY_ASSIGN(const Duration allocation, values.Millis("tony.container.allocation.timeout", -1));
+  spec.allocation_timeout = std::max(allocation, Duration(0));
   TRY_ASSIGN(const Duration registration, values.Millis("tony.container.registration.timeout", -1));
   spec.registration_timeout = registration > Duration(0) ? registration : kNever;
+  TRY_ASSIGN(spec.log_limit_mb, values.MemoryMb("tony.task.log-limit", 0));
+  const std::string memory = ToLower(Trim(values.Text(kMemoryLimits)));
+  if (memory != "auto" && memory != "off") return values.Bad(kMemoryLimits, "expected auto or off");
+  spec.memory_limits = memory == "auto";
   return Ok();
 }
 
@@ -88,7 +80,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   JobSpec& spec = parsed.spec;
   TRY(CheckUtf8(values));
   TRY_ASSIGN(spec.framework, ParseFramework(values));
-  TRY(CheckMode(values));
+  TRY_ASSIGN(spec.mode, ParseMode(values));
   TRY(CheckKeys(values, parsed.warnings));
   TRY_ASSIGN(ParsedRoles roles, ParseRoles(values, parsed.warnings));
   if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
@@ -97,7 +89,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   TRY_ASSIGN(ParsedEnvironment environment, ParseEnvironment(values));
   spec.execution_env = std::move(environment.execution);
   spec.container_env = std::move(environment.container);
-  TRY_ASSIGN(spec.src_dir, ParseSourceFolder(values, directory));
+  TRY(ParseFiles(values, directory, roles.single_task, spec));
   TRY(ParseLimits(values, spec));
   TRY_ASSIGN(spec.timers, ParseTimers(values, parsed.warnings));
   TRY_ASSIGN(spec.restart, ParseRestartRules(values, parsed.warnings));

@@ -16,8 +16,8 @@ struct ParsedJobSpec {
   std::vector<std::string> warnings;  // unknown tony.* keys with the nearest known name, keys without effect here
 };
 
-// `directory`: what relative paths are relative to. Looks at the file system only to check that src_dir is there
-// and that the checkpoint folder, which need not be, is a folder.
+// `directory`: what relative paths are relative to. Looks at the file system only to check that the files it
+// names are there and that the checkpoint folder, which need not be, is a folder.
 Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory);
 
 }  // namespace tony

@@ -6,6 +6,7 @@
 #include "runtime/job/instant_text.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/job/outcome_json.h"
+#include "runtime/job/usage_json.h"
 
 namespace tony {
 
@@ -30,7 +31,13 @@ json::object TaskJson(const TaskStatus& task) {
   out["suspect"] = task.suspect;
   WriteTime(out, "started", task.started);
   WriteTime(out, "ended", task.ended);
-  if (task.outcome) out["outcome"] = OutcomeJson(*task.outcome);
+  std::optional<Usage> usage = task.usage;
+  if (task.outcome) {
+    if (task.outcome->usage) usage = task.outcome->usage;
+    out["outcome"] = OutcomeJson(*task.outcome);
+    out["outcome"].as_object().erase("usage");  // once is enough
+  }
+  if (usage) out["usage"] = UsageJson(*usage);
   return out;
 }
 
@@ -72,6 +79,10 @@ Result<TaskStatus> ReadTaskStatus(JsonFields fields) {
   if (fields.Has("outcome")) {
     TRY_ASSIGN(task.outcome, ReadOutcome(fields.Fields("outcome")));
   }
+  if (fields.Has("usage")) {
+    TRY_ASSIGN(task.usage, ReadUsage(fields.Fields("usage")));
+  }
+  if (task.outcome) task.outcome->usage = task.usage;
   return task;
 }
 
@@ -104,8 +115,8 @@ Result<JobStatus> ReadStatus(const json::value& document) {
   auto tasks = fields.List("tasks");
   // Documents of 0.1 have none of these.
   auto restarts = fields.Has("restarts") ? fields.List("restarts") : std::vector<JsonFields>();
-  if (fields.Has("restart_count"))
-    status.restart_count = static_cast<int>(fields.Int("restart_count", 0, kMaxCount));
+  if (fields.Has("restart_count")) status.restart_count = static_cast<int>(fields.Int("restart_count", 0, kMaxCount));
+  if (fields.Has("delay")) status.delay = fields.String("delay");
   if (fields.Has("trouble")) status.trouble = fields.String("trouble");
   TRY(fields.status());
   if (fields.Has("verdict")) {
@@ -145,6 +156,7 @@ std::string ToJson(const JobStatus& status) {
   json::array restarts;
   for (const auto& restart : status.restarts) restarts.push_back(RestartJson(restart));
   out["restarts"] = std::move(restarts);
+  if (!status.delay.empty()) out["delay"] = status.delay;
   if (!status.trouble.empty()) out["trouble"] = status.trouble;
   return SerializeJson(out);
 }

@@ -22,6 +22,7 @@ struct TaskStatus {
   int64_t pid = 0;                 // the user's process; 0 while none runs
   bool suspect = false;            // heartbeats are missing
   std::optional<Outcome> outcome;  // of the newest attempt
+  std::optional<Usage> usage;      // of the newest attempt, as last heard
   std::optional<Instant> started, ended;
 };
 
@@ -46,15 +47,17 @@ struct JobStatus {
   Generation generation;
   Instant submitted;
   std::optional<Instant> ended;
-  std::optional<Verdict> verdict;  // present exactly when the job has ended
-  std::vector<TaskStatus> tasks;   // by role, then index
+  std::optional<Verdict> verdict;       // present exactly when the job has ended
+  std::vector<TaskStatus> tasks;        // by role, then index
   std::vector<RestartStatus> restarts;  // the newest 20, oldest first
   int restart_count = 0;                // all there were
+  std::string delay;    // why containers that were asked for are not there yet: "waits for 8192 MB of memory: ..."
   std::string trouble;  // what the job waits for that it should not have to: "journal: no space left on device"
 };
 
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
-// "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601.
+// "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (usage_json.h) is beside
+// its "outcome".
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

@@ -126,6 +126,21 @@ std::vector<std::string> JsonFields::Strings(std::string_view name) {
   return items;
 }
 
+std::vector<int64_t> JsonFields::Ints(std::string_view name, int64_t least, int64_t most) {
+  std::vector<int64_t> items;
+  const json::array* array = FindArray(name);
+  if (!array) return items;
+  for (const auto& item : *array) {
+    const int64_t* number = item.if_int64();
+    if (!number || *number < least || *number > most) {
+      Fail(name, StrCat("a list of whole numbers from ", least, " to ", most));
+      return {};
+    }
+    items.push_back(*number);
+  }
+  return items;
+}
+
 std::vector<std::string> JsonFields::Names() const {
   std::vector<std::string> names;
   if (!object_) return names;

@@ -40,6 +40,7 @@ class JsonFields {
   JsonFields Fields(std::string_view name);             // a missing object fails here, not there
   std::vector<JsonFields> List(std::string_view name);  // of objects
   std::vector<std::string> Strings(std::string_view name);
+  std::vector<int64_t> Ints(std::string_view name, int64_t least, int64_t most);
   std::vector<std::string> Names() const;  // of all fields, in the order of the document
 
   void Fail(std::string_view name, std::string_view expected);

@@ -7,6 +7,7 @@
 
 #include "runtime/job/exit_status.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/usage.h"
 
 namespace tony {
 
@@ -45,6 +46,7 @@ struct Outcome {
   std::string message;             // what a person should know beside the exit status; may be empty
   std::string stderr_tail;         // the last lines of the attempt's stderr, when it failed
   Advice advice = Advice::kNone;
+  std::optional<Usage> usage;  // nothing: not measured
   bool Succeeded() const { return cls == OutcomeClass::kSuccess; }
   bool operator==(const Outcome&) const = default;
 };

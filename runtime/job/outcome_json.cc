@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "runtime/job/usage_json.h"
+
 namespace tony {
 
 namespace json = boost::json;
@@ -49,6 +51,7 @@ json::object OutcomeJson(const Outcome& outcome) {
   WriteExit(out, outcome.exit);
   out["stderr_tail"] = outcome.stderr_tail;
   if (outcome.advice != Advice::kNone) out["advice"] = ToString(outcome.advice);
+  if (outcome.usage) out["usage"] = UsageJson(*outcome.usage);
   return out;
 }
 
@@ -77,6 +80,9 @@ Result<Outcome> ReadOutcome(JsonFields fields) {
   outcome.stderr_tail = fields.String("stderr_tail");
   if (fields.Has("advice")) outcome.advice = ReadAdvice(fields);
   TRY(fields.status());
+  if (fields.Has("usage")) {  // not measured, or written by an earlier release
+    TRY_ASSIGN(outcome.usage, ReadUsage(fields.Fields("usage")));
+  }
   return outcome;
 }
 

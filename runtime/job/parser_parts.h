@@ -39,6 +39,10 @@ struct ParsedEnvironment {
 };
 Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
 
+// What the job brings along, into `spec`, which has its roles already.
+Status ParseFiles(const PropertyValues& values, const std::filesystem::path& directory, bool single_task,
+                  JobSpec& spec);
+
 // Normalised, without a slash at its end; relative to `directory`, or where that is empty to the current one.
 std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory);
 

@@ -2,8 +2,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/config/keys.h"
 #include "runtime/base/utf8.h"
+#include "runtime/config/keys.h"
 
 namespace tony {
 namespace {
@@ -44,7 +44,7 @@ Result<int64_t> PropertyValues::Number(std::string_view key, int64_t least, int6
   return Bad(key, StrCat("expected a whole number from ", least, " to ", most));
 }
 
-Result<int64_t> PropertyValues::MemoryMb(std::string_view key) const {
+Result<int64_t> PropertyValues::MemoryMb(std::string_view key, int64_t least) const {
   const std::string text = ToLower(Trim(Text(key)));
   std::string_view digits = text;
   if (digits.ends_with("mb") || digits.ends_with("gb")) digits.remove_suffix(1);  // TonY read only the m or g
@@ -53,7 +53,7 @@ Result<int64_t> PropertyValues::MemoryMb(std::string_view key) const {
   const auto number = ParseInt(digits);
   if (!number) return Bad(key, "expected a whole number of MB, or a number followed by m or g");
   const int64_t most = gigabytes ? kMaxMemoryMb / 1024 : kMaxMemoryMb;
-  if (*number < 1 || *number > most) return Bad(key, StrCat("expected from 1 to ", kMaxMemoryMb, " MB"));
+  if (*number < least || *number > most) return Bad(key, StrCat("expected from ", least, " to ", kMaxMemoryMb, " MB"));
   return gigabytes ? *number * 1024 : *number;
 }
 

@@ -24,7 +24,7 @@ class PropertyValues {
   std::string Text(std::string_view key) const;
   std::vector<std::string> List(std::string_view key) const;  // trimmed, without empty items
   Result<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
-  Result<int64_t> MemoryMb(std::string_view key) const;
+  Result<int64_t> MemoryMb(std::string_view key, int64_t least = 1) const;
   Result<Duration> Millis(std::string_view key, int64_t least) const;
 
   // `tony.worker.memory: "1.5x" (from -conf): expected ...`; the property with its value, or the default.

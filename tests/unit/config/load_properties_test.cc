@@ -186,6 +186,28 @@ TEST_F(LoadPropertiesTest, TheCommandIsBuiltAsTonyBuiltIt) {
   EXPECT_EQ(ValueOf("tony.src-dir"), "src from -src_dir");
 }
 
+TEST_F(LoadPropertiesTest, ARelativeInterpreterIsThatOfThePythonEnvironment) {
+  options_.executes = "train.py";
+  options_.python_binary_path = "bin/python";
+  EXPECT_EQ(ValueOf("tony.containers.command"), "bin/python train.py from -executes");
+  options_.conf = {"tony.python-venv=env.zip"};
+  EXPECT_EQ(ValueOf("tony.containers.command"), "venv/bin/python train.py from -executes");
+  options_.conf = {"tony.python-venv= "};
+  EXPECT_EQ(ValueOf("tony.containers.command"), "bin/python train.py from -executes");
+  options_.python_venv = "env.zip";
+  EXPECT_EQ(ValueOf("tony.containers.command"), "venv/bin/python train.py from -executes");
+  EXPECT_EQ(ValueOf("tony.python-venv"), "env.zip from -python_venv");
+  options_.python_binary_path = "/usr/bin/python3";
+  EXPECT_EQ(ValueOf("tony.containers.command"), "/usr/bin/python3 train.py from -executes");
+}
+
+TEST_F(LoadPropertiesTest, TonysOtherFlagsAreItsKeys) {
+  options_.hdfs_classpath = "/lib/a.jar,/lib/b.jar";
+  options_.sidecar_tensorboard_log_dir = "/logs";
+  EXPECT_EQ(ValueOf("tony.hdfs-classpath"), "/lib/a.jar,/lib/b.jar from -hdfs_classpath");
+  EXPECT_EQ(ValueOf("tony.application.tensorboard-log-dir"), "/logs from -sidecar_tensorboard_log_dir");
+}
+
 TEST_F(LoadPropertiesTest, AJobFileMayCarryTheFlagsOfTheAzkabanType) {
   Write("train.job",
         "type=tony\ndependencies=prep\nexecutes=train.py\nsrc_dir=code\ntask_params=--a 1\n"

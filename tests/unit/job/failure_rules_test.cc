@@ -36,6 +36,17 @@ TEST(FailureRulesTest, TheMessageIsTheMeaningOfTheRule) {
   EXPECT_EQ(Classify(Exit(127), {}).message, "the command was not found");
 }
 
+TEST(FailureRulesTest, NumbersOfAKillStandInPlaceOfTheMeaningWhereTheKillIsTheCause) {
+  Evidence evidence = Exit(137);
+  evidence.oom = OomEvidence::kCgroup;
+  evidence.oom_detail = "out of memory: the container's limit of 64 MB was reached";
+  EXPECT_EQ(Classify(evidence, {}).message, evidence.oom_detail);
+  EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kOom);
+  evidence.exit = Exit(3).exit;
+  EXPECT_EQ(Classify(evidence, {}), (Outcome{.cls = OutcomeClass::kUserError, .exit = Exit(3).exit}))
+      << "it survived the kill of a child";
+}
+
 TEST(FailureRulesTest, TheJobsOwnRulesGoFirst) {
   const std::vector<FailureRule> extra = {Pattern("ECC", OutcomeClass::kInfra),
                                           {.name = "exit.127",
@@ -128,6 +139,14 @@ TEST(FailureRulesTest, SigkillIsCalledOutOfMemoryOnlyWithEvidence) {
   }
   evidence.oom = OomEvidence::kCgroup;
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kOom);
+}
+
+TEST(FailureRulesTest, TheLastLinesOfWhoeverWasKilledAreNotWhy) {
+  Evidence evidence = {.exit = ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL},
+                       .stderr_tail = "ConnectionRefusedError: [Errno 111] Connection refused\n"};
+  EXPECT_EQ(Classify(evidence, {}).message.find("could not reach"), std::string::npos);
+  const FailureRule own{.pattern = "ConnectionRefused", .cls = OutcomeClass::kInfra, .meaning = "ours"};
+  EXPECT_EQ(Classify(evidence, {{own}}).message, "ours");
 }
 
 TEST(FailureRulesTest, TheOomKillersWorkElsewhereDoesNotExcuseAProgram) {

@@ -21,7 +21,15 @@ JobSpec FullSpec() {
       {"worker", 3, {4096, 4, 8}, "python train.py --name '\xC3\xA4'\n", Completion::kTracked, RestartScope::kRole, 0}};
   spec.execution_env = {{"A", "1,2"}, {"B", ""}};
   spec.container_env = {{"PATH", "/bin:/usr/bin"}};
+  spec.mode = DistributedMode::kFcfs;
   spec.src_dir = "/home/ann/src";
+  spec.python_venv = "/home/ann/venv.zip";
+  spec.files = {{"/data/a", "a"}, {"/data/b.zip", "b", true}};
+  spec.am_files = {{"/data/c", "c"}};
+  spec.roles[2].files = {{"/data/d", "d"}};
+  spec.memory_limits = false;
+  spec.log_limit_mb = 7;
+  spec.allocation_timeout = Duration(19);
   spec.timeout = Duration(1);
   spec.registration_timeout = Duration(2);
   spec.timers = {Duration(3), Duration(4), Duration(5), Duration(6),
@@ -51,10 +59,11 @@ TEST(JobSpecJsonTest, TheFormIsCanonical) {
   spec.roles = {{"worker", 1, {}, "true", Completion::kTracked}};
   EXPECT_EQ(
       ToJson(spec),
-      R"({"schema":1,"name":"TonyApplication","framework":"tensorflow","roles":[{"name":"worker","instances":1,)"
+      R"({"schema":1,"name":"TonyApplication","framework":"tensorflow","mode":"GANG","roles":[{"name":"worker","instances":1,)"
       R"("memory_mb":2048,"vcores":1,"gpus":0,"command":"true","completion":"tracked","restart_scope":"framework",)"
-      R"("restarts":null}],"execution_env":{},)"
-      R"("container_env":{},"src_dir":"","timeout_ms":0,"registration_timeout_ms":900000,"timers":{)"
+      R"("restarts":null,"files":[]}],"execution_env":{},)"
+      R"("container_env":{},"src_dir":"","python_venv":"","files":[],"am_files":[],"memory_limits":true,"log_limit_mb":1024,"timeout_ms":0,)"
+      R"("allocation_timeout_ms":0,"registration_timeout_ms":900000,"timers":{)"
       R"("heartbeat_ms":1000,"suspect_after_ms":5000,"cutoff_after_ms":30000,"grace_ms":10000,)"
       R"("lost_after_ms":60000,"record_fresh_ms":15000,"am_lease_ms":10000,"orphan_timeout_ms":1800000},)"
       R"("restart":{"task":{"most":0,"window_ms":0},"role":{"most":0,"window_ms":0},)"
@@ -74,7 +83,9 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
 }
 
 // Specs of 0.1 have none of these.
-const std::set<std::string> kNewer = {"restart", "checkpoint", "failure_rules", "restart_scope", "restarts"};
+const std::set<std::string> kNewer = {"restart",  "checkpoint",    "failure_rules", "restart_scope",
+                                      "restarts", "mode",          "python_venv",   "files",
+                                      "am_files", "memory_limits", "log_limit_mb",  "allocation_timeout_ms"};
 
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));
@@ -109,15 +120,27 @@ TEST(JobSpecJsonTest, ASpecOfTheFirstReleaseHasTheDefaultsForWhatItDoesNotSay) {
   json::value document = json::parse(ToJson(FullSpec()));
   document.as_object().erase("restart");
   document.as_object().erase("checkpoint");
+  for (const auto* name :
+       {"mode", "python_venv", "files", "am_files", "memory_limits", "log_limit_mb", "allocation_timeout_ms"})
+    document.as_object().erase(name);
   for (auto& role : document.at("roles").as_array()) {
     role.as_object().erase("restart_scope");
     role.as_object().erase("restarts");
+    role.as_object().erase("files");
   }
   JobSpec expected = FullSpec();
   expected.restart = RestartRules();
   expected.checkpoint = CheckpointSpec();
   expected.roles[2].restart_scope = std::nullopt;
   expected.roles[2].restarts = std::nullopt;
+  expected.roles[2].files.clear();
+  expected.mode = DistributedMode::kGang;
+  expected.python_venv.clear();
+  expected.files.clear();
+  expected.am_files.clear();
+  expected.memory_limits = true;
+  expected.log_limit_mb = 1024;
+  expected.allocation_timeout = Duration(0);
   const auto read = JobSpecFromJson(json::serialize(document));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(*read, expected);
@@ -136,6 +159,13 @@ TEST(JobSpecJsonTest, NewerFieldsThatAreThereHaveTheirTypes) {
   EXPECT_EQ(error_with("/roles/1/restart_scope", nullptr), "job spec: field roles[1].restart_scope: expected a string");
   EXPECT_EQ(error_with("/roles/1/restarts", -1),
             "job spec: field roles[1].restarts: expected a whole number from 0 to 1000000000");
+  EXPECT_EQ(error_with("/mode", "SOLO"), "job spec: field mode: expected GANG or FCFS");
+  EXPECT_EQ(error_with("/python_venv", 1), "job spec: field python_venv: expected a string");
+  EXPECT_EQ(error_with("/log_limit_mb", -1).substr(0, 50), "job spec: field log_limit_mb: expected a whole num");
+  EXPECT_EQ(error_with("/files", 1).substr(0, 32), "job spec: field files: expected ");
+  EXPECT_EQ(error_with("/files/1/archive", 1).substr(0, 44), "job spec: field files[1].archive: expected t");
+  EXPECT_EQ(error_with("/roles/2/files/0/name", "../x"),
+            "job spec: field roles[2].files[0].name: expected a name without a slash");
 }
 
 TEST(JobSpecJsonTest, AVariableIsAText) {

@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <random>
 
-#include "tests/support/temp_folder.h"
+#include "runtime/base/strings.h"
 #include "tests/unit/job/parse_properties.h"
 
 namespace tony {
@@ -21,21 +20,53 @@ TEST(JobSpecParserTest, AJobHasANameAndAFramework) {
 }
 
 TEST(JobSpecParserTest, FrameworksThatAreNotThereAreRefused) {
+  constexpr std::string_view kExpected = "expected tensorflow, pytorch, jax, lightgbm, xgboost or standalone";
   for (const std::string name : {"horovod", "mxnet", "MPI"}) {
     EXPECT_EQ(ErrorWith({{"tony.application.framework", name}}),
-              "tony.application.framework: \"" + name +
-                  "\" (from -conf): not supported yet; expected tensorflow, pytorch, jax or standalone");
+              StrCat("tony.application.framework: \"", name, "\" (from -conf): not supported yet; ", kExpected));
   }
   EXPECT_EQ(ErrorWith({{"tony.application.framework", "torch"}}),
-            "tony.application.framework: \"torch\" (from -conf): expected tensorflow, pytorch, jax or standalone");
+            StrCat("tony.application.framework: \"torch\" (from -conf): ", kExpected));
 }
 
-TEST(JobSpecParserTest, OnlyGangModeIsThere) {
-  EXPECT_EQ(ErrorWith({{"tony.application.distributed-mode", "gang"}}), "accepted");
-  EXPECT_EQ(ErrorWith({{"tony.application.distributed-mode", "FCFS"}}),
-            "tony.application.distributed-mode: \"FCFS\" (from -conf): not supported yet; expected GANG");
-  EXPECT_EQ(ErrorWith({{"tony.application.distributed-mode", "x"}}),
-            "tony.application.distributed-mode: \"x\" (from -conf): expected GANG");
+TEST(JobSpecParserTest, TasksStartAsAGangOrFirstComeFirstServed) {
+  const auto mode = [](const std::string& text) {
+    const auto parsed = ParseWith({{"tony.application.distributed-mode", text}});
+    return parsed.ok() ? std::string(ToString(parsed->spec.mode)) : parsed.error().message;
+  };
+  EXPECT_EQ(ParseWith({})->spec.mode, DistributedMode::kGang);
+  EXPECT_EQ(mode(" gang "), "GANG");
+  EXPECT_EQ(mode("FCFS"), "FCFS");
+  EXPECT_EQ(mode("Fcfs"), "FCFS");
+  EXPECT_EQ(mode("x"), "tony.application.distributed-mode: \"x\" (from -conf): expected GANG or FCFS");
+}
+
+TEST(JobSpecParserTest, ALogHasALimitOrNone) {
+  const auto limit = [](const std::string& text) {
+    const auto parsed = ParseWith({{"tony.task.log-limit", text}});
+    return parsed.ok() ? StrCat(parsed->spec.log_limit_mb) : parsed.error().message;
+  };
+  EXPECT_EQ(ParseWith({})->spec.log_limit_mb, 1024);
+  EXPECT_EQ(limit("2g"), "2048");
+  EXPECT_EQ(limit("10"), "10");
+  EXPECT_EQ(limit("0"), "0");
+  EXPECT_EQ(limit("0g"), "0");
+  EXPECT_EQ(limit("-1"), "tony.task.log-limit: \"-1\" (from -conf): expected from 0 to 1000000000 MB");
+  EXPECT_EQ(limit("big"),
+            "tony.task.log-limit: \"big\" (from -conf): expected a whole number of MB, or a number followed by m or g");
+}
+
+TEST(JobSpecParserTest, TheWaitForAContainerHasNoLimitUnlessItIsSet) {
+  EXPECT_EQ(ParseWith({})->spec.allocation_timeout, Duration(0));
+  EXPECT_EQ(ParseWith({{"tony.container.allocation.timeout", "-1"}})->spec.allocation_timeout, Duration(0));
+  EXPECT_EQ(ParseWith({{"tony.container.allocation.timeout", "5000"}})->spec.allocation_timeout, Duration(5000));
+}
+
+TEST(JobSpecParserTest, MemoryLimitsAreAutoOrOff) {
+  EXPECT_TRUE(ParseWith({})->spec.memory_limits);
+  EXPECT_FALSE(ParseWith({{"tony.local.memory-limits", "Off"}})->spec.memory_limits);
+  EXPECT_EQ(ParseWith({{"tony.local.memory-limits", "no"}}).error().message,
+            "tony.local.memory-limits: \"no\" (from -conf): expected auto or off");
 }
 
 TEST(JobSpecParserTest, ANameIsOneShortLine) {
@@ -43,25 +74,6 @@ TEST(JobSpecParserTest, ANameIsOneShortLine) {
             "tony.application.name: \"a?b\" (from -conf): expected one line of text");
   EXPECT_EQ(ErrorWith({{"tony.application.name", std::string(257, 'n')}}),
             "tony.application.name: \"" + std::string(60, 'n') + "...\" (from -conf): expected at most 256 bytes");
-}
-
-TEST(JobSpecParserTest, TheSourceFolderIsMadeAbsoluteAndMustBeThere) {
-  const TempFolder folder;
-  std::filesystem::create_directory(folder.path() / "code");
-  std::ofstream(folder.path() / "code.zip") << "PK";
-  const auto source = [&](const std::string& text) {
-    const auto parsed = ParseWith({{"tony.src-dir", text}}, folder.path());
-    return parsed.ok() ? parsed->spec.src_dir : parsed.error().message;
-  };
-  const std::string code = (folder.path() / "code").string();
-  EXPECT_EQ(source("code"), code);
-  EXPECT_EQ(source("./x/../code/"), code);
-  EXPECT_EQ(source(code), code);
-  EXPECT_EQ(source(""), "");
-  EXPECT_EQ(source("other"),
-            "tony.src-dir: \"other\" (from -conf): " + (folder.path() / "other").string() + ": no such folder");
-  EXPECT_EQ(source("code.zip"),
-            "tony.src-dir: \"code.zip\" (from -conf): archives are not supported yet; expected a folder");
 }
 
 TEST(JobSpecParserTest, TextThatIsNotUtf8IsRefused) {
@@ -98,7 +110,11 @@ TEST(JobSpecParserTest, RandomPropertiesAreParsedOrRefused) {
                                          "tony.containers.command",
                                          "tony.task.max-total-instances",
                                          "tony.application.name",
-                                         "tony.application.timeout"};
+                                         "tony.application.timeout",
+                                         "tony.containers.resources",
+                                         "tony.am.resources",
+                                         "tony.worker.resources",
+                                         "tony.python-venv"};
   const std::vector<std::string> values = {"",
                                            " ",
                                            "0",
@@ -110,6 +126,9 @@ TEST(JobSpecParserTest, RandomPropertiesAreParsedOrRefused) {
                                            "ps,worker",
                                            ",",
                                            "=",
+                                           "/tmp,/tmp::a#archive",
+                                           "/tmp::venv",
+                                           "::#archive",
                                            "99999",
                                            "9223372036854775807",
                                            "9223372036854775808",

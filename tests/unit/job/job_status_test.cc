@@ -53,6 +53,20 @@ TEST(JobStatusTest, AnEndedJobHasTheContractsForm) {
       R"("restart_count":0,"restarts":[]})");
 }
 
+TEST(JobStatusTest, WhatATaskUsedIsThereOnceAndReadBackWithItsOutcomeToo) {
+  JobStatus status = Ended();
+  const Usage used{.samples = 1, .memory_bytes = 123, .cpu = Duration(77)};
+  status.tasks[0].usage = status.tasks[0].outcome->usage = used;
+  const std::string text = ToJson(status);
+  EXPECT_EQ(text.find("\"usage\":"), text.rfind("\"usage\":"));
+  const auto read = JobStatusFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->tasks[0].usage, used);
+  EXPECT_EQ(read->tasks[0].outcome->usage, used);
+  status.tasks[0].usage.reset();
+  EXPECT_EQ(JobStatusFromJson(ToJson(status))->tasks[0].usage, used);
+}
+
 TEST(JobStatusTest, AStatusIsReadBackWhole) {
   const auto read = JobStatusFromJson(ToJson(Ended()));
   ASSERT_TRUE(read.ok()) << read.error().message;

@@ -42,14 +42,10 @@ TEST(KeyChecksTest, AKeyWithoutEffectIsAWarningUnlessItSaysTheDefault) {
 }
 
 TEST(KeyChecksTest, WhatWouldRunTheWrongThingIsAnError) {
-  for (const auto& [key, value] : Settings{{"tony.python-venv", "venv.zip"},
-                                           {"tony.docker.enabled", "true"},
+  for (const auto& [key, value] : Settings{{"tony.docker.enabled", "true"},
                                            {"tony.application.prepare-stage", "worker"},
                                            {"tony.application.training-stage", "worker"},
-                                           {"tony.application.enable-preprocess", "TRUE"},
-                                           {"tony.containers.resources", "a.txt"},
-                                           {"tony.am.resources", "a.txt"},
-                                           {"tony.worker.resources", "hdfs:///a#archive"}}) {
+                                           {"tony.application.enable-preprocess", "TRUE"}}) {
     EXPECT_EQ(ErrorWith({{key, value}}), key + ": \"" + value + "\" (from -conf): not supported yet");
     EXPECT_EQ(WarningsWith({{key, " "}}), "") << key;
     EXPECT_EQ(WarningsWith({{key, "false"}}), "") << key;

@@ -70,6 +70,27 @@ TEST(OutcomeJsonTest, AnOutcomeIsReadBackWhole) {
   EXPECT_EQ(*OutcomeFromJson(ToJson(plain)), plain);
 }
 
+TEST(OutcomeJsonTest, WhatWasUsedIsReadBackWhole) {
+  Outcome outcome = {kSuccess, ExitStatus{}, "", ""};
+  outcome.usage = Usage{.samples = 3,
+                        .memory_bytes = 1,
+                        .mean_memory_bytes = 2,
+                        .most_memory_bytes = int64_t{1} << 45,
+                        .cpu = Duration(4),
+                        .millicores = 5,
+                        .most_millicores = 6,
+                        .elapsed = Duration(7)};
+  EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
+  outcome.usage->gpu = GpuUsage{1, 2, 3, 4, 5};
+  EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
+}
+
+TEST(OutcomeJsonTest, ABadNumberOfWhatWasUsedIsNamed) {
+  Outcome outcome;
+  outcome.usage = Usage{.gpu = GpuUsage{.percent = 101}};
+  EXPECT_EQ(OutcomeFromJson(ToJson(outcome)).error().message.substr(0, 32), "outcome: field usage.gpu.percent");
+}
+
 TEST(OutcomeJsonTest, StandardErrorThatIsNotUtf8IsRepairedNotLost) {
   const auto read = OutcomeFromJson(ToJson(Outcome{kUserError, std::nullopt, "", "caf\xE9\n"}));
   ASSERT_TRUE(read.ok()) << read.error().message;
