@@ -21,9 +21,26 @@ constexpr std::string_view kCommonVariables[] = {
     "DISTRIBUTED_MODE", "IS_CHIEF", "JOB_NAME", "SESSION_ID", "TASK_INDEX", "TASK_NUM",
 };
 
+// The scheduler says in them which GPUs are the task's. In a job that asks for none they are the user's.
+constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"};
+
+bool AsksForGpus(const JobSpec& spec) {
+  return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
+}
+
+// Tasks that start at once do not know each other, so there is nothing to wire; TonY's tensorflow tasks got only the
+// common variables, too. Its pytorch tasks got an address that might not be there yet.
+Status CheckFcfs(const JobSpec& spec) {
+  if (spec.framework == FrameworkKind::kTensorflow || spec.framework == FrameworkKind::kStandalone) return Ok();
+  return Error{ErrorCode::kInvalid,
+               StrCat("tony.application.distributed-mode FCFS: framework ", ToString(spec.framework),
+                      " wires tasks that wait for each other; expected GANG, or framework standalone for tasks that "
+                      "do not")};
+}
+
 Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
   Environment environment = {
-      {"DISTRIBUTED_MODE", "GANG"},
+      {"DISTRIBUTED_MODE", std::string(ToString(spec.mode))},
       {"JOB_NAME", task.role},
       {"SESSION_ID", "0"},  // a constant in TonY too
       {"TASK_INDEX", StrCat(task.index)},
@@ -43,6 +60,10 @@ const Framework& FrameworkOf(const JobSpec& spec) {
       return PytorchFramework();
     case FrameworkKind::kJax:
       return JaxFramework();
+    case FrameworkKind::kLightgbm:
+      return LightgbmFramework();
+    case FrameworkKind::kXgboost:
+      return XgboostFramework();
   }
   CHECK(false);
 }
@@ -70,19 +91,30 @@ int TrackedPosition(const JobSpec& spec, const TaskId& task) {
 
 }  // namespace
 
-Status CheckFramework(const JobSpec& spec) { return FrameworkOf(spec).check(spec); }
+Status CheckFramework(const JobSpec& spec) {
+  if (spec.mode == DistributedMode::kFcfs) return CheckFcfs(spec);
+  return FrameworkOf(spec).check(spec);
+}
 
 Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
-  Environment environment = FrameworkOf(spec).environment(spec, cluster, task);
-  environment.merge(CommonEnvironment(spec, task));
+  Environment environment = CommonEnvironment(spec, task);
+  if (spec.mode == DistributedMode::kGang) environment.merge(FrameworkOf(spec).environment(spec, cluster, task));
   return environment;
+}
+
+bool BindsPortAlone(const JobSpec& spec, const TaskId& task) {
+  const auto binds_port_alone = FrameworkOf(spec).binds_port_alone;
+  return binds_port_alone && binds_port_alone(spec, task);
 }
 
 std::vector<std::string> ReservedVariables(const JobSpec& spec) {
   std::vector<std::string> names(std::begin(kOwnVariables), std::end(kOwnVariables));
   names.insert(names.end(), std::begin(kCommonVariables), std::end(kCommonVariables));
-  const auto& variables = FrameworkOf(spec).variables;
-  names.insert(names.end(), variables.begin(), variables.end());
+  if (spec.mode == DistributedMode::kGang) {
+    const auto& variables = FrameworkOf(spec).variables;
+    names.insert(names.end(), variables.begin(), variables.end());
+  }
+  if (AsksForGpus(spec)) names.insert(names.end(), std::begin(kGpuVariables), std::end(kGpuVariables));
   std::ranges::sort(names);
   return names;
 }
@@ -99,6 +131,12 @@ int GlobalRank(const JobSpec& spec, const TaskId& task) {
   const int chief_position = TrackedPosition(spec, chief);
   if (position == chief_position && task == chief) return position < 0 ? -1 : 0;
   return position >= 0 && position < chief_position ? position + 1 : position;
+}
+
+const Endpoint& EndpointOf(const ClusterSpec& cluster, const TaskId& task) {
+  const auto role = cluster.roles.find(task.role);
+  CHECK(role != cluster.roles.end() && static_cast<size_t>(task.index) < role->second.size());
+  return role->second[static_cast<size_t>(task.index)];
 }
 
 const Endpoint& LeaderEndpoint(const JobSpec& spec, const ClusterSpec& cluster) {

@@ -14,12 +14,17 @@ namespace tony {
 
 using Environment = std::map<std::string, std::string>;
 
-// Whether the framework can run the spec at all (standalone: one task); kInvalid says why not.
+// Whether the framework can run the spec at all (standalone: one task, unless FCFS; collectives: never FCFS); kInvalid
+// says why not.
 Status CheckFramework(const JobSpec& spec);
 
 // What the task's process gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,
-// DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...).
+// DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...). In FCFS mode TonY's only, and nothing of
+// `cluster`.
 Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task);
+
+// Whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT, so that nobody may hold it.
+bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 
 // Names of all variables that a task of this job may get from us: the framework's, TonY's and our own TONY_*. Sorted.
 std::vector<std::string> ReservedVariables(const JobSpec& spec);

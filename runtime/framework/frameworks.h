@@ -12,14 +12,18 @@ struct Framework {
   Status (*check)(const JobSpec& spec);
   Environment (*environment)(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task);
   std::vector<std::string_view> variables;  // every name that `environment` may return
+  bool (*binds_port_alone)(const JobSpec& spec, const TaskId& task) = nullptr;  // null: no task's process does
 };
 
 const Framework& TensorflowFramework();
 const Framework& PytorchFramework();
 const Framework& JaxFramework();
+const Framework& LightgbmFramework();
+const Framework& XgboostFramework();
 const Framework& StandaloneFramework();
 
 // Where the task with rank 0 listens; the cluster spec holds every task of the job.
 const Endpoint& LeaderEndpoint(const JobSpec& spec, const ClusterSpec& cluster);
+const Endpoint& EndpointOf(const ClusterSpec& cluster, const TaskId& task);
 
 }  // namespace tony

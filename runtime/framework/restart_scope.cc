@@ -15,7 +15,7 @@ RestartScope OfTensorflow(const JobSpec& spec, const RoleSpec& role, RestartScop
 }  // namespace
 
 RestartScope SmallestScope(const JobSpec& spec, const RoleSpec& role, bool same_address) {
-  if (role.completion == Completion::kSidecar) return RestartScope::kTask;
+  if (role.completion == Completion::kSidecar || spec.mode == DistributedMode::kFcfs) return RestartScope::kTask;
   const RestartScope if_reachable = same_address ? RestartScope::kTask : RestartScope::kGang;
   switch (spec.framework) {
     case FrameworkKind::kStandalone:
@@ -24,6 +24,8 @@ RestartScope SmallestScope(const JobSpec& spec, const RoleSpec& role, bool same_
       return OfTensorflow(spec, role, if_reachable);
     case FrameworkKind::kPytorch:
     case FrameworkKind::kJax:
+    case FrameworkKind::kLightgbm:
+    case FrameworkKind::kXgboost:
       return role.completion == Completion::kTracked ? RestartScope::kGang : if_reachable;
   }
   CHECK(false);

@@ -11,12 +11,13 @@ namespace tony {
 // The smallest restart after which the tasks still compute the right thing. `same_address`: the task comes back under
 // the address that the others were told.
 //
-//   sidecars, standalone jobs, TensorFlow's evaluator   task: nobody is connected to them
-//   PyTorch and JAX, tracked roles                      gang: a collective cannot take a member back
+//   sidecars, standalone and FCFS jobs, TensorFlow's
+//   evaluator                                           task: nobody is connected to them
+//   PyTorch, JAX, LightGBM and XGBoost, tracked roles   gang: a collective cannot take a member back
 //   TensorFlow without ps (MultiWorkerMirrored)         gang: the same
 //   TensorFlow with ps: a worker                        task, if it keeps its address; the coordinator connects again
 //   TensorFlow with ps: ps, chief                       gang: the variables, or who knows of the progress, are gone
-//   untracked roles of PyTorch and JAX                  task, if they keep their address
+//   untracked roles of these                            task, if they keep their address
 RestartScope SmallestScope(const JobSpec& spec, const RoleSpec& role, bool same_address);
 
 // One line for each role that asks for less than that, even where its tasks keep their address.

@@ -1,4 +1,4 @@
-// One task that needs nobody.
+// One task that needs nobody; in FCFS mode, as many as there are.
 #include "runtime/base/strings.h"
 #include "runtime/framework/frameworks.h"
 
@@ -10,7 +10,9 @@ Status CheckOneTask(const JobSpec& spec) {
   std::vector<std::string> counts;
   for (const auto& role : spec.roles) counts.push_back(StrCat(role.instances, " ", role.name));
   return Error{ErrorCode::kInvalid, StrCat("framework standalone runs exactly one task, but the job has ",
-                                           spec.TotalTasks(), " (", Join(counts, ", "), ")")};
+                                           spec.TotalTasks(), " (", Join(counts, ", "),
+                                           "); tasks that need nobody are run by "
+                                           "tony.application.distributed-mode=FCFS")};
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ JobSpec Spec(FrameworkKind framework, const std::vector<RoleSpec>& roles) {
   return spec;
 }
 
+JobSpec Fcfs(JobSpec spec) {
+  spec.mode = DistributedMode::kFcfs;
+  return spec;
+}
+
 // Each task on a port of its own: role number * 100 + index.
 ClusterSpec ClusterOf(const JobSpec& spec) {
   ClusterSpec cluster{{1}, {}};
@@ -70,6 +75,14 @@ std::vector<GoldenCase> GoldenCases() {
       {"pytorch_neither_chief_nor_worker", Spec(kPytorch, {Role("head", 1), Role("trainer", 2)})},
       {"jax_workers", Spec(kJax, {Role("worker", 2)})},
       {"jax_chief_and_sidecar", Spec(kJax, {Role("chief", 1), Role("tensorboard", 1, kSidecar), Role("worker", 1)})},
+      {"lightgbm_workers", Spec(kLightgbm, {Role("worker", 3)})},
+      {"lightgbm_several_roles",
+       Spec(kLightgbm, {Role("actor", 1), Role("chief", 1), Role("tensorboard", 1, kSidecar), Role("worker", 1)})},
+      {"xgboost_tracker_and_workers", Spec(kXgboost, {Role("tracker", 1), Role("worker", 2)})},
+      {"xgboost_several_roles", Spec(kXgboost, {Role("chief", 1), Role("tensorboard", 1, kSidecar),
+                                                Role("tracker", 1, kUntracked), Role("worker", 2)})},
+      {"fcfs_shards", Fcfs(Spec(kStandalone, {Role("worker", 3)}))},
+      {"fcfs_tensorflow", Fcfs(Spec(kTensorflow, {Role("chief", 1), Role("worker", 1)}))},
       {"standalone", Spec(kStandalone, {Role("driver", 1)})},
   };
 }
@@ -104,7 +117,68 @@ TEST(FrameworkTest, StandaloneRunsExactlyOneTask) {
   const auto two = CheckFramework(Spec(kStandalone, {Role("driver", 1), Role("worker", 2)}));
   ASSERT_FALSE(two.ok());
   EXPECT_EQ(two.error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(two.error().message, "framework standalone runs exactly one task, but the job has 3 (1 driver, 2 worker)");
+  EXPECT_EQ(
+      two.error().message,
+      "framework standalone runs exactly one task, but the job has 3 (1 driver, 2 worker); tasks that need nobody are "
+      "run by tony.application.distributed-mode=FCFS");
+}
+
+TEST(FrameworkTest, XgboostNeedsOneTrackerAndAWorker) {
+  const auto message = [](const std::vector<RoleSpec>& roles) {
+    const auto status = CheckFramework(Spec(kXgboost, roles));
+    return status.ok() ? "accepted" : status.error().message;
+  };
+  const auto wrong_trackers = [](int trackers) {
+    return StrCat(
+        "framework xgboost needs exactly one task of role tracker, which runs XGBoost's tracker, but the job "
+        "has ",
+        trackers, ": set tony.tracker.instances=1 and tony.tracker.command");
+  };
+  EXPECT_EQ(message({Role("worker", 2)}), wrong_trackers(0));
+  EXPECT_EQ(message({Role("tracker", 2), Role("worker", 2)}), wrong_trackers(2));
+  EXPECT_EQ(message({Role("tracker", 1)}), "framework xgboost needs a tracked role beside tracker, as worker");
+  EXPECT_EQ(message({Role("tracker", 1), Role("worker", 1, kUntracked)}),
+            "framework xgboost needs a tracked role beside tracker, as worker");
+}
+
+TEST(FrameworkTest, TasksThatWaitForEachOtherCannotComeFirstServed) {
+  for (const auto framework : {kPytorch, kJax, kLightgbm, kXgboost}) {
+    const auto status = CheckFramework(Fcfs(Spec(framework, {Role("tracker", 1), Role("worker", 2)})));
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(status.error().message,
+              StrCat("tony.application.distributed-mode FCFS: framework ", ToString(framework),
+                     " wires tasks that wait for each other; expected GANG, or framework standalone for tasks that do "
+                     "not"));
+  }
+}
+
+TEST(FrameworkTest, ATaskThatStartsAtOnceNeedsNobodyInTheClusterSpec) {
+  const JobSpec spec = Fcfs(Spec(kTensorflow, {Role("chief", 1), Role("worker", 2)}));
+  const ClusterSpec partial{{1}, {{"worker", {{"node", 40000}}}}};
+  EXPECT_EQ(FrameworkEnvironment(spec, partial, {"worker", 1}), FrameworkEnvironment(spec, {}, {"worker", 1}));
+}
+
+TEST(FrameworkTest, SomeServersBindTheirPortAlone) {
+  const JobSpec lightgbm = Spec(kLightgbm, {Role("tensorboard", 1, kSidecar), Role("worker", 2)});
+  EXPECT_TRUE(BindsPortAlone(lightgbm, {"worker", 1}));
+  EXPECT_FALSE(BindsPortAlone(lightgbm, {"tensorboard", 0}));
+  const JobSpec xgboost = Spec(kXgboost, {Role("tracker", 1), Role("worker", 2)});
+  EXPECT_TRUE(BindsPortAlone(xgboost, {"tracker", 0}));
+  EXPECT_FALSE(BindsPortAlone(xgboost, {"worker", 0}));
+  EXPECT_FALSE(BindsPortAlone(Spec(kPytorch, {Role("worker", 2)}), {"worker", 0}));
+}
+
+TEST(FrameworkTest, TheVisibleGpusAreOursWhereAnyAreAskedFor) {
+  JobSpec spec = Spec(kTensorflow, {Role("ps", 1), Role("worker", 1)});
+  spec.execution_env["CUDA_VISIBLE_DEVICES"] = "-1";
+  EXPECT_TRUE(CheckEnvironment(spec).ok());
+  spec.roles[1].resources.gpus = 1;
+  const auto status = CheckEnvironment(spec);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message,
+            "tony.execution.envs (-shell_env): CUDA_VISIBLE_DEVICES is a variable that TonY itself sets in every task; "
+            "choose another name");
 }
 
 TEST(FrameworkTest, UserVariablesThatClobberOursAreRefusedByName) {
@@ -119,6 +193,10 @@ TEST(FrameworkTest, UserVariablesThatClobberOursAreRefusedByName) {
   EXPECT_EQ(message(kTensorflow, "TF_CONFIG", true), StrCat("tony.containers.envs (-container_env): TF_CONFIG", kWhy));
   EXPECT_EQ(message(kStandalone, "JOB_NAME", false), StrCat("tony.execution.envs (-shell_env): JOB_NAME", kWhy));
   EXPECT_EQ(message(kJax, "TONY_JOB_ID", false), StrCat("tony.execution.envs (-shell_env): TONY_JOB_ID", kWhy));
+  EXPECT_EQ(message(kLightgbm, "LIGHTGBM_MACHINES", false),
+            StrCat("tony.execution.envs (-shell_env): LIGHTGBM_MACHINES", kWhy));
+  EXPECT_EQ(message(kXgboost, "DMLC_TASK_ID", true),
+            StrCat("tony.containers.envs (-container_env): DMLC_TASK_ID", kWhy));
   EXPECT_EQ(message(kTensorflow, "RANK", false), "accepted");
   EXPECT_EQ(message(kPytorch, "TF_CONFIG", false), "accepted");
   EXPECT_EQ(message(kPytorch, "OMP_NUM_THREADS", false), "accepted");

@@ -27,7 +27,7 @@ std::string ScopeOf(const JobSpec& spec, const std::string& role, bool same_addr
 }
 
 TEST(RestartScopeTest, ACollectiveTakesNobodyBack) {
-  for (const auto framework : {kPytorch, kJax, kTensorflow}) {
+  for (const auto framework : {kPytorch, kJax, kTensorflow, kLightgbm, kXgboost}) {
     EXPECT_EQ(ScopeOf(Spec(framework, {Role("worker")}), "worker"), "gang");
   }
 }
@@ -45,6 +45,16 @@ TEST(RestartScopeTest, WhoeverNobodyIsConnectedToComesBackAlone) {
   const JobSpec spec = Spec(kTensorflow, {Role("evaluator"), Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "evaluator", false), "task");
   EXPECT_EQ(ScopeOf(spec, "tensorboard", false), "task");
+}
+
+TEST(RestartScopeTest, ATaskThatStartedAtOnceComesBackAlone) {
+  JobSpec spec = Spec(kTensorflow, {Role("worker")});
+  spec.mode = DistributedMode::kFcfs;
+  EXPECT_EQ(ScopeOf(spec, "worker", false), "task");
+}
+
+TEST(RestartScopeTest, WithTheTrackerTheGangStartsAgain) {
+  EXPECT_EQ(ScopeOf(Spec(kXgboost, {Role("tracker"), Role("worker")}), "tracker"), "gang");
 }
 
 TEST(RestartScopeTest, AnUntrackedRoleBesideACollectiveComesBackAloneIfItKeepsItsAddress) {
