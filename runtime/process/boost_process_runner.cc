@@ -14,7 +14,6 @@
 #include <boost/process/v2/process.hpp>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -28,6 +27,8 @@ namespace {
 Error SystemError(ErrorCode code, const std::string& what, int error) {
   return {code, StrCat(what, ": ", ErrnoText(error))};
 }
+
+const std::string& ProgramOf(const ProcessSpec& spec) { return spec.program.empty() ? spec.argv[0] : spec.program; }
 
 // Standard streams and folder of a child, opened before the fork so that each error names its file.
 struct ChildFiles {
@@ -53,30 +54,84 @@ Result<ChildFiles> OpenFiles(const ProcessSpec& spec) {
   return files;
 }
 
-// What the child does between fork and exec.
+// What the child does between vfork and exec, on its parent's memory: system calls only.
 struct ChildSetup {
   const ChildFiles& files;
-  bool own_session;
+  const ProcessSpec& spec;
 
-  template <class Launcher>
-  boost::system::error_code on_exec_setup(Launcher&, const boost::filesystem::path&, const char* const*&) const {
-    // When exec fails the launcher ends the child by exit(3), which would run the parent's exit handlers and print
-    // its buffered output once more. The handler added last runs first.
-    std::atexit([] { _exit(127); });
+  bool Done() const {
     for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
-    if (own_session && setsid() < 0) return Errno();
-    if (fchdir(files.directory.get()) != 0) return Errno();
-    if (dup2(files.in.get(), 0) < 0 || dup2(files.out.get(), 1) < 0 || dup2(files.err.get(), 2) < 0) return Errno();
-    // The launcher means to close everything but leaves what is below its own pipe open. Marking keeps that pipe, by
-    // which it reports a failed exec.
-    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return Errno();
-    if (sigprocmask(SIG_SETMASK, &none, nullptr) != 0) return Errno();
-    return {};
+    if (spec.own_session && setsid() < 0) return false;
+    if (fchdir(files.directory.get()) != 0) return false;
+    if (dup2(files.in.get(), 0) < 0 || dup2(files.out.get(), 1) < 0 || dup2(files.err.get(), 2) < 0) return false;
+    // Marked, not closed: by one of them a failed exec is reported.
+    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return false;
+    // Here and not by the parent afterwards: then nothing that it starts can be left outside.
+    if (spec.cgroup >= 0) (void)!write(spec.cgroup, "0", 1);
+    for (const int fd : spec.inherited)
+      if (fcntl(fd, F_SETFD, 0) != 0) return false;
+    if (sigprocmask(SIG_SETMASK, &none, nullptr) != 0) return false;
+    return true;
+  }
+};
+
+// Without the signals that would run a handler of ours in the child, on our memory.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// A function of its own: nothing may be left in registers that the child changes. An error goes through a pipe and not
+// through our memory, because the thread sanitizer makes a fork of this.
+[[gnu::noinline]] pid_t Vfork(const ChildSetup& setup, const char* program, const char* const* argv,
+                              const char* const* environment, int error_pipe) {
+  const SignalsBlocked blocked;
+  const pid_t pid = vfork();
+  if (pid != 0) return pid;
+  if (setup.Done()) execve(program, const_cast<char* const*>(argv), const_cast<char* const*>(environment));
+  const int error = errno;
+  (void)!write(error_pipe, &error, sizeof error);
+  _exit(127);
+}
+
+// Boost's default launcher forks: a copy of all page tables, and a fault for each page that is written afterwards, in
+// both. Its vfork_launcher lets the child renew the descriptors of the io_context, which is the parent's, too.
+struct VforkLauncher : process::posix::default_launcher {
+  template <class Executor>
+  process::basic_process<Executor> Launch(Executor executor, boost::system::error_code& error,
+                                          const std::vector<std::string>& arguments, const ChildSetup& setup) {
+    const std::string& program = ProgramOf(setup.spec);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return Failed(executor, error, errno);
+    const UniqueFd read_end(ends[0]);
+    UniqueFd write_end(ends[1]);
+    pid = Vfork(setup, program.c_str(), build_argv_(setup.spec.argv[0], arguments), env, write_end.get());
+    if (pid < 0) return Failed(executor, error, errno);
+    write_end.Reset();
+    int child_error = 0;
+    ssize_t got = 0;
+    while ((got = read(read_end.get(), &child_error, sizeof child_error)) < 0 && errno == EINTR) continue;
+    if (got > 0) return Failed(executor, error, child_error);
+    return process::basic_process<Executor>(executor, pid);
   }
 
-  static boost::system::error_code Errno() { return {errno, boost::system::system_category()}; }
+ private:
+  template <class Executor>
+  static process::basic_process<Executor> Failed(Executor executor, boost::system::error_code& error, int why) {
+    error.assign(why, boost::system::system_category());
+    return process::basic_process<Executor>(executor);
+  }
 };
 
 size_t Bytes(const std::vector<std::string>& strings) {
@@ -86,13 +141,13 @@ size_t Bytes(const std::vector<std::string>& strings) {
 }
 
 Error CannotStart(const ProcessSpec& spec, int error) {
-  std::string text = StrCat("start ", spec.argv[0], ": ", ErrnoText(error));
+  std::string text = StrCat("start ", ProgramOf(spec), ": ", ErrnoText(error));
   switch (error) {
     case E2BIG:
       text += StrCat(" (", Bytes(spec.argv), " bytes of arguments, ", Bytes(spec.env), " bytes of environment)");
       return {ErrorCode::kInvalid, text};
     case ENOENT:
-      if (access(spec.argv[0].c_str(), F_OK) == 0) text += " (the interpreter that it names)";
+      if (access(ProgramOf(spec).c_str(), F_OK) == 0) text += " (the interpreter that it names)";
       return {ErrorCode::kNotFound, text};
     case EACCES:
     case EPERM:
@@ -119,8 +174,6 @@ void OpenStandardStreams() {
 
 }  // namespace
 
-// Launches on an io_context that nothing else is on: the child registers every descriptor of the context again before
-// it execs, and the parent waits for that.
 class BoostProcessRunner::Launcher {
  public:
   struct Launched {
@@ -133,12 +186,12 @@ class BoostProcessRunner::Launcher {
     environment.reserve(spec.env.size() + 1);
     for (const auto& variable : spec.env) environment.push_back(variable.c_str());
     environment.push_back(nullptr);
-    process::posix::default_launcher launch;
+    VforkLauncher launch;
     launch.env = environment.data();
     try {
       boost::system::error_code error;
       const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
-      auto child = launch(io_.get_executor(), error, spec.argv[0], arguments, ChildSetup{files, spec.own_session});
+      auto child = launch.Launch(io_.get_executor(), error, arguments, ChildSetup{files, spec});
       if (error) {
         KillAndReap(launch.pid);  // the launcher leaves a zombie
         return CannotStart(spec, error.value());
@@ -148,10 +201,10 @@ class BoostProcessRunner::Launcher {
       child.detach();  // or its destructor would kill and wait
       if (launched.pidfd.valid()) return launched;
       KillAndReap(launched.pid);
-      return SystemError(ErrorCode::kUnavailable, StrCat("watch ", spec.argv[0]), pidfd_error);
+      return SystemError(ErrorCode::kUnavailable, StrCat("watch ", ProgramOf(spec)), pidfd_error);
     } catch (const std::exception& e) {  // no pidfd_open on this kernel, or no memory
       KillAndReap(launch.pid);
-      return Error{ErrorCode::kUnavailable, StrCat("start ", spec.argv[0], ": ", e.what())};
+      return Error{ErrorCode::kUnavailable, StrCat("start ", ProgramOf(spec), ": ", e.what())};
     }
   }
 
@@ -167,7 +220,7 @@ BoostProcessRunner::BoostProcessRunner(EventLoop& loop) : loop_(loop), launcher_
 BoostProcessRunner::~BoostProcessRunner() = default;
 
 Result<pid_t> BoostProcessRunner::Start(const ProcessSpec& spec, OnExit on_exit) {
-  CHECK(!spec.argv.empty() && spec.argv[0].starts_with('/'));
+  CHECK(!spec.argv.empty() && ProgramOf(spec).starts_with('/'));
   TRY_ASSIGN(const ChildFiles files, OpenFiles(spec));
   TRY_ASSIGN(auto launched, launcher_->Launch(spec, files));
   const pid_t pid = launched.pid;

@@ -13,21 +13,27 @@
 namespace tony {
 
 struct ProcessSpec {
-  std::vector<std::string> argv;  // argv[0]: absolute path
-  std::vector<std::string> env;   // "NAME=value"; exactly this, nothing is inherited
-  std::string directory;          // absolute
-  std::string stdout_file;        // appended to; made 0600; "" is /dev/null
-  std::string stderr_file;        // may equal stdout_file
-  bool own_session = true;        // setsid(): its pid is its session and process group
+  std::vector<std::string> argv;
+  std::vector<std::string> env;     // "NAME=value"; exactly this, nothing is inherited
+  std::string directory;            // absolute
+  std::string stdout_file;          // appended to; made 0600; "" is /dev/null
+  std::string stderr_file;          // may equal stdout_file
+  bool own_session = true;          // setsid(): its pid is its session and process group
+  std::vector<int> inherited = {};  // descriptors that it has too, under the same numbers; above 2, still the caller's
+  std::string program;              // absolute path; "": argv[0], which is one
+  // cgroup.procs of the cgroup that it starts in, open for writing, still the caller's; -1: that of the caller. One
+  // that does not let it in is not entered, and that is no error.
+  int cgroup = -1;
 };
 
 class ProcessRunner {
  public:
   using OnExit = std::function<void(ExitStatus)>;
   virtual ~ProcessRunner() = default;
-  // Standard input is /dev/null, every other descriptor is closed, signal mask and handlers are the default ones.
-  // A program that cannot be started (missing, not executable, arguments too long, bad directory) is an error here
-  // that names it, never an exit code. `on_exit` is called once, on the loop, after the process has been reaped.
+  // Standard input is /dev/null, every descriptor but those inherited is closed, signal mask and handlers are the
+  // default ones. A program that cannot be started (missing, not executable, arguments too long, bad directory) is an
+  // error here that names it, never an exit code. `on_exit` is called once, on the loop, after the process has been
+  // reaped.
   virtual Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) = 0;
 };
 

@@ -94,6 +94,23 @@ TEST_F(BoostProcessRunnerTest, ChildHasItsThreeStreamsAndNothingElse) {
   EXPECT_EQ(Content("err"), "/dev/null\n");
 }
 
+TEST_F(BoostProcessRunnerTest, ChildHasTheDescriptorsThatItInherits) {
+  std::ofstream(File("kept")) << "";
+  const UniqueFd kept(open(File("kept").c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd closed(open("/dev/null", O_RDONLY));
+  ProcessSpec spec = Shell(StrCat("readlink /proc/$$/fd/", kept.get(), "; readlink /proc/$$/fd/", closed.get()));
+  spec.inherited = {kept.get()};
+  EXPECT_FALSE(RunToEnd(spec).Succeeded());
+  EXPECT_EQ(Content("out"), File("kept") + "\n");
+  EXPECT_NE(fcntl(kept.get(), F_GETFD) & FD_CLOEXEC, 0) << "still close-on-exec for all others";
+}
+
+TEST_F(BoostProcessRunnerTest, DescriptorThatIsNotOpenCannotBeInherited) {
+  ProcessSpec spec = Shell("");
+  spec.inherited = {999};
+  EXPECT_THAT(StartError(spec).message, HasSubstr("bad file descriptor"));
+}
+
 TEST_F(BoostProcessRunnerTest, ChildStartsWithDefaultSignalsInASessionOfItsOwn) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGUSR1, SIG_IGN);
@@ -111,6 +128,22 @@ TEST_F(BoostProcessRunnerTest, ChildHasExactlyTheGivenEnvironmentAndDirectory) {
   EXPECT_EQ(Content("out"), "A=1\nB=two words\n");
   EXPECT_TRUE(RunToEnd(Shell("pwd >&2")).Succeeded());
   EXPECT_EQ(Content("err"), folder_.path().string() + "\n");
+}
+
+TEST_F(BoostProcessRunnerTest, ProgramMayHaveAnotherNameThanItsFirstArgument) {
+  ProcessSpec spec = Shell("");
+  spec.program = "/bin/sh";
+  spec.argv = {"fancy", "-c", "tr '\\0' ' ' < /proc/$$/cmdline > name"};
+  EXPECT_EQ(RunToEnd(spec), (ExitStatus{Kind::kExited, 0}));
+  EXPECT_THAT(Content("name"), StartsWith("fancy -c "));
+}
+
+TEST_F(BoostProcessRunnerTest, SignalsAreNotLeftBlocked) {
+  sigset_t before, after;
+  sigprocmask(SIG_SETMASK, nullptr, &before);
+  RunToEnd(Shell("true"));
+  sigprocmask(SIG_SETMASK, nullptr, &after);
+  for (int signal = 1; signal < NSIG; ++signal) EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
 }
 
 TEST_F(BoostProcessRunnerTest, OutputIsAppendedToPrivateFiles) {
