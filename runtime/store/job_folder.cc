@@ -66,6 +66,10 @@ Result<std::vector<std::string>> JobFolder::ReadEnvironment() const {
   return variables;
 }
 
+Result<std::optional<StagedFiles>> JobFolder::ReadStaged() const {
+  return ReadOptional(path_ / "staged.json", StagedFilesFromJson);
+}
+
 Status JobFolder::WriteBoot(const std::string& boot) const {
   return WriteFileByRename(path_ / "boot-id", boot + "\n", /*durable=*/false);
 }

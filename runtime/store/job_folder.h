@@ -5,7 +5,8 @@
 //   boot-id            the boot of the machine that its newest keeper belongs to
 //   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
 //   token              the job's secret
-//   src/               a copy of the user's program
+//   staged.json        which entries of the store of staged content the job's tasks find in their folders; never
+//                      changes; none: nothing. Jobs of the release before have a copy of the user's program in src/
 //   journal            the AM's decisions
 //   journal.written    how long the journal is at least; one that is shorter has been damaged
 //   am.lease           the lease record (JSON): epoch, address, renewal number
@@ -14,7 +15,7 @@
 //   finished           nothing of the job is to be started again
 //   kill-request.json  somebody wants the job ended; written before anyone is told
 //   status.json        the status document: refreshed while the job runs, final when it has ended
-//   logs/worker-3/1/{stdout,stderr,executor.log,outcome.json}   work/worker-3/1/   by attempt
+//   logs/worker-3/1/{stdout,stderr,executor.log,outcome.json,usage.json}   work/worker-3/1/   by attempt
 #pragma once
 
 #include <filesystem>
@@ -28,6 +29,7 @@
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
+#include "runtime/store/staged_files.h"
 
 namespace tony {
 
@@ -71,6 +73,7 @@ class JobFolder {
   Result<Submission> ReadSubmission() const;
   Result<std::string> ReadToken() const;
   Result<std::vector<std::string>> ReadEnvironment() const;
+  Result<std::optional<StagedFiles>> ReadStaged() const;  // nothing: the job has none, or a src/
 
   Status WriteBoot(const std::string& boot) const;
   // Whether this machine, the job's own, has been started anew since the job was last kept: then nothing of it lives.

@@ -2,6 +2,7 @@
 
 #include <pwd.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <ctime>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/copy_tree.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder_json.h"
 #include "runtime/store/machine_boot.h"
@@ -23,6 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr int kTokenBytes = 32;
 constexpr int kIdBytes = 3;
+// What a job of some hundred tasks writes before its first task runs. With less its application master could not begin,
+// and nobody could be told why.
+constexpr uint64_t kLeastRoom = 256 * 1024;
 
 JobId NewJobId(Instant now) {
   const std::time_t seconds = static_cast<std::time_t>(ToMillis(now) / 1000);
@@ -52,17 +55,28 @@ std::string JoinEnvironment(const std::vector<std::string>& variables) {
   return text;
 }
 
-// Everything but the source folder is durable: a job that was reported as submitted is there after a power cut.
-Status Fill(const fs::path& folder, const fs::path& home, const NewJob& job, const Submission& submission) {
+Status CheckRoom(const fs::path& folder) {
+  struct statvfs disk = {};
+  if (statvfs(folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return Ok();  // it does not tell
+  if (uint64_t{disk.f_bavail} * disk.f_frsize >= kLeastRoom) return Ok();
+  return FileError(ErrorCode::kCannotWrite, "make a job in", folder, ENOSPC);
+}
+
+// All of it is durable: a job that was reported as submitted is there after a power cut.
+Status Fill(const fs::path& folder, const NewJob& job, const Submission& submission) {
   TRY(MakeFolder(folder));
   TRY(WriteNewFile(folder / "spec.json", ToJson(job.spec), /*durable=*/false));
   TRY(WriteNewFile(folder / "submission.json", ToJson(submission), /*durable=*/false));
   TRY(WriteNewFile(folder / "environment", JoinEnvironment(job.environment), /*durable=*/false));
   TRY(WriteNewFile(folder / "token", RandomHex(kTokenBytes), /*durable=*/false));
   for (const char* name : {"containers", "logs", "work"}) TRY(MakeFolder(folder / name));
-  if (!job.spec.src_dir.empty()) TRY(CopyTree(job.spec.src_dir, folder / "src", home));
-  return SyncTogether(
-      {folder / "spec.json", folder / "submission.json", folder / "environment", folder / "token", folder});
+  std::vector<fs::path> files = {folder / "spec.json", folder / "submission.json", folder / "environment",
+                                 folder / "token", folder};
+  if (job.staged != StagedFiles()) {
+    files.push_back(folder / "staged.json");
+    TRY(WriteNewFile(files.back(), ToJson(job.staged), /*durable=*/false));
+  }
+  return SyncTogether(files);
 }
 
 }  // namespace
@@ -70,10 +84,11 @@ Status Fill(const fs::path& folder, const fs::path& home, const NewJob& job, con
 Result<JobFolder> LocalJobStore::Create(const NewJob& job, Instant now) const {
   const fs::path jobs = home_ / "jobs";
   TRY(MakeFolder(jobs));
+  TRY(CheckRoom(jobs));
   const Submission submission{NewJobId(now), UserName(), HostName(), now, BootId(), OpenFilesLimit()};
   const fs::path unfinished = jobs / (".new-" + submission.job.value);
   const fs::path folder = jobs / submission.job.value;
-  Status filled = Fill(unfinished, home_, job, submission);
+  Status filled = Fill(unfinished, job, submission);
   if (filled.ok() && rename(unfinished.c_str(), folder.c_str()) != 0)
     filled = FileError(ErrorCode::kCannotWrite, "make", folder, errno);
   if (!filled.ok()) {

@@ -23,14 +23,15 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/journal", {"runtime/base", "runtime/job"}},
       {"runtime/process", {"runtime/base", "runtime/job"}},
       {"runtime/store", {"runtime/base", "runtime/job"}},
+      {"runtime/staging", {"runtime/base", "runtime/job", "runtime/store"}},
       {"runtime/rpc", {"runtime/base", "runtime/job"}},
       {"runtime/scheduler", {"runtime/base", "runtime/job", "runtime/process", "runtime/store"}},
       {"runtime/client",
        {"runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process", "runtime/store",
-        "runtime/rpc", "runtime/scheduler", "runtime/journal"}},
+        "runtime/staging", "runtime/rpc", "runtime/scheduler", "runtime/journal"}},
       {"am",
-       {"runtime/base", "runtime/job", "runtime/framework", "runtime/journal", "runtime/process", "runtime/rpc", "runtime/scheduler",
-        "runtime/store"}},
+       {"runtime/base", "runtime/job", "runtime/framework", "runtime/journal", "runtime/process", "runtime/rpc",
+        "runtime/scheduler", "runtime/store"}},
       {"executor",
        {"runtime/base", "runtime/job", "runtime/framework", "runtime/rpc", "runtime/store", "runtime/process"}},
   };
@@ -57,6 +58,8 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"fmt/", {"runtime/base/log.cc"}},
       {"pugixml", {"runtime/config/"}},
       {"curl/", {"runtime/http/"}},
+      {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
+      {"openssl/", {"runtime/staging/sha256.cc"}},
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},
   };

@@ -60,14 +60,12 @@ TEST_F(JobStoreTest, JobIsNamedByItsTimeAndReadBack) {
 
 TEST_F(JobStoreTest, EverythingIsPrivate) {
   NewJob job = SmallJob();
-  job.spec.src_dir = (temp_.path() / "src").string();
-  fs::create_directories(temp_.path() / "src/package");
-  std::ofstream(temp_.path() / "src/package/train.py") << "x";
+  job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
   const mode_t before = umask(0);
   const auto folder = store_.Create(job, now_);
   umask(before);
   ASSERT_TRUE(folder.ok());
-  EXPECT_TRUE(fs::exists(folder->src() / "package/train.py"));
+  EXPECT_TRUE(fs::exists(folder->path() / "staged.json"));
   for (const auto& entry : fs::recursive_directory_iterator(home_)) {
     const auto expected = entry.is_directory() ? fs::perms(0700) : fs::perms(0600);
     EXPECT_EQ(entry.status().permissions(), expected) << entry.path();
@@ -107,21 +105,13 @@ TEST_F(JobStoreTest, SubmitThatDiedHalfWayLeavesNoJob) {
   EXPECT_THAT(*store_.List(), SizeIs(1));
 }
 
-TEST_F(JobStoreTest, FailedCreateLeavesNothing) {
+TEST_F(JobStoreTest, StagedFilesAreReadBackAndNoneIsNoFile) {
   NewJob job = SmallJob();
-  job.spec.src_dir = (temp_.path() / "missing").string();
-  const auto folder = store_.Create(job, now_);
-  ASSERT_FALSE(folder.ok());
-  EXPECT_EQ(folder.error().code, ErrorCode::kInvalid);
-  EXPECT_THAT(Entries(home_ / "jobs"), IsEmpty());
-}
-
-TEST_F(JobStoreTest, HomeInsideTheSourceFolderIsNotCopied) {
-  NewJob job = SmallJob();
-  job.spec.src_dir = temp_.path().string();
+  EXPECT_EQ(*store_.Create(job, now_)->ReadStaged(), std::nullopt);
+  job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
   const auto folder = store_.Create(job, now_);
   ASSERT_TRUE(folder.ok()) << folder.error().message;
-  EXPECT_THAT(Entries(folder->src()), IsEmpty());
+  EXPECT_EQ(*folder->ReadStaged(), job.staged);
 }
 
 TEST_F(JobStoreTest, HomeThatCannotBeMadeIsNamed) {

@@ -1,0 +1,46 @@
+// Reads archives: zip, and tar plain or packed by gzip, bzip2, xz or zstd; told apart by content. libarchive is behind
+// it, in archive_reader.cc alone.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "runtime/base/result.h"
+
+namespace tony {
+
+struct ArchiveEntry {
+  enum class Kind { kFile, kFolder, kSymlink, kHardLink, kOther };
+  std::string name;  // as it is in the archive: anything but a NUL
+  Kind kind = Kind::kFile;
+  bool executable = false;
+  bool encrypted = false;
+  std::string target;  // of links
+  timespec modified{};
+};
+
+// What it says of an archive is true or an error, but nothing that it says may be trusted. All errors are kInvalid and
+// say what is wrong with the archive, without its name.
+class ArchiveReader {
+ public:
+  // Reads `fd` from its beginning; it stays the caller's and must stay open.
+  static Result<std::unique_ptr<ArchiveReader>> Open(int fd);
+  ~ArchiveReader();
+
+  Result<std::optional<ArchiveEntry>> Next();   // nothing: the end
+  Result<size_t> Read(std::span<char> buffer);  // of the newest entry's content; 0: its end
+  int64_t Consumed() const;                     // bytes of the archive so far
+
+ private:
+  struct State;
+  explicit ArchiveReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tony

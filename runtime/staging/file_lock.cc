@@ -1,0 +1,54 @@
+#include "runtime/staging/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/time.h"
+#include "runtime/store/files.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The kernel's own wait for a lock could not be given up when a person interrupts.
+constexpr Duration kLook{10};
+
+bool TryLock(int fd, LockKind kind) {
+  struct flock lock = {};
+  lock.l_type = kind == LockKind::kAlone ? F_WRLCK : F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// Whoever held it before may have removed the file, and somebody else made another.
+bool IsStillNamed(int fd, const fs::path& path) {
+  struct stat held {
+  }, named{};
+  return fstat(fd, &held) == 0 && lstat(path.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
+         held.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+Result<UniqueFd> LockFile(const fs::path& path, LockKind kind, const std::function<bool()>& give_up) {
+  for (;;) {
+    UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+    bool locked = TryLock(fd.get(), kind);
+    while (!locked && (errno == EAGAIN || errno == EACCES || errno == EINTR)) {
+      if (give_up())
+        return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
+      std::this_thread::sleep_for(kLook);
+      locked = TryLock(fd.get(), kind);
+    }
+    if (!locked) return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
+    if (IsStillNamed(fd.get(), path)) return fd;
+  }
+}
+
+}  // namespace tony

@@ -1,0 +1,18 @@
+// Locks of whole files, between processes. They end with the descriptor, also when its process is killed.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+
+namespace tony {
+
+enum class LockKind { kShared, kAlone };
+
+// Makes the file if there is none, waits for the lock as long as `give_up` does not say otherwise, and then for certain
+// holds the file that has this name. kUnavailable: gave up; kCannotWrite.
+Result<UniqueFd> LockFile(const std::filesystem::path& path, LockKind kind, const std::function<bool()>& give_up);
+
+}  // namespace tony

@@ -1,0 +1,25 @@
+// Puts a job's files into the user's store of staged content, before there is a job: what cannot be used is refused
+// while nothing has been started. README.md says what becomes of each kind of source.
+#pragma once
+
+#include "runtime/base/result.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/staging/limits.h"
+#include "runtime/staging/stage_meter.h"
+#include "runtime/staging/staged_store.h"
+#include "runtime/store/staged_files.h"
+
+namespace tony {
+
+bool NeedsStaging(const JobSpec& spec);
+
+// Blocks until all is there; `watch` is called on this thread. Content that the store has is not copied again. The
+// entries stay for certain as long as `store` lives, so a job that refers to them must be recorded by then.
+//
+// Errors name the source: kInvalid: it is missing, cannot be read, is an archive that is refused, or a Python
+// environment that cannot work here; kUnavailable: it changed while it was read, or `watch.stop` was asked;
+// kCannotWrite: the store. A failure leaves complete entries only.
+Result<StagedFiles> Stage(const JobSpec& spec, const StagedStore& store, const StageWatch& watch,
+                          const UnpackLimits& limits = {});
+
+}  // namespace tony

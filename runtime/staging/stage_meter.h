@@ -1,0 +1,50 @@
+// How far a staging is, and whether it is still wanted.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "runtime/base/result.h"
+
+namespace tony {
+
+struct StageProgress {
+  std::string what;    // "src_dir /x/app"
+  int64_t done = 0;    // bytes of sources gone through: to be hashed, and once more where they are put into the store
+  int64_t total = 0;   // as far as it is known: it grows when a source turns out not to be in the store
+  int64_t copied = 0;  // bytes written into the store; 0 in the end: everything was there
+};
+
+struct StageWatch {
+  // Called on the staging thread, every few milliseconds while bytes move.
+  std::function<void(const StageProgress&)> on_progress = [](const StageProgress&) {};
+  std::stop_token stop;  // when asked, the staging ends soon, with kUnavailable and nothing left
+};
+
+class StageMeter {
+ public:
+  explicit StageMeter(const StageWatch& watch) : watch_(watch) {}
+
+  void Begin(std::string what) { progress_.what = std::move(what); }
+  void Expect(int64_t bytes) { progress_.total += bytes; }
+  Status Done(int64_t bytes) { return Tell(progress_.done += bytes); }
+  Status Copied(int64_t bytes) { return Tell(progress_.copied += bytes); }
+  Status CheckStop() const {
+    return watch_.stop.stop_requested() ? Error{ErrorCode::kUnavailable, "staging was stopped"} : Ok();
+  }
+  const StageProgress& progress() const { return progress_; }
+
+ private:
+  Status Tell(int64_t) {
+    watch_.on_progress(progress_);
+    return CheckStop();
+  }
+
+  const StageWatch& watch_;
+  StageProgress progress_;
+};
+
+}  // namespace tony

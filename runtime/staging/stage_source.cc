@@ -1,0 +1,164 @@
+#include "runtime/staging/stage_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "runtime/base/strings.h"
+#include "runtime/staging/sha256.h"
+#include "runtime/staging/source_tree.h"
+#include "runtime/staging/space_guard.h"
+#include "runtime/staging/tree_writer.h"
+#include "runtime/staging/unpack.h"
+#include "runtime/store/copy_file.h"
+#include "runtime/store/files.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct OpenSource {
+  UniqueFd fd;
+  struct stat info {};
+};
+
+// A pipe put in the file's place must not hang us.
+Result<OpenSource> OpenForReading(const fs::path& path, int more_flags = 0) {
+  OpenSource source{.fd = UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more_flags))};
+  if (!source.fd.valid() || fstat(source.fd.get(), &source.info) != 0)
+    return FileError(ErrorCode::kInvalid, "read", path, errno);
+  return source;
+}
+
+Error Changed(const fs::path& path) {
+  return {ErrorCode::kUnavailable,
+          StrCat("read ", path.string(), ": it changed meanwhile; submit again when it is complete")};
+}
+
+bool SameTimes(const struct stat& a, const struct stat& b) {
+  const auto same = [](const timespec& x, const timespec& y) { return x.tv_sec == y.tv_sec && x.tv_nsec == y.tv_nsec; };
+  return a.st_size == b.st_size && same(a.st_mtim, b.st_mtim) && same(a.st_ctim, b.st_ctim);
+}
+
+class Stager {
+ public:
+  explicit Stager(const StageContext& context)
+      : store_(context.store),
+        watch_(context.watch),
+        limits_(context.limits),
+        meter_(context.meter),
+        space_(context.store.folder()) {}
+
+  Result<fs::path> Tree(const fs::path& folder) {
+    TRY_ASSIGN(const std::vector<SourceItem> items, ListSource(folder, store_.home()));
+    meter_.Expect(TotalSize(items));
+    std::vector<std::string> hashes;
+    for (const SourceItem& item : items) {
+      if (item.kind != SourceItem::Kind::kFile) continue;
+      TRY_ASSIGN(const OpenSource source, OpenForReading(folder / item.name, O_NOFOLLOW));
+      TRY_ASSIGN(std::string hash, Hash(source, folder / item.name));
+      hashes.push_back(std::move(hash));
+    }
+    return store_.Keep(TreeHash(items, hashes) + "-tree", watch_.stop, [&](const fs::path& temporary) {
+      meter_.Expect(TotalSize(items));
+      return CopyTree(folder, items, hashes, temporary);
+    });
+  }
+
+  Result<fs::path> File(const OpenSource& source, const fs::path& path) {
+    meter_.Expect(source.info.st_size);
+    TRY_ASSIGN(const std::string hash, Hash(source, path));
+    const bool executable = (source.info.st_mode & S_IXUSR) != 0;
+    return store_.Keep(hash + (executable ? "-x" : ""), watch_.stop, [&](const fs::path& temporary) -> Status {
+      meter_.Expect(source.info.st_size);
+      const UniqueFd copy(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+      if (!copy.valid()) return FileError(ErrorCode::kCannotWrite, "make", temporary, errno);
+      TRY(Copy(source.fd.get(), path, copy.get(), temporary, hash));
+      const timespec times[2] = {source.info.st_mtim, source.info.st_mtim};
+      if (futimens(copy.get(), times) == 0 && fchmod(copy.get(), executable ? 0555 : 0444) == 0) return Ok();
+      return FileError(ErrorCode::kCannotWrite, "finish", temporary, errno);
+    });
+  }
+
+  Result<fs::path> Unpacked(const OpenSource& source, const fs::path& path) {
+    meter_.Expect(source.info.st_size);
+    TRY_ASSIGN(const std::string hash, Hash(source, path));
+    return store_.Keep(hash + "-unpacked", watch_.stop, [&](const fs::path& temporary) -> Status {
+      meter_.Expect(source.info.st_size);
+      TRY_ASSIGN(TreeWriter tree, TreeWriter::Make(temporary));
+      TRY(Unpack(source.fd.get(), tree, limits_, space_, meter_));
+      struct stat now {};
+      if (fstat(source.fd.get(), &now) != 0 || !SameTimes(source.info, now)) return Changed(path);
+      return tree.Seal();
+    });
+  }
+
+ private:
+  Result<std::string> Hash(const OpenSource& source, const fs::path& path) {
+    if (!S_ISREG(source.info.st_mode)) return Changed(path);
+    return Sha256OfFile(source.fd.get(), path, [this](int64_t bytes) { return meter_.Done(bytes); });
+  }
+
+  Status CopyTree(const fs::path& folder, const std::vector<SourceItem>& items, const std::vector<std::string>& hashes,
+                  const fs::path& temporary) {
+    TRY_ASSIGN(TreeWriter tree, TreeWriter::Make(temporary));
+    size_t file = 0;
+    for (const SourceItem& item : items) {
+      TRY(meter_.CheckStop());
+      switch (item.kind) {
+        case SourceItem::Kind::kFolder:
+          TRY(tree.MakeFolder(item.name, item.modified));
+          break;
+        case SourceItem::Kind::kLink:
+          TRY(tree.MakeSymlink(item.name, item.target, item.modified));
+          break;
+        case SourceItem::Kind::kFile:
+          TRY(CopyItem(folder / item.name, item, hashes.at(file++), tree));
+          break;
+      }
+    }
+    return tree.Seal();
+  }
+
+  Status CopyItem(const fs::path& path, const SourceItem& item, const std::string& hash, TreeWriter& tree) {
+    TRY_ASSIGN(const OpenSource source, OpenForReading(path, O_NOFOLLOW));
+    if (!S_ISREG(source.info.st_mode)) return Changed(path);
+    TRY_ASSIGN(const UniqueFd copy, tree.MakeFile(item.name));
+    TRY(Copy(source.fd.get(), path, copy.get(), tree.PathOf(item.name), hash));
+    return tree.FinishFile(copy.get(), item.name, item.executable, item.modified);
+  }
+
+  // What has been hashed is the copy: nobody else can change that.
+  Status Copy(int from, const fs::path& from_path, int to, const fs::path& to_path, const std::string& expected) {
+    TRY(CopyContent(from, from_path, to, to_path, [this](int64_t bytes) { return Tell(bytes); }));
+    TRY_ASSIGN(const std::string hash, Sha256OfFile(to, to_path, [this](int64_t) { return meter_.CheckStop(); }));
+    return hash == expected ? Ok() : Changed(from_path);
+  }
+
+  Status Tell(int64_t bytes) {
+    TRY(space_.Take(bytes));
+    TRY(meter_.Copied(bytes));
+    return meter_.Done(bytes);
+  }
+
+  const StagedStore& store_;
+  const StageWatch& watch_;
+  const UnpackLimits& limits_;
+  StageMeter& meter_;
+  SpaceGuard space_;
+};
+
+}  // namespace
+
+Result<fs::path> StageSource(const fs::path& source, bool unpack, const StageContext& context) {
+  TRY_ASSIGN(const OpenSource opened, OpenForReading(source));
+  Stager stager(context);
+  if (S_ISDIR(opened.info.st_mode)) return stager.Tree(source);
+  if (!S_ISREG(opened.info.st_mode))
+    return Error{ErrorCode::kInvalid, StrCat(source.string(), ": neither a file nor a folder")};
+  return unpack ? stager.Unpacked(opened, source) : stager.File(opened, source);
+}
+
+}  // namespace tony

@@ -1,0 +1,25 @@
+// One source into the store: a file, a folder, or an archive to be unpacked.
+#pragma once
+
+#include <filesystem>
+
+#include "runtime/base/result.h"
+#include "runtime/staging/limits.h"
+#include "runtime/staging/stage_meter.h"
+#include "runtime/staging/staged_store.h"
+
+namespace tony {
+
+struct StageContext {
+  const StagedStore& store;
+  const StageWatch& watch;
+  const UnpackLimits& limits;
+  StageMeter& meter;
+};
+
+// The path of the entry. `unpack`: a file is an archive whose content is wanted; a folder is taken as it is anyway.
+// Content is hashed first, and again as it is put into the store, so that an entry is what its name says.
+Result<std::filesystem::path> StageSource(const std::filesystem::path& source, bool unpack,
+                                          const StageContext& context);
+
+}  // namespace tony

@@ -1,0 +1,53 @@
+// Writes a new tree of files that will be read-only, and nothing outside of it, whatever the names are.
+#pragma once
+
+#include <time.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+
+namespace tony {
+
+// Names are paths from the tree's folder: "a/b", without "..". No component of a path is ever reached through a
+// symbolic link, nothing that is there is ever replaced, folders above a name are made where they are missing.
+//
+// kInvalid: the name cannot be, or its place is taken; kCannotWrite: the disk. A failure leaves a part.
+class TreeWriter {
+ public:
+  static Result<TreeWriter> Make(const std::filesystem::path& folder);  // there must be none
+
+  Status MakeFolder(const std::string& name, const timespec& modified);  // harmless if it is there
+  Result<UniqueFd> MakeFile(const std::string& name);                    // readable too
+  Status FinishFile(int fd, const std::string& name, bool executable, const timespec& modified);
+  Status MakeSymlink(const std::string& name, const std::string& target, const timespec& modified);
+  Status MakeHardLink(const std::string& name, const std::string& existing);  // a file of this tree
+  Status Seal();                                                              // folders become read-only
+
+  std::filesystem::path PathOf(const std::string& name) const { return folder_ / name; }
+
+ private:
+  struct Place {
+    int parent;  // borrowed
+    std::string leaf;
+  };
+  TreeWriter(std::filesystem::path folder, UniqueFd root) : folder_(std::move(folder)), root_(std::move(root)) {}
+  Result<Place> Find(const std::string& name);
+  // `name`: of what is to be made in the end, for messages.
+  Result<UniqueFd> Walk(const std::string& folder, const std::string& name);
+  Result<UniqueFd> Step(int parent, const std::string& folder, const std::string& name);
+
+  std::filesystem::path folder_;
+  UniqueFd root_;
+  // Of the name before: most often the next one lies there too.
+  std::string last_folder_;
+  UniqueFd last_;
+  std::vector<std::string> folders_;                      // as they were made
+  std::vector<std::pair<std::string, timespec>> stamps_;  // of folders
+};
+
+}  // namespace tony

@@ -1,0 +1,16 @@
+// Whether a Python environment that somebody packed can work on this machine.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "runtime/base/result.h"
+
+namespace tony {
+
+// Looks at the program that `command` begins with, where that is in "venv/", within the staged environment `venv`;
+// other commands are fine. kInvalid says what is wrong: it is missing, may not be executed, or it leads, by a link, by
+// "#!" or by pyvenv.cfg, to a Python that this machine does not have.
+Status CheckVenvCommand(const std::string& command, const std::filesystem::path& venv);
+
+}  // namespace tony

@@ -1,0 +1,28 @@
+// What kind of file system a path is on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "runtime/base/result.h"
+
+namespace tony {
+
+struct FileSystem {
+  std::string type;        // "ext4", "nfs"; "type 0x1a2b" where we know no name
+  bool network = false;    // other machines may have it, too: locks and changes there are not seen here, or late
+  int64_t free_bytes = 0;  // for us
+  int64_t free_files = 0;  // -1: it counts none
+  bool read_only = false;
+};
+
+// Of `path`, or of the nearest folder above it that is there.
+Result<FileSystem> FileSystemOf(const std::filesystem::path& path);
+
+// By the kernel's number of it (statfs): type and network.
+FileSystem FileSystemOfMagic(uint32_t magic);
+
+std::filesystem::path NearestExisting(std::filesystem::path path);
+
+}  // namespace tony

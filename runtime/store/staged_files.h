@@ -1,0 +1,42 @@
+// What staging made of a job's files: entries of the user's store of staged content, $TONY_HOME/staged, each named by
+// the SHA-256 of what it holds. Entries are complete or not there, never change, and are shared by jobs. The manifest
+// of a job is its staged.json; as long as the job's folder is there its entries are kept.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+
+namespace tony {
+
+struct StagedEntry {
+  enum class Form {
+    kLink,      // `name` in the attempt's folder is a symbolic link to the entry, a file or a folder
+    kContents,  // the folder's content is in the attempt's folder itself, as the task's own copy (src_dir)
+  };
+  std::string name;            // empty for kContents
+  std::filesystem::path path;  // of the entry in the store, absolute
+  Form form = Form::kLink;
+  bool operator==(const StagedEntry&) const = default;
+};
+
+struct StagedFiles {
+  std::vector<StagedEntry> job;                           // for every task
+  std::map<std::string, std::vector<StagedEntry>> roles;  // for the tasks of a role, after the job's
+  std::vector<StagedEntry> am;
+  bool operator==(const StagedFiles&) const = default;
+};
+
+std::string ToJson(const StagedFiles& files);
+Result<StagedFiles> StagedFilesFromJson(std::string_view json);
+
+// Puts entries into the existing folder `work`, in their order; what is there already stays. Of a kContents folder,
+// folders are made, files copied, links made anew as they are; only files over 16 MiB are links to the store.
+// kUnavailable names an entry that is gone, kCannotWrite what could not be made.
+Status LinkStaged(const std::vector<StagedEntry>& entries, const std::filesystem::path& work);
+
+}  // namespace tony

@@ -1,0 +1,309 @@
+// Folders and files, and the store that they go to.
+#include "runtime/staging/stage.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "runtime/staging/file_lock.h"
+#include "runtime/staging/sha256.h"
+#include "runtime/store/files.h"
+#include "tests/unit/staging/staging_bed.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(Sha256Test, KnownAnswers) {
+  EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST_F(StagingTest, FolderIsStagedWithBitsLinksAndEmptyFolders) {
+  Write(src_ / "train.py", "print()");
+  Write(src_ / "package/run.sh", "#!/bin/sh");
+  fs::permissions(src_ / "package/run.sh", fs::perms(0755));
+  Write(src_ / ".hidden", "h");
+  fs::create_directory(src_ / "empty");
+  fs::create_symlink("train.py", src_ / "main.py");
+  fs::create_symlink("/usr/bin/python3", src_ / "python");
+  fs::create_symlink("nowhere", src_ / "dangling");
+  const fs::path entry = Staged(JobOfFolder());
+  EXPECT_EQ(entry.parent_path(), home_ / "staged");
+  EXPECT_EQ(Text(entry / "train.py"), "print()");
+  EXPECT_EQ(Text(entry / ".hidden"), "h");
+  EXPECT_EQ(fs::read_symlink(entry / "main.py"), "train.py");
+  EXPECT_EQ(fs::read_symlink(entry / "python"), "/usr/bin/python3");
+  EXPECT_EQ(fs::read_symlink(entry / "dangling"), "nowhere");
+  EXPECT_EQ(Mode(entry / "train.py"), 0444u);
+  EXPECT_EQ(Mode(entry / "package/run.sh"), 0555u);
+  for (const char* folder : {"", "package", "empty"}) EXPECT_EQ(Mode(entry / folder), 0555u) << folder;
+  EXPECT_EQ(fs::last_write_time(entry / "train.py"), fs::last_write_time(src_ / "train.py"));
+  EXPECT_EQ(fs::last_write_time(entry / "package"), fs::last_write_time(src_ / "package"));
+  EXPECT_EQ(Mode(home_ / "staged"), 0700u);
+}
+
+TEST_F(StagingTest, SecondSubmitOfTheSameSourcesCopiesNothing) {
+  Write(src_ / "train.py", "print()");
+  Write(temp_.path() / "data.csv", std::string(100'000, 'x'));
+  BuildArchive(archive_, ArchiveForm::kZip, {{.name = "model/weights", .content = "w"}});
+  JobSpec spec = JobOfFolder();
+  spec.files = {{(temp_.path() / "data.csv").string(), "input.csv", false}, {archive_.string(), "model", true}};
+  const auto first = StageIt(spec);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(progress_.copied, 100'008);
+  EXPECT_EQ(progress_.done, progress_.total);
+  std::vector<struct stat> before;
+  for (const auto& entry : fs::recursive_directory_iterator(home_ / "staged")) before.push_back(Look(entry.path()));
+  const auto second = StageIt(spec);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(progress_.copied, 0);
+  EXPECT_EQ(progress_.done, progress_.total);
+  size_t i = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(home_ / "staged")) {
+    const struct stat now = Look(entry.path());
+    ASSERT_LT(i, before.size());
+    EXPECT_EQ(now.st_ino, before[i].st_ino) << entry.path();
+    EXPECT_EQ(now.st_ctim.tv_nsec, before[i].st_ctim.tv_nsec) << entry.path();
+    ++i;
+  }
+}
+
+TEST_F(StagingTest, AnythingThatMattersGivesAnotherEntry) {
+  Write(src_ / "a", "1");
+  std::set<fs::path> entries = {Staged(JobOfFolder())};
+  const auto expect_new = [&](const char* what) { EXPECT_TRUE(entries.insert(Staged(JobOfFolder())).second) << what; };
+  Write(src_ / "a", "2");
+  expect_new("content");
+  fs::permissions(src_ / "a", fs::perms(0700));
+  expect_new("executable bit");
+  fs::rename(src_ / "a", src_ / "b");
+  expect_new("name");
+  fs::create_directory(src_ / "empty");
+  expect_new("empty folder");
+  fs::create_symlink("x", src_ / "l");
+  expect_new("link");
+  fs::remove(src_ / "l");
+  fs::create_symlink("y", src_ / "l");
+  expect_new("target");
+  fs::last_write_time(src_ / "b", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_FALSE(entries.insert(Staged(JobOfFolder())).second) << "times do not matter";
+}
+
+TEST_F(StagingTest, EntriesGoWhereTheSpecSays) {
+  Write(temp_.path() / "data", "d");
+  Write(temp_.path() / "tool", "#!/bin/sh");
+  fs::permissions(temp_.path() / "tool", fs::perms(0755));
+  Write(temp_.path() / "folder/x", "x");
+  JobSpec spec = JobOfFolder();
+  spec.files = {{(temp_.path() / "data").string(), "input", false}};
+  spec.roles[0].files = {{(temp_.path() / "tool").string(), "tool", false}};
+  spec.am_files = {{(temp_.path() / "folder").string(), "folder", false}};
+  const auto staged = StageIt(spec);
+  ASSERT_TRUE(staged.ok()) << staged.error().message;
+  ASSERT_THAT(staged->job, SizeIs(2));
+  EXPECT_EQ(staged->job[0].name, "input");
+  EXPECT_EQ(staged->job[0].path.filename(), Sha256Hex("d"));
+  EXPECT_EQ(Mode(staged->job[0].path), 0444u);
+  EXPECT_EQ(staged->job[1].form, StagedEntry::Form::kContents);
+  ASSERT_THAT(staged->roles.at("worker"), SizeIs(1));
+  EXPECT_EQ(staged->roles.at("worker")[0].path.filename(), Sha256Hex("#!/bin/sh") + "-x");
+  EXPECT_EQ(Mode(staged->roles.at("worker")[0].path), 0555u);
+  ASSERT_THAT(staged->am, SizeIs(1));
+  EXPECT_EQ(Text(staged->am[0].path / "x"), "x");
+}
+
+TEST_F(StagingTest, JobWithoutFilesNeedsNoStore) {
+  EXPECT_FALSE(NeedsStaging(Job()));
+  EXPECT_TRUE(NeedsStaging(JobOfFolder()));
+}
+
+TEST_F(StagingTest, PipeInASourceFolderIsRefusedByName) {
+  ASSERT_EQ(mkfifo((src_ / "pipe").c_str(), 0600), 0);
+  const Error error = Refused(JobOfFolder());
+  EXPECT_EQ(error.code, ErrorCode::kInvalid);
+  EXPECT_THAT(error.message, HasSubstr("src_dir " + src_.string() + ": copy " + (src_ / "pipe").string()));
+}
+
+TEST_F(StagingTest, SourceThatIsGoneIsOneClearLine) {
+  JobSpec spec = Job();
+  spec.files = {{(temp_.path() / "gone.csv").string(), "gone.csv", false}};
+  const Error error = Refused(spec);
+  EXPECT_EQ(error.code, ErrorCode::kInvalid);
+  EXPECT_EQ(error.message, "resource " + (temp_.path() / "gone.csv").string() + ": read " +
+                               (temp_.path() / "gone.csv").string() + ": no such file or directory");
+}
+
+TEST_F(StagingTest, FileThatChangesWhileItIsReadIsRefused) {
+  Write(src_ / "a", std::string(1 << 20, 'a'));
+  Write(src_ / "b", "b");
+  const StageWatch watch = {[&](const StageProgress& progress) {
+                              if (progress.done == (1 << 20) + 1) Write(src_ / "a", "changed");  // all are hashed
+                            },
+                            stop_.get_token()};
+  const auto store = StagedStore::Open(home_, stop_.get_token());
+  const auto staged = Stage(JobOfFolder(), *store, watch);
+  ASSERT_FALSE(staged.ok());
+  EXPECT_EQ(staged.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(staged.error().message, HasSubstr((src_ / "a").string() + ": it changed meanwhile"));
+  EXPECT_THAT(InStore(), IsEmpty());
+}
+
+TEST_F(StagingTest, FileThatVanishesWhileItIsCopiedIsNamed) {
+  Write(src_ / "a", std::string(1 << 20, 'a'));
+  Write(src_ / "b", "b");
+  const StageWatch watch = {[&](const StageProgress& progress) {
+                              if (progress.copied > 0) fs::remove(src_ / "b");
+                            },
+                            stop_.get_token()};
+  const auto store = StagedStore::Open(home_, stop_.get_token());
+  const auto staged = Stage(JobOfFolder(), *store, watch);
+  ASSERT_FALSE(staged.ok());
+  EXPECT_EQ(staged.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(staged.error().message, HasSubstr((src_ / "b").string() + ": no such file"));
+  EXPECT_THAT(InStore(), IsEmpty());
+}
+
+TEST_F(StagingTest, StoreThatLiesInTheSourceIsLeftOut) {
+  Write(temp_.path() / "train.py", "x");
+  JobSpec spec = Job();
+  spec.src_dir = temp_.path().string();
+  const fs::path first = Staged(spec);
+  EXPECT_TRUE(fs::exists(first / "train.py"));
+  EXPECT_FALSE(fs::exists(first / "home"));
+  EXPECT_EQ(Staged(spec), first);
+}
+
+TEST_F(StagingTest, StopEndsItSoonWithNothingLeft) {
+  Write(src_ / "a", std::string(4 << 20, 'a'));
+  const StageWatch watch = {[&](const StageProgress& progress) {
+                              if (progress.copied > 0) stop_.request_stop();
+                            },
+                            stop_.get_token()};
+  const auto store = StagedStore::Open(home_, stop_.get_token());
+  const auto staged = Stage(JobOfFolder(), *store, watch);
+  ASSERT_FALSE(staged.ok());
+  EXPECT_EQ(staged.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(InStore(), IsEmpty());
+}
+
+TEST_F(StagingTest, ManySubmitsAtOnceMakeOneEntry) {
+  for (int i = 0; i < 50; ++i) Write(src_ / std::to_string(i), std::string(10'000, 'x'));
+  std::atomic<int64_t> copied = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        int64_t mine = 0;
+        const StageWatch watch = {[&](const StageProgress& progress) { mine = progress.copied; }, {}};
+        const auto store = StagedStore::Open(home_, {});
+        EXPECT_TRUE(Stage(JobOfFolder(), *store, watch).ok());
+        copied += mine;
+      });
+    }
+  }
+  EXPECT_EQ(copied, 500'000);
+  EXPECT_THAT(InStore(), SizeIs(1));
+}
+
+TEST_F(StagingTest, WhatAKilledSubmitLeftIsMadeAnew) {
+  Write(src_ / "train.py", "x");
+  const fs::path entry = Staged(JobOfFolder());
+  const std::string name = entry.filename().string();
+  ASSERT_TRUE(RemoveTree(entry).ok());
+  Write(home_ / "staged" / (".new-" + name) / "half", "h");
+  Write(home_ / "staged" / (".busy-" + name), "");
+  EXPECT_EQ(Staged(JobOfFolder()), entry);
+  EXPECT_THAT(InStore(), testing::ElementsAre(name));
+  EXPECT_FALSE(fs::exists(entry / "half"));
+}
+
+TEST_F(StagingTest, ReadOnlyStoreIsOneLine_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
+  fs::create_directory(home_);
+  if (mount("none", home_.c_str(), "tmpfs", MS_RDONLY, nullptr) != 0) GTEST_SKIP() << "no mounting here";
+  const auto staged = StageIt(JobOfFolder());
+  EXPECT_EQ(umount(home_.c_str()), 0);
+  ASSERT_FALSE(staged.ok());
+  EXPECT_EQ(staged.error().code, ErrorCode::kCannotWrite);
+  EXPECT_EQ(staged.error().message, "make " + (home_ / "staged").string() + ": read-only file system");
+}
+
+TEST_F(StagingTest, FullDiskIsOneLineAndLeavesNothing_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "mounting needs root";
+  fs::create_directory(home_);
+  if (mount("none", home_.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "no mounting here";
+  Write(src_ / "large", std::string(2 << 20, 'x'));
+  BuildArchive(archive_, ArchiveForm::kZip, {{.name = "zeros", .content = std::string(2 << 20, '0')}});
+  JobSpec of_archive = Job();
+  of_archive.src_dir = archive_.string();
+  for (const JobSpec& spec : {JobOfFolder(), of_archive}) {
+    const Error error = Refused(spec);
+    EXPECT_EQ(error.code, ErrorCode::kCannotWrite) << error.message;
+    EXPECT_THAT(error.message, HasSubstr((home_ / "staged").string()));
+  }
+  EXPECT_EQ(umount(home_.c_str()), 0);
+}
+
+class SweepTest : public StagingTest {
+ protected:
+  Result<StagedStore::Swept> Sweep(const std::set<std::string>& kept, Duration ago, bool dry_run = false) const {
+    return StagedStore::Sweep(
+        home_, [&]() -> Result<std::set<std::string>> { return kept; }, RealClock().Now() - ago, Duration(0), dry_run);
+  }
+  static constexpr Duration kInTheFuture{-3'600'000};
+};
+
+TEST_F(SweepTest, RemovesWhatIsOldAndReferredToByNobody) {
+  Write(src_ / "package/a", "1");
+  const fs::path first = Staged(JobOfFolder());
+  Write(src_ / "package/a", "2");
+  const fs::path second = Staged(JobOfFolder());
+  Write(home_ / "staged/.new-abc/x", "x");
+  Write(home_ / "staged/.busy-abc", "");
+  EXPECT_THAT(Sweep({first.filename()}, Duration(3'600'000), true)->names, SizeIs(2)) << "temporaries only";
+  EXPECT_EQ(InStore().size(), 4u) << "a dry run";
+  const auto swept = Sweep({first.filename()}, kInTheFuture);
+  ASSERT_TRUE(swept.ok()) << swept.error().message;
+  EXPECT_GT(swept->bytes, 0);
+  EXPECT_THAT(InStore(), testing::ElementsAre(first.filename().string()));
+}
+
+TEST_F(SweepTest, WaitsForWhoeverIsStaging) {
+  Write(src_ / "a", "1");
+  const fs::path entry = Staged(JobOfFolder());
+  {
+    const auto store = StagedStore::Open(home_, {});
+    const auto swept = Sweep({}, kInTheFuture);
+    ASSERT_FALSE(swept.ok());
+    EXPECT_EQ(swept.error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(fs::exists(entry));
+  }
+  EXPECT_TRUE(Sweep({}, kInTheFuture).ok());
+  EXPECT_THAT(InStore(), IsEmpty());
+  EXPECT_EQ(Staged(JobOfFolder()), entry) << "and it is made again";
+}
+
+TEST_F(SweepTest, NoStoreIsNothingToDo) { EXPECT_THAT(Sweep({}, kInTheFuture)->names, IsEmpty()); }
+
+TEST(FileLockTest, HolderOfAFileThatWasRemovedIsNotTheHolderOfTheNext) {
+  TempFolder temp;
+  const fs::path path = temp.path() / "lock";
+  const auto never = [] { return true; };
+  const auto first = LockFile(path, LockKind::kAlone, never);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(LockFile(path, LockKind::kShared, never).error().code, ErrorCode::kUnavailable);
+  fs::remove(path);
+  const auto second = LockFile(path, LockKind::kAlone, never);
+  EXPECT_TRUE(second.ok());
+}
+
+}  // namespace
+}  // namespace tony

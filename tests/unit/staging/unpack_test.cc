@@ -1,0 +1,283 @@
+// Archives, honest and hostile.
+#include "runtime/staging/unpack.h"
+
+#include <fcntl.h>
+
+#include <chrono>
+#include <random>
+
+#include "tests/unit/staging/staging_bed.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class UnpackTest : public StagingTest {
+ protected:
+  // Refused in both formats, by this name and reason.
+  void ExpectRefused(const Entries& entries, const std::string& name, const std::string& why,
+                     std::initializer_list<ArchiveForm> forms = {ArchiveForm::kTar, ArchiveForm::kZip}) {
+    for (const ArchiveForm form : forms) {
+      const Error error = Refused(JobOfArchive(entries, form));
+      EXPECT_EQ(error.code, ErrorCode::kInvalid);
+      EXPECT_THAT(error.message, HasSubstr("src_dir " + archive_.string() + ": \"" + name + "\": "));
+      EXPECT_THAT(error.message, HasSubstr(why));
+    }
+  }
+  void ExpectRefusedBytes(const std::string& bytes, const std::string& why) {
+    Write(archive_, bytes);
+    JobSpec spec = Job();
+    spec.src_dir = archive_.string();
+    const Error error = Refused(spec);
+    EXPECT_EQ(error.code, ErrorCode::kInvalid);
+    EXPECT_THAT(error.message, HasSubstr(why));
+  }
+  static Entries Honest() {
+    return {{.name = "app/", .kind = Kind::kFolder, .mode = 0755},
+            {.name = "app/run.sh", .content = "#!/bin/sh\necho hi\n", .mode = 0755},
+            {.name = "app/empty/", .kind = Kind::kFolder, .mode = 0700},
+            {.name = "app/caf\xc3\xa9.txt", .content = std::string(5000, 'x')},
+            {.name = "app/zero", .content = ""},
+            {.name = "app/link", .kind = Kind::kSymlink, .content = "run.sh"},
+            {.name = "app/python3", .kind = Kind::kSymlink, .content = "/usr/bin/python3"}};
+  }
+};
+
+TEST_F(UnpackTest, EveryFormIsUnpackedWithBitsLinksAndEmptyFolders) {
+  for (const ArchiveForm form : kAllArchiveForms) {
+    const fs::path entry = Staged(JobOfArchive(Honest(), form));
+    EXPECT_EQ(Text(entry / "app/run.sh"), "#!/bin/sh\necho hi\n");
+    EXPECT_EQ(Mode(entry / "app/run.sh"), 0555u);
+    EXPECT_EQ(Mode(entry / "app/caf\xc3\xa9.txt"), 0444u);
+    EXPECT_EQ(fs::file_size(entry / "app/caf\xc3\xa9.txt"), 5000u);
+    EXPECT_EQ(Mode(entry / "app/empty"), 0555u);
+    EXPECT_EQ(Mode(entry), 0555u);
+    EXPECT_EQ(fs::file_size(entry / "app/zero"), 0u);
+    EXPECT_EQ(fs::read_symlink(entry / "app/link"), "run.sh");
+    EXPECT_EQ(fs::read_symlink(entry / "app/python3"), "/usr/bin/python3");
+    EXPECT_EQ(Look(entry / "app/run.sh").st_mtim.tv_sec, 1'600'000'000);
+  }
+  EXPECT_THAT(InStore(), SizeIs(std::size(kAllArchiveForms)));
+}
+
+TEST_F(UnpackTest, FoldersThatHaveNoEntryOfTheirOwnAreMade) {
+  const fs::path entry = Staged(JobOfArchive({{.name = "./a//b/./c", .content = "c"}}));
+  EXPECT_EQ(Text(entry / "a/b/c"), "c");
+}
+
+TEST_F(UnpackTest, HardLinkToAnEarlierFileIsKept) {
+  const fs::path entry = Staged(
+      JobOfArchive({{.name = "a/x", .content = "x"}, {.name = "b/y", .kind = Kind::kHardLink, .content = "a/x"}}));
+  EXPECT_EQ(Text(entry / "b/y"), "x");
+}
+
+TEST_F(UnpackTest, SetuidBitsAreDropped) {
+  EXPECT_EQ(Mode(Staged(JobOfArchive({{.name = "su", .content = "x", .mode = 06755}})) / "su"), 0555u);
+}
+
+TEST_F(UnpackTest, NamesThatLeadOutAreRefused) {
+  ExpectRefused({{.name = "../escaped", .content = "x"}}, "../escaped", "..");
+  ExpectRefused({{.name = "a/../../escaped", .content = "x"}}, "a/../../escaped", "..");
+  ExpectRefused({{.name = (temp_.path() / "escaped").string(), .content = "x"}}, (temp_.path() / "escaped").string(),
+                "absolute", {ArchiveForm::kTar});
+  ExpectRefused({{.name = "..", .kind = Kind::kFolder}}, "../", "..", {ArchiveForm::kTar});
+}
+
+TEST_F(UnpackTest, NamesThroughLinksAreRefused) {
+  const std::string outside = temp_.path().string();
+  const BuiltEntry link = {.name = "out", .kind = Kind::kSymlink, .content = outside};
+  ExpectRefused({link, {.name = "out/escaped", .content = "x"}}, "out/escaped", "not a folder");
+  ExpectRefused({link, {.name = "out/escaped/deep", .content = "x"}}, "out/escaped/deep", "not a folder");
+  ExpectRefused({link, {.name = "out", .kind = Kind::kFolder}}, "out", "not a folder", {ArchiveForm::kTar});
+  ExpectRefused({{.name = "d/", .kind = Kind::kFolder},
+                 {.name = "d/up", .kind = Kind::kSymlink, .content = ".."},
+                 {.name = "d/up/up", .kind = Kind::kSymlink, .content = ".."}},
+                "d/up/up", "not a folder");
+}
+
+TEST_F(UnpackTest, LinksAreNeverWrittenThroughOrReplaced) {
+  const std::string victim = (temp_.path() / "escaped").string();
+  ExpectRefused({{.name = "f", .kind = Kind::kSymlink, .content = victim}, {.name = "f", .content = "x"}}, "f",
+                "another of that name");
+  ExpectRefused({{.name = "f", .content = "1"}, {.name = "f", .content = "2"}}, "f", "another of that name");
+  ExpectRefused({{.name = "f", .content = "1"}, {.name = "./f", .content = "2"}}, "f", "another of that name",
+                {ArchiveForm::kTar});
+}
+
+TEST_F(UnpackTest, HardLinksOutAreRefused) {
+  Write(temp_.path() / "secret", "s");
+  const std::string secret = (temp_.path() / "secret").string();
+  const auto hard_link = [](const std::string& target) {
+    return BuiltEntry{.name = "h", .kind = Kind::kHardLink, .content = target};
+  };
+  ExpectRefused({hard_link(secret)}, secret, "absolute", {ArchiveForm::kTar});
+  ExpectRefused({hard_link("../../../secret")}, "../../../secret", "..", {ArchiveForm::kTar});
+  ExpectRefused({hard_link("missing")}, "h", "no file before it", {ArchiveForm::kTar});
+  ExpectRefused({{.name = "l", .kind = Kind::kSymlink, .content = secret}, hard_link("l")}, "h", "no file before it",
+                {ArchiveForm::kTar});
+  ExpectRefused({{.name = "d", .kind = Kind::kSymlink, .content = temp_.path().string()}, hard_link("d/secret")},
+                "d/secret", "not a folder", {ArchiveForm::kTar});
+}
+
+TEST_F(UnpackTest, DevicesAndPipesAreRefused) {
+  ExpectRefused({{.name = "pipe", .kind = Kind::kPipe}}, "pipe", "neither", {ArchiveForm::kTar});
+  ExpectRefused({{.name = "null", .kind = Kind::kDevice}}, "null", "neither", {ArchiveForm::kTar});
+}
+
+TEST_F(UnpackTest, NamesThatCannotBeAreRefused) {
+  ExpectRefused({{.name = "caf\xe9", .content = "x"}}, "caf\xef\xbf\xbd", "not UTF-8");
+  ExpectRefused({{.name = std::string(300, 'n'), .content = "x"}}, std::string(300, 'n'), "too long");
+  std::string deep;
+  for (int i = 0; i < 600; ++i) deep += "abc/";
+  ExpectRefused({{.name = deep + "x", .content = "x"}}, deep.substr(0, 300), "too long");
+}
+
+TEST_F(UnpackTest, EncryptedArchiveIsRefused) {
+  BuildArchive(archive_, ArchiveForm::kZip, {{.name = "secret", .content = "content"}}, "password");
+  JobSpec spec = Job();
+  spec.src_dir = archive_.string();
+  EXPECT_THAT(Refused(spec).message, HasSubstr("\"secret\": it is encrypted"));
+}
+
+TEST_F(UnpackTest, WhatIsNoArchiveIsRefused) {
+  for (const char* text : {"", "hello", "PK\x03\x04 but no more", "\x1f\x8b"})
+    ExpectRefusedBytes(text, archive_.string());
+  ExpectRefusedBytes(std::string(100'000, '\0'), "nothing in it");
+}
+
+TEST_F(UnpackTest, ArchiveThatIsCutOffIsRefusedWhereverTheCutIs) {
+  for (const ArchiveForm form : kAllArchiveForms) {
+    BuildArchive(archive_, form, Honest());
+    const std::string whole = Text(archive_);
+    for (const size_t part : {1, 3, 5, 7}) ExpectRefusedBytes(whole.substr(0, whole.size() * part / 10), "");
+  }
+}
+
+TEST_F(UnpackTest, ManyEntriesAreTakenUpToTheLimit) {
+  limits_.entries = 100;
+  Entries entries;
+  for (int i = 0; i < 100; ++i) entries.push_back({.name = "f" + std::to_string(i)});
+  const fs::path entry = Staged(JobOfArchive(entries));
+  EXPECT_TRUE(fs::exists(entry / "f99"));
+  ASSERT_TRUE(RemoveTree(entry).ok());
+  entries.push_back({.name = "one too many"});
+  EXPECT_THAT(Refused(JobOfArchive(entries)).message, HasSubstr("more than 100 entries"));
+}
+
+TEST_F(UnpackTest, BombsAreBounded) {
+  limits_.bytes = 10 << 20;
+  limits_.free_of_ratio = 1 << 20;
+  const std::string zeros(8 << 20, '\0');
+  for (const ArchiveForm form : {ArchiveForm::kZip, ArchiveForm::kTarGz, ArchiveForm::kTarXz, ArchiveForm::kTarZst}) {
+    ExpectRefused({{.name = "bomb", .content = zeros}}, "bomb", "times its size", {form});
+    EXPECT_LE(progress_.copied, 2 << 20) << "noticed early";
+  }
+  limits_.ratio = 1'000'000;
+  ExpectRefused({{.name = "one", .content = zeros}, {.name = "two", .content = zeros}}, "two", "more than 10 MB");
+}
+
+TEST_F(UnpackTest, StopEndsItSoonWithNothingLeft) {
+  const JobSpec spec = JobOfArchive({{.name = "a", .content = std::string(4 << 20, 'x')}});
+  const StageWatch watch = {[&](const StageProgress& progress) {
+                              if (progress.copied > 0) stop_.request_stop();
+                            },
+                            stop_.get_token()};
+  const auto store = StagedStore::Open(home_, stop_.get_token());
+  EXPECT_FALSE(Stage(spec, *store, watch).ok());
+  EXPECT_THAT(InStore(), IsEmpty());
+}
+
+TEST_F(UnpackTest, ArchiveThatChangesMeanwhileIsRefused) {
+  const JobSpec spec = JobOfArchive({{.name = "a", .content = std::string(1 << 20, 'x')}});
+  const StageWatch watch = {[&](const StageProgress& progress) {
+                              if (progress.copied > 0) std::ofstream(archive_, std::ios::app) << "more";
+                            },
+                            {}};
+  const auto store = StagedStore::Open(home_, {});
+  const auto staged = Stage(spec, *store, watch);
+  ASSERT_FALSE(staged.ok());
+  EXPECT_EQ(staged.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(InStore(), IsEmpty());
+}
+
+// A few bytes changed, cut out, doubled or swapped.
+std::string Mutate(std::string bytes, std::mt19937& random) {
+  const auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };
+  for (size_t changes = 1 + below(4); changes > 0 && !bytes.empty(); --changes) {
+    const size_t at = below(bytes.size()), length = std::min(bytes.size() - at, 1 + below(16));
+    switch (below(5)) {
+      case 0:
+        bytes[at] = static_cast<char>(below(256));
+        break;
+      case 1:
+        bytes[at] ^= static_cast<char>(1 << below(8));
+        break;
+      case 2:
+        bytes.erase(at, length);
+        break;
+      case 3:
+        bytes.insert(at, bytes.substr(below(bytes.size()), length));
+        break;
+      default:
+        for (size_t i = 0; i < length; ++i) bytes[at + i] = static_cast<char>(below(3) * 127 + below(2));
+        break;
+    }
+  }
+  return bytes;
+}
+
+// A tar whose damaged headers have right checksums gets further.
+void MendTarChecksums(std::string& tar) {
+  for (size_t at = 0; at + 512 <= tar.size(); at += 512) {
+    if (tar.compare(at + 257, 5, "ustar") != 0) continue;
+    std::fill_n(tar.begin() + static_cast<std::ptrdiff_t>(at + 148), 8, ' ');
+    unsigned sum = 0;
+    for (size_t i = 0; i < 512; ++i) sum += static_cast<unsigned char>(tar[at + i]);
+    char text[8];
+    std::snprintf(text, sizeof text, "%06o", sum & 0777777);
+    tar.replace(at + 148, 7, text, 7);
+  }
+}
+
+TEST_F(UnpackTest, MutatedArchivesNeitherCrashNorEscape) {
+  // Bounded by time too: this runs under sanitizers.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  limits_ = {.entries = 1000, .bytes = 1 << 20, .ratio = 250, .free_of_ratio = 1 << 20};
+  Entries entries = Honest();
+  entries.push_back({.name = "out", .kind = Kind::kSymlink, .content = temp_.path().string()});
+  entries.push_back({.name = "hard", .kind = Kind::kHardLink, .content = "app/zero"});
+  BuildArchive(archive_, ArchiveForm::kTar, entries);
+  std::string tar = Text(archive_);
+  tar.resize(tar.find_last_not_of('\0') + 1025);  // without the padding, which is most of it
+  entries.pop_back();
+  BuildArchive(archive_, ArchiveForm::kZip, entries);
+  const std::string zip = Text(archive_);
+  std::mt19937 random(20261121);
+  const fs::path tree_path = temp_.path() / "tree";
+  const StageWatch watch;
+  int taken = 0;
+  for (int i = 0; i < 3000 && std::chrono::steady_clock::now() < end; ++i) {
+    std::string bytes = Mutate(i % 2 == 0 ? tar : zip, random);
+    if (i % 4 == 0) MendTarChecksums(bytes);
+    std::ofstream(archive_, std::ios::binary | std::ios::trunc) << bytes;
+    auto tree = TreeWriter::Make(tree_path);
+    ASSERT_TRUE(tree.ok()) << tree.error().message;
+    const UniqueFd fd(open(archive_.c_str(), O_RDONLY | O_CLOEXEC));
+    SpaceGuard space(temp_.path());
+    StageMeter meter(watch);
+    if (Unpack(fd.get(), *tree, limits_, space, meter).ok()) ++taken;
+    EXPECT_TRUE(tree->Seal().ok());
+    ASSERT_TRUE(RemoveTree(tree_path).ok());
+  }
+  EXPECT_GT(taken, 0) << "mutations that do not matter are there too";
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(temp_.path())) names.insert(entry.path().filename().string());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("archive", "src"));
+}
+
+}  // namespace
+}  // namespace tony
