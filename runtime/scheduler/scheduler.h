@@ -27,6 +27,7 @@ struct LaunchSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // "NAME=value", beside what the scheduler's node gives every process
   std::string log_file;          // stdout and stderr of the executor itself
+  Resources resources;           // what the container may use
 };
 
 struct ContainerGranted {
@@ -51,6 +52,10 @@ struct ContainerPreempting {
   ContainerId container;
   Duration notice{0};
 };
+// What was requested waits for its turn, and for what. Told again when that changes; "": it is over.
+struct ContainersDelayed {
+  std::string reason;  // "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it"
+};
 // First event after the scheduler has been reached, also again: what it knows to be running.
 struct SchedulerReached {
   std::vector<ContainerId> running;
@@ -59,9 +64,8 @@ struct SchedulerReached {
 struct SchedulerLost {
   std::string reason;
 };
-using SchedulerEvent =
-    std::variant<ContainerGranted, ContainerStarted, ContainerExited, ContainerPreempting, SchedulerReached,
-                 SchedulerLost>;
+using SchedulerEvent = std::variant<ContainerGranted, ContainerStarted, ContainerExited, ContainerPreempting,
+                                    ContainersDelayed, SchedulerReached, SchedulerLost>;
 
 enum class StopMode { kTerm, kKill };  // ask the executor to stop its task and leave; end all of it now
 

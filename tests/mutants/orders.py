@@ -14,6 +14,7 @@ RUN = "executor/task_run.cc"
 LINK = "executor/task_run_link.cc"
 EXECUTOR = "executor/executor.cc"
 CONTAINERS = "runtime/scheduler/local/containers.cc"
+CONTAINERS_END = "runtime/scheduler/local/containers_end.cc"
 KEEPER_END = "runtime/scheduler/local/keeper_end.cc"
 SUPERVISION = "runtime/scheduler/local/am_supervision.cc"
 
@@ -169,8 +170,9 @@ EXECUTORS = [
     ("an error file left by others is taken for the task's", EXECUTOR, "  ForgetErrorFile(error_file);\n", ""),
 ]
 
-LAUNCHING = "    TRY(records_.Launching(id));\n"
-STARTED = "    TRY_ASSIGN(container.pid, runner_.Start(executor, [this, id](ExitStatus s) { OnExecutorEnded(id, s); }));\n"
+LAUNCHING = "  TRY(records_.Launching(id, container.gpus, container.cgroup));\n"
+STARTED = ("  TRY_ASSIGN(container.pid, runner_.Start(executor, [this, id](ExitStatus status) { OnExecutorEnded(id, status); "
+           "}));\n")
 EXITED = "  if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited));\n"
 TOLD_EXITED = "  listener_.on_exited(container.exited);\n"
 EPOCH = '  TRY(WriteFileByRename(folder_.path() / "epoch", StrCat(next.value, "\\n"), /*durable=*/false));\n'
@@ -179,18 +181,25 @@ AM_STARTED = "  TRY_ASSIGN(pid_, runner_.Start(am, [this](ExitStatus status) { O
 KEEPERS = [
     ("an executor is started before that is recorded", CONTAINERS,
      LAUNCHING, "", STARTED, STARTED + LAUNCHING),
-    ("the start of an executor is not recorded", CONTAINERS, "    return records_.Started(id, container.pid, StartTime(container.pid));\n",
-     "    return Ok();\n"),
-    ("an executor is said to run before it is started", CONTAINERS, "  container.exited.container = id;\n  ProcessSpec executor;\n",
-     "  container.exited.container = id;\n  listener_.on_started(id);\n  ProcessSpec executor;\n"),
-    ("an exit is told before it is recorded", CONTAINERS,
+    ("the start of an executor is not recorded", CONTAINERS, "  return records_.Started(id, container.pid, StartTime(container.pid));\n",
+     "  return Ok();\n"),
+    ("an executor is said to run before it is started", CONTAINERS, "  const Status started = StartIn(launch, container);\n",
+     "  listener_.on_started(id);\n  const Status started = StartIn(launch, container);\n"),
+    ("an exit is told before it is recorded", CONTAINERS_END,
      EXITED + '  if (!container.exited.error.empty()) LogWarn(StrCat("container ", id.value, ": ", container.exited.error));\n' + TOLD_EXITED,
      TOLD_EXITED + EXITED),
-    ("an exit is not recorded", CONTAINERS, EXITED, ""),
-    ("an exit is told before the sweep", CONTAINERS,
+    ("a cgroup is removed after the end of its container is recorded", CONTAINERS_END,
+     "  RemoveCgroupOf(container);  // first: a container whose end is recorded is not looked at again\n", "",
+     EXITED, EXITED + "  RemoveCgroupOf(container);\n"),
+    ("what lives in a cgroup is not looked for", CONTAINERS_END,
+     "      victims.Add(id, ProcessesInCgroup(container.cgroup));\n", "      victims.Add(id, {});\n"),
+    ("executors do not hold the claim", CONTAINERS,
+     "  if (admission_->lock >= 0) executor.inherited = {admission_->lock};\n", ""),
+    ("an exit is not recorded", CONTAINERS_END, EXITED, ""),
+    ("an exit is told before the sweep", CONTAINERS_END,
      '  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));\n',
      "  End(id, container);\n"),
-    ("a container is over before what it left is killed", CONTAINERS, "  SignalAll(victims.pids, SIGKILL);\n",
+    ("a container is over before what it left is killed", CONTAINERS_END, "  SignalAll(victims.pids, SIGKILL);\n",
      "  for (auto& [id, container] : containers_)\n    if (container.state == State::kSweeping) End(id, container);\n"
      "  SignalAll(victims.pids, SIGKILL);\n"),
     ("who a process is is looked at before it is held", CONTAINERS,

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
+#include "runtime/scheduler/local/gpus.h"
 #include "runtime/store/files.h"
 
 namespace tony::keeper {
@@ -34,6 +35,19 @@ std::optional<ContainerExited> ParseExit(const ContainerId& id, const std::vecto
   return exited;
 }
 
+// "launching 0,1 /sys/fs/cgroup/x"; "-" is none. A path may have blanks.
+std::string LaunchingLine(const std::vector<int>& gpus, const fs::path& cgroup) {
+  return StrCat("launching ", gpus.empty() ? "-" : NumberList(gpus), " ", cgroup.empty() ? "-" : cgroup.string());
+}
+
+void ParseLaunching(const std::vector<std::string>& words, ContainerRecord& record) {
+  record.gpus.clear();
+  for (const auto& number : Split(words[1], ','))
+    if (const auto gpu = ParseInt(number)) record.gpus.push_back(static_cast<int>(*gpu));
+  const std::string path = Join({words.begin() + 2, words.end()}, " ");
+  record.cgroup = path.starts_with('/') ? path : "";
+}
+
 ContainerRecord ParseRecord(const ContainerId& id, const std::string& content) {
   ContainerRecord record{id};
   auto lines = Split(content, '\n');
@@ -43,6 +57,8 @@ ContainerRecord ParseRecord(const ContainerId& id, const std::string& content) {
     if (words.size() == 3 && words[0] == "started") {
       record.pid = static_cast<pid_t>(ParseInt(words[1]).value_or(0));
       record.start_time = words[2];
+    } else if (words.size() >= 3 && words[0] == "launching") {
+      ParseLaunching(words, record);
     } else if (words.size() >= 3) {
       record.exited = ParseExit(id, words);
     }
@@ -52,7 +68,9 @@ ContainerRecord ParseRecord(const ContainerId& id, const std::string& content) {
 
 }  // namespace
 
-Status ContainerRecords::Launching(const ContainerId& id) const { return Append(id, "launching"); }
+Status ContainerRecords::Launching(const ContainerId& id, const std::vector<int>& gpus, const fs::path& cgroup) const {
+  return Append(id, LaunchingLine(gpus, cgroup));
+}
 
 Status ContainerRecords::Started(const ContainerId& id, pid_t pid, const std::string& start_time) const {
   return Append(id, StrCat("started ", pid, " ", start_time));

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,8 +16,10 @@ namespace tony::keeper {
 
 struct ContainerRecord {
   ContainerId id;
-  pid_t pid = 0;           // of the executor; 0: the keeper died between fork and writing it down
-  std::string start_time;  // of that process
+  pid_t pid = 0;                 // of the executor; 0: the keeper died between fork and writing it down
+  std::string start_time;        // of that process
+  std::vector<int> gpus;         // that it was given
+  std::filesystem::path cgroup;  // that was made for it, or was about to be; empty: none
   std::optional<ContainerExited> exited;
 };
 
@@ -25,7 +28,8 @@ class ContainerRecords {
  public:
   explicit ContainerRecords(const JobFolder& folder) : folder_(folder.path() / "containers") {}
 
-  Status Launching(const ContainerId& id) const;  // before the fork
+  // Before the fork, and before the cgroup is made.
+  Status Launching(const ContainerId& id, const std::vector<int>& gpus, const std::filesystem::path& cgroup) const;
   Status Started(const ContainerId& id, pid_t pid, const std::string& start_time) const;
   Status Exited(const ContainerExited& exited) const;
   Result<std::vector<ContainerRecord>> ReadAll() const;

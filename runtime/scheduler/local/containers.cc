@@ -12,16 +12,12 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
-#include "runtime/scheduler/local/log_writers.h"
+#include "runtime/scheduler/local/gpus.h"
 #include "runtime/scheduler/local/open_files.h"
 #include "runtime/store/files.h"
 
 namespace tony::keeper {
 namespace {
-
-// Killed processes are gone within some milliseconds; one in the kernel's hands may take seconds.
-constexpr Duration kFirstSweepDelay{2};
-constexpr Duration kLongestSweepDelay{100};
 
 UniqueFd OpenProcess(pid_t pid) { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
 
@@ -40,10 +36,6 @@ pid_t FindExecutor(const std::string& mark) {
 int64_t SubmittersOpenFiles(const JobFolder& folder) {
   const auto submission = folder.ReadSubmission();
   return submission.ok() ? submission->open_files : 0;
-}
-
-void WarnUnless(const Status& status) {
-  if (!status.ok()) LogWarn(status.error().message);
 }
 
 }  // namespace
@@ -74,6 +66,8 @@ void Containers::AdoptOne(const ContainerRecord& record) {
   }
   container.exited.container = record.id;
   container.adopted = true;
+  container.gpus = record.gpus;
+  container.cgroup = record.cgroup;
   container.pid = record.pid > 0 ? record.pid : FindExecutor(ContainerMark(folder_.job(), record.id));
   container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();
   // The descriptor first, then the look at who it is: the pid cannot change hands in between.
@@ -93,27 +87,53 @@ void Containers::Launch(const LaunchContainer& launch) {
   if (known != containers_.end()) return SayState(known->first, known->second);
   if (!IsContainerName(launch.container) || launch.what.argv.empty() || !launch.what.argv[0].starts_with('/'))
     return listener_.on_exited({launch.container, std::nullopt, "launch: bad container name or program"});
-  StartExecutor(launch);
+  std::erase_if(waiting_, [&](const auto& waiting) { return waiting.container == launch.container; });
+  waiting_.push_back(launch);
+  StartWaiting();
+}
+
+void Containers::Admit(Admission admission) {
+  admission_ = std::move(admission);
+  StartWaiting();
+}
+
+void Containers::StartWaiting() {
+  if (!admission_) return;
+  for (const auto& launch : std::exchange(waiting_, {}))
+    if (MayStart(launch)) StartExecutor(launch);
+}
+
+// GPUs are short while a container that is being killed still holds its own.
+bool Containers::MayStart(const LaunchContainer& launch) {
+  const int asked = launch.what.resources.gpus;
+  auto gpus = PickGpus(admission_->gpus, TakenGpus(), asked);
+  Container& container = containers_[launch.container];
+  container.exited.container = launch.container;
+  if (gpus) {
+    container.gpus = *std::move(gpus);
+    return true;
+  }
+  if (asked > std::ssize(admission_->gpus)) {
+    container.exited.error = StrCat("launch: ", asked, " GPUs are asked for, the job has ", admission_->gpus.size());
+    End(launch.container, container);
+  } else {
+    containers_.erase(launch.container);
+    waiting_.push_back(launch);
+  }
+  return false;
+}
+
+std::vector<int> Containers::TakenGpus() const {
+  std::vector<int> taken;
+  for (const auto& [id, container] : containers_)
+    if (container.state != State::kEnded) taken.insert(taken.end(), container.gpus.begin(), container.gpus.end());
+  return taken;
 }
 
 void Containers::StartExecutor(const LaunchContainer& launch) {
   const ContainerId& id = launch.container;
   Container& container = containers_[id];
-  container.exited.container = id;
-  ProcessSpec executor;
-  executor.argv = launch.what.argv;
-  executor.env = OverEnvironment(
-      OverEnvironment(environment_, launch.what.env),
-      {StrCat(kJobMark, "=", folder_.job().value), StrCat(kContainerMark, "=", ContainerMark(folder_.job(), id))});
-  executor.directory = folder_.path().string();
-  executor.stdout_file = executor.stderr_file = launch.what.log_file;
-  const auto start = [&]() -> Status {
-    TRY(records_.Launching(id));
-    if (!launch.what.log_file.empty()) TRY(MakeFolder(std::filesystem::path(launch.what.log_file).parent_path()));
-    TRY_ASSIGN(container.pid, runner_.Start(executor, [this, id](ExitStatus s) { OnExecutorEnded(id, s); }));
-    return records_.Started(id, container.pid, StartTime(container.pid));
-  };
-  const Status started = start();
+  const Status started = StartIn(launch, container);
   if (container.pid == 0) {
     container.exited.error = started.error().message;
     return End(id, container);
@@ -124,7 +144,35 @@ void Containers::StartExecutor(const LaunchContainer& launch) {
   listener_.on_started(id);
 }
 
+Status Containers::StartIn(const LaunchContainer& launch, Container& container) {
+  const ContainerId& id = launch.container;
+  if (cgroups_) container.cgroup = CgroupFolder(*cgroups_, folder_.job(), id);
+  TRY(records_.Launching(id, container.gpus, container.cgroup));
+  if (!launch.what.log_file.empty()) TRY(MakeFolder(std::filesystem::path(launch.what.log_file).parent_path()));
+  const UniqueFd cgroup = MakeCgroupFor(launch, container);
+  ProcessSpec executor = ExecutorOf(launch, container);
+  executor.cgroup = cgroup.get();
+  TRY_ASSIGN(container.pid, runner_.Start(executor, [this, id](ExitStatus status) { OnExecutorEnded(id, status); }));
+  CheckThatItsCgroupHasIt(container);
+  return records_.Started(id, container.pid, StartTime(container.pid));
+}
+
+ProcessSpec Containers::ExecutorOf(const LaunchContainer& launch, const Container& container) const {
+  const ContainerId& id = launch.container;
+  ProcessSpec executor;
+  executor.argv = launch.what.argv;
+  executor.env = OverEnvironment(
+      OverEnvironment(OverEnvironment(environment_, launch.what.env),
+                      GpuEnvironment(container.gpus, admission_->machine_has_gpus)),
+      {StrCat(kJobMark, "=", folder_.job().value), StrCat(kContainerMark, "=", ContainerMark(folder_.job(), id))});
+  executor.directory = folder_.path().string();
+  executor.stdout_file = executor.stderr_file = launch.what.log_file;
+  if (admission_->lock >= 0) executor.inherited = {admission_->lock};
+  return executor;
+}
+
 void Containers::Stop(const StopContainer& stop) {
+  std::erase_if(waiting_, [&](const auto& waiting) { return waiting.container == stop.container; });
   const auto [place, is_new] = containers_.try_emplace(stop.container);
   auto& [id, container] = *place;
   if (is_new) {
@@ -149,6 +197,7 @@ void Containers::Terminate(const Container& container) {
 }
 
 void Containers::StopAll() {
+  waiting_.clear();
   for (const auto& [id, container] : containers_) Terminate(container);
 }
 
@@ -169,6 +218,7 @@ void Containers::Kill(const ContainerId& id, Container& container) {
 }
 
 void Containers::KillAll() {
+  waiting_.clear();
   for (auto& [id, container] : containers_) Kill(id, container);
 }
 
@@ -193,64 +243,12 @@ KeeperInventory Containers::Inventory() const {
   return inventory;
 }
 
-void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus> status) {
-  Container& container = containers_[id];
-  container.watch.reset();
-  container.pidfd.Reset();
-  container.state = State::kSweeping;
-  container.exited.status = status;
-  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));
-  SweepSoon();
-}
-
-void Containers::End(const ContainerId& id, Container& container) {
-  container.state = State::kEnded;
-  if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited));
-  if (!container.exited.error.empty()) LogWarn(StrCat("container ", id.value, ": ", container.exited.error));
-  listener_.on_exited(container.exited);
-}
-
 void Containers::SayState(const ContainerId& id, const Container& container) const {
   if (container.state == State::kEnded) {
     listener_.on_exited(container.exited);
   } else {
     listener_.on_started(id);
   }
-}
-
-// One look at all processes serves every container that ended in this turn of the loop.
-void Containers::SweepSoon() {
-  sweep_delay_ = Duration(0);
-  sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
-}
-
-// What an executor leaves comes to its subreaper, which is us if it was our child.
-bool Containers::NothingCanBeLeft() const {
-  for (const auto& [id, container] : containers_)
-    if (container.state == State::kKilling || (container.state == State::kSweeping && container.adopted)) return false;
-  const auto children = OwnChildren();
-  return children && std::ranges::all_of(*children, [this](pid_t pid) { return runner_.Started(pid); });
-}
-
-SweepScope Containers::Scope() const {
-  SweepScope scope{folder_.job(), getpid(), {}, [this](pid_t pid) { return runner_.Started(pid); }};
-  for (const auto& [id, container] : containers_) {
-    if (container.adopted) scope.writes_logs = [this](pid_t pid) { return WritesBelow(pid, folder_.path() / "logs"); };
-    if (container.state != State::kRunning) continue;
-    scope.live.insert(id);
-    scope.live_executors.insert(container.pid);
-  }
-  return scope;
-}
-
-void Containers::Sweep() {
-  const Victims victims = NothingCanBeLeft() ? Victims() : FindLeftovers(ListProcesses(), Scope());
-  SignalAll(victims.pids, SIGKILL);
-  for (auto& [id, container] : containers_)
-    if (container.state == State::kSweeping && !victims.MayBeOf(id)) End(id, container);
-  if (victims.pids.empty()) return;
-  sweep_delay_ = std::clamp(sweep_delay_ * 2, kFirstSweepDelay, kLongestSweepDelay);
-  sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
 }
 
 }  // namespace tony::keeper

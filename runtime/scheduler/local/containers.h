@@ -4,19 +4,23 @@
 //                  |                                               ^
 //                  +--kill--> kKilling --executor ended------------+
 //
-// Sweeping and killing: SIGKILL to all that is found, look again, until nothing is found. An executor that leaves
-// nothing, the usual case, costs no look at all processes.
+// Before that a launch waits until the job is admitted to the machine and has the GPUs that it needs. Sweeping and
+// killing: SIGKILL to all that is found, look again, until nothing is found. An executor that leaves nothing, the usual
+// case, costs no look at all processes.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/boost_process_runner.h"
+#include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/sweep.h"
@@ -26,6 +30,12 @@ namespace tony::keeper {
 // Loop thread only. Ended containers stay known until the job's end.
 class Containers {
  public:
+  // What the job has of this machine.
+  struct Admission {
+    int lock = -1;  // of its claim: executors inherit it, so that the claim lives as long as they do
+    std::vector<int> gpus;
+    bool machine_has_gpus = false;
+  };
   struct Listener {
     std::function<void(const ContainerId&)> on_started;
     std::function<void(const ContainerExited&)> on_exited;  // nothing of the container is left
@@ -36,6 +46,8 @@ class Containers {
 
   // Takes over what an earlier keeper has left: executors that live, or what is left of others.
   Status Adopt();
+  void FindCgroups();  // soon before the first launch
+  void Admit(Admission admission);
   void Launch(const LaunchContainer& launch);  // of a known container: only says again how it stands
   void Stop(const StopContainer& stop);        // one that was never launched ends here and now
   void StopAll();                              // as Stop() with kTerm, of all
@@ -44,7 +56,9 @@ class Containers {
   bool AnyLeft() const;
   size_t Running() const;
   KeeperInventory Inventory() const;
-  SweepScope Scope() const;  // what a sweep must know now
+  SweepScope Scope() const;              // what a sweep must know now
+  std::vector<pid_t> InCgroups() const;  // of any container
+  void RemoveCgroups();                  // that could not be removed as their containers ended
 
  private:
   enum class State { kRunning, kKilling, kSweeping, kEnded };
@@ -54,17 +68,32 @@ class Containers {
     pid_t pid = 0;
     UniqueFd pidfd;            // of an adopted executor, which is not our child
     EventLoop::FdWatch watch;  // after pidfd: released before the descriptor closes
+    std::vector<int> gpus;
+    std::filesystem::path cgroup;  // empty: none, or removed
     ContainerExited exited;
   };
 
   void AdoptOne(const ContainerRecord& record);
+  void StartWaiting();
+  bool MayStart(const LaunchContainer& launch);  // false: it waits, or has ended
+  std::vector<int> TakenGpus() const;
   void StartExecutor(const LaunchContainer& launch);
+  ProcessSpec ExecutorOf(const LaunchContainer& launch, const Container& container) const;
+  Status StartIn(const LaunchContainer& launch, Container& container);
   void Kill(const ContainerId& id, Container& container);
   void Terminate(const Container& container);
   void OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus> status);
   void End(const ContainerId& id, Container& container);
   void SayState(const ContainerId& id, const Container& container) const;
   void SweepSoon();
+  static void WarnUnless(const Status& status);
+
+  // containers_cgroup.cc
+  UniqueFd MakeCgroupFor(const LaunchContainer& launch, Container& container);
+  void CheckThatItsCgroupHasIt(Container& container);
+  void DoWithoutCgroups(Container& container, const std::string& why);
+  void RemoveCgroupOf(Container& container);
+
   bool NothingCanBeLeft() const;
   void Sweep();
 
@@ -75,6 +104,11 @@ class Containers {
   const std::vector<std::string> environment_;
   const int64_t open_files_;  // a task's limit; 0: as it is
   const Listener listener_;
+  std::optional<CgroupPlace> cgroups_;  // nothing: not found, or of no use
+  std::jthread warmth_;
+  bool cgroups_work_ = false;           // an executor was seen in one
+  std::optional<Admission> admission_;  // nothing: not yet
+  std::vector<LaunchContainer> waiting_;
   std::map<ContainerId, Container> containers_;
   std::set<ContainerId> idle_;  // stopped as such
   Duration sweep_delay_{0};

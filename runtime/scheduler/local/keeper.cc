@@ -52,6 +52,9 @@ Status Keeper::Begin() {
     Finish();
   } else {
     am_.Begin();
+    // While the AM starts.
+    EnterLedger();
+    if (const auto spec = folder_.ReadSpec(); !spec.ok() || spec->memory_limits) containers_.FindCgroups();
   }
   return Ok();
 }
@@ -90,6 +93,7 @@ void Keeper::OnRequest(Peer from, const AmHello& hello) {
   if (am_peer_ != from) Drop(am_peer_);
   am_peer_ = from;
   for (const auto& part : InParts(containers_.Inventory())) Report(part);
+  if (turn_) Report(*turn_);
 }
 
 void Keeper::OnRequest(Peer, const AmRenew& renew) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/base/event_loop.h"
@@ -20,6 +21,7 @@
 #include "runtime/scheduler/local/am_supervision.h"
 #include "runtime/scheduler/local/containers.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
+#include "runtime/scheduler/local/ledger_claim.h"
 #include "runtime/scheduler/local/message_channel.h"
 #include "runtime/store/job_folder.h"
 
@@ -49,6 +51,13 @@ class Keeper {
   void Report(const KeeperReport& report);
   void OnSignal(int signal);
 
+  // keeper_claim.cc
+  void EnterLedger();
+  Status TryToEnterLedger();
+  void OnAdmitted();
+  void SayTurn(KeeperReport turn);
+  void LeaveLedger();
+
   // keeper_end.cc
   void GiveUp(const std::string& reason);
   void RunOut(const std::string& reason);
@@ -70,6 +79,9 @@ class Keeper {
   Phase phase_ = Phase::kServing;
   Verdict verdict_;          // of a job that ends without an AM
   size_t running_told_ = 0;  // containers, when the trouble was last told
+  std::unique_ptr<LedgerClaim> claim_;
+  std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
+  EventLoop::Timer claim_timer_;
   Instant sweep_end_;
 
   UniqueFd listener_;

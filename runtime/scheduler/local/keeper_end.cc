@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -125,13 +126,16 @@ void Keeper::WriteVerdict() {
 void Keeper::SweepJob() {
   if (phase_ != Phase::kSweeping) sweep_end_ = loop_.Now() + kLongestSweep;
   phase_ = Phase::kSweeping;
-  const auto left = FindAllOfJob(ListProcesses(), containers_.Scope());
+  auto left = FindAllOfJob(ListProcesses(), containers_.Scope());
+  std::ranges::copy(containers_.InCgroups(), std::back_inserter(left));
   SignalAll(left, SIGKILL);
   if (!left.empty() && loop_.Now() < sweep_end_) {
     timer_ = loop_.After(kBetweenSweeps, [this] { SweepJob(); });
     return;
   }
   if (!left.empty()) LogError(StrCat(left.size(), " processes do not die, process ", left[0], " for one"));
+  containers_.RemoveCgroups();
+  LeaveLedger();
   LogInfo("nothing is left");
   phase_ = Phase::kDone;
   RemoveKeeperSocket(folder_);

@@ -1,6 +1,7 @@
 #include "runtime/scheduler/local/keeper_protocol.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -26,6 +27,7 @@ class Writer {
     for (size_t i = 0; i < kNumberBytes; ++i)
       out_.push_back(static_cast<char>(static_cast<uint64_t>(value) >> (8 * i)));
   }
+  void Field(int value) { Field(int64_t{value}); }
   void Field(bool value) { Field(int64_t{value}); }
   void Field(const std::string& text) {
     Field(static_cast<int64_t>(text.size()));
@@ -63,6 +65,7 @@ class Reader {
     value = static_cast<int64_t>(bits);
     in_.remove_prefix(kNumberBytes);
   }
+  void Field(int& value) { value = static_cast<int>(Bounded(std::numeric_limits<int>::max())); }
   void Field(bool& value) { value = Bounded(1) == 1; }
   void Field(std::string& text) {
     const size_t size = Length(1);
@@ -116,11 +119,17 @@ concept Is = std::is_same_v<std::remove_const_t<T>, Message>;
 void Fields(auto& io, Is<ContainerId> auto& id) { io.Field(id.value); }
 void Fields(auto& io, Is<AmHello> auto& m) { io.Field(m.epoch.value); }
 void Fields(auto& io, Is<AmRenew> auto& m) { io.Field(m.stamp); }
+void Fields(auto& io, Is<Resources> auto& r) {
+  io.Field(r.memory_mb);
+  io.Field(r.vcores);
+  io.Field(r.gpus);
+}
 void Fields(auto& io, Is<LaunchContainer> auto& m) {
   io.Field(m.container);
   io.Field(m.what.argv);
   io.Field(m.what.env);
   io.Field(m.what.log_file);
+  io.Field(m.what.resources);
 }
 void Fields(auto& io, Is<StopContainer> auto& m) {
   io.Field(m.container);
@@ -140,6 +149,8 @@ void Fields(auto& io, Is<ContainerExited> auto& m) {
   io.Field(m.error);
 }
 void Fields(auto&, Is<JobFinished> auto&) {}
+void Fields(auto&, Is<JobAdmitted> auto&) {}
+void Fields(auto& io, Is<JobQueued> auto& m) { io.Field(m.why); }
 
 template <class... Messages>
 std::string EncodeOneOf(const std::variant<Messages...>& message) {

@@ -1,7 +1,8 @@
 // What the AM and the keeper say to each other over keeper.sock, one message a packet.
 //
 //   AM      -> keeper   Hello, then Renew again and again; Launch, Stop, Finish at any time
-//   keeper  -> AM       Inventory (in parts) after Hello; Renewed after each Renew; Started, Exited; Finished
+//   keeper  -> AM       Inventory (in parts) after Hello, then Queued or Admitted, as soon as that is known and when it
+//                       changes; Renewed after each Renew; Started, Exited; Finished
 //
 // A message is one byte of version, one of type, and its fields in order: numbers as eight bytes, texts and lists with
 // their length in front, all little-endian. Both ends are of one build (a job pins its binaries), so another version is
@@ -49,7 +50,12 @@ struct KeeperRenewed {
   int64_t stamp = 0;
 };
 struct JobFinished {};  // recorded: no AM is started again
-using KeeperReport = std::variant<KeeperInventory, KeeperRenewed, ContainerStarted, ContainerExited, JobFinished>;
+struct JobAdmitted {};  // what the job asks for of this machine is its own: containers start
+struct JobQueued {      // told again when the reason changes
+  std::string why;      // "waits for 8192 MB of memory: 4096 of 24000 MB are free; 1 job is before it"
+};
+using KeeperReport = std::variant<KeeperInventory, KeeperRenewed, ContainerStarted, ContainerExited, JobFinished,
+                                  JobAdmitted, JobQueued>;
 
 std::string Encode(const KeeperRequest& request);
 std::string Encode(const KeeperReport& report);

@@ -38,7 +38,8 @@ LocalScheduler::LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, D
 LocalScheduler::~LocalScheduler() = default;
 
 void LocalScheduler::Request(const std::vector<ContainerAsk>& asks) {
-  for (const auto& ask : asks) Tell(ContainerGranted{ask.attempt, {StrCat(epoch_.value, "-", ++granted_)}, kHost});
+  requested_.insert(requested_.end(), asks.begin(), asks.end());
+  ActOnTurn();
 }
 
 void LocalScheduler::Launch(const ContainerId& container, const LaunchSpec& what) {
@@ -72,6 +73,7 @@ void LocalScheduler::Connect() {
   }
   link_ = Link::kGreeting;
   inventory_ = {{}, {}, /*last=*/false};
+  turn_ = Turn::kUnknown;
   channel_ = std::make_unique<MessageChannel>(
       loop_, *std::move(socket), [this](std::string_view message) { OnMessage(message); }, [this] { OnClosed(); });
   channel_->Send(Encode(AmHello{epoch_}));
@@ -157,6 +159,38 @@ void LocalScheduler::On(const JobFinished&) {
   if (finished_) loop_.Post(std::exchange(finished_, nullptr));
 }
 
+void LocalScheduler::On(const JobAdmitted&) {
+  turn_ = Turn::kAdmitted;
+  ActOnTurn();
+}
+
+void LocalScheduler::On(const JobQueued& queued) {
+  turn_ = Turn::kWaiting;
+  why_waiting_ = queued.why;
+  ActOnTurn();
+}
+
+// While there is no keeper, what the last one said holds no more: the next one may have to queue the job again.
+void LocalScheduler::ActOnTurn() {
+  if (link_ != Link::kUp) return;
+  switch (turn_) {
+    case Turn::kUnknown:
+      return;
+    case Turn::kWaiting:
+      return TellDelay(why_waiting_);
+    case Turn::kAdmitted:
+      TellDelay("");
+      for (const auto& ask : std::exchange(requested_, {}))
+        Tell(ContainerGranted{ask.attempt, {StrCat(epoch_.value, "-", ++granted_)}, kHost});
+      return;
+  }
+}
+
+void LocalScheduler::TellDelay(const std::string& reason) {
+  if (reason != delay_told_) Tell(ContainersDelayed{reason});
+  delay_told_ = reason;
+}
+
 void LocalScheduler::GoUp() {
   link_ = Link::kUp;
   standing_ = Standing::kReached;
@@ -168,6 +202,7 @@ void LocalScheduler::GoUp() {
   for (const auto& exited : inventory.exited) On(exited);
   for (const auto& [container, what] : launches_) Send(LaunchContainer{container, what});
   for (const auto& [container, mode] : stops_) Send(StopContainer{container, mode});
+  ActOnTurn();
   if (finished_) Send(FinishJob{});
 }
 

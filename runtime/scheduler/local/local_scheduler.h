@@ -16,8 +16,9 @@
 
 namespace tony {
 
-// Grants every container that is asked for, on this machine. What is launched or stopped while the keeper cannot be
-// reached, or got lost with it, is said again when it is reached. The references outlive it.
+// Grants every container that is asked for, on this machine, once the machine's ledger has admitted the job. What is
+// launched or stopped while the keeper cannot be reached, or got lost with it, is said again when it is reached. The
+// references outlive it.
 class LocalScheduler : public Scheduler {
  public:
   LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher, Sink sink);
@@ -32,6 +33,7 @@ class LocalScheduler : public Scheduler {
  private:
   enum class Standing { kNew, kReached, kLost };          // as the sink was told
   enum class Link { kDown, kGreeting, kUp, kNotNeeded };  // the connection; not needed: the job has ended
+  enum class Turn { kUnknown, kWaiting, kAdmitted };      // the job's in the ledger, as the keeper said last
 
   void Connect();
   void ConnectLater();
@@ -45,6 +47,10 @@ class LocalScheduler : public Scheduler {
   void On(const ContainerStarted& started);
   void On(const ContainerExited& exited);
   void On(const JobFinished&);
+  void On(const JobAdmitted&);
+  void On(const JobQueued& queued);
+  void ActOnTurn();
+  void TellDelay(const std::string& reason);
   void GoUp();
   void Send(const KeeperRequest& request);
   void Tell(SchedulerEvent event);
@@ -60,6 +66,11 @@ class LocalScheduler : public Scheduler {
   Standing standing_ = Standing::kNew;
   Instant contact_;  // the newest time of asking that the keeper answered
   int64_t granted_ = 0;
+
+  Turn turn_ = Turn::kUnknown;
+  std::string why_waiting_;
+  std::string delay_told_;
+  std::vector<ContainerAsk> requested_;  // not yet granted
 
   Link link_ = Link::kDown;
   std::unique_ptr<MessageChannel> channel_;

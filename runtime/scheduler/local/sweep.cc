@@ -44,6 +44,12 @@ std::set<pid_t> Strays(const std::vector<ProcessEntry>& processes, const SweepSc
 
 }  // namespace
 
+void Victims::Add(const ContainerId& container, const std::vector<pid_t>& processes) {
+  if (processes.empty()) return;
+  containers.insert(container);
+  pids.insert(pids.end(), processes.begin(), processes.end());
+}
+
 Victims FindLeftovers(const std::vector<ProcessEntry>& processes, const SweepScope& scope) {
   const std::set<pid_t> strays = Strays(processes, scope);
   Victims victims;

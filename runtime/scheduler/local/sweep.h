@@ -27,6 +27,7 @@ struct Victims {
   std::vector<pid_t> pids;
   // Whether something of the container, or something that may be of any container, is still there.
   bool MayBeOf(const ContainerId& container) const { return strays || containers.contains(container); }
+  void Add(const ContainerId& container, const std::vector<pid_t>& processes);
   std::set<ContainerId> containers;
   bool strays = false;
 };

@@ -28,7 +28,7 @@ class ContainerRecordsTest : public ::testing::Test {
 };
 
 TEST_F(ContainerRecordsTest, ContainerIsKnownAtEachOfItsSteps) {
-  ASSERT_TRUE(records_.Launching({"1-1"}).ok());
+  ASSERT_TRUE(records_.Launching({"1-1"}, {}, "").ok());
   EXPECT_EQ(Read("1-1").pid, 0);
   EXPECT_FALSE(Read("1-1").exited);
   ASSERT_TRUE(records_.Started({"1-1"}, 4711, "12345").ok());
@@ -53,6 +53,17 @@ TEST_F(ContainerRecordsTest, EveryKindOfEndIsReadBack) {
   EXPECT_EQ(Read("1-2").exited->container.value, "1-2");
   ASSERT_TRUE(Read("1-3").exited);
   EXPECT_FALSE(Read("1-3").exited->status);
+}
+
+TEST_F(ContainerRecordsTest, WhatAContainerWasGivenIsKnownFromItsLaunchOn) {
+  ASSERT_TRUE(records_.Launching({"1-1"}, {0, 3}, "/sys/fs/cgroup/a b/tony-x").ok());
+  ASSERT_TRUE(records_.Launching({"1-2"}, {}, "").ok());
+  ASSERT_TRUE(records_.Started({"1-1"}, 4711, "12345").ok());
+  EXPECT_EQ(Read("1-1").gpus, (std::vector<int>{0, 3}));
+  EXPECT_EQ(Read("1-1").cgroup, "/sys/fs/cgroup/a b/tony-x");
+  EXPECT_EQ(Read("1-1").pid, 4711);
+  EXPECT_TRUE(Read("1-2").gpus.empty());
+  EXPECT_EQ(Read("1-2").cgroup, "");
 }
 
 TEST_F(ContainerRecordsTest, TornAndForeignLinesAreIgnored) {

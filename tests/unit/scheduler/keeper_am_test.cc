@@ -134,6 +134,7 @@ TEST_F(KeeperAmTest, AmThatRenewsLivesOn) {
   SetLimits({"QUICK_KEEPER_SILENCE=3000"});
   StartKeeper();
   BecomeAm({1}, Duration(1800));
+  ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n"; }));
   EXPECT_FALSE(RunUntil(
       loop_, [&] { return Content("ams") != "1\n"; }, Duration(4500)));
   EXPECT_THAT(Told<SchedulerLost>(), IsEmpty());

@@ -6,7 +6,10 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/container_cgroup.h"
+#include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/environment.h"
+#include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 
 namespace tony {
@@ -19,7 +22,9 @@ KeeperFixture::KeeperFixture(const std::string& am_script) {
   worker.name = "worker";
   worker.command = "true";
   job.spec.roles = {worker};
-  job.environment = {"PATH=/usr/bin:/bin", "FROM=job"};
+  job.environment = {"PATH=/usr/bin:/bin", "FROM=job", "TONY_LEDGER=" + ledger().string()};
+  fs::create_directory(ledger());
+  SetMachine(R"({"memory_mb": 100000, "gpus": []})");
   auto folder = LocalJobStore(temp_.path() / "home").Create(job, loop_.Now());
   EXPECT_TRUE(folder.ok()) << folder.error().message;
   folder_ = *folder;
@@ -41,8 +46,26 @@ KeeperFixture::~KeeperFixture() {
     return OfJob().empty();
   });
   EXPECT_TRUE(gone) << "processes are left";
+  RemoveCgroups();
   if (HasFailure()) std::fprintf(stderr, "%s", Content("keeper.log").c_str());
 }
+
+// That killed keepers left, and no next one removed.
+void KeeperFixture::RemoveCgroups() const {
+  const auto records = keeper::ContainerRecords(folder_).ReadAll();
+  if (!records.ok()) return;
+  for (const auto& record : *records)
+    if (!record.cgroup.empty()) (void)RemoveCgroup(record.cgroup);
+}
+
+void KeeperFixture::SetTasks(int count, const Resources& each) {
+  JobSpec spec = *folder_.ReadSpec();
+  spec.roles[0].instances = count;
+  spec.roles[0].resources = each;
+  EXPECT_TRUE(WriteFileByRename(folder_.path() / "spec.json", ToJson(spec), /*durable=*/false).ok());
+}
+
+void KeeperFixture::SetMachine(const std::string& json) { std::ofstream(ledger() / "machine.json") << json; }
 
 void KeeperFixture::SetLimits(const std::vector<std::string>& limits) {
   std::ofstream file(folder_.path() / "environment", std::ios::app | std::ios::binary);
@@ -99,9 +122,9 @@ void KeeperFixture::BecomeAm(Epoch epoch, Duration lease) {
 }
 
 void KeeperFixture::Launch(const std::string& container, const std::string& command,
-                           const std::vector<std::string>& env) {
-  scheduler_->Launch({container},
-                     {{"/bin/sh", "-c", command}, env, (folder_.path() / "logs" / container / "log").string()});
+                           const std::vector<std::string>& env, const Resources& resources) {
+  const std::string log = (folder_.path() / "logs" / container / "log").string();
+  scheduler_->Launch({container}, {{"/bin/sh", "-c", command}, env, log, resources});
 }
 
 bool KeeperFixture::WaitForFile(const std::string& name) {

@@ -32,6 +32,11 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   explicit KeeperFixture(const std::string& am_script = kSleepingAm);
   ~KeeperFixture() override;  // checks that nothing of the job is left, after killing keepers and AMs
 
+  // What the job asks for, and what the machine has: before the keeper is started.
+  void SetTasks(int count, const Resources& each);
+  void SetMachine(const std::string& json);
+  std::filesystem::path ledger() const { return temp_.path() / "ledger"; }
+
   // `limits`: what quick_keeper reads, "QUICK_KEEPER_SILENCE=300".
   void SetLimits(const std::vector<std::string>& limits);
   pid_t StartKeeper();             // and waits until it listens
@@ -40,7 +45,8 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
 
   void SpeakAsAm(Epoch epoch, Duration lease);
   void BecomeAm(Epoch epoch, Duration lease = std::chrono::seconds(10));  // and waits until the keeper is reached
-  void Launch(const std::string& container, const std::string& command, const std::vector<std::string>& env = {});
+  void Launch(const std::string& container, const std::string& command, const std::vector<std::string>& env = {},
+              const Resources& resources = {});
 
   // Whether the condition has held once: what is seen of processes that start may change from look to look.
   bool WaitFor(const std::function<bool()>& condition) {
@@ -61,6 +67,7 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   bool Started(const std::string& container) const;
   std::vector<pid_t> Marked(const std::string& container) const;  // living processes of it
   std::vector<pid_t> OfJob() const;                               // living processes with the job's mark
+  void RemoveCgroups() const;
 
   TempFolder temp_;
   EventLoop loop_;

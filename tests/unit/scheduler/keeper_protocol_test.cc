@@ -29,11 +29,13 @@ T ReportedBack(const T& report) {
 TEST(KeeperProtocolTest, RequestsArriveAsTheyWereSent) {
   EXPECT_EQ(ThereAndBack(AmHello{{3}}).epoch, Epoch{3});
   EXPECT_EQ(ThereAndBack(AmRenew{-5'000'000'000}).stamp, -5'000'000'000);
-  const auto launch = ThereAndBack(LaunchContainer{{"1-7"}, {{"/bin/x", "", "a b"}, {"A=1", "B="}, "/log"}});
+  const auto launch =
+      ThereAndBack(LaunchContainer{{"1-7"}, {{"/bin/x", "", "a b"}, {"A=1", "B="}, "/log", {3000, 7, 2}}});
   EXPECT_EQ(launch.container.value, "1-7");
   EXPECT_EQ(launch.what.argv, (std::vector<std::string>{"/bin/x", "", "a b"}));
   EXPECT_EQ(launch.what.env, (std::vector<std::string>{"A=1", "B="}));
   EXPECT_EQ(launch.what.log_file, "/log");
+  EXPECT_EQ(launch.what.resources, (Resources{3000, 7, 2}));
   EXPECT_EQ(ThereAndBack(StopContainer{{"1-7"}, StopMode::kKill}).mode, StopMode::kKill);
   EXPECT_EQ(ThereAndBack(StopContainer{{"1-7"}, StopMode::kTerm}).mode, StopMode::kTerm);
   ThereAndBack(FinishJob{});
@@ -54,6 +56,8 @@ TEST(KeeperProtocolTest, ReportsArriveAsTheyWereSent) {
   EXPECT_EQ(inventory.exited[0].status, killed);
   EXPECT_FALSE(inventory.last);
   ReportedBack(JobFinished{});
+  ReportedBack(JobAdmitted{});
+  EXPECT_EQ(ReportedBack(JobQueued{"waits for 8 MB"}).why, "waits for 8 MB");
 }
 
 TEST(KeeperProtocolTest, AnotherVersionIsRefused) {

@@ -65,6 +65,16 @@ TEST(SweepTest, OfAdoptedExecutorsTheStraysAreThoseThatWriteToTheJobsLogs) {
   EXPECT_THAT(FindAllOfJob({Bare(300, 1), Bare(kKeeper, 1)}, scope), ElementsAre(300));
 }
 
+TEST(SweepTest, WhatLivesInTheCgroupOfAContainerIsOfItWhateverItHides) {
+  Victims victims = FindLeftovers({Bare(300, 1)}, Scope({}, {}));
+  victims.Add({"1-1"}, {});
+  EXPECT_FALSE(victims.MayBeOf({"1-1"}));
+  victims.Add({"1-1"}, {300});
+  EXPECT_THAT(victims.pids, ElementsAre(300));
+  EXPECT_TRUE(victims.MayBeOf({"1-1"}));
+  EXPECT_FALSE(victims.MayBeOf({"1-2"}));
+}
+
 TEST(SweepTest, OtherJobsAreNotOurs) {
   EXPECT_THAT(FindLeftovers({Marked(300, 1, "1-1", "job2"), Marked(301, 1, "1-1", "xjob")}, Scope({}, {})).pids,
               IsEmpty());

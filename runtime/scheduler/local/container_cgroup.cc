@@ -1,0 +1,174 @@
+#include "runtime/scheduler/local/container_cgroup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/store/files.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMegabyte = 1 << 20;
+// cgroup v2: what a cgroup has that says nothing, and the most it may say.
+constexpr int64_t kUsualWeight = 100, kHighestWeight = 10000;
+// Of KeepCgroupsWarm: an application master takes some 10 ms to come up, many at once some more.
+constexpr int kWarmings = 12;
+constexpr std::chrono::milliseconds kBetweenWarmings{5};
+// Our own cgroups have none below them unless the user's program made some.
+constexpr int kDeepest = 16;
+
+bool Exists(const fs::path& path) { return access(path.c_str(), F_OK) == 0; }
+
+Result<UniqueFd> OpenForWriting(const fs::path& file) {
+  UniqueFd fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return FileError(ErrorCode::kUnavailable, "open", file, errno);
+  return fd;
+}
+
+// cgroupfs takes one write per value, and says at that write what it thinks of it. Never makes a file.
+Status Set(const fs::path& file, int64_t value) {
+  TRY_ASSIGN(const UniqueFd fd, OpenForWriting(file));
+  const std::string text = std::to_string(value);
+  if (write(fd.get(), text.data(), text.size()) < 0)
+    return FileError(ErrorCode::kUnavailable, StrCat("write ", text, " to"), file, errno);
+  return Ok();
+}
+Status SetIfThere(const fs::path& file, int64_t value) { return Exists(file) ? Set(file, value) : Ok(); }
+
+const char* LimitFile(CgroupVersion version) {
+  return version == CgroupVersion::kOne ? "memory.limit_in_bytes" : "memory.max";
+}
+
+Status SetTwo(const fs::path& cgroup, const Resources& resources) {
+  if (resources.memory_mb > 0) TRY(Set(cgroup / LimitFile(CgroupVersion::kTwo), resources.memory_mb * kMegabyte));
+  // A kernel without swap has no such file, a cgroup without the controller cpu not the other.
+  TRY(SetIfThere(cgroup / "memory.swap.max", 0));
+  return SetIfThere(cgroup / "cpu.weight", std::clamp<int64_t>(kUsualWeight * resources.vcores, 1, kHighestWeight));
+}
+
+Status SetOne(const fs::path& cgroup, const Resources& resources) {
+  if (resources.memory_mb <= 0) return Ok();
+  TRY(Set(cgroup / LimitFile(CgroupVersion::kOne), resources.memory_mb * kMegabyte));
+  // Memory and swap together: the same limit leaves no swap.
+  return SetIfThere(cgroup / "memory.memsw.limit_in_bytes", resources.memory_mb * kMegabyte);
+}
+
+// Whether children of `folder` have a memory limit, and processes of `folder` or below can be moved into them.
+Status TryPlace(CgroupVersion version, const fs::path& folder) {
+  const auto procs = folder / "cgroup.procs";
+  if (access(procs.c_str(), W_OK) != 0) return FileError(ErrorCode::kUnavailable, "write to", procs, errno);
+  const auto child = folder / StrCat("tony-trial-", getpid());
+  if (mkdir(child.c_str(), 0755) != 0 && errno != EEXIST)
+    return FileError(ErrorCode::kUnavailable, "make", child, errno);
+  const auto limit = child / LimitFile(version);
+  const bool limited = access(limit.c_str(), W_OK) == 0;
+  rmdir(child.c_str());
+  if (limited) return Ok();
+  return Error{ErrorCode::kUnavailable, StrCat("cgroups in ", folder.string(), " have no memory limit")};
+}
+
+std::vector<fs::path> ChildrenOf(const fs::path& cgroup) {
+  std::vector<fs::path> children;
+  std::error_code error;
+  fs::directory_iterator entry(cgroup, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    if (!entry->is_symlink(ignored) && entry->is_directory(ignored)) children.push_back(entry->path());
+  }
+  return children;
+}
+
+// A cgroup's link count is that of its folders, so one look tells that there is nothing below it.
+bool HasChildren(const fs::path& cgroup) {
+  struct stat info {};
+  return stat(cgroup.c_str(), &info) == 0 && info.st_nlink != 2;
+}
+
+void CollectProcesses(const fs::path& cgroup, int depth, std::vector<pid_t>& found) {
+  const auto listed = ReadFile(cgroup / "cgroup.procs");
+  if (listed.ok())
+    for (const auto& line : Split(Trim(*listed), '\n'))
+      if (const auto pid = ParseInt(line); pid && *pid > 0) found.push_back(static_cast<pid_t>(*pid));
+  if (depth == 0 || !HasChildren(cgroup)) return;
+  for (const auto& child : ChildrenOf(cgroup)) CollectProcesses(child, depth - 1, found);
+}
+
+Status Remove(const fs::path& cgroup, int depth) {
+  if (depth > 0 && HasChildren(cgroup))
+    for (const auto& child : ChildrenOf(cgroup)) TRY(Remove(child, depth - 1));
+  if (rmdir(cgroup.c_str()) == 0 || errno == ENOENT) return Ok();
+  return FileError(ErrorCode::kUnavailable, "remove", cgroup, errno);
+}
+
+}  // namespace
+
+Result<CgroupPlace> FindCgroupPlace(const fs::path& root) {
+  const auto own = OwnMemoryCgroup(root);
+  if (!own) return Error{ErrorCode::kUnavailable, "this system has no cgroups"};
+  std::optional<Error> nearest;
+  for (fs::path folder = own->folder;; folder = folder.parent_path()) {
+    const Status tried = TryPlace(own->version, folder);
+    if (tried.ok()) return CgroupPlace{own->version, folder};
+    if (!nearest) nearest = tried.error();
+    // v1: whoever has set a limit for us has set it on our own cgroup, and above it we would escape that.
+    if (own->version == CgroupVersion::kOne || folder == own->mount) return *nearest;
+  }
+}
+
+std::string DescribeMemoryLimits(const fs::path& root) {
+  const auto place = FindCgroupPlace(root);
+  if (!place.ok()) return StrCat("none: ", place.error().message);
+  return StrCat("by cgroup ", ToString(place->version), " below ", place->folder.string());
+}
+
+fs::path CgroupFolder(const CgroupPlace& place, const JobId& job, const ContainerId& container) {
+  return place.folder / StrCat(kContainerCgroupPrefix, job.value, "-", container.value);
+}
+
+Result<UniqueFd> MakeCgroup(const fs::path& cgroup, const Resources& resources) {
+  if (mkdir(cgroup.c_str(), 0755) != 0 && errno != EEXIST)
+    return FileError(ErrorCode::kUnavailable, "make", cgroup, errno);
+  TRY(Exists(cgroup / LimitFile(CgroupVersion::kTwo)) ? SetTwo(cgroup, resources) : SetOne(cgroup, resources));
+  return OpenForWriting(cgroup / "cgroup.procs");
+}
+
+std::vector<pid_t> ProcessesInCgroup(const fs::path& cgroup) {
+  std::vector<pid_t> found;
+  CollectProcesses(cgroup, kDeepest, found);
+  return found;
+}
+
+Status RemoveCgroup(const fs::path& cgroup) { return Remove(cgroup, kDeepest); }
+
+void RemoveForgottenCgroups(const CgroupPlace& place, std::chrono::seconds age) {
+  const auto before = fs::file_time_type::clock::now() - age;
+  for (const auto& cgroup : ChildrenOf(place.folder)) {
+    std::error_code error;
+    const bool is_ours = cgroup.filename().string().starts_with(kContainerCgroupPrefix);
+    if (is_ours && fs::last_write_time(cgroup, error) <= before && !error) rmdir(cgroup.c_str());
+  }
+}
+
+std::jthread KeepCgroupsWarm(const fs::path& root) {
+  const auto own = OwnMemoryCgroup(root);
+  auto procs = own ? OpenForWriting(own->folder / "cgroup.procs") : Result<UniqueFd>(UniqueFd());
+  if (!procs.ok() || !procs->valid()) return {};
+  return std::jthread([fd = *std::move(procs)](const std::stop_token& stop) {
+    for (int i = 0; i < kWarmings && !stop.stop_requested(); ++i) {
+      if (write(fd.get(), "0", 1) < 0) return;
+      std::this_thread::sleep_for(kBetweenWarmings);
+    }
+  });
+}
+
+}  // namespace tony

@@ -1,0 +1,71 @@
+// The containers' cgroups. Without them they do as well: then nothing limits their memory.
+#include <sys/wait.h>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/scheduler/local/containers.h"
+
+namespace tony::keeper {
+
+void Containers::FindCgroups() {
+  const auto place = FindCgroupPlace();
+  if (!place.ok()) return LogInfo(StrCat("no memory limits: ", place.error().message));
+  LogInfo(StrCat("memory limits by cgroup ", ToString(place->version), " below ", place->folder.string()));
+  cgroups_ = *place;
+  warmth_ = KeepCgroupsWarm();
+}
+
+UniqueFd Containers::MakeCgroupFor(const LaunchContainer& launch, Container& container) {
+  if (!cgroups_) return UniqueFd();
+  warmth_.request_stop();
+  auto made = MakeCgroup(container.cgroup, launch.what.resources);
+  if (made.ok()) return *std::move(made);
+  DoWithoutCgroups(container, made.error().message);
+  return UniqueFd();
+}
+
+// What does not work for the first will not for any, and what works for it will for all.
+void Containers::CheckThatItsCgroupHasIt(Container& container) {
+  if (container.cgroup.empty() || cgroups_work_) return;
+  cgroups_work_ = !ProcessesInCgroup(container.cgroup).empty();
+  if (cgroups_work_) return;
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(container.pid), &info, WEXITED | WNOHANG | WNOWAIT);
+  if (info.si_pid != 0) return;  // it has ended already, so nothing was to be seen
+  DoWithoutCgroups(container, StrCat(container.cgroup.string(), " lets nobody in"));
+}
+
+void Containers::DoWithoutCgroups(Container& container, const std::string& why) {
+  LogWarn(StrCat("no memory limits: ", why));
+  cgroups_.reset();
+  RemoveCgroupOf(container);
+  container.cgroup.clear();
+}
+
+void Containers::RemoveCgroupOf(Container& container) {
+  if (container.cgroup.empty()) return;
+  const Status removed = RemoveCgroup(container.cgroup);
+  if (removed.ok()) {
+    container.cgroup.clear();
+  } else {
+    LogWarn(removed.error().message);
+  }
+}
+
+void Containers::RemoveCgroups() {
+  constexpr std::chrono::seconds kSurelyForgotten{60};
+  for (auto& [id, container] : containers_) RemoveCgroupOf(container);
+  if (cgroups_) RemoveForgottenCgroups(*cgroups_, kSurelyForgotten);
+}
+
+std::vector<pid_t> Containers::InCgroups() const {
+  std::vector<pid_t> found;
+  for (const auto& [id, container] : containers_) {
+    if (container.cgroup.empty()) continue;
+    const auto processes = ProcessesInCgroup(container.cgroup);
+    found.insert(found.end(), processes.begin(), processes.end());
+  }
+  return found;
+}
+
+}  // namespace tony::keeper

@@ -1,0 +1,56 @@
+// The keeper's part in the machine's ledger: the job is entered as it begins, and leaves when nothing of it is left.
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/scheduler/local/keeper.h"
+#include "runtime/scheduler/local/ledger_folder.h"
+
+namespace tony::keeper {
+namespace {
+
+// A ledger that cannot be used may be again: a disk that was full, a folder that somebody repairs. Until then the job
+// says what it waits for, and may be killed.
+constexpr Duration kBetweenTries{1000};
+
+}  // namespace
+
+void Keeper::EnterLedger() {
+  if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;
+  const Status entered = TryToEnterLedger();
+  if (entered.ok()) return;
+  SayTurn(JobQueued{StrCat("waits for the ledger, which cannot be used: ", entered.error().message)});
+  claim_timer_ = loop_.After(kBetweenTries, [this] { EnterLedger(); });
+}
+
+Status Keeper::TryToEnterLedger() {
+  TRY_ASSIGN(const JobSpec spec, folder_.ReadSpec());
+  TRY_ASSIGN(const LedgerFolder ledger, LedgerFolder::FindFor(folder_));
+  const bool runs = containers_.Running() > 0;
+  TRY_ASSIGN(claim_, LedgerClaim::Enter(
+                         loop_, ledger, folder_.job(), AskOf(spec), runs,
+                         {[this] { OnAdmitted(); }, [this](const std::string& why) { SayTurn(JobQueued{why}); }}));
+  return Ok();
+}
+
+void Keeper::OnAdmitted() {
+  SayTurn(JobAdmitted{});
+  containers_.Admit({claim_->lock(), claim_->gpus(), claim_->MachineHasGpus()});
+}
+
+void Keeper::SayTurn(KeeperReport turn) {
+  const auto* queued = std::get_if<JobQueued>(&turn);
+  const auto* before = turn_ ? std::get_if<JobQueued>(&*turn_) : nullptr;
+  if (queued && before && queued->why == before->why) return;
+  LogInfo(queued ? StrCat("the job ", queued->why) : "the job is admitted");
+  turn_ = std::move(turn);
+  Report(*turn_);
+}
+
+void Keeper::LeaveLedger() {
+  claim_timer_.reset();
+  if (claim_) claim_->Leave();
+  claim_.reset();
+}
+
+}  // namespace tony::keeper

@@ -1,0 +1,116 @@
+#include "runtime/scheduler/local/machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/store/files.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMegabyte = 1 << 20;
+constexpr int64_t kMostGpus = 1024;
+
+int64_t MemTotalMb(const fs::path& root) {
+  const auto text = ReadFile(root / "proc/meminfo");
+  if (!text.ok()) return 0;
+  for (const std::string& line : Split(*text, '\n')) {
+    if (!line.starts_with("MemTotal:")) continue;
+    const std::string_view number = Trim(std::string_view(line).substr(9));
+    return ParseInt(number.substr(0, number.find(' '))).value_or(0) / 1024;  // "MemTotal:  8123456 kB"
+  }
+  return 0;
+}
+
+// "max" (v2) and a number near 2^63 (v1) say that there is none.
+std::optional<int64_t> LimitIn(const fs::path& file) {
+  const auto text = ReadFile(file);
+  return text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
+}
+
+// The least limit in `below` and the folders above it, up to `top`. In a container /proc names the cgroup as the host
+// does, while what is mounted here is the container's own: then only `top` is there.
+std::optional<int64_t> LeastLimit(const fs::path& top, const fs::path& below, std::string_view file) {
+  std::optional<int64_t> least = LimitIn(top / file);
+  fs::path folder = top;
+  for (const fs::path& name : below.relative_path()) {
+    folder /= name;
+    const auto limit = LimitIn(folder / file);
+    if (limit && (!least || *limit < *least)) least = limit;
+  }
+  return least;
+}
+
+// /proc/self/cgroup: "9:memory:/user.slice" for v1, "0::/user.slice" for v2.
+std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
+  const auto text = ReadFile(root / "proc/self/cgroup");
+  if (!text.ok()) return std::nullopt;
+  const fs::path cgroups = root / "sys/fs/cgroup";
+  std::optional<int64_t> least;
+  for (const std::string& line : Split(*text, '\n')) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::vector<std::string> controllers = Split(line.substr(first + 1, second - first - 1), ',');
+    const fs::path path = line.substr(second + 1);
+    std::optional<int64_t> limit;
+    if (controllers.empty()) limit = LeastLimit(cgroups, path, "memory.max");
+    if (std::ranges::count(controllers, "memory"))
+      limit = LeastLimit(cgroups / "memory", path, "memory.limit_in_bytes");
+    if (limit && (!least || *limit < *least)) least = limit;
+  }
+  if (!least) return std::nullopt;
+  return *least / kMegabyte;
+}
+
+int64_t UsableCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return std::max(1U, std::thread::hardware_concurrency());  // more cores than the set has bits
+}
+
+std::vector<int> NvidiaGpus(const fs::path& root) {
+  size_t count = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(root / "dev", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("nvidia") && ParseInt(name.substr(6)).value_or(-1) >= 0) ++count;
+  }
+  std::vector<int> gpus(count);
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return gpus;
+}
+
+}  // namespace
+
+Machine DetectMachine(const fs::path& root) {
+  Machine machine{.memory_mb = MemTotalMb(root), .cores = UsableCores(), .gpus = NvidiaGpus(root)};
+  if (const auto limit = CgroupLimitMb(root)) machine.memory_mb = std::min(machine.memory_mb, *limit);
+  return machine;
+}
+
+Result<Machine> MachineFromJson(std::string_view json, Machine detected) {
+  TRY_ASSIGN(const boost::json::value value, ParseJson(json, "machine"));
+  JsonFields fields(value);
+  if (fields.Has("memory_mb")) detected.memory_mb = fields.Int("memory_mb", 1, kMostAsked);
+  if (fields.Has("gpus")) {
+    std::set<int> gpus;
+    for (const int64_t gpu : fields.Ints("gpus", 0, kMostGpus - 1)) gpus.insert(static_cast<int>(gpu));
+    detected.gpus.assign(gpus.begin(), gpus.end());
+  }
+  TRY(fields.status());
+  return detected;
+}
+
+}  // namespace tony

@@ -1,0 +1,184 @@
+// Against folders laid out like cgroupfs, where files do not come by themselves; and against real cgroups where there
+// are some.
+#include "runtime/scheduler/local/container_cgroup.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "runtime/base/strings.h"
+#include "runtime/store/files.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class ContainerCgroupTest : public ::testing::Test {
+ protected:
+  fs::path In(const std::string& name) const { return temp_.path() / name; }
+  void Write(const std::string& name, const std::string& text = "") const {
+    fs::create_directories(In(name).parent_path());
+    std::ofstream(In(name)) << text;
+  }
+  std::string Content(const std::string& name) const { return ReadFile(In(name)).ok() ? *ReadFile(In(name)) : "none"; }
+
+  TempFolder temp_;
+};
+
+TEST_F(ContainerCgroupTest, WithoutCgroupsThereIsNoPlace) {
+  EXPECT_FALSE(FindCgroupPlace(temp_.path()).ok());
+  EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "none: this system has no cgroups");
+}
+
+TEST_F(ContainerCgroupTest, PlaceWhoseChildrenHaveNoLimitIsNamed) {
+  Write("proc/self/cgroup", "0::/user.slice/x\n");
+  Write("sys/fs/cgroup/user.slice/x/cgroup.procs");
+  Write("sys/fs/cgroup/cgroup.procs");
+  const auto place = FindCgroupPlace(temp_.path());
+  ASSERT_FALSE(place.ok());
+  EXPECT_EQ(place.error().message, "cgroups in " + In("sys/fs/cgroup/user.slice/x").string() + " have no memory limit");
+  EXPECT_TRUE(fs::is_empty(In("sys/fs/cgroup/user.slice/x/cgroup.procs"))) << "nothing was moved";
+}
+
+// A folder whose name is that of the trial stands for a cgroup that gets its files from the kernel.
+TEST_F(ContainerCgroupTest, NearestPlaceAboveUsThatPassesTheControllerOnIsTaken) {
+  const std::string trial = StrCat("tony-trial-", getpid());
+  Write("proc/self/cgroup", "0::/user.slice/app.slice/x.scope\n");
+  Write("sys/fs/cgroup/user.slice/app.slice/x.scope/cgroup.procs");
+  Write("sys/fs/cgroup/user.slice/app.slice/cgroup.procs");
+  Write("sys/fs/cgroup/user.slice/app.slice/" + trial + "/memory.max", "max\n");
+  const auto place = FindCgroupPlace(temp_.path());
+  ASSERT_TRUE(place.ok()) << place.error().message;
+  EXPECT_EQ(place->version, CgroupVersion::kTwo);
+  EXPECT_EQ(place->folder, In("sys/fs/cgroup/user.slice/app.slice"));
+  EXPECT_EQ(DescribeMemoryLimits(temp_.path()), "by cgroup v2 below " + place->folder.string());
+}
+
+TEST_F(ContainerCgroupTest, FirstVersionStaysBelowTheLimitsThatOthersSetForUs) {
+  const std::string trial = StrCat("tony-trial-", getpid());
+  Write("proc/self/cgroup", "4:memory:/docker/7\n0::/\n");
+  Write("sys/fs/cgroup/memory/docker/7/cgroup.procs");
+  Write("sys/fs/cgroup/memory/docker/cgroup.procs");
+  Write("sys/fs/cgroup/memory/docker/" + trial + "/memory.limit_in_bytes");
+  EXPECT_FALSE(FindCgroupPlace(temp_.path()).ok());
+  Write("sys/fs/cgroup/memory/docker/7/" + trial + "/memory.limit_in_bytes");
+  ASSERT_TRUE(FindCgroupPlace(temp_.path()).ok());
+  EXPECT_EQ(FindCgroupPlace(temp_.path())->folder, In("sys/fs/cgroup/memory/docker/7"));
+  EXPECT_EQ(FindCgroupPlace(temp_.path())->version, CgroupVersion::kOne);
+}
+
+TEST_F(ContainerCgroupTest, NameTellsJobAndContainer) {
+  EXPECT_EQ(CgroupFolder({CgroupVersion::kTwo, "/cg"}, {"local-1"}, {"1-2"}), "/cg/tony-local-1-1-2");
+}
+
+TEST_F(ContainerCgroupTest, SecondVersionLimitsMemorySwapAndSharesTheProcessors) {
+  for (const char* name : {"c/memory.max", "c/memory.swap.max", "c/cpu.weight", "c/cgroup.procs"}) Write(name);
+  ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
+  EXPECT_EQ(Content("c/memory.max"), "314572800");
+  EXPECT_EQ(Content("c/memory.swap.max"), "0");
+  EXPECT_EQ(Content("c/cpu.weight"), "400");
+}
+
+TEST_F(ContainerCgroupTest, WhatAKernelDoesNotHaveIsNotSet) {
+  for (const char* name : {"c/memory.max", "c/cgroup.procs"}) Write(name);
+  ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
+  EXPECT_EQ(Content("c/memory.swap.max"), "none");
+  EXPECT_EQ(Content("c/cpu.weight"), "none");
+}
+
+TEST_F(ContainerCgroupTest, FirstVersionLimitsMemoryWithAndWithoutSwap) {
+  for (const char* name : {"c/memory.limit_in_bytes", "c/memory.memsw.limit_in_bytes", "c/cgroup.procs"}) Write(name);
+  ASSERT_TRUE(MakeCgroup(In("c"), {300, 4, 0}).ok());
+  EXPECT_EQ(Content("c/memory.limit_in_bytes"), "314572800");
+  EXPECT_EQ(Content("c/memory.memsw.limit_in_bytes"), "314572800");
+}
+
+TEST_F(ContainerCgroupTest, FolderThatIsNoCgroupIsAnErrorThatNamesItsFile) {
+  const auto made = MakeCgroup(In("c"), {300, 4, 0});
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, HasSubstr(In("c/memory.limit_in_bytes").string()));
+  EXPECT_FALSE(MakeCgroup(In("no/such"), {}).ok());
+}
+
+TEST_F(ContainerCgroupTest, ProcessesAreThoseOfTheWholeTree) {
+  EXPECT_THAT(ProcessesInCgroup(In("c")), IsEmpty());
+  Write("c/cgroup.procs", "12\n13\n");
+  Write("c/made/by/user/cgroup.procs", "14\n");
+  Write("c/made/cgroup.procs", "\n");
+  EXPECT_THAT(ProcessesInCgroup(In("c")), UnorderedElementsAre(12, 13, 14));
+}
+
+TEST_F(ContainerCgroupTest, RemovingTakesWhatIsBelowFirst) {
+  fs::create_directories(In("c/made/by/user"));
+  EXPECT_TRUE(RemoveCgroup(In("c")).ok());
+  EXPECT_FALSE(fs::exists(In("c")));
+  EXPECT_TRUE(RemoveCgroup(In("c")).ok()) << "harmless";
+  Write("c/busy");
+  EXPECT_THAT(RemoveCgroup(In("c")).error().message, HasSubstr("remove " + In("c").string()));
+}
+
+TEST_F(ContainerCgroupTest, ForgottenOnesAreRemovedAndNothingElse) {
+  for (const char* name : {"p/tony-job-1-1", "p/tony-job-1-2", "p/system.slice"}) fs::create_directories(In(name));
+  Write("p/tony-job-1-2/busy");
+  const CgroupPlace place{CgroupVersion::kTwo, In("p")};
+  RemoveForgottenCgroups(place, std::chrono::hours(1));
+  EXPECT_TRUE(fs::exists(In("p/tony-job-1-1"))) << "too young";
+  RemoveForgottenCgroups(place, std::chrono::seconds(0));
+  EXPECT_FALSE(fs::exists(In("p/tony-job-1-1")));
+  EXPECT_TRUE(fs::exists(In("p/tony-job-1-2")) && fs::exists(In("p/system.slice")));
+}
+
+class RealCgroupTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto place = FindCgroupPlace();
+    if (!place.ok()) GTEST_SKIP() << place.error().message;
+    cgroup_ = CgroupFolder(*place, {StrCat("test-", getpid())}, {"1-1"});
+  }
+  void TearDown() override {
+    if (!cgroup_.empty()) {
+      EXPECT_TRUE(RemoveCgroup(cgroup_).ok());
+    }
+  }
+  fs::path cgroup_;
+};
+
+TEST_F(RealCgroupTest, NeedsWritableCgroupAProcessThatEntersIsListedUntilItEnds) {
+  const auto procs = MakeCgroup(cgroup_, {64, 1, 0});
+  ASSERT_TRUE(procs.ok()) << procs.error().message;
+  EXPECT_TRUE(MakeCgroup(cgroup_, {64, 1, 0}).ok()) << "harmless";
+  const pid_t child = fork();
+  if (child == 0) {
+    if (write(procs->get(), "0", 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  // It enters, or ends.
+  while (ProcessesInCgroup(cgroup_).empty() && waitpid(child, nullptr, WNOHANG) == 0) usleep(1000);
+  EXPECT_THAT(ProcessesInCgroup(cgroup_), UnorderedElementsAre(child));
+  EXPECT_FALSE(RemoveCgroup(cgroup_).ok()) << "something lives in it";
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_THAT(ProcessesInCgroup(cgroup_), IsEmpty());
+  EXPECT_TRUE(RemoveCgroup(cgroup_).ok());
+}
+
+TEST_F(RealCgroupTest, NeedsWritableCgroupWarmthEndsWhenItIsToldTo) {
+  std::jthread warmth = KeepCgroupsWarm();
+  EXPECT_TRUE(warmth.joinable());
+  warmth.request_stop();
+}
+
+}  // namespace
+}  // namespace tony

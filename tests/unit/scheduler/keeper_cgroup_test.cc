@@ -1,0 +1,110 @@
+// The keeper and the cgroups of containers. On a machine where none can be made these are skipped.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/container_cgroup.h"
+#include "runtime/store/files.h"
+#include "tests/unit/scheduler/keeper_fixture.h"
+
+namespace tony {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Clears its environment, leaves its session, and writes to no log of the job.
+constexpr char kHiddenDaemon[] =
+    "setsid env -i /bin/sh -c 'echo $$ >bare; exec sleep 1000 >/dev/null 2>&1' >/dev/null 2>&1 & ";
+
+class KeeperCgroupTest : public KeeperFixture {
+ protected:
+  void SetUp() override {
+    const auto place = FindCgroupPlace();
+    if (!place.ok()) GTEST_SKIP() << place.error().message;
+    cgroup_ = CgroupFolder(*place, folder_.job(), {"1-1"});
+    keeper_ = StartKeeper();
+    BecomeAm({1});
+  }
+  std::string Limit() const {
+    const auto one = ReadFile(cgroup_ / "memory.limit_in_bytes"), two = ReadFile(cgroup_ / "memory.max");
+    return one.ok() ? *one : two.ok() ? *two : "none";
+  }
+  pid_t PidIn(const std::string& file) {
+    EXPECT_TRUE(WaitFor([&] { return Content(file).ends_with("\n"); }));
+    return static_cast<pid_t>(ParseInt(Trim(Content(file))).value_or(0));
+  }
+  static bool Lives(pid_t pid) {  // a zombie does not
+    return std::ranges::count(ListProcesses(), pid, &ProcessEntry::pid) > 0;
+  }
+  bool Gone() const { return !std::filesystem::exists(cgroup_); }
+
+  std::filesystem::path cgroup_;
+  pid_t keeper_ = 0;
+};
+
+TEST_F(KeeperCgroupTest, NeedsWritableCgroupAContainerHasOneWithItsLimitUntilItEnds) {
+  Launch("1-1", "echo $$ >pid; while ! [ -e go ]; do sleep 0.01; done", {}, {64, 1, 0});
+  const pid_t executor = PidIn("pid");
+  EXPECT_EQ(Limit(), StrCat(64 << 20, "\n"));
+  EXPECT_THAT(ProcessesInCgroup(cgroup_), ::testing::Contains(executor));
+  ASSERT_TRUE(WriteFileByRename(folder_.path() / "go", "", false).ok());
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  EXPECT_TRUE(Gone()) << "when the end is told";
+}
+
+TEST_F(KeeperCgroupTest, NeedsWritableCgroupTheLogSaysOnceWhereLimitsComeFrom) {
+  Launch("1-1", "exit 0");
+  Launch("1-2", "exit 0");
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1") && Exit("1-2"); }));
+  const std::string log = Content("keeper.log");
+  EXPECT_THAT(log, HasSubstr("memory limits by cgroup v"));
+  EXPECT_EQ(log.find("memory limits"), log.rfind("memory limits"));
+}
+
+TEST_F(KeeperCgroupTest, NeedsWritableCgroupADaemonThatHidIsKilledAfterKeeperAndExecutorWere) {
+  Launch("1-1", StrCat(kHiddenDaemon, "echo $$ >pid; exec sleep 1000"));
+  const pid_t executor = PidIn("pid"), daemon = PidIn("bare");
+  scheduler_.reset();
+  KillKeeper(keeper_);
+  kill(executor, SIGKILL);
+  EXPECT_TRUE(Lives(daemon));
+  EXPECT_FALSE(Gone());
+  StartKeeper();
+  BecomeAm({1});
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  EXPECT_FALSE(Lives(daemon));
+  EXPECT_TRUE(Gone()) << "the next keeper took it over";
+}
+
+TEST_F(KeeperCgroupTest, NeedsWritableCgroupAKilledContainerLeavesNothingThatHid) {
+  Launch("1-1", StrCat(kHiddenDaemon, "trap '' TERM; echo $$ >pid; sleep 1000"));
+  const pid_t daemon = PidIn("bare");
+  PidIn("pid");
+  scheduler_->Stop({"1-1"}, StopMode::kKill);
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  EXPECT_FALSE(Lives(daemon));
+  EXPECT_TRUE(Gone());
+}
+
+TEST_F(KeeperCgroupTest, NeedsWritableCgroupCgroupsMadeByTheProgramGoWithItsContainer) {
+  Launch("1-1", StrCat("mkdir -p ", cgroup_.string(), "/own/deep; ", "sh -c 'echo 0 >", cgroup_.string(),
+                       "/own/deep/cgroup.procs; exec sleep 1000' & ", "echo $$ >pid; exec sleep 1000"));
+  PidIn("pid");
+  ASSERT_TRUE(WaitFor([&] { return !ProcessesInCgroup(cgroup_ / "own").empty(); }));
+  scheduler_->Stop({"1-1"}, StopMode::kKill);
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  EXPECT_TRUE(Gone());
+}
+
+TEST_F(KeeperCgroupTest, NeedsWritableCgroupAProgramThatCannotBeStartedLeavesNone) {
+  scheduler_->Launch({"1-1"}, {{"/no/such/executor"}, {}, "", {}});
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  EXPECT_TRUE(Gone());
+}
+
+}  // namespace
+}  // namespace tony

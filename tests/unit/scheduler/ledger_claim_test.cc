@@ -1,0 +1,313 @@
+#include "runtime/scheduler/local/ledger_claim.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr LedgerAsk kSixtyPercent = {.memory_mb = 600, .gpus = 1};
+
+// A job of this process: what it was told, in order.
+struct Job {
+  std::unique_ptr<LedgerClaim> claim;
+  std::vector<std::string> why;
+  bool admitted = false;
+};
+
+class LedgerClaimTest : public testing::Test {
+ protected:
+  LedgerClaimTest() {
+    EXPECT_TRUE(folder_.Make().ok());
+    WriteMachine(R"({"memory_mb":1000,"gpus":[2,5]})");
+  }
+
+  void WriteMachine(const std::string& json) { std::ofstream(folder_.path() / "machine.json") << json; }
+
+  static std::unique_ptr<Job> Enter(EventLoop& loop, const LedgerFolder& folder, const std::string& id, LedgerAsk ask,
+                                    bool runs = false) {
+    auto job = std::make_unique<Job>();
+    auto claim = LedgerClaim::Enter(loop, folder, {id}, ask, runs,
+                                    {.on_admitted = [j = job.get()] { j->admitted = true; },
+                                     .on_waiting = [j = job.get()](const std::string& why) { j->why.push_back(why); }});
+    EXPECT_TRUE(claim.ok());
+    job->claim = *std::move(claim);
+    return job;
+  }
+  std::unique_ptr<Job> Enter(const std::string& id, LedgerAsk ask = kSixtyPercent, bool runs = false) {
+    return Enter(loop_, folder_, id, ask, runs);
+  }
+  bool WaitUntilAdmitted(const Job& job) {
+    return RunUntil(loop_, [&] { return job.admitted; });
+  }
+  bool WaitUntilToldWhy(const Job& job, const std::string& part) {
+    return RunUntil(loop_, [&] {
+      return std::ranges::any_of(job.why, [&](const auto& why) { return why.find(part) != std::string::npos; });
+    });
+  }
+  std::vector<LedgerEntry> Entries() { return folder_.Read()->ledger.entries(); }
+
+  // A child that enters a job, writes a byte to `told` when it is admitted, and stays until it is killed.
+  pid_t StartHolder(const std::string& id, LedgerAsk ask, int told) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    EventLoop loop;
+    const auto job = Enter(loop, folder_, id, ask);
+    const bool admitted = RunUntil(
+        loop, [&] { return job->admitted; }, std::chrono::seconds(60));
+    if (!admitted || write(told, "x", 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  static void Kill(pid_t child) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+
+  EventLoop loop_;
+  TempFolder temp_;
+  LedgerFolder folder_ = *LedgerFolder::Find(temp_.path(), (temp_.path() / "ledger").string());
+};
+
+TEST_F(LedgerClaimTest, WhatIsFreeIsHadAtOnceButNeverFromInsideEnter) {
+  const auto job = Enter("a", {.memory_mb = 1000, .gpus = 2});
+  EXPECT_FALSE(job->admitted);
+  EXPECT_EQ(job->claim->lock(), -1);
+  ASSERT_TRUE(WaitUntilAdmitted(*job));
+  EXPECT_TRUE(job->claim->admitted());
+  EXPECT_THAT(job->claim->gpus(), ElementsAre(2, 5));
+  EXPECT_GE(job->claim->lock(), 0);
+  EXPECT_THAT(job->why, IsEmpty());
+}
+
+TEST_F(LedgerClaimTest, TheSecondOfSixtyPercentIsToldWhyAndWokenWhenTheFirstLeaves) {
+  const auto first = Enter("a"), second = Enter("b");
+  ASSERT_TRUE(WaitUntilAdmitted(*first));
+  ASSERT_TRUE(WaitUntilToldWhy(*second, "waits for 600 MB of memory: 400 of 1000 MB are free"));
+  EXPECT_FALSE(second->admitted);
+  first->claim->Leave();
+  ASSERT_TRUE(WaitUntilAdmitted(*second));
+  EXPECT_THAT(second->claim->gpus(), ElementsAre(2));
+  second->claim->Leave();
+  second->claim->Leave();
+  EXPECT_THAT(Entries(), IsEmpty());
+}
+
+TEST_F(LedgerClaimTest, WhoWaitsIsWokenFastWhenAHolderIsKilled) {
+  int told[2];
+  ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
+  const pid_t holder = StartHolder("a", kSixtyPercent, told[1]);
+  char byte;
+  ASSERT_EQ(read(told[0], &byte, 1), 1);
+  const auto second = Enter("b");
+  ASSERT_TRUE(WaitUntilToldWhy(*second, "600 MB"));
+  RunUntil(
+      loop_, [] { return false; }, Duration(50));  // it has settled down to wait
+  const auto before = std::chrono::steady_clock::now();
+  kill(holder, SIGKILL);
+  ASSERT_TRUE(WaitUntilAdmitted(*second));
+  // Far below the second after which one looks who could not be told.
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(900));
+  Kill(holder);
+  close(told[0]);
+  close(told[1]);
+}
+
+TEST_F(LedgerClaimTest, AHolderWhoseChildHasACopyOfTheLockHoldsUntilTheChildEnds) {
+  const auto first = Enter("a");
+  ASSERT_TRUE(WaitUntilAdmitted(*first));
+  const pid_t executor = fork();
+  if (executor == 0) {
+    pause();
+    _exit(0);
+  }
+  first->claim.reset();  // as if the keeper had been killed
+  const auto second = Enter("b");
+  ASSERT_TRUE(WaitUntilToldWhy(*second, "600 MB"));
+  EXPECT_THAT(Entries(), SizeIs(2));
+  Kill(executor);
+  EXPECT_TRUE(WaitUntilAdmitted(*second));
+}
+
+TEST_F(LedgerClaimTest, ALaterKeeperHasTheSameGpusAtOnce) {
+  auto other = Enter("x", {.memory_mb = 1, .gpus = 1}), first = Enter("a");
+  ASSERT_TRUE(WaitUntilAdmitted(*other) && WaitUntilAdmitted(*first));
+  EXPECT_THAT(first->claim->gpus(), ElementsAre(5));
+  const UniqueFd executors_copy(fcntl(first->claim->lock(), F_DUPFD_CLOEXEC, 0));
+  first->claim.reset();
+  other->claim->Leave();
+  const auto later = Enter("a", kSixtyPercent, /*runs=*/true);
+  ASSERT_TRUE(WaitUntilAdmitted(*later));
+  EXPECT_THAT(later->claim->gpus(), ElementsAre(5));
+  EXPECT_THAT(Entries(), SizeIs(1));
+}
+
+TEST_F(LedgerClaimTest, AJobThatRunsIsAdmittedWhateverTheLedgerSays) {
+  const auto first = Enter("a"), waits = Enter("b");
+  ASSERT_TRUE(WaitUntilAdmitted(*first));
+  const auto runs = Enter("c", kSixtyPercent, /*runs=*/true);
+  ASSERT_TRUE(WaitUntilAdmitted(*runs));
+  EXPECT_THAT(runs->claim->gpus(), ElementsAre(5));
+  EXPECT_FALSE(waits->admitted);
+}
+
+TEST_F(LedgerClaimTest, AnAskThatNeverFitsIsToldSoAndHoldsNobodyUp) {
+  const auto huge = Enter("a", {.memory_mb = 5000}), small = Enter("b");
+  ASSERT_TRUE(WaitUntilAdmitted(*small));
+  EXPECT_TRUE(WaitUntilToldWhy(*huge, "asks for 5000 MB of memory and 0 GPUs, this machine has only 1000 MB"));
+  WriteMachine(R"({"memory_mb":6000})");
+  EXPECT_TRUE(WaitUntilAdmitted(*huge));
+}
+
+TEST_F(LedgerClaimTest, TheReasonChangesWithTheQueue) {
+  const auto first = Enter("a"), second = Enter("b"), third = Enter("c", {.memory_mb = 500});
+  ASSERT_TRUE(WaitUntilToldWhy(*third, "1 job is before it"));
+  second->claim->Leave();
+  EXPECT_TRUE(WaitUntilToldWhy(*third, "waits for 500 MB of memory: 400 of 1000 MB are free"));
+  EXPECT_THAT(third->why.back(), testing::Not(HasSubstr("before it")));
+}
+
+TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsMadeAnew) {
+  const auto first = Enter("a", {.memory_mb = 900}), second = Enter("b", {.memory_mb = 101});
+  ASSERT_TRUE(WaitUntilToldWhy(*second, "101 MB"));
+  fs::remove_all(folder_.path());
+  // The limit of machine.json has gone as well, and the first job is not to be seen any more.
+  EXPECT_TRUE(WaitUntilAdmitted(*second));
+  EXPECT_THAT(Entries(), SizeIs(1));
+}
+
+TEST_F(LedgerClaimTest, AnEntryThatSomebodyRemovedIsEnteredAgainAtTheEnd) {
+  const auto first = Enter("a"), second = Enter("b"), third = Enter("c");
+  ASSERT_TRUE(WaitUntilToldWhy(*third, "1 job is before it"));
+  fs::remove(folder_.path() / "0000000002.b.waiting");
+  ASSERT_TRUE(RunUntil(loop_, [&] { return Entries().size() == 3; }));
+  first->claim->Leave();
+  ASSERT_TRUE(WaitUntilAdmitted(*third));
+  EXPECT_FALSE(second->admitted);
+}
+
+TEST_F(LedgerClaimTest, APlaceThatCannotBeMadeIsToldAndTriedAgain) {
+  std::ofstream(temp_.path() / "file") << "in the way";
+  const LedgerFolder blocked = *LedgerFolder::Find(temp_.path(), (temp_.path() / "file/ledger").string());
+  const auto job = Enter(loop_, blocked, "a", {.memory_mb = 1});
+  ASSERT_TRUE(WaitUntilToldWhy(*job, "waits for the ledger, which cannot be used: "));
+  EXPECT_THAT(job->why.front(), HasSubstr((temp_.path() / "file").string()));
+  fs::remove(temp_.path() / "file");
+  EXPECT_TRUE(WaitUntilAdmitted(*job));
+}
+
+TEST_F(LedgerClaimTest, ALedgerWithoutRoomIsToldAndTriedAgain) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  const auto job = Enter("a");
+  const bool told = WaitUntilToldWhy(*job, "file too large");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_TRUE(told);
+  EXPECT_TRUE(WaitUntilAdmitted(*job));
+  EXPECT_THAT(Entries(), SizeIs(1));
+}
+
+TEST_F(LedgerClaimTest, WhoeverIsStoppedWithTheLockIsNamedToThoseWhoWait) {
+  const UniqueFd lock(open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(lock.get(), LOCK_EX), 0);
+  const auto job = Enter("a");
+  ASSERT_TRUE(WaitUntilToldWhy(*job, "another process holds it"));
+  flock(lock.get(), LOCK_UN);
+  EXPECT_TRUE(WaitUntilAdmitted(*job));
+}
+
+TEST_F(LedgerClaimTest, TheClaimMayGoFromInsideWhatItTells) {
+  std::unique_ptr<LedgerClaim> claim;
+  bool told = false;
+  const auto gone = [&](auto...) {
+    claim.reset();
+    told = true;
+  };
+  claim = *LedgerClaim::Enter(loop_, folder_, {"a"}, kSixtyPercent, false, {.on_admitted = gone, .on_waiting = gone});
+  EXPECT_TRUE(RunUntil(loop_, [&] { return told; }));
+  told = false;
+  claim =
+      *LedgerClaim::Enter(loop_, folder_, {"b"}, {.memory_mb = 5000}, false, {.on_admitted = gone, .on_waiting = gone});
+  EXPECT_TRUE(RunUntil(loop_, [&] { return told; }));
+}
+
+// One of many contenders: waits for his turn, sees that he is alone, and leaves, or is killed where he is.
+int Contend(const LedgerFolder& folder, const fs::path& alone, int number) {
+  EventLoop loop;
+  bool admitted = false;
+  auto claim = *LedgerClaim::Enter(loop, folder, {"job-" + std::to_string(number)}, kSixtyPercent, false,
+                                   {.on_admitted = [&] { admitted = true; }, .on_waiting = [](const auto&) {}});
+  if (!RunUntil(
+          loop, [&] { return admitted; }, std::chrono::seconds(100)))
+    return 1;
+  const UniqueFd lock(open(alone.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 2;  // two of 60 % at once
+  RunUntil(
+      loop, [] { return false; }, Duration(5));
+  if (number % 3 == 0) kill(getpid(), SIGKILL);
+  flock(lock.get(), LOCK_UN);
+  if (number % 3 == 1) claim->Leave();
+  return 0;
+}
+
+TEST_F(LedgerClaimTest, TwentyOfSixtyPercentAllHaveTheirTurnOneAtATime) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(Contend(folder_, temp_.path() / "alone", i));
+    children.push_back(child);
+  }
+  for (size_t i = 0; i < children.size(); ++i) {
+    int status = 0;
+    ASSERT_EQ(waitpid(children[i], &status, 0), children[i]);
+    if (i % 3 == 0) {
+      EXPECT_TRUE(WIFSIGNALED(status)) << i << ": " << WEXITSTATUS(status);
+    } else {
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << i << ": " << status;
+    }
+  }
+}
+
+TEST_F(LedgerClaimTest, AfterEverybodyWasKilledNothingIsInTheWayOfTheNext) {
+  int told[2];
+  ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 5; ++i) children.push_back(StartHolder("job-" + std::to_string(i), kSixtyPercent, told[1]));
+  char byte;
+  ASSERT_EQ(read(told[0], &byte, 1), 1);
+  for (const pid_t child : children) Kill(child);
+  const auto next = Enter("next", {.memory_mb = 1000, .gpus = 2});
+  ASSERT_TRUE(WaitUntilAdmitted(*next));
+  EXPECT_THAT(Entries(), SizeIs(1));
+  next->claim->Leave();
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder_.path())) files += entry.path().filename() != "machine.json";
+  EXPECT_EQ(files, 0u);
+  close(told[0]);
+  close(told[1]);
+}
+
+}  // namespace
+}  // namespace tony
