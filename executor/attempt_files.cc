@@ -12,6 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A job of the release before.
 Status LinkSources(const fs::path& src, const fs::path& work) {
   std::error_code error;
   for (fs::directory_iterator entry(src, error), end; !error && entry != end; entry.increment(error)) {
@@ -22,6 +23,12 @@ Status LinkSources(const fs::path& src, const fs::path& work) {
   if (error && error != std::errc::no_such_file_or_directory)
     return FileError(ErrorCode::kUnavailable, "list", src, error.value());
   return Ok();
+}
+
+// What is meant for fewer tasks goes before what is meant for more, and what is named before the contents of src_dir.
+Status LinkAll(const StagedFiles& staged, const std::string& role, const fs::path& work) {
+  if (const auto own = staged.roles.find(role); own != staged.roles.end()) TRY(LinkStaged(own->second, work));
+  return LinkStaged(staged.job, work);
 }
 
 }  // namespace
@@ -36,7 +43,8 @@ Status PrepareWorkFolder(const JobFolder& folder, const AttemptId& attempt, cons
   const fs::path work = folder.WorkFolder(attempt);
   TRY(MakeFolder(work));
   for (const auto& [file, value] : long_values) TRY(WriteFileByRename(file, value, false));
-  return LinkSources(folder.src(), work);
+  TRY_ASSIGN(const auto staged, folder.ReadStaged());
+  return staged ? LinkAll(*staged, attempt.task.role, work) : LinkSources(folder.src(), work);
 }
 
 }  // namespace tony::executor

@@ -15,7 +15,7 @@ namespace tony::executor {
 // Takes logs/<task>/<n>/lock, making the folder. kUnavailable: another executor runs this attempt. Held until closed.
 Result<UniqueFd> LockAttempt(const JobFolder& folder, const AttemptId& attempt);
 
-// Makes work/<task>/<n>/ with a link to each entry of the job's src/ and the files of `long_values`.
+// Makes work/<task>/<n>/ with the files of `long_values` and the staged files of the job and the task's role.
 Status PrepareWorkFolder(const JobFolder& folder, const AttemptId& attempt, const std::vector<LongValue>& long_values);
 
 }  // namespace tony::executor

@@ -62,11 +62,16 @@ struct ProcessExited {
 // Answers a SignalTree that found no process of the task left (an unreaped one is not counted).
 struct TreeGone {};
 
+// What the attempt has used so far. Before TreeGone: all that it used.
+struct UsageMeasured {
+  Usage usage;
+};
+
 struct TermSignal {};  // the keeper or NodeManager wants this executor gone
 struct Tick {};        // NextDeadline() has passed
 
 using Event = std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, OutcomeAcknowledged, Refused,
                            ConnectionLost, LeaseRead, LeaseUnreadable, AttemptNotBegun, ProcessStarted,
-                           ProcessNotStarted, ProcessExited, TreeGone, TermSignal, Tick>;
+                           ProcessNotStarted, ProcessExited, TreeGone, UsageMeasured, TermSignal, Tick>;
 
 }  // namespace tony::executor

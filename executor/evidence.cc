@@ -13,6 +13,7 @@
 #include "executor/log_files.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/process/own_cgroup.h"
 
 namespace tony::executor {
 namespace {
@@ -28,35 +29,33 @@ std::optional<int64_t> NumberIn(const std::filesystem::path& file, std::string_v
   return std::nullopt;
 }
 
-// The path of this process below the mount of the v1 controller `memory`, or of v2.
-struct CgroupPaths {
-  std::string v1_memory, v2;
-};
-CgroupPaths ReadCgroupPaths(const std::filesystem::path& root) {
-  CgroupPaths paths;
-  std::ifstream in(root / "proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {  // "4:memory:/user", "0::/user"
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (controllers == ",,") paths.v2 = line.substr(second + 1);
-    if (controllers.find(",memory,") != std::string::npos) paths.v1_memory = line.substr(second + 1);
-  }
-  return paths;
-}
-
-// A container sees its own cgroup as the mount's root, but may read the path that the machine knows it by.
-std::optional<int64_t> CountIn(const std::filesystem::path& mount, const std::string& path, const char* file) {
-  const std::string below = path.substr(std::min(path.find_first_not_of('/'), path.size()));
-  if (const auto count = NumberIn(mount / below / file, "oom_kill")) return count;
-  return NumberIn(mount / file, "oom_kill");
-}
-
 std::optional<int64_t> CountInCgroup(const std::filesystem::path& root) {
-  const auto mount = root / "sys/fs/cgroup";
-  const CgroupPaths paths = ReadCgroupPaths(root);
-  if (!paths.v1_memory.empty()) return CountIn(mount / "memory", paths.v1_memory, "memory.oom_control");
-  return CountIn(mount, paths.v2, "memory.events");
+  const auto own = OwnMemoryCgroup(root);
+  if (!own) return std::nullopt;
+  return NumberIn(own->folder / (own->version == CgroupVersion::kOne ? "memory.oom_control" : "memory.events"),
+                  "oom_kill");
+}
+
+// The only line of a file of a cgroup. Nothing: there is none, or it is a word ("max").
+std::optional<int64_t> OnlyNumber(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  return std::getline(in, line) ? ParseInt(Trim(line)) : std::nullopt;
+}
+
+struct MemoryOfCgroup {
+  std::optional<int64_t> limit_mb, peak_mb;
+};
+MemoryOfCgroup MemoryOf(const OwnCgroup& cgroup) {
+  // Version 1 says "no limit" by the largest multiple of a page.
+  constexpr int64_t kNoLimit = int64_t{1} << 60;
+  const bool one = cgroup.version == CgroupVersion::kOne;
+  const auto limit = OnlyNumber(cgroup.folder / (one ? "memory.limit_in_bytes" : "memory.max"));
+  const auto peak = OnlyNumber(cgroup.folder / (one ? "memory.max_usage_in_bytes" : "memory.peak"));
+  MemoryOfCgroup memory;
+  if (limit && *limit < kNoLimit) memory.limit_mb = *limit >> 20;
+  if (peak) memory.peak_mb = *peak >> 20;
+  return memory;
 }
 
 bool Grew(const std::optional<int64_t>& before, const std::optional<int64_t>& after) {
@@ -102,13 +101,31 @@ OomEvidence Compare(const OomKills& before, const OomKills& after) {
   return watched ? OomEvidence::kNone : OomEvidence::kUnknown;
 }
 
+std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root) {
+  const auto own = OwnMemoryCgroup(root);
+  const auto memory = own ? MemoryOf(*own) : MemoryOfCgroup();
+  if (!memory.limit_mb) return "";
+  const bool ours = own->folder.filename().string().starts_with(kContainerCgroupPrefix);
+  const std::string limit = StrCat(ours ? "the container's" : "its cgroup's", " limit of ", *memory.limit_mb, " MB");
+  const std::string peak = memory.peak_mb ? StrCat(" (peak ", *memory.peak_mb, " MB)") : "";
+  const std::string killed = StrCat(kills, kills == 1 ? " process was" : " processes were", " killed by the kernel");
+  // A cgroup above has a limit, too, that others may have reached.
+  const bool reached = !memory.peak_mb || *memory.peak_mb >= *memory.limit_mb * 9 / 10;
+  if (!reached) return StrCat("out of memory, but not by ", limit, peak, ": ", killed);
+  return StrCat("out of memory: ", limit, " was reached", peak, ", ", killed,
+                ours ? "; " + memory_key + " sets it" : "");
+}
+
 void ForgetErrorFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
 Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const std::filesystem::path& stderr_file,
-                const OomKills& before) {
+                const OomKills& before, const std::string& memory_key) {
   Evidence evidence{.exit = exit};
   if (exit.Succeeded()) return evidence;
-  evidence.oom = Compare(before, CountOomKills());
+  const OomKills after = CountOomKills();
+  evidence.oom = Compare(before, after);
+  if (evidence.oom == OomEvidence::kCgroup)
+    evidence.oom_detail = DescribeOom(*after.cgroup - *before.cgroup, memory_key);
   evidence.stderr_tail = StderrTail(stderr_file);
   auto report = ReadReport(error_file);
   if (report.ok()) {

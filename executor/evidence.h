@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "runtime/job/failure_rules.h"
 
@@ -21,11 +22,15 @@ OomKills CountOomKills(const std::filesystem::path& root = "/");
 
 OomEvidence Compare(const OomKills& before, const OomKills& after);
 
+// Why the kernel ended `kills` processes of our cgroup: "out of memory: the container's limit of 2048 MB was reached
+// (peak 2047 MB), 1 process was killed by the kernel; tony.worker.memory sets it". Empty where the cgroup has no limit.
+std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root = "/");
+
 // Removes what stands where the program's error file will be: a link into the user's sources, perhaps.
 void ForgetErrorFile(const std::filesystem::path& file);
 
-// To be called once the process was reaped; `before` was counted before it started.
+// To be called once the process was reaped; `before` was counted before it started. `memory_key` sets its limit.
 Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const std::filesystem::path& stderr_file,
-                const OomKills& before);
+                const OomKills& before, const std::string& memory_key);
 
 }  // namespace tony::executor

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "executor/attempt_files.h"
+#include "executor/command.h"
 #include "executor/evidence.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/store/file_watch.h"
 
@@ -104,7 +106,9 @@ void Executor::Perform(const UseAm& action) {
 }
 
 void Executor::Perform(const SendRegister& action) {
-  surroundings_.am.Register(action.caller, action.what, Answered<Epoch>([](int64_t link, Epoch epoch) -> Event {
+  Registration what = action.what;
+  if (surroundings_.port) what.endpoint.port = surroundings_.port->port();
+  surroundings_.am.Register(action.caller, what, Answered<Epoch>([](int64_t link, Epoch epoch) -> Event {
                               return Registered{link, epoch};
                             }));
 }
@@ -150,14 +154,16 @@ void Executor::Perform(const WatchLease&) {
 void Executor::Perform(const UnwatchLease&) { lease_watch_ = nullptr; }
 
 void Executor::Perform(const BeginAttempt& action) {
+  usage_ = nullptr;
   place_.attempt = action.attempt;
   place_.work_folder = folder_.WorkFolder(action.attempt);
   place_.log_folder = folder_.LogFolder(action.attempt);
   auto lock = LockAttempt(folder_, action.attempt);
-  if (lock.ok()) {
+  const Status port = surroundings_.port ? surroundings_.port->Renew() : Ok();
+  if (lock.ok() && port.ok()) {
     attempt_lock_ = *std::move(lock);
   } else {
-    LogError(lock.error().message);
+    LogError(lock.ok() ? port.error().message : lock.error().message);
     Feed(AttemptNotBegun{});
   }
 }
@@ -178,8 +184,7 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
   place_.resume_from = action.resume_from;
   const auto environment = MakeUserEnvironment(spec_, cluster, place_, surroundings_.environment);
   TRY(PrepareWorkFolder(folder_, place_.attempt, environment.long_values));
-  const ProcessSpec process{.argv = {"/bin/bash", "-c", role->command},
-                            .env = environment.variables,
+  const ProcessSpec process{.env = environment.variables,
                             .directory = place_.work_folder.string(),
                             .stdout_file = (place_.log_folder / "stdout").string(),
                             .stderr_file = (place_.log_folder / "stderr").string(),
@@ -187,18 +192,33 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
   const auto error_file = ErrorFile(place_.work_folder);
   ForgetErrorFile(error_file);
   const OomKills killed_before = CountOomKills();
-  const auto pid = surroundings_.processes.Start(process, [=, this](ExitStatus exit) {
-    const Evidence evidence = Gather(exit, error_file, process.stderr_file, killed_before);
+  const std::string memory_key = StrCat("tony.", role->name, ".memory");
+  if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
+  const auto pid = StartCommand(surroundings_.processes, role->command, process, [=, this](ExitStatus exit) {
+    const Evidence evidence = Gather(exit, error_file, process.stderr_file, killed_before, memory_key);
     Feed(ProcessExited{exit, evidence.stderr_tail, Classify(evidence, spec_.failure_rules)});
   });
   if (!pid.ok()) return pid.error();
+  WatchUsage();
   return int64_t{*pid};
+}
+
+void Executor::WatchUsage() {
+  std::vector<std::string> gpus;
+  for (const std::string& variable : surroundings_.environment) {
+    constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
+    if (variable.starts_with(kName)) gpus = VisibleGpus(std::string_view(variable).substr(kName.size()));
+  }
+  usage_ = std::make_unique<UsageWatch>(surroundings_.loop,
+                                        WatchedAttempt{place_.log_folder, spec_.log_limit_mb, std::move(gpus)},
+                                        [this](const Usage& usage) { Feed(UsageMeasured{usage}); });
 }
 
 void Executor::Perform(const SignalTree& action) {
   std::vector<pid_t> tree;
   if (HasChildren()) tree = Descendants(getpid());
   if (tree.empty()) {
+    if (usage_) Feed(UsageMeasured{usage_->Total()});
     Feed(TreeGone{});
   } else if (action.signal != 0) {
     SignalAll(tree, action.signal);
@@ -206,6 +226,7 @@ void Executor::Perform(const SignalTree& action) {
 }
 
 void Executor::Perform(const KeepOutcome& action) {
+  if (usage_) usage_->Finish();
   const Status kept = folder_.WriteOutcome(place_.attempt, action.outcome);
   if (!kept.ok()) LogError(kept.error().message);  // it is reported all the same
 }

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "executor/port_reservation.h"
 #include "executor/task_run.h"
+#include "executor/usage_watch.h"
 #include "executor/user_environment.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
@@ -24,6 +26,7 @@ struct Surroundings {
   AmClient& am;
   ProcessRunner& processes;
   std::vector<std::string> environment;  // "NAME=value", of this process
+  PortReservation* port = nullptr;       // of the task; null: its endpoint stays as it is, and is the caller's care
 };
 
 // Loop thread only. The process that an executor lives in is a subreaper and has no children but the task's: every
@@ -59,6 +62,7 @@ class Executor {
   OnAnswer<T> Answered(OnSuccess on_success);
   Event LeaseNow() const;
   Result<int64_t> StartUserProcess(const StartProcess& action);
+  void WatchUsage();
   void LogChange(State before_state, Link before_link) const;
 
   Surroundings surroundings_;
@@ -72,6 +76,7 @@ class Executor {
   std::deque<Event> events_;  // not empty while Feed() is at work
   EventLoop::Timer timer_;
   std::unique_ptr<EventLoop::Handle> lease_watch_;
+  std::unique_ptr<UsageWatch> usage_;  // of the attempt at hand, once its process was started
 };
 
 }  // namespace tony::executor

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,10 @@
 #include "executor/port_reservation.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
+#include "runtime/process/sibling_program.h"
 
 namespace tony::executor {
 namespace {
@@ -53,14 +56,15 @@ Result<int> Run(const Arguments& arguments) {
   TRY(lock.ok() ? Ok() : Status(lock.error()));
   TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
   TRY_ASSIGN(const std::string token, folder.ReadToken());
-  TRY_ASSIGN(const PortReservation port, PortReservation::Make());
+  TRY_ASSIGN(PortReservation port,
+             BindsPortAlone(spec, attempt.task) ? PortReservation::MakeToLetGo() : PortReservation::Make());
 
   BecomeSubreaper();
   EventLoop loop;
   const auto am = MakeThriftAmClient(loop, CallLimit(spec.timers));
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
-  Executor executor({loop, *am, processes, OwnEnvironment()}, folder, spec,
+  Executor executor({loop, *am, processes, OwnEnvironment(), &port}, folder, spec,
                     {.job = folder.job(), .attempt = attempt, .container = container, .token = token},
                     {kLocalHost, port.port()}, jitter);
   const auto signals = loop.OnSignals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [&](int signal) {
@@ -79,10 +83,21 @@ Result<int> Run(const Arguments& arguments) {
   return exit_code;
 }
 
+#ifdef TONY_GPU_TWIN
+// The same program, but able to load the driver's library. Where it is missing, only the GPUs' usage is.
+void BecomeTwinIfItHasGpus(char** argv) {
+  const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (gpus && *gpus) execv(SiblingProgram(TONY_GPU_TWIN).c_str(), argv);
+}
+#else
+void BecomeTwinIfItHasGpus(char**) {}
+#endif
+
 }  // namespace
 }  // namespace tony::executor
 
 int main(int argc, char** argv) {
+  tony::executor::BecomeTwinIfItHasGpus(argv);
   std::signal(SIGPIPE, SIG_IGN);
   tony::OpenLog("tony-executor");
   const auto arguments = tony::executor::ParseArguments({argv + 1, argv + argc});

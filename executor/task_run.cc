@@ -95,6 +95,7 @@ void TaskRun::BeginNext(int attempt) {
   identity_.attempt.number = attempt;
   pid_ = 0;
   exit_.reset();
+  usage_.reset();
   ending_.reset();
   outcome_.reset();
   since_ = 0;
@@ -166,6 +167,8 @@ void TaskRun::On(const TreeGone&) {
   if (exit_) End(Trigger::kTreeGone, *ending_);
 }
 
+void TaskRun::On(const UsageMeasured& event) { usage_ = event.usage; }
+
 void TaskRun::On(const TermSignal&) {
   Depart({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""}, {kLeftTerminated, kLastReport});
 }
@@ -199,6 +202,7 @@ void TaskRun::LookAgain(int signal) {
 void TaskRun::End(Trigger trigger, Outcome outcome) {
   if (!Go(trigger)) return;
   outcome_ = std::move(outcome);
+  outcome_->usage = usage_;
   kill_at_.reset();
   look_at_.reset();
   Do(KeepOutcome{*outcome_});

@@ -53,6 +53,7 @@ class TaskRun {
   void On(const ProcessNotStarted& event);
   void On(const ProcessExited& event);
   void On(const TreeGone&);
+  void On(const UsageMeasured& event);
   void On(const TermSignal&);
   void On(const Tick&);
 
@@ -97,6 +98,7 @@ class TaskRun {
   State state_ = State::kWaiting;
   int64_t pid_ = 0;                 // of the process while it is there
   std::optional<ExitStatus> exit_;  // of the process, once reaped
+  std::optional<Usage> usage_;      // of the attempt, newest
   std::optional<Outcome> ending_;   // the outcome to be, once everything is gone
   std::optional<Outcome> outcome_;
   std::optional<Departure> departure_;

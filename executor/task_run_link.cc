@@ -183,7 +183,7 @@ void TaskRun::Rejoin() {
 void TaskRun::Beat() {
   if (link_ != Link::kLinked) return;
   beat_at_.reset();
-  Do(SendHeartbeat{Self(), {phase(), pid_}});
+  Do(SendHeartbeat{Self(), {phase(), pid_, usage_}});
 }
 
 void TaskRun::Report() {

@@ -51,6 +51,22 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
   return own;
 }
 
+// What the scheduler's node decided for this container; it is not the job's to say where the role asks for GPUs.
+Environment GpuVariables(const std::vector<std::string>& inherited) {
+  Environment found;
+  for (const auto& variable : inherited)
+    for (const std::string_view name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
+      if (variable.starts_with(name) && variable.size() > name.size() && variable[name.size()] == '=')
+        found[std::string(name)] = variable.substr(name.size() + 1);
+  return found;
+}
+
+// Whether links in the task's folder lead to what other jobs may use too.
+bool SharesFolders(const JobSpec& spec, const std::string& role_name) {
+  const RoleSpec* role = spec.FindRole(role_name);
+  return !spec.python_venv.empty() || !spec.files.empty() || (role && !role->files.empty());
+}
+
 void Override(Environment& environment, const Environment& with) {
   for (const auto& [name, value] : with) environment[name] = value;
 }
@@ -64,6 +80,8 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   Override(environment, spec.execution_env);
   // Or the last words of a Python program that dies are lost with its buffer.
   environment.try_emplace("PYTHONUNBUFFERED", "1");
+  // As root it would write __pycache__ into the staged folders that all jobs share.
+  if (SharesFolders(spec, place.attempt.task.role)) environment.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
   if (spec.framework == FrameworkKind::kPytorch) {
     environment.try_emplace(kTorchErrorFile, ErrorFile(place.work_folder).string());
   }
@@ -77,6 +95,11 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
     environment[name + "_FILE"] = file.string();
     environment.erase(name);
     result.long_values.push_back({file, value});
+  }
+  const RoleSpec* role = spec.FindRole(place.attempt.task.role);
+  for (const auto& [name, value] : GpuVariables(inherited)) {
+    environment.try_emplace(name, value);
+    if (role && role->resources.gpus > 0) environment[name] = value;
   }
   Override(environment, OwnVariables(spec, cluster, place));
   for (const auto& [name, value] : environment) result.variables.push_back(StrCat(name, "=", value));

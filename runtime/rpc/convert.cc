@@ -153,6 +153,9 @@ Result<Progress> FromThrift(const rpc::Progress& wire) {
   Progress progress;
   TRY_ASSIGN(progress.phase, CheckedPhase(wire.phase));
   TRY_ASSIGN(progress.pid, CheckedPid(wire.pid));
+  if (wire.__isset.usage) {
+    TRY_ASSIGN(progress.usage, FromThrift(wire.usage));
+  }
   return progress;
 }
 
@@ -168,6 +171,9 @@ Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) {
     const auto advice = AdviceFromString(wire.advice);
     if (!advice) return Bad("advice", "unknown value");
     outcome.advice = *advice;
+  }
+  if (wire.__isset.usage) {
+    TRY_ASSIGN(outcome.usage, FromThrift(wire.usage));
   }
   return outcome;
 }
@@ -223,6 +229,7 @@ rpc::Progress ToThrift(const Progress& progress) {
   rpc::Progress wire;
   wire.__set_phase(WireOf<rpc::Phase>(progress.phase, kPhases));
   wire.__set_pid(progress.pid);
+  if (progress.usage) wire.__set_usage(ToThrift(*progress.usage));
   return wire;
 }
 
@@ -235,6 +242,7 @@ rpc::TaskOutcome ToThrift(const Outcome& outcome) {
   const std::string& tail = outcome.stderr_tail;
   wire.__set_stderr_tail(tail.size() <= kLongestText ? tail : tail.substr(tail.size() - kLongestText));
   wire.__set_advice(std::string(ToString(outcome.advice)));
+  if (outcome.usage) wire.__set_usage(ToThrift(*outcome.usage));
   return wire;
 }
 

@@ -21,11 +21,13 @@ class Registered;
 class Registration;
 class StatusReply;
 class TaskOutcome;
+class Usage;
 }  // namespace rpc
 
 Result<Caller> FromThrift(const rpc::Caller& wire);
 Result<Registration> FromThrift(const rpc::Registration& wire);  // `protocol` is for the caller to judge
 Result<Progress> FromThrift(const rpc::Progress& wire);
+Result<Usage> FromThrift(const rpc::Usage& wire);
 // Bytes of the two texts that are not UTF-8 become '?': they go into JSON, and what a user's program printed is no
 // reason to refuse an outcome.
 Result<Outcome> FromThrift(const rpc::TaskOutcome& wire);
@@ -36,6 +38,7 @@ Refusal FromThrift(const rpc::Refused& wire);  // an unknown reason: kBadRequest
 rpc::Caller ToThrift(const Caller& caller);
 rpc::Registration ToThrift(const Registration& what);  // with our PROTOCOL_VERSION
 rpc::Progress ToThrift(const Progress& progress);
+rpc::Usage ToThrift(const Usage& usage);
 rpc::TaskOutcome ToThrift(
     const Outcome& outcome);  // texts cut to what FromThrift accepts: an outcome always gets there
 rpc::Command ToThrift(const Command& command);

@@ -72,9 +72,31 @@ struct Command {
   7: string resume_from   // with START: the newest checkpoint; empty: none, or the first start
 }
 
+struct GpuUsage {
+  1: i64 memory_bytes
+  2: i64 most_memory_bytes
+  3: i32 percent
+  4: i32 mean_percent
+  5: i32 most_percent
+}
+
+// Of the attempt's processes together, from its start on.
+struct Usage {
+  1: i32 samples
+  2: i64 memory_bytes      // resident
+  3: i64 mean_memory_bytes
+  4: i64 most_memory_bytes
+  5: i64 cpu_ms
+  6: i64 millicores
+  7: i64 most_millicores
+  8: i64 elapsed_ms
+  9: optional GpuUsage gpu
+}
+
 struct Progress {
   1: Phase phase
   2: i64 pid
+  3: optional Usage usage  // not measured yet: none
 }
 
 struct TaskOutcome {
@@ -84,6 +106,7 @@ struct TaskOutcome {
   4: string message
   5: string stderr_tail
   6: string advice        // "none", "transient", "permanent"; empty: "none"
+  7: optional Usage usage
 }
 
 service ExecutorService {

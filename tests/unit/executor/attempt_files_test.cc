@@ -31,7 +31,33 @@ TEST_F(AttemptFilesTest, AnotherAttemptOfTheTaskHasItsOwnLock) {
   EXPECT_TRUE(LockAttempt(folder_, {{"worker", 0}, 2}).ok());
 }
 
-TEST_F(AttemptFilesTest, TheWorkFolderLinksToEachEntryOfTheSource) {
+TEST_F(AttemptFilesTest, StagedFilesOfTheRoleGoBeforeTheJobs) {
+  const auto store = temp_.path() / "staged";
+  for (const char* name : {"role", "job", "tree"}) ASSERT_TRUE(MakeFolder(store / name).ok());
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(WriteNewFile(store / "tree" / name, "tree", false).ok());
+  const StagedFiles staged = {
+      .job = {{"a", store / "job"}, {"b", store / "job"}, {"", store / "tree", StagedEntry::Form::kContents}},
+      .roles = {{"worker", {{"a", store / "role"}}}, {"ps", {{"b", store / "role"}}}}};
+  ASSERT_TRUE(MakeFolder(folder_.path()).ok());
+  ASSERT_TRUE(WriteNewFile(folder_.path() / "staged.json", ToJson(staged), false).ok());
+  const Status made = PrepareWorkFolder(folder_, attempt_, {});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto work = folder_.WorkFolder(attempt_);
+  EXPECT_EQ(std::filesystem::read_symlink(work / "a"), store / "role");
+  EXPECT_EQ(std::filesystem::read_symlink(work / "b"), store / "job");
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(work / "c")));
+}
+
+TEST_F(AttemptFilesTest, AStagedEntryThatIsGoneIsNamed) {
+  ASSERT_TRUE(MakeFolder(folder_.path()).ok());
+  const StagedFiles staged = {.job = {{"a", temp_.path() / "gone"}}};
+  ASSERT_TRUE(WriteNewFile(folder_.path() / "staged.json", ToJson(staged), false).ok());
+  const Status made = PrepareWorkFolder(folder_, attempt_, {});
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("gone"), std::string::npos) << made.error().message;
+}
+
+TEST_F(AttemptFilesTest, AJobOfTheReleaseBeforeHasLinksToItsSource) {
   ASSERT_TRUE(MakeFolder(folder_.src() / "model").ok());
   ASSERT_TRUE(WriteNewFile(folder_.src() / "train.py", "print()", false).ok());
   const Status made = PrepareWorkFolder(folder_, attempt_, {});

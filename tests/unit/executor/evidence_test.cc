@@ -21,7 +21,9 @@ class EvidenceTest : public testing::Test {
     std::filesystem::create_directories(In(name).parent_path());
     std::ofstream(In(name)) << text;
   }
-  Evidence Gathered(ExitStatus exit = kFailed) const { return Gather(exit, In("error.json"), In("stderr"), {}); }
+  Evidence Gathered(ExitStatus exit = kFailed) const {
+    return Gather(exit, In("error.json"), In("stderr"), {}, "tony.worker.memory");
+  }
   std::string Trouble() const { return Gathered().report_trouble; }
 
   TempFolder temp_;
@@ -66,6 +68,33 @@ TEST_F(EvidenceTest, WhatTheCountsSayOfAnAttempt) {
   EXPECT_EQ(Compare({}, {}), OomEvidence::kUnknown);
   EXPECT_EQ(Compare({}, {7, 7}), OomEvidence::kUnknown);
   EXPECT_EQ(Compare({9, 9}, {1, 1}), OomEvidence::kNone) << "counted in another cgroup";
+}
+
+TEST_F(EvidenceTest, AKillIsToldWithTheNumbersOfTheCgroup) {
+  Write("proc/self/cgroup", "0::/u/tony-job-1-1\n");
+  Write("sys/fs/cgroup/u/tony-job-1-1/memory.max", "2147483648\n");
+  EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()),
+            "out of memory: the container's limit of 2048 MB was reached, 1 process was killed by the kernel; "
+            "tony.worker.memory sets it");
+  Write("sys/fs/cgroup/u/tony-job-1-1/memory.peak", "2147480000\n");
+  EXPECT_EQ(
+      DescribeOom(3, "tony.worker.memory", temp_.path()),
+      "out of memory: the container's limit of 2048 MB was reached (peak 2047 MB), 3 processes were killed by the "
+      "kernel; tony.worker.memory sets it");
+}
+
+TEST_F(EvidenceTest, ALimitThatIsNotTheContainersOwnIsSaidToBe) {
+  Write("proc/self/cgroup", "4:memory:/docker/7\n");
+  Write("sys/fs/cgroup/memory/docker/7/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()), "");
+  Write("sys/fs/cgroup/memory/docker/7/memory.limit_in_bytes", "104857600\n");
+  Write("sys/fs/cgroup/memory/docker/7/memory.max_usage_in_bytes", "104857600\n");
+  EXPECT_EQ(
+      DescribeOom(1, "tony.worker.memory", temp_.path()),
+      "out of memory: its cgroup's limit of 100 MB was reached (peak 100 MB), 1 process was killed by the kernel");
+  Write("sys/fs/cgroup/memory/docker/7/memory.max_usage_in_bytes", "10485760\n");
+  EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()),
+            "out of memory, but not by its cgroup's limit of 100 MB (peak 10 MB): 1 process was killed by the kernel");
 }
 
 TEST_F(EvidenceTest, AFailureIsSeenWithReportAndLastLines) {

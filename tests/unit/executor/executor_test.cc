@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 
 class ExecutorTest : public testing::Test {
  protected:
@@ -37,7 +38,7 @@ TEST_F(ExecutorTest, StartsTheCommandInItsWorkFolder) {
   ASSERT_TRUE(bed_.Start(processes_));
   ASSERT_TRUE(bed_.Until([&] { return !processes_.started.empty(); }));
   const ProcessSpec& process = processes_.started.front();
-  EXPECT_THAT(process.argv, ElementsAre("/bin/bash", "-c", "python3 train.py"));
+  EXPECT_THAT(process.argv.back(), EndsWith("train.py"));
   EXPECT_EQ(process.directory, bed_.folder.WorkFolder(bed_.attempt).string());
   EXPECT_EQ(process.stdout_file, (bed_.folder.LogFolder(bed_.attempt) / "stdout").string());
   EXPECT_EQ(process.stderr_file, (bed_.folder.LogFolder(bed_.attempt) / "stderr").string());
@@ -59,7 +60,8 @@ TEST_F(ExecutorTest, HasTheOutcomeOnDiskWhenItReportsIt) {
   processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 3});
   const auto reported = bed_.Reported();
   ASSERT_TRUE(reported);
-  EXPECT_EQ(*reported, (Outcome{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", "boom\n"}));
+  const ExitStatus exit{ExitStatus::Kind::kExited, 3};
+  EXPECT_EQ(*reported, (Outcome{OutcomeClass::kUserError, exit, "", "boom\n", Advice::kNone, reported->usage}));
   const auto kept = bed_.folder.ReadOutcome(bed_.attempt);
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   EXPECT_EQ(*kept, reported);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <fstream>
 #include <set>
 
 namespace tony::executor {
@@ -62,6 +63,35 @@ TEST_F(PortReservationTest, AServerWithReusePortGetsEveryConnection) { ExpectSer
 TEST_F(PortReservationTest, AServerWithBothGetsEveryConnection) { ExpectServes({SO_REUSEADDR, SO_REUSEPORT}); }
 
 TEST_F(PortReservationTest, AServerWithNeitherFindsThePortInUse) {
+  EXPECT_EQ(Server({}).Listen(port_->port()), EADDRINUSE);
+}
+
+TEST_F(PortReservationTest, AServerWithNeitherMayHaveAPortThatWasLetGo) {
+  port_ = PortReservation::MakeToLetGo();
+  EXPECT_EQ(Server({}).Listen(port_->port()), EADDRINUSE);
+  EXPECT_EQ(Server({SO_REUSEADDR, SO_REUSEPORT}).Listen(port_->port()), EADDRINUSE);
+  port_->LetGo();
+  ExpectServes({});
+}
+
+TEST_F(PortReservationTest, APortToLetGoIsNotOneThatTheKernelGivesToWhoeverAsksForAny) {
+  std::ifstream range("/proc/sys/net/ipv4/ip_local_port_range");
+  int low = 0;
+  ASSERT_TRUE(range >> low);
+  if (low < 21000) GTEST_SKIP() << "the kernel gives away all ports from " << low;
+  EXPECT_LT(PortReservation::MakeToLetGo()->port(), low);
+}
+
+TEST_F(PortReservationTest, APortThatWasLetGoIsReplacedByAnother) {
+  port_ = PortReservation::MakeToLetGo();
+  const int first = port_->port();
+  ASSERT_TRUE(port_->Renew().ok());
+  EXPECT_EQ(port_->port(), first);
+  port_->LetGo();
+  Server lingers({});
+  ASSERT_EQ(lingers.Listen(first), 0);
+  ASSERT_TRUE(port_->Renew().ok());
+  EXPECT_NE(port_->port(), first);
   EXPECT_EQ(Server({}).Listen(port_->port()), EADDRINUSE);
 }
 

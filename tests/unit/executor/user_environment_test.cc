@@ -49,6 +49,22 @@ TEST_F(UserEnvironmentTest, HasTheFrameworksVariables) {
   EXPECT_THAT(variables, Contains(StartsWith("TF_CONFIG={")));
 }
 
+TEST_F(UserEnvironmentTest, GpusOfItsContainerAreNotTheUsersToSayWhereTheRoleAsksForThem) {
+  spec_.roles[1].resources.gpus = 2;
+  spec_.execution_env = {{"CUDA_VISIBLE_DEVICES", "7"}};
+  const std::vector<std::string> inherited = {"CUDA_VISIBLE_DEVICES=0,1", "NVIDIA_VISIBLE_DEVICES=0,1"};
+  EXPECT_THAT(Variables({"worker", 1}, inherited), Contains("CUDA_VISIBLE_DEVICES=0,1"));
+  EXPECT_THAT(Variables({"worker", 1}, inherited), Contains("NVIDIA_VISIBLE_DEVICES=0,1"));
+  EXPECT_THAT(Variables({"ps", 0}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES=7"));
+}
+
+TEST_F(UserEnvironmentTest, WhoAsksForNoGpuSeesNoneUnlessTheUserSaysSo) {
+  EXPECT_THAT(Variables({"worker", 1}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES="));
+  spec_.roles[1].resources.gpus = 2;
+  EXPECT_THAT(Variables({"ps", 0}, {"CUDA_VISIBLE_DEVICES="}), Contains("CUDA_VISIBLE_DEVICES="));
+  EXPECT_THAT(Variables({"ps", 0}), Not(Contains(StartsWith("CUDA_VISIBLE_DEVICES="))));
+}
+
 TEST_F(UserEnvironmentTest, OnlyTheChiefHasAnOutputFile) {
   EXPECT_THAT(Variables({"worker", 0}), Contains("TONY_OUTPUT_FILE=/job/work/tony-output.json"));
   EXPECT_THAT(Variables({"worker", 1}, {"TONY_OUTPUT_FILE=/outer"}), Not(Contains(StartsWith("TONY_OUTPUT_FILE="))));
@@ -88,6 +104,15 @@ TEST_F(UserEnvironmentTest, InheritsButTheUsersOwnWins) {
   spec_.execution_env = {{"B", "execution"}};
   EXPECT_THAT(Variables({"worker", 0}, {"A=outer", "B=outer", "HOME=/home/ada", "ODD=a=b"}),
               AllOf(Contains("A=container"), Contains("B=execution"), Contains("HOME=/home/ada"), Contains("ODD=a=b")));
+}
+
+TEST_F(UserEnvironmentTest, PythonDoesNotWriteIntoSharedFolders) {
+  const auto dont_write = [](const char* value) { return Contains(std::string("PYTHONDONTWRITEBYTECODE=") + value); };
+  EXPECT_THAT(Variables({"worker", 0}), Not(dont_write("1")));
+  spec_.python_venv = "/x/venv.zip";
+  EXPECT_THAT(Variables({"worker", 0}), dont_write("1"));
+  spec_.execution_env = {{"PYTHONDONTWRITEBYTECODE", ""}};
+  EXPECT_THAT(Variables({"worker", 0}), dont_write(""));
 }
 
 TEST_F(UserEnvironmentTest, NothingOfAnotherJobIsInherited) {

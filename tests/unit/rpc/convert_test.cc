@@ -136,6 +136,32 @@ TEST(ConvertTest, OutcomesComeThroughWithTheirExitStatus) {
   }
 }
 
+TEST(ConvertTest, WhatWasUsedComesThroughWithProgressAndOutcome) {
+  const Usage used{.samples = 3,
+                   .memory_bytes = kHuge,
+                   .mean_memory_bytes = 2,
+                   .most_memory_bytes = 3,
+                   .cpu = Duration(4),
+                   .millicores = 5,
+                   .most_millicores = 6,
+                   .elapsed = Duration(7)};
+  Usage with_gpu = used;
+  with_gpu.gpu = GpuUsage{1, 2, 3, 4, 5};
+  for (const Usage& usage : {used, with_gpu}) {
+    EXPECT_EQ(FromThrift(ToThrift(Progress{Phase::kRunning, 1, usage}))->usage, usage);
+    EXPECT_EQ(FromThrift(ToThrift(Outcome{.usage = usage}))->usage, usage);
+  }
+  EXPECT_EQ(FromThrift(ToThrift(Progress{Phase::kRunning, 1}))->usage, std::nullopt);
+}
+
+TEST(ConvertTest, ABadFieldOfWhatWasUsedIsNamed) {
+  const auto bad = [](Usage usage) {
+    return FromThrift(ToThrift(Progress{Phase::kRunning, 1, usage})).error().message;
+  };
+  EXPECT_THAT(bad({.memory_bytes = -1}), StartsWith("usage.memory_bytes: -1, expected 0 to "));
+  EXPECT_EQ(bad({.gpu = GpuUsage{.mean_percent = 101}}), "usage.gpu.mean_percent: 101, expected 0 to 100");
+}
+
 TEST(ConvertTest, ABadFieldOfAnOutcomeIsNamed) {
   const auto bad = [](auto spoil) { return Spoiled(ToThrift(Outcome{}), spoil); };
   const std::string long_text((64 << 10) + 1, 'x');

@@ -1,0 +1,150 @@
+#include "executor/usage_watch.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/job/usage_json.h"
+#include "runtime/store/files.h"
+
+namespace tony::executor {
+namespace {
+
+namespace json = boost::json;
+
+// A program that is over sooner costs nothing: its time and most memory are what the kernel says at its end.
+constexpr Duration kFirstSample{200};
+// Then each second, and later so often that what is shown is at most a tenth of the attempt's life old.
+constexpr Duration kShortestWait{1000};
+constexpr Duration kLongestWait{5000};
+
+constexpr int64_t kNoDiskHasSoMany = int64_t{1} << 40;  // MiB
+constexpr Duration kCheckLogsEvery{1000};
+// For a writer that is fast: between two looks it may write 64 MiB, or a quarter of the limit.
+constexpr Duration kCheckLogsSoon{100};
+constexpr int64_t kFast = 64 << 20;
+
+// The file is for looking back; who wants to see how it is now asks the AM.
+constexpr Duration kKeepEvery{60'000};
+
+// With many processes seldom enough to take a thousandth of a core, 1 ms for each microsecond; but a storm of them may
+// be over soon.
+constexpr Duration kLongestAfterMany{60'000};
+Duration WaitAfter(std::chrono::microseconds cost, Duration age) {
+  const Duration usual = std::clamp(age / 10, kShortestWait, kLongestWait);
+  return std::max(usual, std::min(Duration(cost.count()), kLongestAfterMany));
+}
+
+std::chrono::microseconds OwnCpu() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::microseconds(time.tv_sec * 1'000'000 + time.tv_nsec / 1000);
+}
+
+std::vector<LogCap> CapsFor(const WatchedAttempt& attempt) {
+  std::vector<LogCap> caps;
+  if (attempt.log_limit_mb <= 0) return caps;
+  const int64_t limit = std::min(attempt.log_limit_mb, kNoDiskHasSoMany) << 20;
+  for (const char* name : {"stdout", "stderr"}) caps.emplace_back(attempt.log_folder / name, limit);
+  caps.emplace_back(UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)), limit);  // executor.log
+  return caps;
+}
+
+json::object PointJson(const UsagePoint& point) {
+  json::object out;
+  out["at_ms"] = point.at.count();
+  out["length_ms"] = point.length.count();
+  out["mean_memory_bytes"] = point.mean_memory_bytes;
+  out["most_memory_bytes"] = point.most_memory_bytes;
+  out["mean_millicores"] = point.mean_millicores;
+  return out;
+}
+
+}  // namespace
+
+UsageWatch::UsageWatch(EventLoop& loop, WatchedAttempt attempt, std::function<void(const Usage&)> tell)
+    : loop_(loop),
+      attempt_(std::move(attempt)),
+      tell_(std::move(tell)),
+      start_(loop.Now()),
+      meter_(start_),
+      logs_(CapsFor(attempt_)),
+      kept_(start_) {
+  if (!attempt_.gpus.empty()) gpus_ = std::make_unique<GpuWatch>(attempt_.gpus);
+  sample_timer_ = loop_.After(kFirstSample, [this] { Sample(); });
+  if (!logs_.empty()) log_timer_ = loop_.After(kCheckLogsEvery, [this] { CheckLogs(); });
+}
+
+void UsageWatch::Sample() {
+  const auto cpu_before = OwnCpu();
+  const TreeSample sample = sampler_.Sample();
+  const auto cost = OwnCpu() - cpu_before;
+  const Instant now = loop_.Now();
+  meter_.Add(sample, now);
+  sample_timer_ = loop_.After(WaitAfter(cost, now - start_), [this] { Sample(); });
+  if (now - kept_ >= kKeepEvery) Keep();
+  tell_(WithGpus(meter_.usage()));
+}
+
+void UsageWatch::CheckLogs() {
+  log_timer_ = loop_.After(CapLogs() ? kCheckLogsSoon : kCheckLogsEvery, [this] { CheckLogs(); });
+}
+
+// Whether one of them grows fast.
+bool UsageWatch::CapLogs() {
+  bool fast = false;
+  for (LogCap& log : logs_) {
+    const auto freed = log.Check();
+    fast = fast || log.growth() > std::min(kFast, std::min(attempt_.log_limit_mb, kNoDiskHasSoMany) << 18);
+    if (freed.ok()) continue;
+    LogWarn(StrCat("tony.task.log-limit has no effect: ", freed.error().message));
+    logs_.clear();
+    return false;
+  }
+  return fast;
+}
+
+Usage UsageWatch::WithGpus(Usage usage) const {
+  if (gpus_) usage.gpu = gpus_->Newest();
+  return usage;
+}
+
+Usage UsageWatch::Total() {
+  total_ = meter_.Ended(sampler_.Sample(), loop_.Now());
+  return WithGpus(total_->usage());
+}
+
+void UsageWatch::Finish() {
+  sample_timer_ = nullptr;
+  log_timer_ = nullptr;
+  CapLogs();
+  if (gpus_) gpus_->Stop();
+  if (meter_.usage().samples > 0) Keep();
+}
+
+void UsageWatch::Keep() {
+  const UsageMeter& meter = total_ ? *total_ : meter_;
+  kept_ = loop_.Now();
+  const Status kept = WriteFileByRename(attempt_.log_folder / "usage.json",
+                                        UsageDocument(WithGpus(meter.usage()), meter.series()), /*durable=*/false);
+  if (!kept.ok()) LogDebug(kept.error().message);
+}
+
+std::string UsageDocument(const Usage& usage, const UsageSeries& series) {
+  json::object out;
+  out["schema"] = 1;
+  out["usage"] = UsageJson(usage);
+  json::array points;
+  for (const UsagePoint& point : series.points()) points.push_back(PointJson(point));
+  out["points"] = std::move(points);
+  return SerializeJson(out);
+}
+
+}  // namespace tony::executor

@@ -1,0 +1,73 @@
+#include "executor/gpu_usage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "runtime/base/event_loop.h"
+#include "tests/support/run_until.h"
+
+namespace tony::executor {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(VisibleGpusTest, DevicesAreNamedByNumberOrName) {
+  EXPECT_THAT(VisibleGpus("0"), ElementsAre("0"));
+  EXPECT_THAT(VisibleGpus("3,1"), ElementsAre("3", "1"));
+  EXPECT_THAT(VisibleGpus("GPU-8932f937, MIG-4b2f"), ElementsAre("GPU-8932f937", "MIG-4b2f"));
+}
+
+TEST(VisibleGpusTest, WhatFollowsAnInvalidOneDoesNotCount) {
+  EXPECT_THAT(VisibleGpus(""), IsEmpty());
+  EXPECT_THAT(VisibleGpus("-1"), IsEmpty());
+  EXPECT_THAT(VisibleGpus("NoDevFiles"), IsEmpty());
+  EXPECT_THAT(VisibleGpus("0,-1,1"), ElementsAre("0"));
+  EXPECT_THAT(VisibleGpus("0,,1"), ElementsAre("0"));
+  EXPECT_THAT(VisibleGpus("99999999999999999999"), IsEmpty());
+}
+
+// The fake library is beside this program.
+std::optional<GpuUsage> Measured(const std::vector<std::string>& devices) {
+  EventLoop loop;
+  const GpuWatch watch(devices, TONY_FAKE_NVML);
+  RunUntil(loop, [&] { return watch.Newest().has_value(); });
+  return watch.Newest();
+}
+
+TEST(GpuWatchTest, TheDevicesOfAnAttemptAreMeasuredTogether) {
+  const auto both = Measured({"0", "1"});
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->memory_bytes, 31'000'000'000);
+  EXPECT_EQ(both->most_memory_bytes, 31'000'000'000);
+  EXPECT_EQ(both->percent, 45);
+  EXPECT_EQ(both->mean_percent, 45);
+  EXPECT_EQ(both->most_percent, 45);
+  EXPECT_EQ(Measured({"1"})->percent, 90);
+}
+
+TEST(GpuWatchTest, ADeviceThatIsLostDoesNotHideTheOthers) {
+  EXPECT_EQ(Measured({"GPU-lost", "7", "GPU-none", "1"})->percent, 90);
+}
+
+TEST(GpuWatchTest, WhereThereIsNoLibraryNothingIsMeasured) {
+  for (const char* library : {"libno-such-nvml.so.1", "libc.so.6", "/etc/passwd", ""}) {
+    GpuWatch watch({"0"}, library);
+    watch.Stop();
+    EXPECT_EQ(watch.Newest(), std::nullopt) << library;
+  }
+}
+
+TEST(GpuWatchTest, ADriverThatHangsIsLeftBehind) {
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const GpuWatch watch({"GPU-hang"}, TONY_FAKE_NVML);
+    EXPECT_EQ(watch.Newest(), std::nullopt);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+}  // namespace
+}  // namespace tony::executor

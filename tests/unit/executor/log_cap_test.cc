@@ -1,0 +1,212 @@
+#include "executor/log_cap.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "runtime/base/strings.h"
+#include "runtime/store/log_holes.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::executor {
+namespace {
+
+constexpr int64_t kMb = 1 << 20;
+
+// Every line tells where in the log it is.
+std::string Lines(int64_t from, int64_t size) {
+  std::string text;
+  while (static_cast<int64_t>(text.size()) < size) {
+    std::string line = StrCat(from + static_cast<int64_t>(text.size()), " ");
+    line.resize(63, '.');
+    text += line + "\n";
+  }
+  return text;
+}
+
+class LogCapTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Append(4 * kMb);
+    const UniqueFd fd(open(file_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kMb) != 0)
+      GTEST_SKIP() << "this file system frees no part of a file";
+    std::filesystem::remove(file_);
+  }
+  void Append(int64_t size) {
+    std::ofstream(file_, std::ios::app) << Lines(Length(), size);
+    ASSERT_FALSE(HasFailure());
+  }
+  int64_t Length() const {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(file_, none);
+    return none ? 0 : static_cast<int64_t>(size);
+  }
+  int64_t Room() const {
+    struct stat info {};
+    EXPECT_EQ(stat(file_.c_str(), &info), 0);
+    return info.st_blocks * 512;
+  }
+  // All of the log as a reader gets it, with "[cut N]" where something is gone.
+  std::string ReadAll(size_t chunk = 64 << 10) const {
+    const UniqueFd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text, buffer(chunk, '\0');
+    for (int64_t offset = 0;;) {
+      const LogBytes read = ReadLog(fd.get(), offset, buffer);
+      if (read.cut > 0) text += StrCat("[cut ", read.cut, "]");
+      text.append(buffer, 0, read.size);
+      offset += read.cut + static_cast<int64_t>(read.size);
+      if (read.size == 0) return text;
+    }
+  }
+  static bool HasFailure() { return testing::Test::HasFatalFailure(); }
+
+  TempFolder temp_;
+  const std::filesystem::path file_ = temp_.path() / "stdout";
+};
+
+TEST_F(LogCapTest, WhatIsFirstAndLastStaysAndTheMiddleIsFreed) {
+  Append(16 * kMb);
+  LogCap cap(file_, 4 * kMb);
+  EXPECT_GE(*cap.Check(), 10 * kMb);
+  EXPECT_EQ(Length(), 16 * kMb) << "offsets stay valid";
+  EXPECT_LE(Room(), 6 * kMb);
+  const std::string all = Lines(0, 16 * kMb);
+  EXPECT_EQ(ReadAll(), all.substr(0, kMb) + StrCat("[cut ", 11 * kMb, "]") + all.substr(12 * kMb));
+}
+
+TEST_F(LogCapTest, NothingIsFreedWithinTheLimit) {
+  Append(5 * kMb);
+  LogCap cap(file_, 4 * kMb);
+  EXPECT_EQ(*cap.Check(), 0);
+  EXPECT_EQ(ReadAll(), Lines(0, 5 * kMb));
+}
+
+TEST_F(LogCapTest, ItIsCutAgainAsItGrows) {
+  Append(kMb);
+  LogCap cap(file_, 4 * kMb);
+  for (int i = 0; i < 20; ++i) {
+    Append(2 * kMb);
+    ASSERT_TRUE(cap.Check().ok());
+    EXPECT_LE(Room(), 7 * kMb);
+  }
+  const std::string end = Lines(0, 41 * kMb).substr(37 * kMb);
+  EXPECT_TRUE(ReadAll().ends_with(end));
+}
+
+TEST_F(LogCapTest, ALogThatItsProgramEmptiesBeginsAnew) {
+  Append(16 * kMb);
+  LogCap cap(file_, 4 * kMb);
+  EXPECT_GT(*cap.Check(), 0);
+  std::filesystem::resize_file(file_, 0);
+  EXPECT_EQ(*cap.Check(), 0);
+  Append(12 * kMb);
+  EXPECT_GT(*cap.Check(), 0);
+  EXPECT_LE(Room(), 6 * kMb);
+}
+
+TEST_F(LogCapTest, ALogWithHolesOfItsOwnIsMeasuredByItsRoom) {
+  Append(kMb);
+  std::filesystem::resize_file(file_, static_cast<uintmax_t>(kMb) << 20);  // a terabyte that is not there
+  LogCap cap(file_, 4 * kMb);
+  EXPECT_EQ(*cap.Check(), 0);
+  EXPECT_EQ(ReadAll(), Lines(0, kMb) + StrCat("[cut ", (kMb << 20) - kMb, "]"));
+}
+
+TEST_F(LogCapTest, WhatIsPutInItsPlaceIsNotTouched) {
+  Append(kMb);
+  LogCap cap(file_, 4 * kMb);
+  std::filesystem::remove(file_);
+  Append(16 * kMb);
+  EXPECT_EQ(*cap.Check(), 0);
+  EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
+}
+
+TEST_F(LogCapTest, ALinkAPipeAndNothingAreLeftAlone) {
+  Append(16 * kMb);
+  const auto link = temp_.path() / "link", pipe = temp_.path() / "pipe";
+  std::filesystem::create_symlink(file_, link);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto& path : {link, pipe, temp_.path() / "none", temp_.path()}) {
+    LogCap cap(path, 4 * kMb);
+    EXPECT_EQ(*cap.Check(), 0) << path;
+  }
+  EXPECT_EQ(ReadAll(), Lines(0, 16 * kMb));
+}
+
+TEST_F(LogCapTest, AFileThatMayNotBeCutSaysSoOnce) {
+  Append(16 * kMb);
+  LogCap cap(UniqueFd(open(file_.c_str(), O_RDONLY | O_CLOEXEC)), 4 * kMb);  // EBADF, as good as any
+  const auto first = cap.Check();
+  ASSERT_FALSE(first.ok());
+  EXPECT_EQ(first.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(*cap.Check(), 0);
+}
+
+// A real writer, as fast as it can; the reader follows it the while.
+TEST_F(LogCapTest, AFastWriterIsCutAndItsReaderNeverSeesANul) {
+  Append(kMb);
+  const pid_t writer = fork();
+  if (writer == 0) {
+    const std::string command = StrCat("head -c 200000000 /dev/zero | tr '\\0' 'x' >> ", file_.string());
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  LogCap cap(file_, 4 * kMb);
+  const UniqueFd reader(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string buffer(256 << 10, '\0');
+  int64_t offset = 0, freed = 0;
+  for (bool alive = true, more = true; alive || more;) {
+    alive = alive && waitpid(writer, nullptr, WNOHANG) == 0;
+    const auto checked = cap.Check();
+    ASSERT_TRUE(checked.ok()) << checked.error().message;
+    freed += *checked;
+    const LogBytes read = ReadLog(reader.get(), offset, buffer);
+    ASSERT_EQ(std::string_view(buffer).substr(0, read.size).find('\0'), std::string_view::npos) << "at " << offset;
+    offset += read.cut + static_cast<int64_t>(read.size);
+    more = read.size > 0;
+  }
+  EXPECT_EQ(offset, Length());
+  EXPECT_EQ(Length(), kMb + 200'000'000);
+  EXPECT_GT(freed, 0);
+  ASSERT_TRUE(cap.Check().ok());
+  EXPECT_LE(Room(), 7 * kMb);
+}
+
+TEST_F(LogCapTest, CutsWhileItIsReadShowNoNul) {
+  const std::string content(16 * kMb, 'x');
+  for (int round = 0; round < 20; ++round) {
+    std::ofstream(file_, std::ios::trunc) << content;
+    std::atomic<bool> go = false;
+    std::thread cutter([&] {
+      while (!go) std::this_thread::yield();
+      LogCap(file_, kMb + round * kMb / 2).Check().ok();
+    });
+    const UniqueFd fd(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string buffer(300'000, '\0');  // across the edges of what is cut
+    go = true;
+    for (int64_t offset = 0;;) {
+      const LogBytes read = ReadLog(fd.get(), offset, buffer);
+      if (std::string_view(buffer).substr(0, read.size).find('\0') != std::string_view::npos) {
+        ADD_FAILURE() << "a NUL after " << offset;
+        break;
+      }
+      offset += read.cut + static_cast<int64_t>(read.size);
+      if (read.size == 0) break;
+    }
+    cutter.join();
+  }
+}
+
+}  // namespace
+}  // namespace tony::executor

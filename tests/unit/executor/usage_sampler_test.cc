@@ -1,0 +1,227 @@
+// With real processes. This program is a subreaper and has no children but those of the test at hand.
+#include "executor/usage_sampler.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/process/process_tree.h"
+
+namespace tony::executor {
+namespace {
+
+constexpr int64_t kMb = 1 << 20;
+
+void Use(int64_t bytes) {
+  void* room = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) _exit(3);
+  std::memset(room, 1, static_cast<size_t>(bytes));
+}
+
+Duration OwnCpu() { return Duration(clock() / (CLOCKS_PER_SEC / 1000)); }
+
+void Spin(Duration cpu) {
+  const Duration until = OwnCpu() + cpu;
+  while (OwnCpu() < until) {
+  }
+}
+
+class UsageSamplerTest : public testing::Test {
+ protected:
+  UsageSamplerTest() {
+    BecomeSubreaper();
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    ready_read_.Reset(ends[0]);
+    ready_write_.Reset(ends[1]);
+  }
+  ~UsageSamplerTest() override {
+    for (auto tree = Descendants(getpid()); !tree.empty(); tree = Descendants(getpid())) SignalAll(tree, SIGKILL);
+    while (waitpid(-1, nullptr, 0) > 0) {
+    }
+  }
+
+  pid_t Start(const std::function<void()>& work) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      work();
+      _exit(0);
+    }
+    return pid;
+  }
+  void Ready() const {  // in a child
+    if (write(ready_write_.get(), "r", 1) != 1) _exit(4);
+  }
+  [[noreturn]] void ReadyAndStay() const {
+    Ready();
+    while (true) pause();
+  }
+  void AwaitReady(int children = 1) const {
+    for (char byte; children > 0; --children) ASSERT_EQ(read(ready_read_.get(), &byte, 1), 1);
+  }
+  int ready_fd() const { return ready_write_.get(); }
+
+ private:
+  UniqueFd ready_read_, ready_write_;
+};
+
+TEST_F(UsageSamplerTest, NobodyUsesNothing) {
+  const TreeSample sample = UsageSampler().Sample();
+  EXPECT_EQ(sample.processes, 0);
+  EXPECT_EQ(sample.memory_bytes, 0);
+  EXPECT_EQ(sample.cpu, Duration(0));
+  EXPECT_EQ(sample.most_ended_bytes, 0);
+}
+
+TEST_F(UsageSamplerTest, AHundredMegabytesAreSeen) {
+  const UsageSampler sampler;
+  Start([this] { ReadyAndStay(); });
+  AwaitReady();
+  const int64_t before = sampler.Sample().memory_bytes;
+  Start([this] {
+    Use(100 * kMb);
+    ReadyAndStay();
+  });
+  AwaitReady();
+  const TreeSample sample = sampler.Sample();
+  EXPECT_EQ(sample.processes, 2);
+  EXPECT_GE(sample.memory_bytes, before + 100 * kMb);
+  EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMb) << "and not twice";
+}
+
+TEST_F(UsageSamplerTest, MemoryThatProcessesMapTogetherCountsOnce) {
+  const UsageSampler sampler;
+  constexpr size_t kShared = 64 * kMb;
+  void* room = mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(room, MAP_FAILED);
+  const auto touch = [&] {
+    std::memset(room, 1, kShared);
+    ReadyAndStay();
+  };
+  Start(touch);
+  AwaitReady();
+  const int64_t one = sampler.Sample().memory_bytes;
+  Start(touch);
+  AwaitReady();
+  EXPECT_GE(one, static_cast<int64_t>(kShared));
+  EXPECT_LT(sampler.Sample().memory_bytes, 2 * one - 32 * kMb);
+  munmap(room, kShared);
+}
+
+TEST_F(UsageSamplerTest, AChildThatSpinsIsSeenWhileItRuns) {
+  const UsageSampler sampler;
+  Start([this] {
+    Spin(Duration(300));
+    ReadyAndStay();
+  });
+  AwaitReady();
+  const Duration cpu = sampler.Sample().cpu;
+  EXPECT_GE(cpu, Duration(280));
+  EXPECT_LE(cpu, Duration(2000));
+}
+
+TEST_F(UsageSamplerTest, WhoEndedBetweenTwoSamplesIsCounted) {
+  const UsageSampler sampler;
+  Start([] {
+    Use(150 * kMb);  // more than any other test here: of the largest the kernel keeps one figure
+    Spin(Duration(200));
+  });
+  ASSERT_GT(wait(nullptr), 0);
+  const TreeSample sample = sampler.Sample();
+  EXPECT_EQ(sample.processes, 0);
+  EXPECT_GE(sample.cpu, Duration(180));
+  EXPECT_GE(sample.most_ended_bytes, 150 * kMb);
+}
+
+TEST_F(UsageSamplerTest, WhatALivingProcessHasReapedIsCounted) {
+  const UsageSampler sampler;
+  Start([this] {
+    Start([] { Spin(Duration(200)); });
+    wait(nullptr);
+    ReadyAndStay();
+  });
+  AwaitReady();
+  EXPECT_GE(sampler.Sample().cpu, Duration(180));
+}
+
+TEST_F(UsageSamplerTest, AZombieIsCountedOnceAsSuchAndWhenItIsReaped) {
+  const UsageSampler sampler;
+  const pid_t pid = Start([] { Spin(Duration(200)); });
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+  const Duration as_zombie = sampler.Sample().cpu;
+  ASSERT_GT(wait(nullptr), 0);
+  const Duration reaped = sampler.Sample().cpu;
+  EXPECT_GE(as_zombie, Duration(180));
+  EXPECT_LE(std::chrono::abs(reaped - as_zombie), Duration(30));
+}
+
+TEST_F(UsageSamplerTest, WhatWasBeforeTheAttemptDoesNotCount) {
+  Start([] {
+    Use(80 * kMb);
+    Spin(Duration(150));
+  });
+  ASSERT_GT(wait(nullptr), 0);
+  const TreeSample sample = UsageSampler().Sample();
+  EXPECT_EQ(sample.cpu, Duration(0));
+  EXPECT_EQ(sample.most_ended_bytes, 0);
+}
+
+TEST_F(UsageSamplerTest, WhoFledIntoASessionOfItsOwnIsCounted) {
+  const UsageSampler sampler;
+  Start([this] {
+    Start([this] {
+      setsid();
+      Use(60 * kMb);
+      ReadyAndStay();
+    });
+  });
+  AwaitReady();
+  ASSERT_GT(wait(nullptr), 0);
+  const TreeSample sample = sampler.Sample();
+  EXPECT_EQ(sample.processes, 1);
+  EXPECT_GE(sample.memory_bytes, 60 * kMb);
+}
+
+TEST_F(UsageSamplerTest, ChildrenOfThreadsAreCounted) {
+  const UsageSampler sampler;
+  Start([this] {
+    std::thread([this] {
+      Start([this] { ReadyAndStay(); });
+      while (true) pause();
+    }).join();
+  });
+  AwaitReady();
+  EXPECT_EQ(sampler.Sample().processes, 2);
+}
+
+TEST_F(UsageSamplerTest, AForkStormOfAThousandIsMeasuredAndDoesNotTakeLong) {
+  const UsageSampler sampler;
+  const int out = ready_fd();
+  Start([out] {
+    dup2(out, STDOUT_FILENO);
+    execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 1000 ]; do sleep 1000 & i=$((i+1)); done; echo; wait", nullptr);
+  });
+  AwaitReady();
+  const auto begin = std::chrono::steady_clock::now();
+  const TreeSample sample = sampler.Sample();
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(sample.processes, 1001);
+  EXPECT_LT(took, std::chrono::seconds(5));
+  RecordProperty("microseconds", static_cast<int>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
+}
+
+}  // namespace
+}  // namespace tony::executor
