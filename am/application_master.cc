@@ -100,6 +100,7 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
     deadline_timer_.reset();
     return;
   }
+  if (const auto* delayed = std::get_if<ContainersDelayed>(&event)) return TellDelay(delayed->reason);
   const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(ruling_, true);
   std::optional<Outcome> kept = KeptOutcome(event);
   Observe(ContainerEvent{std::move(event), std::move(kept)});
@@ -216,6 +217,7 @@ StatusAnswer ApplicationMaster::CurrentStatus() const {
 
 JobStatus ApplicationMaster::Snapshot() const {
   JobStatus status = job_.Snapshot(submission_.user, submission_.time);
+  status.delay = delay_;
   status.trouble = trouble_;
   if (job_.Ended() && !end_told_) {
     status.state = ToString(JobState::kStopping);
@@ -233,6 +235,7 @@ LaunchSpec ApplicationMaster::ExecutorFor(const AttemptId& attempt, const Contai
   std::error_code ignored;  // the executor says it better when it cannot write there
   std::filesystem::create_directories(logs, ignored);
   launch.log_file = (logs / "executor.log").string();
+  launch.resources = job_.spec().FindRole(attempt.task.role)->resources;
   return launch;
 }
 

@@ -82,6 +82,8 @@ class ApplicationMaster : public AmService {
   // ---- application_master_trouble.cc
   void OnJournalTrouble(const std::string& why);
   void TellTrouble(const std::string& trouble);
+  void TellDelay(const std::string& reason);
+  void TellTheUnnumbered();
   bool MayNotWait(const Action& action) const;
   void PerformWhatMayNotWait(const Turn& turn);
   void AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply);
@@ -120,9 +122,10 @@ class ApplicationMaster : public AmService {
   bool ruling_ =
       true;  // as its scheduler told: false while the arbiter is out of reach: nothing is issued, nobody is answered
   bool end_told_ = false;
-  std::deque<Turn> waiting_;  // for the journal, in order
-  std::string trouble_;       // why nothing can be written now; empty: it can
-  Instant trouble_changed_{};
+  std::deque<Turn> waiting_;      // for the journal, in order
+  std::string trouble_;           // why nothing can be written now; empty: it can
+  std::string delay_;             // why containers are not there yet, as the scheduler told
+  Instant unnumbered_changed_{};  // trouble or delay
   LeaseRecord lease_;
   bool published_ = false;  // the lease of this epoch has been written
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,

@@ -20,9 +20,9 @@ namespace tony::am {
 namespace {
 
 constexpr Duration kLongestWatch{60000};
-// Trouble is no decision and has no number, so a client that asks just when it comes or goes would miss it.
-constexpr Duration kWatchInTrouble{1000};
-constexpr Duration kTroubleIsNews{5000};
+// Trouble and delay are no decisions and have no number, so a client that asks just when they come or go would miss it.
+constexpr Duration kWatchTheUnnumbered{1000};
+constexpr Duration kUnnumberedIsNews{5000};
 
 }  // namespace
 
@@ -37,7 +37,19 @@ void ApplicationMaster::TellTrouble(const std::string& trouble) {
   if (trouble.empty()) LogInfo(StrCat("over: ", trouble_));
   if (!trouble.empty()) LogWarn(trouble);
   trouble_ = trouble;
-  trouble_changed_ = loop_.Now();
+  TellTheUnnumbered();
+}
+
+void ApplicationMaster::TellDelay(const std::string& reason) {
+  if (reason == delay_) return;
+  LogInfo(reason.empty() ? "containers are delayed no longer" : StrCat("containers: ", reason));
+  delay_ = reason;
+  StatusChanged();
+  TellTheUnnumbered();
+}
+
+void ApplicationMaster::TellTheUnnumbered() {
+  unnumbered_changed_ = loop_.Now();
   if (MayTell() && parked_.AnyWatch()) parked_.TellAll(CurrentStatus());
 }
 
@@ -83,8 +95,8 @@ void ApplicationMaster::AwaitInTrouble(const Caller& caller, int64_t since, cons
 }
 
 Duration ApplicationMaster::LongestWatch() const {
-  const bool is_news = !trouble_.empty() || loop_.Now() - trouble_changed_ < kTroubleIsNews;
-  return is_news ? kWatchInTrouble : kLongestWatch;
+  const bool is_news = !trouble_.empty() || loop_.Now() - unnumbered_changed_ < kUnnumberedIsNews;
+  return is_news ? kWatchTheUnnumbered : kLongestWatch;
 }
 
 }  // namespace tony::am

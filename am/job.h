@@ -34,8 +34,9 @@ class Job {
  public:
   Job(JobId id, JobSpec spec);
 
-  // All policy is in these two. Decide() changes nothing but who was heard last, which is not journalled: a new AM
-  // starts counting anew. Consequence() is the next decision that the state itself calls for, whatever was seen.
+  // All policy is in these two. Decide() changes nothing but who was heard last, and with what usage, which is not
+  // journalled: a new AM starts anew. Consequence() is the next decision that the state itself calls for, whatever was
+  // seen.
   Decided Decide(const Observation& observation, Instant now);
   std::optional<DecisionBody> Consequence(Instant now) const;
   // All change of state is here; no policy. kInvalid: the decision does not fit the state, so the journal is damaged.
@@ -78,10 +79,13 @@ class Job {
     std::optional<Outcome> because;  // why it alone was told to stop
     int stops = 0;                   // how often it was told to stop, each time with less grace
     Duration stop_grace{0};
-    Instant stop_by{};  // its executor is killed if it has not reported by then
-    Instant register_by{};
-    Instant give_up_at{};  // its executor has been silent for too long
-    Instant last_heard{};  // volatile
+    Instant stop_by{};      // its executor is killed if it has not reported by then
+    Instant allocate_by{};  // by when it should have a container
+    Instant register_by{};  // set when it has one
+    Instant give_up_at{};   // its executor has been silent for too long
+    // Volatile.
+    Instant last_heard{};
+    std::optional<Usage> usage;  // newest heard
   };
   struct Task {
     TaskState state = TaskState::kWaiting;
@@ -141,7 +145,7 @@ class Job {
   std::optional<Instant> NextSilence() const;
   std::optional<Instant> TimeLimit() const;  // of the whole job, while it may still be reached
   Outcome Silence(const std::string& more = "") const;
-  std::string Missing() const;  // tasks that have not registered, for a message
+  std::string Missing(bool container) const;  // tasks that have no container, or have not registered, for a message
 
   // ---- job_restart.cc: policy
   std::optional<DecisionBody> Judge(Instant now) const;
@@ -200,7 +204,9 @@ class Job {
   bool CanRenew(const Attempt& ended) const;  // its executor could run the next attempt
   int NextIn(const Attempt& ended) const;     // number of the attempt that its executor runs next; 0: none
   bool IsHeld(const Attempt& ended) const;    // its executor is neither released nor told to go on
+  bool IsFcfs() const { return spec_.mode == DistributedMode::kFcfs; }
   ClusterSpecText MakeClusterSpec() const;
+  void TakeIn(Attempt& attempt, const ClusterSpecText& cluster);  // into the generation
   void Arrive(const Attempt& attempt, Actions& actions);
   void Note(const RestartDecided& d, Instant time);
   Actions PendingActions() const;  // what an AM that starts anew has to order again
@@ -235,6 +241,7 @@ class Job {
   int containers_left_ = 0;
   std::set<AttemptId> unplaced_;                         // asked for, and no container yet
   std::set<AttemptId> withdrawn_;                        // told to stop before they had a container
+  std::set<std::pair<Instant, AttemptId>> allocating_;   // by when they should have a container
   std::set<std::pair<Instant, AttemptId>> registering_;  // by when they should have registered
   std::set<std::pair<Instant, ContainerId>> stopping_;   // by when their attempts should have ended
   std::set<std::pair<Instant, AttemptId>> silent_;       // their containers are being ended: given up by then

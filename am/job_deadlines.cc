@@ -7,8 +7,8 @@
 namespace tony::am {
 namespace {
 
-Verdict TimedOut(OutcomeClass cls, const std::string& message) {
-  return {.state = FinalState::kFailed, .cls = cls, .message = message};
+Verdict TimedOut(const std::string& message) {
+  return {.state = FinalState::kFailed, .cls = OutcomeClass::kTimeout, .message = message};
 }
 
 std::string Seconds(Duration d) { return StrCat(d.count() / 1000, ".", d.count() % 1000 / 100, " s"); }
@@ -39,17 +39,21 @@ Decided Job::OnTime(Instant now) {
 }
 
 std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
+  if (!allocating_.empty() && now >= allocating_.begin()->first) {
+    return JobStopping{TimedOut(StrCat("not every task got a container within ", Seconds(spec_.allocation_timeout),
+                                       " (tony.container.allocation.timeout): missing ", Missing(/*container=*/true))),
+                       spec_.timers.grace};
+  }
   if (!registering_.empty() && now >= registering_.begin()->first) {
-    const std::string limit = Seconds(spec_.registration_timeout);
     return JobStopping{
-        TimedOut(OutcomeClass::kTimeout, StrCat("not every task registered within ", limit,
-                                                " (tony.container.registration.timeout): missing ", Missing())),
+        TimedOut(StrCat("not every task registered within ", Seconds(spec_.registration_timeout),
+                        " (tony.container.registration.timeout): missing ", Missing(/*container=*/false))),
         spec_.timers.grace};
   }
   if (const auto limit = TimeLimit(); limit && now >= *limit) {
-    return JobStopping{TimedOut(OutcomeClass::kTimeout, StrCat("the job ran longer than ", Seconds(spec_.timeout),
-                                                               " (tony.application.timeout)")),
-                       spec_.timers.grace};
+    return JobStopping{
+        TimedOut(StrCat("the job ran longer than ", Seconds(spec_.timeout), " (tony.application.timeout)")),
+        spec_.timers.grace};
   }
   if (!stopping_.empty() && now >= stopping_.begin()->first) return ContainerKillOrdered{stopping_.begin()->second};
   if (!leaving_.empty() && now >= leaving_.begin()->first) return ContainerKillOrdered{leaving_.begin()->second};
@@ -102,6 +106,7 @@ std::optional<Instant> Job::NextDeadline() const {
     if (t) next = next ? std::min(*next, *t) : *t;
   };
   if (AnyWatched()) sooner(silence_check_);
+  if (!allocating_.empty()) sooner(allocating_.begin()->first);
   if (!registering_.empty()) sooner(registering_.begin()->first);
   sooner(TimeLimit());
   if (!stopping_.empty()) sooner(stopping_.begin()->first);
@@ -112,11 +117,12 @@ std::optional<Instant> Job::NextDeadline() const {
   return next;
 }
 
-std::string Job::Missing() const {
+std::string Job::Missing(bool container) const {
   std::vector<std::string> missing;
   for (const auto& [id, task] : tasks_) {
     const Attempt* attempt = task.newest();
-    if (attempt && !attempt->endpoint) missing.push_back(ToString(id));
+    if (!attempt || IsFinal(attempt->state)) continue;
+    if (container ? attempt->container.value.empty() : !attempt->endpoint) missing.push_back(ToString(id));
   }
   constexpr size_t kNamed = 5;
   if (missing.size() <= kNamed) return Join(missing, ", ");

@@ -53,10 +53,10 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
       return request;
     }
     case JobState::kAllocating:
-      if (unplaced_.empty()) return GangAllocated{};
+      if (IsFcfs() || unplaced_.empty()) return GangAllocated{};
       return std::nullopt;
     case JobState::kGathering:
-      if (Count(AttemptState::kRegistered) == static_cast<int>(tasks_.size()))
+      if (IsFcfs() || Count(AttemptState::kRegistered) == static_cast<int>(tasks_.size()))
         return GenerationFormed{generation_.Next()};
       return std::nullopt;
     case JobState::kStopping:
@@ -138,10 +138,11 @@ Decided Job::OnAwait(const AwaitCall& call, Instant now) { return Hear(call.call
 Decided Job::OnHeartbeat(const HeartbeatCall& call, Instant now) {
   Decided out = Hear(call.caller, now);
   if (out.refusal) return out;
-  const Attempt& attempt = *Find(call.caller.attempt);
+  Attempt& attempt = *Find(call.caller.attempt);
   if (IsFinal(attempt.state) && call.progress.phase != Phase::kEnded) {
     return Refuse(RefusalReason::kStaleAttempt, StrCat(ToString(attempt.id), " has ended: ", ToString(attempt.state)));
   }
+  if (call.progress.usage) attempt.usage = call.progress.usage;
   if (CanRun(attempt) && call.progress.phase == Phase::kRunning) {
     out.decisions.push_back(AttemptRan{attempt.id, call.progress.pid});
   }
@@ -171,6 +172,7 @@ Decided Job::OnContainer(const ContainerEvent& seen) const {
                         [&](const ContainerExited& exited) { return OnExited(exited, seen.kept_outcome); },
                         [&](const ContainerPreempting& notice) { return OnPreempting(notice); },
                         [&](const SchedulerReached& reached) { return OnReached(reached); },
+                        [&](const ContainersDelayed&) { return Decided{}; },
                         [&](const SchedulerLost&) { return Decided{}; },
                     },
                     seen.event);
@@ -209,8 +211,10 @@ Decided Job::OnExited(const ContainerExited& exited, const std::optional<Outcome
   return out;
 }
 
-// Why an attempt was told to stop says more than that it was.
+// Why an attempt was told to stop says more than that it was; and of one whose executor can no longer tell, what it
+// used is what was heard last.
 Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
+  if (!outcome.usage) outcome.usage = attempt.usage;
   if (attempt.because && outcome.cls == OutcomeClass::kKilled) {
     outcome.cls = attempt.because->cls;
     outcome.message = attempt.because->message;

@@ -87,12 +87,15 @@ Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
   return Actions{request};
 }
 
-Result<Actions> Job::Apply(const ContainerAssigned& d, Instant) {
+Result<Actions> Job::Apply(const ContainerAssigned& d, Instant time) {
   TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kAssign));
   if (!containers_.emplace(d.container, Container{.attempt = d.attempt}).second) return Misfit(d.container.value);
   attempt->container = d.container;
   attempt->host = d.host;
   unplaced_.erase(d.attempt);
+  allocating_.erase({attempt->allocate_by, d.attempt});
+  attempt->register_by = time + spec_.registration_timeout;
+  registering_.emplace(attempt->register_by, d.attempt);
   ++containers_left_;
   return Actions{LaunchExecutor{d.attempt, d.container}};
 }
@@ -115,27 +118,37 @@ Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
   if (!silence_check_) silence_check_ = time + spec_.timers.suspect_after;
   Actions actions;
   Arrive(*attempt, actions);
+  if (IsFcfs() && state_ == JobState::kRunning) {
+    TakeIn(*attempt, MakeClusterSpec());
+    actions.push_back(Tell(d.attempt));
+  }
   return actions;
 }
 
 Result<Actions> Job::Apply(const GenerationFormed& d, Instant) {
   if (d.generation != generation_.Next()) return Misfit(StrCat("generation ", d.generation.value));
-  if (Count(AttemptState::kRegistered) != static_cast<int>(tasks_.size()))
+  if (!IsFcfs() && Count(AttemptState::kRegistered) != static_cast<int>(tasks_.size()))
     return Misfit("not every task has registered");
   TRY(Step(JobStep::kForm));
   generation_ = d.generation;
   const ClusterSpecText cluster = MakeClusterSpec();
   for (auto& [id, task] : tasks_) {
-    task.newest()->generation = generation_;
-    task.newest()->cluster_spec = cluster;
+    if (task.newest()->state == AttemptState::kRegistered) TakeIn(*task.newest(), cluster);
   }
   return TellAll();
 }
 
-// From the newest address of every task: one that is being replaced is still known by the address it had.
+void Job::TakeIn(Attempt& attempt, const ClusterSpecText& cluster) {
+  attempt.generation = generation_;
+  attempt.cluster_spec = cluster;
+}
+
+// From the newest address of every task: one that is being replaced is still known by the address it had. Tasks that do
+// not wait for each other are told of nobody.
 Job::ClusterSpecText Job::MakeClusterSpec() const {
   ClusterSpec cluster{.generation = generation_};
   for (const auto& [id, task] : tasks_) {
+    if (IsFcfs()) break;
     const auto known = std::ranges::find_if(task.attempts.rbegin(), task.attempts.rend(),
                                             [](const Attempt& attempt) { return attempt.endpoint.has_value(); });
     cluster.roles[id.role].push_back(*known->endpoint);
@@ -177,6 +190,7 @@ Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
   last_ended_ = d.attempt;
   unplaced_.erase(d.attempt);
   withdrawn_.erase(d.attempt);
+  allocating_.erase({attempt->allocate_by, d.attempt});
   registering_.erase({attempt->register_by, d.attempt});
   silent_.erase({attempt->give_up_at, d.attempt});
   if (tasks_.at(d.attempt.task).state == TaskState::kDone) {
@@ -242,10 +256,15 @@ Result<Job::Attempt*> Job::MakeAttempt(const AttemptId& id, AttemptStep how, Ins
   TRY(StepTask(id.task, TaskStep::kRequest));
   const int restart = std::exchange(task.restart, 0);
   if (last) --counts_[static_cast<size_t>(last->state)];
-  task.attempts.push_back(
-      {.id = id, .restart = restart, .register_by = time + spec_.registration_timeout, .last_heard = time});
+  Attempt& attempt = task.attempts.emplace_back(Attempt{.id = id, .restart = restart, .last_heard = time});
   ++counts_[static_cast<size_t>(AttemptState::kNew)];
-  registering_.emplace(task.newest()->register_by, id);
+  if (how == AttemptStep::kRenew) {
+    attempt.register_by = time + spec_.registration_timeout;
+    registering_.emplace(attempt.register_by, id);
+  } else if (spec_.allocation_timeout.count() > 0) {
+    attempt.allocate_by = time + spec_.allocation_timeout;
+    allocating_.emplace(attempt.allocate_by, id);
+  }
   return Step(id, how);
 }
 

@@ -94,7 +94,7 @@ Result<Actions> Job::Apply(const RestartBegan& d, Instant time) {
     request.asks.push_back(AskFor(id));
   }
   if (!request.asks.empty()) actions.push_back(std::move(request));
-  if (state_ == JobState::kRunning) {
+  if (state_ == JobState::kRunning && !IsFcfs()) {
     Joining& joining = joining_[d.number];
     joining.missing = restart->tasks;
     for (const TaskId& id : restart->tasks) joining.attempts.push_back(tasks_.at(id).newest()->id);
@@ -139,8 +139,7 @@ void Job::Arrive(const Attempt& attempt, Actions& actions) {
   for (const AttemptId& id : attempts) {
     Attempt& joiner = *Find(id);
     if (joiner.state != AttemptState::kRegistered) continue;
-    joiner.generation = generation_;
-    joiner.cluster_spec = cluster;
+    TakeIn(joiner, cluster);
     actions.push_back(Tell(id));
   }
 }

@@ -64,6 +64,7 @@ void Job::StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& a
   Move(attempt, *next);
   attempt.stops = 1;
   attempt.stop_grace = grace;
+  allocating_.erase({attempt.allocate_by, attempt.id});
   registering_.erase({attempt.register_by, attempt.id});
   if (attempt.container.value.empty()) {
     withdrawn_.insert(attempt.id);

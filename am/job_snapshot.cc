@@ -25,6 +25,7 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
       row.pid = attempt->pid;
       row.suspect = attempt->suspect;
       row.outcome = attempt->outcome;
+      row.usage = attempt->outcome && attempt->outcome->usage ? attempt->outcome->usage : attempt->usage;
       row.started = attempt->started;
       row.ended = attempt->ended;
     }

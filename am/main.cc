@@ -19,7 +19,9 @@
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/scheduler/local/local_scheduler.h"
+#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
+#include "runtime/store/staged_files.h"
 
 namespace tony::am {
 namespace {
@@ -37,6 +39,15 @@ Result<UniqueFd> LockJob(const JobFolder& folder) {
   }
 }
 
+// The AM's own folder, with the files that were asked for there. An AM does not need them to rule.
+Status LinkAmFiles(const JobFolder& folder) {
+  TRY_ASSIGN(const auto staged, folder.ReadStaged());
+  if (!staged || staged->am.empty()) return Ok();
+  const std::filesystem::path work = folder.path() / "work" / "am";
+  TRY(MakeFolder(work));
+  return LinkStaged(staged->am, work);
+}
+
 Result<Job> Replay(const JobFolder& folder, const std::vector<Decision>& decisions) {
   TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
   Job job(folder.job(), std::move(spec));
@@ -51,6 +62,7 @@ Result<Job> Replay(const JobFolder& folder, const std::vector<Decision>& decisio
 
 Status Rule(const JobFolder& folder, Epoch epoch) {
   TRY_ASSIGN(const UniqueFd lock, LockJob(folder));
+  if (const Status linked = LinkAmFiles(folder); !linked.ok()) LogError(linked.error().message);
   EventLoop loop;
   // Whoever wants the job ended says so by a kill request; a service manager's TERM to everybody is not one.
   const auto signals =

@@ -66,7 +66,7 @@ void HistoryChecker::On(const AmBegan& e) {
   am_began_ = am_contact_ = now_;
   stuck_ = false;
   renewals_since_kill_ = 0;
-  for (auto& [id, attempt] : attempts_) attempt.heard = now_;
+  for (auto& [id, attempt] : attempts_) attempt.heard.push_back(now_);
 }
 
 void HistoryChecker::On(const AmGone&) {
@@ -163,7 +163,7 @@ void HistoryChecker::On(const Told& e) {
   }
 }
 
-void HistoryChecker::On(const AmHeard& e) { attempts_[e.attempt].heard = now_; }
+void HistoryChecker::On(const AmHeard& e) { attempts_[e.attempt].heard.push_back(now_); }
 
 void HistoryChecker::On(const OutcomeAcknowledged& e) {
   ExpectRules(e.epoch, "it acknowledged an outcome");

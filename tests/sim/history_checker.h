@@ -40,7 +40,7 @@ class HistoryChecker {
     bool told_unwritten = false;       // to stop, and that was not in the journal yet
     std::optional<Instant> given_up;   // while its process ran
     std::optional<Instant> told_gone;  // its container was said to be, and was not
-    Instant heard{};                   // by the AM
+    std::vector<Instant> heard;        // by the AM, when
   };
 
   HistoryChecker(const JobSpec& spec, const Bounds& bounds, Duration length);
@@ -91,8 +91,8 @@ class HistoryChecker {
   void ExpectNothingRuns(const std::string& what);
   void ReadNewDecisions();
   void Read(const Decision& decision);
-  void CheckSilence(const AttemptId& id, Instant decided);
-  void CheckNoted(const CheckpointNoted& noted);
+  void CheckSilence(const AttemptId& id, Instant time);  // of the decision, by the clock of its AM
+  void CheckNoted(const CheckpointNoted& noted, Instant time);
   void CheckEnvironment(const ProcessStarted& e);
   void CheckAlone(const ProcessStarted& e);
   bool HasReasonToStop(const AttemptId& attempt) const;
@@ -126,7 +126,7 @@ class HistoryChecker {
   int renewals_since_kill_ = 0;  // by one AM
   std::vector<Checkpoint> checkpoints_;
   std::map<int, std::optional<Checkpoint>> newest_when_sought_;  // by the number of the restart
-  std::map<int, Instant> sought_;
+  std::map<int, Instant> sought_;                                // by the clock of the AM
   Instant look_failed_{};
   std::optional<Verdict> status_;
   bool gave_up_ = false;

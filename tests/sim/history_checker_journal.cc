@@ -76,31 +76,36 @@ void HistoryChecker::Read(const Decision& decision) {
   if (const auto* order = std::get_if<ContainerKillOrdered>(&decision.body)) {
     const auto id = rules_.AttemptIn(order->container);
     if (id && !rules_.OutcomeOf(*id) && !rules_.IsToStop(*id) && !rules_.verdict()) {
-      CheckSilence(*id, std::min(now_, decision.time + skew_));
+      CheckSilence(*id, decision.time);
     }
   }
   if (const auto* sought = std::get_if<CheckpointSought>(&decision.body)) {
-    sought_[sought->restart] = now_;
+    sought_[sought->restart] = decision.time;
     newest_when_sought_[sought->restart] = NewestOf(checkpoints_);
   }
-  if (const auto* noted = std::get_if<CheckpointNoted>(&decision.body)) CheckNoted(*noted);
+  if (const auto* noted = std::get_if<CheckpointNoted>(&decision.body)) CheckNoted(*noted, decision.time);
 }
 
 // It was given up for its silence, which counts only while the lease record is being renewed, and after the whole time.
 // The decision may have waited for the journal.
-void HistoryChecker::CheckSilence(const AttemptId& id, Instant decided) {
+void HistoryChecker::CheckSilence(const AttemptId& id, Instant time) {
   const Attempt& attempt = attempts_[id];
   if (attempt.told_gone) return;
   const Timers& timers = spec_.timers;
-  Expect(!attempt.runs, ToString(id) + " is given up, but its process runs");
-  Expect(now_ - attempt.heard >= Slower(timers.lost_after) - Duration(1), ToString(id) + " is given up too early");
-  const Duration unrenewed = lease_written_ ? decided - *lease_written_ : Duration::max();
+  // What a dead executor leaves behind on a lost node is ended when the node is back; its container is gone only then.
+  Expect(!attempt.runs || attempt.executor.died, ToString(id) + " is given up, but its process runs");
+  const Instant earliest = std::min(now_, time - skew_), latest = std::min(now_, time + skew_);
+  const auto later = std::ranges::upper_bound(attempt.heard, earliest);
+  const Instant heard = later == attempt.heard.begin() ? Instant{} : *std::prev(later);
+  Expect(latest - heard >= Slower(timers.lost_after) - Duration(1), ToString(id) + " is given up too early");
+  const Duration unrenewed = lease_written_ ? latest - *lease_written_ : Duration::max();
   Expect(unrenewed <= Faster(timers.record_fresh) + kSlowestLook,
          ToString(id) + " is given up while the lease record is not renewed");
 }
 
-void HistoryChecker::CheckNoted(const CheckpointNoted& noted) {
-  const bool failed = look_failed_ >= sought_[noted.restart] || now_ - sought_[noted.restart] > Slower(kLongestLook);
+void HistoryChecker::CheckNoted(const CheckpointNoted& noted, Instant time) {
+  const Instant sought = sought_[noted.restart];
+  const bool failed = look_failed_ >= sought - skew_ || time - sought > Slower(kLongestLook) - skew_;
   Expect(noted.known || failed, "a look for a checkpoint was given up");
   if (!noted.known) return;
   const auto& before = newest_when_sought_[noted.restart];

@@ -16,7 +16,7 @@ void JournalRules::Read(const Decision& decision) {
   }
   if (pending_ && !MayComeBetween(decision)) {
     const bool restarts = std::holds_alternative<RestartDecided>(decision.body);
-    if (DueRestart(decision.time)) {
+    if (DueRestart(judged_at_)) {
       if (!restarts) Complain(StrCat(Name(decision), " although ", ToString(*pending_), " has to start again"));
     } else if (FailsJob() || (TrackedSuccesses() == spec_->TrackedTasks() && !verdict_)) {
       if (!stops) Complain(StrCat(Name(decision), " although the job has to stop"));
@@ -65,9 +65,10 @@ void JournalRules::Make(const AttemptId& attempt, Instant time) {
   }
 }
 
-void JournalRules::On(const EpochBegan& d, Instant) {
+void JournalRules::On(const EpochBegan& d, Instant time) {
   if (d.epoch <= epoch_) Complain(StrCat("epoch ", d.epoch.value, " after ", epoch_.value));
   epoch_ = d.epoch;
+  judged_at_ = time;
 }
 
 void JournalRules::On(const JobAccepted&, Instant time) {
@@ -79,12 +80,13 @@ void JournalRules::On(const ContainersRequested& d, Instant time) {
   for (const AttemptId& attempt : d.attempts) Make(attempt, time);
 }
 
-void JournalRules::On(const ContainerAssigned& d, Instant) {
+void JournalRules::On(const ContainerAssigned& d, Instant time) {
   const auto attempt = made_.find(d.attempt);
   if (attempt == made_.end() || !attempt->second.container.value.empty() || outcomes_.contains(d.attempt)) {
     Complain(ToString(d.attempt) + " got a container that it did not need");
   } else {
     attempt->second.container = d.container;
+    attempt->second.placed = time;
   }
   if (!containers_.emplace(d.container, d.attempt).second) Complain(d.container.value + " was assigned twice");
 }
@@ -106,7 +108,8 @@ void JournalRules::On(const GenerationFormed& d, Instant) {
     for (int index = 0; index < role.instances; ++index) {
       const auto newest = NewestOf({role.name, index});
       const bool there = newest && made_.at(*newest).endpoint && !outcomes_.contains(*newest);
-      if (!there) Complain(StrCat("the gang formed without ", role.name, ":", index));
+      if (!there && spec_->mode == DistributedMode::kGang)
+        Complain(StrCat("the gang formed without ", role.name, ":", index));
     }
   }
   cluster_specs_.clear();
@@ -120,7 +123,9 @@ void JournalRules::NoteClusterSpec() {
   for (const auto& [id, made] : made_) {
     if (made.endpoint) newest[id.task] = *made.endpoint;
   }
-  for (const auto& [task, endpoint] : newest) cluster.roles[task.role].push_back(endpoint);
+  for (const auto& [task, endpoint] : newest) {
+    if (spec_->mode == DistributedMode::kGang) cluster.roles[task.role].push_back(endpoint);
+  }
   cluster_specs_.insert(ToJson(cluster));
 }
 
@@ -132,6 +137,7 @@ void JournalRules::On(const AttemptEnded& d, Instant time) {
   attempt->second.reported = d.reported;
   const bool judged = verdict_ || IsRestarting(d.attempt.task);
   if (!judged) pending_ = d.attempt;
+  judged_at_ = time;
 }
 
 void JournalRules::On(const ContainerKillOrdered& d, Instant time) { kill_ordered_.emplace(d.container, time); }
@@ -181,8 +187,9 @@ bool JournalRules::IsOverdue(Instant time, Duration by) const {
   if (spec_->timeout.count() > 0 && late(*accepted_, spec_->timeout)) return true;
   return std::ranges::any_of(made_, [&](const auto& entry) {
     const auto& [id, made] = entry;
-    const bool owes = !made.endpoint && !outcomes_.contains(id) && !stopping_.contains(id);
-    return owes && late(made.time, spec_->registration_timeout);
+    if (made.endpoint || outcomes_.contains(id) || stopping_.contains(id)) return false;
+    if (made.placed) return late(*made.placed, spec_->registration_timeout);
+    return spec_->allocation_timeout.count() > 0 && late(made.time, spec_->allocation_timeout);
   });
 }
 

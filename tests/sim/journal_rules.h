@@ -46,6 +46,7 @@ class JournalRules {
     ContainerId container;  // empty: none yet
     size_t checkpoints = 0;
     Instant time;
+    std::optional<Instant> placed;  // in its container
     std::optional<Endpoint> endpoint;
     bool reported = false;
     std::optional<Instant> ended;
@@ -58,10 +59,10 @@ class JournalRules {
     bool sought = false, noted = false;
   };
 
-  void On(const EpochBegan& d, Instant);
+  void On(const EpochBegan& d, Instant time);
   void On(const JobAccepted& d, Instant time);
   void On(const ContainersRequested& d, Instant time);
-  void On(const ContainerAssigned& d, Instant);
+  void On(const ContainerAssigned& d, Instant time);
   void On(const AttemptRegistered& d, Instant);
   void On(const GenerationFormed& d, Instant);
   void On(const AttemptEnded& d, Instant time);
@@ -110,6 +111,7 @@ class JournalRules {
   bool together_ = false;  // the gang has formed, and is not being restarted
   std::set<std::string> cluster_specs_;
   std::optional<AttemptId> pending_;  // its end has not been judged yet
+  Instant judged_at_{};               // when it was or will be: in the turn of its end, or of the next AM's begin
   std::map<int, Restart> restarts_;   // decided, and not begun
   std::vector<RestartSeen> past_;
   std::vector<std::string> checkpoints_;

@@ -152,6 +152,7 @@ void JournalRules::On(const RestartBegan& d, Instant time) {
     tasks.insert(renewed.attempt.task);
     Make(renewed.attempt, time);
     made_[renewed.attempt].container = renewed.container;
+    made_[renewed.attempt].placed = time;
     containers_[renewed.container] = renewed.attempt;
   }
   for (const AttemptId& attempt : d.requested) {

@@ -145,13 +145,20 @@ TEST(ScenarioTest, ALeaseRenewedWithoutRuleIsNoticedAndStopsNoTaskThatHearsOfIt)
 
 TEST(ScenarioTest, AContainerThatIsNeverGrantedEndsTheJobInTime) {
   Plan plan = QuietPlan(2);
-  plan.spec.registration_timeout = Duration(20'000);
+  plan.spec.allocation_timeout = Duration(20'000);
   plan.tasks[kWorker1].grant = Duration(3'600'000);
   World world(plan);
   world.Run();
   EXPECT_TRUE(IsRight(plan, world));
   ExpectVerdict(world, FinalState::kFailed, OutcomeClass::kTimeout);
   EXPECT_EQ(Count<ProcessStarted>(world.history()), 0);
+}
+
+TEST(ScenarioTest, FirstComeFirstServedEachTaskRunsAsItGetsItsContainer) {
+  Plan plan = WorkersFor(3, Duration(1'000));
+  plan.spec.mode = DistributedMode::kFcfs;
+  plan.tasks[kWorker2].grant = Duration(30'000);
+  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
 }
 
 }  // namespace

@@ -257,6 +257,8 @@ Plan PlanFor(uint64_t seed) {
       plan.faults.push_back({at, CrashAm{}});
     }
   }
+  if (random.Chance(100)) plan.spec.mode = DistributedMode::kFcfs;
+  if (random.Chance(100)) plan.spec.allocation_timeout = random.Between(Duration(5'000), Duration(45'000));
   return plan;
 }
 

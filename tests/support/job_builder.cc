@@ -64,6 +64,16 @@ JobBuilder& JobBuilder::RegistrationTimeout(Duration timeout) {
   return *this;
 }
 
+JobBuilder& JobBuilder::AllocationTimeout(Duration timeout) {
+  spec_.allocation_timeout = timeout;
+  return *this;
+}
+
+JobBuilder& JobBuilder::Fcfs() {
+  spec_.mode = DistributedMode::kFcfs;
+  return *this;
+}
+
 JobBuilder& JobBuilder::With(const Timers& timers) {
   spec_.timers = timers;
   return *this;

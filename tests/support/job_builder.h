@@ -21,6 +21,8 @@ class JobBuilder {
   JobBuilder& Role(const std::string& name, int instances, Completion completion = Completion::kTracked);
   JobBuilder& Timeout(Duration timeout);
   JobBuilder& RegistrationTimeout(Duration timeout);
+  JobBuilder& AllocationTimeout(Duration timeout);
+  JobBuilder& Fcfs();  // tasks start as they register
   JobBuilder& With(const Timers& timers);
   JobBuilder& Framework(FrameworkKind framework);
   JobBuilder& Restarts(RestartScope level, int most, Duration window = Duration(0));  // of the user's budget

@@ -136,5 +136,22 @@ TEST_F(ApplicationMasterTest, AKillRequestInTheFolderIsObeyed) {
   }));
 }
 
+TEST_F(ApplicationMasterTest, WhoWatchesIsToldWhatTheContainersWaitFor) {
+  journal_.WriteAll();
+  const auto status = [this](const std::shared_ptr<Answered<StatusAnswer>>& answer) {
+    EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));
+    return JobStatusFromJson(answer->value ? answer->value->status_json : "");
+  };
+  const auto seq = status(Watch(-1))->seq;
+  const auto watch = Watch(seq);
+  EXPECT_TRUE(watch->open());
+
+  master_.OnScheduler(ContainersDelayed{"waits for 8192 MB of memory"});
+
+  EXPECT_EQ(status(watch)->delay, "waits for 8192 MB of memory");
+  master_.OnScheduler(ContainersDelayed{""});
+  EXPECT_EQ(status(Watch(-1))->delay, "");
+}
+
 }  // namespace
 }  // namespace tony::am

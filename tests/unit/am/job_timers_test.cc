@@ -52,14 +52,49 @@ TEST(JobTimersTest, ManyMissingTasksAreCountedNotListed) {
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("worker:4 and 95 more"));
 }
 
-TEST(JobTimersTest, ARegistrationTimeoutWithoutAnyContainerEndsTheJobAtOnce) {
-  JobDriver driver(Limited());
+TEST(JobTimersTest, WaitingForAContainerIsNotLateRegistration) {
+  Timers patient;
+  patient.suspect_after = patient.lost_after = std::chrono::hours(24);
+  JobDriver driver(JobBuilder().Role("worker", 2).RegistrationTimeout(kRegistration).With(patient).Build());
+  driver.Accepted();
+  driver.Grant("worker:0");
+  driver.Register("worker:0");
+  EXPECT_THAT(Decisions(driver.Pass(10 * kRegistration)), Not(Contains("job_stopping")));
+  driver.Grant("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(kRegistration - kMoment)), Not(Contains("job_stopping")));
+
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), Contains("job_stopping"));
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("missing worker:1"));
+}
+
+TEST(JobTimersTest, AnAllocationTimeoutNamesWhoHasNoContainerAndTheKey) {
+  JobDriver driver(JobBuilder().Role("worker", 3).AllocationTimeout(kTimeout).Build());
+  driver.Accepted();
+  driver.Grant("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(kTimeout - kMoment)), Not(Contains("job_stopping")));
+
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), Contains("job_stopping"));
+
+  const Verdict& verdict = *driver.job().verdict();
+  EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
+  EXPECT_THAT(verdict.message, HasSubstr("45.0 s (tony.container.allocation.timeout): missing worker:0, worker:2"));
+}
+
+TEST(JobTimersTest, AnAllocationTimeoutOfAJobWithoutAnyContainerEndsItAtOnce) {
+  JobDriver driver(JobBuilder().Role("worker", 2).AllocationTimeout(kTimeout).Build());
   driver.Accepted();
 
-  const TurnResult turn = driver.Pass(kRegistration);
+  const TurnResult turn = driver.Pass(kTimeout);
 
   EXPECT_THAT(Orders(turn), ElementsAre("end job"));
   EXPECT_EQ(driver.Status().state, "FAILED");
+}
+
+TEST(JobTimersTest, WhereAllHaveContainersTheAllocationTimeoutIsOver) {
+  JobDriver driver(JobBuilder().Role("worker", 2).AllocationTimeout(kTimeout).Build());
+  driver.Running();
+
+  EXPECT_THAT(Decisions(driver.Pass(kTimeout)), Not(Contains("job_stopping")));
 }
 
 TEST(JobTimersTest, AfterTheGangHasFormedTheRegistrationTimeoutIsOver) {
@@ -145,10 +180,10 @@ TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
 
 TEST(JobTimersTest, TheNextDeadlineIsTheSoonest) {
   JobDriver driver(Limited());
-  driver.Accepted();
+  driver.Gathering();
   EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kRegistration);
 
-  driver.GrantAll().RegisterAll();
+  driver.RegisterAll();
   EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kTimeout);
 }
 
