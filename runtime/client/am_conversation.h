@@ -20,6 +20,7 @@ class AmConversation {
     Endpoint am;
     std::string token;
     std::optional<KillRequest> kill;
+    Duration usage_interval{0};  // tell of what tasks use so often; 0: changes only
   };
   // `on_status` is called for the status at the beginning and for each change. `on_lost` is called at most once, last.
   AmConversation(EventLoop& loop, Opening opening, std::function<void(const JobStatus&)> on_status,

@@ -17,7 +17,9 @@ VerbSpec SubmitVerb() {
   std::vector<OptionSpec> options = SpecOptions();
   options.push_back({"detach", kFlag, "", "do not wait; the job goes on without this command"});
   options.push_back(kJson);
-  return {"submit", "[SPEC_FILE]", 0, 1, "run a job and wait for its end; Ctrl-C kills it", options};
+  return {
+      "submit", "[SPEC_FILE]", 0, 1, "run a job and wait for its end, on a terminal with a live table; Ctrl-C kills it",
+      options};
 }
 
 VerbSpec PlanVerb() {
@@ -26,12 +28,21 @@ VerbSpec PlanVerb() {
   return {"plan", "[SPEC_FILE]", 0, 1, "print the job that submit would run, and start nothing", options};
 }
 
+VerbSpec ListVerb() {
+  return {"list",
+          "",
+          0,
+          0,
+          "all jobs, newest first",
+          {{"queue", kFlag, "", "the machine's jobs of all users instead, in the order of their turns"}, kJson}};
+}
+
 VerbSpec WaitVerb() {
   return {"wait",
           "JOB",
           1,
           1,
-          "wait for the end of a job; brings back a local one that nobody rules",
+          "wait for the end of a job, as submit does; brings back a local one that nobody rules",
           {{"timeout", kValue, "SECONDS", "give up after so long; exit 69 if the job has not ended"},
            {"since", kValue, "SEQ", "return at the first change after SEQ; exit 0 while the job has not ended"},
            {"follow", kFlag, "", "print every change"},
@@ -54,7 +65,8 @@ VerbSpec LogsVerb() {
           "JOB [TASK[#ATTEMPT]]",
           1,
           2,
-          "print what the tasks wrote: worker:0, worker:0#2",
+          "print what the tasks wrote: worker:0, worker:0#2; of several, each line as \"TASK | output\" or \"TASK ! "
+          "error\"",
           {{"f", kFlag, "", "go on until the job has ended"},
            {"stdout", kFlag, "", "standard output only"},
            {"stderr", kFlag, "", "standard error only"},
@@ -79,6 +91,17 @@ VerbSpec ExplainExitVerb() {
           1,
           "what an exit means and what would be done: 137, SIGKILL, -100; all if none is given",
           {{"job", kValue, "JOB", "with this job's own rules"}, kJson}};
+}
+
+VerbSpec GcVerb() {
+  return {"gc",
+          "",
+          0,
+          0,
+          "remove jobs that ended long ago, and staged content that no job needs",
+          {{"older-than", kValue, "AGE", "how long a job must have ended: 14d, 12h, 30m; 14d if not given"},
+           {"dry-run", kFlag, "", "say what would be removed, and remove nothing"},
+           kJson}};
 }
 
 int Fail(const Error& error) {
@@ -107,13 +130,22 @@ std::vector<Command> Commands() {
   return {
       {SubmitVerb(), RunSubmit},
       {PlanVerb(), RunPlan},
-      {{"status", "JOB...", 1, kAny, "what is known of jobs; starts nothing", {kJson}}, RunStatus},
-      {{"list", "", 0, 0, "all jobs, newest first", {kJson}}, RunList},
+      {{"status",
+        "JOB...",
+        1,
+        kAny,
+        "what is known of jobs: tasks, restarts, memory now/most, CPU of a core; starts nothing",
+        {kJson}},
+       RunStatus},
+      {ListVerb(), RunList},
       {WaitVerb(), RunWait},
       {KillVerb(), RunKill},
       {LogsVerb(), RunLogs},
       {HistoryVerb(), RunHistory},
       {ExplainExitVerb(), RunExplainExit},
+      {GcVerb(), RunGc},
+      {{"doctor", "", 0, 0, "what of this machine stands in the way of jobs; exit 1 if something does", {kJson}},
+       RunDoctor},
       {{"version", "", 0, 0, "this program's version", {kJson}}, RunVersion},
       {{"help", "[COMMAND]", 0, 1, "this list, or the options of one command", {}}, RunHelp},
   };

@@ -17,6 +17,8 @@ Result<int> RunKill(const CommandLine& line);
 Result<int> RunLogs(const CommandLine& line);
 Result<int> RunHistory(const CommandLine& line);
 Result<int> RunExplainExit(const CommandLine& line);
+Result<int> RunGc(const CommandLine& line);
+Result<int> RunDoctor(const CommandLine& line);
 Result<int> RunVersion(const CommandLine& line);
 Result<int> RunHelp(const CommandLine& line);
 

@@ -28,7 +28,8 @@ constexpr Duration kKeeperLimit{10000};
 Follower::Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, FollowSink sink)
     : loop_(loop), folder_(folder), launcher_(launcher), sink_(std::move(sink)), pause_(kFirstPause) {}
 
-void Follower::Start(Duration patience) {
+void Follower::Start(Duration patience, Duration usage_interval) {
+  usage_interval_ = usage_interval;
   Watch();
   SearchAfter(watch_ ? patience : kFirstPause);
   loop_.Post([this] { OnFolderChange(); });
@@ -93,7 +94,7 @@ void Follower::TalkTo(const LeaseRecord& lease) {
   state_ = State::kTalking;
   timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
   conversation_ = std::make_unique<AmConversation>(
-      loop_, AmConversation::Opening{{lease.host, lease.port}, *token, kill_},
+      loop_, AmConversation::Opening{{lease.host, lease.port}, *token, kill_, usage_interval_},
       [this](const JobStatus& status) { OnStatus(status); }, [this](const Error& error) { OnLost(error); });
 }
 

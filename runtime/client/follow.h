@@ -34,8 +34,9 @@ class Follower {
  public:
   Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, FollowSink sink);
 
-  // Begins. A keeper that was started just now is given `patience` before it counts as gone.
-  void Start(Duration patience);
+  // Begins. A keeper that was started just now is given `patience` before it counts as gone. Statuses with what tasks
+  // use come every `usage_interval`, although nothing has changed; 0: they do not.
+  void Start(Duration patience, Duration usage_interval = Duration(0));
   // Tells the ruling AM, now or as soon as there is one, of a kill request that is in the folder already.
   void TellKill(const KillRequest& request);
 
@@ -65,6 +66,7 @@ class Follower {
   std::unique_ptr<EventLoop::Handle> watch_;
   EventLoop::Timer timer_;  // of the state
   Duration pause_;
+  Duration usage_interval_{0};
   std::unique_ptr<AmConversation> conversation_;
   Epoch talked_to_;  // newest epoch a connection was tried to
   Instant talk_began_;

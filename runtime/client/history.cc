@@ -8,7 +8,8 @@
 //    "torn_bytes":0,
 //    "events":[{"time":...,"decision":"epoch_began",...}]}    --events only; as in the journal, times in ms
 //
-// Verdicts and outcomes are as in `tony status --json`. The parts of "time" add up to "total_ms", which is from
+// Verdicts are as in `tony status --json`, outcomes too, with what the attempt used in them: "usage". The table has its
+// memory on average and at most, and its cores on average. The parts of "time" add up to "total_ms", which is from
 // "submitted" to "ended", or to now.
 #include "runtime/journal/history.h"
 
@@ -20,6 +21,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
+#include "runtime/client/task_text.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/job/outcome_json.h"
 #include "runtime/journal/describe.h"
@@ -66,14 +68,23 @@ std::string RestartText(const RestartHistory& restart, Instant start) {
                 After(restart.time, start), began, ": ", d.reason, "\n");
 }
 
+// Of what an attempt used: memory on average and at most ("312/340 MB"), cores on average ("98%").
+std::string UsageCells(const AttemptHistory& attempt) {
+  TaskStatus memory, cpu;
+  if (attempt.outcome) memory.usage = cpu.usage = attempt.outcome->usage;
+  if (memory.usage) memory.usage->memory_bytes = memory.usage->mean_memory_bytes;
+  cpu.ended = attempt.ended;
+  return Cell(MemoryText(memory), 14) + Cell(CpuText(cpu), 5);
+}
+
 std::string AttemptTable(const JobHistory& history, Instant start) {
-  std::string table =
-      StrCat("  ", Cell("ATTEMPT", 12), Cell("STARTED", 12), Cell("RAN", 12), Cell("HOST", 12), "OUTCOME\n");
+  std::string table = StrCat("  ", Cell("ATTEMPT", 12), Cell("STARTED", 12), Cell("RAN", 12), Cell("MEMORY", 14),
+                             Cell("CPU", 5), Cell("HOST", 12), "OUTCOME\n");
   for (const AttemptHistory& attempt : history.attempts) {
     const bool ran = attempt.started && attempt.ended;
     table +=
         StrCat("  ", Cell(ToString(attempt.id), 12), Cell(attempt.started ? After(*attempt.started, start) : "-", 12),
-               Cell(ran ? HumanDuration(*attempt.ended - *attempt.started) : "-", 12),
+               Cell(ran ? HumanDuration(*attempt.ended - *attempt.started) : "-", 12), UsageCells(attempt),
                Cell(attempt.host.empty() ? "-" : attempt.host, 12),
                attempt.outcome ? Describe(*attempt.outcome) : "not ended", "\n");
   }

@@ -5,21 +5,26 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
+#include "runtime/client/queue.h"
+#include "runtime/client/task_text.h"
+#include "runtime/client/terminal.h"
 #include "runtime/store/job_store.h"
 
 namespace tony {
 namespace {
 
-std::string Cell(std::string text, size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text + "  ";
+std::string Cell(std::string_view text, size_t width) {
+  return StrCat(text, std::string(width - std::min(width, TextWidth(text)), ' '), "  ");
 }
 
 std::string Table(const std::vector<JobStatus>& jobs, Instant now) {
-  std::string table = StrCat(Cell("JOB", 28), Cell("STATE", 10), Cell("AGE", 12), Cell("NAME", 16), "VERDICT\n");
+  std::string table = StrCat(Cell("JOB", 28), Cell("STATE", 10), Cell("AGE", 12), Cell("RESTARTS", 8),
+                             Cell("MEMORY", 11), Cell("CPU", 5), Cell("NAME", 16), "NEWS\n");
   for (const JobStatus& job : jobs) {
+    const TaskStatus together = UsedTogether(job);
     table += StrCat(Cell(job.job.value, 28), Cell(job.state, 10), Cell(HumanDuration(now - job.submitted), 12),
-                    Cell(job.name, 16), HasEnded(job) ? VerdictLine(job) : "-", "\n");
+                    Cell(std::to_string(job.restart_count), 8), Cell(MemoryText(together), 11),
+                    Cell(CpuText(together), 5), Cell(SafeLine(job.name), 16), NewsLine(job), "\n");
   }
   return table;
 }
@@ -27,6 +32,7 @@ std::string Table(const std::vector<JobStatus>& jobs, Instant now) {
 }  // namespace
 
 Result<int> RunList(const CommandLine& line) {
+  if (line.Has("queue")) return RunQueue(line);
   TRY_ASSIGN(const auto home, TonyHome());
   TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home).List());
   std::vector<JobStatus> jobs;

@@ -2,46 +2,93 @@
 
 #include <sys/inotify.h>
 
-#include <cerrno>
 #include <filesystem>
-#include <system_error>
 
 #include "runtime/base/strings.h"
 
 namespace tony {
+namespace {
 
-Status LogWatch::Start(EventLoop& loop, EventLoop::Callback on_change) {
+constexpr uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_MOVED_TO;
+constexpr size_t kBuffer = 64 * 1024;
+
+}  // namespace
+
+void LogWatch::Start(EventLoop& loop, LogWatchSink sink) {
+  sink_ = std::move(sink);
   inotify_ = UniqueFd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  if (!inotify_.valid()) return Error{ErrorCode::kUnavailable, StrCat("inotify: ", ErrnoText(errno))};
-  watch_ = loop.WhenReadable(inotify_.get(), [this, on_change = std::move(on_change)] {
-    Drain();
-    on_change();
-  });
-  AddFolders();
-  return Ok();
+  blind_ = !inotify_.valid();
+  if (!blind_) watch_ = loop.WhenReadable(inotify_.get(), [this] { Drain(); });
+  Look();
 }
 
-void LogWatch::AddFolders() {
-  Add(folder_.path());
-  const std::filesystem::path logs = folder_.path() / "logs";
-  Add(logs);
-  std::error_code error;
-  // Tasks, and below them attempts.
-  for (std::filesystem::recursive_directory_iterator entry(logs, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->is_directory(error)) Add(entry->path());
+// A folder is watched before it is listed, so that nothing comes between.
+void LogWatch::Look() {
+  Add(folder_.path(), {Place::Kind::kJob, {}});
+  Add(folder_.path() / "logs", {Place::Kind::kLogs, {}});
+  if (task_) return LookAtTask(FolderName(*task_));
+  for (const std::string& name : FolderNames(folder_.path() / "logs")) LookAtTask(name);
+}
+
+void LogWatch::LookAtTask(const std::string& folder_name) {
+  const auto task = TaskOfFolder(folder_name);
+  const std::filesystem::path folder = folder_.path() / "logs" / folder_name;
+  if (!task || (task_ && *task_ != *task) || !std::filesystem::exists(folder)) return;
+  Add(folder, {Place::Kind::kTask, {*task, 0}});
+  std::set<int> numbers;  // in order
+  for (const std::string& name : FolderNames(folder)) {
+    if (const auto number = AttemptOfFolder(name)) numbers.insert(*number);
+  }
+  for (const int number : numbers) {
+    const AttemptId attempt{*task, number};
+    if (told_.contains(attempt)) continue;
+    Add(folder / std::to_string(number), {Place::Kind::kAttempt, attempt});
+    told_.insert(attempt);
+    sink_.on_attempt(attempt);
   }
 }
 
-void LogWatch::Add(const std::filesystem::path& folder) {
-  if (watched_.contains(folder.string())) return;
-  const bool added = inotify_add_watch(inotify_.get(), folder.c_str(), IN_CREATE | IN_MODIFY | IN_MOVED_TO) >= 0;
-  if (added) watched_.insert(folder.string());
+void LogWatch::Add(const std::filesystem::path& folder, Place place) {
+  if (!inotify_.valid() || watched_.contains(folder.string())) return;
+  const int watch = inotify_add_watch(inotify_.get(), folder.c_str(), kEvents);
+  if (watch < 0) {
+    blind_ = blind_ || std::filesystem::exists(folder);
+    return;
+  }
+  watched_.insert(folder.string());
+  places_[watch] = std::move(place);
 }
 
 void LogWatch::Drain() {
-  alignas(inotify_event) char events[4096];
-  while (read(inotify_.get(), events, sizeof events) > 0) {
+  alignas(inotify_event) char events[kBuffer];
+  const ssize_t got = read(inotify_.get(), events, sizeof events);
+  for (ssize_t at = 0; at < got;) {
+    const auto& event = reinterpret_cast<const inotify_event&>(events[at]);
+    at += static_cast<ssize_t>(sizeof event + event.len);
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {
+      Look();
+      sink_.on_missed();
+    } else {
+      OnEvent(event.wd, event.len > 0 ? event.name : "");
+    }
+  }
+}
+
+void LogWatch::OnEvent(int watch, const std::string& name) {
+  const auto found = places_.find(watch);
+  if (found == places_.end()) return;
+  const Place place = found->second;  // a copy: what follows may add others
+  switch (place.kind) {
+    case Place::Kind::kJob:
+      if (name == "logs") Look();
+      if (name == "status.json") sink_.on_status();
+      return;
+    case Place::Kind::kLogs:
+      return LookAtTask(name);
+    case Place::Kind::kTask:
+      return LookAtTask(FolderName(place.attempt.task));
+    case Place::Kind::kAttempt:
+      return sink_.on_written(place.attempt, name);
   }
 }
 

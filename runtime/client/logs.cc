@@ -1,14 +1,19 @@
 // `tony logs`: what the tasks wrote, once or until the job has ended.
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 #include <limits>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/log_follower.h"
+#include "runtime/client/log_printer.h"
 #include "runtime/client/log_reader.h"
-#include "runtime/client/log_watch.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
+#include "runtime/client/terminal.h"
 
 namespace tony {
 namespace {
@@ -45,63 +50,18 @@ bool JobHasEnded(const JobFolder& folder) {
   return status.ok() && HasEnded(*status);
 }
 
-// Text for people: as it was written, with the task in front of each line where there are several; of one task, a
-// header where another of its attempts begins.
-class TextPrinter {
- public:
-  explicit TextPrinter(bool prefixed) : prefixed_(prefixed) {}
-
-  void operator()(const LogText& log) {
-    if (!prefixed_) return PrintPlain(log);
-    const std::string source = StrCat(ToString(log.attempt), "/", log.stream);
-    std::string out = unfinished_.empty() || unfinished_ == source ? "" : "\n";
-    bool line_begins = unfinished_ != source;
-    for (std::string_view rest = log.text; !rest.empty();) {
-      const size_t length = std::min(rest.find('\n'), rest.size() - 1) + 1;
-      if (line_begins) out += StrCat(Label(log.attempt), " | ");
-      out += rest.substr(0, length);
-      line_begins = rest[length - 1] == '\n';
-      rest.remove_prefix(length);
-    }
-    unfinished_ = line_begins ? "" : source;
-    Print(out);
-  }
-
-  void Finish() {
-    if (!unfinished_.empty()) Print("\n");
-    unfinished_.clear();
-  }
-
- private:
-  void PrintPlain(const LogText& log) {
-    if (last_ && *last_ != log.attempt)
-      Print(StrCat(line_begins_ ? "" : "\n", "==> ", ToString(log.attempt), " <==\n"));
-    last_ = log.attempt;
-    line_begins_ = log.text.ends_with('\n');
-    Print(log.text);
-  }
-
-  static std::string Label(const AttemptId& attempt) {
-    return attempt.number > 1 ? ToString(attempt) : ToString(attempt.task);
-  }
-  const bool prefixed_;
-  std::string unfinished_;  // the stream whose line has not ended yet
-  std::optional<AttemptId> last_;
-  bool line_begins_ = true;
-};
-
 std::string EntryFields(const LogText& log) {
   return StrCat(R"("task":)", JsonString(ToString(log.attempt.task)), R"(,"attempt":)", log.attempt.number,
                 R"(,"stream":)", JsonString(log.stream), R"(,"text":)", JsonString(log.text));
 }
 
-void AnswerJson(const JobFolder& folder, LogReader& reader, size_t limit) {
+void AnswerJson(const JobFolder& folder, LogReader& reader, const LogCursor& cursor, size_t limit) {
   const bool ended = JobHasEnded(folder);  // before reading: what is written later is not part of this answer
   std::vector<std::string> entries;
   const bool all =
       reader.Read(limit, ended, [&](const LogText& log) { entries.push_back(StrCat("{", EntryFields(log), "}")); });
   PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value), R"(,"entries":[)", Join(entries, ","),
-                   R"(],"cursor":)", JsonString(reader.Cursor()), R"(,"eof":)", ended && all ? "true" : "false", "}"));
+                   R"(],"cursor":)", JsonString(cursor.Text()), R"(,"eof":)", ended && all ? "true" : "false", "}"));
 }
 
 // Says once each time that nobody rules a job: it may stay so until somebody waits for it.
@@ -125,17 +85,10 @@ class UnruledNotice {
   int seen_ = 0;
 };
 
-Status FollowLogs(const JobFolder& folder, LogReader& reader, const std::function<void(const LogText&)>& sink) {
+void FollowLogs(const JobFolder& folder, const LogChoice& choice, LogCursor& cursor, const LogFollower::Sink& sink) {
   EventLoop loop;
-  LogWatch watch(folder);
-  const auto pump = [&] {
-    watch.AddFolders();
-    const bool ended = JobHasEnded(folder);
-    reader.Read(kNoLimit, ended, sink);
-    if (ended) loop.Stop();
-  };
-  TRY(watch.Start(loop, pump));
-  loop.Post(pump);
+  LogFollower follower(loop, folder, choice, cursor, sink);
+  follower.Start([&loop] { loop.Stop(); });
   UnruledNotice notice(folder);
   EventLoop::Timer timer;
   const std::function<void()> look = [&] {
@@ -144,7 +97,16 @@ Status FollowLogs(const JobFolder& folder, LogReader& reader, const std::functio
   };
   loop.Post(look);
   loop.Run();
-  return Ok();
+}
+
+Result<LogPrinter> MakePrinter(const JobFolder& folder, const LogChoice& choice) {
+  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
+  LogStyle style = {.prefixed = !choice.task && spec.TotalTasks() > 1,
+                    .is_terminal = isatty(STDOUT_FILENO) == 1,
+                    .colour = WantsColour(STDOUT_FILENO)};
+  for (const RoleSpec& role : spec.roles)
+    style.label_width = std::max(style.label_width, ToString(TaskId{role.name, role.instances - 1}).size());
+  return LogPrinter(style, PrintAsIs);
 }
 
 }  // namespace
@@ -156,22 +118,22 @@ Result<int> RunLogs(const CommandLine& line) {
   if (limit && line.Has("f")) return Error{ErrorCode::kUsage, "logs: --max-bytes does not go with -f"};
   TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
   TRY_ASSIGN(const LogChoice choice, ReadChoice(line, folder));
-  LogReader reader(folder, choice);
-  TRY(reader.SetCursor(line.Value("cursor")));
+  LogCursor cursor;
+  TRY(cursor.Set(line.Value("cursor")));
+  LogReader reader(folder, choice, cursor);
   if (json && !line.Has("f")) {
-    AnswerJson(folder, reader, static_cast<size_t>(limit.value_or(kDefaultAnswer)));
+    AnswerJson(folder, reader, cursor, static_cast<size_t>(limit.value_or(kDefaultAnswer)));
     return 0;
   }
   if (json) {
-    TRY(FollowLogs(folder, reader, [&reader](const LogText& log) {
-      PrintLine(StrCat(R"({"schema":1,)", EntryFields(log), R"(,"cursor":)", JsonString(reader.Cursor()), "}"));
-    }));
+    FollowLogs(folder, choice, cursor, [&cursor](const LogText& log) {
+      PrintLine(StrCat(R"({"schema":1,)", EntryFields(log), R"(,"cursor":)", JsonString(cursor.Text()), "}"));
+    });
     return 0;
   }
-  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
-  TextPrinter printer(!choice.task && spec.TotalTasks() > 1);
+  TRY_ASSIGN(LogPrinter printer, MakePrinter(folder, choice));
   if (line.Has("f")) {
-    TRY(FollowLogs(folder, reader, std::ref(printer)));
+    FollowLogs(folder, choice, cursor, std::ref(printer));
   } else {
     reader.Read(limit ? static_cast<size_t>(*limit) : kNoLimit, true, std::ref(printer));
   }

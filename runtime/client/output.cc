@@ -1,5 +1,6 @@
 #include "runtime/client/output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <boost/json/serialize.hpp>
@@ -8,6 +9,8 @@
 #include <cstdio>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/utf8.h"
+#include "runtime/client/terminal.h"
 
 namespace tony {
 namespace {
@@ -16,58 +19,31 @@ void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // whoever shares it with us has made it non-blocking
+      pollfd wait = {fd, POLLOUT, 0};
+      poll(&wait, 1, -1);
+      continue;
+    }
     if (written <= 0) return;
     text.remove_prefix(static_cast<size_t>(written));
   }
 }
 
-// Length of the UTF-8 sequence that `text` starts with; 0 if it starts with none (RFC 3629's table).
-size_t SequenceLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
-  const auto follows = [&](size_t i, int low = 0x80, int high = 0xBF) { return byte(i) >= low && byte(i) <= high; };
-  const int first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const int low = first == 0xE0 ? 0xA0 : 0x80;
-    const int high = first == 0xED ? 0x9F : 0xBF;
-    return follows(1, low, high) && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const int low = first == 0xF0 ? 0x90 : 0x80;
-    const int high = first == 0xF4 ? 0x8F : 0xBF;
-    return follows(1, low, high) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-std::string ValidUtf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const size_t length = SequenceLength(text);
-    out.append(length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length));
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return out;
-}
-
 }  // namespace
 
-void Print(std::string_view text) { WriteAll(STDOUT_FILENO, text); }
+void Print(std::string_view text) {
+  if (isatty(STDOUT_FILENO) == 1) return WriteAll(STDOUT_FILENO, SafeText(text));
+  WriteAll(STDOUT_FILENO, text);
+}
+
+void PrintAsIs(std::string_view text) { WriteAll(STDOUT_FILENO, text); }
 
 void PrintLine(std::string_view text) { Print(StrCat(text, '\n')); }
 
-void Say(std::string_view line) {
-  std::string whole(Trim(line));
-  for (char& c : whole) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  WriteAll(STDERR_FILENO, StrCat(whole, '\n'));
-}
+void Say(std::string_view line) { WriteAll(STDERR_FILENO, StrCat(SafeLine(Trim(line)), '\n')); }
 
 std::string JsonString(std::string_view text) {
-  const std::string valid = ValidUtf8(text);
+  const std::string valid = ReplaceInvalidUtf8(text);
   return boost::json::serialize(boost::json::string_view(valid.data(), valid.size()));
 }
 

@@ -10,9 +10,10 @@
 
 namespace tony {
 
-void Print(std::string_view text);      // standard output, as it is
+void Print(std::string_view text);      // standard output; on a terminal without control characters
+void PrintAsIs(std::string_view text);  // standard output; what a terminal must not get has been taken out
 void PrintLine(std::string_view text);  // standard output, with a line end
-void Say(std::string_view line);        // standard error, with a line end; line ends within become blanks
+void Say(std::string_view line);        // standard error, with a line end; without control characters
 
 std::string JsonString(std::string_view text);  // quoted and escaped; bytes that are not UTF-8 become U+FFFD
 // The JSON object `object` with `fields` (name -> JSON value) added at its end.

@@ -3,6 +3,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/machine_check.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
 
@@ -27,7 +28,8 @@ void Mask(std::map<std::string, std::string>& environment) {
 }  // namespace
 
 Result<int> RunPlan(const CommandLine& line) {
-  TRY_ASSIGN(const ParsedJobSpec parsed, ReadJobSpec(line));
+  TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
+  if (const auto warning = MachineWarning(parsed.spec)) parsed.warnings.push_back(*warning);
   JobSpec shown = parsed.spec;
   Mask(shown.execution_env);
   Mask(shown.container_env);

@@ -5,6 +5,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
+#include "runtime/client/task_text.h"
+#include "runtime/client/terminal.h"
 
 namespace tony {
 namespace {
@@ -30,16 +32,21 @@ std::string TaskLine(const TaskStatus& task) {
   return line;
 }
 
-const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId& id) {
+// `place`: where it most likely stands.
+const TaskStatus* FindTask(const std::optional<JobStatus>& status, const TaskId& id, size_t place) {
   if (!status) return nullptr;
+  if (place < status->tasks.size() && status->tasks[place].id == id) return &status->tasks[place];
   const auto found = std::ranges::find(status->tasks, id, &TaskStatus::id);
   return found == status->tasks.end() ? nullptr : &*found;
 }
 
+enum class Telling { kEverything, kImportant };
+
 // The other steps of an attempt say nothing to a person, a thousand times over.
-bool IsNews(const TaskStatus& task) {
-  constexpr std::array<std::string_view, 5> kNews = {"running", "succeeded", "failed", "killed", "lost"};
-  return std::ranges::find(kNews, task.attempt_state) != kNews.end();
+bool IsNews(const TaskStatus& task, Telling telling) {
+  constexpr std::array<std::string_view, 5> kNews = {"failed", "lost", "running", "succeeded", "killed"};
+  const size_t known = telling == Telling::kEverything ? kNews.size() : 2;
+  return std::ranges::find(kNews.begin(), kNews.begin() + known, task.attempt_state) != kNews.begin() + known;
 }
 
 // The line of a restart has said which attempt brought it about, and that the others are stopped.
@@ -50,9 +57,10 @@ bool IsToldByRestart(const TaskStatus& task, const JobStatus& status) {
                      std::ranges::find(status.restarts, attempt, &RestartStatus::cause) != status.restarts.end());
 }
 
-void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool told, std::vector<std::string>& lines) {
+void AppendTaskLines(const TaskStatus* before, const TaskStatus& after, bool told, Telling telling,
+                     std::vector<std::string>& lines) {
   const bool moved = !before || before->attempt != after.attempt || before->attempt_state != after.attempt_state;
-  if (moved && IsNews(after) && !told) lines.push_back(TaskLine(after));
+  if (moved && IsNews(after, telling) && !told) lines.push_back(TaskLine(after));
   const bool was_suspect = before && before->suspect;
   if (after.suspect && !was_suspect) lines.push_back(StrCat(Name(after), " is silent: heartbeats are missing"));
   if (was_suspect && !after.suspect) lines.push_back(StrCat(Name(after), " is heard again"));
@@ -77,17 +85,39 @@ void AppendTroubleLine(const std::optional<JobStatus>& before, const JobStatus& 
   lines.push_back(after.trouble.empty() ? "the trouble is over" : StrCat("trouble: ", after.trouble));
 }
 
+void AppendDelayLine(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
+  const std::string known = before ? before->delay : "";
+  if (after.delay != known && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));
+}
+
 // A re-formed gang runs again, whether or not the state in between was seen.
-void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
+void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
+                   std::vector<std::string>& lines) {
   if (after.verdict) return;
   const bool moved = !before || before->state != after.state;
   const bool again = after.state == "RUNNING" && after.generation.value > 1;
   const bool formed = before && before->generation < after.generation;
   if (again && (moved || formed)) {
     lines.push_back(StrCat("job running again (generation ", after.generation.value, ")"));
-  } else if (moved && (after.restart_count == 0 || after.state == "STOPPING")) {  // else the restart's line was it
+  } else if (telling == Telling::kEverything && moved &&
+             (after.restart_count == 0 || after.state == "STOPPING")) {  // else the restart's line was it
     lines.push_back(StrCat("job ", ToLower(after.state)));
   }
+}
+
+std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling) {
+  std::vector<std::string> lines;
+  if (before && before->epoch < after.epoch && before->epoch.value > 0)
+    lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
+  AppendTroubleLine(before, after, lines);
+  if (telling == Telling::kEverything) AppendDelayLine(before, after, lines);
+  AppendRestartLines(before, after, lines);
+  for (size_t i = 0; i < after.tasks.size(); ++i) {
+    const TaskStatus& task = after.tasks[i];
+    AppendTaskLines(FindTask(before, task.id, i), task, IsToldByRestart(task, after), telling, lines);
+  }
+  AppendJobLine(before, after, telling, lines);
+  return lines;
 }
 
 std::string RestartSummary(const JobStatus& status) {
@@ -102,22 +132,21 @@ std::string Indented(const std::string& text) {
   return out;
 }
 
-std::string Padded(std::string text, size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
-}
-
 std::string TaskTable(const JobStatus& status) {
-  size_t width = 4;
-  for (const TaskStatus& task : status.tasks) width = std::max(width, ToString(task.id).size());
-  std::string table = StrCat("  ", Padded("TASK", width), "  ATTEMPT  STATE       PID      HOST\n");
+  size_t width = 4, memory = 6;
   for (const TaskStatus& task : status.tasks) {
-    const std::string state = task.attempt_state.empty() ? task.state : task.attempt_state;
+    width = std::max(width, ToString(task.id).size());
+    memory = std::max(memory, MemoryText(task).size());
+  }
+  std::string table = StrCat("  ", FitToWidth("TASK", width), "  ATTEMPT  STATE       PID      ",
+                             FitToWidth("MEMORY", memory, true), "    CPU  HOST\n");
+  for (const TaskStatus& task : status.tasks) {
+    const bool failed = task.outcome && !task.outcome->Succeeded();
     table +=
-        StrCat("  ", Padded(ToString(task.id), width), "  ", Padded(std::to_string(task.attempt), 7), "  ",
-               Padded(task.suspect ? "silent" : state, 10), "  ",
-               Padded(task.pid == 0 ? "-" : std::to_string(task.pid), 7), "  ", task.host.empty() ? "-" : task.host,
-               task.outcome && !task.outcome->Succeeded() ? StrCat("  ", OutcomeText(*task.outcome)) : "", "\n");
+        StrCat("  ", FitToWidth(ToString(task.id), width), "  ", FitToWidth(std::to_string(task.attempt), 7), "  ",
+               FitToWidth(StateWord(task), 10), "  ", FitToWidth(task.pid == 0 ? "-" : std::to_string(task.pid), 7),
+               "  ", FitToWidth(MemoryText(task), memory, true), "  ", FitToWidth(CpuText(task), 5, true), "  ",
+               task.host.empty() ? "-" : task.host, failed ? StrCat("  ", OutcomeText(*task.outcome)) : "", "\n");
   }
   return table;
 }
@@ -125,20 +154,22 @@ std::string TaskTable(const JobStatus& status) {
 }  // namespace
 
 std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after) {
-  std::vector<std::string> lines;
-  if (before && before->epoch < after.epoch && before->epoch.value > 0)
-    lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
-  AppendTroubleLine(before, after, lines);
-  AppendRestartLines(before, after, lines);
-  for (const TaskStatus& task : after.tasks)
-    AppendTaskLines(FindTask(before, task.id), task, IsToldByRestart(task, after), lines);
-  AppendJobLine(before, after, lines);
-  return lines;
+  return Tell(before, after, Telling::kEverything);
+}
+
+std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, const JobStatus& after) {
+  return Tell(before, after, Telling::kImportant);
 }
 
 std::string VerdictLine(const JobStatus& status) {
   const Verdict& verdict = *status.verdict;
   return StrCat(ToString(verdict.state), verdict.message.empty() ? "" : ": ", verdict.message);
+}
+
+std::string NewsLine(const JobStatus& status) {
+  if (status.verdict) return VerdictLine(status);
+  if (!status.trouble.empty()) return StrCat("trouble: ", status.trouble);
+  return status.delay.empty() ? "-" : status.delay;
 }
 
 std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
@@ -160,6 +191,7 @@ std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instan
   std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
                             ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
                             status.generation.value, "\n");
+  if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
   text += RestartSummary(status);
   if (known.unruled) {

@@ -14,6 +14,8 @@ namespace tony {
 
 // What happened between two statuses, oldest cause first; without `before`, what has happened so far.
 std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after);
+// Those of them that are worth keeping beside a table: failures, restarts, silence, trouble, another AM.
+std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, const JobStatus& after);
 
 // The end of a job: state, duration, the first cause with the last lines of its stderr, where to read more.
 std::string VerdictText(const JobStatus& status, const JobFolder& folder);
@@ -23,5 +25,8 @@ std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instan
 
 // "SUCCEEDED", "FAILED: worker:1#1 ..." in one line.
 std::string VerdictLine(const JobStatus& status);
+
+// What is to be said of a job in one line: its verdict, or what it waits for, or "-".
+std::string NewsLine(const JobStatus& status);
 
 }  // namespace tony

@@ -31,6 +31,9 @@ SubmitOptions ToSubmitOptions(const CommandLine& line) {
       .src_dir = line.Value("src_dir"),
       .task_params = line.Value("task_params"),
       .python_binary_path = line.Value("python_binary_path"),
+      .python_venv = line.Value("python_venv"),
+      .hdfs_classpath = line.Value("hdfs_classpath"),
+      .sidecar_tensorboard_log_dir = line.Value("sidecar_tensorboard_log_dir"),
       .shell_env = line.Values("shell_env"),
       .container_env = line.Values("container_env"),
   };
@@ -43,13 +46,16 @@ std::vector<OptionSpec> SpecOptions() {
   constexpr auto kRepeated = OptionSpec::Kind::kRepeated;
   return {
       {"executes", kValue, "COMMAND", "what each task runs"},
-      {"src_dir", kValue, "FOLDER", "the program: copied into each task's working folder"},
+      {"src_dir", kValue, "PATH", "the program, a folder or an archive: its content is in each task's working folder"},
       {"task_params", kValue, "WORDS", "added to the command"},
-      {"python_binary_path", kValue, "PATH", "the interpreter put in front of the command"},
+      {"python_binary_path", kValue, "PATH", "the interpreter before the command; relative: within -python_venv"},
+      {"python_venv", kValue, "PATH", "a virtual environment, archive or folder: venv in each task's folder"},
       {"shell_env", kRepeated, "NAME=VALUE", "environment of the tasks' processes"},
       {"container_env", kRepeated, "NAME=VALUE", "environment of executors and tasks"},
       {"conf", kRepeated, "KEY=VALUE", "one property; wins over every file"},
       {"conf_file", kValue, "FILE", "properties: tony.xml or job.properties"},
+      {"hdfs_classpath", kValue, "PATHS", "Hadoop's jars, as TonY took them; our tasks need none"},
+      {"sidecar_tensorboard_log_dir", kValue, "PATH", "where TensorBoard looks; accepted, no effect yet"},
   };
 }
 

@@ -52,8 +52,11 @@ Result<int> RunWait(const CommandLine& line) {
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   Interrupts interrupts(loop);
-  TRY_ASSIGN(const Watched watched,
-             WatchJob(loop, interrupts, folder, launcher, {.limit = limit, .on_status = OnStatus(line, since)}));
+  const bool plain = line.Has("json") || line.Has("follow") || since;
+  const auto view = plain ? nullptr : LiveView::Make(loop, folder);
+  WatchOptions options = {.limit = limit, .view = view.get()};
+  if (!view) options.on_status = OnStatus(line, since);
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, options));
   return Report(line, watched, folder);
 }
 

@@ -22,15 +22,16 @@ class Watcher {
         options_(options),
         follower_(loop, folder, launcher,
                   {.on_status = [this](const JobStatus& status) { OnStatus(status); },
-                   .on_note = [](const std::string& note) { Say(note); },
+                   .on_note = [this](const std::string& note) { Tell(note); },
                    .on_end = [this](const Result<JobStatus>& end) { OnEnd(end); }}) {}
 
   Result<Watched> Run(Interrupts& interrupts) {
     interrupts.Listen([this](int signal) { OnSignal(signal); });
     if (options_.limit) limit_ = loop_.After(*options_.limit, [this] { OnLimit(); });
-    follower_.Start(options_.patience);
+    follower_.Start(options_.patience, options_.view ? UsageInterval(options_.view->tasks()) : Duration(0));
     if (options_.kill) follower_.TellKill(*options_.kill);
     loop_.Run();
+    if (options_.view) options_.view->Finish();
     interrupts.Listen([](int) {});
     TRY(failure_);
     return watched_;
@@ -39,6 +40,7 @@ class Watcher {
  private:
   void OnStatus(const JobStatus& status) {
     watched_.status = status;
+    if (options_.view) options_.view->Show(status);
     if (options_.on_status && !options_.on_status(status)) loop_.Stop();
   }
 
@@ -60,9 +62,14 @@ class Watcher {
     const KillRequest request = {.reason = StrCat("the submitting client got ", SignalName(signal)),
                                  .grace = first ? Duration(-1) : Duration(0)};
     // The AM is told even where the request could not be recorded.
-    if (const Status written = folder_.WriteKillRequest(request); !written.ok()) Say(written.error().message);
-    Say(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
+    if (const Status written = folder_.WriteKillRequest(request); !written.ok()) Tell(written.error().message);
+    Tell(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
     follower_.TellKill(request);
+  }
+
+  void Tell(const std::string& line) {
+    if (options_.view) return options_.view->SayAbove(line);
+    Say(line);
   }
 
   std::string GraceText() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/client/live_view.h"
 #include "runtime/job/job_status.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/store/job_folder.h"
@@ -30,6 +31,7 @@ struct WatchOptions {
   std::optional<Duration> limit;                    // of the whole wait
   Duration patience{0};                             // with a keeper that was started just now
   std::function<bool(const JobStatus&)> on_status;  // false: that is enough
+  LiveView* view = nullptr;  // shows each status and takes what is said; must outlive the watching
 };
 
 struct Watched {

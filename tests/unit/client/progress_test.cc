@@ -126,6 +126,28 @@ TEST(ProgressTest, AGangThatFormedAgainIsToldWhetherOrNotTheStateBetweenWasSeen)
   EXPECT_THAT(ChangeLines(after, after), IsEmpty());
 }
 
+TEST(ProgressTest, BesideATableOnlyWhatIsWorthKeepingIsTold) {
+  JobStatus before = Running({Worker(0, "registered"), Worker(1, "running", 7), Worker(2, "running", 8)});
+  before.generation = {1};
+  JobStatus after = Running({Worker(0, "running", 77), Worker(1, "succeeded"), Worker(2, "lost")});
+  after.generation = {1};
+  after.epoch = {2};
+  after.delay = "waits for 8192 MB of memory";
+  EXPECT_THAT(ImportantLines(before, after),
+              ElementsAre("application master restarted (epoch 2); tasks kept running", "worker:2 lost"));
+  EXPECT_THAT(ImportantLines(std::nullopt, before), IsEmpty());
+}
+
+TEST(ProgressTest, WhyContainersAreNotThereYetIsToldOnce) {
+  JobStatus delayed = Running({});
+  delayed.delay = "waits for 8192 MB of memory: 2 jobs are before it";
+  EXPECT_THAT(ChangeLines(Running({}), delayed), ElementsAre("job waits for 8192 MB of memory: 2 jobs are before it"));
+  EXPECT_THAT(ChangeLines(delayed, delayed), IsEmpty());
+  EXPECT_THAT(ChangeLines(delayed, Running({})), IsEmpty());
+  EXPECT_EQ(NewsLine(delayed), delayed.delay);
+  EXPECT_EQ(NewsLine(Running({})), "-");
+}
+
 TEST(ProgressTest, TroubleIsToldAndItsEndToo) {
   JobStatus troubled = Running({});
   troubled.trouble = "journal: no space left on device";
@@ -138,10 +160,14 @@ TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
   JobStatus status = Restarted("RUNNING", {2});
   status.trouble = "journal: no space left on device";
   status.tasks[0].attempt = 2;
+  status.tasks[0].usage = Usage{.samples = 3, .memory_bytes = 5 << 20, .most_memory_bytes = 7 << 20, .millicores = 500};
+  status.delay = "waits for 8192 MB of memory";
   const std::string text = StatusText({.status = status, .am_reachable = true}, JobFolder("/j"), FromMillis(0));
   EXPECT_THAT(text, HasSubstr("  trouble: journal: no space left on device\n"));
   EXPECT_THAT(text, HasSubstr("  restarts: 1, the last (gang): worker:1 failed on h: exit code 3 (user_error)\n"));
   EXPECT_THAT(text, HasSubstr("  worker:0  2  "));
+  EXPECT_THAT(text, HasSubstr("  5/7 MB    50%  127.0.0.1\n"));
+  EXPECT_THAT(text, HasSubstr("  waits for 8192 MB of memory\n"));
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+// `tony doctor`: what of this machine stands in the way of jobs, and what to do about it.
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "runtime/base/strings.h"
+#include "runtime/client/commands.h"
+#include "runtime/client/doctor_checks.h"
+#include "runtime/client/output.h"
+#include "runtime/job/json_fields.h"
+
+namespace tony {
+namespace {
+
+namespace json = boost::json;
+
+std::string_view ToString(Health health) {
+  switch (health) {
+    case Health::kOk:
+      return "ok";
+    case Health::kWarn:
+      return "warn";
+    case Health::kFail:
+      return "fail";
+  }
+  return "";
+}
+
+Checks AllChecks() {
+  Checks all;
+  for (const auto look : {CheckHome, CheckLedger, CheckLimits, CheckPrograms, CheckService})
+    std::ranges::move(look(), std::back_inserter(all));
+  return all;
+}
+
+std::string Text(const Checks& checks) {
+  std::string text;
+  for (const Check& check : checks) {
+    std::string head = StrCat(ToString(check.health), "  ");
+    head.resize(6, ' ');
+    text += StrCat(head, check.name, ": ", check.text, "\n");
+    if (!check.advice.empty()) text += StrCat("      -> ", check.advice, "\n");
+  }
+  return text;
+}
+
+std::string Json(const Checks& checks, bool healthy) {
+  json::array all;
+  for (const Check& check : checks) {
+    const std::string_view health = ToString(check.health);
+    all.push_back(json::object{{"name", check.name},
+                               {"health", json::string_view(health.data(), health.size())},
+                               {"text", check.text},
+                               {"advice", check.advice}});
+  }
+  return SerializeJson(json::object{{"schema", 1}, {"healthy", healthy}, {"checks", all}});
+}
+
+}  // namespace
+
+Result<int> RunDoctor(const CommandLine& line) {
+  const Checks checks = AllChecks();
+  const bool healthy = std::ranges::count(checks, Health::kFail, &Check::health) == 0;
+  if (line.Has("json")) {
+    PrintLine(Json(checks, healthy));
+  } else {
+    Print(Text(checks));
+  }
+  return healthy ? 0 : 1;
+}
+
+}  // namespace tony

@@ -1,0 +1,28 @@
+// What `tony doctor` looks at. Each check only looks: it makes and removes nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tony {
+
+enum class Health { kOk, kWarn, kFail };  // fail: jobs cannot run
+struct Check {
+  std::string name;  // "ledger"
+  Health health = Health::kOk;
+  std::string text;    // what was found
+  std::string advice;  // what to do; empty where nothing is to be done
+};
+
+using Checks = std::vector<Check>;
+Checks CheckHome();      // $TONY_HOME
+Checks CheckLedger();    // the ledger, the machine, and the jobs in it
+Checks CheckLimits();    // of this user and this system
+Checks CheckPrograms();  // beside tony
+Checks CheckService();   // whether the jobs end with somebody else's service
+
+// The service whose end ends what runs in the cgroups of /proc/self/cgroup: the deepest one that is not the user's own
+// manager, unless a scope of its own is below it. Empty: none.
+std::string ServiceIn(const std::string& cgroups);
+
+}  // namespace tony

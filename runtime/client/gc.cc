@@ -1,0 +1,169 @@
+// `tony gc`: removes what nobody needs any more. Jobs that have ended, what dead submits left, and then the staged
+// content that no job refers to; never anything of a job that lives or may be brought back.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <optional>
+
+#include "runtime/base/strings.h"
+#include "runtime/client/commands.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/output.h"
+#include "runtime/staging/staged_store.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_store.h"
+#include "runtime/store/remove_tree.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours kDefaultAge{14 * 24};
+// A submit makes its job's folder within seconds, and people submit the same program again within minutes.
+constexpr std::chrono::hours kGrace{1};
+constexpr Duration kStagingPatience{5000};
+
+Result<Duration> ParseAge(const std::string& text) {
+  constexpr int64_t kMostMinutes = int64_t{100} * 366 * 24 * 60;
+  const std::map<char, int64_t> minutes_in = {{'d', 24 * 60}, {'h', 60}, {'m', 1}};
+  const auto unit = minutes_in.find(text.empty() ? '\0' : text.back());
+  const auto number = unit == minutes_in.end() ? std::nullopt : ParseInt(text.substr(0, text.size() - 1));
+  if (!number || *number < 0 || *number > kMostMinutes / unit->second)
+    return Error{ErrorCode::kUsage, StrCat("--older-than: \"", text, "\": expected a number with d, h or m, as 14d")};
+  return Duration(std::chrono::minutes(*number * unit->second));
+}
+
+class Collection {
+ public:
+  Collection(fs::path home, Instant now, Duration age, bool dry_run)
+      : home_(std::move(home)), jobs_(home_ / "jobs"), now_(now), age_(age), dry_run_(dry_run) {}
+
+  Status Run() {
+    TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
+    for (const JobFolder& folder : folders) {
+      if (MayGo(folder)) Remove(folder.path(), removed_jobs_);
+    }
+    RemoveUnfinished();
+    const auto swept = StagedStore::Sweep(
+        home_, [this] { return Kept(); }, now_ - kGrace, kStagingPatience, dry_run_);
+    if (!swept.ok()) return Annotate(swept.error(), "staged content was left alone");
+    staged_ = swept->names;
+    bytes_ += swept->bytes;
+    return failure_;
+  }
+
+  std::string Text() const {
+    std::string text;
+    for (const auto& name : removed_jobs_) text += StrCat("job ", name, "\n");
+    for (const auto& name : unfinished_) text += StrCat("unfinished ", name, "\n");
+    for (const auto& name : staged_) text += StrCat("staged ", name, "\n");
+    return StrCat(text, dry_run_ ? "would free " : "freed ", (bytes_ + 500'000) / 1'000'000,
+                  " MB: ", removed_jobs_.size(), " jobs, ", staged_.size(), " staged entries, ", unfinished_.size(),
+                  " unfinished folders\n");
+  }
+
+  std::string Json() const {
+    return StrCat(R"({"schema":1,"dry_run":)", dry_run_ ? "true" : "false", R"(,"jobs":)", List(removed_jobs_),
+                  R"(,"staged":)", List(staged_), R"(,"unfinished":)", List(unfinished_), R"(,"bytes":)", bytes_, "}");
+  }
+
+ private:
+  static std::string List(const std::vector<std::string>& names) {
+    std::vector<std::string> quoted;
+    for (const auto& name : names) quoted.push_back(JsonString(name));
+    return StrCat("[", Join(quoted, ","), "]");
+  }
+
+  bool MayGo(const JobFolder& folder) const {
+    const auto status = StoredStatus(folder);
+    if (!status.ok()) {
+      Say(StrCat("tony: job ", folder.job().value, " left alone: ", status.error().message));
+      return false;
+    }
+    if (!HasEnded(*status) || status->ended.value_or(status->submitted) > now_ - age_) return false;
+    return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock");
+  }
+
+  // Of submits that died, and of a gc that did.
+  void RemoveUnfinished() {
+    std::error_code error;
+    for (fs::directory_iterator entry(jobs_, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      struct stat info {};
+      if (lstat(entry->path().c_str(), &info) != 0) continue;
+      const bool old = FromMillis(info.st_ctim.tv_sec * 1000) < now_ - kGrace;
+      if (name.starts_with(".old-") || (name.starts_with(".new-") && old)) Remove(entry->path(), unfinished_);
+    }
+  }
+
+  // By rename first: a folder that is half removed is no job.
+  void Remove(const fs::path& path, std::vector<std::string>& names) {
+    const std::string name = path.filename().string();
+    const int64_t bytes = DiskUse(path);
+    if (!dry_run_) {
+      const fs::path old = name.front() == '.' ? path : jobs_ / (".old-" + name);
+      Status removed = Ok();
+      if (old != path && rename(path.c_str(), old.c_str()) != 0)
+        removed = FileError(ErrorCode::kCannotWrite, "remove", path, errno);
+      if (removed.ok()) removed = RemoveTree(old);
+      if (!removed.ok()) {
+        Say(StrCat("tony: ", removed.error().message));
+        failure_ = Error{ErrorCode::kCannotWrite, "not everything could be removed"};
+        return;
+      }
+    }
+    names.push_back(name);
+    bytes_ += bytes;
+  }
+
+  // What the jobs that stay refer to. One whose manifest cannot be read may refer to anything.
+  Result<std::set<std::string>> Kept() const {
+    std::set<std::string> kept;
+    TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
+    for (const JobFolder& folder : folders) {
+      if (std::ranges::find(removed_jobs_, folder.job().value) != removed_jobs_.end()) continue;
+      const auto staged = folder.ReadStaged();
+      if (!staged.ok() && staged.error().code != ErrorCode::kNotFound) return staged.error();
+      if (!staged.ok() || !*staged) continue;
+      for (const auto& entry : (*staged)->job) kept.insert(entry.path.filename());
+      for (const auto& entry : (*staged)->am) kept.insert(entry.path.filename());
+      for (const auto& [role, entries] : (*staged)->roles) {
+        for (const auto& entry : entries) kept.insert(entry.path.filename());
+      }
+    }
+    return kept;
+  }
+
+  const fs::path home_;
+  const fs::path jobs_;
+  const Instant now_;
+  const Duration age_;
+  const bool dry_run_;
+  std::vector<std::string> removed_jobs_, unfinished_, staged_;
+  int64_t bytes_ = 0;
+  Status failure_;
+};
+
+}  // namespace
+
+Result<int> RunGc(const CommandLine& line) {
+  Duration age = kDefaultAge;
+  if (line.Has("older-than")) {
+    TRY_ASSIGN(age, ParseAge(line.Value("older-than")));
+  }
+  TRY_ASSIGN(const fs::path home, TonyHome());
+  Collection collection(home, RealClock().Now(), age, line.Has("dry-run"));
+  const Status run = collection.Run();
+  if (line.Has("json")) {
+    PrintLine(collection.Json());
+  } else {
+    Print(collection.Text());
+  }
+  TRY(run);
+  return 0;
+}
+
+}  // namespace tony

@@ -1,0 +1,19 @@
+// Whether this machine can run a job at all, asked before anything is staged or started.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony {
+
+// For submit. kInvalid: the job asks for more than the machine has, or there is no place for the ledger. Says on
+// standard error what a person should know of the ledger: that it is private, that machine.json is not understood.
+Status CheckMachine(const JobSpec& spec);
+
+// For plan: why submit would refuse the job on this machine; nothing: it would not.
+std::optional<std::string> MachineWarning(const JobSpec& spec);
+
+}  // namespace tony

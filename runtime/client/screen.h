@@ -1,0 +1,27 @@
+// A block of lines at the end of a terminal's output that is drawn again in place. Makes the bytes; somebody else
+// writes them. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/client/terminal.h"
+
+namespace tony {
+
+class Screen {
+ public:
+  // What to write so that `above` stands above the block for good, and the block is `lines`: fewer than the terminal
+  // has, each narrower than it is. The block is overwritten line by line, never cleared first, so nothing flickers.
+  std::string Draw(const std::vector<std::string>& above, const std::vector<std::string>& lines, TerminalSize size);
+
+ private:
+  int RowsToGoUp(TerminalSize size) const;
+
+  std::vector<size_t> widths_;  // of the lines that stand there
+};
+
+// Without escape sequences, in columns.
+size_t StyledWidth(const std::string& line);
+
+}  // namespace tony

@@ -1,0 +1,28 @@
+// Staging as a part of `tony submit`: beside the event loop, so that a person sees how far it is and may stop it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/client/watch_job.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/staging/stage.h"
+#include "runtime/store/staged_files.h"
+
+namespace tony {
+
+struct StagedForJob {
+  std::optional<StagedStore> store;  // to be kept until the job is recorded; nothing: the job has no files
+  StagedFiles files;
+  int signal = 0;  // a signal stopped it, and nothing was staged
+};
+
+// Runs `loop` until all is staged or has failed.
+Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const JobSpec& spec);
+
+// "staging src_dir /x: 0.3 of 4.1 GB".
+std::string StagingLine(const StageProgress& progress);
+
+}  // namespace tony

@@ -1,0 +1,214 @@
+#include "runtime/client/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/utf8.h"
+
+namespace tony {
+namespace {
+
+constexpr std::string_view kReplaced = "?";
+constexpr std::string_view kCut = "..";
+constexpr std::string_view kNoStyle = "\x1b[0m";
+
+struct Range {
+  uint32_t first, last;
+};
+
+// Unicode's East Asian Wide and Fullwidth blocks and the emoji, coarsely: a wrong guess costs a crooked column.
+constexpr std::array kWide = {Range{0x1100, 0x115F},   Range{0x231A, 0x231B},   Range{0x23E9, 0x23F3},
+                              Range{0x2614, 0x2615},   Range{0x26A1, 0x26A1},   Range{0x2705, 0x2705},
+                              Range{0x274C, 0x274E},   Range{0x2753, 0x2757},   Range{0x2E80, 0x303E},
+                              Range{0x3041, 0x4DBF},   Range{0x4E00, 0xA4CF},   Range{0xA960, 0xA97C},
+                              Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},
+                              Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},   Range{0x1F300, 0x1F64F},
+                              Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1FAFF}, Range{0x20000, 0x3FFFD}};
+constexpr std::array kCombining = {Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD},
+                                   Range{0x0610, 0x061A}, Range{0x064B, 0x065F}, Range{0x1AB0, 0x1AFF},
+                                   Range{0x1DC0, 0x1DFF}, Range{0x200B, 0x200D}, Range{0x20D0, 0x20FF},
+                                   Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F}, Range{0xE0100, 0xE01EF}};
+// They show the text after them in another order than it has.
+constexpr std::array kTurning = {Range{0x200E, 0x200F}, Range{0x2028, 0x202E}, Range{0x2066, 0x2069}};
+
+template <size_t kSize>
+bool IsIn(uint32_t c, const std::array<Range, kSize>& ranges) {
+  return std::ranges::any_of(ranges, [c](const Range& range) { return range.first <= c && c <= range.last; });
+}
+
+bool IsControl(uint32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0) || IsIn(c, kTurning); }
+
+size_t LengthAt(std::string_view valid) {
+  const auto first = static_cast<unsigned char>(valid[0]);
+  return std::min<size_t>(valid.size(), first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4);
+}
+
+uint32_t CodePoint(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first;
+  uint32_t c = first & (0xFFU >> (character.size() + 1));
+  for (const char next : character.substr(1)) c = c << 6 | (static_cast<unsigned char>(next) & 0x3F);
+  return c;
+}
+
+size_t WidthOf(uint32_t c) {
+  if (c < 0x300) return 1;
+  return IsIn(c, kCombining) ? 0 : IsIn(c, kWide) ? 2 : 1;
+}
+
+// Text that needs no look at its characters, as nearly all has.
+bool IsPlain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7F; });
+}
+
+// Length of the escape sequence that `text`, which begins with ESC, begins with: a CSI or a string such as a title.
+size_t EscapeLength(std::string_view text) {
+  if (text.size() < 2) return 1;
+  if (text[1] == '[') {
+    const size_t end = text.find_first_not_of("0123456789;:<=>?!\"'$ ", 2);
+    if (end == std::string_view::npos) return text.size();
+    return text[end] >= '@' && text[end] <= '~' ? end + 1 : end;
+  }
+  if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) {
+    const size_t end = text.find_first_of("\a\x1b\n", 2);
+    if (end == std::string_view::npos) return text.size();
+    return text[end] == '\n' ? end : text.substr(end).starts_with("\x1b\\") ? end + 2 : end + 1;
+  }
+  return 2;
+}
+
+bool IsColour(std::string_view escape) {
+  return escape.starts_with("\x1b[") && escape.ends_with("m") &&
+         escape.substr(2, escape.size() - 3).find_first_not_of("0123456789;:") == std::string_view::npos;
+}
+
+// Replaces control characters but for those in `kept`.
+void AppendSafe(std::string& out, std::string_view text, std::string_view kept) {
+  while (!text.empty()) {
+    const size_t length = LengthAt(text);
+    const bool keep = length == 1 && kept.find(text[0]) != std::string_view::npos;
+    out += keep || !IsControl(CodePoint(text.substr(0, length))) ? text.substr(0, length) : kReplaced;
+    text.remove_prefix(length);
+  }
+}
+
+std::string Replaced(std::string_view text, std::string_view kept) {
+  std::string out;
+  out.reserve(text.size());
+  AppendSafe(out, IsUtf8(text) ? text : ReplaceInvalidUtf8(text), kept);
+  return out;
+}
+
+}  // namespace
+
+std::string SafeLine(std::string_view text) {
+  if (IsPlain(text)) return std::string(text);
+  std::string out = Replaced(text, "\n\r\t");
+  std::ranges::replace_if(
+      out, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return out;
+}
+
+std::string SafeText(std::string_view text) { return Replaced(text, "\n\t"); }
+
+std::string SafeLog(std::string_view text, bool colour) {
+  constexpr std::string_view kKept = "\n\t\r\b";
+  std::string out;
+  bool coloured = false;
+  const std::string valid = ReplaceInvalidUtf8(text);
+  for (std::string_view rest = valid; !rest.empty();) {
+    const size_t special = std::min(rest.find_first_of(coloured ? "\x1b\n" : "\x1b"), rest.size());
+    AppendSafe(out, rest.substr(0, special), kKept);
+    rest.remove_prefix(special);
+    if (rest.empty()) break;
+    if (rest[0] == '\n') {
+      out += StrCat(kNoStyle, "\n");
+      coloured = false;
+      rest.remove_prefix(1);
+      continue;
+    }
+    const std::string_view escape = rest.substr(0, EscapeLength(rest));
+    if (colour && IsColour(escape)) {
+      out += escape;
+      coloured = true;
+    }
+    rest.remove_prefix(escape.size());
+  }
+  if (coloured) out += kNoStyle;
+  return out;
+}
+
+size_t TextWidth(std::string_view text) {
+  size_t width = 0;
+  for (; !text.empty(); text.remove_prefix(LengthAt(text))) width += WidthOf(CodePoint(text.substr(0, LengthAt(text))));
+  return width;
+}
+
+std::string CutToWidth(std::string_view text, size_t width) {
+  if (TextWidth(text) <= width) return std::string(text);
+  const std::string_view mark = kCut.substr(0, std::min(width, kCut.size()));
+  size_t used = 0, end = 0;
+  while (end < text.size()) {
+    const std::string_view rest = text.substr(end);
+    const size_t next = WidthOf(CodePoint(rest.substr(0, LengthAt(rest))));
+    if (used + next > width - mark.size()) break;
+    used += next;
+    end += LengthAt(rest);
+  }
+  return StrCat(text.substr(0, end), mark);
+}
+
+std::string FitToWidth(std::string_view text, size_t width, bool to_the_right) {
+  std::string cut = CutToWidth(text, width);
+  const std::string blanks(width - TextWidth(cut), ' ');
+  return to_the_right ? blanks + cut : cut + blanks;
+}
+
+bool IsTerminal(int fd) {
+  const char* const term = getenv("TERM");
+  return isatty(fd) == 1 && term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
+}
+
+bool WantsColour(int fd) {
+  const char* const refused = getenv("NO_COLOR");
+  return IsTerminal(fd) && (refused == nullptr || *refused == '\0');
+}
+
+TerminalSize SizeOf(int fd) {
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
+  return {size.ws_row, size.ws_col};
+}
+
+std::string Styled(std::string_view text, Style style, bool colour) {
+  if (!colour || text.empty()) return std::string(text);
+  const auto with = [&](std::string_view code) { return StrCat("\x1b[", code, "m", text, kNoStyle); };
+  switch (style) {
+    case Style::kPlain:
+      return std::string(text);
+    case Style::kStrong:
+      return with("1");
+    case Style::kFaint:
+      return with("2");
+    case Style::kGood:
+      return with("32");
+    case Style::kWarning:
+      return with("33");
+    case Style::kBad:
+      return with("31");
+  }
+  return std::string(text);
+}
+
+std::string ColouredByNumber(std::string_view text, size_t number) {
+  constexpr std::array kColours = {36, 33, 32, 35, 34, 96, 93, 92, 95, 94};
+  return StrCat("\x1b[", kColours[number % kColours.size()], "m", text, kNoStyle);
+}
+
+}  // namespace tony
