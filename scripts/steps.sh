@@ -76,17 +76,45 @@ configure_and_build() {  # PRESET [TARGET...]
   cd "$root" && cmake --preset "$preset" && cmake --build --preset "$preset" ${1:+--target "$@"}
 }
 
-# The Python of a sample: Debian's, in a virtual environment with the versions of its requirements.txt, made anew when
-# those change. Another python3 may come first in PATH; the versions were chosen for Debian's.
-sample_venv() { echo "$root/build/venv/$1"; }
+# The Python of a sample: Debian's, in a virtual environment with the versions of its requirements.txt, which names all
+# that is needed; made anew when it changes. Another python3 may come first in PATH; the versions are for Debian's.
+sample_venv() { echo "$root/build/venv/$(sample_with_versions "$1")"; }  # SAMPLE
+
+# A requirements.txt may say no more than that it is another sample's: then they share the environment.
+sample_with_versions() {  # SAMPLE
+  local other
+  other=$(sed -nE 's,^-r \.\./(.*)/requirements\.txt$,\1,p' "$root/samples/$1/requirements.txt" 2>/dev/null) || true
+  echo "${other:-$1}"
+}
 
 make_sample_venv() {  # SAMPLE
-  local requirements=$root/samples/$1/requirements.txt venv stamp
+  local requirements venv stamp stubs=
+  requirements=$root/samples/$(sample_with_versions "$1")/requirements.txt
+  [ -e "$requirements" ] || return 0
   venv=$(sample_venv "$1")
-  stamp=$(sha256sum <"$requirements") || return
+  if grep -q '^torch==' "$requirements"; then stubs=$root/scripts/torch_cpu_stubs.py; fi
+  stamp=$(cat "$requirements" ${stubs:+"$stubs"} | sha256sum) || return
   [ "$(cat "$venv/made-from" 2>/dev/null)" != "$stamp" ] || return 0
   rm -rf "$venv"
-  mkdir -p "${venv%/*}" && /usr/bin/python3 -m venv "$venv" &&
-    "$venv/bin/pip" install --disable-pip-version-check --no-input --progress-bar off -r "$requirements" &&
-    echo "$stamp" >"$venv/made-from"
+  make_installer && /usr/bin/python3 -m venv --without-pip "$venv" &&
+    install_requirements "$venv" "$requirements" || return
+  [ -z "$stubs" ] || "$venv/bin/python" "$stubs" "$venv"/lib/python3.*/site-packages || return
+  echo "$stamp" >"$venv/made-from"
+}
+
+# pip, and uv of one version, which needs a third of pip's time. Where there is no uv, pip installs.
+installer=$root/build/venv/installer
+make_installer() {
+  [ ! -e "$installer/made" ] || return 0
+  rm -rf "$installer"
+  /usr/bin/python3 -m venv "$installer" || return
+  "$installer/bin/pip" install --disable-pip-version-check --no-input --progress-bar off uv==0.13.8 || true
+  touch "$installer/made"
+}
+
+# uv does not read pip's configuration: where it reaches no package index, pip may.
+install_requirements() {  # VENV REQUIREMENTS
+  UV_CACHE_DIR=$installer/cache "$installer/bin/uv" pip install --python "$1/bin/python" --no-deps -r "$2" ||
+    "$installer/bin/pip" --python "$1/bin/python" install --disable-pip-version-check --no-input --progress-bar off \
+      --no-deps -r "$2"
 }

@@ -14,7 +14,7 @@ TEST_F(LogsTest, EachLineOfSeveralTasksNamesItsTask) {
   ASSERT_EQ(box_.Tony(Workers(2, "echo one $TASK_INDEX; printf 'no end'; echo problem $TASK_INDEX >&2")).exit, 0);
   const Ran all = box_.Tony({"logs", Job()});
   EXPECT_EQ(all.exit, 0) << all.err;
-  for (const char* line : {"worker:0 | one 0\n", "worker:0 | no end\n", "worker:0 | problem 0\n", "worker:1 | one 1\n"})
+  for (const char* line : {"worker:0 | one 0\n", "worker:0 | no end\n", "worker:0 ! problem 0\n", "worker:1 | one 1\n"})
     EXPECT_THAT(all.out, HasSubstr(line));
   const Ran one = box_.Tony({"logs", Job(), "worker:1", "--stdout"});
   EXPECT_EQ(one.out, "one 1\nno end") << "of one task, the bytes as they are";
@@ -102,7 +102,8 @@ TEST_F(LogsTest, AReaderThatLeavesEndsTheFollowing) {
   ASSERT_EQ(submit.exit, 0) << submit.err;
   const auto head = std::make_unique<Background>(
       Words{"/bin/bash", "-c", std::string(TONY_BIN_DIR) + "/tony logs -f " + Job() + " | head -n 1"},
-      Words{"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string()}, box_.folder());
+      Words{"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string(), "TONY_LEDGER=" + box_.ledger().string()},
+      box_.folder());
   const Ran ran = head->Wait();
   EXPECT_FALSE(ran.timed_out);
   EXPECT_EQ(ran.out, "again\n");

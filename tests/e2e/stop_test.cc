@@ -50,10 +50,12 @@ TEST_F(StopTest, CtrlCAtATerminalReachesTheWholeGroupAndStillEndsInOrder) {
 }
 
 TEST_F(StopTest, AHangupThatTheShellIgnoresIsIgnored) {
-  Background client({"/bin/bash", "-c",
-                     "trap '' HUP; exec " + std::string(TONY_BIN_DIR) + "/tony submit -executes '" + HoldUntilGo() +
-                         "' -conf tony.worker.instances=1"},
-                    {"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string()}, box_.folder());
+  Background client(
+      {"/bin/bash", "-c",
+       "trap '' HUP; exec " + std::string(TONY_BIN_DIR) + "/tony submit -executes '" + HoldUntilGo() +
+           "' -conf tony.worker.instances=1"},
+      {"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string(), "TONY_LEDGER=" + box_.ledger().string()},
+      box_.folder());
   ASSERT_TRUE(WaitForRunning(1)) << client.err();
   client.Signal(SIGHUP);
   Go();

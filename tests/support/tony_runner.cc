@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,6 +74,7 @@ struct Background::State {
   int stop_pipe[2] = {-1, -1};
   bool reaped = false;
   int status = 0;
+  rusage used = {};
 
   // Until both pipes are closed or somebody writes to stop_pipe.
   void ReadAll() {
@@ -107,7 +109,7 @@ struct Background::State {
   }
 
   void Reap() {
-    if (!reaped) waitpid(pid, &status, 0);
+    if (!reaped) wait4(pid, &status, 0, &used);
     reaped = true;
   }
 };
@@ -169,6 +171,7 @@ Ran Background::Wait(Limit limit) {
   }
   state_->Reap();
   ran.exit = ShellStatus(state_->status);
+  ran.peak_memory_kb = state_->used.ru_maxrss;
   // Somebody who inherited the output and keeps it open would hang a shell's $(...).
   const auto left = std::chrono::duration_cast<Limit>(end - Steady::now());
   if (!WaitFor([this] { return state_->Closed(); }, std::max(left, Limit(1000)))) ran.timed_out = true;
@@ -225,6 +228,8 @@ Sandbox::Sandbox() {
   std::string name = (fs::temp_directory_path() / "tony-e2e-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) abort();
   folder_ = name;
+  fs::create_directory(ledger());
+  SetMachine(R"({"memory_mb":1000000000})");
 }
 
 Sandbox::~Sandbox() {
@@ -248,26 +253,31 @@ Ran Sandbox::Tony(const std::vector<std::string>& arguments, const Variables& va
   return StartTony(arguments, variables)->Wait(limit);
 }
 
-std::unique_ptr<Background> Sandbox::StartTony(const std::vector<std::string>& arguments,
-                                               const Variables& variables) const {
+std::vector<std::string> Sandbox::Environment(const Variables& variables) const {
   Variables all = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
                    {"HOME", folder_.string()},
                    {"LC_ALL", "C"},
                    {"TONY_HOME", home().string()},
+                   {"TONY_LEDGER", ledger().string()},
                    {"TONY_CONF_DIR", (folder_ / "conf").string()}};
   for (const auto& [name, value] : variables) all[name] = value;
   std::vector<std::string> env;
   for (const auto& [name, value] : all) env.push_back(name + "=" + value);
+  return env;
+}
+
+std::unique_ptr<Background> Sandbox::StartTony(const std::vector<std::string>& arguments,
+                                               const Variables& variables) const {
   std::vector<std::string> argv = {std::string(TONY_BIN_DIR) + "/tony"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return std::make_unique<Background>(argv, env, folder_);
+  return std::make_unique<Background>(argv, Environment(variables), folder_);
 }
 
 std::vector<std::string> Sandbox::Jobs() const {
   std::vector<std::string> jobs;
   std::error_code error;
   for (fs::directory_iterator entry(home() / "jobs", error), end; !error && entry != end; entry.increment(error))
-    jobs.push_back(entry->path().filename().string());
+    if (entry->path().filename().string().front() != '.') jobs.push_back(entry->path().filename().string());
   return jobs;
 }
 

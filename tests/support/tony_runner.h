@@ -1,4 +1,5 @@
-// Runs the built programs as a person at a shell would, each test in a folder and a $TONY_HOME of its own.
+// Runs the built programs as a person at a shell would, each test in a folder, a $TONY_HOME and a ledger of its own:
+// jobs of tests neither wait for each other nor for those of this machine.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +23,8 @@ struct Ran {
   int exit = -1;  // exit code; 128 + number if a signal ended it, as a shell says
   std::string out;
   std::string err;
-  bool timed_out = false;  // it had not ended, or somebody still held its output open; it was killed
+  bool timed_out = false;   // it had not ended, or somebody still held its output open; it was killed
+  long peak_memory_kb = 0;  // the most it had resident
 };
 
 // A program running in the background, in a process group of its own. Killed with the object.
@@ -70,11 +72,15 @@ class Sandbox {
 
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path home() const { return folder_ / "home"; }
+  std::filesystem::path ledger() const { return folder_ / "ledger"; }
+  // What jobs may have of the machine; in the beginning more memory than any test asks for.
+  void SetMachine(std::string_view json) const { Write("ledger/machine.json", json); }
   std::filesystem::path JobFolder(const std::string& job) const { return home() / "jobs" / job; }
   std::string File(const std::string& name) const { return (folder_ / name).string(); }
   std::string Write(const std::string& name, std::string_view text) const;  // returns the absolute path
 
   using Variables = std::map<std::string, std::string>;
+  std::vector<std::string> Environment(const Variables& variables = {}) const;  // "NAME=value", of what Tony() runs
   Ran Tony(const std::vector<std::string>& arguments, const Variables& variables = {}, Limit limit = kGenerous) const;
   std::unique_ptr<Background> StartTony(const std::vector<std::string>& arguments,
                                         const Variables& variables = {}) const;

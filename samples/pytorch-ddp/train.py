@@ -1,0 +1,95 @@
+"""Handwritten digits, learnt by several processes in step: torch's DistributedDataParallel.
+
+Every process holds all weights and an equal share of the pictures. DistributedDataParallel averages the gradients over
+the processes in each step, so all of them end with the same weights. Rank 0 judges them and writes the model.
+
+Set by TonY: MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE; TONY_OUTPUT_FILE for rank 0.
+Set by whoever submits (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
+"""
+
+import hashlib
+import json
+import os
+import sys
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before the import of torch: the processes share a machine
+
+import torch
+import torch.distributed as dist
+from sklearn.datasets import load_digits
+from torch.nn.parallel import DistributedDataParallel
+
+TEST_PICTURES = 297
+BATCH_PER_PROCESS = 50
+HIDDEN_UNITS = 64
+LEARNING_RATE = 0.4
+
+
+def load_pictures(seed=7):
+    """The 1797 pictures that scikit-learn brings along, in an order that is the same in every process."""
+    digits = load_digits()
+    order = torch.randperm(len(digits.target), generator=torch.Generator().manual_seed(seed))
+    pixels = torch.from_numpy(digits.data).float()[order] / 16
+    labels = torch.from_numpy(digits.target).long()[order]
+    train = pixels[TEST_PICTURES:], labels[TEST_PICTURES:]
+    test = pixels[:TEST_PICTURES], labels[:TEST_PICTURES]
+    return train, test
+
+
+def train(model, pixels, labels, epochs):
+    """`pixels` and `labels` are the whole training set; each process uses its own share of it."""
+    rank, processes = dist.get_rank(), dist.get_world_size()
+    steps = len(pixels) // processes // BATCH_PER_PROCESS  # the same in every process, or some would wait for ever
+    pixels, labels = pixels[rank::processes], labels[rank::processes]
+    loss_of = torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE)
+    for epoch in range(1, epochs + 1):
+        order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(epoch))
+        total = torch.zeros(1)
+        for step in range(steps):
+            chosen = order[step * BATCH_PER_PROCESS:(step + 1) * BATCH_PER_PROCESS]
+            optimizer.zero_grad()
+            loss = loss_of(model(pixels[chosen]), labels[chosen])
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+        dist.all_reduce(total)
+        print(f"epoch {epoch}/{epochs} loss {total.item() / steps / processes:.4f}", flush=True)
+
+
+def write_result(network, accuracy):
+    model = os.path.join(os.path.abspath(os.environ.get("MODEL_DIR", ".")), "model.pt")
+    os.makedirs(os.path.dirname(model), exist_ok=True)
+    torch.save(network.state_dict(), model)
+    result = json.dumps({"accuracy": round(accuracy, 4), "model": model})
+    print(result, flush=True)
+    if "TONY_OUTPUT_FILE" in os.environ:
+        with open(os.environ["TONY_OUTPUT_FILE"], "w") as out:
+            out.write(result + "\n")
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    dist.init_process_group("gloo", init_method="env://")  # returns when all processes are there
+    rank = dist.get_rank()
+    print(f"rank {rank} of {dist.get_world_size()}", flush=True)
+
+    (train_pixels, train_labels), (test_pixels, test_labels) = load_pictures()
+    network = torch.nn.Sequential(torch.nn.Linear(64, HIDDEN_UNITS), torch.nn.ReLU(), torch.nn.Linear(HIDDEN_UNITS, 10))
+    train(DistributedDataParallel(network), train_pixels, train_labels, epochs=int(os.environ.get("EPOCHS", "30")))
+
+    digest = hashlib.sha256(b"".join(weight.detach().numpy().tobytes() for weight in network.parameters()))
+    print(f"weights {digest.hexdigest()}", flush=True)
+    good_enough = True
+    if rank == 0:
+        accuracy = (network(test_pixels).argmax(1) == test_labels).float().mean().item()
+        write_result(network, accuracy)
+        good_enough = accuracy > float(os.environ.get("MIN_ACCURACY", "0.9"))
+    dist.destroy_process_group()
+    if not good_enough:
+        sys.exit(f"accuracy {accuracy:.4f} is not above what was asked for")
+
+
+if __name__ == "__main__":
+    main()

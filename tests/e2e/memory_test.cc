@@ -1,0 +1,60 @@
+// The kernel's own killer at a container's memory limit, and what a person is told of it.
+#include "runtime/scheduler/local/container_cgroup.h"
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Keeps all that it reads, as there is no end of a line in it.
+constexpr const char* kTooMuch = "head -c 300M /dev/zero | tail > /dev/null";
+
+class MemoryTest : public TonyTest {
+ protected:
+  void SetUp() override {
+    const auto place = FindCgroupPlace();
+    if (!place.ok()) GTEST_SKIP() << place.error().message;
+  }
+  Ran Run(const std::string& command) const { return box_.Tony(One(command) + Conf("tony.worker.memory=64m")); }
+  boost::json::value Status() { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
+};
+
+TEST_F(MemoryTest, NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers) {
+  const Ran ran = Run(kTooMuch);
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  const auto status = Status();
+  EXPECT_EQ(Text(status, "/verdict/class"), "oom");
+  EXPECT_THAT(Text(status, "/verdict/message"),
+              AllOf(HasSubstr("out of memory: the container's limit of 64 MB was reached (peak 6"),
+                    HasSubstr("killed by the kernel; tony.worker.memory sets it")));
+  EXPECT_THAT(ran.err, HasSubstr("the container's limit of 64 MB was reached"));
+  ExpectNothingLeft();
+}
+
+TEST_F(MemoryTest, NeedsWritableCgroupTaskBelowItsLimitIsLeftAlone) {
+  const Ran ran = Run("head -c 20M /dev/zero | tail > /dev/null");
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+}
+
+TEST_F(MemoryTest, NeedsWritableCgroupChildThatTheProgramSurvivesIsNotTheCause) {
+  const Ran ran = Run(std::string("(") + kTooMuch + ") 2> /dev/null; exit 3");
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  EXPECT_EQ(Text(Status(), "/verdict/class"), "user_error");
+}
+
+TEST_F(MemoryTest, NeedsWritableCgroupOneTaskAboveItsLimitHarmsNoOther) {
+  const Ran ran =
+      box_.Tony(Workers(2, std::string("if [ $TASK_INDEX = 1 ]; then ") + kTooMuch + "; else until grep -q -s oom " +
+                               box_.File("never") + "; do sleep 0.02; done; fi") +
+                Conf("tony.worker.memory=64m"));
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  const auto status = Status();
+  EXPECT_EQ(Text(status, "/verdict/task"), "worker:1");
+  EXPECT_EQ(Text(status, "/tasks/0/outcome/class"), "killed");
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,52 @@
+"""samples/tensorflow-ps and samples/tensorflow-multiworker."""
+
+import os
+import signal
+
+from samples.in_step import judge_in_step
+from samples.run import Training, expect, seconds
+
+SERVERS = ("ps:0", "worker:0", "worker:1")
+END_LIMIT = 10  # seconds from the chief's end to the job's; with processes that obey SIGTERM it takes a tenth of one
+
+
+def judge_parameter_servers(run):
+    run.judge_model("chief-0", 0.9)
+    expect("hidden:0 lives on /job:ps/" in run.stdout("chief-0"), "the weights are not on the parameter server")
+    tasks = run.tasks()
+    expect(tasks["chief:0"]["outcome"]["class"] == "success", f"chief: {tasks['chief:0']}")
+    for name in SERVERS:
+        outcome = tasks[name]["outcome"]
+        ended_by_us = (outcome["class"], outcome.get("signal")) == ("killed", signal.SIGTERM)
+        expect(ended_by_us, f"{name} was not ended by the application master: {outcome}")
+    chief_ended, job_ended = seconds(tasks["chief:0"]["ended"]), seconds(run.status()["ended"])
+    expect(all(seconds(tasks[name]["ended"]) >= chief_ended for name in SERVERS), f"ended before the chief: {tasks}")
+    expect(job_ended - chief_ended < END_LIMIT, f"the job ended {job_ended - chief_ended:.1f} s after the chief")
+
+
+def parameter_servers(bin_folder, environment):
+    with Training("tensorflow-ps", bin_folder, environment) as run:
+        run.finish()
+        judge_parameter_servers(run)
+        expect(run.status()["restart_count"] == 0, "something was started again")
+
+
+def parameter_servers_worker_killed(bin_folder, environment):
+    """The chief trains on with the other worker; the lost one alone is started again."""
+    more = ("-shell_env", "STEPS=1500", "-conf", "tony.restart.task.budget=1")
+    with Training("tensorflow-ps", bin_folder, environment, *more) as run:
+        run.wait_for("first steps", lambda: "step 100/" in run.stdout("chief-0"))
+        os.kill(run.task_pids()["worker:1"], signal.SIGKILL)
+        run.finish()
+        judge_parameter_servers(run)
+        restarts = [(restart["scope"], restart["charged"]) for restart in run.status()["restarts"]]
+        expect(restarts == [("task", True)], f"restarts {restarts}")
+        expected = ["chief-0#1", "ps-0#1", "worker-0#1", "worker-1#1", "worker-1#2"]
+        expect(run.attempts() == expected, f"attempts {run.attempts()}")
+
+
+def multiworker(bin_folder, environment):
+    with Training("tensorflow-multiworker", bin_folder, environment) as run:
+        run.finish()
+        run.judge_model("worker-0", 0.9)
+        judge_in_step(run, ("worker-0", "worker-1"))

@@ -1,0 +1,205 @@
+// A job's files from where they were written to the folder of a task, through the built programs.
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+#include "tests/support/archive_builder.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Kind = BuiltEntry::Kind;
+
+class StagingTest : public TonyTest {
+ protected:
+  ~StagingTest() override {
+    for (std::error_code error; const auto& entry : fs::recursive_directory_iterator(Store(), error)) {
+      if (entry.is_directory() && !entry.is_symlink()) fs::permissions(entry, fs::perms::owner_all, error);
+    }
+  }
+  fs::path Store() const { return box_.home() / "staged"; }
+  void Write(const std::string& name, const std::string& text, fs::perms mode = fs::perms(0644)) const {
+    fs::create_directories((box_.folder() / name).parent_path());
+    fs::permissions(box_.Write(name, text), mode);
+  }
+  std::string Archive(const std::string& name, ArchiveForm form, const std::vector<BuiltEntry>& entries) const {
+    BuildArchive(box_.File(name), form, entries);
+    return box_.File(name);
+  }
+  // "env", with a package of its own.
+  void MakeEnvironment() const {
+    const std::string make = "python3 -m venv --without-pip " + box_.File("env") + " && for site in " +
+                             box_.File("env") +
+                             "/lib/python3*/site-packages; do echo 'value = 42' > $site/packed.py; done";
+    ASSERT_EQ(std::system(make.c_str()), 0);
+  }
+  // Names, inodes and change times of everything in the store: the same only if nobody touched it.
+  std::map<std::string, std::pair<ino_t, int64_t>> StoreState() const {
+    std::map<std::string, std::pair<ino_t, int64_t>> state;
+    std::error_code error;
+    for (const auto& entry : fs::recursive_directory_iterator(Store(), error)) {
+      struct stat info {};
+      lstat(entry.path().c_str(), &info);
+      if (entry.path().filename() != ".lock")
+        state[entry.path()] = {info.st_ino, info.st_ctim.tv_sec * 1'000'000'000 + info.st_ctim.tv_nsec};
+    }
+    return state;
+  }
+  size_t StagedEntries() const {
+    std::error_code error;
+    size_t count = 0;
+    for (const auto& entry : fs::directory_iterator(Store(), error)) count += entry.path().filename() != ".lock";
+    return count;
+  }
+  std::string Out(const std::string& job, const std::string& task) const {
+    return ReadText(box_.JobFolder(job) / "logs" / task / "1" / "stdout");
+  }
+};
+
+TEST_F(StagingTest, FolderBecomesTheTasksOwnAndTheSecondSubmitCopiesNothing) {
+  Write("app/train.py",
+        "import pathlib, helper\nprint(helper.name, open('data/x.txt').read())\n"
+        "print(pathlib.Path(helper.__file__).parent == pathlib.Path.cwd())\n"
+        "open('config.ini', 'a').write('edited'); open('data/new', 'w').write('n')\n");
+  Write("app/helper.py", "name = 'sibling'\n");
+  Write("app/data/x.txt", "relative");
+  Write("app/config.ini", "as it was;");
+  Write("app/run.sh", "#!/bin/sh\nexec python3 train.py\n", fs::perms(0755));
+  fs::create_symlink("run.sh", box_.folder() / "app/start");
+  const Words submit = One("./start") + Words{"-src_dir", box_.File("app")};
+  const Ran first = box_.Tony(submit);
+  ASSERT_EQ(first.exit, 0) << first.err << first.out;
+  const std::string job = Job();
+  EXPECT_EQ(Out(job, "worker-0"), "sibling relative\nTrue\n");
+  const fs::path work = box_.JobFolder(job) / "work/worker-0/1";
+  EXPECT_EQ(ReadText(work / "config.ini"), "as it was;edited");
+  EXPECT_EQ(StagedEntries(), 1u);
+  const auto before = StoreState();
+  const Ran second = box_.Tony(submit);
+  ASSERT_EQ(second.exit, 0) << second.err;
+  EXPECT_EQ(StoreState(), before) << "neither the tasks nor the second submit may touch it";
+  EXPECT_EQ(ReadText(box_.folder() / "app/config.ini"), "as it was;");
+}
+
+TEST_F(StagingTest, ArchiveAsSourceKeepsBitsAndLinks) {
+  const std::vector<BuiltEntry> entries = {{.name = "bin/run.sh", .content = "#!/bin/sh\ncat value\n", .mode = 0755},
+                                           {.name = "start", .kind = Kind::kSymlink, .content = "bin/run.sh"},
+                                           {.name = "value", .content = "from the archive\n"}};
+  for (const auto& [name, form] : {std::pair("app.zip", ArchiveForm::kZip), {"app.tar.gz", ArchiveForm::kTarGz}}) {
+    const Ran ran = box_.Tony(One("./start >> " + box_.File("out")) + Words{"-src_dir", Archive(name, form, entries)});
+    ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
+  }
+  EXPECT_EQ(ReadText(box_.File("out")), "from the archive\nfrom the archive\n");
+}
+
+TEST_F(StagingTest, ResourcesAreThereUnderTheirNamesAndForTheirRoles) {
+  Write("data.csv", "1,2\n");
+  Write("only.txt", "for ps\n");
+  Write("folder/inner/deep.txt", "deep\n");
+  const std::string model = Archive("model.zip", ArchiveForm::kZip, {{.name = "weights", .content = "w\n"}});
+  const std::string look =
+      "cat input.csv model.zip/weights folder/inner/deep.txt; test -e only.txt && cat only.txt || echo none";
+  const Ran ran = box_.Tony(Workers(1, look) + Conf("tony.chief.instances=1") +
+                            Conf("tony.containers.resources=" + box_.File("data.csv") + "::input.csv," + model +
+                                 "#archive," + box_.File("folder")) +
+                            Conf("tony.chief.resources=" + box_.File("only.txt")));
+  ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(LogText("worker-0", "stdout"), "1,2\nw\ndeep\nnone\n");
+  EXPECT_EQ(LogText("chief-0", "stdout"), "1,2\nw\ndeep\nfor ps\n");
+  struct stat info {};
+  ASSERT_EQ(stat((box_.JobFolder(Job()) / "work/worker-0/1/input.csv").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0444u);
+}
+
+TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
+  MakeEnvironment();
+  ASSERT_EQ(std::system(("tar czf " + box_.File("env.tar.gz") + " -C " + box_.File("env") + " .").c_str()), 0);
+  Write("app/train.py", "import packed, sys\nprint(packed.value, sys.prefix != sys.base_prefix)\n");
+  const Words venv = {"-python_venv", box_.File("env.tar.gz"), "-src_dir", box_.File("app")};
+  const Ran ran = box_.Tony(One("train.py") + venv + Words{"-python_binary_path", "bin/python3"});
+  ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(LogText("worker-0", "stdout"), "42 True\n");
+  const Ran wrong = box_.Tony(One("train.py") + venv + Words{"-python_binary_path", "Python/bin/python3"});
+  EXPECT_EQ(wrong.exit, 65);
+  EXPECT_EQ(CountLines(wrong.err), 1u) << wrong.err;
+  EXPECT_THAT(wrong.err, HasSubstr("it has bin/python3"));
+  EXPECT_EQ(box_.Jobs().size(), 1u) << "nothing was started";
+}
+
+TEST_F(StagingTest, PythonWritesNothingIntoTheStore) {
+  MakeEnvironment();
+  Write("lib/shared.py", "value = 1\n");
+  const Ran ran = box_.Tony(One("-c 'import sys; sys.path.insert(0, \"lib\"); import packed, shared'") +
+                            Words{"-python_venv", box_.File("env"), "-python_binary_path", "bin/python3"} +
+                            Conf("tony.containers.resources=" + box_.File("lib")));
+  ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
+  for (const auto& [path, state] : StoreState()) EXPECT_THAT(path, Not(HasSubstr("__pycache__")));
+}
+
+TEST_F(StagingTest, HostileArchiveIsRefusedBeforeAnythingStarts) {
+  const std::string bad = Archive("bad.tar", ArchiveForm::kTar, {{.name = "../escaped", .content = "x"}});
+  const Ran ran = box_.Tony(One("true") + Words{"-src_dir", bad});
+  EXPECT_EQ(ran.exit, 65);
+  EXPECT_EQ(ran.err, "tony: src_dir " + bad + ": \"../escaped\": a name with \"..\"\n");
+  EXPECT_THAT(ran.out, IsEmpty());
+  EXPECT_THAT(box_.Jobs(), IsEmpty());
+  EXPECT_EQ(StagedEntries(), 0u);
+}
+
+TEST_F(StagingTest, ResourceThatIsGoneIsOneLine) {
+  Write("data.csv", "1");
+  const Words job = One("true") + Conf("tony.containers.resources=" + box_.File("data.csv"));
+  EXPECT_EQ(box_.Tony(Words{"plan"} + Words(job.begin() + 1, job.end())).exit, 0);
+  fs::remove(box_.File("data.csv"));
+  const Ran ran = box_.Tony(job);
+  EXPECT_EQ(ran.exit, 65);
+  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr(box_.File("data.csv")));
+  EXPECT_THAT(box_.Jobs(), IsEmpty());
+}
+
+TEST_F(StagingTest, InterruptWhileStagingLeavesNoJobAndNoPart) {
+  Write("app/large", "");
+  fs::resize_file(box_.File("app/large"), int64_t{8} << 30);  // zeros without blocks: minutes to hash
+  const auto submit = box_.StartTony(One("true") + Words{"-src_dir", box_.File("app")});
+  ASSERT_TRUE(WaitFor([&] { return submit->err().find("staging src_dir") != std::string::npos; })) << submit->err();
+  submit->Signal(SIGTERM);
+  const Ran ran = submit->Wait();
+  EXPECT_EQ(ran.exit, 143) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("nothing was submitted"));
+  EXPECT_THAT(ran.err, HasSubstr(" of 8.6 GB"));
+  EXPECT_THAT(box_.Jobs(), IsEmpty());
+  EXPECT_EQ(StagedEntries(), 0u);
+}
+
+TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
+  Write("app/train.sh", "true");
+  const Words source = {"-src_dir", box_.File("app")};
+  ASSERT_EQ(box_.Tony(One("true") + source).exit, 0);
+  const std::string ended = Job();
+  const auto living = box_.StartTony(One(HoldUntilGo()) + source);
+  ASSERT_TRUE(WaitForRunning(1));
+  EXPECT_EQ(box_.Tony({"gc", "--json"}).out,
+            R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"unfinished":[],"bytes":0})"
+            "\n");
+  const Ran dry = box_.Tony({"gc", "--older-than", "0m", "--dry-run"});
+  EXPECT_THAT(dry.out, HasSubstr("job " + ended + "\nwould free "));
+  EXPECT_EQ(box_.Jobs().size(), 2u);
+  const Ran gc = box_.Tony({"gc", "--older-than", "0m"});
+  EXPECT_EQ(gc.exit, 0) << gc.err;
+  EXPECT_THAT(gc.out, HasSubstr("job " + ended + "\nfreed "));
+  EXPECT_EQ(box_.Jobs().size(), 1u);
+  EXPECT_EQ(StagedEntries(), 1u) << "the living job's, and younger than an hour";
+  Go();
+  EXPECT_EQ(living->Wait().exit, 0);
+  for (const char* age : {"", "x", "5", "-1d", "3w"}) EXPECT_EQ(box_.Tony({"gc", "--older-than", age}).exit, 64) << age;
+}
+
+}  // namespace
+}  // namespace tony
