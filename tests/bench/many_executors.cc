@@ -1,0 +1,252 @@
+// One real application master and many executors that are only connections: no processes, no tasks. This program is
+// the AM's keeper, too, one that grants and ends containers by saying so. scripts/bench builds and runs it.
+//
+//   many_executors TONY_AM FOLDER TASKS SECONDS     prints one line of JSON
+//
+// Each executor has a connection of its own and speaks the real protocol: register, await the cluster spec, a heartbeat
+// each second for so many seconds, the outcome. FOLDER takes the place of $TONY_HOME.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/overloaded.h"
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/rpc/am_client.h"
+#include "runtime/scheduler/local/keeper_protocol.h"
+#include "runtime/scheduler/local/keeper_socket.h"
+#include "runtime/scheduler/local/message_channel.h"
+#include "runtime/store/job_store.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kHeartbeat{1000};
+constexpr Duration kLimit{300'000};
+
+[[noreturn]] void Die(const std::string& why) {
+  std::fprintf(stderr, "many_executors: %s\n", why.c_str());
+  std::exit(1);
+}
+
+template <class T>
+T Must(Result<T> result) {
+  if (!result.ok()) Die(result.error().message);
+  return *std::move(result);
+}
+
+// What the kernel says of the AM.
+struct Footprint {
+  double cpu_ms = 0;  // of all its threads
+  double resident_mb = 0, most_mb = 0;
+};
+Footprint Measure(pid_t pid) {
+  Footprint footprint;
+  const std::filesystem::path process = StrCat("/proc/", pid);
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator(process / "task", error)) {
+    double nanoseconds = 0;
+    std::ifstream(thread.path() / "schedstat") >> nanoseconds;
+    footprint.cpu_ms += nanoseconds / 1e6;
+  }
+  std::ifstream status(process / "status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) footprint.resident_mb = std::atof(line.c_str() + 6) / 1024;
+    if (line.starts_with("VmHWM:")) footprint.most_mb = std::atof(line.c_str() + 6) / 1024;
+  }
+  return footprint;
+}
+
+class Bench {
+ public:
+  Bench(std::string am, std::filesystem::path home, int tasks, int seconds)
+      : am_program_(std::move(am)), tasks_(tasks), seconds_(seconds), folder_(Create(home)) {}
+
+  int Run() {
+    listener_ = Must(ListenAsKeeper(folder_));
+    accepting_ = loop_.WhenReadable(listener_.get(), [this] { Accept(); });
+    const std::string log = (folder_.path() / "am.log").string();
+    am_ = Must(runner_.Start({.argv = {am_program_, folder_.path().string(), "1"},
+                              .env = {"PATH=/usr/bin:/bin"},
+                              .directory = folder_.path().string(),
+                              .stdout_file = log,
+                              .stderr_file = log},
+                             [this](ExitStatus status) { OnAmEnded(status); }));
+    limit_ = loop_.After(kLimit, [] { Die("it takes too long"); });
+    loop_.Run();
+    return result_;
+  }
+
+ private:
+  // One executor; `caller` is what it is.
+  struct Simulated {
+    Caller caller;
+    std::unique_ptr<AmClient> client;
+    EventLoop::Timer heartbeat;
+  };
+
+  JobFolder Create(const std::filesystem::path& home) const {
+    JobSpec spec;
+    spec.name = "many executors";
+    spec.framework = FrameworkKind::kPytorch;
+    spec.roles = {RoleSpec{.name = "worker", .instances = tasks_, .command = "true"}};
+    return Must(LocalJobStore(home).Create({.spec = spec, .environment = {}, .staged = {}}, loop_.Now()));
+  }
+
+  // ---- as keeper
+  void Accept() {
+    UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.valid()) return;
+    channel_ = std::make_unique<MessageChannel>(
+        loop_, std::move(socket), [this](std::string_view message) { OnMessage(message); }, [] {});
+  }
+
+  void Say(const KeeperReport& report) { channel_->Send(Encode(report)); }
+
+  void OnMessage(std::string_view message) {
+    std::visit(Overloaded{
+                   [&](const AmHello&) {
+                     Say(KeeperInventory{});
+                     Say(JobAdmitted{});
+                   },
+                   [&](const AmRenew& renew) { Say(KeeperRenewed{renew.stamp}); },
+                   [&](const LaunchContainer& launch) { Launch(launch); },
+                   [&](const StopContainer& stop) {
+                     Say(ContainerExited{stop.container, ExitStatus{}, ""});
+                   },
+                   [&](const FinishJob&) { Say(JobFinished{}); },
+               },
+               Must(DecodeRequest(message)));
+  }
+
+  // All register at once when the last has been launched.
+  void Launch(const LaunchContainer& launch) {
+    const auto& argv = launch.what.argv;  // program, job folder, task, number, container
+    const AttemptId attempt{Must(ParseTaskId(argv.at(2))), static_cast<int>(*ParseInt(argv.at(3)))};
+    executors_.push_back({{.job = folder_.job(), .attempt = attempt, .container = launch.container}, nullptr, nullptr});
+    Say(ContainerStarted{launch.container});
+    if (std::ssize(executors_) == tasks_) loop_.Post([this] { RegisterAll(); });
+  }
+
+  // ---- as executors
+  void RegisterAll() {
+    const auto lease = Must(folder_.ReadLease());
+    if (!lease) Die("no lease");
+    const std::string token = Must(folder_.ReadToken());
+    start_ = loop_.Now();
+    for (auto& executor : executors_) {
+      executor.caller.token = token;
+      executor.client = MakeThriftAmClient(loop_, kLimit);
+      executor.client->Use({lease->host, lease->port});
+      const Registration what{{"127.0.0.1", 20000 + executor.caller.attempt.task.index}, Phase::kWaiting, 0};
+      executor.client->Register(executor.caller, what, [this, &executor](const Answer<Epoch>& answer) {
+        if (!std::holds_alternative<Epoch>(answer)) Die("a registration failed");
+        executor.caller.epoch = std::get<Epoch>(answer);
+        if (++registered_ == tasks_) all_registered_ = loop_.Now();
+        Await(executor, 0);
+      });
+    }
+  }
+
+  void Await(Simulated& executor, int64_t since) {
+    executor.client->Await(executor.caller, since, [this, &executor, since](const Answer<Command>& answer) {
+      const auto* command = std::get_if<Command>(&answer);
+      if (!command) return;
+      if (command->kind == Command::Kind::kRelease)
+        return Say(ContainerExited{executor.caller.container, ExitStatus{}, ""});
+      if (command->kind == Command::Kind::kStart) Begin(executor, *command);
+      Await(executor, std::max(since, command->number));
+    });
+  }
+
+  void Begin(Simulated& executor, const Command& command) {
+    executor.caller.generation = command.generation;
+    spec_bytes_ = command.cluster_spec.size();
+    // Spread over the second, as those of executors are that start one after the other.
+    const Duration first = kHeartbeat * executor.caller.attempt.task.index / tasks_;
+    if (++begun_ == tasks_) AllBegun();
+    executor.heartbeat = loop_.After(first, [this, &executor] { Heartbeat(executor); });
+  }
+
+  void Heartbeat(Simulated& executor) {
+    executor.heartbeat = loop_.After(kHeartbeat, [this, &executor] { Heartbeat(executor); });
+    executor.client->Heartbeat(executor.caller, {Phase::kRunning, 1000 + executor.caller.attempt.task.index, {}},
+                               [this](const Answer<Acknowledged>& answer) {
+                                 if (!std::holds_alternative<Acknowledged>(answer)) Die("a heartbeat failed");
+                                 ++heartbeats_;
+                               });
+  }
+
+  // The first round of heartbeats says that the tasks run, which the AM writes down; the steady state is after that.
+  void AllBegun() {
+    all_begun_ = loop_.Now();
+    phase_ = loop_.After(kHeartbeat * 3, [this] {
+      before_ = Measure(am_);
+      steady_ = loop_.Now();
+      heartbeats_ = 0;
+      phase_ = loop_.After(kHeartbeat * seconds_, [this] { End(); });
+    });
+  }
+
+  void End() {
+    after_ = Measure(am_);
+    const double seconds = static_cast<double>((loop_.Now() - steady_).count()) / 1000;
+    std::printf(
+        "{\"tasks\": %d, \"registered_ms\": %lld, \"released_ms\": %lld, \"cluster_spec_bytes\": %zu, \"rss_mb\": "
+        "%.1f, "
+        "\"most_mb\": %.1f, \"heartbeats_per_second\": %.0f, \"cpu_percent\": %.2f",
+        tasks_, static_cast<long long>((all_registered_ - start_).count()),
+        static_cast<long long>((all_begun_ - all_registered_).count()), spec_bytes_, after_.resident_mb, after_.most_mb,
+        static_cast<double>(heartbeats_) / seconds, (after_.cpu_ms - before_.cpu_ms) / seconds / 10);
+    ending_ = loop_.Now();
+    for (auto& executor : executors_) {
+      executor.heartbeat = nullptr;
+      executor.client->ReportOutcome(executor.caller, Outcome{.exit = ExitStatus{}},
+                                     [](const Answer<Acknowledged>&) {});
+    }
+  }
+
+  void OnAmEnded(ExitStatus status) {
+    if (ending_ == Instant{}) Die(StrCat("the application master ended: ", ToString(status)));
+    std::printf(", \"ended_ms\": %lld}\n", static_cast<long long>((loop_.Now() - ending_).count()));
+    result_ = status == ExitStatus{} ? 0 : 1;
+    loop_.Stop();
+  }
+
+  const std::string am_program_;
+  const int tasks_;
+  const int seconds_;
+  EventLoop loop_;
+  BoostProcessRunner runner_{loop_};
+  const JobFolder folder_;
+  UniqueFd listener_;
+  EventLoop::FdWatch accepting_;
+  std::unique_ptr<MessageChannel> channel_;
+  std::deque<Simulated> executors_;  // their places stay
+  pid_t am_ = 0;
+  int registered_ = 0, begun_ = 0, result_ = 1;
+  int64_t heartbeats_ = 0;
+  size_t spec_bytes_ = 0;
+  Instant start_{}, all_registered_{}, all_begun_{}, steady_{}, ending_{};
+  Footprint before_, after_;
+  EventLoop::Timer phase_, limit_;
+};
+
+}  // namespace
+}  // namespace tony
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  if (argc != 5) return 64;
+  return tony::Bench(argv[1], argv[2], std::atoi(argv[3]), std::atoi(argv[4])).Run();
+}
