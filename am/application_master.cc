@@ -12,6 +12,7 @@ namespace tony::am {
 namespace {
 
 constexpr Duration kLookAgain{1000};
+constexpr size_t kTellsAtOnce = 64;
 
 // Takes the same time wherever the first difference is.
 bool SameSecret(const std::string& a, const std::string& b) {
@@ -66,7 +67,10 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
     FinishFirst();
     if (changed) StatusChanged();
   });
-  if (!trouble_.empty()) PerformWhatMayNotWait(waiting_.back());
+  if (!trouble_.empty()) {
+    PerformWhatMayNotWait(waiting_.back());
+    MakeRoomForTheEnd();
+  }
   return refusal;
 }
 
@@ -78,7 +82,19 @@ void ApplicationMaster::FinishFirst() {
 
 void ApplicationMaster::Finish(const Turn& turn) {
   for (const Action& action : turn.result.actions) Perform(action);
+  if (!tells_.empty() && !tell_timer_) TellSome();
   if (turn.answer) turn.answer(turn.result.refusal);
+}
+
+// A gang of thousands is told in slices: each START has the whole cluster spec, and heartbeats and the lease do not
+// wait for all of them.
+void ApplicationMaster::TellSome() {
+  tell_timer_.reset();
+  for (size_t left = kTellsAtOnce; left > 0 && !tells_.empty() && Rules(); --left) {
+    Tell(tells_.front());
+    tells_.pop_front();
+  }
+  if (!tells_.empty()) tell_timer_ = loop_.After(Rules() ? Duration(0) : kLookAgain, [this] { TellSome(); });
 }
 
 void ApplicationMaster::Perform(const Action& action) {
@@ -86,7 +102,7 @@ void ApplicationMaster::Perform(const Action& action) {
                  [&](const RequestContainers& a) { scheduler_->Request(a.asks); },
                  [&](const LaunchExecutor& a) { scheduler_->Launch(a.container, ExecutorFor(a.attempt, a.container)); },
                  [&](const StopContainer& a) { scheduler_->Stop(a.container, a.mode); },
-                 [&](const TellExecutor& a) { Tell(a); },
+                 [&](const TellExecutor& a) { tells_.push_back(a); },
                  [&](const LookForCheckpoint& a) { LookForNewestCheckpoint(a.restart); },
                  [&](const EndJob&) { End(); },
              },

@@ -70,6 +70,7 @@ class ApplicationMaster : public AmService {
   void FinishFirst();
   void Perform(const Action& action);
   void Tell(const TellExecutor& order);
+  void TellSome();
   void LookForNewestCheckpoint(int restart);
   template <class T>
   bool Admit(const std::string& token, const Reply<T>& reply) const;
@@ -86,6 +87,7 @@ class ApplicationMaster : public AmService {
   void TellTheUnnumbered();
   bool MayNotWait(const Action& action) const;
   void PerformWhatMayNotWait(const Turn& turn);
+  void MakeRoomForTheEnd();
   void AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply);
   template <class Match>
   bool Waits(Match match) const;  // whether a turn with such an action waits for the journal
@@ -122,14 +124,15 @@ class ApplicationMaster : public AmService {
   bool ruling_ =
       true;  // as its scheduler told: false while the arbiter is out of reach: nothing is issued, nobody is answered
   bool end_told_ = false;
-  std::deque<Turn> waiting_;      // for the journal, in order
-  std::string trouble_;           // why nothing can be written now; empty: it can
-  std::string delay_;             // why containers are not there yet, as the scheduler told
-  Instant unnumbered_changed_{};  // trouble or delay
+  std::deque<TellExecutor> tells_;  // journalled, and not told yet
+  std::deque<Turn> waiting_;        // for the journal, in order
+  std::string trouble_;             // why nothing can be written now; empty: it can
+  std::string delay_;               // why containers are not there yet, as the scheduler told
+  Instant unnumbered_changed_{};    // trouble or delay
   LeaseRecord lease_;
   bool published_ = false;  // the lease of this epoch has been written
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,
-      look_timer_, end_timer_;
+      look_timer_, end_timer_, tell_timer_;
 };
 
 }  // namespace tony::am

@@ -10,9 +10,10 @@
 namespace tony::am {
 namespace {
 
-// Clients see changes at most this often: a thousand tasks that start together are a few documents, not thousands.
-constexpr Duration kPushInterval{20};
-constexpr Duration kStatusFileInterval{500};
+// Clients see changes at most this often: a thousand tasks that start together are a few documents, not thousands. One
+// of 1000 tasks takes some milliseconds to make, and as long to read: so it is a tenth of a core's time at most.
+Duration PushInterval(int tasks) { return std::clamp(Duration(tasks / 10), Duration(20), Duration(200)); }
+Duration StatusFileInterval(int tasks) { return std::max(Duration(500), Duration(tasks / 5)); }
 // A timer and not inotify: closing that costs an AM 15 ms at the end of every job.
 constexpr Duration kKillRequestInterval{1000};
 // A full disk may pass; nobody waits for less.
@@ -58,13 +59,13 @@ void ApplicationMaster::ReadKillRequest() {
 void ApplicationMaster::StatusChanged() {
   if (!push_timer_) {
     AnswerWatches();
-    push_timer_ = loop_.After(kPushInterval, [this] {
+    push_timer_ = loop_.After(PushInterval(job_.spec().TotalTasks()), [this] {
       push_timer_.reset();
       AnswerWatches();
     });
   }
   if (status_timer_ || end_told_) return;
-  status_timer_ = loop_.After(kStatusFileInterval, [this] {
+  status_timer_ = loop_.After(StatusFileInterval(job_.spec().TotalTasks()), [this] {
     status_timer_.reset();
     if (job_.Ended()) return;  // End() writes the last one
     if (const Status written = folder_.WriteStatus(Snapshot(), /*durable=*/false); !written.ok())
@@ -73,6 +74,7 @@ void ApplicationMaster::StatusChanged() {
 }
 
 void ApplicationMaster::End() {
+  folder_.GiveUpReserve();
   const JobStatus last = job_.Snapshot(submission_.user, submission_.time);
   if (const Status written = folder_.WriteStatus(last, /*durable=*/true); !written.ok()) {
     const std::string& why = written.error().message;  // names a file that is another each time

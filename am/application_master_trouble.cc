@@ -30,6 +30,12 @@ void ApplicationMaster::OnJournalTrouble(const std::string& why) {
   if (why.empty()) return TellTrouble("");
   TellTrouble(StrCat("journal: ", why, ", new launches wait"));
   for (const Turn& turn : waiting_) PerformWhatMayNotWait(turn);
+  MakeRoomForTheEnd();
+}
+
+// The tasks that filled the disk are over, and nothing but the job's own last records will be written.
+void ApplicationMaster::MakeRoomForTheEnd() {
+  if (!job_.MayRunTasks()) folder_.GiveUpReserve();
 }
 
 void ApplicationMaster::TellTrouble(const std::string& trouble) {
@@ -79,6 +85,7 @@ void ApplicationMaster::PerformWhatMayNotWait(const Turn& turn) {
   for (const Action& action : turn.result.actions) {
     if (MayNotWait(action)) Perform(action);
   }
+  if (!tells_.empty() && !tell_timer_) TellSome();
 }
 
 // Parked at once, so that a stop reaches it. Its command is told if it is on the disk: if no turn that waits changes

@@ -80,6 +80,11 @@ Command Job::CommandFor(const AttemptId& id) const {
           .resume_from = resumes ? checkpoint_->path : ""};
 }
 
+bool Job::MayRunTasks() const {
+  using enum AttemptState;
+  return !verdict_ || Count(kLaunching) + Count(kRegistered) + Count(kRunning) + Count(kStopping) > 0;
+}
+
 int64_t Job::CommandNumber(const AttemptId& id) const {
   const Attempt* attempt = Find(id);
   if (!attempt) return 0;

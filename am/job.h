@@ -53,6 +53,7 @@ class Job {
   Epoch epoch() const { return epoch_; }
   int64_t seq() const { return seq_; }  // grows with every decision
   bool Ended() const { return IsFinal(state_); }
+  bool MayRunTasks() const;  // now or, as no verdict has been decided, later
   const JobSpec& spec() const { return spec_; }
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
   AttemptState StateOf(const AttemptId& attempt) const;               // kNew if it is not known

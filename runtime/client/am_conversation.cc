@@ -1,8 +1,5 @@
 #include "runtime/client/am_conversation.h"
 
-#include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -13,10 +10,7 @@ namespace tony {
 namespace {
 
 constexpr Duration kConnectLimit{5000};  // also of each short call
-constexpr size_t kSmallJob = 32;         // tasks whose document is made and read in less than a millisecond
-constexpr std::chrono::microseconds kTaskRest{100};
-constexpr std::chrono::microseconds kLongestRest{200'000};
-constexpr Duration kWatchLimit{30000};  // below tony.thrift's 60 s; the answer is repeated, nothing depends on it
+constexpr Duration kWatchLimit{30000};   // below tony.thrift's 60 s; the answer is repeated, nothing depends on it
 
 }  // namespace
 
@@ -43,7 +37,6 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
       stopped_ = true;
       if (client_) client_->Interrupt();
     }
-    stop_.notify_all();
     thread_.join();
   }
 
@@ -73,7 +66,6 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
     TRY_ASSIGN(JobStatus status, client.GetStatus());
     Tell(status, weak);
     while (!status.verdict && !stopped()) {
-      Rest(status.tasks.size());
       const int64_t since = status.seq;
       const std::string trouble = status.trouble, delay = status.delay;
       const bool asks_usage = opening_.usage_interval > Duration(0);
@@ -82,14 +74,6 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
       if (changed || asks_usage || status.verdict) Tell(status, weak);
     }
     return Ok();
-  }
-
-  // The whole document comes for each change: of a large job that starts, both sides would do nothing but write and
-  // read it. What changes meanwhile comes together.
-  void Rest(size_t tasks) {
-    if (tasks <= kSmallJob) return;
-    std::unique_lock lock(mutex_);
-    stop_.wait_for(lock, std::min(kTaskRest * static_cast<int64_t>(tasks), kLongestRest), [this] { return stopped_; });
   }
 
   void Tell(const JobStatus& status, const std::weak_ptr<Talk>& weak) {
@@ -103,7 +87,6 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   const std::function<void(const JobStatus&)> on_status_;
   const std::function<void(const Error&)> on_lost_;
   std::mutex mutex_;
-  std::condition_variable stop_;
   bool stopped_ = false;
   std::unique_ptr<StatusClient> client_;  // interrupted by the loop thread, otherwise the thread's
   std::thread thread_;

@@ -110,6 +110,19 @@ Status JobFolder::WriteStatus(const JobStatus& document, bool durable) const {
 
 Result<std::optional<JobStatus>> JobFolder::ReadStatus() const { return ReadOptional(status(), JobStatusFromJson); }
 
+Status JobFolder::MakeReserve(int tasks) const {
+  // The last decisions and the final status: some hundred bytes for each task, and its last words in the verdict.
+  constexpr off_t kOfJob = 64 << 10, kOfTask = 2 << 10;
+  const fs::path file = path_ / "reserve";
+  const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "make", file, errno);
+  if (const int error = posix_fallocate(fd.get(), 0, kOfJob + tasks * kOfTask); error != 0)
+    return FileError(ErrorCode::kCannotWrite, "set room aside in", file, error);
+  return Ok();
+}
+
+void JobFolder::GiveUpReserve() const { unlink((path_ / "reserve").c_str()); }
+
 Status JobFolder::WriteOutcome(const AttemptId& attempt, const Outcome& outcome) const {
   return WriteFileByRename(LogFolder(attempt) / "outcome.json", ToJson(outcome), /*durable=*/false);
 }

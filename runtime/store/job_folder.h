@@ -12,6 +12,7 @@
 //   am.lease           the lease record (JSON): epoch, address, renewal number
 //   am.lock keeper.lock  locked by the ruling AM and keeper as long as they live
 //   keeper.sock epoch am.deaths containers/  the keeper's
+//   reserve            room on the disk for the job's last records, given up when they find no other
 //   finished           nothing of the job is to be started again
 //   kill-request.json  somebody wants the job ended; written before anyone is told
 //   status.json        the status document: refreshed while the job runs, final when it has ended
@@ -68,6 +69,10 @@ class JobFolder {
   std::filesystem::path finished() const { return path_ / "finished"; }
   std::filesystem::path LogFolder(const AttemptId& attempt) const;   // logs/worker-3/1
   std::filesystem::path WorkFolder(const AttemptId& attempt) const;  // work/worker-3/1
+
+  // Sets room aside for a job of so many tasks; kCannotWrite: there is none.
+  Status MakeReserve(int tasks) const;
+  void GiveUpReserve() const;  // harmless if it is gone; for the end of the job, when none of its tasks can fill it
 
   Result<JobSpec> ReadSpec() const;
   Result<Submission> ReadSubmission() const;

@@ -70,6 +70,7 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
   TRY(WriteNewFile(folder / "environment", JoinEnvironment(job.environment), /*durable=*/false));
   TRY(WriteNewFile(folder / "token", RandomHex(kTokenBytes), /*durable=*/false));
   for (const char* name : {"containers", "logs", "work"}) TRY(MakeFolder(folder / name));
+  TRY(JobFolder(folder).MakeReserve(job.spec.TotalTasks()));
   std::vector<fs::path> files = {folder / "spec.json", folder / "submission.json", folder / "environment",
                                  folder / "token", folder};
   if (job.staged != StagedFiles()) {

@@ -43,6 +43,7 @@ Duration GraceOf(const JobFolder& folder) {
 }  // namespace
 
 void Keeper::Finish() {
+  folder_.GiveUpReserve();
   const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);
   if (!recorded.ok()) return TryAgain(&Keeper::Finish, recorded.error());
   LogInfo("the job is finished");
@@ -116,6 +117,7 @@ void Keeper::Proceed() {
 
 void Keeper::WriteVerdict() {
   phase_ = Phase::kEndingTasks;
+  folder_.GiveUpReserve();
   const auto status = EndedStatus(folder_, verdict_, loop_.Now());
   if (!status.ok()) LogError(status.error().message);
   const Status written = status.ok() ? folder_.WriteStatus(*status, /*durable=*/true) : Ok();
