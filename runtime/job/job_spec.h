@@ -100,7 +100,7 @@ struct RoleSpec {
   std::string name;  // lower-case letters, as TonY's job types
   int instances = 1;
   Resources resources;
-  std::string command;  // run by `bash -c`; never empty
+  std::string command;  // as for `bash -c`; never empty
   Completion completion = Completion::kTracked;
   std::optional<RestartScope> restart_scope;  // nothing: what the framework says
   std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role

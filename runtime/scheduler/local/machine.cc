@@ -13,6 +13,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
+#include "runtime/process/own_cgroup.h"
 #include "runtime/store/files.h"
 
 namespace tony {
@@ -40,34 +41,15 @@ std::optional<int64_t> LimitIn(const fs::path& file) {
   return text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
 }
 
-// The least limit in `below` and the folders above it, up to `top`. In a container /proc names the cgroup as the host
-// does, while what is mounted here is the container's own: then only `top` is there.
-std::optional<int64_t> LeastLimit(const fs::path& top, const fs::path& below, std::string_view file) {
-  std::optional<int64_t> least = LimitIn(top / file);
-  fs::path folder = top;
-  for (const fs::path& name : below.relative_path()) {
-    folder /= name;
-    const auto limit = LimitIn(folder / file);
-    if (limit && (!least || *limit < *least)) least = limit;
-  }
-  return least;
-}
-
-// /proc/self/cgroup: "9:memory:/user.slice" for v1, "0::/user.slice" for v2.
+// The least of our own cgroup's limits and those above it.
 std::optional<int64_t> CgroupLimitMb(const fs::path& root) {
-  const auto text = ReadFile(root / "proc/self/cgroup");
-  if (!text.ok()) return std::nullopt;
-  const fs::path cgroups = root / "sys/fs/cgroup";
+  const auto own = OwnMemoryCgroup(root);
+  if (!own) return std::nullopt;
+  const char* const file = own->version == CgroupVersion::kOne ? "memory.limit_in_bytes" : "memory.max";
   std::optional<int64_t> least;
-  for (const std::string& line : Split(*text, '\n')) {
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::vector<std::string> controllers = Split(line.substr(first + 1, second - first - 1), ',');
-    const fs::path path = line.substr(second + 1);
-    std::optional<int64_t> limit;
-    if (controllers.empty()) limit = LeastLimit(cgroups, path, "memory.max");
-    if (std::ranges::count(controllers, "memory"))
-      limit = LeastLimit(cgroups / "memory", path, "memory.limit_in_bytes");
+  for (fs::path folder = own->folder; folder.native().size() >= own->mount.native().size();
+       folder = folder.parent_path()) {
+    const auto limit = LimitIn(folder / file);
     if (limit && (!least || *limit < *least)) least = limit;
   }
   if (!least) return std::nullopt;
