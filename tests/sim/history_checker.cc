@@ -13,6 +13,8 @@ namespace {
 constexpr Duration kSlowestLook{1'000};
 // What is overdue is seen to within so long by an AM that rules.
 constexpr Duration kSlowestTimer{2'000};
+// An order from the AM to the keeper.
+constexpr Duration kOrderTravels{100};
 // The keeper gives up after so many ends of AMs in such a time.
 constexpr size_t kMostAmEnds = 5;
 constexpr Duration kAmEndWindow{300'000};
@@ -126,13 +128,14 @@ void HistoryChecker::On(const Ordered& e) {
   // The keeper still does what an AM that has just died had asked for.
   Expect(e.epoch == newest_, StrCat("an order of am ", e.epoch.value, " after am ", newest_.value, " began"));
   const bool known = rules_.IsAssigned(e.container);
+  const bool stuck = stuck_ || now_ - written_again_ < kOrderTravels;  // when it was given
   switch (e.what) {
     case Ordered::What::kLaunch:
       return Expect(known, "an order for a container that is not in the journal");
     case Ordered::What::kTerm:
-      return Expect(known || stuck_, "an order for a container that is not in the journal");
+      return Expect(known || stuck, "an order for a container that is not in the journal");
     case Ordered::What::kKill:
-      return Expect(!known || rules_.IsKillOrdered(e.container) || stuck_, "a kill that is not in the journal");
+      return Expect(!known || rules_.IsKillOrdered(e.container) || stuck, "a kill that is not in the journal");
     case Ordered::What::kFinish:
       return Expect(status_.has_value(), "the keeper was dismissed before the final status was written");
   }
