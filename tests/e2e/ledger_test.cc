@@ -143,7 +143,7 @@ TEST_F(LedgerTest, ALedgerThatCannotBeMadeIsRefusedByItsPath) {
 
 TEST_F(LedgerTest, AMachineFileThatCannotBeReadIsSaidAndLeftOut) {
   box_.SetMachine("{");
-  const Ran ran = box_.Tony(One("true") + Conf("tony.worker.memory=1m"));
+  const Ran ran = box_.Tony(One("true") + Conf(kLittleMemory));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("machine.json is left out: "));
 }

@@ -19,12 +19,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Sanitizers make the programs slow, and keep what was freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 constexpr int64_t kLine = kSanitized ? 40'000'000 : 200'000'000;
 constexpr long kMostClientMemoryKb = (kSanitized ? 2048 : 64) * 1024;
 constexpr Limit kLong{100'000};  // for what takes ten seconds on a machine that does other things too

@@ -49,8 +49,11 @@ const char* LimitFile(CgroupVersion version) {
   return version == CgroupVersion::kOne ? "memory.limit_in_bytes" : "memory.max";
 }
 
+// No program starts in less beside its executor: the kernel would end one or the other at once, again and again.
+int64_t LimitOf(const Resources& resources) { return std::max<int64_t>(resources.memory_mb, 32) * kMegabyte; }
+
 Status SetTwo(const fs::path& cgroup, const Resources& resources) {
-  if (resources.memory_mb > 0) TRY(Set(cgroup / LimitFile(CgroupVersion::kTwo), resources.memory_mb * kMegabyte));
+  if (resources.memory_mb > 0) TRY(Set(cgroup / LimitFile(CgroupVersion::kTwo), LimitOf(resources)));
   // A kernel without swap has no such file, a cgroup without the controller cpu not the other.
   TRY(SetIfThere(cgroup / "memory.swap.max", 0));
   return SetIfThere(cgroup / "cpu.weight", std::clamp<int64_t>(kUsualWeight * resources.vcores, 1, kHighestWeight));
@@ -58,9 +61,9 @@ Status SetTwo(const fs::path& cgroup, const Resources& resources) {
 
 Status SetOne(const fs::path& cgroup, const Resources& resources) {
   if (resources.memory_mb <= 0) return Ok();
-  TRY(Set(cgroup / LimitFile(CgroupVersion::kOne), resources.memory_mb * kMegabyte));
+  TRY(Set(cgroup / LimitFile(CgroupVersion::kOne), LimitOf(resources)));
   // Memory and swap together: the same limit leaves no swap.
-  return SetIfThere(cgroup / "memory.memsw.limit_in_bytes", resources.memory_mb * kMegabyte);
+  return SetIfThere(cgroup / "memory.memsw.limit_in_bytes", LimitOf(resources));
 }
 
 // Whether children of `folder` have a memory limit, and processes of `folder` or below can be moved into them.

@@ -37,8 +37,8 @@ std::string DescribeMemoryLimits(const std::filesystem::path& root = "/");
 
 std::filesystem::path CgroupFolder(const CgroupPlace& place, const JobId& job, const ContainerId& container);
 
-// Harmless if it is there. No swap beyond the memory; on v2 also the share of the processors that vcores asks for.
-// Returns what ProcessSpec::cgroup takes.
+// Harmless if it is there. The limit is at least 32 MB, which an executor and any program need. No swap beyond the
+// memory; on v2 also the share of the processors that vcores asks for. Returns what ProcessSpec::cgroup takes.
 Result<UniqueFd> MakeCgroup(const std::filesystem::path& cgroup, const Resources& resources);
 // Of it and of those that its processes made below it. Empty if it is not there.
 std::vector<pid_t> ProcessesInCgroup(const std::filesystem::path& cgroup);
