@@ -98,7 +98,9 @@ TEST_F(UsageSamplerTest, AHundredMegabytesAreSeen) {
   const TreeSample sample = sampler.Sample();
   EXPECT_EQ(sample.processes, 2);
   EXPECT_GE(sample.memory_bytes, before + 100 * kMb);
+#if !defined(__SANITIZE_THREAD__)  // it keeps four bytes of its own for each
   EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMb) << "and not twice";
+#endif
 }
 
 TEST_F(UsageSamplerTest, MemoryThatProcessesMapTogetherCountsOnce) {
