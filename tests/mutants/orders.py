@@ -18,6 +18,8 @@ CONTAINERS_END = "runtime/scheduler/local/containers_end.cc"
 KEEPER_END = "runtime/scheduler/local/keeper_end.cc"
 SUPERVISION = "runtime/scheduler/local/am_supervision.cc"
 
+TELLS = "  if (!tells_.empty() && !tell_timer_) TellSome();\n"
+ANSWERS = "  if (turn.answer) turn.answer(turn.result.refusal);\n"
 PUSH = "  waiting_.push_back(std::move(turn));\n"
 APPEND = """  journal_.Append(decisions, durable, [this, changed = !decisions.empty()] {
     FinishFirst();
@@ -36,8 +38,8 @@ TURNS = [
      "if (decisions.empty() && waiting_.empty()) {", "if (decisions.empty()) {"),
     ("nothing is synced", MASTER, "std::ranges::any_of(decisions, MustBeDurable)", "false"),
     ("answers before it acts", MASTER,
-     "  for (const Action& action : turn.result.actions) Perform(action);\n  if (turn.answer) turn.answer(turn.result.refusal);\n",
-     "  if (turn.answer) turn.answer(turn.result.refusal);\n  for (const Action& action : turn.result.actions) Perform(action);\n"),
+     "  for (const Action& action : turn.result.actions) Perform(action);\n" + TELLS + ANSWERS,
+     ANSWERS + "  for (const Action& action : turn.result.actions) Perform(action);\n" + TELLS),
     ("a turn still waits while it is finished", MASTER,
      "  const Turn turn = std::move(waiting_.front());\n  waiting_.pop_front();\n  Finish(turn);\n",
      "  const Turn turn = waiting_.front();\n  Finish(turn);\n  waiting_.pop_front();\n"),
@@ -87,7 +89,7 @@ ENDS = [
      "  scheduler_->Finish([this] {\n    if (auto on_end = std::exchange(on_end_, nullptr)) on_end();\n  });\n"
      "  end_told_ = true;\n  AnswerWatches();\n"),
     ("stops wait for a journal in trouble", MASTER,
-     "  if (!trouble_.empty()) PerformWhatMayNotWait(waiting_.back());\n", ""),
+     "    PerformWhatMayNotWait(waiting_.back());\n", ""),
     ("stops that wait stay so when trouble comes", MASTER_TROUBLE,
      "  for (const Turn& turn : waiting_) PerformWhatMayNotWait(turn);\n", ""),
     ("in trouble, a command is told that is not written", MASTER_TROUBLE, "  if (!unwritten || MayNotWait(now)) Tell(now);\n",
