@@ -1,4 +1,4 @@
-#include "runtime/rpc/listener.h"
+#include "runtime/net/listener.h"
 
 #include <sys/socket.h>
 
@@ -7,7 +7,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/rpc/tcp.h"
+#include "runtime/net/tcp.h"
 
 namespace tony {
 namespace {

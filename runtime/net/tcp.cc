@@ -1,4 +1,4 @@
-#include "runtime/rpc/tcp.h"
+#include "runtime/net/tcp.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,9 +1,9 @@
 // TCP sockets by numeric IPv4 address.
 #pragma once
 
+#include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/job/cluster_spec.h"
 
 namespace tony {
 
