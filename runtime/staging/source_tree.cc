@@ -7,8 +7,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/staging/limits.h"
-#include "runtime/staging/sha256.h"
 #include "runtime/store/files.h"
+#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

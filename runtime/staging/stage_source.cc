@@ -6,13 +6,13 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
-#include "runtime/staging/sha256.h"
 #include "runtime/staging/source_tree.h"
 #include "runtime/staging/space_guard.h"
 #include "runtime/staging/tree_writer.h"
 #include "runtime/staging/unpack.h"
 #include "runtime/store/copy_file.h"
 #include "runtime/store/files.h"
+#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

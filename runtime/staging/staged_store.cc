@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
-#include "runtime/staging/file_lock.h"
+#include "runtime/store/file_lock.h"
 #include "runtime/store/files.h"
 #include "runtime/store/remove_tree.h"
 

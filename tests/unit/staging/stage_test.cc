@@ -7,9 +7,9 @@
 
 #include <thread>
 
-#include "runtime/staging/file_lock.h"
-#include "runtime/staging/sha256.h"
+#include "runtime/store/file_lock.h"
 #include "runtime/store/files.h"
+#include "runtime/store/sha256.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {

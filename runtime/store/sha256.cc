@@ -1,4 +1,4 @@
-#include "runtime/staging/sha256.h"
+#include "runtime/store/sha256.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/staging/file_lock.h"
+#include "runtime/store/file_lock.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
