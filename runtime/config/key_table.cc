@@ -148,10 +148,10 @@ constexpr Key kKeys[] = {
     {"tony.horovod.mode.test.fast.fail", kFlag, "false", kNone, "TonY's own tests"},
 
     // History and portal.
-    {"tony.history.finished", kText, "", kNone, "folder of finished jobs"},
+    {"tony.history.finished", kText, "", kImplemented, "where TonY's portal moves the histories of finished jobs; only the portal reads it"},
     {"tony.history.finished-dir-timezone", kText, "UTC", kNone, "time zone of its date folders"},
-    {"tony.history.intermediate", kText, "", kNone, "folder of running jobs"},
-    {"tony.history.location", kText, "/path/to/tony-history", kNone, "folder of the history"},
+    {"tony.history.intermediate", kText, "", kImplemented, "where histories are written for TonY's portal; tony.history.location/intermediate if not set"},
+    {"tony.history.location", kText, "/path/to/tony-history", kImplemented, "folder of TonY's portal and Dr. Elephant; the default means none"},
     {"tony.history.mover-interval-ms", kMillis, "300000", kNone, "how often finished jobs are moved"},
     {"tony.history.purger-interval-ms", kMillis, "21600000", kNone, "how often old jobs are removed"},
     {"tony.history.retention-sec", kSeconds, "2592000", kNone, "age of jobs to remove"},

@@ -24,8 +24,6 @@ std::optional<Endpoint> ParseEndpoint(std::string_view text) {
 
 }  // namespace
 
-std::string ToString(const Endpoint& endpoint) { return StrCat(endpoint.host, ":", endpoint.port); }
-
 std::string ToJson(const ClusterSpec& spec) {
   json::object roles;
   for (const auto& [role, endpoints] : spec.roles) {

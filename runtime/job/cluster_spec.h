@@ -6,17 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
 
 namespace tony {
-
-struct Endpoint {
-  std::string host;
-  int port = 0;
-  auto operator<=>(const Endpoint&) const = default;
-};
-std::string ToString(const Endpoint& endpoint);  // "host:port"
 
 struct ClusterSpec {
   Generation generation;

@@ -24,15 +24,22 @@ Status CheckVariable(std::string_view origin, const std::string& name, const std
 // `list_key`: NAME=VALUE pairs that a comma separates. `prefix` + NAME: one variable whose value may hold commas.
 Result<Variables> ParseVariables(const PropertyValues& values, std::string_view list_key, const std::string& prefix) {
   Variables variables;
+  const Property* list = values.properties().Find(list_key);
+  const std::string origin = list ? list->origin : "";
+  std::string last;
   for (const auto& item : values.List(list_key)) {
     const size_t equals = item.find('=');
     if (equals == std::string::npos) {
-      return values.Bad(list_key, StrCat("expected NAME=VALUE, not ", Quoted(item),
-                                         "; a value that holds a comma goes to ", prefix, "NAME"));
+      // The value is not quoted: it may be the rest of a password.
+      return Error{ErrorCode::kInvalid,
+                   StrCat(list_key, " (from ", origin, "): expected NAME=VALUE pairs, and what follows ",
+                          variables.empty() ? "the beginning" : Quoted(last),
+                          " is none; a value that holds a comma goes to ", prefix, "NAME")};
     }
     const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
-    TRY(CheckVariable(values.properties().Find(list_key)->origin, name, value));
+    TRY(CheckVariable(origin, name, value));
     variables[name] = value;
+    last = name;
   }
   const auto& all = values.properties().all();
   for (auto it = all.lower_bound(prefix); it != all.end() && it->first.starts_with(prefix); ++it) {

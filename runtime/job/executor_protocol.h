@@ -47,6 +47,7 @@ struct Command {
   Duration grace{0};         // with kStop
   int attempt = 0;           // with kNext: the number of the attempt that the executor runs from now on
   std::string resume_from;   // with kStart: the newest checkpoint; empty: none, or the first start
+  std::string reason;        // with kStop of this task alone: why, as "preempted"
   bool operator==(const Command&) const = default;
 };
 

@@ -146,6 +146,7 @@ struct JobSpec {
   RestartRules restart;
   CheckpointSpec checkpoint;
   std::vector<FailureRule> failure_rules;  // its own, which go before the built-in ones
+  std::string history_folder;  // where TonY's portal and Dr. Elephant find its history; absolute; empty: none is kept
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;

@@ -4,6 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
+#include "runtime/config/keys.h"
 #include "runtime/job/parser_parts.h"
 #include "runtime/job/property_values.h"
 
@@ -11,6 +12,8 @@ namespace tony {
 namespace {
 
 constexpr std::string_view kFramework = "tony.application.framework";
+constexpr std::string_view kHistoryIntermediate = "tony.history.intermediate";
+constexpr std::string_view kHistoryLocation = "tony.history.location";
 constexpr std::string_view kMemoryLimits = "tony.local.memory-limits";
 constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
@@ -66,6 +69,22 @@ Status ParseLimits(const PropertyValues& values, JobSpec& spec) {
   return Ok();
 }
 
+// The portal's own key goes first: TonY's application master knew only tony.history.location, and where the two
+// differed the portal found nothing. The default, which is nobody's folder, means none.
+std::string ParseHistoryFolder(const PropertyValues& values, const std::filesystem::path& directory,
+                               Warnings& warnings) {
+  const bool is_explicit = values.Has(kHistoryIntermediate);
+  const std::string_view key = is_explicit ? kHistoryIntermediate : kHistoryLocation;
+  std::string folder(Trim(values.Text(key)));
+  if (folder.empty() || folder == FindKey(key)->default_value) return {};
+  if (folder.starts_with("file:")) folder.erase(0, folder.starts_with("file://") ? 7 : 5);
+  if (folder.find("://") != std::string::npos) {
+    warnings.push_back(values.Bad(key, "no history is kept there yet, only in a folder of this machine").message);
+    return {};
+  }
+  return AbsolutePath(is_explicit ? folder : folder + "/intermediate", directory);
+}
+
 }  // namespace
 
 std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
@@ -79,6 +98,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   ParsedJobSpec parsed;
   JobSpec& spec = parsed.spec;
   TRY(CheckUtf8(values));
+  parsed.configuration = EffectiveConfiguration(properties);
   TRY_ASSIGN(spec.framework, ParseFramework(values));
   TRY_ASSIGN(spec.mode, ParseMode(values));
   TRY(CheckKeys(values, parsed.warnings));
@@ -95,6 +115,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   TRY_ASSIGN(spec.restart, ParseRestartRules(values, parsed.warnings));
   TRY_ASSIGN(spec.checkpoint, ParseCheckpoint(values, directory, parsed.warnings));
   TRY_ASSIGN(spec.failure_rules, ParseFailureRules(values));
+  spec.history_folder = ParseHistoryFolder(values, directory, parsed.warnings);
   return parsed;
 }
 

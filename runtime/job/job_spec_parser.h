@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/config/configuration.h"
 #include "runtime/config/properties.h"
 #include "runtime/job/job_spec.h"
 
@@ -13,6 +14,7 @@ namespace tony {
 
 struct ParsedJobSpec {
   JobSpec spec;
+  Configuration configuration;        // what it was made of
   std::vector<std::string> warnings;  // unknown tony.* keys with the nearest known name, keys without effect here
 };
 

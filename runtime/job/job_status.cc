@@ -98,6 +98,42 @@ Result<RestartStatus> ReadRestart(JsonFields fields) {
   return restart;
 }
 
+void WriteContract(json::object& out, const JobStatus& status) {
+  if (!status.request.value.empty()) {
+    out["request_id"] = status.request.value;
+    out["submission"] = status.number;
+  }
+  if (!status.claim.owner.value.empty()) out["owner"] = status.claim.owner.value;
+  if (!status.watcher.value.empty()) out["watcher"] = status.watcher.value;
+  if (status.claim.watch_timeout > Duration(0)) out["watch_timeout_ms"] = status.claim.watch_timeout.count();
+  if (status.planned_kill) {
+    json::object planned;
+    WriteTime(planned, "due", status.planned_kill->due);
+    planned["reason"] = status.planned_kill->reason;
+    out["planned_kill"] = std::move(planned);
+  }
+  if (!status.tracking_url.empty()) out["tracking_url"] = status.tracking_url;
+}
+
+std::string TextIfPresent(JsonFields& fields, std::string_view name) {
+  return fields.Has(name) ? fields.String(name) : "";
+}
+
+// Of a planned kill the condition is not told.
+void ReadContract(JsonFields& fields, JobStatus& status) {
+  status.request.value = TextIfPresent(fields, "request_id");
+  if (fields.Has("submission")) status.number = fields.Int("submission", 0);
+  status.claim.owner.value = TextIfPresent(fields, "owner");
+  status.watcher.value = TextIfPresent(fields, "watcher");
+  if (fields.Has("watch_timeout_ms")) status.claim.watch_timeout = fields.Millis("watch_timeout_ms");
+  if (fields.Has("planned_kill")) {
+    JsonFields planned = fields.Fields("planned_kill");
+    status.planned_kill = KillRequest{.reason = planned.String("reason"), .due = ReadTime(planned, "due")};
+    if (!planned.status().ok()) fields.Fail("planned_kill", "a time and a reason");
+  }
+  status.tracking_url = TextIfPresent(fields, "tracking_url");
+}
+
 Result<JobStatus> ReadStatus(const json::value& document) {
   JsonFields fields(document);
   JobStatus status;
@@ -118,6 +154,7 @@ Result<JobStatus> ReadStatus(const json::value& document) {
   if (fields.Has("restart_count")) status.restart_count = static_cast<int>(fields.Int("restart_count", 0, kMaxCount));
   if (fields.Has("delay")) status.delay = fields.String("delay");
   if (fields.Has("trouble")) status.trouble = fields.String("trouble");
+  ReadContract(fields, status);
   TRY(fields.status());
   if (fields.Has("verdict")) {
     TRY_ASSIGN(status.verdict, ReadVerdict(fields.Fields("verdict")));
@@ -158,6 +195,7 @@ std::string ToJson(const JobStatus& status) {
   out["restarts"] = std::move(restarts);
   if (!status.delay.empty()) out["delay"] = status.delay;
   if (!status.trouble.empty()) out["trouble"] = status.trouble;
+  WriteContract(out, status);
   return SerializeJson(out);
 }
 

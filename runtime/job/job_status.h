@@ -8,6 +8,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
+#include "runtime/job/claim.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/outcome.h"
 
@@ -53,11 +54,19 @@ struct JobStatus {
   int restart_count = 0;                // all there were
   std::string delay;    // why containers that were asked for are not there yet: "waits for 8192 MB of memory: ..."
   std::string trouble;  // what the job waits for that it should not have to: "journal: no space left on device"
+  // Of the contract with workflow engines.
+  RequestId request;                        // empty: submitted without one
+  int64_t number = 0;                       // submission number under that request id
+  Claim claim;                              // the newest
+  WatcherToken watcher;                     // the newest that has looked
+  std::optional<KillRequest> planned_kill;  // the one that is due first
+  std::string tracking_url;                 // the job's page; empty: there is none
 };
 
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (usage_json.h) is beside
-// its "outcome".
+// its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}
+// and "tracking_url" are there where they have a value.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

@@ -15,20 +15,34 @@ struct OutcomeRow {
   std::string_view name;
   bool retryable;
   Charge charge;
+  std::string_view meaning;
 };
 constexpr std::array kOutcomes = {
-    OutcomeRow{OutcomeClass::kSuccess, "success", false, Charge::kNever},        // nothing to repeat
-    OutcomeRow{OutcomeClass::kUserError, "user_error", true, Charge::kCharged},  // the engine's retries decide
-    OutcomeRow{OutcomeClass::kUserConfig, "user_config", false,
-               Charge::kNever},                                                // the same command cannot be found again
-    OutcomeRow{OutcomeClass::kOom, "oom", false, Charge::kNever},              // the same ask runs out of memory again
-    OutcomeRow{OutcomeClass::kNodeLost, "node_lost", true, Charge::kFree},     // another node may live
-    OutcomeRow{OutcomeClass::kPreempted, "preempted", true, Charge::kFree},    // somebody else's priority, not a fault
-    OutcomeRow{OutcomeClass::kInfra, "infra", true, Charge::kFree},            // ours or the cluster's fault
-    OutcomeRow{OutcomeClass::kHung, "hung", true, Charge::kCharged},           // a lost peer or a stuck device, mostly
-    OutcomeRow{OutcomeClass::kTimeout, "timeout", true, Charge::kCharged},     // waits for resources count, too
-    OutcomeRow{OutcomeClass::kKilled, "killed", false, Charge::kNever},        // a person's decision
-    OutcomeRow{OutcomeClass::kAbandoned, "abandoned", false, Charge::kNever},  // nobody waits for the result
+    OutcomeRow{OutcomeClass::kSuccess, "success", false, Charge::kNever, "what had to end well did"},
+    OutcomeRow{OutcomeClass::kUserError, "user_error", true, Charge::kCharged,
+               "the program failed; the engine's own retries decide"},
+    OutcomeRow{OutcomeClass::kUserConfig, "user_config", false, Charge::kNever,
+               "the command cannot be run or found, or a setting of the job is wrong"},
+    OutcomeRow{OutcomeClass::kOom, "oom", false, Charge::kNever,
+               "more memory than was asked for or than there is; the same ask would run out of it again"},
+    OutcomeRow{OutcomeClass::kNodeLost, "node_lost", true, Charge::kFree,
+               "a node or executor was lost; another may live"},
+    OutcomeRow{OutcomeClass::kPreempted, "preempted", true, Charge::kFree,
+               "the resources went to somebody of higher priority"},
+    OutcomeRow{OutcomeClass::kInfra, "infra", true, Charge::kFree, "TonY's or the cluster's fault"},
+    OutcomeRow{OutcomeClass::kHung, "hung", true, Charge::kCharged,
+               "a task made no progress: a lost peer or a stuck device, mostly"},
+    OutcomeRow{OutcomeClass::kTimeout, "timeout", true, Charge::kCharged,
+               "a time limit has passed, maybe while waiting for resources"},
+    OutcomeRow{OutcomeClass::kKilled, "killed", false, Charge::kNever, "somebody asked for its end"},
+    OutcomeRow{OutcomeClass::kAbandoned, "abandoned", false, Charge::kNever,
+               "nobody has watched it for as long as its watch timeout"},
+    // No attempt ends of these; a submit is refused for them, or a scheduler refuses the job.
+    OutcomeRow{OutcomeClass::kSpecInvalid, "spec_invalid", false, Charge::kNever,
+               "the job's properties were refused, and would be again"},
+    OutcomeRow{OutcomeClass::kAuth, "auth", false, Charge::kNever, "not permitted; a person has to permit it"},
+    OutcomeRow{OutcomeClass::kQuota, "quota", true, Charge::kNever,
+               "a queue or quota has no room; others may leave some"},
 };
 
 struct AdviceRow {
@@ -64,6 +78,14 @@ constexpr int kNotFound = 127;
 }  // namespace
 
 std::string_view ToString(OutcomeClass c) { return RowOf(c).name; }
+
+std::string_view MeaningOf(OutcomeClass c) { return RowOf(c).meaning; }
+
+std::vector<OutcomeClass> AllOutcomeClasses() {
+  std::vector<OutcomeClass> all;
+  for (const auto& row : kOutcomes) all.push_back(row.cls);
+  return all;
+}
 
 std::optional<OutcomeClass> OutcomeClassFromString(std::string_view text) {
   for (const auto& row : kOutcomes) {

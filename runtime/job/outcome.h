@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/job/exit_status.h"
 #include "runtime/job/ids.h"
@@ -24,9 +25,14 @@ enum class OutcomeClass {
   kTimeout,
   kKilled,
   kAbandoned,
+  kSpecInvalid,
+  kAuth,
+  kQuota,
 };
-std::string_view ToString(OutcomeClass c);  // "success", "user_error", ...
+std::string_view ToString(OutcomeClass c);   // "success", "user_error", ...
+std::string_view MeaningOf(OutcomeClass c);  // one clause for a person
 std::optional<OutcomeClass> OutcomeClassFromString(std::string_view text);
+std::vector<OutcomeClass> AllOutcomeClasses();
 
 // What the user's program, or a rule about it, says of trying again.
 enum class Advice {

@@ -22,7 +22,8 @@ std::string_view NameOf(const DecisionBody& body) {
       "attempt_launched", "attempt_registered", "generation_formed",      "attempt_ran",        "attempt_suspected",
       "attempt_heard",    "attempt_ended",      "container_kill_ordered", "container_ended",    "job_stopping",
       "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
-      "restart_began",    "attempt_stopping",
+      "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
+      "kill_voided",
   };
   static_assert(std::size(kNames) == std::variant_size_v<DecisionBody>);
   return kNames[body.index()];
@@ -75,6 +76,15 @@ void WriteBegan(json::object& out, const RestartBegan& d) {
   out["requested"] = AttemptsJson(d.requested);
 }
 
+void WritePlanned(json::object& out, const KillPlanned& d) {
+  out["plan"] = d.number;
+  out["reason"] = d.request.reason;
+  out["grace_ms"] = d.request.grace.count();
+  out["if_owner"] = d.request.if_owner.value;
+  out["if_watcher"] = d.request.if_watcher.value;
+  out["due"] = ToMillis(d.request.due);
+}
+
 void WriteBody(json::object& out, const DecisionBody& body) {
   std::visit(Overloaded{
                  [&](const EpochBegan& d) { out["epoch"] = d.epoch.value; },
@@ -124,6 +134,16 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                    WriteAttempt(out, d.attempt);
                    out["because"] = OutcomeJson(d.because);
                    out["grace_ms"] = d.grace.count();
+                 },
+                 [&](const OwnerChanged& d) {
+                   out["owner"] = d.claim.owner.value;
+                   out["watch_timeout_ms"] = d.claim.watch_timeout.count();
+                 },
+                 [&](const WatcherChanged& d) { out["watcher"] = d.watcher.value; },
+                 [&](const KillPlanned& d) { WritePlanned(out, d); },
+                 [&](const KillVoided& d) {
+                   out["plan"] = d.number;
+                   out["reason"] = d.reason;
                  },
              },
              body);
@@ -203,6 +223,16 @@ Result<DecisionBody> ReadStopping(JsonFields& f) {
   return DecisionBody(std::move(stopping));
 }
 
+Result<DecisionBody> ReadPlanned(JsonFields& f) {
+  KillPlanned planned{.number = static_cast<int>(f.Int("plan", 1, kMaxCount))};
+  planned.request = {.reason = f.String("reason"),
+                     .grace = Duration(f.Int("grace_ms", -1)),
+                     .if_owner = {f.String("if_owner")},
+                     .if_watcher = {f.String("if_watcher")},
+                     .due = FromMillis(f.Int("due"))};
+  return DecisionBody(std::move(planned));
+}
+
 using Reader = std::function<Result<DecisionBody>(JsonFields&)>;
 
 ContainerId ReadContainer(JsonFields& f) { return {f.String("container")}; }
@@ -246,6 +276,16 @@ const std::map<std::string_view, Reader>& Readers() {
       {"checkpoint_noted", ReadNoted},
       {"restart_began", ReadBegan},
       {"attempt_stopping", ReadAttemptStopping},
+      {"owner_changed",
+       [](JsonFields& f) {
+         return Body(OwnerChanged{{{f.String("owner")}, f.Millis("watch_timeout_ms")}});
+       }},
+      {"watcher_changed", [](JsonFields& f) { return Body(WatcherChanged{{f.String("watcher")}}); }},
+      {"kill_planned", ReadPlanned},
+      {"kill_voided",
+       [](JsonFields& f) {
+         return Body(KillVoided{static_cast<int>(f.Int("plan", 1, kMaxCount)), f.String("reason")});
+       }},
   };
   return readers;
 }

@@ -11,6 +11,7 @@
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/job/checkpoint.h"
+#include "runtime/job/claim.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
@@ -106,12 +107,28 @@ struct AttemptStopping {
   Outcome because;  // what it will have ended of, unless it ends otherwise before
   Duration grace{0};
 };
+// The newest word on whose job it is.
+struct OwnerChanged {
+  Claim claim;
+};
+struct WatcherChanged {
+  WatcherToken watcher;
+};
+// A kill that is not due yet; and that it will not be done.
+struct KillPlanned {
+  int number = 0;  // 1, 2, ...
+  KillRequest request;
+};
+struct KillVoided {
+  int number = 0;
+  std::string reason;  // "owner o2 has come"
+};
 
-using DecisionBody =
-    std::variant<EpochBegan, JobAccepted, ContainersRequested, ContainerAssigned, GangAllocated, AttemptLaunched,
-                 AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected, AttemptHeard, AttemptEnded,
-                 ContainerKillOrdered, ContainerEnded, JobStopping, StopHurried, JobEnded, RestartDecided,
-                 CheckpointSought, CheckpointNoted, RestartBegan, AttemptStopping>;
+using DecisionBody = std::variant<EpochBegan, JobAccepted, ContainersRequested, ContainerAssigned, GangAllocated,
+                                  AttemptLaunched, AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected,
+                                  AttemptHeard, AttemptEnded, ContainerKillOrdered, ContainerEnded, JobStopping,
+                                  StopHurried, JobEnded, RestartDecided, CheckpointSought, CheckpointNoted,
+                                  RestartBegan, AttemptStopping, OwnerChanged, WatcherChanged, KillPlanned, KillVoided>;
 
 struct Decision {
   Instant time;

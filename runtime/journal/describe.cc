@@ -60,6 +60,14 @@ std::string Noted(const CheckpointNoted& d) {
   return StrCat("restart ", d.restart, ": ", d.newest->path, step);
 }
 
+std::string Planned(const KillPlanned& d) {
+  const KillRequest& kill = d.request;
+  std::string text = StrCat("kill ", d.number, " at ", ToIso8601(kill.due));
+  if (!kill.if_owner.value.empty()) text += StrCat(", if the owner is ", kill.if_owner.value);
+  if (!kill.if_watcher.value.empty()) text += StrCat(", if the newest watcher is ", kill.if_watcher.value);
+  return StrCat(text, ": ", kill.reason);
+}
+
 }  // namespace
 
 std::string Describe(const Outcome& outcome) {
@@ -100,6 +108,14 @@ std::string Describe(const Decision& decision) {
           [](const AttemptStopping& d) {
             return StrCat(ToString(d.attempt), ": ", Describe(d.because), "; grace ", Seconds(d.grace));
           },
+          [](const OwnerChanged& d) {
+            const Duration timeout = d.claim.watch_timeout;
+            return StrCat("owner ", d.claim.owner.value,
+                          timeout > Duration(0) ? StrCat("; watch timeout ", Seconds(timeout)) : "");
+          },
+          [](const WatcherChanged& d) { return StrCat("watcher ", d.watcher.value); },
+          [](const KillPlanned& d) { return Planned(d); },
+          [](const KillVoided& d) { return StrCat("kill ", d.number, ": ", d.reason); },
       },
       decision.body));
 }

@@ -40,6 +40,7 @@ JobSpec FullSpec() {
   spec.restart.longest_backoff = Duration(17);
   spec.restart.settle = Duration(18);
   spec.checkpoint = {"/saved/\xC3\xA4", "ckpt-[0-9]*", 6};
+  spec.history_folder = "/shared/history/intermediate";
   return spec;
 }
 
@@ -69,7 +70,7 @@ TEST(JobSpecJsonTest, TheFormIsCanonical) {
       R"("restart":{"task":{"most":0,"window_ms":0},"role":{"most":0,"window_ms":0},)"
       R"("gang":{"most":0,"window_ms":0},"job":{"most":0,"window_ms":0},"lost":{"most":10,"window_ms":3600000},)"
       R"("backoff_ms":1000,"longest_backoff_ms":60000,"settle_ms":300},)"
-      R"("checkpoint":{"directory":"","pattern":"*","most_fruitless":3},"failure_rules":[]})");
+      R"("checkpoint":{"directory":"","pattern":"*","most_fruitless":3},"failure_rules":[],"history_folder":""})");
 }
 
 // The document without the field `name` of `object`, or with null instead.
@@ -83,9 +84,10 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
 }
 
 // Specs of 0.1 have none of these.
-const std::set<std::string> kNewer = {"restart",  "checkpoint",    "failure_rules", "restart_scope",
-                                      "restarts", "mode",          "python_venv",   "files",
-                                      "am_files", "memory_limits", "log_limit_mb",  "allocation_timeout_ms"};
+const std::set<std::string> kNewer = {"restart",       "checkpoint",    "failure_rules", "restart_scope",
+                                      "restarts",      "mode",          "python_venv",   "files",
+                                      "am_files",      "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
+                                      "history_folder"};
 
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));

@@ -26,6 +26,9 @@ constexpr Row kContract[] = {
     {kTimeout, "timeout", true},
     {kKilled, "killed", false},
     {kAbandoned, "abandoned", false},
+    {kSpecInvalid, "spec_invalid", false},
+    {kAuth, "auth", false},
+    {kQuota, "quota", true},
 };
 
 TEST(OutcomeTest, EveryClassHasTheContractsNameAndRetryability) {
@@ -33,7 +36,9 @@ TEST(OutcomeTest, EveryClassHasTheContractsNameAndRetryability) {
     EXPECT_EQ(ToString(row.cls), row.name);
     EXPECT_EQ(OutcomeClassFromString(row.name), row.cls);
     EXPECT_EQ(IsRetryable(row.cls), row.retryable) << row.name;
+    EXPECT_FALSE(MeaningOf(row.cls).empty()) << row.name;
   }
+  EXPECT_EQ(AllOutcomeClasses().size(), std::size(kContract));
 }
 
 TEST(OutcomeTest, AnUnknownNameIsNoClass) {

@@ -23,11 +23,13 @@ TEST(VariablesTest, AKeyOfItsOwnHoldsAnyValueAndBeatsTheList) {
   EXPECT_EQ(parsed->spec.container_env, (Variables{{"P.Q", ""}}));
 }
 
-TEST(VariablesTest, AnItemWithoutAnEqualsSignIsNotGuessedAt) {
-  EXPECT_EQ(
-      ErrorWith({{"tony.execution.envs", "A=1,2"}}),
-      "tony.execution.envs: \"A=1,2\" (from -conf): expected NAME=VALUE, not \"2\"; a value that holds a comma goes "
-      "to tony.execution.env.NAME");
+TEST(VariablesTest, AnItemWithoutAnEqualsSignIsNotGuessedAtAndNotShown) {
+  EXPECT_EQ(ErrorWith({{"tony.execution.envs", "A=1,DB_PASSWORD=p4ss,w0rd"}}),
+            "tony.execution.envs (from -conf): expected NAME=VALUE pairs, and what follows \"DB_PASSWORD\" is none; a "
+            "value that holds a comma goes to tony.execution.env.NAME");
+  EXPECT_EQ(ErrorWith({{"tony.containers.envs", "p4ss"}}),
+            "tony.containers.envs (from -conf): expected NAME=VALUE pairs, and what follows the beginning is none; a "
+            "value that holds a comma goes to tony.containers.env.NAME");
 }
 
 TEST(VariablesTest, BadNamesAndValuesAreRefused) {

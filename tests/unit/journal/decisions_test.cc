@@ -42,6 +42,10 @@ constexpr Documented kDocumented[] = {
     {"checkpoint_noted", false},
     {"restart_began", false},
     {"attempt_stopping", false},
+    {"owner_changed", false},
+    {"watcher_changed", false},
+    {"kill_planned", false},
+    {"kill_voided", false},
 };
 
 TEST(DecisionsTest, TheSamplesCoverEveryKind) {

@@ -50,6 +50,15 @@ inline std::vector<Decision> OneOfEachKind() {
       CheckpointNoted{2, Checkpoint{"/ckpt/step-17", 17, Instant(Duration(1'700'000'001'000))}},
       RestartBegan{2, {{worker, {"7-1"}}}, {ps}},
       AttemptStopping{worker, outcome, Duration(500)},
+      OwnerChanged{{{"o1"}, Duration(1'800'000)}},
+      WatcherChanged{{"w1"}},
+      KillPlanned{3,
+                  {.reason = "late",
+                   .grace = Duration(-1),
+                   .if_owner = {"o1"},
+                   .if_watcher = {"w1"},
+                   .due = Instant(Duration(1'700'000'003'000))}},
+      KillVoided{3, "watcher w2 has looked"},
   };
   std::vector<Decision> decisions;
   for (const DecisionBody& body : bodies)

@@ -1,0 +1,76 @@
+#include "runtime/config/configuration.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/strings.h"
+#include "runtime/config/keys.h"
+
+namespace tony {
+namespace {
+
+constexpr std::string_view kRolePrefix = "tony.<role>";
+constexpr std::string_view kInstances = ".instances";
+constexpr std::string_view kVariableLists[] = {"tony.containers.envs", "tony.execution.envs"};
+
+// NAME=VALUE pairs, separated by commas.
+std::string MaskVariables(std::string_view list) {
+  std::vector<std::string> items = Split(list, ',');
+  for (std::string& item : items) {
+    const size_t sign = item.find('=');
+    if (sign != std::string::npos && IsSecretName(item.substr(0, sign))) item.replace(sign + 1, item.npos, kMask);
+  }
+  return Join(items, ",");
+}
+
+std::string Masked(const std::string& key, const std::string& value) {
+  if (std::ranges::find(kVariableLists, key) != std::end(kVariableLists)) return MaskVariables(value);
+  // "monkey" is a fine name for a role.
+  const Key* row = FindKey(key);
+  const bool named_by_user = row && (row->name.starts_with(kRolePrefix) || row->name.find("<group>") != row->name.npos);
+  return IsSecretName(named_by_user ? row->name : std::string_view(key)) ? std::string(kMask) : value;
+}
+
+// "tony.worker" of each role that was asked for.
+std::vector<std::string> RolePrefixes(const Properties& properties) {
+  std::vector<std::string> prefixes;
+  for (const auto& [key, property] : properties.all()) {
+    const Key* row = key.ends_with(kInstances) ? FindKey(key) : nullptr;
+    if (!row || !row->name.starts_with(kRolePrefix) || ParseInt(Trim(property.value)).value_or(0) <= 0) continue;
+    prefixes.push_back(key.substr(0, key.size() - kInstances.size()));
+  }
+  return prefixes;
+}
+
+std::vector<std::string> KeysOf(const Key& row, const std::vector<std::string>& role_prefixes) {
+  if (row.name.find('<') == row.name.npos) return {std::string(row.name)};
+  std::vector<std::string> keys;
+  if (!row.name.starts_with(kRolePrefix)) return keys;
+  for (const std::string& prefix : role_prefixes) keys.push_back(StrCat(prefix, row.name.substr(kRolePrefix.size())));
+  return keys;
+}
+
+}  // namespace
+
+Configuration EffectiveConfiguration(const Properties& properties) {
+  Configuration configuration;
+  for (const auto& [key, property] : properties.all())
+    configuration.push_back({key, Masked(key, property.value), property.origin});
+  const std::vector<std::string> role_prefixes = RolePrefixes(properties);
+  for (const Key& row : AllKeys()) {
+    if (row.effect != KeyEffect::kImplemented || row.default_value.empty()) continue;
+    for (const std::string& key : KeysOf(row, role_prefixes)) {
+      if (!properties.Find(key)) configuration.push_back({key, std::string(row.default_value), "default"});
+    }
+  }
+  std::ranges::sort(configuration, {}, &ConfiguredValue::key);
+  return configuration;
+}
+
+bool IsSecretName(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kWords = {"password", "secret", "token", "key"};
+  const std::string lower = ToLower(name);
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+}  // namespace tony

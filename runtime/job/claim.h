@@ -1,0 +1,41 @@
+// Who answers for a job, who looks at it, and who may have it ended: the words of the contract with workflow engines.
+// Tokens are opaque and random; equal means the same one. Empty: none, or whoever.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/time.h"
+#include "runtime/job/ids.h"
+
+namespace tony {
+
+using RequestId = NamedId<struct RequestIdTag>;        // one step of one workflow run: "airflow://dag/run/task/-1"
+using OwnerToken = NamedId<struct OwnerTokenTag>;      // one attempt of an engine at that step
+using WatcherToken = NamedId<struct WatcherTokenTag>;  // one process that watches
+
+// An engine's word for a job, given with submit: newest counts.
+struct Claim {
+  OwnerToken owner;
+  Duration watch_timeout{0};  // nobody has looked for so long: the job is ended as abandoned; 0: it is not
+  bool operator==(const Claim&) const = default;
+};
+
+struct KillRequest {
+  std::string reason;
+  Duration grace{-1};       // below 0: the job's own
+  OwnerToken if_owner;      // only while this one is the job's owner
+  WatcherToken if_watcher;  // only while no other watcher has looked later than this one
+  Instant due{};            // not before; what the request asks for must hold until then
+  bool IsPlain() const { return if_owner.value.empty() && if_watcher.value.empty() && due == Instant{}; }
+  bool operator==(const KillRequest&) const = default;
+};
+
+// What became of a kill request.
+enum class KillAnswer {
+  kTaken,    // the job is being ended
+  kPlanned,  // it will be when the request is due, unless its condition fails before
+  kFenced,   // its condition does not hold: nothing was done
+  kEnded,    // the job has ended already
+};
+
+}  // namespace tony

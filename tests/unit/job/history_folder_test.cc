@@ -1,0 +1,59 @@
+// Where a job's history for TonY's portal goes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/job/parse_properties.h"
+
+namespace tony {
+namespace {
+
+std::string FolderWith(const Settings& settings) {
+  const auto parsed = ParseWith(settings, "/work");
+  return parsed.ok() ? parsed->spec.history_folder : parsed.error().message;
+}
+
+TEST(HistoryFolderTest, ItIsWhereTonysApplicationMasterWroteIt) {
+  EXPECT_EQ(FolderWith({{"tony.history.location", "/shared/tony"}}), "/shared/tony/intermediate");
+  EXPECT_EQ(FolderWith({{"tony.history.location", " file:///shared/tony/ "}}), "/shared/tony/intermediate");
+  EXPECT_EQ(FolderWith({{"tony.history.location", "file:/shared/tony"}}), "/shared/tony/intermediate");
+  EXPECT_EQ(FolderWith({{"tony.history.location", "tony"}}), "/work/tony/intermediate");
+}
+
+TEST(HistoryFolderTest, ThePortalsOwnKeyForItGoesFirst) {
+  EXPECT_EQ(FolderWith({{"tony.history.intermediate", "/shared/running"}}), "/shared/running");
+  EXPECT_EQ(FolderWith({{"tony.history.intermediate", "/shared/running"}, {"tony.history.location", "/shared/tony"}}),
+            "/shared/running");
+}
+
+TEST(HistoryFolderTest, WithoutOneThereIsNoHistory) {
+  EXPECT_EQ(FolderWith({}), "");
+  EXPECT_EQ(FolderWith({{"tony.history.location", ""}}), "");
+  EXPECT_EQ(FolderWith({{"tony.history.location", "/path/to/tony-history"}}), "") << "TonY's default";
+}
+
+TEST(HistoryFolderTest, AnotherFileSystemIsWarnedOf) {
+  const Settings settings = {{"tony.history.location", "hdfs://nn:9000/tony"}};
+  EXPECT_EQ(FolderWith(settings), "");
+  EXPECT_EQ(WarningsWith(settings),
+            "tony.history.location: \"hdfs://nn:9000/tony\" (from -conf): no history is kept there yet, only in a "
+            "folder of this machine\n");
+}
+
+TEST(HistoryFolderTest, ThePortalsKeysAreNotWarnedOf) {
+  EXPECT_EQ(WarningsWith({{"tony.history.location", "/shared/tony"},
+                          {"tony.history.intermediate", "/shared/tony/running"},
+                          {"tony.history.finished", "/shared/tony/done"}}),
+            "");
+}
+
+TEST(HistoryFolderTest, TheConfigurationIsKeptBesideTheSpec) {
+  const auto parsed = ParseWith({{"tony.history.location", "/shared/tony"}});
+  ASSERT_TRUE(parsed.ok());
+  const auto found = std::ranges::find(parsed->configuration, "tony.history.location", &ConfiguredValue::key);
+  ASSERT_NE(found, parsed->configuration.end());
+  EXPECT_EQ(*found, (ConfiguredValue{"tony.history.location", "/shared/tony", "-conf"}));
+}
+
+}  // namespace
+}  // namespace tony
