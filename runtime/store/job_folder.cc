@@ -1,9 +1,11 @@
 #include "runtime/store/job_folder.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/outcome_json.h"
 #include "runtime/store/files.h"
@@ -14,6 +16,8 @@ namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kConditionalKills = "kill-requests";
 
 // `parse`: content -> Result.
 template <class Parse>
@@ -102,6 +106,34 @@ Status JobFolder::WriteKillRequest(const KillRequest& request) const {
 
 Result<std::optional<KillRequest>> JobFolder::ReadKillRequest() const {
   return ReadOptional(path_ / "kill-request.json", KillRequestFromJson);
+}
+
+Status JobFolder::WriteConditionalKill(const std::string& name, const KillRequest& request) const {
+  TRY(MakeFolder(path_ / kConditionalKills));
+  return WriteFileByRename(path_ / kConditionalKills / (name + ".json"), ToJson(request), /*durable=*/false);
+}
+
+Result<std::vector<JobFolder::NamedKillRequest>> JobFolder::ReadConditionalKills() const {
+  std::vector<NamedKillRequest> requests;
+  std::error_code error;
+  fs::directory_iterator entry(path_ / kConditionalKills, error);
+  if (error == std::errc::no_such_file_or_directory) return requests;
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const fs::path path = entry->path();
+    if (path.extension() != ".json") continue;  // being written
+    auto request = ReadOptional(path, KillRequestFromJson);
+    if (!request.ok()) {
+      LogWarn(request.error().message);
+    } else if (*request) {
+      requests.push_back({path.stem().string(), **std::move(request)});
+    }
+  }
+  if (error) return FileError(ErrorCode::kUnavailable, "read", path_ / kConditionalKills, error.value());
+  return requests;
+}
+
+void JobFolder::RemoveConditionalKill(const std::string& name) const {
+  unlink((path_ / kConditionalKills / (name + ".json")).c_str());
 }
 
 Status JobFolder::WriteStatus(const JobStatus& document, bool durable) const {

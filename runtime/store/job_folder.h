@@ -1,10 +1,14 @@
 // The files of one job on this machine, and their names. Everything is private to the user (0700, 0600).
 //
 //   spec.json          the job spec; never changes
+//   conf.json          what it was made of: each property with its origin, defaults too, secrets masked; never changes
 //   submission.json    job id, user, host, its boot, limits, time of submission; never changes
 //   boot-id            the boot of the machine that its newest keeper belongs to
 //   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
 //   token              the job's secret
+//   page-token         what the address of the job's page begins with, so that only who knows it sees the page; never
+//                      changes; none: no page
+//   page-port          where the page was served last: the next AM takes that port again if it can
 //   staged.json        which entries of the store of staged content the job's tasks find in their folders; never
 //                      changes; none: nothing. Jobs of the release before have a copy of the user's program in src/
 //   journal            the AM's decisions
@@ -15,8 +19,11 @@
 //   reserve            room on the disk for the job's last records, given up when they find no other
 //   finished           nothing of the job is to be started again
 //   kill-request.json  somebody wants the job ended; written before anyone is told
+//   kill-requests/     the same with a condition or a time; each is removed once the AM has journalled what came of it
 //   status.json        the status document: refreshed while the job runs, final when it has ended
+//   acked.json         who has consumed the job's result, and when
 //   logs/worker-3/1/{stdout,stderr,executor.log,outcome.json,usage.json}   work/worker-3/1/   by attempt
+//   logs/worker-0/1/output.json   what the chief left: kept_outputs.h
 #pragma once
 
 #include <filesystem>
@@ -27,6 +34,7 @@
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/job/claim.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
@@ -49,11 +57,9 @@ struct Submission {
   Instant time;
   std::string boot;        // BootId() of the host then; "": not recorded
   int64_t open_files = 0;  // how many the submitter's processes might have open (soft limit); 0: not recorded
-};
-
-struct KillRequest {
-  std::string reason;
-  Duration grace{-1};  // below 0: the job's own
+  RequestId request;       // empty: none
+  int64_t number = 0;      // submission number under that id
+  Claim claim;             // of the submitter; later ones are the AM's to know
 };
 
 class JobFolder {
@@ -62,11 +68,13 @@ class JobFolder {
 
   const std::filesystem::path& path() const { return path_; }
   JobId job() const { return {path_.filename().string()}; }
+  std::filesystem::path configuration() const { return path_ / "conf.json"; }  // jobs of earlier releases have none
   std::filesystem::path journal() const { return path_ / "journal"; }
   std::filesystem::path src() const { return path_ / "src"; }
   std::filesystem::path lease() const { return path_ / "am.lease"; }
   std::filesystem::path status() const { return path_ / "status.json"; }
   std::filesystem::path finished() const { return path_ / "finished"; }
+  std::filesystem::path acked() const { return path_ / "acked.json"; }
   std::filesystem::path LogFolder(const AttemptId& attempt) const;   // logs/worker-3/1
   std::filesystem::path WorkFolder(const AttemptId& attempt) const;  // work/worker-3/1
 
@@ -87,8 +95,16 @@ class JobFolder {
 
   Status WriteLease(const LeaseRecord& record) const;         // by rename
   Result<std::optional<LeaseRecord>> ReadLease() const;       // nothing: no AM has ruled yet
-  Status WriteKillRequest(const KillRequest& request) const;  // by rename; a shorter grace replaces a longer
+  Status WriteKillRequest(const KillRequest& request) const;  // plain; by rename; a shorter grace replaces a longer
   Result<std::optional<KillRequest>> ReadKillRequest() const;
+  // Those that are not plain. A file that cannot be read is left out, and said in the log.
+  struct NamedKillRequest {
+    std::string name;
+    KillRequest request;
+  };
+  Status WriteConditionalKill(const std::string& name, const KillRequest& request) const;  // `name`: new, random
+  Result<std::vector<NamedKillRequest>> ReadConditionalKills() const;
+  void RemoveConditionalKill(const std::string& name) const;
   Status WriteStatus(const JobStatus& status, bool durable) const;  // by rename; durable: survives a power cut
   Result<std::optional<JobStatus>> ReadStatus() const;
 

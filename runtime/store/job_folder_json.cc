@@ -48,12 +48,19 @@ std::string ToJson(const Submission& submission) {
                                       {"host", submission.host},
                                       {"time", ToMillis(submission.time)},
                                       {"boot", submission.boot},
-                                      {"open_files", submission.open_files}});
+                                      {"open_files", submission.open_files},
+                                      {"request_id", submission.request.value},
+                                      {"submission", submission.number},
+                                      {"owner", submission.claim.owner.value},
+                                      {"watch_timeout", submission.claim.watch_timeout.count()}});
 }
 
 std::string ToJson(const KillRequest& request) {
-  return json::serialize(
-      json::object{{"schema", kSchema}, {"reason", request.reason}, {"grace", request.grace.count()}});
+  json::object out = {{"schema", kSchema}, {"reason", request.reason}, {"grace", request.grace.count()}};
+  if (!request.if_owner.value.empty()) out["if_owner"] = request.if_owner.value;
+  if (!request.if_watcher.value.empty()) out["if_watcher"] = request.if_watcher.value;
+  if (request.due != Instant{}) out["due"] = ToMillis(request.due);
+  return json::serialize(out);
 }
 
 Result<LeaseRecord> LeaseRecordFromJson(std::string_view text) {
@@ -83,6 +90,13 @@ Result<Submission> SubmissionFromJson(std::string_view text) {
   if (object.contains("open_files")) {
     TRY_ASSIGN(submission.open_files, Int(object, "open_files"));
   }
+  if (object.contains("request_id")) {
+    TRY_ASSIGN(submission.request.value, Text(object, "request_id"));
+    TRY_ASSIGN(submission.number, Int(object, "submission"));
+    TRY_ASSIGN(submission.claim.owner.value, Text(object, "owner"));
+    TRY_ASSIGN(const int64_t watch_timeout, Int(object, "watch_timeout"));
+    submission.claim.watch_timeout = Duration(watch_timeout);
+  }
   return submission;
 }
 
@@ -92,6 +106,16 @@ Result<KillRequest> KillRequestFromJson(std::string_view text) {
   TRY_ASSIGN(request.reason, Text(object, "reason"));
   TRY_ASSIGN(const int64_t grace, Int(object, "grace"));
   request.grace = Duration(grace);
+  if (object.contains("if_owner")) {
+    TRY_ASSIGN(request.if_owner.value, Text(object, "if_owner"));
+  }
+  if (object.contains("if_watcher")) {
+    TRY_ASSIGN(request.if_watcher.value, Text(object, "if_watcher"));
+  }
+  if (object.contains("due")) {
+    TRY_ASSIGN(const int64_t due, Int(object, "due"));
+    request.due = FromMillis(due);
+  }
   return request;
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <regex>
 
+#include "runtime/store/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -61,11 +62,13 @@ TEST_F(JobStoreTest, JobIsNamedByItsTimeAndReadBack) {
 TEST_F(JobStoreTest, EverythingIsPrivate) {
   NewJob job = SmallJob();
   job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};
+  job.configuration = R"([{"key":"k","value":"v","source":"default"}])";
   const mode_t before = umask(0);
   const auto folder = store_.Create(job, now_);
   umask(before);
   ASSERT_TRUE(folder.ok());
   EXPECT_TRUE(fs::exists(folder->path() / "staged.json"));
+  EXPECT_EQ(*ReadFile(folder->configuration()), job.configuration);
   for (const auto& entry : fs::recursive_directory_iterator(home_)) {
     const auto expected = entry.is_directory() ? fs::perms(0700) : fs::perms(0600);
     EXPECT_EQ(entry.status().permissions(), expected) << entry.path();

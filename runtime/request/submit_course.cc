@@ -1,0 +1,152 @@
+#include "runtime/request/submit_course.h"
+
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/overloaded.h"
+
+namespace tony {
+namespace {
+
+// Which alternative of SubmitObservation a step is answered with.
+size_t AnswerOf(SubmitStepKind kind) {
+  switch (kind) {
+    case SubmitStepKind::kRead:
+      return 1;
+    case SubmitStepKind::kAttach:
+      return 2;
+    case SubmitStepKind::kReadRevocation:
+      return 3;
+    case SubmitStepKind::kLock:
+    case SubmitStepKind::kRecord:
+    case SubmitStepKind::kUnlock:
+    case SubmitStepKind::kPrepare:
+    case SubmitStepKind::kCreate:
+    case SubmitStepKind::kKill:
+    case SubmitStepKind::kAwaitGone:
+    case SubmitStepKind::kStart:
+    case SubmitStepKind::kDone:
+      return 0;
+  }
+  CHECK(false);
+}
+
+SubmitStep OfJob(SubmitStepKind kind, const JobId& job) { return {.kind = kind, .job = job}; }
+
+}  // namespace
+
+std::string_view ToString(SubmitStepKind kind) {
+  static constexpr std::string_view kNames[] = {"lock",    "read",       "record", "unlock",
+                                                "prepare", "create",     "attach", "read_revocation",
+                                                "kill",    "await_gone", "start",  "done"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string_view ToString(SubmitEnd end) {
+  static constexpr std::string_view kNames[] = {"created", "attached", "adopted", "refused_stale", "refused_revoked"};
+  return kNames[static_cast<size_t>(end)];
+}
+
+RequestRecord WithoutItsJob(const RequestRecord& record) {
+  if (!record.before) return record;
+  return {record.newest_number, record.before->job, record.before->number, record.before->adopter};
+}
+
+SubmitCourse::SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job)
+    : ask_(ask), owner_(std::move(owner)), new_job_(std::move(new_job)) {
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+void SubmitCourse::Take(const SubmitObservation& seen) {
+  CHECK(step_.kind != SubmitStepKind::kDone && seen.index() == AnswerOf(step_.kind));
+  if (step_.kind == SubmitStepKind::kPrepare) prepared_ = true;
+  if (step_.kind == SubmitStepKind::kKill && !step_.own) first_hand_ = {step_.job, ExistingJob::kEnding};
+  std::visit(Overloaded{[](const StepTaken&) {}, [&](const RequestSeen& s) { Decide(s); },
+                        [&](const AttachSeen& s) { Hear(s); }, [&](const RevocationSeen& s) { Hear(s); }},
+             seen);
+  CHECK(!ahead_.empty());
+  step_ = std::move(ahead_.front());
+  ahead_.pop_front();
+}
+
+void SubmitCourse::Decide(const RequestSeen& seen) {
+  const RequestRecord& record = seen.record;
+  const JobId job = record.job.value_or(JobId{});
+  const ExistingJob existing = Existing(seen);
+  switch (DecideSubmit({record.newest_number, existing, record.job_number, seen.revoked}, ask_)) {
+    case SubmitDecision::kRefuseStale:
+      return PlanEnd(SubmitEnd::kRefusedStale, {});
+    case SubmitDecision::kRefuseRevoked:
+      return PlanEnd(SubmitEnd::kRefusedRevoked, {});
+    case SubmitDecision::kAdopt: {
+      RequestRecord adopted = record;
+      adopted.adopter = owner_;
+      PlanRecord(record, adopted);
+      return PlanEnd(SubmitEnd::kAdopted, job);
+    }
+    case SubmitDecision::kAttach:
+      return Plan(OfJob(SubmitStepKind::kAttach, job));
+    case SubmitDecision::kReplace:
+      return MakeWay(seen, /*kill=*/true);
+    case SubmitDecision::kCreate:
+      // The new one must not meet its predecessor's last processes.
+      if (!prepared_ || (existing != ExistingJob::kNone && !seen.gone)) return MakeWay(seen, /*kill=*/false);
+      return Create(seen);
+  }
+}
+
+ExistingJob SubmitCourse::Existing(const RequestSeen& seen) const {
+  const bool known = first_hand_ && seen.record.job == first_hand_->job;
+  return known && seen.existing == ExistingJob::kActive ? first_hand_->existing : seen.existing;
+}
+
+// Not stale, so no number is newer than its own.
+void SubmitCourse::Create(const RequestSeen& seen) {
+  RequestRecord record = {.newest_number = ask_.number, .job = new_job_, .job_number = ask_.number};
+  if (Existing(seen) == ExistingJob::kSucceeded)
+    record.before = {*seen.record.job, seen.record.job_number, seen.record.adopter};
+  Plan({.kind = SubmitStepKind::kRecord, .record = record});
+  Plan(OfJob(SubmitStepKind::kCreate, new_job_));
+  Plan(OfJob(SubmitStepKind::kReadRevocation, new_job_));
+}
+
+// Does all that is not done under the lock, and begins again.
+void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
+  RequestRecord raised = seen.record;
+  raised.newest_number = ask_.number;
+  PlanRecord(seen.record, raised);
+  Plan({.kind = SubmitStepKind::kUnlock});
+  const bool runs = seen.existing != ExistingJob::kNone && !seen.gone;
+  if (kill) Plan(OfJob(SubmitStepKind::kKill, *seen.record.job));
+  if (!prepared_) Plan({.kind = SubmitStepKind::kPrepare});
+  if (kill || runs) Plan(OfJob(SubmitStepKind::kAwaitGone, *seen.record.job));
+  Plan({.kind = SubmitStepKind::kLock});
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+void SubmitCourse::Hear(const AttachSeen& seen) {
+  if (seen.attached) return Plan(OfJob(SubmitStepKind::kReadRevocation, step_.job));
+  first_hand_ = {step_.job, seen.ended ? ExistingJob::kSucceeded : ExistingJob::kEnding};
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+void SubmitCourse::Hear(const RevocationSeen& seen) {
+  const bool created = step_.job == new_job_;
+  SubmitStep kill = OfJob(SubmitStepKind::kKill, step_.job);
+  kill.own = true;
+  if (seen.revoked) Plan(std::move(kill));
+  if (created) Plan(OfJob(SubmitStepKind::kStart, step_.job));
+  if (seen.revoked) return PlanEnd(SubmitEnd::kRefusedRevoked, {});
+  PlanEnd(created ? SubmitEnd::kCreated : SubmitEnd::kAttached, step_.job);
+}
+
+void SubmitCourse::PlanRecord(const RequestRecord& before, const RequestRecord& after) {
+  if (after != before) Plan({.kind = SubmitStepKind::kRecord, .record = after});
+}
+
+void SubmitCourse::PlanEnd(SubmitEnd end, const JobId& job) {
+  Plan({.kind = SubmitStepKind::kUnlock});
+  Plan({.kind = SubmitStepKind::kDone, .job = job, .end = end});
+}
+
+}  // namespace tony

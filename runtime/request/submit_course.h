@@ -1,0 +1,133 @@
+// The course of a submit under a request id, as a pure state machine: it says the next step, the shell (or the
+// simulator) takes it and says what came of it. Whatever step the process dies at, there is nothing or a job that the
+// request id finds.
+//
+//   Lock > Read > [decide] > refused ---------------------------------------------> Unlock > Done
+//                    |  adopt:   Record the adopter ------------------------------> Unlock > Done
+//                    |  attach:  Attach > Read the revocation > (Kill its own) ---> Unlock > Done
+//                    |             the job is ending or has ended: Read, decide anew
+//                    |  replace: Record N > Unlock > Kill > (Prepare) > AwaitGone > Lock > Read ...
+//                    |  create:  not prepared, or the old job not gone yet:
+//                    |           Record N > Unlock > (Prepare) > (AwaitGone) > Lock > Read ...
+//                    \           Record the new job > Create > Read the revocation > (Kill its own) > Start > Unlock >
+//                    Done
+//
+// The lock keeps other submits under the same id out, kills never wait for it: a kill writes its revocation first and
+// then looks for the job; a submit makes or attaches to the job first and then looks for a revocation. One of the two
+// sees the other.
+//
+// N is recorded before anything is prepared or killed for it, so a lower one that comes meanwhile is refused. No submit
+// goes round for ever on its own account: it prepares once, and what it has killed, or what told it that it is ending,
+// it does not take for a living job again, whatever that job's files say.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "runtime/job/ids.h"
+#include "runtime/request/submit_decision.h"
+
+namespace tony {
+
+// What is recorded under a request id, beside revocations.
+struct RequestRecord {
+  int64_t newest_number = 0;
+  std::optional<JobId> job;  // the newest; its folder may not be there yet, or any more
+  int64_t job_number = 0;
+  OwnerToken adopter;  // who took the result of `job` after its end; empty: nobody
+  // The one before, if it succeeded: a submit that dies before it has made `job` must not hide a result.
+  struct Predecessor {
+    JobId job;
+    int64_t number = 0;
+    OwnerToken adopter;
+    bool operator==(const Predecessor&) const = default;
+  };
+  std::optional<Predecessor> before;
+  bool operator==(const RequestRecord&) const = default;
+};
+// The record as it counts where the folder of its job is not there: that of the one before, if there was one.
+RequestRecord WithoutItsJob(const RequestRecord& record);
+
+enum class SubmitStepKind {
+  kLock,    // wait for the request's lock
+  kRead,    // answer: RequestSeen
+  kRecord,  // write `record`
+  kUnlock,
+  kPrepare,         // stage files; may take long, so never under the lock
+  kCreate,          // make the folder of `job`
+  kAttach,          // bring `job` back if it is lost or was never started, and attach; answer: AttachSeen
+  kReadRevocation,  // answer: RevocationSeen
+  kKill,            // record the end of `job`, so that it is never run again: unconditional if the course replaces it;
+                    // `own`: on condition of its owner
+  kAwaitGone,       // wait until nothing of `job` runs: until kRead would say `gone`
+  kStart,           // start its arbiter; also if it is to be killed, for then it is seen to have been
+  kDone,            // `end` says how
+};
+std::string_view ToString(SubmitStepKind kind);  // "lock", "read_revocation", ...
+
+enum class SubmitEnd { kCreated, kAttached, kAdopted, kRefusedStale, kRefusedRevoked };
+std::string_view ToString(SubmitEnd end);  // "created", "attached", "adopted", "refused_stale", "refused_revoked"
+
+struct SubmitStep {
+  SubmitStepKind kind = SubmitStepKind::kLock;
+  JobId job;             // of kCreate, kAttach, kReadRevocation, kKill, kAwaitGone, kStart; of kDone unless refused
+  RequestRecord record;  // of kRecord
+  bool own = false;      // of kKill: because this submit's owner was revoked, and only while it owns the job
+  SubmitEnd end = SubmitEnd::kCreated;  // of kDone
+};
+
+struct RequestSeen {
+  RequestRecord record;
+  ExistingJob existing = ExistingJob::kNone;  // of record.job
+  bool gone = true;                           // nothing of record.job runs any more
+  bool revoked = false;
+};
+struct AttachSeen {
+  bool attached = false;  // false: it is being ended, or has ended otherwise than well
+  bool ended = false;     // it ended well meanwhile: read again
+};
+struct RevocationSeen {
+  bool revoked = false;
+};
+struct StepTaken {};  // of all steps without an answer
+using SubmitObservation = std::variant<StepTaken, RequestSeen, AttachSeen, RevocationSeen>;
+
+class SubmitCourse {
+ public:
+  // `new_job`: the id that a created job will have. `owner` may be empty: then nothing revokes it.
+  SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job);
+
+  const SubmitStep& step() const { return step_; }  // to be taken now
+  void Take(const SubmitObservation& seen);         // it was taken; step() is the next one
+
+ private:
+  void Decide(const RequestSeen& seen);
+  ExistingJob Existing(const RequestSeen& seen) const;
+  void Create(const RequestSeen& seen);
+  void MakeWay(const RequestSeen& seen, bool kill);
+  void Hear(const AttachSeen& seen);
+  void Hear(const RevocationSeen& seen);
+  void Plan(SubmitStep step) { ahead_.push_back(std::move(step)); }
+  void PlanRecord(const RequestRecord& before, const RequestRecord& after);
+  void PlanEnd(SubmitEnd end, const JobId& job);
+
+  const SubmitAsk ask_;
+  const OwnerToken owner_;
+  const JobId new_job_;
+  SubmitStep step_;
+  std::deque<SubmitStep> ahead_;  // what follows it, as far as that does not depend on an answer
+  bool prepared_ = false;
+  // What this course knows of a job at first hand: that it was killed here, or what its attach was told. Its files may
+  // be behind that, or stay so for ever if the job was never started.
+  struct FirstHand {
+    JobId job;
+    ExistingJob existing = ExistingJob::kActive;
+  };
+  std::optional<FirstHand> first_hand_;
+};
+
+}  // namespace tony

@@ -1,0 +1,90 @@
+#include "runtime/store/kept_outputs.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "runtime/base/unique_fd.h"
+#include "runtime/store/files.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+class KeptOutputsTest : public testing::Test {
+ protected:
+  KeptOutputsTest() { EXPECT_TRUE(MakeFolder(logs_).ok()); }
+
+  // What a reader finds after the program left what it did.
+  std::string Kept() {
+    EXPECT_TRUE(KeepOutputs(file_, logs_).ok());
+    const auto read = ReadKeptOutputs(logs_);
+    if (!read.ok()) return "refused: " + read.error().message;
+    return *read ? **read : "nothing";
+  }
+  void Write(std::string_view text) { ASSERT_TRUE(WriteNewFile(file_, text, false).ok()); }
+
+  const TempFolder temp_;
+  const std::filesystem::path file_ = temp_.path() / "tony-output.json", logs_ = temp_.path() / "logs";
+};
+
+TEST_F(KeptOutputsTest, AFileIsKeptByteForByteAndStaysWhereItWas) {
+  const std::string text = std::string("{\"a\": 1}\n\xff") + '\0' + "not looked at";
+  Write(text);
+  EXPECT_EQ(Kept(), text);
+  EXPECT_TRUE(std::filesystem::exists(file_));
+}
+
+TEST_F(KeptOutputsTest, WithoutAFileThereIsNothing) { EXPECT_EQ(Kept(), "nothing"); }
+
+TEST_F(KeptOutputsTest, AnEmptyFileIsSomething) {
+  Write("");
+  EXPECT_EQ(Kept(), "");
+}
+
+TEST_F(KeptOutputsTest, OneOfTheGreatestLengthIsKeptAndALongerOneOnlyByItsSize) {
+  Write(std::string(kLongestOutputs, 'x'));
+  EXPECT_EQ(Kept().size(), size_t(kLongestOutputs));
+  std::filesystem::remove_all(logs_);
+  ASSERT_TRUE(MakeFolder(logs_).ok());
+  std::filesystem::resize_file(file_, int64_t{5} << 30);  // a hole
+  EXPECT_EQ(Kept(), "refused: it has 5368709120 bytes, and at most 1048576 are kept");
+  EXPECT_FALSE(std::filesystem::exists(KeptOutputsFile(logs_)));
+}
+
+TEST_F(KeptOutputsTest, ALinkIsNotFollowed) {
+  std::filesystem::create_symlink("/etc/passwd", file_);
+  EXPECT_EQ(Kept(), "refused: it is a symbolic link, expected a regular file");
+}
+
+TEST_F(KeptOutputsTest, APipeIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+  EXPECT_EQ(Kept(), "refused: it is no regular file");
+}
+
+TEST_F(KeptOutputsTest, AFolderOrASocketIsNoFile) {
+  std::filesystem::create_directory(file_);
+  EXPECT_EQ(Kept(), "refused: it is no regular file");
+  std::filesystem::remove(file_);
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {.sun_family = AF_UNIX};
+  file_.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(Kept(), "refused: it is a socket, expected a regular file");
+}
+
+TEST_F(KeptOutputsTest, WhatReplacedTheCopyIsNotFollowedEither) {
+  std::filesystem::create_symlink("/etc/passwd", KeptOutputsFile(logs_));
+  EXPECT_FALSE(ReadKeptOutputs(logs_).ok());
+}
+
+TEST_F(KeptOutputsTest, WhereNothingCanBeWrittenThatIsSaid) {
+  Write("{}");
+  const Status kept = KeepOutputs(file_, temp_.path() / "gone");
+  ASSERT_FALSE(kept.ok());
+  EXPECT_EQ(kept.error().code, ErrorCode::kCannotWrite);
+}
+
+}  // namespace
+}  // namespace tony
