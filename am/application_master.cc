@@ -6,6 +6,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/overloaded.h"
+#include "runtime/base/secret.h"
 #include "runtime/base/strings.h"
 
 namespace tony::am {
@@ -13,14 +14,6 @@ namespace {
 
 constexpr Duration kLookAgain{1000};
 constexpr size_t kTellsAtOnce = 64;
-
-// Takes the same time wherever the first difference is.
-bool SameSecret(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned char difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
-}
 
 }  // namespace
 
@@ -30,10 +23,14 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
       submission_(std::move(parts.submission)),
       executor_program_(std::move(parts.executor_program)),
       token_(std::move(parts.token)),
+      tracking_url_(std::move(parts.tracking_url)),
       epoch_(parts.epoch),
       job_(std::move(parts.job)),
       journal_(parts.journal),
-      parked_(loop_),
+      parked_(loop_,
+              [this] {
+                if (Rules()) Observe(Looked{});
+              }),
       checkpoint_look_(loop_, job_.spec().checkpoint) {
   journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
 }
@@ -43,7 +40,7 @@ void ApplicationMaster::Start(Scheduler& scheduler, int server_port, std::functi
   on_end_ = std::move(on_end);
   lease_ = {.epoch = epoch_, .host = "127.0.0.1", .port = server_port};
   WriteLease();
-  Observe(AmStarted{epoch_});
+  Observe(AmStarted{epoch_, submission_.claim});
   LookForKillRequest();
 }
 
@@ -122,20 +119,13 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
   Observe(ContainerEvent{std::move(event), std::move(kept)});
   if (!resumes) return;
   Renew();
-  ReadKillRequest();
+  ReadKillRequests();
 }
 
-template <class T>
-bool ApplicationMaster::Admit(const std::string& token, const Reply<T>& reply) const {
-  if (!SameSecret(token, token_)) {
-    reply.Refuse(RefusalReason::kBadToken, "not the token of this job");
-    return false;
-  }
-  if (!Rules()) {
-    reply.Refuse(RefusalReason::kNotRuling, "this application master has lost its arbiter");
-    return false;
-  }
-  return true;
+std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) const {
+  if (!SameSecret(token, token_)) return Refusal{RefusalReason::kBadToken, "not the token of this job"};
+  if (!Rules()) return Refusal{RefusalReason::kNotRuling, "this application master has lost its arbiter"};
+  return std::nullopt;
 }
 
 void ApplicationMaster::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
@@ -197,52 +187,6 @@ void ApplicationMaster::ReportOutcome(const Caller& caller, const Outcome& outco
   });
 }
 
-void ApplicationMaster::GetStatus(const std::string& token, Reply<StatusAnswer> reply) {
-  Watch(token, /*since=*/-1, Duration(0), std::move(reply));
-}
-
-void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration limit, Reply<StatusAnswer> reply) {
-  if (!Admit(token, reply)) return;
-  const bool news = end_told_ || (job_.seq() > since && !push_timer_);
-  if (MayTell() && news) return reply.Success(CurrentStatus());
-  // Where an end is about to be written, even a caller who would not wait gets it; that takes one sync.
-  const Duration wait = MayTell() ? std::min(limit, LongestWatch()) : LongestWatch();
-  parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
-}
-
-void ApplicationMaster::Kill(const std::string& token, const std::string& reason, Duration grace,
-                             Reply<StatusAnswer> reply) {
-  if (!Admit(token, reply)) return;
-  if (!trouble_.empty()) {  // it is done, if not written; the asker stays, and tells a later AM, too
-    Observe(KillAsked{reason, grace});
-    return GetStatus(token, reply);
-  }
-  Observe(KillAsked{reason, grace}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });
-}
-
-// While an end cannot be written, a status without it is better than none.
-bool ApplicationMaster::MayTell() const { return !job_.Ended() || end_told_ || !trouble_.empty(); }
-
-void ApplicationMaster::AnswerWatches() {
-  if (MayTell() && parked_.AnyWatch()) parked_.Tell(CurrentStatus());
-}
-
-StatusAnswer ApplicationMaster::CurrentStatus() const {
-  return {.seq = job_.seq(), .epoch = epoch_, .ended = end_told_, .status_json = ToJson(Snapshot())};
-}
-
-JobStatus ApplicationMaster::Snapshot() const {
-  JobStatus status = job_.Snapshot(submission_.user, submission_.time);
-  status.delay = delay_;
-  status.trouble = trouble_;
-  if (job_.Ended() && !end_told_) {
-    status.state = ToString(JobState::kStopping);
-    status.verdict.reset();
-    status.ended.reset();
-  }
-  return status;
-}
-
 LaunchSpec ApplicationMaster::ExecutorFor(const AttemptId& attempt, const ContainerId& container) const {
   LaunchSpec launch;
   launch.argv = {executor_program_, folder_.path().string(), ToString(attempt.task), StrCat(attempt.number),
@@ -276,6 +220,7 @@ void ApplicationMaster::ScheduleTimer() {
 
 void ApplicationMaster::OnDeadline() {
   if (Rules()) {
+    if (parked_.AnyWatch()) Observe(Looked{});  // who waits for news is looking all the time
     Observe(TimePassed{});
   } else {
     deadline_timer_ = loop_.After(kLookAgain, [this] { OnDeadline(); });

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct ApplicationMasterParts {
   Submission submission;
   std::string executor_program;  // absolute path
   std::string token;
+  std::string tracking_url;  // of the job's page; empty: there is none
   Epoch epoch;
   Job job;  // as replayed
   Journal& journal;
@@ -47,14 +49,19 @@ class ApplicationMaster : public AmService {
 
   void OnScheduler(SchedulerEvent event);  // the scheduler's sink
 
+  JobStatus ShowStatus();  // for the job's page; counts as a look at the job
+
   // AmService
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
   void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) override;
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
-  void Watch(const std::string& token, int64_t since, Duration limit, Reply<StatusAnswer> reply) override;
+  void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
+             Reply<StatusAnswer> reply) override;
   void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) override;
+  void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
+  void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
 
  private:
   using Answer = std::function<void(const std::optional<Refusal>&)>;
@@ -72,9 +79,15 @@ class ApplicationMaster : public AmService {
   void Tell(const TellExecutor& order);
   void TellSome();
   void LookForNewestCheckpoint(int restart);
+  std::optional<Refusal> RefusalOf(const std::string& token) const;  // nothing: the caller may ask, and is answered
   template <class T>
-  bool Admit(const std::string& token, const Reply<T>& reply) const;
+  bool Admit(const std::string& token, const Reply<T>& reply) const {
+    const auto refusal = RefusalOf(token);
+    if (refusal) reply.Refuse(refusal->reason, refusal->message);
+    return !refusal;
+  }
 
+  // ---- application_master_clients.cc
   bool MayTell() const;  // an end is told only when it is on the disk
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
@@ -105,7 +118,7 @@ class ApplicationMaster : public AmService {
   void Renew();
   void RenewLease();
   void LookForKillRequest();
-  void ReadKillRequest();
+  void ReadKillRequests();
   void StatusChanged();
   void End();
 
@@ -114,6 +127,7 @@ class ApplicationMaster : public AmService {
   const Submission submission_;
   const std::string executor_program_;
   const std::string token_;
+  const std::string tracking_url_;
   const Epoch epoch_;
   Job job_;
   Journal& journal_;
@@ -124,11 +138,12 @@ class ApplicationMaster : public AmService {
   bool ruling_ =
       true;  // as its scheduler told: false while the arbiter is out of reach: nothing is issued, nobody is answered
   bool end_told_ = false;
-  std::deque<TellExecutor> tells_;  // journalled, and not told yet
-  std::deque<Turn> waiting_;        // for the journal, in order
-  std::string trouble_;             // why nothing can be written now; empty: it can
-  std::string delay_;               // why containers are not there yet, as the scheduler told
-  Instant unnumbered_changed_{};    // trouble or delay
+  std::deque<TellExecutor> tells_;       // journalled, and not told yet
+  std::deque<Turn> waiting_;             // for the journal, in order
+  std::set<std::string> reading_kills_;  // names of conditional kill requests that are being decided
+  std::string trouble_;                  // why nothing can be written now; empty: it can
+  std::string delay_;                    // why containers are not there yet, as the scheduler told
+  Instant unnumbered_changed_{};         // trouble or delay
   LeaseRecord lease_;
   bool published_ = false;  // the lease of this epoch has been written
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,

@@ -45,15 +45,24 @@ void ApplicationMaster::RenewLease() {
 
 // Who asks for a kill calls, too; the file alone is left where the asker died in between, and by the keeper.
 void ApplicationMaster::LookForKillRequest() {
-  ReadKillRequest();
+  ReadKillRequests();
   kill_timer_ = loop_.After(kKillRequestInterval, [this] { LookForKillRequest(); });
 }
 
-void ApplicationMaster::ReadKillRequest() {
+void ApplicationMaster::ReadKillRequests() {
   if (!Rules()) return;
   const auto request = folder_.ReadKillRequest();
   if (!request.ok()) return LogWarn(request.error().message);
-  if (*request) Observe(KillAsked{(*request)->reason, (*request)->grace});
+  if (*request) Observe(KillAsked{**request});
+  const auto conditional = folder_.ReadConditionalKills();
+  if (!conditional.ok()) return LogWarn(conditional.error().message);
+  for (const auto& kill : *conditional) {
+    if (!reading_kills_.insert(kill.name).second) continue;
+    Observe(KillAsked{kill.request}, [this, name = kill.name](const std::optional<Refusal>&) {
+      folder_.RemoveConditionalKill(name);
+      reading_kills_.erase(name);
+    });
+  }
 }
 
 void ApplicationMaster::StatusChanged() {
@@ -75,7 +84,9 @@ void ApplicationMaster::StatusChanged() {
 
 void ApplicationMaster::End() {
   folder_.GiveUpReserve();
-  const JobStatus last = job_.Snapshot(submission_.user, submission_.time);
+  JobStatus last = job_.Snapshot(submission_.user, submission_.time);
+  last.request = submission_.request;
+  last.number = submission_.number;
   if (const Status written = folder_.WriteStatus(last, /*durable=*/true); !written.ok()) {
     const std::string& why = written.error().message;  // names a file that is another each time
     TellTrouble(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));

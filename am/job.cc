@@ -70,7 +70,8 @@ Command Job::CommandFor(const AttemptId& id) const {
     return {.number = number,
             .kind = Command::Kind::kStop,
             .generation = attempt->generation,
-            .grace = attempt->stop_grace};
+            .grace = attempt->stop_grace,
+            .reason = attempt->because ? std::string(ToString(attempt->because->cls)) : ""};
   }
   const bool resumes = id.number > 1 && checkpoint_;
   return {.number = number,

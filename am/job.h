@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "am/actions.h"
+#include "am/attention.h"
 #include "am/observations.h"
 #include "am/restart_policy.h"
 #include "am/states.h"
@@ -34,13 +35,17 @@ class Job {
  public:
   Job(JobId id, JobSpec spec);
 
-  // All policy is in these two. Decide() changes nothing but who was heard last, and with what usage, which is not
-  // journalled: a new AM starts anew. Consequence() is the next decision that the state itself calls for, whatever was
-  // seen.
+  // All policy is in these two. Decide() changes nothing but who was heard last, and with what usage, and when somebody
+  // looked last, which is not journalled: a new AM starts anew. Consequence() is the next decision that the state
+  // itself calls for, whatever was seen.
   Decided Decide(const Observation& observation, Instant now);
   std::optional<DecisionBody> Consequence(Instant now) const;
   // All change of state is here; no policy. kInvalid: the decision does not fit the state, so the journal is damaged.
   Result<Actions> Evolve(const Decision& decision);
+
+  // What a KillAsked or AttachAsked that came now would do.
+  KillAnswer AnswerTo(const KillRequest& request, Instant now) const;
+  bool MayAttach() const;  // neither is it being ended nor has it ended, but with success
 
   // When TimePassed has something to decide, at the latest.
   std::optional<Instant> NextDeadline() const;
@@ -51,7 +56,7 @@ class Job {
 
   JobState state() const { return state_; }
   Epoch epoch() const { return epoch_; }
-  int64_t seq() const { return seq_; }  // grows with every decision
+  int64_t seq() const { return seq_; }  // grows with every decision that a status shows as news
   bool Ended() const { return IsFinal(state_); }
   bool MayRunTasks() const;  // now or, as no verdict has been decided, later
   const JobSpec& spec() const { return spec_; }
@@ -121,8 +126,10 @@ class Job {
   };
 
   // ---- job_decide.cc: policy
-  Decided OnStarted(const AmStarted& seen) const;
-  Decided OnKill(const KillAsked& seen) const;
+  Decided OnStarted(const AmStarted& seen, Instant now);
+  Decided OnKill(const KillRequest& request, Instant now) const;
+  Decided OnAttach(const AttachAsked& seen, Instant now);
+  Decided OnLooked(const Looked& seen, Instant now);
   Decided OnRegister(const RegisterCall& call, Instant now);
   Decided OnAwait(const AwaitCall& call, Instant now);
   Decided OnHeartbeat(const HeartbeatCall& call, Instant now);
@@ -142,6 +149,7 @@ class Job {
   Decided OnRenewed(Instant now);
   Decided OnTime(Instant now);
   std::optional<DecisionBody> WhatIsOverdue(Instant now) const;
+  std::optional<DecisionBody> WhatAttentionSays(Instant now) const;
   std::vector<DecisionBody> WhoIsSilent(Instant now) const;
   std::optional<Instant> NextSilence() const;
   std::optional<Instant> TimeLimit() const;  // of the whole job, while it may still be reached
@@ -184,6 +192,10 @@ class Job {
   Result<Actions> Apply(const CheckpointNoted& d, Instant time);
   Result<Actions> Apply(const RestartBegan& d, Instant time);
   Result<Actions> Apply(const AttemptStopping& d, Instant time);
+  Result<Actions> Apply(const OwnerChanged& d, Instant time);
+  Result<Actions> Apply(const WatcherChanged& d, Instant time);
+  Result<Actions> Apply(const KillPlanned& d, Instant time);
+  Result<Actions> Apply(const KillVoided& d, Instant time);
   Result<Attempt*> Step(const AttemptId& id, AttemptStep step);
   Status Step(JobStep step);
   Result<Attempt*> MakeAttempt(const AttemptId& id, AttemptStep how, Instant time);
@@ -258,7 +270,8 @@ class Job {
   bool looked_ = false;                 // at least once
   std::optional<Checkpoint> progress_;  // the newest that was found
   int fruitless_ = 0;                   // in a row that found nothing newer
-  Duration stop_grace_{0};              // of the job
+  Attention attention_;
+  Duration stop_grace_{0};  // of the job
   std::optional<Instant> ended_at_;
   // Volatile. Silence counts only while executors can see that this AM rules.
   Instant renewed_at_{};

@@ -21,6 +21,7 @@ Decided Job::OnRenewed(Instant now) {
     for (auto& [id, task] : tasks_) {
       if (task.newest()) task.newest()->last_heard = now;
     }
+    attention_.StartAnew(now);
   }
   renewed_at_ = now;
   silence_check_ = NextSilence();
@@ -55,12 +56,26 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
         TimedOut(StrCat("the job ran longer than ", Seconds(spec_.timeout), " (tony.application.timeout)")),
         spec_.timers.grace};
   }
+  if (auto ending = WhatAttentionSays(now)) return ending;
   if (!stopping_.empty() && now >= stopping_.begin()->first) return ContainerKillOrdered{stopping_.begin()->second};
   if (!leaving_.empty() && now >= leaving_.begin()->first) return ContainerKillOrdered{leaving_.begin()->second};
   if (!silent_.empty() && now >= silent_.begin()->first) {
     return AttemptEnded{silent_.begin()->second, Silence(", and nobody can say that it ended")};
   }
   return std::nullopt;
+}
+
+std::optional<DecisionBody> Job::WhatAttentionSays(Instant now) const {
+  if (verdict_) return std::nullopt;
+  if (const auto kill = attention_.DueKill(now)) {
+    const Verdict verdict{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = kill->reason};
+    return JobStopping{verdict, kill->grace.count() < 0 ? spec_.timers.grace : kill->grace};
+  }
+  if (!attention_.IsAbandoned(now)) return std::nullopt;
+  const std::string message =
+      StrCat("nobody has asked for the job for ", Seconds(attention_.claim().watch_timeout), " (watch timeout)");
+  return JobStopping{{.state = FinalState::kKilled, .cls = OutcomeClass::kAbandoned, .message = message},
+                     spec_.timers.grace};
 }
 
 Outcome Job::Silence(const std::string& more) const {
@@ -109,6 +124,7 @@ std::optional<Instant> Job::NextDeadline() const {
   if (!allocating_.empty()) sooner(allocating_.begin()->first);
   if (!registering_.empty()) sooner(registering_.begin()->first);
   sooner(TimeLimit());
+  if (!verdict_) sooner(attention_.NextDeadline());
   if (!stopping_.empty()) sooner(stopping_.begin()->first);
   if (!leaving_.empty()) sooner(leaving_.begin()->first);
   if (!silent_.empty()) sooner(silent_.begin()->first);

@@ -24,10 +24,12 @@ Decided Job::Decide(const Observation& observation, Instant now) {
   // Each end is judged in its own turn; a new AM judges one whose turn was cut short.
   if (!std::holds_alternative<AmStarted>(observation)) last_ended_.reset();
   return std::visit(Overloaded{
-                        [&](const AmStarted& seen) { return OnStarted(seen); },
+                        [&](const AmStarted& seen) { return OnStarted(seen, now); },
                         [&](const LeaseRenewed&) { return OnRenewed(now); },
                         [&](const TimePassed&) { return OnTime(now); },
-                        [&](const KillAsked& seen) { return OnKill(seen); },
+                        [&](const KillAsked& seen) { return OnKill(seen.request, now); },
+                        [&](const AttachAsked& seen) { return OnAttach(seen, now); },
+                        [&](const Looked& seen) { return OnLooked(seen, now); },
                         [&](const RegisterCall& call) { return OnRegister(call, now); },
                         [&](const AwaitCall& call) { return OnAwait(call, now); },
                         [&](const HeartbeatCall& call) { return OnHeartbeat(call, now); },
@@ -72,20 +74,45 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
   return std::nullopt;
 }
 
-Decided Job::OnStarted(const AmStarted& seen) const {
-  if (seq_ == 0) return {.decisions = {JobAccepted{}, EpochBegan{seen.epoch}}};
-  return {.decisions = {EpochBegan{seen.epoch}}};
+Decided Job::OnStarted(const AmStarted& seen, Instant now) {
+  attention_.StartAnew(now);
+  Decided out;
+  if (seq_ == 0) out.decisions.push_back(JobAccepted{});
+  out.decisions.push_back(EpochBegan{seen.epoch});
+  if (!attention_.claimed() && seen.claim != Claim()) out.decisions.push_back(OwnerChanged{seen.claim});
+  return out;
 }
 
-Decided Job::OnKill(const KillAsked& seen) const {
-  const Duration grace = seen.grace.count() < 0 ? spec_.timers.grace : seen.grace;
-  if (Ended()) return {};
+KillAnswer Job::AnswerTo(const KillRequest& request, Instant now) const {
+  if (Ended()) return KillAnswer::kEnded;
+  if (!attention_.Allows(request)) return KillAnswer::kFenced;
+  return request.due > now ? KillAnswer::kPlanned : KillAnswer::kTaken;
+}
+
+Decided Job::OnKill(const KillRequest& request, Instant now) const {
+  const KillAnswer answer = AnswerTo(request, now);
+  if (answer == KillAnswer::kEnded || answer == KillAnswer::kFenced) return {};
+  const Duration grace = request.grace.count() < 0 ? spec_.timers.grace : request.grace;
   if (state_ == JobState::kStopping) {
-    if (grace >= stop_grace_) return {};
+    if (answer == KillAnswer::kPlanned || grace >= stop_grace_) return {};
     return {.decisions = {StopHurried{grace}}};
   }
-  Verdict verdict{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = seen.reason};
+  if (answer == KillAnswer::kPlanned) return {.decisions = attention_.DecidePlan(request)};
+  Verdict verdict{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = request.reason};
   return {.decisions = {JobStopping{std::move(verdict), grace}}};
+}
+
+Decided Job::OnLooked(const Looked& seen, Instant now) {
+  if (Ended()) return {};
+  return {.decisions = attention_.DecideLook(seen.watcher, now)};
+}
+
+bool Job::MayAttach() const { return !verdict_ || verdict_->state == FinalState::kSucceeded; }
+
+Decided Job::OnAttach(const AttachAsked& seen, Instant now) {
+  if (!MayAttach() || Ended()) return {};
+  attention_.DecideLook({}, now);
+  return {.decisions = attention_.DecideAttach(seen.claim)};
 }
 
 std::optional<Refusal> Job::CheckCaller(const Caller& caller) const {

@@ -39,7 +39,8 @@ JobStep StepOf(FinalState state) {
 Result<Actions> Job::Evolve(const Decision& decision) {
   Result<Actions> actions = std::visit([&](const auto& body) { return Apply(body, decision.time); }, decision.body);
   if (!actions.ok()) return Annotate(actions.error(), StrCat("decision ", seq_ + 1, " (", Name(decision), ")"));
-  ++seq_;
+  // Two watchers would wake each other for ever.
+  if (!std::holds_alternative<WatcherChanged>(decision.body)) ++seq_;
   return actions;
 }
 

@@ -58,6 +58,26 @@ Result<Actions> Job::Apply(const AttemptStopping& d, Instant time) {
   return actions;
 }
 
+Result<Actions> Job::Apply(const OwnerChanged& d, Instant) {
+  TRY(attention_.Apply(d));
+  return Actions();
+}
+
+Result<Actions> Job::Apply(const WatcherChanged& d, Instant) {
+  TRY(attention_.Apply(d));
+  return Actions();
+}
+
+Result<Actions> Job::Apply(const KillPlanned& d, Instant) {
+  TRY(attention_.Apply(d));
+  return Actions();
+}
+
+Result<Actions> Job::Apply(const KillVoided& d, Instant) {
+  TRY(attention_.Apply(d));
+  return Actions();
+}
+
 void Job::StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& actions) {
   const auto next = Next(attempt.state, AttemptStep::kStop);
   CHECK(next.has_value());

@@ -14,6 +14,9 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
                    .submitted = submitted,
                    .ended = ended_at_};
   if (Ended()) status.verdict = verdict_;
+  status.claim = attention_.claim();
+  status.watcher = attention_.watcher();
+  if (!verdict_) status.planned_kill = attention_.NextPlanned();
   status.restarts = restart_list_;
   status.restart_count = static_cast<int>(past_restarts_.size());
   for (const auto& [id, task] : tasks_) {

@@ -14,6 +14,8 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/history/history_files.h"
+#include "runtime/page/live_page.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/rpc/rpc_server.h"
@@ -48,6 +50,23 @@ Status LinkAmFiles(const JobFolder& folder) {
   return LinkStaged(staged->am, work);
 }
 
+// On a thread of its own: the folder may be on a file server that does not answer. The keeper, last of all, finishes
+// what this begins.
+std::jthread StartHistory(const JobFolder& folder, const JobSpec& spec) {
+  if (spec.history_folder.empty()) return {};
+  return std::jthread([folder] {
+    if (const Status begun = BeginHistory(folder); !begun.ok()) LogWarn(begun.error().message);
+  });
+}
+
+// A job can do without its page.
+std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobFolder& folder) {
+  auto page = LivePage::Open(loop, folder);
+  if (page.ok()) return *std::move(page);
+  if (page.error().code != ErrorCode::kNotFound) LogWarn(page.error().message);
+  return nullptr;
+}
+
 Result<Job> Replay(const JobFolder& folder, const std::vector<Decision>& decisions) {
   TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
   Job job(folder.job(), std::move(spec));
@@ -77,15 +96,19 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
   LogInfo(
       StrCat("epoch ", epoch.value, ": ", opened.decisions.size(), " decisions replayed, job ", ToString(job.state())));
 
+  const std::jthread history = StartHistory(folder, job.spec());
+  const std::unique_ptr<LivePage> page = OpenPage(loop, folder);
   ApplicationMaster master({loop, folder, std::move(submission), SiblingProgram("tony-executor"), std::move(token),
-                            epoch, std::move(job), *opened.journal});
+                            page ? page->url() : "", epoch, std::move(job), *opened.journal});
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher,
                            [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
   TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, {}, master));
   master.Start(scheduler, server->port(), [&] { server->Stop([&] { loop.Stop(); }); });
+  if (page) page->Serve([&] { return master.ShowStatus(); });
   loop.Run();
+  if (page) page->End();
   return Ok();
 }
 

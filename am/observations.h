@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "runtime/job/checkpoint.h"
+#include "runtime/job/claim.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/outcome.h"
 #include "runtime/scheduler/scheduler.h"
@@ -14,13 +15,20 @@ namespace tony::am {
 
 struct AmStarted {
   Epoch epoch;
+  Claim claim;           // the submitter's
 };                       // the first one of every AM
 struct LeaseRenewed {};  // executors can see that this AM rules
 struct TimePassed {};    // a deadline of the job was reached
 struct KillAsked {
-  std::string reason;
-  Duration grace{-1};
-};  // grace below 0: the job's own
+  KillRequest request;
+};
+struct AttachAsked {
+  Claim claim;
+};
+// Somebody has asked for the job's status, or waits for it. An empty token: somebody without a name.
+struct Looked {
+  WatcherToken watcher;
+};
 
 // What the look for checkpoints that a restart asked for has found.
 struct CheckpointSeen {
@@ -52,7 +60,7 @@ struct ContainerEvent {
   std::optional<Outcome> kept_outcome;
 };
 
-using Observation = std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, RegisterCall, AwaitCall, HeartbeatCall,
-                                 OutcomeCall, ContainerEvent, CheckpointSeen>;
+using Observation = std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, AttachAsked, Looked, RegisterCall,
+                                 AwaitCall, HeartbeatCall, OutcomeCall, ContainerEvent, CheckpointSeen>;
 
 }  // namespace tony::am

@@ -43,9 +43,13 @@ void ParkedCalls::ParkWatch(int64_t since, Duration limit, const Reply<StatusAns
     const std::unique_ptr<Watch> watch = std::move(found->second);
     watches_.erase(found);
     watch->reply.Success(status());
+    on_watch_end_();
   };
   watches_[id] = std::make_unique<Watch>(Watch{since, reply, loop_.After(limit, on_limit)});
-  reply.OnAbandoned([this, id] { watches_.erase(id); });
+  reply.OnAbandoned([this, id] {
+    watches_.erase(id);
+    on_watch_end_();
+  });
 }
 
 void ParkedCalls::Tell(const StatusAnswer& answer) {
@@ -56,6 +60,7 @@ void ParkedCalls::Tell(const StatusAnswer& answer) {
       watches_[id] = std::move(watch);
     }
   }
+  on_watch_end_();
 }
 
 void ParkedCalls::TellAll(const StatusAnswer& answer) {

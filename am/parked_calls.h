@@ -13,7 +13,10 @@ namespace tony::am {
 
 class ParkedCalls {
  public:
-  explicit ParkedCalls(EventLoop& loop) : loop_(loop) {}
+  // `on_watch_end` is called when a Watch has been answered or its caller has gone away.
+  explicit ParkedCalls(
+      EventLoop& loop, std::function<void()> on_watch_end = [] {})
+      : loop_(loop), on_watch_end_(std::move(on_watch_end)) {}
 
   // One Await per attempt; an earlier one is answered "no news". So is this one after 30 s, by which its caller notices
   // a path that has gone silent.
@@ -41,6 +44,7 @@ class ParkedCalls {
   std::unique_ptr<Await> TakeAwait(const AttemptId& attempt, int64_t id);
 
   EventLoop& loop_;
+  const std::function<void()> on_watch_end_;
   int64_t last_id_ = 0;
   std::map<AttemptId, std::unique_ptr<Await>> awaits_;
   std::map<int64_t, std::unique_ptr<Watch>> watches_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "runtime/base/time.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/outcome.h"
 
@@ -41,6 +42,11 @@ struct StartProcess {
   std::string cluster_spec;  // JSON
   std::string resume_from;   // the newest checkpoint; may be empty
 };
+struct GiveNotice {    // to the program, in $TONY_NOTICE_FILE: it is about to be stopped, and will be killed at
+                       // `deadline`
+  std::string reason;  // "preempted"
+  Instant deadline;
+};
 struct SignalTree {  // to every process of the task, whole tree; 0: only look. Nothing left: answer with TreeGone
   int signal = 0;
 };
@@ -52,7 +58,7 @@ struct Leave {  // end the executor; nothing follows
 };
 
 using Action = std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendOutcome, ReadLease, WatchLease,
-                            UnwatchLease, BeginAttempt, StartProcess, SignalTree, KeepOutcome, Leave>;
+                            UnwatchLease, BeginAttempt, StartProcess, GiveNotice, SignalTree, KeepOutcome, Leave>;
 
 // Exit codes of the executor, after sysexits.h where there is a fitting one.
 inline constexpr int kLeftReleased = 0;

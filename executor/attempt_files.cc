@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <boost/json.hpp>
 #include <cerrno>
 #include <system_error>
 
+#include "runtime/job/json_fields.h"
 #include "runtime/store/files.h"
 
 namespace tony::executor {
@@ -45,6 +47,11 @@ Status PrepareWorkFolder(const JobFolder& folder, const AttemptId& attempt, cons
   for (const auto& [file, value] : long_values) TRY(WriteFileByRename(file, value, false));
   TRY_ASSIGN(const auto staged, folder.ReadStaged());
   return staged ? LinkAll(*staged, attempt.task.role, work) : LinkSources(folder.src(), work);
+}
+
+Status WriteNotice(const fs::path& file, const std::string& reason, Instant deadline) {
+  const boost::json::object notice = {{"reason", reason}, {"deadline", ToIso8601(deadline)}};
+  return WriteFileByRename(file, SerializeJson(notice) + "\n", /*durable=*/false);
 }
 
 }  // namespace tony::executor

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "executor/user_environment.h"
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/ids.h"
 #include "runtime/store/job_folder.h"
@@ -17,5 +19,8 @@ Result<UniqueFd> LockAttempt(const JobFolder& folder, const AttemptId& attempt);
 
 // Makes work/<task>/<n>/ with the files of `long_values` and the staged files of the job and the task's role.
 Status PrepareWorkFolder(const JobFolder& folder, const AttemptId& attempt, const std::vector<LongValue>& long_values);
+
+// What a program finds of a notice: {"reason":"preempted","deadline":"2026-01-31T12:00:04.000Z"}; whole, or not there.
+Status WriteNotice(const std::filesystem::path& file, const std::string& reason, Instant deadline);
 
 }  // namespace tony::executor

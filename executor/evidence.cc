@@ -116,7 +116,7 @@ std::string DescribeOom(int64_t kills, const std::string& memory_key, const std:
                 ours ? "; " + memory_key + " sets it" : "");
 }
 
-void ForgetErrorFile(const std::filesystem::path& file) { unlink(file.c_str()); }
+void ForgetFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
 Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const std::filesystem::path& stderr_file,
                 const OomKills& before, const std::string& memory_key) {

@@ -26,8 +26,9 @@ OomEvidence Compare(const OomKills& before, const OomKills& after);
 // (peak 2047 MB), 1 process was killed by the kernel; tony.worker.memory sets it". Empty where the cgroup has no limit.
 std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root = "/");
 
-// Removes what stands where the program's error file will be: a link into the user's sources, perhaps.
-void ForgetErrorFile(const std::filesystem::path& file);
+// Removes what stands where a file will be that the program writes for us, or we for it: a link into the user's
+// sources, perhaps.
+void ForgetFile(const std::filesystem::path& file);
 
 // To be called once the process was reaped; `before` was counted before it started. `memory_key` sets its limit.
 Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const std::filesystem::path& stderr_file,

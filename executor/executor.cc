@@ -14,6 +14,7 @@
 #include "runtime/framework/framework.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/store/file_watch.h"
+#include "runtime/store/kept_outputs.h"
 
 namespace tony::executor {
 namespace {
@@ -190,7 +191,8 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
                             .stderr_file = (place_.log_folder / "stderr").string(),
                             .own_session = true};
   const auto error_file = ErrorFile(place_.work_folder);
-  ForgetErrorFile(error_file);
+  for (const auto& file : {error_file, OutputFile(place_.work_folder), NoticeFile(place_.work_folder)})
+    ForgetFile(file);
   const OomKills killed_before = CountOomKills();
   const std::string memory_key = StrCat("tony.", role->name, ".memory");
   if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
@@ -225,8 +227,18 @@ void Executor::Perform(const SignalTree& action) {
   }
 }
 
+void Executor::Perform(const GiveNotice& action) {
+  const Status given = WriteNotice(NoticeFile(place_.work_folder), action.reason, action.deadline);
+  if (!given.ok()) LogWarn(given.error().message);  // the signal says the same, but for the reason
+}
+
 void Executor::Perform(const KeepOutcome& action) {
   if (usage_) usage_->Finish();
+  // Before the outcome: what is known to have succeeded has its outputs beside it, also if this is our last moment.
+  if (action.outcome.Succeeded() && spec_.IsChief(place_.attempt.task)) {
+    const Status kept = KeepOutputs(OutputFile(place_.work_folder), place_.log_folder);
+    if (!kept.ok()) LogError(StrCat("outputs: ", kept.error().message));
+  }
   const Status kept = folder_.WriteOutcome(place_.attempt, action.outcome);
   if (!kept.ok()) LogError(kept.error().message);  // it is reported all the same
 }

@@ -53,6 +53,7 @@ class Executor {
   void Perform(const UnwatchLease&);
   void Perform(const BeginAttempt& action);
   void Perform(const StartProcess& action);
+  void Perform(const GiveNotice& action);
   void Perform(const SignalTree& action);
   void Perform(const KeepOutcome& action);
   void Perform(const Leave& action);

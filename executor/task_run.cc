@@ -79,6 +79,7 @@ void TaskRun::Obey(const Command& command) {
       if (Go(Trigger::kStart)) Do(StartProcess{command.generation, command.cluster_spec, command.resume_from});
       return;
     case Command::Kind::kStop:
+      Announce(command);
       Stop({OutcomeClass::kKilled, std::nullopt, "stopped by the application master", ""}, command.grace);
       return;
     case Command::Kind::kRelease:
@@ -105,6 +106,14 @@ void TaskRun::BeginNext(int attempt) {
 
 void TaskRun::On(const AttemptNotBegun&) {
   End(Trigger::kStop, {OutcomeClass::kInfra, std::nullopt, "the attempt's folder could not be made or locked", ""});
+}
+
+// Only what concerns this task alone has a reason: at the end of the whole job there is nothing to prepare for.
+void TaskRun::Announce(const Command& stop) {
+  const bool has_process = state_ == State::kStarting || state_ == State::kRunning || state_ == State::kStopping;
+  if (stop.reason.empty() || !has_process) return;
+  const Instant deadline = now_ + stop.grace;
+  Do(GiveNotice{stop.reason, kill_at_ ? std::min(*kill_at_, deadline) : deadline});
 }
 
 void TaskRun::Stop(Outcome because, Duration grace) {

@@ -74,6 +74,7 @@ class TaskRun {
   // The task: task_run.cc.
   bool Go(Trigger trigger);
   void Obey(const Command& command);
+  void Announce(const Command& stop);
   void Stop(Outcome because, Duration grace);
   void BeginNext(int attempt);
   void Depart(Outcome because, Departure how);

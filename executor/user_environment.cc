@@ -40,6 +40,7 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
       {"TONY_GENERATION", StrCat(cluster.generation.value)},
       {"TONY_JOB_ID", place.job.value},
       {"TONY_LOG_DIR", place.log_folder.string()},
+      {"TONY_NOTICE_FILE", NoticeFile(place.work_folder).string()},
       {"TONY_TASK", ToString(place.attempt.task)},
   };
   if (spec.IsChief(place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.work_folder).string();
@@ -109,5 +110,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
 std::filesystem::path ErrorFile(const std::filesystem::path& work_folder) { return work_folder / "tony-error.json"; }
 
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder) { return work_folder / "tony-output.json"; }
+
+std::filesystem::path NoticeFile(const std::filesystem::path& work_folder) { return work_folder / "tony-notice.json"; }
 
 }  // namespace tony::executor

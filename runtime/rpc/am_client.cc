@@ -8,9 +8,9 @@
 
 #include "ExecutorService.h"
 #include "runtime/base/strings.h"
+#include "runtime/net/tcp.h"
 #include "runtime/rpc/convert.h"
 #include "runtime/rpc/frame_connection.h"
-#include "runtime/rpc/tcp.h"
 #include "runtime/rpc/wire.h"
 
 namespace tony {

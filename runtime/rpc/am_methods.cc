@@ -93,7 +93,8 @@ Status Watch(AmService& service, const rpc::ClientService_Watch_args& args, cons
   TRY_ASSIGN(const std::string token, CheckedToken(args.token));
   TRY_ASSIGN(const int64_t since, CheckedSince(args.since));
   TRY_ASSIGN(const Duration limit, CheckedTimeout(args.timeout_ms));
-  service.Watch(token, since, limit, reply);
+  TRY_ASSIGN(const std::string watcher, CheckedToken(args.watcher));
+  service.Watch(token, since, limit, {watcher}, reply);
   return Ok();
 }
 
@@ -105,11 +106,28 @@ Status Kill(AmService& service, const rpc::ClientService_Kill_args& args, const 
   return Ok();
 }
 
+Status KillIf(AmService& service, const rpc::ClientService_KillIf_args& args, const Reply<KillReply>& reply) {
+  TRY_ASSIGN(const std::string token, CheckedToken(args.token));
+  TRY_ASSIGN(const KillRequest request, FromThrift(args.order));
+  service.KillIf(token, request, reply);
+  return Ok();
+}
+
+Status Attach(AmService& service, const rpc::ClientService_Attach_args& args, const Reply<AttachReply>& reply) {
+  TRY_ASSIGN(const std::string token, CheckedToken(args.token));
+  TRY_ASSIGN(const std::string owner, CheckedToken(args.owner));
+  TRY_ASSIGN(const Duration timeout, CheckedWatchTimeout(args.watch_timeout_ms));
+  service.Attach(token, {{owner}, timeout}, reply);
+  return Ok();
+}
+
 }  // namespace
 
 Dispatcher MakeAmDispatcher(AmService& service) {
+  using rpc::ClientService_Attach_args, rpc::ClientService_Attach_result;
   using rpc::ClientService_GetStatus_args, rpc::ClientService_GetStatus_result;
   using rpc::ClientService_Kill_args, rpc::ClientService_Kill_result;
+  using rpc::ClientService_KillIf_args, rpc::ClientService_KillIf_result;
   using rpc::ClientService_Watch_args, rpc::ClientService_Watch_result;
   using rpc::ExecutorService_Await_args, rpc::ExecutorService_Await_result;
   using rpc::ExecutorService_Heartbeat_args, rpc::ExecutorService_Heartbeat_result;
@@ -124,6 +142,8 @@ Dispatcher MakeAmDispatcher(AmService& service) {
   Add<ClientService_GetStatus_args, ClientService_GetStatus_result>(all, "GetStatus", service, GetStatus);
   Add<ClientService_Watch_args, ClientService_Watch_result>(all, "Watch", service, Watch);
   Add<ClientService_Kill_args, ClientService_Kill_result>(all, "Kill", service, Kill);
+  Add<ClientService_KillIf_args, ClientService_KillIf_result>(all, "KillIf", service, KillIf);
+  Add<ClientService_Attach_args, ClientService_Attach_result>(all, "Attach", service, Attach);
   return all;
 }
 

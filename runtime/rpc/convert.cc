@@ -24,6 +24,8 @@ constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 constexpr int64_t kHighestInt = std::numeric_limits<int32_t>::max();
 constexpr Duration kLongestWatch = std::chrono::seconds(60);
 constexpr Duration kLongestGrace = std::chrono::hours(24);
+constexpr Duration kLongestWatchTimeout = std::chrono::hours(24 * 366);
+constexpr int64_t kLatestDue = int64_t{1} << 50;  // sums with it do not overflow
 
 constexpr std::array<std::pair<int, Phase>, 4> kPhases = {{
     {rpc::WAITING, Phase::kWaiting},
@@ -37,6 +39,12 @@ constexpr std::array<std::pair<int, Command::Kind>, 5> kCommandKinds = {{
     {rpc::STOP, Command::Kind::kStop},
     {rpc::RELEASE, Command::Kind::kRelease},
     {rpc::NEXT, Command::Kind::kNext},
+}};
+constexpr std::array<std::pair<int, KillAnswer>, 4> kKillAnswers = {{
+    {rpc::TAKEN, KillAnswer::kTaken},
+    {rpc::PLANNED, KillAnswer::kPlanned},
+    {rpc::FENCED, KillAnswer::kFenced},
+    {rpc::TOO_LATE, KillAnswer::kEnded},
 }};
 constexpr std::array<std::pair<int, RefusalReason>, 8> kRefusalReasons = {{
     {rpc::BAD_TOKEN, RefusalReason::kBadToken},
@@ -188,6 +196,7 @@ Result<Command> FromThrift(const rpc::Command& wire) {
   command.grace = Duration(grace);
   TRY_ASSIGN(command.attempt, IntWithin("attempt", wire.attempt, 0, kHighestInt));
   command.resume_from = wire.resume_from;
+  command.reason = wire.reason;
   return command;
 }
 
@@ -201,6 +210,19 @@ Refusal FromThrift(const rpc::Refused& wire) {
   if (reason.ok()) return {*reason, wire.message};
   return {RefusalReason::kBadRequest, StrCat(reason.error().message, ": ", wire.message)};
 }
+
+Result<KillRequest> FromThrift(const rpc::KillOrder& wire) {
+  KillRequest request;
+  TRY_ASSIGN(request.reason, CheckedReason(wire.reason));
+  TRY_ASSIGN(request.grace, CheckedGrace(wire.grace_ms));
+  TRY_ASSIGN(request.if_owner.value, CheckedToken(wire.if_owner));
+  TRY_ASSIGN(request.if_watcher.value, CheckedToken(wire.if_watcher));
+  TRY_ASSIGN(const int64_t due, Within("due_ms", wire.due_ms, 0, kLatestDue));
+  if (due > 0) request.due = FromMillis(due);
+  return request;
+}
+
+Result<KillAnswer> AnswerOf(const rpc::KillReply& wire) { return Known("answer", wire.answer, kKillAnswers); }
 
 rpc::Caller ToThrift(const Caller& caller) {
   rpc::Caller wire;
@@ -255,6 +277,7 @@ rpc::Command ToThrift(const Command& command) {
   wire.__set_grace_ms(command.grace.count());
   wire.__set_attempt(command.attempt);
   wire.__set_resume_from(command.resume_from);
+  wire.__set_reason(command.reason);
   return wire;
 }
 
@@ -280,6 +303,30 @@ rpc::StatusReply ToThrift(const StatusAnswer& answer) {
   return wire;
 }
 
+rpc::KillOrder ToThrift(const KillRequest& request) {
+  rpc::KillOrder wire;
+  wire.__set_reason(request.reason.substr(0, kLongestText));
+  wire.__set_grace_ms(request.grace.count());
+  wire.__set_if_owner(request.if_owner.value);
+  wire.__set_if_watcher(request.if_watcher.value);
+  wire.__set_due_ms(request.due == Instant{} ? 0 : ToMillis(request.due));
+  return wire;
+}
+
+rpc::KillReply ToThrift(const KillReply& reply) {
+  rpc::KillReply wire;
+  wire.__set_answer(WireOf<rpc::KillAnswer>(reply.answer, kKillAnswers));
+  wire.__set_status(ToThrift(reply.status));
+  return wire;
+}
+
+rpc::AttachReply ToThrift(const AttachReply& reply) {
+  rpc::AttachReply wire;
+  wire.__set_attached(reply.attached);
+  wire.__set_status(ToThrift(reply.status));
+  return wire;
+}
+
 Result<int64_t> CheckedSince(int64_t since) { return Within("since", since, 0, kNoLimit); }
 
 Result<std::string> CheckedToken(const std::string& token) {
@@ -292,6 +339,11 @@ Result<std::string> CheckedReason(const std::string& reason) { return Text("reas
 Result<Duration> CheckedTimeout(int64_t timeout_ms) {
   TRY_ASSIGN(const int64_t timeout, Within("timeout_ms", timeout_ms, 0, kNoLimit));
   return std::min(Duration(timeout), kLongestWatch);
+}
+
+Result<Duration> CheckedWatchTimeout(int64_t timeout_ms) {
+  TRY_ASSIGN(const int64_t timeout, Within("watch_timeout_ms", timeout_ms, 0, kLongestWatchTimeout.count()));
+  return Duration(timeout);
 }
 
 Result<Duration> CheckedGrace(int64_t grace_ms) {

@@ -13,8 +13,11 @@
 namespace tony {
 
 namespace rpc {  // generated; see tony.thrift
+class AttachReply;
 class Caller;
 class Command;
+class KillOrder;
+class KillReply;
 class Progress;
 class Refused;
 class Registered;
@@ -33,6 +36,8 @@ Result<Usage> FromThrift(const rpc::Usage& wire);
 Result<Outcome> FromThrift(const rpc::TaskOutcome& wire);
 Result<Command> FromThrift(const rpc::Command& wire);
 Result<Epoch> FromThrift(const rpc::Registered& wire);
+Result<KillRequest> FromThrift(const rpc::KillOrder& wire);
+Result<KillAnswer> AnswerOf(const rpc::KillReply& wire);
 Refusal FromThrift(const rpc::Refused& wire);  // an unknown reason: kBadRequest, and the message says so
 
 rpc::Caller ToThrift(const Caller& caller);
@@ -45,12 +50,16 @@ rpc::Command ToThrift(const Command& command);
 rpc::Registered ToThrift(const Epoch& epoch);
 rpc::Refused ToThrift(const Refusal& refusal);
 rpc::StatusReply ToThrift(const StatusAnswer& answer);
+rpc::KillOrder ToThrift(const KillRequest& request);
+rpc::KillReply ToThrift(const KillReply& reply);
+rpc::AttachReply ToThrift(const AttachReply& reply);
 
 // Fields that are plain numbers and strings on the wire.
 Result<int64_t> CheckedSince(int64_t since);
 Result<std::string> CheckedToken(const std::string& token);
 Result<std::string> CheckedReason(const std::string& reason);
 Result<Duration> CheckedTimeout(int64_t timeout_ms);  // cut to 60 s
-Result<Duration> CheckedGrace(int64_t grace_ms);      // below 0: the job's own grace, as -1 ms
+Result<Duration> CheckedWatchTimeout(int64_t timeout_ms);
+Result<Duration> CheckedGrace(int64_t grace_ms);  // below 0: the job's own grace, as -1 ms
 
 }  // namespace tony

@@ -6,8 +6,8 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/net/listener.h"
 #include "runtime/rpc/am_methods.h"
-#include "runtime/rpc/listener.h"
 #include "runtime/rpc/server_connection.h"
 
 namespace tony {

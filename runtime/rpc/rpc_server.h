@@ -57,6 +57,16 @@ struct StatusAnswer {
   std::string status_json;
 };
 
+struct KillReply {
+  KillAnswer answer = KillAnswer::kTaken;
+  StatusAnswer status;
+};
+
+struct AttachReply {
+  bool attached = false;
+  StatusAnswer status;
+};
+
 // What the AM does with the calls. Requests come in our own types; BAD_PROTOCOL and malformed fields have been refused
 // already. Tokens have not been checked.
 class AmService {
@@ -67,8 +77,11 @@ class AmService {
   virtual void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) = 0;
   virtual void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) = 0;
   virtual void GetStatus(const std::string& token, Reply<StatusAnswer> reply) = 0;
-  virtual void Watch(const std::string& token, int64_t since, Duration limit, Reply<StatusAnswer> reply) = 0;
+  virtual void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
+                     Reply<StatusAnswer> reply) = 0;
   virtual void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) = 0;
+  virtual void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) = 0;
+  virtual void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) = 0;
 };
 
 class RpcServer {

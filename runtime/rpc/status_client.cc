@@ -68,12 +68,41 @@ class ThriftStatusClient : public StatusClient {
   Result<JobStatus> GetStatus() override {
     return Ask(limit_, [this](rpc::StatusReply& reply) { client_->GetStatus(reply, token_); });
   }
-  Result<JobStatus> Watch(int64_t since, Duration limit) override {
-    const auto ask = [&](rpc::StatusReply& reply) { client_->Watch(reply, token_, since, limit.count()); };
+  Result<JobStatus> Watch(int64_t since, Duration limit, const WatcherToken& watcher) override {
+    const auto ask = [&](rpc::StatusReply& reply) {
+      client_->Watch(reply, token_, since, limit.count(), watcher.value);
+    };
     return Ask(limit_ + limit, ask);
   }
-  Result<JobStatus> Kill(const std::string& reason, Duration grace) override {
-    return Ask(limit_, [&](rpc::StatusReply& reply) { client_->Kill(reply, token_, reason, grace.count()); });
+  // A plain one in the words of 0.1, whose AMs may still rule.
+  Result<Killed> Kill(const KillRequest& request) override {
+    if (request.IsPlain()) {
+      TRY_ASSIGN(JobStatus status, Ask(limit_, [&](rpc::StatusReply& reply) {
+                   client_->Kill(reply, token_, request.reason, request.grace.count());
+                 }));
+      return Killed{KillAnswer::kTaken, std::move(status)};
+    }
+    KillAnswer answer{};
+    TRY_ASSIGN(JobStatus status, Ask(limit_, [&](rpc::StatusReply& reply) {
+                 rpc::KillReply whole;
+                 client_->KillIf(whole, token_, ToThrift(request));
+                 const auto known = AnswerOf(whole);
+                 if (!known.ok())
+                   throw TApplicationException(TApplicationException::PROTOCOL_ERROR, known.error().message);
+                 answer = *known;
+                 reply = std::move(whole.status);
+               }));
+    return Killed{answer, std::move(status)};
+  }
+  Result<Attached> Attach(const Claim& claim) override {
+    bool attached = false;
+    TRY_ASSIGN(JobStatus status, Ask(limit_, [&](rpc::StatusReply& reply) {
+                 rpc::AttachReply whole;
+                 client_->Attach(whole, token_, claim.owner.value, claim.watch_timeout.count());
+                 attached = whole.attached;
+                 reply = std::move(whole.status);
+               }));
+    return Attached{attached, std::move(status)};
   }
   // Through a descriptor of its own: the socket's may be closed, and its number reused, at any moment.
   void Interrupt() override { (void)::shutdown(interrupt_.get(), SHUT_RDWR); }

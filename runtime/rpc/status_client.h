@@ -16,8 +16,17 @@ class StatusClient {
  public:
   virtual ~StatusClient() = default;
   virtual Result<JobStatus> GetStatus() = 0;
-  virtual Result<JobStatus> Watch(int64_t since, Duration limit) = 0;
-  virtual Result<JobStatus> Kill(const std::string& reason, Duration grace) = 0;
+  virtual Result<JobStatus> Watch(int64_t since, Duration limit, const WatcherToken& watcher) = 0;
+  struct Killed {
+    KillAnswer answer = KillAnswer::kTaken;
+    JobStatus status;
+  };
+  virtual Result<Killed> Kill(const KillRequest& request) = 0;
+  struct Attached {
+    bool attached = false;  // false: it is being ended, or has ended otherwise than well
+    JobStatus status;
+  };
+  virtual Result<Attached> Attach(const Claim& claim) = 0;
   // From any thread: the call under way, or else the next one, fails at once.
   virtual void Interrupt() = 0;
 };

@@ -70,6 +70,7 @@ struct Command {
   5: i64 grace_ms
   6: i32 attempt          // with NEXT
   7: string resume_from   // with START: the newest checkpoint; empty: none, or the first start
+  8: string reason        // with STOP of this task alone: an outcome class, "preempted"; empty: not for its own sake
 }
 
 struct GpuUsage {
@@ -127,10 +128,41 @@ struct StatusReply {
   4: string status     // the JSON document of `tony status --json`
 }
 
+// What became of a kill.
+enum KillAnswer {
+  TAKEN = 1,    // the job is being ended
+  PLANNED = 2,  // it will be when it is due, unless its condition fails before
+  FENCED = 3,   // its condition does not hold: nothing was done
+  TOO_LATE = 4, // the job has ended already
+}
+
+struct KillOrder {
+  1: string reason
+  2: i64 grace_ms      // below 0: the job's own
+  3: string if_owner   // only while this one owns the job; empty: whoever
+  4: string if_watcher // only while nobody has looked later than this one; empty: whoever
+  5: i64 due_ms        // not before, in ms since 1970; 0: at once
+}
+
+struct KillReply {
+  1: KillAnswer answer
+  2: StatusReply status
+}
+
+struct AttachReply {
+  1: bool attached     // false: the job is being ended, or has ended otherwise than well
+  2: StatusReply status
+}
+
 service ClientService {
   StatusReply GetStatus(1: string token) throws (1: Refused refused)
   // Answered when the job's seq is above `since`, when it has ended, or after `timeout_ms` (at most 60 s).
-  StatusReply Watch(1: string token, 2: i64 since, 3: i64 timeout_ms) throws (1: Refused refused)
+  // `watcher` becomes the newest one; empty: somebody who has no name.
+  StatusReply Watch(1: string token, 2: i64 since, 3: i64 timeout_ms, 4: string watcher) throws (1: Refused refused)
   // Answered when the kill is recorded. grace_ms below 0: the job's own grace. A second kill may only shorten it.
   StatusReply Kill(1: string token, 2: string reason, 3: i64 grace_ms) throws (1: Refused refused)
+  // A kill with a condition or a time. Answered when what became of it is recorded.
+  KillReply KillIf(1: string token, 2: KillOrder order) throws (1: Refused refused)
+  // The job goes on under a new owner. Answered when that is recorded.
+  AttachReply Attach(1: string token, 2: string owner, 3: i64 watch_timeout_ms) throws (1: Refused refused)
 }

@@ -230,7 +230,9 @@ TurnResult JobDriver::SeeCheckpoint(int restart, std::optional<Checkpoint> newes
   return Observe(CheckpointSeen{restart, std::move(newest), readable});
 }
 
-TurnResult JobDriver::Kill(const std::string& reason, Duration grace) { return Observe(KillAsked{reason, grace}); }
+TurnResult JobDriver::Kill(const std::string& reason, Duration grace) {
+  return Observe(KillAsked{{.reason = reason, .grace = grace}});
+}
 
 TurnResult JobDriver::Reach(const std::vector<ContainerId>& running) {
   return Observe(ContainerEvent{SchedulerReached{running}, std::nullopt});

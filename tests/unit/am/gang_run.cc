@@ -22,7 +22,7 @@ void GangRun::ToTheEnd() {
     now_ += Duration(world_.Uniform(20));
     if (script_.kill_in == job_->state() && !killed_) {
       killed_ = true;
-      Observe(KillAsked{"a person asked", Duration(-1)});
+      Observe(KillAsked{{.reason = "a person asked"}});
     } else if (job_->NextDeadline() && *job_->NextDeadline() <= now_) {
       Observe(TimePassed{});
     } else if (const auto next = world_.Next(*job_)) {
@@ -44,9 +44,9 @@ void GangRun::BeginMaster() {
   epoch_ = epoch_.Next();
   const Epoch mine = epoch_;
   ordered_again_.emplace_back();
-  Observe(AmStarted{mine});
+  Observe(AmStarted{mine, {}});
   if (epoch_ == mine) Observe(ContainerEvent{SchedulerReached{world_.Running()}, std::nullopt});
-  if (epoch_ == mine && killed_) Observe(KillAsked{"a person asked", Duration(-1)});
+  if (epoch_ == mine && killed_) Observe(KillAsked{{.reason = "a person asked"}});
 }
 
 void GangRun::Observe(const Observation& observation) {

@@ -26,7 +26,10 @@ TEST(JobPreemptionTest, ANoticeOfPreemptionStopsTheTaskInTheTimeThereIs) {
   EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#1"));
   EXPECT_EQ(driver.Told("worker:0"), "stop");
   EXPECT_EQ(driver.CommandFor("worker:0").grace, Duration(4000)) << "the report needs time, too";
+  EXPECT_EQ(driver.CommandFor("worker:0").reason, "preempted");
   EXPECT_EQ(driver.Told("worker:1"), "start 1");
+  driver.Kill();
+  EXPECT_EQ(driver.CommandFor("worker:1").reason, "") << "the job's end is no notice";
 }
 
 TEST(JobPreemptionTest, APreemptedTaskStartsAgainElsewhereWithoutACharge) {

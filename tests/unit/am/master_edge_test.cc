@@ -33,7 +33,7 @@ TEST_F(MasterEdgeTest, AWrongTokenOfTheRightLengthIsWrong) {
 TEST_F(MasterEdgeTest, AWatchIsAnsweredAtItsLimitWithoutNews) {
   journal_.WriteAll();
   auto answer = std::make_shared<Answered<StatusAnswer>>();
-  master_.Watch(kToken, /*since=*/1'000'000, Duration(20), Reply<StatusAnswer>(answer));
+  master_.Watch(kToken, /*since=*/1'000'000, Duration(20), {}, Reply<StatusAnswer>(answer));
   EXPECT_TRUE(answer->open());
 
   EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));

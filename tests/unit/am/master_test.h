@@ -125,7 +125,7 @@ class ApplicationMasterTest : public testing::Test {
   }
   std::shared_ptr<Answered<StatusAnswer>> Watch(int64_t since) {
     auto answer = std::make_shared<Answered<StatusAnswer>>();
-    master_.Watch(kToken, since, Duration(60000), Reply<StatusAnswer>(answer));
+    master_.Watch(kToken, since, Duration(60000), {}, Reply<StatusAnswer>(answer));
     return answer;
   }
   std::shared_ptr<Answered<StatusAnswer>> Kill() {

@@ -134,12 +134,12 @@ TEST_F(EvidenceTest, AFileThatIsNoReportIsNamedAndIgnored) {
 TEST_F(EvidenceTest, WhatIsNoFileIsNeitherReadNorWaitedFor) {
   ASSERT_EQ(mkfifo(In("error.json").c_str(), 0600), 0);
   EXPECT_EQ(Trouble(), "error file: not a regular file");
-  ForgetErrorFile(In("error.json"));
+  ForgetFile(In("error.json"));
   Write("elsewhere", R"({"class":"infra"})");
   std::filesystem::create_symlink(In("elsewhere"), In("error.json"));
   EXPECT_FALSE(Gathered().report);
   EXPECT_TRUE(Trouble().starts_with("error file: ")) << Trouble();
-  ForgetErrorFile(In("error.json"));
+  ForgetFile(In("error.json"));
   EXPECT_TRUE(std::filesystem::exists(In("elsewhere")));
   EXPECT_EQ(Trouble(), "");
 }

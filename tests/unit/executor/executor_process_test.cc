@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/instant_text.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
 #include "tests/unit/executor/executor_bed.h"
@@ -56,6 +57,23 @@ TEST_F(ExecutorProcessTest, ATaskThatIgnoresTermIsKilledAfterTheGrace) {
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}));
   EXPECT_GE(bed_->loop.Now() - asked, Duration{200});
   EXPECT_FALSE(IsRunning(PidIn("pid")));
+}
+
+TEST_F(ExecutorProcessTest, ANoticeIsThereWhenTheSignalComes) {
+  Run("test ! -e $TONY_NOTICE_FILE || exit 9; trap 'cat $TONY_NOTICE_FILE > seen; exit 5' TERM; touch ready; "
+      "while :; do sleep 0.02; done");
+  Command stop{.number = 2, .kind = Command::Kind::kStop, .generation = {1}, .grace = Duration{10'000}};
+  stop.reason = "preempted";
+  const Instant stopped = bed_->loop.Now();
+  ASSERT_TRUE(bed_->Order(stop));
+  EXPECT_EQ(Reported().exit, (ExitStatus{ExitStatus::Kind::kExited, 5}));
+  const std::string seen = Content(bed_->InWork("seen"));
+  constexpr std::string_view kBegin = R"({"reason":"preempted","deadline":")";
+  ASSERT_THAT(seen, testing::StartsWith(kBegin));
+  const auto deadline = InstantFromIso8601(seen.substr(kBegin.size(), seen.rfind('"') - kBegin.size()));
+  ASSERT_TRUE(deadline) << seen;
+  EXPECT_GE(*deadline, stopped + Duration{10'000});
+  EXPECT_LE(*deadline, bed_->loop.Now() + Duration{10'000});
 }
 
 TEST_F(ExecutorProcessTest, ATaskThatEndsOnTermKeepsItsExitCode) {

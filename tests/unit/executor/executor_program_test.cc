@@ -45,8 +45,10 @@ class ScriptedAm : public AmService {
     Release();
   }
   void GetStatus(const std::string&, Reply<StatusAnswer>) override {}
-  void Watch(const std::string&, int64_t, Duration, Reply<StatusAnswer>) override {}
+  void Watch(const std::string&, int64_t, Duration, const WatcherToken&, Reply<StatusAnswer>) override {}
   void Kill(const std::string&, const std::string&, Duration, Reply<StatusAnswer>) override {}
+  void KillIf(const std::string&, const KillRequest&, Reply<KillReply>) override {}
+  void Attach(const std::string&, const Claim&, Reply<AttachReply>) override {}
 
   std::vector<Registration> registered;
   std::vector<Progress> heartbeats;

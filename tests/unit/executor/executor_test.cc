@@ -67,6 +67,27 @@ TEST_F(ExecutorTest, HasTheOutcomeOnDiskWhenItReportsIt) {
   EXPECT_EQ(*kept, reported);
 }
 
+TEST_F(ExecutorTest, HasTheChiefsOutputsOnDiskWhenItReportsSuccess) {
+  ASSERT_TRUE(WriteNewFile(bed_.folder.src() / "tony-output.json", "{\"old\":1}", false).ok());
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
+  const auto file = bed_.InWork("tony-output.json");
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(file))) << "what came with the sources";
+  ASSERT_TRUE(WriteNewFile(file, "{\"new\":1}", false).ok());
+  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {});
+  ASSERT_TRUE(bed_.Reported());
+  EXPECT_EQ(Content(bed_.folder.LogFolder(bed_.attempt) / "output.json"), "{\"new\":1}");
+}
+
+TEST_F(ExecutorTest, KeepsNoOutputsOfAProcessThatFailed) {
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
+  ASSERT_TRUE(WriteNewFile(bed_.InWork("tony-output.json"), "{}", false).ok());
+  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 3});
+  ASSERT_TRUE(bed_.Reported());
+  EXPECT_FALSE(std::filesystem::exists(bed_.folder.LogFolder(bed_.attempt) / "output.json"));
+}
+
 TEST_F(ExecutorTest, SaysWhyAProcessCouldNotBeStarted) {
   processes_.failure = Error{ErrorCode::kNotFound, "start /bin/bash: no such file or directory"};
   ASSERT_TRUE(bed_.Start(processes_));

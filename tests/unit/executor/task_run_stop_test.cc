@@ -34,6 +34,36 @@ TEST(TaskRunStopTest, AStopIsTermThenAfterTheGraceKillUntilGone) {
             (Outcome{OutcomeClass::kKilled, KilledBy(SIGKILL), "stopped by the application master", ""}));
 }
 
+TEST(TaskRunStopTest, ATaskThatIsStoppedForAReasonIsToldItBeforeTheSignal) {
+  TaskRunDriver task;
+  task.RunTask();
+  const Instant stopped = task.now;
+  Command stop{.number = 11, .kind = Command::Kind::kStop, .grace = seconds{5}, .reason = "preempted"};
+  task.Order(stop);
+  EXPECT_LT(task.IndexOf<GiveNotice>(), task.IndexOf<SignalTree>());
+  EXPECT_EQ(task.Last<GiveNotice>().reason, "preempted");
+  EXPECT_EQ(task.Last<GiveNotice>().deadline, stopped + seconds{5});
+  task.Pass(seconds{3});
+  stop.number = 12;
+  task.Order(stop);
+  EXPECT_EQ(task.Last<GiveNotice>().deadline, stopped + seconds{5}) << "a second stop gives no more time";
+  stop.number = 13;
+  stop.grace = seconds{1};
+  task.Order(stop);
+  EXPECT_EQ(task.Last<GiveNotice>().deadline, stopped + seconds{4});
+}
+
+TEST(TaskRunStopTest, ThereIsNoNoticeWithoutAReasonOrAProcess) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Stop(seconds{5});
+  EXPECT_EQ(task.Count<GiveNotice>(), 0);
+  TaskRunDriver waiting;
+  waiting.Register();
+  waiting.Order({.number = 11, .kind = Command::Kind::kStop, .grace = seconds{5}, .reason = "preempted"});
+  EXPECT_EQ(waiting.Count<GiveNotice>(), 0);
+}
+
 TEST(TaskRunStopTest, AStoppedProcessThatExitsLeavesItsTreeTheRestOfTheGrace) {
   TaskRunDriver task;
   task.RunTask();

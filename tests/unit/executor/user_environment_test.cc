@@ -70,6 +70,11 @@ TEST_F(UserEnvironmentTest, OnlyTheChiefHasAnOutputFile) {
   EXPECT_THAT(Variables({"worker", 1}, {"TONY_OUTPUT_FILE=/outer"}), Not(Contains(StartsWith("TONY_OUTPUT_FILE="))));
 }
 
+TEST_F(UserEnvironmentTest, EveryTaskKnowsWhereItsNoticeWillBe) {
+  EXPECT_THAT(Variables({"ps", 0}, {"TONY_NOTICE_FILE=/outer"}),
+              Contains("TONY_NOTICE_FILE=/job/work/tony-notice.json"));
+}
+
 TEST_F(UserEnvironmentTest, EveryTaskMaySayWhyItFailed) {
   const auto variables = Variables({"ps", 0}, {"TONY_ERROR_FILE=/outer", "TORCHELASTIC_ERROR_FILE=/outer"});
   EXPECT_THAT(variables, Contains("TONY_ERROR_FILE=/job/work/tony-error.json"));

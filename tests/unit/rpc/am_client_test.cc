@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/rpc/tcp.h"
+#include "runtime/net/tcp.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {

@@ -92,7 +92,7 @@ TEST(ConvertTest, EveryPhaseComesThrough) {
 TEST(ConvertTest, EveryCommandComesThrough) {
   using Kind = Command::Kind;
   for (const Kind kind : {Kind::kNone, Kind::kStart, Kind::kStop, Kind::kRelease}) {
-    const Command command{9, kind, {3}, "{\"worker\":[]}", Duration(1500)};
+    const Command command{9, kind, {3}, "{\"worker\":[]}", Duration(1500), 2, "/ckpt/7", "preempted"};
     const auto back = FromThrift(ToThrift(command));
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(*back, command);

@@ -35,8 +35,10 @@ void FakeAmService::GetStatus(const std::string& given, Reply<StatusAnswer> repl
   reply.Success(Status());
 }
 
-void FakeAmService::Watch(const std::string&, int64_t, Duration limit, Reply<StatusAnswer> reply) {
+void FakeAmService::Watch(const std::string&, int64_t, Duration limit, const WatcherToken& watcher,
+                          Reply<StatusAnswer> reply) {
   calls.push_back("Watch");
+  watchers.push_back(watcher);
   watch_limits.push_back(limit);
   watching.push_back(reply);
 }
@@ -45,6 +47,18 @@ void FakeAmService::Kill(const std::string&, const std::string& reason, Duration
   calls.push_back("Kill");
   kills.emplace_back(reason, grace);
   reply.Success(Status());
+}
+
+void FakeAmService::KillIf(const std::string&, const KillRequest& request, Reply<KillReply> reply) {
+  calls.push_back("KillIf");
+  conditional_kills.push_back(request);
+  reply.Success({kill_answer, Status()});
+}
+
+void FakeAmService::Attach(const std::string&, const Claim& claim, Reply<AttachReply> reply) {
+  calls.push_back("Attach");
+  claims.push_back(claim);
+  reply.Success({attaches, Status()});
 }
 
 StatusAnswer FakeAmService::Status() const { return {job.seq, epoch, job.verdict.has_value(), ToJson(job)}; }

@@ -18,8 +18,11 @@ class FakeAmService : public AmService {
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
   void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) override;
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
-  void Watch(const std::string& token, int64_t since, Duration limit, Reply<StatusAnswer> reply) override;
+  void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
+             Reply<StatusAnswer> reply) override;
   void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) override;
+  void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
+  void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
 
   StatusAnswer Status() const;
 
@@ -31,6 +34,11 @@ class FakeAmService : public AmService {
   std::vector<Outcome> outcomes;
   std::vector<std::pair<std::string, Duration>> kills;
   std::vector<Duration> watch_limits;
+  std::vector<WatcherToken> watchers;
+  std::vector<KillRequest> conditional_kills;
+  KillAnswer kill_answer = KillAnswer::kFenced;  // of KillIf
+  std::vector<Claim> claims;
+  bool attaches = true;  // what Attach is answered
   std::deque<Reply<Command>> parked;
   std::deque<Reply<StatusAnswer>> watching;
   int abandoned = 0;

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/rpc/tcp.h"
+#include "runtime/net/tcp.h"
 
 namespace tony {
 namespace {

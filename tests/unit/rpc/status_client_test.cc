@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "runtime/rpc/tcp.h"
+#include "runtime/net/tcp.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -54,19 +54,49 @@ TEST_F(StatusClientTest, WatchIsAnsweredWhenThereIsNews) {
   };
   loop.Post(look);
   InThread([&] {
-    const auto status = Connect()->Watch(12, std::chrono::hours(1));
+    const auto status = Connect()->Watch(12, std::chrono::hours(1), {"w1"});
     ASSERT_TRUE(status.ok()) << status.error().message;
     EXPECT_EQ(status->seq, 13);
   });
+  EXPECT_THAT(service.watchers, testing::ElementsAre(WatcherToken{"w1"}));
 }
 
 TEST_F(StatusClientTest, KillCarriesReasonAndGrace) {
   InThread([&] {
     const auto client = Connect();
-    EXPECT_TRUE(client->Kill("typo", Duration(1500)).ok());
-    EXPECT_TRUE(client->Kill("now", Duration(-1)).ok());
+    EXPECT_TRUE(client->Kill({.reason = "typo", .grace = Duration(1500)}).ok());
+    EXPECT_TRUE(client->Kill({.reason = "now"}).ok());
   });
   EXPECT_THAT(service.kills, testing::ElementsAre(std::pair("typo", Duration(1500)), std::pair("now", Duration(-1))));
+}
+
+TEST_F(StatusClientTest, AKillWithAConditionCarriesItAndBringsTheAnswer) {
+  const KillRequest request = {.reason = "late",
+                               .grace = Duration(10),
+                               .if_owner = {"o1"},
+                               .if_watcher = {"w1"},
+                               .due = Instant(Duration(1'700'000'000'123))};
+  service.kill_answer = KillAnswer::kPlanned;
+  InThread([&] {
+    const auto killed = Connect()->Kill(request);
+    ASSERT_TRUE(killed.ok()) << killed.error().message;
+    EXPECT_EQ(killed->answer, KillAnswer::kPlanned);
+    EXPECT_EQ(killed->status.job, JobId{"local-1"});
+  });
+  EXPECT_THAT(service.conditional_kills, testing::ElementsAre(request));
+  EXPECT_THAT(service.kills, testing::IsEmpty());
+}
+
+TEST_F(StatusClientTest, AttachCarriesTheClaimAndBringsTheAnswer) {
+  const Claim claim = {{"o2"}, Duration(30'000)};
+  service.attaches = false;
+  InThread([&] {
+    const auto attached = Connect()->Attach(claim);
+    ASSERT_TRUE(attached.ok()) << attached.error().message;
+    EXPECT_FALSE(attached->attached);
+    EXPECT_EQ(attached->status.job, JobId{"local-1"});
+  });
+  EXPECT_THAT(service.claims, testing::ElementsAre(claim));
 }
 
 TEST_F(StatusClientTest, AWrongTokenIsNotPermittedAndTheClientIsClosed) {
@@ -104,7 +134,7 @@ TEST_F(StatusClientTest, AServerThatGoesAwayDuringAWatchIsUnavailable) {
     }
   };
   loop.Post(look);
-  InThread([&] { EXPECT_EQ(Connect()->Watch(12, Duration(5000)).error().code, ErrorCode::kUnavailable); });
+  InThread([&] { EXPECT_EQ(Connect()->Watch(12, Duration(5000), {}).error().code, ErrorCode::kUnavailable); });
 }
 
 TEST_F(StatusClientTest, ItsSocketIsCloseOnExec) {

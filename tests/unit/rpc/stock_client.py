@@ -11,7 +11,7 @@ from thrift.transport import TSocket, TTransport
 
 from tony_rpc import ClientService, ExecutorService
 from tony_rpc.constants import PROTOCOL_VERSION
-from tony_rpc.ttypes import (Caller, CommandKind, Phase, Progress, RefusalReason, Refused, Registration, TaskOutcome)
+from tony_rpc.ttypes import (Caller, CommandKind, KillAnswer, KillOrder, Phase, Progress, RefusalReason, Refused, Registration, TaskOutcome)
 
 
 def connect(client_class):
@@ -56,6 +56,9 @@ def main():
     assert status.seq == 12 and status.epoch == 7 and not status.ended and '"local-1"' in status.status, status
     assert refusal_of(clients.GetStatus, "guessed") == RefusalReason.BAD_TOKEN
     clients.Kill("secret", "from Python", -1)
+    order = KillOrder(reason="from Python", grace_ms=-1, if_owner="o1", if_watcher="", due_ms=0)
+    assert clients.KillIf("secret", order).answer == KillAnswer.FENCED
+    assert clients.Attach("secret", "o2", 60_000).attached
 
 
 main()

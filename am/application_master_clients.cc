@@ -1,0 +1,86 @@
+// What clients ask of the application master, and what they are shown.
+#include <algorithm>
+#include <utility>
+
+#include "am/application_master.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+
+void ApplicationMaster::GetStatus(const std::string& token, Reply<StatusAnswer> reply) {
+  Watch(token, /*since=*/-1, Duration(0), {}, std::move(reply));
+}
+
+void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
+                              Reply<StatusAnswer> reply) {
+  if (!Admit(token, reply)) return;
+  Observe(Looked{watcher});
+  const bool news = end_told_ || (job_.seq() > since && !push_timer_);
+  if (MayTell() && news) return reply.Success(CurrentStatus());
+  // Where an end is about to be written, even a caller who would not wait gets it; that takes one sync.
+  const Duration wait = MayTell() ? std::min(limit, LongestWatch()) : LongestWatch();
+  parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
+}
+
+void ApplicationMaster::Kill(const std::string& token, const std::string& reason, Duration grace,
+                             Reply<StatusAnswer> reply) {
+  if (!Admit(token, reply)) return;
+  if (!trouble_.empty()) {  // it is done, if not written; the asker stays, and tells a later AM, too
+    Observe(KillAsked{{.reason = reason, .grace = grace}});
+    return GetStatus(token, reply);
+  }
+  Observe(KillAsked{{.reason = reason, .grace = grace}},
+          [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });
+}
+
+// While nothing can be written nobody could rely on a plan, nor on a condition that may have changed since.
+void ApplicationMaster::KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
+  if (!Admit(token, reply)) return;
+  if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+  const KillAnswer answer = job_.AnswerTo(request, loop_.Now());
+  Observe(KillAsked{request}, [this, answer, reply](const std::optional<Refusal>&) {
+    reply.Success({answer, CurrentStatus()});
+  });
+}
+
+void ApplicationMaster::Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) {
+  if (!Admit(token, reply)) return;
+  if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+  const bool attached = job_.MayAttach();
+  Observe(AttachAsked{claim}, [this, attached, reply](const std::optional<Refusal>&) {
+    reply.Success({attached, CurrentStatus()});
+  });
+}
+
+JobStatus ApplicationMaster::ShowStatus() {
+  if (Rules()) Observe(Looked{});
+  return Snapshot();
+}
+
+// While an end cannot be written, a status without it is better than none.
+bool ApplicationMaster::MayTell() const { return !job_.Ended() || end_told_ || !trouble_.empty(); }
+
+void ApplicationMaster::AnswerWatches() {
+  if (MayTell() && parked_.AnyWatch()) parked_.Tell(CurrentStatus());
+}
+
+StatusAnswer ApplicationMaster::CurrentStatus() const {
+  return {.seq = job_.seq(), .epoch = epoch_, .ended = end_told_, .status_json = ToJson(Snapshot())};
+}
+
+JobStatus ApplicationMaster::Snapshot() const {
+  JobStatus status = job_.Snapshot(submission_.user, submission_.time);
+  status.request = submission_.request;
+  status.number = submission_.number;
+  status.tracking_url = tracking_url_;
+  status.delay = delay_;
+  status.trouble = trouble_;
+  if (job_.Ended() && !end_told_) {
+    status.state = ToString(JobState::kStopping);
+    status.verdict.reset();
+    status.ended.reset();
+  }
+  return status;
+}
+
+}  // namespace tony::am

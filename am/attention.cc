@@ -1,0 +1,121 @@
+#include "am/attention.h"
+
+#include <algorithm>
+
+#include "am/evolve_parts.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+// Whoever lost the AM before asks again within so long, and may void a kill that has become due meanwhile.
+constexpr Duration kToComeBack{1000};
+
+bool Holds(const KillRequest& request, const Claim& claim, const WatcherToken& watcher) {
+  const bool owner = request.if_owner.value.empty() || request.if_owner == claim.owner;
+  const bool newest = request.if_watcher.value.empty() || request.if_watcher == watcher;
+  return owner && newest;
+}
+
+bool SameCondition(const KillRequest& a, const KillRequest& b) {
+  return a.if_owner == b.if_owner && a.if_watcher == b.if_watcher;
+}
+
+}  // namespace
+
+std::vector<DecisionBody> Attention::DecideAttach(const Claim& claim) const {
+  if (claim == claim_) return {};
+  std::vector<DecisionBody> decisions = {OwnerChanged{claim}};
+  const std::string reason = StrCat("owner ", claim.owner.value, " has come");
+  for (auto& voided : Void(reason, claim, watcher_)) decisions.push_back(std::move(voided));
+  return decisions;
+}
+
+// Somebody without a name keeps the job from being abandoned, and is no other watcher.
+std::vector<DecisionBody> Attention::DecideLook(const WatcherToken& watcher, Instant now) {
+  last_look_ = std::max(last_look_.value_or(now), now);
+  if (watcher.value.empty() || watcher == watcher_) return {};
+  std::vector<DecisionBody> decisions = {WatcherChanged{watcher}};
+  for (auto& voided : Void(StrCat("watcher ", watcher.value, " has looked"), claim_, watcher))
+    decisions.push_back(std::move(voided));
+  return decisions;
+}
+
+bool Attention::Allows(const KillRequest& request) const { return Holds(request, claim_, watcher_); }
+
+// Of those with one condition the one that is due first says it all, so there are never more than four.
+std::vector<DecisionBody> Attention::DecidePlan(const KillRequest& request) const {
+  std::vector<DecisionBody> decisions;
+  for (const auto& [number, plan] : plans_) {
+    if (!SameCondition(plan, request)) continue;
+    if (plan.due <= request.due) return {};
+    decisions.push_back(KillVoided{number, "an earlier one has been asked for"});
+  }
+  decisions.push_back(KillPlanned{newest_plan_ + 1, request});
+  return decisions;
+}
+
+void Attention::StartAnew(Instant now) {
+  last_look_ = now;
+  earliest_kill_ = now + kToComeBack;
+}
+
+std::optional<KillRequest> Attention::DueKill(Instant now) const {
+  auto next = NextPlanned();
+  if (!next || next->due > now || earliest_kill_ > now) return std::nullopt;
+  return next;
+}
+
+bool Attention::IsAbandoned(Instant now) const {
+  return claim_.watch_timeout > Duration(0) && last_look_ && now - *last_look_ >= claim_.watch_timeout;
+}
+
+std::optional<Instant> Attention::NextDeadline() const {
+  std::optional<Instant> next;
+  if (const auto planned = NextPlanned()) next = std::max(planned->due, earliest_kill_);
+  if (claim_.watch_timeout > Duration(0) && last_look_) {
+    const Instant abandoned = *last_look_ + claim_.watch_timeout;
+    next = next ? std::min(*next, abandoned) : abandoned;
+  }
+  return next;
+}
+
+Status Attention::Apply(const OwnerChanged& d) {
+  claimed_ = true;
+  claim_ = d.claim;
+  return Ok();
+}
+
+Status Attention::Apply(const WatcherChanged& d) {
+  if (d.watcher.value.empty()) return Misfit("a watcher without a name");
+  watcher_ = d.watcher;
+  return Ok();
+}
+
+Status Attention::Apply(const KillPlanned& d) {
+  if (d.number != newest_plan_ + 1) return Misfit(StrCat("kill ", d.number, " is planned after kill ", newest_plan_));
+  newest_plan_ = d.number;
+  plans_[d.number] = d.request;
+  return Ok();
+}
+
+Status Attention::Apply(const KillVoided& d) {
+  if (plans_.erase(d.number) == 0) return Misfit(StrCat("kill ", d.number, " is not planned"));
+  return Ok();
+}
+
+std::optional<KillRequest> Attention::NextPlanned() const {
+  const auto first = std::ranges::min_element(plans_, {}, [](const auto& plan) { return plan.second.due; });
+  if (first == plans_.end()) return std::nullopt;
+  return first->second;
+}
+
+std::vector<DecisionBody> Attention::Void(const std::string& reason, const Claim& claim,
+                                          const WatcherToken& watcher) const {
+  std::vector<DecisionBody> decisions;
+  for (const auto& [number, plan] : plans_)
+    if (!Holds(plan, claim, watcher)) decisions.push_back(KillVoided{number, reason});
+  return decisions;
+}
+
+}  // namespace tony::am

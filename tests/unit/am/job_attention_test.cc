@@ -1,0 +1,127 @@
+// Owners, watchers, conditional kills and the watch timeout in the whole core.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/job_builder.h"
+
+namespace tony::am {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+JobSpec Spec() { return JobBuilder().Role("worker", 2).Build(); }
+constexpr Duration kTimeout{20'000};
+const Claim kFirst = {{"o1"}, Duration(0)};
+const Claim kWatched = {{"o1"}, kTimeout};
+
+class JobAttentionTest : public testing::Test {
+ protected:
+  void StartAs(const Claim& claim) {
+    driver_.Observe(AmStarted{{1}, claim});
+    driver_.GrantAll().RegisterAll().RunAll();
+  }
+  TurnResult Kill(KillRequest request) {
+    if (request.reason.empty()) request.reason = "enough";
+    return driver_.Observe(KillAsked{request});
+  }
+  KillAnswer AnswerTo(const KillRequest& request) const { return driver_.job().AnswerTo(request, driver_.now()); }
+  static std::vector<std::string> Names(const TurnResult& turn) {
+    std::vector<std::string> names;
+    for (const Decision& decision : turn.decisions) names.emplace_back(Name(decision));
+    return names;
+  }
+  Instant In(int64_t ms) const { return driver_.now() + Duration(ms); }
+
+  JobDriver driver_{Spec()};
+};
+
+TEST_F(JobAttentionTest, TheSubmittersClaimIsNotedOnce) {
+  StartAs(kFirst);
+  EXPECT_EQ(driver_.Status().claim, kFirst);
+  driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
+  driver_.Replay();
+  EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirst})), ElementsAre("epoch_began"));
+  EXPECT_EQ(driver_.Status().claim.owner, OwnerToken{"o2"});
+}
+
+TEST_F(JobAttentionTest, AClaimThatATornAppendLostIsNotedByTheNextAm) {
+  driver_.Observe(AmStarted{{1}, kFirst});
+  driver_.Replay(1);  // job_accepted
+  driver_.Observe(AmStarted{{2}, kFirst});
+  EXPECT_EQ(driver_.Status().claim, kFirst);
+}
+
+TEST_F(JobAttentionTest, ALateKillByAnOldOwnerDoesNothing) {
+  StartAs(kFirst);
+  driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
+  EXPECT_EQ(AnswerTo({.if_owner = {"o1"}}), KillAnswer::kFenced);
+  EXPECT_THAT(Names(Kill({.if_owner = {"o1"}})), IsEmpty());
+  EXPECT_EQ(AnswerTo({.if_owner = {"o2"}}), KillAnswer::kTaken);
+  EXPECT_THAT(Names(Kill({.if_owner = {"o2"}})), ElementsAre("job_stopping"));
+  EXPECT_FALSE(driver_.job().MayAttach());
+}
+
+TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
+  StartAs(kFirst);
+  EXPECT_EQ(AnswerTo({.due = In(100)}), KillAnswer::kPlanned);
+  EXPECT_THAT(Names(Kill({.due = In(100)})), ElementsAre("kill_planned"));
+  EXPECT_TRUE(driver_.Status().planned_kill);
+  driver_.Replay();
+  driver_.Observe(AmStarted{{2}, kFirst});
+  EXPECT_THAT(Names(driver_.Pass(Duration(999))), IsEmpty()) << "a new AM gives others a second to void it";
+  EXPECT_THAT(Names(driver_.Pass(Duration(1))), ElementsAre("job_stopping"));
+  EXPECT_EQ(driver_.job().verdict()->cls, OutcomeClass::kKilled);
+  EXPECT_EQ(driver_.job().verdict()->message, "enough");
+}
+
+TEST_F(JobAttentionTest, ALookByAnotherWatcherIsNoNews) {
+  StartAs(kFirst);
+  driver_.Observe(Looked{{"w1"}});
+  const int64_t seq = driver_.job().seq();
+  EXPECT_THAT(Names(driver_.Observe(Looked{{"w2"}})), ElementsAre("watcher_changed"));
+  EXPECT_EQ(driver_.job().seq(), seq) << "two watchers would wake each other for ever";
+}
+
+TEST_F(JobAttentionTest, AJobThatNobodyLooksAtIsEndedAsAbandoned) {
+  StartAs(kWatched);
+  driver_.Wait(kTimeout - Duration(1));
+  EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
+  driver_.Observe(Looked{});
+  driver_.Wait(kTimeout - Duration(1));
+  EXPECT_EQ(driver_.job().verdict(), std::nullopt);
+  driver_.Pass(Duration(1));
+  ASSERT_TRUE(driver_.job().verdict());
+  EXPECT_EQ(driver_.job().verdict()->cls, OutcomeClass::kAbandoned);
+  EXPECT_EQ(driver_.job().verdict()->state, FinalState::kKilled);
+}
+
+TEST_F(JobAttentionTest, ANewAmCountsTheWatchTimeoutFromItsStart) {
+  StartAs(kWatched);
+  driver_.Wait(kTimeout - Duration(1));
+  driver_.Replay();
+  driver_.Observe(AmStarted{{2}, kWatched});
+  driver_.Wait(kTimeout - Duration(1));
+  EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
+}
+
+TEST_F(JobAttentionTest, AnAmThatStoodStillCountsTheWatchTimeoutAnew) {
+  StartAs(kWatched);
+  driver_.WaitWithoutRenewal(kTimeout * 3);
+  driver_.Observe(LeaseRenewed{});
+  EXPECT_THAT(Names(driver_.Observe(TimePassed{})), Not(Contains("job_stopping")));
+}
+
+TEST_F(JobAttentionTest, AJobThatSucceedsIsAttachedToUntilItsEnd) {
+  StartAs(kFirst);
+  driver_.Report("worker:0", Success());
+  driver_.Report("worker:1", Success());
+  ASSERT_EQ(driver_.job().state(), JobState::kStopping);
+  EXPECT_TRUE(driver_.job().MayAttach());
+  EXPECT_THAT(Names(driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}})), ElementsAre("owner_changed"));
+}
+
+}  // namespace
+}  // namespace tony::am

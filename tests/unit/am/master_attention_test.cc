@@ -1,0 +1,95 @@
+// The shell's part in owners, watchers, conditional kills and the watch timeout.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/am/master_test.h"
+
+namespace tony::am {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+
+class MasterAttentionTest : public ApplicationMasterTest {
+ protected:
+  std::shared_ptr<Answered<AttachReply>> Attach(const std::string& owner, Duration timeout = Duration(0)) {
+    auto answer = std::make_shared<Answered<AttachReply>>();
+    master_.Attach(kToken, {{owner}, timeout}, Reply<AttachReply>(answer));
+    return answer;
+  }
+  std::shared_ptr<Answered<KillReply>> KillIf(const KillRequest& request) {
+    auto answer = std::make_shared<Answered<KillReply>>();
+    master_.KillIf(kToken, request, Reply<KillReply>(answer));
+    return answer;
+  }
+  Instant In(int64_t ms) const { return loop_.Now() + Duration(ms); }
+};
+
+TEST_F(MasterAttentionTest, AttachIsAnsweredWhenItIsWritten) {
+  journal_.WriteAll();
+  const auto attached = Attach("o1");
+  EXPECT_TRUE(attached->open());
+  journal_.WriteAll();
+  ASSERT_TRUE(attached->value);
+  EXPECT_TRUE(attached->value->attached);
+  EXPECT_NE(attached->value->status.status_json.find(R"("owner":"o1")"), std::string::npos);
+}
+
+TEST_F(MasterAttentionTest, NobodyAttachesToAJobThatIsBeingKilled) {
+  Kill();
+  const auto attached = Attach("o1");
+  journal_.WriteAll();
+  ASSERT_TRUE(attached->value);
+  EXPECT_FALSE(attached->value->attached);
+}
+
+TEST_F(MasterAttentionTest, AFencedKillIsAnsweredAndDoesNothing) {
+  Attach("o2");
+  const auto killed = KillIf({.reason = "late", .if_owner = {"o1"}});
+  journal_.WriteAll();
+  ASSERT_TRUE(killed->value);
+  EXPECT_EQ(killed->value->answer, KillAnswer::kFenced);
+  EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
+}
+
+TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
+  const JobFolder folder(temp_.path());
+  Attach("o1");
+  journal_.WriteAll();
+  ASSERT_TRUE(folder.WriteConditionalKill("a", {.reason = "stale", .if_owner = {"o0"}}).ok());
+  ASSERT_TRUE(folder.WriteConditionalKill("b", {.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)}).ok());
+  master_.OnScheduler(SchedulerLost{"gone for a moment"});
+  master_.OnScheduler(SchedulerReached{});  // an AM that rules again looks at once
+  EXPECT_EQ(folder.ReadConditionalKills()->size(), 1u) << "what had nothing to write is settled, the plan waits for it";
+  journal_.WriteAll();
+  EXPECT_THAT(journal_.appended, Contains("kill_planned"));
+  EXPECT_TRUE(folder.ReadConditionalKills()->empty());
+}
+
+TEST_F(MasterAttentionTest, WhoWaitsForNewsKeepsTheJobFromBeingAbandoned) {
+  Attach("o1", Duration(60));
+  journal_.WriteAll();
+  const auto watch = Watch(/*since=*/1'000'000);
+  const Instant until = In(200);
+  EventLoop::Timer end = loop_.At(until, [&] { loop_.Stop(); });
+  loop_.Run();
+  EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
+  EXPECT_TRUE(watch->open());
+}
+
+TEST_F(MasterAttentionTest, AJobThatNobodyAsksForIsEnded) {
+  Attach("o1", Duration(30));
+  journal_.WriteAll();
+  EventLoop::Timer look;
+  const std::function<void()> poll = [&] {
+    if (testing::Value(journal_.appended, Contains("job_stopping"))) return loop_.Stop();
+    look = loop_.After(Duration(5), poll);
+  };
+  poll();
+  EventLoop::Timer limit = loop_.After(Duration(20'000), [&] { loop_.Stop(); });
+  loop_.Run();
+  EXPECT_THAT(journal_.appended, Contains("job_stopping"));
+}
+
+}  // namespace
+}  // namespace tony::am
