@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "runtime/base/time.h"
+#include "runtime/job/claim.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/outcome.h"
 
@@ -75,9 +76,21 @@ struct LieAboutEnd {  // the container is said to have ended, and lives on
   Duration overlap{0};
 };
 
-using Fault =
-    std::variant<CrashAm, FreezeAm, FillDisk, FailSync, LockLease, AskKill, FreezeKeeper, KillKeeper, KillExecutor,
-                 TermExecutor, StallExecutor, CutNetwork, CutStore, EndContainer, Preempt, LoseNode, LieAboutEnd>;
+// ---- no fault: what engines and their watchers ask
+struct AskAttach {
+  Claim claim;
+};
+struct AskLook {
+  WatcherToken watcher;
+};
+struct AskConditionalKill {
+  KillRequest request;
+  Duration delay{0};  // from now until it is due
+};
+
+using Fault = std::variant<CrashAm, FreezeAm, FillDisk, FailSync, LockLease, AskKill, FreezeKeeper, KillKeeper,
+                           KillExecutor, TermExecutor, StallExecutor, CutNetwork, CutStore, EndContainer, Preempt,
+                           LoseNode, LieAboutEnd, AskAttach, AskLook, AskConditionalKill>;
 struct TimedFault {
   Duration at{0};  // since the start of the run
   Fault fault;

@@ -15,6 +15,8 @@ enum class Flaw {
   kRenewsUnwritten,     // takes a lease record that it could not write for renewed
   kSkipsPendingOrders,  // a new AM does not order again what its predecessor may not have got done
   kSeesNoCheckpoint,    // finds none, whatever there is
+  kIgnoresFence,        // takes a conditional kill for a plain one
+  kOverlooksWatchers,   // takes every watcher for somebody without a name
   // ---- the scheduler's
   kConfirmsUnseen,  // says that a container is gone as soon as its end is ordered
   // ---- the executor's

@@ -63,6 +63,14 @@ TEST(FlawTest, AnAmThatOverlooksCheckpointsIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kSeesNoCheckpoint, "there was a newer checkpoint"), 0u);
 }
 
+TEST(FlawTest, AnAmThatTakesAConditionalKillForAPlainOneIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kIgnoresFence, "nobody may ask for it"), 0u);
+}
+
+TEST(FlawTest, AnAmThatOverlooksWatchersIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kOverlooksWatchers, "which is not in the journal"), 0u);
+}
+
 TEST(FlawTest, ASchedulerThatConfirmsWhatItDidNotSeeIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kConfirmsUnseen, "the final status came before"), 0u);
 }

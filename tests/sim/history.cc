@@ -81,6 +81,14 @@ std::string ToString(const Event& event) {
           },
           [](const KillAcknowledged& e) { return Am(e.epoch) + "acknowledges the kill"; },
           [](const KillWritten&) { return std::string("kill request written"); },
+          [](const ConditionalKillWritten& e) {
+            return StrCat("kill request written: if owner '", e.request.if_owner.value, "', if watcher '",
+                          e.request.if_watcher.value, "'", e.request.due == Instant{} ? "" : ", later");
+          },
+          [](const AttachAnswered& e) {
+            return StrCat(Am(e.epoch), e.attached ? "attaches " : "refuses to attach ", e.claim.owner.value);
+          },
+          [](const LookAnswered& e) { return StrCat(Am(e.epoch), "shows the job to '", e.watcher.value, "'"); },
           [](const KeeperBegan&) { return std::string("keeper began"); },
           [](const KeeperGone&) { return std::string("keeper gone"); },
           [](const KeeperGaveUp& e) { return "keeper gave up: " + e.verdict.message; },

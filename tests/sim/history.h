@@ -10,6 +10,7 @@
 
 #include "runtime/base/time.h"
 #include "runtime/job/checkpoint.h"
+#include "runtime/job/claim.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/exit_status.h"
 #include "runtime/job/outcome.h"
@@ -87,6 +88,20 @@ struct KillAcknowledged {
 };
 // ---- people and the keeper
 struct KillWritten {};  // the kill request is in the job's folder
+struct ConditionalKillWritten {
+  KillRequest request;
+};
+struct AttachAnswered {
+  Epoch epoch;
+  Claim claim;
+  Instant asked;
+  bool attached = false;
+};
+struct LookAnswered {
+  Epoch epoch;
+  WatcherToken watcher;
+  Instant asked;
+};
 struct KeeperBegan {};
 struct KeeperGone {};
 struct KeeperGaveUp {  // it has written this as the final status
@@ -166,10 +181,10 @@ struct CheckpointWritten {
 using Event =
     std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack, LeaseWritten,
                  StatusWritten, LookFailed, ArbiterHeard, Ordered, Told, AmHeard, OutcomeAcknowledged, KillAcknowledged,
-                 KillWritten, KeeperBegan, KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone, ContainerToldGone,
-                 PreemptionTold, ExecutorTermed, ExecutorDied, JobClosed, AttemptBegun, ExecutorHeard, ExecutorPutOff,
-                 ExecutorBound, ExecutorObeyed, ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled,
-                 ProcessEnded, CheckpointWritten>;
+                 KillWritten, ConditionalKillWritten, AttachAnswered, LookAnswered, KeeperBegan, KeeperGone,
+                 KeeperGaveUp, ContainerBegan, ContainerGone, ContainerToldGone, PreemptionTold, ExecutorTermed,
+                 ExecutorDied, JobClosed, AttemptBegun, ExecutorHeard, ExecutorPutOff, ExecutorBound, ExecutorObeyed,
+                 ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled, ProcessEnded, CheckpointWritten>;
 std::string ToString(const Event& event);
 
 struct Seen {

@@ -30,7 +30,12 @@ Duration LengthOf(const History& history) {
 }  // namespace
 
 HistoryChecker::HistoryChecker(const JobSpec& spec, const Bounds& bounds, Duration length)
-    : spec_(spec), drift_(bounds.drift), overlap_(bounds.overlap), skew_(SkewOf(bounds, length)), rules_(spec, skew_) {}
+    : spec_(spec),
+      drift_(bounds.drift),
+      overlap_(bounds.overlap),
+      skew_(SkewOf(bounds, length)),
+      rules_(spec, skew_),
+      attention_(skew_) {}
 
 std::vector<std::string> HistoryChecker::Check(const JobSpec& spec, const History& history) {
   HistoryChecker checker(spec, history.bounds, LengthOf(history));
@@ -87,6 +92,20 @@ void HistoryChecker::On(const LeaseWritten& e) {
   const Instant settling = std::max({am_began_, am_back_, am_woke_, written_again_});
   const bool settled = ruled && !stuck_ && now_ - settling > kSlowestTimer;
   Expect(!settled || rules_.verdict() || !rules_.IsOverdue(now_, kSlowestTimer + skew_), "a time limit is ignored");
+  if (!ruled) looked_ = now_;  // the AM counts anew
+  CheckAttention(settled);
+}
+
+void HistoryChecker::CheckAttention(bool settled) {
+  const bool steady = settled && attention_.HasSteadyRequest();
+  renewals_since_request_ = steady ? renewals_since_request_ + 1 : 0;
+  if (rules_.verdict() || !settled) return;
+  Expect(renewals_since_request_ < 4, "a kill request whose condition holds is ignored");
+  Expect(!attention_.MustHaveKilled(now_, kSlowestTimer + skew_), "a planned kill is forgotten");
+  const Duration timeout = attention_.claim().watch_timeout;
+  const Instant looked = std::max({looked_, am_began_, am_back_, am_woke_, written_again_});
+  Expect(timeout == Duration(0) || now_ - looked <= Faster(timeout) + kSlowestTimer + skew_,
+         "nobody looks, and the job goes on");
 }
 
 void HistoryChecker::ExpectNothingRuns(const std::string& what) {
@@ -185,6 +204,24 @@ void HistoryChecker::On(const KillAcknowledged& e) {
 
 void HistoryChecker::On(const KillWritten&) {
   if (!kill_written_) kill_written_ = now_;
+}
+
+void HistoryChecker::On(const AttachAnswered& e) {
+  ExpectRules(e.epoch, "it attached an owner");
+  looked_ = now_;
+  if (e.attached) looks_.push_back(e.asked);
+  const bool lost = rules_.verdict() && rules_.verdict()->state != FinalState::kSucceeded;
+  if (!e.attached) return Expect(lost, "an owner was refused, and the job goes on");
+  attention_.OnAttached(e.claim);
+  for (const std::string& complaint : attention_.TakeComplaints()) Expect(false, complaint);
+}
+
+void HistoryChecker::On(const LookAnswered& e) {
+  ExpectRules(e.epoch, "it showed the job");
+  looked_ = now_;
+  looks_.push_back(e.asked);
+  if (!rules_.job_ended()) attention_.OnLooked(e.watcher);
+  for (const std::string& complaint : attention_.TakeComplaints()) Expect(false, complaint);
 }
 
 void HistoryChecker::On(const JobClosed&) { closed_ = true; }

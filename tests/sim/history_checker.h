@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/attention_rules.h"
 #include "tests/sim/history.h"
 #include "tests/sim/journal_rules.h"
 
@@ -57,6 +58,9 @@ class HistoryChecker {
   void On(const OutcomeAcknowledged& e);
   void On(const KillAcknowledged& e);
   void On(const KillWritten& e);
+  void On(const ConditionalKillWritten& e) { attention_.OnKillWritten(e.request); }
+  void On(const AttachAnswered& e);
+  void On(const LookAnswered& e);
   void On(const KeeperBegan&) {}
   void On(const KeeperGone&) {}
   void On(const KeeperGaveUp& e);
@@ -92,6 +96,8 @@ class HistoryChecker {
   void ReadNewDecisions();
   void Read(const Decision& decision);
   void CheckSilence(const AttemptId& id, Instant time);  // of the decision, by the clock of its AM
+  void CheckKilled(const Verdict& verdict, Instant time);
+  void CheckAttention(bool settled);
   void CheckNoted(const CheckpointNoted& noted, Instant time);
   void CheckEnvironment(const ProcessStarted& e);
   void CheckAlone(const ProcessStarted& e);
@@ -109,6 +115,7 @@ class HistoryChecker {
   const Duration overlap_;
   const Duration skew_;  // between the clocks of two processes
   JournalRules rules_;
+  AttentionRules attention_;
   std::vector<std::string> complaints_;
   Instant now_{};
   std::string file_;  // the journal
@@ -128,6 +135,9 @@ class HistoryChecker {
   std::map<int, std::optional<Checkpoint>> newest_when_sought_;  // by the number of the restart
   std::map<int, Instant> sought_;                                // by the clock of the AM
   Instant look_failed_{};
+  std::vector<Instant> looks_;      // of engines, and what counts as one; when they were asked for
+  Instant looked_{};                // when the last of them was answered
+  int renewals_since_request_ = 0;  // since a conditional kill has held
   std::optional<Verdict> status_;
   bool gave_up_ = false;
   bool closed_ = false;

@@ -46,10 +46,12 @@ void HistoryChecker::On(const JournalCutBack& e) {
   if (e.size >= read_) return;
   Expect(stuck_, "written decisions were taken back");
   rules_ = JournalRules(spec_, skew_);
+  attention_.Reread({});
   const auto kept = DecodeJournal(file_);
   read_ = kept.ok() ? kept->valid_bytes : 0;
   for (size_t i = 0; kept.ok() && i < kept->decisions.size(); ++i) rules_.Read(kept->decisions[i]);
   rules_.TakeComplaints();  // they were made before
+  if (kept.ok()) attention_.Reread(kept->decisions);
 }
 
 void HistoryChecker::ReadNewDecisions() {
@@ -66,8 +68,10 @@ void HistoryChecker::ReadNewDecisions() {
 void HistoryChecker::Read(const Decision& decision) {
   rules_.Read(decision);
   for (const std::string& complaint : rules_.TakeComplaints()) Expect(false, complaint);
+  attention_.Read(decision);
+  for (const std::string& complaint : attention_.TakeComplaints()) Expect(false, complaint);
   if (const auto* stopping = std::get_if<JobStopping>(&decision.body)) {
-    Expect(stopping->verdict.state != FinalState::kKilled || kill_written_, "KILLED, and nobody asked for it");
+    if (stopping->verdict.state == FinalState::kKilled) CheckKilled(stopping->verdict, decision.time);
   }
   if (const auto* ended = std::get_if<AttemptEnded>(&decision.body)) {
     Attempt& attempt = attempts_[ended->attempt];
@@ -84,6 +88,17 @@ void HistoryChecker::Read(const Decision& decision) {
     newest_when_sought_[sought->restart] = NewestOf(checkpoints_);
   }
   if (const auto* noted = std::get_if<CheckpointNoted>(&decision.body)) CheckNoted(*noted, decision.time);
+}
+
+void HistoryChecker::CheckKilled(const Verdict& verdict, Instant time) {
+  if (verdict.cls != OutcomeClass::kAbandoned)
+    return Expect(kill_written_ || attention_.MayKill(time), "KILLED, and nobody may ask for it");
+  const Duration timeout = attention_.claim().watch_timeout;
+  const Instant decided = time - skew_;  // at the earliest; it may have waited for the journal
+  Instant looked{};
+  for (const Instant look : looks_)
+    if (look <= decided) looked = std::max(looked, look);
+  Expect(timeout > Duration(0) && time + skew_ - looked >= Slower(timeout), "abandoned, and somebody has looked");
 }
 
 // It was given up for its silence, which counts only while the lease record is being renewed, and after the whole time.

@@ -3,6 +3,8 @@
 //   tony-sim [--seeds N] [--first S] [--jobs J]   runs N seeds from S on (default: 1000 from 1), J at a time (default:
 //                                                 one for each processor); exit code 1 if any went wrong
 //   tony-sim --seed X [--trace]                   runs one, and prints all that happened in it
+//
+// --requests: runs of submits, kills and watchers under one request id, instead of runs of one job
 #include <algorithm>
 #include <atomic>
 #include <iostream>
@@ -13,6 +15,8 @@
 
 #include "runtime/base/strings.h"
 #include "tests/sim/history_checker.h"
+#include "tests/sim/request_checker.h"
+#include "tests/sim/request_world.h"
 #include "tests/sim/seed_plan.h"
 #include "tests/sim/world.h"
 
@@ -20,7 +24,7 @@ namespace tony::sim {
 namespace {
 
 constexpr int kUsage = 64;
-constexpr char kHelp[] = "usage: tony-sim [--seeds N] [--first S] [--jobs J] | --seed X [--trace]\n";
+constexpr char kHelp[] = "usage: tony-sim [--seeds N] [--first S] [--jobs J] | --seed X [--trace]; and --requests\n";
 
 struct Options {
   int64_t seeds = 1000;
@@ -28,13 +32,14 @@ struct Options {
   int64_t jobs = std::max(1u, std::thread::hardware_concurrency());
   std::optional<int64_t> seed;
   bool trace = false;
+  bool requests = false;
 };
 
 std::optional<Options> ParseOptions(const std::vector<std::string>& words) {
   Options options;
   for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--trace") {
-      options.trace = true;
+    if (words[i] == "--trace" || words[i] == "--requests") {
+      (words[i] == "--trace" ? options.trace : options.requests) = true;
       continue;
     }
     const auto number = i + 1 < words.size() ? ParseInt(words[i + 1]) : std::nullopt;
@@ -55,20 +60,33 @@ std::optional<Options> ParseOptions(const std::vector<std::string>& words) {
   return options;
 }
 
-// What is wrong with the run of a seed, a line each.
-std::string Complaints(int64_t seed, bool with_trace = false) {
-  const Plan plan = PlanFor(static_cast<uint64_t>(seed));
+std::vector<std::string> OfJob(uint64_t seed, bool with_trace) {
+  const Plan plan = PlanFor(seed);
   World world(plan, Flaw::kNone, with_trace, &std::cout);
   world.Run();
+  return HistoryChecker::Check(plan.spec, world.history());
+}
+
+std::vector<std::string> OfRequest(uint64_t seed, bool with_trace) {
+  const RequestPlan plan = RequestPlanFor(seed);
+  RequestWorld world(plan);
+  world.Run();
+  if (with_trace) std::cout << world.history().Trace();
+  return RequestChecker::Check(plan, world.history());
+}
+
+// What is wrong with the run of a seed, a line each.
+std::string Complaints(const Options& options, int64_t seed, bool with_trace = false) {
+  const auto complaints_about = options.requests ? OfRequest : OfJob;
   std::string text;
-  for (const std::string& complaint : HistoryChecker::Check(plan.spec, world.history())) {
+  for (const std::string& complaint : complaints_about(static_cast<uint64_t>(seed), with_trace)) {
     text += StrCat("seed ", seed, ": ", complaint, "\n");
   }
   return text;
 }
 
 int RunOne(const Options& options) {
-  const std::string complaints = Complaints(*options.seed, options.trace);
+  const std::string complaints = Complaints(options, *options.seed, options.trace);
   std::cout << complaints;
   return complaints.empty() ? 0 : 1;
 }
@@ -80,7 +98,7 @@ int RunMany(const Options& options) {
   std::mutex printing;
   const auto work = [&] {
     for (int64_t seed = next++; seed < options.first + options.seeds; seed = next++) {
-      const std::string complaints = Complaints(seed);
+      const std::string complaints = Complaints(options, seed);
       if (complaints.empty()) continue;
       ++wrong;
       const std::lock_guard lock(printing);

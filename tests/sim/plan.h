@@ -75,6 +75,7 @@ struct Plan {
   SchedulerPlan scheduler;
   ClockPlan clocks;
   std::vector<TimedFault> faults;
+  Claim claim;             // the submitter's
   Duration faults_end{0};  // nothing goes wrong by chance after it
 
   Duration Limit() const;           // the job must have ended by then

@@ -25,6 +25,9 @@ Price PriceOf(const FailureSeen& failure) {
     case kOom:
     case kKilled:
     case kAbandoned:
+    case kSpecInvalid:
+    case kAuth:
+    case kQuota:
       return Price::kNone;
   }
   return Price::kNone;

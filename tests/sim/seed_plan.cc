@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/strings.h"
 #include "tests/sim/random.h"
 
 namespace tony::sim {
@@ -234,6 +235,25 @@ Fault FaultFor(Random& random, const TaskId& task) {
   return AskKill{random.Chance(500) ? Duration(-1) : random.Between(Duration(0), Duration(15'000))};
 }
 
+// ---- what engines ask
+
+Claim ClaimFor(Random& random) {
+  const Duration timeout = random.Chance(500) ? random.Between(Duration(2'000), Duration(60'000)) : Duration(0);
+  return {{StrCat("o", random.Between(1, 3))}, timeout};
+}
+
+Fault AskFor(Random& random) {
+  const WatcherToken watcher{StrCat("w", random.Between(1, 3))};
+  const int64_t chance = random.Between(1, 100);
+  if (chance <= 30) return AskAttach{ClaimFor(random)};
+  if (chance <= 65) return AskLook{random.Chance(200) ? WatcherToken() : watcher};
+  AskConditionalKill kill{.delay = random.Chance(500) ? random.Between(Duration(100), Duration(20'000)) : Duration(0)};
+  if (random.Chance(600)) kill.request.if_owner = {StrCat("o", random.Between(1, 3))};
+  if (random.Chance(500)) kill.request.if_watcher = watcher;
+  if (random.Chance(200)) kill.request.grace = random.Between(Duration(0), Duration(5'000));
+  return kill;
+}
+
 }  // namespace
 
 Plan PlanFor(uint64_t seed) {
@@ -259,6 +279,12 @@ Plan PlanFor(uint64_t seed) {
   }
   if (random.Chance(100)) plan.spec.mode = DistributedMode::kFcfs;
   if (random.Chance(100)) plan.spec.allocation_timeout = random.Between(Duration(5'000), Duration(45'000));
+  if (random.Chance(700)) return plan;
+  plan.claim = ClaimFor(random);
+  for (int64_t left = random.Between(0, 8); left > 0; --left) {
+    const Duration at = random.Between(Duration(0), Duration(50'000));
+    plan.faults.push_back({at, AskFor(random)});
+  }
   return plan;
 }
 

@@ -45,7 +45,7 @@ void SimulatedAm::Begin() {
   network_.Listen(AddressOf(epoch_), *this);
   scheduler_.Begin();
   WriteLease();
-  Observe(am::AmStarted{epoch_});
+  Observe(am::AmStarted{epoch_, stage_.plan.claim});
   LookForKillRequest();
 }
 
@@ -252,10 +252,40 @@ void SimulatedAm::LookForKillRequest() {
   Later(kKillRequestInterval, [this] { LookForKillRequest(); });
 }
 
+void SimulatedAm::ReadConditionalKills() {
+  const auto kills = stage_.disk.conditional_kills;
+  for (auto [number, request] : kills) {
+    if (!alive_ || !Rules()) return;
+    if (!reading_kills_.insert(number).second) continue;
+    if (flaw_ == Flaw::kIgnoresFence) request.if_owner = {}, request.if_watcher = {};
+    Observe(am::KillAsked{request},
+            [this, number = number](const auto&) { stage_.disk.conditional_kills.erase(number); });
+  }
+}
+
+bool SimulatedAm::Attach(const Claim& claim) {
+  if (!alive_ || !Rules() || trouble_ || stage_.time.now() < thaws_at_) return false;
+  const bool attached = job_.MayAttach();
+  Observe(am::AttachAsked{claim}, [this, claim, asked = stage_.time.now(), attached](const auto&) {
+    stage_.Add(AttachAnswered{epoch_, claim, asked, attached});
+  });
+  return true;
+}
+
+bool SimulatedAm::Look(const WatcherToken& watcher) {
+  if (!alive_ || !Rules() || stage_.time.now() < thaws_at_) return false;
+  Observe(am::Looked{flaw_ == Flaw::kOverlooksWatchers ? WatcherToken() : watcher},
+          [this, watcher, asked = stage_.time.now()](const auto&) {
+            stage_.Add(LookAnswered{epoch_, watcher, asked});
+          });
+  return true;
+}
+
 void SimulatedAm::ReadKillRequest() {
+  ReadConditionalKills();
   if (!Rules() || !stage_.disk.kill_request || job_.Ended()) return;
   if (flaw_ == Flaw::kForgetsKill && epoch_.value > 1) return;
-  Observe(am::KillAsked{"asked to", *stage_.disk.kill_request},
+  Observe(am::KillAsked{{.reason = "asked to", .grace = *stage_.disk.kill_request}},
           [this](const auto&) { stage_.Add(KillAcknowledged{epoch_}); });
 }
 

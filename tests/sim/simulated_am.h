@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ class SimulatedAm : public AnsweringEnd {
   void Freeze(Duration length);
   bool alive() const { return alive_; }
   Epoch epoch() const { return epoch_; }
+
+  // What engines ask; false: nobody answers now.
+  bool Attach(const Claim& claim);
+  bool Look(const WatcherToken& watcher);
 
   // For its scheduler.
   void OnScheduler(const SchedulerEvent& event);
@@ -83,6 +88,7 @@ class SimulatedAm : public AnsweringEnd {
   void RenewLater(Duration delay);
   void LookForKillRequest();
   void ReadKillRequest();
+  void ReadConditionalKills();
   void ArmTimer();
   void OnDeadline(int64_t timer);
   bool Rules() const { return ruling_ && scheduler_.LeaseHolds(); }
@@ -109,6 +115,7 @@ class SimulatedAm : public AnsweringEnd {
   int64_t renewal_ = 0;
   int64_t renewals_asked_ = 0;
   int64_t timer_ = 0;
+  std::set<int> reading_kills_;  // conditional ones that are being decided
 };
 
 }  // namespace tony::sim

@@ -28,7 +28,9 @@ SimulatedKeeper::SimulatedKeeper(Stage& stage, Network& network, Flaw flaw)
       random_(stage.random.Fork()),
       crashes_(stage),
       flaw_(flaw),
-      containers_(stage, network, *this, flaw) {}
+      containers_(stage, network, *this, flaw),
+      engine_(
+          stage, [this] { return Am(); }, [this] { return finished_; }) {}
 
 void SimulatedKeeper::ComeBack(Duration delay) {
   stage_.time.After(delay, [this] {

@@ -12,6 +12,7 @@
 
 #include "tests/sim/simulated_am.h"
 #include "tests/sim/simulated_containers.h"
+#include "tests/sim/simulated_engine.h"
 
 namespace tony::sim {
 
@@ -68,6 +69,7 @@ class SimulatedKeeper {
   CrashPlan crashes_;
   const Flaw flaw_;
   SimulatedContainers containers_;
+  SimulatedEngine engine_;
   std::vector<std::unique_ptr<SimulatedAm>> ams_;  // the last one is the newest
   int doomed_ams_ = 0;                             // so many of the next ones crash at once
 

@@ -12,6 +12,7 @@ void SimulatedKeeper::Apply(const Fault& fault) {
   ApplyToFiles(fault);
   ApplyToKeeper(fault);
   ApplyToContainers(fault);
+  engine_.Apply(fault);
 }
 
 void SimulatedKeeper::ApplyToAm(const Fault& fault) {

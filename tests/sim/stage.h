@@ -24,7 +24,9 @@ inline const JobId kJob{"simulated-job"};
 struct Disk {
   std::string journal;
   std::optional<executor::SeenLease> lease;
-  std::optional<Duration> kill_request;  // its grace
+  std::optional<Duration> kill_request;          // its grace
+  std::map<int, KillRequest> conditional_kills;  // each until an AM has decided on it
+  int last_kill = 0;
   std::map<AttemptId, Outcome> outcomes;
   std::optional<Verdict> status;
   bool finished = false;  // as the keeper notes it

@@ -1,0 +1,85 @@
+// One job as submits, kills and watchers meet it: an AM with the real Attention, which is down now and then, and tasks
+// that end by themselves or are ended.
+//
+//   made > starting > running > stopping > ended > gone
+//                 \___________/ a kill that came while it was not running yet
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "am/attention.h"
+#include "tests/sim/request_history.h"
+#include "tests/sim/request_plan.h"
+#include "tests/sim/timeline.h"
+
+namespace tony::sim {
+
+// What all parts of a run share.
+struct RequestStage {
+  RequestFlaw flaw = RequestFlaw::kNone;
+  Timeline timeline{};
+  RequestHistory history{};
+
+  Instant now() const { return timeline.now(); }
+  void Record(RequestEvent event) {
+    event.time = now();
+    history.events.push_back(std::move(event));
+  }
+};
+
+class RequestJob {
+ public:
+  RequestJob(RequestStage& stage, JobId id, const Claim& claim, const JobNature& nature, bool kill_shows_in_files)
+      : stage_(stage), id_(std::move(id)), submitters_(claim), nature_(nature), kill_shows_(kill_shows_in_files) {}
+
+  const JobId& id() const { return id_; }
+  ExistingJob Existing() const;  // as its files say
+  const OwnerToken& owner() const { return attention_.claim().owner; }
+  bool gone() const { return state_ == State::kMade || state_ == State::kGone; }
+  bool answers() const { return state_ >= State::kEnded || (am_up_ && state_ != State::kMade); }
+
+  void Start();  // harmless if it has been
+  // These two only while it answers.
+  AttachSeen Attach(const Claim& claim, int actor);
+  void Look(const WatcherToken& watcher);
+  // At once if it answers, else by a file that its AM reads when it comes. The answer, if there is one yet.
+  std::optional<KillAnswer> Kill(const KillRequest& request, int actor);
+
+ private:
+  enum class State { kMade, kStarting, kRunning, kStopping, kEnded, kGone };
+  struct Asked {
+    KillRequest request;
+    int actor = -1;
+  };
+
+  void AmComes();
+  void AmGoes();
+  void Begin();
+  void EndByItself();
+  void Stop(FinalState state, EndCause cause, const Asked& asked);
+  KillAnswer Answer(const Asked& asked);
+  KillAnswer Decide(const Asked& asked);
+  void CheckTimes();
+  void Apply(const std::vector<DecisionBody>& decisions);
+  void After(Duration delay, void (RequestJob::*what)()) {
+    stage_.timeline.After(delay, [this, what] { (this->*what)(); });
+  }
+  void Enter(State state, RequestEventKind kind);
+
+  RequestStage& stage_;
+  const JobId id_;
+  const Claim submitters_;
+  const JobNature nature_;
+  const bool kill_shows_;
+  State state_ = State::kMade;
+  bool am_up_ = false;
+  bool run_out_ = false;
+  FinalState final_state_ = FinalState::kSucceeded;
+  Instant stopping_since_{};
+  am::Attention attention_;
+  std::vector<Asked> files_;
+};
+
+}  // namespace tony::sim

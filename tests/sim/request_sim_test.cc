@@ -1,0 +1,129 @@
+// Whole runs under one request id with what a seed brings, and that the checker finds flaws.
+// TONY_SIM_SEEDS: how many seeds (default 10000).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "runtime/base/strings.h"
+#include "tests/sim/request_checker.h"
+#include "tests/sim/request_world.h"
+
+namespace tony::sim {
+namespace {
+
+constexpr uint64_t kShards = 8;
+constexpr int64_t kSeeds = 10'000;
+
+uint64_t Seeds() {
+  const char* text = std::getenv("TONY_SIM_SEEDS");
+  return static_cast<uint64_t>(text ? ParseInt(text).value_or(kSeeds) : kSeeds);
+}
+
+class RequestSimTest : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(RequestSimTest, EverySeedOfTheShardHasARightHistory) {
+  for (uint64_t seed = GetParam(); seed <= Seeds(); seed += kShards) {
+    const auto complaints = ComplaintsAboutRequest(RequestPlanFor(seed));
+    EXPECT_EQ(Join(complaints, "\n"), "") << "see tony-sim --requests --trace --seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, RequestSimTest, testing::Range(uint64_t{1}, kShards + 1));
+
+std::string TraceOf(uint64_t seed) {
+  RequestWorld world(RequestPlanFor(seed));
+  world.Run();
+  return world.history().Trace();
+}
+
+TEST(RequestSimTest, ASeedAlwaysGivesTheSameRun) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) ASSERT_EQ(TraceOf(seed), TraceOf(seed)) << seed;
+  EXPECT_NE(TraceOf(1), TraceOf(2));
+}
+
+// What a run without anything of the kind would prove little about.
+TEST(RequestSimTest, AllEndsAnswersAndCausesAreSeen) {
+  std::set<SubmitEnd> ends;
+  std::set<KillAnswer> answers;
+  std::set<EndCause> causes;
+  std::set<RequestEventKind> kinds;
+  int own_kills = 0, replaced = 0, revoked_in_the_act = 0;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    RequestWorld world(RequestPlanFor(seed));
+    world.Run();
+    for (const RequestEvent& event : world.history().events) {
+      kinds.insert(event.kind);
+      if (event.kind == RequestEventKind::kSubmitEnded) ends.insert(event.end);
+      if (event.kind == RequestEventKind::kKillAnswered) answers.insert(event.answer);
+      if (event.kind == RequestEventKind::kStopping) causes.insert(event.cause);
+      if (event.kind != RequestEventKind::kKillAsked || event.actor >= kFirstKill) continue;
+      ++(event.request.IsPlain() ? replaced : own_kills);
+      if (!event.request.IsPlain()) ++revoked_in_the_act;
+    }
+  }
+  EXPECT_EQ(ends.size(), 5u);
+  EXPECT_EQ(answers.size(), 4u);
+  EXPECT_EQ(causes.size(), 3u);
+  EXPECT_EQ(kinds.size(), static_cast<size_t>(RequestEventKind::kGone) + 1);
+  EXPECT_GT(replaced, 20);
+  EXPECT_GT(revoked_in_the_act, 5);
+}
+
+// The seed whose run has a complaint that contains `text`.
+uint64_t FoundBySeed(RequestFlaw flaw, const std::string& text) {
+  constexpr uint64_t kSomeHundred = 600;
+  for (uint64_t seed = 1; seed <= kSomeHundred; ++seed) {
+    const auto complaints = ComplaintsAboutRequest(RequestPlanFor(seed), flaw);
+    if (std::ranges::any_of(complaints, [&](const auto& c) { return c.find(text) != c.npos; })) return seed;
+  }
+  return 0;
+}
+
+TEST(RequestFlawTest, ASubmitThatTakesNoLockIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesNoLock, "still runs"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatOverlooksARevocationAfterItsActIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksRevocation, "was in vain"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatKillsBeforeItsNumberIsKnownIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kRaisesNoNumber, "a job was killed for number"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatMakesItsJobBeforeItIsRecordedIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kRecordsAfterCreate, "does not find it"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatDoesNotWaitForThePredecessorsLastProcessIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kSeesAllGone, "still runs"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatRunsASucceededJobAgainIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksSuccess, "has succeeded"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatReplacesAJobWithoutAKillIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kReplacesWithoutKill, "may still be started"), 0u);
+}
+
+TEST(RequestFlawTest, AKillThatLooksBeforeItRevokesIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kRevokesLast, "was in vain"), 0u);
+}
+
+TEST(RequestFlawTest, AnAmThatIgnoresTheConditionOfAKillIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kIgnoresFence, "its condition does not hold"), 0u);
+}
+
+TEST(RequestFlawTest, AnAmThatKeepsAVoidPlanIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kForgetsToVoid, "the planned kill is void"), 0u);
+}
+
+TEST(RequestFlawTest, AnAmThatDoesNotReadItsKillRequestsIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kForgetsRequests, "it was killed before"), 0u);
+}
+
+}  // namespace
+}  // namespace tony::sim
