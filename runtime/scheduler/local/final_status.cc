@@ -23,6 +23,9 @@ Result<JobStatus> FreshStatus(const JobFolder& folder) {
   status.user = submission.user;
   status.state = "ACCEPTED";
   status.submitted = submission.time;
+  status.request = submission.request;
+  status.number = submission.number;
+  status.claim = submission.claim;
   const auto spec = folder.ReadSpec();  // one that cannot be read may be why there is no AM
   if (!spec.ok()) return status;
   status.name = spec->name;

@@ -8,6 +8,8 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/history/ended_log.h"
+#include "runtime/history/history_files.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/keeper.h"
@@ -44,6 +46,9 @@ Duration GraceOf(const JobFolder& folder) {
 
 void Keeper::Finish() {
   folder_.GiveUpReserve();
+  // Before `finished`: without that a job whose keeper dies now gets another one, which comes here too. No job fails
+  // for the sake of its line.
+  if (const Status logged = RecordEnd(folder_); !logged.ok()) LogWarn(logged.error().message);
   const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);
   if (!recorded.ok()) return TryAgain(&Keeper::Finish, recorded.error());
   LogInfo("the job is finished");
@@ -138,6 +143,9 @@ void Keeper::SweepJob() {
   if (!left.empty()) LogError(StrCat(left.size(), " processes do not die, process ", left[0], " for one"));
   containers_.RemoveCgroups();
   LeaveLedger();
+  // Last of all, as its folder may be on a file server that does not answer. `tony history --export` mends what this
+  // does not get done.
+  if (const Status kept = FinishHistory(folder_); !kept.ok()) LogWarn(kept.error().message);
   LogInfo("nothing is left");
   phase_ = Phase::kDone;
   RemoveKeeperSocket(folder_);

@@ -1,6 +1,9 @@
 #include "runtime/scheduler/local/lost_job.h"
 
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/history/ended_log.h"
+#include "runtime/history/history_files.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/store/files.h"
 #include "runtime/store/machine_boot.h"
@@ -25,7 +28,10 @@ Result<JobStatus> LostStatus(const JobFolder& folder) {
 Status EndLostJob(const JobFolder& folder) {
   TRY_ASSIGN(const JobStatus status, LostStatus(folder));
   TRY(folder.WriteStatus(status, /*durable=*/true));
-  return WriteFileByRename(folder.finished(), "", /*durable=*/false);
+  if (const Status recorded = RecordEnd(folder); !recorded.ok()) LogWarn(recorded.error().message);
+  TRY(WriteFileByRename(folder.finished(), "", /*durable=*/false));
+  if (const Status kept = FinishHistory(folder); !kept.ok()) LogWarn(kept.error().message);
+  return Ok();
 }
 
 Status SettleIfLost(const JobFolder& folder) {

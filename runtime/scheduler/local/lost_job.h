@@ -14,7 +14,8 @@ bool IsLost(const JobFolder& folder);
 // How such a job ended. Writes nothing.
 Result<JobStatus> LostStatus(const JobFolder& folder);
 
-// Writes that as the final status, for ever. The caller holds keeper.lock.
+// Writes that as the final status, for ever, into the log of ended jobs and the history for TonY's portal. The caller
+// holds keeper.lock.
 Status EndLostJob(const JobFolder& folder);
 
 // Takes the lock for it. Harmless if the job is not lost, or somebody else does the same now.

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
+#include "runtime/history/history_files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/machine_boot.h"
 #include "tests/support/temp_folder.h"
@@ -21,6 +22,7 @@ class LostJobTest : public ::testing::Test {
   LostJobTest() {
     NewJob job;
     job.spec.roles = {{.name = "worker", .command = "true"}};
+    job.spec.history_folder = temp_.path() / "tony";
     auto folder = LocalJobStore(temp_.path()).Create(job, RealClock().Now());
     EXPECT_TRUE(folder.ok());
     folder_ = *folder;
@@ -57,6 +59,16 @@ TEST_F(LostJobTest, ItsEndIsWrittenForEver) {
   ASSERT_TRUE(SettleIfLost(folder_).ok());
   EXPECT_EQ((*folder_.ReadStatus())->state, "FAILED");
   EXPECT_TRUE(std::filesystem::exists(folder_.finished()));
+}
+
+TEST_F(LostJobTest, TonysPortalHearsOfItsEnd) {
+  ASSERT_TRUE(BeginHistory(folder_).ok());
+  Restart();
+  ASSERT_TRUE(SettleIfLost(folder_).ok());
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(**HistoryFolder(folder_)))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("tony-final.xml", ::testing::EndsWith("-FAILED.jhist")));
 }
 
 TEST_F(LostJobTest, WhoHoldsALockLivesWhateverTheBootIs) {

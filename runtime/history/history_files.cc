@@ -1,0 +1,171 @@
+#include "runtime/history/history_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/history/crc32.h"
+#include "runtime/history/jhist.h"
+#include "runtime/history/tony_final.h"
+#include "runtime/job/configuration_json.h"
+#include "runtime/journal/journal_format.h"
+#include "runtime/store/files.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kFolderMode = 0770;  // as TonY's
+constexpr mode_t kFileMode = 0640;
+constexpr size_t kMostHexDigits = 7;  // what fits an int of Java's
+constexpr int kSyncHexBytes = 8;      // 16 letters
+constexpr std::string_view kInProgress = ".inprogress";
+
+bool IsDigits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string Prefix(const JobId& job, Instant submitted) { return StrCat(ApplicationId(job), "-", ToMillis(submitted)); }
+
+// All that the files are made of.
+struct Story {
+  JobSpec spec;
+  Submission submission;
+  std::optional<JobStatus> end;
+  std::vector<Decision> decisions;
+  fs::path folder;
+};
+
+Result<Story> ReadStory(const JobFolder& folder, JobSpec spec) {
+  Story story;
+  story.spec = std::move(spec);
+  TRY_ASSIGN(story.submission, folder.ReadSubmission());
+  story.folder = fs::path(story.spec.history_folder) / ApplicationId(folder.job());
+  const auto bytes = ReadFile(folder.journal());
+  if (!bytes.ok() && bytes.error().code != ErrorCode::kNotFound) return bytes.error();
+  if (!bytes.ok()) return story;  // no AM has ruled yet
+  auto journal = DecodeJournal(*bytes);
+  // A damaged one may be why the job has ended as it did.
+  if (journal.ok()) story.decisions = std::move(journal->decisions);
+  return story;
+}
+
+Result<Configuration> ReadConfiguration(const JobFolder& folder) {
+  const auto text = ReadFile(folder.configuration());
+  if (text.ok()) return ConfigurationFromJson(*text);
+  if (text.error().code == ErrorCode::kNotFound) return Configuration();
+  return text.error();
+}
+
+// Not by the name of what it will be: TonY's readers take each name with "jhist" in it for a history.
+Status WriteForOthers(const fs::path& path, std::string_view content) {
+  const fs::path temporary = path.parent_path() / StrCat(".new-", RandomHex(6));
+  Status written = WriteNewFile(temporary, content, /*durable=*/false);
+  if (written.ok() && (chmod(temporary.c_str(), kFileMode) != 0 || rename(temporary.c_str(), path.c_str()) != 0))
+    written = FileError(ErrorCode::kCannotWrite, "make", path, errno);
+  if (!written.ok()) unlink(temporary.c_str());
+  return written;
+}
+
+Status MakeFolderForOthers(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) return FileError(ErrorCode::kCannotWrite, "make", path.parent_path(), error.value());
+  if (mkdir(path.c_str(), kFolderMode) != 0) {
+    return errno == EEXIST ? Ok() : FileError(ErrorCode::kCannotWrite, "make", path, errno);
+  }
+  struct stat made = {};  // set-group-id comes from the folder above, and the umask has taken from the mode
+  if (stat(path.c_str(), &made) != 0 || chmod(path.c_str(), (made.st_mode & S_ISGID) | kFolderMode) != 0)
+    return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+  return Ok();
+}
+
+Status WriteTonyFinal(const JobFolder& folder, const Story& story) {
+  TRY(MakeFolderForOthers(story.folder));
+  TRY_ASSIGN(const Configuration configuration, ReadConfiguration(folder));
+  return WriteForOthers(story.folder / "tony-final.xml", TonyFinalXml(configuration, story.spec, folder.job()));
+}
+
+Status WriteJhist(const JobFolder& folder, const Story& story, const std::string& name) {
+  const JhistJob job{.application = ApplicationId(folder.job()),
+                     .submitted = story.submission.time,
+                     .host = story.submission.host,
+                     .tasks = story.spec.TotalTasks()};
+  const auto events = JhistEvents(job, story.decisions, story.end);
+  return WriteForOthers(story.folder / name, EncodeJhist(events, RandomHex(kSyncHexBytes)));
+}
+
+Result<JobStatus> FinalStatus(const JobFolder& folder) {
+  TRY_ASSIGN(std::optional<JobStatus> status, folder.ReadStatus());
+  if (status && status->verdict && status->ended) return *std::move(status);
+  return Error{ErrorCode::kInvalid, StrCat("job ", folder.job().value, " has not ended")};
+}
+
+}  // namespace
+
+Status BeginHistory(const JobFolder& folder) {
+  TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
+  if (spec.history_folder.empty()) return Ok();
+  TRY_ASSIGN(const Story story, ReadStory(folder, std::move(spec)));
+  TRY(WriteTonyFinal(folder, story));
+  return WriteJhist(folder, story, JhistName(folder.job(), story.submission.user, story.submission.time));
+}
+
+Status FinishHistory(const JobFolder& folder) {
+  TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
+  if (spec.history_folder.empty()) return Ok();
+  TRY_ASSIGN(Story story, ReadStory(folder, std::move(spec)));
+  TRY_ASSIGN(story.end, FinalStatus(folder));
+  TRY(WriteTonyFinal(folder, story));
+  const Submission& submission = story.submission;
+  TRY(WriteJhist(
+      folder, story,
+      JhistName(folder.job(), submission.user, submission.time, *story.end->ended, story.end->verdict->state)));
+  const fs::path begun = story.folder / JhistName(folder.job(), submission.user, submission.time);
+  if (unlink(begun.c_str()) != 0 && errno != ENOENT) return FileError(ErrorCode::kCannotWrite, "remove", begun, errno);
+  return Ok();
+}
+
+Result<std::optional<fs::path>> HistoryFolder(const JobFolder& folder) {
+  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
+  if (spec.history_folder.empty()) return std::optional<fs::path>();
+  return std::optional(fs::path(spec.history_folder) / ApplicationId(folder.job()));
+}
+
+std::string ApplicationId(const JobId& job) {
+  const std::vector<std::string> yarn = Split(job.value, '_');
+  if (yarn.size() == 3 && yarn[0] == "application" && IsDigits(yarn[1]) && IsDigits(yarn[2])) return job.value;
+  const std::vector<std::string> ours = Split(job.value, '-');
+  uint32_t number = 0;
+  if (ours.size() == 4 && ours[0] == "local" && IsDigits(ours[1]) && IsDigits(ours[2]) &&
+      ours[1].size() + ours[2].size() == 14 && ours[3].size() <= kMostHexDigits) {
+    const char* end = ours[3].data() + ours[3].size();
+    const auto read = std::from_chars(ours[3].data(), end, number, 16);
+    if (read.ec == std::errc() && read.ptr == end) return StrCat("application_", ours[1], ours[2], "_", number);
+  }
+  return StrCat("application_0_", Crc32(job.value) >> 1);
+}
+
+std::string UserInFileName(std::string_view user) {
+  std::string name = ToLower(user);
+  std::erase_if(name, [](char c) { return !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_'; });
+  return name.empty() ? "unknown" : name;
+}
+
+std::string JhistName(const JobId& job, std::string_view user, Instant submitted) {
+  return StrCat(Prefix(job, submitted), "-", UserInFileName(user), ".jhist", kInProgress);
+}
+
+std::string JhistName(const JobId& job, std::string_view user, Instant submitted, Instant ended, FinalState state) {
+  return StrCat(Prefix(job, submitted), "-", ToMillis(ended), "-", UserInFileName(user), "-", ToString(state),
+                ".jhist");
+}
+
+}  // namespace tony

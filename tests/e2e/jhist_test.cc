@@ -1,0 +1,154 @@
+// What TonY's portal and Dr. Elephant find of a job, read by the stock Avro library.
+#include <sys/wait.h>
+
+#include <filesystem>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kPython[] = "/usr/bin/python3";
+
+class JhistE2eTest : public TonyTest {
+ protected:
+  void SetUp() override {
+    const Ran found = Run({kPython, "-c", "import avro"});
+    if (found.exit != 0) GTEST_SKIP() << "needs " << kPython << " with Avro's library (Debian: python3-avro)";
+  }
+
+  static Ran Run(const Words& words) { return Background(words, {}, fs::temp_directory_path()).Wait(); }
+
+  Words WithHistory() const { return Conf("tony.history.location=" + box_.File("tony")); }
+  fs::path Folder() const {  // of the only job
+    for (const auto& entry : fs::directory_iterator(box_.folder() / "tony/intermediate")) return entry.path();
+    return {};
+  }
+  json::value Read() const {
+    const Ran ran = Run({kPython, "-B", TONY_SOURCE_DIR "/tests/e2e/read_history.py", Folder().string()});
+    EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+    return ParseJson(ran.out);
+  }
+
+  // "TASK_FINISHED worker:0 SUCCEEDED"
+  static Words Lines(const json::value& history) {
+    Words lines;
+    const json::value events = At(history, "/events");
+    for (const json::value& event : events.as_array()) {
+      const json::object& body = event.at("event").as_object();
+      std::string line = Text(event, "/type");
+      if (body.contains("taskType"))
+        line += " " + Text(event, "/event/taskType") + ":" + std::to_string(Number(event, "/event/taskIndex"));
+      if (body.contains("status")) line += " " + Text(event, "/event/status");
+      lines.push_back(line);
+    }
+    return lines;
+  }
+  static json::value Event(const json::value& history, size_t index) { return At(history, "/events").at(index); }
+};
+
+TEST_F(JhistE2eTest, AJobThatSucceededIsToldToTonysReaders) {
+  const Ran ran = box_.Tony(One("sleep 0.2") + WithHistory() + Conf("tony.worker.memory=150m") +
+                            Conf("tony.worker.vcores=2") + Words{"-shell_env", "API_KEY=hidden"});
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.err, testing::Not(HasSubstr("tony.history"))) << "no warning";
+  const json::value history = Read();
+
+  EXPECT_THAT(Text(history, "/name"), testing::ContainsRegex("-SUCCEEDED\\.jhist$"));
+  EXPECT_THAT(Lines(history), ElementsAre("APPLICATION_INITED", "TASK_STARTED worker:0",
+                                          "TASK_FINISHED worker:0 SUCCEEDED", "APPLICATION_FINISHED"));
+  EXPECT_EQ(Number(Event(history, 0), "/event/numTasks"), 1);
+  EXPECT_EQ(Text(Event(history, 2), "/event/containerDiagnostic"), "NA");
+  EXPECT_EQ(Text(Event(history, 2), "/event/metrics/0/name"), "MAX_MEMORY_BYTES");
+  EXPECT_GT(At(Event(history, 2), "/event/metrics/0/value").as_double(), 0);
+  EXPECT_EQ(Number(Event(history, 3), "/event/finishedTasks"), 1);
+  EXPECT_EQ(Number(Event(history, 3), "/event/failedTasks"), 0);
+  EXPECT_GE(Number(Event(history, 2), "/timestamp") - Number(Event(history, 1), "/timestamp"), 200);
+
+  EXPECT_EQ(Text(history, "/configuration/tony.worker.memory/value"), "150m");
+  EXPECT_EQ(Text(history, "/configuration/tony.worker.memory/source"), "-conf");
+  EXPECT_EQ(Text(history, "/configuration/tony.worker.gpus/source"), "default");
+  EXPECT_EQ(Text(history, "/configuration/tony.job.id/value"), Job());
+  EXPECT_THAT(ReadText(Folder() / "tony-final.xml"), testing::Not(HasSubstr("hidden")));
+  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "conf.json"), testing::Not(HasSubstr("hidden")));
+}
+
+TEST_F(JhistE2eTest, EachAttemptOfATaskThatFailedIsTold) {
+  const Ran ran =
+      box_.Tony(One("exit 3") + WithHistory() + Conf("tony.restart.task.budget=1") + Conf("tony.restart.backoff-ms=1"));
+  ASSERT_EQ(ran.exit, 1) << ran.err;
+  const json::value history = Read();
+
+  EXPECT_THAT(Text(history, "/name"), testing::ContainsRegex("-FAILED\\.jhist$"));
+  EXPECT_THAT(Lines(history),
+              ElementsAre("APPLICATION_INITED", "TASK_STARTED worker:0", "TASK_FINISHED worker:0 FAILED",
+                          "TASK_STARTED worker:0", "TASK_FINISHED worker:0 FAILED", "APPLICATION_FINISHED"));
+  EXPECT_EQ(Text(Event(history, 2), "/event/containerDiagnostic"), "exit code 3, user_error");
+  EXPECT_EQ(Number(Event(history, 5), "/event/failedTasks"), 1);
+}
+
+TEST_F(JhistE2eTest, AJobThatRunsIsInProgressThroughTheDeathOfItsApplicationMasterAndAKillEndsIt) {
+  const auto client = box_.StartTony(One(HoldUntilGo()) + WithHistory());
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  ASSERT_TRUE(WaitFor([&] { return fs::exists(box_.folder() / "tony/intermediate") && !Folder().empty(); }));
+  ASSERT_TRUE(WaitFor([&] { return Run({"/bin/sh", "-c", "ls " + Folder().string() + "/*.inprogress"}).exit == 0; }));
+  EXPECT_THAT(Lines(Read()), ElementsAre("APPLICATION_INITED"));
+
+  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return client->err().find("restarted (epoch 2)") != std::string::npos; }));
+  ASSERT_TRUE(WaitFor([&] { return Lines(Read()).size() == 2; })) << "the next one knows that the task has started";
+
+  EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
+  EXPECT_EQ(client->Wait().exit, 1);
+  const json::value history = Read();
+  EXPECT_THAT(Text(history, "/name"), testing::ContainsRegex("-KILLED\\.jhist$"));
+  EXPECT_THAT(Lines(history), ElementsAre("APPLICATION_INITED", "TASK_STARTED worker:0",
+                                          "TASK_FINISHED worker:0 FINISHED", "APPLICATION_FINISHED"));
+  ExpectNothingLeft();
+}
+
+TEST_F(JhistE2eTest, AHistoryThatIsGoneIsExportedOnceMore) {
+  ASSERT_EQ(box_.Tony(One("true") + WithHistory()).exit, 0);
+  const std::string folder = Folder().string();
+  fs::remove_all(folder);
+  const Ran ran = box_.Tony({"history", Job(), "--export"});
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, folder + "\n");
+  EXPECT_EQ(Lines(Read()).size(), 4u);
+}
+
+TEST_F(JhistE2eTest, AFolderThatCannotBeWrittenIsNotTheJobsFault) {
+  box_.Write("tony", "a file");
+  const Ran ran = box_.Tony(One("true") + WithHistory());
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ReadText(box_.JobFolder(Job()) / "keeper.log"), HasSubstr(box_.File("tony")));
+  EXPECT_EQ(box_.Tony({"history", Job(), "--export"}).exit, 73);
+  ExpectNothingLeft();
+}
+
+TEST_F(JhistE2eTest, AJobWithoutAFolderHasNothingToExport) {
+  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  const Ran ran = box_.Tony({"history", Job(), "--export"});
+  EXPECT_EQ(ran.exit, 65);
+  EXPECT_THAT(ran.err, HasSubstr("was submitted without tony.history.location"));
+}
+
+TEST_F(JhistE2eTest, APlanExplainsWhereEachValueComesFrom) {
+  box_.Write("job.properties", "tony.worker.instances=2\ntony.containers.command=true\nworker_env.API_KEY=hidden\n");
+  const Ran ran = box_.Tony({"plan", box_.File("job.properties"), "-conf", "tony.worker.memory=1g", "--explain"});
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tony.worker.memory = 1g  (-conf)\n"));
+  EXPECT_THAT(ran.out, HasSubstr("tony.worker.vcores = 1  (default)\n"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("tony.worker.instances = 2  \\(.*job.properties:1\\)\n"));
+  EXPECT_THAT(ran.out, HasSubstr("API_KEY = ********"));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("hidden")));
+}
+
+}  // namespace
+}  // namespace tony

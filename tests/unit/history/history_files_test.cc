@@ -1,0 +1,160 @@
+#include "runtime/history/history_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <regex>
+
+#include "runtime/store/files.h"
+#include "runtime/store/job_store.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+TEST(ApplicationIdTest, IsOfTheJobsTimeAndNumber) {
+  EXPECT_EQ(ApplicationId({"local-20261121-093015-4f2a9c"}), "application_20261121093015_5188252");
+  EXPECT_EQ(ApplicationId({"local-20261121-093015-00000a"}), "application_20261121093015_10");
+  EXPECT_EQ(ApplicationId({"local-20261121-093015-fffffff"}), "application_20261121093015_268435455");
+}
+
+TEST(ApplicationIdTest, OfAnyJobTonysReadersTakeIt) {
+  const std::regex tonys("application_[0-9]+_[0-9]+");
+  for (const char* job : {"local-1", "x", "", "local-20261121-093015-4f2a9cff", "local-2026-093015-4f2a9c",
+                          "local-20261121-093015-nothex", "local-20261121-093015-", "application_1_x"}) {
+    EXPECT_TRUE(std::regex_match(ApplicationId({job}), tonys)) << job << ": " << ApplicationId({job});
+  }
+  EXPECT_EQ(ApplicationId({"application_1541469337545_0031"}), "application_1541469337545_0031");
+  EXPECT_NE(ApplicationId({"a"}), ApplicationId({"b"}));
+}
+
+TEST(UserInFileNameTest, HasNothingThatTonysReadersSplitAt) {
+  EXPECT_EQ(UserInFileName("ann"), "ann");
+  EXPECT_EQ(UserInFileName("Ann.B-Smith_2"), "annbsmith_2");
+  EXPECT_EQ(UserInFileName("a+b$(c)"), "abc");
+  EXPECT_EQ(UserInFileName(".-"), "unknown");
+}
+
+TEST(JhistNameTest, IsTonys) {
+  const JobId job{"local-20261121-093015-4f2a9c"};
+  EXPECT_EQ(JhistName(job, "ann", FromMillis(17)), "application_20261121093015_5188252-17-ann.jhist.inprogress");
+  EXPECT_EQ(JhistName(job, "ann", FromMillis(17), FromMillis(19), FinalState::kKilled),
+            "application_20261121093015_5188252-17-19-ann-KILLED.jhist");
+}
+
+class HistoryFilesTest : public testing::Test {
+ protected:
+  JobFolder MakeJob(const fs::path& history) {
+    NewJob job;
+    RoleSpec worker;
+    worker.name = "worker";
+    worker.command = "true";
+    job.spec.roles = {worker};
+    job.spec.history_folder = history.string();
+    job.configuration = R"([{"key":"tony.worker.memory","value":"2g","source":"default"}])";
+    auto folder = LocalJobStore(temp_.path() / "home").Create(job, submitted_);
+    EXPECT_TRUE(folder.ok());
+    return *folder;
+  }
+  void End(const JobFolder& folder) const {
+    JobStatus status;
+    status.job = folder.job();
+    status.state = "FAILED";
+    status.submitted = submitted_;
+    status.ended = submitted_ + Duration(5000);
+    status.verdict = Verdict{.state = FinalState::kFailed, .cls = OutcomeClass::kUserError};
+    ASSERT_TRUE(folder.WriteStatus(status, /*durable=*/false).ok());
+  }
+  static std::vector<std::string> Names(const fs::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+    return names;
+  }
+  std::string Begun(const JobFolder& folder) const {
+    return JhistName(folder.job(), folder.ReadSubmission()->user, submitted_);
+  }
+  std::string Ended(const JobFolder& folder) const {
+    return JhistName(folder.job(), folder.ReadSubmission()->user, submitted_, submitted_ + Duration(5000),
+                     FinalState::kFailed);
+  }
+
+  TempFolder temp_;
+  const fs::path history_ = temp_.path() / "tony/intermediate";
+  const Instant submitted_ = FromMillis(1'795'253'415'123);
+};
+
+TEST_F(HistoryFilesTest, AJobThatRunsHasItsConfigurationAndThatItBegan) {
+  const JobFolder folder = MakeJob(history_);
+  ASSERT_TRUE(BeginHistory(folder).ok());
+  ASSERT_TRUE(BeginHistory(folder).ok()) << "the next application master does it again";
+  const fs::path where = **HistoryFolder(folder);
+  EXPECT_EQ(where, history_ / ApplicationId(folder.job()));
+  EXPECT_THAT(Names(where), UnorderedElementsAre("tony-final.xml", Begun(folder)));
+  EXPECT_THAT(*ReadFile(where / "tony-final.xml"), HasSubstr("<source>default</source>"));
+}
+
+TEST_F(HistoryFilesTest, AtTheEndTheHistoryIsWholeUnderItsFinalName) {
+  const JobFolder folder = MakeJob(history_);
+  ASSERT_TRUE(BeginHistory(folder).ok());
+  End(folder);
+  ASSERT_TRUE(FinishHistory(folder).ok());
+  ASSERT_TRUE(FinishHistory(folder).ok()) << "by hand, once more";
+  EXPECT_THAT(Names(**HistoryFolder(folder)), UnorderedElementsAre("tony-final.xml", Ended(folder)));
+}
+
+TEST_F(HistoryFilesTest, AJobWhoseBeginningNobodyWroteHasItsHistoryToo) {
+  const JobFolder folder = MakeJob(history_);
+  End(folder);
+  ASSERT_TRUE(WriteNewFile(folder.journal(), "damaged", false).ok());
+  const Status finished = FinishHistory(folder);
+  ASSERT_TRUE(finished.ok()) << finished.error().message;
+  EXPECT_THAT(Names(**HistoryFolder(folder)), UnorderedElementsAre("tony-final.xml", Ended(folder)));
+}
+
+TEST_F(HistoryFilesTest, AJobThatHasNotEndedIsNotFinished) {
+  const JobFolder folder = MakeJob(history_);
+  const Status finished = FinishHistory(folder);
+  ASSERT_FALSE(finished.ok());
+  EXPECT_EQ(finished.error().message, "job " + folder.job().value + " has not ended");
+  EXPECT_FALSE(fs::exists(history_));
+}
+
+TEST_F(HistoryFilesTest, AJobThatNamesNoFolderHasNone) {
+  const JobFolder folder = MakeJob("");
+  EXPECT_TRUE(BeginHistory(folder).ok());
+  EXPECT_TRUE(FinishHistory(folder).ok());
+  EXPECT_EQ(*HistoryFolder(folder), std::nullopt);
+  EXPECT_THAT(Names(temp_.path()), UnorderedElementsAre("home"));
+}
+
+TEST_F(HistoryFilesTest, ThePortalsGroupMayReadAndMoveIt) {
+  fs::create_directories(history_);
+  ASSERT_EQ(chmod(history_.c_str(), 02777), 0);
+  const JobFolder folder = MakeJob(history_);
+  const mode_t before = umask(077);
+  const Status begun = BeginHistory(folder);
+  umask(before);
+  ASSERT_TRUE(begun.ok()) << begun.error().message;
+  struct stat info = {};
+  ASSERT_EQ(stat((*HistoryFolder(folder))->c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, mode_t{02770});
+  for (const auto& entry : fs::directory_iterator(**HistoryFolder(folder)))
+    EXPECT_EQ(entry.status().permissions(), fs::perms(0640)) << entry.path();
+}
+
+TEST_F(HistoryFilesTest, AFolderThatCannotBeMadeIsNamedAndNothingIsLeft) {
+  ASSERT_TRUE(MakeFolder(temp_.path() / "tony").ok());
+  ASSERT_TRUE(WriteNewFile(history_, "a file", false).ok());
+  const Status begun = BeginHistory(MakeJob(history_));
+  ASSERT_FALSE(begun.ok());
+  EXPECT_EQ(begun.error().code, ErrorCode::kCannotWrite);
+  EXPECT_THAT(begun.error().message, HasSubstr(history_.string()));
+}
+
+}  // namespace
+}  // namespace tony
