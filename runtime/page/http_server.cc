@@ -1,0 +1,46 @@
+#include "runtime/page/http_server.h"
+
+#include <utility>
+
+namespace tony {
+namespace {
+
+constexpr Duration kStopLimit{250};
+
+}  // namespace
+
+HttpServer::HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler, const HttpLimits& limits)
+    : loop_(loop), limits_(limits), handler_(std::move(handler)) {
+  listener_ =
+      std::make_unique<Listener>(loop, std::move(listening), 0, [this](UniqueFd socket) { Add(std::move(socket)); });
+}
+
+HttpServer::~HttpServer() {
+  for (const auto& [key, connection] : connections_) connection->Abort();
+}
+
+void HttpServer::Add(UniqueFd socket) {
+  if (connections_.size() >= static_cast<size_t>(limits_.max_connections)) return;  // closed
+  const uint64_t key = ++last_key_;
+  const HttpConnection::Context context{loop_, limits_, handler_};
+  const auto connection = std::make_shared<HttpConnection>(context, std::move(socket), [this, key] { Remove(key); });
+  connections_[key] = connection;
+  connection->Begin();
+}
+
+void HttpServer::Remove(uint64_t key) {
+  connections_.erase(key);
+  if (stopped_ && connections_.empty()) stopping_ = loop_.After(Duration(0), std::exchange(stopped_, nullptr));
+}
+
+void HttpServer::Stop(std::function<void()> done) {
+  listener_.reset();
+  stopped_ = std::move(done);
+  const auto connections = connections_;
+  for (const auto& [key, connection] : connections) connection->Finish();
+  stopping_ = loop_.After(connections_.empty() ? Duration(0) : kStopLimit, [this] {
+    if (const auto stopped = std::exchange(stopped_, nullptr)) stopped();
+  });
+}
+
+}  // namespace tony

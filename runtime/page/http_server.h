@@ -1,0 +1,40 @@
+// A small HTTP/1.1 server for pages that are only looked at: GET and HEAD, no bodies, everything bounded. Garbage
+// closes that connection and nothing else. Loop thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/net/listener.h"
+#include "runtime/page/http_connection.h"
+
+namespace tony {
+
+class HttpServer {
+ public:
+  // `listening` is a listening socket. The server answers until it is destroyed, which closes all connections.
+  HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler, const HttpLimits& limits = {});
+  ~HttpServer();
+
+  size_t connections() const { return connections_.size(); }
+  // Closes the listener and, when the answers already given are sent, the connections; `done` is called then, or after
+  // a quarter of a second.
+  void Stop(std::function<void()> done);
+
+ private:
+  void Add(UniqueFd socket);
+  void Remove(uint64_t key);
+
+  EventLoop& loop_;
+  const HttpLimits limits_;
+  const HttpHandler handler_;
+  uint64_t last_key_ = 0;
+  std::unordered_map<uint64_t, std::shared_ptr<HttpConnection>> connections_;
+  std::function<void()> stopped_;
+  EventLoop::Timer stopping_;
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace tony

@@ -1,0 +1,27 @@
+// The page of one job. Pure.
+#pragma once
+
+#include <string>
+
+#include "runtime/job/job_status.h"
+#include "runtime/journal/history.h"
+
+namespace tony {
+
+struct JobView {
+  const JobStatus& status;
+  const JobHistory* history = nullptr;  // null: the journal cannot be read (yet)
+  Instant now;
+  bool all_tasks = false;      // else the first hundred of each role, those in trouble before others
+  bool ends_with_job = false;  // served by the application master
+};
+
+std::string JobHtml(const JobView& view);
+
+// Parts of it.
+std::string TasksHtml(const JobView& view);
+std::string RestartsHtml(const JobStatus& status);
+std::string TimeLedgerHtml(const TimeLedger& time);
+std::string LogFolderLink(const AttemptId& attempt);  // "logs/worker-3/1/"
+
+}  // namespace tony

@@ -1,0 +1,197 @@
+#include "runtime/page/job_page.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/configuration_json.h"
+#include "runtime/journal/journal_format.h"
+#include "runtime/page/html.h"
+#include "runtime/page/job_html.h"
+#include "runtime/page/log_tail.h"
+#include "runtime/page/page_frame.h"
+#include "runtime/page/side_html.h"
+#include "runtime/store/files.h"
+
+namespace tony {
+namespace {
+
+constexpr int64_t kLongestWait = 30;  // seconds
+constexpr int64_t kLogPiece = 64 << 10;
+constexpr int64_t kLongestLogPiece = 256 << 10;
+constexpr std::string_view kLogs[] = {"stdout", "stderr", "executor.log"};
+// Of a big job the journal takes a while to read: at most a twentieth of a core's time goes into it.
+constexpr int kReadingShare = 20;
+// How long a browser takes to show a page before its script asks for the next.
+constexpr Duration kShowing{1000};
+
+HttpAnswer Page(std::string html) {
+  HttpAnswer answer;
+  answer.body = std::make_shared<const std::string>(std::move(html));
+  return answer;
+}
+
+HttpAnswer Json(std::shared_ptr<const std::string> json) {
+  HttpAnswer answer;
+  answer.content_type = "application/json";
+  answer.body = std::move(json);
+  return answer;
+}
+
+// A number of the query; `otherwise` if it is not there; nothing if it is none, or out of bounds.
+std::optional<int64_t> Number(const HttpRequest& request, const std::string& name, int64_t otherwise, int64_t most) {
+  const auto found = request.query.find(name);
+  if (found == request.query.end()) return otherwise;
+  const auto number = ParseInt(found->second);
+  return number && *number >= 0 && *number <= most ? number : std::nullopt;
+}
+
+// Only names that we would give ourselves become part of a path.
+std::optional<AttemptId> KnownAttempt(const JobStatus& status, const std::string& folder, const std::string& number) {
+  const auto attempt = ParseInt(number);
+  if (!attempt || std::to_string(*attempt) != number) return std::nullopt;
+  for (const TaskStatus& task : status.tasks) {
+    if (FolderName(task.id) == folder && *attempt >= 1 && *attempt <= task.attempt)
+      return AttemptId{task.id, static_cast<int>(*attempt)};
+  }
+  return std::nullopt;
+}
+
+// "stderr.txt": the log's text alone.
+struct LogName {
+  std::string stream;
+  bool plain = false;
+};
+std::optional<LogName> ReadLogName(std::string name) {
+  const bool plain = name.ends_with(".txt");
+  if (plain) name.resize(name.size() - 4);
+  if (std::ranges::find(kLogs, name) == std::end(kLogs)) return std::nullopt;
+  return LogName{std::move(name), plain};
+}
+
+Result<ToldJob> ReadTold(const JobFolder& folder, const JobStatus& status, Instant now) {
+  TRY_ASSIGN(const std::string bytes, ReadFile(folder.journal()));
+  TRY_ASSIGN(const DecodedJournal journal, DecodeJournal(bytes));
+  ToldJob told{.status = status};
+  told.torn_bytes = bytes.size() - journal.valid_bytes;
+  told.history = HistoryOf(journal.decisions, status.submitted, status.ended.value_or(now));
+  return told;
+}
+
+}  // namespace
+
+std::optional<HttpAnswer> AssetAnswer(const std::string& name) {
+  if (name != "page.css" && name != "page.js") return std::nullopt;
+  HttpAnswer answer = Page(std::string(name == "page.css" ? kPageStyle : kPageScript));
+  answer.content_type = name == "page.css" ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
+  return answer;
+}
+
+// Relative, as all our links: what a proxy put before the path stays.
+HttpAnswer AddSlash(const HttpRequest& request) {
+  HttpAnswer answer = TextAnswer(308, "");
+  answer.headers.emplace_back("Location", StrCat("./", request.path.back(), "/"));
+  return answer;
+}
+
+void JobPage::Serve(const HttpRequest& request, size_t below, const HttpReply& reply) {
+  const size_t left = request.path.size() - below;
+  if (left == 0) return reply.Send(AddSlash(request));
+  const std::string& name = request.path[below];
+  if (left == 4 && name == "logs") return ServeLog(request, below, reply);
+  if (left != 1) return reply.Send(NotFound());
+  if (name.empty()) return ServeStatus(request, request.query.contains("all") ? Form::kWholePage : Form::kPage, reply);
+  if (name == "status.json") return ServeStatus(request, Form::kJson, reply);
+  if (name == "history.json") return ServeHistory(reply);
+  if (name == "conf") return reply.Send(ConfigurationAnswer());
+  reply.Send(AssetAnswer(name).value_or(NotFound()));
+}
+
+bool JobPage::ExpectsSomebody() const { return !shown_.empty() && parts_.loop.Now() - shown_.back() < kShowing; }
+
+void JobPage::ServeStatus(const HttpRequest& request, Form form, const HttpReply& reply) {
+  const auto since = Number(request, "since", -1, INT64_MAX);
+  const auto timeout = Number(request, "timeout", 0, INT64_MAX);
+  if (!since || !timeout) return reply.Send(TextAnswer(400, "since and timeout are whole numbers\n"));
+  const Duration limit = std::chrono::seconds(std::min(*timeout, kLongestWait));
+  if (form != Form::kJson && request.query.contains("since") && !shown_.empty()) shown_.pop_front();
+  const auto answer = [this, form, reply](const Shown& shown) { reply.Send(StatusAnswer(shown, form)); };
+  if (request.query.contains("since")) return feed_.Next(*since, limit, answer);
+  feed_.Latest(answer);
+}
+
+HttpAnswer JobPage::StatusAnswer(const Shown& shown, Form form) {
+  if (!shown) return TextAnswer(503, "the job does not answer\n");
+  if (form == Form::kJson) {
+    if (!shown->json) shown->json = std::make_shared<const std::string>(ToJson(shown->status) + "\n");
+    return Json(shown->json);
+  }
+  if (!shown->status.verdict) shown_.push_back(parts_.loop.Now());
+  while (!shown_.empty() && parts_.loop.Now() - shown_.front() >= kShowing) shown_.pop_front();
+  const bool whole = form == Form::kWholePage;
+  auto& page = whole ? shown->whole_page : shown->page;
+  if (!page) {
+    const ToldJob* told = Told(shown->status);
+    page = std::make_shared<const std::string>(JobHtml({.status = shown->status,
+                                                        .history = told ? &told->history : nullptr,
+                                                        .now = shown->time,
+                                                        .all_tasks = whole,
+                                                        .ends_with_job = parts_.ends_with_job}));
+  }
+  HttpAnswer answer;
+  answer.body = page;
+  return answer;
+}
+
+void JobPage::ServeHistory(const HttpReply& reply) {
+  feed_.Latest([this, reply](const Shown& shown) {
+    const ToldJob* told = shown ? Told(shown->status) : nullptr;
+    if (!told) return reply.Send(TextAnswer(503, "the journal cannot be read\n"));
+    const auto json = HistoryJson(*told, /*with_events=*/false);
+    if (!json.ok()) return reply.Send(TextAnswer(503, json.error().message + "\n"));
+    reply.Send(Json(std::make_shared<const std::string>(*json + "\n")));
+  });
+}
+
+// Null: it cannot be read.
+const ToldJob* JobPage::Told(const JobStatus& status) {
+  const Instant began = parts_.loop.Now();
+  const bool has_ended = told_ && status.verdict && !told_->status.verdict;
+  if (began >= read_again_ || has_ended) {
+    auto told = ReadTold(parts_.folder, status, began);
+    told_ = told.ok() ? std::make_optional(*std::move(told)) : std::nullopt;
+    const Instant ended = parts_.loop.Now();
+    read_again_ = ended + kReadingShare * (ended - began);
+  }
+  return told_ ? &*told_ : nullptr;
+}
+
+HttpAnswer JobPage::ConfigurationAnswer() const {
+  const auto json = ReadFile(parts_.folder.configuration());
+  if (!json.ok()) return TextAnswer(404, "the configuration of this job was not kept\n");
+  const auto configuration = ConfigurationFromJson(*json);
+  if (!configuration.ok()) return TextAnswer(503, configuration.error().message + "\n");
+  return Page(ConfigurationHtml(*configuration));
+}
+
+void JobPage::ServeLog(const HttpRequest& request, size_t below, const HttpReply& reply) {
+  const auto name = ReadLogName(request.path[below + 3]);
+  const auto cursor = Number(request, "cursor", -1, INT64_MAX);
+  const auto most = Number(request, "max", kLogPiece, INT64_MAX);
+  if (!name) return reply.Send(NotFound());
+  if (!cursor || !most) return reply.Send(TextAnswer(400, "cursor and max are whole numbers\n"));
+  feed_.Latest([=, this, folder = request.path[below + 1], number = request.path[below + 2]](const Shown& shown) {
+    const auto attempt = shown ? KnownAttempt(shown->status, folder, number) : std::nullopt;
+    if (!attempt) return reply.Send(NotFound());
+    const auto from = *cursor < 0 ? std::nullopt : cursor;
+    const int64_t limit = std::clamp<int64_t>(*most, 4, kLongestLogPiece);  // a character, at least
+    const LogPiece piece = ReadLogPiece(parts_.folder, *attempt, name->stream, from, limit);
+    if (!name->plain) return reply.Send(Page(LogHtml({*attempt, name->stream, piece, !from.has_value()})));
+    HttpAnswer answer = TextAnswer(200, ReadableLog(piece.text));
+    answer.headers.emplace_back("X-Tony-Cursor", std::to_string(piece.next));
+    reply.Send(std::move(answer));
+  });
+}
+
+}  // namespace tony

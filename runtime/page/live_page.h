@@ -1,0 +1,46 @@
+// The page of a job that runs, beside its application master: a listening socket on the master's loop, and from the
+// first visitor on a thread that serves. A job that nobody looks at has neither thread nor work.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/job/job_status.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// All methods are for the thread of `loop`, which outlives this.
+class LivePage {
+ public:
+  // kNotFound: the job has no token for a page.
+  static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobFolder& folder);
+  LivePage(EventLoop& loop, JobFolder folder, std::string token, UniqueFd listening, int port);
+  ~LivePage();
+
+  const std::string& url() const { return url_; }
+  // From now on. `status` is called on the loop's thread.
+  void Serve(std::function<JobStatus()> status);
+  // Shows whoever waits for news the status that the job's folder has now, then serves no more. Takes no time without
+  // visitors, else little; where somebody looks who was not waiting at that moment, a second at most.
+  void End();
+
+ private:
+  struct Server;
+  void Start();
+
+  EventLoop& loop_;
+  const JobFolder folder_;
+  const std::string token_;
+  const std::string url_;
+  UniqueFd listening_;
+  std::function<JobStatus()> status_;
+  EventLoop::FdWatch first_visitor_;
+  std::shared_ptr<Server> server_;  // known weakly to what it has asked of the loop
+};
+
+}  // namespace tony

@@ -1,0 +1,36 @@
+// Where a page is to be found, and by whom.
+//
+// The first component of every address is a random token, and all that another address gets is "not found". That is the
+// whole protection: pages are served on the loopback device, where other users' processes and, by their scripts, the
+// web sites a browser has open reach them, too. A script cannot guess the token, also after its name was bound to
+// 127.0.0.1 (DNS rebinding); so the Host header is not looked at, and a proxy in front may pass its own. Nothing sends
+// the token on: it is in no header (Referrer-Policy), and a page loads nothing from elsewhere
+// (Content-Security-Policy).
+#pragma once
+
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/page/http_request.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+struct PageSocket {
+  UniqueFd listening;
+  int port = 0;
+};
+
+// The token of the job's page. kNotFound: it has no page.
+Result<std::string> ReadPageToken(const JobFolder& folder);
+
+// On the loopback device: the port that the job's page had before if that is free, so that addresses stay true; else
+// another, which is noted in the folder.
+Result<PageSocket> ListenForPage(const JobFolder& folder);
+
+std::string PageUrl(int port, const std::string& token);  // "http://127.0.0.1:4711/TOKEN/"
+
+bool HasToken(const HttpRequest& request, const std::string& token);
+
+}  // namespace tony

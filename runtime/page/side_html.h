@@ -1,0 +1,35 @@
+// The smaller pages: a log, the configuration, the list of jobs. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/config/configuration.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/job_status.h"
+#include "runtime/page/log_tail.h"
+
+namespace tony {
+
+struct LogView {
+  AttemptId attempt;
+  std::string stream;
+  const LogPiece& piece;
+  bool at_end = false;  // the newest piece was asked for: the script goes on from there
+};
+std::string LogHtml(const LogView& view);
+
+std::string ConfigurationHtml(const Configuration& configuration);
+
+struct ListedJob {
+  JobId job;
+  std::string name, user, state, cause;
+  Instant submitted;
+  std::optional<Instant> ended;
+  bool kept = true;  // its folder is still there
+};
+// `more`: there are jobs that are not listed.
+std::string JobListHtml(const std::vector<ListedJob>& jobs, bool more);
+
+}  // namespace tony

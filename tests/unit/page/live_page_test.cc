@@ -1,0 +1,118 @@
+#include "runtime/page/live_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/support/temp_folder.h"
+#include "tests/unit/page/raw_browser.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+
+size_t Threads() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+class LivePageTest : public testing::Test {
+ protected:
+  LivePageTest() {
+    std::ofstream(temp.path() / "page-token") << "0123456789abcdef0123456789abcdef";
+    auto opened = LivePage::Open(loop, folder);
+    EXPECT_TRUE(opened.ok());
+    page = *std::move(opened);
+    port = std::stoi(page->url().substr(page->url().rfind(':') + 1));
+    status.job = {"local-1"};
+    status.state = "RUNNING";
+    status.seq = 1;
+  }
+  void Serve() {
+    page->Serve([this] {
+      ++looks;
+      return status;
+    });
+  }
+  std::string path() const { return page->url().substr(page->url().find('/', 8)); }
+
+  TempFolder temp;
+  JobFolder folder{temp.path()};
+  EventLoop loop;
+  JobStatus status;
+  int looks = 0;
+  int port = 0;
+  std::unique_ptr<LivePage> page;
+};
+
+TEST_F(LivePageTest, WithoutAVisitorThereIsNoThreadAndNobodyIsAsked) {
+  const size_t before = Threads();
+  Serve();
+  bool later = false;
+  const auto timer = loop.After(Duration(50), [&] { later = true; });
+  ASSERT_TRUE(RunUntil(loop, [&] { return later; }));
+  EXPECT_EQ(Threads(), before);
+  EXPECT_EQ(looks, 0);
+  page->End();
+}
+
+TEST_F(LivePageTest, TheFirstVisitorIsServedFromTheMastersLoop) {
+  Serve();
+  RawBrowser browser(loop, port);
+  browser.Get(path() + "status.json");
+  EXPECT_THAT(browser.Answers(), HasSubstr("\"job\":\"local-1\""));
+  EXPECT_EQ(looks, 1);
+}
+
+TEST_F(LivePageTest, WithoutTheTokenEverythingIsNotFoundAndTheJobIsNotAsked) {
+  Serve();
+  RawBrowser browser(loop, port);
+  for (const std::string target : {"/", "/0123/", "/status.json", "/page.css"}) {
+    browser.Get(target);
+    EXPECT_EQ(StatusOf(browser.Answers()), 404) << target;
+  }
+  EXPECT_EQ(looks, 0);
+}
+
+TEST_F(LivePageTest, WhoHasJustSeenThePageAndComesBackIsShownTheEnd) {
+  Serve();
+  RawBrowser browser(loop, port);
+  browser.Get(path());
+  EXPECT_THAT(browser.Answers(), HasSubstr("data-live=\"1\""));
+  JobStatus last = status;
+  last.state = "SUCCEEDED";
+  last.seq = 9;
+  last.verdict = Verdict{};
+  last.ended = Instant();
+  ASSERT_TRUE(folder.WriteStatus(last, /*durable=*/false).ok());
+  // It asks while the page is about to stop: End() does not return before.
+  std::thread later([&] {
+    const std::string ask = "GET " + path() + "?since=1&timeout=30 HTTP/1.1\r\n\r\n";
+    std::this_thread::yield();
+    (void)::send(browser.fd(), ask.data(), ask.size(), MSG_NOSIGNAL);
+  });
+  page->End();
+  later.join();
+  ASSERT_TRUE(browser.IsClosedSoon());
+  EXPECT_THAT(browser.Look(), HasSubstr("data-live=\"0\""));
+  page->End();
+}
+
+TEST_F(LivePageTest, AMasterThatAnswersNoMoreDoesNotHoldUpTheEnd) {
+  Serve();
+  RawBrowser browser(loop, port);
+  browser.Get("/");
+  browser.Answers();
+  const std::string ask = "GET " + path() + " HTTP/1.1\r\n\r\n";
+  ASSERT_EQ(::send(browser.fd(), ask.data(), ask.size(), MSG_NOSIGNAL), static_cast<ssize_t>(ask.size()));
+  page->End();  // the loop does not run
+  page.reset();
+}
+
+}  // namespace
+}  // namespace tony
