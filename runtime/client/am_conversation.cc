@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/rpc/status_client.h"
@@ -17,17 +18,14 @@ constexpr Duration kWatchLimit{30000};   // below tony.thrift's 60 s; the answer
 // Shared with the callbacks on their way to the loop, which hold it weakly.
 class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
  public:
-  Talk(EventLoop& loop, Opening opening, std::function<void(const JobStatus&)> on_status,
-       std::function<void(const Error&)> on_lost)
-      : loop_(loop), opening_(std::move(opening)), on_status_(std::move(on_status)), on_lost_(std::move(on_lost)) {}
+  Talk(EventLoop& loop, Opening opening, Sink sink)
+      : loop_(loop), opening_(std::move(opening)), sink_(std::move(sink)) {}
 
   void Start() {
     thread_ = std::thread([this, weak = weak_from_this()] {
       const Status end = Speak(weak);
       if (end.ok()) return;
-      loop_.Post([weak, error = end.error()] {
-        if (const auto talk = weak.lock(); talk && !talk->stopped()) talk->on_lost_(error);
-      });
+      Tell(weak, sink_.on_lost, end.error());
     });
   }
 
@@ -55,46 +53,52 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
       client_ = *std::move(connected);
       if (stopped_) return Ok();
     }
+    if (opening_.attach) {
+      TRY_ASSIGN(const StatusClient::Attached attached, client->Attach(*opening_.attach));
+      Tell(weak, sink_.on_attached, attached.attached);
+    }
     if (opening_.kill) {
-      const auto killed = client->Kill(opening_.kill->reason, opening_.kill->grace);
-      if (!killed.ok()) return killed.error();
+      TRY_ASSIGN(const StatusClient::Killed killed, client->Kill(*opening_.kill));
+      Tell(weak, sink_.on_kill, killed.answer);
     }
     return Watch(*client, weak);
   }
 
   Status Watch(StatusClient& client, const std::weak_ptr<Talk>& weak) {
-    TRY_ASSIGN(JobStatus status, client.GetStatus());
-    Tell(status, weak);
+    // The first call already says who looks: it may be the only one.
+    TRY_ASSIGN(JobStatus status,
+               opening_.watcher.value.empty() ? client.GetStatus() : client.Watch(0, Duration(0), opening_.watcher));
+    Tell(weak, sink_.on_status, status);
     while (!status.verdict && !stopped()) {
       const int64_t since = status.seq;
       const std::string trouble = status.trouble, delay = status.delay;
       const bool asks_usage = opening_.usage_interval > Duration(0);
-      TRY_ASSIGN(status, client.Watch(since, asks_usage ? opening_.usage_interval : kWatchLimit));
+      TRY_ASSIGN(status, client.Watch(since, asks_usage ? opening_.usage_interval : kWatchLimit, opening_.watcher));
       const bool changed = status.seq != since || status.trouble != trouble || status.delay != delay;
-      if (changed || asks_usage || status.verdict) Tell(status, weak);
+      if (changed || asks_usage || status.verdict) Tell(weak, sink_.on_status, status);
     }
     return Ok();
   }
 
-  void Tell(const JobStatus& status, const std::weak_ptr<Talk>& weak) {
-    loop_.Post([weak, status] {
-      if (const auto talk = weak.lock(); talk && !talk->stopped()) talk->on_status_(status);
+  // `fn` is the sink's.
+  template <class Word>
+  void Tell(const std::weak_ptr<Talk>& weak, const std::function<void(Word)>& fn, const std::decay_t<Word>& word) {
+    loop_.Post([weak, &fn, word] {
+      if (const auto talk = weak.lock(); talk && !talk->stopped()) fn(word);
     });
   }
 
   EventLoop& loop_;
   const Opening opening_;
-  const std::function<void(const JobStatus&)> on_status_;
-  const std::function<void(const Error&)> on_lost_;
+  const Sink sink_;
   std::mutex mutex_;
   bool stopped_ = false;
   std::unique_ptr<StatusClient> client_;  // interrupted by the loop thread, otherwise the thread's
   std::thread thread_;
 };
 
-AmConversation::AmConversation(EventLoop& loop, Opening opening, std::function<void(const JobStatus&)> on_status,
-                               std::function<void(const Error&)> on_lost)
-    : talk_(std::make_shared<Talk>(loop, std::move(opening), std::move(on_status), std::move(on_lost))) {
+AmConversation::AmConversation(EventLoop& loop, Opening opening, Sink sink)
+    : talk_(std::make_shared<Talk>(loop, std::move(opening), std::move(sink))) {
   talk_->Start();
 }
 

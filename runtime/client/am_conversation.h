@@ -1,5 +1,6 @@
-// One connection to a ruling AM: tells it of a wanted kill, then watches the job. Thrift's client blocks, so it has a
-// thread of its own; everything it learns is told on the loop. Made, used and destroyed on the loop thread.
+// One connection to a ruling AM: tells it of a new owner and of a wanted kill, then watches the job. Thrift's client
+// blocks, so it has a thread of its own; everything it learns is told on the loop. Made, used and destroyed on the loop
+// thread.
 #pragma once
 
 #include <functional>
@@ -8,9 +9,9 @@
 #include <string>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/job/claim.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_folder.h"
 
 namespace tony {
 
@@ -19,12 +20,18 @@ class AmConversation {
   struct Opening {
     Endpoint am;
     std::string token;
+    std::optional<Claim> attach;
     std::optional<KillRequest> kill;
+    WatcherToken watcher;        // who looks; empty: somebody who has no name
     Duration usage_interval{0};  // tell of what tasks use so often; 0: changes only
   };
-  // `on_status` is called for the status at the beginning and for each change. `on_lost` is called at most once, last.
-  AmConversation(EventLoop& loop, Opening opening, std::function<void(const JobStatus&)> on_status,
-                 std::function<void(const Error&)> on_lost);
+  struct Sink {
+    std::function<void(bool)> on_attached;            // the answer to `attach`, which is recorded now
+    std::function<void(KillAnswer)> on_kill;          // the answer to `kill`, too
+    std::function<void(const JobStatus&)> on_status;  // after these, and for each change
+    std::function<void(const Error&)> on_lost;        // at most once, last
+  };
+  AmConversation(EventLoop& loop, Opening opening, Sink sink);
   ~AmConversation();  // interrupts the call under way; no callback comes after
 
  private:

@@ -1,6 +1,10 @@
 #include "runtime/client/commands.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/base/strings.h"
+#include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
 
@@ -16,6 +20,12 @@ const OptionSpec kJson = {"json", kFlag, "", "one JSON object on standard output
 VerbSpec SubmitVerb() {
   std::vector<OptionSpec> options = SpecOptions();
   options.push_back({"detach", kFlag, "", "do not wait; the job goes on without this command"});
+  options.push_back({"request-id", kValue, "ID", "what the job is for; a second submit under it finds the job"});
+  options.push_back({"submission", kValue, "N", "grows when somebody wants it done again; 0 if not given"});
+  options.push_back(
+      {"on-existing", kValue, "POLICY", "adopt (running or succeeded), attach (running) or never; adopt if not given"});
+  options.push_back({"owner", kValue, "TOKEN", "who answers for the job from now on"});
+  options.push_back({"watch-timeout", kValue, "SECONDS", "the job ends as abandoned when nobody looks for so long"});
   options.push_back(kJson);
   return {
       "submit", "[SPEC_FILE]", 0, 1, "run a job and wait for its end, on a terminal with a live table; Ctrl-C kills it",
@@ -24,6 +34,7 @@ VerbSpec SubmitVerb() {
 
 VerbSpec PlanVerb() {
   std::vector<OptionSpec> options = SpecOptions();
+  options.push_back({"explain", kFlag, "", "each value that it is made of instead, and where it comes from"});
   options.push_back(kJson);
   return {"plan", "[SPEC_FILE]", 0, 1, "print the job that submit would run, and start nothing", options};
 }
@@ -33,8 +44,10 @@ VerbSpec ListVerb() {
           "",
           0,
           0,
-          "all jobs, newest first",
-          {{"queue", kFlag, "", "the machine's jobs of all users instead, in the order of their turns"}, kJson}};
+          "the jobs that have not ended and the newest others, newest first",
+          {{"limit", kValue, "N", "at most so many that have ended, 100 if not given; 0: all"},
+           {"queue", kFlag, "", "the machine's jobs of all users instead, in the order of their turns"},
+           kJson}};
 }
 
 VerbSpec WaitVerb() {
@@ -45,19 +58,53 @@ VerbSpec WaitVerb() {
           "wait for the end of a job, as submit does; brings back a local one that nobody rules",
           {{"timeout", kValue, "SECONDS", "give up after so long; exit 69 if the job has not ended"},
            {"since", kValue, "SEQ", "return at the first change after SEQ; exit 0 while the job has not ended"},
+           {"owner", kValue, "TOKEN", "return as soon as the job belongs to another one; exit 0"},
+           {"watcher", kValue, "TOKEN", "who looks; voids planned kills of other watchers"},
            {"follow", kFlag, "", "print every change"},
            kJson}};
 }
 
+VerbSpec WatchVerb() {
+  return {
+      "watch",
+      "[JOB...] [-]",
+      0,
+      kAny,
+      "print every change of many jobs until all have ended; with - or without JOB also of those on standard input: "
+      "JOB to add, -JOB to leave out",
+      {{"watcher", kValue, "TOKEN", "who looks"}, kJson}};
+}
+
 VerbSpec KillVerb() {
   return {"kill",
+          "[JOB]",
+          0,
+          1,
+          "end a job and wait until nothing of it is left",
+          {{"request-id", kValue, "ID", "the job of this request, also one that is still to come"},
+           {"if-owner", kValue, "TOKEN", "only while this one is its owner"},
+           {"if-watcher", kValue, "TOKEN", "only while nobody else has looked later than this one"},
+           {"delay", kValue, "SECONDS", "not before, and only if the conditions hold until then; does not wait"},
+           {"reason", kValue, "TEXT", "what its verdict will say"},
+           {"no-wait", kFlag, "", "return when the kill is recorded"},
+           kJson}};
+}
+
+VerbSpec AckVerb() {
+  return {"ack",
           "JOB",
           1,
           1,
-          "end a job and wait until nothing of it is left",
-          {{"reason", kValue, "TEXT", "what its verdict will say"},
-           {"no-wait", kFlag, "", "return when the kill is recorded"},
-           kJson}};
+          "say that the result of an ended job has been consumed",
+          {{"owner", kValue, "TOKEN", "who says it: the job's newest owner"}, kJson}};
+}
+
+VerbSpec FindVerb() {
+  return {"find", "", 0, 0, "the job of a request", {{"request-id", kValue, "ID", "as it was submitted with"}, kJson}};
+}
+
+VerbSpec RecoverVerb() {
+  return {"recover", "[JOB]", 0, 1, "bring back this machine's jobs that nobody rules; all if none is given", {kJson}};
 }
 
 VerbSpec LogsVerb() {
@@ -76,12 +123,28 @@ VerbSpec LogsVerb() {
 }
 
 VerbSpec HistoryVerb() {
-  return {"history",
-          "JOB",
-          1,
-          1,
-          "what became of a job: attempts, restarts, where the time went",
-          {{"events", kFlag, "", "each decision of its application masters, one a line"}, kJson}};
+  return {
+      "history",
+      "[JOB]",
+      0,
+      1,
+      "what became of a job: attempts, restarts, where the time went; without one, the jobs that have ended",
+      {{"state", kValue, "STATE", "only jobs that ended so: SUCCEEDED, FAILED, KILLED"},
+       {"class", kValue, "CLASS", "only of this outcome class, as oom"},
+       {"name", kValue, "GLOB", "only those of such a name"},
+       {"user", kValue, "NAME", "only this user's"},
+       {"request-id", kValue, "ID", "only those of this request"},
+       {"since", kValue, "TIME", "only those that ended later: 2026-11-21, 2026-11-21T09:30Z, or 14d, 12h, 30m ago"},
+       {"until", kValue, "TIME", "only those that ended earlier"},
+       {"limit", kValue, "N", "at most so many, 50 if not given; 0: all"},
+       {"stats", kFlag, "", "only their numbers, by state and class"},
+       {"reindex", kFlag, "", "make the list anew from the folders of the jobs"},
+       {"conf", kFlag, "", "what the job was made of: each property, and where it came from"},
+       {"events", kFlag, "", "each decision of its application masters, one a line"},
+       {"export", kFlag, "", "write it for TonY's portal and Dr. Elephant, below tony.history.location, once more"},
+       {"serve", kFlag, "", "pages of the jobs that have ended, for a browser on this machine, until Ctrl-C"},
+       {"port", kValue, "PORT", "--serve: where; any free one if not given"},
+       kJson}};
 }
 
 VerbSpec ExplainExitVerb() {
@@ -104,24 +167,27 @@ VerbSpec GcVerb() {
            kJson}};
 }
 
-int Fail(const Error& error) {
-  Say(StrCat("tony: ", error.message));
-  return static_cast<int>(error.code);
+bool IsJson(const std::string& word) { return word == "--json" || word == "-json"; }
+
+// Whether a line that cannot be read asks for JSON.
+bool AsksForJson(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"), IsJson);
 }
 
-Result<int> Dispatch(const std::string& verb, const std::vector<std::string>& arguments) {
+int RunVerb(const Command& command, const std::vector<std::string>& arguments) {
+  const Result<CommandLine> line = CommandLine::Parse(command.verb, arguments);
+  if (!line.ok()) return Fail(line.error(), AsksForJson(arguments));
+  const Result<int> result = command.run(*line);
+  return result.ok() ? *result : Fail(result.error(), line->Has("json"));
+}
+
+Error UnknownCommand(const std::string& verb) {
   std::vector<std::string> known;
-  for (const Command& command : Commands()) {
-    if (command.verb.name == verb) {
-      TRY_ASSIGN(const CommandLine line, CommandLine::Parse(command.verb, arguments));
-      return command.run(line);
-    }
-    known.emplace_back(command.verb.name);
-  }
+  for (const Command& command : Commands()) known.emplace_back(command.verb.name);
   const std::string nearest = Nearest(verb, known);
-  return Error{ErrorCode::kUsage, nearest.empty()
-                                      ? StrCat("unknown command \"", verb, "\"; \"tony help\" lists them")
-                                      : StrCat("unknown command \"", verb, "\"; did you mean \"", nearest, "\"?")};
+  return {ErrorCode::kUsage, nearest.empty()
+                                 ? StrCat("unknown command \"", verb, "\"; \"tony help\" lists them")
+                                 : StrCat("unknown command \"", verb, "\"; did you mean \"", nearest, "\"?")};
 }
 
 }  // namespace
@@ -139,8 +205,14 @@ std::vector<Command> Commands() {
        RunStatus},
       {ListVerb(), RunList},
       {WaitVerb(), RunWait},
+      {WatchVerb(), RunWatch},
       {KillVerb(), RunKill},
+      {AckVerb(), RunAck},
+      {FindVerb(), RunFind},
+      {RecoverVerb(), RunRecover},
       {LogsVerb(), RunLogs},
+      {{"outputs", "JOB", 1, 1, "the JSON object that the chief of an ended job left in $TONY_OUTPUT_FILE", {kJson}},
+       RunOutputs},
       {HistoryVerb(), RunHistory},
       {ExplainExitVerb(), RunExplainExit},
       {GcVerb(), RunGc},
@@ -153,6 +225,7 @@ std::vector<Command> Commands() {
 
 int RunTony(const std::vector<std::string>& arguments) {
   std::vector<std::string> rest = arguments;
+  if (rest.size() > 1 && IsJson(rest[0])) std::swap(rest[0], rest[1]);  // `tony --json VERB`
   std::string verb = "help";
   if (!rest.empty()) {
     verb = rest.front();
@@ -164,8 +237,10 @@ int RunTony(const std::vector<std::string>& arguments) {
     rest = {verb};
     verb = "help";
   }
-  const Result<int> result = Dispatch(verb, rest);
-  return result.ok() ? *result : Fail(result.error());
+  for (const Command& command : Commands()) {
+    if (command.verb.name == verb) return RunVerb(command, rest);
+  }
+  return Fail(UnknownCommand(verb), AsksForJson(arguments));
 }
 
 }  // namespace tony

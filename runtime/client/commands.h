@@ -14,6 +14,11 @@ Result<int> RunStatus(const CommandLine& line);
 Result<int> RunList(const CommandLine& line);
 Result<int> RunWait(const CommandLine& line);
 Result<int> RunKill(const CommandLine& line);
+Result<int> RunAck(const CommandLine& line);
+Result<int> RunFind(const CommandLine& line);
+Result<int> RunRecover(const CommandLine& line);
+Result<int> RunWatch(const CommandLine& line);
+Result<int> RunOutputs(const CommandLine& line);
 Result<int> RunLogs(const CommandLine& line);
 Result<int> RunHistory(const CommandLine& line);
 Result<int> RunExplainExit(const CommandLine& line);
@@ -28,8 +33,8 @@ struct Command {
 };
 std::vector<Command> Commands();
 
-// All of `tony`: finds the verb, parses its line, runs it; an error becomes one line on standard error and its exit
-// code. `arguments` are those after the program's name.
+// All of `tony`: finds the verb, parses its line, runs it; an error becomes one line on standard error, with --json one
+// object on standard output too, and its exit code. `arguments` are those after the program's name.
 int RunTony(const std::vector<std::string>& arguments);
 
 }  // namespace tony

@@ -158,9 +158,22 @@ std::string ExplainJson(const std::vector<FailureRule>& rules) {
   json::array out;
   for (const FailureRule& rule : rules) {
     json::object object = FailureRuleJson(rule);
-    object["retryable"] = IsRetryable(rule.cls);
+    object["retryable"] = IsRetryable(rule.cls, rule.advice);
     object["restart"] = ChargeOf(rule).word;
     out.push_back(std::move(object));
+  }
+  return SerializeJson(out);
+}
+
+std::string OutcomeClassesJson() {
+  json::array out;
+  for (const OutcomeClass cls : AllOutcomeClasses()) {
+    json::object row;
+    row["class"] = ToString(cls);
+    row["retryable"] = IsRetryable(cls);
+    row["restart"] = WordsOf(tony::ChargeOf(Outcome{.cls = cls})).word;
+    row["meaning"] = MeaningOf(cls);
+    out.push_back(std::move(row));
   }
   return SerializeJson(out);
 }

@@ -31,5 +31,6 @@ std::string ConditionText(const FailureRule& rule);              // "exit code 1
 std::string ExplainText(const std::vector<FailureRule>& rules);  // a paragraph for each
 std::string RuleTable(const std::vector<FailureRule>& rules);    // a line for each
 std::string ExplainJson(const std::vector<FailureRule>& rules);  // an array
+std::string OutcomeClassesJson();                                // an array of all there are, each with what it means
 
 }  // namespace tony

@@ -27,7 +27,7 @@ std::string Answer(const std::string& asked, const std::vector<FailureRule>& rul
 int ExplainAll(bool as_json, std::vector<FailureRule> rules) {
   rules.insert(rules.end(), BuiltInRules().begin(), BuiltInRules().end());
   if (as_json) {
-    PrintLine(Answer("null", rules));
+    PrintLine(WithFields(Answer("null", rules), {{"classes", OutcomeClassesJson()}}));
   } else {
     Print(StrCat(RuleTable(rules), "\n", kPrecedence));
   }

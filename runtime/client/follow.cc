@@ -94,8 +94,24 @@ void Follower::TalkTo(const LeaseRecord& lease) {
   state_ = State::kTalking;
   timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
   conversation_ = std::make_unique<AmConversation>(
-      loop_, AmConversation::Opening{{lease.host, lease.port}, *token, kill_, usage_interval_},
-      [this](const JobStatus& status) { OnStatus(status); }, [this](const Error& error) { OnLost(error); });
+      loop_, AmConversation::Opening{{lease.host, lease.port}, *token, attach_, kill_, watcher_, usage_interval_},
+      Ears());
+}
+
+// What has been answered is in the journal: the next AM need not be told.
+AmConversation::Sink Follower::Ears() {
+  return {.on_attached =
+              [this](bool attached) {
+                attach_.reset();
+                sink_.on_attached(attached);
+              },
+          .on_kill =
+              [this](KillAnswer answer) {
+                kill_.reset();
+                sink_.on_kill(answer);
+              },
+          .on_status = [this](const JobStatus& status) { OnStatus(status); },
+          .on_lost = [this](const Error& error) { OnLost(error); }};
 }
 
 void Follower::LookAfterKeeper(bool was_there) {

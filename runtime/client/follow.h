@@ -28,11 +28,17 @@ struct FollowSink {
   std::function<void(const JobStatus&)> on_status;  // the status at the beginning and each change
   std::function<void(const std::string&)> on_note;  // one line for a person
   std::function<void(const Result<JobStatus>&)> on_end;
+  std::function<void(bool)> on_attached = [](bool) {};          // before the next on_status of an AM
+  std::function<void(KillAnswer)> on_kill = [](KillAnswer) {};  // the same
 };
 
 class Follower {
  public:
   Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, FollowSink sink);
+
+  // Both before Start(). The AM, once there is one, is told of the new owner, and with each look who looks.
+  void Attach(const Claim& claim) { attach_ = claim; }
+  void LookAs(const WatcherToken& watcher) { watcher_ = watcher; }
 
   // Begins. A keeper that was started just now is given `patience` before it counts as gone. Statuses with what tasks
   // use come every `usage_interval`, although nothing has changed; 0: they do not.
@@ -48,6 +54,7 @@ class Follower {
   bool SeeStatusFile();  // whether the job has ended
   void SeeLease();
   void TalkTo(const LeaseRecord& lease);
+  AmConversation::Sink Ears();
   void LookAfterKeeper(bool was_there);
   void OnStatus(const JobStatus& status);
   void OnLost(const Error& error);
@@ -70,7 +77,9 @@ class Follower {
   std::unique_ptr<AmConversation> conversation_;
   Epoch talked_to_;  // newest epoch a connection was tried to
   Instant talk_began_;
+  std::optional<Claim> attach_;  // until it is answered, as the next one
   std::optional<KillRequest> kill_;
+  WatcherToken watcher_;
   int keepers_started_ = 0;
   std::optional<JobStatus> last_;  // from an AM
   int64_t trouble_told_ = -1;      // seq of the document

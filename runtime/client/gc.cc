@@ -1,20 +1,24 @@
 // `tony gc`: removes what nobody needs any more. Jobs that have ended, what dead submits left, and then the staged
-// content that no job refers to; never anything of a job that lives or may be brought back.
+// content that no job refers to; never anything of a job that lives or may be brought back. The history keeps a line of
+// each job that goes, for 400 days.
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <optional>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/ended_folders.h"
+#include "runtime/client/error_json.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/staging/staged_store.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/remove_tree.h"
+#include "runtime/store/request_index.h"
 
 namespace tony {
 namespace {
@@ -26,20 +30,17 @@ constexpr std::chrono::hours kDefaultAge{14 * 24};
 constexpr std::chrono::hours kGrace{1};
 constexpr Duration kStagingPatience{5000};
 
-Result<Duration> ParseAge(const std::string& text) {
-  constexpr int64_t kMostMinutes = int64_t{100} * 366 * 24 * 60;
-  const std::map<char, int64_t> minutes_in = {{'d', 24 * 60}, {'h', 60}, {'m', 1}};
-  const auto unit = minutes_in.find(text.empty() ? '\0' : text.back());
-  const auto number = unit == minutes_in.end() ? std::nullopt : ParseInt(text.substr(0, text.size() - 1));
-  if (!number || *number < 0 || *number > kMostMinutes / unit->second)
-    return Error{ErrorCode::kUsage, StrCat("--older-than: \"", text, "\": expected a number with d, h or m, as 14d")};
-  return Duration(std::chrono::minutes(*number * unit->second));
+Result<Duration> AgeOption(const CommandLine& line) {
+  if (!line.Has("older-than")) return Duration(kDefaultAge);
+  const std::string text = line.Value("older-than");
+  if (const auto age = ParseAge(text)) return *age;
+  return Error{ErrorCode::kUsage, StrCat("--older-than: \"", text, "\": expected a number with d, h or m, as 14d")};
 }
 
 class Collection {
  public:
   Collection(fs::path home, Instant now, Duration age, bool dry_run)
-      : home_(std::move(home)), jobs_(home_ / "jobs"), now_(now), age_(age), dry_run_(dry_run) {}
+      : home_(std::move(home)), jobs_(home_ / "jobs"), now_(now), age_(age), dry_run_(dry_run), history_(home_, now) {}
 
   Status Run() {
     TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
@@ -47,11 +48,14 @@ class Collection {
       if (MayGo(folder)) Remove(folder.path(), removed_jobs_);
     }
     RemoveUnfinished();
+    if (!dry_run_) dropped_ = history_.DropOld();
     const auto swept = StagedStore::Sweep(
         home_, [this] { return Kept(); }, now_ - kGrace, kStagingPatience, dry_run_);
     if (!swept.ok()) return Annotate(swept.error(), "staged content was left alone");
     staged_ = swept->names;
     bytes_ += swept->bytes;
+    // A submit records its request just before it makes the job's folder.
+    TRY_ASSIGN(requests_, RequestIndex(home_).Sweep(now_ - std::max<Duration>(age_, kGrace), now_, dry_run_));
     return failure_;
   }
 
@@ -62,12 +66,13 @@ class Collection {
     for (const auto& name : staged_) text += StrCat("staged ", name, "\n");
     return StrCat(text, dry_run_ ? "would free " : "freed ", (bytes_ + 500'000) / 1'000'000,
                   " MB: ", removed_jobs_.size(), " jobs, ", staged_.size(), " staged entries, ", unfinished_.size(),
-                  " unfinished folders\n");
+                  " unfinished folders, ", requests_, " request ids\n");
   }
 
   std::string Json() const {
     return StrCat(R"({"schema":1,"dry_run":)", dry_run_ ? "true" : "false", R"(,"jobs":)", List(removed_jobs_),
-                  R"(,"staged":)", List(staged_), R"(,"unfinished":)", List(unfinished_), R"(,"bytes":)", bytes_, "}");
+                  R"(,"staged":)", List(staged_), R"(,"unfinished":)", List(unfinished_), R"(,"history_lines":)",
+                  dropped_, R"(,"requests":)", requests_, R"(,"bytes":)", bytes_, "}");
   }
 
  private:
@@ -77,12 +82,14 @@ class Collection {
     return StrCat("[", Join(quoted, ","), "]");
   }
 
-  bool MayGo(const JobFolder& folder) const {
+  // A job that has ended has its line in the history before its folder may go.
+  bool MayGo(const JobFolder& folder) {
     const auto status = StoredStatus(folder);
     if (!status.ok()) {
       Say(StrCat("tony: job ", folder.job().value, " left alone: ", status.error().message));
       return false;
     }
+    if (HasEnded(*status) && !dry_run_) history_.Keep(*status);
     if (!HasEnded(*status) || status->ended.value_or(status->submitted) > now_ - age_) return false;
     return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock");
   }
@@ -144,19 +151,20 @@ class Collection {
   const bool dry_run_;
   std::vector<std::string> removed_jobs_, unfinished_, staged_;
   int64_t bytes_ = 0;
+  EndedJobsUpkeep history_;
+  size_t dropped_ = 0;  // lines of the history
+  int requests_ = 0;    // forgotten
   Status failure_;
 };
 
 }  // namespace
 
 Result<int> RunGc(const CommandLine& line) {
-  Duration age = kDefaultAge;
-  if (line.Has("older-than")) {
-    TRY_ASSIGN(age, ParseAge(line.Value("older-than")));
-  }
+  TRY_ASSIGN(const Duration age, AgeOption(line));
   TRY_ASSIGN(const fs::path home, TonyHome());
   Collection collection(home, RealClock().Now(), age, line.Has("dry-run"));
   const Status run = collection.Run();
+  if (line.Has("json") && !run.ok()) return FailWith(run.error(), collection.Json());
   if (line.Has("json")) {
     PrintLine(collection.Json());
   } else {

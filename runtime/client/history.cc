@@ -1,44 +1,28 @@
-// `tony history`: what the journal of a job tells; needs no process of the job. With --json:
-//
-//   {"schema":1,"job":...,"name":...,"state":...,"epoch":2,"generation":1,"submitted":...,"ended":...,"verdict":{...},
-//    "time":{"waiting_ms":...,"running_ms":...,"restarting_ms":...,"stopping_ms":...,"total_ms":...},
-//    "attempts":[{"task":"worker:0","attempt":1,"host":...,"started":...,"ended":...,"outcome":{...}}],
-//    "restarts":[{"restart":1,"time":...,"scope":"gang","task":...,"attempt":...,"reason":...,"charged":true,
-//                 "tasks":[...],"began":...}],
-//    "torn_bytes":0,
-//    "events":[{"time":...,"decision":"epoch_began",...}]}    --events only; as in the journal, times in ms
-//
-// Verdicts are as in `tony status --json`, outcomes too, with what the attempt used in them: "usage". The table has its
-// memory on average and at most, and its cores on average. The parts of "time" add up to "total_ms", which is from
-// "submitted" to "ended", or to now.
+// `tony history`: what the journal of a job tells; needs no process of the job. The table has an attempt's memory on
+// average and at most, and its cores on average. With --conf the JSON has "configuration" too:
+// [{"key","value","source"}].
 #include "runtime/journal/history.h"
 
-#include <boost/json.hpp>
 #include <cstdio>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/history_export.h"
+#include "runtime/client/history_list.h"
+#include "runtime/client/history_serve.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
-#include "runtime/client/task_text.h"
-#include "runtime/job/json_fields.h"
-#include "runtime/job/outcome_json.h"
+#include "runtime/client/terminal.h"
+#include "runtime/job/configuration_json.h"
+#include "runtime/job/task_text.h"
 #include "runtime/journal/describe.h"
+#include "runtime/journal/history_json.h"
 #include "runtime/journal/journal_format.h"
 #include "runtime/store/files.h"
 
 namespace tony {
 namespace {
-
-namespace json = boost::json;
-
-struct Told {
-  JobStatus status;
-  std::vector<Decision> decisions;
-  size_t torn_bytes = 0;
-  JobHistory history;
-};
 
 std::string After(Instant time, Instant start) { return StrCat("+", HumanDuration(time - start)); }
 
@@ -91,14 +75,14 @@ std::string AttemptTable(const JobHistory& history, Instant start) {
   return table;
 }
 
-std::string EventText(const Told& told) {
+std::string EventText(const ToldJob& told) {
   std::string text;
   const Instant start = told.decisions.empty() ? Instant() : told.decisions.front().time;
   for (const Decision& decision : told.decisions) text += EventLine(decision, start) + "\n";
   return text;
 }
 
-std::string Summary(const Told& told) {
+std::string Summary(const ToldJob& told) {
   const JobStatus& status = told.status;
   const std::string length = HumanDuration(told.history.time.Total());
   std::string text = StrCat("job ", status.job.value, " ", status.state, HasEnded(status) ? " after " : " for ", length,
@@ -112,85 +96,9 @@ std::string Summary(const Told& told) {
   return text + AttemptTable(told.history, status.submitted);
 }
 
-void WriteTime(json::object& out, std::string_view name, const std::optional<Instant>& time) {
-  if (time) out[name] = ToIso8601(*time);
-}
-
-json::object AttemptJson(const AttemptHistory& attempt) {
-  json::object out;
-  out["task"] = ToString(attempt.id.task);
-  out["attempt"] = attempt.id.number;
-  out["host"] = attempt.host;
-  WriteTime(out, "started", attempt.started);
-  WriteTime(out, "ended", attempt.ended);
-  if (attempt.outcome) out["outcome"] = OutcomeJson(*attempt.outcome);
-  return out;
-}
-
-json::object RestartJson(const RestartHistory& restart) {
-  const RestartDecided& d = restart.decided;
-  json::object out;
-  out["restart"] = d.number;
-  WriteTime(out, "time", restart.time);
-  out["scope"] = ToString(d.scope);
-  out["task"] = ToString(d.cause.task);
-  out["attempt"] = d.cause.number;
-  out["reason"] = d.reason;
-  out["charged"] = d.charged;
-  json::array tasks;
-  for (const TaskId& task : d.tasks) tasks.emplace_back(ToString(task));
-  out["tasks"] = std::move(tasks);
-  WriteTime(out, "began", restart.began);
-  return out;
-}
-
-json::object TimeJson(const TimeLedger& time) {
-  json::object out;
-  out["waiting_ms"] = time.waiting.count();
-  out["running_ms"] = time.running.count();
-  out["restarting_ms"] = time.restarting.count();
-  out["stopping_ms"] = time.stopping.count();
-  out["total_ms"] = time.Total().count();
-  return out;
-}
-
-Result<json::array> EventsJson(const std::vector<Decision>& decisions) {
-  json::array events;
-  for (const Decision& decision : decisions) {
-    TRY_ASSIGN(json::value event, ParseJson(ToJson(decision), "decision"));
-    events.push_back(std::move(event));
-  }
-  return events;
-}
-
-Result<std::string> Document(const Told& told, bool with_events) {
-  const JobStatus& status = told.status;
-  json::object out;
-  out["schema"] = 1;
-  out["job"] = status.job.value;
-  out["name"] = status.name;
-  out["state"] = status.state;
-  out["epoch"] = told.history.epoch.value;
-  out["generation"] = told.history.generation.value;
-  WriteTime(out, "submitted", status.submitted);
-  WriteTime(out, "ended", status.ended);
-  if (status.verdict) out["verdict"] = VerdictJson(*status.verdict);
-  out["time"] = TimeJson(told.history.time);
-  json::array attempts, restarts;
-  for (const AttemptHistory& attempt : told.history.attempts) attempts.push_back(AttemptJson(attempt));
-  for (const RestartHistory& restart : told.history.restarts) restarts.push_back(RestartJson(restart));
-  out["attempts"] = std::move(attempts);
-  out["restarts"] = std::move(restarts);
-  out["torn_bytes"] = told.torn_bytes;
-  if (with_events) {
-    TRY_ASSIGN(out["events"], EventsJson(told.decisions));
-  }
-  return SerializeJson(out);
-}
-
 // The journal first: a job may end while we read, and its end must then be in the status.
-Result<Told> Read(const JobFolder& folder) {
-  Told told;
+Result<ToldJob> Read(const JobFolder& folder) {
+  ToldJob told;
   auto bytes = ReadFile(folder.journal());
   if (!bytes.ok() && bytes.error().code != ErrorCode::kNotFound) return bytes.error();
   if (bytes.ok()) {  // else no AM has ruled yet
@@ -205,15 +113,45 @@ Result<Told> Read(const JobFolder& folder) {
   return told;
 }
 
+Result<Configuration> StoredConfiguration(const JobFolder& folder) {
+  const auto text = ReadFile(folder.configuration());
+  if (!text.ok() && text.error().code == ErrorCode::kNotFound)
+    return Error{ErrorCode::kNotFound,
+                 StrCat("job ", folder.job().value, ": an earlier release made it and kept no configuration")};
+  if (!text.ok()) return text.error();
+  auto configuration = ConfigurationFromJson(*text);
+  if (!configuration.ok()) return Annotate(configuration.error(), folder.configuration().string());
+  return configuration;
+}
+
+std::string ConfigurationText(const Configuration& configuration) {
+  std::string text;
+  for (const ConfiguredValue& value : configuration)
+    text += StrCat(value.key, " = ", SafeLine(value.value), "  (", value.source, ")\n");
+  return text;
+}
+
 }  // namespace
 
 Result<int> RunHistory(const CommandLine& line) {
+  if (line.Has("serve")) return ServeHistory(line);
+  TRY(CheckHistoryOptions(line));
+  if (line.words().empty()) return ListHistory(line);
   TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
-  TRY_ASSIGN(const Told told, Read(folder));
+  if (line.Has("export")) return ExportHistory(folder, line.Has("json"));
+  TRY_ASSIGN(const ToldJob told, Read(folder));
+  Configuration configuration;
+  if (line.Has("conf")) {
+    TRY_ASSIGN(configuration, StoredConfiguration(folder));
+  }
   const bool events = line.Has("events");
   if (line.Has("json")) {
-    TRY_ASSIGN(const std::string document, Document(told, events));
-    PrintLine(document);
+    TRY_ASSIGN(const std::string document, HistoryJson(told, events));
+    PrintLine(line.Has("conf") ? WithFields(document, {{"configuration", ToJson(configuration)}}) : document);
+    return 0;
+  }
+  if (line.Has("conf")) {
+    Print(ConfigurationText(configuration));
     return 0;
   }
   Print(events ? EventText(told) : Summary(told));

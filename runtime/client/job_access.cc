@@ -1,7 +1,11 @@
 #include "runtime/client/job_access.h"
 
+#include <filesystem>
+#include <utility>
+
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
+#include "runtime/client/outputs.h"
 #include "runtime/rpc/status_client.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/job_store.h"
@@ -20,6 +24,9 @@ JobStatus NotYetRuled(const JobSpec& spec, const Submission& submission) {
   status.framework = ToString(spec.framework);
   status.state = "ACCEPTED";
   status.submitted = submission.time;
+  status.request = submission.request;
+  status.number = submission.number;
+  status.claim = submission.claim;
   for (const RoleSpec& role : spec.roles) {
     for (int index = 0; index < role.instances; ++index)
       status.tasks.push_back({.id = {role.name, index}, .state = "waiting"});
@@ -33,6 +40,11 @@ Result<JobStatus> AskAm(const JobFolder& folder) {
   TRY_ASSIGN(const std::string token, folder.ReadToken());
   TRY_ASSIGN(const auto client, ConnectStatusClient({lease->host, lease->port}, token, kAskLimit));
   return client->GetStatus();
+}
+
+KnownStatus Ended(const JobFolder& folder, JobStatus status) {
+  const std::string problem = OutputsProblem(folder, status);
+  return {.status = std::move(status), .acked = std::filesystem::exists(folder.acked()), .outputs_problem = problem};
 }
 
 }  // namespace
@@ -51,6 +63,14 @@ Result<JobFolder> FindJob(const std::string& id) {
                                                " and this is ", HostName(), "; ask there")};
 }
 
+Result<std::optional<JobFolder>> FindIfThere(const std::optional<JobId>& job) {
+  if (!job) return std::optional<JobFolder>();
+  Result<JobFolder> folder = FindJob(job->value);
+  if (folder.ok()) return std::optional(*std::move(folder));
+  if (folder.error().code == ErrorCode::kNotFound) return std::optional<JobFolder>();
+  return folder.error();
+}
+
 Result<JobStatus> StoredStatus(const JobFolder& folder) {
   TRY_ASSIGN(auto stored, folder.ReadStatus());
   if (stored && HasEnded(*stored)) return *std::move(stored);
@@ -67,19 +87,27 @@ bool IsUnruled(const JobFolder& folder, const JobStatus& status) {
   return !HasEnded(status) && !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock");
 }
 
+bool IsGone(const JobFolder& folder, const JobStatus& status) {
+  return HasEnded(status) && !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock") &&
+         std::filesystem::exists(folder.finished());
+}
+
 Result<KnownStatus> AskStatus(const JobFolder& folder) {
   TRY_ASSIGN(JobStatus stored, StoredStatus(folder));
-  if (HasEnded(stored)) return KnownStatus{.status = std::move(stored)};
+  if (HasEnded(stored)) return Ended(folder, std::move(stored));
   Result<JobStatus> asked = AskAm(folder);
   if (asked.ok()) return KnownStatus{.status = *std::move(asked), .am_reachable = true};
   TRY_ASSIGN(stored, StoredStatus(folder));  // it may have ended while we asked
-  if (HasEnded(stored)) return KnownStatus{.status = std::move(stored)};
+  if (HasEnded(stored)) return Ended(folder, std::move(stored));
   const bool unruled = IsUnruled(folder, stored);
   return KnownStatus{.status = std::move(stored), .unruled = unruled};
 }
 
 std::string ToJson(const KnownStatus& known) {
   std::string document = ToJson(known.status);
+  if (!known.outputs_problem.empty())
+    document = WithFields(std::move(document), {{"outputs_problem", JsonString(known.outputs_problem)}});
+  if (known.acked) return WithFields(std::move(document), {{"acked", "true"}});
   if (HasEnded(known.status)) return document;
   return WithFields(std::move(document), {{"am_reachable", known.am_reachable ? "true" : "false"},
                                           {"unruled", known.unruled ? "true" : "false"}});

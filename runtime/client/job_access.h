@@ -12,6 +12,8 @@ namespace tony {
 
 // kNotFound: no such job. kUnavailable: it runs under the local scheduler of another machine, which the message names.
 Result<JobFolder> FindJob(const std::string& id);
+// Nothing: no id, or no job of it (any more).
+Result<std::optional<JobFolder>> FindIfThere(const std::optional<JobId>& job);
 
 // status.json; before it has been written for the first time, a document made of spec and submission. A job whose
 // machine was restarted while it ran has ended with that reason, whether or not that is written down yet.
@@ -22,11 +24,16 @@ bool HasEnded(const JobStatus& status);
 // Whether the job has not ended and neither keeper nor AM lives.
 bool IsUnruled(const JobFolder& folder, const JobStatus& status);
 
+// Whether the job has ended, nothing of it runs, and nothing will be started to sweep up after it.
+bool IsGone(const JobFolder& folder, const JobStatus& status);
+
 // What a reader can know now. Asks the AM of a job that has not ended, for at most a second.
 struct KnownStatus {
   JobStatus status;
   bool am_reachable = false;  // always false once the job has ended
   bool unruled = false;
+  bool acked = false;           // `tony ack`: its engine has consumed the result
+  std::string outputs_problem;  // why the outputs of a job that succeeded cannot be had
 };
 Result<KnownStatus> AskStatus(const JobFolder& folder);
 

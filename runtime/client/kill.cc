@@ -1,67 +1,143 @@
 // `tony kill`: records the wish in the job's folder, tells the AM, and waits until nothing is left. May be repeated.
+// With conditions it is the AM that judges them; a kill of a request that has no job yet is remembered for its owner.
+#include <optional>
+
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/contract_options.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/scheduler/local/lost_job.h"
+#include "runtime/store/job_store.h"
+#include "runtime/store/request_index.h"
 
 namespace tony {
 namespace {
 
-int Report(const CommandLine& line, const JobStatus& status, bool killed, const std::string& words) {
-  if (!line.Has("json")) {
-    PrintLine(words);
-    return 0;
+// How long a kill that does not wait tries to tell an AM; one that comes later reads the request from the folder.
+constexpr Duration kTellLimit{2000};
+
+struct Effect {
+  bool killed = false;   // the job is being ended, or has been
+  bool planned = false;  // it may be later
+  bool fenced = false;
+  std::string words;
+};
+
+int Report(const CommandLine& line, const JobStatus& status, const Effect& effect) {
+  const auto json = [](bool value) { return value ? "true" : "false"; };
+  if (line.Has("json")) {
+    PrintLine(WithFields(
+        ToJson(status),
+        {{"killed", json(effect.killed)}, {"planned", json(effect.planned)}, {"fenced", json(effect.fenced)}}));
+  } else {
+    PrintLine(StrCat("job ", status.job.value, " ", effect.words));
   }
-  PrintLine(WithFields(ToJson(status), {{"killed", killed ? "true" : "false"}}));
   return 0;
 }
 
-// How long --no-wait tries to tell an AM; one that comes later reads the request from the folder.
-constexpr Duration kTellLimit{2000};
-
-WatchOptions Options(const CommandLine& line, const KillRequest& request) {
-  WatchOptions options = {.kill = request};
-  if (line.Has("no-wait")) {
-    options.limit = kTellLimit;
-    options.on_status = [](const JobStatus&) { return false; };  // comes after the AM's answer to the kill
+int ReportRemembered(const CommandLine& line, const RequestId& request, const OwnerToken& owner) {
+  if (line.Has("json")) {
+    PrintLine(StrCat(R"({"schema":1,"job":null,"request_id":)", JsonString(request.value),
+                     R"(,"killed":false,"planned":false,"fenced":false,"remembered":true})"));
   } else {
-    options.on_status = SayChanges();
+    PrintLine(
+        StrCat("request ", request.value, " has no job yet; a submit by owner ", owner.value, " will be refused"));
   }
-  return options;
+  return 0;
 }
 
-}  // namespace
+Result<std::optional<JobFolder>> JobOf(const RequestIndex& index, const RequestId& request) {
+  TRY_ASSIGN(const auto record, index.Read(request));
+  return FindIfThere(record ? record->job : std::nullopt);
+}
 
-Result<int> RunKill(const CommandLine& line) {
-  TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
-  const std::string job = folder.job().value;
-  TRY(SettleIfLost(folder));
-  TRY_ASSIGN(const JobStatus before, StoredStatus(folder));
-  if (HasEnded(before))
-    return Report(line, before, false, StrCat("job ", job, " has ended already: ", VerdictLine(before)));
+// The owner is told to stop before the job is looked for: its submit makes the job before it looks whether it was. A
+// kill that may still be void tells it only where there is no job that it could be void for.
+Result<std::optional<JobFolder>> FindByRequest(const RequestId& request, const KillRequest& kill) {
+  TRY_ASSIGN(const auto home, TonyHome());
+  const RequestIndex index(home);
+  const auto revoke = [&] { return index.Revoke(request, kill.if_owner, RealClock().Now()); };
+  const bool owned = !kill.if_owner.value.empty();
+  const bool certain = kill.if_watcher.value.empty() && kill.due == Instant{};
+  const Status revoked = owned && certain ? revoke() : Ok();
+  TRY_ASSIGN(auto folder, JobOf(index, request));
+  if (folder) {
+    if (!revoked.ok()) Say(StrCat("tony: ", revoked.error().message, "; only the job is told"));
+    return folder;
+  }
+  TRY(revoked);
+  if (!owned) return Error{ErrorCode::kNotFound, StrCat("request ", request.value, ": no job")};
+  if (certain) return folder;
+  TRY(revoke());
+  return JobOf(index, request);
+}
 
-  const KillRequest request = {.reason = line.Has("reason") ? line.Value("reason") : "tony kill"};
+Effect OfEnded(const JobStatus& status, const KillRequest& request) {
+  const bool fenced = !request.if_owner.value.empty() && request.if_owner != status.claim.owner;
+  return {.killed = !fenced && status.verdict->state == FinalState::kKilled,
+          .fenced = fenced,
+          .words = StrCat("has ended already: ", VerdictLine(status))};
+}
+
+Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest& request) {
+  if (watched.kill == KillAnswer::kFenced)
+    return {.fenced = true, .words = "was left alone: somebody else owns or watches it now"};
+  if (HasEnded(status)) return {.killed = status.verdict->state == FinalState::kKilled, .words = VerdictLine(status)};
+  if (watched.kill == KillAnswer::kPlanned)
+    return {.planned = true, .words = StrCat("will be killed at ", ToIso8601(request.due), " if nobody else has come")};
+  if (watched.kill || request.IsPlain()) return {.killed = true, .words = "is being killed"};
+  return {.planned = true, .words = "will be killed if its application master allows it; it does not answer now"};
+}
+
+Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const KillRequest& request,
+                    const JobStatus& before) {
   // A full disk keeps nobody from telling the AM.
-  const Status recorded = folder.WriteKillRequest(request);
+  const Status recorded = RecordKill(folder, request);
   if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   EventLoop loop;
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   Interrupts interrupts(loop);
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, Options(line, request)));
+  WatchOptions options = {.kill = request};
+  options.until_told = line.Has("no-wait") || request.due != Instant{};
+  if (options.until_told) {
+    options.limit = kTellLimit;
+  } else {
+    options.on_status = SayChanges();
+  }
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, options));
   if (watched.signal != 0) {
-    Say(StrCat("interrupted; the kill of job ", job, recorded.ok() ? " is recorded" : " may be forgotten"));
+    Say(StrCat("interrupted; the kill of job ", folder.job().value,
+               recorded.ok() ? " is recorded" : " may be forgotten"));
     return 128 + watched.signal;
   }
-  if (!watched.status) TRY(recorded);
+  if (!watched.kill && !watched.status) TRY(recorded);
   const JobStatus& status = watched.status ? *watched.status : before;
-  if (!HasEnded(status)) return Report(line, status, true, StrCat("job ", job, " is being killed"));
-  return Report(line, status, status.verdict->state == FinalState::kKilled,
-                StrCat("job ", job, " ", VerdictLine(status)));
+  return Report(line, status, Judge(watched, status, request));
+}
+
+}  // namespace
+
+Result<int> RunKill(const CommandLine& line) {
+  TRY_ASSIGN(const RequestId by_request, RequestIdOption(line));
+  TRY_ASSIGN(const KillRequest request, ReadKillRequest(line, RealClock().Now()));
+  if (line.words().empty() == by_request.value.empty())
+    return Error{ErrorCode::kUsage, "kill: expected JOB or --request-id, and not both"};
+  std::optional<JobFolder> folder;
+  if (line.words().empty()) {
+    TRY_ASSIGN(folder, FindByRequest(by_request, request));
+    if (!folder) return ReportRemembered(line, by_request, request.if_owner);
+  } else {
+    TRY_ASSIGN(folder, FindJob(line.words().front()));
+  }
+  TRY(SettleIfLost(*folder));
+  TRY_ASSIGN(const JobStatus before, StoredStatus(*folder));
+  if (HasEnded(before)) return Report(line, before, OfEnded(before, request));
+  return KillJob(line, *folder, request, before);
 }
 
 }  // namespace tony

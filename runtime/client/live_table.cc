@@ -5,7 +5,7 @@
 #include <map>
 
 #include "runtime/base/strings.h"
-#include "runtime/client/task_text.h"
+#include "runtime/job/task_text.h"
 
 namespace tony {
 namespace {

@@ -2,8 +2,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/instant_text.h"
 
 namespace tony {
 namespace {
@@ -31,6 +33,29 @@ Result<std::optional<Duration>> SecondsOption(const CommandLine& line, const std
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (!whole || !(seconds >= 0) || seconds > kMostSeconds) return NotA("seconds, as in 30 or 0.5", line, option);
   return std::optional(Duration(std::llround(seconds * 1000)));
+}
+
+std::optional<Duration> ParseAge(std::string_view text) {
+  constexpr int64_t kMostMinutes = int64_t{100} * 366 * 24 * 60;
+  const std::map<char, int64_t> minutes_in = {{'d', 24 * 60}, {'h', 60}, {'m', 1}};
+  const auto unit = minutes_in.find(text.empty() ? '\0' : text.back());
+  const auto number = unit == minutes_in.end() ? std::nullopt : ParseInt(text.substr(0, text.size() - 1));
+  if (!number || *number < 0 || *number > kMostMinutes / unit->second) return std::nullopt;
+  return Duration(std::chrono::minutes(*number * unit->second));
+}
+
+Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::string& option, Instant now) {
+  if (!line.Has(option)) return std::optional<Instant>();
+  std::string text = line.Value(option);
+  if (const auto age = ParseAge(text)) return std::optional(now - *age);
+  // What is left out is the beginning of the day, minute or second.
+  if (text.ends_with('Z')) text.pop_back();
+  constexpr std::string_view kMidnight = "0000-00-00T00:00:00.000Z";
+  for (const size_t size : {10, 16, 19, 23}) {
+    if (text.size() != size) continue;
+    if (const auto time = InstantFromIso8601(text.append(kMidnight.substr(size)))) return std::optional(*time);
+  }
+  return NotA("an age with d, h or m, as 14d, or a time in UTC, as 2026-11-21 or 2026-11-21T09:30:15Z", line, option);
 }
 
 }  // namespace tony

@@ -1,28 +1,35 @@
-// `tony plan`: the job as submit would run it, with secrets masked.
-#include <array>
+// `tony plan`: the job as submit would run it, with secrets masked; with --explain the values it was made of, and where
+// they come from.
+#include <algorithm>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/machine_check.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
+#include "runtime/job/configuration_json.h"
 
 namespace tony {
 namespace {
 
-bool IsSecret(const std::string& name) {
-  constexpr std::array<std::string_view, 4> kWords = {"password", "secret", "token", "key"};
-  const std::string lower = ToLower(name);
-  for (const std::string_view word : kWords) {
-    if (lower.find(word) != std::string::npos) return true;
-  }
-  return false;
-}
-
 void Mask(std::map<std::string, std::string>& environment) {
   for (auto& [name, value] : environment) {
-    if (IsSecret(name)) value = "********";
+    if (IsSecretName(name)) value = kMask;
   }
+}
+
+// A command of several lines, as one.
+std::string OneLine(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c >= 0 && c < ' '; }, ' ');
+  return text;
+}
+
+std::string Explain(const Configuration& configuration) {
+  std::string text;
+  for (const ConfiguredValue& value : configuration)
+    text += StrCat(value.key, " = ", OneLine(value.value), "  (", value.source, ")\n");
+  return text;
 }
 
 }  // namespace
@@ -34,13 +41,15 @@ Result<int> RunPlan(const CommandLine& line) {
   Mask(shown.execution_env);
   Mask(shown.container_env);
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
+  const bool explain = line.Has("explain");
   if (!line.Has("json")) {
-    PrintLine(ToJson(shown));
+    Print(explain ? Explain(parsed.configuration) : ToJson(shown) + "\n");
     return 0;
   }
   std::vector<std::string> warnings;
   for (const std::string& warning : parsed.warnings) warnings.push_back(JsonString(warning));
-  PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), "]}"));
+  PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), "]",
+                   explain ? StrCat(R"(,"configuration":)", ToJson(parsed.configuration)) : "", "}"));
   return 0;
 }
 

@@ -5,8 +5,9 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
-#include "runtime/client/task_text.h"
+#include "runtime/client/outputs.h"
 #include "runtime/client/terminal.h"
+#include "runtime/job/task_text.h"
 
 namespace tony {
 namespace {
@@ -182,6 +183,8 @@ std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)
     text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
   text += RestartSummary(status);
+  if (const std::string problem = OutputsProblem(folder, status); !problem.empty())
+    text += StrCat("  it has no outputs: ", problem, "\n");
   return text + StrCat("  logs: ", (folder.path() / "logs").string(), "\n");
 }
 

@@ -1,4 +1,5 @@
-// What a person reads about a job: one line per change while it runs, and the verdict. Pure functions.
+// What a person reads about a job: one line per change while it runs, and the verdict. Pure functions, but that the end
+// of a job that succeeded is told with a look at its outputs.
 #pragma once
 
 #include <optional>

@@ -1,32 +1,44 @@
-// `tony status`: what is known of jobs now. Only reads.
+// `tony status`: what is known of jobs now. Only reads. One job that cannot be found hides none of the others.
+#include <optional>
+
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 
 namespace tony {
+namespace {
+
+Result<std::string> Tell(const std::string& id, bool json) {
+  TRY_ASSIGN(const JobFolder folder, FindJob(id));
+  TRY_ASSIGN(const KnownStatus known, AskStatus(folder));
+  return json ? ToJson(known) : StatusText(known, folder, RealClock().Now());
+}
+
+}  // namespace
 
 Result<int> RunStatus(const CommandLine& line) {
-  const bool json = line.Has("json");
-  std::vector<std::string> documents;
-  std::string text;
+  const bool json = line.Has("json"), one = line.words().size() == 1;
+  std::vector<std::string> told;
+  int exit = 0;
   for (const std::string& id : line.words()) {
-    TRY_ASSIGN(const JobFolder folder, FindJob(id));
-    TRY_ASSIGN(const KnownStatus known, AskStatus(folder));
-    if (json) {
-      documents.push_back(ToJson(known));
-    } else {
-      text += StatusText(known, folder, RealClock().Now());
+    Result<std::string> text = Tell(id, json);
+    if (text.ok()) {
+      told.push_back(*std::move(text));
+      continue;
     }
+    if (one) return text.error();
+    const int code = Fail(text.error(), /*json=*/false);
+    if (exit == 0) exit = code;
+    if (json) told.push_back(StrCat(R"({"job":)", JsonString(id), R"(,"error":)", ErrorJson(text.error()), "}"));
   }
   if (!json) {
-    Print(text);
-  } else if (documents.size() == 1) {
-    PrintLine(documents.front());
+    Print(Join(told, ""));
   } else {
-    PrintLine(StrCat(R"({"schema":1,"jobs":[)", Join(documents, ","), "]}"));
+    PrintLine(one ? told.front() : StrCat(R"({"schema":1,"jobs":[)", Join(told, ","), "]}"));
   }
-  return 0;
+  return exit;
 }
 
 }  // namespace tony

@@ -7,7 +7,8 @@ namespace tony {
 
 Result<int> RunVersion(const CommandLine& line) {
   if (line.Has("json")) {
-    PrintLine(StrCat(R"({"schema":1,"version":)", JsonString(TONY_VERSION), "}"));
+    // "schemas": the numbers that answers may have, for a reader that knows some of them.
+    PrintLine(StrCat(R"({"schema":1,"version":)", JsonString(TONY_VERSION), R"(,"schemas":[1]})"));
   } else {
     PrintLine(StrCat("tony ", TONY_VERSION));
   }

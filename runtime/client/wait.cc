@@ -1,8 +1,11 @@
 // `tony wait`: until a job has ended, or until it has changed. Being interrupted does not touch the job.
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/contract_options.h"
+#include "runtime/client/error_json.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
+#include "runtime/client/outputs.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/process/boost_process_runner.h"
@@ -11,53 +14,91 @@
 namespace tony {
 namespace {
 
-std::function<bool(const JobStatus&)> OnStatus(const CommandLine& line, std::optional<int64_t> since) {
-  const bool json = line.Has("json");
-  const bool follow = line.Has("follow");
-  return [json, follow, since, before = std::optional<JobStatus>()](const JobStatus& status) mutable {
-    if (since && status.seq <= *since && !HasEnded(status)) return true;
-    if (follow && json) {
-      PrintLine(ToJson(status));
+// What wait was asked for, beside the job.
+struct WaitOrder {
+  std::optional<Duration> limit;
+  std::optional<int64_t> since;
+  OwnerToken owner;
+  WatcherToken watcher;
+  bool json = false;
+  bool follow = false;
+};
+
+Result<WaitOrder> ReadWaitOrder(const CommandLine& line) {
+  WaitOrder order = {.json = line.Has("json"), .follow = line.Has("follow")};
+  TRY_ASSIGN(order.limit, SecondsOption(line, "timeout"));
+  TRY_ASSIGN(order.since, NumberOption(line, "since"));
+  TRY_ASSIGN(order.owner, OwnerOption(line, "owner"));
+  TRY_ASSIGN(order.watcher, WatcherOption(line, "watcher"));
+  return order;
+}
+
+// An end is everybody's to know; what comes before it is the owner's. A job without owner is anybody's.
+bool IsAnothers(const WaitOrder& order, const JobStatus& status) {
+  const OwnerToken& owner = status.claim.owner;
+  return !HasEnded(status) && !order.owner.value.empty() && !owner.value.empty() && owner != order.owner;
+}
+
+std::function<bool(const JobStatus&)> OnStatus(const WaitOrder& order, const JobFolder& folder) {
+  return [order, folder, before = std::optional<JobStatus>()](const JobStatus& status) mutable {
+    const bool anothers = IsAnothers(order, status);
+    if (order.since && status.seq <= *order.since && !HasEnded(status)) return !anothers;
+    if (order.follow && order.json) {
+      PrintLine(StatusDocument(folder, status));
     } else {
-      for (const std::string& change : ChangeLines(before, status)) follow ? PrintLine(change) : Say(change);
+      for (const std::string& change : ChangeLines(before, status)) order.follow ? PrintLine(change) : Say(change);
     }
     before = status;
-    return follow || !since;
+    return !anothers && (order.follow || !order.since);
   };
 }
 
-Result<int> Report(const CommandLine& line, const Watched& watched, const JobFolder& folder) {
-  const bool told = line.Has("json") && line.Has("follow");  // the last line of the stream was it
-  if (watched.status && line.Has("json") && !told) PrintLine(ToJson(*watched.status));
+std::string Document(const Watched& watched, const JobFolder& folder) {
+  std::string document = StatusDocument(folder, *watched.status);
+  return watched.timed_out ? WithFields(std::move(document), {{"timed_out", "true"}}) : document;
+}
+
+Result<int> Report(const WaitOrder& order, const Watched& watched, const JobFolder& folder) {
+  const std::string job = StrCat("job ", folder.job().value);
+  const bool told = order.json && order.follow && !watched.timed_out;  // the last line of the stream was it
+  const bool answers = watched.status && (order.since || HasEnded(*watched.status));
+  const bool fails = watched.timed_out && !answers;
+  const auto error = Error{ErrorCode::kUnavailable,
+                           StrCat(job, " has not ended within ", HumanDuration(order.limit.value_or(Duration(0))))};
+  if (fails && watched.status && order.json) return FailWith(error, Document(watched, folder));
+  if (fails) return error;
+  if (watched.status && order.json && !told) PrintLine(Document(watched, folder));
   if (watched.signal != 0) {
-    Say(StrCat("interrupted; job ", folder.job().value, " goes on"));
+    Say(StrCat("interrupted; ", job, " goes on"));
     return 128 + watched.signal;
   }
-  if (watched.timed_out) {
-    return Error{ErrorCode::kUnavailable,
-                 StrCat("job ", folder.job().value, " has not ended within ", line.Value("timeout"), " s")};
+  if (!HasEnded(*watched.status)) {  // --since, or another owner
+    if (IsAnothers(order, *watched.status)) {
+      Say(StrCat(job, " has another owner now"));
+    } else if (watched.timed_out) {
+      Say(StrCat(job, " has not changed"));
+    }
+    return 0;
   }
-  if (!HasEnded(*watched.status)) return 0;  // --since: a change
-  if (!line.Has("json")) Print(VerdictText(*watched.status, folder));
+  if (!order.json) Print(VerdictText(*watched.status, folder));
   return watched.status->verdict->state == FinalState::kSucceeded ? 0 : 1;
 }
 
 }  // namespace
 
 Result<int> RunWait(const CommandLine& line) {
-  TRY_ASSIGN(const auto limit, SecondsOption(line, "timeout"));
-  TRY_ASSIGN(const auto since, NumberOption(line, "since"));
+  TRY_ASSIGN(const WaitOrder order, ReadWaitOrder(line));
   TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
   EventLoop loop;
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   Interrupts interrupts(loop);
-  const bool plain = line.Has("json") || line.Has("follow") || since;
+  const bool plain = order.json || order.follow || order.since || !order.owner.value.empty();
   const auto view = plain ? nullptr : LiveView::Make(loop, folder);
-  WatchOptions options = {.limit = limit, .view = view.get()};
-  if (!view) options.on_status = OnStatus(line, since);
+  WatchOptions options = {.watcher = order.watcher, .limit = order.limit, .view = view.get()};
+  if (!view) options.on_status = OnStatus(order, folder);
   TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, options));
-  return Report(line, watched, folder);
+  return Report(order, watched, folder);
 }
 
 }  // namespace tony

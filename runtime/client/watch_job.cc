@@ -8,6 +8,7 @@
 #include "runtime/client/follow.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
+#include "runtime/store/files.h"
 
 namespace tony {
 namespace {
@@ -23,11 +24,15 @@ class Watcher {
         follower_(loop, folder, launcher,
                   {.on_status = [this](const JobStatus& status) { OnStatus(status); },
                    .on_note = [this](const std::string& note) { Tell(note); },
-                   .on_end = [this](const Result<JobStatus>& end) { OnEnd(end); }}) {}
+                   .on_end = [this](const Result<JobStatus>& end) { OnEnd(end); },
+                   .on_attached = [this](bool attached) { watched_.attached = attached; },
+                   .on_kill = [this](KillAnswer answer) { watched_.kill = answer; }}) {}
 
   Result<Watched> Run(Interrupts& interrupts) {
     interrupts.Listen([this](int signal) { OnSignal(signal); });
     if (options_.limit) limit_ = loop_.After(*options_.limit, [this] { OnLimit(); });
+    if (options_.attach) follower_.Attach(*options_.attach);
+    follower_.LookAs(options_.watcher);
     follower_.Start(options_.patience, options_.view ? UsageInterval(options_.view->tasks()) : Duration(0));
     if (options_.kill) follower_.TellKill(*options_.kill);
     loop_.Run();
@@ -41,7 +46,14 @@ class Watcher {
   void OnStatus(const JobStatus& status) {
     watched_.status = status;
     if (options_.view) options_.view->Show(status);
-    if (options_.on_status && !options_.on_status(status)) loop_.Stop();
+    if (HasAnswer() || (options_.on_status && !options_.on_status(status))) loop_.Stop();
+  }
+
+  // The answers come before the status.
+  bool HasAnswer() const {
+    if (watched_.attached) return true;
+    if (!watched_.kill) return false;
+    return options_.until_told || *watched_.kill == KillAnswer::kFenced || *watched_.kill == KillAnswer::kPlanned;
   }
 
   void OnEnd(const Result<JobStatus>& end) {
@@ -60,9 +72,10 @@ class Watcher {
     if (first) watched_.signal = signal;
     if (!options_.kill_on_signal) return loop_.Stop();
     const KillRequest request = {.reason = StrCat("the submitting client got ", SignalName(signal)),
-                                 .grace = first ? Duration(-1) : Duration(0)};
+                                 .grace = first ? Duration(-1) : Duration(0),
+                                 .if_owner = options_.kill_as};
     // The AM is told even where the request could not be recorded.
-    if (const Status written = folder_.WriteKillRequest(request); !written.ok()) Tell(written.error().message);
+    if (const Status written = RecordKill(folder_, request); !written.ok()) Tell(written.error().message);
     Tell(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
     follower_.TellKill(request);
   }
@@ -98,6 +111,12 @@ Interrupts::Interrupts(EventLoop& loop) {
       if (fn_) fn_(caught);
     }));
   }
+}
+
+Status RecordKill(const JobFolder& folder, const KillRequest& request) {
+  constexpr int kNameBytes = 8;
+  if (request.IsPlain()) return folder.WriteKillRequest(request);
+  return folder.WriteConditionalKill(RandomHex(kNameBytes), request);
 }
 
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,

@@ -27,7 +27,11 @@ class Interrupts {
 
 struct WatchOptions {
   bool kill_on_signal = false;                      // else a signal ends the watching alone
+  OwnerToken kill_as;                               // ... and only while this one is the job's owner
+  std::optional<Claim> attach;                      // the job's new owner; its answer is enough
   std::optional<KillRequest> kill;                  // a kill that the folder has recorded already
+  bool until_told = false;                          // the answer to `kill` is enough, whatever it is
+  WatcherToken watcher;                             // who looks
   std::optional<Duration> limit;                    // of the whole wait
   Duration patience{0};                             // with a keeper that was started just now
   std::function<bool(const JobStatus&)> on_status;  // false: that is enough
@@ -36,11 +40,17 @@ struct WatchOptions {
 
 struct Watched {
   std::optional<JobStatus> status;  // newest; final if the job has ended
+  std::optional<bool> attached;     // the AM's answer to `attach`
+  std::optional<KillAnswer> kill;   // the AM's answer to the newest kill
   int signal = 0;                   // the first that came; 0: none
   bool timed_out = false;
 };
 
-// Until the job has ended and its keeper is gone, or one of the options ends it earlier.
+// In its folder, for whoever rules it: nobody may do so now.
+Status RecordKill(const JobFolder& folder, const KillRequest& request);
+
+// Until the job has ended and its keeper is gone, or one of the options ends it earlier. A kill that was not taken ends
+// it too: there is nothing to wait for.
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,
                          const WatchOptions& options);
 

@@ -27,7 +27,7 @@ constexpr int kMostProcesses = 1000;
 // Written once, before main() and any thread.
 struct Plan {
   pid_t pid = 0;  // of the program that is meant; 0: this process is another. Its children before exec are, too
-  char folder[PATH_MAX] = "";  // the job's
+  char folder[PATH_MAX] = "";  // the job's, or SHIM_ROOT
   size_t folder_size = 0;
   int points = -1;  // file in which each point is noted
   int dies_at = 0;  // the number of a point; 0: never
@@ -57,7 +57,7 @@ Fate Meet(const char* call, const char* target) {
   return Fate::kHalfway;
 }
 
-// "journal", "logs/worker-0", "." for the job's folder itself; nothing if `path` is elsewhere.
+// "journal", "logs/worker-0", "." for the folder itself; nothing if `path` is elsewhere.
 const char* NameInFolder(const char* path) {
   if (strncmp(path, plan.folder, plan.folder_size) != 0) return nullptr;
   const char* rest = path + plan.folder_size;
@@ -166,11 +166,14 @@ int OpenPoints(const char* folder) {
 __attribute__((constructor)) void Begin(int argc, char** argv) {
   const char* folder = getenv("SHIM_FOLDER");
   const char* program = getenv("SHIM_PROGRAM");
-  if (folder == nullptr || argc < 2 || strlen(argv[1]) >= sizeof plan.folder) return;
+  const char* root = getenv("SHIM_ROOT");
+  if (folder == nullptr || argc < 2) return;
+  if (root == nullptr) root = argv[1];
+  if (strlen(root) >= sizeof plan.folder) return;
   if (strcmp(program_invocation_short_name, program == nullptr ? "tony-am" : program) != 0) return;
   const int process = OpenPoints(folder);
   if (process == 0) return;
-  strcpy(plan.folder, argv[1]);
+  strcpy(plan.folder, root);
   plan.folder_size = strlen(plan.folder);
   plan.full_while = getenv("SHIM_FULL_WHILE");
   ReadDeath(getenv("SHIM_CRASH_AT"), process);

@@ -100,6 +100,8 @@ TEST(ExitMeaningTest, JsonHasTheWholeRule) {
   EXPECT_EQ(rule.at("advice"), "transient");
   EXPECT_EQ(rule.at("restart"), "free");
   EXPECT_EQ(rule.at("retryable"), true);
+  EXPECT_EQ(boost::json::parse(ExplainJson(RulesAbout({.exit_code = 194}, {}))).at(0).at("retryable"), false)
+      << "the advice goes before the class";
 }
 
 }  // namespace

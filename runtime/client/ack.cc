@@ -1,0 +1,54 @@
+// `tony ack`: an engine says that it has consumed a job's result. Only the newest owner may, or who has adopted it.
+#include "runtime/base/strings.h"
+#include "runtime/client/commands.h"
+#include "runtime/client/contract_options.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/output.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_store.h"
+#include "runtime/store/request_index.h"
+
+namespace tony {
+namespace {
+
+// Who took the result after the job had ended; empty: nobody.
+Result<OwnerToken> Adopter(const JobStatus& status) {
+  if (status.request.value.empty()) return OwnerToken();
+  TRY_ASSIGN(const auto home, TonyHome());
+  TRY_ASSIGN(const auto record, RequestIndex(home).Read(status.request));
+  return record && record->job == status.job ? record->adopter : OwnerToken();
+}
+
+// The newest one.
+Result<OwnerToken> OwnerOf(const JobStatus& status) {
+  TRY_ASSIGN(OwnerToken adopter, Adopter(status));
+  return adopter.value.empty() ? status.claim.owner : adopter;
+}
+
+Status WriteAck(const JobFolder& folder, const OwnerToken& owner) {
+  const std::string document = StrCat(R"({"schema":1,"owner":)", JsonString(owner.value), R"(,"time":)",
+                                      JsonString(ToIso8601(RealClock().Now())), "}");
+  return WriteFileByRename(folder.acked(), document, /*durable=*/true);
+}
+
+}  // namespace
+
+Result<int> RunAck(const CommandLine& line) {
+  TRY_ASSIGN(const OwnerToken owner, OwnerOption(line, "owner"));
+  if (owner.value.empty()) return Error{ErrorCode::kUsage, "ack: expected --owner"};
+  TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
+  TRY_ASSIGN(const KnownStatus known, AskStatus(folder));
+  const std::string job = folder.job().value;
+  if (!HasEnded(known.status)) return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended")};
+  TRY_ASSIGN(const OwnerToken newest, OwnerOf(known.status));
+  const bool acked = owner == newest;
+  if (acked && !known.acked) TRY(WriteAck(folder, owner));
+  if (line.Has("json")) {
+    PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(job), R"(,"acked":)", acked ? "true" : "false", "}"));
+  } else {
+    PrintLine(StrCat("job ", job, acked ? " is acknowledged" : " has another owner: not acknowledged"));
+  }
+  return 0;
+}
+
+}  // namespace tony

@@ -1,0 +1,30 @@
+// Options of the contract with workflow engines: request id, tokens, and what stands beside them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/client/command_line.h"
+#include "runtime/job/claim.h"
+#include "runtime/request/submit_decision.h"
+
+namespace tony {
+
+// Each is empty if the option was not given; kUsage names option and value.
+Result<RequestId> RequestIdOption(const CommandLine& line);
+Result<OwnerToken> OwnerOption(const CommandLine& line, const std::string& option);
+Result<WatcherToken> WatcherOption(const CommandLine& line, const std::string& option);
+
+// What submit was asked, beside the spec.
+struct SubmitOrder {
+  RequestId request;  // empty: none, and `ask` says nothing
+  SubmitAsk ask;
+  Claim claim;
+};
+Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line);
+
+// The request of `kill`, from now on.
+Result<KillRequest> ReadKillRequest(const CommandLine& line, Instant now);
+
+}  // namespace tony

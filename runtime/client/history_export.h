@@ -1,0 +1,12 @@
+// `tony history JOB --export`: writes by hand what the job's processes write for TonY's portal and Dr. Elephant.
+#pragma once
+
+#include "runtime/base/result.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// Prints where. Returns the exit code; kInvalid: the job was submitted without a folder for it.
+Result<int> ExportHistory(const JobFolder& folder, bool json);
+
+}  // namespace tony

@@ -1,0 +1,12 @@
+// `tony history --serve`: the pages of jobs that have ended, from their folders, on the loopback device.
+#pragma once
+
+#include "runtime/base/result.h"
+#include "runtime/client/command_line.h"
+
+namespace tony {
+
+// Prints the address and serves until Ctrl-C. kUsage: a bad --port; kUnavailable: it is taken.
+Result<int> ServeHistory(const CommandLine& line);
+
+}  // namespace tony

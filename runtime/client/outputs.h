@@ -1,0 +1,27 @@
+// What a job's chief left in $TONY_OUTPUT_FILE, from what is on the disk: no process is asked.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/job/job_status.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+struct JobOutputs {
+  std::optional<AttemptId> attempt;  // the chief's newest that succeeded; nothing: none has
+  std::string object = "{}";         // compact JSON; {} also where the program wrote nothing
+};
+
+// `status`: of the job, which has ended. kInvalid names task and file, and what is wrong where.
+Result<JobOutputs> ReadOutputs(const JobFolder& folder, const JobStatus& status);
+
+// Why the outputs of a job that succeeded cannot be had; empty: they can, or the job has not succeeded.
+std::string OutputsProblem(const JobFolder& folder, const JobStatus& status);
+
+// The status document, with "outputs_problem" where there is one.
+std::string StatusDocument(const JobFolder& folder, const JobStatus& status);
+
+}  // namespace tony

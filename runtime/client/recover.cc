@@ -1,0 +1,95 @@
+// `tony recover`: brings back the jobs of this machine that nobody rules, and settles those that a reboot has ended.
+#include <algorithm>
+#include <optional>
+
+#include "runtime/base/strings.h"
+#include "runtime/client/commands.h"
+#include "runtime/client/error_json.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/output.h"
+#include "runtime/client/watch_job.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/scheduler/local/local_am_launcher.h"
+#include "runtime/scheduler/local/lost_job.h"
+#include "runtime/store/job_store.h"
+
+namespace tony {
+namespace {
+
+// An AM that was started answers after some 50 ms, on a machine that pages later.
+constexpr Duration kAnswerLimit{10'000};
+
+struct Recovered {
+  JobStatus status;
+  std::string_view what;  // "none", "settled", "brought_back"
+};
+
+Result<Recovered> BringBack(const JobFolder& folder) {
+  EventLoop loop;
+  BoostProcessRunner runner(loop);
+  LocalAmLauncher launcher(runner);
+  Interrupts interrupts(loop);
+  WatchOptions options = {.limit = kAnswerLimit};
+  options.on_status = [](const JobStatus&) { return false; };
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, options));
+  if (watched.status) return Recovered{*watched.status, "brought_back"};
+  return Error{ErrorCode::kUnavailable, StrCat("job ", folder.job().value, " was not brought back: no answer")};
+}
+
+Result<Recovered> Recover(const JobFolder& folder) {
+  TRY_ASSIGN(const auto written, folder.ReadStatus());
+  TRY(SettleIfLost(folder));
+  TRY_ASSIGN(JobStatus status, StoredStatus(folder));
+  if (IsUnruled(folder, status)) return BringBack(folder);
+  const bool settled = HasEnded(status) && !(written && HasEnded(*written));
+  return Recovered{std::move(status), settled ? "settled" : "none"};
+}
+
+// Those of this machine.
+Result<std::vector<JobFolder>> AllJobs() {
+  TRY_ASSIGN(const auto home, TonyHome());
+  TRY_ASSIGN(const std::vector<JobFolder> all, LocalJobStore(home).List());
+  std::vector<JobFolder> ours;
+  for (const JobFolder& folder : all) {
+    const auto found = FindJob(folder.job().value);
+    if (found.ok()) ours.push_back(*found);
+    if (!found.ok() && found.error().code != ErrorCode::kUnavailable) Say(StrCat("tony: ", found.error().message));
+  }
+  return ours;
+}
+
+std::string Entry(const Recovered& recovered) {
+  return StrCat(R"({"job":)", JsonString(recovered.status.job.value), R"(,"state":)",
+                JsonString(recovered.status.state), R"(,"recovery":)", JsonString(recovered.what), "}");
+}
+
+}  // namespace
+
+Result<int> RunRecover(const CommandLine& line) {
+  std::vector<JobFolder> folders;
+  if (line.words().empty()) {
+    TRY_ASSIGN(folders, AllJobs());
+  } else {
+    TRY_ASSIGN(JobFolder folder, FindJob(line.words().front()));
+    folders.push_back(std::move(folder));
+  }
+  std::vector<std::string> entries, lines;
+  std::optional<Error> failure;
+  for (const JobFolder& folder : folders) {
+    const Result<Recovered> recovered = Recover(folder);
+    if (!recovered.ok()) {
+      if (failure) Say(StrCat("tony: ", failure->message));
+      failure = recovered.error();
+    } else if (recovered->what != "none" || !line.words().empty()) {
+      entries.push_back(Entry(*recovered));
+      lines.push_back(StrCat(folder.job().value, " ", recovered->status.state, " ", recovered->what, "\n"));
+    }
+  }
+  const std::string document = StrCat(R"({"schema":1,"jobs":[)", Join(entries, ","), "]}");
+  if (!line.Has("json")) Print(lines.empty() ? "nothing to recover\n" : Join(lines, ""));
+  if (failure) return line.Has("json") ? FailWith(*failure, document) : Fail(*failure, false);
+  if (line.Has("json")) PrintLine(document);
+  return 0;
+}
+
+}  // namespace tony

@@ -1,0 +1,197 @@
+#include "runtime/client/submit_steps.h"
+
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/output.h"
+#include "runtime/client/submit_watch.h"
+#include "runtime/job/configuration_json.h"
+#include "runtime/scheduler/local/lost_job.h"
+
+namespace tony {
+namespace {
+
+// Each holder of the lock has it for the time of some calls; one whose AM hangs, for kAttachLimit.
+constexpr Duration kLockLimit{120'000};
+constexpr Duration kLockTry{100};  // between two looks at what signals have come
+constexpr Duration kAttachLimit{30'000};
+// Beyond the grace of the tasks of a job that is being ended: for AM and keeper, also on a machine that pages.
+constexpr Duration kGoneLimit{60'000};
+constexpr Duration kGonePause{20};
+
+Result<SubmitObservation> Taken(const Status& status) {
+  if (!status.ok()) return status.error();
+  return SubmitObservation(StepTaken());
+}
+
+}  // namespace
+
+CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
+                         const std::filesystem::path& home)
+    : loop_(loop),
+      interrupts_(interrupts),
+      launcher_(launcher),
+      asked_(asked),
+      request_(asked.order.request),
+      claim_(asked.order.claim),
+      store_(home),
+      index_(home) {}
+
+Result<std::optional<SubmitStep>> CourseSteps::Walk() {
+  SubmitCourse course(asked_.order.ask, claim_.owner, NewJobId(RealClock().Now()));
+  while (course.step().kind != SubmitStepKind::kDone) {
+    TRY_ASSIGN(const SubmitObservation seen, Take(course.step()));
+    if (signal_ != 0) return std::optional<SubmitStep>();
+    course.Take(seen);
+  }
+  return std::optional(course.step());
+}
+
+Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
+  switch (step.kind) {
+    case SubmitStepKind::kLock:
+      return Taken(Lock());
+    case SubmitStepKind::kRead:
+      return Read();
+    case SubmitStepKind::kRecord:
+      return Taken(index_.Write(request_, step.record));
+    case SubmitStepKind::kUnlock:
+      lock_.Reset();
+      return Taken(Ok());
+    case SubmitStepKind::kPrepare:
+      return Taken(Prepare());
+    case SubmitStepKind::kCreate:
+      return Taken(Create(step.job));
+    case SubmitStepKind::kAttach:
+      return Attach(step.job);
+    case SubmitStepKind::kReadRevocation: {
+      TRY_ASSIGN(const bool revoked, IsRevoked());
+      return SubmitObservation(RevocationSeen{revoked});
+    }
+    case SubmitStepKind::kKill:
+      return Taken(Kill(step));
+    case SubmitStepKind::kAwaitGone:
+      return Taken(AwaitGone(step.job));
+    case SubmitStepKind::kStart: {
+      TRY_ASSIGN(const JobFolder folder, store_.Find(step.job));
+      return Taken(StartKeeper(folder, launcher_));
+    }
+    case SubmitStepKind::kDone:
+      break;
+  }
+  CHECK(false);
+}
+
+// Signals wait until the loop runs.
+void CourseSteps::HeedSignals(Duration length) {
+  interrupts_.Listen([this](int signal) { signal_ = signal; });
+  const auto timer = loop_.After(length, [this] { loop_.Stop(); });
+  loop_.Run();
+  interrupts_.Listen(nullptr);
+}
+
+Status CourseSteps::Lock() {
+  for (const Instant limit = loop_.Now() + kLockLimit; signal_ == 0; HeedSignals(Duration(0))) {
+    auto lock = index_.Lock(request_, kLockTry);
+    if (lock.ok()) {
+      lock_ = *std::move(lock);
+      return Ok();
+    }
+    if (lock.error().code != ErrorCode::kUnavailable || loop_.Now() >= limit) return lock.error();
+  }
+  return Ok();
+}
+
+Result<bool> CourseSteps::IsRevoked() const {
+  if (claim_.owner.value.empty()) return false;
+  return index_.IsRevoked(request_, claim_.owner, RealClock().Now());
+}
+
+Result<SubmitObservation> CourseSteps::Read() const {
+  RequestSeen seen;
+  TRY_ASSIGN(const auto record, index_.Read(request_));
+  TRY_ASSIGN(seen.revoked, IsRevoked());
+  if (record) seen.record = *record;
+  TRY_ASSIGN(const auto folder, FindIfThere(seen.record.job));
+  if (!folder) return SubmitObservation(seen);
+  TRY(SettleIfLost(*folder));
+  TRY_ASSIGN(const KnownStatus known, AskStatus(*folder));
+  TRY_ASSIGN(const auto kill, folder->ReadKillRequest());
+  seen.existing = ToExisting(known.status, kill.has_value());
+  seen.gone = IsGone(*folder, known.status);
+  return SubmitObservation(seen);
+}
+
+Status CourseSteps::Prepare() {
+  TRY_ASSIGN(StagedForJob staged, StageFiles(loop_, interrupts_, asked_.job.spec));
+  signal_ = staged.signal;
+  staged_ = std::move(staged);
+  return Ok();
+}
+
+Status CourseSteps::Create(const JobId& id) {
+  const NewJob job = {.spec = asked_.job.spec,
+                      .environment = CurrentEnvironment(),
+                      .staged = staged_.files,
+                      .id = id,
+                      .request = request_,
+                      .number = asked_.order.ask.number,
+                      .claim = claim_,
+                      .configuration = ToJson(asked_.job.configuration)};
+  TRY(store_.Create(job, RealClock().Now()));
+  Announce(id, asked_.json, asked_.detach);
+  staged_.store.reset();  // the job's folder refers to the entries now
+  return Ok();
+}
+
+Result<SubmitObservation> CourseSteps::Attach(const JobId& job) {
+  TRY_ASSIGN(const auto folder, FindIfThere(job));
+  if (!folder) return SubmitObservation(AttachSeen());
+  const WatchOptions options = {.attach = claim_, .limit = kAttachLimit, .patience = kKeeperPatience};
+  TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, launcher_, options));
+  signal_ = watched.signal;
+  if (watched.timed_out) return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " does not answer")};
+  const bool attached = watched.attached.value_or(false);
+  const bool ended_well = watched.status && ToExisting(*watched.status, false) == ExistingJob::kSucceeded;
+  return SubmitObservation(AttachSeen{.attached = attached, .ended = !attached && ended_well});
+}
+
+Status CourseSteps::Kill(const SubmitStep& step) {
+  TRY_ASSIGN(const auto folder, FindIfThere(step.job));
+  if (!folder) return Ok();
+  if (step.own)
+    return RecordKill(*folder, {.reason = "its owner was told to stop before it came", .if_owner = claim_.owner});
+  replaced_ = KillRequest{.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
+  // A full disk keeps nobody from telling the AM.
+  if (const Status recorded = RecordKill(*folder, *replaced_); !recorded.ok())
+    Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
+  return Ok();
+}
+
+Status CourseSteps::AwaitGone(const JobId& job) {
+  TRY_ASSIGN(const auto folder, FindIfThere(job));
+  if (!folder) return Ok();
+  Say(StrCat("waiting until job ", job.value, " is gone"));
+  const auto spec = folder->ReadSpec();
+  const Instant limit = loop_.Now() + kGoneLimit + (spec.ok() ? spec->timers.grace : Timers().grace);
+  const std::optional<KillRequest> kill = std::exchange(replaced_, {});
+  while (signal_ == 0) {
+    const WatchOptions options = {.kill = kill, .limit = limit - loop_.Now()};
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, launcher_, options));
+    signal_ = watched.signal;
+    if (watched.status && IsGone(*folder, *watched.status)) break;
+    if (loop_.Now() >= limit)
+      return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " is still not gone; nothing was submitted")};
+    if (signal_ == 0) HeedSignals(kGonePause);
+  }
+  return Ok();
+}
+
+ExistingJob ToExisting(const JobStatus& status, bool kill_requested) {
+  if (!HasEnded(status)) return kill_requested ? ExistingJob::kEnding : ExistingJob::kActive;
+  return status.verdict->state == FinalState::kSucceeded ? ExistingJob::kSucceeded : ExistingJob::kEnding;
+}
+
+}  // namespace tony

@@ -1,0 +1,58 @@
+// The hands of one SubmitCourse: takes the steps that it asks for, and tells it what came of them. Loop thread only.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/client/stage_files.h"
+#include "runtime/client/submit_request.h"
+#include "runtime/client/watch_job.h"
+#include "runtime/request/submit_course.h"
+#include "runtime/scheduler/am_launcher.h"
+#include "runtime/store/job_store.h"
+#include "runtime/store/request_index.h"
+
+namespace tony {
+
+class CourseSteps {
+ public:
+  CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
+              const std::filesystem::path& home);
+
+  // The last step; nothing: a signal came first, and what there is of a job the request id finds.
+  Result<std::optional<SubmitStep>> Walk();
+  int signal() const { return signal_; }
+
+ private:
+  Result<SubmitObservation> Take(const SubmitStep& step);
+  Status Lock();
+  Result<SubmitObservation> Read() const;
+  Result<bool> IsRevoked() const;
+  Status Prepare();
+  Status Create(const JobId& id);
+  Result<SubmitObservation> Attach(const JobId& job);
+  Status Kill(const SubmitStep& step);
+  Status AwaitGone(const JobId& job);
+  void HeedSignals(Duration length);
+
+  EventLoop& loop_;
+  Interrupts& interrupts_;
+  AmLauncher& launcher_;
+  const RequestedJob& asked_;
+  const RequestId& request_;
+  const Claim& claim_;
+  const LocalJobStore store_;
+  const RequestIndex index_;
+  UniqueFd lock_;
+  StagedForJob staged_;
+  std::optional<KillRequest> replaced_;  // of the job that has to make way
+  int signal_ = 0;                       // the first that came; 0: none
+};
+
+// What a job in this state is to a submit; `kill_requested`: its folder holds a plain kill.
+ExistingJob ToExisting(const JobStatus& status, bool kill_requested);
+
+}  // namespace tony

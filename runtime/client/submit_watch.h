@@ -1,0 +1,38 @@
+// What both ways to submit have in common: the environment that a job takes along, its announcement, and watching it to
+// its end.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
+#include "runtime/client/watch_job.h"
+#include "runtime/job/job_status.h"
+#include "runtime/scheduler/am_launcher.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// A keeper that was started has taken its lock after a few milliseconds; on a machine that pages, later.
+constexpr Duration kKeeperPatience{500};
+
+std::vector<std::string> CurrentEnvironment();
+
+// Says the id as soon as the job is recorded. With --json the answer that comes later names it, too.
+void Announce(const JobId& job, bool json, bool detach);
+
+// A job whose keeper cannot be started is taken back.
+Status StartKeeper(const JobFolder& folder, AmLauncher& launcher);
+
+struct SubmitWatch {
+  bool json = false;
+  OwnerToken kill_as;                         // a signal kills the job only while this one is its owner
+  std::map<std::string, std::string> fields;  // JSON values that are added to the document
+};
+// Returns the exit code.
+Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,
+                       const SubmitWatch& watch);
+
+}  // namespace tony

@@ -1,0 +1,147 @@
+"""The verbs that a workflow engine runs a job with: submit, wait, watch, kill, ack, find, recover, outputs."""
+
+import signal
+import unittest
+
+import reader
+from contract_case import UNKNOWN, ContractCase, of
+from reader import task
+
+
+class EngineTest(ContractCase):
+    @of("wait")
+    def test_wait_tells_the_end_by_its_exit_code(self):
+        self.expect("wait", self.jobs["good"])
+        for fate in ("bad", "shot", "killed"):
+            self.expect("wait", self.jobs[fate], code=1)
+
+    @of("wait")
+    def test_wait_since_returns_at_a_change(self):
+        seq = self.expect("status", self.jobs["running"])["seq"]
+        self.assertGreaterEqual(self.expect("wait", self.jobs["running"], "--since", str(seq - 1))["seq"], seq)
+        self.assertTrue(self.expect("wait", self.jobs["running"], "--since", str(seq), "--timeout", "1")["timed_out"])
+
+    @of("wait")
+    def test_wait_that_times_out_may_be_tried_again(self):
+        document = self.expect("wait", self.jobs["running"], "--timeout", "1", code=69)
+        self.assertTrue(document["error"]["retryable"])
+
+    @of("wait")
+    def test_wait_follow_is_one_object_a_line(self):
+        documents = self.expect_lines("wait", self.jobs["good"], "--follow")
+        self.assertEqual(documents[-1]["state"], "SUCCEEDED")
+        self.assertEqual(self.expect_lines("wait", self.jobs["bad"], "--follow", code=1)[-1]["state"], "FAILED")
+
+    @of("wait")
+    def test_wait_follow_that_times_out_ends_with_the_error(self):
+        documents = self.expect_lines("wait", self.jobs["running"], "--follow", "--timeout", "1", code=69)
+        self.assertEqual(["error" in document for document in documents].count(True), 1)
+
+    @of("wait")
+    def test_an_interrupted_wait_tells_what_it_knew_and_the_job_goes_on(self):
+        process = self.box.start("wait", self.jobs["running"], "--json")
+        self.assertIn(b"running", process.stderr.readline())
+        process.send_signal(signal.SIGTERM)
+        answer = self.box.finish(process, "wait", self.jobs["running"], "--json")
+        self.assertEqual((answer.exit, reader.complaints("wait", answer.document())), (143, []), str(answer))
+        self.assertEqual(self.state(self.jobs["running"]), "RUNNING")
+
+    @of("submit")
+    def test_submit_that_waits_tells_the_end(self):
+        self.assertEqual(self.expect("submit", *task("true"))["state"], "SUCCEEDED")
+        self.assertEqual(self.expect("submit", *task("exit 7"), code=1)["verdict"]["exit_code"], 7)
+        self.expect("submit", *task("true"), "-conf", "tony.worker.instances=many", code=65)
+        self.expect("submit", *task("true"), "-conf", "tony.worker.memory=1100000g", code=65)
+
+    @of("kill")
+    def test_kill_may_be_repeated(self):
+        job = self.own(*task("sleep 600"))
+        self.expect("kill", job, "--no-wait", "--reason", "a test's")
+        self.expect("wait", job, code=1)
+        again = self.expect("kill", job)
+        self.assertEqual((again["killed"], again["state"]), (True, "KILLED"))
+        self.assertFalse(self.expect("kill", self.jobs["good"])["killed"])
+        self.assertEqual(self.state(self.jobs["good"]), "SUCCEEDED")
+
+    @of("outputs")
+    def test_outputs_are_what_the_chief_wrote(self):
+        self.assertEqual(self.expect("outputs", self.jobs["good"])["outputs"], {"accuracy": 0.5, "model": "m"})
+        self.assertEqual(self.expect("outputs", self.jobs["silent"])["outputs"], {})
+        self.expect("outputs", self.jobs["bad"])
+        self.expect("outputs", self.jobs["running"], code=69)
+
+    @of("outputs", "status")
+    def test_outputs_that_are_no_object_are_65(self):
+        for text in ("[1]", "{", '{\\"a\\":NaN}'):
+            job = self.own(*task(f'printf "{text}" > $TONY_OUTPUT_FILE'))
+            self.expect("wait", job)
+            self.expect("outputs", job, code=65)
+            self.expect("status", job)
+
+    @of("watch")
+    def test_watch_is_one_object_a_line_with_each_end_once(self):
+        documents = self.expect_lines("watch", self.jobs["good"], self.jobs["bad"], UNKNOWN)
+        ended = [document["job"] for document in documents if "verdict" in document]
+        self.assertEqual(sorted(ended), sorted([self.jobs["good"], self.jobs["bad"]]))
+        self.assertEqual([d["job"] for d in documents if "error" in d], [UNKNOWN])
+
+    @of("submit", "find", "ack")
+    def test_one_request_is_one_job(self):
+        request = ("--request-id", "airflow://dag/run/task/-1", "--owner", "o1")
+        self.expect("find", *request[:2], code=66)
+        created = self.expect("submit", "--detach", *request, "--submission", "2", *task("true"))
+        self.assertEqual((created["decision"], created["spec_differs"], created["submission"]), ("created", False, 2))
+        self.assertEqual(self.expect("find", *request[:2])["job"], created["job"])
+        self.expect("wait", created["job"])
+        adopted = self.expect("submit", *request[:2], "--owner", "o2", "--submission", "2", *task("echo other"))
+        self.assertEqual((adopted["decision"], adopted["job"]), ("adopted", created["job"]))
+        self.assertTrue(adopted["spec_differs"])
+        self.expect("submit", *request, "--submission", "1", *task("true"), code=77)
+        self.assertFalse(self.expect("ack", created["job"], "--owner", "o1")["acked"])
+        for _ in range(2):
+            self.assertTrue(self.expect("ack", created["job"], "--owner", "o2")["acked"])
+        self.assertTrue(self.expect("status", created["job"])["acked"])
+
+    @of("submit", "kill")
+    def test_kills_are_fenced(self):
+        request = ("--request-id", "azkaban://h/7/flow/job")
+        job = self.own(*request, "--owner", "o1", *task("sleep 600"))
+        attached = self.expect("submit", "--detach", *request, "--owner", "o2", *task("sleep 600"))
+        self.assertEqual((attached["decision"], attached["job"]), ("attached", job))
+        late = self.expect("kill", *request, "--if-owner", "o1")
+        self.assertEqual((late["killed"], late["fenced"]), (False, True))
+        planned = self.expect("kill", job, "--if-owner", "o2", "--delay", "600")
+        self.assertEqual((planned["killed"], planned["planned"]), (False, True))
+        self.assertIn("planned_kill", self.expect("status", job))
+        killed = self.expect("kill", *request, "--if-owner", "o2")
+        self.assertEqual((killed["killed"], killed["state"]), (True, "KILLED"))
+
+    @of("kill", "submit")
+    def test_a_kill_before_the_job_is_remembered(self):
+        request = ("--request-id", "airflow://dag/run/late/-1")
+        remembered = self.expect("kill", *request, "--if-owner", "o1")
+        self.assertEqual((remembered["job"], remembered["killed"], remembered["remembered"]), (None, False, True))
+        self.expect("submit", "--detach", *request, "--owner", "o1", *task("true"), code=77)
+        self.expect("kill", "--request-id", "airflow://dag/run/never/-1", code=66)
+
+    @of("submit", "wait")
+    def test_a_job_that_nobody_watches_is_abandoned(self):
+        job = self.own("--watch-timeout", "1", *task("sleep 600"))
+        states = lambda: {listed["job"]: listed["state"] for listed in self.expect("list")["jobs"]}
+        self.box.wait_for("the end", lambda: states()[job] == "KILLED")  # list does not ask, so it is no watching
+        self.assertEqual(self.expect("status", job)["verdict"]["class"], "abandoned")
+
+    @of("recover")
+    def test_recover_brings_back_a_job_that_nobody_rules(self):
+        job = self.own(*task("sleep 600"))
+        self.box.wait_for("its start", lambda: self.state(job) == "RUNNING")
+        self.assertEqual(self.expect("recover", job)["jobs"][0]["recovery"], "none")
+        self.box.strike("tony-keeper", "tony-am", job=job)
+        self.assertEqual(self.expect("recover", job)["jobs"][0]["recovery"], "brought_back")
+        self.expect("recover")
+        self.expect("recover", UNKNOWN, code=66)
+        self.assertEqual(self.state(job), "RUNNING")
+
+
+if __name__ == "__main__":
+    unittest.main()

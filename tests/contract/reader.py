@@ -1,0 +1,167 @@
+"""A stranger's reader of `tony`: it knows the published schemas, what contract.md promises, and the program's path.
+
+Nothing here is shared with the programs: what it accepts is what an adapter may rely on.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import jsonschema
+
+SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "runtime/client/schema/v1"
+ERROR_CLASSES = {64: "usage", 65: "spec_invalid", 66: "not_found", 69: "unavailable", 70: "internal",
+                 73: "cannot_write", 77: "auth"}  # fmt: skip
+LIMIT = 60  # seconds, far above what anything here takes: machines that run tests are noisy
+
+
+def load(name):
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def names():
+    return sorted(file.name.removesuffix(".schema.json") for file in SCHEMAS.glob("*.schema.json"))
+
+
+def inlined(schema):
+    """With each reference replaced by what it refers to: all are to whole documents, and none is to itself."""
+    if isinstance(schema, list):
+        return [inlined(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**inlined(rest), "allOf": [inlined(load(schema["$ref"].rpartition(":")[2]))]}
+    return {key: inlined(value) for key, value in schema.items() if key not in ("$id", "$schema")}
+
+
+def validator(name):
+    return jsonschema.Draft202012Validator(inlined(load(name)))
+
+
+def complaints(name, document):
+    return [f"{error.json_path}: {error.message}" for error in validator(name).iter_errors(document)]
+
+
+def strict(text):
+    """One JSON value and nothing else; no member twice, no numbers that JSON has not."""
+
+    def members(pairs):
+        found = dict(pairs)
+        assert len(found) == len(pairs), f"a member twice in {pairs}"
+        return found
+
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, object_pairs_hook=members, parse_constant=refuse)
+
+
+class Answer:
+    """What one command printed."""
+
+    def __init__(self, words, exit_code, out, err):
+        self.words, self.exit, self.raw, self.err = words, exit_code, out, err.decode("utf-8")
+
+    def lines(self):
+        text = self.raw.decode("utf-8")  # strictly
+        assert text == "" or text.endswith("\n"), f"{self}: its last line has no end"
+        documents = [strict(line) for line in text.split("\n")[:-1]]
+        assert all(isinstance(document, dict) for document in documents), f"{self}: not only objects"
+        return documents
+
+    def document(self):
+        documents = self.lines()
+        assert len(documents) == 1, f"{self}: {len(documents)} objects on standard output, expected one"
+        return documents[0]
+
+    def __str__(self):
+        return f"tony {' '.join(map(str, self.words))}\nexit {self.exit}\nstdout {self.raw!r}\nstderr {self.err}"
+
+
+class Sandbox:
+    """A folder with a $TONY_HOME and a ledger of its own: jobs in it neither wait for others nor disturb them."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-contract-"))
+        (self.folder / "ledger").mkdir()
+        (self.folder / "ledger/machine.json").write_text('{"memory_mb":1000000000}')
+        self.tony = pathlib.Path(os.environ["TONY_BIN_DIR"]) / "tony"
+        self.seen = []  # every answer, for who looks for what must be in none
+
+    def environment(self, **more):
+        return {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C",
+                "TONY_HOME": str(self.folder / "home"), "TONY_LEDGER": str(self.folder / "ledger"),
+                "TONY_CONF_DIR": str(self.folder / "conf"), **more}  # fmt: skip
+
+    def start(self, *words, **variables):
+        return subprocess.Popen(
+            [self.tony, *words], cwd=self.folder, env=self.environment(**variables), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+
+    def finish(self, process, *words):
+        try:
+            out, err = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"tony {' '.join(map(str, words))} has not ended in {LIMIT} s") from None
+        self.seen.append(Answer(words, process.returncode, out, err))
+        return self.seen[-1]
+
+    def run(self, *words, **variables):
+        return self.finish(self.start(*words, **variables), *words)
+
+    def processes(self):
+        """Of jobs here: everything they start has this folder in its environment."""
+        mark, found = str(self.folder).encode(), []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and int(entry.name) != os.getpid() and mark in (entry / "environ").read_bytes():
+                    found.append((int(entry.name), (entry / "comm").read_text().strip()))
+            except OSError:
+                continue  # it has ended, or is not ours
+        return found
+
+    def strike(self, *programs, job):
+        """kill -9 of a job's own programs, all at once: nobody is left to bring another back."""
+        struck = [pid for pid, name in self.processes() if name in programs and job in self.command_line(pid)]
+        assert len(struck) >= len(programs), f"{programs} of {job}: {struck}"
+        for deed in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in struck:
+                os.kill(pid, deed)
+        self.wait_for("their death", lambda: not set(struck) & {pid for pid, _ in self.processes()})
+
+    @staticmethod
+    def command_line(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            return ""
+
+    def wait_for(self, what, condition):
+        end = time.monotonic() + LIMIT
+        while not condition():
+            assert time.monotonic() < end, f"waited {LIMIT} s for {what}"
+            time.sleep(0.01)
+
+    def close(self):
+        end = time.monotonic() + 5
+        while (left := self.processes()) and time.monotonic() < end:
+            for pid, _ in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def task(command, *more):
+    """The words that submit a job of one task."""
+    return ("-executes", command, "-conf", "tony.application.framework=standalone", "-conf",
+            "tony.worker.instances=1", *more)  # fmt: skip

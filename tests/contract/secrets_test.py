@@ -1,0 +1,104 @@
+"""What was given as a secret is in no answer of any verb, and not on standard error.
+
+Secrets come by an environment variable of whoever submits, or by a variable or property whose name holds password,
+secret, token or key. What the user's own program prints is the user's.
+"""
+
+import unittest
+
+import reader
+from reader import Sandbox, task
+
+BY_ENVIRONMENT = "s3cr3t-of-the-submitter"
+BY_FLAG = "s3cr3t-of-a-flag"
+BY_FILE = "s3cr3t-of-a-file"
+BY_XML = "s3cr3t-of-tony-xml"
+BY_KEY = "s3cr3t-of-a-key"
+ALL = (BY_ENVIRONMENT, BY_FLAG, BY_FILE, BY_XML, BY_KEY)
+
+
+class SecretsTest(unittest.TestCase):
+    def setUp(self):
+        self.box = Sandbox()
+        self.addCleanup(self.box.close)
+        (self.box.folder / "conf").mkdir()
+        (self.box.folder / "src").mkdir()
+        # Succeeds only if it has them all: a secret that does not arrive is well kept, too.
+        arrived = {"MY_TOKEN": BY_ENVIRONMENT, "DB_PASSWORD": BY_FLAG, "CLIENT_SECRET": BY_FILE, "API_KEY": BY_XML}
+        checks = " && ".join(f'[ "${name}" = {value} ]' for name, value in arrived.items())
+        self.write("src/check", f"{checks} && exit $1\nexit 99")
+        self.write("job.properties", f"tony.execution.envs=CLIENT_SECRET={BY_FILE}\ntony.secret.key={BY_KEY}\n")
+        self.write("conf/tony-site.xml", "<configuration><property><name>tony.containers.env.API_KEY</name>"
+                                         f"<value>{BY_XML}</value></property></configuration>")  # fmt: skip
+
+    def write(self, name, text):
+        (self.box.folder / name).write_text(text)
+
+    def words(self, end):
+        return ("job.properties", "-src_dir", "src", "-shell_env", f"DB_PASSWORD={BY_FLAG}",
+                *task(f"sh check {end}"))  # fmt: skip
+
+    def expect_none(self):
+        self.assertGreater(len(self.box.seen), 0)
+        for answer in self.box.seen:
+            for secret in ALL:
+                self.assertNotIn(secret, answer.raw.decode(errors="replace"), f"tony {answer.words[0]}")
+                self.assertNotIn(secret, answer.err, f"tony {answer.words[0]}: standard error")
+
+    def ask_all(self, job):
+        for form in ((), ("--json",)):
+            for words in (["status", job], ["list"], ["list", "--queue"], ["logs", job], ["history", job],
+                          ["history", job, "--events"], ["history", job, "--conf"], ["wait", job], ["kill", job],
+                          ["wait", job, "--follow"], ["watch", job], ["doctor"], ["gc", "--dry-run"],
+                          ["explain-exit", "1", "--job", job], ["outputs", job], ["find", "--request-id", "secrets"],
+                          ["history"], ["recover", job], ["ack", job, "--owner", "o"], ["plan", *self.words(0)],
+                          ["plan", "--explain", *self.words(0)]):  # fmt: skip
+                self.box.run(*words, *form, MY_TOKEN=BY_ENVIRONMENT)
+
+    def test_a_job_that_succeeds_tells_no_secret(self):
+        answer = self.box.run("submit", *self.words(0), "--json", MY_TOKEN=BY_ENVIRONMENT)
+        self.assertEqual(answer.exit, 0, str(answer))
+        self.ask_all(answer.document()["job"])
+        self.expect_none()
+
+    def test_a_job_that_fails_tells_no_secret(self):
+        answer = self.box.run("submit", *self.words(3), "--json", MY_TOKEN=BY_ENVIRONMENT)
+        self.assertEqual(answer.document()["verdict"]["exit_code"], 3, str(answer))
+        self.ask_all(answer.document()["job"])
+        self.expect_none()
+
+    def test_a_refused_submit_tells_no_secret(self):
+        for words, code in [
+            (["job.properties", "-executes", "true", "-conf", "tony.worker.instances=x"], 65),
+            (["job.properties", "-executes", "true", "-conf", f"tony.execution.envs=DB_PASSWORD=a,{BY_FLAG}"], 65),
+            (["job.properties", "-executes", "true", "-conf", f"tony.containers.envs={BY_FLAG}"], 65),
+            (["job.properties", "-executes", "true", "-shell_env", f"DB_PASSWORD={BY_FLAG}", "--no-such-option"], 64),
+        ]:
+            answer = self.box.run("submit", *words, "--json", MY_TOKEN=BY_ENVIRONMENT)
+            self.assertEqual(answer.exit, code, str(answer))
+            self.assertEqual(reader.complaints("error", answer.document()), [])
+        self.expect_none()
+
+    def test_plan_masks_the_values_and_keeps_the_names(self):
+        plan = self.box.run("plan", *self.words(0), "--json").document()
+        self.assertEqual(reader.complaints("plan", plan), [])
+        shown = {**plan["spec"]["execution_env"], **plan["spec"]["container_env"]}
+        self.assertEqual(set(shown), {"CLIENT_SECRET", "DB_PASSWORD", "API_KEY"})
+        self.assertEqual(len(set(shown.values())), 1, "a mask tells nothing, not even a length")
+        explained = self.box.run("plan", "--explain", *self.words(0), "--json").document()
+        self.assertEqual(reader.complaints("plan", explained), [])
+        values = {entry["key"]: entry["value"] for entry in explained["configuration"]}
+        self.assertEqual(values["tony.secret.key"], next(iter(shown.values())))
+
+    def test_the_jobs_own_token_is_in_no_answer(self):
+        job = self.box.run("submit", *self.words(0), "--json", MY_TOKEN=BY_ENVIRONMENT).document()["job"]
+        tokens = [file.read_text().strip() for file in self.box.folder.glob(f"home/jobs/{job}/token")]
+        self.assertTrue(all(len(token) > 16 for token in tokens) and tokens)
+        self.ask_all(job)
+        for answer in self.box.seen:
+            for token in tokens:
+                self.assertNotIn(token, answer.raw.decode(errors="replace") + answer.err, f"tony {answer.words[0]}")
+
+
+if __name__ == "__main__":
+    unittest.main()

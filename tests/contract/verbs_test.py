@@ -1,0 +1,253 @@
+"""The verbs of `tony` that tell, run for real with --json against jobs of every fate, and read as a stranger would."""
+
+import os
+import re
+import signal
+import unittest
+
+import engine_test
+import reader
+import schemas_test
+from contract_case import UNKNOWN, ContractCase, of
+from reader import Sandbox, strict, task
+
+
+class VerbsTest(ContractCase):
+    @of("version")
+    def test_version_says_which_schemas_it_speaks(self):
+        self.assertIn(1, self.expect("version")["schemas"])
+
+    @of("status")
+    def test_status_of_every_fate(self):
+        for fate, state, cls in [("good", "SUCCEEDED", "success"), ("bad", "FAILED", "user_error"),
+                                 ("shot", "FAILED", "user_error"), ("killed", "KILLED", "killed")]:  # fmt: skip
+            verdict = self.expect("status", self.jobs[fate])["verdict"]
+            self.assertEqual((verdict["state"], verdict["class"]), (state, cls), fate)
+        self.assertEqual(self.expect("status", self.jobs["bad"])["verdict"]["exit_code"], 3)
+        self.assertEqual(self.expect("status", self.jobs["shot"])["verdict"]["signal"], 9)
+        self.assertEqual(self.expect("status", self.jobs["killed"])["verdict"]["message"].count("enough"), 1)
+
+    @of("status")
+    def test_status_before_the_end(self):
+        running = self.expect("status", self.jobs["running"])
+        self.assertEqual((running["am_reachable"], running["unruled"]), (True, False))
+        self.assertGreater(running["tasks"][0]["pid"], 0)
+        restarted = self.expect("status", self.jobs["restarted"])
+        self.assertEqual((restarted["restart_count"], len(restarted["restarts"])), (1, 1))
+        self.assertEqual(restarted["tasks"][0]["attempt"], 2)
+
+    @of("status")
+    def test_status_of_many_jobs_is_one_object(self):
+        jobs = [self.jobs["good"], self.jobs["running"], self.jobs["killed"]]
+        document = self.expect("status", *jobs)
+        self.assertEqual([job["job"] for job in document["jobs"]], jobs)
+
+    @of("list")
+    def test_list_has_every_job(self):
+        listed = {job["job"] for job in self.expect("list")["jobs"]}
+        self.assertLessEqual(set(self.jobs.values()), listed)
+
+    @of("list")
+    def test_the_queue_has_those_that_run(self):
+        queue = self.expect("list", "--queue")
+        self.assertIn(self.jobs["running"], [job["job"] for job in queue["jobs"] if job["state"] == "running"])
+
+    @of("logs")
+    def test_logs_with_their_cursor(self):
+        whole = self.expect("logs", self.jobs["good"])
+        texts = {entry["stream"]: entry["text"] for entry in whole["entries"]}
+        self.assertEqual(texts, {"stdout": "one\n", "stderr": "two\n"})
+        self.assertTrue(whole["eof"])
+        self.assertEqual(self.expect("logs", self.jobs["good"], "--cursor", whole["cursor"])["entries"], [])
+        cursor, texts = "", {"stdout": "", "stderr": ""}
+        while True:
+            part = self.expect("logs", self.jobs["good"], "worker:0", "--max-bytes", "3", "--cursor", cursor)
+            for entry in part["entries"]:
+                texts[entry["stream"]] += entry["text"]
+            cursor = part["cursor"]
+            if part["eof"]:
+                break
+        self.assertEqual(texts, {"stdout": "one\n", "stderr": "two\n"})
+        self.assertFalse(self.expect("logs", self.jobs["running"])["eof"])
+
+    @of("logs")
+    def test_logs_followed_are_one_entry_a_line(self):
+        documents = self.expect_lines("logs", self.jobs["good"], "-f", schema="log-line")
+        self.assertEqual(sorted(document["text"] for document in documents), ["one\n", "two\n"])
+        self.assertEqual(self.expect_lines("logs", UNKNOWN, "-f", code=66)[-1]["error"]["class"], "not_found")
+
+    @of("history")
+    def test_history_of_every_fate(self):
+        for fate, job in self.jobs.items():
+            document = self.expect("history", job, "--events")
+            parts = [value for name, value in document["time"].items() if name != "total_ms"]
+            self.assertEqual(sum(parts), document["time"]["total_ms"], fate)
+        attempts = self.expect("history", self.jobs["restarted"])["attempts"]
+        self.assertEqual([attempt["attempt"] for attempt in attempts], [1, 2])
+
+    @of("plan")
+    def test_plan_starts_nothing(self):
+        before = len(self.expect("list")["jobs"])
+        self.expect("plan", *task("true"))
+        self.assertTrue(self.expect("plan", "--explain", *task("true"))["configuration"])
+        self.expect("plan", *task("true"), "-conf", "tony.worker.memory=2x", code=65)
+        self.assertEqual(len(self.expect("list")["jobs"]), before)
+
+    @of("explain-exit")
+    def test_explain_exit_and_the_manual_say_the_same_of_every_class(self):
+        classes = self.expect("explain-exit")["classes"]
+        told = [(c["class"], "yes" if c["retryable"] else "no", c["restart"], c["meaning"]) for c in classes]
+        self.assertEqual(sorted(told), sorted(schemas_test.outcome_rows(schemas_test.ManualTest.manual)))
+        self.assertEqual(sorted(c["class"] for c in classes), sorted(reader.load("outcome-class")["enum"]))
+
+    @of("explain-exit")
+    def test_explain_exit_of_one(self):
+        for word in ("0", "1", "137", "SIGKILL", "-100"):
+            self.assertEqual(self.expect("explain-exit", word)["asked"], word)
+        self.expect("explain-exit", "3", "--job", self.jobs["bad"])
+        self.expect("explain-exit", "300", code=64)
+
+    @of("doctor")
+    def test_doctor_is_healthy_or_says_so(self):
+        answer = self.box.run("doctor", "--json")
+        document = answer.document()
+        self.judge(answer, document, "doctor", 0 if document["healthy"] else 1)
+
+    @of("gc")
+    def test_gc_says_what_it_would_remove_and_touches_none_that_runs(self):
+        gone = self.expect("gc", "--older-than", "0m", "--dry-run")["jobs"]
+        self.assertIn(self.jobs["bad"], gone)
+        self.assertNotIn(self.jobs["running"], gone)
+
+    @of("status", "wait", "kill", "logs", "history", "explain-exit")
+    def test_an_unknown_job_is_66_for_every_verb(self):
+        for words in (["status"], ["wait"], ["kill"], ["logs"], ["history"], ["explain-exit", "1", "--job"]):
+            document = self.expect(*words, UNKNOWN, code=66)
+            self.assertEqual(document["error"]["class"], "not_found")
+            self.assertIn(UNKNOWN, document["error"]["message"])
+
+    @of("status")
+    def test_one_unknown_job_hides_none_of_the_others(self):
+        answer = self.box.run("status", self.jobs["good"], UNKNOWN, "--json")
+        document = answer.document()
+        self.assertEqual((answer.exit, reader.complaints("status", document)), (66, []), str(answer))
+        self.assertEqual([job["job"] for job in document["jobs"]], [self.jobs["good"], UNKNOWN])
+        self.assertEqual(document["jobs"][1]["error"]["code"], 66)
+
+    @of("history")
+    def test_history_is_exported_where_the_job_said(self):
+        job = self.expect("submit", *task("true", "-conf", f"tony.history.location={self.box.folder}/portal"))["job"]
+        exported = self.expect("history", job, "--export", schema="history-export")
+        self.assertTrue(os.path.isdir(exported["folder"]))
+        self.expect("history", self.jobs["good"], "--export", code=65)
+
+    @of("history")
+    def test_history_lists_what_has_ended(self):
+        listed = {job["job"]: job for job in self.expect("history", schema="history-list")["jobs"]}
+        self.assertEqual(listed[self.jobs["bad"]]["class"], "user_error")
+        self.assertNotIn(self.jobs["running"], listed)
+        failed = self.expect("history", "--state", "FAILED", "--limit", "1", schema="history-list")
+        self.assertEqual((len(failed["jobs"]), failed["complete"]), (1, False))
+        self.expect("history", "--class", "bad_luck", code=64)
+
+    @of("history")
+    def test_history_counts_what_has_ended_also_from_the_folders(self):
+        before = self.expect("history", "--stats", "--class", "killed", schema="history-stats")["stats"]
+        self.assertEqual(before["by_state"], {"KILLED": before["jobs"]})
+        again = self.expect("history", "--reindex", schema="history-reindex")
+        self.assertGreaterEqual(again["jobs"], again["from_folders"])
+        after = self.expect("history", "--stats", "--class", "killed", schema="history-stats")["stats"]
+        self.assertEqual(before, after)
+        self.expect("history", "--stats", "--name", "none such", schema="history-stats")
+
+    @of("history")
+    def test_history_has_the_configuration(self):
+        keys = [entry["key"] for entry in self.expect("history", self.jobs["bad"], "--conf")["configuration"]]
+        self.assertIn("tony.worker.instances", keys)
+
+    @of("history")
+    def test_history_serves_until_it_is_told_to_stop(self):
+        process = self.box.start("history", "--serve", "--json")
+        told = strict(process.stdout.readline().decode())
+        self.assertEqual(reader.complaints("history-serve", told), [])
+        process.send_signal(signal.SIGTERM)
+        answer = self.box.finish(process, "history", "--serve", "--json")
+        self.assertEqual((answer.exit, answer.raw), (0, b""), str(answer))
+
+    def test_a_bad_command_line_is_64_for_every_verb(self):
+        for verb in self.verbs():
+            self.expect(verb, "--no-such-option", code=64)
+        self.expect("no-such-verb", code=64)
+        self.expect("status", code=64)
+        self.expect("wait", self.jobs["good"], "--timeout", "soon", code=64)
+
+    def test_json_may_stand_before_the_verb(self):
+        for words, code in [(("version",), 0), (("status", self.jobs["good"]), 0), (("wait", self.jobs["bad"]), 1),
+                            (("status", UNKNOWN), 66), (("sttus",), 64)]:  # fmt: skip
+            before = self.box.run("--json", *words)
+            after = self.box.run(*words, "--json")
+            self.assertEqual((before.exit, before.raw), (code, after.raw), str(before))
+            before.document()
+
+    def test_without_json_an_error_leaves_standard_output_empty(self):
+        bad_spec = ("plan", *task("true"), "-conf", "tony.worker.memory=2x")
+        for words in (("status", UNKNOWN), ("no-such-verb",), bad_spec):
+            self.assertEqual(self.box.run(*words).raw, b"", words)
+
+    def test_what_nothing_can_be_written_to_is_73_or_69(self):
+        for home in ("/proc/none", str(self.box.tony)):
+            answer = self.box.run("submit", *task("true"), "--json", TONY_HOME=home)
+            self.judge(answer, answer.document(), "error", answer.exit)
+            self.assertIn(answer.exit, (69, 73))
+
+    def test_names_and_output_that_are_not_utf8_do_not_break_the_answer(self):
+        command = "printf 'caf\\351 \\001\\n'; printf 'b\\377d' >&2; exit 1"
+        self.expect("submit", *task("true"), "-conf", os.fsdecode(b"tony.application.name=caf\xe9"), code=64)
+        job = self.own(*task(command, "-conf", 'tony.application.name=caf\u00e9 "\u2603"'))
+        self.expect("wait", job, code=1)
+        for verb in ("status", "logs", "history"):
+            self.expect(verb, job)
+
+    def test_answers_that_were_damaged_are_refused(self):
+        for words, schema in [(("version",), "version"), (("logs", self.jobs["good"]), "log-answer"),
+                              (("history", self.jobs["bad"]), "history"), (("plan", *task("true")), "plan"),
+                              (("gc", "--dry-run"), "gc"), (("doctor",), "doctor"), (("list", "--queue"), "queue"),
+                              (("explain-exit",), "explain-exit"), (("status", self.jobs["bad"]), "job-status"),
+                              (("outputs", self.jobs["good"]), "outputs"), (("recover",), "recover")]:  # fmt: skip
+            document = self.box.run(*words, "--json").document()
+            self.assertEqual(reader.complaints(schema, document), [])
+            for field in reader.load(schema)["required"]:
+                without = {name: value for name, value in document.items() if name != field}
+                self.assertTrue(reader.complaints(schema, without), f"{schema} without {field}")
+                other = {**document, field: 3.5}
+                self.assertTrue(reader.complaints(schema, other), f"{schema} with another {field}")
+
+    def verbs(self):
+        lines = self.box.run("help").raw.decode().split("\n")
+        return [match[1] for line in lines if (match := re.match(r"  ([a-z-]+) ", line)) and match[1] != "help"]
+
+    def test_every_verb_of_the_help_has_a_schema_a_row_and_a_test(self):
+        classes = (VerbsTest, engine_test.EngineTest)
+        tests = [getattr(cls, name) for cls in classes for name in dir(cls) if name.startswith("test")]
+        tested = {verb for test in tests for verb in getattr(test, "verbs", ())}
+        rows = set(re.findall(r"^\| `([a-z-]+)", schemas_test.ManualTest.manual, re.M))
+        self.assertGreater(len(self.verbs()), 10)
+        for verb in self.verbs():
+            self.assertIn(verb, reader.names())
+            self.assertIn(verb, rows)
+            self.assertIn(verb, tested)
+
+
+class NothingLeftTest(unittest.TestCase):
+    def test_when_the_last_command_has_returned_nothing_runs(self):
+        box = Sandbox()
+        self.addCleanup(box.close)
+        box.run("submit", *task("true"), "--json")
+        job = strict(box.run("submit", "--detach", *task("sleep 600"), "--json").raw.decode())["job"]
+        self.assertNotEqual(box.processes(), [])
+        box.run("kill", job, "--json")
+        self.assertEqual(box.processes(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

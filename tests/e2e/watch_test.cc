@@ -1,0 +1,215 @@
+// `tony watch`: one process that follows many jobs.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class WatchTest : public TonyTest {
+ protected:
+  // Jobs that run until they are let go, in the order of their ids.
+  std::vector<std::string> Submit(int count) {
+    const std::string hold = "until [ -e " + box_.File("go-") + "$TONY_JOB_ID ]; do sleep 0.05; done";
+    for (int i = 0; i < count; ++i) EXPECT_EQ(box_.Tony(One(hold) + Conf(kLittleMemory) + Words{"--detach"}).exit, 0);
+    return box_.Jobs();
+  }
+  void LetGo(const std::string& job) { box_.Write("go-" + job, ""); }
+
+  // With a pipe as its standard input, which Type() writes to.
+  std::unique_ptr<Background> WatchByInput() {
+    const std::string pipe = box_.File("input");
+    EXPECT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    auto watch = Shell("exec tony watch --json --watcher w1 < " + pipe);
+    input_ = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+    EXPECT_GE(input_, 0);
+    return watch;
+  }
+  std::unique_ptr<Background> Shell(const std::string& script) {
+    const std::string path = "PATH=" + std::string(TONY_BIN_DIR) + ":/usr/bin:/bin; ";
+    return std::make_unique<Background>(Words{"/bin/bash", "-c", path + script}, box_.Environment(), box_.folder());
+  }
+  void Type(const std::string& line) {
+    const std::string text = line + "\n";
+    EXPECT_EQ(write(input_, text.data(), text.size()), ssize_t(text.size()));
+  }
+  void CloseInput() {
+    close(input_);
+    input_ = -1;
+  }
+  ~WatchTest() override {
+    if (input_ >= 0) close(input_);
+  }
+
+  using Documents = std::vector<boost::json::value>;
+  static Documents Of(const std::string& out, const std::string& job) {
+    Documents documents;
+    for (size_t at = 0, end; (end = out.find('\n', at)) != std::string::npos; at = end + 1) {
+      auto document = ParseJson(out.substr(at, end - at));
+      if (Text(document, "/job") == job) documents.push_back(std::move(document));
+    }
+    return documents;
+  }
+  // Waits until the newest line of the job has that text there.
+  static bool Says(const Background& watch, const std::string& job, const std::string& pointer,
+                   const std::string& text) {
+    return WaitFor([&] {
+      const Documents documents = Of(watch.out(), job);
+      return !documents.empty() && Text(documents.back(), pointer) == text;
+    });
+  }
+
+  int input_ = -1;
+};
+
+TEST_F(WatchTest, TenJobsAreFollowedByOneProcessWhoseInputSaysWhich) {
+  const auto jobs = Submit(10);
+  ASSERT_EQ(jobs.size(), 10u);
+  const auto watch = WatchByInput();
+  for (const std::string& job : jobs) Type(job);
+  for (const std::string& job : jobs)
+    ASSERT_TRUE(Says(*watch, job, "/tasks/0/attempt_state", "running")) << watch->out() << watch->err();
+  EXPECT_TRUE(Says(*watch, jobs[0], "/watcher", "w1"));
+
+  Type("-" + jobs[9]);
+  Type("no-such-job");
+  ASSERT_TRUE(Says(*watch, "no-such-job", "/error/class", "not_found"));  // what was typed before has been done, too
+  const size_t told = Of(watch->out(), jobs[9]).size();
+  LetGo(jobs[9]);
+  EXPECT_EQ(box_.Tony({"wait", jobs[9]}).exit, 0);
+  EXPECT_EQ(Of(watch->out(), jobs[9]).size(), told) << "it was left out";
+
+  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return Number(Of(watch->out(), jobs[0]).back(), "/epoch") == 2; })) << watch->err();
+  CloseInput();
+  for (int i = 0; i < 9; ++i) LetGo(jobs[i]);
+  const Ran ran = watch->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  for (int i = 0; i < 9; ++i) {
+    const Documents documents = Of(ran.out, jobs[i]);
+    EXPECT_EQ(Text(documents.back(), "/state"), "SUCCEEDED");
+    EXPECT_FALSE(At(documents.back(), "/ended").is_null());
+    for (size_t n = 1; n < documents.size(); ++n)
+      EXPECT_GE(Number(documents[n], "/seq"), Number(documents[n - 1], "/seq"));
+  }
+  ExpectNothingLeft();
+}
+
+TEST_F(WatchTest, AJobThatIsAddedOnceMoreIsToldOnceMore) {
+  const auto jobs = Submit(1);
+  const auto watch = WatchByInput();
+  Type(jobs[0]);
+  ASSERT_TRUE(Says(*watch, jobs[0], "/tasks/0/attempt_state", "running"));
+  LetGo(jobs[0]);
+  ASSERT_TRUE(Says(*watch, jobs[0], "/state", "SUCCEEDED"));
+  const size_t told = CountLines(watch->out());
+  Type(jobs[0]);
+  ASSERT_TRUE(WaitFor([&] { return CountLines(watch->out()) > told; })) << "also of one that has ended";
+  CloseInput();
+  const Ran ran = watch->Wait();
+  EXPECT_EQ(ran.exit, 0);
+  EXPECT_EQ(Text(Of(ran.out, jobs[0]).back(), "/state"), "SUCCEEDED");
+}
+
+TEST_F(WatchTest, JobsOfTheCommandLineAreFollowedToTheirEnds) {
+  const auto jobs = Submit(2);
+  const auto watch = box_.StartTony({"watch", "--json", jobs[0], jobs[1], "../jobs"});
+  ASSERT_TRUE(Says(*watch, jobs[1], "/tasks/0/attempt_state", "running")) << watch->err();
+  EXPECT_EQ(Number(Of(watch->out(), "../jobs").back(), "/error/code"), 66);
+  LetGo(jobs[1]);
+  ASSERT_TRUE(Says(*watch, jobs[1], "/verdict/state", "SUCCEEDED"));
+  EXPECT_EQ(box_.Tony({"kill", jobs[0]}).exit, 0);
+  const Ran ran = watch->Wait();
+  EXPECT_EQ(ran.exit, 0) << "how the jobs ended is in their lines";
+  EXPECT_EQ(Text(Of(ran.out, jobs[0]).back(), "/verdict/state"), "KILLED");
+  ExpectNothingLeft();
+}
+
+TEST_F(WatchTest, AFileOfJobsDoesAsAPipeDoes) {
+  const auto jobs = Submit(1);
+  box_.Write("list", "  " + jobs[0] + "  \n\nno-such-job");
+  const auto watch = Shell("exec tony watch --json - < list");
+  ASSERT_TRUE(Says(*watch, "no-such-job", "/error/class", "not_found")) << "also without its line end";
+  LetGo(jobs[0]);
+  const Ran ran = watch->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(Text(Of(ran.out, jobs[0]).back(), "/state"), "SUCCEEDED");
+}
+
+TEST_F(WatchTest, WithoutAnyJobItEndsWithItsInput) {
+  const Ran ran = box_.Tony({"watch", "--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, IsEmpty());
+}
+
+TEST_F(WatchTest, ASignalEndsItAtOnceAndTouchesNoJob) {
+  const auto jobs = Submit(2);
+  const std::pair<int, int> signals[] = {{SIGINT, 130}, {SIGTERM, 143}};
+  for (const auto& [signal, exit] : signals) {
+    const auto watch = box_.StartTony({"watch", "--json", jobs[0], jobs[1]});
+    ASSERT_TRUE(Says(*watch, jobs[1], "/tasks/0/attempt_state", "running"));
+    watch->Signal(signal);
+    EXPECT_EQ(watch->Wait().exit, exit);
+  }
+  for (const std::string& job : jobs) {
+    LetGo(job);
+    EXPECT_EQ(box_.Tony({"wait", job}).exit, 0);
+  }
+}
+
+TEST_F(WatchTest, AReaderThatGoesAwayEndsItQuietlyAlsoWhileNothingHappens) {
+  const auto jobs = Submit(1);
+  const auto watch =
+      Shell("set -o pipefail; tony watch --json " + jobs[0] + " | grep -m1 '\"attempt_state\":\"running\"'");
+  const Ran ran = watch->Wait();
+  EXPECT_EQ(ran.exit, 0);
+  EXPECT_THAT(ran.err, IsEmpty());
+  LetGo(jobs[0]);
+  EXPECT_EQ(box_.Tony({"wait", jobs[0]}).exit, 0);
+}
+
+TEST_F(WatchTest, AReaderThatDoesNotReadHoldsUpNoSignal) {
+  const auto jobs = Submit(1);
+  // More than a pipe holds: the same job's line again and again.
+  box_.Write("list", [&] {
+    std::string list;
+    for (int i = 0; i < 3000; ++i) list += "no-such-job-" + std::to_string(i) + "\n";
+    return list;
+  }());
+  const auto watch =
+      Shell("mkfifo stuck; exec 3<>stuck; echo $$ > pid; exec tony watch --json " + jobs[0] + " - < list 1> stuck");
+  ASSERT_TRUE(WaitFor([&] { return CountLines(ReadText(box_.File("pid"))) == 1; }));
+  const std::string io =
+      "/proc/" + std::string(ReadText(box_.File("pid"))).substr(0, ReadText(box_.File("pid")).find('\n')) + "/io";
+  ASSERT_TRUE(WaitFor([&] {  // the pipe is full
+    const std::string text = ReadText(io);
+    const size_t at = text.find("wchar: ");
+    return at != std::string::npos && std::stoll(text.substr(at + 7)) >= 60'000;
+  })) << ReadText(io);
+  watch->Signal(SIGTERM);
+  EXPECT_EQ(watch->Wait().exit, 143);
+  LetGo(jobs[0]);
+  EXPECT_EQ(box_.Tony({"wait", jobs[0]}).exit, 0);
+}
+
+TEST_F(WatchTest, PeopleReadALineForEachChange) {
+  const auto jobs = Submit(1);
+  const auto watch = box_.StartTony({"watch", jobs[0]});
+  ASSERT_TRUE(WaitFor([&] { return watch->out().find(jobs[0] + " worker:0 running") != std::string::npos; }))
+      << watch->out() << watch->err();
+  LetGo(jobs[0]);
+  const Ran ran = watch->Wait();
+  EXPECT_THAT(ran.out, HasSubstr(jobs[0] + " SUCCEEDED"));
+}
+
+}  // namespace
+}  // namespace tony
