@@ -5,6 +5,7 @@ An old text must be in the file exactly once. When a file changes so that it is 
 write the change anew, or take it out with the promise."""
 
 MASTER = "am/application_master.cc"
+MASTER_CLIENTS = "am/application_master_clients.cc"
 MASTER_FILES = "am/application_master_files.cc"
 MASTER_TROUBLE = "am/application_master_trouble.cc"
 JOB = "am/job.cc"
@@ -63,9 +64,14 @@ TURNS = [
      "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success(epoch_);\n  });\n",
      "  if (const auto refusal = Observe(RegisterCall{caller, what})) return reply.Refuse(refusal->reason, refusal->message);\n"
      "  reply.Success(epoch_);\n"),
-    ("a kill is answered before the journal has it", MASTER,
-     "  Observe(KillAsked{reason, grace}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });\n",
-     "  Observe(KillAsked{reason, grace});\n  GetStatus(token, reply);\n"),
+    ("a kill is answered before the journal has it", MASTER_CLIENTS,
+     "  Observe(KillAsked{{.reason = reason, .grace = grace}},\n"
+     "          [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });\n",
+     "  Observe(KillAsked{{.reason = reason, .grace = grace}});\n  GetStatus(token, reply);\n"),
+    ("an owner is told that it owns before the journal has it", MASTER_CLIENTS,
+     "  Observe(AttachAsked{claim}, [this, attached, reply](const std::optional<Refusal>&) {\n"
+     "    reply.Success({attached, CurrentStatus()});\n  });\n",
+     "  Observe(AttachAsked{claim});\n  reply.Success({attached, CurrentStatus()});\n"),
     ("back with its arbiter it renews before it hears what happened", MASTER,
      "  std::optional<Outcome> kept = KeptOutcome(event);\n"
      "  Observe(ContainerEvent{std::move(event), std::move(kept)});\n  if (!resumes) return;\n  Renew();\n",
@@ -78,10 +84,10 @@ TURNS = [
 ]
 
 ENDS = [
-    ("the end is told before its status is written", MASTER_FILES, "  const JobStatus last = ",
-     "  end_told_ = true;\n  AnswerWatches();\n  const JobStatus last = "),
-    ("the arbiter hears of the end before its status is written", MASTER_FILES, "  const JobStatus last = ",
-     "  scheduler_->Finish([] {});\n  const JobStatus last = "),
+    ("the end is told before its status is written", MASTER_FILES, "  JobStatus last = ",
+     "  end_told_ = true;\n  AnswerWatches();\n  JobStatus last = "),
+    ("the arbiter hears of the end before its status is written", MASTER_FILES, "  JobStatus last = ",
+     "  scheduler_->Finish([] {});\n  JobStatus last = "),
     ("the last status is not synced", MASTER_FILES, "/*durable=*/true", "/*durable=*/false"),
     ("the arbiter hears of the end before those who watch", MASTER_FILES,
      "  end_told_ = true;\n  AnswerWatches();\n  scheduler_->Finish([this] {\n"
@@ -169,7 +175,7 @@ EXECUTORS = [
      "    events_.pop_front();\n",
      "    events_.pop_front();\n"
      "    for (const auto& action : actions) std::visit([this](const auto& what) { Perform(what); }, action);\n"),
-    ("an error file left by others is taken for the task's", EXECUTOR, "  ForgetErrorFile(error_file);\n", ""),
+    ("an error file left by others is taken for the task's", EXECUTOR, "    ForgetFile(file);\n", "    (void)file;\n"),
 ]
 
 LAUNCHING = "  TRY(records_.Launching(id, container.gpus, container.cgroup));\n"

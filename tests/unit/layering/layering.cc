@@ -17,21 +17,27 @@ namespace {
 const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
   static const auto& table = *new std::map<std::string, std::vector<std::string>>{
       {"runtime/base", {}},
+      {"runtime/net", {"runtime/base"}},
       {"runtime/config", {"runtime/base"}},
       {"runtime/job", {"runtime/base", "runtime/config"}},
+      {"runtime/request", {"runtime/base", "runtime/job"}},
       {"runtime/framework", {"runtime/base", "runtime/job"}},
       {"runtime/journal", {"runtime/base", "runtime/job"}},
       {"runtime/process", {"runtime/base", "runtime/job"}},
-      {"runtime/store", {"runtime/base", "runtime/job"}},
+      {"runtime/store", {"runtime/base", "runtime/job", "runtime/request"}},
       {"runtime/staging", {"runtime/base", "runtime/job", "runtime/store"}},
-      {"runtime/rpc", {"runtime/base", "runtime/job"}},
-      {"runtime/scheduler", {"runtime/base", "runtime/job", "runtime/process", "runtime/store"}},
+      {"runtime/history", {"runtime/base", "runtime/config", "runtime/job", "runtime/journal", "runtime/store"}},
+      {"runtime/page",
+       {"runtime/base", "runtime/config", "runtime/net", "runtime/job", "runtime/journal", "runtime/store"}},
+      {"runtime/rpc", {"runtime/base", "runtime/net", "runtime/job"}},
+      {"runtime/scheduler", {"runtime/base", "runtime/job", "runtime/process", "runtime/store", "runtime/history"}},
       {"runtime/client",
        {"runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process", "runtime/store",
-        "runtime/staging", "runtime/rpc", "runtime/scheduler", "runtime/journal"}},
+        "runtime/staging", "runtime/rpc", "runtime/scheduler", "runtime/journal", "runtime/request", "runtime/history",
+        "runtime/net", "runtime/page"}},
       {"am",
        {"runtime/base", "runtime/job", "runtime/framework", "runtime/journal", "runtime/process", "runtime/rpc",
-        "runtime/scheduler", "runtime/store"}},
+        "runtime/scheduler", "runtime/store", "runtime/history", "runtime/page"}},
       {"executor",
        {"runtime/base", "runtime/job", "runtime/framework", "runtime/rpc", "runtime/store", "runtime/process"}},
   };
@@ -48,6 +54,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
   static const auto& rules = *new std::vector<ThirdPartyRule>{
       {"boost/process", {"runtime/process/boost_process_runner.cc"}},
       {"boost/asio", {"runtime/base/event_loop.cc", "runtime/process/boost_process_runner.cc"}},
+      {"boost/beast", {"runtime/page/request_reader.cc"}},
       {"boost/", {""}},
       {"thrift/", {"runtime/rpc/"}},
       {"ClientService.h", {"runtime/rpc/"}},  // generated from tony.thrift, as the next three
@@ -59,7 +66,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"pugixml", {"runtime/config/"}},
       {"curl/", {"runtime/http/"}},
       {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
-      {"openssl/", {"runtime/staging/sha256.cc"}},
+      {"openssl/", {"runtime/store/sha256.cc"}},
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},
   };
