@@ -98,7 +98,8 @@ void Follower::TalkTo(const LeaseRecord& lease) {
       Ears());
 }
 
-// What has been answered is in the journal: the next AM need not be told.
+// What has been answered is in the journal, and the next AM need not be told; but a plain kill is answered by an AM that
+// can write nothing, too.
 AmConversation::Sink Follower::Ears() {
   return {.on_attached =
               [this](bool attached) {
@@ -107,7 +108,7 @@ AmConversation::Sink Follower::Ears() {
               },
           .on_kill =
               [this](KillAnswer answer) {
-                kill_.reset();
+                if (kill_ && !kill_->IsPlain()) kill_.reset();
                 sink_.on_kill(answer);
               },
           .on_status = [this](const JobStatus& status) { OnStatus(status); },

@@ -108,6 +108,8 @@ void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& afte
 
 std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling) {
   std::vector<std::string> lines;
+  if (!after.tracking_url.empty() && !after.verdict && (!before || before->tracking_url != after.tracking_url))
+    lines.push_back(StrCat("page: ", after.tracking_url));
   if (before && before->epoch < after.epoch && before->epoch.value > 0)
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   AppendTroubleLine(before, after, lines);
@@ -194,6 +196,7 @@ std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instan
   std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
                             ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
                             status.generation.value, "\n");
+  if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
   text += RestartSummary(status);

@@ -6,6 +6,7 @@
 namespace tony {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -55,6 +56,17 @@ TEST(ProgressTest, ANewApplicationMasterIsOneLine) {
   after.epoch = {2};
   EXPECT_THAT(ChangeLines(Running({Worker(0, "running", 77)}), after),
               ElementsAre("application master restarted (epoch 2); tasks kept running"));
+}
+
+TEST(ProgressTest, ThePageIsToldFirstAndAgainWhenItHasMoved) {
+  JobStatus first = Running({Worker(0, "running", 77)});
+  first.tracking_url = "http://127.0.0.1:4711/t/";
+  EXPECT_THAT(ChangeLines(std::nullopt, first), Contains("page: http://127.0.0.1:4711/t/"));
+  EXPECT_EQ(ChangeLines(std::nullopt, first).front(), "page: http://127.0.0.1:4711/t/");
+  EXPECT_THAT(ChangeLines(first, first), IsEmpty());
+  JobStatus moved = first;
+  moved.tracking_url = "http://127.0.0.1:4712/t/";
+  EXPECT_THAT(ChangeLines(first, moved), ElementsAre("page: http://127.0.0.1:4712/t/"));
 }
 
 TEST(ProgressTest, SilenceIsToldAndItsEndToo) {
