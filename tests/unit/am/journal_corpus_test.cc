@@ -59,7 +59,12 @@ class CorpusTest : public testing::TestWithParam<std::string> {
     }
     return job;
   }
-  std::string StatusOf(const Job& job) const { return ToJson(job.Snapshot(told_.user, told_.submitted)); }
+  std::string StatusOf(const Job& job) const {
+    JobStatus status = job.Snapshot(told_.user, told_.submitted);
+    status.request = told_.request;  // the submission's, as user and time are
+    status.number = told_.number;
+    return ToJson(status);
+  }
 
   // The same job under a policy that pays for no restart and loses patience at once.
   JobSpec UnderAnotherPolicy() const {
