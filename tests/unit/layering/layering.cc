@@ -67,6 +67,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"curl/", {"runtime/http/"}},
       {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
       {"openssl/", {"runtime/store/sha256.cc"}},
+      {"zlib", {"runtime/history/crc32.cc"}},
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},
   };
