@@ -110,7 +110,7 @@ TEST(HistoryCheckerTest, AVerdictThatTheOutcomesDoNotGiveIsNoticed) {
     FirstOf<StatusWritten>(history).verdict = {state, cls, "", {}, {}, {}, {}};
     return history;
   };
-  ExpectComplaint(with(FinalState::kKilled, OutcomeClass::kKilled), "KILLED, and nobody asked for it");
+  ExpectComplaint(with(FinalState::kKilled, OutcomeClass::kKilled), "KILLED, and nobody may ask for it");
   ExpectComplaint(with(FinalState::kFailed, OutcomeClass::kInfra), "FAILED with 2 of 2 successes");
   ExpectComplaint(with(FinalState::kFailed, OutcomeClass::kTimeout), "FAILED without a reason");
 }

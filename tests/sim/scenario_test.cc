@@ -161,5 +161,38 @@ TEST(ScenarioTest, FirstComeFirstServedEachTaskRunsAsItGetsItsContainer) {
   CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
 }
 
+// What engines ask of a job of some seconds. A new AM rules within a second.
+Plan Asked(std::vector<TimedFault> asked) {
+  Plan plan = WorkersFor(2, Duration(8'000));
+  plan.claim = {.owner = {"o1"}};
+  plan.faults = std::move(asked);
+  return plan;
+}
+
+TEST(ScenarioTest, ALateKillOfAnOwnerThatWasReplacedDoesNothingWhereverTheAmCrashes) {
+  CrashAtEveryStep(Asked({{Duration(1'000), AskAttach{{.owner = {"o2"}}}},
+                          {Duration(4'000), AskConditionalKill{{.if_owner = {"o1"}}, {}}}}),
+                   FinalState::kSucceeded, OutcomeClass::kSuccess);
+}
+
+TEST(ScenarioTest, AKillOfTheOwnerEndsTheJobWhereverTheAmCrashes) {
+  CrashAtEveryStep(Asked({{Duration(1'000), AskAttach{{.owner = {"o2"}}}},
+                          {Duration(4'000), AskConditionalKill{{.if_owner = {"o2"}}, {}}}}),
+                   FinalState::kKilled, OutcomeClass::kKilled);
+}
+
+TEST(ScenarioTest, AnotherWatcherVoidsAPlannedKillWhereverTheAmCrashes) {
+  CrashAtEveryStep(Asked({{Duration(500), AskLook{{"w1"}}},
+                          {Duration(1'500), AskConditionalKill{{.if_watcher = {"w1"}}, Duration(4'000)}},
+                          {Duration(3'500), AskLook{{"w2"}}}}),
+                   FinalState::kSucceeded, OutcomeClass::kSuccess);
+}
+
+TEST(ScenarioTest, AJobThatNobodyLooksAtIsAbandonedWhereverTheAmCrashes) {
+  Plan plan = Asked({{Duration(500), AskLook{}}});
+  plan.claim.watch_timeout = Duration(3'000);
+  CrashAtEveryStep(plan, FinalState::kKilled, OutcomeClass::kAbandoned);
+}
+
 }  // namespace
 }  // namespace tony::sim

@@ -263,22 +263,22 @@ void SimulatedAm::ReadConditionalKills() {
   }
 }
 
-bool SimulatedAm::Attach(const Claim& claim) {
-  if (!alive_ || !Rules() || trouble_ || stage_.time.now() < thaws_at_) return false;
-  const bool attached = job_.MayAttach();
-  Observe(am::AttachAsked{claim}, [this, claim, asked = stage_.time.now(), attached](const auto&) {
-    stage_.Add(AttachAnswered{epoch_, claim, asked, attached});
-  });
-  return true;
+void SimulatedAm::Attach(const Claim& claim, std::function<void()> answered) {
+  if (!alive_ || !Rules() || trouble_ || stage_.time.now() < thaws_at_) return;
+  Observe(am::AttachAsked{claim},
+          [this, claim, answered, asked = stage_.time.now(), attached = job_.MayAttach()](const auto&) {
+            stage_.Add(AttachAnswered{epoch_, claim, asked, attached});
+            answered();
+          });
 }
 
-bool SimulatedAm::Look(const WatcherToken& watcher) {
-  if (!alive_ || !Rules() || stage_.time.now() < thaws_at_) return false;
+void SimulatedAm::Look(const WatcherToken& watcher, std::function<void()> answered) {
+  if (!alive_ || !Rules() || stage_.time.now() < thaws_at_) return;
   Observe(am::Looked{flaw_ == Flaw::kOverlooksWatchers ? WatcherToken() : watcher},
-          [this, watcher, asked = stage_.time.now()](const auto&) {
+          [this, watcher, answered, asked = stage_.time.now()](const auto&) {
             stage_.Add(LookAnswered{epoch_, watcher, asked});
+            answered();
           });
-  return true;
 }
 
 void SimulatedAm::ReadKillRequest() {

@@ -31,9 +31,9 @@ class SimulatedAm : public AnsweringEnd {
   bool alive() const { return alive_; }
   Epoch epoch() const { return epoch_; }
 
-  // What engines ask; false: nobody answers now.
-  bool Attach(const Claim& claim);
-  bool Look(const WatcherToken& watcher);
+  // What engines ask. Nobody may answer.
+  void Attach(const Claim& claim, std::function<void()> answered);
+  void Look(const WatcherToken& watcher, std::function<void()> answered);
 
   // For its scheduler.
   void OnScheduler(const SchedulerEvent& event);

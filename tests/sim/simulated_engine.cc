@@ -1,5 +1,8 @@
 #include "tests/sim/simulated_engine.h"
 
+#include <memory>
+#include <utility>
+
 #include "runtime/base/overloaded.h"
 
 namespace tony::sim {
@@ -26,17 +29,21 @@ void SimulatedEngine::Apply(const Fault& fault) {
 }
 
 void SimulatedEngine::Attach(const Claim& claim) {
-  if (over_()) return;
-  SimulatedAm* am = am_();
-  if (am && am->Attach(claim)) return;
-  stage_.time.After(kAskAgain, [this, claim] { Attach(claim); });
+  Ask([claim](SimulatedAm& am, std::function<void()> answered) { am.Attach(claim, std::move(answered)); });
 }
 
 void SimulatedEngine::Look(const WatcherToken& watcher) {
+  Ask([watcher](SimulatedAm& am, std::function<void()> answered) { am.Look(watcher, std::move(answered)); });
+}
+
+// An AM may take it to its grave: whoever gets no answer asks again.
+void SimulatedEngine::Ask(const Question& question) {
   if (over_()) return;
-  SimulatedAm* am = am_();
-  if (am && am->Look(watcher)) return;
-  stage_.time.After(kAskAgain, [this, watcher] { Look(watcher); });
+  const auto is_answered = std::make_shared<bool>(false);
+  if (SimulatedAm* am = am_()) question(*am, [is_answered] { *is_answered = true; });
+  stage_.time.After(kAskAgain, [this, is_answered, question] {
+    if (!*is_answered) Ask(question);
+  });
 }
 
 }  // namespace tony::sim

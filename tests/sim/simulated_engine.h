@@ -16,8 +16,10 @@ class SimulatedEngine {
   void Apply(const Fault& fault);
 
  private:
+  using Question = std::function<void(SimulatedAm& am, std::function<void()> answered)>;
   void Attach(const Claim& claim);
   void Look(const WatcherToken& watcher);
+  void Ask(const Question& question);
 
   Stage& stage_;
   std::function<SimulatedAm*()> am_;
