@@ -18,7 +18,7 @@ class Chromium:
     def __init__(self):
         program = shutil.which("chromium")
         if not program:
-            raise RuntimeError("there is no chromium; scripts/setup installs it")
+            raise RuntimeError("there is no chromium; scripts/test installs it")
         self.profile = tempfile.mkdtemp(prefix="tony-chromium-")
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
