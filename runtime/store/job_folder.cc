@@ -11,6 +11,7 @@
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder_json.h"
 #include "runtime/store/machine_boot.h"
+#include "runtime/store/read_parsed.h"
 
 namespace tony {
 namespace {
@@ -18,24 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConditionalKills = "kill-requests";
-
-// `parse`: content -> Result.
-template <class Parse>
-auto ReadParsed(const fs::path& path, Parse parse) -> decltype(parse(std::string_view())) {
-  TRY_ASSIGN(const std::string content, ReadFile(path));
-  auto parsed = parse(content);
-  if (!parsed.ok()) return Annotate(parsed.error(), "read " + path.string());
-  return parsed;
-}
-
-// As ReadParsed(), but nothing where there is no file.
-template <class T>
-Result<std::optional<T>> ReadOptional(const fs::path& path, Result<T> (*parse)(std::string_view)) {
-  auto parsed = ReadParsed(path, parse);
-  if (parsed.ok()) return std::optional<T>(*std::move(parsed));
-  if (parsed.error().code == ErrorCode::kNotFound) return std::optional<T>();
-  return parsed.error();
-}
 
 // Locks of the open file, not of the process: inherited by forks, not lost when another descriptor of the file is
 // closed, and, other than flock's, to be asked about without being taken.

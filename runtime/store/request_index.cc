@@ -11,6 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/store/file_lock.h"
 #include "runtime/store/files.h"
+#include "runtime/store/read_parsed.h"
 #include "runtime/store/request_record_json.h"
 #include "runtime/store/sha256.h"
 
@@ -27,17 +28,6 @@ fs::path LockIn(const fs::path& folder) { return folder / "lock"; }
 
 fs::path RevocationIn(const fs::path& folder, const OwnerToken& owner) {
   return folder / StrCat(kRevoked, Sha256Hex(owner.value), ".json");
-}
-
-// Nothing where there is no file.
-template <class T>
-Result<std::optional<T>> ReadOptional(const fs::path& path, Result<T> (*parse)(std::string_view)) {
-  const auto content = ReadFile(path);
-  if (!content.ok() && content.error().code == ErrorCode::kNotFound) return std::optional<T>();
-  if (!content.ok()) return content.error();
-  auto parsed = parse(*content);
-  if (!parsed.ok()) return Annotate(parsed.error(), "read " + path.string());
-  return std::optional<T>(*std::move(parsed));
 }
 
 // As long as Sweep() removes the folder between two steps of `work`, it is done again, at most until `late()`.
