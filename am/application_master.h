@@ -91,7 +91,8 @@ class ApplicationMaster : public AmService {
   bool MayTell() const;  // an end is told only when it is on the disk
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
-  JobStatus Snapshot() const;
+  JobStatus JobAndSubmission() const;
+  JobStatus Snapshot() const;  // and what this AM alone knows
 
   // ---- application_master_trouble.cc
   void OnJournalTrouble(const std::string& why);

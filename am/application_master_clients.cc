@@ -68,10 +68,15 @@ StatusAnswer ApplicationMaster::CurrentStatus() const {
   return {.seq = job_.seq(), .epoch = epoch_, .ended = end_told_, .status_json = ToJson(Snapshot())};
 }
 
-JobStatus ApplicationMaster::Snapshot() const {
+JobStatus ApplicationMaster::JobAndSubmission() const {
   JobStatus status = job_.Snapshot(submission_.user, submission_.time);
   status.request = submission_.request;
   status.number = submission_.number;
+  return status;
+}
+
+JobStatus ApplicationMaster::Snapshot() const {
+  JobStatus status = JobAndSubmission();
   status.tracking_url = tracking_url_;
   status.delay = delay_;
   status.trouble = trouble_;

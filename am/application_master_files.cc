@@ -84,9 +84,7 @@ void ApplicationMaster::StatusChanged() {
 
 void ApplicationMaster::End() {
   folder_.GiveUpReserve();
-  JobStatus last = job_.Snapshot(submission_.user, submission_.time);
-  last.request = submission_.request;
-  last.number = submission_.number;
+  const JobStatus last = JobAndSubmission();
   if (const Status written = folder_.WriteStatus(last, /*durable=*/true); !written.ok()) {
     const std::string& why = written.error().message;  // names a file that is another each time
     TellTrouble(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));

@@ -128,6 +128,7 @@ class Job {
   // ---- job_decide.cc: policy
   Decided OnStarted(const AmStarted& seen, Instant now);
   Decided OnKill(const KillRequest& request, Instant now) const;
+  JobStopping StopFor(const KillRequest& request) const;
   Decided OnAttach(const AttachAsked& seen, Instant now);
   Decided OnLooked(const Looked& seen, Instant now);
   Decided OnRegister(const RegisterCall& call, Instant now);

@@ -67,10 +67,7 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
 
 std::optional<DecisionBody> Job::WhatAttentionSays(Instant now) const {
   if (verdict_) return std::nullopt;
-  if (const auto kill = attention_.DueKill(now)) {
-    const Verdict verdict{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = kill->reason};
-    return JobStopping{verdict, kill->grace.count() < 0 ? spec_.timers.grace : kill->grace};
-  }
+  if (const auto kill = attention_.DueKill(now)) return StopFor(*kill);
   if (!attention_.IsAbandoned(now)) return std::nullopt;
   const std::string message =
       StrCat("nobody has asked for the job for ", Seconds(attention_.claim().watch_timeout), " (watch timeout)");

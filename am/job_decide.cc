@@ -92,14 +92,18 @@ KillAnswer Job::AnswerTo(const KillRequest& request, Instant now) const {
 Decided Job::OnKill(const KillRequest& request, Instant now) const {
   const KillAnswer answer = AnswerTo(request, now);
   if (answer == KillAnswer::kEnded || answer == KillAnswer::kFenced) return {};
-  const Duration grace = request.grace.count() < 0 ? spec_.timers.grace : request.grace;
+  const JobStopping stopping = StopFor(request);
   if (state_ == JobState::kStopping) {
-    if (answer == KillAnswer::kPlanned || grace >= stop_grace_) return {};
-    return {.decisions = {StopHurried{grace}}};
+    if (answer == KillAnswer::kPlanned || stopping.grace >= stop_grace_) return {};
+    return {.decisions = {StopHurried{stopping.grace}}};
   }
   if (answer == KillAnswer::kPlanned) return {.decisions = attention_.DecidePlan(request)};
-  Verdict verdict{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = request.reason};
-  return {.decisions = {JobStopping{std::move(verdict), grace}}};
+  return {.decisions = {stopping}};
+}
+
+JobStopping Job::StopFor(const KillRequest& request) const {
+  return {{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = request.reason},
+          request.grace.count() < 0 ? spec_.timers.grace : request.grace};
 }
 
 Decided Job::OnLooked(const Looked& seen, Instant now) {

@@ -84,10 +84,10 @@ TURNS = [
 ]
 
 ENDS = [
-    ("the end is told before its status is written", MASTER_FILES, "  JobStatus last = ",
-     "  end_told_ = true;\n  AnswerWatches();\n  JobStatus last = "),
-    ("the arbiter hears of the end before its status is written", MASTER_FILES, "  JobStatus last = ",
-     "  scheduler_->Finish([] {});\n  JobStatus last = "),
+    ("the end is told before its status is written", MASTER_FILES, "  const JobStatus last = ",
+     "  end_told_ = true;\n  AnswerWatches();\n  const JobStatus last = "),
+    ("the arbiter hears of the end before its status is written", MASTER_FILES, "  const JobStatus last = ",
+     "  scheduler_->Finish([] {});\n  const JobStatus last = "),
     ("the last status is not synced", MASTER_FILES, "/*durable=*/true", "/*durable=*/false"),
     ("the arbiter hears of the end before those who watch", MASTER_FILES,
      "  end_told_ = true;\n  AnswerWatches();\n  scheduler_->Finish([this] {\n"
