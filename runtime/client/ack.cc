@@ -4,7 +4,6 @@
 #include "runtime/client/contract_options.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
 
@@ -25,12 +24,6 @@ Result<OwnerToken> OwnerOf(const JobStatus& status) {
   return adopter.value.empty() ? status.claim.owner : adopter;
 }
 
-Status WriteAck(const JobFolder& folder, const OwnerToken& owner) {
-  const std::string document = StrCat(R"({"schema":1,"owner":)", JsonString(owner.value), R"(,"time":)",
-                                      JsonString(ToIso8601(RealClock().Now())), "}");
-  return WriteFileByRename(folder.acked(), document, /*durable=*/true);
-}
-
 }  // namespace
 
 Result<int> RunAck(const CommandLine& line) {
@@ -42,7 +35,7 @@ Result<int> RunAck(const CommandLine& line) {
   if (!HasEnded(known.status)) return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended")};
   TRY_ASSIGN(const OwnerToken newest, OwnerOf(known.status));
   const bool acked = owner == newest;
-  if (acked && !known.acked) TRY(WriteAck(folder, owner));
+  if (acked && !known.acked) TRY(Acknowledge(folder, owner));
   if (line.Has("json")) {
     PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(job), R"(,"acked":)", acked ? "true" : "false", "}"));
   } else {

@@ -58,15 +58,16 @@ std::string Json(const Checks& checks, bool healthy) {
 
 }  // namespace
 
-Result<int> RunDoctor(const CommandLine& line) {
-  const Checks checks = AllChecks();
+int ReportChecks(const Checks& checks, bool as_json) {
   const bool healthy = std::ranges::count(checks, Health::kFail, &Check::health) == 0;
-  if (line.Has("json")) {
+  if (as_json) {
     PrintLine(Json(checks, healthy));
   } else {
     Print(Text(checks));
   }
   return healthy ? 0 : 1;
 }
+
+Result<int> RunDoctor(const CommandLine& line) { return ReportChecks(AllChecks(), line.Has("json")); }
 
 }  // namespace tony

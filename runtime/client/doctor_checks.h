@@ -25,4 +25,7 @@ Checks CheckService();   // whether the jobs end with somebody else's service
 // manager, unless a scope of its own is below it. Empty: none.
 std::string ServiceIn(const std::string& cgroups);
 
+// Prints them, as text or as one JSON object; the exit code: 0, or 1 where one failed.
+int ReportChecks(const Checks& checks, bool as_json);
+
 }  // namespace tony

@@ -8,6 +8,7 @@
 #include "runtime/client/outputs.h"
 #include "runtime/rpc/status_client.h"
 #include "runtime/scheduler/local/lost_job.h"
+#include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/machine_boot.h"
 
@@ -101,6 +102,12 @@ Result<KnownStatus> AskStatus(const JobFolder& folder) {
   if (HasEnded(stored)) return Ended(folder, std::move(stored));
   const bool unruled = IsUnruled(folder, stored);
   return KnownStatus{.status = std::move(stored), .unruled = unruled};
+}
+
+Status Acknowledge(const JobFolder& folder, const OwnerToken& owner) {
+  const std::string document = StrCat(R"({"schema":1,"owner":)", JsonString(owner.value), R"(,"time":)",
+                                      JsonString(ToIso8601(RealClock().Now())), "}");
+  return WriteFileByRename(folder.acked(), document, /*durable=*/true);
 }
 
 std::string ToJson(const KnownStatus& known) {

@@ -37,6 +37,9 @@ struct KnownStatus {
 };
 Result<KnownStatus> AskStatus(const JobFolder& folder);
 
+// Records that `owner`'s engine has consumed the result of a job that has ended.
+Status Acknowledge(const JobFolder& folder, const OwnerToken& owner);
+
 // The document of `tony status --json`.
 std::string ToJson(const KnownStatus& known);
 

@@ -5,14 +5,13 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
+#include "runtime/client/kill_target.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/scheduler/local/lost_job.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/request_index.h"
 
 namespace tony {
 namespace {
@@ -48,32 +47,6 @@ int ReportRemembered(const CommandLine& line, const RequestId& request, const Ow
         StrCat("request ", request.value, " has no job yet; a submit by owner ", owner.value, " will be refused"));
   }
   return 0;
-}
-
-Result<std::optional<JobFolder>> JobOf(const RequestIndex& index, const RequestId& request) {
-  TRY_ASSIGN(const auto record, index.Read(request));
-  return FindIfThere(record ? record->job : std::nullopt);
-}
-
-// The owner is told to stop before the job is looked for: its submit makes the job before it looks whether it was. A
-// kill that may still be void tells it only where there is no job that it could be void for.
-Result<std::optional<JobFolder>> FindByRequest(const RequestId& request, const KillRequest& kill) {
-  TRY_ASSIGN(const auto home, TonyHome());
-  const RequestIndex index(home);
-  const auto revoke = [&] { return index.Revoke(request, kill.if_owner, RealClock().Now()); };
-  const bool owned = !kill.if_owner.value.empty();
-  const bool certain = kill.if_watcher.value.empty() && kill.due == Instant{};
-  const Status revoked = owned && certain ? revoke() : Ok();
-  TRY_ASSIGN(auto folder, JobOf(index, request));
-  if (folder) {
-    if (!revoked.ok()) Say(StrCat("tony: ", revoked.error().message, "; only the job is told"));
-    return folder;
-  }
-  TRY(revoked);
-  if (!owned) return Error{ErrorCode::kNotFound, StrCat("request ", request.value, ": no job")};
-  if (certain) return folder;
-  TRY(revoke());
-  return JobOf(index, request);
 }
 
 Effect OfEnded(const JobStatus& status, const KillRequest& request) {
@@ -129,7 +102,7 @@ Result<int> RunKill(const CommandLine& line) {
     return Error{ErrorCode::kUsage, "kill: expected JOB or --request-id, and not both"};
   std::optional<JobFolder> folder;
   if (line.words().empty()) {
-    TRY_ASSIGN(folder, FindByRequest(by_request, request));
+    TRY_ASSIGN(folder, FindForKill(by_request, request));
     if (!folder) return ReportRemembered(line, by_request, request.if_owner);
   } else {
     TRY_ASSIGN(folder, FindJob(line.words().front()));

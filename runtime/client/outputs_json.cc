@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
 
@@ -31,6 +32,8 @@ class Scanner {
     return std::move(out_);
   }
 
+  std::vector<OutputMember> TakeMembers() { return std::move(members_); }  // of the outermost object
+
  private:
   Error Bad(size_t at, std::string_view what) const {
     const auto lines = std::ranges::count(text_.substr(0, at), '\n');
@@ -55,8 +58,8 @@ class Scanner {
     if (first == '{') return Object(depth);
     if (first == '[') return Array(depth);
     if (first == '"') {
-      const auto read = String();
-      return read.ok() ? Ok() : Status(read.error());
+      TRY_ASSIGN(last_string_, String());
+      return Ok();
     }
     if (first == '-' || IsDigit(first)) return Number();
     for (const std::string_view word : {"true", "false", "null"}) {
@@ -85,7 +88,9 @@ class Scanner {
       SkipBlanks();
       if (!TakeIf(':')) return Bad(at_, "expected : after the name");
       SkipBlanks();
+      const size_t value = out_.size();
       TRY(Value(depth + 1));
+      if (depth == 0) members_.push_back({name, MeaningOf(std::string_view(out_).substr(value))});
       SkipBlanks();
     } while (TakeIf(','));
     return TakeIf('}') ? Ok() : Status(Bad(at_, "expected , or } after the member"));
@@ -180,14 +185,28 @@ class Scanner {
     return unit;
   }
 
+  // Of the value that was read last.
+  std::optional<std::string> MeaningOf(std::string_view written) const {
+    if (written == "null") return std::nullopt;
+    return written.starts_with('"') ? last_string_ : std::string(written);
+  }
+
   const std::string_view text_;
   size_t at_ = 0;
   std::string out_;
+  std::string last_string_;
+  std::vector<OutputMember> members_;
 };
 
 }  // namespace
 
 Result<std::string> CompactOutputs(std::string_view text) { return Scanner(text).Run(); }
+
+std::vector<OutputMember> OutputMembers(std::string_view object) {
+  Scanner scanner(object);
+  CHECK(scanner.Run().ok());
+  return scanner.TakeMembers();
+}
 
 std::string IndentedOutputs(std::string_view object) {
   std::string out;

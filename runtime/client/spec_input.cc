@@ -65,6 +65,10 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   const std::filesystem::path directory = std::filesystem::current_path(error);
   if (error) return Error{ErrorCode::kInvalid, StrCat("the current folder cannot be found: ", error.message())};
   TRY_ASSIGN(const Properties properties, LoadProperties(ToSubmitOptions(line), directory));
+  return CheckedJobSpec(properties, directory);
+}
+
+Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory) {
   TRY_ASSIGN(ParsedJobSpec parsed, ParseJobSpec(properties, directory));
   TRY(CheckFramework(parsed.spec));
   TRY(CheckEnvironment(parsed.spec));

@@ -1,10 +1,12 @@
 // From a command line to a job spec, for the verbs that take one: the straight way's first two steps.
 #pragma once
 
+#include <filesystem>
 #include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/client/command_line.h"
+#include "runtime/config/properties.h"
 #include "runtime/job/job_spec_parser.h"
 
 namespace tony {
@@ -13,5 +15,7 @@ std::vector<OptionSpec> SpecOptions();  // TonY's: -executes, -src_dir, -conf, .
 
 // Loads, parses and checks everything that can be checked before a job exists.
 Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line);
+// The same of what has been loaded; relative paths are relative to `directory`.
+Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory);
 
 }  // namespace tony

@@ -30,7 +30,7 @@ Result<int> RunSubmit(const CommandLine& line) {
   LocalAmLauncher launcher(runner);
   Interrupts interrupts(loop);  // from here on a signal kills the job instead of leaving one that nobody rules
   if (!order.request.value.empty())
-    return SubmitRequest(loop, interrupts, launcher, {.order = order, .job = parsed, .json = json, .detach = detach});
+    return SubmitRequest(loop, interrupts, launcher, {.order = order, .job = parsed}, json, detach);
 
   TRY_ASSIGN(StagedForJob staged, StageFiles(loop, interrupts, parsed.spec));
   if (staged.signal != 0) {

@@ -27,55 +27,24 @@ Error Refusal(SubmitEnd end, const SubmitOrder& order) {
   return {ErrorCode::kNotPermitted, StrCat("request ", order.request.value, ": ", why, "; nothing was submitted")};
 }
 
-// The job is there, new, taken over or adopted.
-class Submitted {
- public:
-  Submitted(const RequestedJob& asked, SubmitEnd end, JobFolder folder)
-      : asked_(asked), end_(end), folder_(std::move(folder)), warnings_(asked.job.warnings) {}
+std::string SpecWarning(const JobFolder& folder) {
+  return StrCat("job ", folder.job().value, " was submitted with another spec, and keeps it");
+}
 
-  Status Compare() {
-    if (end_ == SubmitEnd::kCreated) return Ok();  // announced when it was recorded
-    Announce(folder_.job(), asked_.json, asked_.detach);
-    TRY_ASSIGN(spec_differs_, SpecDiffers(folder_, asked_.job.spec));
-    if (!spec_differs_) return Ok();
-    warnings_.push_back(StrCat("job ", folder_.job().value, " was submitted with another spec, and keeps it"));
-    Say(StrCat("tony: warning: ", warnings_.back()));
-    return Ok();
+std::string Names(const RequestedJob& asked, const JobId& job) {
+  return StrCat(R"({"schema":1,"job":)", JsonString(job.value), R"(,"request_id":)",
+                JsonString(asked.order.request.value), R"(,"submission":)", asked.order.ask.number, "}");
+}
+
+Result<int> ReportAdopted(const JobFolder& folder, const std::map<std::string, std::string>& fields, bool json) {
+  TRY_ASSIGN(const JobStatus status, StoredStatus(folder));
+  if (json) {
+    PrintLine(WithFields(StatusDocument(folder, status), fields));
+  } else {
+    Print(VerdictText(status, folder));
   }
-
-  Result<int> Report(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher) const {
-    const auto fields = DecisionFields(end_, spec_differs_, warnings_);
-    if (asked_.detach) {
-      if (asked_.json) PrintLine(WithFields(Names(), fields));
-      return 0;
-    }
-    if (end_ == SubmitEnd::kAdopted) return ReportAdopted(fields);
-    return WatchToEnd(loop, interrupts, folder_, launcher,
-                      {.json = asked_.json, .kill_as = asked_.order.claim.owner, .fields = fields});
-  }
-
- private:
-  std::string Names() const {
-    return StrCat(R"({"schema":1,"job":)", JsonString(folder_.job().value), R"(,"request_id":)",
-                  JsonString(asked_.order.request.value), R"(,"submission":)", asked_.order.ask.number, "}");
-  }
-
-  Result<int> ReportAdopted(const std::map<std::string, std::string>& fields) const {
-    TRY_ASSIGN(const JobStatus status, StoredStatus(folder_));
-    if (asked_.json) {
-      PrintLine(WithFields(StatusDocument(folder_, status), fields));
-    } else {
-      Print(VerdictText(status, folder_));
-    }
-    return 0;
-  }
-
-  const RequestedJob& asked_;
-  const SubmitEnd end_;
-  const JobFolder folder_;
-  std::vector<std::string> warnings_;
-  bool spec_differs_ = false;
-};
+  return 0;
+}
 
 }  // namespace
 
@@ -88,20 +57,43 @@ std::map<std::string, std::string> DecisionFields(SubmitEnd end, bool spec_diffe
           {"warnings", StrCat("[", Join(quoted, ","), "]")}};
 }
 
-Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked) {
+Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
+                                   const RequestedJob& asked) {
   TRY_ASSIGN(const auto home, TonyHome());
   CourseSteps steps(loop, interrupts, launcher, asked, home);
   TRY_ASSIGN(const auto last, steps.Walk());
-  if (!last) {
-    Say("tony: interrupted; nothing was submitted");
-    return 128 + steps.signal();
-  }
+  if (!last) return SubmittedJob{.signal = steps.signal()};
   if (last->end == SubmitEnd::kRefusedStale || last->end == SubmitEnd::kRefusedRevoked)
     return Refusal(last->end, asked.order);
-  TRY_ASSIGN(JobFolder folder, FindJob(last->job.value));
-  Submitted submitted(asked, last->end, std::move(folder));
-  TRY(submitted.Compare());
-  return submitted.Report(loop, interrupts, launcher);
+  TRY_ASSIGN(const JobFolder folder, FindJob(last->job.value));
+  SubmittedJob submitted = {.folder = folder, .end = last->end};
+  if (submitted.end == SubmitEnd::kCreated) return submitted;
+  TRY_ASSIGN(submitted.spec_differs, SpecDiffers(folder, asked.job.spec));
+  return submitted;
+}
+
+Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, RequestedJob asked, bool json,
+                          bool detach) {
+  asked.on_recorded = [&](const JobId& job) { Announce(job, json, detach); };
+  TRY_ASSIGN(const SubmittedJob submitted, FindOrMakeJob(loop, interrupts, launcher, asked));
+  if (submitted.signal != 0) {
+    Say("tony: interrupted; nothing was submitted");
+    return 128 + submitted.signal;
+  }
+  const JobFolder& folder = *submitted.folder;
+  if (submitted.end != SubmitEnd::kCreated) Announce(folder.job(), json, detach);
+  if (submitted.spec_differs) {
+    asked.job.warnings.push_back(SpecWarning(folder));
+    Say(StrCat("tony: warning: ", asked.job.warnings.back()));
+  }
+  const auto fields = DecisionFields(submitted.end, submitted.spec_differs, asked.job.warnings);
+  if (detach) {
+    if (json) PrintLine(WithFields(Names(asked, folder.job()), fields));
+    return 0;
+  }
+  if (submitted.end == SubmitEnd::kAdopted) return ReportAdopted(folder, fields, json);
+  return WatchToEnd(loop, interrupts, folder, launcher,
+                    {.json = json, .kill_as = asked.order.claim.owner, .fields = fields});
 }
 
 }  // namespace tony

@@ -1,8 +1,10 @@
-// `tony submit --request-id`: finds or makes the job of a request, as the course of such a submit says
-// (request/submit_course.h; submit_steps.h takes its steps), and then does what submit does with its job.
+// Submits under a request id: finds or makes the job, as the course of such a submit says (request/submit_course.h;
+// submit_steps.h takes its steps). `tony submit --request-id` and Azkaban's adapter both come here.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,18 +15,30 @@
 #include "runtime/job/job_spec_parser.h"
 #include "runtime/request/submit_course.h"
 #include "runtime/scheduler/am_launcher.h"
+#include "runtime/store/job_folder.h"
 
 namespace tony {
 
 struct RequestedJob {
   SubmitOrder order;
   ParsedJobSpec job;
-  bool json = false;
-  bool detach = false;
+  std::function<void(const JobId&)> on_recorded;  // of a new one, before anything of it is started
 };
 
-// Returns the exit code. kNotPermitted: a newer submission is known, or the owner has been told to stop.
-Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked);
+struct SubmittedJob {
+  int signal = 0;                       // the first that came, in time: the request id finds what there is of a job
+  std::optional<JobFolder> folder;      // nothing if there was a signal
+  SubmitEnd end = SubmitEnd::kCreated;  // ... or attached, or adopted
+  bool spec_differs = false;            // from the one that the job was submitted with, and keeps
+};
+
+// kNotPermitted: a newer submission is known, or the owner has been told to stop.
+Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
+                                   const RequestedJob& asked);
+
+// All of the verb, but reading its command line. Returns the exit code.
+Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, RequestedJob asked, bool json,
+                          bool detach);
 
 // What submit tells of itself beside the job, as JSON fields: "decision", "spec_differs", "warnings".
 std::map<std::string, std::string> DecisionFields(SubmitEnd end, bool spec_differs,

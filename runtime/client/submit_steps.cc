@@ -141,7 +141,7 @@ Status CourseSteps::Create(const JobId& id) {
                       .claim = claim_,
                       .configuration = ToJson(asked_.job.configuration)};
   TRY(store_.Create(job, RealClock().Now()));
-  Announce(id, asked_.json, asked_.detach);
+  asked_.on_recorded(id);
   staged_.store.reset();  // the job's folder refers to the entries now
   return Ok();
 }

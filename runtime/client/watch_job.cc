@@ -33,7 +33,7 @@ class Watcher {
     if (options_.limit) limit_ = loop_.After(*options_.limit, [this] { OnLimit(); });
     if (options_.attach) follower_.Attach(*options_.attach);
     follower_.LookAs(options_.watcher);
-    follower_.Start(options_.patience, options_.view ? UsageInterval(options_.view->tasks()) : Duration(0));
+    follower_.Start(options_.patience, options_.view ? UsageInterval(options_.view->tasks()) : options_.usage_interval);
     if (options_.kill) follower_.TellKill(*options_.kill);
     loop_.Run();
     if (options_.view) options_.view->Finish();

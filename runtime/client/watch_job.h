@@ -35,6 +35,7 @@ struct WatchOptions {
   std::optional<Duration> limit;                    // of the whole wait
   Duration patience{0};                             // with a keeper that was started just now
   std::function<bool(const JobStatus&)> on_status;  // false: that is enough
+  Duration usage_interval{0};  // how often a status comes with what tasks use, although nothing has changed; 0: never
   LiveView* view = nullptr;  // shows each status and takes what is said; must outlive the watching
 };
 

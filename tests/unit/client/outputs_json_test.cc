@@ -92,5 +92,17 @@ TEST(OutputsJsonTest, PeopleSeeOneMemberALine) {
   EXPECT_EQ(IndentedOutputs("{}"), "{}");
 }
 
+TEST(OutputsJsonTest, AnObjectsOwnMembersAreStringsAsTheyReadOrJson) {
+  const auto members = OutputMembers(R"({"a":"x\n\u00e9","n":12345678901234567890,"o":{"a":[1]},"z":null,"t":true})");
+  ASSERT_EQ(members.size(), 5u);
+  EXPECT_EQ(members[0].name, "a");
+  EXPECT_EQ(members[0].text, "x\n\xC3\xA9");
+  EXPECT_EQ(members[1].text, "12345678901234567890");
+  EXPECT_EQ(members[2].text, R"({"a":[1]})");
+  EXPECT_EQ(members[3].text, std::nullopt);
+  EXPECT_EQ(members[4].text, "true");
+  EXPECT_TRUE(OutputMembers("{}").empty());
+}
+
 }  // namespace
 }  // namespace tony

@@ -1,0 +1,16 @@
+// Which job a kill by request id is for, also where its submit is still to come.
+#pragma once
+
+#include <optional>
+
+#include "runtime/base/result.h"
+#include "runtime/job/claim.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// Nothing: there is no job yet, and a submit by the kill's owner will be refused. kNotFound: there is none, and the
+// kill names no owner. The kill itself is not told to anybody.
+Result<std::optional<JobFolder>> FindForKill(const RequestId& request, const KillRequest& kill);
+
+}  // namespace tony
