@@ -7,6 +7,7 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
                    .name = spec_.name,
                    .user = user,
                    .framework = std::string(ToString(spec_.framework)),
+                   .tags = spec_.tags,
                    .state = std::string(ToString(state_)),
                    .seq = seq_,
                    .epoch = epoch_,

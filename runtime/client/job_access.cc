@@ -23,6 +23,7 @@ JobStatus NotYetRuled(const JobSpec& spec, const Submission& submission) {
   status.name = spec.name;
   status.user = submission.user;
   status.framework = ToString(spec.framework);
+  status.tags = spec.tags;
   status.state = "ACCEPTED";
   status.submitted = submission.time;
   status.request = submission.request;

@@ -192,10 +192,12 @@ std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
 
 std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instant now) {
   const JobStatus& status = known.status;
-  if (HasEnded(status)) return VerdictText(status, folder) + TaskTable(status);
+  const std::string tags = status.tags.empty() ? "" : StrCat("  tags: ", Join(status.tags, ", "), "\n");
+  if (HasEnded(status)) return VerdictText(status, folder) + tags + TaskTable(status);
   std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
                             ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
                             status.generation.value, "\n");
+  text += tags;
   if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");

@@ -11,24 +11,19 @@ namespace {
 
 constexpr std::string_view kRolePrefix = "tony.<role>";
 constexpr std::string_view kInstances = ".instances";
-constexpr std::string_view kVariableLists[] = {"tony.containers.envs", "tony.execution.envs"};
+constexpr std::string_view kMainArgs = "main.args";  // it may hold variables; what it sets stands by itself
+constexpr std::string_view kVariableLists[] = {"shell_env", "tony.containers.envs", "tony.execution.envs"};
 
-// NAME=VALUE pairs, separated by commas.
+// NAME=VALUE pairs, separated by commas. What is no pair may be the rest of the value before it.
 std::string MaskVariables(std::string_view list) {
   std::vector<std::string> items = Split(list, ',');
+  bool is_secret = false;
   for (std::string& item : items) {
     const size_t sign = item.find('=');
-    if (sign != std::string::npos && IsSecretName(item.substr(0, sign))) item.replace(sign + 1, item.npos, kMask);
+    if (sign != item.npos) is_secret = IsSecretName(item.substr(0, sign));
+    if (is_secret) item.replace(sign == item.npos ? 0 : sign + 1, item.npos, kMask);
   }
   return Join(items, ",");
-}
-
-std::string Masked(const std::string& key, const std::string& value) {
-  if (std::ranges::find(kVariableLists, key) != std::end(kVariableLists)) return MaskVariables(value);
-  // "monkey" is a fine name for a role.
-  const Key* row = FindKey(key);
-  const bool named_by_user = row && (row->name.starts_with(kRolePrefix) || row->name.find("<group>") != row->name.npos);
-  return IsSecretName(named_by_user ? row->name : std::string_view(key)) ? std::string(kMask) : value;
 }
 
 // "tony.worker" of each role that was asked for.
@@ -55,7 +50,7 @@ std::vector<std::string> KeysOf(const Key& row, const std::vector<std::string>& 
 Configuration EffectiveConfiguration(const Properties& properties) {
   Configuration configuration;
   for (const auto& [key, property] : properties.all())
-    configuration.push_back({key, Masked(key, property.value), property.origin});
+    configuration.push_back({key, MaskedValue(key, property.value), property.origin});
   const std::vector<std::string> role_prefixes = RolePrefixes(properties);
   for (const Key& row : AllKeys()) {
     if (row.effect != KeyEffect::kImplemented || row.default_value.empty()) continue;
@@ -65,6 +60,15 @@ Configuration EffectiveConfiguration(const Properties& properties) {
   }
   std::ranges::sort(configuration, {}, &ConfiguredValue::key);
   return configuration;
+}
+
+std::string MaskedValue(std::string_view key, std::string_view value) {
+  if (std::ranges::find(kVariableLists, key) != std::end(kVariableLists)) return MaskVariables(value);
+  if (key == kMainArgs) return std::string(value.empty() ? "" : kMask);
+  // "monkey" is a fine name for a role.
+  const Key* row = FindKey(key);
+  const bool named_by_user = row && (row->name.starts_with(kRolePrefix) || row->name.find("<group>") != row->name.npos);
+  return std::string(IsSecretName(named_by_user ? row->name : key) ? kMask : value);
 }
 
 bool IsSecretName(std::string_view name) {

@@ -27,6 +27,10 @@ Configuration EffectiveConfiguration(const Properties& properties);
 bool IsSecretName(std::string_view name);
 inline constexpr std::string_view kMask = "********";
 
+// What others may see of a property: kMask for main.args, which may hold variables, and for a secret's name, but of a
+// key of a role or a group only by the row of the table; in a list of variables, of those with a secret's name.
+std::string MaskedValue(std::string_view key, std::string_view value);
+
 // Hadoop's configuration format, with <final> and <source>, which TonY's portal insists on. What XML cannot hold is
 // replaced.
 std::string ToHadoopXml(const Configuration& configuration);

@@ -1,14 +1,17 @@
 #include <optional>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/utf8.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/properties.h"
-#include "runtime/base/utf8.h"
 
 namespace tony {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\f";
+constexpr size_t kLongestKey = 60;  // in a message
+
+enum class Lines { kTold, kUntold };  // whether an origin names them
 
 // One key and value: a line, with the lines that continue it.
 struct LogicalLine {
@@ -163,23 +166,44 @@ RawPair SplitPair(std::string_view line) {
   return {line.substr(0, end), value};
 }
 
-}  // namespace
+// A pair's place for people: the line, or where lines mean nothing the key, as it is written.
+std::string PlaceOf(const RawPair& pair, const std::string& origin, Lines lines) {
+  if (lines == Lines::kTold) return origin;
+  return StrCat(origin, ": key ", ReplaceInvalidUtf8(pair.key.substr(0, kLongestKey)));
+}
 
-Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name) {
-  TRY(CheckConfigText(text, name));
+Result<Properties> Parse(std::string_view text, const std::string& name, Lines lines) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // an editor's byte order mark
   Properties properties;
   LineReader reader(text);
   while (const auto line = reader.Next()) {
-    const std::string origin = StrCat(name, ":", line->number);
+    const std::string origin = lines == Lines::kTold ? StrCat(name, ":", line->number) : name;
     const RawPair pair = SplitPair(line->text);
     const auto key = Unescaper(pair.key).Run();
-    if (!key.ok()) return Annotate(key.error(), origin);
+    if (!key.ok()) return Annotate(key.error(), PlaceOf(pair, origin, lines));
     auto value = Unescaper(pair.value).Run();
-    if (!value.ok()) return Annotate(value.error(), origin);
+    if (!value.ok()) return Annotate(value.error(), PlaceOf(pair, origin, lines));
     properties.Set(*key, *std::move(value), origin);
   }
   return properties;
+}
+
+std::string FromLatin1(std::string_view text) {
+  std::string out;
+  for (const char c : text) AppendUtf8(out, static_cast<unsigned char>(c));
+  return out;
+}
+
+}  // namespace
+
+Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name) {
+  TRY(CheckConfigText(text, name));
+  return Parse(text, name, Lines::kTold);
+}
+
+Result<Properties> ParseStepProperties(std::string_view text, const std::string& name) {
+  if (text.find('\0') != text.npos) return Error{ErrorCode::kInvalid, StrCat(name, ": a NUL character")};
+  return IsUtf8(text) ? Parse(text, name, Lines::kUntold) : Parse(FromLatin1(text), name, Lines::kUntold);
 }
 
 }  // namespace tony

@@ -21,7 +21,7 @@ constexpr Key kKeys[] = {
     {"tony.application.prepare-stage", kList, "", kRefused, "roles that run before the others"},
     {"tony.application.sidecar.jobtypes", kList, "tensorboard", kImplemented, "roles that are not waited for and whose failure is ignored"},
     {"tony.application.stop-on-failure-jobtypes", kList, "ps", kNone, "a failed tracked or untracked task always ends the job at once"},
-    {"tony.application.tags", kList, "", kNone, "tags of the YARN application"},
+    {"tony.application.tags", kList, "", kImplemented, "words to find the job by; Azkaban's execution, flow, project and host are added"},
     {"tony.application.tensorboard-log-dir", kText, "", kNone, "run TensorBoard beside the job on this folder"},
     {"tony.application.timeout", kMillis, "0", kImplemented, "limit of the whole job from its acceptance; 0: none"},
     {"tony.application.training-stage", kList, "", kRefused, "roles that run after those of the prepare stage"},
@@ -146,6 +146,14 @@ constexpr Key kKeys[] = {
     {"tony.horovod.driver.mode.debug", kFlag, "false", kNone, "the user brings the driver"},
     {"tony.horovod.mode.test", kFlag, "false", kNone, "TonY's own tests"},
     {"tony.horovod.mode.test.fast.fail", kFlag, "false", kNone, "TonY's own tests"},
+
+    // Azkaban.
+    {"tony.azkaban.watch-timeout", kSeconds, "600", kImplemented, "Azkaban's adapter: the job ends as abandoned when no adapter has looked at it for so long"},
+    {"tony.job.id", kText, "", kImplemented, "written by an Azkaban step for the steps after it: its job; says nothing to a job"},
+    {"tony.job.logs", kText, "", kImplemented, "written by an Azkaban step for the steps after it: where its logs are; says nothing to a job"},
+    {"tony.job.page", kText, "", kImplemented, "written by an Azkaban step for the steps after it: its page; says nothing to a job"},
+    {"tony.model.path", kText, "", kImplemented, "written by an Azkaban step for the steps after it: where its model is; says nothing to a job"},
+    {"tony.output.<NAME>", kText, "", kImplemented, "written by an Azkaban step for the steps after it: what its chief wrote; says nothing to a job"},
 
     // History and portal.
     {"tony.history.finished", kText, "", kImplemented, "where TonY's portal moves the histories of finished jobs; only the portal reads it"},

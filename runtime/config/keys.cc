@@ -18,7 +18,7 @@ bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
 // The second words of keys that are no role.
 constexpr std::string_view kReservedRoles[] = {"am",         "application", "checkpoint", "container",
                                                "containers", "docker",      "execution",  "failure",
-                                               "history",    "restart",     "task"};
+                                               "history",    "output",      "restart",    "task"};
 constexpr std::string_view kRolePrefix = "tony.<role>.";
 
 // How much of `text` the placeholder takes.

@@ -21,6 +21,7 @@ struct ConfigFile {
   std::string_view kind;  // for messages: "conf file"
   std::string name;       // for origins: as the user wrote it
   std::filesystem::path path;
+  bool is_step = false;  // as Azkaban wrote it for a step, whatever its path is
 };
 
 Error FileError(const ConfigFile& file, std::string_view what) {
@@ -61,6 +62,11 @@ struct LoadedFile {
 Result<LoadedFile> Load(const ConfigFile& file) {
   TRY_ASSIGN(const std::string text, ReadText(file));
   LoadedFile loaded;
+  if (file.is_step) {
+    TRY_ASSIGN(loaded.properties, ParseStepProperties(text, file.name));
+    loaded.is_job_file = true;
+    return loaded;
+  }
   if (IsXml(file, text)) {
     TRY_ASSIGN(loaded.properties, ParseRawHadoopXml(text, file.name));
     return loaded;
@@ -82,6 +88,37 @@ Result<ConfigFile> NamedFile(std::string_view kind, std::string name, const std:
   return ConfigFile{kind, name, directory / name};
 }
 
+// Azkaban's adapter reads the first itself, and the others are what earlier steps wrote; TonY had none of them.
+bool BelongsToTheStep(std::string_view key) {
+  if (key.starts_with("tony.azkaban.") || key.starts_with("tony.output.")) return true;
+  return key == "tony.job.id" || key == "tony.job.page" || key == "tony.job.logs" || key == "tony.model.path";
+}
+
+// With -conf_file TonY's client looked for no tony.xml, and a step's tony.* properties were its tony.xml.
+Result<Properties> WithConfFile(const Properties& step, const Property& conf_file,
+                                const std::filesystem::path& directory) {
+  TRY_ASSIGN(const ConfigFile file, NamedFile("conf file", conf_file.value, directory));
+  auto loaded = Load(file);
+  if (!loaded.ok()) return Annotate(loaded.error(), conf_file.origin);
+  Properties properties;
+  std::vector<std::string> left_out;
+  for (const auto& [key, property] : step.all()) {
+    if (!key.starts_with("tony.") || BelongsToTheStep(key)) {
+      properties.Set(key, property);
+    } else {
+      left_out.push_back(key);
+    }
+  }
+  properties.Merge(loaded->properties);
+  if (!left_out.empty()) {
+    properties.Warn(StrCat(conf_file.origin,
+                           ": that file is read instead of the step's own tony.* properties, as in TonY; "
+                           "ignored: ",
+                           Join(left_out, ", ")));
+  }
+  return properties;
+}
+
 Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const std::filesystem::path& directory) {
   std::optional<ConfigFile> file;
   if (!options.spec_file.empty() && !options.conf_file.empty()) {
@@ -89,7 +126,11 @@ Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const s
                                            ": one of them, as the job can have only one file")};
   }
   if (!options.spec_file.empty()) {
-    TRY_ASSIGN(file, NamedFile("job file", options.spec_file, directory));
+    const bool is_step = !options.spec_name.empty();
+    TRY_ASSIGN(file,
+               NamedFile(is_step ? std::string_view(options.spec_name) : "job file", options.spec_file, directory));
+    if (is_step) file->name = options.spec_name;
+    file->is_step = is_step;
   } else if (!options.conf_file.empty()) {
     TRY_ASSIGN(file, NamedFile("conf file", options.conf_file, directory));
   } else if (std::error_code ignored; std::filesystem::exists(directory / "tony.xml", ignored)) {
@@ -107,6 +148,13 @@ std::optional<ConfigFile> SiteFile() {
   return ConfigFile{"site file", path.string(), path};
 }
 
+// LinkedIn's DSL writes it, and TonY's job type never read it.
+void WarnOfShellEnv(Properties& step) {
+  const Property* variables = step.Find("shell_env");
+  if (!variables) return;
+  step.Warn(StrCat("shell_env (from ", variables->origin, "): not read, as in TonY; a variable is worker_env.NAME"));
+}
+
 }  // namespace
 
 Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory) {
@@ -116,8 +164,12 @@ Result<Properties> LoadProperties(const SubmitOptions& options, const std::files
   if (file) {
     TRY_ASSIGN(LoadedFile loaded, Load(*file));
     if (loaded.is_job_file) {
-      TRY_ASSIGN(const SubmitFlags defaults, FlagsOfJobFile(loaded.properties, directory));
-      flags = WithDefaults(std::move(flags), defaults);
+      TRY_ASSIGN(const SubmitFlags step, FlagsOfJobFile(loaded.properties, directory));
+      if (!step.conf_file.value.empty()) {
+        TRY_ASSIGN(loaded.properties, WithConfFile(loaded.properties, step.conf_file, directory));
+      }
+      flags = WithDefaults(std::move(flags), step);
+      WarnOfShellEnv(loaded.properties);
     }
     properties = std::move(loaded.properties);
   }

@@ -18,6 +18,7 @@ class Expander {
       TRY_ASSIGN(std::string value, Expand(key, property));
       out.Set(key, {std::move(value), property.origin, property.is_final});
     }
+    for (const std::string& warning : properties_.warnings()) out.Warn(warning);
     return out;
   }
 
@@ -87,6 +88,7 @@ void Properties::Merge(const Properties& later) {
     const Property* present = Find(key);
     if (!present || !present->is_final) Set(key, property);
   }
+  warnings_.insert(warnings_.end(), later.warnings_.begin(), later.warnings_.end());
 }
 
 const Property* Properties::Find(std::string_view key) const {

@@ -25,8 +25,13 @@ class Properties {
   const Property* Find(std::string_view key) const;
   const std::map<std::string, Property, std::less<>>& all() const { return values_; }
 
+  // What its reader should be told, one line each; Merge adds the later file's.
+  void Warn(std::string line) { warnings_.push_back(std::move(line)); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
  private:
   std::map<std::string, Property, std::less<>> values_;
+  std::vector<std::string> warnings_;
 };
 
 // Hadoop's configuration format: <configuration><property><name/><value/><final/></property>...</configuration>.
@@ -40,9 +45,16 @@ Result<Properties> ExpandVariables(const Properties& properties);
 // java.util.Properties' text format: comments, separators, escapes with \uXXXX, continuation lines; UTF-8.
 Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name);
 
+// The same format as Azkaban hands it to a step, each time in another order: an origin is `name` alone, errors name the
+// key, and what is not UTF-8 is ISO-8859-1, which is java.util.Properties' own encoding.
+Result<Properties> ParseStepProperties(std::string_view text, const std::string& name);
+
 // What a command line asks for; what its options mean is TonY's (-conf, -conf_file, ...).
 struct SubmitOptions {
-  std::string spec_file;          // positional: tony.xml or job.properties; may be empty
+  std::string spec_file;  // positional: tony.xml or job.properties; may be empty
+  // Not empty: the spec file is what Azkaban hands to a step (ParseStepProperties), and goes by this name, which has
+  // no colon, in messages and origins.
+  std::string spec_name;
   std::string conf_file;          // -conf_file
   std::vector<std::string> conf;  // -conf key=value
   std::string executes, src_dir, task_params, python_binary_path, python_venv;
@@ -63,6 +75,9 @@ struct SubmitOptions {
 //   -hdfs_classpath, -sidecar_tensorboard_log_dir  tony.hdfs-classpath, tony.application.tensorboard-log-dir
 //   -shell_env K=V    tony.execution.env.K (in a job file: worker_env.K), one variable whatever V contains;
 //   -container_env K=V  tony.containers.env.K. The list keys tony.{execution,containers}.envs still split at commas.
+// A job file's main.args are TonY's arguments too (main_args.h). With a -conf_file among them that file is read instead
+// of the job file's own tony.* properties, and a warning says so. The tags that TonY's Azkaban type gave to a job are
+// behind those of tony.application.tags.
 // Errors: kUsage for flags, kInvalid for files.
 Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory);
 

@@ -8,26 +8,20 @@
 namespace tony {
 namespace {
 
-constexpr std::string_view kWorkerEnv = "worker_env.";
-
 // Keys whose flags add to the file's value.
 constexpr std::string_view kListKeys[] = {"tony.containers.envs", "tony.containers.resources", "tony.execution.envs"};
-
-// Azkaban's names of data sets, which TonY gave to the tasks. It put ; for , because its lists split there.
-constexpr struct {
-  std::string_view property, variable;
-} kDatasets[] = {{"azkaban.input.dataset", "AZKABAN_INPUT_DATASET"},
-                 {"azkaban.output.dataset", "AZKABAN_OUTPUT_DATASET"}};
 
 struct Pair {
   std::string name, value;
 };
 
-Result<Pair> ParsePair(std::string_view flag, const std::string& text, std::string_view form) {
+// A text that is no pair is not quoted: it may be the rest of a password.
+Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& text, std::string_view form) {
   const size_t equals = text.find('=');
   const std::string name(Trim(std::string_view(text).substr(0, equals)));
   if (equals == std::string::npos || name.empty()) {
-    return Error{ErrorCode::kUsage, StrCat(flag, " ", ReplaceInvalidUtf8(text), ": expected ", form)};
+    return Error{ErrorCode::kUsage, StrCat(flag, " (number ", number, " of these): expected ", form,
+                                           ", and there is no ", equals == std::string::npos ? "=" : "name before =")};
   }
   if (!IsUtf8(text)) return Error{ErrorCode::kUsage, StrCat(flag, " ", name, ": not valid UTF-8")};
   return Pair{name, text.substr(equals + 1)};
@@ -35,8 +29,8 @@ Result<Pair> ParsePair(std::string_view flag, const std::string& text, std::stri
 
 Result<SubmitFlags::Variables> ParseVariables(const std::string& flag, const std::vector<std::string>& texts) {
   SubmitFlags::Variables variables;
-  for (const auto& text : texts) {
-    TRY_ASSIGN(Pair pair, ParsePair(flag, text, "NAME=VALUE"));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    TRY_ASSIGN(Pair pair, ParsePair(flag, i + 1, texts[i], "NAME=VALUE"));
     variables[pair.name] = {std::move(pair.value), flag};
   }
   return variables;
@@ -53,34 +47,27 @@ Status AddSetting(const std::string& key, const std::string& flag, const std::st
   return Ok();
 }
 
-Property PropertyOr(const Properties& properties, std::string_view key, Property fallback = {}) {
-  const Property* found = properties.Find(key);
-  return found ? *found : std::move(fallback);
-}
-
-// What TonY's type did with them would change what runs.
-Status CheckUnsupported(const Properties& file) {
-  const Property* arguments = file.Find("main.args");
-  if (!arguments || Trim(arguments->value).empty()) return Ok();
-  return Error{ErrorCode::kInvalid,
-               StrCat("main.args (from ", arguments->origin,
-                      "): not supported yet; write what its -conf options say as lines of the job file")};
-}
-
 void SetEnvironment(const SubmitFlags::Variables& variables, std::string_view prefix, Properties& properties) {
   for (const auto& [name, property] : variables) properties.Set(StrCat(prefix, name), property);
 }
 
-void SetConf(const SubmitFlags::Setting& setting, Properties& properties) {
-  const Property* present = properties.Find(setting.key);
-  Property property = setting.property;
-  const bool adds = std::ranges::find(kListKeys, setting.key) != std::end(kListKeys);
-  if (adds && present && !present->value.empty()) {
-    property.value = StrCat(present->value, ",", property.value);
-    const bool named = present->origin.ends_with(property.origin);
-    property.origin = named ? present->origin : StrCat(present->origin, " and ", property.origin);
+void AddToList(const std::string& key, Property more, Properties& properties) {
+  const Property* present = properties.Find(key);
+  if (present && !present->value.empty()) {
+    more.value = StrCat(present->value, ",", more.value);
+    const bool named = present->origin.ends_with(more.origin);
+    more.origin = named ? present->origin : StrCat(present->origin, " and ", more.origin);
   }
-  properties.Set(setting.key, std::move(property));
+  properties.Set(key, std::move(more));
+}
+
+void SetConf(const SubmitFlags::Setting& setting, Properties& properties) {
+  const bool adds = std::ranges::find(kListKeys, setting.key) != std::end(kListKeys);
+  if (adds) {
+    AddToList(setting.key, setting.property, properties);
+  } else {
+    properties.Set(setting.key, setting.property);
+  }
 }
 
 // TonY's rule for a relative one; the environment may also be named by its key.
@@ -111,51 +98,33 @@ Status SetCommand(const SubmitFlags& flags, Properties& properties) {
 
 }  // namespace
 
-Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options) {
+Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options, const std::string& where) {
   SubmitFlags flags;
-  for (const auto& text : options.conf) {
-    TRY_ASSIGN(Pair pair, ParsePair("-conf", text, "KEY=VALUE"));
-    flags.conf.push_back({std::move(pair.name), {std::move(pair.value), "-conf"}});
+  const std::string conf = StrCat(where, "-conf");
+  for (size_t i = 0; i < options.conf.size(); ++i) {
+    TRY_ASSIGN(Pair pair, ParsePair(conf, i + 1, options.conf[i], "KEY=VALUE"));
+    flags.conf.push_back({std::move(pair.name), {std::move(pair.value), conf}});
   }
-  TRY_ASSIGN(flags.executes, ParseFlag("-executes", options.executes));
-  TRY_ASSIGN(flags.src_dir, ParseFlag("-src_dir", options.src_dir));
-  TRY_ASSIGN(flags.task_params, ParseFlag("-task_params", options.task_params));
-  TRY_ASSIGN(flags.python_binary_path, ParseFlag("-python_binary_path", options.python_binary_path));
-  TRY_ASSIGN(flags.python_venv, ParseFlag("-python_venv", options.python_venv));
-  TRY(AddSetting("tony.hdfs-classpath", "-hdfs_classpath", options.hdfs_classpath, flags));
-  TRY(AddSetting("tony.application.tensorboard-log-dir", "-sidecar_tensorboard_log_dir",
+  const auto parse = [&where](std::string_view flag, const std::string& value) {
+    return ParseFlag(StrCat(where, flag), value);
+  };
+  TRY_ASSIGN(flags.executes, parse("-executes", options.executes));
+  TRY_ASSIGN(flags.src_dir, parse("-src_dir", options.src_dir));
+  TRY_ASSIGN(flags.task_params, parse("-task_params", options.task_params));
+  TRY_ASSIGN(flags.python_binary_path, parse("-python_binary_path", options.python_binary_path));
+  TRY_ASSIGN(flags.python_venv, parse("-python_venv", options.python_venv));
+  TRY(AddSetting("tony.hdfs-classpath", where + "-hdfs_classpath", options.hdfs_classpath, flags));
+  TRY(AddSetting("tony.application.tensorboard-log-dir", where + "-sidecar_tensorboard_log_dir",
                  options.sidecar_tensorboard_log_dir, flags));
-  TRY_ASSIGN(flags.shell_env, ParseVariables("-shell_env", options.shell_env));
-  TRY_ASSIGN(flags.container_env, ParseVariables("-container_env", options.container_env));
-  return flags;
-}
-
-Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory) {
-  TRY(CheckUnsupported(file));
-  SubmitFlags flags;
-  std::error_code ignored;
-  const Property* type = file.Find("type");
-  if (type && std::filesystem::is_directory(directory / "src", ignored)) flags.src_dir = {"src", type->origin};
-  flags.executes = PropertyOr(file, "executes");
-  flags.src_dir = PropertyOr(file, "src_dir", flags.src_dir);
-  flags.task_params = PropertyOr(file, "task_params");
-  flags.python_binary_path = PropertyOr(file, "python_binary_path");
-  flags.python_venv = PropertyOr(file, "python_venv");
-  for (const auto& [key, property] : file.all()) {
-    if (key.starts_with(kWorkerEnv)) flags.shell_env[key.substr(kWorkerEnv.size())] = property;
-  }
-  for (const auto& dataset : kDatasets) {
-    Property names = PropertyOr(file, dataset.property);
-    std::ranges::replace(names.value, ',', ';');
-    if (!names.value.empty()) flags.shell_env[std::string(dataset.variable)] = names;
-  }
-  if (const Property* jars = file.Find("hdfs_classpath")) flags.conf.push_back({"tony.hdfs-classpath", *jars});
+  TRY_ASSIGN(flags.shell_env, ParseVariables(where + "-shell_env", options.shell_env));
+  TRY_ASSIGN(flags.container_env, ParseVariables(where + "-container_env", options.container_env));
   return flags;
 }
 
 SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults) {
-  for (const auto member : {&SubmitFlags::executes, &SubmitFlags::src_dir, &SubmitFlags::task_params,
-                            &SubmitFlags::python_binary_path, &SubmitFlags::python_venv}) {
+  for (const auto member :
+       {&SubmitFlags::executes, &SubmitFlags::src_dir, &SubmitFlags::task_params, &SubmitFlags::python_binary_path,
+        &SubmitFlags::python_venv, &SubmitFlags::conf_file, &SubmitFlags::tags}) {
     if ((flags.*member).value.empty()) flags.*member = defaults.*member;
   }
   flags.conf.insert(flags.conf.begin(), defaults.conf.begin(), defaults.conf.end());
@@ -166,6 +135,7 @@ SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults) {
 
 Status ApplyFlags(const SubmitFlags& flags, Properties& properties) {
   for (const auto& setting : flags.conf) SetConf(setting, properties);
+  if (!flags.tags.value.empty()) AddToList("tony.application.tags", flags.tags, properties);
   SetEnvironment(flags.shell_env, "tony.execution.env.", properties);
   SetEnvironment(flags.container_env, "tony.containers.env.", properties);
   if (!flags.src_dir.value.empty()) properties.Set("tony.src-dir", flags.src_dir);

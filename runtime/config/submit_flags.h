@@ -20,14 +20,16 @@ struct SubmitFlags {
   std::vector<Setting> conf;
   Property executes, src_dir, task_params, python_binary_path, python_venv;  // an empty value: not given
   Variables shell_env, container_env;
+  Property conf_file;  // of a job file's main.args only
+  Property tags;       // a list: of a job file only, behind those of tony.application.tags
 };
 
-// kUsage names the flag that is no NAME=VALUE, or not UTF-8.
-Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options);
+// kUsage names the flag that is no NAME=VALUE, or not UTF-8. An origin is `where` and the flag: "-conf".
+Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options, const std::string& where = "");
 
 // The names without dash that TonY's Azkaban job type knows: executes, src_dir, task_params, python_binary_path,
-// python_venv, worker_env.NAME, azkaban.{input,output}.dataset, and those that are not supported yet. A step (a file
-// with `type`) that names no src_dir has its folder `src` under `directory`, if there is one.
+// python_venv, hdfs_classpath, worker_env.NAME, azkaban.{input,output}.dataset, main.args, and what its tags are made
+// of. A step (a file with `type`) that names no src_dir has its folder `src` under `directory`, if there is one.
 Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem::path& directory);
 
 SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults);

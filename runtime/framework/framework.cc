@@ -68,12 +68,15 @@ const Framework& FrameworkOf(const JobSpec& spec) {
   CHECK(false);
 }
 
-Status CheckNotReserved(const std::map<std::string, std::string>& environment, std::string_view where,
+// `ways`: how it may have been given, each of which ends in its name.
+Status CheckNotReserved(const std::map<std::string, std::string>& environment, const std::vector<std::string>& ways,
                         const std::vector<std::string>& reserved) {
   for (const auto& [name, value] : environment) {
     if (!std::ranges::binary_search(reserved, name)) continue;
+    std::vector<std::string> named;
+    for (const std::string& way : ways) named.push_back(way + name);
     return Error{ErrorCode::kInvalid,
-                 StrCat(where, ": ", name, " is a variable that TonY itself sets in every task; choose another name")};
+                 StrCat(Join(named, ", "), ": a variable that TonY itself sets in every task; choose another name")};
   }
   return Ok();
 }
@@ -121,8 +124,8 @@ std::vector<std::string> ReservedVariables(const JobSpec& spec) {
 
 Status CheckEnvironment(const JobSpec& spec) {
   const auto reserved = ReservedVariables(spec);
-  TRY(CheckNotReserved(spec.execution_env, "tony.execution.envs (-shell_env)", reserved));
-  return CheckNotReserved(spec.container_env, "tony.containers.envs (-container_env)", reserved);
+  TRY(CheckNotReserved(spec.execution_env, {"worker_env.", "-shell_env ", "tony.execution.env."}, reserved));
+  return CheckNotReserved(spec.container_env, {"-container_env ", "tony.containers.env."}, reserved);
 }
 
 int GlobalRank(const JobSpec& spec, const TaskId& task) {

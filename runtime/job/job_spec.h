@@ -146,6 +146,7 @@ struct JobSpec {
   RestartRules restart;
   CheckpointSpec checkpoint;
   std::vector<FailureRule> failure_rules;  // its own, which go before the built-in ones
+  std::vector<std::string> tags;           // for people and tools to find it by; each once, none empty
   std::string history_folder;  // where TonY's portal and Dr. Elephant find its history; absolute; empty: none is kept
   bool operator==(const JobSpec&) const = default;
 

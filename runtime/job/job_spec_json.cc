@@ -223,6 +223,7 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
   if (fields.Has("memory_limits")) spec.memory_limits = fields.Bool("memory_limits");
   if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
   if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
+  if (fields.Has("tags")) spec.tags = fields.Strings("tags");
   if (fields.Has("history_folder")) spec.history_folder = fields.String("history_folder");
   TRY(fields.status());
   TRY_ASSIGN(spec.files, ReadFiles(fields, "files"));
@@ -283,6 +284,7 @@ std::string ToJson(const JobSpec& spec) {
   out["restart"] = RestartJson(spec.restart);
   out["checkpoint"] = CheckpointJson(spec.checkpoint);
   out["failure_rules"] = FailureRulesJson(spec.failure_rules);
+  out["tags"] = json::array(spec.tags.begin(), spec.tags.end());
   out["history_folder"] = spec.history_folder;
   return SerializeJson(out);
 }

@@ -17,8 +17,10 @@ constexpr std::string_view kHistoryLocation = "tony.history.location";
 constexpr std::string_view kMemoryLimits = "tony.local.memory-limits";
 constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
+constexpr std::string_view kTags = "tony.application.tags";
 
 constexpr size_t kLongestName = 256;
+constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 constexpr Duration kNever = std::chrono::years(10);  // a registration timeout that is off
 
 // What TonY and its users' wishes know, and we do not run yet.
@@ -37,13 +39,23 @@ Result<DistributedMode> ParseMode(const PropertyValues& values) {
   return values.Bad(kMode, "expected GANG or FCFS");
 }
 
+bool IsControl(char c) { return c >= 0 && c < ' '; }
+
 Result<std::string> ParseName(const PropertyValues& values) {
   if (!values.Has(kName)) return JobSpec().name;
   std::string name(Trim(values.Text(kName)));
-  const bool has_control = std::ranges::any_of(name, [](char c) { return c >= 0 && c < ' '; });
-  if (has_control) return values.Bad(kName, "expected one line of text");
+  if (std::ranges::any_of(name, IsControl)) return values.Bad(kName, "expected one line of text");
   if (name.size() > kLongestName) return values.Bad(kName, StrCat("expected at most ", kLongestName, " bytes"));
   return name;
+}
+
+Result<std::vector<std::string>> ParseTags(const PropertyValues& values) {
+  std::vector<std::string> tags;
+  for (std::string& tag : values.List(kTags)) {
+    if (std::ranges::any_of(tag, IsControl)) return values.Bad(kTags, "expected tags of one line, separated by commas");
+    if (std::ranges::find(tags, tag) == tags.end()) tags.push_back(std::move(tag));
+  }
+  return tags;
 }
 
 // The spec's JSON is UTF-8, so what it is made of must be.
@@ -98,6 +110,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   ParsedJobSpec parsed;
   JobSpec& spec = parsed.spec;
   TRY(CheckUtf8(values));
+  parsed.warnings = properties.warnings();
   parsed.configuration = EffectiveConfiguration(properties);
   TRY_ASSIGN(spec.framework, ParseFramework(values));
   TRY_ASSIGN(spec.mode, ParseMode(values));
@@ -106,6 +119,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
   spec.roles = std::move(roles.roles);
   TRY_ASSIGN(spec.name, ParseName(values));
+  TRY_ASSIGN(spec.tags, ParseTags(values));
   TRY_ASSIGN(ParsedEnvironment environment, ParseEnvironment(values));
   spec.execution_env = std::move(environment.execution);
   spec.container_env = std::move(environment.container);
@@ -116,6 +130,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   TRY_ASSIGN(spec.checkpoint, ParseCheckpoint(values, directory, parsed.warnings));
   TRY_ASSIGN(spec.failure_rules, ParseFailureRules(values));
   spec.history_folder = ParseHistoryFolder(values, directory, parsed.warnings);
+  TRY_ASSIGN(parsed.watch_timeout, values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds));
   return parsed;
 }
 

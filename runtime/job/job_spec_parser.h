@@ -14,6 +14,7 @@ namespace tony {
 
 struct ParsedJobSpec {
   JobSpec spec;
+  Duration watch_timeout{0};          // tony.azkaban.watch-timeout, for Azkaban's adapter; nobody else claims by it
   Configuration configuration;        // what it was made of
   std::vector<std::string> warnings;  // unknown tony.* keys with the nearest known name, keys without effect here
 };

@@ -142,6 +142,7 @@ Result<JobStatus> ReadStatus(const json::value& document) {
   status.name = fields.String("name");
   status.user = fields.String("user");
   status.framework = fields.String("framework");
+  if (fields.Has("tags")) status.tags = fields.Strings("tags");
   status.state = fields.String("state");
   status.seq = fields.Int("seq");
   status.epoch.value = fields.Int("epoch");
@@ -179,6 +180,7 @@ std::string ToJson(const JobStatus& status) {
   out["name"] = status.name;
   out["user"] = status.user;
   out["framework"] = status.framework;
+  if (!status.tags.empty()) out["tags"] = json::array(status.tags.begin(), status.tags.end());
   out["state"] = status.state;
   out["seq"] = status.seq;
   out["epoch"] = status.epoch.value;

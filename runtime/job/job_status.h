@@ -42,6 +42,7 @@ struct JobStatus {
   std::string name;
   std::string user;
   std::string framework;
+  std::vector<std::string> tags;
   std::string state;  // "ACCEPTED", ..., "SUCCEEDED", "FAILED", "KILLED"
   int64_t seq = 0;    // grows with every change; `wait --since`
   Epoch epoch;
@@ -65,8 +66,8 @@ struct JobStatus {
 
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (usage_json.h) is beside
-// its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"}
-// and "tracking_url" are there where they have a value.
+// its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"},
+// "tracking_url" and "tags" are there where they have a value.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

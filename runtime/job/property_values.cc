@@ -3,6 +3,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
+#include "runtime/config/configuration.h"
 #include "runtime/config/keys.h"
 
 namespace tony {
@@ -47,7 +48,10 @@ Result<int64_t> PropertyValues::Number(std::string_view key, int64_t least, int6
 Result<int64_t> PropertyValues::MemoryMb(std::string_view key, int64_t least) const {
   const std::string text = ToLower(Trim(Text(key)));
   std::string_view digits = text;
-  if (digits.ends_with("mb") || digits.ends_with("gb")) digits.remove_suffix(1);  // TonY read only the m or g
+  for (const std::string_view rest : {"ib", "b"}) {  // TonY read no further than the m or g
+    const bool unit = digits.ends_with(StrCat("m", rest)) || digits.ends_with(StrCat("g", rest));
+    if (unit) digits.remove_suffix(rest.size());
+  }
   const bool gigabytes = digits.ends_with('g');
   if (gigabytes || digits.ends_with('m')) digits.remove_suffix(1);
   const auto number = ParseInt(digits);
@@ -63,10 +67,17 @@ Result<Duration> PropertyValues::Millis(std::string_view key, int64_t least) con
   return Bad(key, StrCat("expected a whole number of milliseconds from ", least, " to ", kMaxMillis));
 }
 
+Result<Duration> PropertyValues::Seconds(std::string_view key, int64_t least, int64_t most) const {
+  const auto number = ParseInt(Trim(Text(key)));
+  if (number && *number >= least && *number <= most) return Duration(std::chrono::seconds(*number));
+  return Bad(key, StrCat("expected a whole number of seconds from ", least, " to ", most));
+}
+
 Error PropertyValues::Bad(std::string_view key, std::string_view expected) const {
   const Property* property = properties_.Find(key);
   const std::string_view origin = property ? std::string_view(property->origin) : "built-in default";
-  return {ErrorCode::kInvalid, StrCat(key, ": ", Quoted(Text(key)), " (from ", origin, "): ", expected)};
+  return {ErrorCode::kInvalid,
+          StrCat(key, ": ", Quoted(MaskedValue(key, Text(key))), " (from ", origin, "): ", expected)};
 }
 
 std::string Quoted(std::string_view text) {

@@ -26,8 +26,10 @@ class PropertyValues {
   Result<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
   Result<int64_t> MemoryMb(std::string_view key, int64_t least = 1) const;
   Result<Duration> Millis(std::string_view key, int64_t least) const;
+  Result<Duration> Seconds(std::string_view key, int64_t least, int64_t most) const;
 
-  // `tony.worker.memory: "1.5x" (from -conf): expected ...`; the property with its value, or the default.
+  // `tony.worker.memory: "1.5x" (from -conf): expected ...`; the property with its value, or the default. A
+  // secret's value is masked.
   Error Bad(std::string_view key, std::string_view expected) const;
 
  private:

@@ -15,6 +15,7 @@ constexpr size_t kLongestRole = 63;  // it becomes a folder's name
 constexpr std::string_view kPrefix = "tony.";
 constexpr std::string_view kInstances = ".instances";
 constexpr std::string_view kDriver = "driver";
+constexpr std::string_view kOutputs = "tony.output.";  // of earlier Azkaban steps; one may be called "instances"
 
 std::string KeyOf(std::string_view role, std::string_view what) { return StrCat("tony.", role, ".", what); }
 
@@ -22,12 +23,16 @@ bool HasLettersOnly(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
+bool IsInstancesKey(std::string_view key) {
+  return key.starts_with(kPrefix) && key.ends_with(kInstances) && !key.starts_with(kOutputs) &&
+         key.size() > kPrefix.size() + kInstances.size();
+}
+
 // Names with a tony.<name>.instances, by TonY's rule of letters only; key_checks.cc warns of the others.
 std::vector<std::string> RolesAskedFor(const PropertyValues& values) {
   std::vector<std::string> names;
   for (const auto& [key, property] : values.properties().all()) {
-    if (!key.starts_with(kPrefix) || !key.ends_with(kInstances)) continue;
-    if (key.size() <= kPrefix.size() + kInstances.size()) continue;
+    if (!IsInstancesKey(key)) continue;
     std::string name = key.substr(kPrefix.size(), key.size() - kPrefix.size() - kInstances.size());
     if (HasLettersOnly(name)) names.push_back(std::move(name));
   }
@@ -120,6 +125,18 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   return role;
 }
 
+// A role by a name that is none is ignored with a warning beside real ones, as TonY did. But where it is all that was
+// asked for, TonY ran the command once, without a word: one task in place of the two workers that somebody meant. To
+// refuse costs a corrected letter; to run it costs the training, or its result.
+Status CheckNoRoleWasMeant(const PropertyValues& values) {
+  for (const auto& [key, property] : values.properties().all()) {
+    if (!IsInstancesKey(key) || FindKey(key) || Trim(property.value) == "0") continue;
+    return values.Bad(key, StrCat("the job has no other role, and this is none; expected tony.<role>.instances, where ",
+                                  "a role's name has lower-case letters only, as worker"));
+  }
+  return Ok();
+}
+
 // TonY ran this one in the AM's container, hence the keys.
 Result<RoleSpec> SingleTask(const PropertyValues& values) {
   RoleSpec role;
@@ -175,15 +192,16 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
   const Completions completions(values);
   parsed.single_task = parsed.roles.empty();
   if (parsed.single_task) {
+    TRY(CheckNoRoleWasMeant(values));
     TRY_ASSIGN(RoleSpec role, SingleTask(values));
     parsed.roles.push_back(std::move(role));
   } else {
     for (auto& role : parsed.roles) role.completion = completions.Of(role.name);
+    TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
   }
   completions.WarnOfUnknown(values, parsed.roles, warnings);
   std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
   TRY(CheckSomeTracked(parsed.roles));
-  TRY(CheckTotals(values, parsed.roles));
   return parsed;
 }
 

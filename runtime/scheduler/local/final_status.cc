@@ -30,6 +30,7 @@ Result<JobStatus> FreshStatus(const JobFolder& folder) {
   if (!spec.ok()) return status;
   status.name = spec->name;
   status.framework = ToString(spec->framework);
+  status.tags = spec->tags;
   for (const auto& role : spec->roles)
     for (int index = 0; index < role.instances; ++index) status.tasks.push_back({TaskId{role.name, index}, "waiting"});
   return status;

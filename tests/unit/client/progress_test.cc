@@ -182,5 +182,15 @@ TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
   EXPECT_THAT(text, HasSubstr("  waits for 8192 MB of memory\n"));
 }
 
+TEST(ProgressTest, TagsAreOneLine) {
+  JobStatus status = Running({Worker(0, "running", 77)});
+  const KnownStatus untagged = {.status = status, .am_reachable = true};
+  EXPECT_THAT(StatusText(untagged, JobFolder("/j"), FromMillis(0)), Not(HasSubstr("tags")));
+  status.tags = {"azkaban.flow.execid:17", "mine"};
+  const KnownStatus tagged = {.status = status, .am_reachable = true};
+  EXPECT_THAT(StatusText(tagged, JobFolder("/j"), FromMillis(0)),
+              HasSubstr("\n  tags: azkaban.flow.execid:17, mine\n"));
+}
+
 }  // namespace
 }  // namespace tony

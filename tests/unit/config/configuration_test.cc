@@ -98,5 +98,15 @@ TEST(HadoopXmlWriterTest, WhatXmlCannotHoldIsReplaced) {
                              "d?</value>"));
 }
 
+TEST(ConfigurationTest, TheRestOfASecretWithACommaIsMaskedToo) {
+  EXPECT_EQ(MaskedValue("tony.execution.envs", "A=1,x,DB_PASSWORD=s1,s2,B=3,y"),
+            "A=1,x,DB_PASSWORD=********,********,B=3,y");
+}
+
+TEST(ConfigurationTest, MainArgsAreMaskedAsTheyMayHoldVariables) {
+  EXPECT_EQ(ValueOf(Of({{"main.args", "-shell_env API_TOKEN=s1"}}), "main.args"), kMask);
+  EXPECT_EQ(ValueOf(Of({{"main.args", ""}}), "main.args"), "");
+}
+
 }  // namespace
 }  // namespace tony

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "runtime/config/main_args.h"
 #include "runtime/config/properties.h"
 
 namespace tony {
@@ -61,6 +62,21 @@ TEST(HostileTextTest, MutatedJavaPropertiesAreParsedOrRefused) {
       ParseJavaProperties,
       "# comment\na.b = 1\nkey\\ with\\=escapes : value \\\n   continued\\u0041\\uD83D\\uDE00\n! x\nlast=\xC3\xA4\r\n",
       {"\\", "\\u", "\\uD800", "\\u00", "=", ":", "\\\n", "\r", "#", std::string(1, '\0'), "\xFF"});
+}
+
+TEST(HostileTextTest, MutatedStepPropertiesAreParsedOrRefused) {
+  Mutate(ParseStepProperties, "#Sat\na.b=1\nkey\\ x\\==\\u00E4\\uD83D\\uDE00\\\n  b\nlast=\xE4\r\n",
+         {"\\", "\\u", "\\uD800", "=", "\\\n", "\r", "#", std::string(1, '\0'), "\xFF", "\xC3\xA4"});
+}
+
+TEST(HostileTextTest, MutatedMainArgsAreParsedOrRefused) {
+  const auto parse = [](std::string_view text, const std::string& name) -> Result<Properties> {
+    const auto parsed = ParseMainArgs({std::string(text), name});
+    if (!parsed.ok()) return Annotate(parsed.error(), name);
+    return Properties();
+  };
+  Mutate(parse, "-conf a=1 --conf=b=2 -executes 'python \"x\" y' -shell_env A=1 -src_dir s --task_params \"-x 'y'\"",
+         {"'", "\"", " ", "-", "--", "=", "-conf", "-=", "''", " -src_dir"});
 }
 
 TEST(HostileTextTest, DeeplyNestedXmlIsRefusedWithoutExhaustingTheStack) {

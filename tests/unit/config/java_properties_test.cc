@@ -91,5 +91,39 @@ TEST(JavaPropertiesTest, AnEditorsByteOrderMarkIsNoPartOfTheFirstKey) {
 
 TEST(JavaPropertiesTest, AnEmptyTextHasNoProperties) { EXPECT_EQ(Pairs(""), ""); }
 
+// All pairs and origins of what Azkaban hands to a step, as "key=value@origin|...".
+std::string StepPairs(std::string_view text) {
+  const auto parsed = ParseStepProperties(text, "the step");
+  if (!parsed.ok()) return parsed.error().message;
+  std::string out;
+  for (const auto& [key, property] : parsed->all()) {
+    out += (out.empty() ? "" : "|") + key + "=" + property.value + "@" + property.origin;
+  }
+  return out;
+}
+
+TEST(StepPropertiesTest, AnOriginIsTheNameAlone) {
+  EXPECT_EQ(StepPairs("#Sat Nov 21 22:00:00 UTC 2026\nb=2\na\\ x=\\u00E4\\\n  b\n"),
+            "a x=\xC3\xA4"
+            "b@the step|b=2@the step");
+}
+
+TEST(StepPropertiesTest, WhatIsNotUtf8IsLatin1) {
+  EXPECT_EQ(StepPairs("a=\xE4\xFF"), "a=\xC3\xA4\xC3\xBF@the step");
+  EXPECT_EQ(StepPairs("a=\xC3\xA4"), "a=\xC3\xA4@the step") << "UTF-8 stays as it is";
+  EXPECT_EQ(StepPairs("a=\xC3\xA4\nb=\xE4"), "a=\xC3\x83\xC2\xA4@the step|b=\xC3\xA4@the step")
+      << "one encoding a file";
+  EXPECT_EQ(ErrorOf("a=\xE4"), "job.properties:1: not valid UTF-8") << "people's own files are UTF-8";
+}
+
+TEST(StepPropertiesTest, AnErrorNamesTheKeyAndNotTheValue) {
+  EXPECT_EQ(StepPairs("a=1\nmy\\ key=hunter2\\u12"),
+            "the step: key my\\ key: malformed \\u escape: expected four hexadecimal digits");
+  EXPECT_EQ(StepPairs("a\\u0000=1"), "the step: key a\\u0000: a NUL character");
+  EXPECT_EQ(StepPairs(std::string_view("a=\0", 3)), "the step: a NUL character");
+  EXPECT_EQ(StepPairs(std::string(100, 'k') + "=\\uD800"),
+            "the step: key " + std::string(60, 'k') + ": half of a surrogate pair in \\u escapes");
+}
+
 }  // namespace
 }  // namespace tony

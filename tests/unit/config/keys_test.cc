@@ -21,6 +21,9 @@ TEST(KeysTest, AKeyIsFoundByItsNameOrByAPattern) {
   EXPECT_EQ(RowOf("tony.execution.env.a.b=c"), "tony.execution.env.<NAME>");
   EXPECT_EQ(RowOf("tony.application.group.A"), "tony.application.group.<group>");
   EXPECT_EQ(RowOf("tony.restart.scope"), "tony.restart.scope");
+  EXPECT_EQ(RowOf("tony.output.memory"), "tony.output.<NAME>");
+  EXPECT_EQ(RowOf("tony.output.a.b/c"), "tony.output.<NAME>");
+  EXPECT_EQ(RowOf("tony.output.restart.scope"), "tony.output.<NAME>");
   EXPECT_EQ(RowOf("tony.worker.restart.scope"), "tony.<role>.restart.scope");
   EXPECT_EQ(RowOf("tony.application.dependency.worker.timeout.after.A"),
             "tony.application.dependency.<role>.timeout.after.<group>");

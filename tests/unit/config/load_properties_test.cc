@@ -140,13 +140,13 @@ TEST_F(LoadPropertiesTest, BadFlagsAreUsageErrorsThatNameThem) {
     return message;
   };
   options_.conf = {"tony.worker.instances"};
-  EXPECT_EQ(usage(), "-conf tony.worker.instances: expected KEY=VALUE");
-  options_.conf = {"=2"};
-  EXPECT_EQ(usage(), "-conf =2: expected KEY=VALUE");
+  EXPECT_EQ(usage(), "-conf (number 1 of these): expected KEY=VALUE, and there is no =");
+  options_.conf = {"a=1", "=2"};
+  EXPECT_EQ(usage(), "-conf (number 2 of these): expected KEY=VALUE, and there is no name before =");
   options_.shell_env = {"HOME"};
-  EXPECT_EQ(usage(), "-shell_env HOME: expected NAME=VALUE");
+  EXPECT_EQ(usage(), "-shell_env (number 1 of these): expected NAME=VALUE, and there is no =");
   options_.container_env = {"=x"};
-  EXPECT_EQ(usage(), "-container_env =x: expected NAME=VALUE");
+  EXPECT_EQ(usage(), "-container_env (number 1 of these): expected NAME=VALUE, and there is no name before =");
   options_.shell_env = {"A=\xFF"};
   EXPECT_EQ(usage(), "-shell_env A: not valid UTF-8");
   options_.executes = "\xFF";
@@ -250,12 +250,8 @@ TEST_F(LoadPropertiesTest, AnAzkabanStepWithoutASourceFolderHasSrcIfItIsThere) {
   EXPECT_EQ(ValueOf("tony.src-dir"), "not set");
 }
 
-TEST_F(LoadPropertiesTest, WhatAJobFileCannotSayYetIsAnError) {
-  Write("train.job", "type=tony\nmain.args=-conf a=b\n");
+TEST_F(LoadPropertiesTest, ParametersOfNoCommandAreAnError) {
   options_.spec_file = "train.job";
-  EXPECT_EQ(
-      ErrorOf().message,
-      "main.args (from train.job:2): not supported yet; write what its -conf options say as lines of the job file");
   Write("train.job", "task_params=--x\n");
   EXPECT_EQ(ErrorOf().message, "task_params (from train.job:1) without executes: there is no command to add them to");
   EXPECT_EQ(ErrorOf().code, ErrorCode::kInvalid);

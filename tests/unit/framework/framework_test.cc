@@ -176,9 +176,10 @@ TEST(FrameworkTest, TheVisibleGpusAreOursWhereAnyAreAskedFor) {
   spec.roles[1].resources.gpus = 1;
   const auto status = CheckEnvironment(spec);
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message,
-            "tony.execution.envs (-shell_env): CUDA_VISIBLE_DEVICES is a variable that TonY itself sets in every task; "
-            "choose another name");
+  EXPECT_EQ(
+      status.error().message,
+      "worker_env.CUDA_VISIBLE_DEVICES, -shell_env CUDA_VISIBLE_DEVICES, tony.execution.env.CUDA_VISIBLE_DEVICES: a "
+      "variable that TonY itself sets in every task; choose another name");
 }
 
 TEST(FrameworkTest, UserVariablesThatClobberOursAreRefusedByName) {
@@ -188,15 +189,20 @@ TEST(FrameworkTest, UserVariablesThatClobberOursAreRefusedByName) {
     const auto status = CheckEnvironment(spec);
     return status.ok() ? std::string("accepted") : status.error().message;
   };
-  constexpr std::string_view kWhy = " is a variable that TonY itself sets in every task; choose another name";
-  EXPECT_EQ(message(kPytorch, "RANK", false), StrCat("tony.execution.envs (-shell_env): RANK", kWhy));
-  EXPECT_EQ(message(kTensorflow, "TF_CONFIG", true), StrCat("tony.containers.envs (-container_env): TF_CONFIG", kWhy));
-  EXPECT_EQ(message(kStandalone, "JOB_NAME", false), StrCat("tony.execution.envs (-shell_env): JOB_NAME", kWhy));
-  EXPECT_EQ(message(kJax, "TONY_JOB_ID", false), StrCat("tony.execution.envs (-shell_env): TONY_JOB_ID", kWhy));
-  EXPECT_EQ(message(kLightgbm, "LIGHTGBM_MACHINES", false),
-            StrCat("tony.execution.envs (-shell_env): LIGHTGBM_MACHINES", kWhy));
-  EXPECT_EQ(message(kXgboost, "DMLC_TASK_ID", true),
-            StrCat("tony.containers.envs (-container_env): DMLC_TASK_ID", kWhy));
+  const auto of_task = [](const std::string& name) {
+    return StrCat("worker_env.", name, ", -shell_env ", name, ", tony.execution.env.", name,
+                  ": a variable that TonY itself sets in every task; choose another name");
+  };
+  const auto of_container = [](const std::string& name) {
+    return StrCat("-container_env ", name, ", tony.containers.env.", name,
+                  ": a variable that TonY itself sets in every task; choose another name");
+  };
+  EXPECT_EQ(message(kPytorch, "RANK", false), of_task("RANK"));
+  EXPECT_EQ(message(kTensorflow, "TF_CONFIG", true), of_container("TF_CONFIG"));
+  EXPECT_EQ(message(kStandalone, "JOB_NAME", false), of_task("JOB_NAME"));
+  EXPECT_EQ(message(kJax, "TONY_JOB_ID", false), of_task("TONY_JOB_ID"));
+  EXPECT_EQ(message(kLightgbm, "LIGHTGBM_MACHINES", false), of_task("LIGHTGBM_MACHINES"));
+  EXPECT_EQ(message(kXgboost, "DMLC_TASK_ID", true), of_container("DMLC_TASK_ID"));
   EXPECT_EQ(message(kTensorflow, "RANK", false), "accepted");
   EXPECT_EQ(message(kPytorch, "TF_CONFIG", false), "accepted");
   EXPECT_EQ(message(kPytorch, "OMP_NUM_THREADS", false), "accepted");

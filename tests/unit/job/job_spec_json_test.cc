@@ -40,6 +40,7 @@ JobSpec FullSpec() {
   spec.restart.longest_backoff = Duration(17);
   spec.restart.settle = Duration(18);
   spec.checkpoint = {"/saved/\xC3\xA4", "ckpt-[0-9]*", 6};
+  spec.tags = {"azkaban.flow.execid:17", "\xC3\xA4"};
   spec.history_folder = "/shared/history/intermediate";
   return spec;
 }
@@ -70,7 +71,7 @@ TEST(JobSpecJsonTest, TheFormIsCanonical) {
       R"("restart":{"task":{"most":0,"window_ms":0},"role":{"most":0,"window_ms":0},)"
       R"("gang":{"most":0,"window_ms":0},"job":{"most":0,"window_ms":0},"lost":{"most":10,"window_ms":3600000},)"
       R"("backoff_ms":1000,"longest_backoff_ms":60000,"settle_ms":300},)"
-      R"("checkpoint":{"directory":"","pattern":"*","most_fruitless":3},"failure_rules":[],"history_folder":""})");
+      R"("checkpoint":{"directory":"","pattern":"*","most_fruitless":3},"failure_rules":[],"tags":[],"history_folder":""})");
 }
 
 // The document without the field `name` of `object`, or with null instead.
@@ -84,10 +85,10 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
 }
 
 // Specs of 0.1 have none of these.
-const std::set<std::string> kNewer = {"restart",       "checkpoint",    "failure_rules", "restart_scope",
-                                      "restarts",      "mode",          "python_venv",   "files",
-                                      "am_files",      "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
-                                      "history_folder"};
+const std::set<std::string> kNewer = {"restart",        "checkpoint",    "failure_rules", "restart_scope",
+                                      "restarts",       "mode",          "python_venv",   "files",
+                                      "am_files",       "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
+                                      "history_folder", "tags"};
 
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));
@@ -123,7 +124,7 @@ TEST(JobSpecJsonTest, ASpecOfTheFirstReleaseHasTheDefaultsForWhatItDoesNotSay) {
   document.as_object().erase("restart");
   document.as_object().erase("checkpoint");
   for (const auto* name :
-       {"mode", "python_venv", "files", "am_files", "memory_limits", "log_limit_mb", "allocation_timeout_ms"})
+       {"mode", "python_venv", "files", "am_files", "memory_limits", "log_limit_mb", "allocation_timeout_ms", "tags"})
     document.as_object().erase(name);
   for (auto& role : document.at("roles").as_array()) {
     role.as_object().erase("restart_scope");
@@ -140,6 +141,7 @@ TEST(JobSpecJsonTest, ASpecOfTheFirstReleaseHasTheDefaultsForWhatItDoesNotSay) {
   expected.python_venv.clear();
   expected.files.clear();
   expected.am_files.clear();
+  expected.tags.clear();
   expected.memory_limits = true;
   expected.log_limit_mb = 1024;
   expected.allocation_timeout = Duration(0);
@@ -164,6 +166,8 @@ TEST(JobSpecJsonTest, NewerFieldsThatAreThereHaveTheirTypes) {
   EXPECT_EQ(error_with("/mode", "SOLO"), "job spec: field mode: expected GANG or FCFS");
   EXPECT_EQ(error_with("/python_venv", 1), "job spec: field python_venv: expected a string");
   EXPECT_EQ(error_with("/log_limit_mb", -1).substr(0, 50), "job spec: field log_limit_mb: expected a whole num");
+  EXPECT_NE(error_with("/tags", "a"), "accepted");
+  EXPECT_NE(error_with("/tags/0", 1), "accepted");
   EXPECT_EQ(error_with("/files", 1).substr(0, 32), "job spec: field files: expected ");
   EXPECT_EQ(error_with("/files/1/archive", 1).substr(0, 44), "job spec: field files[1].archive: expected t");
   EXPECT_EQ(error_with("/roles/2/files/0/name", "../x"),

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/property_values.h"
 #include "tests/unit/job/parse_properties.h"
 
 namespace tony {
@@ -151,6 +152,51 @@ TEST(JobSpecParserTest, RandomPropertiesAreParsedOrRefused) {
     EXPECT_EQ(*JobSpecFromJson(ToJson(parsed->spec)), parsed->spec);
   }
   EXPECT_GT(accepted, 50);
+}
+
+TEST(JobSpecParserTest, TagsStandInTheirOrderEachOnce) {
+  const auto tags = [](const std::string& text) { return ParseWith({{"tony.application.tags", text}})->spec.tags; };
+  EXPECT_EQ(tags(" b, a,,b ,c:1"), (std::vector<std::string>{"b", "a", "c:1"}));
+  EXPECT_TRUE(tags("").empty());
+  EXPECT_EQ(WarningsWith({{"tony.application.tags", "a"}}), "");
+  EXPECT_EQ(ErrorWith({{"tony.application.tags", "a\nb"}}),
+            "tony.application.tags: \"a?b\" (from -conf): expected tags of one line, separated by commas");
+}
+
+TEST(JobSpecParserTest, AzkabansWatchTimeoutIsAWholeNumberOfSecondsUpToAYear) {
+  EXPECT_EQ(ParseWith({})->watch_timeout, std::chrono::minutes(10));
+  EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", " 1 "}})->watch_timeout, std::chrono::seconds(1));
+  EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", "31536000"}})->watch_timeout, std::chrono::hours(24 * 365));
+  for (const std::string text : {"0", "-1", "1.5", "10m", "", "31536001", "99999999999999999999"}) {
+    EXPECT_EQ(ErrorWith({{"tony.azkaban.watch-timeout", text}}),
+              StrCat("tony.azkaban.watch-timeout: \"", text,
+                     "\" (from -conf): expected a whole number of seconds from 1 to 31536000"));
+  }
+}
+
+TEST(JobSpecParserTest, WarningsOfTheFilesComeFirst) {
+  Properties properties = PropertiesOf({{"tony.containers.command", "true"}, {"tony.nothing.like.this.at.all", "1"}});
+  properties.Warn("from the file");
+  const auto parsed = ParseJobSpec(properties, "/");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  ASSERT_EQ(parsed->warnings.size(), 2u);
+  EXPECT_EQ(parsed->warnings[0], "from the file");
+}
+
+TEST(JobSpecParserTest, AMessageMasksTheValueOfASecretsKey) {
+  const Properties properties = PropertiesOf({{"tony.failure.exit.token", "hunter2"},
+                                              {"tony.execution.envs", "A=1,DB_PASSWORD=hunter2"},
+                                              {"tony.monkey.memory", "1.5x"}});
+  const PropertyValues values(properties);
+  EXPECT_EQ(values.Bad("tony.failure.exit.token", "expected x").message,
+            "tony.failure.exit.token: \"********\" (from -conf): expected x");
+  EXPECT_EQ(values.Bad("tony.execution.envs", "expected x").message,
+            "tony.execution.envs: \"A=1,DB_PASSWORD=********\" (from -conf): expected x");
+  EXPECT_EQ(values.Bad("tony.monkey.memory", "expected x").message,
+            "tony.monkey.memory: \"1.5x\" (from -conf): expected x")
+      << "a role may be called as if it were a secret";
+  EXPECT_EQ(ErrorWith({{"tony.execution.env.API_KEY", std::string("hunter2\xFF")}}),
+            "tony.execution.env.API_KEY: \"********\" (from -conf): not valid UTF-8");
 }
 
 }  // namespace

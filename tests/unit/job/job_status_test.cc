@@ -176,5 +176,14 @@ TEST(InstantTextTest, OnlyTheOneFormAndRealDatesAreAccepted) {
   }
 }
 
+TEST(JobStatusTest, TagsAreThereWhereThereAreAny) {
+  JobStatus status = Ended();
+  EXPECT_EQ(ToJson(status).find("\"tags\""), std::string::npos);
+  status.tags = {"azkaban.flow.execid:17", "mine"};
+  const std::string text = ToJson(status);
+  EXPECT_NE(text.find(R"("tags":["azkaban.flow.execid:17","mine"])"), std::string::npos);
+  EXPECT_EQ(JobStatusFromJson(text)->tags, status.tags);
+}
+
 }  // namespace
 }  // namespace tony

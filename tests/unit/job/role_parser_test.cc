@@ -49,6 +49,8 @@ TEST(RoleParserTest, MemoryIsANumberOfMegabytesOrHasAUnit) {
   EXPECT_EQ(memory("2g"), 2048);
   EXPECT_EQ(memory("2G"), 2048);
   EXPECT_EQ(memory("2gb"), 2048);
+  EXPECT_EQ(memory("2GiB"), 2048);
+  EXPECT_EQ(memory("512MiB"), 512);
   EXPECT_EQ(memory("2048m"), 2048);
   EXPECT_EQ(memory("2048MB"), 2048);
   EXPECT_EQ(memory(" 2048 "), 2048);
@@ -154,6 +156,12 @@ TEST(RoleParserTest, LimitsOfTheUserAreEnforced) {
             "tony.task.max-total-gpus: \"5\" (from -conf): the job asks for 6");
 }
 
+TEST(RoleParserTest, TheLimitsAreOfRolesAndAJobWithoutAnyIsBelowThem) {
+  const auto parsed = ParseWith({{"tony.worker.instances", "0"}, {"tony.task.max-total-instances", "0"}});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->spec.TotalTasks(), 1);
+}
+
 TEST(RoleParserTest, MoreThanTenThousandTasksAreRefused) {
   EXPECT_EQ(ErrorWith({{"tony.worker.instances", "10000"}}), "accepted");
   EXPECT_EQ(ErrorWith({{"tony.worker.instances", "10000"}, {"tony.chief.instances", "1"}}),
@@ -166,6 +174,43 @@ TEST(RoleParserTest, NamesThatMeanSomethingElseAreNoRoles) {
   const std::string longest(64, 'a');
   EXPECT_EQ(ErrorWith({{"tony." + longest + ".instances", "1"}}),
             "tony." + longest + ".instances: \"1\" (from -conf): a role's name has at most 63 letters");
+}
+
+// The job with no other role than these properties ask for; the error, or "accepted".
+std::string ErrorOfOnly(Settings settings) {
+  settings.emplace_back("tony.containers.command", "true");
+  const auto parsed = ParseJobSpec(PropertiesOf(settings), "/");
+  return parsed.ok() ? "accepted" : parsed.error().message;
+}
+
+TEST(RoleParserTest, ANameThatIsNoRoleIsRefusedWhereItIsAllThatWasAskedFor) {
+  for (const std::string role : {"Worker", "worker1", "my-role", "a.b"}) {
+    EXPECT_EQ(ErrorOfOnly({{"tony." + role + ".instances", "2"}}),
+              "tony." + role +
+                  ".instances: \"2\" (from -conf): the job has no other role, and this is none; expected "
+                  "tony.<role>.instances, where a role's name has lower-case letters only, as worker");
+  }
+  EXPECT_NE(ErrorOfOnly({{"tony.Worker.instances", "two"}}), "accepted");
+  EXPECT_NE(ErrorOfOnly({{"tony.Worker.instances", "2"}, {"tony.worker.instances", "0"}}), "accepted");
+  EXPECT_EQ(ErrorOfOnly({{"tony.Worker.instances", " 0 "}}), "accepted") << "it asks for nothing";
+  EXPECT_EQ(
+      ErrorOfOnly(
+          {{"tony.Worker.instances", "2"}, {"tony.ps.instances", "1"}, {"tony.application.untracked.jobtypes", "x"}}),
+      "accepted")
+      << "as in TonY";
+}
+
+TEST(RoleParserTest, AnOutputOfAnEarlierStepIsNoRole) {
+  EXPECT_EQ(
+      ErrorOfOnly({{"tony.output.instances", "5"}, {"tony.output.a.instances", "5"}, {"tony.output.memory", "x"}}),
+      "accepted");
+  EXPECT_EQ(WarningsWith({{"tony.output.instances", "5"},
+                          {"tony.output.Model Path", "x"},
+                          {"tony.job.id", "local-1"},
+                          {"tony.job.page", "http://h"},
+                          {"tony.job.logs", "/l"},
+                          {"tony.model.path", "/m"}}),
+            "");
 }
 
 }  // namespace

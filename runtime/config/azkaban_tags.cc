@@ -1,0 +1,56 @@
+#include "runtime/config/azkaban_tags.h"
+
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+constexpr size_t kLongestTag = 100;
+constexpr std::string_view kHost = "azkaban.webserverhost";
+constexpr std::string_view kOfFlow[] = {"azkaban.flow.execid", "azkaban.flow.flowid", "azkaban.flow.projectname"};
+
+std::string ValueOf(const Properties& properties, std::string_view key) {
+  const Property* found = properties.Find(key);
+  return std::string(found ? Trim(found->value) : "");
+}
+
+// In "http://ann@[::1]:8081/x" that is "::1".
+std::string_view HostOf(std::string_view url) {
+  if (const size_t scheme = url.find("://"); scheme != url.npos) url.remove_prefix(scheme + 3);
+  url = url.substr(0, url.find_first_of("/?#"));
+  if (const size_t user = url.rfind('@'); user != url.npos) url.remove_prefix(user + 1);
+  if (url.starts_with('[')) return url.substr(1, url.find(']') - 1);
+  return url.substr(0, url.find(':'));
+}
+
+// `text` is UTF-8, of which a character's first byte is no 10xxxxxx.
+std::string_view FirstCharacters(std::string_view text, size_t most) {
+  size_t characters = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
+    if (begins && ++characters > most) return text.substr(0, at);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string AzkabanHost(const Properties& step) {
+  std::string host = ValueOf(step, kHost);
+  return host.empty() ? std::string(HostOf(ValueOf(step, "azkaban.url"))) : host;
+}
+
+std::vector<std::string> AzkabanTags(const Properties& step) {
+  std::vector<std::string> tags;
+  const auto add = [&tags](std::string_view key, std::string value) {
+    std::ranges::replace(value, ',', ';');  // tags are a list
+    if (!value.empty()) tags.emplace_back(FirstCharacters(StrCat(key, ":", value), kLongestTag));
+  };
+  for (const std::string_view key : kOfFlow) add(key, ValueOf(step, key));
+  add(kHost, AzkabanHost(step));
+  return tags;
+}
+
+}  // namespace tony

@@ -1,0 +1,19 @@
+// What Azkaban's own properties of a step say about where it runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/config/properties.h"
+
+namespace tony {
+
+// Of Azkaban's web server: azkaban.webserverhost, or else the host in azkaban.url, which versions before 2020-09 have
+// alone; empty: neither is set.
+std::string AzkabanHost(const Properties& step);
+
+// The tags that TonY's Azkaban type gave to a job, "azkaban.flow.execid:17" and so on for the execution, the flow, the
+// project and the host, those that are known. Each has at most 100 characters, as YARN's limit made TonY cut them.
+std::vector<std::string> AzkabanTags(const Properties& step);
+
+}  // namespace tony
