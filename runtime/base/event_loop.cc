@@ -1,5 +1,6 @@
 #include "runtime/base/event_loop.h"
 
+#include <poll.h>
 #include <sys/signalfd.h>
 
 #include <algorithm>
@@ -43,6 +44,11 @@ class Descriptor {
     asio_.async_wait(type, std::move(handler));
   }
   void CancelWaits() { asio_.cancel(); }
+  // An event of a descriptor that is gone may reach the next one, to which Asio has given the same place in its tables.
+  bool IsReady(WaitType type) const {
+    pollfd now = {fd_, static_cast<short>(type == WaitType::wait_write ? POLLOUT : POLLIN), 0};
+    return poll(&now, 1, 0) > 0;
+  }
 
  private:
   int fd_;
@@ -76,7 +82,7 @@ class AsioWatch : public EventLoop::Handle {
     state->descriptor->Wait(state->type, [state](const boost::system::error_code& error) {
       if (!state->descriptor) return;
       CHECK(!error || error == asio::error::operation_aborted);  // anything else: an fd that was closed, or a file
-      if (!error) state->fn();
+      if (!error && state->descriptor->IsReady(state->type)) state->fn();
       if (state->descriptor) Wait(state);
     });
   }

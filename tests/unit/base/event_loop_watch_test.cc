@@ -86,6 +86,26 @@ TEST_F(FdWatchTest, OneDescriptorMayBeWatchedBothWays) {
   EXPECT_TRUE(readable);
 }
 
+TEST_F(FdWatchTest, AnEventOfADescriptorThatIsGoneIsToldToNobody) {
+  SocketPair first, second, quiet, silent;
+  std::vector<EventLoop::FdWatch> watches;
+  bool replaced = false;
+  // Whichever is told first replaces both, while the event of the other one waits for its turn.
+  const auto replace = [&] {
+    ASSERT_FALSE(replaced);
+    replaced = true;
+    watches.clear();
+    for (const SocketPair* pair : {&quiet, &silent})
+      watches.push_back(loop.WhenReadable(pair->near.get(), [] { FAIL() << "it is not readable"; }));
+  };
+  for (const SocketPair* pair : {&first, &second}) {
+    watches.push_back(loop.WhenReadable(pair->near.get(), replace));
+    ASSERT_TRUE(SocketPair::Write(pair->far));
+  }
+  Settle();
+  EXPECT_TRUE(replaced);
+}
+
 TEST_F(FdWatchTest, DestroyingOneWatchLosesNoEventOfTheOther) {
   SocketPair pair;
   int read = 0;
