@@ -151,7 +151,7 @@ constexpr Key kKeys[] = {
     {"tony.azkaban.watch-timeout", kSeconds, "600", kImplemented, "Azkaban's adapter: the job ends as abandoned when no adapter has looked at it for so long"},
     {"tony.job.id", kText, "", kImplemented, "written by an Azkaban step for the steps after it: its job; says nothing to a job"},
     {"tony.job.logs", kText, "", kImplemented, "written by an Azkaban step for the steps after it: where its logs are; says nothing to a job"},
-    {"tony.job.page", kText, "", kImplemented, "written by an Azkaban step for the steps after it: its page; says nothing to a job"},
+    {"tony.job.url", kText, "", kImplemented, "written by an Azkaban step for the steps after it: where a browser finds its logs; says nothing to a job"},
     {"tony.model.path", kText, "", kImplemented, "written by an Azkaban step for the steps after it: where its model is; says nothing to a job"},
     {"tony.output.<NAME>", kText, "", kImplemented, "written by an Azkaban step for the steps after it: what its chief wrote; says nothing to a job"},
 

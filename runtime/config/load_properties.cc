@@ -91,7 +91,7 @@ Result<ConfigFile> NamedFile(std::string_view kind, std::string name, const std:
 // Azkaban's adapter reads the first itself, and the others are what earlier steps wrote; TonY had none of them.
 bool BelongsToTheStep(std::string_view key) {
   if (key.starts_with("tony.azkaban.") || key.starts_with("tony.output.")) return true;
-  return key == "tony.job.id" || key == "tony.job.page" || key == "tony.job.logs" || key == "tony.model.path";
+  return key == "tony.job.id" || key == "tony.job.url" || key == "tony.job.logs" || key == "tony.model.path";
 }
 
 // With -conf_file TonY's client looked for no tony.xml, and a step's tony.* properties were its tony.xml.

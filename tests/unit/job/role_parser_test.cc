@@ -207,7 +207,7 @@ TEST(RoleParserTest, AnOutputOfAnEarlierStepIsNoRole) {
   EXPECT_EQ(WarningsWith({{"tony.output.instances", "5"},
                           {"tony.output.Model Path", "x"},
                           {"tony.job.id", "local-1"},
-                          {"tony.job.page", "http://h"},
+                          {"tony.job.url", "file:///h"},
                           {"tony.job.logs", "/l"},
                           {"tony.model.path", "/m"}}),
             "");
