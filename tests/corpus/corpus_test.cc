@@ -1,0 +1,169 @@
+// The same properties give the same job through every door.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "azkaban-plugin/step_properties.h"
+#include "runtime/base/strings.h"
+#include "runtime/client/command_line.h"
+#include "runtime/client/spec_input.h"
+#include "tests/corpus/golden.h"
+#include "tests/corpus/java_store.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+// Whether the goldens are to be written, from what the command line's reader says.
+bool IsUpdating() {
+  const char* asked = std::getenv("TONY_UPDATE_GOLDENS");
+  return asked && std::string_view(asked) == "1";
+}
+
+// In the current folder, as `tony plan FILE`.
+Result<ParsedJobSpec> ThroughCommandLine(const std::string& file) {
+  TRY_ASSIGN(const CommandLine line,
+             CommandLine::Parse({.name = "plan", .max_words = 1, .options = SpecOptions()}, {file}));
+  return ReadJobSpec(line);
+}
+
+// What a step cannot be without, in sets that have it not.
+constexpr struct {
+  std::string_view key, value, tag;
+} kOfEveryStep[] = {{"azkaban.flow.execid", "1", "azkaban.flow.execid:1"},
+                    {"azkaban.flow.flowid", "flow", "azkaban.flow.flowid:flow"},
+                    {"azkaban.job.id", "job", ""}};
+
+// What goes by another name in the spec, so that a step, which has no lines, tells the property's own.
+constexpr std::string_view kRenamed[] = {"executes",           "src_dir",     "task_params",
+                                         "python_binary_path", "python_venv", "hdfs_classpath"};
+
+// A golden as a step says it: with a property's name, or nothing, instead of the line that it stands in.
+std::string AsOfStep(std::string golden, const Properties& set) {
+  for (const auto& [key, property] : set.all()) {
+    const bool is_renamed = std::ranges::find(kRenamed, key) != std::end(kRenamed);
+    const std::string line = property.origin.substr(property.origin.find(':'));
+    const std::regex place(StrCat(R"(\$\{SET\})", line, R"(\b)"));
+    golden = std::regex_replace(golden, place, is_renamed ? StrCat(key, " of $${SET}") : "$${SET}");
+  }
+  return golden;
+}
+
+// In the current folder, as Azkaban's adapter. The tags that only kOfEveryStep is the reason of are taken out again.
+Result<ParsedJobSpec> ThroughStep(Properties properties, const std::string& file) {
+  std::vector<std::string_view> added_tags;
+  for (const auto& [key, value, tag] : kOfEveryStep) {
+    if (properties.Find(key)) continue;
+    properties.Set(std::string(key), std::string(value), "");
+    if (!tag.empty()) added_tags.push_back(tag);
+  }
+  WriteWhole(file, StoreAsJava(properties));
+  TRY_ASSIGN(azkaban::Step step, azkaban::ReadStep(file, std::filesystem::current_path()));
+  for (const std::string_view tag : added_tags) EXPECT_EQ(std::erase(step.job.spec.tags, tag), 1u) << tag;
+  return step.job;
+}
+
+// Executors and a new AM read the spec from its JSON, as the goldens do.
+void ExpectJsonHoldsAll(const Result<ParsedJobSpec>& answer) {
+  if (!answer.ok()) return;
+  const auto again = JobSpecFromJson(ToJson(answer->spec));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(*again, answer->spec);
+}
+
+// Each test is in a folder of its own, which has what is in files/: what the sets speak of. One whose name begins with
+// "bare-" is in an empty folder.
+class CorpusTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  CorpusTest() : home_(std::filesystem::current_path()), golden_file_(CorpusFolder() / (set() + ".json")) {
+    unsetenv("TONY_CONF_DIR");
+    if (!set().starts_with("bare-")) {
+      std::filesystem::copy(CorpusFolder() / "files", folder(), std::filesystem::copy_options::recursive);
+    }
+    std::filesystem::current_path(folder());
+  }
+  ~CorpusTest() override { std::filesystem::current_path(home_); }
+
+  const std::string& set() const { return GetParam(); }
+  const std::filesystem::path& folder() const { return temp_.path(); }
+  std::string Text(const Result<ParsedJobSpec>& answer, const std::string& file) const {
+    return AnswerText(set(), answer, std::filesystem::current_path(), file);
+  }
+
+  const TempFolder temp_;
+  const std::filesystem::path home_;
+  const std::filesystem::path golden_file_;
+};
+
+TEST_P(CorpusTest, GivesTheSameJobThroughEveryDoor) {
+  const std::string own_text = ReadWhole(CorpusFolder() / (set() + ".properties"));
+  const std::string own_file = set() + ".properties";
+  WriteWhole(own_file, own_text);
+  const auto answer = ThroughCommandLine(own_file);
+  ExpectJsonHoldsAll(answer);
+  const std::string as_written = Text(answer, own_file);
+  if (IsUpdating()) WriteWhole(golden_file_, as_written);
+  const std::string golden = ReadWhole(golden_file_);
+  EXPECT_EQ(as_written, golden) << "as it is written, on the command line";
+
+  const auto properties = ParseJavaProperties(own_text, own_file);
+  if (!properties.ok()) return;  // what cannot be read cannot be written as an engine does
+  const std::string engine_file = "step.properties";
+  WriteWhole(engine_file, StoreAsJava(*properties));
+  EXPECT_EQ(WithoutLines(Text(ThroughCommandLine(engine_file), engine_file)), WithoutLines(golden))
+      << "as an engine writes it, on the command line";
+  const auto step = ThroughStep(*properties, set() + "_job_props_4711_tmp");
+  EXPECT_EQ(Text(step, "the step's properties"), AsOfStep(golden, *properties)) << "as a step of Azkaban";
+}
+
+// These end at the file's text, of which the command line tells the line and a step the key.
+TEST(CorpusFormatTest, ATextThatCannotBeReadIsRefusedByBothDoorsForTheSameReason) {
+  const TempFolder folder;
+  for (const char* set : {"bad-format-escape", "bad-format-nul", "bad-format-surrogate"}) {
+    const std::filesystem::path file = CorpusFolder() / StrCat(set, ".properties");
+    const auto job = ThroughCommandLine(file);
+    const auto step = azkaban::ReadStep(file, folder.path());
+    ASSERT_TRUE(!job.ok() && !step.ok()) << set;
+    EXPECT_EQ(step.error().code, job.error().code) << set;
+    const std::string& message = job.error().message;
+    const std::string reason = message.substr(StrCat(file.string(), ":3: ").size());
+    EXPECT_THAT(step.error().message, ::testing::StartsWith("the step's properties"));
+    EXPECT_THAT(step.error().message, ::testing::EndsWith(StrCat("key tony.containers.command: ", reason)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, CorpusTest, ::testing::ValuesIn(SetNames()), [](const auto& param_info) {
+  std::string name = param_info.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
+
+TEST(CorpusFolderTest, EverySetHasItsGoldenAndEveryGoldenItsSet) {
+  EXPECT_EQ(SetNames(), GoldenNames());
+  EXPECT_GE(SetNames().size(), 45u);
+}
+
+TEST(CorpusFolderTest, WhatIsCalledBadIsRefusedAndNothingElse) {
+  for (const std::string& set : SetNames()) {
+    const bool is_refused = ReadWhole(CorpusFolder() / (set + ".json")).starts_with("{\n  \"error\"");
+    EXPECT_EQ(is_refused, set.starts_with("bad-")) << set;
+  }
+}
+
+TEST(CorpusFolderTest, EverySetSaysInItsFirstLineWhatItIs) {
+  for (const std::string& set : SetNames()) {
+    EXPECT_TRUE(ReadWhole(CorpusFolder() / (set + ".properties")).starts_with("# ")) << set;
+  }
+}
+
+}  // namespace
+}  // namespace tony
