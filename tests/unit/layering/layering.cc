@@ -1,6 +1,7 @@
 #include "tests/unit/layering/layering.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -40,6 +41,9 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
         "runtime/scheduler", "runtime/store", "runtime/history", "runtime/page"}},
       {"executor",
        {"runtime/base", "runtime/job", "runtime/framework", "runtime/rpc", "runtime/store", "runtime/process"}},
+      {"azkaban-plugin",
+       {"runtime/base", "runtime/config", "runtime/job", "runtime/request", "runtime/process", "runtime/store",
+        "runtime/scheduler", "runtime/client"}},
   };
   return table;
 }
@@ -135,7 +139,8 @@ std::string FolderOf(const std::string& path) {
 }
 
 bool IsOurs(const std::string& path) {
-  return path.starts_with("runtime/") || path.starts_with("am/") || path.starts_with("executor/");
+  constexpr std::array<std::string_view, 4> kFolders = {"runtime/", "am/", "executor/", "azkaban-plugin/"};
+  return std::ranges::any_of(kFolders, [&path](std::string_view folder) { return path.starts_with(folder); });
 }
 
 std::string At(const SourceFile& source, int line, const std::string& what) {

@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 std::vector<SourceFile> AllSources() {
   std::vector<SourceFile> all;
-  for (const char* folder : {"runtime", "am", "executor"}) {
+  for (const char* folder : {"runtime", "am", "executor", "azkaban-plugin"}) {
     std::vector<SourceFile> sources = ReadSources(TONY_SOURCE_DIR, folder);
     std::move(sources.begin(), sources.end(), std::back_inserter(all));
   }

@@ -1,0 +1,56 @@
+// What `tony-azkaban doctor` looks at, a part each. All of them only look.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "azkaban-plugin/executor_server.h"
+#include "runtime/client/doctor_checks.h"
+#include "runtime/config/properties.h"
+
+namespace tony::azkaban {
+
+// An installation and who reads it.
+struct Installation {
+  ExecutorServer server;
+  std::filesystem::path jobtypes;
+  std::filesystem::path folder() const;  // of `tony`
+};
+
+// The property files of the job type, as far as they could be read.
+struct PluginFiles {
+  Properties server;  // private.properties over commonprivate.properties
+  Properties plugin;
+  bool complete = false;  // both files of the job type were read
+
+  std::string ServerValue(std::string_view key, std::string_view usual) const;
+  bool ExecutesAsUser() const;  // Azkaban's default is true
+};
+
+Check OkCheck(std::string name, std::string text);
+Check WarnCheck(std::string name, std::string text, std::string advice);
+Check FailCheck(std::string name, std::string text, std::string advice);
+
+// doctor_files.cc: readable for the server, well-formed.
+Checks CheckPluginFiles(const Installation& installation, PluginFiles& files);
+
+// doctor_properties.cc: what they say.
+Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb);
+Checks CheckPluginProperties(const PluginFiles& files);
+Checks CheckSiteDefaults(const PluginFiles& files);  // tony.*: by the mapper that reads a step's
+
+// doctor_programs.cc: what `command` names, what lies beside it, and the setuid program.
+Checks CheckCommand(const Installation& installation, const PluginFiles& files);
+Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& files);
+
+// doctor_folder.cc: what else is in the folder of job types and beside it.
+Checks CheckJobtypes(const Installation& installation);
+
+// doctor_server.cc: the executor server's process.
+Checks CheckServer(const ExecutorServer& server);
+// Memory, that of Azkaban's own check, by the text of /proc/meminfo.
+int64_t FreeMemoryMb(std::string_view meminfo);
+
+}  // namespace tony::azkaban

@@ -1,0 +1,97 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "azkaban-plugin/doctor_parts.h"
+#include "azkaban-plugin/plugin_folder.h"
+#include "runtime/base/strings.h"
+#include "runtime/process/sibling_program.h"
+#include "runtime/store/files.h"
+
+namespace tony::azkaban {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What `command` runs, or what is wrong with it.
+Result<fs::path> Adapter(const Installation& installation, const PluginFiles& files) {
+  const auto wrong = [](std::string text) { return Error{ErrorCode::kInvalid, std::move(text)}; };
+  const Property* command = files.plugin.Find("command");
+  if (command == nullptr || Trim(command->value).empty()) return wrong(StrCat("not set in ", kPluginFile));
+  std::string path(Trim(command->value));
+  if (path.starts_with(kOwnFolder))
+    path = fs::weakly_canonical(installation.folder()).string() + path.substr(kOwnFolder.size());
+  if (path.find(' ') != std::string::npos)
+    return wrong(StrCat("\"", path, "\" has a blank; Azkaban splits there, and ", kAdapter, " needs no arguments"));
+  if (!MayStandInCommand(path))
+    return wrong(StrCat("\"", path, "\" has characters that Azkaban does not leave as they are"));
+  if (!path.starts_with('/'))
+    return wrong(StrCat("\"", path, "\" is no absolute path: it would be looked for in PATH"));
+  return fs::path(path);
+}
+
+// Whoever runs a step: the server's user, or with execute.as.user anybody.
+Check Runnable(const std::string& name, const fs::path& program, const Installation& installation, bool as_anybody) {
+  const User& user = installation.server.user;
+  if (const auto obstacle = Obstacle(program, user, X_OK))
+    return FailCheck(name, StrCat(program.string(), " cannot be run by ", user.name, ": ", *obstacle),
+                     "programs and the folders above them: mode 0755");
+  const auto obstacle = Obstacle(program, Anybody(), X_OK);
+  if (!obstacle) return OkCheck(name, program.string());
+  Check check = WarnCheck(name, StrCat(program.string(), " cannot be run by every user: ", *obstacle),
+                          "programs and the folders above them: mode 0755");
+  if (as_anybody) check.health = Health::kFail;
+  return check;
+}
+
+bool IsThisProgram(const fs::path& adapter) {
+  std::error_code error;
+  const fs::path own = SiblingProgram(kAdapter);
+  if (fs::equivalent(own, adapter, error)) return true;
+  if (fs::file_size(own, error) != fs::file_size(adapter, error)) return false;
+  const auto one = ReadFile(own), other = ReadFile(adapter);
+  return one.ok() && other.ok() && *one == *other;
+}
+
+}  // namespace
+
+Checks CheckCommand(const Installation& installation, const PluginFiles& files) {
+  const auto adapter = Adapter(installation, files);
+  if (!adapter.ok())
+    return {FailCheck("command", adapter.error().message,
+                      StrCat(kAdapter, " install ", installation.jobtypes.string(), " sets it"))};
+  Checks checks = {Runnable("command", *adapter, installation, files.ExecutesAsUser())};
+  if (checks.front().health == Health::kFail) return checks;
+  if (!IsThisProgram(*adapter))
+    checks.push_back(WarnCheck("command", StrCat("not the build that checks it, ", SiblingProgram(kAdapter)),
+                               "run its own doctor, or install again"));
+  for (const std::string_view name : kPrograms) {
+    Check check = Runnable("programs", adapter->parent_path() / name, installation, files.ExecutesAsUser());
+    if (check.health != Health::kOk) checks.push_back(std::move(check));
+  }
+  if (checks.size() == 1) {
+    const std::vector<std::string> names(std::begin(kPrograms), std::end(kPrograms));
+    checks.push_back(OkCheck("programs", StrCat(Join(names, ", "), " beside ", kAdapter)));
+  }
+  return checks;
+}
+
+Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& files) {
+  if (!files.ExecutesAsUser())
+    return {OkCheck("execute.as.user", StrCat("false: steps run as ", installation.server.user.name))};
+  const std::string advice = StrCat("install Azkaban's execute-as-user there, or, where all jobs may run as ",
+                                    installation.server.user.name, ": execute.as.user=false in ", kPrivateFile);
+  const std::string folder = files.ServerValue("azkaban.native.lib", "");
+  if (folder.empty())
+    return {FailCheck("execute.as.user", "true, Azkaban's default, and azkaban.native.lib is not set: every step fails",
+                      advice)};
+  const fs::path helper = installation.server.folder / folder / "execute-as-user";
+  struct stat status = {};
+  if (stat(helper.c_str(), &status) != 0)
+    return {FailCheck("execute.as.user", FileError(ErrorCode::kNotFound, "find", helper, errno).message, advice)};
+  if (status.st_uid != 0 || (status.st_mode & S_ISUID) == 0)
+    return {FailCheck("execute.as.user", StrCat(helper.string(), " is not setuid root: it cannot become another user"),
+                      StrCat("chown root ", helper.string(), " && chmod 6050 ", helper.string()))};
+  return {OkCheck("execute.as.user", StrCat("by ", helper.string(), "; each user needs a home that holds .tony"))};
+}
+
+}  // namespace tony::azkaban

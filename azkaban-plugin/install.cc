@@ -1,0 +1,280 @@
+// The straight way: look at what is there, refuse what is not ours, build outside, rename into place.
+#include "azkaban-plugin/install.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "azkaban-plugin/install_files.h"
+#include "azkaban-plugin/plugin_folder.h"
+#include "runtime/base/strings.h"
+#include "runtime/client/command_line.h"
+#include "runtime/client/output.h"
+#include "runtime/process/sibling_program.h"
+#include "runtime/store/files.h"
+#include "runtime/store/remove_tree.h"
+
+namespace tony::azkaban {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  bool with_programs = false;
+  bool replace = false;
+  bool no_execute_as_user = false;
+};
+
+// What has the name of one of our job types.
+struct Existing {
+  enum class Kind { kNothing, kOurs, kForeign };
+  Kind kind = Kind::kNothing;
+  std::string why;                        // it is foreign
+  std::string private_text, plugin_text;  // of our folder
+};
+
+struct Part {
+  std::string name;  // of the job type
+  Existing existing;
+  bool done = false;  // it is as it shall be
+};
+
+struct Plan {
+  fs::path jobtypes;
+  std::string command;
+  PluginContent content;
+  std::vector<Part> parts;  // `tony`, then the aliases that point to it
+};
+
+Existing Foreign(std::string why) { return {Existing::Kind::kForeign, std::move(why), "", ""}; }
+
+Result<Existing> LookAtFolder(const fs::path& folder) {
+  Existing ours{Existing::Kind::kOurs, "", "", ""};
+  auto plugin = ReadFile(folder / kPluginFile);
+  if (!plugin.ok() && plugin.error().code != ErrorCode::kNotFound) return plugin.error();
+  if (!plugin.ok()) return Foreign(StrCat("a job type without ", kPluginFile));
+  const auto parsed = ParseServerProperties(*plugin, (folder / kPluginFile).string());
+  if (!parsed.ok()) return Foreign(parsed.error().message);
+  const Property* command = parsed->Find("command");
+  if (command == nullptr || fs::path(command->value).filename() != kAdapter)
+    return Foreign(StrCat("a job type whose command is not ", kAdapter));
+  ours.plugin_text = *std::move(plugin);
+  auto secret = ReadFile(folder / kPrivateFile);
+  if (!secret.ok() && secret.error().code != ErrorCode::kNotFound) return secret.error();
+  ours.private_text = secret.ok() ? *std::move(secret) : FirstPrivateText();
+  return ours;
+}
+
+Result<Existing> LookAt(const fs::path& jobtypes, std::string_view name) {
+  const fs::path path = jobtypes / name;
+  std::error_code error;
+  const fs::file_type type = fs::symlink_status(path, error).type();
+  if (type == fs::file_type::not_found) return Existing{};
+  if (type == fs::file_type::symlink) {
+    const fs::path target = fs::read_symlink(path, error);
+    const bool ours = name != kTypeName && (jobtypes / target).lexically_normal() == jobtypes / kTypeName;
+    if (ours) return Existing{Existing::Kind::kOurs, "", "", ""};
+    return Foreign(StrCat("a link to ", target.string()));
+  }
+  if (type != fs::file_type::directory) return Foreign("a file");
+  if (name != kTypeName) return Foreign("a folder of its own");
+  return LookAtFolder(path);
+}
+
+Result<fs::path> JobtypesFolder(const std::string& word) {
+  std::error_code error;
+  const fs::path folder = fs::canonical(word, error);
+  if (error) return FileError(ErrorCode::kNotFound, "open", word, error.value());
+  if (!fs::is_directory(folder, error))
+    return Error{ErrorCode::kNotFound, StrCat(word,
+                                              ": a file; expected the folder that azkaban.jobtype.plugin.dir of "
+                                              "the executor server names")};
+  if (fs::exists(folder / kPrivateFile, error))
+    return Error{ErrorCode::kUsage, StrCat(word, ": has a ", kPrivateFile,
+                                           ", so it is one job type; expected the folder of all job types, above it")};
+  if (!folder.has_relative_path()) return Error{ErrorCode::kUsage, "/: expected a folder of job types"};
+  return folder;
+}
+
+Result<std::vector<fs::path>> Programs() {
+  std::vector<fs::path> programs = {SiblingProgram(kAdapter)};
+  for (const std::string_view name : kPrograms) programs.emplace_back(SiblingProgram(name));
+  for (const fs::path& program : programs)
+    if (access(program.c_str(), X_OK) != 0) return FileError(ErrorCode::kNotFound, "run", program, errno);
+  if (const std::string gpu = SiblingProgram(kOptionalProgram); access(gpu.c_str(), X_OK) == 0)
+    programs.emplace_back(gpu);
+  return programs;
+}
+
+// What `command` will say.
+Result<std::string> Command(const fs::path& jobtypes, const Options& options) {
+  const std::string adapter = SiblingProgram(kAdapter);
+  if (access(adapter.c_str(), X_OK) != 0) return FileError(ErrorCode::kNotFound, "run", adapter, errno);
+  const std::string& path = options.with_programs ? jobtypes.string() : adapter;
+  if (!MayStandInCommand(path))
+    return Error{ErrorCode::kInvalid, StrCat(path,
+                                             ": Azkaban would not leave this path whole as a command; expected one "
+                                             "without blanks, quotes, backslashes, $ and letters beyond ASCII")};
+  if (options.with_programs) return StrCat(kOwnFolder, "/", kProgramsFolder, "/", kAdapter);
+  if (adapter.starts_with(StrCat((jobtypes / kTypeName).string(), "/")))
+    return Error{ErrorCode::kUsage, StrCat(adapter,
+                                           ": lies in the folder that would be replaced; add --with-programs, or "
+                                           "run the ",
+                                           kAdapter, " of an installation elsewhere")};
+  return adapter;
+}
+
+std::string PrivateText(std::string text, bool no_execute_as_user) {
+  const auto has = [&text](std::string_view key) {
+    const auto parsed = ParseServerProperties(text, "");
+    return parsed.ok() && parsed->Find(key) != nullptr;
+  };
+  if (!has("jobtype.class")) text = WithValue(text, "jobtype.class", "azkaban.jobExecutor.ProcessJob");
+  if (no_execute_as_user && !has("execute.as.user")) text = WithValue(text, "execute.as.user", "false");
+  return text;
+}
+
+Result<PluginContent> Compose(const Plan& plan, const Existing& existing, const Options& options) {
+  const bool upgrade = existing.kind == Existing::Kind::kOurs;
+  PluginContent content;
+  if (options.with_programs) {
+    TRY_ASSIGN(content.programs, Programs());
+  }
+  if (upgrade) {
+    content.old = plan.jobtypes / kTypeName;
+    const std::string file = (content.old / kPrivateFile).string();
+    const auto readable = ParseServerProperties(existing.private_text, file);
+    if (!readable.ok()) return readable.error();
+  }
+  content.private_text = PrivateText(upgrade ? existing.private_text : FirstPrivateText(), options.no_execute_as_user);
+  content.plugin_text =
+      upgrade ? WithValue(existing.plugin_text, "command", plan.command) : FirstPluginText(plan.command);
+  return content;
+}
+
+Result<Plan> MakePlan(const fs::path& jobtypes, const Options& options) {
+  Plan plan;
+  plan.jobtypes = jobtypes;
+  TRY_ASSIGN(plan.command, Command(jobtypes, options));
+  std::vector<std::string_view> names = {kTypeName};
+  std::ranges::copy(kAliases, std::back_inserter(names));
+  for (const std::string_view name : names) {
+    TRY_ASSIGN(Existing existing, LookAt(jobtypes, name));
+    if (existing.kind == Existing::Kind::kForeign && !options.replace)
+      return Error{ErrorCode::kCannotWrite, StrCat((jobtypes / name).string(), ": not ours (", existing.why,
+                                                   "); --replace moves it to ", FreeAside(jobtypes, name).string())};
+    const bool ours = existing.kind == Existing::Kind::kOurs;
+    plan.parts.push_back({std::string(name), std::move(existing), ours});
+  }
+  Part& first = plan.parts.front();
+  TRY_ASSIGN(plan.content, Compose(plan, first.existing, options));
+  first.done = first.done && IsBuilt(jobtypes / kTypeName, plan.content);
+  return plan;
+}
+
+// Keys that the administrator set, or set otherwise than a new installation would.
+std::string KeptKeys(const std::string& text, const std::string& fresh) {
+  const auto now = ParseServerProperties(text, ""), first = ParseServerProperties(fresh, "");
+  std::vector<std::string> keys;
+  if (!now.ok() || !first.ok()) return "";
+  for (const auto& [key, property] : now->all()) {
+    const Property* usual = first->Find(key);
+    if (usual == nullptr || usual->value != property.value) keys.push_back(key);
+  }
+  return Join(keys, ", ");
+}
+
+void SayKept(const Plan& plan, const Existing& old) {
+  // `command` is pointed anew and so no difference.
+  const std::string command = ParseServerProperties(old.plugin_text, "")->Find("command")->value;
+  const std::string plugin = KeptKeys(old.plugin_text, FirstPluginText(command));
+  const std::string server = KeptKeys(old.private_text, FirstPrivateText());
+  const std::string files = Join(FurtherFiles(plan.content.old), ", ");
+  if (!plugin.empty()) PrintLine(StrCat("kept in ", kPluginFile, ": ", plugin));
+  if (!server.empty()) PrintLine(StrCat("kept in ", kPrivateFile, ": ", server));
+  if (!files.empty()) PrintLine(StrCat("kept files: ", files));
+}
+
+Status Make(const Plan& plan, const Part& part, const fs::path& made) {
+  if (part.name == kTypeName) return BuildPlugin(made, plan.content);
+  if (symlink(std::string(kTypeName).c_str(), made.c_str()) != 0)
+    return FileError(ErrorCode::kCannotWrite, "make", made, errno);
+  return Ok();
+}
+
+// What is foreign is exchanged with the new one while that has the name where the old shall stay: no moment without
+// either, and none at which the old has the name of a leftover.
+Status Carry(const Plan& plan, const Part& part, const fs::path& work) {
+  fs::path made = work / part.name;
+  const fs::path place = plan.jobtypes / part.name;
+  TRY(Make(plan, part, made));
+  if (part.existing.kind != Existing::Kind::kForeign) return PutInPlace(made, place);
+  const fs::path aside = FreeAside(plan.jobtypes, part.name);
+  TRY(PutInPlace(made, aside));
+  const Status put = PutInPlace(aside, place);
+  if (!put.ok()) {
+    (void)rename(aside.c_str(), made.c_str());  // goes with the work folder
+    return put;
+  }
+  PrintLine(StrCat("moved: ", place.string(), " to ", aside.string()));
+  return SyncPath(aside.parent_path());
+}
+
+void SayDone(const Plan& plan, const Part& part) {
+  if (part.name != kTypeName) return PrintLine(StrCat("alias: ", part.name, " -> ", kTypeName));
+  const bool upgrade = part.existing.kind == Existing::Kind::kOurs;
+  PrintLine(StrCat(upgrade ? "upgraded: " : "installed: ", (plan.jobtypes / kTypeName).string(), ", command ",
+                   plan.command, plan.content.programs.empty() ? "" : " (needs Azkaban 3.65 or newer)"));
+  if (upgrade) SayKept(plan, part.existing);
+}
+
+Status Install(const Plan& plan) {
+  TRY_ASSIGN(const WorkFolder work, WorkFolder::Make(plan.jobtypes));
+  for (const Part& part : plan.parts) {
+    if (part.done) continue;
+    TRY(Carry(plan, part, work.path()));
+    SayDone(plan, part);
+  }
+  return Ok();
+}
+
+VerbSpec InstallVerb() {
+  constexpr auto kFlag = OptionSpec::Kind::kFlag;
+  return {"install",
+          "JOBTYPES_FOLDER",
+          1,
+          1,
+          "make type=tony known to the executor server that reads this folder, or upgrade it",
+          {{"with-programs", kFlag, "", "copy the programs into the job type's folder (Azkaban 3.65 or newer)"},
+           {"replace", kFlag, "", "move job types of these names that are not ours out of the folder"},
+           {"no-execute-as-user", kFlag, "", "run jobs as the executor server's user, without its setuid program"}}};
+}
+
+}  // namespace
+
+Result<int> RunInstall(const std::vector<std::string>& arguments) {
+  TRY_ASSIGN(const CommandLine line, CommandLine::Parse(InstallVerb(), arguments));
+  const Options options{line.Has("with-programs"), line.Has("replace"), line.Has("no-execute-as-user")};
+  TRY_ASSIGN(const fs::path jobtypes, JobtypesFolder(line.words().front()));
+  TRY_ASSIGN(const UniqueFd lock, LockBeside(jobtypes));
+  TRY_ASSIGN(const Plan plan, MakePlan(jobtypes, options));
+  for (const fs::path& leftover : Leftovers(jobtypes)) {
+    TRY(RemoveTree(leftover));
+    PrintLine(StrCat("removed: ", leftover.string(), ", left by an installation that was killed"));
+  }
+  if (std::ranges::all_of(plan.parts, &Part::done)) {
+    PrintLine(StrCat((jobtypes / kTypeName).string(), ": nothing to do, it is installed like this already"));
+    return 0;
+  }
+  TRY(Install(plan));
+  PrintLine(
+      StrCat("next: let the executor server read it (http://HOST:PORT/executor?action=reloadJobTypePlugins, or a "
+             "restart), then: ",
+             kAdapter, " doctor ", jobtypes.string()));
+  return 0;
+}
+
+}  // namespace tony::azkaban

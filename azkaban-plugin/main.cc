@@ -1,0 +1,45 @@
+// Without arguments: one step of an Azkaban flow. With a verb: what an administrator does about the plugin.
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "azkaban-plugin/doctor.h"
+#include "azkaban-plugin/install.h"
+#include "azkaban-plugin/step.h"
+#include "runtime/base/strings.h"
+#include "runtime/client/error_json.h"
+#include "runtime/client/output.h"
+
+namespace {
+
+constexpr const char* kHelp =
+    "tony-azkaban                              run the step that Azkaban describes in $JOB_PROP_FILE\n"
+    "tony-azkaban install JOBTYPES_FOLDER      make type=tony, TonyJob and TensorFlowJob there\n"
+    "tony-azkaban doctor [JOBTYPES_FOLDER]     what of an installation stands in the way of steps\n"
+    "  install: --with-programs, --replace, --no-execute-as-user; doctor: --executor PID, --json\n";
+
+tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string>& arguments) {
+  if (verb == "install") return tony::azkaban::RunInstall(arguments);
+  if (verb == "doctor") return tony::azkaban::RunAzkabanDoctor(arguments);
+  if (verb != "help" && verb != "--help" && verb != "-h") {
+    return tony::Error{tony::ErrorCode::kUsage, tony::StrCat("unknown command \"", verb,
+                                                             "\"; expected install, doctor, "
+                                                             "help, or none to run a step")};
+  }
+  tony::Print(kHelp);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);  // a reader of the log that goes away must not end the step
+  if (argc < 2) {
+    dup2(STDOUT_FILENO, STDERR_FILENO);  // one log, in its order
+    return tony::azkaban::RunStep();
+  }
+  const auto done = RunVerb(argv[1], {argv + 2, argv + argc});
+  return done.ok() ? *done : tony::Fail(done.error(), /*json=*/false);
+}

@@ -1,0 +1,241 @@
+#include "azkaban-plugin/step.h"
+
+#include <pwd.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include "azkaban-plugin/output_properties.h"
+#include "azkaban-plugin/step_files.h"
+#include "azkaban-plugin/step_properties.h"
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/kill_target.h"
+#include "runtime/client/machine_check.h"
+#include "runtime/client/output.h"
+#include "runtime/client/outputs.h"
+#include "runtime/client/progress.h"
+#include "runtime/client/submit_request.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/scheduler/local/local_am_launcher.h"
+#include "runtime/store/files.h"
+
+namespace tony::azkaban {
+namespace {
+
+constexpr int kOwnerBytes = 16;
+constexpr Duration kKeeperPatience{500};  // with a keeper that was started just now
+constexpr Duration kTellLimit{1000};  // of an AM that does not answer a kill; it finds the request in the job's folder
+constexpr Duration kUsageInterval{5000};
+constexpr Duration kAttachmentInterval{1000};
+constexpr Duration kReadLimit{300};  // of two seconds after SIGTERM, beside what the kill takes
+constexpr Duration kReadPause{20};   // from Azkaban's buffer into its log
+
+struct Exit {
+  int code = 0;
+  std::string reason;
+};
+
+// The account of a job that people read in Azkaban's log, and the one that programs read beside it.
+class Account {
+ public:
+  Account(const JobFolder& folder, std::filesystem::path attachment)
+      : folder_(folder), attachment_(std::move(attachment)) {}
+
+  bool Tell(JobStatus status) {
+    if (!status.tracking_url.empty() && status.tracking_url != page_) PrintLine("TonY UI: " + status.tracking_url);
+    page_ = status.tracking_url;
+    Attach(status);
+    status.tracking_url.clear();  // it is told
+    for (const std::string& line : ChangeLines(before_, status)) PrintLine(line);
+    before_ = std::move(status);
+    return true;
+  }
+
+  void TellEnd(const JobStatus& status) {
+    written_ = {};
+    Attach(status);
+    Print(VerdictText(status, folder_));
+  }
+
+ private:
+  void Attach(const JobStatus& status) {
+    const Instant now = RealClock().Now();
+    const bool soon = now - written_ < kAttachmentInterval && before_ && before_->state == status.state;
+    if (attachment_.empty() || soon) return;
+    written_ = now;
+    const Status done = WriteAttachment(attachment_, StatusDocument(folder_, status));
+    if (done.ok()) return;
+    PrintLine(StrCat("warning: no live status for Azkaban: ", done.error().message));
+    attachment_.clear();
+  }
+
+  const JobFolder& folder_;
+  std::filesystem::path attachment_;  // empty: none is wanted, or it cannot be written
+  std::string page_;
+  std::optional<JobStatus> before_;
+  Instant written_{};
+};
+
+class StepRun {
+ public:
+  StepRun(StepPlace place, Step step)
+      : place_(std::move(place)),
+        step_(std::move(step)),
+        asked_{.order = {.request = step_.request, .claim = {{RandomHex(kOwnerBytes)}, step_.job.watch_timeout}},
+               .job = step_.job},
+        runner_(loop_),
+        launcher_(runner_),
+        interrupts_(loop_) {}
+
+  Result<Exit> Run() {
+    for (const std::string& warning : step_.job.warnings) PrintLine("warning: " + warning);
+    TRY(CheckMachine(step_.job.spec));
+    asked_.on_recorded = [](const JobId& job) { PrintLine("job " + job.value); };
+    TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, launcher_, asked_));
+    if (job.signal != 0) return Cancel(std::nullopt, job.signal);
+    TellSubmitted(job);
+    Account account(*job.folder, step_.attachment);
+    if (job.end != SubmitEnd::kAdopted) return Follow(*job.folder, account);
+    TRY_ASSIGN(const JobStatus status, StoredStatus(*job.folder));
+    account.TellEnd(status);
+    return End(*job.folder, status);
+  }
+
+ private:
+  void TellSubmitted(const SubmittedJob& job) const {
+    const std::string& id = job.folder->job().value;
+    if (job.end == SubmitEnd::kAttached) PrintLine(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
+    if (job.end == SubmitEnd::kAdopted) PrintLine(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
+    if (job.spec_differs) PrintLine("warning: it was submitted with other properties, and keeps them");
+    PrintLine(StrCat("logs: ", (job.folder->path() / "logs").string(), "; tony logs ", id, " -f"));
+  }
+
+  Result<Exit> Follow(const JobFolder& folder, Account& account) {
+    EventLoop::FdWatch parent_end;
+    if (parent_.valid()) parent_end = loop_.WhenReadable(parent_.get(), [this] { loop_.Stop(); });
+    const WatchOptions options = {.patience = kKeeperPatience,
+                                  .on_status = [&](const JobStatus& status) { return account.Tell(status); },
+                                  .usage_interval = kUsageInterval};
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, folder, launcher_, options));
+    if (watched.status && HasEnded(*watched.status)) {
+      account.TellEnd(*watched.status);
+      return End(folder, *watched.status);
+    }
+    if (watched.signal != 0) return Cancel(folder, watched.signal);
+    return Exit{static_cast<int>(ErrorCode::kUnavailable),
+                StrCat("what started this step has ended; job ", folder.job().value, " goes on for another attempt")};
+  }
+
+  // The job ends by its AM, which needs nobody to wait for it. Where the submit had not come to its end, the request is
+  // told too: a job that is made in spite of it is not run.
+  Result<Exit> Cancel(std::optional<JobFolder> folder, int signal) {
+    const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
+    if (!folder) {
+      TRY_ASSIGN(folder, FindForKill(step_.request, kill));
+    }
+    const int code = 128 + signal;
+    if (!folder) return Exit{code, "cancelled before there was a job"};
+    const Status recorded = RecordKill(*folder, kill);
+    const WatchOptions options = {.kill = kill, .until_told = true, .limit = kTellLimit, .patience = kKeeperPatience};
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, launcher_, options));
+    if (!watched.kill && !recorded.ok()) return recorded.error();
+    const bool fenced = watched.kill == KillAnswer::kFenced;
+    return Exit{code, StrCat("cancelled; job ", folder->job().value,
+                             fenced ? " has another owner and goes on" : " is being killed")};
+  }
+
+  Result<Exit> End(const JobFolder& folder, const JobStatus& status) {
+    const Verdict& verdict = *status.verdict;
+    const std::string job = StrCat("job ", status.job.value, " ", ToString(verdict.state));
+    if (verdict.state != FinalState::kSucceeded)
+      return Exit{1, StrCat(job, " (", ToString(verdict.cls), "): ", verdict.message)};
+    TRY(LeaveOutputs(folder, status));
+    if (const Status acked = Acknowledge(folder, asked_.order.claim.owner); !acked.ok())
+      PrintLine("warning: " + acked.error().message);
+    return Exit{0, job};
+  }
+
+  Status LeaveOutputs(const JobFolder& folder, const JobStatus& status) const {
+    const auto outputs = ReadOutputs(folder, status);
+    // Outputs that are no JSON the account has told of, and the job has succeeded all the same.
+    if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
+    const auto members = OutputMembers(outputs.ok() ? outputs->object : "{}");
+    const OutputProperties properties = PropertiesForNextSteps(status.job, folder.path() / "logs", members);
+    for (const std::string& note : properties.notes) PrintLine(note);
+    if (place_.outputs.empty()) return Ok();
+    return WriteOutputProperties(place_.outputs, ToJson(properties.values));
+  }
+
+  const StepPlace place_;
+  const Step step_;
+  // From the beginning: it may die while files are staged.
+  const UniqueFd parent_{static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0))};
+  RequestedJob asked_;
+  EventLoop loop_;
+  BoostProcessRunner runner_;
+  LocalAmLauncher launcher_;
+  Interrupts interrupts_;  // from here on a signal kills the job instead of leaving one that nobody rules
+};
+
+// Azkaban's setuid helper changes the user and keeps the server's HOME.
+void UseOwnHome() {
+  const char* home = std::getenv("HOME");
+  struct stat about {};
+  if (home && stat(home, &about) == 0 && about.st_uid == geteuid()) return;
+  const passwd* user = getpwuid(geteuid());
+  if (user && user->pw_dir) setenv("HOME", user->pw_dir, 1);
+}
+
+Result<Exit> Run() {
+  UseOwnHome();
+  TRY_ASSIGN(StepPlace place, PlaceOfStep());
+  TRY_ASSIGN(Step step, ReadStep(place.properties, place.directory));
+  return StepRun(std::move(place), std::move(step)).Run();
+}
+
+// Azkaban 2.5 closes the output of a step that fails when it ends, read or not, and with it the reason would be lost.
+// Nothing tells when a pipe has been emptied, so this looks.
+void LetLogBeRead() {
+  struct stat output {};
+  if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISFIFO(output.st_mode)) return;
+  const Instant limit = RealClock().Now() + kReadLimit;
+  int unread = 0;
+  while (ioctl(STDOUT_FILENO, FIONREAD, &unread) == 0 && unread > 0 && RealClock().Now() < limit)
+    std::this_thread::sleep_for(kReadPause);
+  std::this_thread::sleep_for(kReadPause);
+}
+
+}  // namespace
+
+Result<StepPlace> PlaceOfStep() {
+  const char* properties = std::getenv("JOB_PROP_FILE");
+  if (!properties || !*properties)
+    return Error{ErrorCode::kUsage,
+                 "JOB_PROP_FILE is not set: this is what Azkaban runs for a step; see tony-azkaban help"};
+  StepPlace place = {.properties = properties};
+  if (const char* outputs = std::getenv("JOB_OUTPUT_PROP_FILE")) place.outputs = outputs;
+  std::error_code error;
+  place.directory = std::filesystem::current_path(error);
+  if (error) return Error{ErrorCode::kInvalid, StrCat("the current folder cannot be found: ", error.message())};
+  if (!place.outputs.empty()) place.outputs = place.directory / place.outputs;
+  for (const char* variable : {"JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE", "JOBTYPE_PRIVATE_PROP_FILE"})
+    unsetenv(variable);
+  return place;
+}
+
+int RunStep() {
+  const Result<Exit> end = Run();
+  const Exit exit = end.ok() ? *end : Exit{static_cast<int>(end.error().code), end.error().message};
+  PrintLine(StrCat("tony-azkaban: exit ", exit.code, ": ", exit.reason));
+  if (exit.code != 0) LetLogBeRead();
+  return exit.code;
+}
+
+}  // namespace tony::azkaban

@@ -1,0 +1,252 @@
+// Steps that are cancelled, and those whose adapter, executor server, folder or rulers go away while the job runs.
+#include <chrono>
+#include <csignal>
+#include <fstream>
+
+#include "tests/e2e/azkaban_test.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class AzkabanEndTest : public AzkabanTest {
+ protected:
+  // SIGTERM ends the adapter soon, in good order. It does not wait for the end of the job.
+  static Ran Terminate(Background& step) {
+    step.Signal(SIGTERM);
+    return ExpectTerminated(step);
+  }
+  static Ran ExpectTerminated(Background& step, int exit = 143) {
+    const auto begin = std::chrono::steady_clock::now();
+    Ran ran = step.Wait();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon) << ran.out;
+    ExpectEnd(ran, exit);
+    return ran;
+  }
+  void ExpectKilled(const std::string& job) const {
+    ExpectAllGoneSoon();
+    EXPECT_EQ(StateOf(job), "KILLED");
+    EXPECT_EQ(ReadText(step_.outputs_file()), "");
+  }
+  std::string StatusFile(const std::string& job) const { return ReadText(box_.JobFolder(job) / "status.json"); }
+};
+
+// ---- cancelled
+
+TEST_F(AzkabanEndTest, TermWhileTheJobRunsEndsItWithoutAnyAdapter) {
+  const auto step = StartHolding();
+  Terminate(*step);
+  ExpectKilled(Job());
+  EXPECT_THAT(Text(Status(Job()), "/verdict/message"), HasSubstr("Azkaban"));
+  EXPECT_TRUE(step_.InputIsUntouched());
+}
+
+TEST_F(AzkabanEndTest, OtherSignalsEndItInTheSameWay) {
+  int execution = 10;
+  for (const int signal : {SIGINT, SIGHUP}) {
+    step_.properties["azkaban.flow.execid"] = std::to_string(++execution);
+    fs::remove(Running("worker-0"));
+    const auto step = StartHolding();
+    step->Signal(signal);
+    ExpectTerminated(*step, 128 + signal);
+    ExpectAllGoneSoon();
+  }
+  for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
+}
+
+TEST_F(AzkabanEndTest, TermTwiceIsTermOnce) {
+  const auto step = StartHolding();
+  step->Signal(SIGTERM);
+  Terminate(*step);
+  ExpectKilled(Job());
+}
+
+TEST_F(AzkabanEndTest, TermWhileItsFilesAreStagedLeavesNoJobThatRuns) {
+  fs::create_directory(step_.folder() / "app");
+  std::ofstream(step_.folder() / "app" / "large") << "";
+  fs::resize_file(step_.folder() / "app" / "large", int64_t{8} << 30);  // zeros without blocks: minutes to hash
+  step_.properties["src_dir"] = "app";
+  const auto step = step_.Start();
+  ASSERT_TRUE(Says(*step, "staging"));
+  Terminate(*step);
+  ExpectAllGoneSoon();
+  for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
+}
+
+TEST_F(AzkabanEndTest, TermAtAnyMomentOfTheBeginningLeavesNoJobThatRuns) {
+  step_.properties["executes"] = "sleep 1000";
+  for (int i = 0; i < 6; ++i) {
+    step_.properties["azkaban.flow.execid"] = std::to_string(100 + i);
+    const auto step = step_.Start();
+    // Its name: before that the signal would find the shell that starts it.
+    ASSERT_TRUE(WaitFor([&] { return !box_.Pids("tony-azkaban").empty(); }));
+    if (i > 0) WaitFor([&] { return CountLines(step->out()) >= static_cast<size_t>(i); });
+    step->Signal(SIGTERM);
+    const Ran ran = step->Wait();
+    EXPECT_EQ(ran.exit, 143) << ran.out;  // before main() there is no last line
+  }
+  ExpectAllGoneSoon();
+  for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
+}
+
+TEST_F(AzkabanEndTest, TermWhileTheJobWaitsForTheMachineLeavesTheOthersAlone) {
+  box_.SetMachine(R"({"memory_mb":1000})");
+  const auto holder = box_.StartTony(One(HoldUntilGo()) + Conf("tony.worker.memory=600m"));
+  ASSERT_TRUE(WaitForRunning(1)) << holder->err();
+  const std::string other = Job();
+  step_.properties["tony.worker.memory"] = "600m";
+  const auto step = step_.Start();
+  ASSERT_TRUE(Says(*step, "waits for 600 MB of memory"));
+  const Ran ran = Terminate(*step);
+  std::string job;
+  for (const std::string& each : box_.Jobs()) job = each == other ? job : each;
+  EXPECT_THAT(ran.out, HasSubstr(job));
+  EXPECT_TRUE(WaitFor([&] { return StateOf(job) == "KILLED"; })) << StateOf(job);
+  EXPECT_EQ(StateOf(other), "RUNNING");
+  Go();
+  EXPECT_EQ(holder->Wait().exit, 0) << holder->err();
+  ExpectAllGoneSoon();
+}
+
+TEST_F(AzkabanEndTest, TermWhileTheGangFormsEndsAllOfIt) {
+  step_.properties["tony.application.framework"] = "tensorflow";
+  step_.properties["tony.worker.instances"] = "4";
+  step_.properties["executes"] = "sleep 1000";
+  const auto step = step_.Start();
+  ASSERT_TRUE(WaitFor([&] { return !box_.Pids("tony-executor").empty(); })) << step->out();
+  Terminate(*step);
+  ExpectKilled(Job());
+}
+
+TEST_F(AzkabanEndTest, TermDoesNotWaitForAnApplicationMasterThatHangs) {
+  const auto step = StartHolding();
+  KillAll("tony-am", SIGSTOP);
+  Terminate(*step);
+  KillAll("tony-am", SIGCONT);
+  ExpectKilled(Job());
+}
+
+TEST_F(AzkabanEndTest, TermIsNotForgottenWhenAllWhoKnewOfItDie) {
+  const auto step = StartHolding();
+  for (const char* program : {"tony-keeper", "tony-am"}) KillAll(program, SIGSTOP);
+  Terminate(*step);
+  KillRulers();
+  ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty() && box_.Pids("tony-am").empty(); }));
+  EXPECT_EQ(box_.Tony({"recover", Job()}).exit, 0);
+  ExpectKilled(Job());
+}
+
+TEST_F(AzkabanEndTest, ATaskThatIgnoresTermIsGoneAfterItsGrace) {
+  step_.properties["tony.task.stop-grace-ms"] = "500";
+  step_.properties["executes"] = "trap '' TERM; " + HoldUntilGo();
+  const auto step = step_.Start();
+  ASSERT_TRUE(WaitForRunning(1));
+  ASSERT_TRUE(Says(*step, "job running"));
+  Terminate(*step);
+  ExpectKilled(Job());
+}
+
+TEST_F(AzkabanEndTest, TwoStepsOfAFlowAreCancelledOneAfterTheOther) {
+  const auto first = StartHolding();
+  step_.properties["azkaban.job.id"] = "evaluate";
+  step_.variables["JOB_NAME"] = "evaluate";
+  const auto second = step_.Start();
+  ASSERT_TRUE(Says(*second, "job running"));
+  Terminate(*first);
+  Terminate(*second);
+  ExpectAllGoneSoon();
+  ASSERT_THAT(box_.Jobs(), testing::SizeIs(2));
+  for (const std::string& job : box_.Jobs()) EXPECT_EQ(StateOf(job), "KILLED");
+}
+
+TEST_F(AzkabanEndTest, ALateTermOfAnAttemptThatHasASuccessorKillsNothing) {
+  const auto first = StartHolding();
+  step_.properties["azkaban.job.attempt"] = "1";
+  const auto second = step_.Start();
+  ASSERT_TRUE(Says(*second, "attached"));
+  first->Signal(SIGTERM);
+  EXPECT_FALSE(first->Wait().timed_out);  // it may have left by itself before
+  EXPECT_EQ(StateOf(Job()), "RUNNING");
+  Go();
+  ExpectEnd(second->Wait(), 0);
+}
+
+// ---- somebody goes away
+
+TEST_F(AzkabanEndTest, AJobWhoseAdapterWasKilledEndsAsAbandonedWhenNobodyComesBack) {
+  step_.properties["tony.azkaban.watch-timeout"] = "1";
+  const auto step = StartHolding();
+  step->Signal(SIGKILL);
+  step->Wait();
+  ASSERT_TRUE(WaitFor([&] { return StatusFile(Job()).find("\"abandoned\"") != std::string::npos; })) << "no look";
+  ExpectKilled(Job());
+}
+
+TEST_F(AzkabanEndTest, AnAdapterThatFollowsKeepsItsJobAlive) {
+  step_.properties["tony.azkaban.watch-timeout"] = "1";
+  step_.properties["executes"] = "sleep 3";
+  ExpectEnd(step_.Run(), 0);
+}
+
+TEST_F(AzkabanEndTest, AnAdapterWhoseExecutorServerDiesLeavesAndTheJobGoesOn) {
+  const auto server = StartHolding("\"$@\" & wait");
+  ASSERT_EQ(box_.Pids("tony-azkaban").size(), 1u);
+  server->Signal(SIGKILL);
+  EXPECT_TRUE(WaitFor([&] { return box_.Pids("tony-azkaban").empty(); }, kSoon));
+  EXPECT_FALSE(server->Wait().timed_out);
+  EXPECT_EQ(StateOf(Job()), "RUNNING");
+  step_.properties["azkaban.job.attempt"] = "1";
+  const auto next = step_.Start();
+  ASSERT_TRUE(Says(*next, "attached"));
+  Go();
+  ExpectEnd(next->Wait(), 0);
+}
+
+TEST_F(AzkabanEndTest, AReaderOfTheLogThatGoesAwayHarmsNothing) {
+  step_.properties["executes"] = HoldUntilGo();
+  const auto step = step_.Start("exec \"$@\" > >(head -n 1)");  // all other lines are for nobody
+  ASSERT_TRUE(WaitForRunning(1));
+  Go();
+  const Ran ran = step->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.out;
+  EXPECT_EQ(CountLines(ran.out), 1u);
+  EXPECT_EQ(StateOf(Job()), "SUCCEEDED");
+  EXPECT_EQ(Outputs().at("tony.job.id"), Job());
+}
+
+TEST_F(AzkabanEndTest, WithoutAnyOutputTheExitCodeStillTells) {
+  step_.properties["executes"] = "exit 3";
+  EXPECT_EQ(step_.Start("exec \"$@\" >&- 2>&-")->Wait().exit, 1);
+  step_.properties["executes"] = "true";
+  EXPECT_EQ(step_.Start("exec \"$@\" > /dev/full 2>&1")->Wait().exit, 0);
+  EXPECT_EQ(OutputsIn(step_.outputs_file()).count("tony.job.id"), 1u);
+}
+
+TEST_F(AzkabanEndTest, TheJobComesBackWhenKeeperAndApplicationMasterAreKilled) {
+  const auto step = StartHolding();
+  const std::string task = ReadText(Running("worker-0"));
+  KillRulers();
+  ASSERT_TRUE(WaitFor([&] { return Number(Status(Job()), "/epoch") >= 2; })) << step->out();
+  EXPECT_EQ(ReadText(Running("worker-0")), task) << "the task was started again";
+  Go();
+  ExpectEnd(step->Wait(), 0);
+  ExpectAllGoneSoon();
+}
+
+TEST_F(AzkabanEndTest, AWorkingFolderThatIsRemovedIsNotMissed) {
+  step_.variables["JOB_OUTPUT_PROP_FILE"] = box_.File("outputs");
+  step_.properties["azkaban.job.attachment.file"] = box_.File("attachment");
+  const auto step = StartHolding();
+  fs::remove_all(step_.folder());
+  Go();
+  ExpectEnd(step->Wait(), 0);
+  EXPECT_EQ(OutputsIn(box_.File("outputs")).at("tony.job.id"), Job());
+  EXPECT_EQ(Text(ParseJson(ReadText(box_.File("attachment"))), "/0/state"), "SUCCEEDED");
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,239 @@
+// A step that ends well: what it says, what the next step gets, and what it finds of an attempt before it.
+#include <csignal>
+
+#include "tests/e2e/azkaban_test.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+using testing::StartsWith;
+
+using AzkabanStepTest = AzkabanTest;
+
+TEST_F(AzkabanStepTest, SuccessIsExitZeroWithTheJobsIdForTheNextStep) {
+  const Ran ran = step_.Run();
+  ExpectEnd(ran, 0);
+  ExpectAllGoneSoon();
+  const std::string job = Job();
+  const Texts outputs = Outputs();
+  EXPECT_EQ(outputs.at("tony.job.id"), job);
+  EXPECT_THAT(outputs.at("tony.job.logs"), StartsWith(box_.JobFolder(job).string()));
+  EXPECT_EQ(outputs.count("tony.model.path"), 0u);
+  EXPECT_EQ(StateOf(job), "SUCCEEDED");
+  EXPECT_TRUE(step_.InputIsUntouched());
+}
+
+TEST_F(AzkabanStepTest, TheTaskFindsNeitherAzkabansFilesNorItsOutput) {
+  step_.variables["JOBTYPE_PRIVATE_PROP_FILE"] = step_.folder() / "private";
+  step_.properties["executes"] =
+      "echo to nobody; test -z \"$JOB_PROP_FILE$JOB_OUTPUT_PROP_FILE$JOBTYPE_PRIVATE_PROP_FILE\"";
+  const Ran ran = step_.Run();
+  ExpectEnd(ran, 0);
+  EXPECT_THAT(ran.out, Not(HasSubstr("to nobody")));
+  EXPECT_EQ(LogText("worker-0", "stdout"), "to nobody\n");
+}
+
+TEST_F(AzkabanStepTest, TheLogBeginsWithTheJobItsPageAndItsLogsAndHasALineForEachChange) {
+  const auto step = StartHolding();
+  const std::string job = Job();
+  const std::string url = Text(Status(job), "/tracking_url");
+  EXPECT_THAT(url, StartsWith("http://"));
+  Go();
+  const Ran ran = step->Wait();
+  ExpectEnd(ran, 0);
+  const Words lines = Lines(ran.out);
+  const std::string begin = ran.out.substr(0, ran.out.find("job running"));
+  EXPECT_EQ(lines.front(), "job " + job);
+  EXPECT_EQ(CountLinesWith(begin, "TonY UI: " + url), 1u) << ran.out;
+  EXPECT_EQ(CountLinesWith(begin, "logs: " + (box_.JobFolder(job) / "logs").string()), 1u) << ran.out;
+  EXPECT_EQ(CountLinesWith(ran.out, "job running"), 1u) << ran.out;
+  EXPECT_LT(lines.size(), 25u) << "a change each, not a minute each";
+}
+
+TEST_F(AzkabanStepTest, TheAttachmentIsTheStatusWhileTheJobRunsAndAfterItsEnd) {
+  const auto step = StartHolding();
+  const auto state = [&] {
+    const std::string text = ReadText(step_.attachment_file());
+    return text.empty() ? "" : Text(ParseJson(text), "/0/state");
+  };
+  EXPECT_TRUE(WaitFor([&] { return state() == "RUNNING"; })) << ReadText(step_.attachment_file());
+  Go();
+  ExpectEnd(step->Wait(), 0);
+  const auto attached = ParseJson(ReadText(step_.attachment_file()));
+  ASSERT_TRUE(attached.is_array());
+  EXPECT_EQ(attached.as_array().size(), 1u);
+  EXPECT_EQ(Text(attached, "/0/job"), Job());
+  EXPECT_EQ(state(), "SUCCEEDED");
+  for (const auto& entry : fs::directory_iterator(step_.folder()))
+    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf(HasSubstr("_tmp"), HasSubstr("attach"))) << "left";
+}
+
+TEST_F(AzkabanStepTest, WhatTheChiefWroteIsTextForTheNextStep) {
+  const Ran ran = RunLeaving(
+      R"({"model.path": "/models/7", "loss": 0.10, "steps": 3, "done": true, "nothing": null, "tiny": -1.5E-7,)"
+      R"( "big": 123456789012345678901234567890, "label": "\u00e9 \u2603 😀 \"q\" \\ \n.",)"
+      R"( "nested": {"a": [1, 2.50], "b": null}, "list": [], "empty": ""})");
+  ExpectEnd(ran, 0);
+  const Texts expected = {{"model.path", "/models/7"},
+                          {"loss", "0.10"},
+                          {"steps", "3"},
+                          {"done", "true"},
+                          {"tiny", "-1.5E-7"},
+                          {"big", "123456789012345678901234567890"},
+                          {"label", "é ☃ 😀 \"q\" \\ \n."},
+                          {"nested", R"({"a":[1,2.50],"b":null})"},
+                          {"list", "[]"},
+                          {"empty", ""}};
+  const Texts outputs = Outputs();
+  EXPECT_EQ(outputs.at("tony.model.path"), "/models/7");
+  EXPECT_THAT(outputs, IsSupersetOf(expected));
+  for (const auto& [name, text] : expected) EXPECT_EQ(outputs.at("tony.output." + name), text);
+  EXPECT_EQ(outputs.count("nothing") + outputs.count("tony.output.nothing"), 0u);
+}
+
+TEST_F(AzkabanStepTest, OfSeveralNamesOfAModelTheMostSpecialIsTaken) {
+  ExpectEnd(RunLeaving(R"({"model": "d", "model_path": "c", "model.path": "b", "tony.model.path": "a"})"), 0);
+  EXPECT_EQ(Outputs().at("tony.model.path"), "a");
+  step_.properties["azkaban.flow.execid"] = "8";
+  ExpectEnd(RunLeaving(R"({"model": "d", "model_path": "c"})"), 0);
+  EXPECT_EQ(Outputs().at("tony.model.path"), "c");
+}
+
+TEST_F(AzkabanStepTest, NamesThatWouldChangeTheNextStepAreOnlyThereUnderAPrefix) {
+  std::string left;
+  const Words reserved = {"command",        "command.1",
+                          "type",           "env.PATH",
+                          "working.dir",    "retries",
+                          "retry.backoff",  "user.to.proxy",
+                          "executes",       "src_dir",
+                          "worker_env.X",   "main.args",
+                          "jvm.args",       "classpath",
+                          "dependencies",   "failure.emails",
+                          "tony.job.id",    "tony.worker.command",
+                          "tony.output.x",  "tony.worker.instances",
+                          "azkaban.job.id", "azkaban.flow.execid",
+                          "python_venv",    "python_binary_path",
+                          "task_params",    "hdfs_classpath",
+                          "flow.name"};
+  for (const std::string& name : reserved) left += (left.empty() ? "{\"" : ", \"") + name + "\": \"taken over\"";
+  ExpectEnd(RunLeaving(left + ", \"kept\": \"yes\"}"), 0);
+  const Texts outputs = Outputs();
+  EXPECT_EQ(outputs.at("kept"), "yes");
+  EXPECT_EQ(outputs.at("tony.job.id"), Job());
+  for (const std::string& name : reserved) {
+    EXPECT_EQ(outputs.at("tony.output." + name), "taken over") << name;
+    EXPECT_TRUE(outputs.count(name) == 0 || outputs.at(name) != "taken over") << name;
+  }
+}
+
+TEST_F(AzkabanStepTest, ValuesThatAzkabanWouldEvaluateAreLeftOutAndNamed) {
+  const Ran ran = RunLeaving(
+      R"-({"first": "${user.home}", "second": "now $(date)", "third": {"deep": "$(1+2)"}, "model": "$(rm)",)-"
+      R"-( "price": "5$ `ls` $HOME {x}"})-");
+  ExpectEnd(ran, 0);
+  const Texts outputs = Outputs();
+  for (const char* name : {"first", "second", "third", "model"}) {
+    EXPECT_EQ(outputs.count(name) + outputs.count(std::string("tony.output.") + name), 0u) << name;
+    EXPECT_GE(CountLinesWith(ran.out, name), 1u) << ran.out;
+  }
+  EXPECT_EQ(outputs.count("tony.model.path"), 0u);
+  EXPECT_EQ(outputs.at("price"), "5$ `ls` $HOME {x}");
+}
+
+TEST_F(AzkabanStepTest, BrokenJsonOfTheChiefIsAWarningAndCostsOnlyItself) {
+  const Ran ran = RunLeaving("{\"loss\": NaN}");
+  ExpectEnd(ran, 0);
+  EXPECT_THAT(ran.out, HasSubstr("it has no outputs: outputs of worker:0"));
+  EXPECT_THAT(ran.out, HasSubstr("NaN"));
+  EXPECT_EQ(Outputs().at("tony.job.id"), Job());
+  EXPECT_EQ(Outputs().count("loss"), 0u);
+}
+
+TEST_F(AzkabanStepTest, AFailedTaskIsReportedWithItsCodeAndItsLastWordsAndLeavesNoOutputs) {
+  step_.properties["executes"] =
+      R"(echo '{"a":1}' > $TONY_OUTPUT_FILE; printf 'step 1\rstep 2\n\033[31mno such data\033[0m\n' >&2; exit 3)";
+  const Ran ran = step_.Run();
+  ExpectEnd(ran, 1);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("worker:0"), HasSubstr("exit code 3"), HasSubstr("no such data")));
+  EXPECT_EQ(ReadText(step_.outputs_file()), "");
+  EXPECT_EQ(StateOf(Job()), "FAILED");
+  EXPECT_EQ(Text(ParseJson(ReadText(step_.attachment_file())), "/0/state"), "FAILED");
+  ExpectAllGoneSoon();
+}
+
+TEST_F(AzkabanStepTest, TheJobCarriesTheNamesOfItsFlowAsTags) {
+  ExpectEnd(step_.Run(), 0);
+  EXPECT_THAT(boost::json::serialize(Status(Job())),
+              AllOf(HasSubstr("azkaban.flow.execid:7"), HasSubstr("azkaban.flow.flowid:nightly"),
+                    HasSubstr("azkaban.flow.projectname:ranking"), HasSubstr("azkaban.webserverhost:azkaban.example")));
+}
+
+// ---- which job belongs to the step
+
+TEST_F(AzkabanStepTest, ALaterAttemptAttachesToTheJobOfOneThatWasKilled) {
+  auto first = StartHolding();
+  first->Signal(SIGKILL);
+  EXPECT_EQ(first->Wait().exit, 137);
+  step_.properties["azkaban.job.attempt"] = "1";
+  const auto second = step_.Start();
+  ASSERT_TRUE(Says(*second, "attached")) << "and says so";
+  EXPECT_THAT(box_.Jobs(), testing::SizeIs(1));
+  Go();
+  const Ran ran = second->Wait();
+  ExpectEnd(ran, 0);
+  EXPECT_THAT(ran.out, Not(HasSubstr("other properties"))) << "the attempt is none of the job's";
+  EXPECT_EQ(Outputs().at("tony.job.id"), Job());
+}
+
+TEST_F(AzkabanStepTest, ALaterAttemptAdoptsTheResultOfAJobThatHasSucceeded) {
+  ExpectEnd(RunLeaving(R"({"loss": 0.5})"), 0);
+  const Texts outputs = Outputs();
+  step_.properties["azkaban.job.attempt"] = "1";
+  const Ran again = step_.Run();  // its outputs file is a new one
+  ExpectEnd(again, 0);
+  EXPECT_THAT(again.out, AllOf(HasSubstr(Job()), HasSubstr("adopted"), Not(HasSubstr("other properties"))));
+  EXPECT_EQ(Outputs(), outputs);
+  EXPECT_THAT(box_.Jobs(), testing::SizeIs(1));
+}
+
+TEST_F(AzkabanStepTest, ALaterAttemptAfterAFailureIsANewJob) {
+  step_.properties["executes"] = "test -e " + box_.File("go");
+  ExpectEnd(step_.Run(), 1);
+  const std::string failed = Job();
+  Go();
+  step_.properties["azkaban.job.attempt"] = "1";
+  ExpectEnd(step_.Run(), 0);
+  EXPECT_THAT(box_.Jobs(), testing::SizeIs(2));
+  EXPECT_NE(Outputs().at("tony.job.id"), failed);
+}
+
+TEST_F(AzkabanStepTest, EachExecutionAndEachPlaceInAFlowHasAJobOfItsOwn) {
+  ExpectEnd(step_.Run(), 0);
+  step_.properties["azkaban.flow.nested.path"] = "sub:train";
+  ExpectEnd(step_.Run(), 0);
+  step_.properties["azkaban.flow.nested.path"] = "other:train";
+  ExpectEnd(step_.Run(), 0);
+  step_.properties["azkaban.flow.execid"] = "8";
+  ExpectEnd(step_.Run(), 0);
+  EXPECT_THAT(box_.Jobs(), testing::SizeIs(4));
+}
+
+TEST_F(AzkabanStepTest, TheRequestIdNamesServerExecutionFlowAndJob) {
+  step_.properties["azkaban.flow.flowid"] = "night ly/é";
+  ExpectEnd(step_.Run(), 0);
+  EXPECT_EQ(Text(Status(Job()), "/request_id"), "azkaban://azkaban.example/7/night%20ly%2F%C3%A9/train");
+  step_.properties["azkaban.flow.flowid"] = "nightly";
+  step_.properties["azkaban.flow.nested.path"] = "sub:train";
+  step_.properties.erase("azkaban.webserverhost");
+  step_.properties["azkaban.url"] = "http://other.example:8081";
+  ExpectEnd(step_.Run(), 0);
+  EXPECT_EQ(box_.Tony({"find", "--request-id", "azkaban://other.example/7/nightly/sub/train"}).exit, 0);
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,225 @@
+#include "azkaban-plugin/doctor_parts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "azkaban-plugin/plugin_folder.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::azkaban {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr int64_t kMuchMemory = 100'000;
+
+PluginFiles Files(const std::string& server, const std::string& plugin) {
+  PluginFiles files;
+  files.server = *ParseServerProperties(server, "private.properties");
+  files.plugin = *ParseServerProperties(plugin, "plugin.properties");
+  files.complete = true;
+  return files;
+}
+
+// The worst of them, as "warn NAME: TEXT -> ADVICE"; "ok" if all is well.
+std::string Worst(const Checks& checks) {
+  std::string worst = "ok";
+  Health health = Health::kOk;
+  for (const Check& check : checks) {
+    if (check.health <= health) continue;
+    health = check.health;
+    worst = (health == Health::kFail ? "fail " : "warn ") + check.name + ": " + check.text + " -> " + check.advice;
+  }
+  return worst;
+}
+
+std::string OfServer(const std::string& text, int64_t memory = kMuchMemory) {
+  return Worst(CheckServerProperties(Files(text, ""), memory));
+}
+std::string OfPlugin(const std::string& text) { return Worst(CheckPluginProperties(Files("", text))); }
+std::string OfDefaults(const std::string& text) { return Worst(CheckSiteDefaults(Files("", text))); }
+
+TEST(DoctorPropertiesTest, WhatWeInstallIsWell) {
+  EXPECT_EQ(OfServer(FirstPrivateText(), 0), "ok");
+  EXPECT_EQ(OfPlugin(FirstPluginText("/opt/tony-azkaban")), "ok");
+  EXPECT_EQ(OfDefaults(FirstPluginText("/opt/tony-azkaban")), "ok");
+}
+
+TEST(DoctorPropertiesTest, TheClassThatRunsTheStepIsNamed) {
+  EXPECT_THAT(OfServer(""), HasSubstr("fail jobtype.class: not set"));
+  EXPECT_THAT(OfServer("jobtype.class=com.example.Own"), HasSubstr("warn jobtype.class: com.example.Own"));
+}
+
+TEST(DoctorPropertiesTest, AMemoryCheckThatHoldsStepsBackIsNamed) {
+  const std::string type = "jobtype.class=azkaban.jobExecutor.ProcessJob\n";
+  EXPECT_THAT(OfServer(type, 2000), HasSubstr("warn memCheck.enabled: not off, and 2000 MB are free"));
+  EXPECT_EQ(OfServer(type, kMuchMemory), "ok");
+  EXPECT_EQ(OfServer(type + "memCheck.enabled=false", 2000), "ok");
+}
+
+TEST(DoctorPropertiesTest, FreeMemoryIsWhatAzkabanCounts) {
+  EXPECT_EQ(FreeMemoryMb("MemTotal: 9999999 kB\nMemFree:  1024 kB\nBuffers: 1024 kB\nCached: 2048 kB\n"
+                         "SwapCached: 999999 kB\nSwapFree: 4096 kB\n"),
+            8);
+}
+
+TEST(DoctorPropertiesTest, SecretsAreNamedWithoutTheirValue) {
+  const std::string answer = OfServer("jobtype.class=azkaban.jobExecutor.ProcessJob\ndb.password=hunter2");
+  EXPECT_THAT(answer, HasSubstr("warn private.properties: db.password: looks like a secret"));
+  EXPECT_THAT(answer, testing::Not(HasSubstr("hunter2")));
+  EXPECT_THAT(OfPlugin("env.API_TOKEN=x"), HasSubstr("warn plugin.properties: env.API_TOKEN: looks like a secret"));
+}
+
+TEST(DoctorPropertiesTest, KeysWithoutEffectAreNamed) {
+  EXPECT_THAT(
+      OfPlugin("retries=3\nuser.to.proxy=x\njob.notification.success.1.url=y\ntony.a=b"),
+      HasSubstr("warn plugin.properties: job.notification.success.1.url, retries, user.to.proxy: has no effect"));
+  EXPECT_THAT(OfPlugin("execute.as.user=false"), HasSubstr("-> it belongs into private.properties"));
+  EXPECT_THAT(OfServer("jobtype.class=azkaban.jobExecutor.ProcessJob\ntony.x=1\ncommand=y"),
+              HasSubstr("command, tony.x: has no effect here -> it belongs into plugin.properties"));
+}
+
+TEST(DoctorPropertiesTest, WhatAzkabanWouldEvaluateIsNamed) {
+  EXPECT_THAT(OfPlugin("tony.worker.command=echo $(date)"), HasSubstr("tony.worker.command: Azkaban evaluates $(...)"));
+  EXPECT_THAT(OfPlugin("tony.a=${b.c}/x"), HasSubstr("tony.a (${b.c}): a job that does not define it"));
+  EXPECT_EQ(OfPlugin("tony.a=${b}${plugin.dir}${azkaban.link.job.url}${not-a-key}\nb=1"), "ok");
+  EXPECT_THAT(OfPlugin("command.1=rm"), HasSubstr("command.1: Azkaban runs it after the step"));
+}
+
+TEST(DoctorPropertiesTest, SiteDefaultsAreReadAsAStepReadsThem) {
+  EXPECT_EQ(OfDefaults("tony.worker.memory=4g\ntony.ps.memory=1g\ntony.application.framework=pytorch"), "ok");
+  EXPECT_THAT(OfDefaults("tony.worker.memory=4q"), HasSubstr("fail site defaults: tony.worker.memory: \"4q\""));
+  EXPECT_THAT(OfDefaults("tony.worker.memroy=4g"), HasSubstr("warn site defaults: tony.worker.memroy"));
+  EXPECT_EQ(OfDefaults("tony.worker.memory=${memory}"), "ok");
+}
+
+class DoctorFilesTest : public testing::Test {
+ protected:
+  DoctorFilesTest() {
+    chmod(folder_.path().c_str(), 0755);
+    installation_.jobtypes = folder_.path() / "jobtypes";
+    installation_.server.user = {54321, {54321}, false, "azkaban"};
+    installation_.server.folder = folder_.path();
+  }
+  void Write(const std::string& name, const std::string& text, mode_t mode = 0644) const {
+    const fs::path path = folder_.path() / name;
+    fs::create_directories(path.parent_path());
+    for (fs::path above = path.parent_path(); above != folder_.path(); above = above.parent_path())
+      chmod(above.c_str(), 0755);
+    std::ofstream(path) << text;
+    chmod(path.c_str(), mode);
+  }
+  void WriteBoth() const {
+    Write("jobtypes/tony/private.properties", FirstPrivateText());
+    Write("jobtypes/tony/plugin.properties", "command=${plugin.dir}/bin/tony-azkaban\n");
+  }
+  std::string OfFiles() {
+    files_ = {};
+    return Worst(CheckPluginFiles(installation_, files_));
+  }
+  std::string OfCommand(const std::string& plugin, const std::string& server = "execute.as.user=false") const {
+    return Worst(CheckCommand(installation_, Files(server, plugin)));
+  }
+  std::string OfHelper(const std::string& server) const {
+    return Worst(CheckExecuteAsUser(installation_, Files(server, "")));
+  }
+
+  TempFolder folder_;
+  Installation installation_;
+  PluginFiles files_;
+};
+
+TEST_F(DoctorFilesTest, BothFilesAreReadAndThePrivateOneIsStrongerThanTheCommonOne) {
+  WriteBoth();
+  Write("jobtypes/commonprivate.properties", "execute.as.user=false\nmemCheck.enabled=true\n");
+  EXPECT_EQ(OfFiles(), "ok");
+  EXPECT_TRUE(files_.complete);
+  EXPECT_FALSE(files_.ExecutesAsUser());
+  EXPECT_EQ(files_.ServerValue("memCheck.enabled", ""), "false");
+}
+
+TEST_F(DoctorFilesTest, AMissingAnUnreadableAndABrokenFileFail) {
+  EXPECT_THAT(OfFiles(), HasSubstr("fail private.properties: "));
+  WriteBoth();
+  chmod((installation_.folder() / "private.properties").c_str(), 0600);
+  EXPECT_THAT(OfFiles(), HasSubstr("private.properties cannot be read by azkaban: "));
+  chmod((installation_.folder() / "private.properties").c_str(), 0644);
+  chmod(installation_.folder().c_str(), 0700);
+  EXPECT_THAT(OfFiles(), HasSubstr("tony has mode 0700"));
+  chmod(installation_.folder().c_str(), 0755);
+  Write("jobtypes/tony/plugin.properties", "command=\\uXX\n");
+  EXPECT_THAT(OfFiles(), HasSubstr("plugin.properties:1: malformed \\u escape"));
+  EXPECT_FALSE(files_.complete);
+}
+
+TEST_F(DoctorFilesTest, ACommandMustBeOneProgramThatEveryUserMayRun) {
+  EXPECT_THAT(OfCommand(""), HasSubstr("fail command: not set"));
+  EXPECT_THAT(OfCommand("command=tony-azkaban"), HasSubstr("is no absolute path"));
+  EXPECT_THAT(OfCommand("command=/x/tony-azkaban run"), HasSubstr("needs no arguments"));
+  EXPECT_THAT(OfCommand("command=${home}/tony-azkaban"), HasSubstr("does not leave as they are"));
+  EXPECT_THAT(OfCommand("command=/none/tony-azkaban"), HasSubstr("no such file"));
+  WriteBoth();
+  Write("jobtypes/tony/bin/tony-azkaban", "", 0644);
+  EXPECT_THAT(OfCommand("command=${plugin.dir}/bin/tony-azkaban"), HasSubstr("cannot be run by azkaban"));
+}
+
+TEST_F(DoctorFilesTest, WhatTheServersUserAloneMayRunIsEnoughWithoutExecuteAsUser) {
+  Write("jobtypes/tony/bin/tony-azkaban", "", 0700);
+  struct stat status = {};
+  ASSERT_EQ(stat((folder_.path() / "jobtypes/tony/bin/tony-azkaban").c_str(), &status), 0);
+  installation_.server.user.uid = status.st_uid;
+  const std::string command = "command=${plugin.dir}/bin/tony-azkaban";
+  EXPECT_THAT(OfCommand(command, "execute.as.user=true"), HasSubstr("fail command: "));
+  EXPECT_THAT(OfCommand(command), HasSubstr("fail programs: "));  // none beside it
+  for (const std::string_view name : kPrograms) Write("jobtypes/tony/bin/" + std::string(name), "", 0755);
+  EXPECT_THAT(OfCommand(command), HasSubstr("warn command: "));
+}
+
+TEST_F(DoctorFilesTest, ExecuteAsUserNeedsItsSetuidProgram) {
+  EXPECT_EQ(OfHelper("execute.as.user=false"), "ok");
+  EXPECT_THAT(OfHelper(""), HasSubstr("azkaban.native.lib is not set: every step fails"));
+  EXPECT_THAT(OfHelper("azkaban.native.lib=native"), HasSubstr("native/execute-as-user: no such file"));
+  Write("native/execute-as-user", "", 0755);
+  EXPECT_THAT(OfHelper("azkaban.native.lib=native"), HasSubstr("is not setuid root"));
+}
+
+TEST_F(DoctorFilesTest, AliasesFoldersThatAreNoTypeAndLeftoversAreTold) {
+  WriteBoth();
+  EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("warn type TonyJob: no such job type"));
+  fs::create_symlink("tony", installation_.jobtypes / "TonyJob");
+  fs::create_symlink("tony", installation_.jobtypes / "TensorFlowJob");
+  EXPECT_EQ(Worst(CheckJobtypes(installation_)), "ok");
+  Write("jobtypes/spark/private.properties", "");
+  EXPECT_EQ(Worst(CheckJobtypes(installation_)), "ok");
+  Write("jobtypes/hive/plugin.properties", "");
+  EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("warn folders: hive in "));
+  fs::remove_all(installation_.jobtypes / "hive");
+  fs::create_directory(folder_.path() / ".tony-install-0123");
+  EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("warn leftovers: "));
+  fs::remove(installation_.jobtypes / "TonyJob");
+  Write("jobtypes/TonyJob/private.properties", "");
+  EXPECT_THAT(Worst(CheckJobtypes(installation_)), HasSubstr("is a job type of its own"));
+}
+
+TEST_F(DoctorFilesTest, TheServersProcessIsJudgedByItsPathAndItsCommandLine) {
+  ExecutorServer server;
+  server.pid = 7;
+  server.user = installation_.server.user;
+  server.environment_known = true;
+  server.command_line = {"/usr/bin/java", "azkaban.execapp.AzkabanExecutorServer"};
+  server.environment = {{"PATH", "/none:" + (folder_.path() / "p").string()}};
+  EXPECT_THAT(Worst(CheckServer(server)), HasSubstr("warn kill: no such program"));
+  Write("p/kill", "", 0755);
+  EXPECT_EQ(Worst(CheckServer(server)), "ok");
+  server.command_line = {"/bin/bash"};
+  EXPECT_THAT(Worst(CheckServer(server)), HasSubstr("fail executor: process 7 of azkaban is /bin/bash, not Java"));
+  server.command_line = {"java", "-jar", "other.jar"};
+  EXPECT_THAT(Worst(CheckServer(server)), HasSubstr("does not name azkaban"));
+}
+
+}  // namespace
+}  // namespace tony::azkaban
