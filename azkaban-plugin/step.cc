@@ -34,8 +34,8 @@ constexpr Duration kKeeperPatience{500};  // with a keeper that was started just
 constexpr Duration kTellLimit{1000};  // of an AM that does not answer a kill; it finds the request in the job's folder
 constexpr Duration kUsageInterval{5000};
 constexpr Duration kAttachmentInterval{1000};
-constexpr Duration kReadLimit{300};  // of two seconds after SIGTERM, beside what the kill takes
-constexpr Duration kReadPause{20};   // from Azkaban's buffer into its log
+constexpr Duration kReadLimit{500};  // of two seconds after SIGTERM, beside what the kill takes
+constexpr Duration kReadPause{100};  // from Azkaban's buffer into its log
 
 struct Exit {
   int code = 0;
