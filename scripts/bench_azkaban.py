@@ -1,0 +1,82 @@
+"""What Azkaban's adapter adds to `tony submit`: time of a whole step, memory and CPU while it waits, time to a cancel."""
+
+import json
+import pathlib
+import signal
+import statistics
+import subprocess
+import time
+
+import bench_scale
+
+SECONDS = 20
+
+
+class Steps:
+    """Steps as Azkaban starts them, each of an execution of its own."""
+
+    def __init__(self, program, tony):
+        self.program, self.tony = program, tony
+        self.execution = 0
+        self.folder = tony.home / "step"
+        self.folder.mkdir()
+
+    def start(self, tasks, command):
+        self.execution += 1
+        properties = {
+            "type": "tony", "azkaban.flow.execid": self.execution, "azkaban.flow.flowid": "bench", "azkaban.job.id": "train",
+            "azkaban.job.attachment.file": self.folder / "attachment", "executes": command,
+            "tony.application.framework": "pytorch", "tony.worker.instances": tasks, "tony.worker.memory": "16m",
+        }  # fmt: skip
+        file = self.folder / f"properties-{self.execution}"
+        file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        env = dict(self.tony.env, JOB_PROP_FILE=str(file), JOB_OUTPUT_PROP_FILE=str(self.folder / "output"))
+        return subprocess.Popen([self.program], cwd=self.folder, env=env, stdout=subprocess.DEVNULL)
+
+
+def milliseconds(start, process, limit):
+    process.wait(limit)
+    return (time.perf_counter() - start) * 1000
+
+
+def waiting(steps, tasks, limit):
+    """A step whose tasks do nothing: what its adapter costs, and how soon it is gone when it is cancelled."""
+    process = steps.start(tasks, "sleep 600")
+    attachment = steps.folder / "attachment"
+    attachment.unlink(missing_ok=True)
+    end = time.monotonic() + limit
+    states = []
+    while states != ["running"] * tasks and time.monotonic() < end:
+        time.sleep(0.05)
+        if attachment.exists():
+            (status,) = json.loads(attachment.read_text())
+            states = [task["attempt_state"] for task in status["tasks"]]
+    proc = pathlib.Path(f"/proc/{process.pid}")
+    before, began = bench_scale.cpu_ms(proc), time.monotonic()
+    time.sleep(SECONDS)
+    cpu = (bench_scale.cpu_ms(proc) - before) / (time.monotonic() - began) / 10
+    memory = [bench_scale.kilobytes(proc, *where) / 1024 for where in (("status", "VmRSS"), ("smaps_rollup", "Pss"), ("status", "RssAnon"))]
+    start = time.perf_counter()
+    process.send_signal(signal.SIGTERM)
+    process.wait(limit)
+    cancelled = (time.perf_counter() - start) * 1000
+    while bench_scale.programs_of(status["job"]) and time.perf_counter() - start < limit:
+        time.sleep(0.005)
+    return cpu, memory, cancelled, (time.perf_counter() - start) * 1000
+
+
+def measure(program, tony, runs, limit, tasks=8):
+    steps = Steps(program, tony)
+    through = {"adapter": [], "submit": []}
+    for _ in range(runs + 1):
+        start = time.perf_counter()
+        through["adapter"].append(milliseconds(start, steps.start(tasks, "sleep 0.02"), limit))
+        start = time.perf_counter()
+        submit = subprocess.Popen(tony.submit(tasks, "sleep 0.02"), env=tony.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        through["submit"].append(milliseconds(start, submit, limit))
+    adapter, submit = (f"{statistics.median(seen[1:]):.1f} ({min(seen[1:]):.1f})" for seen in through.values())
+    cpu, (rss, pss, own), cancelled, gone = waiting(steps, tasks, limit)
+    yield f"a step of {tasks} tasks of `sleep 0.02` through `tony-azkaban`, start to exit, ms", adapter, ""
+    yield "... the same job by `tony submit`, ms", submit, "floor"
+    yield "`tony-azkaban` while it waits: resident / PSS / anonymous, MB; CPU, %", f"{rss:.1f} / {pss:.1f} / {own:.1f}; {cpu:.2f}", ""
+    yield "SIGTERM to its exit; to the last process of the job, ms", f"{cancelled:.0f}; {gone:.0f}", "2000; 10000"
