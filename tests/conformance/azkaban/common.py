@@ -1,0 +1,184 @@
+"""What the suites have in common: Azkaban's jars, a sandbox with the installed plugin, and checks."""
+
+import concurrent.futures
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+LIMIT = 60  # seconds, far above what anything here takes: machines that run tests are noisy
+
+
+def wait_for(what, condition, limit=LIMIT):
+    """What the condition answers once it is true."""
+    end = time.monotonic() + limit
+    while not (answer := condition()):
+        assert time.monotonic() < end, f"waited {limit} s for {what}"
+        time.sleep(0.02)
+    return answer
+
+
+def build_folder(version):
+    """Where what is fetched and compiled for one Azkaban stays."""
+    return ROOT / "build" / "conformance" / f"azkaban-{version}"
+
+
+@contextlib.contextmanager
+def alone(version):
+    """Two runs fill the folder of one Azkaban one after the other."""
+    build_folder(version).mkdir(parents=True, exist_ok=True)
+    with (build_folder(version) / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def fetched(pom, version):
+    """The folder of the jars that a pom names. Maven fetches them once, from where this machine's settings say."""
+    jars = build_folder(version) / "jars"
+    stamp = jars / "pom.sha256"
+    wanted = hashlib.sha256(pom.read_bytes()).hexdigest()
+    # Its own copies stay in build/, too, as all that is not Debian's does.
+    words = ["mvn", "-B", "-q", f"-Dmaven.repo.local={ROOT}/build/conformance/maven", "-f", pom,
+             "dependency:copy-dependencies", f"-DoutputDirectory={jars}"]  # fmt: skip
+    with alone(version):
+        if not stamp.is_file() or stamp.read_text() != wanted:
+            shutil.rmtree(jars, ignore_errors=True)
+            jars.mkdir()
+            tool("fetching Azkaban's jars", words, limit=600)
+            stamp.write_text(wanted)
+    return jars
+
+
+def compiled(sources, jars, version):
+    """The folder of the classes of our Java sources."""
+    classes = build_folder(version) / "classes"
+    files = sorted(sources.rglob("*.java"))
+    wanted = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    stamp = classes / "sources.sha256"
+    words = ["javac", "--release", "8", "-Xlint:-options", "-encoding", "UTF-8", "-cp", f"{jars}/*", "-d", classes]
+    with alone(version):
+        if not stamp.is_file() or stamp.read_text() != wanted:
+            shutil.rmtree(classes, ignore_errors=True)
+            classes.mkdir()
+            tool("compiling", [*words, *files], limit=300)
+            stamp.write_text(wanted)
+    return classes
+
+
+def tool(what, words, limit, **more):
+    """Runs a program that must succeed."""
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=limit, check=False, **more)  # fmt: skip
+    assert done.returncode == 0, f"{what}: exit {done.returncode}: {done.stdout.decode(errors='replace')}"
+    return done.stdout.decode()
+
+
+class Sandbox:
+    """A folder with a $TONY_HOME, a ledger and an Azkaban home of its own, and the plugin installed in it.
+
+    Everything that runs in it, Azkaban and jobs alike, has the folder's name in its environment: so it is found.
+    """
+
+    def __init__(self, bin_folder, python_environment):
+        self.bin = pathlib.Path(bin_folder).resolve()
+        self.python = pathlib.Path(os.path.abspath(python_environment)) / "bin" / "python"  # a link that stays one
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-azkaban-"))
+        self.jobtypes = self.folder / "azkaban/plugins/jobtypes"
+        self.jobtypes.mkdir(parents=True)
+        (self.folder / "ledger").mkdir()
+        (self.folder / "ledger/machine.json").write_text('{"memory_mb":1000000000}')  # no check waits for another's job
+
+    def environment(self, **more):
+        return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C.UTF-8",
+                "TONY_HOME": str(self.folder / "home"), "TONY_LEDGER": str(self.folder / "ledger"),
+                "TONY_CONF_DIR": str(self.folder / "conf"), **more}  # fmt: skip
+
+    def install(self):
+        """The plugin, as an administrator would, for an Azkaban that runs jobs as its own user."""
+        words = [self.bin / "tony-azkaban", "install", self.jobtypes, "--no-execute-as-user"]
+        tool("installing the plugin", words, LIMIT, env=self.environment())
+        common = self.jobtypes / "commonprivate.properties"
+        if not common.exists():  # for the steps that are not ours: Azkaban wants 3 GB of free memory for each
+            common.write_text("execute.as.user=false\nmemCheck.enabled=false\n")
+
+    def tony(self, *words, fails=False):
+        """The one object that a verb prints."""
+        done = subprocess.run([self.bin / "tony", *words, "--json"], env=self.environment(), cwd=self.folder,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT, check=False)  # fmt: skip
+        assert fails or done.returncode == 0, f"tony {words}: exit {done.returncode}: {done.stderr.decode()}"
+        return json.loads(done.stdout)
+
+    def processes(self, mark=""):
+        """The ids of what runs here; with a mark, only of what has that in its environment or command line, too."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            with contextlib.suppress(OSError):  # it has ended, or is not ours
+                if entry.name.isdigit() and int(entry.name) != os.getpid():
+                    environment = (entry / "environ").read_bytes()
+                    known = environment + (entry / "cmdline").read_bytes()
+                    if str(self.folder).encode() in environment and mark.encode() in known:
+                        found.append(int(entry.name))
+        return found
+
+    def close(self):
+        """Nothing is left, whatever happened before."""
+        end = time.monotonic() + 10
+        while (left := self.processes()) and time.monotonic() < end:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.05)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Report:
+    """Counts and prints what checks found."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+        self.interrupted = False
+
+    def add(self, name, why=None):
+        if self.interrupted:
+            return
+        self.passed, self.failed = self.passed + (why is None), self.failed + (why is not None)
+        print(f"ok {name}" if why is None else f"FAILED {name}: {why}", flush=True)
+
+    def guarded(self, name, action, *words):
+        """Whether the action came to its end; otherwise it counts as failed."""
+        try:
+            action(*words)
+        except AssertionError as error:
+            self.add(name, str(error) or traceback.extract_tb(error.__traceback__)[-1].line)
+        except Exception as error:  # a check that breaks has failed, and the others still run
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            self.add(name, f"{type(error).__name__}: {error} ({pathlib.Path(where.filename).name}:{where.lineno})")
+        else:
+            return True
+        return False
+
+    def check(self, suite, function, subject):
+        name = f"{suite}: {function.__name__.replace('_', ' ')}"
+        if self.guarded(name, function, subject):
+            self.add(name)
+
+    def run(self, suite, checks, subject, at_once):
+        """All checks, several at a time: most of them wait."""
+        pool = concurrent.futures.ThreadPoolExecutor(at_once)
+        try:
+            for running in [pool.submit(self.check, suite, function, subject) for function in checks]:
+                running.result()
+        except KeyboardInterrupt:
+            self.interrupted = True  # what the checks that still run find is no longer worth telling
+            raise
+        finally:
+            pool.shutdown(wait=not self.interrupted, cancel_futures=True)
