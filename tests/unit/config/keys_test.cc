@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <vector>
+
+#include "runtime/base/strings.h"
 
 namespace tony {
 namespace {
@@ -74,6 +78,20 @@ TEST(KeysTest, EveryRowIsFoundByAnInstanceOfItself) {
     }
     EXPECT_EQ(RowOf(name), key.name);
   }
+}
+
+TEST(KeysTest, TheReadmeListsTheKeysWithoutEffect) {
+  std::ifstream file(TONY_SOURCE_DIR "/runtime/config/README.md");
+  std::vector<std::string> listed, expected;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("| `tony.")) listed.push_back(line);
+  }
+  for (const Key& key : AllKeys()) {
+    if (key.effect == KeyEffect::kImplemented) continue;
+    const std::string_view refused = key.effect == KeyEffect::kRefused ? "*refused*: " : "";
+    expected.push_back(StrCat("| `", key.name, "` | ", refused, key.text, " |"));
+  }
+  EXPECT_EQ(listed, expected);
 }
 
 }  // namespace
