@@ -1,15 +1,14 @@
 #include "azkaban-plugin/step.h"
 
 #include <pwd.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <optional>
-#include <thread>
 
+#include "azkaban-plugin/account.h"
 #include "azkaban-plugin/output_properties.h"
 #include "azkaban-plugin/step_files.h"
 #include "azkaban-plugin/step_properties.h"
@@ -18,9 +17,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/kill_target.h"
 #include "runtime/client/machine_check.h"
-#include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
-#include "runtime/client/progress.h"
 #include "runtime/client/submit_request.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
@@ -33,54 +30,10 @@ constexpr int kOwnerBytes = 16;
 constexpr Duration kKeeperPatience{500};  // with a keeper that was started just now
 constexpr Duration kTellLimit{1000};  // of an AM that does not answer a kill; it finds the request in the job's folder
 constexpr Duration kUsageInterval{5000};
-constexpr Duration kAttachmentInterval{1000};
-constexpr Duration kReadLimit{500};  // of two seconds after SIGTERM, beside what the kill takes
-constexpr Duration kReadPause{100};  // from Azkaban's buffer into its log
 
 struct Exit {
   int code = 0;
   std::string reason;
-};
-
-// The account of a job that people read in Azkaban's log, and the one that programs read beside it.
-class Account {
- public:
-  Account(const JobFolder& folder, std::filesystem::path attachment)
-      : folder_(folder), attachment_(std::move(attachment)) {}
-
-  bool Tell(JobStatus status) {
-    if (!status.tracking_url.empty() && status.tracking_url != page_) PrintLine("TonY UI: " + status.tracking_url);
-    page_ = status.tracking_url;
-    Attach(status);
-    status.tracking_url.clear();  // it is told
-    for (const std::string& line : ChangeLines(before_, status)) PrintLine(line);
-    before_ = std::move(status);
-    return true;
-  }
-
-  void TellEnd(const JobStatus& status) {
-    written_ = {};
-    Attach(status);
-    Print(VerdictText(status, folder_));
-  }
-
- private:
-  void Attach(const JobStatus& status) {
-    const Instant now = RealClock().Now();
-    const bool soon = now - written_ < kAttachmentInterval && before_ && before_->state == status.state;
-    if (attachment_.empty() || soon) return;
-    written_ = now;
-    const Status done = WriteAttachment(attachment_, StatusDocument(folder_, status));
-    if (done.ok()) return;
-    PrintLine(StrCat("warning: no live status for Azkaban: ", done.error().message));
-    attachment_.clear();
-  }
-
-  const JobFolder& folder_;
-  std::filesystem::path attachment_;  // empty: none is wanted, or it cannot be written
-  std::string page_;
-  std::optional<JobStatus> before_;
-  Instant written_{};
 };
 
 class StepRun {
@@ -95,9 +48,9 @@ class StepRun {
         interrupts_(loop_) {}
 
   Result<Exit> Run() {
-    for (const std::string& warning : step_.job.warnings) PrintLine("warning: " + warning);
+    for (const std::string& warning : step_.job.warnings) SayInLog("warning: " + warning);
     TRY(CheckMachine(step_.job.spec));
-    asked_.on_recorded = [](const JobId& job) { PrintLine("job " + job.value); };
+    asked_.on_recorded = [](const JobId& job) { SayInLog("job " + job.value); };
     TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, launcher_, asked_));
     if (job.signal != 0) return Cancel(std::nullopt, job.signal);
     TellSubmitted(job);
@@ -111,17 +64,21 @@ class StepRun {
  private:
   void TellSubmitted(const SubmittedJob& job) const {
     const std::string& id = job.folder->job().value;
-    if (job.end == SubmitEnd::kAttached) PrintLine(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
-    if (job.end == SubmitEnd::kAdopted) PrintLine(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
-    if (job.spec_differs) PrintLine("warning: it was submitted with other properties, and keeps them");
-    PrintLine(StrCat("logs: ", (job.folder->path() / "logs").string(), "; tony logs ", id, " -f"));
+    if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
+    if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
+    if (job.spec_differs) SayInLog("warning: it was submitted with other properties, and keeps them");
+    SayInLog(StrCat("logs: ", (job.folder->path() / "logs").string(), "; tony logs ", id, " -f"));
   }
 
   Result<Exit> Follow(const JobFolder& folder, Account& account) {
     EventLoop::FdWatch parent_end;
     if (parent_.valid()) parent_end = loop_.WhenReadable(parent_.get(), [this] { loop_.Stop(); });
     const WatchOptions options = {.patience = kKeeperPatience,
-                                  .on_status = [&](const JobStatus& status) { return account.Tell(status); },
+                                  .on_status =
+                                      [&](const JobStatus& status) {
+                                        account.Tell(status);
+                                        return true;
+                                      },
                                   .usage_interval = kUsageInterval};
     TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, folder, launcher_, options));
     if (watched.status && HasEnded(*watched.status)) {
@@ -158,7 +115,7 @@ class StepRun {
       return Exit{1, StrCat(job, " (", ToString(verdict.cls), "): ", verdict.message)};
     TRY(LeaveOutputs(folder, status));
     if (const Status acked = Acknowledge(folder, asked_.order.claim.owner); !acked.ok())
-      PrintLine("warning: " + acked.error().message);
+      SayInLog("warning: " + acked.error().message);
     return Exit{0, job};
   }
 
@@ -168,7 +125,7 @@ class StepRun {
     if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
     const auto members = OutputMembers(outputs.ok() ? outputs->object : "{}");
     const OutputProperties properties = PropertiesForNextSteps(status.job, folder.path() / "logs", members);
-    for (const std::string& note : properties.notes) PrintLine(note);
+    for (const std::string& note : properties.notes) SayInLog(note);
     if (place_.outputs.empty()) return Ok();
     return WriteOutputProperties(place_.outputs, ToJson(properties.values));
   }
@@ -200,18 +157,6 @@ Result<Exit> Run() {
   return StepRun(std::move(place), std::move(step)).Run();
 }
 
-// Azkaban 2.5 closes the output of a step that fails when it ends, read or not, and with it the reason would be lost.
-// Nothing tells when a pipe has been emptied, so this looks.
-void LetLogBeRead() {
-  struct stat output {};
-  if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISFIFO(output.st_mode)) return;
-  const Instant limit = RealClock().Now() + kReadLimit;
-  int unread = 0;
-  while (ioctl(STDOUT_FILENO, FIONREAD, &unread) == 0 && unread > 0 && RealClock().Now() < limit)
-    std::this_thread::sleep_for(kReadPause);
-  std::this_thread::sleep_for(kReadPause);
-}
-
 }  // namespace
 
 Result<StepPlace> PlaceOfStep() {
@@ -233,7 +178,7 @@ Result<StepPlace> PlaceOfStep() {
 int RunStep() {
   const Result<Exit> end = Run();
   const Exit exit = end.ok() ? *end : Exit{static_cast<int>(end.error().code), end.error().message};
-  PrintLine(StrCat("tony-azkaban: exit ", exit.code, ": ", exit.reason));
+  SayInLog(StrCat("tony-azkaban: exit ", exit.code, ": ", exit.reason));
   if (exit.code != 0) LetLogBeRead();
   return exit.code;
 }

@@ -1,0 +1,66 @@
+#include "azkaban-plugin/account.h"
+
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "azkaban-plugin/step_files.h"
+#include "runtime/base/strings.h"
+#include "runtime/client/output.h"
+#include "runtime/client/outputs.h"
+#include "runtime/client/progress.h"
+#include "runtime/client/terminal.h"
+
+namespace tony::azkaban {
+namespace {
+
+constexpr Duration kAttachmentInterval{1000};
+constexpr Duration kReadLimit{500};  // of two seconds after SIGTERM, beside what the kill takes
+constexpr Duration kReadPause{100};  // from Azkaban's buffer into its log
+
+}  // namespace
+
+void SayInLog(std::string_view line) { PrintLine(SafeLine(line)); }
+
+// Nothing tells when a pipe has been emptied, so this looks.
+void LetLogBeRead() {
+  struct stat output {};
+  if (fstat(STDOUT_FILENO, &output) != 0 || !S_ISFIFO(output.st_mode)) return;
+  const Instant limit = RealClock().Now() + kReadLimit;
+  int unread = 0;
+  while (ioctl(STDOUT_FILENO, FIONREAD, &unread) == 0 && unread > 0 && RealClock().Now() < limit)
+    std::this_thread::sleep_for(kReadPause);
+  std::this_thread::sleep_for(kReadPause);
+}
+
+void Account::Tell(JobStatus status) {
+  if (!status.tracking_url.empty() && status.tracking_url != page_) {
+    page_ = status.tracking_url;
+    SayInLog("TonY UI: " + page_);
+  }
+  Attach(status);
+  status.tracking_url.clear();  // it is told
+  for (const std::string& line : ChangeLines(before_, status)) SayInLog(line);
+  before_ = std::move(status);
+}
+
+void Account::TellEnd(const JobStatus& status) {
+  attached_ = {};
+  Attach(status);
+  Print(SafeText(VerdictText(status, folder_)));
+}
+
+void Account::Attach(const JobStatus& status) {
+  const Instant now = RealClock().Now();
+  const bool soon = now - attached_ < kAttachmentInterval && before_ && before_->state == status.state;
+  if (attachment_.empty() || soon) return;
+  attached_ = now;
+  const Status done = WriteAttachment(attachment_, StatusDocument(folder_, status));
+  if (done.ok()) return;
+  SayInLog(StrCat("warning: no live status for Azkaban: ", done.error().message));
+  attachment_.clear();
+}
+
+}  // namespace tony::azkaban

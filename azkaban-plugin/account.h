@@ -1,0 +1,42 @@
+// What a step tells: lines for the people who read Azkaban's log, and beside them the live status that programs read.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/time.h"
+#include "runtime/job/job_status.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony::azkaban {
+
+// One line of the log, without control characters: Azkaban's page shows them as they are, and breaks lines at some.
+void SayInLog(std::string_view line);
+
+// Returns when Azkaban has read what was said, or after a moment. Azkaban 2.5 closes the output of a step that fails
+// when it ends, read or not, and with it the reason would be lost.
+void LetLogBeRead();
+
+// Of one job.
+class Account {
+ public:
+  // `attachment`: see WriteAttachment(); empty: none is wanted.
+  Account(const JobFolder& folder, std::filesystem::path attachment)
+      : folder_(folder), attachment_(std::move(attachment)) {}
+
+  void Tell(JobStatus status);  // what has changed
+  void TellEnd(const JobStatus& status);
+
+ private:
+  void Attach(const JobStatus& status);
+
+  const JobFolder folder_;
+  std::filesystem::path attachment_;  // empty also once it could not be written
+  std::string page_;
+  std::optional<JobStatus> before_;
+  Instant attached_{};
+};
+
+}  // namespace tony::azkaban
