@@ -38,7 +38,7 @@ TEST_F(KeeperAmTest, CrashedAmIsRestartedUnderTheNextEpochAndContainersLiveOn) {
   Launch("1-1", "sleep 1000");
   Launch("1-2", "exit 4");
   ASSERT_TRUE(WaitFor([&] { return Started("1-1") && Exit("1-2"); }));
-  for (const pid_t am : WithEnvironment("TONY_AM=" + folder_.job().value)) kill(am, SIGKILL);
+  KillAm();
   ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
   EXPECT_EQ(Content("epoch"), "2\n");
   BecomeAm({2});
@@ -104,7 +104,7 @@ TEST_F(HopelessAmTest, FiveCrashesEndTheJobAsInfra) {
   ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 3; }));
   scheduler_.reset();
   std::filesystem::remove(folder_.path() / "good");
-  for (const pid_t am : WithEnvironment("TONY_AM=" + folder_.job().value)) kill(am, SIGKILL);
+  KillAm();
   ASSERT_TRUE(KeeperEnded(keeper));
   EXPECT_EQ(Content("ams"), "1\n2\n3\n4\n5\n6\n") << "the first was killed, which is no crash of its own";
   const auto status = folder_.ReadStatus();

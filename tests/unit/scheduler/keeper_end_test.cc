@@ -19,9 +19,6 @@ class KeeperEndTest : public KeeperFixture {
     scheduler_->Finish([&] { finished = true; });
     return WaitFor([&] { return finished; });
   }
-  void KillAms() {
-    for (const pid_t am : WithEnvironment("TONY_AM=" + folder_.job().value)) kill(am, SIGKILL);
-  }
 };
 
 TEST_F(KeeperEndTest, FinishLeavesNothing) {
@@ -44,7 +41,7 @@ TEST_F(KeeperEndTest, FinishIsQuickWhenTheAmLeaves) {
   const pid_t keeper = StartKeeper();
   BecomeAm({1});
   ASSERT_TRUE(Finish());
-  KillAms();
+  KillAm();
   EXPECT_TRUE(KeeperEnded(keeper));
 }
 

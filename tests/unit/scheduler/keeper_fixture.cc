@@ -154,6 +154,17 @@ std::vector<pid_t> KeeperFixture::Marked(const std::string& container) const {
   return WithEnvironment(StrCat(kContainerMark, "=", ContainerMark(folder_.job(), {container})));
 }
 
+std::vector<pid_t> KeeperFixture::Ams() {
+  std::vector<pid_t> found;
+  EXPECT_TRUE(WaitFor([&] {
+    found = WithEnvironment("TONY_AM=" + folder_.job().value);
+    return !found.empty();
+  }));
+  return found;
+}
+
+void KeeperFixture::KillAm() { SignalAll(Ams(), SIGKILL); }
+
 std::vector<pid_t> KeeperFixture::OfJob() const { return WithEnvironment(StrCat(kJobMark, "=", folder_.job().value)); }
 
 }  // namespace tony

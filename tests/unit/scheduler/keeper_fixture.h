@@ -67,6 +67,9 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   bool Started(const std::string& container) const;
   std::vector<pid_t> Marked(const std::string& container) const;  // living processes of it
   std::vector<pid_t> OfJob() const;                               // living processes with the job's mark
+  // Of the AM that has written its epoch. Waits: a process is not seen by its environment while it turns into `sleep`.
+  std::vector<pid_t> Ams();
+  void KillAm();
   void RemoveCgroups() const;
 
   TempFolder temp_;

@@ -69,7 +69,7 @@ TEST_F(KeeperRecoveryTest, KeeperAndAmDeadTogetherAreReplacedWithoutHarmToExecut
   ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
   scheduler_.reset();
   KillKeeper(keeper);
-  SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+  KillAm();
   ASSERT_TRUE(WaitFor([&] { return WithEnvironment("TONY_AM=" + folder_.job().value).empty(); }));
   StartKeeper();
   ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
@@ -82,7 +82,7 @@ TEST_F(KeeperRecoveryTest, AmThatSaysNoHelloToTheNewKeeperIsReplaced) {
   SetLimits({"QUICK_KEEPER_ADOPTION=200"});
   const pid_t keeper = StartKeeper();
   ASSERT_TRUE(WaitForFile("ams"));
-  const auto old_am = WithEnvironment("TONY_AM=" + folder_.job().value);
+  const auto old_am = Ams();
   ASSERT_THAT(old_am, SizeIs(1));
   KillKeeper(keeper);
   StartKeeper();
@@ -98,7 +98,7 @@ TEST_F(KeeperRecoveryTest, AmThatDiesBeforeItsHelloIsReplacedAtOnce) {
   ASSERT_TRUE(WaitForFile("ams"));
   KillKeeper(keeper);
   StartKeeper();
-  SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+  KillAm();
   EXPECT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
 }
 

@@ -34,7 +34,7 @@ class UnreadableJobTest : public KeeperFixture {
     ASSERT_TRUE(WaitForFile("ready"));
     scheduler_.reset();
     std::filesystem::remove(folder_.path() / "good");
-    SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+    KillAm();
     ASSERT_TRUE(WaitFor([this] { return Trouble() == "journal: damaged at byte 12"; }));
   }
   std::string Trouble() const {
@@ -144,7 +144,7 @@ TEST_F(KilledAmTest, AnAmThatIsKilledFromOutsideIsNoCrashLoop) {
   for (int epoch = 1; epoch <= 8; ++epoch) {
     ams += StrCat(epoch, "\n");
     ASSERT_TRUE(WaitFor([&] { return Content("ams") == ams; }));
-    SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+    KillAm();
   }
   EXPECT_FALSE(keepers_[keeper]);
 }
@@ -153,7 +153,7 @@ TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
   SetLimits({"QUICK_KEEPER_SILENCE=3000"});
   StartKeeper();
   ASSERT_TRUE(WaitForFile("ams"));
-  const auto stopped = WithEnvironment("TONY_AM=" + folder_.job().value);
+  const auto stopped = Ams();
   SignalAll(stopped, SIGSTOP);
   ASSERT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
   SignalAll(stopped, SIGCONT);
