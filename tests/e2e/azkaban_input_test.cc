@@ -213,5 +213,12 @@ TEST_F(AzkabanInputTest, AJobWithoutAnAttachmentIsNoMatter) {
   EXPECT_EQ(CountLinesWith(ran.out, "attachment"), 0u) << ran.out;
 }
 
+TEST_F(AzkabanInputTest, AValueThatIsQuotedMovesNoCursor) {
+  step_.properties["src_dir"] = "no\x1b[31m\rwhere";
+  const Ran ran = step_.Run();
+  ExpectEnd(ran, 65);  // looks for both
+  EXPECT_THAT(ran.out, HasSubstr("where"));
+}
+
 }  // namespace
 }  // namespace tony

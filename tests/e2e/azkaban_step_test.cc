@@ -1,4 +1,6 @@
 // A step that ends well: what it says, what the next step gets, and what it finds of an attempt before it.
+#include <sys/stat.h>
+
 #include <csignal>
 
 #include "tests/e2e/azkaban_test.h"
@@ -152,6 +154,31 @@ TEST_F(AzkabanStepTest, BrokenJsonOfTheChiefIsAWarningAndCostsOnlyItself) {
   EXPECT_THAT(ran.out, HasSubstr("NaN"));
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
   EXPECT_EQ(Outputs().count("loss"), 0u);
+}
+
+TEST_F(AzkabanStepTest, TheResultCountsAsConsumedOnceItIsHandedOn) {
+  ExpectEnd(step_.Run(), 0);
+  EXPECT_EQ(At(Status(Job()), "/acked"), boost::json::value(true));
+}
+
+TEST_F(AzkabanStepTest, AzkabansServerMayReadTheStatusWhateverTheUmask) {
+  ExpectEnd(step_.Start("umask 077; exec \"$@\"")->Wait(), 0);
+  struct stat about {};
+  ASSERT_EQ(stat(step_.attachment_file().c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0644u);
+}
+
+TEST_F(AzkabanStepTest, WhatStoodInTheOutputsFileIsGone) {
+  const std::string older(100'000, 'x');
+  ExpectEnd(step_.Start("echo " + older + " >\"$JOB_OUTPUT_PROP_FILE\"; exec \"$@\"")->Wait(), 0);
+  EXPECT_EQ(Outputs().at("tony.job.id"), Job());
+}
+
+TEST_F(AzkabanStepTest, ColoursAndCarriageReturnsOfATaskStayOutOfTheLog) {
+  step_.properties["executes"] = R"(printf '\033[31mred\033[0m\rover it\nRuntimeError: \033[1mbold\n' >&2; exit 3)";
+  const Ran ran = step_.Run();
+  ExpectEnd(ran, 1);  // looks for both
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("over it"), HasSubstr("bold")));
 }
 
 TEST_F(AzkabanStepTest, AFailedTaskIsReportedWithItsCodeAndItsLastWordsAndLeavesNoOutputs) {
