@@ -1,7 +1,9 @@
 """What Azkaban's adapter adds to `tony submit`: time of a whole step, memory and CPU while it waits, time to a cancel."""
 
 import json
+import os
 import pathlib
+import select
 import signal
 import statistics
 import subprocess
@@ -35,8 +37,13 @@ class Steps:
 
 
 def milliseconds(start, process, limit):
+    """Until it has ended. Popen.wait() with a limit would look only every 50 ms."""
+    pidfd = os.pidfd_open(process.pid)
+    select.select([pidfd], [], [], limit)
+    took = (time.perf_counter() - start) * 1000
+    os.close(pidfd)
     process.wait(limit)
-    return (time.perf_counter() - start) * 1000
+    return took
 
 
 def waiting(steps, tasks, limit):
@@ -58,8 +65,7 @@ def waiting(steps, tasks, limit):
     memory = [bench_scale.kilobytes(proc, *where) / 1024 for where in (("status", "VmRSS"), ("smaps_rollup", "Pss"), ("status", "RssAnon"))]
     start = time.perf_counter()
     process.send_signal(signal.SIGTERM)
-    process.wait(limit)
-    cancelled = (time.perf_counter() - start) * 1000
+    cancelled = milliseconds(start, process, limit)
     while bench_scale.programs_of(status["job"]) and time.perf_counter() - start < limit:
         time.sleep(0.005)
     return cpu, memory, cancelled, (time.perf_counter() - start) * 1000
