@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -195,9 +194,8 @@ TEST_F(RequestIndexTest, OfTwentyProcessesThatContendOneFindsNothing) {
 TEST_F(RequestIndexTest, ThreadsThatContendLoseNoWriteWhileTheFolderIsSweptUnderThem) {
   constexpr int kThreads = 20;
   MakeJob("j");
-  std::atomic<bool> stop = false;
-  std::jthread sweeper([&] {
-    while (!stop) EXPECT_TRUE(index_.Sweep(FromMillis(0), now_, false).ok());
+  std::jthread sweeper([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) EXPECT_TRUE(index_.Sweep(FromMillis(0), now_, false).ok());
   });
   {
     std::vector<std::jthread> threads;
@@ -212,14 +210,12 @@ TEST_F(RequestIndexTest, ThreadsThatContendLoseNoWriteWhileTheFolderIsSweptUnder
       });
     }
   }
-  stop = true;
   EXPECT_EQ((**index_.Read(request_)).newest_number, kThreads);
 }
 
 TEST_F(RequestIndexTest, RevocationsArriveWhileTheFolderIsSweptUnderThem) {
-  std::atomic<bool> stop = false;
-  std::jthread sweeper([&] {
-    while (!stop) EXPECT_TRUE(index_.Sweep(FromMillis(0), now_, false).ok());
+  std::jthread sweeper([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) EXPECT_TRUE(index_.Sweep(FromMillis(0), now_, false).ok());
   });
   for (int i = 0; i < 50; ++i) {
     const RequestId request{"r" + std::to_string(i)};
@@ -227,7 +223,6 @@ TEST_F(RequestIndexTest, RevocationsArriveWhileTheFolderIsSweptUnderThem) {
     ASSERT_TRUE(revoked.ok()) << revoked.error().message;
     EXPECT_TRUE(*index_.IsRevoked(request, owner_, now_));
   }
-  stop = true;
 }
 
 TEST_F(RequestIndexTest, SweepForgetsWhatHasNoJobAndWasNotTouchedForLong) {
