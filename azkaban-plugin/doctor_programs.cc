@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "azkaban-plugin/doctor_parts.h"
+#include "azkaban-plugin/install_files.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
 #include "runtime/process/sibling_program.h"
@@ -43,15 +44,6 @@ Check Runnable(const std::string& name, const fs::path& program, const Installat
   return check;
 }
 
-bool IsThisProgram(const fs::path& adapter) {
-  std::error_code error;
-  const fs::path own = SiblingProgram(kAdapter);
-  if (fs::equivalent(own, adapter, error)) return true;
-  if (fs::file_size(own, error) != fs::file_size(adapter, error)) return false;
-  const auto one = ReadFile(own), other = ReadFile(adapter);
-  return one.ok() && other.ok() && *one == *other;
-}
-
 }  // namespace
 
 Checks CheckCommand(const Installation& installation, const PluginFiles& files) {
@@ -61,7 +53,7 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
                       StrCat(kAdapter, " install ", installation.jobtypes.string(), " sets it"))};
   Checks checks = {Runnable("command", *adapter, installation, files.ExecutesAsUser())};
   if (checks.front().health == Health::kFail) return checks;
-  if (!IsThisProgram(*adapter))
+  if (!IsSameProgram(SiblingProgram(kAdapter), *adapter))
     checks.push_back(WarnCheck("command", StrCat("not the build that checks it, ", SiblingProgram(kAdapter)),
                                "run its own doctor, or install again"));
   for (const std::string_view name : kPrograms) {

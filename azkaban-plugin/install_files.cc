@@ -73,12 +73,7 @@ bool IsText(const fs::path& path, const std::string& text) {
 }
 
 bool IsCopy(const fs::path& program, const fs::path& copy) {
-  std::error_code error;
-  if (!HasMode(copy, kProgramMode)) return false;
-  if (fs::equivalent(program, copy, error)) return true;
-  if (fs::file_size(program, error) != fs::file_size(copy, error)) return false;
-  const auto one = ReadFile(program), other = ReadFile(copy);
-  return one.ok() && other.ok() && *one == *other;
+  return HasMode(copy, kProgramMode) && IsSameProgram(program, copy);
 }
 
 std::vector<fs::path> Entries(const fs::path& folder) {
@@ -100,6 +95,14 @@ std::vector<std::string> FurtherFiles(const fs::path& old) {
     if (name != kPrivateFile && name != kPluginFile && name != kProgramsFolder) names.push_back(name);
   }
   return names;
+}
+
+bool IsSameProgram(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  if (fs::equivalent(one, other, error)) return true;
+  if (fs::file_size(one, error) != fs::file_size(other, error)) return false;
+  const auto first = ReadFile(one), second = ReadFile(other);
+  return first.ok() && second.ok() && *first == *second;
 }
 
 bool IsBuilt(const fs::path& folder, const PluginContent& content) {

@@ -21,6 +21,9 @@ struct PluginContent {
 // The names in `old` that are not ours.
 std::vector<std::string> FurtherFiles(const std::filesystem::path& old);
 
+// The same file, or the same bytes.
+bool IsSameProgram(const std::filesystem::path& one, const std::filesystem::path& other);
+
 bool IsBuilt(const std::filesystem::path& folder, const PluginContent& content);  // texts, programs and modes
 Status BuildPlugin(const std::filesystem::path& folder, const PluginContent& content);
 

@@ -6,6 +6,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
+#include "runtime/config/config_text.h"
 
 namespace tony::azkaban {
 namespace {
@@ -21,8 +22,7 @@ size_t NaturalLineSize(std::string_view text) {
 // Whether the next natural line continues this one.
 bool IsOpen(std::string_view line) {
   while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
-  const size_t last_other = line.find_last_not_of('\\');
-  return (line.size() - (last_other == std::string_view::npos ? 0 : last_other + 1)) % 2 == 1;
+  return EndsWithOpenBackslash(line);
 }
 
 bool IsCommentOrBlank(std::string_view line) {
@@ -54,9 +54,7 @@ const Property* Find(const Result<Properties>& properties, std::string_view key)
 }  // namespace
 
 Result<Properties> ParseServerProperties(std::string_view bytes, const std::string& name) {
-  std::string text;
-  for (const char byte : bytes) AppendUtf8(text, static_cast<unsigned char>(byte));
-  return ParseJavaProperties(text, name);
+  return ParseJavaProperties(Utf8FromLatin1(bytes), name);
 }
 
 bool MayStandInCommand(std::string_view path) {

@@ -19,6 +19,7 @@
 #include "runtime/client/machine_check.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/submit_request.h"
+#include "runtime/client/submit_watch.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/store/files.h"
@@ -27,7 +28,6 @@ namespace tony::azkaban {
 namespace {
 
 constexpr int kOwnerBytes = 16;
-constexpr Duration kKeeperPatience{500};  // with a keeper that was started just now
 constexpr Duration kTellLimit{1000};  // of an AM that does not answer a kill; it finds the request in the job's folder
 constexpr Duration kUsageInterval{5000};
 

@@ -14,13 +14,8 @@
 namespace tony::azkaban {
 namespace {
 
-std::string ValueOf(const Properties& properties, std::string_view key) {
-  const Property* property = properties.Find(key);
-  return property ? std::string(Trim(property->value)) : "";
-}
-
 Result<std::string> Required(const Properties& properties, std::string_view key) {
-  std::string value = ValueOf(properties, key);
+  std::string value = StepText(properties, key);
   if (!value.empty()) return value;
   return Error{ErrorCode::kInvalid, StrCat(key,
                                            ": missing from the step's properties; Azkaban sets it, so this is "
@@ -54,8 +49,8 @@ std::string HostOf(const Properties& properties) {
 Result<RequestId> RequestOf(const Properties& properties) {
   TRY_ASSIGN(const std::string execution, Required(properties, "azkaban.flow.execid"));
   TRY_ASSIGN(const std::string flow, Required(properties, "azkaban.flow.flowid"));
-  std::string path = ValueOf(properties, "azkaban.flow.nested.path");
-  if (path.empty()) path = ValueOf(properties, "azkaban.job.id");
+  std::string path = StepText(properties, "azkaban.flow.nested.path");
+  if (path.empty()) path = StepText(properties, "azkaban.job.id");
   // Azkaban 2 says it only so.
   if (const char* name = std::getenv("JOB_NAME"); path.empty() && name) path = name;
   if (path.empty()) {
@@ -78,7 +73,7 @@ Result<Step> ReadStep(const std::filesystem::path& property_file, const std::fil
   TRY_ASSIGN(const Properties properties, LoadProperties(options, directory));
   Step step;
   TRY_ASSIGN(step.request, RequestOf(properties));
-  step.attachment = ValueOf(properties, "azkaban.job.attachment.file");
+  step.attachment = StepText(properties, "azkaban.job.attachment.file");
   TRY_ASSIGN(step.job, CheckedJobSpec(properties, directory));
   return step;
 }

@@ -52,6 +52,12 @@ std::string ReplaceInvalidUtf8(std::string_view text) {
   return out;
 }
 
+std::string Utf8FromLatin1(std::string_view text) {
+  std::string out;
+  for (const char byte : text) AppendUtf8(out, static_cast<unsigned char>(byte));
+  return out;
+}
+
 void AppendUtf8(std::string& out, uint32_t c) {
   const auto put = [&out](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (c < 0x80) return put(c);

@@ -14,6 +14,8 @@ inline bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text
 // Each byte that is no part of a well-formed character becomes U+FFFD.
 std::string ReplaceInvalidUtf8(std::string_view text);
 
+std::string Utf8FromLatin1(std::string_view text);  // of ISO-8859-1, in which each byte is a character
+
 void AppendUtf8(std::string& out, uint32_t code_point);  // one that is no surrogate
 
 }  // namespace tony

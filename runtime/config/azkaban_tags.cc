@@ -11,11 +11,6 @@ constexpr size_t kLongestTag = 100;
 constexpr std::string_view kHost = "azkaban.webserverhost";
 constexpr std::string_view kOfFlow[] = {"azkaban.flow.execid", "azkaban.flow.flowid", "azkaban.flow.projectname"};
 
-std::string ValueOf(const Properties& properties, std::string_view key) {
-  const Property* found = properties.Find(key);
-  return std::string(found ? Trim(found->value) : "");
-}
-
 // In "http://ann@[::1]:8081/x" that is "::1".
 std::string_view HostOf(std::string_view url) {
   if (const size_t scheme = url.find("://"); scheme != url.npos) url.remove_prefix(scheme + 3);
@@ -37,9 +32,14 @@ std::string_view FirstCharacters(std::string_view text, size_t most) {
 
 }  // namespace
 
+std::string StepText(const Properties& step, std::string_view key) {
+  const Property* found = step.Find(key);
+  return std::string(found ? Trim(found->value) : "");
+}
+
 std::string AzkabanHost(const Properties& step) {
-  std::string host = ValueOf(step, kHost);
-  return host.empty() ? std::string(HostOf(ValueOf(step, "azkaban.url"))) : host;
+  std::string host = StepText(step, kHost);
+  return host.empty() ? std::string(HostOf(StepText(step, "azkaban.url"))) : host;
 }
 
 std::vector<std::string> AzkabanTags(const Properties& step) {
@@ -48,7 +48,7 @@ std::vector<std::string> AzkabanTags(const Properties& step) {
     std::ranges::replace(value, ',', ';');  // tags are a list
     if (!value.empty()) tags.emplace_back(FirstCharacters(StrCat(key, ":", value), kLongestTag));
   };
-  for (const std::string_view key : kOfFlow) add(key, ValueOf(step, key));
+  for (const std::string_view key : kOfFlow) add(key, StepText(step, key));
   add(kHost, AzkabanHost(step));
   return tags;
 }

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/config/properties.h"
 
 namespace tony {
+
+// A property's value without blanks around it; empty: it is not set.
+std::string StepText(const Properties& step, std::string_view key);
 
 // Of Azkaban's web server: azkaban.webserverhost, or else the host in azkaban.url, which versions before 2020-09 have
 // alone; empty: neither is set.

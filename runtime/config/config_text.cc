@@ -26,4 +26,10 @@ Status CheckConfigText(std::string_view text, const std::string& name) {
   return Ok();
 }
 
+bool EndsWithOpenBackslash(std::string_view line) {
+  const size_t last_other = line.find_last_not_of('\\');
+  const size_t count = last_other == std::string_view::npos ? line.size() : line.size() - last_other - 1;
+  return count % 2 == 1;
+}
+
 }  // namespace tony

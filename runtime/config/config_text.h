@@ -22,6 +22,9 @@ class LineIndex {
 // kInvalid with "name:line" for NUL, which no process can be given, and for what is not UTF-8.
 Status CheckConfigText(std::string_view text, const std::string& name);
 
+// Whether a line of java.util.Properties goes on in the next one: an even number of them are escaped backslashes.
+bool EndsWithOpenBackslash(std::string_view line);
+
 // ParseHadoopXml without expansion of ${key}: for files that are merged first.
 Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name);
 

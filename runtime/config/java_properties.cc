@@ -56,13 +56,6 @@ class LineReader {
     return line;
   }
 
-  // An even number of them are escaped backslashes.
-  static bool EndsWithOpenBackslash(std::string_view line) {
-    const size_t last_other = line.find_last_not_of('\\');
-    const size_t count = last_other == std::string_view::npos ? line.size() : line.size() - last_other - 1;
-    return count % 2 == 1;
-  }
-
   std::string_view rest_;
   size_t number_ = 0;
 };
@@ -188,12 +181,6 @@ Result<Properties> Parse(std::string_view text, const std::string& name, Lines l
   return properties;
 }
 
-std::string FromLatin1(std::string_view text) {
-  std::string out;
-  for (const char c : text) AppendUtf8(out, static_cast<unsigned char>(c));
-  return out;
-}
-
 }  // namespace
 
 Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name) {
@@ -203,7 +190,7 @@ Result<Properties> ParseJavaProperties(std::string_view text, const std::string&
 
 Result<Properties> ParseStepProperties(std::string_view text, const std::string& name) {
   if (text.find('\0') != text.npos) return Error{ErrorCode::kInvalid, StrCat(name, ": a NUL character")};
-  return IsUtf8(text) ? Parse(text, name, Lines::kUntold) : Parse(FromLatin1(text), name, Lines::kUntold);
+  return IsUtf8(text) ? Parse(text, name, Lines::kUntold) : Parse(Utf8FromLatin1(text), name, Lines::kUntold);
 }
 
 }  // namespace tony

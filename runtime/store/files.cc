@@ -25,18 +25,17 @@ Status Sync(int fd, const fs::path& path) {
 
 // Somebody may remove it, empty as it is, before it has its mode; who is met by that so often is met by something else.
 Status MakeOneFolder(const fs::path& path) {
-  for (int tries = 10;; --tries) {
+  for (int tries = 10; tries > 0; --tries) {
     if (mkdir(path.c_str(), 0700) == 0) {
       if (chmod(path.c_str(), 0700) == 0) return Ok();  // the umask may have taken bits away
     } else if (errno == EEXIST) {
       std::error_code error;
       if (fs::is_directory(path, error)) return Ok();
       errno = fs::symlink_status(path, error).type() == fs::file_type::not_found ? ENOENT : ENOTDIR;
-    } else {
-      tries = 0;
     }
-    if (errno != ENOENT || tries <= 0) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
+    if (errno != ENOENT) break;
   }
+  return FileError(ErrorCode::kCannotWrite, "make", path, errno);
 }
 
 }  // namespace
