@@ -84,6 +84,14 @@ Result<int> PortOf(const CommandLine& line) {
   return Error{ErrorCode::kUsage, StrCat("--port \"", line.Value("port"), "\": expected a number from 0 to 65535")};
 }
 
+// A store that nobody can write to may still be looked at.
+std::string TokenOf(const std::filesystem::path& home) {
+  const auto kept = KeepPageToken(home / "history" / "page-token");
+  if (kept.ok()) return *kept;
+  Say(StrCat("tony: the address will be another one next time: ", kept.error().message));
+  return RandomHex(kTokenBytes);
+}
+
 }  // namespace
 
 Result<int> ServeHistory(const CommandLine& line) {
@@ -93,7 +101,7 @@ Result<int> ServeHistory(const CommandLine& line) {
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(UniqueFd listening, ListenOn({"127.0.0.1", wanted}));
   TRY_ASSIGN(const int port, BoundPort(listening));
-  const std::string token = RandomHex(kTokenBytes);
+  const std::string token = TokenOf(home);
   EventLoop loop;
   const auto signals = loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.Stop(); });
   HistorySite site(loop, home, token);

@@ -6,7 +6,8 @@
 
 namespace tony {
 
-// Prints the address and serves until Ctrl-C. kUsage: a bad --port; kUnavailable: it is taken.
+// Prints the address and serves until Ctrl-C. Its token is kept in $TONY_HOME/history/page-token, so that with --port
+// the address is the same each time. kUsage: a bad --port; kUnavailable: it is taken.
 Result<int> ServeHistory(const CommandLine& line);
 
 }  // namespace tony

@@ -65,9 +65,7 @@ std::string Banners(const JobView& view) {
     const std::string what = StrCat("at ", ToIso8601(status.planned_kill->due), ": ", status.planned_kill->reason);
     html += Banner("warn", "Will be killed", what);
   }
-  if (status.verdict && view.ends_with_job)
-    html += Banner("idle", "The job has ended,", "and its page with it. Afterwards: tony history --serve");
-  return html;
+  return html + EndBanner(status, view.ends_with_job);
 }
 
 std::string MoreCommand(const JobStatus& status, const AttemptId& attempt) {
@@ -106,14 +104,19 @@ std::string FailureReport(const JobStatus& status) {
 }
 
 std::string Footer() {
-  return StrCat("<footer>Times are in UTC. ", Link("conf", "Configuration"), " · ", Link("status.json", "status.json"),
-                " · ", Link("history.json", "history.json"), "</footer>\n");
+  return StrCat("<footer>Times are in UTC. ", Link("logs/", "Logs"), " · ", Link("conf", "Configuration"), " · ",
+                Link("status.json", "status.json"), " · ", Link("history.json", "history.json"), "</footer>\n");
 }
 
 }  // namespace
 
 std::string LogFolderLink(const AttemptId& attempt) {
   return StrCat("logs/", FolderName(attempt.task), "/", attempt.number, "/");
+}
+
+std::string EndBanner(const JobStatus& status, bool ends_with_job) {
+  if (!status.verdict || !ends_with_job) return "";
+  return Banner("idle", "The job has ended,", "and its page with it. Afterwards: tony history --serve");
 }
 
 std::string JobHtml(const JobView& view) {

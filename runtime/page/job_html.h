@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/job/job_status.h"
 #include "runtime/journal/history.h"
@@ -18,7 +19,15 @@ struct JobView {
 
 std::string JobHtml(const JobView& view);
 
-// Parts of it.
+// Parts of it, and of the list of logs.
+struct RoleTasks {
+  std::string role;
+  std::vector<const TaskStatus*> shown;
+  size_t all = 0;
+};
+std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks);
+std::string RoleHeading(const RoleTasks& tasks);  // and, where not all are shown, how many are
+std::string EndBanner(const JobStatus& status, bool ends_with_job);
 std::string TasksHtml(const JobView& view);
 std::string RestartsHtml(const JobStatus& status);
 std::string TimeLedgerHtml(const TimeLedger& time);

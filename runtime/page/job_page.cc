@@ -9,6 +9,7 @@
 #include "runtime/journal/journal_format.h"
 #include "runtime/page/html.h"
 #include "runtime/page/job_html.h"
+#include "runtime/page/log_list.h"
 #include "runtime/page/log_tail.h"
 #include "runtime/page/page_frame.h"
 #include "runtime/page/side_html.h"
@@ -20,7 +21,6 @@ namespace {
 constexpr int64_t kLongestWait = 30;  // seconds
 constexpr int64_t kLogPiece = 64 << 10;
 constexpr int64_t kLongestLogPiece = 256 << 10;
-constexpr std::string_view kLogs[] = {"stdout", "stderr", "executor.log"};
 // Of a big job the journal takes a while to read: at most a twentieth of a core's time goes into it.
 constexpr int kReadingShare = 20;
 // How long a browser takes to show a page before its script asks for the next.
@@ -66,7 +66,7 @@ struct LogName {
 std::optional<LogName> ReadLogName(std::string name) {
   const bool plain = name.ends_with(".txt");
   if (plain) name.resize(name.size() - 4);
-  if (std::ranges::find(kLogs, name) == std::end(kLogs)) return std::nullopt;
+  if (std::ranges::find(kLogNames, name) == kLogNames.end()) return std::nullopt;
   return LogName{std::move(name), plain};
 }
 
@@ -100,9 +100,13 @@ void JobPage::Serve(const HttpRequest& request, size_t below, const HttpReply& r
   if (left == 0) return reply.Send(AddSlash(request));
   const std::string& name = request.path[below];
   if (left == 4 && name == "logs") return ServeLog(request, below, reply);
+  const bool all = request.query.contains("all");
+  if (left == 2 && name == "logs" && request.path.back().empty())
+    return ServeStatus(request, {Form::Document::kLogs, all}, reply);
   if (left != 1) return reply.Send(NotFound());
-  if (name.empty()) return ServeStatus(request, request.query.contains("all") ? Form::kWholePage : Form::kPage, reply);
-  if (name == "status.json") return ServeStatus(request, Form::kJson, reply);
+  if (name.empty()) return ServeStatus(request, {Form::Document::kJob, all}, reply);
+  if (name == "logs") return reply.Send(AddSlash(request));
+  if (name == "status.json") return ServeStatus(request, {Form::Document::kJson}, reply);
   if (name == "history.json") return ServeHistory(reply);
   if (name == "conf") return reply.Send(ConfigurationAnswer());
   reply.Send(AssetAnswer(name).value_or(NotFound()));
@@ -115,7 +119,7 @@ void JobPage::ServeStatus(const HttpRequest& request, Form form, const HttpReply
   const auto timeout = Number(request, "timeout", 0, INT64_MAX);
   if (!since || !timeout) return reply.Send(TextAnswer(400, "since and timeout are whole numbers\n"));
   const Duration limit = std::chrono::seconds(std::min(*timeout, kLongestWait));
-  if (form != Form::kJson && request.query.contains("since") && !shown_.empty()) shown_.pop_front();
+  if (form.document != Form::Document::kJson && request.query.contains("since") && !shown_.empty()) shown_.pop_front();
   const auto answer = [this, form, reply](const Shown& shown) { reply.Send(StatusAnswer(shown, form)); };
   if (request.query.contains("since")) return feed_.Next(*since, limit, answer);
   feed_.Latest(answer);
@@ -123,25 +127,34 @@ void JobPage::ServeStatus(const HttpRequest& request, Form form, const HttpReply
 
 HttpAnswer JobPage::StatusAnswer(const Shown& shown, Form form) {
   if (!shown) return TextAnswer(503, "the job does not answer\n");
-  if (form == Form::kJson) {
+  if (form.document == Form::Document::kJson) {
     if (!shown->json) shown->json = std::make_shared<const std::string>(ToJson(shown->status) + "\n");
     return Json(shown->json);
   }
   if (!shown->status.verdict) shown_.push_back(parts_.loop.Now());
   while (!shown_.empty() && parts_.loop.Now() - shown_.front() >= kShowing) shown_.pop_front();
-  const bool whole = form == Form::kWholePage;
-  auto& page = whole ? shown->whole_page : shown->page;
-  if (!page) {
-    const ToldJob* told = Told(shown->status);
-    page = std::make_shared<const std::string>(JobHtml({.status = shown->status,
-                                                        .history = told ? &told->history : nullptr,
-                                                        .now = shown->time,
-                                                        .all_tasks = whole,
-                                                        .ends_with_job = parts_.ends_with_job}));
-  }
+  auto& pages = form.document == Form::Document::kLogs ? shown->logs_page : shown->job_page;
+  auto& page = pages[form.all_tasks ? 1 : 0];
+  if (!page) page = std::make_shared<const std::string>(Html(*shown, form));
   HttpAnswer answer;
   answer.body = page;
   return answer;
+}
+
+std::string JobPage::Html(const ShownStatus& shown, Form form) {
+  if (form.document == Form::Document::kLogs) {
+    return LogListHtml(
+        {.status = shown.status,
+         .logs = [this](const TaskStatus& task, int most) { return ListLogs(parts_.folder, task, most); },
+         .all_tasks = form.all_tasks,
+         .ends_with_job = parts_.ends_with_job});
+  }
+  const ToldJob* told = Told(shown.status);
+  return JobHtml({.status = shown.status,
+                  .history = told ? &told->history : nullptr,
+                  .now = shown.time,
+                  .all_tasks = form.all_tasks,
+                  .ends_with_job = parts_.ends_with_job});
 }
 
 void JobPage::ServeHistory(const HttpReply& reply) {

@@ -5,6 +5,7 @@
 //   both with ?since=SEQ&timeout=S      at the first change after SEQ, or after S seconds (at most 30)
 //   history.json                        as `tony history --json`
 //   conf                                what the job was configured with
+//   logs/                               which logs there are, as the page with ?since and ?all=1
 //   logs/worker-3/1/stderr              a log's end, or from ?cursor=BYTE on; stdout, executor.log
 //   logs/worker-3/1/stderr.txt          the same as plain text, &max=BYTES; X-Tony-Cursor says where to go on
 //   page.css page.js
@@ -42,11 +43,15 @@ class JobPage {
   bool ExpectsSomebody() const;
 
  private:
-  enum class Form { kJson, kPage, kWholePage };
+  struct Form {
+    enum class Document { kJson, kJob, kLogs } document;
+    bool all_tasks = false;
+  };
   using Shown = std::shared_ptr<ShownStatus>;
 
   void ServeStatus(const HttpRequest& request, Form form, const HttpReply& reply);
   HttpAnswer StatusAnswer(const Shown& shown, Form form);
+  std::string Html(const ShownStatus& shown, Form form);
   void ServeHistory(const HttpReply& reply);
   HttpAnswer ConfigurationAnswer() const;
   void ServeLog(const HttpRequest& request, size_t below, const HttpReply& reply);

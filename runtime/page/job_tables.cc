@@ -41,21 +41,13 @@ std::string TaskRow(const TaskStatus& task, Instant now) {
                 Cell(LogLinks({task.id, task.attempt})), Cell(Escape(end)), "</tr>\n");
 }
 
-std::string RoleHtml(const std::string& role, std::vector<const TaskStatus*> tasks, const JobView& view) {
-  const size_t all = tasks.size();
-  std::string html = StrCat("<section>\n<h2>", Escape(role), " ", Element("small", StrCat(all)), "</h2>\n");
-  const bool cut = !view.all_tasks && all > kMostRows;
-  if (cut) {
-    std::ranges::stable_sort(tasks, {}, [](const TaskStatus* task) { return Urgency(*task); });
-    tasks.resize(kMostRows);
-    html +=
-        StrCat("<p>", kMostRows, " of ", all, ", those in trouble first. ", Link("./?all=1", "All tasks"), "</p>\n");
-  }
-  html +=
+std::string RoleHtml(const RoleTasks& tasks, const JobView& view) {
+  std::string html = StrCat(
+      "<section>\n", RoleHeading(tasks),
       "<div "
       "class=\"wide\"><table>\n<thead><tr><th>Task</th><th>State</th><th>Attempt</th><th>Restarts</th><th>Host</th>"
-      "<th>Memory</th><th>CPU</th><th>Started</th><th>Ran for</th><th>Logs</th><th>End</th></tr></thead>\n<tbody>\n";
-  for (const TaskStatus* task : tasks) html += TaskRow(*task, view.now);
+      "<th>Memory</th><th>CPU</th><th>Started</th><th>Ran for</th><th>Logs</th><th>End</th></tr></thead>\n<tbody>\n");
+  for (const TaskStatus* task : tasks.shown) html += TaskRow(*task, view.now);
   return html + "</tbody></table></div>\n</section>\n";
 }
 
@@ -71,11 +63,32 @@ std::string LedgerLine(std::string_view colour, std::string_view name, Duration 
 
 }  // namespace
 
-std::string TasksHtml(const JobView& view) {
+std::vector<RoleTasks> TasksByRole(const JobStatus& status, bool all_tasks) {
   std::map<std::string, std::vector<const TaskStatus*>> by_role;
-  for (const TaskStatus& task : view.status.tasks) by_role[task.id.role].push_back(&task);
+  for (const TaskStatus& task : status.tasks) by_role[task.id.role].push_back(&task);
+  std::vector<RoleTasks> roles;
+  for (auto& [role, tasks] : by_role) {
+    const size_t all = tasks.size();
+    if (!all_tasks && all > kMostRows) {
+      std::ranges::stable_sort(tasks, {}, [](const TaskStatus* task) { return Urgency(*task); });
+      tasks.resize(kMostRows);
+    }
+    roles.push_back({role, std::move(tasks), all});
+  }
+  return roles;
+}
+
+std::string RoleHeading(const RoleTasks& tasks) {
+  std::string html = StrCat("<h2>", Escape(tasks.role), " ", Element("small", StrCat(tasks.all)), "</h2>\n");
+  if (tasks.shown.size() < tasks.all)
+    html += StrCat("<p>", tasks.shown.size(), " of ", tasks.all, ", those in trouble first. ",
+                   Link("./?all=1", "All tasks"), "</p>\n");
+  return html;
+}
+
+std::string TasksHtml(const JobView& view) {
   std::string html;
-  for (auto& [role, tasks] : by_role) html += RoleHtml(role, std::move(tasks), view);
+  for (const RoleTasks& tasks : TasksByRole(view.status, view.all_tasks)) html += RoleHtml(tasks, view);
   return html;
 }
 

@@ -1,18 +1,34 @@
 #include "runtime/page/page_address.h"
 
 #include <algorithm>
+#include <chrono>
+#include <string_view>
 
 #include "runtime/base/log.h"
 #include "runtime/base/secret.h"
 #include "runtime/base/strings.h"
 #include "runtime/net/tcp.h"
+#include "runtime/store/file_lock.h"
 #include "runtime/store/files.h"
 
 namespace tony {
 namespace {
 
 constexpr const char* kHost = "127.0.0.1";
-constexpr size_t kTokenLength = 32;  // hex digits
+constexpr int kTokenBytes = 16;
+// To read a file and to write it takes no longer, but where the disk hangs.
+constexpr Duration kLockPatience{5000};
+
+bool IsToken(std::string_view text) {
+  return text.size() == 2 * kTokenBytes && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// After a power cut the file may be empty.
+Result<std::string> ReadToken(const std::filesystem::path& file) {
+  TRY_ASSIGN(std::string token, ReadFile(file));
+  if (!IsToken(token)) return Error{ErrorCode::kNotFound, StrCat(file.string(), ": no token")};
+  return token;
+}
 
 int PortBefore(const JobFolder& folder) {
   const auto text = ReadFile(folder.path() / "page-port");
@@ -26,11 +42,17 @@ void NotePort(const JobFolder& folder, int port) {
 
 }  // namespace
 
-Result<std::string> ReadPageToken(const JobFolder& folder) {
-  TRY_ASSIGN(std::string token, ReadFile(folder.path() / "page-token"));
-  const bool whole = token.size() == kTokenLength && token.find_first_not_of("0123456789abcdef") == std::string::npos;
-  // After a power cut the file may be empty.
-  if (!whole) return Error{ErrorCode::kNotFound, StrCat((folder.path() / "page-token").string(), ": no token")};
+Result<std::string> ReadPageToken(const JobFolder& folder) { return ReadToken(folder.path() / "page-token"); }
+
+Result<std::string> KeepPageToken(const std::filesystem::path& file) {
+  if (auto kept = ReadToken(file); kept.ok()) return kept;
+  TRY(MakeFolder(file.parent_path()));
+  const auto until = std::chrono::steady_clock::now() + kLockPatience;
+  TRY_ASSIGN(const UniqueFd lock,
+             LockFile(file, LockKind::kAlone, [until] { return std::chrono::steady_clock::now() > until; }));
+  if (auto kept = ReadToken(file); kept.ok()) return kept;  // somebody else has made it meanwhile
+  std::string token = RandomHex(kTokenBytes);
+  TRY(WriteFileByRename(file, token, /*durable=*/true));
   return token;
 }
 

@@ -8,6 +8,7 @@
 // (Content-Security-Policy).
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "runtime/base/result.h"
@@ -24,6 +25,10 @@ struct PageSocket {
 
 // The token of the job's page. kNotFound: it has no page.
 Result<std::string> ReadPageToken(const JobFolder& folder);
+
+// The token of pages that no job has made one for, in a private file: made by the first who asks, the same ever after,
+// also for those who ask at once; who removes the file gets a new one. An error: there is none, and none can be made.
+Result<std::string> KeepPageToken(const std::filesystem::path& file);
 
 // On the loopback device: the port that the job's page had before if that is free, so that addresses stay true; else
 // another, which is noted in the folder.

@@ -1,8 +1,11 @@
 #include "runtime/page/side_html.h"
 
+#include <algorithm>
+
 #include "runtime/base/strings.h"
 #include "runtime/job/task_text.h"
 #include "runtime/page/html.h"
+#include "runtime/page/job_html.h"
 #include "runtime/page/page_frame.h"
 
 namespace tony {
@@ -12,7 +15,7 @@ constexpr std::string_view kToJob = "../../../";  // from logs/worker-3/1/stderr
 
 std::string Pieces(const LogView& view) {
   const std::string other = view.stream == "stdout" ? "stderr" : "stdout";
-  std::string html = Link(StrCat(kToJob, "./"), "The job");
+  std::string html = StrCat(Link(StrCat(kToJob, "./"), "The job"), " · ", Link("../../", "All logs"));
   html += StrCat(" · ", Link(other, other), " · ", Link("executor.log", "executor.log"));
   html += StrCat(" · ", Link(StrCat(view.stream, "?cursor=0"), "From the beginning"));
   if (view.piece.next < view.piece.size)
@@ -21,7 +24,61 @@ std::string Pieces(const LogView& view) {
   return StrCat("<p class=\"links\">", html, "</p>\n");
 }
 
+// `from`: the folder of the attempt, from logs/.
+std::string LogCell(const std::string& from, std::string_view name, const std::optional<LogFile>& file) {
+  if (!file) return "<td>-</td>";
+  return StrCat("<td>", Link(StrCat(from, name), name), " ", SizeText(file->size), "<br>", TimeHtml(file->changed),
+                "</td>");
+}
+
+std::string AttemptRow(const AttemptLogs& logs) {
+  const AttemptId& attempt = logs.attempt;
+  const std::string from = StrCat(FolderName(attempt.task), "/", attempt.number, "/");
+  std::string html =
+      StrCat("<tr><td>", Element("span", "task", ToString(attempt.task)), "</td><td>", attempt.number, "</td>");
+  for (size_t i = 0; i < kLogNames.size(); ++i) html += LogCell(from, kLogNames[i], logs.files[i]);
+  return html + "</tr>\n";
+}
+
+// Of one task more are not read, and of many no more than keep the page small and the loop free.
+int AttemptsListed(size_t tasks) {
+  constexpr size_t kMost = 10, kMostRows = 1000;
+  return static_cast<int>(std::clamp<size_t>(kMostRows / std::max<size_t>(tasks, 1), 1, kMost));
+}
+
+// Nothing where none of the role's tasks has a log.
+std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
+  std::string rows;
+  bool has_older = false;
+  const int most = AttemptsListed(tasks.shown.size());
+  for (const TaskStatus* task : tasks.shown) {
+    for (const AttemptLogs& logs : view.logs(*task, most)) rows += AttemptRow(logs);
+    has_older = has_older || task->attempt > most;
+  }
+  if (rows.empty()) return "";
+  std::string html = StrCat("<section>\n", RoleHeading(tasks));
+  if (has_older)
+    html += StrCat("<p>Of each task the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"), "; of older ones ",
+                   Element("code", StrCat("tony logs ", view.status.job.value, " TASK#ATTEMPT")), " tells.</p>\n");
+  html += "<div class=\"wide\"><table>\n<thead><tr><th>Task</th><th>Attempt</th>";
+  for (const std::string_view name : kLogNames) html += Element("th", name);
+  return StrCat(html, "</tr></thead>\n<tbody>\n", rows, "</tbody></table></div>\n</section>\n");
+}
+
 }  // namespace
+
+std::string LogListHtml(const LogListView& view) {
+  const JobStatus& status = view.status;
+  const std::string title = StrCat("Logs of ", status.name);
+  std::string content = StrCat("<h1>", Escape(title), " ", StateBadge(status.state), "</h1>\n<p class=\"links\">",
+                               Link("../", "The job"), "</p>\n", EndBanner(status, view.ends_with_job));
+  std::string roles;
+  for (const RoleTasks& tasks : TasksByRole(status, view.all_tasks)) roles += RoleLogs(tasks, view);
+  if (roles.empty()) roles = status.verdict ? "<p>There are no logs.</p>\n" : "<p>There are no logs yet.</p>\n";
+  const std::string attributes = StrCat(" data-live=\"", status.verdict ? 0 : 1, "\" data-seq=\"", status.seq, "\"");
+  return WholePage({StrCat(title, " · TonY"), "../", attributes},
+                   StrCat(content, roles, "<footer>Times are of the last change, in UTC.</footer>\n"));
+}
 
 std::string LogHtml(const LogView& view) {
   const std::string title = StrCat(ToString(view.attempt), " ", view.stream);

@@ -1,6 +1,7 @@
-// The smaller pages: a log, the configuration, the list of jobs. Pure.
+// The smaller pages: a log, the list of logs, the configuration, the list of jobs. Pure.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "runtime/config/configuration.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_status.h"
+#include "runtime/page/log_list.h"
 #include "runtime/page/log_tail.h"
 
 namespace tony {
@@ -19,6 +21,14 @@ struct LogView {
   bool at_end = false;  // the newest piece was asked for: the script goes on from there
 };
 std::string LogHtml(const LogView& view);
+
+struct LogListView {
+  const JobStatus& status;
+  std::function<std::vector<AttemptLogs>(const TaskStatus&, int most)> logs;  // of a task's newest attempts
+  bool all_tasks = false;                                                     // else those that the job's page shows
+  bool ends_with_job = false;
+};
+std::string LogListHtml(const LogListView& view);
 
 std::string ConfigurationHtml(const Configuration& configuration);
 

@@ -2,6 +2,7 @@
 // each document is made once. Loop thread only.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <list>
 #include <memory>
@@ -18,7 +19,8 @@ namespace tony {
 struct ShownStatus {
   JobStatus status;
   Instant time;
-  std::shared_ptr<const std::string> json, page, whole_page;  // null: nobody has asked for it yet
+  std::shared_ptr<const std::string> json;                                // null: nobody has asked for it yet
+  std::array<std::shared_ptr<const std::string>, 2> job_page, logs_page;  // the second: with all tasks
 };
 
 class StatusFeed {

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 from chromium import LIMIT, Chromium, Tab
 from reverse_proxy import ReverseProxy
@@ -36,6 +37,7 @@ ValueError: learning rate <= 0' >&2
 fi
 exec sleep 600
 """
+DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 LINKS = "[...document.querySelectorAll('[href], [src]')].map(e => e.getAttribute('href') || e.getAttribute('src'))"
 
 
@@ -101,6 +103,7 @@ class PageTest(unittest.TestCase):
         self.assert_page_is_well(job)
 
         self.look_at_log(proxy.url(url))
+        self.look_at_list_of_logs(proxy.url(url))
         self.look_without_script(proxy.url(url))
 
         (self.folder / "go").touch()
@@ -138,6 +141,39 @@ class PageTest(unittest.TestCase):
                 self.assertIn(word, refused.stderr)
                 self.assertEqual(refused.stdout, "")
 
+    def test_the_history_has_the_same_address_each_time(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        addresses = [self.address_of_history(port) for _ in range(2)]
+        self.assertEqual(addresses[0], addresses[1])
+        self.assertIn(f":{port}/", addresses[0])
+        kept = self.folder / "home/history/page-token"
+        self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
+        kept.unlink()
+        self.assertNotEqual(self.address_of_history(port), addresses[0])
+
+    def test_a_history_that_can_keep_no_token_is_served_all_the_same(self):
+        (self.folder / "home/history/page-token").mkdir(parents=True)
+        self.address_of_history(0, complaint="the address will be another one next time")
+
+    def address_of_history(self, port, complaint=""):
+        """Starts `tony history --serve`, looks whether it serves, and ends it."""
+        serve = subprocess.Popen(
+            [BIN / "tony", "history", "--serve", "--port", str(port)], env=self.env, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            url = serve.stdout.readline().strip()
+            with DIRECTLY.open(url, timeout=LIMIT) as answer:
+                self.assertIn(b"<h1>Jobs</h1>", answer.read())
+        finally:
+            serve.send_signal(signal.SIGINT)
+            said = serve.communicate(timeout=LIMIT)[1]
+        self.assertEqual(serve.returncode, 0, said)
+        self.assertIn(complaint, said)
+        self.assertEqual(said == "", complaint == "", said)
+        return url
+
     def pid_of(self, program):
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             words = (process / "cmdline").read_bytes().split(b"\0") if (process / "cmdline").exists() else [b""]
@@ -153,6 +189,19 @@ class PageTest(unittest.TestCase):
         log.wait("document.getElementById('log').textContent.includes('a line that came later')")
         self.assert_page_is_well(log)
         log.close()
+
+    def look_at_list_of_logs(self, url):
+        """As a workflow engine links to it, with nothing but what a browser has without script."""
+        plain = Tab(self.chromium, url + "logs", script=False)
+        self.assertEqual(plain.value("location.pathname.endsWith('/logs/')"), True)
+        self.assertEqual(plain.text(".task"), [f"worker:{index}" for index in (0, 0, 1, 1, 2, 2)])
+        self.assertEqual(plain.text("td:nth-child(2)"), ["2", "1"] * 3)
+        self.assert_page_is_well(plain)
+        plain.value("document.querySelector('a[href=\"worker-1/1/stderr\"]').click()")
+        plain.wait("document.getElementById('log') && document.readyState === 'complete'")
+        self.assertIn("ConnectionError: peer closed the stream", plain.text("#log")[0])
+        self.assert_page_is_well(plain)
+        plain.close()
 
     def look_without_script(self, url):
         plain = Tab(self.chromium, url, script=False)
@@ -179,6 +228,9 @@ class PageTest(unittest.TestCase):
             jobs.value("document.querySelector('.report a').click()")
             jobs.wait("document.getElementById('log') && document.readyState === 'complete'")
             self.assertIn("ValueError: learning rate <= 0", jobs.text("#log")[0])
+            self.assert_page_is_well(jobs)
+            jobs.open(proxy.url(url) + self.job + "/logs/")
+            self.assertIn("worker-1/2/stderr", jobs.value(LINKS))
             self.assert_page_is_well(jobs)
         finally:
             serve.send_signal(signal.SIGINT)

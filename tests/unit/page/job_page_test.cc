@@ -66,10 +66,10 @@ TEST_F(JobPageTest, ItsFolderIsThePageAndWithoutTheSlashTheWayThere) {
 
 TEST_F(JobPageTest, UnknownAddressesAreNotFound) {
   for (const char* target :
-       {"/", "/x/", "/t/x", "/t//", "/t/status.json/", "/t/logs", "/t/logs/", "/t/logs/worker-0/1/",
-        "/t/logs/worker-0/1/outcome.json", "/t/logs/worker-0/3/stdout", "/t/logs/worker-0/0/stdout",
-        "/t/logs/worker-0/01/stdout", "/t/logs/worker-9/1/stdout", "/t/logs/worker-0/1/stdout.txt.txt", "/t/token",
-        "/t/page-token", "/t/spec.json", "/t/journal"})
+       {"/", "/x/", "/t/x", "/t//", "/t/status.json/", "/t/logs//", "/t/logs/worker-0", "/t/logs/worker-0/",
+        "/t/logs/worker-0/1/", "/t/logs/worker-0/1/outcome.json", "/t/logs/worker-0/3/stdout",
+        "/t/logs/worker-0/0/stdout", "/t/logs/worker-0/01/stdout", "/t/logs/worker-9/1/stdout",
+        "/t/logs/worker-0/1/stdout.txt.txt", "/t/token", "/t/page-token", "/t/spec.json", "/t/journal"})
     EXPECT_EQ(StatusOf(Get(target)), 404) << target;
 }
 
@@ -149,6 +149,43 @@ TEST_F(JobPageTest, TheHistoryComesFromTheJournalAndADamagedOneHurtsNobody) {
   const std::string page_without = Get("/t/");
   EXPECT_EQ(StatusOf(page_without), 200);
   EXPECT_THAT(page_without, Not(HasSubstr("Where the time went")));
+}
+
+TEST_F(JobPageTest, TheListOfLogsHasAFolderOfItsOwn) {
+  const std::string to_it = Get("/t/logs");
+  EXPECT_EQ(StatusOf(to_it), 308);
+  EXPECT_THAT(to_it, HasSubstr("Location: ./logs/\r\n"));
+  const std::string none = Get("/t/logs/");
+  EXPECT_EQ(StatusOf(none), 200);
+  EXPECT_THAT(none, HasSubstr("Content-Security-Policy: default-src 'none'"));
+  EXPECT_THAT(none, HasSubstr("There are no logs yet."));
+  EXPECT_THAT(Get("/t/"), HasSubstr("<a href=\"logs/\">Logs</a>"));
+}
+
+TEST_F(JobPageTest, EachLogThatIsListedIsFoundWhereItsLinkLeads) {
+  Write("logs/worker-0/1/stdout", "of the first");
+  Write("logs/worker-0/2/executor.log", "of the second");
+  const std::string list = Get("/t/logs/");
+  EXPECT_LT(list.find("worker-0/2/executor.log"), list.find("worker-0/1/stdout"));
+  size_t found = 0;
+  for (size_t at = list.find("href=\"worker-"); at != std::string::npos; at = list.find("href=\"worker-", at + 1)) {
+    const size_t begin = at + 6;
+    const std::string log = Get("/t/logs/" + list.substr(begin, list.find('"', begin) - begin));
+    EXPECT_EQ(StatusOf(log), 200);
+    EXPECT_THAT(log, HasSubstr("<a href=\"../../\">All logs</a>"));
+    EXPECT_THAT(log, HasSubstr("of the "));
+    ++found;
+  }
+  EXPECT_EQ(found, 2u);
+}
+
+TEST_F(JobPageTest, WhoWaitsAtTheListIsShownTheNextAttempt) {
+  RawBrowser watcher(loop, port);
+  watcher.Get("/t/logs/?since=7&timeout=30");
+  Write("logs/worker-0/3/stdout", "x");
+  status.tasks[0].attempt = 3;
+  status.seq = 8;
+  EXPECT_THAT(watcher.Answers(), HasSubstr("href=\"worker-0/3/stdout\""));
 }
 
 TEST_F(JobPageTest, ThePagesTwoFilesHaveTheirTypes) {

@@ -1,8 +1,12 @@
 #include "runtime/page/page_address.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "runtime/net/tcp.h"
 #include "tests/support/temp_folder.h"
@@ -51,6 +55,34 @@ TEST_F(PageAddressTest, WhereThatPortIsTakenOrUnreadableItTakesAnotherAndNotesIt
     Write("page-port", text);
     EXPECT_TRUE(ListenForPage(folder_).ok()) << text;
   }
+}
+
+TEST_F(PageAddressTest, AKeptTokenIsMadeOnceAndPrivate) {
+  const std::filesystem::path file = temp_.path() / "new" / "page-token";
+  const auto first = KeepPageToken(file);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(first->size(), 32u);
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
+  EXPECT_EQ(*KeepPageToken(file), *first);
+  EXPECT_NE(*KeepPageToken(temp_.path() / "another"), *first);
+}
+
+TEST_F(PageAddressTest, WhoAskForAKeptTokenAtOnceGetTheSame) {
+  for (int round = 0; round < 3; ++round) {
+    const std::filesystem::path file = temp_.path() / std::to_string(round);
+    std::vector<std::string> tokens(4);
+    std::vector<std::jthread> threads;
+    for (auto& token : tokens) threads.emplace_back([&] { token = *KeepPageToken(file); });
+    threads.clear();  // joins
+    EXPECT_THAT(tokens, testing::Each(*KeepPageToken(file)));
+  }
+}
+
+TEST_F(PageAddressTest, AKeptTokenThatIsDamagedIsMadeAnewAndWhereNoneCanBeMadeThatIsSaid) {
+  Write("page-token", "");
+  const std::string token = *KeepPageToken(temp_.path() / "page-token");
+  EXPECT_EQ(token, *ReadPageToken(folder_));
+  EXPECT_FALSE(KeepPageToken("/proc/none/page-token").ok());
 }
 
 TEST_F(PageAddressTest, OnlyTheWholeTokenOpens) {
