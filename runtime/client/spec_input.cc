@@ -13,13 +13,15 @@ namespace {
 
 // A word that is no spec file is most often the rest of a command whose quotes are missing.
 Status CheckSpecWord(const std::string& word) {
+  if (word == "-") return Ok();
   const std::string suffix = std::filesystem::path(word).extension();
   for (const char* known : {".xml", ".properties", ".job", ".yaml", ".yml", ".json"}) {
     if (suffix == known) return Ok();
   }
-  return Error{ErrorCode::kUsage, StrCat("stray word \"", word,
-                                         "\"; a spec file ends in .xml, .properties or .job, and a value of several "
-                                         "words belongs in quotes")};
+  return Error{ErrorCode::kUsage,
+               StrCat("stray word \"", word,
+                      "\"; a spec file ends in .xml, .properties, .job or .json (- is standard input), and "
+                      "a value of several words belongs in quotes")};
 }
 
 SubmitOptions ToSubmitOptions(const CommandLine& line) {

@@ -18,9 +18,9 @@ constexpr struct {
                  {"azkaban.output.dataset", "AZKABAN_OUTPUT_DATASET"}};
 
 // What it becomes goes by another name: without a line ("train.job:3") only its own tells people where to look.
-Property Named(const Properties& file, const std::string& key, Property fallback = {}) {
+Property Named(const Properties& file, const std::string& key) {
   const Property* found = file.Find(key);
-  if (!found) return fallback;
+  if (!found) return {};
   const bool has_line = found->origin.find(':') != std::string::npos;
   return {found->value, has_line ? found->origin : StrCat(key, " of ", found->origin)};
 }
@@ -55,7 +55,8 @@ Property TagsOf(const Properties& file) {
 SubmitFlags FlagsOfStep(const Properties& file, const std::filesystem::path& directory) {
   SubmitFlags flags;
   flags.executes = Named(file, "executes");
-  flags.src_dir = Named(file, "src_dir", DefaultSource(file, directory));
+  flags.src_dir = Named(file, "src_dir");
+  flags.default_src_dir = DefaultSource(file, directory);
   flags.task_params = Named(file, "task_params");
   flags.python_binary_path = Named(file, "python_binary_path");
   flags.python_venv = Named(file, "python_venv");

@@ -9,6 +9,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/config/config_text.h"
+#include "runtime/config/job_document.h"
 #include "runtime/config/properties.h"
 #include "runtime/config/submit_flags.h"
 
@@ -21,7 +22,8 @@ struct ConfigFile {
   std::string_view kind;  // for messages: "conf file"
   std::string name;       // for origins: as the user wrote it
   std::filesystem::path path;
-  bool is_step = false;  // as Azkaban wrote it for a step, whatever its path is
+  bool is_step = false;   // as Azkaban wrote it for a step, whatever its path is
+  bool is_stdin = false;  // a job document; nothing is at its path
 };
 
 Error FileError(const ConfigFile& file, std::string_view what) {
@@ -29,9 +31,11 @@ Error FileError(const ConfigFile& file, std::string_view what) {
 }
 
 Result<std::string> ReadText(const ConfigFile& file) {
-  const UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(file.is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                  : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
   if (!fd.valid() || ::fstat(fd.get(), &about) != 0) {
+    if (file.is_stdin) return FileError(file, "not open");
     return FileError(file, errno == ENOENT ? "no such file" : ErrnoText(errno));
   }
   if (S_ISDIR(about.st_mode)) return FileError(file, "a folder, not a file");
@@ -59,6 +63,17 @@ struct LoadedFile {
   bool is_job_file = false;  // an Azkaban step's properties, which carry submit flags too
 };
 
+bool IsDocument(const ConfigFile& file) { return file.is_stdin || (!file.is_step && file.path.extension() == ".json"); }
+
+Result<JobDocument> LoadDocument(const ConfigFile& file) {
+  if (file.is_stdin && ::isatty(STDIN_FILENO)) {
+    return Error{ErrorCode::kUsage, "- reads a job document from standard input, and that is a terminal"};
+  }
+  TRY_ASSIGN(const std::string text, ReadText(file));
+  if (Trim(text).empty()) return FileError(file, "empty; expected a JSON object");
+  return ReadJobDocument(text, file.name);
+}
+
 Result<LoadedFile> Load(const ConfigFile& file) {
   TRY_ASSIGN(const std::string text, ReadText(file));
   LoadedFile loaded;
@@ -72,7 +87,8 @@ Result<LoadedFile> Load(const ConfigFile& file) {
     return loaded;
   }
   const auto extension = file.path.extension();
-  if (extension == ".yaml" || extension == ".yml" || extension == ".json") {
+  if (extension == ".json") return FileError(file, "a job document, which main.args cannot name");
+  if (extension == ".yaml" || extension == ".yml") {
     return FileError(file, StrCat(extension.string(), " files are not supported yet"));
   }
   TRY_ASSIGN(loaded.properties, ParseJavaProperties(text, file.name));
@@ -125,7 +141,10 @@ Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const s
     return Error{ErrorCode::kUsage, StrCat("both ", options.spec_file, " and -conf_file ", options.conf_file,
                                            ": one of them, as the job can have only one file")};
   }
-  if (!options.spec_file.empty()) {
+  if (options.spec_file == "-") {
+    file = ConfigFile{
+        .kind = "the job document on", .name = "the job document", .path = "standard input", .is_stdin = true};
+  } else if (!options.spec_file.empty()) {
     const bool is_step = !options.spec_name.empty();
     TRY_ASSIGN(file,
                NamedFile(is_step ? std::string_view(options.spec_name) : "job file", options.spec_file, directory));
@@ -155,28 +174,57 @@ void WarnOfShellEnv(Properties& step) {
   step.Warn(StrCat("shell_env (from ", variables->origin, "): not read, as in TonY; a variable is worker_env.NAME"));
 }
 
+// What a job file says beside tony.*. With a -conf_file its properties become that file's.
+Result<SubmitFlags> TakeStep(Properties& properties, const std::filesystem::path& directory) {
+  TRY_ASSIGN(SubmitFlags step, FlagsOfJobFile(properties, directory));
+  if (!step.conf_file.value.empty()) {
+    TRY_ASSIGN(properties, WithConfFile(properties, step.conf_file, directory));
+  }
+  WarnOfShellEnv(properties);
+  return step;
+}
+
+// What the user's file says, in the ranks that its parts have.
+struct UserLayers {
+  Properties properties;
+  SubmitFlags step;
+  std::optional<JobDocument> document;  // with its base and properties among `properties`
+};
+
+Result<UserLayers> LoadUserFile(const ConfigFile& file, const std::filesystem::path& directory) {
+  UserLayers layers;
+  LoadedFile loaded;
+  if (IsDocument(file)) {
+    TRY_ASSIGN(layers.document, LoadDocument(file));
+    loaded = {std::move(layers.document->properties), layers.document->has_step_properties};
+    layers.properties = std::move(layers.document->base);
+  } else {
+    TRY_ASSIGN(loaded, Load(file));
+  }
+  if (loaded.is_job_file) {
+    TRY_ASSIGN(layers.step, TakeStep(loaded.properties, directory));
+  }
+  layers.properties.Merge(loaded.properties);
+  return layers;
+}
+
 }  // namespace
 
 Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory) {
   TRY_ASSIGN(SubmitFlags flags, FlagsOfCommandLine(options));
   TRY_ASSIGN(const auto file, UserFile(options, directory));
-  Properties properties;
+  UserLayers user;
   if (file) {
-    TRY_ASSIGN(LoadedFile loaded, Load(*file));
-    if (loaded.is_job_file) {
-      TRY_ASSIGN(const SubmitFlags step, FlagsOfJobFile(loaded.properties, directory));
-      if (!step.conf_file.value.empty()) {
-        TRY_ASSIGN(loaded.properties, WithConfFile(loaded.properties, step.conf_file, directory));
-      }
-      flags = WithDefaults(std::move(flags), step);
-      WarnOfShellEnv(loaded.properties);
-    }
-    properties = std::move(loaded.properties);
+    TRY_ASSIGN(user, LoadUserFile(*file, directory));
   }
+  Properties properties = std::move(user.properties);
   if (const auto site = SiteFile()) {
     TRY_ASSIGN(const LoadedFile loaded, Load(*site));
     properties.Merge(loaded.properties);
   }
+  flags = user.document
+              ? FlagsWithDocument(std::move(flags), *std::move(user.document), std::move(user.step), properties)
+              : WithDefaults(std::move(flags), user.step);
   TRY(ApplyFlags(flags, properties));
   return ExpandVariables(properties);
 }

@@ -51,7 +51,7 @@ Result<Properties> ParseStepProperties(std::string_view text, const std::string&
 
 // What a command line asks for; what its options mean is TonY's (-conf, -conf_file, ...).
 struct SubmitOptions {
-  std::string spec_file;  // positional: tony.xml or job.properties; may be empty
+  std::string spec_file;  // positional: tony.xml, job.properties, or a job document: FILE.json or - (standard input)
   // Not empty: the spec file is what Azkaban hands to a step (ParseStepProperties), and goes by this name, which has
   // no colon, in messages and origins.
   std::string spec_name;
@@ -77,7 +77,7 @@ struct SubmitOptions {
 //   -container_env K=V  tony.containers.env.K. The list keys tony.{execution,containers}.envs still split at commas.
 // A job file's main.args are TonY's arguments too (main_args.h). With a -conf_file among them that file is read instead
 // of the job file's own tony.* properties, and a warning says so. The tags that TonY's Azkaban type gave to a job are
-// behind those of tony.application.tags.
+// behind those of tony.application.tags. A job document has parts of several ranks (job_document.h).
 // Errors: kUsage for flags, kInvalid for files.
 Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory);
 

@@ -4,9 +4,13 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
+#include "runtime/config/keys.h"
 
 namespace tony {
 namespace {
+
+const std::string kCommand = "tony.containers.command", kSrcDir = "tony.src-dir", kPythonVenv = "tony.python-venv";
+constexpr std::string_view kExecutionEnv = "tony.execution.env.", kContainerEnv = "tony.containers.env.";
 
 // Keys whose flags add to the file's value.
 constexpr std::string_view kListKeys[] = {"tony.containers.envs", "tony.containers.resources", "tony.execution.envs"};
@@ -51,13 +55,17 @@ void SetEnvironment(const SubmitFlags::Variables& variables, std::string_view pr
   for (const auto& [name, property] : variables) properties.Set(StrCat(prefix, name), property);
 }
 
+std::string JoinedOrigin(const Property* present, const std::string& more) {
+  if (!present || present->value.empty()) return more;
+  const bool named = present->origin == more || present->origin.ends_with(StrCat(" and ", more));
+  return named ? present->origin : StrCat(present->origin, " and ", more);
+}
+
 void AddToList(const std::string& key, Property more, Properties& properties) {
   const Property* present = properties.Find(key);
-  if (present && !present->value.empty()) {
-    more.value = StrCat(present->value, ",", more.value);
-    const bool named = present->origin.ends_with(more.origin);
-    more.origin = named ? present->origin : StrCat(present->origin, " and ", more.origin);
-  }
+  if (present && more.value.empty()) return;
+  more.origin = JoinedOrigin(present, more.origin);
+  if (present && !present->value.empty()) more.value = StrCat(present->value, ",", more.value);
   properties.Set(key, std::move(more));
 }
 
@@ -70,10 +78,35 @@ void SetConf(const SubmitFlags::Setting& setting, Properties& properties) {
   }
 }
 
+// The roles in a list; of the default, those that the job has.
+std::vector<std::string> ListedRoles(const std::string& key, const Properties& properties) {
+  const Property* present = properties.Find(key);
+  const Key* row = FindKey(key);
+  std::vector<std::string> roles;
+  for (const std::string& word : Split(present ? std::string_view(present->value) : row->default_value, ',')) {
+    std::string role(Trim(word));
+    if (present || properties.Find(StrCat("tony.", role, ".instances"))) roles.push_back(std::move(role));
+  }
+  return roles;
+}
+
+void ApplyListing(const SubmitFlags::Listing& listing, Properties& properties) {
+  std::vector<std::string> roles = ListedRoles(listing.key, properties);
+  const std::string& role = listing.role.value;
+  const bool is_there = std::ranges::find(roles, role) != roles.end();
+  if (is_there == listing.is_listed) return;
+  if (is_there) {
+    std::erase(roles, role);
+  } else {
+    roles.push_back(role);
+  }
+  properties.Set(listing.key, Join(roles, ","), JoinedOrigin(properties.Find(listing.key), listing.role.origin));
+}
+
 // TonY's rule for a relative one; the environment may also be named by its key.
 std::string Interpreter(const SubmitFlags& flags, const Properties& properties) {
   const std::string& path = flags.python_binary_path.value;
-  const Property* venv = properties.Find("tony.python-venv");
+  const Property* venv = properties.Find(kPythonVenv);
   const bool of_venv = venv && !Trim(venv->value).empty() && !path.starts_with('/');
   return of_venv ? StrCat("venv/", path) : path;
 }
@@ -92,7 +125,7 @@ Status SetCommand(const SubmitFlags& flags, Properties& properties) {
     command.value = StrCat(Interpreter(flags, properties), " ", command.value);
   }
   if (!flags.task_params.value.empty()) command.value = StrCat(command.value, " ", flags.task_params.value);
-  properties.Set("tony.containers.command", std::move(command));
+  properties.Set(kCommand, std::move(command));
   return Ok();
 }
 
@@ -124,22 +157,39 @@ Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options, const std::
 SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults) {
   for (const auto member :
        {&SubmitFlags::executes, &SubmitFlags::src_dir, &SubmitFlags::task_params, &SubmitFlags::python_binary_path,
-        &SubmitFlags::python_venv, &SubmitFlags::conf_file, &SubmitFlags::tags}) {
+        &SubmitFlags::python_venv, &SubmitFlags::default_src_dir, &SubmitFlags::conf_file, &SubmitFlags::tags}) {
     if ((flags.*member).value.empty()) flags.*member = defaults.*member;
   }
   flags.conf.insert(flags.conf.begin(), defaults.conf.begin(), defaults.conf.end());
+  flags.listings.insert(flags.listings.begin(), defaults.listings.begin(), defaults.listings.end());
   flags.shell_env.insert(defaults.shell_env.begin(), defaults.shell_env.end());
   flags.container_env.insert(defaults.container_env.begin(), defaults.container_env.end());
   return flags;
 }
 
-Status ApplyFlags(const SubmitFlags& flags, Properties& properties) {
+void YieldTo(const std::string& key, SubmitFlags& lower) {
+  if (key == kCommand && !lower.executes.value.empty())
+    lower.executes = lower.task_params = lower.python_binary_path = {};
+  if (key == kSrcDir) lower.src_dir = lower.default_src_dir = {};
+  if (key == kPythonVenv) lower.python_venv = {};
+  std::erase_if(lower.listings, [&](const SubmitFlags::Listing& listing) { return listing.key == key; });
+  if (key.starts_with(kExecutionEnv)) lower.shell_env.erase(key.substr(kExecutionEnv.size()));
+  if (key.starts_with(kContainerEnv)) lower.container_env.erase(key.substr(kContainerEnv.size()));
+}
+
+void ApplySettings(const SubmitFlags& flags, Properties& properties) {
   for (const auto& setting : flags.conf) SetConf(setting, properties);
   if (!flags.tags.value.empty()) AddToList("tony.application.tags", flags.tags, properties);
-  SetEnvironment(flags.shell_env, "tony.execution.env.", properties);
-  SetEnvironment(flags.container_env, "tony.containers.env.", properties);
-  if (!flags.src_dir.value.empty()) properties.Set("tony.src-dir", flags.src_dir);
-  if (!flags.python_venv.value.empty()) properties.Set("tony.python-venv", flags.python_venv);
+  SetEnvironment(flags.shell_env, kExecutionEnv, properties);
+  SetEnvironment(flags.container_env, kContainerEnv, properties);
+}
+
+Status ApplyFlags(const SubmitFlags& flags, Properties& properties) {
+  ApplySettings(flags, properties);
+  for (const auto& listing : flags.listings) ApplyListing(listing, properties);
+  const Property& src_dir = flags.src_dir.value.empty() ? flags.default_src_dir : flags.src_dir;
+  if (!src_dir.value.empty()) properties.Set(kSrcDir, src_dir);
+  if (!flags.python_venv.value.empty()) properties.Set(kPythonVenv, flags.python_venv);
   return SetCommand(flags, properties);
 }
 

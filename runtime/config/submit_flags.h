@@ -1,4 +1,4 @@
-// The submit flags of TonY, from a command line or from an Azkaban step's properties, and what they set.
+// The submit flags of TonY, from a command line, an Azkaban step's properties or a job document, and what they set.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,17 @@ struct SubmitFlags {
     std::string key;
     Property property;
   };
-  std::vector<Setting> conf;
+  // A role that is to stand in the list of a key, or not to; the others that are there stay.
+  struct Listing {
+    std::string key;
+    Property role;
+    bool is_listed = false;
+  };
+  std::vector<Setting> conf;      // in this order
+  std::vector<Listing> listings;  // the same, when all keys are set
+
   Property executes, src_dir, task_params, python_binary_path, python_venv;  // an empty value: not given
+  Property default_src_dir;                                                  // where nobody gives a src_dir
   Variables shell_env, container_env;
   Property conf_file;  // of a job file's main.args only
   Property tags;       // a list: of a job file only, behind those of tony.application.tags
@@ -34,6 +43,10 @@ Result<SubmitFlags> FlagsOfJobFile(const Properties& file, const std::filesystem
 
 SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults);
 
+// Leaves out of `lower` what `key` decides, which somebody of a higher rank has set.
+void YieldTo(const std::string& key, SubmitFlags& lower);
+
+void ApplySettings(const SubmitFlags& flags, Properties& properties);  // conf, tags and variables alone
 Status ApplyFlags(const SubmitFlags& flags, Properties& properties);
 
 }  // namespace tony

@@ -24,6 +24,9 @@ JOB = {"schema": 1, "job": "local-1", "name": "n", "user": "u", "framework": "ja
        "restart_count": 1, "restarts": [RESTART]}  # fmt: skip
 ERROR = {"schema": 1, "error": {"code": 69, "class": "unavailable", "message": "no", "retryable": True}}
 
+# What programs write and `tony` reads: another member is refused.
+CLOSED = ("job-document", "job-members")
+
 # For each shared definition and the answers made of them, a document that holds all that is required.
 SAMPLES = {"usage": USAGE, "outcome": OUTCOME, "verdict": VERDICT, "task": TASK, "restart": RESTART, "job-status": JOB,
            "error": ERROR, "failure": ERROR["error"], "status": JOB, "wait": JOB,
@@ -58,7 +61,7 @@ class SchemasTest(unittest.TestCase):
             for reference in re.findall(r'"\$ref": "([^"]*)"', json.dumps(reader.load(name))):
                 self.assertIn(reference.removeprefix("urn:tony:schema:1:"), reader.names(), name)
 
-    def test_every_required_field_has_a_definition_and_no_object_is_closed(self):
+    def test_every_required_field_has_a_definition_and_no_answer_is_closed(self):
         def look(name, schema):
             if isinstance(schema, list):
                 return [look(name, item) for item in schema]
@@ -70,7 +73,7 @@ class SchemasTest(unittest.TestCase):
                 self.assertLessEqual(set(schema["required"]), set(schema["properties"]), name)
             return [look(name, value) for value in schema.values()]
 
-        for name in reader.names():
+        for name in set(reader.names()) - set(CLOSED):
             look(name, reader.load(name))
 
     def test_samples_are_accepted_and_unknown_fields_too(self):

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <filesystem>
 #include <iterator>
 #include <regex>
@@ -72,6 +73,32 @@ Result<ParsedJobSpec> ThroughStep(Properties properties, const std::string& file
   return step.job;
 }
 
+constexpr std::string_view kDocumentsOrigin = "properties";
+
+// As `tony plan FILE.json`, of a job document that has the set among its members.
+Result<ParsedJobSpec> ThroughDocument(boost::json::value properties) {
+  const std::string file = "document.json";
+  WriteWhole(file, boost::json::serialize(boost::json::object{{kDocumentsOrigin, std::move(properties)}}));
+  auto answer = ThroughCommandLine(file);
+  if (answer.ok()) return answer;
+  // A text that cannot be read is an error of the document.
+  Error error = answer.error();
+  const std::string place = file + ": ";
+  if (error.message.starts_with(place)) error.message.erase(0, place.size());
+  return error;
+}
+
+// A golden as a document says it: its members have no file.
+std::string AsOfDocument(const std::string& golden) {
+  return std::regex_replace(golden, std::regex(R"(\$\{SET\})"), std::string(kDocumentsOrigin));
+}
+
+boost::json::value ObjectOf(const Properties& properties) {
+  boost::json::object object;
+  for (const auto& [key, property] : properties.all()) object[key] = property.value;
+  return object;
+}
+
 // Executors and a new AM read the spec from its JSON, as the goldens do.
 void ExpectJsonHoldsAll(const Result<ParsedJobSpec>& answer) {
   if (!answer.ok()) return;
@@ -114,6 +141,8 @@ TEST_P(CorpusTest, GivesTheSameJobThroughEveryDoor) {
   if (IsUpdating()) WriteWhole(golden_file_, as_written);
   const std::string golden = ReadWhole(golden_file_);
   EXPECT_EQ(as_written, golden) << "as it is written, on the command line";
+  EXPECT_EQ(Text(ThroughDocument(boost::json::string(own_text)), "no file"), AsOfDocument(golden))
+      << "as it is written, in a job document";
 
   const auto properties = ParseJavaProperties(own_text, own_file);
   if (!properties.ok()) return;  // what cannot be read cannot be written as an engine does
@@ -123,6 +152,8 @@ TEST_P(CorpusTest, GivesTheSameJobThroughEveryDoor) {
       << "as an engine writes it, on the command line";
   const auto step = ThroughStep(*properties, set() + "_job_props_4711_tmp");
   EXPECT_EQ(Text(step, "the step's properties"), AsOfStep(golden, *properties)) << "as a step of Azkaban";
+  EXPECT_EQ(Text(ThroughDocument(ObjectOf(*properties)), "no file"), AsOfDocument(AsOfStep(golden, *properties)))
+      << "as an object in a job document";
 }
 
 // These end at the file's text, of which the command line tells the line and a step the key.

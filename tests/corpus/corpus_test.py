@@ -1,8 +1,10 @@
-"""The corpus through the program: `tony plan --json` of each set says what its golden says, with secrets masked."""
+"""The corpus through the program: `tony plan --json` of each set says what its golden says, with secrets masked; as a
+file, and as text in a job document on standard input."""
 
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -56,7 +58,7 @@ class CorpusTest(unittest.TestCase):
 
     def folder_of(self, name):
         """The files that sets speak of, or nothing, and the set itself."""
-        folder = self.home / name
+        folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.home)) / "x"
         if name.startswith("bare-"):
             folder.mkdir()
         else:
@@ -64,16 +66,25 @@ class CorpusTest(unittest.TestCase):
         shutil.copy(CORPUS / f"{name}.properties", folder)
         return folder
 
-    def plan(self, name):
-        folder = self.folder_of(name)
-        run = subprocess.run([TONY, "plan", "--json", f"{name}.properties"], cwd=folder, env=self.environment,
-                             stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)  # fmt: skip
-        text = run.stdout.decode().replace(str(folder), "${DIR}").replace(f"{name}.properties", "${SET}")
-        return run.returncode, json.loads(text)
+    def tony_plan(self, folder, word, document=b""):
+        run = subprocess.run([TONY, "plan", "--json", word], cwd=folder, env=self.environment, input=document,
+                             capture_output=True, timeout=LIMIT)  # fmt: skip
+        return run.returncode, run.stdout.decode().replace(str(folder), "${DIR}")
 
-    def expect_plan(self, name):
+    def plan_file(self, name, folder):
+        code, text = self.tony_plan(folder, f"{name}.properties")
+        return code, json.loads(text.replace(f"{name}.properties", "${SET}"))
+
+    def plan_document(self, name, folder):
+        """A text that cannot be read is an error of the document; the place in it is told behind that."""
+        text = (folder / f"{name}.properties").read_bytes().decode()
+        code, answer = self.tony_plan(folder, "-", json.dumps({"properties": text}).encode())
+        answer = answer.replace("the job document: ", "")
+        return code, json.loads(re.sub(r"\bproperties(?=:\d)", "${SET}", answer))
+
+    def expect_plan(self, name, plan_set):
         golden = load(name)
-        code, plan = self.plan(name)
+        code, plan = plan_set(name, self.folder_of(name))
         self.assertEqual(code, golden.get("error", {"code": 0})["code"])
         if "error" in golden:
             answer = {"error": {key: plan["error"][key] for key in ("code", "message")}}
@@ -85,8 +96,9 @@ class CorpusTest(unittest.TestCase):
         names = sorted(file.stem for file in CORPUS.glob("*.properties"))
         self.assertGreaterEqual(len(names), 45)
         for name in names:
-            with self.subTest(name):
-                self.expect_plan(name)
+            for plan_set in (self.plan_file, self.plan_document):
+                with self.subTest(name, door=plan_set.__name__):
+                    self.expect_plan(name, plan_set)
 
 
 if __name__ == "__main__":
