@@ -65,7 +65,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   }
 
   Status Watch(StatusClient& client, const std::weak_ptr<Talk>& weak) {
-    // The first call already says who looks: it may be the only one.
+    // Only the first call says who looks: who has been watching for long does not become the newest again by going on.
     TRY_ASSIGN(JobStatus status,
                opening_.watcher.value.empty() ? client.GetStatus() : client.Watch(0, Duration(0), opening_.watcher));
     Tell(weak, sink_.on_status, status);
@@ -73,7 +73,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
       const int64_t since = status.seq;
       const std::string trouble = status.trouble, delay = status.delay;
       const bool asks_usage = opening_.usage_interval > Duration(0);
-      TRY_ASSIGN(status, client.Watch(since, asks_usage ? opening_.usage_interval : kWatchLimit, opening_.watcher));
+      TRY_ASSIGN(status, client.Watch(since, asks_usage ? opening_.usage_interval : kWatchLimit, {}));
       const bool changed = status.seq != since || status.trouble != trouble || status.delay != delay;
       if (changed || asks_usage || status.verdict) Tell(weak, sink_.on_status, status);
     }

@@ -27,16 +27,20 @@ VerbSpec SubmitVerb() {
   options.push_back({"owner", kValue, "TOKEN", "who answers for the job from now on"});
   options.push_back({"watch-timeout", kValue, "SECONDS", "the job ends as abandoned when nobody looks for so long"});
   options.push_back(kJson);
-  return {
-      "submit", "[SPEC_FILE]", 0, 1, "run a job and wait for its end, on a terminal with a live table; Ctrl-C kills it",
-      options};
+  return {"submit",
+          "[SPEC_FILE|-]",
+          0,
+          1,
+          "run a job and wait for its end, on a terminal with a live table; Ctrl-C kills it. A spec file ends in "
+          ".properties, .job, .xml or .json; - reads a job document from standard input",
+          options};
 }
 
 VerbSpec PlanVerb() {
   std::vector<OptionSpec> options = SpecOptions();
   options.push_back({"explain", kFlag, "", "each value that it is made of instead, and where it comes from"});
   options.push_back(kJson);
-  return {"plan", "[SPEC_FILE]", 0, 1, "print the job that submit would run, and start nothing", options};
+  return {"plan", "[SPEC_FILE|-]", 0, 1, "print the job that submit would run, and start nothing", options};
 }
 
 VerbSpec ListVerb() {
@@ -117,8 +121,9 @@ VerbSpec LogsVerb() {
           {{"f", kFlag, "", "go on until the job has ended"},
            {"stdout", kFlag, "", "standard output only"},
            {"stderr", kFlag, "", "standard error only"},
+           {"tail", kValue, "LINES", "the last so many lines of each stream; with -f, from there on"},
            {"cursor", kValue, "CURSOR", "go on where an earlier answer ended"},
-           {"max-bytes", kValue, "N", "at most so much text in one answer"},
+           {"max-bytes", kValue, "N", "at most so much text in one answer; with --tail the end of it"},
            kJson}};
 }
 

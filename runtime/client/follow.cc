@@ -46,9 +46,18 @@ void Follower::Watch() {
   }
 }
 
+void Follower::LookAs(const WatcherToken& watcher) {
+  watcher_ = watcher;
+  if (state_ == State::kTalking && !watcher.value.empty()) TalkAnew();
+}
+
 void Follower::TellKill(const KillRequest& request) {
   if (state_ == State::kEnding) return;
   kill_ = request;
+  TalkAnew();
+}
+
+void Follower::TalkAnew() {
   conversation_.reset();
   talked_to_ = {};
   state_ = State::kSearching;
@@ -123,6 +132,7 @@ void Follower::LookAfterKeeper(bool was_there) {
 }
 
 void Follower::OnStatus(const JobStatus& status) {
+  watcher_ = {};  // the AM knows it
   pause_ = kFirstPause;
   keepers_started_ = 0;
   last_ = status;

@@ -36,9 +36,11 @@ class Follower {
  public:
   Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, FollowSink sink);
 
-  // Both before Start(). The AM, once there is one, is told of the new owner, and with each look who looks.
+  // Before Start(). The AM, once there is one, is told of the new owner.
   void Attach(const Claim& claim) { attach_ = claim; }
-  void LookAs(const WatcherToken& watcher) { watcher_ = watcher; }
+  // The AM is told once, now or as soon as there is one, who begins to look. It goes on looking without a name: who has
+  // been asleep and goes on is not newer than those who have begun meanwhile.
+  void LookAs(const WatcherToken& watcher);
 
   // Begins. A keeper that was started just now is given `patience` before it counts as gone. Statuses with what tasks
   // use come every `usage_interval`, although nothing has changed; 0: they do not.
@@ -48,6 +50,7 @@ class Follower {
 
  private:
   enum class State { kSearching, kTalking, kEnding };
+  void TalkAnew();
 
   void Watch();
   void OnFolderChange();

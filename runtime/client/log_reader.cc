@@ -4,6 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/client/last_lines.h"
 #include "runtime/client/log_file.h"
 #include "runtime/store/log_holes.h"
 
@@ -20,6 +21,18 @@ size_t Ready(std::string_view text, bool full, bool last) {
   return full ? WholeCharacters(text) : 0;
 }
 
+// The most that each may have so that all together have no more than `limit`.
+uint64_t EqualShare(std::vector<uint64_t> sizes, const uint64_t limit) {
+  std::ranges::sort(sizes);
+  uint64_t left = limit;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const uint64_t share = left / (sizes.size() - i);
+    if (sizes[i] > share) return share;
+    left -= sizes[i];
+  }
+  return limit;
+}
+
 }  // namespace
 
 bool LogReader::Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink) {
@@ -33,21 +46,56 @@ bool LogReader::Read(size_t limit, bool last, const std::function<void(const Log
   return true;
 }
 
+void LogReader::ReadLastLines(uint64_t lines, size_t limit, bool last, const Sink& sink) {
+  const std::vector<Stream> streams = ChosenStreams();
+  std::vector<uint64_t> sizes;
+  for (const Stream& stream : streams) {
+    const UniqueFd file = OpenLog(folder_, stream.attempt, stream.name);
+    sizes.push_back(FindLastLines(file.get(), lines, limit, !last).text);
+  }
+  const uint64_t share = EqualShare(sizes, limit);
+  for (const Stream& stream : streams) {
+    const UniqueFd file = OpenLog(folder_, stream.attempt, stream.name);
+    const LastLines found = FindLastLines(file.get(), lines, share, !last);
+    cursor_.Offset(stream.attempt, stream.name) = found.begin;
+    Budget budget = {std::numeric_limits<size_t>::max(), false};
+    ReadStream(stream.attempt, stream.name, budget, true, sink, found.end);
+  }
+}
+
+void LogReader::GoToLastLines(uint64_t lines) {
+  for (const Stream& stream : ChosenStreams()) {
+    const UniqueFd file = OpenLog(folder_, stream.attempt, stream.name);
+    const LastLines found = FindLastLines(file.get(), lines, std::numeric_limits<uint64_t>::max(), true);
+    cursor_.Offset(stream.attempt, stream.name) = found.begin;
+  }
+}
+
+std::vector<LogReader::Stream> LogReader::ChosenStreams() const {
+  std::vector<Stream> streams;
+  for (const AttemptId& attempt : ChosenAttempts(folder_, choice_, cursor_)) {
+    if (choice_.standard_output) streams.push_back({attempt, "stdout"});
+    if (choice_.standard_error) streams.push_back({attempt, "stderr"});
+  }
+  return streams;
+}
+
 bool LogReader::ReadStream(const AttemptId& attempt, std::string_view stream, Budget& budget, bool last,
-                           const Sink& sink) {
+                           const Sink& sink, uint64_t end) {
   const UniqueFd file = OpenLog(folder_, attempt, stream);
   if (!file.valid()) return true;
   uint64_t& offset = cursor_.Offset(attempt, stream);
   std::string chunk;
-  while (true) {
+  while (offset < end) {
     const size_t wanted = std::min(kChunk, budget.left);
-    chunk.resize(std::max<size_t>(wanted, 1));  // at least one byte: is there more?
-    const LogBytes got = ReadLog(file.get(), static_cast<int64_t>(offset), chunk);
+    chunk.resize(std::min(std::max<size_t>(wanted, 1), end - offset));  // at least one byte: is there more?
+    LogBytes got = ReadLog(file.get(), static_cast<int64_t>(offset), chunk);
     if (got.cut > 0) {
       if (wanted == 0) return false;
       const std::string line = CutLine(got.cut, LineBegins(file.get(), offset));
       offset += static_cast<uint64_t>(got.cut);
       sink({attempt, stream, line});
+      got.size = std::min(got.size, end - std::min(end, offset));
     }
     if (got.size == 0) return true;
     if (wanted == 0) return false;
@@ -64,6 +112,7 @@ bool LogReader::ReadStream(const AttemptId& attempt, std::string_view stream, Bu
     sink({attempt, stream, text.substr(0, ready)});
     if (!full && !closed) return true;
   }
+  return true;
 }
 
 }  // namespace tony

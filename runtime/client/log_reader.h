@@ -2,9 +2,12 @@
 // but offsets, so a line may have any size and a cursor says everything.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/client/log_choice.h"
@@ -22,13 +25,27 @@ class LogReader {
   // for later unless `last`. A file that cannot be read is as good as empty.
   bool Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink);
 
+  // Hands out the last `lines` lines of each stream (last_lines.h), together at most `limit` bytes: where that is too
+  // little, equal shares, of which those that need less leave the rest to the others. Here a last line without its end
+  // is handed out, whatever follows. The cursor is then behind all that there was.
+  void ReadLastLines(uint64_t lines, size_t limit, bool last, const std::function<void(const LogText&)>& sink);
+  // Moves the cursor to where those lines begin, and hands out nothing.
+  void GoToLastLines(uint64_t lines);
+
  private:
   using Sink = std::function<void(const LogText&)>;
+  struct Stream {
+    AttemptId attempt;
+    std::string_view name;
+  };
   struct Budget {
     size_t left;
     bool used;
   };
-  bool ReadStream(const AttemptId& attempt, std::string_view stream, Budget& budget, bool last, const Sink& sink);
+  std::vector<Stream> ChosenStreams() const;
+  // Up to the offset `end`, if the file has so much.
+  bool ReadStream(const AttemptId& attempt, std::string_view stream, Budget& budget, bool last, const Sink& sink,
+                  uint64_t end = std::numeric_limits<uint64_t>::max());
 
   const JobFolder folder_;
   const LogChoice choice_;

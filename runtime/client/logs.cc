@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <limits>
+#include <optional>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
@@ -55,11 +57,23 @@ std::string EntryFields(const LogText& log) {
                 R"(,"stream":)", JsonString(log.stream), R"(,"text":)", JsonString(log.text));
 }
 
-void AnswerJson(const JobFolder& folder, LogReader& reader, const LogCursor& cursor, size_t limit) {
+struct Amount {
+  size_t limit = kNoLimit;       // bytes
+  std::optional<int64_t> lines;  // the last so many of each stream
+};
+
+// Whether that was all.
+bool ReadOnce(LogReader& reader, const Amount& amount, bool ended, const std::function<void(const LogText&)>& sink) {
+  if (!amount.lines) return reader.Read(amount.limit, ended, sink);
+  reader.ReadLastLines(static_cast<uint64_t>(*amount.lines), amount.limit, ended, sink);
+  return true;
+}
+
+void AnswerJson(const JobFolder& folder, LogReader& reader, const LogCursor& cursor, const Amount& amount) {
   const bool ended = JobHasEnded(folder);  // before reading: what is written later is not part of this answer
   std::vector<std::string> entries;
-  const bool all =
-      reader.Read(limit, ended, [&](const LogText& log) { entries.push_back(StrCat("{", EntryFields(log), "}")); });
+  const bool all = ReadOnce(reader, amount, ended,
+                            [&](const LogText& log) { entries.push_back(StrCat("{", EntryFields(log), "}")); });
   PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value), R"(,"entries":[)", Join(entries, ","),
                    R"(],"cursor":)", JsonString(cursor.Text()), R"(,"eof":)", ended && all ? "true" : "false", "}"));
 }
@@ -116,15 +130,20 @@ Result<int> RunLogs(const CommandLine& line) {
   const bool json = line.Has("json");
   TRY_ASSIGN(const auto limit, NumberOption(line, "max-bytes"));
   if (limit && line.Has("f")) return Error{ErrorCode::kUsage, "logs: --max-bytes does not go with -f"};
+  Amount amount;
+  TRY_ASSIGN(amount.lines, NumberOption(line, "tail"));
+  if (amount.lines && line.Has("cursor")) return Error{ErrorCode::kUsage, "logs: --tail does not go with --cursor"};
+  if (limit || (json && !line.Has("f"))) amount.limit = static_cast<size_t>(limit.value_or(kDefaultAnswer));
   TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
   TRY_ASSIGN(const LogChoice choice, ReadChoice(line, folder));
   LogCursor cursor;
   TRY(cursor.Set(line.Value("cursor")));
   LogReader reader(folder, choice, cursor);
   if (json && !line.Has("f")) {
-    AnswerJson(folder, reader, cursor, static_cast<size_t>(limit.value_or(kDefaultAnswer)));
+    AnswerJson(folder, reader, cursor, amount);
     return 0;
   }
+  if (amount.lines && line.Has("f")) reader.GoToLastLines(static_cast<uint64_t>(*amount.lines));
   if (json) {
     FollowLogs(folder, choice, cursor, [&cursor](const LogText& log) {
       PrintLine(StrCat(R"({"schema":1,)", EntryFields(log), R"(,"cursor":)", JsonString(cursor.Text()), "}"));
@@ -135,7 +154,7 @@ Result<int> RunLogs(const CommandLine& line) {
   if (line.Has("f")) {
     FollowLogs(folder, choice, cursor, std::ref(printer));
   } else {
-    reader.Read(limit ? static_cast<size_t>(*limit) : kNoLimit, true, std::ref(printer));
+    ReadOnce(reader, amount, true, std::ref(printer));
   }
   printer.Finish();
   return 0;

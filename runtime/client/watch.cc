@@ -41,7 +41,8 @@ class JobsWatch {
                 .on_reader_gone = [this] { loop_.Stop(); }}) {}
 
   void Add(const std::string& id) {
-    if (const auto watched = jobs_.find(id); watched != jobs_.end()) {  // somebody new wants to know where it stands
+    if (const auto watched = jobs_.find(id); watched != jobs_.end()) {  // somebody new begins to look
+      watched->second.follower->LookAs(options_.watcher);
       if (!watched->second.told.empty()) lines_.Put(id, watched->second.told);
       return;
     }

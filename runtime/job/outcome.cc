@@ -35,8 +35,8 @@ constexpr std::array kOutcomes = {
     OutcomeRow{OutcomeClass::kTimeout, "timeout", true, Charge::kCharged,
                "a time limit has passed, maybe while waiting for resources"},
     OutcomeRow{OutcomeClass::kKilled, "killed", false, Charge::kNever, "somebody asked for its end"},
-    OutcomeRow{OutcomeClass::kAbandoned, "abandoned", false, Charge::kNever,
-               "nobody has watched it for as long as its watch timeout"},
+    OutcomeRow{OutcomeClass::kAbandoned, "abandoned", true, Charge::kNever,
+               "nobody has watched it for as long as its watch timeout; an engine that is back may run it again"},
     // No attempt ends of these; a submit is refused for them, or a scheduler refuses the job.
     OutcomeRow{OutcomeClass::kSpecInvalid, "spec_invalid", false, Charge::kNever,
                "the job's properties were refused, and would be again"},

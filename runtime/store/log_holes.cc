@@ -31,4 +31,15 @@ LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer) {
   return {at - offset, 0};
 }
 
+std::vector<LogPart> PartsOfLog(int fd) {
+  std::vector<LogPart> parts;
+  for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
+    const off_t hole = lseek(fd, at, SEEK_HOLE);
+    if (hole <= at) break;  // cut again just now
+    parts.push_back({static_cast<uint64_t>(at), static_cast<uint64_t>(hole)});
+    at = hole;
+  }
+  return parts;
+}
+
 }  // namespace tony

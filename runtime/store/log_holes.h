@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace tony {
 
@@ -17,5 +18,13 @@ struct LogBytes {
 // Moves the descriptor's own offset. A file that cannot be read is as good as empty; on a file system that does not
 // tell where holes are, they read as NULs.
 LogBytes ReadLog(int fd, int64_t offset, std::span<char> buffer);
+
+struct LogPart {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Where the file has text, in order: between two parts, and after the last one, it has been cut out.
+std::vector<LogPart> PartsOfLog(int fd);
 
 }  // namespace tony

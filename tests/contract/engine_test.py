@@ -129,7 +129,8 @@ class EngineTest(ContractCase):
         job = self.own("--watch-timeout", "1", *task("sleep 600"))
         states = lambda: {listed["job"]: listed["state"] for listed in self.expect("list")["jobs"]}
         self.box.wait_for("the end", lambda: states()[job] == "KILLED")  # list does not ask, so it is no watching
-        self.assertEqual(self.expect("status", job)["verdict"]["class"], "abandoned")
+        verdict = self.expect("status", job)["verdict"]
+        self.assertEqual((verdict["class"], verdict["retryable"]), ("abandoned", True))
 
     @of("recover")
     def test_recover_brings_back_a_job_that_nobody_rules(self):

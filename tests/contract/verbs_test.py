@@ -71,6 +71,20 @@ class VerbsTest(ContractCase):
         self.assertFalse(self.expect("logs", self.jobs["running"])["eof"])
 
     @of("logs")
+    def test_logs_by_their_last_lines(self):
+        job = self.expect("submit", *task("seq 9; echo two >&2"))["job"]
+        tail = self.expect("logs", job, "worker:0", "--tail", "2")
+        self.assertEqual([entry["text"] for entry in tail["entries"]], ["8\n9\n", "two\n"])
+        self.assertTrue(tail["eof"])
+        self.assertEqual(self.expect("logs", job, "--cursor", tail["cursor"])["entries"], [])
+        bounded = self.expect("logs", job, "--tail", "9", "--max-bytes", "9")["entries"]
+        self.assertEqual([entry["text"] for entry in bounded], ["8\n9\n", "two\n"])
+        self.assertEqual(self.expect("logs", job, "--tail", "0")["entries"], [])
+        self.expect("logs", job, "--tail", "2", "--cursor", tail["cursor"], code=64)
+        followed = self.expect_lines("logs", job, "-f", "--tail", "1", schema="log-line")
+        self.assertEqual(sorted(document["text"] for document in followed), ["9\n", "two\n"])
+
+    @of("logs")
     def test_logs_followed_are_one_entry_a_line(self):
         documents = self.expect_lines("logs", self.jobs["good"], "-f", schema="log-line")
         self.assertEqual(sorted(document["text"] for document in documents), ["one\n", "two\n"])

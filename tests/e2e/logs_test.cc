@@ -84,6 +84,67 @@ TEST_F(LogsTest, ACursorGoesOnWhereTheLastAnswerEnded) {
   EXPECT_EQ(text, "line-1\nline-2\nline-3\nline-4\nline-5\nline-6\n\xEF\xBF\xBD\n");
 }
 
+TEST_F(LogsTest, TheLastLinesOfEachStreamForPeopleAndForPrograms) {
+  ASSERT_EQ(box_.Tony(Workers(2, "for i in 1 2 3 4; do echo out $i; echo err $i >&2; done; printf 'no end'")).exit, 0);
+  const Ran all = box_.Tony({"logs", Job(), "--tail", "2"});
+  EXPECT_EQ(all.exit, 0) << all.err;
+  std::string expected;
+  for (const std::string task : {"worker:0", "worker:1"})
+    expected += task + " | out 4\n" + task + " | no end\n" + task + " ! err 3\n" + task + " ! err 4\n";
+  EXPECT_EQ(all.out, expected);
+  EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1", "--stderr", "--tail", "1"}).out, "err 4\n");
+  EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1#1", "--tail", "0"}).out, "");
+  EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1", "--stderr", "--tail", "9", "--max-bytes", "13"}).out,
+            "err 3\nerr 4\n");
+  const auto answer = ParseJson(box_.Tony({"logs", Job(), "worker:0", "--stderr", "--tail", "1", "--json"}).out);
+  EXPECT_EQ(Text(answer, "/entries/0/text"), "err 4\n");
+  EXPECT_EQ(At(answer, "/eof"), boost::json::value(true));
+  EXPECT_EQ(Text(answer, "/cursor"), "worker:0#1/stderr=24");
+}
+
+TEST_F(LogsTest, TheLastLinesGoWithFollowingAndTheirCursorGoesOn) {
+  const auto client = box_.StartTony(One("seq 5; " + HoldUntilGo() + "; echo late"));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const auto logs = box_.StartTony({"logs", Job(), "-f", "--tail", "2"});
+  const auto answer = ParseJson(box_.Tony({"logs", Job(), "--tail", "1", "--json"}).out);
+  EXPECT_EQ(Text(answer, "/entries/0/text"), "5\n");
+  EXPECT_EQ(At(answer, "/eof"), boost::json::value(false));
+  ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) == 2; })) << logs->out();
+  Go();
+  EXPECT_EQ(client->Wait().exit, 0);
+  EXPECT_EQ(logs->Wait().out, "4\n5\nlate\n");
+  const auto rest = ParseJson(box_.Tony({"logs", Job(), "--cursor", Text(answer, "/cursor"), "--json"}).out);
+  EXPECT_EQ(Text(rest, "/entries/0/text"), "late\n");
+}
+
+TEST_F(LogsTest, FollowingFromNoLinesOnShowsWhatComesNow) {
+  const auto client =
+      box_.StartTony(One("seq 5; until [ -e " + box_.File("go") + " ]; do sleep 0.02; echo tick; done"));
+  ASSERT_TRUE(WaitFor([&] { return !box_.Jobs().empty() && CountLines(LogText("worker-0", "stdout")) > 5; }));
+  const auto logs = box_.StartTony({"logs", Job(), "-f", "--tail", "0"});
+  ASSERT_TRUE(WaitFor([&] { return CountLines(logs->out()) > 1; })) << logs->err();
+  Go();
+  EXPECT_EQ(client->Wait().exit, 0);
+  EXPECT_THAT(logs->Wait().out, testing::MatchesRegex("(tick\n)+"));
+}
+
+TEST_F(LogsTest, TheLastLinesOfALargeLogAreThereAtOnce) {
+  ASSERT_EQ(box_.Tony(One("seq 20000000")).exit, 0);
+  const Ran ran = box_.Tony({"logs", Job(), "--tail", "3"});
+  EXPECT_EQ(ran.out, "19999998\n19999999\n20000000\n");
+}
+
+TEST_F(LogsTest, WhatDoesNotGoWithTheLastLinesIsRefused) {
+  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  for (const Words& more : {Words{"--cursor", ""}, Words{"-f", "--max-bytes", "9"}}) {
+    const Ran ran = box_.Tony(Words{"logs", Job(), "--tail", "3"} + more);
+    EXPECT_EQ(ran.exit, 64) << ran.out;
+    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  }
+  EXPECT_EQ(box_.Tony({"logs", Job(), "--tail", "-1"}).exit, 64);
+  EXPECT_EQ(box_.Tony({"logs", Job(), "--tail", "many"}).exit, 64);
+}
+
 TEST_F(LogsTest, FollowingInJsonGivesOneObjectALine) {
   ASSERT_EQ(box_.Tony(Workers(2, "echo out; echo err >&2")).exit, 0);
   const Ran ran = box_.Tony({"logs", Job(), "-f", "--json"});

@@ -35,6 +35,14 @@ class LogReaderTest : public testing::Test {
     return seen;
   }
 
+  std::string ReadLast(LogReader& reader, uint64_t lines, size_t limit) {
+    std::string seen;
+    reader.ReadLastLines(lines, limit, false, [&](const LogText& log) {
+      seen += ToString(log.attempt) + "/" + std::string(log.stream) + ":" + std::string(log.text);
+    });
+    return seen;
+  }
+
   static bool HasHole(const std::filesystem::path& file) {
     const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
     return lseek(fd.get(), 0, SEEK_HOLE) < static_cast<off_t>(std::filesystem::file_size(file));
@@ -120,6 +128,98 @@ TEST_F(LogReaderTest, WhatALimitHasCutOutIsOneLineAndTheCursorGoesBehindIt) {
   EXPECT_THAT(seen, testing::HasSubstr("stdout:\n[... 8389 kB cut ...]\n"));
   EXPECT_THAT(seen, testing::EndsWith("stdout:of a line\ntail\n"));
   EXPECT_EQ(Read(reader, 1000, true), "");
+}
+
+TEST_F(LogReaderTest, TheLastLinesOfEachStreamAndThenOnlyWhatIsNew) {
+  Append("worker-0", 1, "stdout", "of an earlier attempt\n");
+  Append("worker-0", 2, "stdout", "one\ntwo\nthree\n");
+  Append("worker-0", 2, "stderr", "problem\n");
+  Append("worker-1", 1, "stdout", "a\nb\nunfini");
+  LogReader reader(JobFolder(folder_), {}, cursor_);
+  EXPECT_EQ(ReadLast(reader, 2, 1000),
+            "worker:0#2/stdout:two\nthree\nworker:0#2/stderr:problem\nworker:1#1/stdout:b\nunfini");
+  Append("worker-1", 1, "stdout", "shed\n");
+  Append("worker-0", 2, "stdout", "four\n");
+  LogCursor copy;
+  ASSERT_TRUE(copy.Set(cursor_.Text()).ok());
+  LogReader later(JobFolder(folder_), {}, copy);
+  EXPECT_EQ(Read(later, 1000, false), "worker:0#2/stdout:four\nworker:1#1/stdout:shed\n");
+}
+
+TEST_F(LogReaderTest, OfNoLinesTheCursorAloneIsTold) {
+  Append("worker-0", 1, "stdout", "one\n");
+  LogReader reader(JobFolder(folder_), {}, cursor_);
+  EXPECT_EQ(ReadLast(reader, 0, 1000), "");
+  EXPECT_EQ(cursor_.Text(), "worker:0#1/stderr=0,worker:0#1/stdout=4");
+}
+
+TEST_F(LogReaderTest, StreamsShareALimitAndWhatOneDoesNotNeedTheOthersHave) {
+  Append("worker-0", 1, "stdout", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  Append("worker-0", 1, "stderr", "e\n");
+  Append("worker-1", 1, "stdout", "11\n12\n13\n14\n");
+  LogReader reader(JobFolder(folder_), {}, cursor_);
+  EXPECT_EQ(ReadLast(reader, 100, 32),
+            "worker:0#1/stdout:1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+            "worker:0#1/stderr:e\n"
+            "worker:1#1/stdout:11\n12\n13\n14\n");
+  EXPECT_EQ(ReadLast(reader, 100, 16),
+            "worker:0#1/stdout:7\n8\n9\n"
+            "worker:0#1/stderr:e\n"
+            "worker:1#1/stdout:13\n14\n");
+  LogReader one(JobFolder(folder_), {.task = TaskId{"worker", 1}}, cursor_);
+  EXPECT_EQ(ReadLast(one, 100, 8), "worker:1#1/stdout:13\n14\n") << "what it does not use is nobody's";
+  EXPECT_EQ(ReadLast(reader, 100, 2), "");
+  EXPECT_EQ(Read(reader, 100, true), "") << "the cursor is behind what had no place";
+}
+
+TEST_F(LogReaderTest, TheLastLinesMayBeMoreThanOneReading) {
+  std::string text;
+  for (int line = 0; text.size() < 300'000; ++line) text += "line " + std::to_string(line) + "\n";
+  Append("worker-0", 1, "stdout", text + "end");
+  LogReader reader(JobFolder(folder_), {}, cursor_);
+  std::string seen;
+  reader.ReadLastLines(1'000'000, 400'000, false, [&](const LogText& log) { seen += log.text; });
+  EXPECT_EQ(seen, text + "end");
+  Append("worker-0", 1, "stdout", " of all");
+  EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout: of all");
+}
+
+TEST_F(LogReaderTest, TheLastLinesGoOverACutWithItsLine) {
+  constexpr off_t kHole = 8 << 20;
+  Append("worker-0", 1, "stdout", "head\nnever ende" + std::string(4081, 'd'));
+  const auto file = folder_ / "logs/worker-0/1/stdout";
+  std::filesystem::resize_file(file, 4096 + kHole);
+  if (!HasHole(file)) GTEST_SKIP() << "this file system does not tell where holes are";
+  Append("worker-0", 1, "stdout", "of a line\ntail\n");
+  LogReader reader(JobFolder(folder_), {}, cursor_);
+  EXPECT_EQ(ReadLast(reader, 2, 10'000), "worker:0#1/stdout:of a line\ntail\n");
+  const std::string seen = ReadLast(reader, 3, 10'000);
+  EXPECT_THAT(seen, testing::StartsWith("worker:0#1/stdout:never ende"));
+  EXPECT_THAT(seen, testing::HasSubstr("stdout:\n[... 8389 kB cut ...]\n"));
+  EXPECT_THAT(seen, testing::EndsWith("stdout:of a line\ntail\n"));
+  EXPECT_EQ(Read(reader, 1000, true), "");
+}
+
+TEST_F(LogReaderTest, WhatIsWrittenMeanwhileIsNotOfTheLastLines) {
+  const std::string line(50'000, 'x');
+  Append("worker-0", 1, "stdout", line + "\n" + line + "\n");
+  LogReader reader(JobFolder(folder_), {.standard_error = false}, cursor_);
+  std::string seen;
+  const auto write_on = [&](const LogText& log) {
+    seen += log.text;
+    Append("worker-0", 1, "stdout", "new\n");
+  };
+  reader.ReadLastLines(2, 1'000'000, false, write_on);
+  EXPECT_EQ(seen, line + "\n" + line + "\n");
+  EXPECT_EQ(cursor_.Text(), "worker:0#1/stdout=100002");
+
+  const auto file = folder_ / "logs/worker-0/1/stdout";
+  std::filesystem::resize_file(file, 8 << 20);
+  if (!HasHole(file)) GTEST_SKIP() << "this file system does not tell where holes are";
+  Append("worker-0", 1, "stdout", "tail\n");
+  seen.clear();
+  reader.ReadLastLines(2, 1'000'000, false, write_on);
+  EXPECT_THAT(seen, testing::EndsWith(" cut ...]\ntail\n"));
 }
 
 TEST_F(LogReaderTest, AForeignCursorIsRefused) {

@@ -25,7 +25,7 @@ constexpr Row kContract[] = {
     {kHung, "hung", true},
     {kTimeout, "timeout", true},
     {kKilled, "killed", false},
-    {kAbandoned, "abandoned", false},
+    {kAbandoned, "abandoned", true},
     {kSpecInvalid, "spec_invalid", false},
     {kAuth, "auth", false},
     {kQuota, "quota", true},

@@ -65,6 +65,19 @@ TEST_F(LogHolesTest, AHoleUpToTheEndIsCutToo) {
   EXPECT_EQ(read.size, 0u);
 }
 
+TEST_F(LogHolesTest, PartsAreWhatHolesSeparate) {
+  EXPECT_TRUE(PartsOfLog(file_.get()).empty());
+  Put(std::string(kMb, 'a'), 0);
+  Put("last\n", 8 * kMb);
+  ASSERT_EQ(ftruncate(file_.get(), 16 * kMb), 0);
+  const auto parts = PartsOfLog(file_.get());
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].begin, 0u);
+  EXPECT_EQ(parts[0].end, uint64_t{kMb});
+  EXPECT_EQ(parts[1].begin, uint64_t{8 * kMb});
+  EXPECT_TRUE(PartsOfLog(-1).empty());
+}
+
 TEST_F(LogHolesTest, NulsThatAProgramWroteAreItsOutput) {
   Put(std::string(10, '\0'), 0);
   const LogBytes read = Read(0);
