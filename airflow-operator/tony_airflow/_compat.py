@@ -1,0 +1,65 @@
+"""Where Airflow 3 and Airflow 2.11 have the same things. Nothing here reaches into Airflow's database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from airflow.sdk import BaseHook, BaseOperator, BaseOperatorLink, BaseSensorOperator, PokeReturnValue
+    from airflow.sdk.exceptions import (
+        AirflowException,
+        AirflowFailException,
+        AirflowNotFoundException,
+        AirflowSkipException,
+        AirflowTaskTimeout,
+    )
+
+    AIRFLOW_3 = True
+except ImportError:  # Airflow 2
+    from airflow.exceptions import (
+        AirflowException,
+        AirflowFailException,
+        AirflowNotFoundException,
+        AirflowSkipException,
+        AirflowTaskTimeout,
+    )
+    from airflow.hooks.base import BaseHook
+    from airflow.models.baseoperator import BaseOperator
+    from airflow.models.baseoperatorlink import BaseOperatorLink
+    from airflow.sensors.base import BaseSensorOperator, PokeReturnValue
+
+    AIRFLOW_3 = False
+
+try:
+    from airflow.sdk import conf
+except ImportError:  # before 3.2
+    from airflow.configuration import conf
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+__all__ = [
+    "AIRFLOW_3",
+    "AirflowException",
+    "AirflowFailException",
+    "AirflowNotFoundException",
+    "AirflowSkipException",
+    "AirflowTaskTimeout",
+    "BaseHook",
+    "BaseOperator",
+    "BaseOperatorLink",
+    "BaseSensorOperator",
+    "BaseTrigger",
+    "PokeReturnValue",
+    "TriggerEvent",
+    "conf",
+    "read_xcom",
+]
+
+
+def read_xcom(ti_key: Any, key: str) -> Any:
+    """What a task has pushed under a key. Where it is read (worker or web server), XComs can be reached."""
+    if AIRFLOW_3:
+        from airflow.sdk.execution_time.xcom import XCom
+    else:
+        from airflow.models.xcom import XCom
+    return XCom.get_value(ti_key=ti_key, key=key)

@@ -1,0 +1,44 @@
+"""What Airflow shows of this package (`airflow providers get airflow-provider-tony`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tony_airflow import __version__
+
+# Label, and what is said of it, of each extra field of the connection; hooks/tony.py reads them.
+CONNECTION_FIELDS = {
+    "cli": ("tony command", "path of the tony program; empty: tony of $PATH"),
+    "home": ("Home", "$TONY_HOME, where the jobs are; empty: the worker's"),
+    "conf_dir": ("Configuration", "$TONY_CONF_DIR, folder of tony-site.xml; empty: the worker's"),
+    "namespace": ("Namespace", "a word that tells this Airflow from others with the same tony"),
+    "history_url": ("History", "what `tony history --serve` says; links lead there once a job has ended"),
+}
+
+
+def get_provider_info() -> dict[str, Any]:
+    text = {"type": ["string", "null"]}
+    return {
+        "package-name": "airflow-provider-tony",
+        "name": "TonY",
+        "description": "Runs distributed training jobs with TonY.",
+        "versions": [__version__],
+        "integrations": [{"integration-name": "TonY", "external-doc-url": "", "tags": ["software"]}],
+        "operators": [{"integration-name": "TonY", "python-modules": ["tony_airflow.operators.tony"]}],
+        "sensors": [{"integration-name": "TonY", "python-modules": ["tony_airflow.sensors.tony"]}],
+        "hooks": [{"integration-name": "TonY", "python-modules": ["tony_airflow.hooks.tony"]}],
+        "triggers": [{"integration-name": "TonY", "python-modules": ["tony_airflow.triggers.tony"]}],
+        "connection-types": [
+            {
+                "connection-type": "tony",
+                "hook-class-name": "tony_airflow.hooks.tony.TonyHook",
+                "hook-name": "TonY",
+                "ui-field-behaviour": {"hidden-fields": ["host", "port", "schema", "login", "password"]},
+                "conn-fields": {
+                    name: {"label": label, "description": about, "schema": text}
+                    for name, (label, about) in CONNECTION_FIELDS.items()
+                },
+            }
+        ],
+        "extra-links": ["tony_airflow.links.tony.TonyJobLink", "tony_airflow.links.tony.TonyLogsLink"],
+    }

@@ -1,0 +1,135 @@
+"""The verbs of `tony`, for an Airflow connection of type `tony`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from tony_airflow._compat import AirflowNotFoundException, BaseHook
+from tony_airflow.cli import Document, TonyCli
+from tony_airflow.exceptions import TonyError
+
+DEFAULT_CONNECTION = "tony_default"
+KILL_LIMIT = 4.0  # seconds: Airflow 3 kills a task's process about 5 s after it told it to stop
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """Who asks for a job: the words of `tony submit --request-id K --owner O --submission N`."""
+
+    request_id: str  # names the task of the Dag run, whatever the try
+    owner: str  # a random token of this try
+    submission: int = 0  # grows when somebody clears the task
+
+
+class TonyHook(BaseHook):
+    """Runs `tony` as the connection says. Nothing has to be configured where `tony` is in $PATH.
+
+    Errors of all methods: TonyTransportError (another try may help), TonyRefused, TonyNotFound, TonyError.
+    """
+
+    conn_name_attr = "tony_conn_id"
+    default_conn_name = DEFAULT_CONNECTION
+    conn_type = "tony"
+    hook_name = "TonY"
+
+    def __init__(self, tony_conn_id: str = DEFAULT_CONNECTION, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.tony_conn_id = tony_conn_id
+        self._extra: dict[str, Any] | None = None
+
+    @staticmethod
+    def get_ui_field_behaviour() -> dict[str, Any]:
+        return {
+            "hidden_fields": ["host", "port", "schema", "login", "password"],
+            "relabeling": {},
+            "placeholders": {"extra": '{"cli": "/opt/tony/bin/tony", "home": "/var/lib/airflow/tony"}'},
+        }
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The connection's extra fields; none for the default connection where nobody has made it."""
+        if self._extra is None:
+            try:
+                self._extra = self.get_connection(self.tony_conn_id).extra_dejson
+            except AirflowNotFoundException:
+                if self.tony_conn_id != DEFAULT_CONNECTION:
+                    raise
+                self._extra = {}
+        return self._extra
+
+    @property
+    def cli(self) -> TonyCli:
+        program = self.extra.get("cli") or "tony"
+        return TonyCli(program, self.extra.get("home") or None, self.extra.get("conf_dir") or None)
+
+    def test_connection(self) -> tuple[bool, str]:
+        try:
+            return True, f"tony {self.version()['version']}"
+        except TonyError as error:
+            return False, str(error)
+
+    def version(self) -> Document:
+        return self.cli.call("version")
+
+    def plan(self, document: Document, directory: str | None = None) -> Document:
+        """What the job would be; starts nothing. Relative paths are relative to `directory`."""
+        return self.cli.call("plan", "-", document=document, cwd=directory)
+
+    def submit(
+        self,
+        document: Document,
+        order: Order,
+        *,
+        directory: str | None = None,
+        on_existing: str = "adopt",
+        watch_timeout: int = 0,
+        limit: float = 300,
+    ) -> Document:
+        """Finds or makes the job of the request, and returns as soon as it is recorded."""
+        words = ["submit", "-", "--detach", "--request-id", order.request_id, "--owner", order.owner]
+        words += ["--submission", str(order.submission), "--on-existing", on_existing]
+        if watch_timeout:
+            words += ["--watch-timeout", str(watch_timeout)]
+        return self.cli.call(*words, document=document, cwd=directory, limit=limit)
+
+    def status(self, job_id: str) -> Document:
+        return self.cli.call("status", job_id)
+
+    def wait(self, job_id: str, since: int, seconds: int, owner: str, watcher: str) -> Document:
+        """The status at the first change after `since`, or after so many seconds. Brings back a job nobody rules."""
+        words = ["wait", job_id, "--since", str(since), "--timeout", str(seconds), "--owner", owner]
+        return self.cli.call(*words, "--watcher", watcher, limit=seconds + 60)
+
+    def find(self, request_id: str) -> Document:
+        return self.cli.call("find", "--request-id", request_id)
+
+    def outputs(self, job_id: str) -> Document:
+        return self.cli.call("outputs", job_id)
+
+    def tail(self, job_id: str, task: str, lines: int) -> Document:
+        """The last lines of each stream of one task or attempt (`worker:0#2`)."""
+        return self.cli.call("logs", job_id, task, "--tail", str(lines), "--max-bytes", "65536")
+
+    def read_logs(self, job_id: str, cursor: str | None) -> Document:
+        """What all tasks have written since the cursor, at most 64 KiB."""
+        return self.cli.call("logs", job_id, *(["--cursor", cursor] if cursor else []), "--max-bytes", "65536")
+
+    def ack(self, job_id: str, owner: str) -> Document:
+        return self.cli.call("ack", job_id, "--owner", owner)
+
+    def kill(self, order: Order, reason: str, delay: int = 0) -> Document:
+        """Ends the job of the request, also one that is still being submitted, unless another try owns it by now.
+
+        It is quick and apart from this process's session: this process is often about to be killed itself.
+        """
+        return self.cli.call(*kill_words(order, reason, delay), limit=KILL_LIMIT, start_new_session=True)
+
+
+def kill_words(order: Order, reason: str, delay: int = 0, watcher: str | None = None) -> list[str]:
+    words = ["kill", "--request-id", order.request_id, "--if-owner", order.owner, "--no-wait", "--reason", reason]
+    if watcher:
+        words += ["--if-watcher", watcher]
+    if delay:
+        words += ["--delay", str(delay)]
+    return words

@@ -1,0 +1,40 @@
+"""Buttons on the task's page that lead to the job. The operator pushes their addresses as soon as it knows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tony_airflow._compat import BaseOperatorLink, read_xcom
+
+
+class _XComLink(BaseOperatorLink):
+    key: str
+
+    @property
+    def xcom_key(self) -> str:
+        """Where Airflow 3's page looks; the class's name as Airflow's own default, so that it may never change."""
+        return f"_link_{type(self).__name__}"
+
+    def get_link(self, operator: Any, *, ti_key: Any, **_: Any) -> str:
+        """The newest address; empty as long as there is none. It never fails: that would break the task's page."""
+        try:
+            return read_xcom(ti_key, self.key) or ""
+        except Exception:  # whatever it is, there is no address
+            return ""
+
+
+class TonyJobLink(_XComLink):
+    """The job's page: tasks, restarts, usage."""
+
+    name = "TonY job"
+    key = "tracking_url"
+
+
+class TonyLogsLink(_XComLink):
+    """The logs of the job's tasks."""
+
+    name = "TonY logs"
+    key = "logs_url"
+
+
+LINKS = (TonyJobLink(), TonyLogsLink())

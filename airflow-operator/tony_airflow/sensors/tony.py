@@ -1,0 +1,87 @@
+"""Waits for a job that another task, another Dag or somebody at a command line has submitted."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from tony_airflow._compat import AirflowSkipException, BaseSensorOperator, PokeReturnValue, conf
+from tony_airflow.cli import Document
+from tony_airflow.exceptions import TonyNotFound, TonyRefused, TonyTransportError
+from tony_airflow.hooks.tony import DEFAULT_CONNECTION, TonyHook
+from tony_airflow.result import MOST_OUTPUT, failure_of, outputs_of
+from tony_airflow.triggers.tony import TonyJobTrigger
+
+
+class TonyJobSensor(BaseSensorOperator):
+    """Succeeds with the job, and then returns its outputs; fails with it. It never ends the job.
+
+    :param job_id: the job, as `{{ ti.xcom_pull('train', key='job_id') }}`
+    :param request_id: instead of it, what the job is known by; it may be submitted later
+    :param deferrable: wait in a triggerer
+    """
+
+    template_fields: Sequence[str] = ("job_id", "request_id")
+
+    def __init__(
+        self,
+        *,
+        job_id: str | None = None,
+        request_id: str | None = None,
+        tony_conn_id: str = DEFAULT_CONNECTION,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.job_id = job_id
+        self.request_id = request_id
+        self.tony_conn_id = tony_conn_id
+        self.deferrable = deferrable
+
+    def execute(self, context: Any) -> Any:
+        if not self.deferrable:
+            return super().execute(context)
+        done = self.poke(context)
+        if done:
+            return done.xcom_value
+        trigger = TonyJobTrigger(
+            job_id=self.job_id or None,
+            cli=dataclasses.asdict(TonyHook(self.tony_conn_id).cli),
+            request_id=self.request_id,
+            poll_interval=self.poke_interval,
+        )
+        timeout = datetime.timedelta(seconds=self.timeout)
+        return self.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
+
+    def execute_complete(self, context: Any, event: dict[str, Any]) -> Any:
+        done = self.poke(context)
+        if not done:
+            raise TonyTransportError(event["message"])
+        return done.xcom_value
+
+    def poke(self, context: Any) -> PokeReturnValue:
+        hook = TonyHook(self.tony_conn_id)
+        try:
+            status = self._status(hook)
+        except TonyTransportError as error:
+            self.log.warning("%s", error)
+            status = None
+        if status is None or "verdict" not in status:
+            return PokeReturnValue(is_done=False)
+        if status["state"] != "SUCCEEDED":
+            # What a request is answered with may be another job next time; this job has ended for good.
+            failure = failure_of(status, [status["verdict"]["class"]] if self.job_id else ())
+            raise AirflowSkipException(str(failure)) if self.soft_fail else failure
+        return PokeReturnValue(is_done=True, xcom_value=outputs_of(hook, status["job"], self.log, MOST_OUTPUT))
+
+    def _status(self, hook: TonyHook) -> Document | None:
+        if bool(self.job_id) == bool(self.request_id):
+            raise TonyRefused("one of job_id and request_id is needed")
+        try:
+            return hook.status(self.job_id or hook.find(str(self.request_id))["job"])
+        except TonyNotFound:
+            if self.job_id:
+                raise
+            return None  # it is still to come
