@@ -1,0 +1,33 @@
+"""Third step: how good the model is on the rows that were held out, and which digit it knows least.
+
+    score.py --model FILE --data FOLDER
+
+The last line is what the next steps get. Needs src/ in PYTHONPATH.
+"""
+
+import argparse
+import json
+import os
+
+import numpy as np
+from digits import accuracy, load_rows
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--data", required=True)
+    args = parser.parse_args()
+
+    pixels, labels = load_rows(os.path.join(args.data, "held-out"))
+    with np.load(args.model) as model:
+        weights, bias = model["weights"], model["bias"]
+    of_digit = {digit: accuracy(weights, bias, pixels[labels == digit], digit) for digit in range(10)}
+    for digit, measured in of_digit.items():
+        print(f"{digit}: {measured:.3f} of {np.count_nonzero(labels == digit)}")
+    worst = min(of_digit, key=of_digit.get)
+    print(json.dumps({"accuracy": round(accuracy(weights, bias, pixels, labels), 4), "worst_digit": worst}))
+
+
+if __name__ == "__main__":
+    main()
