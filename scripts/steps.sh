@@ -88,18 +88,37 @@ sample_with_versions() {  # SAMPLE
 }
 
 make_sample_venv() {  # SAMPLE
-  local requirements venv stamp stubs=
+  local requirements stubs=
   requirements=$root/samples/$(sample_with_versions "$1")/requirements.txt
   [ -e "$requirements" ] || return 0
-  venv=$(sample_venv "$1")
   if grep -q '^torch==' "$requirements"; then stubs=$root/scripts/torch_cpu_stubs.py; fi
-  stamp=$(cat "$requirements" ${stubs:+"$stubs"} | sha256sum) || return
+  make_venv "$(sample_venv "$1")" "$requirements" ${stubs:+"$stubs"}
+}
+
+# FINISH is a program that is run by the new environment's Python with the folder of its packages.
+make_venv() {  # VENV REQUIREMENTS [FINISH]
+  local venv=$1 requirements=$2 finish=${3:-} stamp
+  stamp=$(cat "$requirements" ${finish:+"$finish"} | sha256sum) || return
   [ "$(cat "$venv/made-from" 2>/dev/null)" != "$stamp" ] || return 0
   rm -rf "$venv"
   make_installer && /usr/bin/python3 -m venv --without-pip "$venv" &&
     install_requirements "$venv" "$requirements" || return
-  [ -z "$stubs" ] || "$venv/bin/python" "$stubs" "$venv"/lib/python3.*/site-packages || return
+  [ -z "$finish" ] || "$venv/bin/python" "$finish" "$venv"/lib/python3.*/site-packages || return
   echo "$stamp" >"$venv/made-from"
+}
+
+# The Python of one Airflow, with the provider installed in it as a user would; and that of what looks at its sources.
+airflow_venv() { echo "$root/build/venv/airflow-$1"; }  # VERSION or checks
+
+make_airflow_venv() {  # VERSION
+  local venv provider=$root/airflow-operator stamp
+  venv=$(airflow_venv "$1")
+  make_venv "$(airflow_venv checks)" "$root/tests/conformance/airflow/requirements-checks.txt" &&
+    make_venv "$venv" "$root/tests/conformance/airflow/requirements-$1.txt" || return
+  stamp=$(cd "$provider" && find . -type f ! -path '*/__pycache__/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum)
+  [ "$(cat "$venv/provider-made-from" 2>/dev/null)" != "$stamp" ] || return 0
+  rm -f "$venv/provider-made-from"
+  make_installer && install_package "$venv" "$provider" && echo "$stamp" >"$venv/provider-made-from"
 }
 
 # pip, and uv of one version, which needs a third of pip's time. Where there is no uv, pip installs.
@@ -117,4 +136,12 @@ install_requirements() {  # VENV REQUIREMENTS
   UV_CACHE_DIR=$installer/cache "$installer/bin/uv" pip install --python "$1/bin/python" --no-deps -r "$2" ||
     "$installer/bin/pip" --python "$1/bin/python" install --disable-pip-version-check --no-input --progress-bar off \
       --no-deps -r "$2"
+}
+
+# Its own build tools are fetched for the time of the build; what it needs is there.
+install_package() {  # VENV FOLDER
+  UV_CACHE_DIR=$installer/cache "$installer/bin/uv" pip install --python "$1/bin/python" --reinstall-package \
+    airflow-provider-tony "$2" ||
+    "$installer/bin/pip" --python "$1/bin/python" install --disable-pip-version-check --no-input --progress-bar off \
+      --force-reinstall --no-deps "$2"
 }

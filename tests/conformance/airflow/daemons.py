@@ -1,0 +1,276 @@
+"""Airflow as it is in production: separate daemons over one database, driven as a person drives it."""
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import airflow_2
+import airflow_3
+import common
+from runs import Run
+
+FERNET_KEY = "YSBrZXkgb2YgdGhlIGNvbmZvcm1hbmNlIHRlc3RzLi4="  # the same in all processes: triggers are stored encrypted
+TRIGGERER_THRESHOLD = 8  # seconds without a heartbeat until another triggerer takes the triggers
+
+
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def version_in(python_environment):
+    """The version of the Airflow that is installed in a Python environment."""
+    program = "import importlib.metadata as m; print(m.version('apache-airflow'))"
+    return common.tool("asking for Airflow's version", [f"{python_environment}/bin/python", "-c", program], 60).strip()
+
+
+class Daemon:
+    """One of Airflow's daemons, with all that it starts, in a session of its own."""
+
+    def __init__(self, airflow, name, words):
+        self.airflow, self.name, self.words = airflow, name, words
+        self.process = None
+        self.newest_before = self.log_start = 0
+        self.job_id_known = None
+        self.log_path = airflow.sandbox.folder / f"{name}.log"
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def start(self):
+        assert not self.running(), f"{self.name} runs already"
+        self.newest_before = self.airflow.rows("SELECT coalesce(max(id), 0) AS id FROM job")[0]["id"]
+        self.job_id_known = None
+        with self.log_path.open("ab") as log:
+            self.log_start = log.tell()
+            self.process = subprocess.Popen([self.airflow.program, *self.words], env=self.airflow.environment,
+                                            cwd=self.airflow.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            start_new_session=True)  # fmt: skip
+        return self
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def session(self):
+        """The processes of its session. A task of Airflow 3 leads a group of its own, but stays in the session."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            with contextlib.suppress(OSError, IndexError):
+                if entry.name.isdigit():
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    if int(fields[3]) == self.pid and fields[0] not in "ZX":
+                        found.append(int(entry.name))
+        return found
+
+    def signal(self, number):
+        for pid in self.session():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def kill(self):
+        """SIGKILL for the daemon and all that it has started, as when its machine is gone."""
+        while self.session():
+            self.signal(signal.SIGKILL)
+            time.sleep(0.02)
+            self.process.poll()
+        self.process.wait(common.LIMIT)
+
+    def kill_alone(self):
+        """SIGKILL for the daemon's own process only."""
+        self.process.kill()
+        self.process.wait(common.LIMIT)
+
+    def terminate(self, limit=5):
+        """SIGTERM, and what is left of it after the limit is killed: a triggerer of Airflow 3 takes 12 s."""
+        if self.process is None:
+            return
+        self.signal(signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            self.process.terminate()
+        end = time.monotonic() + limit
+        while self.session() and time.monotonic() < end:
+            self.process.poll()
+            time.sleep(0.05)
+        self.kill()
+
+    def pause(self):
+        """SIGSTOP for all of it, as when its virtual machine is paused."""
+        self.signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.signal(signal.SIGCONT)
+
+    def log(self):
+        """What it has printed since it was started the last time."""
+        return self.log_path.read_bytes()[self.log_start :].decode(errors="replace")
+
+    def wait_ready(self):
+        """Until it beats, or answers: this process, not the one before it."""
+        common.wait_for(f"{self.name} to be ready", self._ready, common.LIMIT)
+        return self
+
+    def _ready(self):
+        assert self.running(), f"{self.name} has ended with {self.process.returncode}"
+        if self.name == self.airflow.version.SERVER:
+            with contextlib.suppress(OSError):
+                return self.airflow.rest("GET", self.airflow.version.HEALTH)
+            return None
+        return self.job_id() is not None
+
+    def job_id(self):
+        """The id that this process has in Airflow's table of jobs, which is also what triggers are assigned to."""
+        kind = {"scheduler": "SchedulerJob", "dag-processor": "DagProcessorJob"}.get(self.name, "TriggererJob")
+        sql = "SELECT max(id) AS id FROM job WHERE job_type = ? AND state = 'running' AND id > ?"
+        return self.job_id_known or self._keep(self.airflow.rows(sql, kind, self.newest_before)[0]["id"])
+
+    def _keep(self, job_id):
+        self.job_id_known = job_id
+        return job_id
+
+
+class Airflow:
+    """The daemons of one installation, their database and REST server."""
+
+    def __init__(self, sandbox, number):
+        self.sandbox = sandbox
+        self.number = number
+        self.major = int(number.split(".")[0])
+        self.version = {2: airflow_2, 3: airflow_3}[self.major]
+        self.home = sandbox.folder / "airflow"
+        self.program = sandbox.python_environment / "bin/airflow"
+        self.port = free_port()
+        self.environment = self._environment()
+        self.daemons = {name: Daemon(self, name, words) for name, words in self.version.daemons(self.port).items()}
+        self.token = None
+        self.count = 0
+        self.lock = threading.Lock()
+        self.of_check = threading.local()
+        self.begin_check()
+
+    def _environment(self):
+        connection = {"cli": str(self.sandbox.bin / "tony"), "home": str(self.sandbox.home),
+                      "conf_dir": str(self.sandbox.folder / "conf")}  # fmt: skip
+        return self.sandbox.environment(
+            AIRFLOW_HOME=str(self.home),
+            AIRFLOW__CORE__DAGS_FOLDER=str(self.home / "dags"),
+            AIRFLOW__CORE__LOAD_EXAMPLES="False",
+            AIRFLOW__CORE__EXECUTOR="LocalExecutor",
+            AIRFLOW__CORE__PARALLELISM="8",
+            AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION="False",
+            AIRFLOW__CORE__FERNET_KEY=FERNET_KEY,
+            AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{self.home}/airflow.db",
+            AIRFLOW__LOGGING__BASE_LOG_FOLDER=str(self.home / "logs"),
+            AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC="2",
+            AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD=str(TRIGGERER_THRESHOLD),
+            AIRFLOW__USAGE_DATA_COLLECTION__ENABLED="False",
+            SCARF_ANALYTICS="false",
+            DO_NOT_TRACK="1",
+            SPT_NOENV="1",  # or processes that set their title could not be found by their environment
+            AIRFLOW_CONN_TONY_DEFAULT=json.dumps({"conn_type": "tony", "extra": connection}),
+            **self.version.environment(self.port, self.home),
+        )
+
+    # Starting and ending.
+
+    def prepare(self):
+        """An empty database."""
+        self.version.prepare(self.home)
+        self.command("db", "migrate")
+
+    def start(self, dag_ids):
+        """All daemons, healthy, and the Dags known to them."""
+        for daemon in self.daemons.values():
+            daemon.start()
+        for daemon in self.daemons.values():
+            daemon.wait_ready()
+        self.token = self.version.token(self.rest)
+        common.wait_for("the Dags", lambda: self._known(dag_ids), common.LIMIT)
+
+    def _known(self, dag_ids):
+        errors = self.rows("SELECT filename, stacktrace FROM import_error")
+        assert not errors, f"a Dag file cannot be imported: {errors[0]}"
+        return set(dag_ids) <= {row["dag_id"] for row in self.rows("SELECT dag_id FROM serialized_dag")}
+
+    def stop(self):
+        """All daemons, as an administrator would; the sessions of those that do not end in time are killed."""
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(Daemon.terminate, self.daemons.values()))
+
+    def daemon(self, name):
+        return self.daemons[name]
+
+    def another_triggerer(self, name):
+        """One more triggerer, started and ready."""
+        words = self.version.daemons(self.port)["triggerer"]
+        daemon = self.daemons[name] = Daemon(self, name, words)
+        return daemon.start().wait_ready()
+
+    # Driving and watching.
+
+    def command(self, *words, limit=common.LIMIT):
+        """What `airflow` prints."""
+        words = [str(word) for word in words]
+        return common.tool(f"airflow {' '.join(words)}", [self.program, *words], limit, env=self.environment,
+                           cwd=self.home)  # fmt: skip
+
+    def rows(self, sql, *values):
+        """Rows of the database as dicts. Nothing is written to it: it belongs to Airflow."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.home}/airflow.db?mode=ro", uri=True, timeout=30)) as db:
+            db.row_factory = sqlite3.Row
+            return [dict(row) for row in db.execute(sql, values)]
+
+    def rest(self, method, path, body=None):
+        """What the REST server answers. The path is below the server's address."""
+        headers = {"Content-Type": "application/json"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method, headers=headers,
+                                         data=None if body is None else json.dumps(body).encode())  # fmt: skip
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.code}: {error.read().decode(errors='replace')}") from error
+
+    def trigger(self, dag_id, conf=None):
+        """A new run of a Dag. Its id has the characters that ids of real runs have."""
+        with self.lock:
+            self.count += 1
+            run = Run(self, dag_id, f"check__{self.count}:00+00:00")
+        self.of_check.runs.append(run)
+        self.rest("POST", f"{self.version.API}/dags/{dag_id}/dagRuns", self.version.trigger_body(run.id, conf or {}))
+        return run
+
+    # What a check that failed wants to be told.
+
+    def begin_check(self):
+        self.of_check.runs = []
+
+    def end_check(self):
+        """No job of a check that failed half-way waits for being released."""
+        for run in self.of_check.runs:
+            run.release()
+
+    def last_words(self):
+        """The ends of the logs of what this check ran."""
+        parts = []
+        for run in self.of_check.runs:
+            for row in self.rows("SELECT * FROM task_instance WHERE dag_id = ? AND run_id = ?", run.dag_id, run.id):
+                parts.append(f"  {row['task_id']} [{row['map_index']}]: {row['state']}, try {row['try_number']}")
+                for path in run.task(row["task_id"], row["map_index"]).log_paths():
+                    parts.append(f"  {path.name}\n{common.last_lines(path, 40)}")
+        for daemon in self.daemons.values():
+            parts.append(f"  {daemon.name}\n{common.last_lines(daemon.log_path)}")
+        return "\n".join(parts)

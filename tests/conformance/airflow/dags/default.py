@@ -1,0 +1,85 @@
+"""The Dags of the suite `default`: one for each scenario, named as it."""
+
+import datetime
+import os
+
+from tony_airflow.operators.tony import TonyOperator
+
+try:
+    from airflow.providers.standard.operators.bash import BashOperator
+    from airflow.sdk import DAG
+
+    AIRFLOW_3 = True
+except ImportError:
+    from airflow import DAG
+    from airflow.operators.bash import BashOperator
+
+    AIRFLOW_3 = False
+
+HOME = os.environ["AIRFLOW_HOME"]
+SAMPLES = os.environ["TONY_SAMPLES"]
+SECOND = datetime.timedelta(seconds=1)
+
+# A job that goes on until its run is released, three minutes at most.
+RELEASED = f"{HOME}/release/{{{{ run_id }}}}"
+HELD = f"for n in $(seq 1800); do [ -e '{RELEASED}' ] && break; sleep 0.1; done"
+# Deferred as soon as it runs: what comes then is what the scenarios are about.
+DEFERRED = {"deferrable": True, "defer_after": 1}
+
+
+def dag(name):
+    return DAG(name, schedule=None, start_date=datetime.datetime(2026, 1, 1), default_args={"retry_delay": SECOND})
+
+
+def train(command, **more):
+    worker = {"instances": 1, "memory": "64m", "command": command}
+    return TonyOperator(task_id="train", framework="standalone", tasks={"worker": worker}, **more)
+
+
+def held(**more):
+    """A job whose outputs say that it came to its end."""
+    return train(HELD + """; echo '{"came_to_its_end": true}' > "$TONY_OUTPUT_FILE\"""", **more)
+
+
+with dag("sync_ok"):
+    prepare = BashOperator(task_id="prepare", bash_command=f"mkdir {HOME}/model && echo {HOME}/model")
+    digits = TonyOperator(
+        task_id="train",
+        directory=f"{SAMPLES}/jax-digits",
+        properties="job.properties",
+        src_dir=".",
+        executes="train.py",
+        python_binary_path=os.environ["TRAINING_PYTHON"],
+        env={"MODEL_DIR": "{{ ti.xcom_pull('prepare') }}", "EPOCHS": "30", "JAX_PLATFORMS": "cpu"},
+    )
+    deploy = BashOperator(
+        task_id="deploy",
+        bash_command="""set -e
+            [ "{{ ti.xcom_pull('train')['model'] }}" = "{{ ti.xcom_pull('prepare') }}/model.npz" ]
+            test -s "{{ ti.xcom_pull('train')['model'] }}"
+            awk 'BEGIN { exit !({{ ti.xcom_pull("train")["accuracy"] }} > 0.9) }'
+            echo deployed {{ ti.xcom_pull('train')['model'] }}""",
+    )
+    prepare >> digits >> deploy
+
+with dag("defer_ok"):
+    held(**DEFERRED)
+
+with dag("fail_noretry"):
+    train("no-such-program --epochs 3", retries=3) >> BashOperator(task_id="deploy", bash_command="true")
+
+with dag("mark_failed_running"):
+    held()
+
+with dag("mark_failed_deferred"):
+    # Airflow 2 tells nobody of the click: the watch timeout ends the job.
+    held(**DEFERRED, **({} if AIRFLOW_3 else {"watch_timeout": 10}))
+
+with dag("worker_kill9"):
+    held(retries=1)
+
+with dag("triggerer_kill9"):
+    held(**DEFERRED)
+
+with dag("stalled_triggerer"):
+    held(**DEFERRED)

@@ -1,0 +1,45 @@
+"""The provider within a real Airflow, without its daemons and against a stand-in for `tony`.
+
+    cd tests/conformance/airflow && PYTHON -m unittest discover -t . -s quick -p '*_test.py'
+
+PYTHON is that of an environment with Airflow. Airflow reads its environment when it is imported: it is set here, before
+any test is. The provider comes from the repository, and package_test.py tries what is built of it.
+
+    TONY_BIN_DIR         where `tony` is, for the corpus
+    TONY_CHECKS_PYTHON   an environment of ../requirements-checks.txt, for the types and the package
+"""
+
+import atexit
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[4]
+PROVIDER = REPOSITORY / "airflow-operator"
+HOME = pathlib.Path(tempfile.mkdtemp(prefix="tony-airflow-")).resolve()
+PROCESS = os.getpid()
+
+
+@atexit.register
+def remove_home() -> None:
+    if os.getpid() == PROCESS:  # not in what was forked of it
+        shutil.rmtree(HOME, ignore_errors=True)
+
+
+for name in [name for name in os.environ if name.startswith(("AIRFLOW", "_AIRFLOW", "TONY_HOME", "TONY_CONF"))]:
+    del os.environ[name]
+os.environ.update(
+    AIRFLOW_HOME=str(HOME),
+    AIRFLOW__CORE__DAGS_FOLDER=str(HOME / "dags"),
+    AIRFLOW__CORE__LOAD_EXAMPLES="False",
+    AIRFLOW__CORE__FERNET_KEY="cXVpY2tfcXVpY2tfcXVpY2tfcXVpY2tfcXVpY2tfcXU=",
+    AIRFLOW__USAGE_DATA_COLLECTION__ENABLED="False",
+    DO_NOT_TRACK="1",
+    PYTHONPATH=str(PROVIDER),
+    PYTHONDONTWRITEBYTECODE="1",
+)
+(HOME / "dags").mkdir()
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(PROVIDER))

@@ -1,0 +1,212 @@
+"""What the tests of operators have in common: a world, a Dag, a context as Airflow gives it, and deferrals."""
+
+import asyncio
+import contextlib
+import datetime
+import json
+import logging
+import os
+import pathlib
+import signal
+import threading
+import types
+import unittest
+import unittest.mock
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import airflow
+
+from .world import World, wait_until
+
+AIRFLOW_2 = airflow.__version__.startswith("2.")
+if AIRFLOW_2:
+    from airflow import DAG
+    from airflow.exceptions import AirflowFailException, AirflowSkipException, AirflowTaskTerminated, TaskDeferred
+else:
+    from airflow.sdk import DAG
+    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, TaskDeferred
+
+    class AirflowTaskTerminated(BaseException):  # type: ignore[no-redef]
+        """What Airflow 2 raises out of a signal's handler."""
+
+
+if AIRFLOW_2:
+
+    def structured_logs() -> contextlib.AbstractContextManager[list[Any]]:
+        return contextlib.nullcontext([])
+
+else:
+    from structlog.testing import capture_logs as structured_logs
+
+__all__ = ["AIRFLOW_2", "DAG", "AirflowFailException", "AirflowSkipException", "AirflowTaskTerminated", "QuickCase",
+           "StandInTaskInstance", "TaskDeferred"]  # fmt: skip
+
+# Pauses that are there for daemons and slow jobs; tests need not wait for them.
+QUICKER = {"operators.tony.PAUSE": 0.02, "operators.tony.SHORTEST_DEFERRAL": 0.0,
+           "operators.tony.SUBMIT_PATIENCE": 2.0, "triggers.tony.FIRST_PAUSE": 0.2,
+           "triggers.tony.FIRST_CONTACT": 0.5, "watch.LEAVE_LIMIT": 0.5, "hooks.tony.KILL_LIMIT": 1.0}  # fmt: skip
+TEST_LIMIT = 40  # seconds for one test: what hangs shows where
+RUN_ID = "manual__2026-11-22T01:02:03.4+00:00"
+
+
+class StandInTaskInstance:
+    """Of Airflow's task instance what the provider uses; it notes what the runtime had been asked when XComs came."""
+
+    def __init__(self, world: World, task: Any, **values: Any) -> None:
+        self.world, self.task = world, task
+        self.dag_id, self.task_id, self.run_id = "flow", task.task_id, RUN_ID
+        self.map_index, self.try_number, self.max_tries = -1, 1, task.retries
+        self.start_date = datetime.datetime.now(datetime.timezone.utc)
+        self.xcoms: dict[str, Any] = {}
+        self.asked_before: dict[str, list[str]] = {}
+        vars(self).update(values)
+
+    def xcom_push(self, key: str, value: Any, **_: Any) -> None:
+        self.xcoms[key] = json.loads(json.dumps(value))
+        self.asked_before[key] = self.world.verbs()
+
+    def xcom_pull(self, task_ids: Any = None, key: str = "return_value", **_: Any) -> Any:
+        return self.xcoms.get(key)
+
+
+class QuickCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self) -> None:
+        signal.signal(signal.SIGALRM, self.too_long)
+        signal.alarm(TEST_LIMIT)
+        self.addCleanup(signal.alarm, 0)
+        self.world = World()
+        self.addCleanup(self.leave)
+        self.connect()
+        self.patches = {name: unittest.mock.patch(f"tony_airflow.{name}", value) for name, value in QUICKER.items()}
+        for patch in self.patches.values():
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def too_long(self, *_: Any) -> None:
+        raise AssertionError(f"the test takes longer than {TEST_LIMIT} s; asked so far: {self.world.verbs()}")
+
+    def leave(self) -> None:
+        for pid in self.world.running():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wait_until("no call is left", lambda: not self.world.running())
+        self.world.check_answers()
+        self.world.remove()
+
+    def connect(self, **extra: Any) -> None:
+        """The connection tony_default, to this test's world."""
+        connection = {"conn_type": "tony", "extra": {"cli": str(self.world.cli), **extra}}
+        self.set_environment("AIRFLOW_CONN_TONY_DEFAULT", json.dumps(connection))
+
+    def set_environment(self, name: str, value: str | None) -> None:
+        before = os.environ.get(name)
+        self.addCleanup(self.put_environment, name, before)
+        self.put_environment(name, value)
+
+    @staticmethod
+    def put_environment(name: str, value: str | None) -> None:
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+    # Operators.
+
+    def dag(self) -> Any:
+        return DAG("flow", schedule=None, start_date=datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc))
+
+    def operator(self, **arguments: Any) -> Any:
+        """An operator that waits in the worker, unless told otherwise, in a Dag of its own."""
+        from tony_airflow.operators.tony import TonyOperator
+
+        arguments = {"task_id": "train", "deferrable": False, "poll_interval": 5.0, "get_logs": "none", **arguments}
+        if "properties" not in arguments and "spec" not in arguments:
+            arguments.setdefault("executes", "train.py")
+        with self.dag():
+            return TonyOperator(**arguments)
+
+    def context(self, task: Any, **values: Any) -> dict[str, Any]:
+        instance = StandInTaskInstance(self.world, task, **values)
+        run = types.SimpleNamespace(run_id=instance.run_id, dag_id=instance.dag_id, logical_date=None)
+        return {"ti": instance, "task_instance": instance, "task": task, "dag": task.dag, "dag_run": run,
+                "run_id": instance.run_id, "params": {}, "ds": "2026-11-22"}  # fmt: skip
+
+    def execute(self, task: Any, context: dict[str, Any] | None = None) -> Any:
+        return task.execute(context if context is not None else self.context(task))
+
+    def run_operator(self, **arguments: Any) -> Any:
+        return self.execute(self.operator(**arguments))
+
+    def deferral(self, task: Any, context: dict[str, Any] | None = None) -> TaskDeferred:
+        with self.assertRaises(TaskDeferred) as raised:
+            self.execute(task, context)
+        return raised.exception
+
+    def resume(self, task: Any, context: dict[str, Any], deferral: TaskDeferred, event: dict[str, Any]) -> Any:
+        """As Airflow goes on after the event, with an operator that knows nothing but its arguments."""
+        arguments = json.loads(json.dumps(deferral.kwargs or {}))
+        return getattr(task, deferral.method_name)(context, event=json.loads(json.dumps(event)), **arguments)
+
+    # Triggers.
+
+    def stored(self, trigger: Any) -> Any:
+        """The trigger as a triggerer makes it: from what its serialization holds, through JSON."""
+        from tony_airflow.triggers.tony import TonyJobTrigger
+
+        path, arguments = trigger.serialize()
+        self.assertEqual(path, "tony_airflow.triggers.tony.TonyJobTrigger")
+        arguments = json.loads(json.dumps(arguments))
+        again = TonyJobTrigger(**arguments)
+        self.assertEqual(again.serialize(), (path, arguments))
+        return again
+
+    def events(self, trigger: Any, limit: float = 20.0) -> list[dict[str, Any]]:
+        """All events of a trigger, in a loop of its own."""
+
+        async def collect() -> list[dict[str, Any]]:
+            return [event.payload async for event in trigger.run()]
+
+        return asyncio.run(asyncio.wait_for(collect(), limit))
+
+    # Signals.
+
+    @contextlib.contextmanager
+    def terminated(self, when: Callable[[], Any], on_term: Callable[[], None]) -> Iterator[None]:
+        """Sends this process SIGTERM once `when` is true; `on_term` is what Airflow's handler does."""
+        before = signal.signal(signal.SIGTERM, lambda *_: on_term())
+
+        def send() -> None:
+            wait_until("the moment to terminate", when)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
+            signal.signal(signal.SIGTERM, before)
+
+    @contextlib.contextmanager
+    def logged(self) -> Iterator[list[str]]:
+        """The lines that were logged meanwhile, once it is over; Airflow 3 has loggers of its own."""
+        lines: list[str] = []
+        handler = logging.Handler()
+        handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+        root = logging.getLogger()
+        root.addHandler(handler)
+        try:
+            with structured_logs() as structured:
+                yield lines
+        finally:
+            root.removeHandler(handler)
+            lines += [entry["event"] for entry in structured]
+
+    def folder_with(self, name: str, text: str) -> pathlib.Path:
+        file = self.world.folder / "dags" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        return file

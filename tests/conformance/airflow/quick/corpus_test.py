@@ -1,0 +1,71 @@
+"""The corpus by way of Airflow: the operator's document of each set is, to the real `tony`, the job of its golden."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+from typing import Any
+
+from . import REPOSITORY
+from .case import QuickCase
+
+BIN = os.environ.get("TONY_BIN_DIR", "")
+CORPUS = REPOSITORY / "tests/corpus"
+LIMIT = 60  # seconds for one plan
+
+
+def of_the_corpus() -> Any:
+    """Its own reader in Python; there must be one way to tell what a golden means."""
+    spec = importlib.util.spec_from_file_location("tony_corpus", CORPUS / "corpus_test.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["tony_corpus"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@unittest.skipUnless(BIN, "TONY_BIN_DIR names no folder with tony")
+class CorpusTest(QuickCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.corpus = of_the_corpus()
+        self.home = self.world.folder / "corpus"
+        (self.home / "ledger").mkdir(parents=True)
+        (self.home / "ledger/machine.json").write_text(json.dumps(self.corpus.MACHINE))
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TONY_")}
+        self.environment.update(TONY_HOME=str(self.home / "home"), TONY_LEDGER=str(self.home / "ledger"))
+
+    def folder_of(self, name: str) -> pathlib.Path:
+        folder = self.home / name
+        if name.startswith("bare-"):
+            folder.mkdir()
+        else:
+            shutil.copytree(CORPUS / "files", folder)
+        shutil.copy(CORPUS / f"{name}.properties", folder)
+        return folder
+
+    def plan(self, name: str) -> dict[str, Any]:
+        folder = self.folder_of(name)
+        task = self.operator(properties=f"{name}.properties", directory=str(folder))
+        context = self.context(task)
+        task.render_template_fields(context)
+        document = json.dumps(task.document(context))
+        done = subprocess.run([pathlib.Path(BIN) / "tony", "plan", "-", "--json"], cwd=folder, env=self.environment,
+                              input=document.encode(), capture_output=True, timeout=LIMIT, check=False)  # fmt: skip
+        text = done.stdout.decode().replace("the job document: ", "")  # of text that is no properties
+        plan = json.loads(text.replace(str(folder), "${DIR}").replace("properties:", "${SET}:"))
+        if "error" in plan:
+            return {"error": {key: plan["error"][key] for key in ("code", "message")}}
+        return {"warnings": plan["warnings"], "spec": plan["spec"]}
+
+    def test_every_set_is_the_job_of_its_golden(self) -> None:
+        names = sorted(file.stem for file in CORPUS.glob("*.properties"))
+        self.assertGreaterEqual(len(names), 45)
+        for name in names:
+            with self.subTest(name):
+                golden = self.corpus.whole(self.corpus.load(name))
+                self.assertEqual(self.plan(name), self.corpus.masked(name, golden))

@@ -1,0 +1,352 @@
+"""The operator while it waits in the worker: what it asks of the runtime, what it leaves in Airflow, how it ends."""
+
+import json
+from typing import Any
+
+from .case import AIRFLOW_2, RUN_ID, AirflowFailException, AirflowSkipException, QuickCase
+
+FAILED = [[0, "RUNNING"], [0.1, "FAILED"]]
+
+
+class SuccessTest(QuickCase):
+    def test_outputs_are_the_result_and_ids_are_known_before_the_wait(self) -> None:
+        self.world.play(outputs={"model.path": "/models/1", "score": 0.9})
+        task = self.operator()
+        context = self.context(task)
+        self.assertEqual(self.execute(task, context), {"model.path": "/models/1", "score": 0.9})
+        xcoms = context["ti"].xcoms
+        self.assertEqual((xcoms["job_id"], xcoms["final_state"]), ("played-1", "SUCCEEDED"))
+        self.assertNotIn("wait", context["ti"].asked_before["job_id"])
+        self.assertIn("wait", context["ti"].asked_before["final_state"])
+        self.assertNotIn("return_value", xcoms)  # Airflow pushes it itself
+
+    def test_links_are_pushed_with_the_first_look_at_the_job(self) -> None:
+        from tony_airflow.links.tony import TonyJobLink
+
+        task = self.operator()
+        context = self.context(task)
+        self.execute(task, context)
+        url = "http://127.0.0.1:1/played-1/"
+        self.assertEqual(context["ti"].xcoms["tracking_url"], url)
+        self.assertEqual(context["ti"].xcoms.get(TonyJobLink().xcom_key, url), url)
+
+    def test_the_result_is_acknowledged_after_it_was_read_and_by_its_owner(self) -> None:
+        self.run_operator()
+        verbs = self.world.verbs()
+        self.assertEqual(verbs.count("ack"), 1)
+        self.assertEqual(verbs[-1], "ack", verbs)
+        self.assertLess(verbs.index("outputs"), verbs.index("ack"))
+        self.assertTrue(self.world.jobs[0]["acked"])
+
+    def test_the_submit_names_the_step_and_nothing_of_the_job_is_in_the_arguments(self) -> None:
+        self.run_operator(env={"API_TOKEN": "sesame"}, conf={"tony.application.security": "sesame"})
+        call = self.world.calls("submit")[0]
+        options = call["options"]
+        self.assertEqual(options["--request-id"], f"airflow://flow/{RUN_ID}/train/-1")
+        self.assertEqual((options["--submission"], options["--on-existing"]), ("0", "adopt"))
+        self.assertEqual(options["--watch-timeout"], "1800")
+        self.assertTrue(options["--owner"])
+        self.assertTrue(options["--detach"])
+        self.assertEqual(json.loads(call["stdin"])["env"], {"API_TOKEN": "sesame"})
+        for any_call in self.world.calls():
+            self.assertNotIn("sesame", json.dumps([any_call["argv"], any_call["environment"]]))
+
+    def test_the_owner_is_another_one_in_each_try(self) -> None:
+        task = self.operator()
+        self.execute(task)
+        self.execute(task)
+        owners = [call["options"]["--owner"] for call in self.world.calls("submit")]
+        self.assertNotEqual(*owners)
+
+    def test_the_document_has_what_was_given_and_nothing_else(self) -> None:
+        given: dict[str, Any] = {
+            "spec": {"framework": "jax"}, "properties": {"tony.worker.instances": 2}, "name": "n",
+            "framework": "pytorch", "tags": ["a", "b"], "tasks": {"worker": {"instances": 4, "memory": "8g"}},
+            "executes": "e.py", "task_params": "--x 1", "src_dir": "src", "python_venv": "venv.zip",
+            "python_binary_path": "bin/python", "env": {"A": "b"}, "conf": {"tony.x": "y"},
+        }  # fmt: skip
+        self.run_operator(**given, files=["r.txt"])
+        self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), {**given, "resources": ["r.txt"]})
+
+    def test_what_is_not_given_is_not_in_the_document(self) -> None:
+        self.run_operator(executes="train.py")
+        self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), {"executes": "train.py"})
+
+    def test_relative_paths_are_those_of_the_folder(self) -> None:
+        folder = self.folder_with("x", "").parent
+        self.run_operator(directory=str(folder))
+        self.assertEqual(self.world.calls("submit")[0]["cwd"], str(folder))
+
+    def test_without_waiting_the_job_goes_on(self) -> None:
+        self.world.play(timeline=[[0, "RUNNING"]])
+        task = self.operator(wait_for_completion=False)
+        context = self.context(task)
+        self.execute(task, context)
+        self.assertEqual(context["ti"].xcoms["job_id"], "played-1")
+        self.assertFalse({"ack", "kill"} & set(self.world.verbs()))
+        self.assertNotIn("final_state", context["ti"].xcoms)
+
+    def test_a_job_that_takes_several_looks_is_waited_for(self) -> None:
+        self.world.play(timeline=[[0, "ACCEPTED"], [0.2, "RUNNING"], [0.7, "SUCCEEDED"]])
+        self.run_operator(poll_interval=0.1)
+        waits = self.world.calls("wait")
+        self.assertGreater(len(waits), 1)
+        self.assertTrue(all(call["options"].get("--since") for call in waits[1:]))
+        self.assertEqual(
+            {call["options"]["--owner"] for call in waits}, {self.world.calls("submit")[0]["options"]["--owner"]}
+        )
+
+    def test_the_log_says_what_the_job_is_and_how_it_ended(self) -> None:
+        self.world.play(warnings=["tony.x is unknown"])
+        with self.logged() as lines:
+            self.run_operator()
+        text = "\n".join(lines)
+        for part in ("played-1", "tony.x is unknown", "RUNNING", "SUCCEEDED"):
+            self.assertIn(part, text)
+
+    def test_the_end_of_the_logs_comes_when_asked_for(self) -> None:
+        told = "".join(f"line {n}\n" for n in range(100))
+        self.world.play(logs=[{"task": "worker:0", "attempt": 1, "stream": "stdout", "text": told}], timeline=FAILED)
+        with self.logged() as lines, self.assertRaises(Exception):
+            self.run_operator(get_logs="tail", log_tail_lines=3)
+        text = "\n".join(lines)
+        self.assertIn("line 97", text)
+        self.assertNotIn("line 96", text)
+
+    def test_no_logs_are_asked_for_when_none_are_wanted(self) -> None:
+        self.world.play(timeline=FAILED)
+        with self.assertRaises(Exception):
+            self.run_operator(get_logs="none")
+        self.assertNotIn("logs", self.world.verbs())
+
+    def test_outputs_that_are_too_large_stay_where_they_are(self) -> None:
+        self.world.play(outputs={"text": "x" * 2000})
+        self.assertEqual(self.run_operator(max_output_bytes=4000), {"text": "x" * 2000})
+        with self.logged() as lines:
+            self.assertIsNone(self.run_operator(max_output_bytes=1000, request_id="another"))
+        text = "\n".join(lines)
+        self.assertIn("1000", text)
+        self.assertNotIn("xxxx", text)
+        self.assertEqual([job["acked"] for job in self.world.jobs], [True, True])
+
+    def test_outputs_that_cannot_be_read_are_told_and_change_nothing_of_the_end(self) -> None:
+        self.world.play(outputs_problem="outputs of worker:0#1 (/x/output.json): line 1: expected a name")
+        with self.logged() as lines:
+            self.assertIsNone(self.run_operator())
+        self.assertIn("/x/output.json", "\n".join(lines))
+        self.assertTrue(self.world.jobs[0]["acked"])
+
+    def test_logs_that_cannot_be_had_change_nothing_of_the_end(self) -> None:
+        self.world.play(mischief={"logs": [{"stdout": "what?", "always": True}]}, outputs={"a": 1})
+        self.assertEqual(self.run_operator(get_logs="tail"), {"a": 1})
+
+
+class FailureTest(QuickCase):
+    def failure(self, **arguments: Any) -> BaseException:
+        with self.assertRaises(Exception) as raised:
+            self.run_operator(**arguments)
+        return raised.exception
+
+    def first_line(self, error: BaseException) -> str:
+        return str(error).splitlines()[0]
+
+    def test_a_failed_job_may_be_tried_again(self) -> None:
+        from tony_airflow.exceptions import TonyJobFailed
+
+        self.world.play(timeline=FAILED)
+        error = self.failure()
+        self.assertIsInstance(error, TonyJobFailed)
+        self.assertNotIsInstance(error, AirflowFailException)
+        self.assertEqual(
+            self.first_line(error), "played-1 FAILED user_error: worker:0 failed: exit code 3 (user_error)"
+        )
+
+    def test_each_class_that_would_fail_again_is_final(self) -> None:
+        from tony_airflow.exceptions import TonyJobFailedNoRetry
+
+        for name in ("user_config", "spec_invalid", "oom", "auth"):
+            with self.subTest(name):
+                verdict = {"class": name, "retryable": False, "message": f"it is {name}"}
+                self.world.play(timeline=FAILED, verdict=verdict)
+                error = self.failure()
+                self.assertIsInstance(error, TonyJobFailedNoRetry)
+                self.assertIsInstance(error, AirflowFailException)
+                self.assertRegex(self.first_line(error), f"^played-[0-9]+ FAILED {name}: it is {name}$")
+
+    def test_each_class_that_may_end_better_is_tried_again(self) -> None:
+        for name in ("node_lost", "preempted", "infra", "hung", "timeout", "quota", "user_error"):
+            with self.subTest(name):
+                self.world.play(timeline=FAILED, verdict={"class": name, "retryable": True, "message": "m"})
+                self.assertNotIsInstance(self.failure(), AirflowFailException)
+
+    def test_a_dag_may_name_more_classes_that_are_final(self) -> None:
+        self.world.play(timeline=FAILED)
+        self.assertIsInstance(self.failure(non_retryable=["user_error"]), AirflowFailException)
+
+    def test_a_killed_job_is_no_success(self) -> None:
+        self.world.play(timeline=[[0, "RUNNING"], [0.1, "KILLED"]], verdict={"message": "tony kill by ann"})
+        self.assertEqual(self.first_line(self.failure()), "played-1 KILLED killed: tony kill by ann")
+
+    def test_the_final_state_of_a_failure_is_in_the_xcoms_and_nothing_is_acknowledged(self) -> None:
+        self.world.play(timeline=FAILED)
+        task = self.operator()
+        context = self.context(task)
+        with self.assertRaises(Exception):
+            self.execute(task, context)
+        self.assertEqual(context["ti"].xcoms["final_state"], "FAILED")
+        self.assertNotIn("ack", self.world.verbs())
+
+    def test_the_exit_codes_that_mean_skipped(self) -> None:
+        self.world.play(timeline=FAILED)
+        for codes in (3, [7, 3]):
+            with self.subTest(codes=codes):
+                self.assertIsInstance(self.failure(skip_on_exit_code=codes), AirflowSkipException)
+        self.assertNotIsInstance(self.failure(skip_on_exit_code=4), AirflowSkipException)
+
+    def test_exit_code_zero_is_a_code_like_others(self) -> None:
+        self.world.play(timeline=FAILED, verdict={"exit_code": 0})
+        self.assertIsInstance(self.failure(skip_on_exit_code=0), AirflowSkipException)
+        self.world.play(timeline=FAILED, verdict={"exit_code": None, "signal": 3})
+        self.assertNotIsInstance(self.failure(skip_on_exit_code=3), AirflowSkipException)
+
+    def test_a_job_that_another_try_has_taken_over_is_neither_success_nor_acknowledged(self) -> None:
+        self.world.play(timeline=[[0, "RUNNING"]])
+        task = self.operator(poll_interval=1.0)
+        with self.terminated(when=lambda: self.world.calls("wait"), on_term=self.world.take_over):
+            with self.assertRaises(Exception) as raised:
+                self.execute(task)
+        self.assertNotIsInstance(raised.exception, AssertionError)
+        self.assertNotIn("ack", self.world.verbs())
+        self.assertEqual([call for call in self.world.calls("kill") if "--if-owner" not in call["options"]], [])
+
+    def test_a_spec_that_is_refused_is_final(self) -> None:
+        self.world.play(mischief={"submit": [{"error": 65, "message": "tasks.worker.memory: lots: no memory"}]})
+        error = self.failure()
+        self.assertIsInstance(error, AirflowFailException)
+        self.assertIn("tasks.worker.memory: lots", self.first_line(error))
+
+    def test_a_runtime_that_does_not_come_back_is_worth_another_try(self) -> None:
+        from tony_airflow.exceptions import TonyTransportError
+
+        self.world.play(mischief={"submit": [{"error": 69, "message": "no store", "always": True}]})
+        task = self.operator(submit_timeout=1.0)
+        with self.assertRaises(TonyTransportError) as raised:
+            self.execute(task)
+        self.assertNotIsInstance(raised.exception, AirflowFailException)
+        self.assertIn("no store", self.first_line(raised.exception))
+
+    def test_a_runtime_that_is_away_for_a_moment_is_waited_for(self) -> None:
+        for verb in ("submit", "wait", "outputs", "ack"):
+            with self.subTest(verb):
+                self.world.play(mischief={verb: [{}] * len(self.world.calls(verb)) + [{"error": 69}]}, outputs={"a": 1})
+                self.assertEqual(self.run_operator(poll_interval=1.0, request_id=verb), {"a": 1})
+        self.assertEqual(len(self.world.jobs), 4)
+
+    def test_a_submit_whose_answer_was_lost_makes_one_job(self) -> None:
+        self.world.play(mischief={"submit": [{"signal": 9, "after": True}]}, outputs={"a": 1})
+        self.assertEqual(self.run_operator(), {"a": 1})
+        self.assertEqual(len(self.world.jobs), 1)
+
+
+class IdentityTest(QuickCase):
+    def submitted(self, task: Any, **values: Any) -> dict[str, Any]:
+        self.execute(task, self.context(task, **values))
+        return self.world.calls("submit")[-1]["options"]
+
+    def test_reattach_is_the_runtimes_policy(self) -> None:
+        for word, policy in (("running_or_succeeded", "adopt"), ("running", "attach"), ("never", "never")):
+            with self.subTest(word):
+                self.assertEqual(self.submitted(self.operator(reattach=word))["--on-existing"], policy)
+
+    def test_a_retry_keeps_the_submission_number_and_a_clear_raises_it(self) -> None:
+        task = self.operator(retries=2)
+        self.assertEqual(self.submitted(task)["--submission"], "0")
+        self.assertEqual(self.submitted(task, try_number=2)["--submission"], "0")
+        self.assertEqual(self.submitted(task, try_number=3, max_tries=4)["--submission"], "2")
+
+    def test_fewer_retries_than_before_make_no_negative_number(self) -> None:
+        self.assertEqual(self.submitted(self.operator(retries=3), max_tries=1)["--submission"], "0")
+
+    def test_the_request_id_of_a_mapped_task_has_its_index(self) -> None:
+        self.assertEqual(
+            self.submitted(self.operator(), map_index=7)["--request-id"], f"airflow://flow/{RUN_ID}/train/7"
+        )
+        self.assertEqual(
+            self.submitted(self.operator(), map_index=None)["--request-id"], f"airflow://flow/{RUN_ID}/train/-1"
+        )
+
+    def test_the_namespace_of_the_connection_comes_first(self) -> None:
+        self.connect(namespace="staging")
+        self.assertEqual(self.submitted(self.operator())["--request-id"], f"airflow://staging/flow/{RUN_ID}/train/-1")
+
+    def test_odd_characters_of_a_run_stay_and_tell_runs_apart(self) -> None:
+        runs = ["my run/1 +ü", "my run/1 +u", "a" * 250]
+        ids = [self.submitted(self.operator(), run_id=run)["--request-id"] for run in runs]
+        self.assertEqual(len(set(ids)), 3)
+        self.assertTrue(all("\n" not in request for request in ids))
+
+    def test_a_request_id_of_the_dag_is_taken_as_it_is(self) -> None:
+        self.assertEqual(self.submitted(self.operator(request_id="model-2026"))["--request-id"], "model-2026")
+
+    def test_the_watch_timeout_and_none(self) -> None:
+        self.assertEqual(self.submitted(self.operator(watch_timeout=60))["--watch-timeout"], "60")
+        self.assertIn(self.submitted(self.operator(watch_timeout=0)).get("--watch-timeout", "0"), ("0",))
+
+    def test_the_retry_after_a_success_that_airflow_did_not_hear_of_takes_its_result(self) -> None:
+        self.world.play(outputs={"a": 1})
+        first = self.operator()
+        self.execute(first)
+        self.assertEqual(self.execute(self.operator(), self.context(first, try_number=2)), {"a": 1})
+        self.assertEqual([call["words"][0] for call in self.world.calls("ack")], ["played-1", "played-1"])
+        self.assertEqual(len(self.world.jobs), 1)
+
+    def test_the_retry_after_a_lost_worker_goes_on_with_the_job(self) -> None:
+        self.world.play(timeline=[[0, "RUNNING"], [0.5, "SUCCEEDED"]], outputs={"a": 1})
+        self.execute(self.operator(wait_for_completion=False))
+        task = self.operator(retries=1)
+        self.assertEqual(self.execute(task, self.context(task, try_number=2)), {"a": 1})
+        self.assertEqual(len(self.world.jobs), 1)
+        self.assertTrue(self.world.jobs[0]["acked"])
+
+
+class ArgumentsTest(QuickCase):
+    def test_airflows_task_instance_has_what_its_stand_in_has(self) -> None:
+        if AIRFLOW_2:
+            from airflow.models.taskinstance import TaskInstance as Genuine
+        else:
+            from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance as Genuine
+        own = vars(self.context(self.operator())["ti"]).keys() - {"world", "xcoms", "asked_before"}
+        known = {*dir(Genuine), *getattr(Genuine, "model_fields", ()), *getattr(Genuine, "__annotations__", ())}
+        self.assertLessEqual(own | {"xcom_push", "xcom_pull"}, known)
+
+    def test_no_parameter_takes_another_meaning_from_airflow(self) -> None:
+        import inspect
+
+        from tony_airflow._compat import BaseOperator, BaseSensorOperator
+        from tony_airflow.operators.tony import TonyOperator
+        from tony_airflow.sensors.tony import TonyJobSensor
+
+        for ours, base in ((TonyOperator, BaseOperator), (TonyJobSensor, BaseSensorOperator)):
+            known = {*inspect.signature(base.__init__).parameters, *dir(base)} - {
+                "self",
+                "kwargs",
+                "deferrable",
+                "poke_interval",
+            }
+            self.assertEqual(known & set(inspect.signature(ours.__init__).parameters), set(), ours.__name__)
+
+    def test_airflows_own_arguments_arrive(self) -> None:
+        task = self.operator(pool="gpus", priority_weight=3, queue="cluster")
+        self.assertEqual((task.pool, task.priority_weight), ("gpus", 3))
+        self.assertEqual(self.operator(task_id="other").queue, "default")
+
+    def test_what_is_not_understood_is_refused_before_anything_is_submitted(self) -> None:
+        wrong: list[dict[str, Any]] = [
+            {"reattach": "sometimes"}, {"on_kill_action": "pray"}, {"get_logs": "all"}, {"poll_interval": 0},
+            {"poll_interval": -1}, {"poll_interval": None}, {"submit_timeout": 0},
+        ]  # fmt: skip
+        for arguments in wrong:
+            with self.subTest(**arguments), self.assertRaises(Exception) as raised:
+                self.run_operator(**arguments)
+            self.assertIn(next(iter(arguments)), str(raised.exception))
+        self.assertEqual(self.world.verbs(), [])

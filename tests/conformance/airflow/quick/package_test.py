@@ -1,0 +1,225 @@
+"""The package: what is in it, what Airflow finds in it once it is installed, and what importing it brings along."""
+
+import ast
+import configparser
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+import zipfile
+from collections.abc import Iterable
+from typing import Any
+
+import airflow
+import jsonschema
+
+from . import HOME, PROVIDER
+
+CHECKS = os.environ.get("TONY_CHECKS_PYTHON", "")
+BUDGET = 600  # lines that such a provider should need; more is only said
+
+# Airflow's own command line, for all questions in one process: each start of it takes seconds.
+ASK_AIRFLOW = """
+import sys
+from airflow.cli import cli_parser
+for words in (["list"], ["get", "--full", "airflow-provider-tony"], ["hooks"], ["links"], ["triggers"]):
+    sys.stdout.write("\\n== " + words[0] + "\\n")
+    words += ["--output", "json"]
+    arguments = cli_parser.get_parser().parse_args(["providers", *words])
+    arguments.func(arguments)
+"""
+READ_LINKS = """
+import datetime, json
+from airflow.serialization import serialized_objects as kept
+from tony_airflow.operators.tony import TonyOperator
+try:
+    from airflow.sdk import DAG
+    kind = kept.DagSerialization
+except ImportError:
+    from airflow import DAG
+    kind = kept.SerializedDAG
+with DAG("flow", schedule=None, start_date=datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)) as dag:
+    TonyOperator(task_id="train", executes="a.py")
+again = kind.from_dict(json.loads(json.dumps(kind.to_dict(dag), default=str)))
+print("links:", sorted(again.get_task("train").extra_links))
+"""
+IMPORT_ALL = """
+import importlib, os, sys
+try:  # Airflow itself is free to do so
+    import airflow.sdk, airflow.triggers.base
+except ImportError:
+    import airflow.models.baseoperator, airflow.hooks.base, airflow.sensors.base, airflow.triggers.base
+def audit(event, arguments):
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.fork", "socket.connect", "sqlite3.connect"):
+        print("not allowed:", event, arguments[:2], flush=True)
+        os._exit(3)
+sys.addaudithook(audit)
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(" ".join(name for name in sys.modules if name.startswith("tony_airflow")))
+"""
+# What Airflow makes for packages like this one; read_xcom() alone, which imports when it is called, needs more.
+FOR_OTHERS = {
+    "airflow.sdk", "airflow.sdk.exceptions", "airflow.exceptions", "airflow.configuration", "airflow.hooks.base",
+    "airflow.models.baseoperator", "airflow.models.baseoperatorlink", "airflow.sensors.base", "airflow.triggers.base",
+}  # fmt: skip
+XCOM = {"airflow.sdk.execution_time.xcom", "airflow.models.xcom"}
+
+
+def run(words: list[Any], path: pathlib.Path | None = None) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(path or ""), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    words = [str(word) for word in words]
+    done = subprocess.run(words, env=environment, cwd=HOME, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=120, check=False)  # fmt: skip
+    if done.returncode:
+        raise AssertionError(f"{words[1:4]}: exit {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def files_in(folder: pathlib.Path) -> set[str]:
+    return {
+        str(file.relative_to(folder))
+        for file in folder.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+
+
+def imports(nodes: Iterable[ast.AST]) -> set[str]:
+    """Modules of Airflow that are imported by some statements, also by those of a `try`."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+        elif isinstance(node, ast.Try):
+            found |= imports([*node.body, *(statement for handler in node.handlers for statement in handler.body)])
+    return {name for name in found if name.split(".")[0] == "airflow"}
+
+
+@unittest.skipUnless(CHECKS, "TONY_CHECKS_PYTHON names no environment of requirements-checks.txt")
+class InstalledTest(unittest.TestCase):
+    maxDiff = None
+    work: pathlib.Path
+    site: pathlib.Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """A wheel of a copy, because building may leave things beside what is built; and the copy installed at once."""
+        cls.work = HOME / "package"
+        copy = cls.work / "source"
+        shutil.copytree(PROVIDER, copy, ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache"))
+        run([CHECKS, "-m", "build", "--wheel", "--no-isolation", "--outdir", cls.work, copy])
+        (cls.wheel,) = cls.work.glob("*.whl")
+        install = [
+            CHECKS,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-index",
+            "--no-build-isolation",
+            "--no-compile",
+        ]
+        cls.site = cls.work / "site"
+        run([*install, "--target", cls.site, cls.wheel])
+        run([*install, "--target", cls.work / "folder", copy])
+        cls.answers = run([sys.executable, "-c", ASK_AIRFLOW], cls.site)
+
+    def answer(self, question: str) -> str:
+        return self.answers.split(f"\n== {question}\n")[1].split("\n== ")[0]
+
+    def test_the_wheel_has_the_modules_and_what_is_said_of_them(self) -> None:
+        names = set(zipfile.ZipFile(self.wheel).namelist())
+        ours = {name for name in names if not name.split("/")[0].endswith(".dist-info")}
+        self.assertEqual(ours, {f"tony_airflow/{name}" for name in files_in(PROVIDER / "tony_airflow")})
+        self.assertIn("tony_airflow/operators/tony.py", ours)
+        about = {name.split("/", 1)[1] for name in names - ours}
+        self.assertLessEqual({"METADATA", "WHEEL", "RECORD", "entry_points.txt"}, about)
+        self.assertFalse([name for name in names if "test" in name])
+
+    def test_a_wheel_and_the_folder_install_the_same(self) -> None:
+        def modules(folder: pathlib.Path) -> set[str]:
+            return {name for name in files_in(folder) if ".dist-info/" not in name}
+
+        self.assertEqual(modules(self.site), modules(self.work / "folder"))
+
+    def test_the_metadata_says_what_is_needed(self) -> None:
+        (info,) = self.site.glob("airflow_provider_tony-*.dist-info")
+        text = (info / "METADATA").read_text()
+        self.assertIn("Name: airflow-provider-tony", text)
+        self.assertRegex(text, "Requires-Python: >=3.10")
+        self.assertRegex(text, "Requires-Dist: apache-airflow>=2.1[01]")
+        self.assertNotRegex(text, "Requires-Dist: .*[<=]=")  # a bound from above makes others' installations fail
+        entry_points = configparser.ConfigParser()
+        entry_points.read(info / "entry_points.txt")
+        self.assertEqual(
+            entry_points["apache_airflow_provider"]["provider_info"], "tony_airflow.get_provider_info:get_provider_info"
+        )
+
+    def test_airflow_lists_the_provider(self) -> None:
+        self.assertIn("airflow-provider-tony", self.answer("list"))
+
+    def test_airflow_knows_its_parts(self) -> None:
+        text = self.answer("get")
+        self.assertIn("tony_airflow.hooks.tony.TonyHook", text)
+        self.assertIn("tony_airflow.links.tony.TonyJobLink", text)
+        self.assertIn("tony_airflow.hooks.tony.TonyHook", self.answer("hooks"))
+        for link in ("TonyJobLink", "TonyLogsLink"):
+            self.assertIn(f"tony_airflow.links.tony.{link}", self.answer("links"))
+        self.assertIn("tony_airflow.triggers.tony", self.answer("triggers"))
+
+    def test_airflow_complains_about_nothing(self) -> None:
+        signs = ("WARN", "ERROR", "warning  ]", "error  ", "Traceback", "Exception")
+        about_us = [line for line in self.answers.splitlines() if "tony" in line.lower()]
+        complaints = [line for line in about_us if any(sign in line for sign in signs)]
+        self.assertEqual(complaints, [])
+
+    def test_a_stored_dag_has_its_links(self) -> None:
+        self.assertIn("links: ['TonY job', 'TonY logs']", run([sys.executable, "-c", READ_LINKS], self.site))
+
+
+class ContentTest(unittest.TestCase):
+    def modules(self) -> list[str]:
+        names = [file.relative_to(PROVIDER).with_suffix("") for file in (PROVIDER / "tony_airflow").rglob("*.py")]
+        return sorted(".".join(name.parts).removesuffix(".__init__") for name in names)
+
+    def test_the_provider_info_fits_airflows_schema(self) -> None:
+        from tony_airflow.get_provider_info import get_provider_info
+
+        info = get_provider_info()
+        schema = json.loads((pathlib.Path(airflow.__file__).parent / "provider_info.schema.json").read_text())
+        jsonschema.validate(info, schema)
+        self.assertEqual(info, json.loads(json.dumps(info)))
+        for kind in ("operators", "sensors", "hooks", "triggers"):
+            for group in info[kind]:
+                self.assertLessEqual(set(group["python-modules"]), set(self.modules()))
+
+    def test_every_extra_field_of_the_connection_is_told_to_airflow(self) -> None:
+        from tony_airflow.get_provider_info import get_provider_info
+
+        fields = get_provider_info()["connection-types"][0]["conn-fields"]
+        self.assertEqual(set(fields), {"cli", "home", "conf_dir", "namespace", "history_url"})
+
+    def test_importing_it_starts_nothing_and_connects_to_nobody(self) -> None:
+        loaded = run([sys.executable, "-c", IMPORT_ALL, *self.modules()], PROVIDER).splitlines()[-1].split()
+        self.assertEqual(sorted(loaded), self.modules())
+
+    def test_it_uses_of_airflow_what_is_made_for_others_and_in_one_file(self) -> None:
+        for file in (PROVIDER / "tony_airflow").rglob("*.py"):
+            with self.subTest(file.name):
+                tree = ast.parse(file.read_text())
+                at_once, all_of_it = imports(tree.body), imports(ast.walk(tree))
+                ours = FOR_OTHERS if file.name == "_compat.py" else set()
+                self.assertLessEqual(at_once, ours)
+                self.assertLessEqual(all_of_it, ours | XCOM if ours else ours)
+
+    def test_its_size_is_told(self) -> None:
+        files = (PROVIDER / "tony_airflow").rglob("*.py")
+        lines = sum(1 for file in files for line in file.read_text().splitlines() if line.strip())
+        print(f"the provider has {lines} lines that are not empty; {BUDGET} are meant", file=sys.stderr)
+        self.assertGreater(lines, 100)

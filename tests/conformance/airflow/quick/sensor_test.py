@@ -1,0 +1,121 @@
+"""The sensor: its three ways to wait, and how it ends."""
+
+import asyncio
+import threading
+from typing import Any
+
+from .case import AIRFLOW_2, AirflowSkipException, QuickCase
+
+ENDLESS = [[0, "RUNNING"]]
+
+if AIRFLOW_2:
+    from airflow.exceptions import AirflowRescheduleException
+else:
+    from airflow.sdk.exceptions import AirflowRescheduleException
+
+
+class SensorTest(QuickCase):
+    def sensor(self, **arguments: Any) -> Any:
+        from tony_airflow.sensors.tony import TonyJobSensor
+
+        with self.dag():
+            return TonyJobSensor(
+                **{"task_id": "sense", "deferrable": False, "poke_interval": 0.1, "timeout": 20, **arguments}
+            )
+
+    def submit(self, **world: Any) -> str:
+        """A new job of the request `r`."""
+        from tony_airflow.hooks.tony import Order, TonyHook
+
+        self.world.play(**world)
+        return TonyHook().submit({"name": "x"}, Order("r", "o"), on_existing="never")["job"]
+
+    def submit_soon(self) -> None:
+        timer = threading.Timer(0.3, lambda: self.submit(outputs={"a": 1}))
+        timer.start()
+        self.addCleanup(timer.join)
+
+    def test_it_pokes_until_the_job_has_succeeded_and_returns_its_outputs(self) -> None:
+        job = self.submit(timeline=[[0, "RUNNING"], [0.4, "SUCCEEDED"]], outputs={"a": 1})
+        self.assertEqual(self.execute(self.sensor(job_id=job)), {"a": 1})
+        self.assertGreater(len(self.world.calls("status")), 1)
+        self.assertFalse({"ack", "kill"} & set(self.world.verbs()))
+
+    def test_a_request_id_may_name_a_job_that_is_still_to_come(self) -> None:
+        self.submit_soon()
+        self.assertEqual(self.execute(self.sensor(request_id="r")), {"a": 1})
+
+    def test_it_fails_with_the_job(self) -> None:
+        for state in ("FAILED", "KILLED"):
+            with self.subTest(state):
+                job = self.submit(timeline=[[0, state]])
+                with self.assertRaisesRegex(Exception, f"{job} {state}"):
+                    self.execute(self.sensor(job_id=job))
+
+    def test_soft_fail_skips(self) -> None:
+        job = self.submit(timeline=[[0, "FAILED"]])
+        for deferrable in (False, True):
+            with self.subTest(deferrable=deferrable), self.assertRaises(AirflowSkipException):
+                self.execute(self.sensor(job_id=job, soft_fail=True, deferrable=deferrable))
+
+    def test_a_runtime_that_is_away_for_a_moment_is_no_failure(self) -> None:
+        job = self.submit(mischief={"status": [{"error": 69}, {"error": 69}]}, outputs={"a": 1})
+        self.assertEqual(self.execute(self.sensor(job_id=job)), {"a": 1})
+
+    def test_an_unknown_job_fails(self) -> None:
+        with self.assertRaisesRegex(Exception, "nobody"):
+            self.execute(self.sensor(job_id="nobody"))
+
+    def test_neither_or_both_names_are_refused(self) -> None:
+        for names in ({}, {"job_id": "j", "request_id": "r"}):
+            with self.subTest(**names), self.assertRaisesRegex(Exception, "job_id"):
+                self.execute(self.sensor(**names))
+
+    def test_between_looks_its_worker_may_be_given_away(self) -> None:
+        job = self.submit(timeline=ENDLESS, outputs={"a": 1})
+        sensor = self.sensor(job_id=job, mode="reschedule", poke_interval=60)
+        context = self.context(sensor)
+        if AIRFLOW_2:
+            # Airflow 2 asks its database when the first look was; a look is a poke all the same.
+            self.assertFalse(sensor.poke(context).is_done)
+        else:
+            context["ti"].get_first_reschedule_date = lambda *_, **__: None
+            with self.assertRaises(AirflowRescheduleException):
+                self.execute(sensor, context)
+        self.world.end()
+        self.assertTrue(sensor.poke(context).is_done)
+
+    def test_deferred_it_waits_in_a_trigger(self) -> None:
+        job = self.submit(timeline=ENDLESS, outputs={"a": 1})
+        for names in ({"job_id": job}, {"request_id": "r"}):
+            with self.subTest(**names):
+                sensor = self.sensor(deferrable=True, timeout=77, **names)
+                context = self.context(sensor)
+                deferral = self.deferral(sensor, context)
+                self.assertEqual(deferral.timeout.total_seconds(), 77)
+                trigger = self.stored(deferral.trigger)
+                self.world.end()
+                event = self.events(trigger)[0]
+                self.assertEqual(event["kind"], "ended")
+                again = self.sensor(deferrable=True, **names)
+                self.assertEqual(self.resume(again, context, deferral, event), {"a": 1})
+                job = self.submit(timeline=ENDLESS, outputs={"a": 1})
+        self.assertNotIn("kill", self.world.verbs())
+
+    def test_deferred_for_a_job_that_is_still_to_come(self) -> None:
+        sensor = self.sensor(deferrable=True, request_id="r", poke_interval=0.1)
+        deferral = self.deferral(sensor)
+        self.submit_soon()
+        self.assertEqual(self.events(self.stored(deferral.trigger))[0]["kind"], "ended")
+
+    def test_deferred_it_never_ends_the_job(self) -> None:
+        job = self.submit(timeline=ENDLESS)
+        for names in ({"job_id": job}, {"request_id": "r"}):
+            trigger = self.deferral(self.sensor(deferrable=True, **names)).trigger
+            self.assertIsNone(trigger.serialize()[1]["deadline"])
+            asyncio.run(trigger.on_kill())
+        self.assertNotIn("kill", self.world.verbs())
+
+    def test_a_job_that_has_ended_is_not_deferred_for(self) -> None:
+        job = self.submit(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
+        self.assertEqual(self.execute(self.sensor(job_id=job, deferrable=True)), {"a": 1})

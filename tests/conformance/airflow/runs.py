@@ -1,0 +1,155 @@
+"""A Dag run and its tasks, as the database, the REST server, the logs and the runtime show them."""
+
+import json
+import os
+import time
+import urllib.parse
+
+import common
+
+RUN_ENDED = ("success", "failed")
+TASK_ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
+
+
+def wait_for_state(what, state, wanted, ended, limit):
+    """The state that was waited for. An end that was not is not waited beyond."""
+    deadline = time.monotonic() + limit
+    while (now := state()) not in wanted:
+        assert now not in ended, f"{what} is {now} instead of {' or '.join(wanted)}"
+        assert time.monotonic() < deadline, f"waited {limit} s for {what} to be {' or '.join(wanted)}: it is {now}"
+        time.sleep(0.1)
+    return now
+
+
+class Run:
+    """One run of a Dag."""
+
+    def __init__(self, airflow, dag_id, run_id):
+        self.airflow, self.dag_id, self.id = airflow, dag_id, run_id
+
+    def state(self):
+        rows = self.airflow.rows("SELECT state FROM dag_run WHERE dag_id = ? AND run_id = ?", self.dag_id, self.id)
+        return rows[0]["state"] if rows else None
+
+    def wait(self, *states, limit=common.LIMIT):
+        return wait_for_state(f"the run of {self.dag_id}", self.state, states, RUN_ENDED, limit)
+
+    def task(self, task_id, map_index=-1):
+        return Task(self, task_id, map_index)
+
+    def release(self):
+        """Lets the jobs of this run end."""
+        (self.airflow.home / "release" / self.id).touch()
+
+
+class Task:
+    """One task instance."""
+
+    def __init__(self, run, task_id, map_index):
+        self.run, self.id, self.map_index = run, task_id, map_index
+        self.airflow = run.airflow
+        self.name = f"{run.dag_id}/{run.id}/{task_id}/{map_index}"
+        self.request_id = f"airflow://{self.name}"
+
+    # Airflow's part.
+
+    def _rows(self, columns, table):
+        sql = f"SELECT {columns} FROM {table} WHERE dag_id = ? AND run_id = ? AND task_id = ? AND map_index = ?"
+        return self.airflow.rows(sql, self.run.dag_id, self.run.id, self.id, self.map_index)
+
+    def row(self):
+        """The columns of the task instance. None: there is none yet."""
+        rows = self._rows("*", "task_instance")
+        return rows[0] if rows else None
+
+    def state(self):
+        return (self.row() or {}).get("state")
+
+    def wait(self, *states, limit=common.LIMIT):
+        what = f"{self.id} of {self.run.dag_id}"
+        return wait_for_state(what, self.state, states, TASK_ENDED, limit)
+
+    def wait_for_try(self, number, limit=common.LIMIT):
+        """Until the task runs for the so many-th time, or waits as that."""
+
+        def reached():
+            row = self.row()
+            return row["try_number"] >= number and row["state"] in ("running", "deferred", *TASK_ENDED)
+
+        common.wait_for(f"try {number} of {self.id} of {self.run.dag_id}", reached, limit)
+
+    def xcoms(self):
+        """What the task pushed, by key."""
+        return {row["key"]: json.loads(row["value"]) for row in self._rows("key, value", "xcom")}
+
+    def _path(self, *more):
+        parts = [self.airflow.version.API, "dags", self.run.dag_id, "dagRuns", self.run.id, "taskInstances", self.id]
+        mapped = [str(self.map_index)] if self.map_index >= 0 else []
+        return "/".join([parts[0], *(urllib.parse.quote(part, safe="") for part in (*parts[1:], *mapped, *more))])
+
+    def links(self):
+        """The extra links by their names."""
+        return self.airflow.version.links_of(self.airflow.rest("GET", self._path("links")))
+
+    def mark(self, state):
+        """As a click on "mark state as" does it."""
+        self.airflow.rest("PATCH", self._path(), self.airflow.version.mark_body(state))
+
+    def clear(self):
+        """As a click on "clear task" does it."""
+        body = {"dry_run": False, "dag_run_id": self.run.id, "task_ids": [self.id], "only_failed": False,
+                "reset_dag_runs": True}  # fmt: skip
+        self.airflow.rest("POST", f"{self.airflow.version.API}/dags/{self.run.dag_id}/clearTaskInstances", body)
+
+    def clear_by_command(self):
+        """Clears all runs' instances of the task: a Dag has one run in a scenario."""
+        self.airflow.command("tasks", "clear", "-y", "-t", f"^{self.id}$", self.run.dag_id)
+
+    def log_paths(self):
+        """The log files of all tries, in their order, with those that a triggerer wrote."""
+        mapped = [f"map_index={self.map_index}"] if self.map_index >= 0 else []
+        folder = self.airflow.home.joinpath("logs", f"dag_id={self.run.dag_id}", f"run_id={self.run.id}",
+                                            f"task_id={self.id}", *mapped)  # fmt: skip
+        return sorted(folder.glob("attempt=*.log*"))
+
+    def log(self, try_number=None):
+        """The log of a try, the last one's unless said otherwise."""
+        number = try_number or self.row()["try_number"]
+        return "".join(path.read_text(errors="replace") for path in self.log_paths()
+                       if path.name.startswith(f"attempt={number}.log"))  # fmt: skip
+
+    def pid(self, limit=common.LIMIT):
+        """The process that runs the operator's execute()."""
+
+        def running():
+            row = self.row()
+            if not row or row["state"] != "running" or not row["pid"]:
+                return None
+            return row["pid"] if os.path.exists(f"/proc/{row['pid']}") else None
+
+        return common.wait_for(f"the process of {self.id} of {self.run.dag_id}", running, limit)
+
+    # The runtime's part.
+
+    def jobs(self):
+        """The ids of all jobs that were ever made for this task instance, oldest first."""
+        return self.airflow.sandbox.jobs(self.request_id)
+
+    def job(self):
+        """The last one as `tony list` shows it. None: there is none yet.
+
+        Not `tony status`, which counts as interest in the job: it would keep one from being abandoned.
+        """
+        last = self.jobs()[-1:]
+        jobs = self.airflow.sandbox.tony("list", "--limit", "0")["jobs"] if last else []
+        return next((job for job in jobs if job["job"] in last), None)
+
+    def wait_for_job(self, *states, limit=common.LIMIT):
+        """The last job once it is in one of the states."""
+
+        def state():
+            job = self.job()
+            return job and job["state"]
+
+        wait_for_state(f"the job of {self.request_id}", state, states, common.JOB_ENDED, limit)
+        return self.job()

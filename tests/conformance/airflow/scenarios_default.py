@@ -1,0 +1,204 @@
+"""What has to hold with every change: training, failing, being cancelled, and the death of what Airflow consists of."""
+
+import contextlib
+import os
+import re
+import signal
+import time
+import urllib.request
+
+from common import wait_for
+
+KILL_LIMIT = 30  # seconds from a click to the end of the job; the click reaches a task's process in some of them
+TRIGGER_KILL_DELAY = 15  # the provider's: so long a kill by a trigger waits for another watcher
+FIRST_STEPS = 2  # seconds that a trigger has for what it should not do when it starts, or has lost its job
+LINKS = {"TonY job": "tracking_url", "TonY logs": "logs_url"}
+
+
+def only_job(task):
+    """What the runtime says of the one job that there may be."""
+    jobs = task.jobs()
+    assert len(jobs) == 1, f"the jobs of {task.request_id} are {jobs}"
+    return task.job()
+
+
+def page(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode()
+
+
+def gone(airflow, job):
+    """No process has the job's id in its environment or command line."""
+    wait_for(f"the processes of {job} to be gone", lambda: not airflow.sandbox.processes(job), 20)
+
+
+def wait_until_watched(airflow, task, triggerer):
+    """Until this triggerer has the task's trigger, runs it, and has had time for what a trigger does at first."""
+
+    def runs():
+        rows = airflow.rows("SELECT triggerer_id FROM trigger WHERE id = ?", task.row()["trigger_id"])
+        if not rows or rows[0]["triggerer_id"] != triggerer.job_id():
+            return False
+        # Airflow 2 says it in the triggerer's log, Airflow 3 in the task's.
+        own = [path for path in task.log_paths() if path.name.endswith(f".trigger.{triggerer.job_id()}.log")]
+        said = triggerer.log() + "".join(path.read_text(errors="replace") for path in own)
+        return re.search(rf"trigger {re.escape(task.name)}/\d+ \(ID \d+\) starting", said)
+
+    wait_for(f"{triggerer.name} to watch the job", runs)
+    time.sleep(FIRST_STEPS)
+
+
+def deferred(airflow, dag_id):
+    """A run whose task has been deferred, and that task."""
+    run = airflow.trigger(dag_id)
+    task = run.task("train")
+    task.wait("deferred")
+    return run, task
+
+
+def ends_well(run, task):
+    """The released job succeeds, and it was the only one."""
+    run.release()
+    run.wait("success")
+    assert only_job(task)["state"] == "SUCCEEDED", task.job()
+    assert task.xcoms()["return_value"] == {"came_to_its_end": True}, task.xcoms()
+
+
+def a_chain_prepares_trains_and_deploys_what_came_out(airflow):
+    run = airflow.trigger("sync_ok")
+    run.wait("success")
+    task = run.task("train")
+    job = only_job(task)
+    assert job["state"] == "SUCCEEDED" and len(job["tasks"]) == 2, job
+    model = f"{airflow.home}/model/model.npz"
+    assert f"deployed {model}" in run.task("deploy").log(), "the model did not come to the step after the training"
+    assert task.xcoms()["final_state"] == "SUCCEEDED", task.xcoms()
+
+
+def a_deferred_task_holds_no_process_and_shows_its_job(airflow):
+    run = airflow.trigger("defer_ok")
+    task = run.task("train")
+    worker = task.pid()
+    task.wait("deferred")
+    assert task.row()["next_method"] == "execute_complete", task.row()
+    wait_for("the task's process to end", lambda: not os.path.exists(f"/proc/{worker}"), 20)
+    job, pushed = only_job(task), task.xcoms()
+    assert pushed["job_id"] == job["job"], pushed
+    tracking_url = airflow.sandbox.tony("status", job["job"])["tracking_url"]
+    assert pushed["tracking_url"] == tracking_url, f"{pushed['tracking_url']} instead of {tracking_url}"
+    wanted = {name: pushed[key] for name, key in LINKS.items()}
+    assert task.links() == wanted, f"{task.links()} instead of {wanted}"
+    assert job["job"] in page(pushed["tracking_url"]), "the job's page does not show the job"
+    assert "worker:0" in page(pushed["logs_url"]), "the page of the logs does not show the task"
+    assert task.state() == "deferred", "it was to be looked at while it is deferred"
+    ends_well(run, task)
+    assert "SUCCEEDED" in task.log(), task.log()
+
+
+def a_failure_that_no_retry_mends_is_tried_once(airflow):
+    run = airflow.trigger("fail_noretry")
+    run.wait("failed")
+    task = run.task("train")
+    job = only_job(task)
+    assert task.state() == "failed" and task.row()["try_number"] == 1, task.row()
+    assert run.task("deploy").state() == "upstream_failed", run.task("deploy").row()
+    assert job["verdict"]["class"] == "user_config", job["verdict"]
+    first = f"{job['job']} FAILED user_config: {job['verdict']['message']}"
+    assert first.split("\n")[0] in task.log(), f"not in the log: {first}"
+    assert "no-such-program" in task.log(), "the log does not show what the job wrote last"
+
+
+def a_running_task_marked_failed_ends_its_job(airflow):
+    run = airflow.trigger("mark_failed_running")
+    task = run.task("train")
+    worker = task.pid()
+    wait_for("the job", task.jobs)
+    task.wait_for_job("RUNNING")
+    task.mark("failed")
+    job = task.wait_for_job("KILLED", limit=KILL_LIMIT)
+    assert job["verdict"]["class"] == "killed", job["verdict"]
+    gone(airflow, job["job"])
+    wait_for("the task's process to end", lambda: not os.path.exists(f"/proc/{worker}"), KILL_LIMIT)
+    run.wait("failed")
+    assert len(task.jobs()) == 1 and task.state() == "failed", task.row()
+
+
+def a_deferred_task_marked_failed_ends_its_job(airflow):
+    run, task = deferred(airflow, "mark_failed_deferred")
+    wait_until_watched(airflow, task, airflow.daemon("triggerer"))
+    task.wait_for_job("RUNNING")
+    task.mark("failed")
+    job = task.wait_for_job("KILLED", limit=KILL_LIMIT + TRIGGER_KILL_DELAY)
+    wanted = "abandoned" if airflow.major == 2 else "killed"
+    assert job["verdict"]["class"] == wanted, job["verdict"]
+    gone(airflow, job["job"])
+    run.wait("failed")
+    assert len(task.jobs()) == 1 and task.state() == "failed", task.row()
+
+
+def a_task_whose_process_is_killed_finds_its_job_again(airflow):
+    run = airflow.trigger("worker_kill9")
+    task = run.task("train")
+    worker = task.pid()
+    before = task.wait_for_job("RUNNING")
+    os.kill(worker, signal.SIGKILL)
+    task.wait_for_try(2)
+    wait_for("the second try to own the job", lambda: task.job()["owner"] != before["owner"])
+    ends_well(run, task)
+    assert task.row()["try_number"] == 2, task.row()
+    assert f"job {before['job']} attached" in task.log(2), "the second try does not say that it has found its job"
+
+
+def a_job_survives_its_triggerer(airflow):
+    run, task = deferred(airflow, "triggerer_kill9")
+    triggerer = airflow.daemon("triggerer")
+    wait_until_watched(airflow, task, triggerer)
+    try:
+        triggerer.kill()
+    finally:
+        triggerer.start().wait_ready()
+    wait_until_watched(airflow, task, triggerer)
+    assert only_job(task)["state"] == "RUNNING", task.job()
+    ends_well(run, task)
+
+
+def a_triggerer_that_stalled_ends_no_job(airflow):
+    run, task = deferred(airflow, "stalled_triggerer")
+    stalled = airflow.daemon("triggerer")
+    wait_until_watched(airflow, task, stalled)
+    with second_triggerer(airflow) as other:
+        try:
+            stalled.pause()
+            wait_until_watched(airflow, task, other)
+        finally:
+            stalled.go_on()
+        if airflow.major == 3:  # which takes the loss of a trigger for a click of a user
+            wait_for("the triggerer to wake up", lambda: "invoking on_kill" in task.log())
+            time.sleep(TRIGGER_KILL_DELAY)
+        time.sleep(FIRST_STEPS)
+        assert only_job(task)["state"] == "RUNNING", task.job()
+        ends_well(run, task)
+
+
+@contextlib.contextmanager
+def second_triggerer(airflow):
+    """One that is gone afterwards."""
+    triggerer = airflow.another_triggerer("triggerer-2")
+    try:
+        yield triggerer
+    finally:
+        triggerer.terminate()
+
+
+TOGETHER = {
+    "sync_ok": a_chain_prepares_trains_and_deploys_what_came_out,
+    "defer_ok": a_deferred_task_holds_no_process_and_shows_its_job,
+    "fail_noretry": a_failure_that_no_retry_mends_is_tried_once,
+    "mark_failed_running": a_running_task_marked_failed_ends_its_job,
+    "mark_failed_deferred": a_deferred_task_marked_failed_ends_its_job,
+    "worker_kill9": a_task_whose_process_is_killed_finds_its_job_again,
+}
+ALONE = {
+    "triggerer_kill9": a_job_survives_its_triggerer,
+    "stalled_triggerer": a_triggerer_that_stalled_ends_no_job,
+}
