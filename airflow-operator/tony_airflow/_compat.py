@@ -52,8 +52,18 @@ __all__ = [
     "PokeReturnValue",
     "TriggerEvent",
     "conf",
+    "mask_secrets",
     "read_xcom",
 ]
+
+
+def mask_secrets(values: dict[str, Any]) -> None:
+    """What stands under a name as `password` is hidden in the task's log, also in what the job prints."""
+    if AIRFLOW_3:
+        from airflow.sdk.log import mask_secret
+    else:
+        from airflow.utils.log.secrets_masker import mask_secret
+    mask_secret(values)
 
 
 def read_xcom(ti_key: Any, key: str) -> Any:

@@ -44,16 +44,16 @@ def outputs_of(hook: TonyHook, job_id: str, log: Any, most_bytes: int) -> Any:
 class TaskLog:
     """Writes what a job's tasks wrote into the log of the Airflow task: `worker:0#1 | stdout`, `worker:0#1 ! stderr`."""
 
-    def __init__(self, hook: TonyHook, job_id: str, log: Any) -> None:
+    def __init__(self, hook: TonyHook, job_id: str, log: Any, cursor: str | None = None) -> None:
         self._hook = hook
         self._job_id = job_id
         self._log = log
-        self._cursor: str | None = None
+        self.cursor = cursor  # where to go on
 
     def show_new(self) -> None:
         for _ in range(64):  # at most 4 MiB at a time
-            logs = self._hook.read_logs(self._job_id, self._cursor)
-            self._cursor = logs["cursor"]
+            logs = self._hook.read_logs(self._job_id, self.cursor)
+            self.cursor = logs["cursor"]
             self._show(logs)
             if not logs["entries"]:
                 return

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
-from tony_airflow._compat import AIRFLOW_3, AirflowSkipException, AirflowTaskTimeout, BaseOperator, conf
+from tony_airflow._compat import AIRFLOW_3, AirflowSkipException, AirflowTaskTimeout, BaseOperator, conf, mask_secrets
 from tony_airflow.cli import Document
 from tony_airflow.document import MEMBERS, document_of
 from tony_airflow.exceptions import TonyError, TonyJobFailed, TonyNotFound, TonyTransportError
@@ -59,8 +59,8 @@ class TonyOperator(BaseOperator):
         two minutes by another try; `detach`: it goes on. A timeout always ends it.
     :param watch_timeout: seconds after which a job ends at which nobody of Airflow has looked; 0: it goes on
     :param submit_timeout: seconds for the submission, in which files are staged
-    :param get_logs: `tail`: at the end the last lines of the task that failed, or of the chief; `stream`: all, as long
-        as a worker waits; `none`
+    :param get_logs: `tail`: at the end the last lines of the task that failed, or of the chief; `stream`: all, but while
+        a triggerer waits nothing, and the rest at the end; `none`
     :param skip_on_exit_code: exit codes of the failed task that skip this task instead of failing it
     :param non_retryable: outcome classes after which Airflow shall make no other try, beside those that TonY knows
     :param max_output_bytes: of the outputs as JSON; larger ones are left where they are, and named
@@ -143,6 +143,7 @@ class TonyOperator(BaseOperator):
         self._hook: TonyHook | None = None
         self._order: Order | None = None
         self._killed = False
+        self._log_cursor: str | None = None
 
     @property
     def _owner(self) -> str:
@@ -158,6 +159,7 @@ class TonyOperator(BaseOperator):
     # From here on down: the order in which things happen.
 
     def execute(self, context: Any) -> Any:
+        self._hide_secrets()
         try:
             return self._run(context)
         except AirflowTaskTimeout:
@@ -174,6 +176,10 @@ class TonyOperator(BaseOperator):
         if status is None:
             self._defer(context, job_id)
         return self._finish(context, status)
+
+    def _hide_secrets(self) -> None:
+        parts = {"env": self.env, "conf": self.conf, "spec": self.spec, "properties": self.properties}
+        mask_secrets({name: dict(part) for name, part in parts.items() if isinstance(part, Mapping)})
 
     def document(self, context: Any) -> Document:
         """The job as `tony submit -` reads it."""
@@ -220,7 +226,7 @@ class TonyOperator(BaseOperator):
     def _follow(self, context: Any, job_id: str, until: float) -> Document | None:
         """The job's last status; nothing if that has not come by `until` (time.monotonic()). Looks at least once."""
         watcher, told, seq, linked = secrets.token_hex(16), "", 0, False
-        logs = TaskLog(self.hook, job_id, self.log)
+        logs = TaskLog(self.hook, job_id, self.log, self._log_cursor)
         longest = min(self.poll_interval, STREAM_PAUSE) if self.get_logs == "stream" else self.poll_interval
         while True:
             left = until - time.monotonic()
@@ -233,6 +239,7 @@ class TonyOperator(BaseOperator):
             told = self._tell(status, told)
             if self.get_logs == "stream":
                 logs.show_new()
+                self._log_cursor = logs.cursor
             if "verdict" in status:
                 return status
             if time.monotonic() >= until:
@@ -292,8 +299,9 @@ class TonyOperator(BaseOperator):
             not_before=time.time() + SHORTEST_DEFERRAL,
             kill_delay=None if delay is None else max(delay, TRIGGER_KILL_DELAY),
         )
-        job = {"job_id": job_id, "host": socket.gethostname(), **dataclasses.asdict(self._order)}
-        self.defer(trigger=trigger, method_name="execute_complete", kwargs={"job": job})
+        job = {"job_id": job_id, "request_id": self._order.request_id, "owner": self._order.owner}
+        kwargs = {"job": job, "host": socket.gethostname(), "log_cursor": self._log_cursor}
+        self.defer(trigger=trigger, method_name="execute_complete", kwargs=kwargs)
         raise AssertionError("defer() has returned")
 
     def _deadline(self, context: Any) -> float | None:
@@ -303,10 +311,22 @@ class TonyOperator(BaseOperator):
         limit = self.execution_timeout.total_seconds()
         return float(context["ti"].start_date.timestamp() + limit - max(5.0, limit / 50))
 
-    def execute_complete(self, context: Any, event: dict[str, Any], job: dict[str, Any]) -> Any:
-        """Airflow resumes the task here, on any worker. What has become of the job is asked anew."""
-        job_id, host = job["job_id"], job["host"]
-        self._order = Order(job["request_id"], job["owner"], job["submission"])
+    def execute_complete(
+        self,
+        context: Any,
+        event: dict[str, Any],
+        job: dict[str, str] | None = None,
+        host: str | None = None,
+        log_cursor: str | None = None,
+    ) -> Any:
+        """Airflow resumes the task here, on any worker. What has become of the job is asked anew.
+
+        `airflow dags test` loses what was given to defer(): then the event says which job it is.
+        """
+        self._hide_secrets()
+        job = job or event["job"]
+        job_id = job["job_id"]
+        self._order, self._log_cursor = Order(job["request_id"], job["owner"]), log_cursor
         try:
             if event["kind"] == "timeout":
                 self._end_in_time(job_id, event["message"])
@@ -314,9 +334,9 @@ class TonyOperator(BaseOperator):
                 self.log.warning("the triggerer cannot look at the job, so this worker does: %s", event["message"])
             return self._finish(context, self._follow(context, job_id, math.inf))
         except TonyNotFound as error:
-            if host == socket.gethostname():
-                raise
             here = socket.gethostname()
+            if host in (None, here):
+                raise
             raise TonyNotFound(f"{error}; it belongs to the local scheduler of {host}, and this is {here}") from None
 
     def _end_in_time(self, job_id: str, message: str) -> None:

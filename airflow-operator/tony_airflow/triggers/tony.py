@@ -18,7 +18,7 @@ FIRST_CONTACT = 30.0  # seconds after which a triggerer that has never seen the 
 
 
 class TonyJobTrigger(BaseTrigger):
-    """Fires one event when a job has ended: {"kind", "job_id", "message"}.
+    """Fires one event when a job has ended: {"kind", "message", "job": {"job_id", "request_id", "owner"}}.
 
     kind: "ended"; "timeout": the deadline has passed, and the job was told to end; "unreachable": this triggerer cannot
     look at the job, or could not for `max_unreachable` seconds.
@@ -70,7 +70,8 @@ class TonyJobTrigger(BaseTrigger):
             kind, message = "timeout", await self._end_in_time()
         if self.not_before is not None:
             await asyncio.sleep(self.not_before - time.time())
-        yield TriggerEvent({"kind": kind, "job_id": self.job_id, "message": message})
+        job = {"job_id": self.job_id, "request_id": self.request_id, "owner": self.owner}
+        yield TriggerEvent({"kind": kind, "message": message, "job": job})
 
     async def _end(self) -> tuple[str, str]:
         while True:

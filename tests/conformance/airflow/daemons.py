@@ -35,6 +35,10 @@ def version_in(python_environment):
     return common.tool("asking for Airflow's version", [f"{python_environment}/bin/python", "-c", program], 60).strip()
 
 
+class DatabaseBusy(AssertionError):
+    """Airflow 3's server waits for SQLite on its event loop, which whoever writes there needs to end."""
+
+
 class Daemon:
     """One of Airflow's daemons, with all that it starts, in a session of its own."""
 
@@ -233,6 +237,16 @@ class Airflow:
 
     def rest(self, method, path, body=None):
         """What the REST server answers. The path is below the server's address."""
+        if method == "GET":
+            return self._ask(method, path, body)
+        with self.lock:
+            for _ in range(4):
+                with contextlib.suppress(DatabaseBusy):
+                    return self._ask(method, path, body)
+                time.sleep(1)
+            return self._ask(method, path, body)
+
+    def _ask(self, method, path, body):
         headers = {"Content-Type": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -242,7 +256,10 @@ class Airflow:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            raise AssertionError(f"{method} {path}: {error.code}: {error.read().decode(errors='replace')}") from error
+            text = error.read().decode(errors="replace")
+            if error.code == 500 and "Database error" in text:
+                raise DatabaseBusy(f"{method} {path}: {error.code}: {text}") from error
+            raise AssertionError(f"{method} {path}: {error.code}: {text}") from error
 
     def trigger(self, dag_id, conf=None):
         """A new run of a Dag. Its id has the characters that ids of real runs have."""

@@ -103,6 +103,22 @@ class ResumeTest(DeferrableCase):
         self.assertTrue(self.world.jobs[0]["acked"])
         self.assertEqual(len(self.world.calls("submit")), 1)
 
+    def test_the_event_alone_tells_which_job_it_was(self) -> None:
+        """`airflow dags test` runs the trigger itself and forgets what else was handed over."""
+        deferral, again, context = self.deferred(world={"outputs": {"a": 1}})
+        self.world.end()
+        self.assertEqual(again.execute_complete(context, self.event(deferral)), {"a": 1})
+        self.assertTrue(self.world.jobs[0]["acked"])
+
+    def test_a_stream_of_logs_goes_on_where_it_was(self) -> None:
+        deferral, again, context = self.deferred(get_logs="stream", defer_after=0.3)
+        read = [call["options"].get("--cursor") for call in self.world.calls("logs")]
+        self.assertTrue(deferral.kwargs["log_cursor"])
+        self.world.end()
+        self.resume(again, context, deferral, self.event(deferral))
+        after = [call["options"].get("--cursor") for call in self.world.calls("logs")][len(read) :]
+        self.assertEqual((read[0], after[0]), (None, deferral.kwargs["log_cursor"]))
+
     def test_failures_are_those_of_the_other_way_to_wait(self) -> None:
         verdicts: list[tuple[dict[str, Any], dict[str, Any], type, str]] = [
             ({}, {}, Exception, "^played-[0-9] FAILED user_error: worker:0 failed"),

@@ -221,7 +221,7 @@ class SharedWatchTest(TriggerCase):
 
         events = self.in_loop(work)
         self.assertEqual({event["kind"] for event in events}, {"ended"})
-        self.assertEqual(len({event["job_id"] for event in events}), 20)
+        self.assertEqual(len({event["job"]["job_id"] for event in events}), 20)
         self.assertEqual(len(self.world.calls("watch")), 1)
         self.expect_nothing_left()
 

@@ -1,0 +1,150 @@
+"""The Dags of the suite `long`: one for each scenario, named as it."""
+
+import datetime
+import json
+import os
+import pathlib
+
+from tony_airflow.operators.tony import TonyOperator
+from tony_airflow.sensors.tony import TonyJobSensor
+
+try:
+    from airflow.providers.standard.operators.bash import BashOperator
+    from airflow.providers.standard.operators.empty import EmptyOperator
+    from airflow.sdk import DAG
+except ImportError:  # Airflow 2
+    from airflow import DAG
+    from airflow.operators.bash import BashOperator
+    from airflow.operators.empty import EmptyOperator
+
+SAMPLES = pathlib.Path(os.environ["TONY_SAMPLES"])
+RELEASED = os.environ["AIRFLOW_HOME"] + "/release/{{ run_id }}"
+HELD = f"for n in $(seq 1800); do [ -e {RELEASED} ] && break; sleep 0.1; done"  # three minutes at most
+
+# One small task. Whoever wants to see a deferral sees it after a second.
+JOB = {"framework": "standalone", "tasks": {"worker": {"instances": 1, "memory": "256m"}}, "defer_after": 1,
+       "poll_interval": 5}  # fmt: skip
+
+
+def dag(name):
+    given = {"retries": 0, "retry_delay": datetime.timedelta(seconds=1)}
+    return DAG(name, schedule=None, start_date=datetime.datetime(2026, 1, 1), catchup=False, default_args=given)
+
+
+def writes(**outputs):
+    """What the job hands on. The words of a shell: a name of an environment variable is replaced."""
+    return "echo " + json.dumps(json.dumps(outputs)) + ' > "$TONY_OUTPUT_FILE"'
+
+
+def trains(*then, task_id="train", **more):
+    """A task whose job goes on until the run is released, and then does the rest."""
+    return TonyOperator(task_id=task_id, executes="; ".join([HELD, *then]), **{**JOB, **more})
+
+
+with dag("fail_retry"):
+    failing = {**JOB, "executes": "echo no rows left >&2; exit 3"}
+    TonyOperator(task_id="train", retries=1, **failing) >> EmptyOperator(task_id="after")
+
+with dag("skip_exit_code"):
+    nothing_new = {**JOB, "executes": "exit 42", "skip_on_exit_code": [41, 42]}
+    TonyOperator(task_id="train", **nothing_new) >> EmptyOperator(task_id="after")
+
+with dag("mapped"):
+    shards = [{"SHARD": str(number)} for number in range(3)]
+    per_shard = {**JOB, "executes": "; ".join([HELD, writes(shard="$SHARD")])}
+    TonyOperator.partial(task_id="train", deferrable=True, **per_shard).expand(env=shards)
+
+with dag("same_request_at_once"):
+    same = {**JOB, "executes": HELD, "request_id": "{{ run_id }}", "tony_conn_id": "tony_held_together"}
+    TonyOperator.partial(task_id="train", wait_for_completion=False, **same).expand(env=[{}] * 8)
+
+with dag("clear_after_success"):
+    TonyOperator(task_id="train", executes=writes(model_path="/models/$TONY_JOB_ID"), **JOB)
+
+with dag("mark_success_running"):
+    trains()
+
+with dag("clear_running"):
+    trains()
+
+with dag("mark_failed_in_submit"):
+    trains(tony_conn_id="tony_held_before")
+
+with dag("clear_deferred"):
+    trains(deferrable=True)
+
+with dag("timeout_sync"):
+    trains(execution_timeout=datetime.timedelta(seconds=8))
+
+with dag("timeout_deferred"):
+    trains(deferrable=True, execution_timeout=datetime.timedelta(seconds=20))
+
+with dag("scheduler_kill9"):
+    trains(task_id="deferred", deferrable=True)
+    trains(task_id="running", retries=1)
+
+with dag("triggerer_sigterm"):
+    trains(deferrable=True)
+
+with dag("worker_kill9_in_submit"):
+    trains(tony_conn_id="tony_held_after", retries=1)
+
+with dag("ended_unseen"):
+    trains(writes(model_path="/models/deferred"), task_id="deferred", deferrable=True)
+    trains(writes(model_path="/models/running"), task_id="running", retries=1)
+
+with dag("am_keeper_kill9"):
+    trains(deferrable=True)
+
+with dag("short_deferral"):
+    short = {**JOB, "executes": "sleep 1; " + writes(model_path="/models/short"), "defer_after": 0}
+    TonyOperator(task_id="train", deferrable=True, retries=2, **short)
+
+with dag("nobody_left"):
+    trains(deferrable=True, watch_timeout=10)
+
+# The step of an Azkaban flow, with its file and its program as they are. Azkaban itself replaces ${NAME}: the
+# properties that have such a name in them are given anew.
+with dag("properties_file"):
+    preparing = f"$TRAINING_PYTHON {SAMPLES}/azkaban/src/prepare.py $AIRFLOW_HOME/digits"
+    prepare = BashOperator(
+        task_id="prepare",
+        bash_command=preparing + " && cat $JOB_OUTPUT_PROP_FILE",
+        env={"JOB_OUTPUT_PROP_FILE": os.environ["AIRFLOW_HOME"] + "/prepared.json"},
+        append_env=True,
+        output_processor=json.loads,
+    )
+    prepared = "{% set made = ti.xcom_pull('prepare') %}--data '{{ made['data.path'] }}' --rows {{ made['data.rows'] }}"
+    prepare >> TonyOperator(
+        task_id="train",
+        directory=str(SAMPLES / "azkaban"),
+        properties="flow-1.0/train.job",
+        python_binary_path=os.environ["TRAINING_PYTHON"],
+        task_params=prepared + " --model-dir '{{ made['data.path'] }}/model' --epochs 10",
+    )
+
+with dag("outputs_and_links"):
+    trains(writes(model_path="/models/m", accuracy="0.97"), task_id="deferred", deferrable=True)
+    trains(writes(model_path="/models/m", accuracy="0.97"), task_id="running")
+
+with dag("secrets"):
+    trains('echo "signed in with $PASSWORD" >&2', "exit 3", env={"PASSWORD": "{{ dag_run.conf['word'] }}"})
+
+with dag("submit_only"):
+    trains(writes(model_path="/models/later"), wait_for_completion=False)
+
+with dag("sensors"):
+    awaited = {"request_id": "{{ dag_run.conf['request_id'] }}", "poke_interval": 1}
+    TonyJobSensor(task_id="poke", **awaited)
+    TonyJobSensor(task_id="deferred", deferrable=True, **awaited)
+
+with dag("dags_test"):
+    tested = {**JOB, "executes": "sleep 3; " + writes(model_path="/models/tested")}
+    TonyOperator(task_id="train", deferrable=True, **tested) >> EmptyOperator(task_id="after")
+
+with dag("stream_logs"):
+    # What is said stands nowhere else, as in the command.
+    said = ["echo first' 'line", "echo to' 'the errors >&2", HELD, "echo last' 'line"]
+    streaming = {**JOB, "executes": "; ".join(said), "get_logs": "stream"}
+    TonyOperator(task_id="deferred", deferrable=True, **streaming)
+    TonyOperator(task_id="running", **streaming)
