@@ -181,7 +181,8 @@ class FileTest(DagCase):
         }
         for given, want in cases.items():
             with self.subTest(given):
-                self.assertEqual(self.submitted(self.operator(spec=given, directory=str(folder)))["spec"], want)
+                spec = self.submitted(self.operator(spec=given, directory=str(folder)))["spec"]
+                self.assertEqual(spec, {"name": spec["name"], **want})
 
     def test_a_file_that_is_not_there_is_named_before_anything_is_submitted(self) -> None:
         with self.assertRaisesRegex(Exception, "nothing.job"):

@@ -60,7 +60,7 @@ class SuccessTest(QuickCase):
 
     def test_the_document_has_what_was_given_and_nothing_else(self) -> None:
         given: dict[str, Any] = {
-            "spec": {"framework": "jax"}, "properties": {"tony.worker.instances": 2}, "name": "n",
+            "spec": {"framework": "jax", "name": "m"}, "properties": {"tony.worker.instances": 2}, "name": "n",
             "framework": "pytorch", "tags": ["a", "b"], "tasks": {"worker": {"instances": 4, "memory": "8g"}},
             "executes": "e.py", "task_params": "--x 1", "src_dir": "src", "python_venv": "venv.zip",
             "python_binary_path": "bin/python", "env": {"A": "b"}, "conf": {"tony.x": "y"},
@@ -68,9 +68,11 @@ class SuccessTest(QuickCase):
         self.run_operator(**given, files=["r.txt"])
         self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), {**given, "resources": ["r.txt"]})
 
-    def test_what_is_not_given_is_not_in_the_document(self) -> None:
-        self.run_operator(executes="train.py")
-        self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), {"executes": "train.py"})
+    def test_what_is_not_given_is_not_in_the_document_but_for_the_tasks_name(self) -> None:
+        task = self.operator(executes="train.py")
+        self.execute(task)
+        wanted = {"executes": "train.py", "spec": {"name": f"flow.{task.task_id}"}}
+        self.assertEqual(json.loads(self.world.calls("submit")[0]["stdin"]), wanted)
 
     def test_relative_paths_are_those_of_the_folder(self) -> None:
         folder = self.folder_with("x", "").parent
