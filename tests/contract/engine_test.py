@@ -1,5 +1,6 @@
 """The verbs that a workflow engine runs a job with: submit, wait, watch, kill, ack, find, recover, outputs."""
 
+import json
 import signal
 import unittest
 
@@ -131,6 +132,17 @@ class EngineTest(ContractCase):
         self.box.wait_for("the end", lambda: states()[job] == "KILLED")  # list does not ask, so it is no watching
         verdict = self.expect("status", job)["verdict"]
         self.assertEqual((verdict["class"], verdict["retryable"]), ("abandoned", True))
+
+    @of("status", "wait")
+    def test_a_job_of_another_machines_local_scheduler_is_named_as_such(self):
+        job = self.own(*task("sleep 600"))
+        file = self.box.folder / "home/jobs" / job / "submission.json"
+        ours = file.read_text()
+        self.addCleanup(file.write_text, ours)
+        file.write_text(json.dumps({**json.loads(ours), "host": "worker-7"}))
+        for verb in ("status", "wait"):
+            error = self.expect(verb, job, code=69)["error"]
+            self.assertIn(f"job {job} belongs to the local scheduler of worker-7 and this is ", error["message"])
 
     @of("recover")
     def test_recover_brings_back_a_job_that_nobody_rules(self):

@@ -1,6 +1,7 @@
 """The operator that gives its worker away: when it does, what it hands over, how it goes on."""
 
 import datetime
+import socket
 import time
 from typing import Any
 
@@ -109,6 +110,16 @@ class ResumeTest(DeferrableCase):
         self.world.end()
         self.assertEqual(again.execute_complete(context, self.event(deferral)), {"a": 1})
         self.assertTrue(self.world.jobs[0]["acked"])
+
+    def test_a_job_that_another_machine_has_is_named_as_such(self) -> None:
+        deferral, again, context = self.deferred()
+        deferral.kwargs["host"] = "worker-7"
+        self.world.play(mischief={"wait": [{"error": 66, "message": "no such job", "always": True}]})
+        with self.assertRaisesRegex(Exception, "no such job; it belongs to the local scheduler of worker-7, and this"):
+            self.resume(again, context, deferral, {"kind": "unreachable", "message": "no such job", "job": {}})
+        deferral.kwargs["host"] = socket.gethostname()
+        with self.assertRaisesRegex(Exception, "no such job$"):
+            self.resume(again, context, deferral, {"kind": "unreachable", "message": "no such job", "job": {}})
 
     def test_a_stream_of_logs_goes_on_where_it_was(self) -> None:
         deferral, again, context = self.deferred(get_logs="stream", defer_after=0.3)
