@@ -45,25 +45,41 @@ def masked(name, answer):
     return answer
 
 
+def environment_in(home):
+    """For a `tony` that has nothing but this folder."""
+    (home / "ledger").mkdir(parents=True)
+    (home / "ledger/machine.json").write_text(json.dumps(MACHINE))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TONY_")}
+    return {**environment, "TONY_HOME": str(home / "home"), "TONY_LEDGER": str(home / "ledger")}
+
+
+def copy_set(name, folder):
+    """The files that sets speak of, or nothing, and the set itself, into a folder that is not there yet."""
+    if name.startswith("bare-"):
+        folder.mkdir()
+    else:
+        shutil.copytree(CORPUS / "files", folder)
+    shutil.copy(CORPUS / f"{name}.properties", folder)
+
+
+def told(plan):
+    """What a golden has of a plan."""
+    if "error" in plan:
+        return {"error": {key: plan["error"][key] for key in ("code", "message")}}
+    return {"warnings": plan["warnings"], "spec": plan["spec"]}
+
+
 class CorpusTest(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="tony-corpus-")).resolve()
         self.addCleanup(shutil.rmtree, self.home)
-        (self.home / "ledger").mkdir()
-        (self.home / "ledger/machine.json").write_text(json.dumps(MACHINE))
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TONY_")}
-        self.environment.update(TONY_HOME=str(self.home / "home"), TONY_LEDGER=str(self.home / "ledger"))
+        self.environment = environment_in(self.home)
 
     def folder_of(self, name):
-        """The files that sets speak of, or nothing, and the set itself."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.home)) / "x"
-        if name.startswith("bare-"):
-            folder.mkdir()
-        else:
-            shutil.copytree(CORPUS / "files", folder)
-        shutil.copy(CORPUS / f"{name}.properties", folder)
+        copy_set(name, folder)
         return folder
 
     def tony_plan(self, folder, word, document=b""):
@@ -86,11 +102,7 @@ class CorpusTest(unittest.TestCase):
         golden = load(name)
         code, plan = plan_set(name, self.folder_of(name))
         self.assertEqual(code, golden.get("error", {"code": 0})["code"])
-        if "error" in golden:
-            answer = {"error": {key: plan["error"][key] for key in ("code", "message")}}
-        else:
-            answer = {"warnings": plan["warnings"], "spec": plan["spec"]}
-        self.assertEqual(answer, masked(name, whole(golden)))
+        self.assertEqual(told(plan), masked(name, whole(golden)))
 
     def test_every_set_is_planned_as_its_golden_says(self):
         names = sorted(file.stem for file in CORPUS.glob("*.properties"))

@@ -1,6 +1,5 @@
 """What the suites have in common: a sandbox with a runtime of its own, and checks that say what was going on."""
 
-import concurrent.futures
 import contextlib
 import importlib
 import json
@@ -102,18 +101,6 @@ class Report(azkaban.Report):
         elif not self.interrupted:
             print(subject.last_words(), flush=True)
         subject.end_check()
-
-    def run(self, chosen, subject, at_once):
-        """All checks of the triples (suite, short name, check), several at a time: most of them wait."""
-        pool = concurrent.futures.ThreadPoolExecutor(at_once)
-        try:
-            for running in [pool.submit(self.check, suite, check, subject) for suite, _, check in chosen]:
-                running.result()
-        except KeyboardInterrupt:
-            self.interrupted = True  # what the checks that still run find is no longer worth telling
-            raise
-        finally:
-            pool.shutdown(wait=not self.interrupted, cancel_futures=True)
 
     def add_unittest(self, suite, text, code):
         """What unittest printed, and its count. A run that says no count is itself what has failed."""

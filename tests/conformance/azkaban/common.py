@@ -172,10 +172,13 @@ class Report:
             self.add(name)
 
     def run(self, suite, checks, subject, at_once):
-        """All checks, several at a time: most of them wait."""
+        self.run_all([(suite, function) for function in checks], subject, at_once)
+
+    def run_all(self, checks, subject, at_once):
+        """All pairs (suite, check), several at a time: most of them wait."""
         pool = concurrent.futures.ThreadPoolExecutor(at_once)
         try:
-            for running in [pool.submit(self.check, suite, function, subject) for function in checks]:
+            for running in [pool.submit(self.check, suite, function, subject) for suite, function in checks]:
                 running.result()
         except KeyboardInterrupt:
             self.interrupted = True  # what the checks that still run find is no longer worth telling

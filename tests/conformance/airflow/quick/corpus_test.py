@@ -4,7 +4,6 @@ import importlib.util
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import unittest
@@ -34,22 +33,11 @@ class CorpusTest(QuickCase):
         super().setUp()
         self.corpus = of_the_corpus()
         self.home = self.world.folder / "corpus"
-        (self.home / "ledger").mkdir(parents=True)
-        (self.home / "ledger/machine.json").write_text(json.dumps(self.corpus.MACHINE))
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TONY_")}
-        self.environment.update(TONY_HOME=str(self.home / "home"), TONY_LEDGER=str(self.home / "ledger"))
-
-    def folder_of(self, name: str) -> pathlib.Path:
-        folder = self.home / name
-        if name.startswith("bare-"):
-            folder.mkdir()
-        else:
-            shutil.copytree(CORPUS / "files", folder)
-        shutil.copy(CORPUS / f"{name}.properties", folder)
-        return folder
+        self.environment = self.corpus.environment_in(self.home)
 
     def plan(self, name: str) -> dict[str, Any]:
-        folder = self.folder_of(name)
+        folder = self.home / name
+        self.corpus.copy_set(name, folder)
         task = self.operator(properties=f"{name}.properties", directory=str(folder))
         context = self.context(task)
         task.render_template_fields(context)
@@ -58,9 +46,7 @@ class CorpusTest(QuickCase):
                               input=document.encode(), capture_output=True, timeout=LIMIT, check=False)  # fmt: skip
         text = done.stdout.decode().replace("the job document: ", "")  # of text that is no properties
         plan = json.loads(text.replace(str(folder), "${DIR}").replace("properties:", "${SET}:"))
-        if "error" in plan:
-            return {"error": {key: plan["error"][key] for key in ("code", "message")}}
-        return {"warnings": plan["warnings"], "spec": plan["spec"]}
+        return self.corpus.told(plan)
 
     def test_every_set_is_the_job_of_its_golden(self) -> None:
         names = sorted(file.stem for file in CORPUS.glob("*.properties"))
