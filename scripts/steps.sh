@@ -52,7 +52,7 @@ step() {  # TEXT COMMAND...
   shift
   steps_count=$((steps_count + 1))
   step_began=$EPOCHREALTIME
-  headline=$(printf '[%d/%d] %-46s' "$steps_count" "$steps_total" "$text")
+  headline=$(printf '[%d/%s] %-46s' "$steps_count" "$steps_total" "$text")
   first=$(($(wc -l <"$steps_log") + 1))
   echo "== $text: $*" >>"$steps_log"
   [ -t 1 ] && printf '%s' "$headline"
