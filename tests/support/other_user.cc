@@ -97,7 +97,6 @@ void WriteAll(int fd, std::string_view text) {
   }
 }
 
-
 // Of /proc/PID/status, for a process that is no zombie: /proc/PID is root's where it has made itself undumpable.
 bool IsAliveAs(pid_t pid, uid_t user) {
   const std::string status = ReadText("/proc/" + std::to_string(pid) + "/status");

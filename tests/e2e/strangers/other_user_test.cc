@@ -30,7 +30,8 @@ TEST_F(OtherUserTest, IsSomebodyElseWithoutGroupsAndPrivileges) {
 
   EXPECT_EQ(user.Do(Privileges).out, id + " " + id + " " + id + " 0 CapPrm:\t0000000000000000");
   const Ran program = user.Run({"sh", "-c", "id -u; id -g; id -G; grep CapPrm /proc/self/status; umask; pwd"});
-  EXPECT_EQ(program.out, id + "\n" + id + "\n" + id + "\nCapPrm:\t0000000000000000\n0022\n" + user.home().string() + "\n")
+  EXPECT_EQ(program.out,
+            id + "\n" + id + "\n" + id + "\nCapPrm:\t0000000000000000\n0022\n" + user.home().string() + "\n")
       << program.err;
 }
 
@@ -53,8 +54,8 @@ TEST_F(OtherUserTest, TwoUsersAreClosedToEachOtherAndToRootsFiles) {
 TEST_F(OtherUserTest, RunsTheProgramsWithFilesOfItsOwn) {
   const OtherUser user;
 
-  const Ran ran = user.Tony({"submit", "-executes", "true", "-conf",
-                             "tony.application.framework=standalone", "-conf", "tony.worker.instances=1"});
+  const Ran ran = user.Tony({"submit", "-executes", "true", "-conf", "tony.application.framework=standalone", "-conf",
+                             "tony.worker.instances=1"});
 
   EXPECT_EQ(ran.exit, 0) << ran.err;
   struct stat status;
