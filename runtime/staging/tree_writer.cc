@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <ranges>
 
 #include "runtime/base/strings.h"
 #include "runtime/store/files.h"
@@ -135,9 +134,9 @@ Status TreeWriter::Seal() {
     if (utimensat(root_.get(), name.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0)
       return FileError(ErrorCode::kCannotWrite, "finish", PathOf(name), errno);
   }
-  for (const std::string& name : std::views::reverse(folders_)) {
-    if (fchmodat(root_.get(), name.c_str(), 0555, 0) != 0)
-      return FileError(ErrorCode::kCannotWrite, "finish", PathOf(name), errno);
+  for (auto name = folders_.rbegin(); name != folders_.rend(); ++name) {
+    if (fchmodat(root_.get(), name->c_str(), 0555, 0) != 0)
+      return FileError(ErrorCode::kCannotWrite, "finish", PathOf(*name), errno);
   }
   return fchmod(root_.get(), 0555) == 0 ? Ok() : FileError(ErrorCode::kCannotWrite, "finish", folder_, errno);
 }

@@ -1,0 +1,86 @@
+// What a peer of the application master sends before anybody knows it: frames, messages, calls. The first byte says in
+// which pieces the bytes come.
+#include <array>
+#include <memory>
+
+#include "ClientService.h"
+#include "ExecutorService.h"
+#include "runtime/rpc/am_methods.h"
+#include "runtime/rpc/convert.h"
+#include "runtime/rpc/frame_cutter.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/rpc_seeds.h"
+#include "tests/unit/rpc/fake_am_service.h"
+
+namespace tony::fuzz {
+namespace {
+
+constexpr uint32_t kMostFrame = 4 << 20;
+
+class Answers : public CallOrigin {
+ public:
+  void CallEnded(Call&, std::string message) override {
+    ++count;
+    if (message.empty()) return;
+    // Whatever came in, what goes out is a frame that the other side can read.
+    FrameCutter cutter(16 << 20);
+    cutter.Add(message);
+    const auto frame = cutter.Next();
+    CHECK(frame.ok() && *frame && MessageReader(**frame).ReadHeader().ok());
+  }
+  size_t count = 0;
+};
+
+// The text of a refusal is the peer's own, but never a part of the master's token.
+void Dispatch(std::string_view frame, EventLoop& loop, const Dispatcher& dispatcher,
+              const std::shared_ptr<Answers>& answers) {
+  MessageReader message(frame);
+  const auto header = message.ReadHeader();
+  if (!header.ok()) return;
+  const auto call = std::make_shared<Call>(loop, answers, header->method, header->seq);
+  (void)dispatcher.Dispatch(*header, message, call);
+}
+
+// The other direction: what a caller makes of an answer, whoever gave it.
+template <class Result>
+void ReadAnswer(std::string_view frame) {
+  MessageReader message(frame);
+  Result result;
+  if (message.ReadHeader().ok()) (void)message.ReadBody(result);
+}
+
+}  // namespace
+
+void Read(std::string_view input) {
+  if (input.empty()) return;
+  static EventLoop loop;
+  FakeAmService service;
+  const Dispatcher dispatcher = MakeAmDispatcher(service);
+  const auto answers = std::make_shared<Answers>();
+  const size_t piece = 1 + static_cast<unsigned char>(input.front()) * 16;
+  FrameCutter cutter(kMostFrame);
+  for (input.remove_prefix(1); !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
+    cutter.Add(input.substr(0, piece));
+    for (;;) {
+      const auto frame = cutter.Next();
+      if (!frame.ok()) return;
+      if (!*frame) break;
+      Dispatch(**frame, loop, dispatcher, answers);
+      ReadAnswer<rpc::ExecutorService_Await_result>(**frame);
+      ReadAnswer<rpc::ClientService_Watch_result>(**frame);
+    }
+  }
+  const size_t parked = service.parked.size() + service.watching.size();
+  service.parked.clear();
+  service.watching.clear();
+  CHECK(answers->count >= parked);
+}
+
+std::vector<std::string> Seeds() {
+  std::vector<std::string> seeds;
+  for (const std::string& frame : EveryCall()) seeds.push_back("\xff" + frame);
+  seeds.push_back(std::string(1, '\0') + seeds[0].substr(1) + seeds[1].substr(1));
+  return seeds;
+}
+
+}  // namespace tony::fuzz

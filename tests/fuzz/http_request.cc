@@ -1,0 +1,45 @@
+// What a browser, or whoever else found the port, sends to the job's page. The first byte says in which pieces.
+#include "runtime/page/request_reader.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace tony::fuzz {
+namespace {
+
+// Files are looked for under these names.
+void CheckComponents(const HttpRequest& request) {
+  for (const std::string& name : request.path) {
+    CHECK(name != "." && name != ".." && name.find('/') == std::string::npos && name.find('\0') == std::string::npos);
+  }
+}
+
+}  // namespace
+
+void Read(std::string_view input) {
+  if (input.empty()) return;
+  const size_t piece = 1 + static_cast<unsigned char>(input.front()) * 4;
+  RequestReader reader;
+  for (input.remove_prefix(1); !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
+    reader.Add(input.substr(0, piece));
+    while (const auto read = reader.Next()) {
+      if (read->refusal != 0) {
+        CHECK(read->refusal >= 400 && read->refusal < 500);
+        return;
+      }
+      CheckComponents(read->request);
+    }
+    // What is no whole request yet is not more than a header may be.
+    CHECK(reader.buffered() <= RequestReader::kLongestHeader + piece);
+  }
+}
+
+std::vector<std::string> Seeds() {
+  const std::string token = "/0123456789abcdef/";
+  return {"\xffGET " + token + "?all=1 HTTP/1.1\r\nHost: localhost:4711\r\nAccept: text/html\r\n\r\n",
+          "\xffGET " + token + "status.json?since=3&timeout=5 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+          "\xffHEAD " + token + "logs/worker-3/1/stderr.txt?max=100&cursor=7 HTTP/1.0\r\n\r\n",
+          "\x01GET /a%20b/%C3%A4/ HTTP/1.1\r\nContent-Length: 0\r\n\r\nGET /2 HTTP/1.1\r\n\r\n",
+          "\xffPOST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc",
+          "\xffGET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"};
+}
+
+}  // namespace tony::fuzz

@@ -1,0 +1,56 @@
+// An entry of the machine's ledger, which any user may have written: the file's name on the first line, then its
+// content. What is believed of it stays within bounds, and does not upset the ledger.
+#include "runtime/scheduler/local/ledger.h"
+#include "runtime/scheduler/local/ledger_files.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/work_folder.h"
+
+namespace tony::fuzz {
+namespace {
+
+LedgerEntry Honest(int64_t number) {
+  return {.number = number, .job = JobId{"local-1700000000-4f2a9c"}, .user = 1000, .ask = {2048, 2, 1}};
+}
+
+void CheckBounds(const LedgerEntry& entry) {
+  for (const int64_t amount : {entry.ask.memory_mb, entry.ask.vcores, entry.ask.gpus})
+    CHECK(amount >= 0 && amount <= kMostAsked);
+}
+
+}  // namespace
+
+void Read(std::string_view input) {
+  const size_t end = std::min(input.find('\n'), input.size());
+  const auto name = ParseEntryName(std::string(input.substr(0, end)));
+  if (!name) return;
+  const std::string_view content = input.substr(std::min(end + 1, input.size()));
+  const OpenEntry file{NamelessFile(content), 1001, static_cast<int64_t>(content.size())};
+  const auto entry = EntryFrom(*name, file);
+  if (!entry.ok()) return;
+  CheckBounds(*entry);
+  const Machine machine{.memory_mb = 16000, .cores = 8, .gpus = {0, 1}};
+  const Ledger ledger(machine, {Honest(1), *entry, Honest(2)});
+  CHECK(ledger.FreeMemory() >= 0 && ledger.FreeMemory() <= machine.memory_mb);
+  CHECK(ledger.FreeGpus().size() <= machine.gpus.size());
+  for (const LedgerEntry& each : ledger.entries()) {
+    (void)ledger.MayBeAdmitted(each);
+    (void)ledger.GpusFor(each);
+    (void)ledger.WhyItWaits(each);
+  }
+  CHECK(ledger.NextNumber() > 0);
+}
+
+std::vector<std::string> Seeds() {
+  std::vector<std::string> seeds;
+  LedgerEntry entry = Honest(12);
+  seeds.push_back(NameOf(entry) + "\n" + EntryJson(entry));
+  entry.admitted = true;
+  entry.gpus = {1};
+  seeds.push_back(NameOf(entry) + "\n" + EntryJson(entry));
+  entry.number = 999'999'999'999'999;
+  entry.ask = {kMostAsked, kMostAsked, kMostAsked};
+  seeds.push_back(NameOf(entry) + "\n" + EntryJson(entry));
+  return seeds;
+}
+
+}  // namespace tony::fuzz
