@@ -23,7 +23,7 @@ void CheckNothingOutside(const fs::path& folder) {
 int64_t BytesIn(const fs::path& tree) {
   int64_t bytes = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(tree)) {
-    if (entry.is_regular_file() && !entry.is_symlink()) bytes += static_cast<int64_t>(entry.file_size());
+    if (fs::is_regular_file(entry.symlink_status())) bytes += static_cast<int64_t>(entry.file_size());
   }
   return bytes;
 }
