@@ -24,7 +24,10 @@ void Read(std::string_view input) {
   const auto name = ParseEntryName(std::string(input.substr(0, end)));
   if (!name) return;
   const std::string_view content = input.substr(std::min(end + 1, input.size()));
-  const OpenEntry file{NamelessFile(content), 1001, static_cast<int64_t>(content.size())};
+  OpenEntry file;
+  file.fd = NamelessFile(content);
+  file.owner = 1001;
+  file.size = static_cast<int64_t>(content.size());
   const auto entry = EntryFrom(*name, file);
   if (!entry.ok()) return;
   CheckBounds(*entry);
