@@ -69,6 +69,7 @@ constexpr Key kKeys[] = {
     {"tony.container.allocation.timeout", kMillis, "-1", kImplemented, "limit of a task's wait for its container, as in TonY 0.5.3; 0 or below: none"},
     {"tony.container.registration.timeout", kMillis, "900000", kImplemented, "limit from a task's container to its registration; 0 or below: none"},
     {"tony.local.memory-limits", kText, "auto", kImplemented, "on one machine: auto (by cgroup, where one may be made) or off"},
+    {"tony.local.priority", kNumber, "0", kImplemented, "on one machine: -1000 to 1000; moves a job before its user's own waiting jobs of a lower one, never before another user's"},
     {"tony.task.cutoff-after-ms", kMillis, "30000", kImplemented, "an executor that is cut off for so long stops its task"},
     {"tony.task.executor.execution-timeout-ms", kMillis, "0", kNone, "limit of one task's process (0.5.3)"},
     {"tony.task.executor.registry-timeout-sec", kSeconds, "0", kNone, "limit of one task's registration (0.5.3)"},

@@ -125,6 +125,8 @@ struct Timers {
 // An executor whose call has not been answered for so long takes the connection for lost.
 Duration CallLimit(const Timers& timers);
 
+inline constexpr int64_t kMostJobPriority = 1000;  // and the least is as far below 0
+
 struct JobSpec {
   std::string name = "TonyApplication";
   FrameworkKind framework = FrameworkKind::kTensorflow;
@@ -138,6 +140,7 @@ struct JobSpec {
   std::vector<FileSpec> files;            // for every task
   std::vector<FileSpec> am_files;         // for the AM's own folder
   bool memory_limits = true;              // on one machine: a task that takes more than it asked for is ended
+  int64_t priority = 0;                   // on one machine: among its user's own jobs that wait; the highest first
   int64_t log_limit_mb = 1024;            // of stdout and of stderr of an attempt, on the disk; 0: none
   Duration timeout{0};                    // of the whole job, from acceptance; 0: none
   Duration allocation_timeout{0};         // from a task's request until it has a container; 0: none

@@ -221,6 +221,7 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
   }
   if (fields.Has("python_venv")) spec.python_venv = fields.String("python_venv");
   if (fields.Has("memory_limits")) spec.memory_limits = fields.Bool("memory_limits");
+  if (fields.Has("priority")) spec.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
   if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
   if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
   if (fields.Has("tags")) spec.tags = fields.Strings("tags");
@@ -276,6 +277,7 @@ std::string ToJson(const JobSpec& spec) {
   out["files"] = FilesJson(spec.files);
   out["am_files"] = FilesJson(spec.am_files);
   out["memory_limits"] = spec.memory_limits;
+  if (spec.priority != 0) out["priority"] = spec.priority;
   out["log_limit_mb"] = spec.log_limit_mb;
   out["timeout_ms"] = spec.timeout.count();
   out["allocation_timeout_ms"] = spec.allocation_timeout.count();

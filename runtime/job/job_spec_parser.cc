@@ -75,6 +75,7 @@ Status ParseLimits(const PropertyValues& values, JobSpec& spec) {
   TRY_ASSIGN(const Duration registration, values.Millis("tony.container.registration.timeout", -1));
   spec.registration_timeout = registration > Duration(0) ? registration : kNever;
   TRY_ASSIGN(spec.log_limit_mb, values.MemoryMb("tony.task.log-limit", 0));
+  TRY_ASSIGN(spec.priority, values.Number("tony.local.priority", -kMostJobPriority, kMostJobPriority));
   const std::string memory = ToLower(Trim(values.Text(kMemoryLimits)));
   if (memory != "auto" && memory != "off") return values.Bad(kMemoryLimits, "expected auto or off");
   spec.memory_limits = memory == "auto";

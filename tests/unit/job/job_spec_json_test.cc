@@ -56,6 +56,13 @@ TEST(JobSpecJsonTest, ASpecIsReadBackWhole) {
   EXPECT_EQ(*read, FullSpec());
 }
 
+TEST(JobSpecJsonTest, APriorityIsWrittenOnlyWhereThereIsOne) {
+  JobSpec spec = FullSpec();
+  EXPECT_EQ(ToJson(spec).find("priority"), std::string::npos);
+  spec.priority = -3;
+  EXPECT_EQ(JobSpecFromJson(ToJson(spec))->priority, -3);
+}
+
 TEST(JobSpecJsonTest, TheFormIsCanonical) {
   JobSpec spec;
   spec.roles = {{"worker", 1, {}, "true", Completion::kTracked}};

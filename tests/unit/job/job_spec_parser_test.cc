@@ -70,6 +70,12 @@ TEST(JobSpecParserTest, MemoryLimitsAreAutoOrOff) {
             "tony.local.memory-limits: \"no\" (from -conf): expected auto or off");
 }
 
+TEST(JobSpecParserTest, APriorityIsANumberWithinItsBounds) {
+  EXPECT_EQ(ParseWith({})->spec.priority, 0);
+  EXPECT_EQ(ParseWith({{"tony.local.priority", "-7"}})->spec.priority, -7);
+  EXPECT_THAT(ErrorWith({{"tony.local.priority", "1001"}}), testing::HasSubstr("tony.local.priority: \"1001\""));
+}
+
 TEST(JobSpecParserTest, ANameIsOneShortLine) {
   EXPECT_EQ(ErrorWith({{"tony.application.name", "a\nb"}}),
             "tony.application.name: \"a?b\" (from -conf): expected one line of text");
