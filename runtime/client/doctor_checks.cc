@@ -16,6 +16,7 @@
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/ledger_folder.h"
+#include "runtime/scheduler/local/ledger_report.h"
 #include "runtime/store/file_system.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
@@ -89,12 +90,13 @@ Check MachineHas(const LedgerFolder& folder, const Machine& machine) {
 
 Check Queue(const LedgerView& view) {
   const auto& entries = view.ledger.entries();
-  const int64_t run = std::ranges::count(entries, true, &LedgerEntry::admitted);
+  const int64_t run = std::ranges::count(entries, Place::kAdmitted, &LedgerEntry::place);
   const auto wait = static_cast<int64_t>(entries.size()) - run;
   std::string text = StrCat(Count(run, "job"), run == 1 ? " runs, " : " run, ", wait,
                             wait == 1 ? " waits; " : " wait; ", view.ledger.FreeMemory(), " MB and ",
                             Count(static_cast<int64_t>(view.ledger.FreeGpus().size()), "GPU"), " are free");
   if (view.dead > 0) text += StrCat("; ", view.dead, " left by the dead, removed by the next job");
+  if (const std::string who = WhoHolds(view.ledger, {}); !who.empty()) text += StrCat("; ", who);
   return {"queue", Health::kOk, text, wait > 0 ? "\"tony list --queue\" shows them" : ""};
 }
 
@@ -176,6 +178,8 @@ Checks CheckLedger() {
   Checks checks = {LedgerPlace(*folder), MachineHas(*folder, machine), Queue(*view), DefaultTask(machine)};
   for (const std::string& warning : view->warnings)
     checks.push_back({"ledger", Health::kWarn, warning, "its owner or root should remove that file"});
+  if (const std::string lock = LockWarning(*view); !lock.empty())
+    checks.push_back({"ledger", Health::kWarn, lock, "root can end that process"});
   return checks;
 }
 

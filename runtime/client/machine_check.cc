@@ -1,5 +1,7 @@
 #include "runtime/client/machine_check.h"
 
+#include <unistd.h>
+
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/scheduler/local/ledger_folder.h"
@@ -11,7 +13,7 @@ Status CheckMachine(const JobSpec& spec) {
   TRY(folder.Make());
   TRY_ASSIGN(const LedgerView view, folder.Read());
   for (const std::string& warning : view.warnings) Say(StrCat("tony: warning: ", warning));
-  TRY(CheckEverFits(spec, view.ledger.machine()));
+  TRY(CheckEverFits(spec, view.ledger.machine(), geteuid()));
   if (folder.is_private()) Say(StrCat("tony: ", folder.Announcement()));
   return Ok();
 }
@@ -21,7 +23,7 @@ std::optional<std::string> MachineWarning(const JobSpec& spec) {
   if (!folder.ok()) return folder.error().message;
   const auto view = folder->Read();
   if (!view.ok()) return view.error().message;
-  const Status fits = CheckEverFits(spec, view->ledger.machine());
+  const Status fits = CheckEverFits(spec, view->ledger.machine(), geteuid());
   if (fits.ok()) return std::nullopt;
   return fits.error().message;
 }

@@ -1,9 +1,6 @@
 #include "runtime/client/queue.h"
 
-#include <pwd.h>
-
 #include <algorithm>
-#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -11,20 +8,14 @@
 #include "runtime/client/output.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/scheduler/local/ledger_folder.h"
+#include "runtime/scheduler/local/ledger_report.h"
+#include "runtime/scheduler/local/ledger_witness.h"
+#include "runtime/scheduler/local/users.h"
 
 namespace tony {
 namespace {
 
 namespace json = boost::json;
-
-std::string UserName(int64_t user) {
-  passwd entry = {};
-  passwd* found = nullptr;
-  std::array<char, 4096> buffer;
-  if (getpwuid_r(static_cast<uid_t>(user), &entry, buffer.data(), buffer.size(), &found) == 0 && found)
-    return found->pw_name;
-  return StrCat(user);
-}
 
 std::string Numbers(const std::vector<int>& numbers) {
   std::vector<std::string> texts;
@@ -33,7 +24,23 @@ std::string Numbers(const std::vector<int>& numbers) {
 }
 
 std::string Why(const Ledger& ledger, const LedgerEntry& entry) {
-  return entry.admitted ? "" : ledger.WhyItWaits(entry);
+  if (entry.admitted()) return "";
+  const std::string why = ledger.WhyItWaits(entry);
+  if (entry.place != Place::kAside || ledger.IsOverLimit(entry)) return why;
+  return StrCat("stands aside, behind its user's other jobs; ", why);
+}
+
+std::string_view State(const LedgerEntry& entry) { return entry.admitted() ? "running" : "waiting"; }
+
+// The ledger's order, those who stand aside last.
+std::vector<LedgerEntry> InOrder(const Ledger& ledger) {
+  std::vector<LedgerEntry> entries = ledger.entries();
+  std::ranges::stable_partition(entries, [](const LedgerEntry& entry) { return entry.place != Place::kAside; });
+  return entries;
+}
+
+std::string ProcessCell(const LedgerEntry& entry) {
+  return entry.keeper.pid > 0 ? StrCat(entry.keeper.pid) : std::string("-");
 }
 
 std::string Cell(std::string text, size_t width) {
@@ -43,8 +50,8 @@ std::string Cell(std::string text, size_t width) {
 
 // Which GPUs a job has, or how many it asks for.
 std::string GpuCell(const LedgerEntry& entry) {
-  return entry.admitted && !entry.gpus.empty() ? StrCat(entry.ask.gpus, " (", Numbers(entry.gpus), ")")
-                                               : StrCat(entry.ask.gpus);
+  return entry.admitted() && !entry.gpus.empty() ? StrCat(entry.ask.gpus, " (", Numbers(entry.gpus), ")")
+                                                 : StrCat(entry.ask.gpus);
 }
 
 std::string Table(const Ledger& ledger, Instant now) {
@@ -52,14 +59,15 @@ std::string Table(const Ledger& ledger, Instant now) {
   std::string text = StrCat(ledger.FreeMemory(), " of ", machine.memory_mb, " MB of memory and ",
                             ledger.FreeGpus().size(), " of ", machine.gpus.size(), " GPUs are free\n");
   if (ledger.entries().empty()) return text + "no jobs\n";
-  text += StrCat(Cell("POS", 3), Cell("JOB", 28), Cell("USER", 10), Cell("STATE", 7), Cell("SINCE", 12),
-                 Cell("MEMORY", 10), Cell("CORES", 5), Cell("GPUS", 8), "WHY\n");
+  text += StrCat(Cell("POS", 3), Cell("JOB", 28), Cell("USER", 10), Cell("PROCESS", 7), Cell("STATE", 7),
+                 Cell("SINCE", 12), Cell("MEMORY", 10), Cell("CORES", 5), Cell("GPUS", 8), "WHY\n");
   int64_t position = 0;
-  for (const LedgerEntry& entry : ledger.entries()) {
+  for (const LedgerEntry& entry : InOrder(ledger)) {
     text += StrCat(Cell(StrCat(++position), 3), Cell(entry.job.value, 28), Cell(UserName(entry.user), 10),
-                   Cell(entry.admitted ? "running" : "waiting", 7), Cell(HumanDuration(now - entry.since), 12),
-                   Cell(StrCat(entry.ask.memory_mb, " MB"), 10), Cell(StrCat(entry.ask.vcores), 5),
-                   Cell(GpuCell(entry), 8), entry.admitted ? "-" : Why(ledger, entry), "\n");
+                   Cell(ProcessCell(entry), 7), Cell(std::string(State(entry)), 7),
+                   Cell(HumanDuration(now - entry.since), 12), Cell(StrCat(entry.ask.memory_mb, " MB"), 10),
+                   Cell(StrCat(entry.ask.vcores), 5), Cell(GpuCell(entry), 8),
+                   entry.admitted() ? "-" : Why(ledger, entry), "\n");
   }
   return text;
 }
@@ -68,19 +76,39 @@ json::array ToJson(const std::vector<int>& numbers) { return json::array(numbers
 
 json::array JobsJson(const Ledger& ledger) {
   json::array jobs;
-  for (const LedgerEntry& entry : ledger.entries()) {
+  for (const LedgerEntry& entry : InOrder(ledger)) {
+    const std::string_view state = State(entry);
     jobs.push_back(json::object{{"position", jobs.size() + 1},
                                 {"job", entry.job.value},
                                 {"user", UserName(entry.user)},
-                                {"state", entry.admitted ? "running" : "waiting"},
+                                {"process", entry.keeper.pid},
+                                {"state", json::string_view(state.data(), state.size())},
+                                {"priority", entry.priority},
                                 {"memory_mb", entry.ask.memory_mb},
                                 {"vcores", entry.ask.vcores},
                                 {"gpus", entry.ask.gpus},
-                                {"held_gpus", ToJson(entry.admitted ? entry.gpus : std::vector<int>{})},
+                                {"held_gpus", ToJson(entry.admitted() ? entry.gpus : std::vector<int>{})},
                                 {"since", ToIso8601(entry.since)},
                                 {"why", Why(ledger, entry)}});
   }
   return jobs;
+}
+
+json::array DoubtsJson(const std::vector<Doubt>& doubts) {
+  json::array array;
+  for (const Doubt& doubt : doubts)
+    array.push_back(json::object{{"file", doubt.name}, {"user", UserName(doubt.user)}, {"why", doubt.why}});
+  return array;
+}
+
+json::array HoldersJson(const std::vector<int64_t>& holders) {
+  json::array array;
+  for (const int64_t pid : holders) {
+    const auto process = LookAtProcess(pid);
+    array.push_back(json::object{
+        {"process", pid}, {"user", process ? UserName(process->user) : ""}, {"name", process ? process->name : ""}});
+  }
+  return array;
 }
 
 std::string ToJson(const LedgerFolder& folder, const LedgerView& view) {
@@ -90,6 +118,7 @@ std::string ToJson(const LedgerFolder& folder, const LedgerView& view) {
   const json::object free = {{"memory_mb", view.ledger.FreeMemory()}, {"gpus", ToJson(view.ledger.FreeGpus())}};
   json::array warnings;
   for (const std::string& warning : view.warnings) warnings.emplace_back(warning);
+  if (const std::string lock = LockWarning(view); !lock.empty()) warnings.emplace_back(lock);
   return SerializeJson(json::object{{"schema", 1},
                                     {"ledger", folder.path().string()},
                                     {"private", folder.is_private()},
@@ -97,6 +126,8 @@ std::string ToJson(const LedgerFolder& folder, const LedgerView& view) {
                                     {"free", free},
                                     {"jobs", JobsJson(view.ledger)},
                                     {"dead", view.dead},
+                                    {"not_believed", DoubtsJson(view.doubts)},
+                                    {"lock_holders", HoldersJson(view.lock_holders)},
                                     {"warnings", warnings}});
 }
 
@@ -110,6 +141,7 @@ Result<int> RunQueue(const CommandLine& line) {
     return 0;
   }
   for (const std::string& warning : view.warnings) Say(StrCat("tony: warning: ", warning));
+  if (const std::string lock = LockWarning(view); !lock.empty()) Say(StrCat("tony: warning: ", lock));
   Print(Table(view.ledger, RealClock().Now()));
   return 0;
 }

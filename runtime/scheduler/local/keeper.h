@@ -57,6 +57,8 @@ class Keeper {
   void OnAdmitted();
   void SayTurn(KeeperReport turn);
   void LeaveLedger();
+  void WatchRunTime();  // ends the job when it has run for as long as its user may
+  void EndAtRunLimit(int64_t minutes);
 
   // keeper_end.cc
   void GiveUp(const std::string& reason);
@@ -81,7 +83,7 @@ class Keeper {
   size_t running_told_ = 0;  // containers, when the trouble was last told
   std::unique_ptr<LedgerClaim> claim_;
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
-  EventLoop::Timer claim_timer_;
+  EventLoop::Timer claim_timer_, run_timer_;
   Instant sweep_end_;
 
   UniqueFd listener_;

@@ -1,10 +1,14 @@
 // The keeper's part in the machine's ledger: the job is entered as it begins, and leaves when nothing of it is left.
+#include <unistd.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/ledger_folder.h"
+#include "runtime/scheduler/local/users.h"
 
 namespace tony::keeper {
 namespace {
@@ -12,6 +16,7 @@ namespace {
 // A ledger that cannot be used may be again: a disk that was full, a folder that somebody repairs. Until then the job
 // says what it waits for, and may be killed.
 constexpr Duration kBetweenTries{1000};
+constexpr Duration kBetweenLimitLooks{60'000};
 
 }  // namespace
 
@@ -27,15 +32,43 @@ Status Keeper::TryToEnterLedger() {
   TRY_ASSIGN(const JobSpec spec, folder_.ReadSpec());
   TRY_ASSIGN(const LedgerFolder ledger, LedgerFolder::FindFor(folder_));
   const bool runs = containers_.Running() > 0;
-  TRY_ASSIGN(claim_, LedgerClaim::Enter(
-                         loop_, ledger, folder_.job(), AskOf(spec), runs,
-                         {[this] { OnAdmitted(); }, [this](const std::string& why) { SayTurn(JobQueued{why}); }}));
+  TRY_ASSIGN(claim_,
+             LedgerClaim::Enter(loop_, ledger, folder_.job(), AskOf(spec), runs,
+                                {[this] { OnAdmitted(); }, [this](const std::string& why) { SayTurn(JobQueued{why}); }},
+                                spec.priority));
   return Ok();
 }
 
 void Keeper::OnAdmitted() {
   SayTurn(JobAdmitted{});
   containers_.Admit({claim_->lock(), claim_->gpus(), claim_->MachineHasGpus()});
+  WatchRunTime();
+}
+
+// The limit is read again and again: the owner of the machine may have raised it, or set one.
+void Keeper::WatchRunTime() {
+  if (!claim_ || claim_->admitted_at() == Instant()) return;
+  const auto ledger = LedgerFolder::FindFor(folder_);
+  const auto minutes = ledger.ok() ? ledger->ReadMachine().LimitsOf(geteuid()).run_minutes : std::nullopt;
+  const Instant now = loop_.Now();
+  Instant next = now + kBetweenLimitLooks;
+  if (minutes) {
+    const Instant end = claim_->admitted_at() + std::chrono::minutes(*minutes);
+    if (end <= now) return EndAtRunLimit(*minutes);
+    next = std::min(next, end);
+  }
+  run_timer_ = loop_.At(next, [this] { WatchRunTime(); });
+}
+
+void Keeper::EndAtRunLimit(int64_t minutes) {
+  const std::string reason =
+      StrCat("the job has run for ", minutes, minutes == 1 ? " minute" : " minutes",
+             ", all that machine.json lets a job of ", UserName(geteuid()), " run here (run_minutes)");
+  LogInfo(reason);
+  const Status written = folder_.WriteKillRequest({reason});
+  if (written.ok()) return;
+  LogError(written.error().message);
+  run_timer_ = loop_.After(kBetweenTries, [this, minutes] { EndAtRunLimit(minutes); });
 }
 
 void Keeper::SayTurn(KeeperReport turn) {
@@ -49,6 +82,7 @@ void Keeper::SayTurn(KeeperReport turn) {
 
 void Keeper::LeaveLedger() {
   claim_timer_.reset();
+  run_timer_.reset();
   if (claim_) claim_->Leave();
   claim_.reset();
 }

@@ -1,6 +1,7 @@
 #include "runtime/scheduler/local/ledger.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "runtime/base/strings.h"
@@ -10,50 +11,29 @@ namespace {
 
 std::string Count(int64_t count, std::string_view what) { return StrCat(count, " ", what, count == 1 ? "" : "s"); }
 
-bool IsBefore(const LedgerEntry& a, const LedgerEntry& b) {
-  return std::tie(a.number, a.job) < std::tie(b.number, b.job);
-}
-
 // "4096 of 24000 MB are free", "1 of 4 is free".
 std::string FreeOf(int64_t free, int64_t all, std::string_view unit) {
   return StrCat(free, " of ", all, unit, free == 1 && unit.empty() ? " is free" : " are free");
 }
 
-// "5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB"
-std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view unit) {
-  std::vector<std::string> roles;
-  int64_t tasks = 0;
-  for (const RoleSpec& role : spec.roles) {
-    if (amount(role) == 0) continue;
-    roles.push_back(StrCat(role.name, " ", role.instances, " x ", amount(role), unit));
-    tasks += role.instances;
-  }
-  return StrCat(Count(tasks, "task"), ": ", Join(roles, ", "));
-}
-
-// The keys of the role that asks for most.
-std::string KeysToSet(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view key) {
-  const auto all = [&](const RoleSpec& role) { return role.instances * amount(role); };
-  const RoleSpec& most = *std::ranges::max_element(spec.roles, {}, all);
-  if (most.instances > 1) return StrCat("tony.", most.name, ".", key, " or tony.", most.name, ".instances");
-  // A job without roles has one task of this name, whose keys are TonY's for the AM.
-  if (spec.roles.size() == 1 && most.name == "driver") return StrCat("tony.am.", key);
-  return StrCat("tony.", most.name, ".", key);
-}
-
-int64_t MemoryOf(const RoleSpec& role) { return role.resources.memory_mb; }
-int64_t GpusOf(const RoleSpec& role) { return role.resources.gpus; }
-
 }  // namespace
 
-LedgerAsk AskOf(const JobSpec& spec) {
-  LedgerAsk ask;
-  for (const RoleSpec& role : spec.roles) {
-    ask.memory_mb += role.instances * std::clamp<int64_t>(role.resources.memory_mb, 0, kMostAsked / 10'000);
-    ask.vcores += int64_t{role.instances} * role.resources.vcores;
-    ask.gpus += int64_t{role.instances} * role.resources.gpus;
-  }
-  return ask;
+UserLimits Machine::LimitsOf(int64_t user) const {
+  UserLimits limits = user_limits;
+  const auto own = users.find(user);
+  if (own == users.end()) return limits;
+  if (own->second.memory_mb) limits.memory_mb = own->second.memory_mb;
+  if (own->second.gpus) limits.gpus = own->second.gpus;
+  if (own->second.run_minutes) limits.run_minutes = own->second.run_minutes;
+  return limits;
+}
+
+bool IsBefore(const LedgerEntry& a, const LedgerEntry& b) {
+  return std::tie(a.number, a.job, a.user) < std::tie(b.number, b.job, b.user);
+}
+
+bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b) {
+  return a.priority != b.priority ? a.priority > b.priority : IsBefore(a, b);
 }
 
 Ledger::Ledger(Machine machine, std::vector<LedgerEntry> entries)
@@ -61,20 +41,45 @@ Ledger::Ledger(Machine machine, std::vector<LedgerEntry> entries)
   std::ranges::sort(entries_, IsBefore);
 }
 
-int64_t Ledger::NextNumber() const { return entries_.empty() ? 1 : entries_.back().number + 1; }
+int64_t Ledger::NextNumber() const { return entries_.empty() ? 1 : std::min(entries_.back().number + 1, kMostNumber); }
+
+const LedgerEntry* Ledger::Find(const JobId& job, int64_t user) const {
+  const auto found =
+      std::ranges::find_if(entries_, [&](const LedgerEntry& entry) { return entry.job == job && entry.user == user; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+LedgerAsk Ledger::HeldBy(int64_t user) const {
+  LedgerAsk held;
+  for (const LedgerEntry& entry : entries_) {
+    if (!entry.admitted() || entry.user != user) continue;
+    held.memory_mb += entry.ask.memory_mb;
+    held.vcores += entry.ask.vcores;
+    held.gpus += entry.ask.gpus;
+  }
+  return held;
+}
 
 int64_t Ledger::FreeMemory() const {
-  int64_t free = machine_.memory_mb;
+  std::map<int64_t, int64_t> held;
   for (const LedgerEntry& entry : entries_) {
-    if (entry.admitted) free -= entry.ask.memory_mb;
+    if (entry.admitted()) held[entry.user] += entry.ask.memory_mb;
   }
+  int64_t free = machine_.memory_mb;
+  for (const auto& [user, memory] : held)
+    free -= std::min({memory, machine_.memory_mb, machine_.LimitsOf(user).memory_mb.value_or(memory)});
   return std::max<int64_t>(free, 0);
 }
 
 std::vector<int> Ledger::FreeGpus() const {
   std::vector<int> free = machine_.gpus;
+  std::map<int64_t, int64_t> counted;
   for (const LedgerEntry& entry : entries_) {
-    if (entry.admitted) std::erase_if(free, [&](int gpu) { return std::ranges::count(entry.gpus, gpu) > 0; });
+    if (!entry.admitted()) continue;
+    const auto most = machine_.LimitsOf(entry.user).gpus;
+    for (const int gpu : entry.gpus) {
+      if (!most || counted[entry.user] < *most) counted[entry.user] += static_cast<int64_t>(std::erase(free, gpu));
+    }
   }
   return free;
 }
@@ -83,13 +88,31 @@ bool Ledger::IsFree(const LedgerAsk& ask) const {
   return ask.memory_mb <= FreeMemory() && ask.gpus <= static_cast<int64_t>(FreeGpus().size());
 }
 
-size_t Ledger::WaitingBefore(const LedgerEntry& entry) const {
-  return std::ranges::count_if(entries_, [&](const LedgerEntry& other) {
-    return !other.admitted && IsBefore(other, entry) && EverFits(other.ask, machine_);
-  });
+bool Ledger::IsOverLimit(const LedgerEntry& entry) const {
+  const UserLimits limits = machine_.LimitsOf(entry.user);
+  if (!limits.memory_mb && !limits.gpus) return false;
+  const LedgerAsk held = HeldBy(entry.user);
+  return (limits.memory_mb && held.memory_mb + entry.ask.memory_mb > *limits.memory_mb) ||
+         (limits.gpus && held.gpus + entry.ask.gpus > *limits.gpus);
 }
 
-bool Ledger::MayBeAdmitted(const LedgerEntry& entry) const { return WaitingBefore(entry) == 0 && IsFree(entry.ask); }
+bool Ledger::CountsInLine(const LedgerEntry& entry) const {
+  return entry.place == Place::kInLine && EverFits(entry.ask, machine_, entry.user) && !IsOverLimit(entry);
+}
+
+std::vector<LedgerEntry> Ledger::Before(const LedgerEntry& entry) const {
+  std::vector<LedgerEntry> before;
+  std::set<int64_t> seen;  // users of whom the first one has been met
+  for (const LedgerEntry& other : entries_) {
+    if (!CountsInLine(other)) continue;
+    if (other.user == entry.user) {
+      if (other.job != entry.job && GoesBefore(other, entry)) before.push_back(other);
+    } else if (IsBefore(other, entry) && seen.insert(other.user).second) {
+      before.push_back(other);
+    }
+  }
+  return before;
+}
 
 std::vector<int> Ledger::GpusFor(const LedgerEntry& entry) const {
   std::vector<int> gpus = FreeGpus();
@@ -97,43 +120,39 @@ std::vector<int> Ledger::GpusFor(const LedgerEntry& entry) const {
   return gpus;
 }
 
-std::string Ledger::WhyItWaits(const LedgerEntry& entry) const {
+std::string Ledger::WhyItWaits(const LedgerEntry& entry) const { return WhyItWaits(entry, Before(entry).size()); }
+
+std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
+  const UserLimits limits = machine_.LimitsOf(entry.user);
+  const LedgerAsk held = HeldBy(entry.user);
+  if (limits.memory_mb && held.memory_mb + entry.ask.memory_mb > *limits.memory_mb)
+    return StrCat("waits for ", entry.ask.memory_mb, " MB of memory: its user may have ", *limits.memory_mb,
+                  " MB at a time, by machine.json, and has ", held.memory_mb);
+  return StrCat("waits for ", Count(entry.ask.gpus, "GPU"), ": its user may have ", limits.gpus.value_or(0),
+                " at a time, by machine.json, and has ", held.gpus);
+}
+
+std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   const auto gpus = static_cast<int64_t>(machine_.gpus.size());
   const auto free_gpus = static_cast<int64_t>(FreeGpus().size());
   const LedgerAsk& ask = entry.ask;
-  if (!EverFits(ask, machine_)) {
+  if (!EverFits(ask, machine_, entry.user)) {
+    const UserLimits limits = machine_.LimitsOf(entry.user);
+    const int64_t memory = std::min(machine_.memory_mb, limits.memory_mb.value_or(machine_.memory_mb));
     return StrCat("asks for ", ask.memory_mb, " MB of memory and ", Count(ask.gpus, "GPU"), ", this machine has only ",
-                  machine_.memory_mb, " MB and ", Count(gpus, "GPU"));
+                  memory, " MB and ", Count(std::min(gpus, limits.gpus.value_or(gpus)), "GPU"),
+                  limits == UserLimits() ? "" : " for its user");
   }
+  if (IsOverLimit(entry)) return WhyOverLimit(entry);
   std::vector<std::string> lacks;
   if (ask.memory_mb > FreeMemory())
     lacks.push_back(StrCat(ask.memory_mb, " MB of memory: ", FreeOf(FreeMemory(), machine_.memory_mb, " MB")));
   if (ask.gpus > free_gpus) lacks.push_back(StrCat(Count(ask.gpus, "GPU"), ": ", FreeOf(free_gpus, gpus, "")));
   if (lacks.empty()) lacks.push_back("its turn");
-  const auto before = static_cast<int64_t>(WaitingBefore(entry));
+  const auto before = static_cast<int64_t>(others);
   const std::string queue =
       before == 0 ? "" : StrCat("; ", Count(before, "job"), before == 1 ? " is" : " are", " before it");
   return StrCat("waits for ", Join(lacks, " and "), queue);
-}
-
-bool EverFits(const LedgerAsk& ask, const Machine& machine) {
-  return ask.memory_mb <= machine.memory_mb && ask.gpus <= static_cast<int64_t>(machine.gpus.size());
-}
-
-Status CheckEverFits(const JobSpec& spec, const Machine& machine) {
-  const LedgerAsk ask = AskOf(spec);
-  const auto gpus = static_cast<int64_t>(machine.gpus.size());
-  if (ask.memory_mb > machine.memory_mb) {
-    return Error{ErrorCode::kInvalid,
-                 StrCat("the job asks for ", ask.memory_mb, " MB of memory (", Sum(spec, MemoryOf, " MB"),
-                        "), this machine has ", machine.memory_mb, " MB; set ", KeysToSet(spec, MemoryOf, "memory"))};
-  }
-  if (ask.gpus > gpus) {
-    return Error{ErrorCode::kInvalid, StrCat("the job asks for ", Count(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""),
-                                             "), this machine has ", gpus == 0 ? "none" : StrCat(gpus), "; set ",
-                                             KeysToSet(spec, GpusOf, "gpus"))};
-  }
-  return Ok();
 }
 
 }  // namespace tony

@@ -1,11 +1,15 @@
 // The machine's ledger as a pure core: who has what, who may have what he waits for, and why others wait.
 //
-// Memory and GPUs admit; cores are shares and admit nobody. Strictly first in, first out, a job whole or not at all: a
-// job is admitted when all before it are and what it asks for is free. So nobody starves, and since a job that waits
-// holds nothing, two that each want 60 % take turns.
+// Memory and GPUs admit; cores are shares and admit nobody. All users stand in one line, each with one job; his other
+// jobs stand aside, in the order of their priority and then of their arrival, and join the end of the line one after
+// the other. In the line it is first in, first out, a job whole or not at all: a job is admitted when those before it
+// are and what it asks for is free. So nobody starves, nobody's thousand jobs hold up another's one, and since a job
+// that waits holds nothing, two that each want 60 % take turns.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +31,39 @@ inline constexpr int64_t kMostAsked = int64_t{1} << 48;  // of each; thousands o
 
 LedgerAsk AskOf(const JobSpec& spec);
 
+// What one user may have of the machine at a time, all his jobs together, and for how long each. Nothing: no limit.
+struct UserLimits {
+  std::optional<int64_t> memory_mb;
+  std::optional<int64_t> gpus;
+  std::optional<int64_t> run_minutes;  // of a job, since it was admitted
+  bool operator==(const UserLimits&) const = default;
+};
+
 struct Machine {
   int64_t memory_mb = 0;
   int64_t cores = 0;
-  std::vector<int> gpus;  // by their numbers
+  std::vector<int> gpus;                     // by their numbers
+  UserLimits user_limits = {};               // of everybody
+  std::map<int64_t, UserLimits> users = {};  // of some, by their numbers; go before the others, field by field
   bool operator==(const Machine&) const = default;
+
+  UserLimits LimitsOf(int64_t user) const;
+};
+
+// Where a job stands.
+enum class Place {
+  kAside,     // another job of its user goes before it, or its user has all that he may have; holds nobody up
+  kInLine,    // waits for its turn
+  kAdmitted,  // has what it asks for
+};
+
+// The process that keeps an entry, by which others can tell that there is one. A keeper of a release that did not say
+// so has pid 0.
+struct LedgerKeeper {
+  int64_t pid = 0;
+  std::string start;       // field 22 of its /proc/PID/stat: tells a reused pid
+  std::string namespace_;  // "pid:[4026531836]": where the pid is one
+  bool operator==(const LedgerKeeper&) const = default;
 };
 
 struct LedgerEntry {
@@ -40,10 +72,20 @@ struct LedgerEntry {
   int64_t user = 0;  // its number
   LedgerAsk ask;
   Instant since{};
-  bool admitted = false;
-  std::vector<int> gpus;  // that it holds; as many as it asks for, once it is admitted
+  Place place = Place::kInLine;
+  std::vector<int> gpus = {};  // that it holds; as many as it asks for, once it is admitted
+  int64_t priority = 0;        // among its user's own jobs: the highest first
+  Instant admitted_at{};       // the epoch: not known, or not admitted
+  LedgerKeeper keeper = {};
   bool operator==(const LedgerEntry&) const = default;
+
+  bool admitted() const { return place == Place::kAdmitted; }
 };
+
+// Numbers grow by one with each job, so at a thousand jobs a second this is reached after 30 years. No entry beyond is
+// believed, and numbers stop growing there: those who share one stand in the order of their job's ids, which begin with
+// the time. So no number that a stranger chooses takes the next one away.
+inline constexpr int64_t kMostNumber = 1'000'000'000'000;
 
 class Ledger {
  public:
@@ -52,30 +94,50 @@ class Ledger {
   const Machine& machine() const { return machine_; }
   const std::vector<LedgerEntry>& entries() const { return entries_; }  // by number
   int64_t NextNumber() const;                                           // for who comes now
+  const LedgerEntry* Find(const JobId& job, int64_t user) const;        // null: there is none
 
-  // Never more than the machine has, also where the entries hold more than that.
+  // Never more than the machine has, also where the entries hold more than that. What a user holds counts up to his
+  // limits: he cannot have got more.
   int64_t FreeMemory() const;
   std::vector<int> FreeGpus() const;
+  bool IsFree(const LedgerAsk& ask) const;
+  LedgerAsk HeldBy(int64_t user) const;  // all of it
 
-  // Whether the entry may be admitted now. One before it that asks for more than the machine has holds nobody up.
-  bool MayBeAdmitted(const LedgerEntry& entry) const;
+  // Whether its user would have more than his limits with it.
+  bool IsOverLimit(const LedgerEntry& entry) const;
+  // Whether it could be admitted if nobody waited: it fits what is free, and its user's limits.
+  bool Fits(const LedgerEntry& entry) const { return IsFree(entry.ask) && !IsOverLimit(entry); }
+  // Those in line that go before it: of its own user all that go before it, of each other user the first. Not those
+  // that could not be admitted whatever became free.
+  std::vector<LedgerEntry> Before(const LedgerEntry& entry) const;
+  // Whether others hold it up or could be held up by it: it fits the machine, and its user's limits are not used up.
+  bool CountsInLine(const LedgerEntry& entry) const;
+
+  // Whether the entry may be admitted now, as one sees it who has just come.
+  bool MayBeAdmitted(const LedgerEntry& entry) const { return Before(entry).empty() && Fits(entry); }
   // Which GPUs it gets: the lowest that are free. Fewer than it asks for only where it may not be admitted.
   std::vector<int> GpusFor(const LedgerEntry& entry) const;
   // For people: "waits for 8192 MB of memory: 4096 of 24000 MB are free; 2 jobs are before it".
   std::string WhyItWaits(const LedgerEntry& entry) const;
+  std::string WhyItWaits(const LedgerEntry& entry, size_t before) const;
 
  private:
-  bool IsFree(const LedgerAsk& ask) const;
-  size_t WaitingBefore(const LedgerEntry& entry) const;
+  std::string WhyOverLimit(const LedgerEntry& entry) const;
 
   Machine machine_;
   std::vector<LedgerEntry> entries_;
 };
 
-bool EverFits(const LedgerAsk& ask, const Machine& machine);
+// The order of the line.
+bool IsBefore(const LedgerEntry& a, const LedgerEntry& b);
+// The order in which a user's own jobs go: by priority, the highest first, then by number.
+bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b);
+
+// Whether the ask fits the machine, and what that user may have of it.
+bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user);
 
 // kInvalid with both numbers and the key that would help: "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048
 // MB, worker 4 x 2048 MB), this machine has 7800 MB; set tony.worker.memory or tony.worker.instances".
-Status CheckEverFits(const JobSpec& spec, const Machine& machine);
+Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user);
 
 }  // namespace tony

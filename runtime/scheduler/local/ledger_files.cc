@@ -22,14 +22,15 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr std::string_view kWaiting = ".waiting";
-constexpr std::string_view kRunning = ".running";
-static_assert(kWaiting.size() == kRunning.size());
+// Keepers of earlier releases know the first two and look at no others.
+constexpr std::pair<Place, std::string_view> kEndings[] = {
+    {Place::kInLine, ".waiting"}, {Place::kAdmitted, ".running"}, {Place::kAside, ".aside"}};
 constexpr std::string_view kUnfinished = ".new-";
 constexpr int64_t kLongestEntry = 64 << 10;
-constexpr size_t kDigits = 10;  // ls shows the order
-constexpr int64_t kLastNumber =
-    999'999'999'999'999;                // so that whoever names a file cannot make the next number overflow
+constexpr size_t kDigits = 10;                        // ls shows the order
+constexpr int64_t kLastNumber = 999'999'999'999'999;  // a longer name is no entry's
+constexpr int64_t kLastMillisecond = int64_t{1} << 52;
+constexpr int64_t kMostPid = 1 << 22;   // the kernel's own limit
 constexpr int64_t kMostHolders = 4096;  // a keeper each; far more than AMs bring back
 
 bool IsIdCharacter(char c) {
@@ -47,21 +48,22 @@ struct flock Byte(int64_t at, int64_t length) {
 
 }  // namespace
 
-std::string NameOf(const LedgerEntry& entry) {
-  std::string number = StrCat(entry.number);
+std::string NameOf(const EntryName& name) {
+  std::string number = StrCat(name.number);
   number.insert(0, kDigits - std::min(kDigits, number.size()), '0');
-  return StrCat(number, ".", entry.job.value, entry.admitted ? kRunning : kWaiting);
+  const auto* const ending = std::ranges::find(kEndings, name.place, [](const auto& e) { return e.first; });
+  return StrCat(number, ".", name.job.value, ending->second);
 }
+
+std::string NameOf(const LedgerEntry& entry) { return NameOf(EntryName{entry.number, entry.job, entry.place}); }
 
 std::optional<EntryName> ParseEntryName(const std::string& name) {
   EntryName parsed;
   std::string_view rest = name;
-  if (rest.ends_with(kRunning)) {
-    parsed.admitted = true;
-  } else if (!rest.ends_with(kWaiting)) {
-    return std::nullopt;
-  }
-  rest.remove_suffix(kWaiting.size());
+  const auto* const ending = std::ranges::find_if(kEndings, [&](const auto& e) { return rest.ends_with(e.second); });
+  if (ending == std::end(kEndings)) return std::nullopt;
+  parsed.place = ending->first;
+  rest.remove_suffix(ending->second.size());
   const size_t dot = rest.find('.');
   if (dot == std::string_view::npos || dot < kDigits || rest[0] < '0' || rest[0] > '9') return std::nullopt;
   const auto number = ParseInt(rest.substr(0, dot));
@@ -80,13 +82,17 @@ std::string UnfinishedName() { return StrCat(kUnfinished, RandomHex(8)); }
 std::string EntryJson(const LedgerEntry& entry) {
   json::array gpus;
   for (const int gpu : entry.gpus) gpus.emplace_back(gpu);
-  const json::object object = {{"schema", 1},
-                               {"job", entry.job.value},
-                               {"memory_mb", entry.ask.memory_mb},
-                               {"vcores", entry.ask.vcores},
-                               {"gpus", entry.ask.gpus},
-                               {"since", ToMillis(entry.since)},
-                               {"held_gpus", gpus}};
+  const json::object object = {
+      {"schema", 1},
+      {"job", entry.job.value},
+      {"memory_mb", entry.ask.memory_mb},
+      {"vcores", entry.ask.vcores},
+      {"gpus", entry.ask.gpus},
+      {"since", ToMillis(entry.since)},
+      {"held_gpus", gpus},
+      {"priority", entry.priority},
+      {"admitted_at", ToMillis(entry.admitted_at)},
+      {"keeper", {{"pid", entry.keeper.pid}, {"start", entry.keeper.start}, {"namespace", entry.keeper.namespace_}}}};
   return SerializeJson(object) + "\n";
 }
 
@@ -103,6 +109,7 @@ Result<std::vector<std::string>> NamesIn(const fs::path& folder) {
 
 bool IsHeld(int fd) {
   struct flock lock = Byte(0, 0);  // all of it
+  lock.l_type = F_RDLCK;           // so that only a lock for writing is in the way
   return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
@@ -110,9 +117,10 @@ Status TakeHold(int fd) {
   for (int64_t at = 0; at < kMostHolders; ++at) {
     struct flock lock = Byte(at, 1);
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return Ok();
-    if (errno != EAGAIN && errno != EACCES) break;
+    if (errno != EAGAIN && errno != EACCES)
+      return Error{ErrorCode::kCannotWrite, StrCat("lock an entry of the ledger: ", ErrnoText(errno))};
   }
-  return Error{ErrorCode::kCannotWrite, StrCat("lock an entry of the ledger: ", ErrnoText(errno))};
+  return Error{ErrorCode::kUnavailable, "lock an entry of the ledger: others hold locks on all of it"};
 }
 
 Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
@@ -122,7 +130,7 @@ Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
   struct stat status = {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0) return FileError(ErrorCode::kInvalid, "open", path, errno);
   if (!S_ISREG(status.st_mode)) return Error{ErrorCode::kInvalid, StrCat(path.string(), " is not a file")};
-  return std::optional<OpenEntry>({std::move(fd), status.st_uid, status.st_size});
+  return std::optional<OpenEntry>({std::move(fd), status.st_uid, status.st_mode, status.st_ino, status.st_size});
 }
 
 Result<std::string> ReadSmall(const OpenEntry& file) {
@@ -135,18 +143,41 @@ Result<std::string> ReadSmall(const OpenEntry& file) {
   return content;
 }
 
-Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
+namespace {
+
+void ReadKeeper(JsonFields& fields, LedgerEntry& entry) {
+  if (fields.Has("priority")) entry.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
+  if (fields.Has("admitted_at")) entry.admitted_at = FromMillis(fields.Int("admitted_at", 0, kLastMillisecond));
+  if (!fields.Has("keeper")) return;
+  JsonFields keeper = fields.Fields("keeper");
+  entry.keeper = {
+      .pid = keeper.Int("pid", 0, kMostPid), .start = keeper.String("start"), .namespace_ = keeper.String("namespace")};
+  if (!keeper.status().ok()) fields.Fail("keeper", "a process");
+}
+
+}  // namespace
+
+Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file) {
   TRY_ASSIGN(const std::string content, ReadSmall(file));
   TRY_ASSIGN(const json::value value, ParseJson(content, "entry"));
   JsonFields fields(value);
-  LedgerEntry entry{.number = name.number, .job = name.job, .user = file.owner, .admitted = name.admitted};
+  Sighting sighting{.name = NameOf(name), .file = file.inode, .writable_by_others = (file.mode & 022) != 0};
+  LedgerEntry& entry = sighting.entry;
+  entry = {.number = name.number, .job = name.job, .user = file.owner, .place = name.place};
   entry.ask = {.memory_mb = fields.Int("memory_mb", 0, kMostAsked),
                .vcores = fields.Int("vcores", 0, kMostAsked),
                .gpus = fields.Int("gpus", 0, kMostAsked)};
-  entry.since = FromMillis(fields.Int("since", 0, int64_t{1} << 52));
+  entry.since = FromMillis(fields.Int("since", 0, kLastMillisecond));
   for (const int64_t gpu : fields.Ints("held_gpus", 0, 1'000'000)) entry.gpus.push_back(static_cast<int>(gpu));
+  if (fields.Has("job")) sighting.says_job = fields.String("job");
+  ReadKeeper(fields, entry);
   TRY(fields.status());
-  return entry;
+  return sighting;
+}
+
+Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
+  TRY_ASSIGN(Sighting sighting, SightingOf(name, file));
+  return std::move(sighting.entry);
 }
 
 }  // namespace tony

@@ -12,7 +12,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/scheduler/local/ledger.h"
+#include "runtime/scheduler/local/ledger_belief.h"
 
 namespace tony {
 
@@ -20,9 +20,10 @@ namespace tony {
 struct EntryName {
   int64_t number = 0;
   JobId job;
-  bool admitted = false;
+  Place place = Place::kInLine;
 };
-std::string NameOf(const LedgerEntry& entry);                      // "0000000012.local-...-4f2a9c.waiting"
+std::string NameOf(const LedgerEntry& entry);  // "0000000012.local-...-4f2a9c.waiting"
+std::string NameOf(const EntryName& name);
 std::optional<EntryName> ParseEntryName(const std::string& name);  // nothing: not the name of an entry
 bool IsUnfinished(const std::string& name);                        // of an entry in the making
 std::string UnfinishedName();
@@ -32,19 +33,26 @@ std::string EntryJson(const LedgerEntry& entry);
 // All names in the folder; kNotFound: there is no folder.
 Result<std::vector<std::string>> NamesIn(const std::filesystem::path& folder);
 
-bool IsHeld(int fd);      // whether anybody holds a lock on it by another open file
-Status TakeHold(int fd);  // of one byte that nobody holds
+// Whether anybody holds a lock on it for writing, by another open file: its owner then, if only he may write to it.
+// Whoever can read the file may hold a lock for reading on it, so such locks show nothing.
+bool IsHeld(int fd);
+// Of one byte that nobody holds. kUnavailable: others hold locks for reading on all of them.
+Status TakeHold(int fd);
 
-// A regular file, opened so that nothing there can make us wait, and its owner. Nothing: it is gone.
+// A regular file, opened so that nothing there can make us wait, and what the kernel knows of it. Nothing: it is gone.
 struct OpenEntry {
   UniqueFd fd;
   uid_t owner = 0;
+  mode_t mode = 0;
+  uint64_t inode = 0;
   int64_t size = 0;
 };
 Result<std::optional<OpenEntry>> OpenFile(const std::filesystem::path& path, int flags);
 
 // The content of a file of at most 64 KiB.
 Result<std::string> ReadSmall(const OpenEntry& file);
+// Nobody has looked at its processes yet.
+Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file);
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file);
 
 }  // namespace tony

@@ -14,6 +14,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/process/own_cgroup.h"
+#include "runtime/scheduler/local/users.h"
 #include "runtime/store/files.h"
 
 namespace tony {
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMegabyte = 1 << 20;
 constexpr int64_t kMostGpus = 1024;
+constexpr int64_t kMostMinutes = 100LL * 365 * 24 * 60;
 
 int64_t MemTotalMb(const fs::path& root) {
   const auto text = ReadFile(root / "proc/meminfo");
@@ -74,6 +76,25 @@ std::vector<int> NvidiaGpus(const fs::path& root) {
   return gpus;
 }
 
+std::vector<std::string> Unknown(const JsonFields& fields, const std::vector<std::string>& known) {
+  std::vector<std::string> unknown = fields.Names();
+  std::erase_if(unknown, [&](const std::string& name) { return std::ranges::count(known, name) > 0; });
+  return unknown;
+}
+
+Result<UserLimits> LimitsFrom(JsonFields fields) {
+  TRY(fields.status());
+  // A name that is misspelt would be a limit that nobody has.
+  for (const std::string& name : Unknown(fields, {"memory_mb", "gpus", "run_minutes"}))
+    fields.Fail(name, "one of memory_mb, gpus, run_minutes");
+  UserLimits limits;
+  if (fields.Has("memory_mb")) limits.memory_mb = fields.Int("memory_mb", 0, kMostAsked);
+  if (fields.Has("gpus")) limits.gpus = fields.Int("gpus", 0, kMostGpus);
+  if (fields.Has("run_minutes")) limits.run_minutes = fields.Int("run_minutes", 1, kMostMinutes);
+  TRY(fields.status());
+  return limits;
+}
+
 }  // namespace
 
 Machine DetectMachine(const fs::path& root) {
@@ -82,7 +103,7 @@ Machine DetectMachine(const fs::path& root) {
   return machine;
 }
 
-Result<Machine> MachineFromJson(std::string_view json, Machine detected) {
+Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
   TRY_ASSIGN(const boost::json::value value, ParseJson(json, "machine"));
   JsonFields fields(value);
   if (fields.Has("memory_mb")) detected.memory_mb = fields.Int("memory_mb", 1, kMostAsked);
@@ -92,7 +113,26 @@ Result<Machine> MachineFromJson(std::string_view json, Machine detected) {
     detected.gpus.assign(gpus.begin(), gpus.end());
   }
   TRY(fields.status());
-  return detected;
+  StatedMachine stated{std::move(detected), {}};
+  // An earlier release read over fields that it did not know, so what such a file says still counts.
+  for (const std::string& name : Unknown(fields, {"schema", "memory_mb", "gpus", "user_limits", "users"}))
+    stated.warnings.push_back(StrCat("has no effect by its field ", name, ", which is not known"));
+  if (fields.Has("user_limits")) {
+    TRY_ASSIGN(stated.machine.user_limits, LimitsFrom(fields.Fields("user_limits")));
+  }
+  TRY(fields.status());
+  if (!fields.Has("users")) return stated;
+  JsonFields users = fields.Fields("users");
+  for (const std::string& name : users.Names()) {
+    TRY_ASSIGN(UserLimits limits, LimitsFrom(users.Fields(name)));
+    if (const auto user = UserNumber(name)) {
+      stated.machine.users[*user] = limits;
+    } else {
+      stated.warnings.push_back(StrCat("has no effect for ", name, ", a user whom this machine does not know"));
+    }
+  }
+  TRY(fields.status());
+  return stated;
 }
 
 }  // namespace tony

@@ -170,6 +170,23 @@ TEST_F(KeeperClaimTest, LedgerThatCannotBeUsedIsNamedUntilItCanBe) {
   EXPECT_EQ(Delay(), "");
 }
 
+TEST_F(KeeperClaimTest, JobPastItsUsersRunTimeIsAskedToEndWithTheLimitNamed) {
+  SetMachine(R"({"memory_mb": 1000, "gpus": [0, 1, 2, 3], "user_limits": {"run_minutes": 59}})");
+  // As an earlier keeper of the job left it; we are in the place of an executor.
+  LedgerEntry entry{.number = 1, .job = folder_.job(), .ask = {.memory_mb = 600}, .place = Place::kAdmitted};
+  entry.admitted_at = loop_.Now() - std::chrono::hours(1);
+  const auto held = LedgerFolder::FindFor(folder_)->Lock()->Add(entry);
+  ASSERT_TRUE(held.ok()) << held.error().message;
+  StartKeeper();
+  const auto asked = [this] {
+    const auto request = folder_.ReadKillRequest();
+    return request.ok() && request->has_value() ? (*request)->reason : "";
+  };
+  ASSERT_TRUE(WaitFor([&] { return !asked().empty(); }));
+  EXPECT_THAT(asked(), AllOf(HasSubstr("the job has run for 59 minutes, all that machine.json lets a job of "),
+                             HasSubstr(" run here (run_minutes)")));
+}
+
 class KeeperGpuTest : public KeeperClaimTest {
  protected:
   static constexpr Resources kTwoGpus{10, 1, 2};

@@ -180,10 +180,10 @@ TEST_F(LedgerClaimTest, AnAskThatNeverFitsIsToldSoAndHoldsNobodyUp) {
 
 TEST_F(LedgerClaimTest, TheReasonChangesWithTheQueue) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c", {.memory_mb = 500});
-  ASSERT_TRUE(WaitUntilToldWhy(*third, "1 job is before it"));
+  ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is in the line"));
   second->claim->Leave();
   EXPECT_TRUE(WaitUntilToldWhy(*third, "waits for 500 MB of memory: 400 of 1000 MB are free"));
-  EXPECT_THAT(third->why.back(), testing::Not(HasSubstr("before it")));
+  EXPECT_THAT(third->why.back(), testing::Not(HasSubstr("in the line")));
 }
 
 TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsMadeAnew) {
@@ -197,7 +197,7 @@ TEST_F(LedgerClaimTest, ALedgerThatVanishesWhileJobsWaitIsMadeAnew) {
 
 TEST_F(LedgerClaimTest, AnEntryThatSomebodyRemovedIsEnteredAgainAtTheEnd) {
   const auto first = Enter("a"), second = Enter("b"), third = Enter("c");
-  ASSERT_TRUE(WaitUntilToldWhy(*third, "1 job is before it"));
+  ASSERT_TRUE(WaitUntilToldWhy(*third, "its user's job b is in the line"));
   fs::remove(folder_.path() / "0000000002.b.waiting");
   ASSERT_TRUE(RunUntil(loop_, [&] { return Entries().size() == 3; }));
   first->claim->Leave();
@@ -229,13 +229,53 @@ TEST_F(LedgerClaimTest, ALedgerWithoutRoomIsToldAndTriedAgain) {
   EXPECT_THAT(Entries(), SizeIs(1));
 }
 
-TEST_F(LedgerClaimTest, WhoeverIsStoppedWithTheLockIsNamedToThoseWhoWait) {
+TEST_F(LedgerClaimTest, WhoeverKeepsTheLockIsGoneAround) {
   const UniqueFd lock(open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  ASSERT_EQ(flock(lock.get(), LOCK_EX), 0);
-  const auto job = Enter("a");
-  ASSERT_TRUE(WaitUntilToldWhy(*job, "another process holds it"));
-  flock(lock.get(), LOCK_UN);
-  EXPECT_TRUE(WaitUntilAdmitted(*job));
+  for (const int kind : {LOCK_EX, LOCK_SH}) {
+    ASSERT_EQ(flock(lock.get(), kind), 0);
+    const auto first = Enter("a"), second = Enter("b");
+    ASSERT_TRUE(WaitUntilAdmitted(*first));
+    ASSERT_TRUE(WaitUntilToldWhy(*second, "the ledger's lock is held by "));
+    EXPECT_FALSE(second->admitted);
+    first->claim->Leave();
+    EXPECT_TRUE(WaitUntilAdmitted(*second));
+    second->claim->Leave();
+  }
+}
+
+TEST_F(LedgerClaimTest, AJobOfHigherPriorityTakesThePlaceOfItsUsersOtherOne) {
+  const auto runs = Enter("a");
+  ASSERT_TRUE(WaitUntilAdmitted(*runs));
+  const auto low = Enter("b"), last = Enter("c");
+  ASSERT_TRUE(WaitUntilToldWhy(*last, "its user's job b is in the line"));
+  auto high = std::make_unique<Job>();
+  high->claim = *LedgerClaim::Enter(loop_, folder_, {"d"}, kSixtyPercent, false,
+                                    {.on_admitted = [j = high.get()] { j->admitted = true; },
+                                     .on_waiting = [j = high.get()](const auto& why) { j->why.push_back(why); }},
+                                    /*priority=*/5);
+  ASSERT_TRUE(WaitUntilToldWhy(*low, "its user's job d is in the line"));
+  runs->claim->Leave();
+  ASSERT_TRUE(WaitUntilAdmitted(*high));
+  EXPECT_FALSE(low->admitted || last->admitted);
+  high->claim->Leave();
+  ASSERT_TRUE(WaitUntilAdmitted(*low));
+  EXPECT_FALSE(last->admitted);
+  low->claim->Leave();
+  EXPECT_TRUE(WaitUntilAdmitted(*last));
+}
+
+TEST_F(LedgerClaimTest, AUserWhoHasAllThatHeMayHaveIsToldSo) {
+  WriteMachine(R"({"memory_mb":1000,"user_limits":{"memory_mb":700}})");
+  const auto first = Enter("a", {.memory_mb = 600}), second = Enter("b", {.memory_mb = 200});
+  ASSERT_TRUE(WaitUntilToldWhy(*second, "its user may have 700 MB at a time, by machine.json, and has 600"));
+  EXPECT_TRUE(first->admitted);
+  first->claim->Leave();
+  EXPECT_TRUE(WaitUntilAdmitted(*second));
+}
+
+TEST_F(LedgerClaimTest, AWaitingJobSaysWhoHoldsWhat) {
+  const auto first = Enter("a"), second = Enter("b");
+  EXPECT_TRUE(WaitUntilToldWhy(*second, " holds 600 MB and 1 GPU with a (process "));
 }
 
 TEST_F(LedgerClaimTest, TheClaimMayGoFromInsideWhatItTells) {
@@ -287,6 +327,96 @@ TEST_F(LedgerClaimTest, TwentyOfSixtyPercentAllHaveTheirTurnOneAtATime) {
     } else {
       EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << i << ": " << status;
     }
+  }
+}
+
+// As a keeper of the last release: under the lock, strictly by number, without a second look.
+class OldKeeper {
+ public:
+  OldKeeper(fs::path folder, std::string job) : folder_(std::move(folder)), job_(std::move(job)) {}
+
+  bool WaitUntilAdmitted() {
+    for (int looks = 0; looks < 50'000; ++looks) {
+      const UniqueFd lock(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0 && Proceed()) return true;
+      usleep(2000);
+    }
+    return false;
+  }
+  void Leave() { fs::remove(folder_ / Name("running")); }
+
+ private:
+  bool Proceed() {
+    int64_t highest = 0;
+    bool waits = false;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename();
+      if (!name.ends_with(".waiting") && !name.ends_with(".running")) continue;
+      if (!IsHeldByAnybody(entry.path())) continue;
+      const int64_t number = std::stoll(name);
+      highest = std::max(highest, number);
+      waits = waits || (entry_.valid() && name != Name("waiting") && (name.ends_with("running") || number < number_));
+    }
+    if (!entry_.valid()) return Add(highest + 1), false;
+    if (waits) return false;
+    fs::rename(folder_ / Name("waiting"), folder_ / Name("running"));
+    return true;
+  }
+  void Add(int64_t number) {
+    number_ = number;
+    std::ofstream(folder_ / ".new-old")
+        << R"({"schema":1,"job":")" << job_
+        << R"(","memory_mb":600,"vcores":1,"gpus":0,"since":1700000000000,"held_gpus":[]})";
+    entry_ = UniqueFd(open((folder_ / ".new-old").c_str(), O_RDWR | O_CLOEXEC));
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_len = 1;
+    EXPECT_EQ(fcntl(entry_.get(), F_OFD_SETLK, &lock), 0);
+    fs::rename(folder_ / ".new-old", folder_ / Name("waiting"));
+  }
+  static bool IsHeldByAnybody(const fs::path& path) {
+    const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    return fd.valid() && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  }
+  std::string Name(const std::string& state) const {
+    const std::string number = std::to_string(number_);
+    return std::string(10 - number.size(), '0') + number + "." + job_ + "." + state;
+  }
+
+  const fs::path folder_;
+  const std::string job_;
+  int64_t number_ = 0;
+  UniqueFd entry_;
+};
+
+int ContendAsOldKeeper(const fs::path& folder, const fs::path& alone, int number) {
+  OldKeeper keeper(folder, "old-" + std::to_string(number));
+  if (!keeper.WaitUntilAdmitted()) return 1;
+  const UniqueFd lock(open(alone.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return 2;  // two of 60 % at once
+  usleep(5000);
+  flock(lock.get(), LOCK_UN);
+  if (number % 2 == 0) keeper.Leave();
+  return 0;
+}
+
+TEST_F(LedgerClaimTest, KeepersOfTheLastReleaseAndTheseTakeTurns) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 16; ++i) {
+    const pid_t child = fork();
+    const bool is_old = i % 2 == 0;
+    if (child == 0) {
+      _exit(is_old ? ContendAsOldKeeper(folder_.path(), temp_.path() / "alone", i / 2)
+                   : Contend(folder_, temp_.path() / "alone", i / 2 * 3 + 1));
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "runtime/scheduler/local/ledger_witness.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -19,6 +20,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+const Instant kNow = FromMillis(1'700'000'100'000);
 
 class LedgerFolderTest : public testing::Test {
  protected:
@@ -70,18 +73,19 @@ TEST_F(LedgerFolderTest, AnEntryIsReadAsItWasWritten) {
   LedgerEntry expected = Ask("local-1");
   expected.number = 1;
   expected.user = geteuid();
+  expected.keeper = ThisKeeper();
   EXPECT_EQ(View().ledger.entries()[0], expected);
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
 
 TEST_F(LedgerFolderTest, AdmittingShowsInTheNameAndKeepsTheLock) {
   HeldEntry held = Add(Ask("local-1"));
-  ASSERT_TRUE(folder_.Lock()->Admit(held, {1, 3}).ok());
-  EXPECT_TRUE(held.entry.admitted);
+  ASSERT_TRUE(folder_.Lock()->Admit(held, {1, 3}, kNow).ok());
+  EXPECT_TRUE(held.entry.admitted());
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.running"));
   const LedgerView view = View();
   ASSERT_THAT(view.ledger.entries(), SizeIs(1));
-  EXPECT_TRUE(view.ledger.entries()[0].admitted);
+  EXPECT_TRUE(view.ledger.entries()[0].admitted());
   EXPECT_THAT(view.ledger.entries()[0].gpus, ElementsAre(1, 3));
 }
 
@@ -113,7 +117,7 @@ TEST_F(LedgerFolderTest, ACopyOfTheDescriptorInAnotherProcessHoldsTheEntry) {
 
 TEST_F(LedgerFolderTest, ALaterKeeperTakesTheEntryOverAndHoldsItAsLongAsEither) {
   HeldEntry first = Add(Ask("local-1"));
-  ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}).ok());
+  ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
   auto second = *folder_.Lock()->TakeOver({"local-1"});
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->entry, first.entry);
@@ -126,11 +130,11 @@ TEST_F(LedgerFolderTest, ALaterKeeperTakesTheEntryOverAndHoldsItAsLongAsEither) 
 TEST_F(LedgerFolderTest, ADeadEntryIsTakenOverInItsPlaceButHasToWait) {
   {
     HeldEntry first = Add(Ask("local-1"));
-    ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}).ok());
+    ASSERT_TRUE(folder_.Lock()->Admit(first, {0, 1}, kNow).ok());
   }
   const auto second = *folder_.Lock()->TakeOver({"local-1"});
   ASSERT_TRUE(second.has_value());
-  EXPECT_FALSE(second->entry.admitted);
+  EXPECT_FALSE(second->entry.admitted());
   EXPECT_EQ(second->entry.number, 1);
   EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
 }
@@ -149,15 +153,15 @@ TEST_F(LedgerFolderTest, NumbersGrow) {
   EXPECT_THAT(Jobs(), ElementsAre("local-2", "local-3"));
 }
 
-TEST_F(LedgerFolderTest, WhoWaitsSeesTheLivingBeforeHimAlone) {
-  HeldEntry runs = Add(Ask("local-1"));
-  ASSERT_TRUE(folder_.Lock()->Admit(runs, {}).ok());
-  HeldEntry before = Add(Ask("local-2"));
-  const HeldEntry me = Add(Ask("local-3"));
-  EXPECT_TRUE(folder_.SomebodyWaitsBefore(me.entry.number));
-  EXPECT_FALSE(folder_.SomebodyWaitsBefore(before.entry.number));
-  before.lock.Reset();
-  EXPECT_FALSE(folder_.SomebodyWaitsBefore(me.entry.number));
+TEST_F(LedgerFolderTest, AnEntryIsStillThereAsLongAsItIsHeldInItsPlace) {
+  HeldEntry held = Add(Ask("local-1"));
+  const LedgerEntry waiting = held.entry;
+  EXPECT_TRUE(folder_.IsStill(waiting));
+  ASSERT_TRUE(folder_.Lock()->Admit(held, {}, kNow).ok());
+  EXPECT_FALSE(folder_.IsStill(waiting));
+  EXPECT_TRUE(folder_.IsStill(held.entry));
+  held.lock.Reset();
+  EXPECT_FALSE(folder_.IsStill(held.entry));
 }
 
 TEST_F(LedgerFolderTest, TheLockIsHeldByOneAndReadersDoNotNeedIt) {
@@ -171,7 +175,6 @@ TEST_F(LedgerFolderTest, AFolderThatIsNotThereIsAnEmptyLedger) {
   fs::remove_all(folder_.path());
   EXPECT_THAT(Jobs(), IsEmpty());
   EXPECT_EQ(folder_.Lock().error().code, ErrorCode::kNotFound);
-  EXPECT_FALSE(folder_.SomebodyWaitsBefore(7));
 }
 
 TEST_F(LedgerFolderTest, HalfMadeEntriesOfTheDeadAreRemovedAndOtherFilesAreNot) {
@@ -213,13 +216,98 @@ TEST_F(LedgerFolderTest, NamesThatAreNoEntriesAreNotLookedAt) {
   EXPECT_THAT(Names(), SizeIs(8));
 }
 
-TEST_F(LedgerFolderTest, TheLargestNumberThereMayBeLeavesRoomForNoOtherAndSaysSo) {
+TEST_F(LedgerFolderTest, ANumberThatNoLedgerHasComeToIsNotBelievedAndInNobodysWay) {
   const UniqueFd last =
       WriteHeld("999999999999999.x.waiting", R"({"memory_mb":1,"vcores":1,"gpus":0,"since":0,"held_gpus":[]})");
-  auto session = *folder_.Lock();
-  LedgerEntry entry = Ask("local-1");
-  entry.number = session.Read()->ledger.NextNumber();
-  EXPECT_EQ(session.Add(entry).error().code, ErrorCode::kCannotWrite);
+  const HeldEntry held = Add(Ask("local-1"));
+  EXPECT_EQ(held.entry.number, 1);
+  EXPECT_THAT(Jobs(), ElementsAre("local-1"));
+  EXPECT_EQ(
+      View().doubts,
+      (std::vector<Doubt>{{"999999999999999.x.waiting", geteuid(), "no ledger has come to number 999999999999999"}}));
+}
+
+TEST_F(LedgerFolderTest, ALockForReadingHoldsNoEntry) {
+  UniqueFd stranger;
+  {
+    const HeldEntry held = Add(Ask("local-1"));
+    stranger = UniqueFd(open((folder_.path() / "0000000001.local-1.waiting").c_str(), O_RDONLY | O_CLOEXEC));
+    struct flock lock = {};
+    lock.l_type = F_RDLCK;
+    lock.l_start = 1;
+    ASSERT_EQ(fcntl(stranger.get(), F_OFD_SETLK, &lock), 0);
+    EXPECT_THAT(Jobs(), ElementsAre("local-1"));
+  }
+  EXPECT_THAT(Jobs(), IsEmpty());
+  EXPECT_EQ(View().dead, 1);
+}
+
+TEST_F(LedgerFolderTest, AnEntryThatStrangersKeepFromBeingHeldIsMadeAnew) {
+  { const HeldEntry held = Add(Ask("local-1")); }
+  const UniqueFd stranger(open((folder_.path() / "0000000001.local-1.waiting").c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock lock = {};
+  lock.l_type = F_RDLCK;
+  ASSERT_EQ(fcntl(stranger.get(), F_OFD_SETLK, &lock), 0);
+  const auto held = folder_.Lock()->TakeOver({"local-1"});
+  ASSERT_TRUE(held.ok() && held->has_value()) << held.error().message;
+  EXPECT_THAT(Jobs(), ElementsAre("local-1"));
+  EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
+}
+
+TEST_F(LedgerFolderTest, WhatOthersMayWriteToIsNotBelieved) {
+  const HeldEntry held = Add(Ask("local-1"));
+  ASSERT_EQ(chmod((folder_.path() / "0000000001.local-1.waiting").c_str(), 0666), 0);
+  EXPECT_THAT(Jobs(), IsEmpty());
+  EXPECT_THAT(View().warnings, ElementsAre(HasSubstr("is not believed: others than its owner may write to it (")));
+}
+
+TEST_F(LedgerFolderTest, OfTwoNamesOfOneFileOneCounts) {
+  const HeldEntry held = Add(Ask("local-1"));
+  fs::create_hard_link(folder_.path() / "0000000001.local-1.waiting", folder_.path() / "0000000000.local-1.waiting");
+  EXPECT_THAT(Jobs(), ElementsAre("local-1"));
+  EXPECT_THAT(View().doubts, SizeIs(1));
+}
+
+TEST_F(LedgerFolderTest, AnEntryOfTheLastReleaseIsRead) {
+  const UniqueFd old =
+      WriteHeld("0000000003.local-1.running", R"({"schema":1,"job":"local-1","memory_mb":700,"vcores":1,"gpus":1,)"
+                                              R"("since":1700000000000,"held_gpus":[2]})");
+  ASSERT_THAT(View().ledger.entries(), SizeIs(1));
+  EXPECT_EQ(View().ledger.entries()[0].ask.memory_mb, 700);
+  EXPECT_EQ(View().ledger.entries()[0].keeper.pid, 0);
+  EXPECT_TRUE(View().ledger.entries()[0].admitted());
+}
+
+// As two keepers do that both go without the lock.
+TEST_F(LedgerFolderTest, OfTwoThatAreAdmittedAtOnceTheLaterWithdraws) {
+  Write("machine.json", R"({"memory_mb":1000,"gpus":[0]})");
+  HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
+  first.entry.ask.gpus = second.entry.ask.gpus = 0;
+  auto without = *folder_.GoWithoutLock();
+  ASSERT_TRUE(without.Admit(first, {}, kNow).ok());
+  ASSERT_TRUE(*without.StandsAdmitted(first));
+  ASSERT_TRUE(without.Admit(second, {}, kNow).ok());
+  EXPECT_FALSE(*without.StandsAdmitted(second));
+  EXPECT_EQ(second.entry.place, Place::kInLine);
+  EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.running", "0000000002.local-2.waiting", "machine.json"));
+}
+
+TEST_F(LedgerFolderTest, OfTwoThatTookTheSameGpuTheLaterWithdraws) {
+  Write("machine.json", R"({"memory_mb":1000,"gpus":[0,1,2,3]})");
+  HeldEntry first = Add(Ask("local-1")), second = Add(Ask("local-2"));
+  auto without = *folder_.GoWithoutLock();
+  ASSERT_TRUE(without.Admit(first, {0, 1}, kNow).ok());
+  ASSERT_TRUE(without.Admit(second, {1, 2}, kNow).ok());
+  EXPECT_FALSE(*without.StandsAdmitted(second));
+  EXPECT_TRUE(*without.StandsAdmitted(first));
+}
+
+TEST_F(LedgerFolderTest, JunkIsNamedInFewWarnings) {
+  for (int i = 100; i < 200; ++i) fs::create_directory(folder_.path() / ("0000000" + std::to_string(i) + ".x.running"));
+  const HeldEntry held = Add(Ask("local-1"));
+  EXPECT_THAT(Jobs(), ElementsAre("local-1"));
+  EXPECT_THAT(View().warnings, SizeIs(11));
+  EXPECT_THAT(View().warnings.back(), HasSubstr("has 90 more such files"));
 }
 
 TEST_F(LedgerFolderTest, WhatTheOwnerOfTheMachineSaysGoesBeforeWhatIsDetected) {
@@ -265,7 +353,7 @@ TEST_F(LedgerFolderTest, AsRootAnotherUserSharesItAndCannotRemoveWhatIsNotHis) {
     if (!held.ok() || session->Read()->ledger.entries().size() != 2) return 3;
     if (unlink((folder_.path() / "0000000001.local-1.waiting").c_str()) == 0) return 4;
     if (session->TakeOver({"local-1"})->has_value()) return 5;
-    return session->Admit(*held, {}).ok() ? 0 : 6;
+    return session->Admit(*held, {}, kNow).ok() ? 0 : 6;
   });
   EXPECT_EQ(exit, 0);
   EXPECT_THAT(Jobs(), ElementsAre("local-1"));

@@ -23,7 +23,7 @@ LedgerEntry Waits(int64_t number, int64_t memory_mb, int64_t gpus = 0) {
 
 LedgerEntry Runs(int64_t number, int64_t memory_mb, std::vector<int> gpus = {}) {
   LedgerEntry entry = Waits(number, memory_mb, static_cast<int64_t>(gpus.size()));
-  entry.admitted = true;
+  entry.place = Place::kAdmitted;
   entry.gpus = std::move(gpus);
   return entry;
 }
@@ -94,28 +94,89 @@ TEST(LedgerTest, TheReasonSaysWhatIsFreeAndHowManyAreBefore) {
 TEST(LedgerTest, AnAskBeyondTheMachineIsRefusedWithBothNumbersAndTheKey) {
   JobSpec spec;
   spec.roles = {Role("ps", 1, 2048), Role("worker", 4, 2048)};
-  const Status refused = CheckEverFits(spec, {.memory_mb = 7800});
+  const Status refused = CheckEverFits(spec, {.memory_mb = 7800}, 0);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(refused.error().message,
             "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB), this machine has 7800 "
             "MB; set tony.worker.memory or tony.worker.instances");
-  EXPECT_TRUE(CheckEverFits(spec, {.memory_mb = 10240}).ok());
+  EXPECT_TRUE(CheckEverFits(spec, {.memory_mb = 10240}, 0).ok());
 }
 
 TEST(LedgerTest, GpusBeyondTheMachineAreRefusedWithBothNumbersAndTheKey) {
   JobSpec spec;
   spec.roles = {Role("ps", 1, 1), Role("worker", 1, 1, 2)};
-  EXPECT_EQ(CheckEverFits(spec, {.memory_mb = 100}).error().message,
+  EXPECT_EQ(CheckEverFits(spec, {.memory_mb = 100}, 0).error().message,
             "the job asks for 2 GPUs (1 task: worker 1 x 2), this machine has none; set tony.worker.gpus");
-  EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 100, .gpus = {3}}).error().message,
+  EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 100, .gpus = {3}}, 0).error().message,
               HasSubstr("this machine has 1; set"));
 }
 
 TEST(LedgerTest, AJobWithoutRolesIsToldTheKeyItHas) {
   JobSpec spec;
   spec.roles = {Role("driver", 1, 2048)};
-  EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 1000}).error().message, HasSubstr("set tony.am.memory"));
+  EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 1000}, 0).error().message, HasSubstr("set tony.am.memory"));
+}
+
+TEST(LedgerTest, NumbersStopGrowingWhereNoLedgerComesTo) {
+  EXPECT_EQ(Ledger(kMachine, {}).NextNumber(), 1);
+  EXPECT_EQ(Ledger(kMachine, {Waits(kMostNumber, 1)}).NextNumber(), kMostNumber);
+}
+
+LedgerEntry Of(int64_t user, LedgerEntry entry) {
+  entry.user = user;
+  return entry;
+}
+
+TEST(LedgerTest, OfEachOtherUserOneJobIsBeforeANewOne) {
+  const Ledger ledger(kMachine, {Of(1, Waits(1, 10)), Of(1, Waits(2, 10)), Of(2, Waits(3, 10)), Of(3, Waits(4, 10))});
+  EXPECT_EQ(ledger.Before(ledger.entries()[3]), (std::vector{ledger.entries()[0], ledger.entries()[2]}));
+}
+
+TEST(LedgerTest, AJobThatStandsAsideIsBeforeNobody) {
+  LedgerEntry aside = Of(1, Waits(1, 10));
+  aside.place = Place::kAside;
+  const Ledger ledger(kMachine, {aside, Of(2, Waits(2, 10))});
+  EXPECT_TRUE(ledger.MayBeAdmitted(ledger.entries()[1]));
+}
+
+class UserLimitsTest : public testing::Test {
+ protected:
+  UserLimitsTest() {
+    machine_.user_limits = {.memory_mb = 8000, .gpus = 1};
+    machine_.users[7] = {.memory_mb = 12000};
+  }
+  Machine machine_ = kMachine;
+};
+
+TEST_F(UserLimitsTest, AUsersOwnLimitsGoBeforeThoseOfAll) {
+  EXPECT_EQ(machine_.LimitsOf(1), (UserLimits{.memory_mb = 8000, .gpus = 1}));
+  EXPECT_EQ(machine_.LimitsOf(7), (UserLimits{.memory_mb = 12000, .gpus = 1}));
+}
+
+TEST_F(UserLimitsTest, AnAskBeyondThemIsRefusedWithBothNumbers) {
+  JobSpec spec;
+  spec.roles = {Role("worker", 3, 3000)};
+  EXPECT_EQ(CheckEverFits(spec, machine_, 1).error().message,
+            "the job asks for 9000 MB of memory (3 tasks: worker 3 x 3000 MB), by machine.json its user may have 8000 "
+            "MB at a time; set tony.worker.memory or tony.worker.instances");
+  EXPECT_TRUE(CheckEverFits(spec, machine_, 7).ok());
+  spec.roles = {Role("worker", 1, 1, 2)};
+  EXPECT_THAT(CheckEverFits(spec, machine_, 1).error().message, HasSubstr("by machine.json its user may have 1 at"));
+}
+
+TEST_F(UserLimitsTest, WhoHasUsedThemUpWaitsAndHoldsNobodyUp) {
+  const Ledger ledger(machine_, {Of(1, Runs(1, 6000)), Of(1, Waits(2, 2001)), Of(2, Waits(3, 8000))});
+  EXPECT_FALSE(ledger.Fits(ledger.entries()[1]));
+  EXPECT_EQ(ledger.WhyItWaits(ledger.entries()[1]),
+            "waits for 2001 MB of memory: its user may have 8000 MB at a time, by machine.json, and has 6000");
+  EXPECT_TRUE(ledger.MayBeAdmitted(ledger.entries()[2]));
+}
+
+TEST_F(UserLimitsTest, WhatAUserHoldsBeyondThemDoesNotCount) {
+  const Ledger ledger(machine_, {Of(1, Runs(1, 20000, {0, 1, 2}))});
+  EXPECT_EQ(ledger.FreeMemory(), 16000);
+  EXPECT_THAT(ledger.FreeGpus(), ElementsAre(1, 2, 3));
 }
 
 // A machine with jobs that come, are admitted as soon as they may be, and leave or die, in an order from a seed.
@@ -150,11 +211,11 @@ class Traffic {
     std::shuffle(order.begin(), order.end(), random_);
     for (const size_t i : order) {
       LedgerEntry& entry = entries_[i];
-      if (entry.admitted || !ledger.MayBeAdmitted(entry)) continue;
+      if (entry.admitted() || !ledger.MayBeAdmitted(entry)) continue;
       ExpectAllBeforeAreAdmitted(entry);
       entry.gpus = ledger.GpusFor(entry);
       EXPECT_EQ(static_cast<int64_t>(entry.gpus.size()), entry.ask.gpus);
-      entry.admitted = true;
+      entry.place = Place::kAdmitted;
       return true;
     }
     return false;
@@ -167,7 +228,7 @@ class Traffic {
     int64_t memory = 0;
     std::vector<int> gpus;
     for (const LedgerEntry& entry : entries_) {
-      if (!entry.admitted) continue;
+      if (!entry.admitted()) continue;
       memory += entry.ask.memory_mb;
       gpus.insert(gpus.end(), entry.gpus.begin(), entry.gpus.end());
     }
@@ -179,18 +240,18 @@ class Traffic {
   void Drain() {
     for (;;) {
       AdmitAll();
-      const auto holder = std::ranges::find(entries_, true, &LedgerEntry::admitted);
+      const auto holder = std::ranges::find(entries_, Place::kAdmitted, &LedgerEntry::place);
       if (holder == entries_.end()) break;
       entries_.erase(holder);
     }
-    for (const LedgerEntry& entry : entries_) EXPECT_FALSE(EverFits(entry.ask, machine_)) << entry.number;
+    for (const LedgerEntry& entry : entries_) EXPECT_FALSE(EverFits(entry.ask, machine_, 0)) << entry.number;
   }
 
  private:
   int64_t Below(int64_t end) { return std::uniform_int_distribution<int64_t>(0, end - 1)(random_); }
   void ExpectAllBeforeAreAdmitted(const LedgerEntry& entry) const {
     for (const LedgerEntry& other : entries_) {
-      const bool admitted = other.number >= entry.number || !EverFits(other.ask, machine_) || other.admitted;
+      const bool admitted = other.number >= entry.number || !EverFits(other.ask, machine_, 0) || other.admitted();
       EXPECT_TRUE(admitted) << other.number;
     }
   }
@@ -230,9 +291,9 @@ TEST(LedgerPropertyTest, JobsOfSixtyPercentTakeTurnsInTheirOrder) {
       if (ledger.MayBeAdmitted(entry)) may.push_back(entry.number);
     }
     ASSERT_THAT(may, ElementsAre(entries.front().number));
-    entries.front().admitted = true;
+    entries.front().place = Place::kAdmitted;
     const Ledger held(kMachine, entries);
-    for (const LedgerEntry& entry : entries) EXPECT_FALSE(!entry.admitted && held.MayBeAdmitted(entry));
+    for (const LedgerEntry& entry : entries) EXPECT_FALSE(!entry.admitted() && held.MayBeAdmitted(entry));
     entries.erase(entries.begin());
   }
 }

@@ -70,12 +70,40 @@ TEST_F(MachineTest, WithoutProcItHasNothing) {
 
 TEST_F(MachineTest, ThisOneHasMemory) { EXPECT_GT(DetectMachine().memory_mb, 100); }
 
+Machine FromJson(std::string_view json, const Machine& detected = {}) {
+  const auto stated = MachineFromJson(json, detected);
+  EXPECT_TRUE(stated.ok()) << stated.error().message;
+  return stated.ok() ? stated->machine : Machine();
+}
+
 TEST(MachineJsonTest, WhatTheOwnerDoesNotSayIsAsDetected) {
   const Machine detected = {.memory_mb = 100, .cores = 2, .gpus = {0, 1}};
-  EXPECT_EQ(*MachineFromJson("{}", detected), detected);
-  EXPECT_EQ(*MachineFromJson(R"({"memory_mb":50})", detected), (Machine{50, 2, {0, 1}}));
-  EXPECT_EQ(*MachineFromJson(R"({"gpus":[3,1,3],"rack":7})", detected), (Machine{100, 2, {1, 3}}));
-  EXPECT_EQ(*MachineFromJson(R"({"gpus":[]})", detected), (Machine{100, 2, {}}));
+  EXPECT_EQ(FromJson("{}", detected), detected);
+  EXPECT_EQ(FromJson(R"({"memory_mb":50})", detected), (Machine{50, 2, {0, 1}}));
+  EXPECT_EQ(FromJson(R"({"gpus":[3,1,3],"rack":7})", detected), (Machine{100, 2, {1, 3}}));
+  EXPECT_EQ(FromJson(R"({"gpus":[]})", detected), (Machine{100, 2, {}}));
+}
+
+TEST(MachineJsonTest, LimitsAreThoseOfAllUsersAndOfSomeByNameOrNumber) {
+  const Machine machine = FromJson(
+      R"({"user_limits":{"memory_mb":8,"gpus":0,"run_minutes":60},"users":{"root":{"memory_mb":9},"12345":{}}})");
+  EXPECT_EQ(machine.user_limits, (UserLimits{.memory_mb = 8, .gpus = 0, .run_minutes = 60}));
+  EXPECT_EQ(machine.LimitsOf(0), (UserLimits{.memory_mb = 9, .gpus = 0, .run_minutes = 60}));
+  EXPECT_EQ(machine.LimitsOf(12345), machine.user_limits);
+}
+
+TEST(MachineJsonTest, WhatHasNoEffectIsNamed) {
+  const auto stated = MachineFromJson(R"({"user_limit":{},"users":{"nobody-of-this-name":{"gpus":1}}})", {});
+  ASSERT_TRUE(stated.ok());
+  EXPECT_THAT(stated->warnings, ElementsAre(HasSubstr("user_limit,"), HasSubstr("nobody-of-this-name,")));
+}
+
+TEST(MachineJsonTest, LimitsAreReadStrictly) {
+  for (const char* json : {R"({"user_limits":7})", R"({"user_limits":{"memory":1}})",
+                           R"({"user_limits":{"memory_mb":-1}})", R"({"user_limits":{"run_minutes":0}})"})
+    EXPECT_THAT(MachineFromJson(json, {}).error().message, HasSubstr("field user_limits")) << json;
+  for (const char* json : {R"({"users":[]})", R"({"users":{"root":3}})", R"({"users":{"root":{"gpu":3}}})"})
+    EXPECT_THAT(MachineFromJson(json, {}).error().message, HasSubstr("field users")) << json;
 }
 
 TEST(MachineJsonTest, NonsenseIsRefusedByTheNameOfItsField) {

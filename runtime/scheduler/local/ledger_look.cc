@@ -1,0 +1,150 @@
+#include "runtime/scheduler/local/ledger_look.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "runtime/base/strings.h"
+#include "runtime/scheduler/local/ledger_files.h"
+#include "runtime/scheduler/local/ledger_witness.h"
+#include "runtime/scheduler/local/users.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMachine = "machine.json";
+constexpr int64_t kMostOfOneUser = 4096;  // more keepers than a machine runs; twenty milliseconds' work
+constexpr int64_t kMostWarnings = 10;     // of one user: whoever makes thousands of files hides nobody else
+constexpr int kReads = 3;                 // its owner may be writing it
+
+std::string LeftOut(const fs::path& path, const std::string& why) {
+  return StrCat("the ledger's ", path.string(), " is left out: ", why);
+}
+
+class Look {
+ public:
+  Look(fs::path folder, bool remove_dead) : folder_(std::move(folder)), remove_dead_(remove_dead) {}
+
+  Result<LedgerView> Take() {
+    TRY_ASSIGN(const std::vector<std::string> names, NamesIn(folder_));
+    TakeMachine();
+    std::vector<EntryName> entries;
+    for (const std::string& name : names) {
+      if (const auto parsed = ParseEntryName(name)) {
+        entries.push_back(*parsed);
+      } else if (remove_dead_ && IsUnfinished(name)) {
+        RemoveUnfinished(name);
+      }
+    }
+    // What has been given away first: where somebody has too many entries, that is what must be seen.
+    std::ranges::sort(entries, [](const EntryName& a, const EntryName& b) {
+      return std::tie(b.place, a.number, a.job) < std::tie(a.place, b.number, b.job);
+    });
+    for (const EntryName& entry : entries) TakeEntry(entry);
+    return View();
+  }
+
+ private:
+  void TakeMachine() {
+    auto stated = ReadStatedMachine(folder_, detected_);
+    machine_ = detected_;
+    if (!stated.ok()) return Warn(LeftOut(folder_ / kMachine, stated.error().message));
+    machine_ = std::move(stated->machine);
+    for (const std::string& warning : stated->warnings) Warn(StrCat((folder_ / kMachine).string(), " ", warning));
+  }
+
+  void TakeEntry(const EntryName& name) {
+    const fs::path path = folder_ / NameOf(name);
+    struct stat status = {};
+    if (lstat(path.c_str(), &status) != 0) return;
+    if (!S_ISREG(status.st_mode)) return WarnOf(status.st_uid, LeftOut(path, "it is not a file"));
+    const bool is_strangers = status.st_uid != 0 && status.st_uid != geteuid();
+    if (is_strangers && ++of_user_[status.st_uid] > kMostOfOneUser) return;
+    for (int reads = 1;; ++reads) {
+      const Status taken = ReadEntry(path, name);
+      if (taken.ok()) return;
+      if (reads == kReads) return WarnOf(status.st_uid, LeftOut(path, taken.error().message));
+    }
+  }
+
+  Status ReadEntry(const fs::path& path, const EntryName& name) {
+    TRY_ASSIGN(const auto file, OpenFile(path, O_RDONLY));
+    if (!file || !IsHeld(file->fd.get())) {
+      if (file && remove_dead_ && MayRemove(file->owner)) unlink(path.c_str());
+      ++dead_;
+      return Ok();
+    }
+    TRY_ASSIGN(Sighting sighting, SightingOf(name, *file));
+    if (IsPlausible(sighting, machine_, detected_)) sighting.witness = witnesses_.Of(sighting.entry);
+    sightings_.push_back(std::move(sighting));
+    return Ok();
+  }
+
+  void RemoveUnfinished(const std::string& name) const {
+    const auto file = OpenFile(folder_ / name, O_RDONLY);
+    if (file.ok() && *file && MayRemove((*file)->owner) && !IsHeld((*file)->fd.get())) unlink((folder_ / name).c_str());
+  }
+
+  // Of the others' the folder keeps us; to try costs time where there are thousands.
+  static bool MayRemove(uid_t owner) { return geteuid() == 0 || owner == geteuid(); }
+
+  void Warn(std::string warning) { warnings_.push_back(std::move(warning)); }
+
+  void WarnOf(int64_t user, std::string warning) {
+    if (++warned_of_[user] > kMostWarnings) return;
+    Warn(StrCat(warning, " (a file of ", UserName(user), ")"));
+  }
+
+  LedgerView View() {
+    Belief belief = Judge(std::move(sightings_), machine_, detected_);
+    for (const Doubt& doubt : belief.doubts)
+      WarnOf(doubt.user, StrCat("the ledger's ", (folder_ / doubt.name).string(), " is not believed: ", doubt.why));
+    for (const auto& [user, count] : of_user_) {
+      if (count > kMostOfOneUser)
+        Warn(StrCat(UserName(user), " has ", count, " entries in the ledger; ", kMostOfOneUser, " are looked at"));
+    }
+    for (const auto& [user, count] : warned_of_) {
+      if (count > kMostWarnings)
+        Warn(StrCat(UserName(user), " has ", count - kMostWarnings, " more such files in ", folder_.string()));
+    }
+    return {.ledger = Ledger(std::move(machine_), std::move(belief.entries)),
+            .dead = dead_,
+            .warnings = std::move(warnings_),
+            .doubts = std::move(belief.doubts),
+            .lock_holders = {}};
+  }
+
+  const fs::path folder_;
+  const bool remove_dead_;
+  const Machine detected_ = DetectMachine();
+  Machine machine_;
+  Witnesses witnesses_;
+  std::map<uid_t, int64_t> of_user_;
+  std::map<int64_t, int64_t> warned_of_;
+  std::vector<Sighting> sightings_;
+  std::vector<std::string> warnings_;
+  int dead_ = 0;
+};
+
+}  // namespace
+
+// A file in a folder that all may write speaks for the machine only if its owner, or root, made it.
+Result<StatedMachine> ReadStatedMachine(const fs::path& folder, const Machine& detected) {
+  TRY_ASSIGN(const auto file, OpenFile(folder / kMachine, O_RDONLY));
+  struct stat status = {};
+  if (!file) return StatedMachine{detected, {}};
+  if (file->owner != 0 && (stat(folder.c_str(), &status) != 0 || file->owner != status.st_uid))
+    return Error{ErrorCode::kInvalid, "it belongs neither to root nor to the owner of the folder"};
+  TRY_ASSIGN(const std::string content, ReadSmall(*file));
+  return MachineFromJson(content, detected);
+}
+
+Result<LedgerView> LookAtLedger(const fs::path& folder, bool remove_dead) { return Look(folder, remove_dead).Take(); }
+
+}  // namespace tony
