@@ -7,6 +7,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/config/properties.h"
+#include "runtime/process/sibling_program.h"
 
 namespace tony::azkaban {
 
@@ -17,8 +18,8 @@ inline constexpr std::string_view kPrivateFile = "private.properties";  // read 
 inline constexpr std::string_view kPluginFile = "plugin.properties";    // defaults of every job's properties
 inline constexpr std::string_view kAdapter = "tony-azkaban";
 // What the adapter and the jobs run, beside it.
-inline constexpr std::string_view kPrograms[] = {"tony", "tony-am", "tony-executor", "tony-keeper"};
-inline constexpr std::string_view kOptionalProgram = "tony-gpu-executor";
+inline constexpr std::string_view kPrograms[] = {"tony", kJobPrograms[0], kJobPrograms[1], kJobPrograms[2]};
+inline constexpr std::string_view kOptionalProgram = kOptionalJobProgram;
 inline constexpr std::string_view kProgramsFolder = "bin";
 inline constexpr std::string_view kOwnFolder = "${plugin.dir}";  // Azkaban's name for the job type's folder
 // How folders begin that an installation builds in; they stand beside the folder of job types, never in it.

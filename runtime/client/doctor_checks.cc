@@ -17,6 +17,7 @@
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/ledger_report.h"
+#include "runtime/staging/programs.h"
 #include "runtime/store/file_system.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
@@ -194,14 +195,21 @@ Checks CheckLimits() {
 
 Checks CheckPrograms() {
   std::vector<std::string> found;
-  for (const char* name : {"tony-am", "tony-executor", "tony-keeper"}) {
+  for (const std::string_view name : kJobPrograms) {
     const std::string path = SiblingProgram(name);
     if (access(path.c_str(), X_OK) != 0)
       return {FailOf("programs", FileError(ErrorCode::kNotFound, "run", path, errno),
                      "install all programs of TonY into one folder")};
     found.emplace_back(name);
   }
-  return {{"programs", Health::kOk, StrCat(Join(found, ", "), " beside tony"), ""}};
+  const std::string beside = StrCat(Join(found, ", "), " beside tony");
+  const auto home = TonyHome();
+  if (!home.ok()) return {{"programs", Health::kOk, beside, ""}};
+  const std::string store = (*home / "programs").string();
+  if (LetsProgramsRun(store)) return {{"programs", Health::kOk, StrCat(beside, "; jobs keep theirs in ", store), ""}};
+  return {{"programs", Health::kWarn,
+           StrCat(beside, "; jobs keep none: ", store, " is on a file system mounted noexec"),
+           "replace programs only while no job runs, or set TONY_HOME to a folder in which programs may run"}};
 }
 
 std::string ServiceIn(const std::string& cgroups) {

@@ -1,6 +1,6 @@
 // `tony gc`: removes what nobody needs any more. Jobs that have ended, what dead submits left, and then the staged
 // content that no job refers to; never anything of a job that lives or may be brought back. The history keeps a line of
-// each job that goes, for 400 days.
+// each job that goes, for 400 days. Programs of earlier releases go with the last job that may need them.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
+#include "runtime/staging/programs.h"
 #include "runtime/staging/staged_store.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
@@ -54,6 +55,11 @@ class Collection {
     if (!swept.ok()) return Annotate(swept.error(), "staged content was left alone");
     staged_ = swept->names;
     bytes_ += swept->bytes;
+    const auto programs = SweepPrograms(
+        home_, [this] { return ProgramsInUse(); }, now_ - kGrace, kStagingPatience, dry_run_);
+    if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs were left alone");
+    programs_ = programs->hashes;
+    bytes_ += programs->bytes;
     // A submit records its request just before it makes the job's folder.
     TRY_ASSIGN(requests_, RequestIndex(home_).Sweep(now_ - std::max<Duration>(age_, kGrace), now_, dry_run_));
     return failure_;
@@ -64,15 +70,17 @@ class Collection {
     for (const auto& name : removed_jobs_) text += StrCat("job ", name, "\n");
     for (const auto& name : unfinished_) text += StrCat("unfinished ", name, "\n");
     for (const auto& name : staged_) text += StrCat("staged ", name, "\n");
+    for (const auto& name : programs_) text += StrCat("programs ", name, "\n");
     return StrCat(text, dry_run_ ? "would free " : "freed ", (bytes_ + 500'000) / 1'000'000,
-                  " MB: ", removed_jobs_.size(), " jobs, ", staged_.size(), " staged entries, ", unfinished_.size(),
-                  " unfinished folders, ", requests_, " request ids\n");
+                  " MB: ", removed_jobs_.size(), " jobs, ", staged_.size(), " staged entries, ", programs_.size(),
+                  " releases, ", unfinished_.size(), " unfinished folders, ", requests_, " request ids\n");
   }
 
   std::string Json() const {
     return StrCat(R"({"schema":1,"dry_run":)", dry_run_ ? "true" : "false", R"(,"jobs":)", List(removed_jobs_),
-                  R"(,"staged":)", List(staged_), R"(,"unfinished":)", List(unfinished_), R"(,"history_lines":)",
-                  dropped_, R"(,"requests":)", requests_, R"(,"bytes":)", bytes_, "}");
+                  R"(,"staged":)", List(staged_), R"(,"programs":)", List(programs_), R"(,"unfinished":)",
+                  List(unfinished_), R"(,"history_lines":)", dropped_, R"(,"requests":)", requests_, R"(,"bytes":)",
+                  bytes_, "}");
   }
 
  private:
@@ -144,12 +152,27 @@ class Collection {
     return kept;
   }
 
+  // Those of the jobs that may be brought back.
+  Result<std::set<std::string>> ProgramsInUse() const {
+    std::set<std::string> kept;
+    TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
+    for (const JobFolder& folder : folders) {
+      std::error_code error;
+      if (fs::exists(folder.finished(), error) && !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock"))
+        continue;
+      const auto submission = folder.ReadSubmission();
+      if (!submission.ok() && submission.error().code != ErrorCode::kNotFound) return submission.error();
+      if (submission.ok()) kept.insert(submission->programs);
+    }
+    return kept;
+  }
+
   const fs::path home_;
   const fs::path jobs_;
   const Instant now_;
   const Duration age_;
   const bool dry_run_;
-  std::vector<std::string> removed_jobs_, unfinished_, staged_;
+  std::vector<std::string> removed_jobs_, unfinished_, staged_, programs_;
   int64_t bytes_ = 0;
   EndedJobsUpkeep history_;
   size_t dropped_ = 0;  // lines of the history

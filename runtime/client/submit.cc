@@ -5,6 +5,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
+#include "runtime/client/job_programs.h"
 #include "runtime/client/machine_check.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
@@ -38,15 +39,18 @@ Result<int> RunSubmit(const CommandLine& line) {
     return 128 + staged.signal;
   }
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
+  KeptPrograms programs = ProgramsForJob(home);
   const NewJob job = {.spec = parsed.spec,
                       .environment = CurrentEnvironment(),
                       .staged = staged.files,
                       .claim = order.claim,
-                      .configuration = ToJson(parsed.configuration)};
+                      .configuration = ToJson(parsed.configuration),
+                      .programs = programs.hash};
   TRY_ASSIGN(const JobFolder folder, LocalJobStore(home).Create(job, RealClock().Now()));
   Announce(folder.job(), json, detach);
   TRY(StartKeeper(folder, launcher));
   staged.store.reset();  // the job's folder refers to the entries now
+  programs.lock.Reset();
   if (!detach) return WatchToEnd(loop, interrupts, folder, launcher, {.json = json});
   if (json) PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value), "}"));
   return 0;

@@ -5,6 +5,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/job_programs.h"
 #include "runtime/client/output.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/job/configuration_json.h"
@@ -36,6 +37,7 @@ CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& la
       asked_(asked),
       request_(asked.order.request),
       claim_(asked.order.claim),
+      home_(home),
       store_(home),
       index_(home) {}
 
@@ -132,6 +134,7 @@ Status CourseSteps::Prepare() {
 }
 
 Status CourseSteps::Create(const JobId& id) {
+  const KeptPrograms programs = ProgramsForJob(home_);
   const NewJob job = {.spec = asked_.job.spec,
                       .environment = CurrentEnvironment(),
                       .staged = staged_.files,
@@ -139,7 +142,8 @@ Status CourseSteps::Create(const JobId& id) {
                       .request = request_,
                       .number = asked_.order.ask.number,
                       .claim = claim_,
-                      .configuration = ToJson(asked_.job.configuration)};
+                      .configuration = ToJson(asked_.job.configuration),
+                      .programs = programs.hash};
   TRY(store_.Create(job, RealClock().Now()));
   asked_.on_recorded(id);
   staged_.store.reset();  // the job's folder refers to the entries now

@@ -44,6 +44,7 @@ class CourseSteps {
   const RequestedJob& asked_;
   const RequestId& request_;
   const Claim& claim_;
+  const std::filesystem::path home_;
   const LocalJobStore store_;
   const RequestIndex index_;
   UniqueFd lock_;

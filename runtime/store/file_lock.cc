@@ -51,4 +51,9 @@ Result<UniqueFd> LockFile(const fs::path& path, LockKind kind, const std::functi
   }
 }
 
+Status ShareLock(const UniqueFd& lock, const fs::path& path) {
+  if (TryLock(lock.get(), LockKind::kShared)) return Ok();
+  return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
+}
+
 }  // namespace tony

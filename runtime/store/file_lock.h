@@ -15,4 +15,7 @@ enum class LockKind { kShared, kAlone };
 // holds the file that has this name. kUnavailable: gave up; kCannotWrite.
 Result<UniqueFd> LockFile(const std::filesystem::path& path, LockKind kind, const std::function<bool()>& give_up);
 
+// Makes a lock that is held alone a shared one, with no moment in between. `path` is for the message.
+Status ShareLock(const UniqueFd& lock, const std::filesystem::path& path);
+
 }  // namespace tony

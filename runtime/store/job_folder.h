@@ -2,7 +2,7 @@
 //
 //   spec.json          the job spec; never changes
 //   conf.json          what it was made of: each property with its origin, defaults too, secrets masked; never changes
-//   submission.json    job id, user, host, its boot, limits, time of submission; never changes
+//   submission.json    job id, user, host, its boot, limits, programs, time of submission; never changes
 //   boot-id            the boot of the machine that its newest keeper belongs to
 //   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
 //   token              the job's secret
@@ -60,6 +60,7 @@ struct Submission {
   RequestId request;       // empty: none
   int64_t number = 0;      // submission number under that id
   Claim claim;             // of the submitter; later ones are the AM's to know
+  std::string programs;    // the entry of $TONY_HOME/programs that its processes are; "": those beside who starts them
 };
 
 class JobFolder {

@@ -42,17 +42,19 @@ std::string ToJson(const LeaseRecord& record) {
 }
 
 std::string ToJson(const Submission& submission) {
-  return json::serialize(json::object{{"schema", kSchema},
-                                      {"job", submission.job.value},
-                                      {"user", submission.user},
-                                      {"host", submission.host},
-                                      {"time", ToMillis(submission.time)},
-                                      {"boot", submission.boot},
-                                      {"open_files", submission.open_files},
-                                      {"request_id", submission.request.value},
-                                      {"submission", submission.number},
-                                      {"owner", submission.claim.owner.value},
-                                      {"watch_timeout", submission.claim.watch_timeout.count()}});
+  json::object out = {{"schema", kSchema},
+                      {"job", submission.job.value},
+                      {"user", submission.user},
+                      {"host", submission.host},
+                      {"time", ToMillis(submission.time)},
+                      {"boot", submission.boot},
+                      {"open_files", submission.open_files},
+                      {"request_id", submission.request.value},
+                      {"submission", submission.number},
+                      {"owner", submission.claim.owner.value},
+                      {"watch_timeout", submission.claim.watch_timeout.count()}};
+  if (!submission.programs.empty()) out["programs"] = submission.programs;
+  return json::serialize(out);
 }
 
 std::string ToJson(const KillRequest& request) {
@@ -96,6 +98,9 @@ Result<Submission> SubmissionFromJson(std::string_view text) {
     TRY_ASSIGN(submission.claim.owner.value, Text(object, "owner"));
     TRY_ASSIGN(const int64_t watch_timeout, Int(object, "watch_timeout"));
     submission.claim.watch_timeout = Duration(watch_timeout);
+  }
+  if (object.contains("programs")) {
+    TRY_ASSIGN(submission.programs, Text(object, "programs"));
   }
   return submission;
 }

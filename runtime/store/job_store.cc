@@ -121,7 +121,8 @@ Result<JobFolder> LocalJobStore::Create(const NewJob& job, Instant now) const {
                               .open_files = OpenFilesLimit(),
                               .request = job.request,
                               .number = job.number,
-                              .claim = job.claim};
+                              .claim = job.claim,
+                              .programs = job.programs};
   const fs::path unfinished = jobs / (".new-" + submission.job.value);
   const fs::path folder = jobs / submission.job.value;
   Status filled = Fill(unfinished, job, submission);

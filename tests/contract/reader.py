@@ -91,6 +91,10 @@ class Sandbox:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-contract-"))
         (self.folder / "ledger").mkdir()
         (self.folder / "ledger/machine.json").write_text('{"memory_mb":1000000000}')
+        shared = pathlib.Path(os.environ["TONY_BIN_DIR"]).parent / "programs-of-jobs"  # one copy for all tests
+        shared.mkdir(exist_ok=True)
+        (self.folder / "home").mkdir()
+        (self.folder / "home/programs").symlink_to(shared)
         self.tony = pathlib.Path(os.environ["TONY_BIN_DIR"]) / "tony"
         self.seen = []  # every answer, for who looks for what must be in none
 

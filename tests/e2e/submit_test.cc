@@ -162,7 +162,7 @@ TEST_F(SubmitTest, PlanStartsNothingAndMasksSecrets) {
   EXPECT_THAT(ran.out, Not(HasSubstr("abc123")));
   EXPECT_THAT(ran.out, HasSubstr("here"));
   EXPECT_EQ(Number(ParseJson(ran.out), "/spec/schema"), 1);
-  EXPECT_FALSE(std::filesystem::exists(box_.home()));
+  EXPECT_FALSE(std::filesystem::exists(box_.home() / "jobs"));
 }
 
 TEST_F(SubmitTest, JobsOfOneHomeRunSideBySide) {

@@ -62,6 +62,21 @@ std::string WithoutLineEnd(std::string text) {
   return text;
 }
 
+// All tests have one copy of the programs, which are large. Copies of earlier builds go.
+void ShareProgramsIn(const fs::path& home) {
+  const fs::path shared = fs::path(TONY_BIN_DIR).parent_path() / "programs-of-jobs";
+  fs::create_directory(home);
+  fs::create_directory(shared);
+  fs::create_directory_symlink(shared, home / "programs");
+  std::error_code ignored;
+  fs::file_time_type built = fs::file_time_type::min();
+  for (const char* program : {"tony-am", "tony-executor", "tony-keeper"})
+    built = std::max(built, fs::last_write_time(fs::path(TONY_BIN_DIR) / program, ignored));
+  for (const auto& entry : fs::directory_iterator(shared, ignored)) {
+    if (entry.is_directory(ignored) && fs::last_write_time(entry, ignored) < built) fs::remove_all(entry, ignored);
+  }
+}
+
 }  // namespace
 
 struct Background::State {
@@ -229,6 +244,7 @@ Sandbox::Sandbox() {
   if (mkdtemp(name.data()) == nullptr) abort();
   folder_ = name;
   fs::create_directory(ledger());
+  ShareProgramsIn(home());
   SetMachine(R"({"memory_mb":1000000000})");
 }
 

@@ -7,7 +7,9 @@
 namespace tony {
 
 // The keeper runs detached, with the environment that was stored with the job, wherever this is called from: it lives
-// on when the caller ends, by whatever signal to its terminal or group. A second keeper of one job leaves at once.
+// on when the caller ends, by whatever signal to its terminal or group. A second keeper of one job leaves at once. It
+// is the keeper of the programs that the job was submitted with, and so are all that it starts; a job of an earlier
+// release names none, and gets the keeper beside the caller.
 class LocalAmLauncher : public AmLauncher {
  public:
   explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}

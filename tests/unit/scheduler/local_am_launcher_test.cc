@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "runtime/process/sibling_program.h"
 #include "runtime/store/job_store.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/temp_folder.h"
@@ -20,9 +23,23 @@ class LocalAmLauncherTest : public ::testing::Test {
     NewJob job;
     job.spec.roles.emplace_back().name = "worker";
     job.environment = {"PATH=/bin", "TONY_JOB_ID=outer", "TONY_CONTAINER=outer/1-1"};
+    folder_ = Create(job);
+    job.programs = "abc";
+    with_programs_ = Create(job);
+  }
+
+  JobFolder Create(const NewJob& job) const {
     auto folder = LocalJobStore(temp_.path()).Create(job, FromMillis(0));
     EXPECT_TRUE(folder.ok());
-    folder_ = *folder;
+    return *folder;
+  }
+
+  void KeepPrograms() const {
+    std::filesystem::create_directories(temp_.path() / "programs/abc");
+    for (const std::string_view name : kJobPrograms) {
+      std::ofstream(temp_.path() / "programs/abc" / name) << "a program";
+      std::filesystem::permissions(temp_.path() / "programs/abc" / name, std::filesystem::perms(0500));
+    }
   }
 
   TempFolder temp_;
@@ -30,6 +47,7 @@ class LocalAmLauncherTest : public ::testing::Test {
   FakeProcessRunner runner_{loop_};
   LocalAmLauncher launcher_{runner_};
   JobFolder folder_{""};
+  JobFolder with_programs_{""};
 };
 
 TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironment) {
@@ -44,6 +62,21 @@ TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironme
   EXPECT_EQ(keeper.directory, folder_.path().string());
   EXPECT_EQ(keeper.stdout_file, (folder_.path() / "keeper.log").string());
   EXPECT_EQ(keeper.stderr_file, keeper.stdout_file);
+}
+
+TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {
+  KeepPrograms();
+  ASSERT_TRUE(launcher_.Start(with_programs_).ok());
+  EXPECT_EQ(runner_.started[0].argv[0], (temp_.path() / "programs/abc/tony-keeper").string());
+}
+
+TEST_F(LocalAmLauncherTest, AJobWhoseProgramsAreNotWholeIsBroughtBackByTheSiblings) {
+  for (const std::string_view gone : kJobPrograms) {
+    KeepPrograms();
+    std::filesystem::remove(temp_.path() / "programs/abc" / gone);
+    ASSERT_TRUE(launcher_.Start(with_programs_).ok());
+    EXPECT_EQ(runner_.started.back().argv[0], SiblingProgram("tony-keeper"));
+  }
 }
 
 TEST_F(LocalAmLauncherTest, ProgramThatCannotBeStartedIsTold) {

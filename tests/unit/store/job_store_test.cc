@@ -59,6 +59,13 @@ TEST_F(JobStoreTest, JobIsNamedByItsTimeAndReadBack) {
   EXPECT_FALSE(submission->host.empty());
 }
 
+TEST_F(JobStoreTest, TheProgramsOfAJobAreRecorded) {
+  NewJob job = SmallJob();
+  EXPECT_EQ(store_.Create(job, now_)->ReadSubmission()->programs, "");
+  job.programs = "0123abcd";
+  EXPECT_EQ(store_.Create(job, now_)->ReadSubmission()->programs, "0123abcd");
+}
+
 TEST_F(JobStoreTest, EverythingIsPrivate) {
   NewJob job = SmallJob();
   job.staged.job = {{.name = "venv", .path = home_ / "staged/abc-unpacked"}};

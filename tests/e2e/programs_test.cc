@@ -1,0 +1,240 @@
+// Other programs are installed while a job runs: it goes on with those that it began with, whoever dies.
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ProgramsE2eTest : public TonyTest {
+ protected:
+  // An installation and a store of programs that no other test has.
+  void SetUp() override {
+    fs::remove(box_.home() / "programs");
+    fs::create_directory(bin_);
+    for (const char* program : {"tony", "tony-am", "tony-executor", "tony-keeper"})
+      fs::copy_file(fs::path(TONY_BIN_DIR) / program, bin_ / program);
+  }
+
+  std::unique_ptr<Background> StartInstalled(const Words& arguments) const {
+    return std::make_unique<Background>(Words{(bin_ / "tony").string()} + arguments, box_.Environment(), box_.folder());
+  }
+  Ran Installed(const Words& arguments) const { return StartInstalled(arguments)->Wait(); }
+
+  // A program that says that it was started, and fails.
+  void Replace(const fs::path& program, bool in_place) const {
+    const fs::path written = in_place ? program : fs::path(program.string() + ".new");
+    std::ofstream file(written, std::ios::trunc);
+    file << "#!/bin/sh\necho \"$0 $*\" >> " << Replaced() << "\nexit 1\n";
+    file.close();
+    EXPECT_TRUE(file.good()) << written;
+    fs::permissions(written, fs::perms(0755));
+    if (!in_place) fs::rename(written, program);
+  }
+  void ReplaceAll(bool in_place) const {
+    for (const auto& program : fs::directory_iterator(bin_)) Replace(program.path(), in_place);
+  }
+  std::string Replaced() const { return box_.File("replaced"); }  // each start of one
+
+  void Begin(const Words& more = {}) {
+    const Ran ran = Installed(Workers(2, HoldUntilGo()) + more + Words{"--detach"});
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    ASSERT_TRUE(WaitForRunning(2)) << ran.err;
+    pids_ = TaskPids();
+  }
+  std::string TaskPids() const { return ReadText(Running("worker-0")) + ReadText(Running("worker-1")); }
+
+  void Kill(const std::string& program) const {
+    const std::vector<pid_t> pids = box_.Pids(program);
+    ASSERT_FALSE(pids.empty()) << program;
+    for (const pid_t pid : pids) kill(pid, SIGKILL);
+    ASSERT_TRUE(WaitFor([&] {
+      const std::vector<pid_t> now = box_.Pids(program);
+      return std::find_first_of(now.begin(), now.end(), pids.begin(), pids.end()) == now.end();
+    })) << program;
+  }
+  void KillMasterAndKeeper() const {
+    for (const char* program : {"tony-keeper", "tony-am"})
+      for (const pid_t pid : box_.Pids(program)) kill(pid, SIGSTOP);  // so that neither brings the other back
+    Kill("tony-keeper");
+    Kill("tony-am");
+  }
+  int64_t Epoch() const {
+    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+    return At(status, "/am_reachable") == boost::json::value(true) ? Number(status, "/epoch") : 0;
+  }
+  // Where the programs that run lie.
+  std::vector<std::string> Folders(const std::string& program) const {
+    std::vector<std::string> folders;
+    for (const pid_t pid : box_.Pids(program)) {
+      std::error_code gone;
+      folders.push_back(fs::read_symlink(fs::path("/proc") / std::to_string(pid) / "exe", gone).parent_path());
+    }
+    return folders;
+  }
+  std::string Entry() const {
+    const auto submission = ParseJson(ReadText(box_.JobFolder(Job()) / "submission.json"));
+    return (fs::canonical(box_.home()) / "programs" / Text(submission, "/programs")).string();
+  }
+
+  void ExpectSuccess(Background& waiting) {
+    EXPECT_EQ(TaskPids(), pids_) << "a task was started again";
+    Go();
+    const Ran ran = waiting.Wait();
+    EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+    EXPECT_EQ(ReadText(Replaced()), "");
+    EXPECT_EQ(TaskPids(), pids_) << "a task was started again";
+    ExpectNothingLeft();
+  }
+
+  const fs::path bin_ = box_.File("bin");
+  std::string pids_;
+};
+
+class ReplacedProgramsTest : public ProgramsE2eTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(ReplacedProgramsTest, AreNotStartedWhenMasterAndKeeperDieTogether) {
+  Begin();
+  ReplaceAll(GetParam());
+  KillMasterAndKeeper();
+  const auto waiting = box_.StartTony({"wait", Job()});
+  ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
+  EXPECT_EQ(Folders("tony-keeper"), Words{Entry()});
+  EXPECT_EQ(Folders("tony-am"), Words{Entry()});
+  ExpectSuccess(*waiting);
+}
+
+TEST_P(ReplacedProgramsTest, AreNotStartedWhenOneDiesAfterTheOther) {
+  Begin();
+  ReplaceAll(GetParam());
+  for (int64_t epoch = 2; epoch <= 3; ++epoch) {
+    Kill("tony-am");
+    ASSERT_TRUE(WaitFor([&] { return Epoch() == epoch; }));
+    const std::vector<pid_t> keeper = box_.Pids("tony-keeper");
+    Kill("tony-keeper");
+    ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").size() == 1 && box_.Pids("tony-keeper") != keeper; }));
+  }
+  const auto waiting = box_.StartTony({"wait", Job()});
+  ExpectSuccess(*waiting);
+}
+
+TEST_P(ReplacedProgramsTest, AreNotStartedForATaskThatStartsAgain) {
+  Begin();
+  ReplaceAll(GetParam());
+  Kill("tony-am");
+  ASSERT_TRUE(WaitFor([&] { return Epoch() == 2; }));
+  const std::vector<pid_t> executors = box_.Pids("tony-executor");
+  ASSERT_EQ(executors.size(), 2u);
+  kill(executors[0], SIGKILL);
+  const auto waiting = box_.StartTony({"wait", Job()});
+  ASSERT_TRUE(WaitFor([&] {
+    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+    return Number(status, "/restart_count") == 1 && Text(status, "/state") == "RUNNING";
+  })) << waiting->err();
+  for (const std::string& folder : Folders("tony-executor")) EXPECT_EQ(folder, Entry());
+  Go();
+  EXPECT_EQ(waiting->Wait().exit, 0) << waiting->err();
+  EXPECT_EQ(ReadText(Replaced()), "");
+  ExpectNothingLeft();
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, ReplacedProgramsTest, testing::Values(false, true),
+                         [](const auto& test) { return test.param ? "InPlace" : "ByRename"; });
+
+TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseGoesOnWithThoseBesideWhoBringsItBack) {
+  Begin();
+  const fs::path file = box_.JobFolder(Job()) / "submission.json";
+  auto submission = ParseJson(ReadText(file));
+  ASSERT_EQ(submission.as_object().erase("programs"), 1u);
+  std::ofstream(file) << boost::json::serialize(submission);
+  KillMasterAndKeeper();
+  const auto waiting = box_.StartTony({"wait", Job()});
+  ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
+  EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(TONY_BIN_DIR).string()});
+  EXPECT_EQ(Folders("tony-am"), Words{fs::canonical(TONY_BIN_DIR).string()});
+  ExpectSuccess(*waiting);
+}
+
+TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedIsBroughtBackAllTheSame) {
+  Begin();
+  KillMasterAndKeeper();
+  fs::remove(fs::path(Entry()) / "tony-am");
+  const auto waiting = box_.StartTony({"wait", Job()});
+  ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
+  EXPECT_THAT(waiting->err(), HasSubstr("its own programs are not in " + Entry()));
+  EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(TONY_BIN_DIR).string()});
+  ExpectSuccess(*waiting);
+}
+
+TEST_F(ProgramsE2eTest, AreKeptForARequestToo) {
+  const Ran ran = Installed(One("true") + Words{"--request-id", "k", "--owner", "o"});
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_TRUE(fs::exists(fs::path(Entry()) / "tony-am"));
+}
+
+TEST_F(ProgramsE2eTest, ThatAreDamagedAreMadeAnewByTheNextSubmit) {
+  ASSERT_EQ(Installed(One("true")).exit, 0);
+  const fs::path keeper = fs::path(Entry()) / "tony-keeper";
+  fs::permissions(keeper, fs::perms(0700));
+  fs::resize_file(keeper, 1000);
+  const Ran ran = Installed(One("true"));
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(fs::file_size(keeper), fs::file_size(bin_ / "tony-keeper"));
+}
+
+TEST_F(ProgramsE2eTest, StayAsLongAsAJobMayBeBroughtBackByThem) {
+  Begin();
+  // An entry that is not too young to go.
+  fs::create_directory(box_.home() / "programs/.entry");
+  const fs::path file = box_.JobFolder(Job()) / "submission.json";
+  auto submission = ParseJson(ReadText(file));
+  submission.as_object()["programs"] = ".entry";
+  std::ofstream(file) << boost::json::serialize(submission);
+  EXPECT_EQ(box_.Tony({"gc"}).exit, 0);
+  EXPECT_TRUE(fs::exists(box_.home() / "programs/.entry"));
+  const auto waiting = box_.StartTony({"wait", Job()});
+  ExpectSuccess(*waiting);
+  const Ran gc = box_.Tony({"gc", "--json"});
+  EXPECT_EQ(Text(ParseJson(gc.out), "/programs/0"), ".entry") << gc.out;
+  EXPECT_FALSE(fs::exists(box_.home() / "programs/.entry"));
+}
+
+// A home that only this process and its children see.
+class MountedHomeTest : public ProgramsE2eTest {
+ protected:
+  bool Mount(unsigned long flags, const char* options) const {
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           mount("tmpfs", box_.home().c_str(), "tmpfs", flags, options) == 0;
+  }
+  void TearDown() override { umount2(box_.home().c_str(), MNT_DETACH); }
+};
+
+TEST_F(MountedHomeTest, RootOnlyWhereProgramsDoNotRunTheInstalledOnesAreUsedAndThatIsSaid) {
+  if (!Mount(MS_NOEXEC, "size=64m")) GTEST_SKIP() << "needs to be root, to mount a file system";
+  const Ran ran = Installed(One("true"));
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("warning: the job keeps no programs of its own: "), HasSubstr("noexec"),
+                             HasSubstr("it runs those in " + bin_.string())));
+  EXPECT_THAT(Installed({"doctor"}).out, HasSubstr("warn  programs: "));
+}
+
+TEST_F(MountedHomeTest, RootOnlyWhereThereIsNoRoomTheInstalledOnesAreUsedAndThatIsSaid) {
+  if (!Mount(0, "size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
+  const Ran ran = Installed(One("true"));
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("warning: the job keeps no programs of its own: "));
+  EXPECT_EQ(At(ParseJson(ReadText(box_.JobFolder(Job()) / "submission.json")), "/programs"), boost::json::value());
+}
+
+}  // namespace
+}  // namespace tony
