@@ -15,6 +15,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
+#include "runtime/page/page_address.h"
 #include "runtime/page/live_page.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/sibling_program.h"
@@ -61,7 +62,7 @@ std::jthread StartHistory(const JobFolder& folder, const JobSpec& spec) {
 
 // A job can do without its page.
 std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobFolder& folder) {
-  auto page = LivePage::Open(loop, folder);
+  auto page = LivePage::Open(loop, folder, InheritedPageSocket());
   if (page.ok()) return *std::move(page);
   if (page.error().code != ErrorCode::kNotFound) LogWarn(page.error().message);
   return nullptr;
@@ -93,6 +94,7 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
   TRY_ASSIGN(Submission submission, folder.ReadSubmission());
   TRY_ASSIGN(std::string token, folder.ReadToken());
   const Duration am_lease = job.spec().timers.am_lease;
+  if (page) scheduler.HandToKeeper(page->ShareSocket());
   LogInfo(
       StrCat("epoch ", epoch.value, ": ", opened.decisions.size(), " decisions replayed, job ", ToString(job.state())));
 

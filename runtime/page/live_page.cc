@@ -1,5 +1,7 @@
 #include "runtime/page/live_page.h"
 
+#include <fcntl.h>
+
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -45,9 +47,9 @@ struct LivePage::Server {
   std::thread thread;
 };
 
-Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobFolder& folder) {
-  TRY_ASSIGN(std::string token, ReadPageToken(folder));
-  TRY_ASSIGN(PageSocket socket, ListenForPage(folder));
+Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobFolder& folder, UniqueFd inherited) {
+  TRY_ASSIGN(PageSocket socket, inherited.valid() ? AdoptPageSocket(std::move(inherited)) : ListenForPage(folder));
+  TRY_ASSIGN(std::string token, ReadPageToken(folder));  // a new address has a new one
   return std::make_unique<LivePage>(loop, folder, std::move(token), std::move(socket.listening), socket.port);
 }
 
@@ -59,6 +61,8 @@ LivePage::LivePage(EventLoop& loop, JobFolder folder, std::string token, UniqueF
       listening_(std::move(listening)) {}
 
 LivePage::~LivePage() { End(); }
+
+UniqueFd LivePage::ShareSocket() const { return UniqueFd(fcntl(listening_.get(), F_DUPFD_CLOEXEC, 3)); }
 
 void LivePage::Serve(std::function<JobStatus()> status) {
   status_ = std::move(status);

@@ -17,12 +17,14 @@ namespace tony {
 // All methods are for the thread of `loop`, which outlives this.
 class LivePage {
  public:
+  // At `inherited`, the socket that the master's keeper holds; where that is none at a new address (page_address.h).
   // kNotFound: the job has no token for a page.
-  static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobFolder& folder);
+  static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobFolder& folder, UniqueFd inherited);
   LivePage(EventLoop& loop, JobFolder folder, std::string token, UniqueFd listening, int port);
   ~LivePage();
 
   const std::string& url() const { return url_; }
+  UniqueFd ShareSocket() const;  // before Serve(); for a keeper, which then holds it for the next master
   // From now on. `status` is called on the loop's thread.
   void Serve(std::function<JobStatus()> status);
   // Shows whoever waits for news the status that the job's folder has now, then serves no more. Takes no time without

@@ -1,10 +1,14 @@
 #include "runtime/page/page_address.h"
 
-#include <algorithm>
-#include <chrono>
-#include <string_view>
+#include <fcntl.h>
+#include <sys/socket.h>
 
-#include "runtime/base/log.h"
+#include <chrono>
+#include <climits>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
 #include "runtime/base/secret.h"
 #include "runtime/base/strings.h"
 #include "runtime/net/tcp.h"
@@ -30,14 +34,13 @@ Result<std::string> ReadToken(const std::filesystem::path& file) {
   return token;
 }
 
-int PortBefore(const JobFolder& folder) {
-  const auto text = ReadFile(folder.path() / "page-port");
-  return text.ok() ? static_cast<int>(std::clamp<int64_t>(ParseInt(*text).value_or(0), 0, 65535)) : 0;
-}
-
-void NotePort(const JobFolder& folder, int port) {
-  const Status noted = WriteFileByRename(folder.path() / "page-port", std::to_string(port), /*durable=*/false);
-  if (!noted.ok()) LogDebug(noted.error().message);  // the next AM serves the page at another port
+// Before the new address is known to anybody. A token that cannot be exchanged is not served any more.
+Status BeginNewAddress(const JobFolder& folder, int port) {
+  const std::filesystem::path noted = folder.path() / "page-port";
+  std::error_code error;
+  if (std::filesystem::exists(noted, error) || error)
+    TRY(WriteFileByRename(folder.path() / "page-token", RandomHex(kTokenBytes), /*durable=*/false));
+  return WriteFileByRename(noted, std::to_string(port), /*durable=*/false);
 }
 
 }  // namespace
@@ -57,13 +60,29 @@ Result<std::string> KeepPageToken(const std::filesystem::path& file) {
 }
 
 Result<PageSocket> ListenForPage(const JobFolder& folder) {
-  const int before = PortBefore(folder);
-  Result<UniqueFd> listening = ListenOn({kHost, before});
-  if (!listening.ok() && before != 0) listening = ListenOn({kHost, 0});
-  if (!listening.ok()) return listening.error();
-  TRY_ASSIGN(const int port, BoundPort(*listening));
-  if (port != before) NotePort(folder, port);
-  return PageSocket{*std::move(listening), port};
+  if (const auto token = ReadPageToken(folder); !token.ok()) return token.error();
+  TRY_ASSIGN(UniqueFd listening, ListenOn({kHost, 0}));
+  TRY_ASSIGN(const int port, BoundPort(listening));
+  TRY(BeginNewAddress(folder, port));
+  return PageSocket{std::move(listening), port};
+}
+
+Result<PageSocket> AdoptPageSocket(UniqueFd listening) {
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  if (getsockopt(listening.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
+    return Error{ErrorCode::kUnavailable, "the socket of the job's page: it does not listen"};
+  TRY_ASSIGN(const int port, BoundPort(listening));
+  return PageSocket{std::move(listening), port};
+}
+
+UniqueFd InheritedPageSocket() {
+  const char* text = std::getenv(kPageSocketVariable);
+  const auto number = ParseInt(text ? text : "");
+  if (!number || *number < 3 || *number > INT_MAX) return UniqueFd();
+  unsetenv(kPageSocketVariable);
+  const int fd = static_cast<int>(*number);
+  return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? UniqueFd(fd) : UniqueFd();
 }
 
 std::string PageUrl(int port, const std::string& token) { return StrCat("http://", kHost, ":", port, "/", token, "/"); }

@@ -30,9 +30,17 @@ Result<std::string> ReadPageToken(const JobFolder& folder);
 // also for those who ask at once; who removes the file gets a new one. An error: there is none, and none can be made.
 Result<std::string> KeepPageToken(const std::filesystem::path& file);
 
-// On the loopback device: the port that the job's page had before if that is free, so that addresses stay true; else
-// another, which is noted in the folder.
+// A new address of the job's page, on the loopback device, noted in the folder. Where the page had one before, its
+// token is a new one, too: whoever has taken the port since then was told the old one by the first browser that asked
+// again. kNotFound: the job has no page. Only for whoever may be the only one who serves it.
 Result<PageSocket> ListenForPage(const JobFolder& folder);
+
+// A socket that another process of the job has opened for its page: the address stays as long as one of them lives.
+Result<PageSocket> AdoptPageSocket(UniqueFd listening);
+
+// By this variable a keeper tells the master that it starts which descriptor is the page's socket; empty: none.
+inline constexpr char kPageSocketVariable[] = "TONY_PAGE_SOCKET";
+UniqueFd InheritedPageSocket();  // of this process; once. Not valid: there is none
 
 std::string PageUrl(int port, const std::string& token);  // "http://127.0.0.1:4711/TOKEN/"
 

@@ -6,9 +6,9 @@
 //   boot-id            the boot of the machine that its newest keeper belongs to
 //   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
 //   token              the job's secret
-//   page-token         what the address of the job's page begins with, so that only who knows it sees the page; never
-//                      changes; none: no page
-//   page-port          where the page was served last: the next AM takes that port again if it can
+//   page-token         what the address of the job's page begins with, so that only who knows it sees the page; a
+//                      new one whenever the port is; none: no page
+//   page-port          where the page is served, as long as the AM or the keeper lives; none: nowhere yet
 //   staged.json        which entries of the store of staged content the job's tasks find in their folders; never
 //                      changes; none: nothing. Jobs of the release before have a copy of the user's program in src/
 //   journal            the AM's decisions

@@ -10,6 +10,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/page/page_address.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/final_status.h"
@@ -66,6 +67,7 @@ AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFo
       epoch_(NewestEpoch(folder)) {
   budget_.Restore(ReadDeaths(folder_));
 }
+      page_(folder),
 
 void AmSupervision::Begin() {
   if (epoch_.value == 0) return Start();  // the job is new: no need to look at every process of the machine
@@ -103,8 +105,11 @@ Status AmSupervision::StartNext() {
   ProcessSpec am;
   am.argv = {options_.program, folder_.path().string(), std::to_string(epoch_.value)};
   am.env = OverEnvironment(environment_,
-                           {StrCat(kJobMark, "=", folder_.job().value), StrCat(kAmMark, "=", folder_.job().value)});
+                           {StrCat(kJobMark, "=", folder_.job().value), StrCat(kAmMark, "=", folder_.job().value),
+                            StrCat(kPageSocketVariable, "=", page >= 0 ? std::to_string(page) : "")});
   am.directory = folder_.path().string();
+  const int page = page_.SocketForMaster();
+  if (page >= 0) am.inherited.push_back(page);
   am.stdout_file = am.stderr_file = (folder_.path() / "am.log").string();
   pidfd_.Reset();
   TRY_ASSIGN(pid_, runner_.Start(am, [this](ExitStatus status) { OnEnded(status); }));

@@ -19,6 +19,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/process_runner.h"
 #include "runtime/scheduler/local/am_deaths.h"
+#include "runtime/scheduler/local/page_holder.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
@@ -49,6 +50,7 @@ class AmSupervision {
   void Retire();  // the job has ended: no AM is started again. Safe to call twice, and instead of Begin()
   bool Gone() const { return state_ == State::kGone; }
 
+  void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }  // that came with the hello
  private:
   enum class State { kNone, kAwaited, kRunning, kHung, kBackoff, kRetiring, kGone };
 
@@ -81,4 +83,5 @@ class AmSupervision {
   EventLoop::Timer timer_;    // of the state
 };
 
+  PageHolder page_;
 }  // namespace tony::keeper

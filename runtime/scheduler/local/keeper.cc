@@ -99,6 +99,7 @@ void Keeper::OnRequest(Peer from, const AmHello& hello) {
 void Keeper::OnRequest(Peer, const AmRenew& renew) {
   am_.OnRenewed();
   Report(KeeperRenewed{renew.stamp});
+  am_.TakePage(peers_.at(from)->TakeDescriptor());
 }
 
 void Keeper::OnRequest(Peer, const LaunchContainer& launch) {

@@ -1,6 +1,9 @@
 // What the AM and the keeper say to each other over keeper.sock, one message a packet.
 //
-//   AM      -> keeper   Hello, then Renew again and again; Launch, Stop, Finish at any time
+//   AM      -> keeper   Hello, then Renew again and again; Launch, Stop, Finish at any time. The socket of the job's
+//   page
+//                       comes with the Hello, as a descriptor beside the message; a keeper that holds it has no use for
+//                       it, and one of an earlier release does not see it
 //   keeper  -> AM       Inventory (in parts) after Hello, then Queued or Admitted, as soon as that is known and when it
 //                       changes; Renewed after each Renew; Started, Exited; Finished
 //

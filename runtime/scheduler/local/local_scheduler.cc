@@ -1,5 +1,7 @@
 #include "runtime/scheduler/local/local_scheduler.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -76,7 +78,8 @@ void LocalScheduler::Connect() {
   turn_ = Turn::kUnknown;
   channel_ = std::make_unique<MessageChannel>(
       loop_, *std::move(socket), [this](std::string_view message) { OnMessage(message); }, [this] { OnClosed(); });
-  channel_->Send(Encode(AmHello{epoch_}));
+  const bool page = page_socket_.valid();
+  channel_->Send(Encode(AmHello{epoch_}), page ? UniqueFd(fcntl(page_socket_.get(), F_DUPFD_CLOEXEC, 3)) : UniqueFd());
   Renew();
 }
 

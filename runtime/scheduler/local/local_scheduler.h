@@ -24,6 +24,9 @@ class LocalScheduler : public Scheduler {
   LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher, Sink sink);
   ~LocalScheduler() override;
 
+  // The socket of the job's page: each keeper that this speaks to gets it, and holds it for the next AM.
+  void HandToKeeper(UniqueFd page_socket) { page_socket_ = std::move(page_socket); }
+
   bool Holds() const override { return link_ == Link::kNotNeeded || LeaseHolds(); }
   void Request(const std::vector<ContainerAsk>& asks) override;
   void Launch(const ContainerId& container, const LaunchSpec& what) override;
@@ -72,6 +75,7 @@ class LocalScheduler : public Scheduler {
   std::string delay_told_;
   std::vector<ContainerAsk> requested_;  // not yet granted
 
+  UniqueFd page_socket_;
   Link link_ = Link::kDown;
   std::unique_ptr<MessageChannel> channel_;
   KeeperInventory inventory_;  // while greeting: what came so far

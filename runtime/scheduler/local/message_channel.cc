@@ -1,9 +1,11 @@
 #include "runtime/scheduler/local/message_channel.h"
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "runtime/scheduler/local/keeper_protocol.h"
 
@@ -17,6 +19,39 @@ ucred PeerOf(int socket) {
   return peer;
 }
 
+// One message with room for one descriptor; the kernel closes what comes beyond that.
+struct Envelope {
+  Envelope(char* text, size_t size) : part{text, size} {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+  }
+  Envelope(const Envelope&) = delete;  // it points into itself
+
+  void ExpectDescriptor() {
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  void Enclose(int fd) {
+    ExpectDescriptor();
+    cmsghdr* enclosed = CMSG_FIRSTHDR(&header);
+    enclosed->cmsg_level = SOL_SOCKET;
+    enclosed->cmsg_type = SCM_RIGHTS;
+    enclosed->cmsg_len = CMSG_LEN(sizeof fd);
+    std::memcpy(CMSG_DATA(enclosed), &fd, sizeof fd);
+  }
+  UniqueFd Descriptor() {
+    const cmsghdr* enclosed = CMSG_FIRSTHDR(&header);
+    if (!enclosed || enclosed->cmsg_level != SOL_SOCKET || enclosed->cmsg_type != SCM_RIGHTS) return UniqueFd();
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(enclosed), sizeof fd);
+    return UniqueFd(fd);
+  }
+
+  iovec part;
+  msghdr header{};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+};
+
 }  // namespace
 
 MessageChannel::MessageChannel(EventLoop& loop, UniqueFd socket, OnMessage on_message, EventLoop::Callback on_closed)
@@ -29,17 +64,20 @@ MessageChannel::MessageChannel(EventLoop& loop, UniqueFd socket, OnMessage on_me
 pid_t MessageChannel::PeerProcess() const { return PeerOf(socket_.get()).pid; }
 bool MessageChannel::PeerIsOurUser() const { return PeerOf(socket_.get()).uid == geteuid(); }
 
-void MessageChannel::Send(std::string message) {
+void MessageChannel::Send(std::string message, UniqueFd with) {
   if (!*alive_) return;
-  if (queue_.empty() && SendNow(message)) return;
-  queue_.push_back(std::move(message));
+  Outgoing outgoing{std::move(message), std::move(with)};
+  if (queue_.empty() && SendNow(outgoing)) return;
+  queue_.push_back(std::move(outgoing));
   if (!writable_) writable_ = loop_.WhenWritable(socket_.get(), [this] { SendQueued(); });
 }
 
-bool MessageChannel::SendNow(const std::string& message) {
+bool MessageChannel::SendNow(const Outgoing& outgoing) const {
+  Envelope envelope(const_cast<char*>(outgoing.message.data()), outgoing.message.size());
+  if (outgoing.with.valid()) envelope.Enclose(outgoing.with.get());
   ssize_t sent;
   do {
-    sent = send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    sent = sendmsg(socket_.get(), &envelope.header, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   // Any other failure is the end of the connection, which the reading side sees.
   return sent >= 0 || (errno != EAGAIN && errno != ENOBUFS);
@@ -61,8 +99,11 @@ bool MessageChannel::ReadOne() {
   const auto alive = alive_;
   if (!*alive) return false;
   buffer_.resize(kMaxKeeperMessage + 1);
-  const ssize_t size = recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  Envelope envelope(buffer_.data(), buffer_.size());
+  envelope.ExpectDescriptor();
+  const ssize_t size = recvmsg(socket_.get(), &envelope.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  received_ = size > 0 ? envelope.Descriptor() : UniqueFd();
   if (size > 0 && static_cast<size_t>(size) <= kMaxKeeperMessage) {
     const auto on_message = on_message_;  // it may destroy this channel
     on_message(std::string(buffer_, 0, size));

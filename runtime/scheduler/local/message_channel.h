@@ -23,13 +23,19 @@ class MessageChannel {
   MessageChannel(EventLoop& loop, UniqueFd socket, OnMessage on_message, EventLoop::Callback on_closed);
   ~MessageChannel() { *alive_ = false; }
 
-  void Send(std::string message);
+  void Send(std::string message, UniqueFd with = {});  // `with`: a descriptor that the peer gets, too
+  // In `on_message`: the descriptor that came with the message, once; not valid: none did. Nobody need take it.
+  UniqueFd TakeDescriptor() { return std::move(received_); }
   void ReadNow();             // delivers what has arrived, without waiting for the loop to see it
   pid_t PeerProcess() const;  // who connected, or listened
   bool PeerIsOurUser() const;
 
  private:
-  bool SendNow(const std::string& message);  // false: later
+  struct Outgoing {
+    std::string message;
+    UniqueFd with;
+  };
+  bool SendNow(const Outgoing& outgoing) const;  // false: later
   void SendQueued();
   bool ReadOne();  // false: nothing more now, or ever
 
@@ -38,7 +44,8 @@ class MessageChannel {
   OnMessage on_message_;
   EventLoop::Callback on_closed_;
   std::string buffer_;
-  std::deque<std::string> queue_;
+  UniqueFd received_;
+  std::deque<Outgoing> queue_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false once closed or destroyed
   EventLoop::FdWatch readable_, writable_;                      // last: end before what they watch
 };

@@ -25,7 +25,7 @@ class LivePageTest : public testing::Test {
  protected:
   LivePageTest() {
     std::ofstream(temp.path() / "page-token") << "0123456789abcdef0123456789abcdef";
-    auto opened = LivePage::Open(loop, folder);
+    auto opened = LivePage::Open(loop, folder, UniqueFd());
     EXPECT_TRUE(opened.ok());
     page = *std::move(opened);
     port = std::stoi(page->url().substr(page->url().rfind(':') + 1));
@@ -112,6 +112,24 @@ TEST_F(LivePageTest, AMasterThatAnswersNoMoreDoesNotHoldUpTheEnd) {
   ASSERT_EQ(::send(browser.fd(), ask.data(), ask.size(), MSG_NOSIGNAL), static_cast<ssize_t>(ask.size()));
   page->End();  // the loop does not run
   page.reset();
+}
+
+TEST_F(LivePageTest, TheNextMasterServesAtTheSocketOfTheLast) {
+  Serve();
+  UniqueFd shared = UniqueFd();
+  {
+    auto other = LivePage::Open(loop, folder, UniqueFd());  // before it serves, as a master shares it
+    ASSERT_TRUE(other.ok());
+    shared = (*other)->ShareSocket();
+    port = std::stoi((*other)->url().substr((*other)->url().rfind(':') + 1));
+  }
+  RawBrowser browser(loop, port);  // while nobody serves
+  auto next = LivePage::Open(loop, folder, std::move(shared));
+  ASSERT_TRUE(next.ok());
+  page = *std::move(next);
+  Serve();
+  browser.Get(path() + "status.json");
+  EXPECT_EQ(StatusOf(browser.Answers()), 200);
 }
 
 }  // namespace

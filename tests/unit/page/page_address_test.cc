@@ -1,10 +1,15 @@
 #include "runtime/page/page_address.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -34,27 +39,62 @@ TEST_F(PageAddressTest, AJobWithoutAWholeTokenHasNoPage) {
   EXPECT_EQ(*ReadPageToken(folder_), kToken);
 }
 
-TEST_F(PageAddressTest, TheNextMasterTakesThePortOfTheLast) {
-  int port = 0;
-  {
-    const auto first = ListenForPage(folder_);
-    ASSERT_TRUE(first.ok());
-    port = first->port;
-  }
-  const auto next = ListenForPage(folder_);
-  ASSERT_TRUE(next.ok());
-  EXPECT_EQ(next->port, port);
+TEST_F(PageAddressTest, TheFirstAddressHasTheTokenThatTheJobWasMadeWith) {
+  EXPECT_EQ(ListenForPage(folder_).error().code, ErrorCode::kNotFound) << "a job without a page";
+  Write("page-token", kToken);
+  const auto first = ListenForPage(folder_);
+  ASSERT_TRUE(first.ok());
+  EXPECT_GT(first->port, 0);
+  EXPECT_EQ(*ReadPageToken(folder_), kToken);
 }
 
-TEST_F(PageAddressTest, WhereThatPortIsTakenOrUnreadableItTakesAnotherAndNotesIt) {
-  const auto first = ListenForPage(folder_);
-  const auto second = ListenForPage(folder_);  // the first still listens
-  ASSERT_TRUE(second.ok());
-  EXPECT_NE(second->port, first->port);
-  for (const char* text : {"", "x", "-5", "99999999"}) {
-    Write("page-port", text);
-    EXPECT_TRUE(ListenForPage(folder_).ok()) << text;
+TEST_F(PageAddressTest, EachFurtherAddressHasATokenOfItsOwn) {
+  Write("page-token", kToken);
+  std::set<std::string> tokens = {kToken};
+  ASSERT_TRUE(ListenForPage(folder_).ok());
+  for (const char* port : {"4711", "", "x"}) {
+    Write("page-port", port);
+    ASSERT_TRUE(ListenForPage(folder_).ok());
+    tokens.insert(*ReadPageToken(folder_));
   }
+  EXPECT_EQ(tokens.size(), 4u);
+}
+
+TEST_F(PageAddressTest, WithoutANewTokenThereIsNoNewAddress) {
+  Write("page-token", kToken);
+  ASSERT_TRUE(ListenForPage(folder_).ok());
+  std::filesystem::remove(temp_.path() / "page-token");
+  std::filesystem::create_directory(temp_.path() / "page-token");
+  EXPECT_FALSE(ListenForPage(folder_).ok());
+}
+
+TEST_F(PageAddressTest, AnAddressIsHandedOnWithItsSocket) {
+  Write("page-token", kToken);
+  auto first = ListenForPage(folder_);
+  ASSERT_TRUE(first.ok());
+  const int port = first->port;
+  const auto next = AdoptPageSocket(UniqueFd(dup(first->listening.get())));
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(next->port, port);
+  first->listening.Reset();
+  EXPECT_FALSE(ListenOn({"127.0.0.1", port}).ok()) << "it is not free";
+  EXPECT_FALSE(AdoptPageSocket(UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))).ok()) << "does not listen";
+  EXPECT_FALSE(AdoptPageSocket(UniqueFd()).ok());
+}
+
+TEST_F(PageAddressTest, ASocketIsInheritedOnceByItsNumber) {
+  unsetenv(kPageSocketVariable);
+  EXPECT_FALSE(InheritedPageSocket().valid());
+  for (const char* text : {"", "x", "1", "-3", "999999", "99999999999999"}) {
+    setenv(kPageSocketVariable, text, 1);
+    EXPECT_FALSE(InheritedPageSocket().valid()) << text;
+  }
+  const int fd = dup(0);
+  setenv(kPageSocketVariable, std::to_string(fd).c_str(), 1);
+  const UniqueFd inherited = InheritedPageSocket();
+  EXPECT_EQ(inherited.get(), fd);
+  EXPECT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC) << "not the executors', too";
+  EXPECT_FALSE(InheritedPageSocket().valid());
 }
 
 TEST_F(PageAddressTest, AKeptTokenIsMadeOnceAndPrivate) {

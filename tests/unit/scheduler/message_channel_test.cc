@@ -1,8 +1,11 @@
 #include "runtime/scheduler/local/message_channel.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <utility>
 #include <vector>
 
 #include "runtime/base/strings.h"
@@ -48,6 +51,48 @@ TEST_F(MessageChannelTest, LongestMessageFits) {
   auto there = Channel(there_.Release());
   ASSERT_TRUE(RunUntil(loop_, [&] { return !got_.empty(); }));
   EXPECT_EQ(got_[0], longest);
+}
+
+TEST_F(MessageChannelTest, ADescriptorComesWithItsMessageAndNoOther) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd read_end(ends[0]);
+  here_->Send("before");
+  here_->Send("with", UniqueFd(ends[1]));
+  here_->Send("after");
+  std::vector<std::pair<std::string, bool>> got;
+  UniqueFd received;
+  MessageChannel* channel = nullptr;
+  MessageChannel there(
+      loop_, UniqueFd(there_.Release()),
+      [&](std::string_view message) {
+        UniqueFd fd = channel->TakeDescriptor();
+        got.emplace_back(message, fd.valid());
+        if (fd.valid()) received = std::move(fd);
+      },
+      [] {});
+  channel = &there;
+  ASSERT_TRUE(RunUntil(loop_, [&] { return got.size() == 3; }));
+  const std::vector<std::pair<std::string, bool>> expected = {{"before", false}, {"with", true}, {"after", false}};
+  EXPECT_EQ(got, expected);
+  EXPECT_EQ(fcntl(received.get(), F_GETFD), FD_CLOEXEC);
+  EXPECT_EQ(write(received.get(), "x", 1), 1);
+  char byte = 0;
+  EXPECT_EQ(read(read_end.get(), &byte, 1), 1);
+  received.Reset();
+  EXPECT_EQ(read(read_end.get(), &byte, 1), 0) << "the sender's is closed";
+}
+
+TEST_F(MessageChannelTest, ADescriptorThatNobodyTakesIsClosed) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd read_end(ends[0]);
+  auto there = Channel(there_.Release());
+  here_->Send("with", UniqueFd(ends[1]));
+  here_->Send("after");
+  ASSERT_TRUE(RunUntil(loop_, [&] { return got_.size() == 2; }));
+  char byte = 0;
+  EXPECT_EQ(read(read_end.get(), &byte, 1), 0);
 }
 
 TEST_F(MessageChannelTest, TooLongAMessageClosesTheConnection) {

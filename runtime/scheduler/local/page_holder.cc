@@ -1,0 +1,28 @@
+#include "runtime/scheduler/local/page_holder.h"
+
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/page/page_address.h"
+
+namespace tony::keeper {
+
+int PageHolder::SocketForMaster() {
+  if (socket_.valid()) return socket_.get();
+  auto opened = ListenForPage(folder_);
+  if (opened.ok()) {
+    socket_ = std::move(opened->listening);
+  } else if (opened.error().code != ErrorCode::kNotFound) {
+    LogWarn(opened.error().message);
+  }
+  return socket_.valid() ? socket_.get() : -1;
+}
+
+void PageHolder::Take(UniqueFd socket) {
+  if (socket_.valid() || !socket.valid()) return;
+  auto adopted = AdoptPageSocket(std::move(socket));
+  if (!adopted.ok()) return LogWarn(adopted.error().message);
+  socket_ = std::move(adopted->listening);
+}
+
+}  // namespace tony::keeper
