@@ -14,9 +14,8 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/history/history_files.h"
-#include "runtime/page/page_address.h"
 #include "runtime/page/live_page.h"
+#include "runtime/page/page_address.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/rpc/rpc_server.h"
@@ -49,15 +48,6 @@ Status LinkAmFiles(const JobFolder& folder) {
   const std::filesystem::path work = folder.path() / "work" / "am";
   TRY(MakeFolder(work));
   return LinkStaged(staged->am, work);
-}
-
-// On a thread of its own: the folder may be on a file server that does not answer. The keeper, last of all, finishes
-// what this begins.
-std::jthread StartHistory(const JobFolder& folder, const JobSpec& spec) {
-  if (spec.history_folder.empty()) return {};
-  return std::jthread([folder] {
-    if (const Status begun = BeginHistory(folder); !begun.ok()) LogWarn(begun.error().message);
-  });
 }
 
 // A job can do without its page.
@@ -94,11 +84,9 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
   TRY_ASSIGN(Submission submission, folder.ReadSubmission());
   TRY_ASSIGN(std::string token, folder.ReadToken());
   const Duration am_lease = job.spec().timers.am_lease;
-  if (page) scheduler.HandToKeeper(page->ShareSocket());
   LogInfo(
       StrCat("epoch ", epoch.value, ": ", opened.decisions.size(), " decisions replayed, job ", ToString(job.state())));
 
-  const std::jthread history = StartHistory(folder, job.spec());
   const std::unique_ptr<LivePage> page = OpenPage(loop, folder);
   ApplicationMaster master({loop, folder, std::move(submission), SiblingProgram("tony-executor"), std::move(token),
                             page ? page->url() : "", epoch, std::move(job), *opened.journal});
@@ -106,6 +94,7 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
   LocalAmLauncher launcher(runner);
   LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher,
                            [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
+  if (page) scheduler.HandToKeeper(page->ShareSocket());
   TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, {}, master));
   master.Start(scheduler, server->port(), [&] { server->Stop([&] { loop.Stop(); }); });
   if (page) page->Serve([&] { return master.ShowStatus(); });

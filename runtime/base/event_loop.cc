@@ -104,7 +104,8 @@ class AsioTimer : public EventLoop::Handle {
 
 class SignalWatch : public EventLoop::Handle {
  public:
-  SignalWatch(EventLoop& loop, std::initializer_list<int> signals, std::function<void(int)> fn) : fn_(std::move(fn)) {
+  using Callback = std::function<void(const EventLoop::SentSignal&)>;
+  SignalWatch(EventLoop& loop, std::initializer_list<int> signals, Callback fn) : fn_(std::move(fn)) {
     sigset_t set;
     sigemptyset(&set);
     for (const int signal : signals) sigaddset(&set, signal);
@@ -119,9 +120,10 @@ class SignalWatch : public EventLoop::Handle {
     signalfd_siginfo info{};
     if (read(fd_.get(), &info, sizeof info) != sizeof info) return;
     const auto fn = fn_;  // the callback may destroy this handle
-    fn(static_cast<int>(info.ssi_signo));
+    const bool sent = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
+    fn({static_cast<int>(info.ssi_signo), sent ? static_cast<pid_t>(info.ssi_pid) : 0, info.ssi_uid});
   }
-  std::function<void(int)> fn_;
+  Callback fn_;
   UniqueFd fd_;
   EventLoop::FdWatch watch_;  // after fd_: released before the descriptor closes
 };
@@ -172,6 +174,11 @@ EventLoop::FdWatch EventLoop::WhenWritable(int fd, Callback fn) {
 }
 
 EventLoop::FdWatch EventLoop::OnSignals(std::initializer_list<int> signals, std::function<void(int)> fn) {
+  return OnSentSignals(signals, [fn = std::move(fn)](const SentSignal& signal) { fn(signal.number); });
+}
+
+EventLoop::FdWatch EventLoop::OnSentSignals(std::initializer_list<int> signals,
+                                            std::function<void(const SentSignal&)> fn) {
   return std::make_unique<SignalWatch>(*this, signals, std::move(fn));
 }
 

@@ -4,6 +4,8 @@
 // FdWatch is owned by whoever asked for it: destroying it (also from inside its own callback) means it will not fire.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 
@@ -39,6 +41,12 @@ class EventLoop {
 
   // Calls `fn` with the signal number each time one of `signals` arrives. Blocks them for the process (signalfd).
   FdWatch OnSignals(std::initializer_list<int> signals, std::function<void(int)> fn);
+  struct SentSignal {
+    int number = 0;
+    pid_t sender = 0;  // 0: the kernel, or a process that this one cannot see
+    uid_t user = 0;    // of the sender
+  };
+  FdWatch OnSentSignals(std::initializer_list<int> signals, std::function<void(const SentSignal&)> fn);
 
  private:
   struct State;

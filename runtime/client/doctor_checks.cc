@@ -234,7 +234,8 @@ Checks CheckService() {
   if (service.empty() || !fs::exists("/run/systemd/system", error))
     return {{"service", Health::kOk, "jobs submitted here do not belong to a service", ""}};
   return {{"service", Health::kWarn,
-           StrCat("jobs submitted here belong to ", service, ": systemd may end them when it is stopped or restarted"),
+           StrCat("jobs submitted here belong to ", service,
+                  ": systemd may end them when it is stopped or restarted, as SIGTERM to a job's keeper kills the job"),
            "set KillMode=process for it, or submit through systemd-run --scope"}};
 }
 

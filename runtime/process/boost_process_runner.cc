@@ -165,6 +165,20 @@ void KillAndReap(pid_t pid) {
   waitpid(pid, nullptr, 0);
 }
 
+// Signals are blocked until the child has the default handlers: none of ours runs in it.
+pid_t ForkCopy(const std::function<void()>& work) {
+  const SignalsBlocked blocked;
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
+  close_range(3, ~0U, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  if (setsid() < 0 || chdir("/") != 0 || sigprocmask(SIG_SETMASK, &none, nullptr) != 0) _exit(127);
+  work();
+  _exit(0);
+}
+
 // The launcher would put its pipe, and open() our files, where standard streams belong if one of those were closed.
 void OpenStandardStreams() {
   int fd = 0;
@@ -223,9 +237,22 @@ Result<pid_t> BoostProcessRunner::Start(const ProcessSpec& spec, OnExit on_exit)
   CHECK(!spec.argv.empty() && ProgramOf(spec).starts_with('/'));
   TRY_ASSIGN(const ChildFiles files, OpenFiles(spec));
   TRY_ASSIGN(auto launched, launcher_->Launch(spec, files));
-  const pid_t pid = launched.pid;
+  return Keep(launched.pid, std::move(launched.pidfd), std::move(on_exit));
+}
+
+Result<pid_t> BoostProcessRunner::StartCopy(const std::function<void()>& work, OnExit on_exit) {
+  const pid_t pid = ForkCopy(work);
+  if (pid < 0) return SystemError(ErrorCode::kUnavailable, "fork", errno);
+  UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (pidfd.valid()) return Keep(pid, std::move(pidfd), std::move(on_exit));
+  const int error = errno;
+  KillAndReap(pid);
+  return SystemError(ErrorCode::kUnavailable, "watch a copy of this process", error);
+}
+
+pid_t BoostProcessRunner::Keep(pid_t pid, UniqueFd pidfd, OnExit on_exit) {
   Child& child = children_[pid];
-  child.pidfd = std::move(launched.pidfd);
+  child.pidfd = std::move(pidfd);
   child.on_exit = std::move(on_exit);
   child.watch = loop_.WhenReadable(child.pidfd.get(), [this, pid] { Reap(pid); });
   return pid;

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -21,6 +22,11 @@ class BoostProcessRunner : public ProcessRunner {
 
   Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override;
 
+  // A copy of this process that does `work`, in a session and a folder (/) of its own, with standard streams but no
+  // other descriptor, so that it holds no lock; then it ends. `work` may use what is in memory, and no other thread's.
+  // No other process may wait for it: it may be one that cannot be killed.
+  Result<pid_t> StartCopy(const std::function<void()>& work, OnExit on_exit);
+
   bool Started(pid_t pid) const { return children_.contains(pid); }  // and has not reaped it yet
 
   // For a subreaper, on SIGCHLD: reaps every ended child that this runner did not start. Own children that ended are
@@ -35,6 +41,7 @@ class BoostProcessRunner : public ProcessRunner {
   };
   class Launcher;
 
+  pid_t Keep(pid_t pid, UniqueFd pidfd, OnExit on_exit);
   void Reap(pid_t pid);
 
   EventLoop& loop_;

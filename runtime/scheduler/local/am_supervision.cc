@@ -25,6 +25,9 @@ constexpr Duration kBetweenTries{1000};
 // A timer later than this means that the keeper itself was stopped, and the AM very likely with it.
 constexpr Duration kOverslept{1000};
 
+// Who is not dead this long after SIGKILL waits in the kernel for a disk, and keeps nobody from anything.
+constexpr Duration kDying{10000};
+
 // What an AM ends with that cannot read the job's own files: the next one could not either.
 constexpr ExitStatus kUnreadable{ExitStatus::Kind::kExited, static_cast<int>(ErrorCode::kInvalid)};
 
@@ -64,10 +67,10 @@ AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFo
       environment_(std::move(environment)),
       options_(std::move(options)),
       listener_(std::move(listener)),
+      page_(folder),
       epoch_(NewestEpoch(folder)) {
   budget_.Restore(ReadDeaths(folder_));
 }
-      page_(folder),
 
 void AmSupervision::Begin() {
   if (epoch_.value == 0) return Start();  // the job is new: no need to look at every process of the machine
@@ -104,16 +107,17 @@ Status AmSupervision::StartNext() {
   epoch_ = next;
   ProcessSpec am;
   am.argv = {options_.program, folder_.path().string(), std::to_string(epoch_.value)};
+  const int page = page_.SocketForMaster();
+  if (page >= 0) am.inherited.push_back(page);
   am.env = OverEnvironment(environment_,
                            {StrCat(kJobMark, "=", folder_.job().value), StrCat(kAmMark, "=", folder_.job().value),
                             StrCat(kPageSocketVariable, "=", page >= 0 ? std::to_string(page) : "")});
   am.directory = folder_.path().string();
-  const int page = page_.SocketForMaster();
-  if (page >= 0) am.inherited.push_back(page);
   am.stdout_file = am.stderr_file = (folder_.path() / "am.log").string();
   pidfd_.Reset();
   TRY_ASSIGN(pid_, runner_.Start(am, [this](ExitStatus status) { OnEnded(status); }));
   LogInfo(StrCat("AM started: epoch ", epoch_.value, ", pid ", pid_));
+  listener_.on_start();
   BeRunning();
   return Ok();
 }
@@ -215,18 +219,26 @@ void AmSupervision::BeGone(const std::function<void(const std::string&)>& tell, 
   timer_ = loop_.After(Duration(0), [&tell, why] { tell(why); });
 }
 
-void AmSupervision::Retire() {
+void AmSupervision::RetireWithin(Duration farewell) {
+  page_.LetGo();
   if (state_ == State::kRetiring || state_ == State::kGone) return;
   const auto alive = state_ == State::kNone ? Alive() : std::vector<pid_t>();  // started by an earlier keeper
   if (!alive.empty()) Watch(alive.back());
   state_ = State::kRetiring;
-  timer_ = loop_.After(pid_ > 0 ? options_.farewell : Duration(0), [this] {
-    Kill();
-    if (pid_ == 0) BeRetired();
+  timer_ = loop_.After(pid_ > 0 ? farewell : Duration(0), [this] { KillRetired(); });
+}
+
+void AmSupervision::KillRetired() {
+  Kill();
+  if (pid_ == 0) return BeRetired();
+  timer_ = loop_.After(kDying, [this] {
+    LogError(StrCat("AM, pid ", pid_, ", does not die: the job ends without it"));
+    BeRetired();
   });
 }
 
 void AmSupervision::BeRetired() {
+  watch_.reset();
   state_ = State::kGone;
   listener_.on_retired();
 }

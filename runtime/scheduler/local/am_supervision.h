@@ -5,7 +5,7 @@
 //     |                  |         \--too many deaths, or "no AM can rule this job"--> kGone, and the owner is told
 //     +--one is alive--> kAwaited --hello of its epoch--> kRunning
 //                            \--ended, or no hello in time: SIGKILL--> start
-//   any --Retire()--> kRetiring --ended, or SIGKILL after the farewell--> kGone
+//   any --Retire()--> kRetiring --ended, or SIGKILL after the farewell, or not even that ends it--> kGone
 #pragma once
 
 #include <sys/types.h>
@@ -29,12 +29,16 @@ struct AmOptions {
   Duration silence{30000};   // without a renewal it hangs. Above every am_lease: it has stopped ruling by then
   Duration adoption{10000};  // for an AM that outlived an earlier keeper to say hello
   Duration farewell{5000};   // for the AM to leave after it has finished the job
+  // Beyond the grace of the tasks, for the AM to end the job when the keeper was told to stop: a service manager that
+  // allows for the grace and twenty seconds sees a clean stop.
+  Duration stop_margin{10000};
 };
 
 // Loop thread only.
 class AmSupervision {
  public:
   struct Listener {
+    std::function<void()> on_start;                      // an AM has just been started
     std::function<void()> before_judging;                // reads what the AM may have said while we slept
     std::function<void(const std::string&)> on_gave_up;  // why; no AM runs any more
     // The same, but the AM itself said that no other will fare better: what it must read is damaged.
@@ -46,17 +50,22 @@ class AmSupervision {
 
   void Begin();                          // adopts or starts
   bool OnHello(Epoch epoch, pid_t pid);  // false: it is not the newest, and must not be listened to
+  void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }  // that came with the hello
   void OnRenewed();
-  void Retire();  // the job has ended: no AM is started again. Safe to call twice, and instead of Begin()
+  // The job has ended: no AM is started again, and the one that there is has its farewell to leave, or is killed at
+  // once. Safe to call twice, and instead of Begin().
+  void Retire() { RetireWithin(options_.farewell); }
+  void RetireAtOnce() { RetireWithin(Duration(0)); }
   bool Gone() const { return state_ == State::kGone; }
 
-  void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }  // that came with the hello
  private:
   enum class State { kNone, kAwaited, kRunning, kHung, kBackoff, kRetiring, kGone };
 
   void Start();
   Status StartNext();
   void BeRunning();
+  void RetireWithin(Duration farewell);
+  void KillRetired();
   void BeRetired();
   void Watch(pid_t pid);
   void OnEnded(std::optional<ExitStatus> status);
@@ -74,6 +83,7 @@ class AmSupervision {
   const Listener listener_;
 
   State state_ = State::kNone;
+  PageHolder page_;
   Epoch epoch_;  // of the newest AM
   DeathBudget budget_;
   Instant renewed_;
@@ -83,5 +93,4 @@ class AmSupervision {
   EventLoop::Timer timer_;    // of the state
 };
 
-  PageHolder page_;
 }  // namespace tony::keeper

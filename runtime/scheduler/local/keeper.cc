@@ -3,12 +3,15 @@
 #include <sys/socket.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/history/history_files.h"
 #include "runtime/scheduler/local/keeper_socket.h"
+#include "runtime/scheduler/local/write_apart.h"
 
 namespace tony::keeper {
 namespace {
@@ -29,6 +32,7 @@ Keeper::Keeper(EventLoop& loop, JobFolder folder, std::vector<std::string> envir
     : loop_(loop),
       folder_(std::move(folder)),
       on_done_(std::move(on_done)),
+      stop_margin_(am.stop_margin),
       runner_(loop),
       containers_(loop, runner_, folder_, environment,
                   {[this](const ContainerId& id) { Report(ContainerStarted{id}); },
@@ -38,6 +42,10 @@ Keeper::Keeper(EventLoop& loop, JobFolder folder, std::vector<std::string> envir
                    }}),
       am_(loop, runner_, folder_, std::move(environment), std::move(am),
           {[this] {
+             const auto history = HistoryFolder(folder_);
+             if (history.ok() && *history) StartWriter(WriteHistoryBegin, nullptr);
+           },
+           [this] {
              if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();
            },
            [this](const std::string& reason) { GiveUp(reason); }, [this](const std::string& reason) { RunOut(reason); },
@@ -47,7 +55,8 @@ Status Keeper::Begin() {
   TRY_ASSIGN(listener_, ListenAsKeeper(folder_));
   TRY(containers_.Adopt());
   accepting_ = loop_.WhenReadable(listener_.get(), [this] { AcceptConnections(); });
-  signals_ = loop_.OnSignals({SIGCHLD, SIGTERM, SIGINT, SIGHUP}, [this](int signal) { OnSignal(signal); });
+  signals_ = loop_.OnSentSignals({SIGCHLD, SIGTERM, SIGINT, SIGHUP},
+                                 [this](const EventLoop::SentSignal& signal) { OnSignal(signal); });
   if (IsOver(folder_)) {
     Finish();
   } else {
@@ -90,6 +99,7 @@ void Keeper::OnRequest(Peer from, const AmHello& hello) {
     LogWarn(StrCat("hello of epoch ", hello.epoch.value, ", which does not rule"));
     return Drop(from);
   }
+  am_.TakePage(peers_.at(from)->TakeDescriptor());
   if (am_peer_ != from) Drop(am_peer_);
   am_peer_ = from;
   for (const auto& part : InParts(containers_.Inventory())) Report(part);
@@ -99,7 +109,6 @@ void Keeper::OnRequest(Peer from, const AmHello& hello) {
 void Keeper::OnRequest(Peer, const AmRenew& renew) {
   am_.OnRenewed();
   Report(KeeperRenewed{renew.stamp});
-  am_.TakePage(peers_.at(from)->TakeDescriptor());
 }
 
 void Keeper::OnRequest(Peer, const LaunchContainer& launch) {
@@ -111,7 +120,7 @@ void Keeper::OnRequest(Peer, const StopContainer& stop) { containers_.Stop(stop)
 
 void Keeper::OnRequest(Peer, const FinishJob&) {
   if (phase_ == Phase::kServing) return Finish();
-  Report(JobFinished{});
+  if (phase_ != Phase::kRecording) Report(JobFinished{});
 }
 
 void Keeper::Drop(Peer peer) {
@@ -123,13 +132,14 @@ void Keeper::Report(const KeeperReport& report) {
   if (am_peer_ != 0) peers_.at(am_peer_)->Send(Encode(report));
 }
 
-// Never the end of the keeper: that would leave a job without its arbiter. The AM ends the job, and so the keeper.
-void Keeper::OnSignal(int signal) {
-  if (signal == SIGCHLD) return runner_.ReapStrangers();
-  const std::string reason = StrCat("keeper was told to stop by signal ", signal);
-  LogInfo(reason);
-  const Status written = folder_.WriteKillRequest({reason});
-  if (!written.ok()) LogError(written.error().message);
+// Never the end of the keeper before that of its job: that would leave a job without its arbiter.
+void Keeper::OnSignal(const EventLoop::SentSignal& signal) {
+  if (signal.number == SIGCHLD) return runner_.ReapStrangers();
+  const std::string sender = signal.sender > 0 ? StrCat(" from process ", signal.sender, " of uid ", signal.user) : "";
+  const std::string what = StrCat("the job's keeper got SIG", sigabbrev_np(signal.number), sender);
+  if (!stop_reason_.empty()) return LogInfo(StrCat(what, ", and is stopping already"));
+  LogInfo(what);
+  Stop(what);
 }
 
 }  // namespace tony::keeper

@@ -1,10 +1,18 @@
 // The arbiter of one local job: parent of its AM and executors, and the last to leave.
 //
-//   kServing --Finish from the AM, recorded--> kFinishing --AM and containers gone--> kSweeping --nothing left--> kDone
-//     |  \                                          ^
-//     |   \--AM dies over and over--> kEndingTasks -+  containers gone, verdict written
-//     |                                     ^ kill  |
-//     \--no AM can read the job--> kRunningOut -----+  the last task has ended by itself
+//   kServing --Finish from the AM--> kRecording --> kFinishing --AM and containers gone--> kSweeping --nothing left-->
+//     |  \                             ^                                                   kWritingHistory --> kDone
+//     |   \--AM dies over and over, or lets SIGTERM's grace pass--> kEndingTasks -+  containers gone, verdict written
+//     |                                                                   ^ kill  |
+//     \--no AM can read the job--> kRunningOut -----------------------------------+  the last task has ended by itself
+//
+// Of kRecording (a line in the log of ended jobs) and kWritingHistory neither lasts longer than its limit: they write
+// where a file system may not answer (write_apart.h), and nothing but the keeper's own exit waits for the second.
+//
+// SIGTERM, SIGINT and SIGHUP end the job as a kill does: its tasks have their grace, the verdict is KILLED and names
+// the signal and who sent it, and the keeper exits with 0. That is asked of the AM; where it does not come about within
+// the grace and the margin, the keeper does it without one. Further signals change nothing: whoever repeats himself
+// does not mean something else.
 //
 // It decides nothing about the job: it starts, watches and ends processes. All it knows is in the job's folder or to
 // be seen in /proc, so that another keeper can take over at any moment.
@@ -37,7 +45,7 @@ class Keeper {
 
  private:
   using Peer = int64_t;  // a connection
-  enum class Phase { kServing, kRunningOut, kEndingTasks, kFinishing, kSweeping, kDone };
+  enum class Phase { kServing, kRunningOut, kEndingTasks, kRecording, kFinishing, kSweeping, kWritingHistory, kDone };
 
   void AcceptConnections();
   void Admit(UniqueFd socket);
@@ -49,7 +57,7 @@ class Keeper {
   void OnRequest(Peer from, const FinishJob&);
   void Drop(Peer peer);
   void Report(const KeeperReport& report);
-  void OnSignal(int signal);
+  void OnSignal(const EventLoop::SentSignal& signal);
 
   // keeper_claim.cc
   void EnterLedger();
@@ -66,20 +74,28 @@ class Keeper {
   void SayTrouble();
   void LookAtTasks();
   void EndTasks(Duration grace);  // asks, and kills after the grace
+  void Stop(const std::string& reason);
+  void StopWithoutAm(Duration grace);
   void Finish();
+  void WriteFinished();
   void Proceed();
   void WriteVerdict();
   void SweepJob();
+  void WriteHistory();
+  void BeDone();
+  bool StartWriter(void (*work)(const JobFolder&), EventLoop::Callback on_end);
   void TryAgain(void (Keeper::*step)(), const Error& error);
 
   EventLoop& loop_;
   const JobFolder folder_;
   const EventLoop::Callback on_done_;
+  const Duration stop_margin_;
   BoostProcessRunner runner_;
   Containers containers_;
   AmSupervision am_;
   Phase phase_ = Phase::kServing;
   Verdict verdict_;          // of a job that ends without an AM
+  std::string stop_reason_;  // why somebody told this keeper to stop; empty: nobody did
   size_t running_told_ = 0;  // containers, when the trouble was last told
   std::unique_ptr<LedgerClaim> claim_;
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
@@ -91,7 +107,7 @@ class Keeper {
   Peer newest_peer_ = 0;
   Peer am_peer_ = 0;  // who said the right hello last; 0: nobody
   EventLoop::FdWatch accepting_, signals_;
-  EventLoop::Timer timer_;  // of the phase
+  EventLoop::Timer timer_, stop_timer_;  // of the phase; of SIGTERM
 };
 
 }  // namespace tony::keeper

@@ -8,12 +8,12 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/history/ended_log.h"
 #include "runtime/history/history_files.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/keeper_socket.h"
+#include "runtime/scheduler/local/write_apart.h"
 #include "runtime/store/files.h"
 
 namespace tony::keeper {
@@ -26,6 +26,10 @@ constexpr Duration kBetweenSweeps{5};
 constexpr Duration kLongestSweep{30000};
 // Between looks at tasks that run out and at whether somebody wants them killed.
 constexpr Duration kBetweenLooks{500};
+// For the line of an ended job: above the time that its writer waits for others who write (ended_log.cc).
+constexpr Duration kRecordLimit{3000};
+// A history of some thousand attempts takes less on a disk that answers. Who waits for the job waits for this, too.
+constexpr Duration kHistoryLimit{2000};
 // For an executor to sweep up after its task's grace, before we do.
 constexpr Duration kExecutorMargin{2000};
 
@@ -44,14 +48,54 @@ Duration GraceOf(const JobFolder& folder) {
 
 }  // namespace
 
+// A signal that tells the keeper to stop is a kill: the AM ends the job, and so the keeper. Where the AM cannot be
+// asked or does not do it in time, it is ended first.
+void Keeper::Stop(const std::string& reason) {
+  stop_reason_ = reason;
+  if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
+  const Duration grace = GraceOf(folder_);
+  const Status written = folder_.WriteKillRequest({reason});
+  if (!written.ok()) LogError(written.error().message);
+  if (!written.ok()) return StopWithoutAm(grace);
+  stop_timer_ = loop_.After(grace + stop_margin_, [this] { StopWithoutAm(Duration(0)); });
+}
+
+void Keeper::StopWithoutAm(Duration grace) {
+  if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;
+  LogWarn("ending the job without its application master");
+  verdict_ = Killed(stop_reason_);
+  am_.RetireAtOnce();
+  EndTasks(grace);
+}
+
+// False: no process can be made, and `tony gc` and `tony history --export` write what is not written now.
+bool Keeper::StartWriter(void (*work)(const JobFolder&), EventLoop::Callback on_end) {
+  const auto started = runner_.StartCopy([&] { work(folder_); },
+                                         [on_end = std::move(on_end)](ExitStatus) {
+                                           if (on_end) on_end();
+                                         });
+  if (!started.ok()) LogWarn(started.error().message);
+  return started.ok();
+}
+
 void Keeper::Finish() {
   folder_.GiveUpReserve();
+  phase_ = Phase::kRecording;
   // Before `finished`: without that a job whose keeper dies now gets another one, which comes here too. No job fails
-  // for the sake of its line.
-  if (const Status logged = RecordEnd(folder_); !logged.ok()) LogWarn(logged.error().message);
+  // for the sake of its line, nor does the machine wait for it.
+  timer_ = loop_.After(kRecordLimit, [this] {
+    LogWarn("the log of ended jobs does not answer");
+    WriteFinished();
+  });
+  if (!StartWriter(WriteEndedLine, [this] { WriteFinished(); })) WriteFinished();
+}
+
+void Keeper::WriteFinished() {
+  if (phase_ != Phase::kRecording) return;
   const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);
-  if (!recorded.ok()) return TryAgain(&Keeper::Finish, recorded.error());
+  if (!recorded.ok()) return TryAgain(&Keeper::WriteFinished, recorded.error());
   LogInfo("the job is finished");
+  timer_.reset();
   phase_ = Phase::kFinishing;
   Report(JobFinished{});
   containers_.KillAll();
@@ -61,11 +105,13 @@ void Keeper::Finish() {
 
 void Keeper::GiveUp(const std::string& reason) {
   LogError(reason);
-  verdict_ = InfraVerdict(folder_, reason);
+  if (phase_ != Phase::kServing) return;
+  verdict_ = stop_reason_.empty() ? InfraVerdict(folder_, reason) : Killed(stop_reason_);
   EndTasks(GraceOf(folder_));
 }
 
 void Keeper::RunOut(const std::string& reason) {
+  if (phase_ != Phase::kServing) return;
   LogError(StrCat("no application master can rule this job; its tasks go on: ", reason));
   verdict_ = InfraVerdict(folder_, reason);
   phase_ = Phase::kRunningOut;
@@ -114,7 +160,9 @@ void Keeper::Proceed() {
     case Phase::kEndingTasks:
       return WriteVerdict();
     case Phase::kServing:
+    case Phase::kRecording:
     case Phase::kSweeping:
+    case Phase::kWritingHistory:
     case Phase::kDone:
       return;
   }
@@ -135,6 +183,7 @@ void Keeper::SweepJob() {
   phase_ = Phase::kSweeping;
   auto left = FindAllOfJob(ListProcesses(), containers_.Scope());
   std::ranges::copy(containers_.InCgroups(), std::back_inserter(left));
+  std::erase_if(left, [this](pid_t pid) { return runner_.Started(pid); });  // AM and executors are gone: writers
   SignalAll(left, SIGKILL);
   if (!left.empty() && loop_.Now() < sweep_end_) {
     timer_ = loop_.After(kBetweenSweeps, [this] { SweepJob(); });
@@ -143,9 +192,23 @@ void Keeper::SweepJob() {
   if (!left.empty()) LogError(StrCat(left.size(), " processes do not die, process ", left[0], " for one"));
   containers_.RemoveCgroups();
   LeaveLedger();
-  // Last of all, as its folder may be on a file server that does not answer. `tony history --export` mends what this
-  // does not get done.
-  if (const Status kept = FinishHistory(folder_); !kept.ok()) LogWarn(kept.error().message);
+  WriteHistory();
+}
+
+// Last of all; `tony history --export` mends what this does not get done.
+void Keeper::WriteHistory() {
+  phase_ = Phase::kWritingHistory;
+  const auto history = HistoryFolder(folder_);
+  if (!history.ok()) LogWarn(history.error().message);
+  if (!history.ok() || !*history || !StartWriter(WriteHistoryEnd, [this] { BeDone(); })) return BeDone();
+  timer_ = loop_.After(kHistoryLimit, [this] {
+    LogWarn("the folder of the history does not answer");
+    BeDone();
+  });
+}
+
+void Keeper::BeDone() {
+  if (phase_ == Phase::kDone) return;
   LogInfo("nothing is left");
   phase_ = Phase::kDone;
   RemoveKeeperSocket(folder_);

@@ -1,14 +1,19 @@
 #include "runtime/scheduler/local/lost_job.h"
 
-#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/history/ended_log.h"
 #include "runtime/history/history_files.h"
 #include "runtime/scheduler/local/final_status.h"
+#include "runtime/scheduler/local/write_apart.h"
 #include "runtime/store/files.h"
 #include "runtime/store/machine_boot.h"
 
 namespace tony {
+namespace {
+
+// For those who find a lost job, and want to know how it ended.
+constexpr Duration kHistoryPatience{3000};
+
+}  // namespace
 
 // The locks come first: they are the kernel's own word, and outlive a boot id that changes under living processes
 // (a virtual machine or container that was moved).
@@ -28,9 +33,10 @@ Result<JobStatus> LostStatus(const JobFolder& folder) {
 Status EndLostJob(const JobFolder& folder) {
   TRY_ASSIGN(const JobStatus status, LostStatus(folder));
   TRY(folder.WriteStatus(status, /*durable=*/true));
-  if (const Status recorded = RecordEnd(folder); !recorded.ok()) LogWarn(recorded.error().message);
+  WriteApart(folder, WriteEndedLine, kHistoryPatience);
   TRY(WriteFileByRename(folder.finished(), "", /*durable=*/false));
-  if (const Status kept = FinishHistory(folder); !kept.ok()) LogWarn(kept.error().message);
+  const auto history = HistoryFolder(folder);
+  if (history.ok() && *history) WriteApart(folder, WriteHistoryEnd, kHistoryPatience);
   return Ok();
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <thread>
@@ -156,6 +157,20 @@ TEST_F(SignalTest, ASignalThatComesLaterAgainArrivesAgain) {
     Run();
     EXPECT_EQ(arrived, i);
   }
+}
+
+TEST_F(SignalTest, TheSenderOfASignalIsTold) {
+  std::vector<EventLoop::SentSignal> arrived;
+  const auto watch = loop.OnSentSignals({SIGUSR1}, [&](const EventLoop::SentSignal& signal) {
+    arrived.push_back(signal);
+    loop.Stop();
+  });
+  kill(getpid(), SIGUSR1);
+  Run();
+  ASSERT_EQ(arrived.size(), 1u);
+  EXPECT_EQ(arrived[0].number, SIGUSR1);
+  EXPECT_EQ(arrived[0].sender, getpid());
+  EXPECT_EQ(arrived[0].user, getuid());
 }
 
 TEST_F(SignalTest, TheWatchMayDestroyItselfInItsCallback) {

@@ -262,6 +262,34 @@ TEST_F(BoostProcessRunnerTest, ReapingStrangersKeepsTheEndsOfItsOwnChildren) {
   EXPECT_THAT(ends, ::testing::Each(ExitStatus{Kind::kExited, 7}));
 }
 
+TEST_F(BoostProcessRunnerTest, ACopyWorksInAFolderAndASessionOfItsOwnAndHoldsNothing) {
+  const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  std::optional<ExitStatus> ended;
+  const auto pid = runner_.StartCopy(
+      [&] {
+        std::ofstream out(File("told"));
+        out << std::filesystem::current_path().string() << " " << (getsid(0) == getpid()) << " "
+            << (fcntl(held.get(), F_GETFD) < 0);
+      },
+      [&](ExitStatus status) { ended = status; });
+  ASSERT_TRUE(pid.ok()) << pid.error().message;
+  EXPECT_TRUE(runner_.Started(*pid));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return ended.has_value(); }));
+  EXPECT_TRUE(ended->Succeeded());
+  EXPECT_EQ(Content("told"), "/ 1 1");
+  EXPECT_FALSE(runner_.Started(*pid));
+}
+
+TEST_F(BoostProcessRunnerTest, ACopyCanBeStoppedBySignalsThatThisProcessWaitsFor) {
+  const auto signals = loop_.OnSignals({SIGTERM}, [](int) {});
+  std::optional<ExitStatus> ended;
+  const auto pid = runner_.StartCopy([] { pause(); }, [&](ExitStatus status) { ended = status; });
+  ASSERT_TRUE(pid.ok()) << pid.error().message;
+  kill(*pid, SIGTERM);
+  ASSERT_TRUE(RunUntil(loop_, [&] { return ended.has_value(); }));
+  EXPECT_EQ(*ended, (ExitStatus{Kind::kSignaled, SIGTERM}));
+}
+
 TEST_F(BoostProcessRunnerTest, OnExitMayStartTheNextProcess) {
   std::optional<ExitStatus> last;
   const auto first = runner_.Start(Shell("exit 1"), [&](ExitStatus) {

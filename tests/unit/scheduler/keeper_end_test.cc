@@ -1,9 +1,12 @@
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 
+#include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
+#include "runtime/store/files.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {
@@ -13,6 +16,11 @@ using ::testing::IsEmpty;
 
 class KeeperEndTest : public KeeperFixture {
  protected:
+  void SetGrace(Duration grace) {
+    JobSpec spec = *folder_.ReadSpec();
+    spec.timers.grace = grace;
+    EXPECT_TRUE(WriteFileByRename(folder_.path() / "spec.json", ToJson(spec), /*durable=*/false).ok());
+  }
   KeeperEndTest() { SetLimits({"QUICK_KEEPER_FAREWELL=300"}); }
   bool Finish() {
     bool finished = false;
@@ -62,15 +70,51 @@ TEST_F(KeeperEndTest, TermAsksTheAmToEndTheJob) {
   const pid_t keeper = StartKeeper();
   BecomeAm({1});
   kill(keeper, SIGTERM);
-  kill(keeper, SIGHUP);
-  kill(keeper, SIGINT);
   ASSERT_TRUE(WaitForFile("kill-request.json"));
+  kill(keeper, SIGHUP);
+  kill(keeper, SIGTERM);
+  ASSERT_TRUE(WaitFor([this] { return Content("keeper.log").find("is stopping already") != std::string::npos; }));
   const auto request = folder_.ReadKillRequest();
   ASSERT_TRUE(request.ok() && *request);
-  EXPECT_THAT((*request)->reason, ::testing::StartsWith("keeper was told to stop by signal "));
+  EXPECT_EQ((*request)->reason, StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid()));
   Launch("1-1", "exit 0");
   EXPECT_TRUE(WaitFor([&] { return Exit("1-1"); })) << "the keeper rules on";
   EXPECT_FALSE(keepers_[keeper]);
+}
+
+TEST_F(KeeperEndTest, TermEndsTheJobThoughTheAmDoesNot) {
+  SetLimits({"QUICK_KEEPER_STOP_MARGIN=50"});
+  SetGrace(Duration(50));
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "trap '' TERM; while :; do sleep 0.01; done");
+  ASSERT_TRUE(WaitFor([this] { return Started("1-1"); }));
+  scheduler_.reset();
+  kill(keeper, SIGTERM);
+  ASSERT_TRUE(KeeperEnded(keeper)) << "with 0";
+  const auto status = folder_.ReadStatus();
+  ASSERT_TRUE(status.ok() && *status && (*status)->verdict);
+  EXPECT_EQ((*status)->verdict->state, FinalState::kKilled);
+  EXPECT_THAT((*status)->verdict->message, ::testing::StartsWith("the job's keeper got SIGTERM from process "));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "finished"));
+  EXPECT_EQ(Content("ams"), "1\n") << "no other AM";
+  EXPECT_THAT(OfJob(), IsEmpty());
+}
+
+TEST_F(KeeperEndTest, TermGivesTheTasksTheirGraceThoughTheAmCannotBeAsked) {
+  SetGrace(Duration(60000));
+  std::filesystem::create_directory(folder_.path() / "kill-request.json");  // in the place of the file
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "trap 'touch saved; exit 0' TERM; touch runs; while :; do sleep 0.01; done");
+  ASSERT_TRUE(WaitForFile("runs"));
+  scheduler_.reset();
+  kill(keeper, SIGTERM);
+  ASSERT_TRUE(KeeperEnded(keeper));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "saved"));
+  const auto status = folder_.ReadStatus();
+  ASSERT_TRUE(status.ok() && *status && (*status)->verdict);
+  EXPECT_EQ((*status)->verdict->state, FinalState::kKilled);
 }
 
 TEST_F(KeeperEndTest, LaunchAfterTheEndIsRefused) {

@@ -22,6 +22,7 @@ int main(int, char** argv) {
   am.silence = Limit("QUICK_KEEPER_SILENCE", am.silence);
   am.adoption = Limit("QUICK_KEEPER_ADOPTION", am.adoption);
   am.farewell = Limit("QUICK_KEEPER_FAREWELL", am.farewell);
+  am.stop_margin = Limit("QUICK_KEEPER_STOP_MARGIN", am.stop_margin);
   const auto ended = tony::keeper::RunKeeper(argv[1], am);
   if (!ended.ok()) tony::LogError(ended.error().message);
   return ended.ok() ? 0 : 1;

@@ -1,0 +1,60 @@
+#include "runtime/scheduler/local/write_apart.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/history/ended_log.h"
+#include "runtime/history/history_files.h"
+#include "runtime/process/boost_process_runner.h"
+
+namespace tony {
+namespace {
+
+void WarnUnless(const Status& status) {
+  if (!status.ok()) LogWarn(status.error().message);
+}
+
+// Whoever reads the caller's output to its end is not to wait for a writer that cannot end.
+void WriteToLogOf(const JobFolder& folder) {
+  const UniqueFd log(open((folder.path() / "keeper.log").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const int output = log.valid() ? log.get() : null.get();
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+}
+
+}  // namespace
+
+void WriteHistoryBegin(const JobFolder& folder) {
+  WarnUnless(BeginHistory(folder));
+  // The job may have ended while this waited for the disk.
+  const auto status = folder.ReadStatus();
+  if (status.ok() && *status && (*status)->verdict) WriteHistoryEnd(folder);
+}
+
+void WriteEndedLine(const JobFolder& folder) { WarnUnless(RecordEnd(folder)); }
+
+void WriteHistoryEnd(const JobFolder& folder) { WarnUnless(FinishHistory(folder)); }
+
+void WriteApart(const JobFolder& folder, void (*work)(const JobFolder&), Duration patience) {
+  EventLoop loop;
+  BoostProcessRunner runner(loop);
+  const auto started = runner.StartCopy(
+      [&] {
+        WriteToLogOf(folder);
+        work(folder);
+      },
+      [&](ExitStatus) { loop.Stop(); });
+  if (!started.ok()) return LogWarn(started.error().message);
+  const auto limit = loop.After(patience, [&] {
+    LogWarn(StrCat("job ", folder.job().value, ": its history does not answer"));
+    loop.Stop();
+  });
+  loop.Run();
+}
+
+}  // namespace tony

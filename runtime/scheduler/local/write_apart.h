@@ -1,0 +1,21 @@
+// What is kept of a job outside of its own folder is written by processes of their own. That place may be on a file
+// system that does not answer: then whoever writes cannot be killed, nor do its locks end, not even those of its other
+// threads. So keepers, and clients that find a lost job, never write there themselves. They wait for a while, and leave
+// the writer alone with what it waits for.
+#pragma once
+
+#include "runtime/base/time.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// The work of such processes. What goes wrong is a line in the log.
+void WriteHistoryBegin(const JobFolder& folder);  // history_files.h, for a job whose master is starting
+void WriteEndedLine(const JobFolder& folder);     // ended_log.h
+void WriteHistoryEnd(const JobFolder& folder);    // history_files.h
+
+// `work` in a process of its own, and waits for it for so long: for callers without an event loop. The process writes
+// to the log of the job's keeper.
+void WriteApart(const JobFolder& folder, void (*work)(const JobFolder&), Duration patience);
+
+}  // namespace tony

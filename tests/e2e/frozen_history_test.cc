@@ -1,0 +1,145 @@
+// The file system of the history does not answer: a frozen one, on which a writer sleeps so that no signal ends it.
+// Jobs end all the same, and what they had of the machine is free.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// Of which a process of ours that writes there cannot be killed.
+class FrozenHistoryTest : public TonyTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs to be root, to mount and to freeze a file system";
+    // One job at a time: who is admitted has what the one before gave back.
+    box_.SetMachine(R"({"memory_mb":2048})");
+  }
+
+  // A file system of its own at `place`, which only this process and its children see.
+  void MountAt(const fs::path& place) {
+    fs::create_directories(place);
+    const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         Shell("truncate -s 16M " + box_.File("disk") + " && mkfs.ext4 -q " + box_.File("disk") +
+                               " && mount -o loop " + box_.File("disk") + " " + place.string()) == 0;
+    if (!mounted) GTEST_SKIP() << "needs mkfs.ext4 and a loop device";
+    place_ = place;
+  }
+  int Shell(const std::string& command) const {
+    return Background({"/bin/sh", "-c", command}, {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, box_.folder()).Wait().exit;
+  }
+
+  void Freeze() {
+    folder_ = open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ASSERT_EQ(ioctl(folder_, FIFREEZE, 0), 0);
+  }
+  void Thaw() {
+    if (folder_ < 0) return;
+    EXPECT_EQ(ioctl(folder_, FITHAW, 0), 0);
+    close(folder_);
+    folder_ = -1;
+  }
+  void TearDown() override {
+    Thaw();
+    EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
+    if (!place_.empty()) umount2(place_.c_str(), MNT_DETACH);
+  }
+
+  bool LedgerIsEmpty() const {
+    for (const auto& entry : fs::directory_iterator(box_.ledger()))
+      if (entry.path().extension() == ".running" || entry.path().extension() == ".waiting") return false;
+    return true;
+  }
+  // Not only the job's end: all that it had.
+  void ExpectTheNextJobRuns() const {
+    EXPECT_TRUE(WaitFor([&] { return LedgerIsEmpty(); }));
+    const Ran ran = box_.Tony(One("true"));
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+  }
+  void KillAll() const {
+    EXPECT_TRUE(WaitFor([&] {
+      for (const Process& process : box_.Processes()) kill(process.pid, SIGKILL);
+      return box_.Processes().empty();
+    }));
+  }
+
+  fs::path place_;
+  int folder_ = -1;
+};
+
+TEST_F(FrozenHistoryTest, RootOnlyAJobEndsAndTheNextHasItsPlace) {
+  MountAt(box_.home() / "history");
+  if (IsSkipped()) return;
+  const auto client = box_.StartTony(One(HoldUntilGo()));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  Freeze();
+  Go();
+  const Ran ran = client->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  ExpectTheNextJobRuns();
+  Thaw();
+  // The writers have waited, and finish.
+  EXPECT_TRUE(WaitFor([&] { return CountLines(ReadText(box_.home() / "history/ended.log")) == 2; }));
+}
+
+TEST_F(FrozenHistoryTest, RootOnlyAKillIsCarriedOut) {
+  MountAt(box_.home() / "history");
+  if (IsSkipped()) return;
+  const auto client = box_.StartTony(One(HoldUntilGo()));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  Freeze();
+  EXPECT_EQ(box_.Tony({"kill", Job(), "--reason", "enough"}).exit, 0);
+  EXPECT_EQ(client->Wait().exit, 1);
+  ExpectTheNextJobRuns();
+}
+
+TEST_F(FrozenHistoryTest, RootOnlyTheFolderOfTonysFilesKeepsNoMasterAlive) {
+  MountAt(box_.folder() / "tony");
+  if (IsSkipped()) return;
+  Freeze();
+  const auto client =
+      box_.StartTony(One(HoldUntilGo()) + Conf("tony.history.location=" + (box_.folder() / "tony").string()));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  // One that waited for that disk would keep the next from the job.
+  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return client->err().find("restarted (epoch 2)") != std::string::npos; })) << client->err();
+  Go();
+  const Ran ran = client->Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  ExpectTheNextJobRuns();
+  Thaw();
+  EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
+  size_t ended = 0;
+  for (const auto& file : fs::recursive_directory_iterator(box_.folder() / "tony")) {
+    EXPECT_NE(file.path().extension(), ".inprogress");
+    ended += file.path().extension() == ".jhist" ? 1 : 0;
+  }
+  EXPECT_EQ(ended, 1u);
+}
+
+TEST_F(FrozenHistoryTest, RootOnlyWhoFindsALostJobIsTold) {
+  MountAt(box_.home() / "history");
+  if (IsSkipped()) return;
+  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
+  ASSERT_TRUE(WaitForRunning(1));
+  KillAll();
+  std::ofstream(box_.JobFolder(Job()) / "boot-id") << "00000000-0000-0000-0000-000000000000\n";
+  Freeze();
+  const Ran ran = box_.Tony({"wait", Job()});
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  EXPECT_THAT(ran.err + ran.out, HasSubstr("restarted"));
+}
+
+}  // namespace
+}  // namespace tony
