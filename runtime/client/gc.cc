@@ -50,8 +50,8 @@ class Collection {
     }
     RemoveUnfinished();
     if (!dry_run_) dropped_ = history_.DropOld();
-    const auto swept = StagedStore::Sweep(
-        home_, [this] { return Kept(); }, now_ - kGrace, kStagingPatience, dry_run_);
+    const auto swept = EntryStore::Sweep(
+        StagedStore::FolderOf(home_), [this] { return Kept(); }, now_ - kGrace, kStagingPatience, dry_run_);
     if (!swept.ok()) return Annotate(swept.error(), "staged content was left alone");
     staged_ = swept->names;
     bytes_ += swept->bytes;

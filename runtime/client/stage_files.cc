@@ -69,6 +69,10 @@ class StagingDisplay {
   EventLoop::Timer timer_;
 };
 
+void SayDamage(const std::string& what, const std::string& damage) {
+  Say(StrCat("tony: what was staged of ", what, " is damaged (", damage, "); it is made anew"));
+}
+
 Result<StagedForJob> StageHere(const JobSpec& spec, const StageWatch& watch) {
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(StagedStore store, StagedStore::Open(home, watch.stop));
@@ -96,7 +100,9 @@ Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const J
     StagingDisplay display(loop);
     std::jthread thread([&](const std::stop_token& stop) {
       Result<StagedForJob> staged =
-          StageHere(spec, {[&](const StageProgress& progress) { display.Tell(progress); }, stop});
+          StageHere(spec, {.on_progress = [&](const StageProgress& progress) { display.Tell(progress); },
+                           .stop = stop,
+                           .on_damage = SayDamage});
       loop.Post([&, made = std::make_shared<Result<StagedForJob>>(std::move(staged))] {
         result.emplace(std::move(*made));
         loop.Stop();

@@ -22,6 +22,8 @@ struct StageWatch {
   // Called on the staging thread, every few milliseconds while bytes move.
   std::function<void(const StageProgress&)> on_progress = [](const StageProgress&) {};
   std::stop_token stop;  // when asked, the staging ends soon, with kUnavailable and nothing left
+  // Called on the staging thread: what had been staged of this source is damaged, and is made anew.
+  std::function<void(const std::string& what, const std::string& damage)> on_damage = [](const auto&, const auto&) {};
 };
 
 class StageMeter {

@@ -49,43 +49,52 @@ class Stager {
         watch_(context.watch),
         limits_(context.limits),
         meter_(context.meter),
-        space_(context.store.folder()) {}
+        space_(context.store.entries().folder()) {}
 
   Result<fs::path> Tree(const fs::path& folder) {
     TRY_ASSIGN(const std::vector<SourceItem> items, ListSource(folder, store_.home()));
-    meter_.Expect(TotalSize(items));
-    std::vector<std::string> hashes;
-    for (const SourceItem& item : items) {
-      if (item.kind != SourceItem::Kind::kFile) continue;
-      TRY_ASSIGN(const OpenSource source, OpenForReading(folder / item.name, O_NOFOLLOW));
-      TRY_ASSIGN(std::string hash, Hash(source, folder / item.name));
-      hashes.push_back(std::move(hash));
-    }
-    return store_.Keep(TreeHash(items, hashes) + "-tree", watch_.stop, [&](const fs::path& temporary) {
-      meter_.Expect(TotalSize(items));
-      return CopyTree(folder, items, hashes, temporary);
-    });
+    TRY_ASSIGN(const std::vector<std::string> hashes, HashAll(folder, items));
+    const std::string hash = TreeHash(items, hashes);
+    return Keep(
+        hash + "-tree",
+        [&](const fs::path& temporary) {
+          meter_.Expect(TotalSize(items));
+          return CopyTree(folder, items, hashes, temporary);
+        },
+        [&](const fs::path& entry) -> Result<bool> {
+          TRY_ASSIGN(const std::vector<SourceItem> kept, ListSource(entry, store_.home()));
+          TRY_ASSIGN(const std::vector<std::string> its, HashAll(entry, kept));
+          return TreeHash(kept, its) == hash;
+        });
   }
 
   Result<fs::path> File(const OpenSource& source, const fs::path& path) {
     meter_.Expect(source.info.st_size);
     TRY_ASSIGN(const std::string hash, Hash(source, path));
     const bool executable = (source.info.st_mode & S_IXUSR) != 0;
-    return store_.Keep(hash + (executable ? "-x" : ""), watch_.stop, [&](const fs::path& temporary) -> Status {
-      meter_.Expect(source.info.st_size);
-      const UniqueFd copy(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-      if (!copy.valid()) return FileError(ErrorCode::kCannotWrite, "make", temporary, errno);
-      TRY(Copy(source.fd.get(), path, copy.get(), temporary, hash));
-      const timespec times[2] = {source.info.st_mtim, source.info.st_mtim};
-      if (futimens(copy.get(), times) == 0 && fchmod(copy.get(), executable ? 0555 : 0444) == 0) return Ok();
-      return FileError(ErrorCode::kCannotWrite, "finish", temporary, errno);
-    });
+    return Keep(
+        hash + (executable ? "-x" : ""),
+        [&](const fs::path& temporary) -> Status {
+          meter_.Expect(source.info.st_size);
+          const UniqueFd copy(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+          if (!copy.valid()) return FileError(ErrorCode::kCannotWrite, "make", temporary, errno);
+          TRY(Copy(source.fd.get(), path, copy.get(), temporary, hash));
+          const timespec times[2] = {source.info.st_mtim, source.info.st_mtim};
+          if (futimens(copy.get(), times) == 0 && fchmod(copy.get(), executable ? 0555 : 0444) == 0) return Ok();
+          return FileError(ErrorCode::kCannotWrite, "finish", temporary, errno);
+        },
+        [&](const fs::path& entry) -> Result<bool> {
+          TRY_ASSIGN(const OpenSource kept, OpenForReading(entry, O_NOFOLLOW));
+          meter_.Expect(kept.info.st_size);
+          TRY_ASSIGN(const std::string its, Hash(kept, entry));
+          return its == hash;
+        });
   }
 
   Result<fs::path> Unpacked(const OpenSource& source, const fs::path& path) {
     meter_.Expect(source.info.st_size);
     TRY_ASSIGN(const std::string hash, Hash(source, path));
-    return store_.Keep(hash + "-unpacked", watch_.stop, [&](const fs::path& temporary) -> Status {
+    return Keep(hash + "-unpacked", [&](const fs::path& temporary) -> Status {
       meter_.Expect(source.info.st_size);
       TRY_ASSIGN(TreeWriter tree, TreeWriter::Make(temporary));
       TRY(Unpack(source.fd.get(), tree, limits_, space_, meter_));
@@ -96,6 +105,28 @@ class Stager {
   }
 
  private:
+  Result<fs::path> Keep(const std::string& name, std::function<Status(const fs::path&)> make,
+                        std::function<Result<bool>(const fs::path&)> verify = {}) const {
+    return store_.entries().Keep(
+        name, watch_.stop,
+        {.make = std::move(make), .verify = std::move(verify), .on_damage = [this](const std::string& damage) {
+           watch_.on_damage(meter_.progress().what, damage);
+         }});
+  }
+
+  // In the order of `items`, of the files among them.
+  Result<std::vector<std::string>> HashAll(const fs::path& folder, const std::vector<SourceItem>& items) {
+    meter_.Expect(TotalSize(items));
+    std::vector<std::string> hashes;
+    for (const SourceItem& item : items) {
+      if (item.kind != SourceItem::Kind::kFile) continue;
+      TRY_ASSIGN(const OpenSource source, OpenForReading(folder / item.name, O_NOFOLLOW));
+      TRY_ASSIGN(std::string hash, Hash(source, folder / item.name));
+      hashes.push_back(std::move(hash));
+    }
+    return hashes;
+  }
+
   Result<std::string> Hash(const OpenSource& source, const fs::path& path) {
     if (!S_ISREG(source.info.st_mode)) return Changed(path);
     return Sha256OfFile(source.fd.get(), path, [this](int64_t bytes) { return meter_.Done(bytes); });

@@ -7,6 +7,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMostTries = 100;
+
 void MakeFoldersWritable(const fs::path& path) {
   std::error_code ignored;  // what cannot be opened up is what cannot be removed, and named then
   if (!fs::is_directory(fs::symlink_status(path, ignored))) return;
@@ -20,9 +22,13 @@ void MakeFoldersWritable(const fs::path& path) {
 }  // namespace
 
 Status RemoveTree(const fs::path& path) {
-  MakeFoldersWritable(path);
+  // Another process may be removing the same tree.
   std::error_code error;
-  fs::remove_all(path, error);
+  for (int tries = kMostTries; tries > 0; --tries) {
+    MakeFoldersWritable(path);
+    fs::remove_all(path, error);
+    if (error != std::errc::no_such_file_or_directory) break;
+  }
   return error ? FileError(ErrorCode::kCannotWrite, "remove", path, error.value()) : Ok();
 }
 

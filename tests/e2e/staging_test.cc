@@ -54,7 +54,10 @@ class StagingTest : public TonyTest {
   size_t StagedEntries() const {
     std::error_code error;
     size_t count = 0;
-    for (const auto& entry : fs::directory_iterator(Store(), error)) count += entry.path().filename() != ".lock";
+    for (const auto& entry : fs::directory_iterator(Store(), error)) {
+      const std::string name = entry.path().filename();
+      count += name != ".lock" && !name.starts_with(".manifest-");
+    }
     return count;
   }
   std::string Out(const std::string& job, const std::string& task) const {
@@ -176,6 +179,28 @@ TEST_F(StagingTest, InterruptWhileStagingLeavesNoJobAndNoPart) {
   EXPECT_THAT(ran.err, HasSubstr(" of 8.6 GB"));
   EXPECT_THAT(box_.Jobs(), IsEmpty());
   EXPECT_EQ(StagedEntries(), 0u);
+}
+
+TEST_F(StagingTest, DamageIsMendedByTheNextSubmitBesideAJobThatUsesTheEntry) {
+  Write("data/part", "1");
+  Write("data/whole", "2");
+  const Words resource = Conf("tony.containers.resources=" + box_.File("data"));
+  const auto living = box_.StartTony(One("cd data; " + HoldUntilGo() + "; cat whole") + resource);
+  ASSERT_TRUE(WaitForRunning(1));
+  const std::string job = Job();
+  const fs::path entry = fs::read_symlink(box_.JobFolder(job) / "work/worker-0/1/data");
+  fs::permissions(entry, fs::perms::owner_all);
+  fs::remove(entry / "part");
+  fs::permissions(entry, fs::perms(0555));
+  const Ran next = box_.Tony(One("cat data/part data/whole >" + box_.File("seen")) + resource);
+  EXPECT_EQ(next.exit, 0) << next.err;
+  EXPECT_THAT(next.err, HasSubstr("tony: what was staged of resource " + box_.File("data") +
+                                  " is damaged (part is missing); it is made anew\n"));
+  EXPECT_EQ(ReadText(box_.File("seen")), "12");
+  EXPECT_EQ(box_.Tony({"gc", "--older-than", "0m"}).exit, 0);
+  Go();
+  EXPECT_EQ(living->Wait().exit, 0);
+  EXPECT_EQ(Out(job, "worker-0"), "2") << "its folder is the one that it was in";
 }
 
 TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {

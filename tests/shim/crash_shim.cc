@@ -33,6 +33,7 @@ struct Plan {
   int dies_at = 0;  // the number of a point; 0: never
   bool halfway = false;
   const char* full_while = nullptr;
+  bool unreadable = false;
 };
 Plan plan;
 std::atomic<int> points_met;
@@ -135,6 +136,10 @@ int OpenAt(int directory, const char* path, int flags, mode_t mode) {
     if (DiskIsFull() && access(path, F_OK) != 0) return static_cast<int>(NoRoom());
     MeetPath("open", path);
   }
+  if (plan.unreadable && (flags & O_CREAT) == 0 && IsMeant() && NameInFolder(path) != nullptr) {
+    errno = EIO;
+    return -1;
+  }
   return static_cast<int>(syscall(SYS_openat, directory, path, flags, mode));
 }
 
@@ -176,6 +181,7 @@ __attribute__((constructor)) void Begin(int argc, char** argv) {
   strcpy(plan.folder, root);
   plan.folder_size = strlen(plan.folder);
   plan.full_while = getenv("SHIM_FULL_WHILE");
+  plan.unreadable = getenv("SHIM_UNREADABLE") != nullptr;
   ReadDeath(getenv("SHIM_CRASH_AT"), process);
   plan.pid = getpid();
 }
@@ -239,6 +245,11 @@ int link(const char* from, const char* to) noexcept {
 int unlink(const char* path) noexcept {
   MeetPath("unlink", path);
   return static_cast<int>(syscall(SYS_unlink, path));
+}
+
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
+  MeetPath("renameat2", to);
+  return static_cast<int>(syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 
 int mkdir(const char* path, mode_t mode) noexcept {

@@ -7,7 +7,6 @@
 
 #include <thread>
 
-#include "runtime/store/file_lock.h"
 #include "runtime/store/files.h"
 #include "runtime/store/sha256.h"
 #include "tests/unit/staging/staging_bed.h"
@@ -250,59 +249,6 @@ TEST_F(StagingTest, FullDiskIsOneLineAndLeavesNothing_NeedsRoot) {
     EXPECT_THAT(error.message, HasSubstr((home_ / "staged").string()));
   }
   EXPECT_EQ(umount(home_.c_str()), 0);
-}
-
-class SweepTest : public StagingTest {
- protected:
-  Result<StagedStore::Swept> Sweep(const std::set<std::string>& kept, Duration ago, bool dry_run = false) const {
-    return StagedStore::Sweep(
-        home_, [&]() -> Result<std::set<std::string>> { return kept; }, RealClock().Now() - ago, Duration(0), dry_run);
-  }
-  static constexpr Duration kInTheFuture{-3'600'000};
-};
-
-TEST_F(SweepTest, RemovesWhatIsOldAndReferredToByNobody) {
-  Write(src_ / "package/a", "1");
-  const fs::path first = Staged(JobOfFolder());
-  Write(src_ / "package/a", "2");
-  const fs::path second = Staged(JobOfFolder());
-  Write(home_ / "staged/.new-abc/x", "x");
-  Write(home_ / "staged/.busy-abc", "");
-  EXPECT_THAT(Sweep({first.filename()}, Duration(3'600'000), true)->names, SizeIs(2)) << "temporaries only";
-  EXPECT_EQ(InStore().size(), 4u) << "a dry run";
-  const auto swept = Sweep({first.filename()}, kInTheFuture);
-  ASSERT_TRUE(swept.ok()) << swept.error().message;
-  EXPECT_GT(swept->bytes, 0);
-  EXPECT_THAT(InStore(), testing::ElementsAre(first.filename().string()));
-}
-
-TEST_F(SweepTest, WaitsForWhoeverIsStaging) {
-  Write(src_ / "a", "1");
-  const fs::path entry = Staged(JobOfFolder());
-  {
-    const auto store = StagedStore::Open(home_, {});
-    const auto swept = Sweep({}, kInTheFuture);
-    ASSERT_FALSE(swept.ok());
-    EXPECT_EQ(swept.error().code, ErrorCode::kUnavailable);
-    EXPECT_TRUE(fs::exists(entry));
-  }
-  EXPECT_TRUE(Sweep({}, kInTheFuture).ok());
-  EXPECT_THAT(InStore(), IsEmpty());
-  EXPECT_EQ(Staged(JobOfFolder()), entry) << "and it is made again";
-}
-
-TEST_F(SweepTest, NoStoreIsNothingToDo) { EXPECT_THAT(Sweep({}, kInTheFuture)->names, IsEmpty()); }
-
-TEST(FileLockTest, HolderOfAFileThatWasRemovedIsNotTheHolderOfTheNext) {
-  TempFolder temp;
-  const fs::path path = temp.path() / "lock";
-  const auto never = [] { return true; };
-  const auto first = LockFile(path, LockKind::kAlone, never);
-  ASSERT_TRUE(first.ok());
-  EXPECT_EQ(LockFile(path, LockKind::kShared, never).error().code, ErrorCode::kUnavailable);
-  fs::remove(path);
-  const auto second = LockFile(path, LockKind::kAlone, never);
-  EXPECT_TRUE(second.ok());
 }
 
 }  // namespace

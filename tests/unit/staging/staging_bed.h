@@ -45,12 +45,13 @@ class StagingTest : public ::testing::Test {
   }
   static mode_t Mode(const fs_path& path) { return Look(path).st_mode & 07777; }
 
-  // Everything below the store, but for its lock.
+  // Everything below the store, but for its lock and manifests.
   std::set<std::string> InStore() const {
     std::set<std::string> names;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(home_ / "staged", error)) {
-      if (entry.path().filename() != ".lock") names.insert(entry.path().filename().string());
+      const std::string name = entry.path().filename();
+      if (name != ".lock" && !name.starts_with(".manifest-")) names.insert(name);
     }
     return names;
   }

@@ -1,0 +1,144 @@
+// A submit with files, and `tony gc`, killed at each of their writes, syncs and renames in turn: whatever the point,
+// the next submit of the same sources runs with whole files, and the next gc leaves nothing but what jobs refer to.
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr int kStride = 3;  // the default takes each so many points; TONY_SWEEP=all all of them
+
+class Store {
+ public:
+  Store() {
+    fs::create_directories(box_.folder() / "app/package");
+    box_.Write("app/package/value", "whole\n");
+    box_.Write("app/run.sh", "cat package/value\n");
+  }
+  ~Store() {
+    for (std::error_code error; const auto& entry : fs::recursive_directory_iterator(Folder(), error)) {
+      if (entry.is_directory() && !entry.is_symlink()) fs::permissions(entry, fs::perms::owner_all, error);
+    }
+  }
+
+  fs::path Folder() const { return box_.home() / "staged"; }
+  fs::path Entry() const {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(Folder(), error)) {
+      if (entry.path().filename().string().front() != '.') return entry.path();
+    }
+    return {};
+  }
+  Words Submit() const {
+    return {"submit",
+            "-executes",
+            "sh run.sh",
+            "-src_dir",
+            box_.File("app"),
+            "-conf",
+            "tony.application.framework=standalone",
+            "-conf",
+            "tony.worker.instances=1"};
+  }
+  void Damage() const {
+    const fs::path folder = Entry() / "package";
+    fs::permissions(folder, fs::perms::owner_all);
+    fs::remove(folder / "value");
+    fs::permissions(folder, fs::perms(0555));
+  }
+  // What a submit left that was killed while it made the entry.
+  void LeaveAHalf() const {
+    const std::string name = Entry().filename();
+    fs::create_directories(Folder() / (".new-" + name) / "package");
+    std::ofstream(Folder() / (".new-" + name) / "package/half") << "half";
+    std::ofstream(Folder() / (".busy-" + name)) << "";
+    std::ofstream(Folder() / ".old-x.12345678") << "";
+  }
+  bool KillAt(const Words& words, int point) const {
+    fs::remove_all(box_.File("shim"));
+    fs::create_directory(box_.File("shim"));
+    box_.Tony(words, {{"LD_PRELOAD", TONY_CRASH_SHIM},
+                      {"ASAN_OPTIONS", "verify_asan_link_order=0"},
+                      {"SHIM_FOLDER", box_.File("shim")},
+                      {"SHIM_PROGRAM", "tony"},
+                      {"SHIM_ROOT", box_.home().string()},
+                      {"SHIM_CRASH_AT", std::to_string(point)}});
+    return ReadText(box_.File("shim/points.1")).find("died\n") != std::string::npos;
+  }
+  int Points() const { return static_cast<int>(CountLines(ReadText(box_.File("shim/points.1")))); }
+  std::string Met() const { return ReadText(box_.File("shim/points.1")); }
+
+  void ExpectTheNextOnesEndWell() const {
+    const Ran next = box_.Tony(Submit() + Words{"--json"});
+    ASSERT_EQ(next.exit, 0) << next.err << next.out;
+    const std::string job = Text(ParseJson(next.out), "/job");
+    EXPECT_EQ(ReadText(box_.JobFolder(job) / "logs/worker-0/1/stdout"), "whole\n");
+    // A job of the submit that was killed may still be on its way out.
+    EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
+    const Ran gc = box_.Tony({"gc"});
+    EXPECT_EQ(gc.exit, 0) << gc.err;
+    const std::string name = Entry().filename();
+    for (const auto& entry : fs::directory_iterator(Folder())) {
+      const std::string left = entry.path().filename();
+      EXPECT_TRUE(left == name || left == ".lock" || left == ".manifest-" + name || left.starts_with(".damaged-"))
+          << left;
+    }
+  }
+
+  const Sandbox& box() const { return box_; }
+
+ private:
+  Sandbox box_;
+};
+
+struct Case {
+  const char* name;
+  bool has_run;  // the entry is there
+  void (*prepare)(const Store&);
+  Words words;  // none: a submit
+};
+
+class StagingCrashTest : public testing::TestWithParam<Case> {
+ protected:
+  int RunOne(int point) {
+    const Store store;
+    if (GetParam().has_run) {
+      EXPECT_EQ(store.box().Tony(store.Submit()).exit, 0);
+    }
+    GetParam().prepare(store);
+    const bool died = store.KillAt(GetParam().words.empty() ? store.Submit() : GetParam().words, point);
+    EXPECT_EQ(died, point > 0);
+    store.ExpectTheNextOnesEndWell();
+    if (HasFailure()) ADD_FAILURE() << "at point " << point << " of\n" << store.Met();
+    return store.Points();
+  }
+};
+
+TEST_P(StagingCrashTest, AnyPointLeavesWholeFilesForTheNext) {
+  const int points = RunOne(0);
+  ASSERT_GT(points, 3);
+  const bool all = std::getenv("TONY_SWEEP") != nullptr && std::string(std::getenv("TONY_SWEEP")) == "all";
+  const int last = points - 1;  // the end of the program is one too, and may come after what follows a submit
+  for (int point = 1; point < last && !HasFailure(); point += all ? 1 : kStride) RunOne(point);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, StagingCrashTest,
+    testing::Values(
+        Case{.name = "ASubmit", .has_run = false, .prepare = [](const Store&) {}},
+        Case{.name = "ARepair", .has_run = true, .prepare = [](const Store& s) { s.Damage(); }},
+        Case{.name = "AfterAHalf", .has_run = true, .prepare = [](const Store& s) { s.Damage(), s.LeaveAHalf(); }},
+        Case{.name = "ACollection",
+             .has_run = true,
+             .prepare = [](const Store& s) { s.LeaveAHalf(); },
+             .words = {"gc", "--older-than", "0m"}}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,153 @@
+// What is removed from the store, and that a submit beside it does not notice.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <future>
+#include <thread>
+
+#include "runtime/store/file_lock.h"
+#include "tests/unit/staging/staging_bed.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class SweepTest : public StagingTest {
+ protected:
+  Result<EntryStore::Swept> Sweep(const std::set<std::string>& kept, Duration ago, bool dry_run = false) const {
+    return EntryStore::Sweep(
+        StagedStore::FolderOf(home_), [&]() -> Result<std::set<std::string>> { return kept; }, RealClock().Now() - ago,
+        Duration(0), dry_run);
+  }
+  static constexpr Duration kInTheFuture{-3'600'000};
+};
+
+TEST_F(SweepTest, RemovesWhatIsOldAndReferredToByNobody) {
+  Write(src_ / "package/a", "1");
+  const fs::path first = Staged(JobOfFolder());
+  Write(src_ / "package/a", "2");
+  const fs::path second = Staged(JobOfFolder());
+  Write(home_ / "staged/.new-abc/x", "x");
+  Write(home_ / "staged/.busy-abc", "");
+  EXPECT_THAT(Sweep({first.filename()}, Duration(3'600'000), true)->names, SizeIs(2)) << "temporaries only";
+  EXPECT_EQ(InStore().size(), 4u) << "a dry run";
+  const auto swept = Sweep({first.filename()}, kInTheFuture);
+  ASSERT_TRUE(swept.ok()) << swept.error().message;
+  EXPECT_GT(swept->bytes, 0);
+  EXPECT_THAT(InStore(), testing::ElementsAre(first.filename().string()));
+}
+
+TEST_F(SweepTest, WaitsForWhoeverIsStaging) {
+  Write(src_ / "a", "1");
+  const fs::path entry = Staged(JobOfFolder());
+  {
+    const auto store = StagedStore::Open(home_, {});
+    const auto swept = Sweep({}, kInTheFuture);
+    ASSERT_FALSE(swept.ok());
+    EXPECT_EQ(swept.error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(fs::exists(entry));
+  }
+  EXPECT_TRUE(Sweep({}, kInTheFuture).ok());
+  EXPECT_THAT(InStore(), IsEmpty());
+  EXPECT_EQ(Staged(JobOfFolder()), entry) << "and it is made again";
+}
+
+TEST_F(SweepTest, NoStoreIsNothingToDo) { EXPECT_THAT(Sweep({}, kInTheFuture)->names, IsEmpty()); }
+
+// What a submit left that was killed while it made this entry.
+class SweepBesideASubmitTest : public SweepTest {
+ protected:
+  static constexpr int kFiles = 1000;  // removing them takes many looks of one who waits for the lock
+
+  SweepBesideASubmitTest() {
+    Write(src_ / "package/a", "1");
+    Write(src_ / "b", "2");
+    name_ = Staged(JobOfFolder()).filename().string();
+    EXPECT_TRUE(RemoveTree(home_ / "staged" / name_).ok());
+  }
+  // In one step: the other process removes what it finds.
+  void LeaveAHalf(int files) const {
+    for (int i = 0; i < files; ++i) Write(home_ / "half/package" / std::to_string(i), "");
+    fs::rename(home_ / "half", home_ / "staged" / (".new-" + name_));
+    Write(home_ / "staged" / (".busy-" + name_), "");
+  }
+  void ExpectWhole() const {
+    EXPECT_EQ(Text(home_ / "staged" / name_ / "package/a"), "1");
+    EXPECT_EQ(Text(home_ / "staged" / name_ / "b"), "2");
+  }
+
+  std::string name_;
+};
+
+TEST_F(SweepBesideASubmitTest, NothingIsRemovedUnderANameThatASubmitUses) {
+  LeaveAHalf(kFiles);
+  std::promise<void> looking;
+  std::jthread gc([&] {
+    const auto swept = EntryStore::Sweep(
+        StagedStore::FolderOf(home_),
+        [&]() -> Result<std::set<std::string>> {
+          looking.set_value();
+          return std::set<std::string>();
+        },
+        Instant(), Duration(0), false);
+    EXPECT_TRUE(swept.ok());
+  });
+  looking.get_future().wait();
+  const auto store = StagedStore::Open(home_, {});  // waits until the sweep has let go of the store
+  ASSERT_TRUE(store.ok());
+  const std::set<std::string> left = InStore();
+  EXPECT_EQ(left.count(".new-" + name_), 0u);
+  EXPECT_EQ(left.count(".busy-" + name_), 0u);
+}
+
+TEST_F(SweepBesideASubmitTest, ManyRoundsOfTwoProcessesLeaveWholeEntries) {
+  const pid_t gc = fork();
+  ASSERT_GE(gc, 0);
+  if (gc == 0) {
+    for (;;) (void)Sweep({}, Duration(3'600'000));
+  }
+  for (int round = 0; round < 40 && !HasFailure(); ++round) {
+    LeaveAHalf(200);
+    (void)Staged(JobOfFolder());
+    ExpectWhole();
+    EXPECT_TRUE(RemoveTree(home_ / "staged" / name_).ok());
+  }
+  kill(gc, SIGKILL);
+  waitpid(gc, nullptr, 0);
+}
+
+TEST_F(SweepTest, TwoAtOnceRemoveAllAndBothEndWell) {
+  for (int i = 0; i < 1000; ++i) Write(home_ / "staged/.old-x.abcd" / std::to_string(i % 20) / std::to_string(i), "");
+  Write(home_ / "staged/.lock", "");
+  std::vector<std::jthread> both;
+  for (int i = 0; i < 2; ++i) {
+    both.emplace_back([&] {
+      const auto swept = EntryStore::Sweep(
+          StagedStore::FolderOf(home_), [] { return Result<std::set<std::string>>(std::set<std::string>()); },
+          Instant(), Duration(30'000), false);
+      EXPECT_TRUE(swept.ok()) << swept.error().message;
+    });
+  }
+  both.clear();
+  EXPECT_THAT(InStore(), IsEmpty());
+}
+
+TEST(FileLockTest, HolderOfAFileThatWasRemovedIsNotTheHolderOfTheNext) {
+  TempFolder temp;
+  const fs::path path = temp.path() / "lock";
+  const auto never = [] { return true; };
+  const auto first = LockFile(path, LockKind::kAlone, never);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(LockFile(path, LockKind::kShared, never).error().code, ErrorCode::kUnavailable);
+  fs::remove(path);
+  const auto second = LockFile(path, LockKind::kAlone, never);
+  EXPECT_TRUE(second.ok());
+}
+
+}  // namespace
+}  // namespace tony
