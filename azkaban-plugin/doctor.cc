@@ -61,9 +61,10 @@ Checks CheckInstallation(const Installation& installation, PluginFiles& files) {
   return all;
 }
 
-// Jobs of steps that run as their users lie in those users' homes, which are not known here.
+// Jobs of steps that run as their users lie in those users' homes, which are not known here, or in one folder of all.
 Checks Home(const PluginFiles& files) {
-  if (std::getenv("TONY_HOME") != nullptr || !files.complete || !files.ExecutesAsUser()) return CheckHome();
+  if (!files.complete || !files.ExecutesAsUser()) return CheckHome();
+  if (const char* home = std::getenv("TONY_HOME"); home != nullptr) return CheckHomeOfAll(home);
   return {OkCheck("home", "~/.tony of each step's user, who must be able to write there; env.TONY_HOME sets another")};
 }
 

@@ -48,6 +48,9 @@ Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& f
 // doctor_folder.cc: what else is in the folder of job types and beside it.
 Checks CheckJobtypes(const Installation& installation);
 
+// doctor_home.cc: one home for the jobs of every user that a step may run as.
+Checks CheckHomeOfAll(const std::filesystem::path& home);
+
 // doctor_server.cc: the executor server's process.
 Checks CheckServer(const ExecutorServer& server);
 // Memory, that of Azkaban's own check, by the text of /proc/meminfo.

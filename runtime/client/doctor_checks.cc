@@ -20,7 +20,7 @@
 #include "runtime/staging/programs.h"
 #include "runtime/store/file_system.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
@@ -147,19 +147,21 @@ Check Watchers() {
 
 }  // namespace
 
-Checks CheckHome() {
-  const auto home = TonyHome();
-  if (!home.ok()) return {FailOf("home", home.error(), "set TONY_HOME to a folder that you may write")};
-  const auto system = FileSystemOf(*home);
-  if (!system.ok()) return {FailOf("home", system.error())};
-  Check check{"home", Health::kOk, StrCat(home->string(), ": ", Disk(*system)), ""};
+Check CheckHomeDisk(const fs::path& home, const std::string& about) {
+  const auto system = FileSystemOf(home);
+  if (!system.ok()) return FailOf("home", system.error());
+  Check check{"home", Health::kOk, StrCat(home.string(), about, ": ", Disk(*system)), ""};
   if (system->free_bytes < kLittleDisk || system->free_files == 0) {
     check.health = Health::kFail;
     check.advice = "make room, or set TONY_HOME to a folder on another disk; \"tony gc\" removes old jobs";
-  } else if (!MayBeWritten(*home)) {
+  } else if (!MayBeWritten(home)) {
     check.health = Health::kFail;
     check.text += StrCat(", and it may not be written: ", ErrnoText(errno));
     check.advice = "set TONY_HOME to a folder that you may write";
+  } else if (system->no_programs) {
+    check.health = Health::kWarn;
+    check.text += ", mounted noexec: programs that a job brings along cannot be started";
+    check.advice = "set TONY_HOME to a folder on another file system, or as root: mount -o remount,exec";
   } else if (system->free_bytes < kEnoughDisk) {
     check.health = Health::kWarn;
     check.advice = "\"tony gc\" removes old jobs";
@@ -167,7 +169,16 @@ Checks CheckHome() {
     check.health = Health::kWarn;
     check.advice = "jobs stop with that file system; set TONY_HOME to a folder on a disk of this machine";
   }
-  return {check};
+  return check;
+}
+
+Checks CheckHome() {
+  const auto named = NamedHome();
+  if (!named.ok()) return {FailOf("home", named.error(), "set TONY_HOME to a folder that you may write")};
+  const auto home = FindHome(*named, geteuid());
+  if (!home.ok()) return {FailOf("home", home.error(), "or set TONY_HOME to a folder of your own")};
+  if (!home->is_below) return {CheckHomeDisk(home->path, "")};
+  return {CheckHomeDisk(home->path, StrCat(", your folder in ", named->string(), ", which all its users share"))};
 }
 
 Checks CheckLedger() {

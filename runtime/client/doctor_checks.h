@@ -1,6 +1,7 @@
 // What `tony doctor` looks at. Each check only looks: it makes and removes nothing.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct Check {
 };
 
 using Checks = std::vector<Check>;
-Checks CheckHome();      // $TONY_HOME
+Checks CheckHome();  // $TONY_HOME, or this user's folder in it
+Check CheckHomeDisk(const std::filesystem::path& home, const std::string& about);  // what it lies on; `about`: of it
 Checks CheckLedger();    // the ledger, the machine, and the jobs in it
 Checks CheckLimits();    // of this user and this system
 Checks CheckPrograms();  // beside tony

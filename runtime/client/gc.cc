@@ -20,6 +20,7 @@
 #include "runtime/store/job_store.h"
 #include "runtime/store/remove_tree.h"
 #include "runtime/store/request_index.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

@@ -28,7 +28,7 @@
 #include "runtime/history/ended_log.h"
 #include "runtime/history/ended_query.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

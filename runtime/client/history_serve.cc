@@ -19,6 +19,7 @@
 #include "runtime/page/side_html.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

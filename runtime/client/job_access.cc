@@ -11,6 +11,7 @@
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/machine_boot.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

@@ -3,8 +3,8 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
-#include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

@@ -13,6 +13,7 @@
 #include "runtime/client/terminal.h"
 #include "runtime/job/task_text.h"
 #include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

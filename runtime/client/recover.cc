@@ -12,6 +12,7 @@
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

@@ -11,7 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

@@ -16,6 +16,7 @@
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 

@@ -9,7 +9,7 @@
 #include "runtime/client/progress.h"
 #include "runtime/client/submit_steps.h"
 #include "runtime/client/submit_watch.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

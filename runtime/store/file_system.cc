@@ -78,6 +78,7 @@ Result<FileSystem> FileSystemOf(const fs::path& path) {
   file_system.free_bytes = static_cast<int64_t>(room.f_bavail * room.f_frsize);
   file_system.free_files = room.f_files == 0 ? -1 : static_cast<int64_t>(room.f_favail);
   file_system.read_only = (room.f_flag & ST_RDONLY) != 0;
+  file_system.no_programs = (room.f_flag & ST_NOEXEC) != 0;
   return file_system;
 }
 

@@ -15,6 +15,7 @@ struct FileSystem {
   int64_t free_bytes = 0;  // for us
   int64_t free_files = 0;  // -1: it counts none
   bool read_only = false;
+  bool no_programs = false;  // mounted noexec: no program can be started from there
 };
 
 // Of `path`, or of the nearest folder above it that is there.

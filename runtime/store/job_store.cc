@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <string_view>
@@ -165,21 +164,6 @@ Result<LocalJobStore::NewestJobs> LocalJobStore::ListNewest(size_t most_finished
     }
   }
   return newest;
-}
-
-Result<fs::path> TonyHome() {
-  const char* home = std::getenv("TONY_HOME");
-  std::error_code error;
-  if (home && *home) {
-    const fs::path path = fs::absolute(home, error);
-    if (error) return FileError(ErrorCode::kCannotWrite, "find", home, error.value());
-    return path.lexically_normal();
-  }
-  const char* user_home = std::getenv("HOME");
-  const passwd* user = UserEntry();
-  if (user_home && *user_home) return fs::path(user_home) / ".tony";
-  if (user && user->pw_dir && *user->pw_dir) return fs::path(user->pw_dir) / ".tony";
-  return Error{ErrorCode::kUsage, "neither TONY_HOME nor HOME is set"};
 }
 
 }  // namespace tony

@@ -48,7 +48,4 @@ class LocalJobStore {
   std::filesystem::path home_;
 };
 
-// $TONY_HOME, else ~/.tony; absolute.
-Result<std::filesystem::path> TonyHome();
-
 }  // namespace tony

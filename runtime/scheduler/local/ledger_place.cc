@@ -8,7 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

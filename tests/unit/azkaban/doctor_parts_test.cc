@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -219,6 +220,54 @@ TEST_F(DoctorFilesTest, TheServersProcessIsJudgedByItsPathAndItsCommandLine) {
   EXPECT_THAT(Worst(CheckServer(server)), HasSubstr("fail executor: process 7 of azkaban is /bin/bash, not Java"));
   server.command_line = {"java", "-jar", "other.jar"};
   EXPECT_THAT(Worst(CheckServer(server)), HasSubstr("does not name azkaban"));
+}
+
+// A folder that each user's jobs are to have a folder in.
+class DoctorHomeTest : public ::testing::Test {
+ protected:
+  DoctorHomeTest() {
+    chmod(temp_.path().c_str(), 0755);
+    fs::create_directory(home_);
+    chmod(home_.c_str(), 01777);
+  }
+  std::string Found() const { return Worst(CheckHomeOfAll(home_)); }
+
+  TempFolder temp_;
+  const fs::path home_ = temp_.path() / "home";
+};
+
+TEST_F(DoctorHomeTest, WhatEveryUserMayUseIsWell_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "a folder of root's needs root";
+  EXPECT_EQ(Found(), "ok");
+}
+
+TEST_F(DoctorHomeTest, WhatKeepsTheSecondUserOutIsNamedWithTheCommandThatMendsIt) {
+  for (const mode_t mode : {0700, 0755, 0775}) {
+    chmod(home_.c_str(), mode);
+    EXPECT_THAT(Found(), HasSubstr("fail home: not every user can have a folder in " + home_.string()));
+    EXPECT_THAT(Found(), HasSubstr(" -> its owner or root: chmod 1777 " + home_.string()));
+  }
+  chmod(home_.c_str(), 0777);
+  EXPECT_THAT(Found(), HasSubstr("is not sticky: users could exchange each other's folders -> "));
+  chmod(home_.c_str(), 01777);
+  chmod(temp_.path().c_str(), 0700);
+  EXPECT_THAT(Found(), HasSubstr("folders above it: mode 0755"));
+  chmod(temp_.path().c_str(), 0755);
+  fs::remove(home_);
+  EXPECT_THAT(Found(), HasSubstr("is not there: it would be the first user's own, and closed to others -> as root: "
+                                 "install -d -m 1777 " +
+                                 home_.string()));
+}
+
+TEST_F(DoctorHomeTest, AUserWhoseNameSomebodyElseHasTakenIsNamed_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "giving files to others needs root";
+  fs::create_directory(home_ / "70001");
+  ASSERT_EQ(chown((home_ / "70001").c_str(), 70002, 70002), 0);
+  EXPECT_THAT(Found(), HasSubstr("70001 belongs to uid 70002"));
+  ASSERT_EQ(chown((home_ / "70001").c_str(), 70001, 70001), 0);
+  EXPECT_EQ(Found(), "ok");
+  ASSERT_EQ(chown(home_.c_str(), 70002, 70002), 0);
+  EXPECT_THAT(Found(), HasSubstr("warn home: uid 70002, who owns " + home_.string()));
 }
 
 }  // namespace

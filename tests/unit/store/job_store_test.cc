@@ -151,15 +151,5 @@ TEST_F(JobStoreTest, HomeOfAnotherIsNamed_NotAsRoot) {
   EXPECT_EQ(folder.error().message, "make /jobs: permission denied");
 }
 
-TEST(TonyHomeTest, IsAbsoluteAndFallsBackToTheUsersHome) {
-  setenv("TONY_HOME", "relative/../home", 1);
-  EXPECT_EQ(*TonyHome(), fs::current_path() / "home");
-  unsetenv("TONY_HOME");
-  setenv("HOME", "/home/ada", 1);
-  EXPECT_EQ(*TonyHome(), "/home/ada/.tony");
-  setenv("TONY_HOME", "", 1);
-  EXPECT_EQ(*TonyHome(), "/home/ada/.tony");
-}
-
 }  // namespace
 }  // namespace tony
