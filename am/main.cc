@@ -13,6 +13,7 @@
 #include "am/journal.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/page/live_page.h"
 #include "runtime/page/page_address.h"
@@ -112,7 +113,7 @@ int Main(int argc, char** argv) {
     LogError("usage: tony-am JOB_FOLDER EPOCH");
     return static_cast<int>(ErrorCode::kUsage);
   }
-  const Status ruled = Rule(JobFolder(argv[1]), Epoch{*epoch});
+  const Status ruled = WithoutThrowing([&] { return Rule(JobFolder(argv[1]), Epoch{*epoch}); });
   if (ruled.ok()) return 0;
   LogError(ruled.error().message);
   return static_cast<int>(ruled.error().code);

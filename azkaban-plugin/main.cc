@@ -8,6 +8,7 @@
 #include "azkaban-plugin/doctor.h"
 #include "azkaban-plugin/install.h"
 #include "azkaban-plugin/step.h"
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
@@ -38,8 +39,9 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // a reader of the log that goes away must not end the step
   if (argc < 2) {
     dup2(STDOUT_FILENO, STDERR_FILENO);  // one log, in its order
-    return tony::azkaban::RunStep();
+    const auto ran = tony::WithoutThrowing([] { return tony::Result<int>(tony::azkaban::RunStep()); });
+    return ran.ok() ? *ran : tony::Fail(ran.error(), /*json=*/false);
   }
-  const auto done = RunVerb(argv[1], {argv + 2, argv + argc});
+  const auto done = tony::WithoutThrowing([&] { return RunVerb(argv[1], {argv + 2, argv + argc}); });
   return done.ok() ? *done : tony::Fail(done.error(), /*json=*/false);
 }

@@ -10,6 +10,7 @@
 #include "executor/executor.h"
 #include "executor/port_reservation.h"
 #include "runtime/base/log.h"
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/process/boost_process_runner.h"
@@ -101,7 +102,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   tony::OpenLog("tony-executor");
   const auto arguments = tony::executor::ParseArguments({argv + 1, argv + argc});
-  const auto exit_code = arguments.ok() ? tony::executor::Run(*arguments) : tony::Result<int>(arguments.error());
+  const auto exit_code = arguments.ok() ? tony::WithoutThrowing([&] { return tony::executor::Run(*arguments); })
+                                        : tony::Result<int>(arguments.error());
   if (exit_code.ok()) return *exit_code;
   tony::LogError(exit_code.error().message);
   return static_cast<int>(exit_code.error().code);

@@ -10,8 +10,10 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <csignal>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -33,7 +35,7 @@ class Descriptor {
   Descriptor(asio::io_context& io, int fd, Descriptors& all) : fd_(fd), all_(all), asio_(io) {
     boost::system::error_code error;
     asio_.assign(fd, error);
-    CHECK(!error);
+    if (error) throw std::system_error(error.value(), std::generic_category());
   }
   ~Descriptor() {
     asio_.release();
@@ -111,7 +113,7 @@ class SignalWatch : public EventLoop::Handle {
     for (const int signal : signals) sigaddset(&set, signal);
     CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
     fd_ = UniqueFd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
-    CHECK(fd_.valid());
+    if (!fd_.valid()) throw std::system_error(errno, std::generic_category());
     watch_ = loop.WhenReadable(fd_.get(), [this] { Read(); });
   }
 

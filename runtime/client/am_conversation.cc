@@ -1,10 +1,12 @@
 #include "runtime/client/am_conversation.h"
 
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
+#include "runtime/base/shortage.h"
 #include "runtime/rpc/status_client.h"
 
 namespace tony {
@@ -22,11 +24,16 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
       : loop_(loop), opening_(std::move(opening)), sink_(std::move(sink)) {}
 
   void Start() {
-    thread_ = std::thread([this, weak = weak_from_this()] {
-      const Status end = Speak(weak);
-      if (end.ok()) return;
-      Tell(weak, sink_.on_lost, end.error());
-    });
+    const std::weak_ptr<Talk> weak = weak_from_this();
+    try {
+      thread_ = std::thread([this, weak] {
+        const Status end = Speak(weak);
+        if (end.ok()) return;
+        Tell(weak, sink_.on_lost, end.error());
+      });
+    } catch (const std::system_error& error) {
+      Tell(weak, sink_.on_lost, ThrownError(error));
+    }
   }
 
   void Stop() {
@@ -35,7 +42,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
       stopped_ = true;
       if (client_) client_->Interrupt();
     }
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
  private:

@@ -1,8 +1,11 @@
 #include "runtime/client/commands.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
@@ -179,10 +182,21 @@ bool AsksForJson(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"), IsJson);
 }
 
+// Beyond what is open at the start: a loop with its timer and signals, a watch, a connection, and files one by one.
+Status CheckOpenFiles() {
+  constexpr rlim_t kLeast = 24;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kLeast) return Ok();
+  return Error{ErrorCode::kUnavailable,
+               StrCat("at most ", limit.rlim_cur, " open files are allowed here (ulimit -n), and tony needs ", kLeast)};
+}
+
 int RunVerb(const Command& command, const std::vector<std::string>& arguments) {
   const Result<CommandLine> line = CommandLine::Parse(command.verb, arguments);
   if (!line.ok()) return Fail(line.error(), AsksForJson(arguments));
-  const Result<int> result = command.run(*line);
+  const Status may_begin = CheckOpenFiles();
+  if (!may_begin.ok()) return Fail(may_begin.error(), line->Has("json"));
+  const Result<int> result = WithoutThrowing([&] { return command.run(*line); });
   return result.ok() ? *result : Fail(result.error(), line->Has("json"));
 }
 

@@ -96,9 +96,9 @@ void Follower::SeeLease() {
 }
 
 void Follower::TalkTo(const LeaseRecord& lease) {
-  const auto token = folder_.ReadToken();
-  if (!token.ok()) return Fail(token.error());
   talked_to_ = lease.epoch;
+  const auto token = folder_.ReadToken();
+  if (!token.ok()) return FollowByFiles(token.error());
   talk_began_ = loop_.Now();
   state_ = State::kTalking;
   timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
@@ -107,8 +107,15 @@ void Follower::TalkTo(const LeaseRecord& lease) {
       Ears());
 }
 
-// What has been answered is in the journal, and the next AM need not be told; but a plain kill is answered by an AM that
-// can write nothing, too.
+// The job runs all the same, and its end is in its folder.
+void Follower::FollowByFiles(const Error& why) {
+  if (!std::exchange(by_files_, true)) sink_.on_note(StrCat(why.message, "; followed by its files alone"));
+  talk_began_ = loop_.Now();
+  SearchAfter(kLongestPause);
+}
+
+// What has been answered is in the journal, and the next AM need not be told; but a plain kill is answered by an AM
+// that can write nothing, too.
 AmConversation::Sink Follower::Ears() {
   return {.on_attached =
               [this](bool attached) {

@@ -57,6 +57,7 @@ class Follower {
   bool SeeStatusFile();  // whether the job has ended
   void SeeLease();
   void TalkTo(const LeaseRecord& lease);
+  void FollowByFiles(const Error& why);
   AmConversation::Sink Ears();
   void LookAfterKeeper(bool was_there);
   void OnStatus(const JobStatus& status);
@@ -86,6 +87,7 @@ class Follower {
   int keepers_started_ = 0;
   std::optional<JobStatus> last_;  // from an AM
   int64_t trouble_told_ = -1;      // seq of the document
+  bool by_files_ = false;          // said that the AM cannot be asked
   bool swept_ = false;             // a keeper was started to sweep up after an end
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;

@@ -1,11 +1,19 @@
 // `tony list`: jobs by what their folders say, so that many are listed at once; status asks the AMs. Of those that have
 // ended only the newest are read: `tony history` is for the others. With --json:
 //
-//   {"schema":1,"jobs":[...],"left_out":0}    jobs as in status.json; "left_out" have ended and are beyond the limit
+//   {"schema":1,"jobs":[...],"left_out":0}    jobs as in status.json, "unruled" as in `tony status` for those that have
+//                                             not ended; "left_out" have ended and are beyond the limit
+//
+// A job that cannot be read hides none of the others, but the exit code is its own: 69 if the disk fails, 77 if it is
+// somebody else's, 65 if its files are damaged.
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/error_json.h"
+#include "runtime/client/job_access.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
@@ -24,16 +32,61 @@ std::string Cell(std::string_view text, size_t width) {
   return StrCat(text, std::string(width - std::min(width, TextWidth(text)), ' '), "  ");
 }
 
-std::string Table(const std::vector<JobStatus>& jobs, Instant now) {
+struct ListedJob {
+  JobStatus status;
+  bool unruled = false;
+};
+
+std::string Row(const ListedJob& listed, Instant now) {
+  const JobStatus& job = listed.status;
+  const TaskStatus together = UsedTogether(job);
+  const std::string state = listed.unruled ? "unruled" : job.state;
+  const std::string news =
+      listed.unruled ? StrCat("nobody rules it; tony wait ", job.job.value, " brings it back") : NewsLine(job);
+  return StrCat(Cell(job.job.value, 28), Cell(state, 10), Cell(HumanDuration(now - job.submitted), 12),
+                Cell(std::to_string(job.restart_count), 8), Cell(MemoryText(together), 11), Cell(CpuText(together), 5),
+                Cell(SafeLine(job.name), 16), news, "\n");
+}
+
+std::string Table(const std::vector<ListedJob>& jobs, Instant now) {
   std::string table = StrCat(Cell("JOB", 28), Cell("STATE", 10), Cell("AGE", 12), Cell("RESTARTS", 8),
                              Cell("MEMORY", 11), Cell("CPU", 5), Cell("NAME", 16), "NEWS\n");
-  for (const JobStatus& job : jobs) {
-    const TaskStatus together = UsedTogether(job);
-    table += StrCat(Cell(job.job.value, 28), Cell(job.state, 10), Cell(HumanDuration(now - job.submitted), 12),
-                    Cell(std::to_string(job.restart_count), 8), Cell(MemoryText(together), 11),
-                    Cell(CpuText(together), 5), Cell(SafeLine(job.name), 16), NewsLine(job), "\n");
-  }
+  for (const ListedJob& job : jobs) table += Row(job, now);
   return table;
+}
+
+std::string Document(const ListedJob& job) {
+  if (HasEnded(job.status)) return ToJson(job.status);
+  return WithFields(ToJson(job.status), {{"unruled", job.unruled ? "true" : "false"}});
+}
+
+struct Listing {
+  std::vector<ListedJob> jobs;
+  size_t left_out = 0;
+  std::optional<Error> failure;  // some job could not be read
+};
+
+ErrorCode CodeOf(const Error& error) {
+  return error.code == ErrorCode::kNotFound ? ErrorCode::kInvalid : error.code;  // a file of a job that is there
+}
+
+Result<Listing> ListJobs(const std::filesystem::path& home, size_t most_finished) {
+  TRY_ASSIGN(const auto chosen, LocalJobStore(home).ListNewest(most_finished));
+  Listing listing = {.left_out = chosen.left_out};
+  size_t unread = 0;
+  for (const JobFolder& folder : chosen.folders) {
+    Result<JobStatus> status = StoredStatus(folder);
+    std::error_code error;
+    if (status.ok()) {
+      const bool unruled = IsUnruled(folder, *status);
+      listing.jobs.push_back({*std::move(status), unruled});
+    } else if (std::filesystem::exists(folder.path(), error) || error) {  // else it was removed meanwhile
+      Say(StrCat("tony: job ", folder.job().value, " left out: ", status.error().message));
+      const ErrorCode code = listing.failure ? listing.failure->code : CodeOf(status.error());
+      listing.failure = Error{code, StrCat(++unread, " of ", chosen.folders.size(), " jobs could not be read")};
+    }
+  }
+  return listing;
 }
 
 }  // namespace
@@ -43,26 +96,21 @@ Result<int> RunList(const CommandLine& line) {
   TRY_ASSIGN(const auto limit, NumberOption(line, "limit"));
   const int64_t most = limit.value_or(kDefaultLimit);
   TRY_ASSIGN(const auto home, TonyHome());
-  const size_t most_finished = most == 0 ? SIZE_MAX : static_cast<size_t>(most);
-  TRY_ASSIGN(const auto chosen, LocalJobStore(home).ListNewest(most_finished));
-  std::vector<JobStatus> jobs;
-  for (const JobFolder& folder : chosen.folders) {
-    Result<JobStatus> status = StoredStatus(folder);
-    if (status.ok()) {
-      jobs.push_back(*std::move(status));
-    } else {
-      Say(StrCat("tony: job ", folder.job().value, " left out: ", status.error().message));
-    }
-  }
-  if (!line.Has("json")) {
-    Print(jobs.empty() ? "no jobs\n" : Table(jobs, RealClock().Now()));
-    if (chosen.left_out > 0)
-      Say(StrCat("tony: ", chosen.left_out, " jobs that ended earlier: \"tony history\", or --limit 0"));
+  TRY_ASSIGN(const Listing listing, ListJobs(home, most == 0 ? SIZE_MAX : static_cast<size_t>(most)));
+  if (line.Has("json")) {
+    std::vector<std::string> documents;
+    for (const ListedJob& job : listing.jobs) documents.push_back(Document(job));
+    const std::string document =
+        StrCat(R"({"schema":1,"jobs":[)", Join(documents, ","), R"(],"left_out":)", listing.left_out, "}");
+    if (listing.failure) return FailWith(*listing.failure, document);
+    PrintLine(document);
     return 0;
   }
-  std::vector<std::string> documents;
-  for (const JobStatus& job : jobs) documents.push_back(ToJson(job));
-  PrintLine(StrCat(R"({"schema":1,"jobs":[)", Join(documents, ","), R"(],"left_out":)", chosen.left_out, "}"));
+  if (!listing.jobs.empty()) Print(Table(listing.jobs, RealClock().Now()));
+  if (listing.left_out > 0)
+    Say(StrCat("tony: ", listing.left_out, " jobs that ended earlier: \"tony history\", or --limit 0"));
+  if (listing.failure) return *listing.failure;
+  if (listing.jobs.empty()) Print("no jobs\n");
   return 0;
 }
 

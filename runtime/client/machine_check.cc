@@ -1,5 +1,6 @@
 #include "runtime/client/machine_check.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/base/strings.h"
@@ -7,8 +8,39 @@
 #include "runtime/scheduler/local/ledger_folder.h"
 
 namespace tony {
+namespace {
+
+// A master has a connection to each executor, a keeper a descriptor of each; beside them each has some twenty.
+constexpr int64_t kFilesBesideTasks = 32;
+// Client, keeper and master, with their threads; an executor and the user's process for each task.
+constexpr int64_t kProcessesBesideTasks = 7, kProcessesOfTask = 2;
+
+std::string Needs(const JobSpec& spec, int64_t needed) {
+  const int tasks = spec.TotalTasks();
+  return StrCat(", and a job of ", tasks, tasks == 1 ? " task" : " tasks", " needs ", needed);
+}
+
+// What comes to nothing after many tries is better refused.
+Status CheckOwnLimits(const JobSpec& spec) {
+  rlimit files{}, processes{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || getrlimit(RLIMIT_NPROC, &processes) != 0) return Ok();
+  const int64_t needed_files = kFilesBesideTasks + spec.TotalTasks();
+  const int64_t needed_processes = kProcessesBesideTasks + kProcessesOfTask * spec.TotalTasks();
+  // Keeper and master raise theirs as far as they may.
+  if (files.rlim_max < static_cast<rlim_t>(needed_files) || files.rlim_cur < static_cast<rlim_t>(kFilesBesideTasks))
+    return Error{ErrorCode::kUnavailable, StrCat("at most ", files.rlim_cur, " open files are allowed here (ulimit -n)",
+                                                 Needs(spec, needed_files))};
+  if (geteuid() != 0 && processes.rlim_cur < static_cast<rlim_t>(needed_processes))  // root is not bound
+    return Error{ErrorCode::kUnavailable,
+                 StrCat("at most ", processes.rlim_cur, " processes are allowed here (ulimit -u)",
+                        Needs(spec, needed_processes))};
+  return Ok();
+}
+
+}  // namespace
 
 Status CheckMachine(const JobSpec& spec) {
+  TRY(CheckOwnLimits(spec));
   TRY_ASSIGN(const LedgerFolder folder, LedgerFolder::FindHere());
   TRY(folder.Make());
   TRY_ASSIGN(const LedgerView view, folder.Read());

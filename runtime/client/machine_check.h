@@ -9,7 +9,8 @@
 
 namespace tony {
 
-// For submit. kInvalid: the job asks for more than the machine has, or there is no place for the ledger. Says on
+// For submit. kInvalid: the job asks for more than the machine has, or there is no place for the ledger. kUnavailable:
+// this process may have too few open files (ulimit -n) or processes (-u) for a job of so many tasks. Says on
 // standard error what a person should know of the ledger: that it is private, that machine.json is not understood.
 Status CheckMachine(const JobSpec& spec);
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 
 namespace tony {
@@ -25,8 +26,10 @@ namespace process = boost::process::v2;
 namespace {
 
 Error SystemError(ErrorCode code, const std::string& what, int error) {
-  return {code, StrCat(what, ": ", ErrnoText(error))};
+  return {code, StrCat(what, ": ", ErrnoText(error), LimitNote(error))};
 }
+
+bool IsOutOfFiles(int error) { return error == EMFILE || error == ENFILE; }
 
 const std::string& ProgramOf(const ProcessSpec& spec) { return spec.program.empty() ? spec.argv[0] : spec.program; }
 
@@ -38,7 +41,8 @@ struct ChildFiles {
 Result<UniqueFd> OpenOutput(const std::string& path) {
   const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
   UniqueFd fd(path.empty() ? open("/dev/null", flags) : open(path.c_str(), flags | O_CREAT | O_APPEND, 0600));
-  if (!fd.valid()) return SystemError(ErrorCode::kCannotWrite, "open " + path, errno);
+  if (!fd.valid())
+    return SystemError(IsOutOfFiles(errno) ? ErrorCode::kUnavailable : ErrorCode::kCannotWrite, "open " + path, errno);
   return fd;
 }
 
@@ -46,7 +50,8 @@ Result<ChildFiles> OpenFiles(const ProcessSpec& spec) {
   ChildFiles files;
   files.directory = UniqueFd(open(spec.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!files.directory.valid() || access(spec.directory.c_str(), X_OK) != 0)
-    return SystemError(ErrorCode::kNotFound, "enter " + spec.directory, errno);
+    return SystemError(IsOutOfFiles(errno) ? ErrorCode::kUnavailable : ErrorCode::kNotFound, "enter " + spec.directory,
+                       errno);
   files.in = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!files.in.valid()) return SystemError(ErrorCode::kUnavailable, "open /dev/null", errno);
   TRY_ASSIGN(files.out, OpenOutput(spec.stdout_file));
@@ -141,7 +146,7 @@ size_t Bytes(const std::vector<std::string>& strings) {
 }
 
 Error CannotStart(const ProcessSpec& spec, int error) {
-  std::string text = StrCat("start ", ProgramOf(spec), ": ", ErrnoText(error));
+  std::string text = StrCat("start ", ProgramOf(spec), ": ", ErrnoText(error), LimitNote(error));
   switch (error) {
     case E2BIG:
       text += StrCat(" (", Bytes(spec.argv), " bytes of arguments, ", Bytes(spec.env), " bytes of environment)");
@@ -216,6 +221,9 @@ class BoostProcessRunner::Launcher {
       if (launched.pidfd.valid()) return launched;
       KillAndReap(launched.pid);
       return SystemError(ErrorCode::kUnavailable, StrCat("watch ", ProgramOf(spec)), pidfd_error);
+    } catch (const boost::system::system_error& e) {
+      KillAndReap(launch.pid);
+      return CannotStart(spec, e.code().value());
     } catch (const std::exception& e) {  // no pidfd_open on this kernel, or no memory
       KillAndReap(launch.pid);
       return Error{ErrorCode::kUnavailable, StrCat("start ", ProgramOf(spec), ": ", e.what())};

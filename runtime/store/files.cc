@@ -7,10 +7,12 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 
 namespace tony {
@@ -41,7 +43,10 @@ Status MakeOneFolder(const fs::path& path) {
 }  // namespace
 
 Error FileError(ErrorCode code, std::string_view what, const fs::path& path, int error) {
-  return {code, StrCat(what, " ", path.string(), ": ", ErrnoText(error))};
+  const std::string text = StrCat(what, " ", path.string(), ": ", ErrnoText(error));
+  // No fault of the path, and worth another try.
+  if (error == EMFILE || error == ENFILE) return {ErrorCode::kUnavailable, text + LimitNote(error)};
+  return {code, text};
 }
 
 Result<std::string> ReadFile(const fs::path& path) {
@@ -107,7 +112,14 @@ Status SyncPath(const fs::path& path) {
 Status SyncTogether(const std::vector<fs::path>& paths) {
   std::vector<Status> synced(paths.size());
   std::vector<std::jthread> threads;
-  for (size_t i = 0; i < paths.size(); ++i) threads.emplace_back([&, i] { synced[i] = SyncPath(paths[i]); });
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const auto sync = [&, i] { synced[i] = SyncPath(paths[i]); };
+    try {
+      threads.emplace_back(sync);
+    } catch (const std::system_error&) {  // this user may have no more threads
+      sync();
+    }
+  }
   threads.clear();  // joins
   for (const auto& status : synced) TRY(status);
   return Ok();

@@ -13,6 +13,7 @@
 
 namespace tony {
 
+// With `code`, but kUnavailable where the process may have no more descriptors.
 Error FileError(ErrorCode code, std::string_view what, const std::filesystem::path& path, int error);
 
 Result<std::string> ReadFile(const std::filesystem::path& path);  // kNotFound, kNotPermitted, else kUnavailable

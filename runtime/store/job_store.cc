@@ -85,7 +85,8 @@ Result<std::vector<std::string>> JobNames(const fs::path& jobs) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(jobs.c_str()), closedir);
   if (!folder && errno == ENOENT) return names;
-  if (!folder) return FileError(ErrorCode::kUnavailable, "read", jobs, errno);
+  if (!folder)
+    return FileError(errno == EACCES ? ErrorCode::kNotPermitted : ErrorCode::kUnavailable, "read", jobs, errno);
   for (;;) {
     errno = 0;
     const dirent* entry = readdir(folder.get());
@@ -141,6 +142,10 @@ Result<JobFolder> LocalJobStore::Find(const JobId& job) const {
   const bool name = !job.value.empty() && job.value[0] != '.' && job.value.find('/') == std::string::npos;
   std::error_code error;
   if (name && fs::is_directory(folder, error)) return JobFolder(folder);
+  if (name && error == std::errc::permission_denied)
+    return FileError(ErrorCode::kNotPermitted, "look at job", folder, error.value());
+  if (name && error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+    return FileError(ErrorCode::kUnavailable, "look at job", folder, error.value());
   return Error{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", (home_ / "jobs").string())};
 }
 

@@ -34,7 +34,7 @@ class LocalJobStore {
   // Makes the folder, under a temporary name and then by rename: a submit that dies half way leaves
   // no job. kCannotWrite names the path.
   Result<JobFolder> Create(const NewJob& job, Instant now) const;
-  Result<JobFolder> Find(const JobId& job) const;  // kNotFound
+  Result<JobFolder> Find(const JobId& job) const;  // kNotFound; kNotPermitted: it is somebody else's
   Result<std::vector<JobFolder>> List() const;     // newest first; no folder yet: none
 
   // All that may not have ended, and of the others the newest: the file `finished` tells without a look at a status.

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -166,12 +168,17 @@ std::jthread KeepCgroupsWarm(const fs::path& root) {
   const auto own = OwnMemoryCgroup(root);
   auto procs = own ? OpenForWriting(own->folder / "cgroup.procs") : Result<UniqueFd>(UniqueFd());
   if (!procs.ok() || !procs->valid()) return {};
-  return std::jthread([fd = *std::move(procs)](const std::stop_token& stop) {
+  const auto warm = [fd = std::make_shared<UniqueFd>(*std::move(procs))](const std::stop_token& stop) {
     for (int i = 0; i < kWarmings && !stop.stop_requested(); ++i) {
-      if (write(fd.get(), "0", 1) < 0) return;
+      if (write(fd->get(), "0", 1) < 0) return;
       std::this_thread::sleep_for(kBetweenWarmings);
     }
-  });
+  };
+  try {
+    return std::jthread(warm);
+  } catch (const std::system_error&) {  // this user may have no more threads
+    return {};
+  }
 }
 
 }  // namespace tony

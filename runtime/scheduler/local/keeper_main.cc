@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "runtime/base/log.h"
+#include "runtime/base/shortage.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/local/run_keeper.h"
 
@@ -21,7 +22,7 @@ int main(int argc, char** argv) {
     tony::LogError(std::string("keep ") + argv[1] + ": " + error.message());
     return static_cast<int>(tony::ErrorCode::kNotFound);
   }
-  const auto ended = tony::keeper::RunKeeper(folder, am);
+  const auto ended = tony::WithoutThrowing([&] { return tony::keeper::RunKeeper(folder, am); });
   if (ended.ok()) return 0;
   tony::LogError(ended.error().message);
   return static_cast<int>(ended.error().code);

@@ -1,0 +1,96 @@
+// Programs that may have only few open files or processes: one line, a documented exit code, and an end. As another
+// user, since the number of processes does not bind root.
+#include <memory>
+
+#include "tests/e2e/strangers/strangers_test.h"
+
+namespace tony {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+using Words = std::vector<std::string>;
+
+class LimitsTest : public StrangersTest {
+ protected:
+  void SetUp() override {
+    StrangersTest::SetUp();
+    if (!IsSkipped()) user_ = std::make_unique<OtherUser>();
+  }
+  static Words Submit(const std::string& command) {
+    return {"submit",
+            "-executes",
+            command,
+            "-conf",
+            "tony.application.framework=standalone",
+            "-conf",
+            "tony.worker.instances=1"};
+  }
+  static void ExpectOneLine(const Ran& ran, const std::string& limit, const std::string& what) {
+    EXPECT_EQ(ran.exit, 69) << what << ran.err;
+    EXPECT_EQ(CountLines(ran.err), 1u) << what << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(limit)) << what;
+  }
+
+  std::unique_ptr<OtherUser> user_;
+};
+
+TEST_F(LimitsTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_NeedsRoot) {
+  for (const rlim_t files : {4, 8, 12, 16, 20, 24, 32})
+    ExpectOneLine(user_->Tony(Submit("true"), {.open_files = files}),
+                  files < 24 ? "(ulimit -n), and tony needs 24" : "(ulimit -n), and a job of 1 task needs 33",
+                  std::to_string(files) + " open files: ");
+  EXPECT_EQ(user_->Tony(Submit("true"), {.open_files = 33}).exit, 0) << "as many as it needs";
+}
+
+TEST_F(LimitsTest, AJobThatMayHaveTooFewProcessesIsRefusedInOneLine_NeedsRoot) {
+  for (const rlim_t processes : {1, 2, 4, 7, 8})
+    ExpectOneLine(user_->Tony(Submit("true"), {.processes = processes}), "(ulimit -u), and a job of 1 task needs 9",
+                  std::to_string(processes) + " processes: ");
+}
+
+TEST_F(LimitsTest, OtherCommandsEndInOneLineToo_NeedsRoot) {
+  const Ran ran = user_->Tony(Submit("true"));
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const std::string job = ran.out.substr(0, ran.out.find('\n'));
+  for (const Words& words : {Words{"wait", job}, Words{"watch", job}, Words{"recover", job}, Words{"kill", job},
+                             Words{"logs", job, "-f"}, Words{"list"}, Words{"status", job}, Words{"history"}}) {
+    for (const rlim_t files : {4, 8, 23})
+      ExpectOneLine(user_->Tony(words, {.open_files = files}), "(ulimit -n), and tony needs 24", words.front() + ": ");
+    const Ran enough = user_->Tony(words, {.open_files = 24});
+    EXPECT_EQ(enough.exit, 0) << words.front() << ": " << enough.err;
+  }
+}
+
+TEST_F(LimitsTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_NeedsRoot) {
+  std::vector<std::unique_ptr<Background>> others;
+  for (int i = 0; i < 12; ++i) others.push_back(user_->Start({"sleep", "1000"}));
+  const Words once = {"-conf", "tony.restart.lost.budget=1", "-conf", "tony.restart.backoff-ms=10"};
+  for (const rlim_t processes : {13, 14, 16, 17, 18}) {
+    Words words = Submit("true");
+    words.insert(words.end(), once.begin(), once.end());
+    const Ran ran = user_->Tony(words, {.processes = processes});
+    EXPECT_FALSE(ran.timed_out) << processes;
+    EXPECT_THAT(ran.exit, AnyOf(0, 1, 69)) << processes << ": " << ran.err;
+    if (ran.exit != 0) {
+      EXPECT_THAT(ran.out + ran.err, HasSubstr("ulimit -u")) << processes;
+    }
+    EXPECT_EQ(user_->Processes().size(), others.size()) << "nothing of the job is left";
+  }
+}
+
+TEST_F(LimitsTest, AnotherUsersJobIsNotPermitted_NeedsRoot) {
+  const Ran ran = user_->Tony(Submit("true"));
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const std::string job = ran.out.substr(0, ran.out.find('\n'));
+  const OtherUser stranger;
+  for (const Words& words : {Words{"status", job}, Words{"wait", job}, Words{"kill", job}, Words{"logs", job}}) {
+    const Ran foreign = stranger.Tony(words, {.variables = {{"TONY_HOME", user_->tony_home().string()}}});
+    EXPECT_EQ(foreign.exit, 77) << words.front() << ": " << foreign.err;
+    EXPECT_EQ(CountLines(foreign.err), 1u) << foreign.err;
+  }
+}
+
+}  // namespace
+}  // namespace tony
