@@ -1,4 +1,4 @@
-// A folder for the files of one fuzz process, in memory where there is such a place; and a file that has no name.
+// A folder for the files of one fuzz process, which ./run removes also if the process crashes; and a file without a name.
 #pragma once
 
 #include <stdlib.h>
@@ -17,8 +17,7 @@ namespace tony::fuzz {
 class WorkFolder {
  public:
   WorkFolder() {
-    const bool in_memory = access("/dev/shm", W_OK) == 0;
-    std::string name = in_memory ? "/dev/shm/tony-fuzz-XXXXXX" : "/tmp/tony-fuzz-XXXXXX";
+    std::string name = (std::filesystem::temp_directory_path() / "tony-fuzz-XXXXXX").string();
     CHECK(mkdtemp(name.data()) != nullptr);
     path_ = name;
   }
