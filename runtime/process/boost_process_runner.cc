@@ -279,14 +279,16 @@ void BoostProcessRunner::Reap(pid_t pid) {
   if (child.mapped().on_exit) child.mapped().on_exit(FromWaitStatus(status));
 }
 
-void BoostProcessRunner::ReapStrangers() {
+bool BoostProcessRunner::ReapStrangers() {
   for (;;) {
     siginfo_t info{};
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    // __WALL: also those that were cloned so as to tell nobody of their end.
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return errno == ECHILD;
+    if (info.si_pid == 0) return false;
     if (children_.contains(info.si_pid)) {
       Reap(info.si_pid);
     } else {
-      waitpid(info.si_pid, nullptr, WNOHANG);
+      waitpid(info.si_pid, nullptr, WNOHANG | __WALL);
     }
   }
 }

@@ -21,6 +21,7 @@ class BoostProcessRunner : public ProcessRunner {
   ~BoostProcessRunner() override;
 
   Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override;
+  bool ReapStrangers() override;
 
   // A copy of this process that does `work`, in a session and a folder (/) of its own, with standard streams but no
   // other descriptor, so that it holds no lock; then it ends. `work` may use what is in memory, and no other thread's.
@@ -28,10 +29,6 @@ class BoostProcessRunner : public ProcessRunner {
   Result<pid_t> StartCopy(const std::function<void()>& work, OnExit on_exit);
 
   bool Started(pid_t pid) const { return children_.contains(pid); }  // and has not reaped it yet
-
-  // For a subreaper, on SIGCHLD: reaps every ended child that this runner did not start. Own children that ended are
-  // reaped too, with their `on_exit`.
-  void ReapStrangers();
 
  private:
   struct Child {

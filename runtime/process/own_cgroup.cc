@@ -57,6 +57,13 @@ std::optional<OwnCgroup> OwnMemoryCgroup(const fs::path& root) {
   // Where v1 has the controller v2 cannot have it.
   if (!paths.v1_memory.empty() && fs::is_directory(mount / "memory", error))
     return At(CgroupVersion::kOne, mount / "memory", paths.v1_memory);
+  return OwnUnifiedCgroup(root);
+}
+
+std::optional<OwnCgroup> OwnUnifiedCgroup(const fs::path& root) {
+  const auto mount = root / "sys/fs/cgroup";
+  const CgroupPaths paths = ReadCgroupPaths(root);
+  std::error_code error;
   if (paths.v2.empty() || !fs::is_directory(mount, error)) return std::nullopt;
   return At(CgroupVersion::kTwo, fs::is_directory(mount / "unified", error) ? mount / "unified" : mount, paths.v2);
 }

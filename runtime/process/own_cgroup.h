@@ -21,5 +21,7 @@ struct OwnCgroup {
 
 // `root` is "/" but in tests. Nothing: no cgroups here, or not to be seen.
 std::optional<OwnCgroup> OwnMemoryCgroup(const std::filesystem::path& root = "/");
+// That of the v2 hierarchy, whatever it controls. Nothing: there is none.
+std::optional<OwnCgroup> OwnUnifiedCgroup(const std::filesystem::path& root = "/");
 
 }  // namespace tony

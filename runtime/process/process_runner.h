@@ -35,6 +35,10 @@ class ProcessRunner {
   // error here that names it, never an exit code. `on_exit` is called once, on the loop, after the process has been
   // reaped.
   virtual Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) = 0;
+
+  // For a subreaper, on SIGCHLD: reaps every ended child, also those that were not started here. Those that were have
+  // their `on_exit`. True: no child is left, living or dead, and so no descendant.
+  virtual bool ReapStrangers() = 0;
 };
 
 }  // namespace tony

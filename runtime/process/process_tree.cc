@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <map>
@@ -14,7 +16,6 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 
 namespace tony {
 namespace {
@@ -33,36 +34,53 @@ std::string ReadProcFile(pid_t pid, const char* name) {
   return fd.valid() ? ReadAll(fd.get()) : "";
 }
 
-struct Stat {
-  pid_t parent = 0;
-  bool dead = false;
-  std::string start_time;
-};
+// The numbers of all processes, ascending, each found only after the one before has been looked at. readdir() would ask
+// for a thousand at once, and one that forks and ends again and again is gone before its turn comes.
+class ProcessNumbers {
+ public:
+  ProcessNumbers() : folder_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) { CHECK(folder_.valid()); }
 
-std::optional<Stat> ReadStat(pid_t pid) {
-  const std::string text = ReadProcFile(pid, "stat");
-  const size_t end_of_name = text.rfind(')');  // the name may hold blanks and parentheses
-  if (end_of_name == std::string::npos) return std::nullopt;
-  const auto fields = Split(Trim(std::string_view(text).substr(end_of_name + 1)), ' ');
-  if (fields.size() < 20) return std::nullopt;  // field 3 of proc(5), the state, is the first here
-  // A zombie with more than one thread is a process whose main thread has ended and whose others run on.
-  const bool zombie = fields[0] == "Z" && ParseInt(fields[17]).value_or(1) <= 1;
-  return Stat{static_cast<pid_t>(ParseInt(fields[1]).value_or(0)), zombie || fields[0] == "X", fields[19]};
-}
+  std::optional<pid_t> Next() {
+    for (;;) {
+      if (at_ == size_) {
+        at_ = 0;
+        size_ = std::max<ssize_t>(0, syscall(SYS_getdents64, folder_.get(), buffer_, room_));
+        if (size_ == 0) return std::nullopt;
+      }
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer_ + at_);
+      at_ += entry->d_reclen;
+      const auto pid = ParseInt(entry->d_name);
+      if (!pid) continue;  // the files of /proc come first
+      room_ = kOneNumber;
+      return static_cast<pid_t>(*pid);
+    }
+  }
+
+ private:
+  static constexpr size_t kOneNumber = 32;  // 19 bytes and up to seven digits, in units of eight
+
+  const UniqueFd folder_;
+  alignas(dirent64) char buffer_[512];
+  size_t room_ = sizeof buffer_;
+  ssize_t at_ = 0, size_ = 0;
+};
 
 std::vector<ProcessEntry> List(bool with_environment) {
   std::vector<ProcessEntry> processes;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc"), closedir);
-  CHECK(folder);
-  while (const dirent* entry = readdir(folder.get())) {
-    const auto pid = ParseInt(entry->d_name);
-    if (!pid) continue;
-    const auto stat = ReadStat(static_cast<pid_t>(*pid));
+  ProcessNumbers numbers;
+  while (const auto pid = numbers.Next()) {
+    const auto stat = ReadStat(*pid);
     if (!stat || stat->dead) continue;
-    processes.push_back({static_cast<pid_t>(*pid), stat->parent,
-                         with_environment ? ReadProcFile(static_cast<pid_t>(*pid), "environ") : ""});
+    processes.push_back({*pid, stat->parent, with_environment ? EnvironmentOf(*pid) : "", stat->start_time});
   }
   return processes;
+}
+
+bool HasMark(std::string_view environment, std::string_view name_and_value) {
+  const size_t equals = name_and_value.find('=');
+  CHECK(equals != std::string_view::npos);
+  const auto value = VariableIn(environment, name_and_value.substr(0, equals));
+  return !value.empty() && value == name_and_value.substr(equals + 1);
 }
 
 }  // namespace
@@ -80,15 +98,20 @@ std::string_view VariableIn(std::string_view environment, std::string_view name)
 }
 
 std::optional<std::vector<pid_t>> OwnChildren() {
+  if (access("/proc/thread-self/children", R_OK) != 0) return std::nullopt;
+  return ChildrenOf(getpid());
+}
+
+std::vector<pid_t> ChildrenOf(pid_t pid) {
   std::vector<pid_t> children;
-  const std::unique_ptr<DIR, int (*)(DIR*)> threads(opendir("/proc/self/task"), closedir);
-  CHECK(threads);
-  while (const dirent* thread = readdir(threads.get())) {
+  const std::string folder = StrCat("/proc/", pid, "/task/");
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(opendir(folder.c_str()), closedir);
+  while (const dirent* thread = threads ? readdir(threads.get()) : nullptr) {
     if (thread->d_name[0] == '.') continue;
-    const std::string name = StrCat("/proc/self/task/", thread->d_name, "/children");
-    const UniqueFd fd(open(name.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid()) return std::nullopt;
-    for (const auto& pid : Split(Trim(ReadAll(fd.get())), ' ')) children.push_back(ParseInt(pid).value_or(0));
+    const UniqueFd fd(open(StrCat(folder, thread->d_name, "/children").c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) continue;
+    for (const auto& child : Split(Trim(ReadAll(fd.get())), ' '))
+      if (const auto number = ParseInt(child)) children.push_back(static_cast<pid_t>(*number));
   }
   return children;
 }
@@ -116,20 +139,52 @@ std::vector<pid_t> DescendantsIn(const std::vector<ProcessEntry>& processes, pid
 }
 
 std::vector<pid_t> WithEnvironment(std::string_view name_and_value) {
-  const size_t equals = name_and_value.find('=');
-  CHECK(equals != std::string_view::npos);
   std::vector<pid_t> found;
-  for (const auto& process : ListProcesses()) {
-    const auto value = VariableIn(process.environment, name_and_value.substr(0, equals));
-    if (!value.empty() && value == name_and_value.substr(equals + 1) && process.pid != getpid())
-      found.push_back(process.pid);
-  }
+  for (const auto& process : ListProcesses())
+    if (HasMark(process.environment, name_and_value) && process.pid != getpid()) found.push_back(process.pid);
   return found;
+}
+
+std::optional<ProcessStat> ReadStat(pid_t pid) {
+  const std::string text = ReadProcFile(pid, "stat");
+  const size_t end_of_name = text.rfind(')');  // the name may hold blanks and parentheses
+  if (end_of_name == std::string::npos) return std::nullopt;
+  const auto fields = Split(Trim(std::string_view(text).substr(end_of_name + 1)), ' ');
+  if (fields.size() < 20) return std::nullopt;  // field 3 of proc(5), the state, is the first here
+  // A zombie with more than one thread is a process whose main thread has ended and whose others run on.
+  const bool zombie = fields[0] == "Z" && ParseInt(fields[17]).value_or(1) <= 1;
+  return ProcessStat{static_cast<pid_t>(ParseInt(fields[1]).value_or(0)), fields[0][0], zombie || fields[0] == "X",
+                     fields[19]};
 }
 
 std::string StartTime(pid_t pid) {
   const auto stat = ReadStat(pid);
   return stat ? stat->start_time : "";
+}
+
+HeldProcess::HeldProcess(pid_t pid) : pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
+
+bool HeldProcess::Signal(int signal) const {
+  return syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0) == 0;
+}
+
+void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal) {
+  for (const pid_t pid : pids) {
+    const auto entry = std::ranges::find(seen, pid, &ProcessEntry::pid);
+    const HeldProcess process(pid);
+    if (entry != seen.end() && process.valid() && StartTime(pid) == entry->start_time) (void)process.Signal(signal);
+  }
+}
+
+std::string EnvironmentOf(pid_t pid) { return ReadProcFile(pid, "environ"); }
+
+bool IsMarked(pid_t pid, std::string_view name_and_value) { return HasMark(EnvironmentOf(pid), name_and_value); }
+
+void SignalMarked(std::string_view name_and_value, int signal) {
+  for (const pid_t pid : WithEnvironment(name_and_value)) {
+    const HeldProcess process(pid);
+    if (process.valid() && IsMarked(pid, name_and_value)) (void)process.Signal(signal);
+  }
 }
 
 void SignalAll(const std::vector<pid_t>& pids, int signal) {

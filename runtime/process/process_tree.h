@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/unique_fd.h"
+
 namespace tony {
 
 // One process that is not a zombie. The environment is what it was started with, "NAME=value\0..."; empty where it
@@ -19,20 +21,51 @@ struct ProcessEntry {
   pid_t pid = 0;
   pid_t parent = 0;
   std::string environment;
+  std::string start_time = {};  // as StartTime()
 };
-std::vector<ProcessEntry> ListProcesses();  // of this machine, at about one moment
+// Of this machine, by ascending pid, each looked at as it is listed: a process that forks and ends again and again is
+// met, unless its number falls back below those that have been looked at.
+std::vector<ProcessEntry> ListProcesses();
 // The value of `name` in an environment as above; "" if it is not in it.
 std::string_view VariableIn(std::string_view environment, std::string_view name);
 
-// Of this process, zombies included. Cheap: one file, not one for each process of the machine. Nothing on a kernel
-// that does not tell (CONFIG_PROC_CHILDREN).
+// Of this process, zombies included. Cheap: one file, not one for each process of the machine. None that is there at
+// the end is missing, if nobody reaps one meanwhile: new ones come last in the kernel's list. Nothing on a kernel that
+// does not tell (CONFIG_PROC_CHILDREN).
 std::optional<std::vector<pid_t>> OwnChildren();
+std::vector<pid_t> ChildrenOf(pid_t pid);  // of all its threads; some may be missing, as others reap them
 
 void BecomeSubreaper();                      // orphans among our descendants become our children
 std::vector<pid_t> Descendants(pid_t root);  // of `root`, without it; zombies are not counted
 std::vector<pid_t> DescendantsIn(const std::vector<ProcessEntry>& processes, pid_t root);
 std::vector<pid_t> WithEnvironment(std::string_view name_and_value);  // "TONY_CONTAINER=..." in its environment; not us
 std::string StartTime(pid_t pid);  // field 22 of /proc/pid/stat: tells a reused pid; "" if there is none
+
+struct ProcessStat {
+  pid_t parent = 0;
+  char state = '?';   // as proc(5) has it
+  bool dead = false;  // a zombie with all its threads
+  std::string start_time;
+};
+std::optional<ProcessStat> ReadStat(pid_t pid);  // nothing: there is none
+
+// By a pidfd. What is read of the pid while this is held, and a signal arrives afterwards, was read of this process.
+class HeldProcess {
+ public:
+  explicit HeldProcess(pid_t pid);
+  bool valid() const { return pidfd_.valid(); }
+  bool Signal(int signal) const;  // 0: only asks. False: it has been reaped, or is not ours to signal
+
+ private:
+  UniqueFd pidfd_;
+};
+
+// To those of `pids` that are still the processes that were seen.
+void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);
+std::string EnvironmentOf(pid_t pid);                            // as ProcessEntry has it
+bool IsMarked(pid_t pid, std::string_view name_and_value);       // as WithEnvironment()
+void SignalMarked(std::string_view name_and_value, int signal);  // those of WithEnvironment()
+// By their numbers, whoever has them now: for own children that are not reaped, and tests.
 void SignalAll(const std::vector<pid_t>& pids, int signal);
 
 }  // namespace tony

@@ -23,6 +23,8 @@ class FakeProcessRunner : public ProcessRunner {
     return pid;
   }
 
+  bool ReapStrangers() override { return running_.empty(); }
+
   // The process has been reaped; told on the loop, as the real one does.
   void Exit(pid_t pid, ExitStatus status) {
     loop_.Post([on_exit = std::move(running_.at(pid)), status] { on_exit(status); });

@@ -134,7 +134,7 @@ void Keeper::Report(const KeeperReport& report) {
 
 // Never the end of the keeper before that of its job: that would leave a job without its arbiter.
 void Keeper::OnSignal(const EventLoop::SentSignal& signal) {
-  if (signal.number == SIGCHLD) return runner_.ReapStrangers();
+  if (signal.number == SIGCHLD) return (void)runner_.ReapStrangers();
   const std::string sender = signal.sender > 0 ? StrCat(" from process ", signal.sender, " of uid ", signal.user) : "";
   const std::string what = StrCat("the job's keeper got SIG", sigabbrev_np(signal.number), sender);
   if (!stop_reason_.empty()) return LogInfo(StrCat(what, ", and is stopping already"));

@@ -1,0 +1,167 @@
+// With real daemons that are hard to end.
+#include "runtime/process/own_tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "runtime/base/strings.h"
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/process/process_tree.h"
+#include "tests/support/rough_daemon.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class OwnTreeTest : public testing::Test {
+ protected:
+  OwnTreeTest() { BecomeSubreaper(); }
+  ~OwnTreeTest() override { EXPECT_TRUE(End()); }
+
+  // Through the end of a program that only has started it.
+  void StartDaemon(const std::string& kind) {
+    bool ended = false;
+    const auto started = runner_.Start(Spec({ROUGH_DAEMON, kind, lock_.string()}), [&](ExitStatus status) {
+      EXPECT_TRUE(status.Succeeded()) << kind;
+      ended = true;
+    });
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    ASSERT_TRUE(RunUntil(loop_, [&] { return ended; }));
+    ASSERT_TRUE(DaemonLives(lock_));
+  }
+  pid_t StartShell(const std::string& command) {
+    const auto started = runner_.Start(Spec({"/bin/sh", "-c", command}), [](ExitStatus) {});
+    EXPECT_TRUE(started.ok());
+    EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / "ready"); }));
+    return started.ok() ? *started : 0;
+  }
+  ProcessSpec Spec(const std::vector<std::string>& argv) const {
+    return {argv, {"PATH=/usr/bin:/bin", mark_}, folder_.path().string(), "", ""};
+  }
+  pid_t PidIn(const std::string& name) const {
+    std::ifstream file(folder_.path() / name);
+    pid_t pid = 0;
+    file >> pid;
+    return pid;
+  }
+  bool End() {
+    return RunUntil(loop_, [this] {
+      if (!runner_.ReapStrangers()) KillOwnTree();
+      return runner_.ReapStrangers();
+    });
+  }
+
+  TempFolder folder_;
+  const std::filesystem::path lock_ = folder_.path() / "lock";
+  const std::string mark_ = "TONY_TEST_MARK=" + folder_.path().string();
+  EventLoop loop_;
+  BoostProcessRunner runner_{loop_};
+};
+
+class RoughTreeTest : public OwnTreeTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(RoughTreeTest, IsGoneWhenTheKernelSaysSoAndNotBefore) {
+  StartDaemon(GetParam());
+  for (int i = 0; i < 100; ++i) {
+    const bool gone = runner_.ReapStrangers();
+    EXPECT_FALSE(gone && DaemonLives(lock_));
+  }
+  ASSERT_TRUE(End());
+  EXPECT_FALSE(DaemonLives(lock_));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, RoughTreeTest, testing::ValuesIn(RoughKinds()),
+                         [](const auto& test) { return RoughName(test.param); });
+
+TEST_F(OwnTreeTest, ManyReforkingDaemonsAtOnceAreEnded) {
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(std::filesystem::remove(lock_) || i == 0);
+    StartDaemon("refork");
+  }
+  ASSERT_TRUE(End());
+  EXPECT_THAT(WithEnvironment(mark_), IsEmpty());
+}
+
+TEST_F(OwnTreeTest, WithoutAChildNothingIsMet) {
+  EXPECT_TRUE(runner_.ReapStrangers());
+  EXPECT_THAT(SignalOwnTree(SIGKILL).living, IsEmpty());
+}
+
+TEST_F(OwnTreeTest, AZombieIsAChildButDoesNotLive) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
+  EXPECT_THAT(SignalOwnTree(0).living, IsEmpty());
+  EXPECT_TRUE(runner_.ReapStrangers());
+}
+
+TEST_F(OwnTreeTest, ASignalComesToAllGenerationsBelow) {
+  StartShell(
+      "trap 'echo x >term1' TERM; sh -c 'trap \"echo x >term2\" TERM; setsid sh -c \"trap \\\"echo x >term3\\\" "
+      "TERM; >ready; while :; do sleep 0.01; done\" & while :; do sleep 0.01; done' & while :; do sleep 0.01; "
+      "done");
+  const TreeWalk met = SignalOwnTree(SIGTERM);
+  EXPECT_GE(met.living.size(), 3u);
+  for (const char* name : {"term1", "term2", "term3"})
+    EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / name); })) << name;
+}
+
+TEST_F(OwnTreeTest, WhoIsSparedLivesOnWithAllBelow) {
+  const pid_t spared = StartShell("sleep 1000 & echo $! >below; >ready; wait");
+  std::filesystem::remove(folder_.path() / "ready");
+  const pid_t meant = StartShell(">ready; exec sleep 1000");
+  const TreeWalk met = KillOwnTree([&](pid_t pid) { return pid == spared; });
+  ASSERT_TRUE(RunUntil(loop_, [&] {
+    const auto stat = ReadStat(meant);
+    return !stat || stat->dead;
+  }));
+  EXPECT_THAT(Descendants(getpid()), testing::UnorderedElementsAre(spared, PidIn("below")));
+  EXPECT_EQ(met.living.count(spared), 0u);
+}
+
+TEST_F(OwnTreeTest, WhatIsMetIsToldInOneClause) {
+  EXPECT_EQ((TreeWalk{{7}, 0}).Describe(), "1 process, process 7 for one");
+  EXPECT_EQ((TreeWalk{{7, 8}, 2}).Describe(), "2 processes, process 7 for one");
+}
+
+// Each of its processes is there for 3 ms, and a look takes longer than that where many processes are.
+TEST_F(OwnTreeTest, AListOfAllProcessesHasOneOfADaemonThatReforks) {
+  StartDaemon("refork");
+  int missed = 0;
+  for (int i = 0; i < 100; ++i) missed += WithEnvironment(mark_).empty();
+  EXPECT_LE(missed, 1) << "numbers may begin anew once meanwhile";
+}
+
+TEST_F(OwnTreeTest, ASignalForOneThatWasSeenDoesNotReachWhoHasItsNumberNow) {
+  const pid_t pid = StartShell(">ready; exec sleep 1000");
+  ProcessEntry before{pid, getpid(), "", "12345"};
+  SignalSeen({before}, {pid}, SIGKILL);
+  SignalSeen({}, {pid}, SIGKILL);
+  EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0) << "it lives";
+  before.start_time = StartTime(pid);
+  SignalSeen({before}, {pid}, SIGKILL);
+  EXPECT_TRUE(RunUntil(loop_, [&] { return ReadStat(pid).value_or(ProcessStat{.dead = true}).dead; }));
+}
+
+TEST_F(OwnTreeTest, AHeldProcessThatWasReapedGetsNoSignal) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  const HeldProcess held(pid);
+  ASSERT_TRUE(held.valid());
+  EXPECT_TRUE(held.Signal(0));
+  waitpid(pid, nullptr, 0);
+  EXPECT_FALSE(held.Signal(0));
+}
+
+}  // namespace
+}  // namespace tony
