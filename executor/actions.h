@@ -47,8 +47,12 @@ struct GiveNotice {    // to the program, in $TONY_NOTICE_FILE: it is about to b
   std::string reason;  // "preempted"
   Instant deadline;
 };
-struct SignalTree {  // to every process of the task, whole tree; 0: only look. Nothing left: answer with TreeGone
+struct SignalTree {  // to every process of the task, whole tree; 0: only look. Nothing left: answer with TreeGone,
+                     // else, to SIGKILL, with TreeLives
   int signal = 0;
+};
+struct WarnOfTree {  // tell people that the tree outlives SIGKILL
+  std::string what;
 };
 struct KeepOutcome {  // on disk, before it is reported
   Outcome outcome;
@@ -57,12 +61,14 @@ struct Leave {  // end the executor; nothing follows
   int exit_code = 0;
 };
 
-using Action = std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendOutcome, ReadLease, WatchLease,
-                            UnwatchLease, BeginAttempt, StartProcess, GiveNotice, SignalTree, KeepOutcome, Leave>;
+using Action =
+    std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendOutcome, ReadLease, WatchLease, UnwatchLease,
+                 BeginAttempt, StartProcess, GiveNotice, SignalTree, WarnOfTree, KeepOutcome, Leave>;
 
 // Exit codes of the executor, after sysexits.h where there is a fitting one.
 inline constexpr int kLeftReleased = 0;
 inline constexpr int kLeftOrphaned = 69;     // no AM for orphan_timeout
+inline constexpr int kLeftTreeAlive = 71;    // what the task started does not end: its keeper has other means
 inline constexpr int kLeftRefused = 76;      // the AM does not know or no longer wants this attempt
 inline constexpr int kLeftTerminated = 143;  // SIGTERM
 

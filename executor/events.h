@@ -59,8 +59,14 @@ struct ProcessExited {
   std::string stderr_tail;
   std::optional<Outcome> judged;  // what all that was seen means; nothing: what the exit status alone means
 };
-// Answers a SignalTree that found no process of the task left (an unreaped one is not counted).
+// No process of the task is left, living or dead: the kernel says that we have no child. Answers a SignalTree, and
+// comes by itself while the attempt is being ended.
 struct TreeGone {};
+// Answers a SignalTree with SIGKILL after which something is left.
+struct TreeLives {
+  std::string what;        // "2 processes, process 4711 for one"
+  bool in_kernel = false;  // all of it: nobody can end it before the kernel lets go of it
+};
 
 // What the attempt has used so far. Before TreeGone: all that it used.
 struct UsageMeasured {
@@ -72,6 +78,6 @@ struct Tick {};        // NextDeadline() has passed
 
 using Event = std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, OutcomeAcknowledged, Refused,
                            ConnectionLost, LeaseRead, LeaseUnreadable, AttemptNotBegun, ProcessStarted,
-                           ProcessNotStarted, ProcessExited, TreeGone, UsageMeasured, TermSignal, Tick>;
+                           ProcessNotStarted, ProcessExited, TreeGone, TreeLives, UsageMeasured, TermSignal, Tick>;
 
 }  // namespace tony::executor

@@ -29,11 +29,23 @@ std::optional<int64_t> NumberIn(const std::filesystem::path& file, std::string_v
   return std::nullopt;
 }
 
+const char* CountFile(CgroupVersion version) {
+  return version == CgroupVersion::kOne ? "memory.oom_control" : "memory.events";
+}
+
+// The nearest that counts, from ours upwards: one that was made to keep processes together counts no memory.
+std::optional<OwnCgroup> CountingCgroup(const std::filesystem::path& root) {
+  auto own = OwnMemoryCgroup(root);
+  std::error_code error;
+  while (own && own->folder != own->mount && !std::filesystem::exists(own->folder / CountFile(own->version), error))
+    own->folder = own->folder.parent_path();
+  return own;
+}
+
 std::optional<int64_t> CountInCgroup(const std::filesystem::path& root) {
-  const auto own = OwnMemoryCgroup(root);
+  const auto own = CountingCgroup(root);
   if (!own) return std::nullopt;
-  return NumberIn(own->folder / (own->version == CgroupVersion::kOne ? "memory.oom_control" : "memory.events"),
-                  "oom_kill");
+  return NumberIn(own->folder / CountFile(own->version), "oom_kill");
 }
 
 // The only line of a file of a cgroup. Nothing: there is none, or it is a word ("max").
@@ -102,7 +114,7 @@ OomEvidence Compare(const OomKills& before, const OomKills& after) {
 }
 
 std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root) {
-  const auto own = OwnMemoryCgroup(root);
+  const auto own = CountingCgroup(root);
   const auto memory = own ? MemoryOf(*own) : MemoryOfCgroup();
   if (!memory.limit_mb) return "";
   const bool ours = own->folder.filename().string().starts_with(kContainerCgroupPrefix);

@@ -1,9 +1,6 @@
 #include "executor/executor.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "executor/attempt_files.h"
@@ -12,18 +9,12 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/process/own_tree.h"
 #include "runtime/store/file_watch.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony::executor {
 namespace {
-
-// Without a look at every process of the machine: whoever has no child, living or not, has no descendant either.
-bool HasChildren() {
-  siginfo_t info{};
-  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
-}
 
 Outcome CannotStart(const Error& error) {
   const bool users_fault = error.code == ErrorCode::kInvalid;  // more arguments or environment than the kernel takes
@@ -217,14 +208,27 @@ void Executor::WatchUsage() {
 }
 
 void Executor::Perform(const SignalTree& action) {
-  std::vector<pid_t> tree;
-  if (HasChildren()) tree = Descendants(getpid());
-  if (tree.empty()) {
-    if (usage_) Feed(UsageMeasured{usage_->Total()});
-    Feed(TreeGone{});
+  if (surroundings_.processes.ReapStrangers()) return SayTreeGone();
+  if (action.signal == SIGKILL) {
+    const TreeWalk met = KillOwnTree();
+    if (!met.living.empty()) Feed(TreeLives{met.Describe(), met.in_kernel == met.living.size()});
   } else if (action.signal != 0) {
-    SignalAll(tree, action.signal);
+    SignalOwnTree(action.signal);
   }
+}
+
+void Executor::OnChildEnded() {
+  const bool gone = surroundings_.processes.ReapStrangers();
+  if (gone && run_.phase() == Phase::kStopping) SayTreeGone();
+}
+
+void Executor::SayTreeGone() {
+  if (usage_) Feed(UsageMeasured{usage_->Total()});
+  Feed(TreeGone{});
+}
+
+void Executor::Perform(const WarnOfTree& action) {
+  LogWarn(StrCat("task ", ToString(place_.attempt), ": ", action.what));
 }
 
 void Executor::Perform(const GiveNotice& action) {

@@ -37,7 +37,8 @@ class Executor {
 
   // `left` is called once, with the exit code, when there is nothing more to do.
   void Begin(std::function<void(int)> left);
-  void Terminate();  // SIGTERM
+  void Terminate();     // SIGTERM
+  void OnChildEnded();  // SIGCHLD: reaps all that have ended
 
  private:
   void Feed(Event event);
@@ -55,6 +56,7 @@ class Executor {
   void Perform(const StartProcess& action);
   void Perform(const GiveNotice& action);
   void Perform(const SignalTree& action);
+  void Perform(const WarnOfTree& action);
   void Perform(const KeepOutcome& action);
   void Perform(const Leave& action);
 
@@ -64,6 +66,7 @@ class Executor {
   Event LeaseNow() const;
   Result<int64_t> StartUserProcess(const StartProcess& action);
   void WatchUsage();
+  void SayTreeGone();
   void LogChange(State before_state, Link before_link) const;
 
   Surroundings surroundings_;

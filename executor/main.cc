@@ -70,7 +70,7 @@ Result<int> Run(const Arguments& arguments) {
                     {kLocalHost, port.port()}, jitter);
   const auto signals = loop.OnSignals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [&](int signal) {
     if (signal == SIGCHLD) {
-      processes.ReapStrangers();
+      executor.OnChildEnded();
     } else {
       executor.Terminate();
     }

@@ -14,11 +14,13 @@ constexpr std::array kTransitions = {
     Transition{State::kRunning, Trigger::kExited, State::kSweeping},
     Transition{State::kRunning, Trigger::kStop, State::kStopping},
     Transition{State::kSweeping, Trigger::kTreeGone, State::kEnded},
+    Transition{State::kSweeping, Trigger::kGiveUp, State::kLeft},
     Transition{State::kStopping, Trigger::kNotStarted, State::kEnded},
     Transition{State::kStopping, Trigger::kTreeGone, State::kEnded},
     Transition{State::kStopping, Trigger::kGraceOver, State::kKilling},
     Transition{State::kKilling, Trigger::kNotStarted, State::kEnded},
     Transition{State::kKilling, Trigger::kTreeGone, State::kEnded},
+    Transition{State::kKilling, Trigger::kGiveUp, State::kLeft},
     Transition{State::kEnded, Trigger::kNext, State::kWaiting},
     Transition{State::kEnded, Trigger::kLeave, State::kLeft},
 };
@@ -72,6 +74,8 @@ std::string_view ToString(Trigger trigger) {
       return "grace over";
     case Trigger::kTreeGone:
       return "tree gone";
+    case Trigger::kGiveUp:
+      return "give up";
     case Trigger::kNext:
       return "next";
     case Trigger::kLeave:

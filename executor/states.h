@@ -14,7 +14,8 @@
 //
 // "stop" is a STOP or RELEASE command, a refusal of the attempt, being cut off, having no AM for orphan_timeout, or
 // SIGTERM. An attempt starts its process at most once. It has ended when the process has been reaped *and* nothing of
-// its tree is left; what a finished process leaves behind is killed at once (Sweeping).
+// its tree is left; what a finished process leaves behind is killed at once (Sweeping). What does not end for 30 s
+// although somebody could end it is left to the keeper: Sweeping or Killing goes to Left, without an end.
 //
 // The link to the AM is a second small state: Searching (reads the lease record), Registering, Linked; Closed once the
 // AM does not want this attempt. Each UseAm has a new link number; answers that belong to an earlier one are ignored,
@@ -30,7 +31,7 @@ namespace tony::executor {
 enum class State { kWaiting, kStarting, kRunning, kSweeping, kStopping, kKilling, kEnded, kLeft };
 std::string_view ToString(State state);  // "Waiting", ...
 
-enum class Trigger { kStart, kStarted, kNotStarted, kExited, kStop, kGraceOver, kTreeGone, kNext, kLeave };
+enum class Trigger { kStart, kStarted, kNotStarted, kExited, kStop, kGraceOver, kTreeGone, kGiveUp, kNext, kLeave };
 std::string_view ToString(Trigger trigger);
 
 struct Transition {

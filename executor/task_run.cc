@@ -12,6 +12,9 @@ namespace {
 // Most trees are gone a moment after their process; one that is not may hang in the kernel for minutes.
 constexpr Duration kFirstLook{5};
 constexpr Duration kLongestLook{250};
+// What lives so long under one SIGKILL after the other does not die of the next one either. As long as the keeper's own
+// sweep at the end of a job.
+constexpr Duration kLongestKilling{30'000};
 
 // After SIGTERM there is not much time: a NodeManager's KILL may follow 250 ms later, a keeper's a little later.
 constexpr Duration kLastReport{2000};
@@ -98,6 +101,7 @@ void TaskRun::BeginNext(int attempt) {
   exit_.reset();
   usage_.reset();
   ending_.reset();
+  killed_since_.reset();
   outcome_.reset();
   since_ = 0;
   Do(BeginAttempt{identity_.attempt});
@@ -176,6 +180,23 @@ void TaskRun::On(const TreeGone&) {
   if (exit_) End(Trigger::kTreeGone, *ending_);
 }
 
+// The attempt has not ended, and does not as long as anything of it lives. Whoever can still be ended is left to the
+// keeper, which has the container's cgroup; the outcome waits on the disk until nothing is left.
+void TaskRun::On(const TreeLives& event) {
+  const bool ending = state_ == State::kSweeping || state_ == State::kKilling;
+  if (!ending || !killed_since_ || now_ < *killed_since_ + kLongestKilling) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kLongestKilling).count();
+  const std::string what = StrCat(event.what, ", not ended by SIGKILL for ", seconds, " s");
+  Do(WarnOfTree{what});
+  killed_since_ = now_;
+  if (event.in_kernel) return;
+  outcome_ = *ending_;
+  outcome_->usage = usage_;
+  if (outcome_->cls != OutcomeClass::kSuccess) outcome_->message += (outcome_->message.empty() ? "" : "; ") + what;
+  Do(KeepOutcome{*outcome_});
+  if (Go(Trigger::kGiveUp)) Do(Leave{kLeftTreeAlive});
+}
+
 void TaskRun::On(const UsageMeasured& event) { usage_ = event.usage; }
 
 void TaskRun::On(const TermSignal&) {
@@ -203,6 +224,7 @@ void TaskRun::On(const Tick&) {
 }
 
 void TaskRun::LookAgain(int signal) {
+  if (signal == SIGKILL && !killed_since_) killed_since_ = now_;
   Do(SignalTree{signal});
   look_at_ = now_ + look_delay_;
   look_delay_ = std::min(look_delay_ * 2, kLongestLook);

@@ -53,6 +53,7 @@ class TaskRun {
   void On(const ProcessNotStarted& event);
   void On(const ProcessExited& event);
   void On(const TreeGone&);
+  void On(const TreeLives& event);
   void On(const UsageMeasured& event);
   void On(const TermSignal&);
   void On(const Tick&);
@@ -103,8 +104,9 @@ class TaskRun {
   std::optional<Outcome> ending_;   // the outcome to be, once everything is gone
   std::optional<Outcome> outcome_;
   std::optional<Departure> departure_;
-  std::optional<Instant> kill_at_;  // Stopping: when the grace is over
-  std::optional<Instant> look_at_;  // when to look at the tree again
+  std::optional<Instant> kill_at_;       // Stopping: when the grace is over
+  std::optional<Instant> killed_since_;  // when the tree was first sent SIGKILL, or was last warned of
+  std::optional<Instant> look_at_;       // when to look at the tree again
   Duration look_delay_{0};
   std::optional<Instant> leave_at_;  // Ended, with a departure: the limit for the report
 

@@ -53,6 +53,7 @@ class SimulatedExecutor : public AskingEnd {
   void Perform(const executor::StartProcess& action);
   void Perform(const executor::GiveNotice&) {}  // its processes poll no file
   void Perform(const executor::SignalTree& action);
+  void Perform(const executor::WarnOfTree&) {}
   void Perform(const executor::KeepOutcome& action);
   void Perform(const executor::Leave& action);
 

@@ -246,5 +246,56 @@ TEST(TaskRunStopTest, AnotherJobsAmOnTheOldPortDoesNotEndTheTask) {
   }
 }
 
+TEST(TaskRunStopTest, ATreeThatOutlivesSigkillIsLeftToTheKeeperWithoutAnEnd) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Exit(ExitCode(3), "boom");
+  const TreeLives lives{"2 processes, process 4711 for one"};
+  task.PassLinked(Duration{29'000});
+  task.Give(lives);
+  EXPECT_EQ(task.run.state(), State::kSweeping);
+  task.PassLinked(Duration{1'000});
+  task.actions.clear();
+  task.Give(lives);
+  EXPECT_EQ(task.run.state(), State::kLeft);
+  EXPECT_EQ(task.Last<WarnOfTree>().what, "2 processes, process 4711 for one, not ended by SIGKILL for 30 s");
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftTreeAlive);
+  EXPECT_EQ(task.Last<KeepOutcome>().outcome.exit, ExitCode(3));
+  EXPECT_EQ(task.Last<KeepOutcome>().outcome.message, task.Last<WarnOfTree>().what);
+  EXPECT_EQ(task.Count<SendOutcome>(), 0) << "the AM hears of no end before the container's";
+}
+
+TEST(TaskRunStopTest, ATreeInTheKernelsHandsIsWaitedForAndSaidOnceInAWhile) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Stop(Duration{1000});
+  task.PassLinked(Duration{1000});
+  ASSERT_EQ(task.run.state(), State::kKilling);
+  const TreeLives lives{"1 process, process 4711 for one", /*in_kernel=*/true};
+  for (int i = 0; i < 65; ++i) {
+    task.PassLinked(Duration{1000});
+    task.Give(lives);
+  }
+  EXPECT_EQ(task.run.state(), State::kKilling);
+  EXPECT_EQ(task.Count<WarnOfTree>(), 2);
+  EXPECT_EQ(task.Count<KeepOutcome>(), 0);
+  task.Exit(KilledBy(SIGKILL));
+  task.Give(TreeGone{});
+  EXPECT_EQ(task.run.state(), State::kEnded);
+}
+
+TEST(TaskRunStopTest, TheNextAttemptHasAllItsTimeToBeEnded) {
+  TaskRunDriver task;
+  task.EndTask();
+  task.PassLinked(Duration{60'000});
+  task.Next(3);
+  task.Give(Registered{task.link, {1}});
+  task.Start(20);
+  task.Give(ProcessStarted{4243});
+  task.Exit(ExitCode(3));
+  task.Give(TreeLives{"1 process, process 4711 for one"});
+  EXPECT_EQ(task.run.state(), State::kSweeping);
+}
+
 }  // namespace
 }  // namespace tony::executor

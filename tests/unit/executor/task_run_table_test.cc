@@ -68,6 +68,11 @@ const std::map<Trigger, Script>& Causes() {
          if (task.run.state() == State::kStopping || task.run.state() == State::kKilling) task.Exit(KilledBy(SIGTERM));
          task.Give(TreeGone{});
        }},
+      {Trigger::kGiveUp,
+       [](TaskRunDriver& task) {
+         if (task.run.state() != State::kStopping) task.Pass(Duration{30'000});
+         task.Give(TreeLives{"1 process, process 4711 for one"});
+       }},
       {Trigger::kNext, [](TaskRunDriver& task) { task.Next(3, 20); }},
       {Trigger::kLeave, [](TaskRunDriver& task) { task.Release(20); }},
   };
