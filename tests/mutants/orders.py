@@ -175,6 +175,8 @@ EXECUTORS = [
      "    events_.pop_front();\n",
      "    events_.pop_front();\n"
      "    for (const auto& action : actions) std::visit([this](const auto& what) { Perform(what); }, action);\n"),
+    ("a tree is gone when the process is", EXECUTOR,
+     "  if (surroundings_.processes.ReapStrangers()) return SayTreeGone();\n", "  return SayTreeGone();\n"),
     ("an error file left by others is taken for the task's", EXECUTOR, "    ForgetFile(file);\n", "    (void)file;\n"),
 ]
 
@@ -182,6 +184,8 @@ LAUNCHING = "  TRY(records_.Launching(id, container.gpus, container.cgroup));\n"
 STARTED = ("  TRY_ASSIGN(container.pid, runner_.Start(executor, [this, id](ExitStatus status) { OnExecutorEnded(id, status); "
            "}));\n")
 EXITED = "  if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited));\n"
+IS_IT = ('  const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))\n'
+         "                                     : StartTime(container.pid) == record.start_time;\n")
 TOLD_EXITED = "  listener_.on_exited(container.exited);\n"
 EPOCH = '  TRY(WriteFileByRename(folder_.path() / "epoch", StrCat(next.value, "\\n"), /*durable=*/false));\n'
 AM_STARTED = "  TRY_ASSIGN(pid_, runner_.Start(am, [this](ExitStatus status) { OnEnded(status); }));\n"
@@ -200,21 +204,24 @@ KEEPERS = [
      "  RemoveCgroupOf(container);  // first: a container whose end is recorded is not looked at again\n", "",
      EXITED, EXITED + "  RemoveCgroupOf(container);\n"),
     ("what lives in a cgroup is not looked for", CONTAINERS_END,
-     "      victims.Add(id, ProcessesInCgroup(container.cgroup));\n", "      victims.Add(id, {});\n"),
+     "    if (ending && !container.cgroup.empty() && KillCgroup(container.cgroup)) victims.containers.insert(id);\n",
+     "    (void)ending;\n"),
+    ("the kernel's list of children is not asked", CONTAINERS_END, "  AddStrayChildren(victims);\n  return victims;\n",
+     "  return victims;\n"),
     ("executors do not hold the claim", CONTAINERS,
      "  if (admission_->lock >= 0) executor.inherited = {admission_->lock};\n", ""),
     ("an exit is not recorded", CONTAINERS_END, EXITED, ""),
     ("an exit is told before the sweep", CONTAINERS_END,
      '  LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));\n',
      "  End(id, container);\n"),
-    ("a container is over before what it left is killed", CONTAINERS_END, "  SignalAll(victims.pids, SIGKILL);\n",
-     "  for (auto& [id, container] : containers_)\n    if (container.state == State::kSweeping) End(id, container);\n"
-     "  SignalAll(victims.pids, SIGKILL);\n"),
+    ("a container is over before what it left is killed", CONTAINERS_END,
+     "  (void)runner_.ReapStrangers();  // what has been reaped is no stray child\n",
+     "  for (auto& [id, container] : containers_)\n    if (container.state == State::kSweeping) End(id, container);\n"),
     ("who a process is is looked at before it is held", CONTAINERS,
      "  container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();\n"
      "  // The descriptor first, then the look at who it is: the pid cannot change hands in between.\n"
-     "  const bool is_it = record.pid == 0 || StartTime(container.pid) == record.start_time;\n",
-     "  const bool is_it = record.pid == 0 || StartTime(container.pid) == record.start_time;\n"
+     + IS_IT,
+     IS_IT +
      "  container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();\n"),
     ("the AM hears that the job is finished before that is recorded", KEEPER_END,
      '  const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);\n',
@@ -226,7 +233,7 @@ KEEPERS = [
      "  if (const Status recorded = RecordDeath(folder_, death); !recorded.ok()) LogWarn(recorded.error().message);\n", ""),
     ("silence is judged before what has arrived is read", SUPERVISION, "  listener_.before_judging();\n", ""),
     ("an AM is started before the one of an earlier epoch is killed", SUPERVISION,
-     '  if (folder_.IsLocked("am.lock")) SignalAll(Alive(), SIGKILL);\n', ""),
+     '  if (folder_.IsLocked("am.lock")) KillMarked();\n', ""),
 ]
 
 ALL = TURNS + ENDS + WRITES + EXECUTORS + KEEPERS

@@ -78,7 +78,7 @@ void AmSupervision::Begin() {
   if (alive.empty() && !folder_.IsLocked("am.lock")) return Start();
   LogInfo(StrCat("an AM is alive, waiting for its hello, epoch ", epoch_.value));
   state_ = State::kAwaited;
-  if (!alive.empty()) Watch(alive.back());
+  if (!alive.empty()) WatchMarked(alive.back());
   timer_ = loop_.After(options_.adoption, [this] {
     LogWarn("no hello from the AM: killing it");
     watch_.reset();
@@ -101,7 +101,7 @@ void AmSupervision::Start() {
 
 Status AmSupervision::StartNext() {
   // One of an earlier epoch, that a keeper died over before its mark could be seen.
-  if (folder_.IsLocked("am.lock")) SignalAll(Alive(), SIGKILL);
+  if (folder_.IsLocked("am.lock")) KillMarked();
   const Epoch next = epoch_.Next();
   TRY(WriteFileByRename(folder_.path() / "epoch", StrCat(next.value, "\n"), /*durable=*/false));
   epoch_ = next;
@@ -135,6 +135,15 @@ void AmSupervision::Watch(pid_t pid) {
   if (!pidfd_.valid()) return;  // gone already: the timer of the state finds out
   pid_ = pid;
   watch_ = loop_.WhenReadable(pidfd_.get(), [this] { OnEnded(std::nullopt); });
+}
+
+// One that was found by its mark. The descriptor first, then the look at who it is.
+void AmSupervision::WatchMarked(pid_t pid) {
+  Watch(pid);
+  if (IsMarked(pid, Mark())) return;
+  watch_.reset();
+  pidfd_.Reset();
+  pid_ = 0;
 }
 
 bool AmSupervision::OnHello(Epoch epoch, pid_t pid) {
@@ -223,7 +232,7 @@ void AmSupervision::RetireWithin(Duration farewell) {
   page_.LetGo();
   if (state_ == State::kRetiring || state_ == State::kGone) return;
   const auto alive = state_ == State::kNone ? Alive() : std::vector<pid_t>();  // started by an earlier keeper
-  if (!alive.empty()) Watch(alive.back());
+  if (!alive.empty()) WatchMarked(alive.back());
   state_ = State::kRetiring;
   timer_ = loop_.After(pid_ > 0 ? farewell : Duration(0), [this] { KillRetired(); });
 }
@@ -249,10 +258,14 @@ void AmSupervision::Kill() {
   } else if (pid_ > 0) {
     kill(pid_, SIGKILL);  // our child, not reaped yet: the pid is still its own
   } else {
-    SignalAll(Alive(), SIGKILL);
+    KillMarked();
   }
 }
 
-std::vector<pid_t> AmSupervision::Alive() const { return WithEnvironment(StrCat(kAmMark, "=", folder_.job().value)); }
+void AmSupervision::KillMarked() const { SignalMarked(Mark(), SIGKILL); }
+
+std::vector<pid_t> AmSupervision::Alive() const { return WithEnvironment(Mark()); }
+
+std::string AmSupervision::Mark() const { return StrCat(kAmMark, "=", folder_.job().value); }
 
 }  // namespace tony::keeper

@@ -68,12 +68,15 @@ class AmSupervision {
   void KillRetired();
   void BeRetired();
   void Watch(pid_t pid);
+  void WatchMarked(pid_t pid);
   void OnEnded(std::optional<ExitStatus> status);
   void OnDeath(AmDeath::Kind kind, const std::string& how);
   void BeGone(const std::function<void(const std::string&)>& tell, const std::string& why);
   void CheckSilence(Instant expected);
   void Kill();
+  void KillMarked() const;
   std::vector<pid_t> Alive() const;
+  std::string Mark() const;
 
   EventLoop& loop_;
   ProcessRunner& runner_;

@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
 #include "runtime/store/files.h"
 
 namespace tony {
@@ -28,6 +32,10 @@ constexpr int kWarmings = 12;
 constexpr std::chrono::milliseconds kBetweenWarmings{5};
 // Our own cgroups have none below them unless the user's program made some.
 constexpr int kDeepest = 16;
+
+constexpr const char* kProcesses = "cgroup.procs";
+// Of a kill one by one, as own_tree.h has it for a tree.
+constexpr int kStoppingPasses = 10;
 
 bool Exists(const fs::path& path) { return access(path.c_str(), F_OK) == 0; }
 
@@ -68,18 +76,38 @@ Status SetOne(const fs::path& cgroup, const Resources& resources) {
   return SetIfThere(cgroup / "memory.memsw.limit_in_bytes", LimitOf(resources));
 }
 
-// Whether children of `folder` have a memory limit, and processes of `folder` or below can be moved into them.
-Status TryPlace(CgroupVersion version, const fs::path& folder) {
-  const auto procs = folder / "cgroup.procs";
+struct Wanted {
+  const char* file;  // that children of a place have
+  const char* what;  // it is, for people
+};
+
+// Whether cgroups can be made in `folder`, have what is wanted, and processes of `folder` or below can be moved there.
+Status TryPlace(const Wanted& wanted, const fs::path& folder) {
+  const auto procs = folder / kProcesses;
   if (access(procs.c_str(), W_OK) != 0) return FileError(ErrorCode::kUnavailable, "write to", procs, errno);
   const auto child = folder / StrCat("tony-trial-", getpid());
   if (mkdir(child.c_str(), 0755) != 0 && errno != EEXIST)
     return FileError(ErrorCode::kUnavailable, "make", child, errno);
-  const auto limit = child / LimitFile(version);
-  const bool limited = access(limit.c_str(), W_OK) == 0;
+  const bool has_it = access((child / wanted.file).c_str(), W_OK) == 0;
   rmdir(child.c_str());
-  if (limited) return Ok();
-  return Error{ErrorCode::kUnavailable, StrCat("cgroups in ", folder.string(), " have no memory limit")};
+  if (has_it) return Ok();
+  return Error{ErrorCode::kUnavailable, StrCat("cgroups in ", folder.string(), " have no ", wanted.what)};
+}
+
+// v1: whoever has set a limit for us has set it on our own cgroup, and above it we would escape that.
+Result<CgroupPlace> NearestPlace(const OwnCgroup& own, const Wanted& wanted) {
+  std::optional<Error> nearest;
+  for (fs::path folder = own.folder;; folder = folder.parent_path()) {
+    const Status tried = TryPlace(wanted, folder);
+    if (tried.ok()) return CgroupPlace{own.version, folder};
+    if (!nearest) nearest = tried.error();
+    if (own.version == CgroupVersion::kOne || folder == own.mount) return *nearest;
+  }
+}
+
+UniqueFd OpenOwn(const std::optional<OwnCgroup>& own) {
+  auto procs = own ? OpenForWriting(own->folder / kProcesses) : Result<UniqueFd>(UniqueFd());
+  return procs.ok() ? *std::move(procs) : UniqueFd();
 }
 
 std::vector<fs::path> ChildrenOf(const fs::path& cgroup) {
@@ -100,12 +128,48 @@ bool HasChildren(const fs::path& cgroup) {
 }
 
 void CollectProcesses(const fs::path& cgroup, int depth, std::vector<pid_t>& found) {
-  const auto listed = ReadFile(cgroup / "cgroup.procs");
+  const auto listed = ReadFile(cgroup / kProcesses);
   if (listed.ok())
     for (const auto& line : Split(Trim(*listed), '\n'))
       if (const auto pid = ParseInt(line); pid && *pid > 0) found.push_back(static_cast<pid_t>(*pid));
   if (depth == 0 || !HasChildren(cgroup)) return;
   for (const auto& child : ChildrenOf(cgroup)) CollectProcesses(child, depth - 1, found);
+}
+
+// The kernel's own word on v2, below it included. The list of v1 is made anew each time that it is opened.
+bool HoldsProcesses(const fs::path& cgroup) {
+  const auto events = ReadFile(cgroup / "cgroup.events");
+  if (events.ok()) return events->find("populated 1") != std::string::npos;
+  return !ProcessesInCgroup(cgroup).empty();
+}
+
+// Held first, then seen to be in it: so none is a stranger that has got the number meanwhile.
+std::set<pid_t> SignalAllIn(const fs::path& cgroup, int signal) {
+  std::map<pid_t, HeldProcess> held;
+  for (const pid_t pid : ProcessesInCgroup(cgroup)) held.try_emplace(pid, pid);
+  std::set<pid_t> signalled;
+  for (const pid_t pid : ProcessesInCgroup(cgroup)) {
+    const auto process = held.find(pid);
+    if (process != held.end() && process->second.Signal(signal)) signalled.insert(pid);
+  }
+  return signalled;
+}
+
+// Where new ones come meanwhile, all are stopped before they are killed, as in KillOwnTree().
+void KillOneByOne(const fs::path& cgroup) {
+  std::set<pid_t> before = SignalAllIn(cgroup, SIGKILL);
+  std::set<pid_t> now = SignalAllIn(cgroup, SIGSTOP);
+  if (std::ranges::includes(before, now)) return;
+  for (int pass = 1; pass < kStoppingPasses && !std::ranges::includes(before, now); ++pass) {
+    before = std::move(now);
+    now = SignalAllIn(cgroup, SIGSTOP);
+  }
+  SignalAllIn(cgroup, SIGKILL);
+}
+
+Status MakeFolderOf(const fs::path& cgroup) {
+  if (mkdir(cgroup.c_str(), 0755) == 0 || errno == EEXIST) return Ok();
+  return FileError(ErrorCode::kUnavailable, "make", cgroup, errno);
 }
 
 Status Remove(const fs::path& cgroup, int depth) {
@@ -120,14 +184,15 @@ Status Remove(const fs::path& cgroup, int depth) {
 Result<CgroupPlace> FindCgroupPlace(const fs::path& root) {
   const auto own = OwnMemoryCgroup(root);
   if (!own) return Error{ErrorCode::kUnavailable, "this system has no cgroups"};
-  std::optional<Error> nearest;
-  for (fs::path folder = own->folder;; folder = folder.parent_path()) {
-    const Status tried = TryPlace(own->version, folder);
-    if (tried.ok()) return CgroupPlace{own->version, folder};
-    if (!nearest) nearest = tried.error();
-    // v1: whoever has set a limit for us has set it on our own cgroup, and above it we would escape that.
-    if (own->version == CgroupVersion::kOne || folder == own->mount) return *nearest;
-  }
+  return NearestPlace(*own, {LimitFile(own->version), "memory limit"});
+}
+
+Result<CgroupPlace> FindPlaceWithoutLimits(const fs::path& root) {
+  const auto own = OwnUnifiedCgroup(root);
+  if (!own) return Error{ErrorCode::kUnavailable, "this system has no cgroups v2"};
+  TRY_ASSIGN(CgroupPlace place, NearestPlace(*own, {kProcesses, "processes"}));
+  place.limits = false;
+  return place;
 }
 
 std::string DescribeMemoryLimits(const fs::path& root) {
@@ -140,11 +205,25 @@ fs::path CgroupFolder(const CgroupPlace& place, const JobId& job, const Containe
   return place.folder / StrCat(kContainerCgroupPrefix, job.value, "-", container.value);
 }
 
+Result<UniqueFd> MakeCgroupWithoutLimits(const fs::path& cgroup) {
+  TRY(MakeFolderOf(cgroup));
+  return OpenForWriting(cgroup / kProcesses);
+}
+
 Result<UniqueFd> MakeCgroup(const fs::path& cgroup, const Resources& resources) {
-  if (mkdir(cgroup.c_str(), 0755) != 0 && errno != EEXIST)
-    return FileError(ErrorCode::kUnavailable, "make", cgroup, errno);
+  TRY(MakeFolderOf(cgroup));
   TRY(Exists(cgroup / LimitFile(CgroupVersion::kTwo)) ? SetTwo(cgroup, resources) : SetOne(cgroup, resources));
-  return OpenForWriting(cgroup / "cgroup.procs");
+  return OpenForWriting(cgroup / kProcesses);
+}
+
+bool KillCgroup(const fs::path& cgroup) {
+  if (!HoldsProcesses(cgroup)) return false;
+  if (Set(cgroup / "cgroup.kill", 1).ok()) {
+    SignalAllIn(cgroup, SIGKILL);  // whose first thread has ended alone is not reached by cgroup.kill
+  } else {
+    KillOneByOne(cgroup);
+  }
+  return true;
 }
 
 std::vector<pid_t> ProcessesInCgroup(const fs::path& cgroup) {
@@ -165,10 +244,10 @@ void RemoveForgottenCgroups(const CgroupPlace& place, std::chrono::seconds age) 
 }
 
 std::jthread KeepCgroupsWarm(const fs::path& root) {
-  const auto own = OwnMemoryCgroup(root);
-  auto procs = own ? OpenForWriting(own->folder / "cgroup.procs") : Result<UniqueFd>(UniqueFd());
-  if (!procs.ok() || !procs->valid()) return {};
-  const auto warm = [fd = std::make_shared<UniqueFd>(*std::move(procs))](const std::stop_token& stop) {
+  auto procs = OpenOwn(OwnMemoryCgroup(root));
+  if (!procs.valid()) procs = OpenOwn(OwnUnifiedCgroup(root));
+  if (!procs.valid()) return {};
+  const auto warm = [fd = std::make_shared<UniqueFd>(std::move(procs))](const std::stop_token& stop) {
     for (int i = 0; i < kWarmings && !stop.stop_requested(); ++i) {
       if (write(fd->get(), "0", 1) < 0) return;
       std::this_thread::sleep_for(kBetweenWarmings);

@@ -26,11 +26,15 @@ namespace tony {
 struct CgroupPlace {
   CgroupVersion version = CgroupVersion::kTwo;
   std::filesystem::path folder;
+  bool limits = true;  // false: it only keeps a container's processes together
 };
 // v1: in our own cgroup of the memory hierarchy. v2: in the nearest of our own and those above it in which a child has
 // a memory limit; most often not our own, as one that holds processes passes no controller on. Tries it out. The error
 // says why there is none. `root` is "/" but in tests.
 Result<CgroupPlace> FindCgroupPlace(const std::filesystem::path& root = "/");
+// v2 alone, without limits: in the nearest of our own cgroup and those above it that we may write. For where the memory
+// controller is not ours to use, as in the hybrid layout of v1 and v2.
+Result<CgroupPlace> FindPlaceWithoutLimits(const std::filesystem::path& root = "/");
 
 // One clause for people: "by cgroup v2 below /sys/fs/cgroup/user.slice", "none: ...".
 std::string DescribeMemoryLimits(const std::filesystem::path& root = "/");
@@ -40,8 +44,13 @@ std::filesystem::path CgroupFolder(const CgroupPlace& place, const JobId& job, c
 // Harmless if it is there. The limit is at least 32 MB, which an executor and any program need. No swap beyond the
 // memory; on v2 also the share of the processors that vcores asks for. Returns what ProcessSpec::cgroup takes.
 Result<UniqueFd> MakeCgroup(const std::filesystem::path& cgroup, const Resources& resources);
+Result<UniqueFd> MakeCgroupWithoutLimits(const std::filesystem::path& cgroup);
 // Of it and of those that its processes made below it. Empty if it is not there.
 std::vector<pid_t> ProcessesInCgroup(const std::filesystem::path& cgroup);
+// SIGKILL to all in it and below it. By cgroup.kill, which no fork escapes (v2 since Linux 5.14), else one by one, each
+// held by a pidfd and seen to be in it. True: something lived in it; called again until the kernel says that it is
+// empty.
+bool KillCgroup(const std::filesystem::path& cgroup);
 // With those below it. Harmless if it is gone; an error while something lives in it.
 Status RemoveCgroup(const std::filesystem::path& cgroup);
 

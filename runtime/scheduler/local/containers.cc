@@ -68,10 +68,12 @@ void Containers::AdoptOne(const ContainerRecord& record) {
   container.adopted = true;
   container.gpus = record.gpus;
   container.cgroup = record.cgroup;
-  container.pid = record.pid > 0 ? record.pid : FindExecutor(ContainerMark(folder_.job(), record.id));
+  const std::string mark = ContainerMark(folder_.job(), record.id);
+  container.pid = record.pid > 0 ? record.pid : FindExecutor(mark);
   container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();
   // The descriptor first, then the look at who it is: the pid cannot change hands in between.
-  const bool is_it = record.pid == 0 || StartTime(container.pid) == record.start_time;
+  const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))
+                                     : StartTime(container.pid) == record.start_time;
   if (!container.pidfd.valid() || !is_it) {
     LogInfo(StrCat("container ", record.id.value, " ended unseen"));
     container.state = State::kSweeping;

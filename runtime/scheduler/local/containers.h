@@ -46,7 +46,7 @@ class Containers {
 
   // Takes over what an earlier keeper has left: executors that live, or what is left of others.
   Status Adopt();
-  void FindCgroups();  // soon before the first launch
+  void FindCgroups(bool with_limits);  // soon before the first launch
   void Admit(Admission admission);
   void Launch(const LaunchContainer& launch);  // of a known container: only says again how it stands
   void Stop(const StopContainer& stop);        // one that was never launched ends here and now
@@ -56,9 +56,10 @@ class Containers {
   bool AnyLeft() const;
   size_t Running() const;
   KeeperInventory Inventory() const;
-  SweepScope Scope() const;              // what a sweep must know now
-  std::vector<pid_t> InCgroups() const;  // of any container
-  void RemoveCgroups();                  // that could not be removed as their containers ended
+  // At the end of the job, when no AM is left: SIGKILL to all that is found of it. "": nothing is left; else what, for
+  // people.
+  std::string KillAllOfJob();
+  void RemoveCgroups();  // that could not be removed as their containers ended
 
  private:
   enum class State { kRunning, kKilling, kSweeping, kEnded };
@@ -94,7 +95,13 @@ class Containers {
   void DoWithoutCgroups(Container& container, const std::string& why);
   void RemoveCgroupOf(Container& container);
 
+  SweepScope Scope() const;  // what a sweep must know now
   bool NothingCanBeLeft() const;
+  bool OrphansMayBeInits() const;
+  bool IsSpared(pid_t child, const std::set<pid_t>& doomed) const;
+  std::set<pid_t> Doomed() const;
+  void AddStrayChildren(Victims& victims) const;
+  Victims KillLeftovers();
   void Sweep();
 
   EventLoop& loop_;

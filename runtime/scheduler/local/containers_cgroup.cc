@@ -7,10 +7,17 @@
 
 namespace tony::keeper {
 
-void Containers::FindCgroups() {
-  const auto place = FindCgroupPlace();
-  if (!place.ok()) return LogInfo(StrCat("no memory limits: ", place.error().message));
-  LogInfo(StrCat("memory limits by cgroup ", ToString(place->version), " below ", place->folder.string()));
+void Containers::FindCgroups(bool with_limits) {
+  auto place =
+      with_limits ? FindCgroupPlace() : Result<CgroupPlace>(Error{ErrorCode::kUnavailable, "the job wants none"});
+  if (place.ok()) {
+    LogInfo(StrCat("memory limits by cgroup ", ToString(place->version), " below ", place->folder.string()));
+  } else {
+    LogInfo(StrCat("no memory limits: ", place.error().message));
+    place = FindPlaceWithoutLimits();
+    if (!place.ok()) return LogInfo(StrCat("no cgroups for containers: ", place.error().message));
+    LogInfo(StrCat("containers are kept together by cgroup v2 below ", place->folder.string()));
+  }
   cgroups_ = *place;
   warmth_ = KeepCgroupsWarm();
 }
@@ -18,7 +25,8 @@ void Containers::FindCgroups() {
 UniqueFd Containers::MakeCgroupFor(const LaunchContainer& launch, Container& container) {
   if (!cgroups_) return UniqueFd();
   warmth_.request_stop();
-  auto made = MakeCgroup(container.cgroup, launch.what.resources);
+  auto made = cgroups_->limits ? MakeCgroup(container.cgroup, launch.what.resources)
+                               : MakeCgroupWithoutLimits(container.cgroup);
   if (made.ok()) return *std::move(made);
   DoWithoutCgroups(container, made.error().message);
   return UniqueFd();
@@ -36,7 +44,7 @@ void Containers::CheckThatItsCgroupHasIt(Container& container) {
 }
 
 void Containers::DoWithoutCgroups(Container& container, const std::string& why) {
-  LogWarn(StrCat("no memory limits: ", why));
+  LogWarn(StrCat("no cgroups for containers: ", why));
   cgroups_.reset();
   RemoveCgroupOf(container);
   container.cgroup.clear();
@@ -56,16 +64,6 @@ void Containers::RemoveCgroups() {
   constexpr std::chrono::seconds kSurelyForgotten{60};
   for (auto& [id, container] : containers_) RemoveCgroupOf(container);
   if (cgroups_) RemoveForgottenCgroups(*cgroups_, kSurelyForgotten);
-}
-
-std::vector<pid_t> Containers::InCgroups() const {
-  std::vector<pid_t> found;
-  for (const auto& [id, container] : containers_) {
-    if (container.cgroup.empty()) continue;
-    const auto processes = ProcessesInCgroup(container.cgroup);
-    found.insert(found.end(), processes.begin(), processes.end());
-  }
-  return found;
 }
 
 }  // namespace tony::keeper

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/process/own_tree.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/containers.h"
 #include "runtime/scheduler/local/log_writers.h"
@@ -17,6 +19,9 @@ namespace {
 // Killed processes are gone within some milliseconds; one in the kernel's hands may take seconds.
 constexpr Duration kFirstSweepDelay{2};
 constexpr Duration kLongestSweepDelay{100};
+// Orphans of an adopted executor are init's, and no kernel's list says that none is left: one that turns into another
+// program just then shows no mark. So many looks in a row must find nothing.
+constexpr int kEmptyLooks = 3;
 
 }  // namespace
 
@@ -68,17 +73,86 @@ SweepScope Containers::Scope() const {
   return scope;
 }
 
-void Containers::Sweep() {
-  Victims victims = NothingCanBeLeft() ? Victims() : FindLeftovers(ListProcesses(), Scope());
+// Which of our children live on, with all below them: the AM, executors but those that are being killed, and what has
+// the mark of one of these.
+bool Containers::IsSpared(pid_t child, const std::set<pid_t>& doomed) const {
+  if (runner_.Started(child)) return !doomed.contains(child);
+  const auto id = ContainerOf(EnvironmentOf(child), folder_.job());
+  const auto container = id ? containers_.find(*id) : containers_.end();
+  return container != containers_.end() && container->second.state == State::kRunning;
+}
+
+std::set<pid_t> Containers::Doomed() const {
+  std::set<pid_t> doomed;
   for (const auto& [id, container] : containers_)
-    if (!container.cgroup.empty() && (container.state == State::kKilling || container.state == State::kSweeping))
-      victims.Add(id, ProcessesInCgroup(container.cgroup));
-  SignalAll(victims.pids, SIGKILL);
-  for (auto& [id, container] : containers_)
+    if (container.state == State::kKilling) doomed.insert(container.pid);
+  return doomed;
+}
+
+// What no look at /proc has met may still be in the kernel's list of our children.
+void Containers::AddStrayChildren(Victims& victims) const {
+  for (const pid_t child : OwnChildren().value_or(std::vector<pid_t>())) {
+    if (runner_.Started(child) || IsSpared(child, {})) continue;
+    const auto id = ContainerOf(EnvironmentOf(child), folder_.job());
+    if (id) victims.containers.insert(*id);
+    if (!id) victims.strays = true;
+  }
+}
+
+bool Containers::OrphansMayBeInits() const {
+  return std::ranges::any_of(containers_, [](const auto& entry) {
+    const Container& container = entry.second;
+    return container.adopted && container.cgroup.empty();
+  });
+}
+
+Victims Containers::KillLeftovers() {
+  const std::set<pid_t> doomed = Doomed();
+  KillOwnTree([&](pid_t child) { return IsSpared(child, doomed); });
+  Victims victims;
+  for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && victims.Empty(); --looks) {
+    const auto processes = ListProcesses();
+    victims = FindLeftovers(processes, Scope());
+    SignalSeen(processes, victims.pids, SIGKILL);
+  }
+  AddStrayChildren(victims);
+  return victims;
+}
+
+void Containers::Sweep() {
+  (void)runner_.ReapStrangers();  // what has been reaped is no stray child
+  Victims victims = NothingCanBeLeft() ? Victims() : KillLeftovers();
+  for (const auto& [id, container] : containers_) {
+    const bool ending = container.state == State::kKilling || container.state == State::kSweeping;
+    if (ending && !container.cgroup.empty() && KillCgroup(container.cgroup)) victims.containers.insert(id);
+  }
+  bool again = !victims.Empty();
+  for (auto& [id, container] : containers_) {
+    again |= container.state == State::kKilling;
     if (container.state == State::kSweeping && !victims.MayBeOf(id)) End(id, container);
-  if (victims.pids.empty()) return;
+  }
+  if (!again) return;
   sweep_delay_ = std::clamp(sweep_delay_ * 2, kFirstSweepDelay, kLongestSweepDelay);
   sweep_timer_ = loop_.After(sweep_delay_, [this] { Sweep(); });
+}
+
+std::string Containers::KillAllOfJob() {
+  (void)runner_.ReapStrangers();
+  // AM and executors are gone: what the runner still has writes the history, and may wait for its file system alone.
+  const auto writes = [this](pid_t pid) { return runner_.Started(pid); };
+  if (!NothingCanBeLeft()) KillOwnTree(writes);
+  std::vector<pid_t> left;
+  for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && left.empty(); --looks) {
+    const auto processes = ListProcesses();
+    left = FindAllOfJob(processes, Scope());
+    SignalSeen(processes, left, SIGKILL);
+  }
+  for (const auto& [id, container] : containers_)
+    if (!container.cgroup.empty() && KillCgroup(container.cgroup))
+      std::ranges::copy(ProcessesInCgroup(container.cgroup), std::back_inserter(left));
+  std::erase_if(left, writes);
+  if (left.empty()) return NothingCanBeLeft() ? "" : "a child of the keeper";
+  return StrCat(left.size(), " processes, process ", left[0], " for one");
 }
 
 }  // namespace tony::keeper

@@ -63,7 +63,8 @@ Status Keeper::Begin() {
     am_.Begin();
     // While the AM starts.
     EnterLedger();
-    if (const auto spec = folder_.ReadSpec(); !spec.ok() || spec->memory_limits) containers_.FindCgroups();
+    const auto spec = folder_.ReadSpec();
+    containers_.FindCgroups(/*with_limits=*/!spec.ok() || spec->memory_limits);
   }
   return Ok();
 }

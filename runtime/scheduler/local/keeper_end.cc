@@ -1,15 +1,9 @@
 // The keeper's part after the AM's: how a job ends, with an AM and without one.
-#include <unistd.h>
-
-#include <algorithm>
-#include <csignal>
-#include <iterator>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
-#include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/keeper_socket.h"
@@ -181,15 +175,12 @@ void Keeper::WriteVerdict() {
 void Keeper::SweepJob() {
   if (phase_ != Phase::kSweeping) sweep_end_ = loop_.Now() + kLongestSweep;
   phase_ = Phase::kSweeping;
-  auto left = FindAllOfJob(ListProcesses(), containers_.Scope());
-  std::ranges::copy(containers_.InCgroups(), std::back_inserter(left));
-  std::erase_if(left, [this](pid_t pid) { return runner_.Started(pid); });  // AM and executors are gone: writers
-  SignalAll(left, SIGKILL);
+  const std::string left = containers_.KillAllOfJob();
   if (!left.empty() && loop_.Now() < sweep_end_) {
     timer_ = loop_.After(kBetweenSweeps, [this] { SweepJob(); });
     return;
   }
-  if (!left.empty()) LogError(StrCat(left.size(), " processes do not die, process ", left[0], " for one"));
+  if (!left.empty()) LogError(StrCat("does not die: ", left));
   containers_.RemoveCgroups();
   LeaveLedger();
   WriteHistory();

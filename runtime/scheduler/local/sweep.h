@@ -4,7 +4,9 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/job/ids.h"
@@ -27,10 +29,13 @@ struct Victims {
   std::vector<pid_t> pids;
   // Whether something of the container, or something that may be of any container, is still there.
   bool MayBeOf(const ContainerId& container) const { return strays || containers.contains(container); }
-  void Add(const ContainerId& container, const std::vector<pid_t>& processes);
+  bool Empty() const { return pids.empty() && containers.empty() && !strays; }
   std::set<ContainerId> containers;
   bool strays = false;
 };
+
+// Whose mark is in the environment. Nothing: no container's of this job.
+std::optional<ContainerId> ContainerOf(const std::string& environment, const JobId& job);
 
 // Everything with the mark of a container that is not live, and every orphan that came to the keeper, with all below
 // it, unless it has the mark of a live container: who cleared its environment is found by its descent. Where that does

@@ -9,11 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
+#include <tuple>
 
 #include "runtime/base/strings.h"
 #include "runtime/store/files.h"
+#include "tests/support/rough_daemon.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -178,6 +181,80 @@ TEST_F(RealCgroupTest, NeedsWritableCgroupWarmthEndsWhenItIsToldTo) {
   std::jthread warmth = KeepCgroupsWarm();
   EXPECT_TRUE(warmth.joinable());
   warmth.request_stop();
+}
+
+// Real ones of both versions, and no folders laid out like them.
+class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion, std::string>> {
+ protected:
+  void SetUp() override {
+    const bool one = std::get<0>(GetParam()) == CgroupVersion::kOne;
+    const auto place = one ? FindCgroupPlace() : FindPlaceWithoutLimits();
+    if (!place.ok()) GTEST_SKIP() << place.error().message;
+    if (place->version != std::get<0>(GetParam())) GTEST_SKIP() << "this machine's memory controller is v2";
+    cgroup_ = CgroupFolder(*place, {StrCat("kill-", getpid())}, {"1-1"});
+  }
+  // In the cgroup, and below it the daemon.
+  void StartDaemon() {
+    const auto procs = MakeCgroupWithoutLimits(cgroup_);
+    ASSERT_TRUE(procs.ok()) << procs.error().message;
+    const pid_t child = fork();
+    if (child == 0) {
+      if (write(procs->get(), "0", 1) == 1)
+        execl(ROUGH_DAEMON, ROUGH_DAEMON, std::get<1>(GetParam()).c_str(), lock_.c_str(), nullptr);
+      _exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+    ASSERT_TRUE(DaemonLives(lock_));
+  }
+
+  TempFolder temp_;
+  const fs::path lock_ = temp_.path() / "lock";
+  fs::path cgroup_;
+};
+
+TEST_P(KillCgroupTest, NeedsWritableCgroupEndsADaemonThatIsHardToEnd) {
+  StartDaemon();
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (KillCgroup(cgroup_) && std::chrono::steady_clock::now() < limit) usleep(1000);
+  EXPECT_FALSE(KillCgroup(cgroup_)) << "nothing lives in it";
+  EXPECT_FALSE(DaemonLives(lock_));
+  EXPECT_THAT(ProcessesInCgroup(cgroup_), IsEmpty());
+  while (!RemoveCgroup(cgroup_).ok() && std::chrono::steady_clock::now() < limit) usleep(1000);
+  EXPECT_FALSE(fs::exists(cgroup_));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, KillCgroupTest,
+                         testing::Combine(testing::Values(CgroupVersion::kOne, CgroupVersion::kTwo),
+                                          testing::ValuesIn(RoughKinds())),
+                         [](const auto& test) {
+                           return std::string(ToString(std::get<0>(test.param))) + "_" +
+                                  RoughName(std::get<1>(test.param));
+                         });
+
+TEST_F(ContainerCgroupTest, WithoutTheMemoryControllerThereIsAPlaceWithoutLimits) {
+  Write("proc/self/cgroup", "4:memory:/user\n0::/user.slice/x\n");
+  Write("sys/fs/cgroup/memory/user/tasks");
+  Write("sys/fs/cgroup/unified/user.slice/x/cgroup.procs");
+  EXPECT_FALSE(FindCgroupPlace(temp_.path()).ok());
+  EXPECT_FALSE(FindPlaceWithoutLimits(temp_.path()).ok()) << "no cgroup could be made";
+  Write(StrCat("sys/fs/cgroup/unified/user.slice/x/tony-trial-", getpid(), "/cgroup.procs"));
+  const auto place = FindPlaceWithoutLimits(temp_.path());
+  ASSERT_TRUE(place.ok()) << place.error().message;
+  EXPECT_EQ(place->version, CgroupVersion::kTwo);
+  EXPECT_EQ(place->folder, In("sys/fs/cgroup/unified/user.slice/x"));
+  EXPECT_FALSE(place->limits);
+}
+
+TEST_F(ContainerCgroupTest, WhatTheKernelCallsPopulatedIsKilledAtOnce) {
+  for (const char* name : {"c/cgroup.kill", "c/cgroup.procs"}) Write(name);
+  Write("c/cgroup.events", "populated 0\nfrozen 0\n");
+  EXPECT_FALSE(KillCgroup(In("c")));
+  EXPECT_EQ(Content("c/cgroup.kill"), "");
+  Write("c/cgroup.events", "populated 1\nfrozen 0\n");
+  EXPECT_TRUE(KillCgroup(In("c")));
+  EXPECT_EQ(Content("c/cgroup.kill"), "1");
 }
 
 }  // namespace

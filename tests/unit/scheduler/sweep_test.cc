@@ -65,14 +65,24 @@ TEST(SweepTest, OfAdoptedExecutorsTheStraysAreThoseThatWriteToTheJobsLogs) {
   EXPECT_THAT(FindAllOfJob({Bare(300, 1), Bare(kKeeper, 1)}, scope), ElementsAre(300));
 }
 
-TEST(SweepTest, WhatLivesInTheCgroupOfAContainerIsOfItWhateverItHides) {
+TEST(SweepTest, WhatIsKnownOfAContainerKeepsItAloneFromItsEnd) {
   Victims victims = FindLeftovers({Bare(300, 1)}, Scope({}, {}));
-  victims.Add({"1-1"}, {});
-  EXPECT_FALSE(victims.MayBeOf({"1-1"}));
-  victims.Add({"1-1"}, {300});
-  EXPECT_THAT(victims.pids, ElementsAre(300));
+  EXPECT_TRUE(victims.Empty());
+  victims.containers.insert({"1-1"});
+  EXPECT_FALSE(victims.Empty());
   EXPECT_TRUE(victims.MayBeOf({"1-1"}));
   EXPECT_FALSE(victims.MayBeOf({"1-2"}));
+  victims.strays = true;
+  EXPECT_TRUE(victims.MayBeOf({"1-2"}));
+}
+
+// Its parent ended between two lines of the list: it may be below a live executor.
+TEST(SweepTest, AWriterToTheLogsWhoseDescentIsNotKnownIsSparedForNow) {
+  SweepScope scope = Scope({{"1-1"}}, {});
+  scope.live_executors = {200};
+  scope.writes_logs = [](pid_t pid) { return pid == 202; };
+  EXPECT_THAT(FindLeftovers({Marked(200, 1, "1-1"), Bare(202, 201)}, scope).pids, IsEmpty());
+  EXPECT_THAT(FindLeftovers({Marked(200, 1, "1-1"), Bare(202, 1)}, scope).pids, ElementsAre(202));
 }
 
 TEST(SweepTest, OtherJobsAreNotOurs) {

@@ -1,0 +1,78 @@
+// Tasks that leave daemons behind, attempt after attempt: each attempt looks for those of all before it.
+#include <filesystem>
+
+#include "tests/e2e/tony_test.h"
+#include "tests/support/rough_daemon.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsEmpty;
+
+constexpr Limit kLong{100'000};
+
+class DaemonsTest : public TonyTest {
+ protected:
+  // Says in the file "alive" which daemons live that attempts of `before` have left, below "locks".
+  std::string Check(const std::string& before) const {
+    return "for d in " + box_.File("locks") + "/" + before + "; do [ ! -d $d ] || " + ROUGH_DAEMON + " check $d 2>>" +
+           box_.File("alive") + "; done; ";
+  }
+  // Leaves one below "locks"/`folder`.
+  std::string Leave(const std::string& kind, const std::string& folder) const {
+    const std::string path = box_.File("locks") + "/" + folder;
+    return "mkdir -p " + path + "; " + ROUGH_DAEMON + " " + kind + " " + path + "/$TASK_INDEX-$TONY_ATTEMPT || echo " +
+           "no daemon >> " + box_.File("alive") + "; ";
+  }
+  void ExpectNoneLived(size_t daemons) const {
+    EXPECT_THAT(ReadText(box_.File("alive")), IsEmpty());
+    size_t left = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(box_.File("locks"))) {
+      if (!entry.is_regular_file()) continue;
+      ++left;
+      EXPECT_FALSE(DaemonLives(entry.path())) << entry.path();
+    }
+    EXPECT_EQ(left, daemons);
+    ExpectNothingLeft();
+  }
+};
+
+TEST_F(DaemonsTest, OfAnAttemptThatFailedNoneLivesWhenTheNextBegins) {
+  const std::string own = "$TASK_INDEX";
+  const Ran ran =
+      box_.Tony(Workers(4, Check(own) + Leave("refork", own) + "exit $((TONY_ATTEMPT < 25))") +
+                    Conf("tony.application.framework=standalone") + Conf("tony.application.distributed-mode=FCFS") +
+                    Conf("tony.restart.task.budget=24") + Conf("tony.restart.backoff-ms=0") + Conf(kLittleMemory),
+                {}, kLong);
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  ExpectNoneLived(100);
+}
+
+// The others are stopped while they hold daemons of their own.
+TEST_F(DaemonsTest, OfAGangNoneLivesWhenItFormsAgain) {
+  const std::string earlier = "g$((TONY_GENERATION - 1))", own = "g$TONY_GENERATION";
+  const Ran ran =
+      box_.Tony(Workers(3, Check(earlier) + Leave("refork,noterm,bare,quiet", own) +
+                               "[ $TONY_GENERATION = 8 ] && exit 0; until [ $(ls " + box_.File("locks") + "/" + own +
+                               " | wc -l) = 3 ]; do sleep 0.01; done; [ $TASK_INDEX != 0 ] || exit 1; sleep 1000") +
+                    Conf("tony.restart.gang.budget=7") + Conf("tony.restart.scope=gang") +
+                    Conf("tony.restart.backoff-ms=0") + Conf("tony.task.stop-grace-ms=100") + Conf(kLittleMemory),
+                {}, kLong);
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  ExpectNoneLived(24);
+}
+
+// $PPID of the command is its executor.
+TEST_F(DaemonsTest, OfAnAttemptWhoseExecutorWasKilledNoneLivesWhenTheNextBegins) {
+  const std::string own = "all";
+  const Ran ran = box_.Tony(
+      One(Check(own) + Leave("refork,bare,quiet", own) + "[ $TONY_ATTEMPT = 6 ] && exit 0; kill -9 $PPID; sleep 1000") +
+          Conf("tony.restart.backoff-ms=0") + Conf(kLittleMemory),
+      {}, kLong);
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  ExpectNoneLived(6);
+}
+
+}  // namespace
+}  // namespace tony
