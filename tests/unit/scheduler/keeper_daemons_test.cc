@@ -27,9 +27,9 @@ std::string NameOf(Cgroups cgroups) {
     case Cgroups::kAll:
       return "AllCgroups";
     case Cgroups::kUnifiedOnly:
-      return "UnifiedCgroupsOnly";
+      return "RootOnlyUnifiedCgroups";
     case Cgroups::kNone:
-      return "NoCgroups";
+      return "RootOnlyNoCgroups";
   }
   return "";
 }
