@@ -5,9 +5,9 @@
 
 namespace tony {
 
-// Takes the same time wherever the first difference is.
+// Takes the same time wherever the first difference is. Nothing is like an empty secret, not even another one.
 inline bool SameSecret(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
+  if (a.empty() || a.size() != b.size()) return false;
   unsigned char difference = 0;
   for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
   return difference == 0;

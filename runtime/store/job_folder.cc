@@ -44,7 +44,14 @@ Result<Submission> JobFolder::ReadSubmission() const {
   return ReadParsed(path_ / "submission.json", SubmissionFromJson);
 }
 
-Result<std::string> JobFolder::ReadToken() const { return ReadFile(path_ / "token"); }
+// It is compared with what callers send: a shorter one would be guessed, an empty one known.
+Result<std::string> JobFolder::ReadToken() const {
+  constexpr size_t kDigits = 2 * kJobTokenBytes;
+  TRY_ASSIGN(std::string token, ReadFile(path_ / "token"));
+  if (token.size() == kDigits && token.find_first_not_of("0123456789abcdef") == std::string::npos) return token;
+  return Error{ErrorCode::kInvalid, StrCat((path_ / "token").string(), ": ", token.size(), " bytes, expected ", kDigits,
+                                           " hexadecimal digits: nobody can be told from a stranger")};
+}
 
 Result<std::vector<std::string>> JobFolder::ReadEnvironment() const {
   TRY_ASSIGN(const std::string content, ReadFile(path_ / "environment"));

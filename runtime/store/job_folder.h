@@ -42,6 +42,8 @@
 
 namespace tony {
 
+inline constexpr int kJobTokenBytes = 32;  // of the job's token, in hexadecimal digits twice as many
+
 struct LeaseRecord {
   Epoch epoch;
   std::string host;
@@ -85,7 +87,7 @@ class JobFolder {
 
   Result<JobSpec> ReadSpec() const;
   Result<Submission> ReadSubmission() const;
-  Result<std::string> ReadToken() const;
+  Result<std::string> ReadToken() const;  // kInvalid: it is not what Create() has written, but cut off or emptied
   Result<std::vector<std::string>> ReadEnvironment() const;
   Result<std::optional<StagedFiles>> ReadStaged() const;  // nothing: the job has none, or a src/
 

@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTokenBytes = 32;
 constexpr int kPageTokenBytes = 16;  // part of an address that people copy, and as hard to guess
 constexpr int kIdBytes = 3;
 // What a job of some hundred tasks writes before its first task runs. With less its application master could not begin,
@@ -63,7 +62,7 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
   TRY(WriteNewFile(folder / "spec.json", ToJson(job.spec), /*durable=*/false));
   TRY(WriteNewFile(folder / "submission.json", ToJson(submission), /*durable=*/false));
   TRY(WriteNewFile(folder / "environment", JoinEnvironment(job.environment), /*durable=*/false));
-  TRY(WriteNewFile(folder / "token", RandomHex(kTokenBytes), /*durable=*/false));
+  TRY(WriteNewFile(folder / "token", RandomHex(kJobTokenBytes), /*durable=*/false));
   TRY(WriteNewFile(folder / "page-token", RandomHex(kPageTokenBytes), /*durable=*/false));
   for (const char* name : {"containers", "logs", "work"}) TRY(MakeFolder(folder / name));
   TRY(JobFolder(folder).MakeReserve(job.spec.TotalTasks()));

@@ -76,7 +76,7 @@ class ExecutorProgramTest : public testing::Test {
     spec.roles = {{.name = "worker", .command = command}};
     ASSERT_TRUE(MakeFolder(folder_.src()).ok());
     ASSERT_TRUE(WriteNewFile(folder_.path() / "spec.json", ToJson(spec), false).ok());
-    ASSERT_TRUE(WriteNewFile(folder_.path() / "token", "secret", false).ok());
+    ASSERT_TRUE(WriteNewFile(folder_.path() / "token", std::string(64, 'a'), false).ok());
   }
 
   void Rule(ScriptedAm& am, int64_t epoch) {

@@ -51,6 +51,22 @@ TEST_F(JobFolderTest, LeaseIsReadBackAndAbsentBeforeTheFirstAm) {
   EXPECT_EQ(**folder_.ReadLease(), record);
 }
 
+TEST_F(JobFolderTest, ATokenThatIsNotWholeIsRefusedWithItsLength) {
+  const std::string whole(64, 'a');
+  Write("token", whole);
+  EXPECT_EQ(*folder_.ReadToken(), whole);
+  for (const std::string& damaged :
+       {std::string(), std::string(16, 'a'), whole.substr(1), whole + "a", whole.substr(1) + " "}) {
+    Write("token", damaged);
+    const auto token = folder_.ReadToken();
+    ASSERT_FALSE(token.ok()) << damaged;
+    EXPECT_EQ(token.error().code, ErrorCode::kInvalid);
+    const std::string expected =
+        (temp_.path() / "token").string() + ": " + std::to_string(damaged.size()) + " bytes, expected 64";
+    EXPECT_EQ(token.error().message.find(expected), 0u) << token.error().message;
+  }
+}
+
 TEST_F(JobFolderTest, DamagedLeaseIsNamedWithItsField) {
   Write("am.lease", "{\"schema\":1,\"epoch\":\"x\"}");
   const auto lease = folder_.ReadLease();
