@@ -1,7 +1,9 @@
 #include "runtime/net/listener.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -14,6 +16,17 @@ namespace {
 
 constexpr Duration kPause(50);
 constexpr int kBatch = 64;  // then the loop's other work has its turn
+
+// More than a master opens at a time beside its connections: lease, status and journal, each as a new file, the folder
+// of kill requests, the way to its keeper, the history.
+constexpr rlim_t kReserved = 32;
+
+// A new descriptor has the lowest free number: so many below the limit are left as its number says.
+bool IsOfTheReserve(const UniqueFd& newest) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  return static_cast<rlim_t>(newest.get()) >= limit.rlim_cur - std::min(kReserved, limit.rlim_cur / 4);
+}
 
 bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
@@ -47,6 +60,10 @@ void Listener::AcceptSome() {
     // Other errors belong to a connection that has already gone (accept(2)); a readable socket brings us back here.
     if (!accepted.valid() && IsShortage(errno)) return Pause();
     if (!accepted.valid()) return;
+    if (IsOfTheReserve(accepted) && !make_room_()) {
+      if (!std::exchange(starved_, true)) LogWarn("connections are refused: too few descriptors are left");
+      continue;
+    }
     starved_ = false;
     ConfigureAccepted(accepted);
     on_accept_(std::move(accepted));

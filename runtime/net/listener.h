@@ -1,4 +1,4 @@
-// A listening TCP socket on the loop. Loop thread only.
+// A listening socket on the loop. Loop thread only.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,20 @@
 
 namespace tony {
 
-// Accepts until it is destroyed. Without descriptors to spare it pauses for a moment, and newcomers wait in the
-// kernel's queue.
+// Accepts until it is destroyed. The last descriptors that this process may open are not for newcomers: files must be
+// written and others reached whoever connects. Then somebody has to make room, or the newcomer is closed. With none
+// left at all it pauses for a moment, and newcomers wait in the kernel's queue.
 class Listener {
  public:
   using OnAccept = std::function<void(UniqueFd socket)>;  // configured; must not destroy the listener
+  // Closes a connection that matters less than a new one; false: there is none.
+  using MakeRoom = std::function<bool()>;
 
   // `host` is a numeric IPv4 address. kUnavailable if the address cannot be bound.
   static Result<std::unique_ptr<Listener>> Open(EventLoop& loop, const std::string& host, int port, OnAccept on_accept);
   Listener(EventLoop& loop, UniqueFd socket, int port, OnAccept on_accept);
   int port() const { return port_; }
+  void WhenShort(MakeRoom make_room) { make_room_ = std::move(make_room); }
 
  private:
   void Resume();
@@ -31,6 +35,7 @@ class Listener {
   UniqueFd socket_;
   int port_;
   OnAccept on_accept_;
+  MakeRoom make_room_ = [] { return false; };
   bool starved_ = false;  // said so already
   EventLoop::Timer pause_;
   EventLoop::FdWatch readable_;

@@ -15,8 +15,6 @@
 namespace tony {
 namespace {
 
-// The kernel cuts it to somaxconn. With less, ten thousand executors that join at once wait for retransmitted SYNs.
-constexpr int kBacklog = 65535;
 constexpr unsigned kUnansweredMillis = 30'000;
 constexpr int kKeepIdleSeconds = 10;
 constexpr int kKeepIntervalSeconds = 5;
@@ -51,7 +49,7 @@ Result<UniqueFd> ListenOn(const Endpoint& endpoint) {
   if (!socket.valid()) return Failed("listen on", endpoint, errno);
   Set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  if (::bind(socket.get(), generic, sizeof address) != 0 || ::listen(socket.get(), kBacklog) != 0) {
+  if (::bind(socket.get(), generic, sizeof address) != 0 || ::listen(socket.get(), kMostPending) != 0) {
     return Failed("listen on", endpoint, errno);
   }
   return socket;

@@ -7,6 +7,10 @@
 
 namespace tony {
 
+// The length of a listening socket's queue; the kernel cuts it to somaxconn. With less, ten thousand executors that
+// join at once wait for retransmitted SYNs, or try again and again.
+inline constexpr int kMostPending = 65535;
+
 // A listening, non-blocking, close-on-exec socket. kUnavailable if the address cannot be bound.
 Result<UniqueFd> ListenOn(const Endpoint& address);
 Result<int> BoundPort(const UniqueFd& socket);

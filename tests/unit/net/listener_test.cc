@@ -1,0 +1,78 @@
+#include "runtime/net/listener.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <optional>
+#include <vector>
+
+#include "runtime/net/unix_socket.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+// Restores the limit of open files.
+class FewFiles {
+ public:
+  explicit FewFiles(rlim_t limit) {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit few = before_;
+    few.rlim_cur = limit;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+class ListenerTest : public testing::Test {
+ protected:
+  ListenerTest() {
+    listener_.emplace(loop_, *ListenAt(place_, SocketKind::kStream, 100), 0,
+                      [this](UniqueFd socket) { accepted_.push_back(std::move(socket)); });
+  }
+  // So many clients connect; true when all of them have been accepted or closed.
+  bool Connect(int clients) {
+    for (int i = 0; i < clients; ++i) clients_.push_back(**ConnectTo(place_, SocketKind::kStream));
+    bool turned = false;
+    const auto timer = loop_.After(Duration(100), [&] { turned = true; });
+    return RunUntil(loop_, [&] { return turned; });
+  }
+
+  TempFolder temp_;
+  const SocketPlace place_{temp_.path(), "a.sock"};
+  EventLoop loop_;
+  std::vector<UniqueFd> accepted_, clients_;
+  std::optional<Listener> listener_;
+};
+
+TEST_F(ListenerTest, TheLastDescriptorsAreNotForNewcomers) {
+  const FewFiles few(80);  // of which 20 are kept
+  ASSERT_TRUE(Connect(40));
+  EXPECT_GT(accepted_.size(), 5u);
+  EXPECT_LT(accepted_.size(), 40u);
+  for (int i = 0; i < 12; ++i) clients_.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
+}
+
+TEST_F(ListenerTest, WhoeverMattersLessMakesRoom) {
+  listener_->WhenShort([this] {
+    if (accepted_.empty()) return false;
+    accepted_.erase(accepted_.begin());
+    return true;
+  });
+  const FewFiles few(80);
+  ASSERT_TRUE(Connect(40));
+  // The newest is among those that stayed: what is said to it arrives.
+  ASSERT_FALSE(accepted_.empty());
+  EXPECT_EQ(::write(accepted_.back().get(), "x", 1), 1);
+  char got = 0;
+  EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
+}
+
+}  // namespace
+}  // namespace tony
