@@ -6,7 +6,6 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/overloaded.h"
-#include "runtime/base/secret.h"
 #include "runtime/base/strings.h"
 
 namespace tony::am {
@@ -35,10 +34,10 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
   journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
 }
 
-void ApplicationMaster::Start(Scheduler& scheduler, int server_port, std::function<void()> on_end) {
+void ApplicationMaster::Start(Scheduler& scheduler, AmAddresses at, std::function<void()> on_end) {
   scheduler_ = &scheduler;
   on_end_ = std::move(on_end);
-  lease_ = {.epoch = epoch_, .host = "127.0.0.1", .port = server_port};
+  lease_ = {.epoch = epoch_, .am = std::move(at)};
   WriteLease();
   Observe(AmStarted{epoch_, submission_.claim});
   LookForKillRequest();
@@ -123,7 +122,7 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
 }
 
 std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) const {
-  if (!SameSecret(token, token_)) return Refusal{RefusalReason::kBadToken, "not the token of this job"};
+  if (!Knows(token)) return Refusal{RefusalReason::kBadToken, "not the token of this job"};
   if (!Rules()) return Refusal{RefusalReason::kNotRuling, "this application master has lost its arbiter"};
   return std::nullopt;
 }

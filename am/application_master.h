@@ -21,6 +21,7 @@
 #include "am/journal.h"
 #include "am/parked_calls.h"
 #include "runtime/base/event_loop.h"
+#include "runtime/base/secret.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/store/job_folder.h"
@@ -43,15 +44,16 @@ class ApplicationMaster : public AmService {
  public:
   explicit ApplicationMaster(ApplicationMasterParts parts);
 
-  // Begins to rule: AmStarted, the lease, the kill request. `server_port` goes into the lease. `on_end` is called once,
+  // Begins to rule: AmStarted, the lease, the kill request. `at` goes into the lease. `on_end` is called once,
   // when the job has ended, its status is on the disk and the scheduler knows.
-  void Start(Scheduler& scheduler, int server_port, std::function<void()> on_end);
+  void Start(Scheduler& scheduler, AmAddresses at, std::function<void()> on_end);
 
   void OnScheduler(SchedulerEvent event);  // the scheduler's sink
 
   JobStatus ShowStatus();  // for the job's page; counts as a look at the job
 
   // AmService
+  bool Knows(const std::string& token) const override { return SameSecret(token, token_); }
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
@@ -59,7 +61,7 @@ class ApplicationMaster : public AmService {
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
              Reply<StatusAnswer> reply) override;
-  void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) override;
+  void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) override;
   void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
   void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
 
@@ -139,12 +141,13 @@ class ApplicationMaster : public AmService {
   bool ruling_ =
       true;  // as its scheduler told: false while the arbiter is out of reach: nothing is issued, nobody is answered
   bool end_told_ = false;
-  std::deque<TellExecutor> tells_;       // journalled, and not told yet
-  std::deque<Turn> waiting_;             // for the journal, in order
-  std::set<std::string> reading_kills_;  // names of conditional kill requests that are being decided
-  std::string trouble_;                  // why nothing can be written now; empty: it can
-  std::string delay_;                    // why containers are not there yet, as the scheduler told
-  Instant unnumbered_changed_{};         // trouble or delay
+  std::deque<TellExecutor> tells_;         // journalled, and not told yet
+  std::deque<Turn> waiting_;               // for the journal, in order
+  std::set<std::string> reading_kills_;    // names of conditional kill requests that are being decided
+  std::string trouble_;                    // why nothing can be written now; empty: it can
+  std::string delay_;                      // why containers are not there yet, as the scheduler told
+  Instant unnumbered_changed_{};           // trouble or delay
+  std::optional<KillRequest> plain_kill_;  // as last read from its file
   LeaseRecord lease_;
   bool published_ = false;  // the lease of this epoch has been written
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,

@@ -3,9 +3,18 @@
 #include <utility>
 
 #include "am/application_master.h"
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 
 namespace tony::am {
+namespace {
+
+void LogAsker(const KillRequest& request) {
+  LogInfo(StrCat("asked for a kill by ", request.asker.empty() ? "the job's own user" : request.asker, ": ",
+                 request.reason));
+}
+
+}  // namespace
 
 void ApplicationMaster::GetStatus(const std::string& token, Reply<StatusAnswer> reply) {
   Watch(token, /*since=*/-1, Duration(0), {}, std::move(reply));
@@ -22,21 +31,21 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
   parked_.ParkWatch(since, wait, reply, [this] { return CurrentStatus(); });
 }
 
-void ApplicationMaster::Kill(const std::string& token, const std::string& reason, Duration grace,
-                             Reply<StatusAnswer> reply) {
+void ApplicationMaster::Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) {
   if (!Admit(token, reply)) return;
+  LogAsker(plain);
   if (!trouble_.empty()) {  // it is done, if not written; the asker stays, and tells a later AM, too
-    Observe(KillAsked{{.reason = reason, .grace = grace}});
+    Observe(KillAsked{plain});
     return GetStatus(token, reply);
   }
-  Observe(KillAsked{{.reason = reason, .grace = grace}},
-          [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });
+  Observe(KillAsked{plain}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });
 }
 
 // While nothing can be written nobody could rely on a plan, nor on a condition that may have changed since.
 void ApplicationMaster::KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
   if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+  LogAsker(request);
   const KillAnswer answer = job_.AnswerTo(request, loop_.Now());
   Observe(KillAsked{request}, [this, answer, reply](const std::optional<Refusal>&) {
     reply.Success({answer, CurrentStatus()});

@@ -53,6 +53,9 @@ void ApplicationMaster::ReadKillRequests() {
   if (!Rules()) return;
   const auto request = folder_.ReadKillRequest();
   if (!request.ok()) return LogWarn(request.error().message);
+  if (*request && *request != std::exchange(plain_kill_, *request))
+    LogInfo(StrCat("kill-request.json of ", (*request)->asker.empty() ? "the job's own user" : (*request)->asker, ": ",
+                   (*request)->reason));
   if (*request) Observe(KillAsked{**request});
   const auto conditional = folder_.ReadConditionalKills();
   if (!conditional.ok()) return LogWarn(conditional.error().message);

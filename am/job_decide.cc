@@ -102,7 +102,7 @@ Decided Job::OnKill(const KillRequest& request, Instant now) const {
 }
 
 JobStopping Job::StopFor(const KillRequest& request) const {
-  return {{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = request.reason},
+  return {{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled, .message = ReasonWithAsker(request)},
           request.grace.count() < 0 ? spec_.timers.grace : request.grace};
 }
 

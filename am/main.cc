@@ -15,6 +15,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
+#include "runtime/net/peer.h"
 #include "runtime/page/live_page.h"
 #include "runtime/page/page_address.h"
 #include "runtime/process/boost_process_runner.h"
@@ -71,7 +72,36 @@ Result<Job> Replay(const JobFolder& folder, const std::vector<Decision>& decisio
   return job;
 }
 
+// Those of masters before this one, which died without removing them. Never a later one's.
+void RemoveStaleSockets(const JobFolder& folder, Epoch epoch) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path(), error)) {
+    const std::string name = entry.path().filename().string();
+    const auto of = EpochOfSocket({name});
+    if (of && *of < epoch) unlink(entry.path().c_str());
+  }
+}
+
+// Executors that the release before this one started look for a host and port in the lease record, and there is one in
+// the record of such a job alone. Nothing listens there for anybody else.
+RpcServerOptions WhereToListen(const JobFolder& folder, Epoch epoch) {
+  RpcServerOptions options{.folder = folder.path(), .at = {SocketOf(epoch)}};
+  const auto before = folder.ReadLease();
+  if (!before.ok()) LogWarn(before.error().message);
+  const bool has_port = before.ok() && *before &&
+                        ((*before)->am.for_old_executors || std::holds_alternative<Endpoint>((*before)->am.own));
+  if (has_port) options.at.emplace_back(Endpoint{"127.0.0.1", 0});
+  return options;
+}
+
+AmAddresses AddressesOf(const RpcServer& server) {
+  AmAddresses addresses{server.addresses().front()};
+  if (server.addresses().size() > 1) addresses.for_old_executors = std::get<Endpoint>(server.addresses().back());
+  return addresses;
+}
+
 Status Rule(const JobFolder& folder, Epoch epoch) {
+  TRY(CheckOwnUser());
   TRY_ASSIGN(const UniqueFd lock, LockJob(folder));
   if (const Status linked = LinkAmFiles(folder); !linked.ok()) LogError(linked.error().message);
   EventLoop loop;
@@ -96,8 +126,9 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
   LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher,
                            [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
   if (page) scheduler.HandToKeeper(page->ShareSocket());
-  TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, {}, master));
-  master.Start(scheduler, server->port(), [&] { server->Stop([&] { loop.Stop(); }); });
+  RemoveStaleSockets(folder, epoch);
+  TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, WhereToListen(folder, epoch), master));
+  master.Start(scheduler, AddressesOf(*server), [&] { server->Stop([&] { loop.Stop(); }); });
   if (page) page->Serve([&] { return master.ShowStatus(); });
   loop.Run();
   if (page) page->End();

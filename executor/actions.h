@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "runtime/base/address.h"
 #include "runtime/base/time.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/outcome.h"
@@ -13,7 +14,7 @@ namespace tony::executor {
 
 struct UseAm {  // drop the connection there is, use this AM for the calls that follow
   int64_t link = 0;
-  Endpoint am;
+  Address am;
 };
 struct SendRegister {
   Caller caller;

@@ -37,6 +37,7 @@ struct Refused {  // any call
 };
 struct ConnectionLost {  // ended any call, also by its limit
   int64_t link = 0;
+  bool crowded = false;  // so many want the AM that its queue was full: it lives, and we are not cut off
 };
 
 // Answers to ReadLease; may also come unasked while WatchLease is in force.

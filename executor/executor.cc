@@ -86,9 +86,16 @@ OnAnswer<T> Executor::Answered(OnSuccess on_success) {
       LogWarn(StrCat("refused: ", ToString(refusal->reason), ": ", refusal->message));
       Feed(Refused{link, refusal->reason});
     } else {
-      Feed(ConnectionLost{link});
+      const auto& disconnected = std::get<Disconnected>(answer);
+      TellWhy(disconnected.reason);
+      Feed(ConnectionLost{link, disconnected.crowded});
     }
   };
+}
+
+// Once for each reason: a search goes on for minutes.
+void Executor::TellWhy(const std::string& disconnected) {
+  if (std::exchange(last_disconnected_, disconnected) != disconnected) LogInfo(disconnected);
 }
 
 void Executor::Perform(const UseAm& action) {
@@ -128,7 +135,7 @@ Event Executor::LeaseNow() const {
   const auto lease = folder_.ReadLease();
   if (!lease.ok()) return LeaseUnreadable{};
   if (!*lease) return LeaseRead{};
-  return LeaseRead{SeenLease{(*lease)->epoch, {(*lease)->host, (*lease)->port}, (*lease)->renewal}};
+  return LeaseRead{SeenLease{(*lease)->epoch, (*lease)->am.own, (*lease)->renewal}};
 }
 
 void Executor::Perform(const ReadLease&) { Feed(LeaseNow()); }

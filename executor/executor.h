@@ -63,6 +63,7 @@ class Executor {
   // The callback of a call: feeds `on_success` of the value, or what became of the call instead.
   template <class T, class OnSuccess>
   OnAnswer<T> Answered(OnSuccess on_success);
+  void TellWhy(const std::string& disconnected);
   Event LeaseNow() const;
   Result<int64_t> StartUserProcess(const StartProcess& action);
   void WatchUsage();
@@ -76,6 +77,7 @@ class Executor {
   UniqueFd attempt_lock_;  // of one begun here; the first one's is the caller's
   TaskRun run_;
   int64_t link_ = 0;  // of the last UseAm
+  std::string last_disconnected_;
   std::function<void(int)> left_;
   std::deque<Event> events_;  // not empty while Feed() is at work
   EventLoop::Timer timer_;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtime/base/address.h"
 #include "runtime/base/time.h"
-#include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
 
 namespace tony::executor {
@@ -13,7 +13,7 @@ namespace tony::executor {
 // The lease record as read.
 struct SeenLease {
   Epoch epoch;
-  Endpoint am;
+  Address am;
   int64_t renewal = 0;  // grows with each renewal
   bool operator==(const SeenLease&) const = default;
 };

@@ -62,7 +62,7 @@ Result<int> Run(const Arguments& arguments) {
 
   BecomeSubreaper();
   EventLoop loop;
-  const auto am = MakeThriftAmClient(loop, CallLimit(spec.timers));
+  const auto am = MakeThriftAmClient(loop, folder.path(), CallLimit(spec.timers));
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
   Executor executor({loop, *am, processes, OwnEnvironment(), &port}, folder, spec,

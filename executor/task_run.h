@@ -118,6 +118,7 @@ class TaskRun {
   LeaseSight lease_;
   std::optional<SeenLease> tried_;  // what the last UseAm came from
   Instant heard_at_;                // when an AM last answered
+  Instant crowded_at_;              // when an AM's queue was last full: it is there, and hears others first
   Instant noticed_at_;              // when the loss of the link was noticed
   std::optional<Instant> read_at_;  // Searching, Registering: when to read the record again
   Instant retry_at_;                // Searching: the AM that was tried is not tried again before

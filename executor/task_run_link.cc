@@ -119,7 +119,9 @@ void TaskRun::On(const Refused& event) {
 }
 
 void TaskRun::On(const ConnectionLost& event) {
-  if (IsCurrent(event.link)) Search();
+  if (!IsCurrent(event.link)) return;
+  if (event.crowded) crowded_at_ = now_;
+  Search();
 }
 
 void TaskRun::On(const LeaseRead& event) {
@@ -194,7 +196,7 @@ std::optional<Instant> TaskRun::CutOffAt() const {
   const bool unheard = link_ == Link::kSearching || link_ == Link::kRegistering;
   const bool has_work = state_ == State::kWaiting || state_ == State::kStarting || state_ == State::kRunning;
   if (!unheard || !has_work || !lease_.alive()) return std::nullopt;
-  const Instant since = std::max(heard_at_, lease_.alive()->since);
+  const Instant since = std::max({heard_at_, crowded_at_, lease_.alive()->since});
   const Instant at = std::max(since + timers_.cutoff_after, noticed_at_ + kLastTry);
   if (at >= lease_.alive()->until) return std::nullopt;
   return at;
@@ -203,7 +205,7 @@ std::optional<Instant> TaskRun::CutOffAt() const {
 std::optional<Instant> TaskRun::OrphanedAt() const {
   const bool unheard = link_ == Link::kSearching || link_ == Link::kRegistering;
   if (!unheard || departure_) return std::nullopt;
-  return heard_at_ + timers_.orphan_timeout;
+  return std::max(heard_at_, crowded_at_) + timers_.orphan_timeout;
 }
 
 }  // namespace tony::executor

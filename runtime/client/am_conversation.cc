@@ -1,6 +1,7 @@
 #include "runtime/client/am_conversation.h"
 
 #include <mutex>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -27,9 +28,12 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
     const std::weak_ptr<Talk> weak = weak_from_this();
     try {
       thread_ = std::thread([this, weak] {
-        const Status end = Speak(weak);
-        if (end.ok()) return;
-        Tell(weak, sink_.on_lost, end.error());
+        auto client =
+            ConnectStatusClient(opening_.folder, opening_.am, opening_.token, kConnectLimit, stop_.get_token());
+        if (!client.ok() && client.error().code == ErrorCode::kNotPermitted)
+          return Tell(weak, sink_.on_mistrust, client.error());
+        const Status end = client.ok() ? Speak(*std::move(client), weak) : Status(client.error());
+        if (!end.ok()) Tell(weak, sink_.on_lost, end.error());
       });
     } catch (const std::system_error& error) {
       Tell(weak, sink_.on_lost, ThrownError(error));
@@ -37,6 +41,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   }
 
   void Stop() {
+    stop_.request_stop();
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
@@ -51,13 +56,11 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
     return stopped_;
   }
 
-  Status Speak(const std::weak_ptr<Talk>& weak) {
-    auto connected = ConnectStatusClient(opening_.am, opening_.token, kConnectLimit);
-    if (!connected.ok()) return connected.error();
-    StatusClient* const client = connected->get();
+  Status Speak(std::unique_ptr<StatusClient> connected, const std::weak_ptr<Talk>& weak) {
+    StatusClient* const client = connected.get();
     {
       const std::lock_guard lock(mutex_);
-      client_ = *std::move(connected);
+      client_ = std::move(connected);
       if (stopped_) return Ok();
     }
     if (opening_.attach) {
@@ -98,6 +101,7 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
   EventLoop& loop_;
   const Opening opening_;
   const Sink sink_;
+  std::stop_source stop_;  // of the wait for a connection
   std::mutex mutex_;
   bool stopped_ = false;
   std::unique_ptr<StatusClient> client_;  // interrupted by the loop thread, otherwise the thread's

@@ -3,14 +3,15 @@
 // thread.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "runtime/base/address.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/job/claim.h"
-#include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_status.h"
 
 namespace tony {
@@ -18,7 +19,8 @@ namespace tony {
 class AmConversation {
  public:
   struct Opening {
-    Endpoint am;
+    std::filesystem::path folder;  // the job's
+    Address am;
     std::string token;
     std::optional<Claim> attach;
     std::optional<KillRequest> kill;
@@ -30,6 +32,8 @@ class AmConversation {
     std::function<void(KillAnswer)> on_kill;          // the answer to `kill`, too
     std::function<void(const JobStatus&)> on_status;  // after these, and for each change
     std::function<void(const Error&)> on_lost;        // at most once, last
+    // Instead of on_lost, before anything was told: who listens there may not be told the token; see reach.h.
+    std::function<void(const Error&)> on_mistrust;
   };
   AmConversation(EventLoop& loop, Opening opening, Sink sink);
   ~AmConversation();  // interrupts the call under way; no callback comes after

@@ -15,6 +15,8 @@ namespace {
 // The search's pauses: an AM that crashed is back within 50 ms, one that the keeper must first kill within 30 s.
 constexpr Duration kFirstPause{20};
 constexpr Duration kLongestPause{500};
+// An AM writes its document at most twice a second, and the folder is watched.
+constexpr Duration kReadEvery{500};
 // A keeper that cannot stay alive is somebody else's problem after this many.
 constexpr int kMostKeepers = 5;
 // An AM brings its keeper back at once; one that hangs does not, and nobody else would ever notice.
@@ -68,7 +70,7 @@ void Follower::OnFolderChange() {
   if (state_ == State::kEnding) return;
   // An AM that we talk to tells of the end itself; reading the document at each step of a large job is work for
   // nothing.
-  if (state_ == State::kSearching && SeeStatusFile()) return;
+  if (state_ != State::kTalking && SeeStatusFile()) return;
   SeeLease();
 }
 
@@ -78,6 +80,10 @@ bool Follower::SeeStatusFile() {
   if (HasEnded(**status)) {
     End(**status);
     return true;
+  }
+  if (state_ == State::kReading) {
+    TellFromFile(**status);
+    return false;
   }
   // The keeper's word of a job that has no AM to tell it.
   if (!(*status)->trouble.empty() && (*status)->seq > trouble_told_) {
@@ -90,6 +96,24 @@ bool Follower::SeeStatusFile() {
   return false;
 }
 
+void Follower::TellFromFile(const JobStatus& status) {
+  const bool news =
+      !last_ || status.seq > last_->seq || status.trouble != last_->trouble || status.delay != last_->delay;
+  if (!news || (last_ && status.seq < last_->seq)) return;
+  last_ = status;
+  sink_.on_status(status);
+}
+
+// A new owner cannot be made known by a file.
+void Follower::ReadAlong(const Error& why) {
+  conversation_.reset();
+  if (attach_) return Fail({ErrorCode::kUnavailable, why.message});
+  state_ = State::kReading;
+  if (!std::exchange(mistrust_told_, true)) sink_.on_note(StrCat(why.message, "; following the job's files instead"));
+  Watch();
+  SearchAfter(Duration(0));
+}
+
 void Follower::SeeLease() {
   const auto lease = folder_.ReadLease();
   if (lease.ok() && *lease && (*lease)->epoch > talked_to_) TalkTo(**lease);
@@ -98,20 +122,13 @@ void Follower::SeeLease() {
 void Follower::TalkTo(const LeaseRecord& lease) {
   talked_to_ = lease.epoch;
   const auto token = folder_.ReadToken();
-  if (!token.ok()) return FollowByFiles(token.error());
+  if (!token.ok()) return ReadAlong(token.error());
   talk_began_ = loop_.Now();
   state_ = State::kTalking;
   timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
   conversation_ = std::make_unique<AmConversation>(
-      loop_, AmConversation::Opening{{lease.host, lease.port}, *token, attach_, kill_, watcher_, usage_interval_},
+      loop_, AmConversation::Opening{folder_.path(), lease.am.own, *token, attach_, kill_, watcher_, usage_interval_},
       Ears());
-}
-
-// The job runs all the same, and its end is in its folder.
-void Follower::FollowByFiles(const Error& why) {
-  if (!std::exchange(by_files_, true)) sink_.on_note(StrCat(why.message, "; followed by its files alone"));
-  talk_began_ = loop_.Now();
-  SearchAfter(kLongestPause);
 }
 
 // What has been answered is in the journal, and the next AM need not be told; but a plain kill is answered by an AM
@@ -128,7 +145,8 @@ AmConversation::Sink Follower::Ears() {
                 sink_.on_kill(answer);
               },
           .on_status = [this](const JobStatus& status) { OnStatus(status); },
-          .on_lost = [this](const Error& error) { OnLost(error); }};
+          .on_lost = [this](const Error& error) { OnLost(error); },
+          .on_mistrust = [this](const Error& error) { ReadAlong(error); }};
 }
 
 void Follower::LookAfterKeeper(bool was_there) {
@@ -163,6 +181,8 @@ void Follower::SearchAfter(Duration pause) {
 
 void Follower::Search() {
   OnFolderChange();
+  if (state_ == State::kReading && folder_.IsLocked("keeper.lock")) return SearchAfter(kReadEvery);
+  if (state_ == State::kReading) state_ = State::kSearching;
   if (state_ != State::kSearching) return;
   const auto lease = folder_.ReadLease();
   const bool tried_just_now = loop_.Now() - talk_began_ < pause_;

@@ -3,11 +3,16 @@
 //            lease record seen                connection lost
 //   Searching ---------------> Talking ------------------------> Searching
 //       |  keeper.lock free: start the keeper again                  |
+//       |                         | who listens there may not be told the token
+//       |                         +-----> Reading ---- another AM, or none ---> Searching
 //       +--- final status.json, or the verdict from the AM ----------+---> Ending --- keeper gone ---> on_end
 //
+// While Reading, the AM is one of an earlier release, at a TCP port, or a stranger's: what it writes is followed, and a
+// kill goes by its file, which every AM reads once a second.
+//
 // While Talking, news is pushed (Watch), and the keeper of an AM that hangs is looked after. While Searching, the
-// folder is watched; a timer with growing pauses looks after what makes no event: a lock that was let go, a port that
-// answers again.
+// folder is watched; a timer with growing pauses looks after what makes no event: a lock that was let go, a socket
+// that answers again.
 #pragma once
 
 #include <functional>
@@ -49,15 +54,16 @@ class Follower {
   void TellKill(const KillRequest& request);
 
  private:
-  enum class State { kSearching, kTalking, kEnding };
+  enum class State { kSearching, kTalking, kReading, kEnding };
   void TalkAnew();
 
   void Watch();
   void OnFolderChange();
   bool SeeStatusFile();  // whether the job has ended
+  void TellFromFile(const JobStatus& status);
+  void ReadAlong(const Error& why);
   void SeeLease();
   void TalkTo(const LeaseRecord& lease);
-  void FollowByFiles(const Error& why);
   AmConversation::Sink Ears();
   void LookAfterKeeper(bool was_there);
   void OnStatus(const JobStatus& status);
@@ -85,10 +91,10 @@ class Follower {
   std::optional<KillRequest> kill_;
   WatcherToken watcher_;
   int keepers_started_ = 0;
-  std::optional<JobStatus> last_;  // from an AM
-  int64_t trouble_told_ = -1;      // seq of the document
-  bool by_files_ = false;          // said that the AM cannot be asked
-  bool swept_ = false;             // a keeper was started to sweep up after an end
+  std::optional<JobStatus> last_;  // from an AM; while Reading from its document
+  bool mistrust_told_ = false;
+  int64_t trouble_told_ = -1;  // seq of the document
+  bool swept_ = false;         // a keeper was started to sweep up after an end
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;
 };

@@ -41,7 +41,7 @@ Result<JobStatus> AskAm(const JobFolder& folder) {
   TRY_ASSIGN(const auto lease, folder.ReadLease());
   if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
   TRY_ASSIGN(const std::string token, folder.ReadToken());
-  TRY_ASSIGN(const auto client, ConnectStatusClient({lease->host, lease->port}, token, kAskLimit));
+  TRY_ASSIGN(const auto client, ConnectStatusClient(folder.path(), lease->am.own, token, kAskLimit));
   return client->GetStatus();
 }
 

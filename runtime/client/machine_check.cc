@@ -5,6 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
+#include "runtime/net/peer.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 
 namespace tony {
@@ -41,6 +42,7 @@ Status CheckOwnLimits(const JobSpec& spec) {
 
 Status CheckMachine(const JobSpec& spec) {
   TRY(CheckOwnLimits(spec));
+  TRY(CheckOwnUser());
   TRY_ASSIGN(const LedgerFolder folder, LedgerFolder::FindHere());
   TRY(folder.Make());
   TRY_ASSIGN(const LedgerView view, folder.Read());

@@ -10,8 +10,9 @@
 namespace tony {
 
 // For submit. kInvalid: the job asks for more than the machine has, or there is no place for the ledger. kUnavailable:
-// this process may have too few open files (ulimit -n) or processes (-u) for a job of so many tasks. Says on
-// standard error what a person should know of the ledger: that it is private, that machine.json is not understood.
+// this process may have too few open files (ulimit -n) or processes (-u) for a job of so many tasks. kNotPermitted: in
+// this user namespace a job's processes could not tell their user from strangers. Says on standard error what a person
+// should know of the ledger: that it is private, that machine.json is not understood.
 Status CheckMachine(const JobSpec& spec);
 
 // For plan: why submit would refuse the job on this machine; nothing: it would not.

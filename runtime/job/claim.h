@@ -26,9 +26,15 @@ struct KillRequest {
   OwnerToken if_owner;      // only while this one is the job's owner
   WatcherToken if_watcher;  // only while no other watcher has looked later than this one
   Instant due{};            // not before; what the request asks for must hold until then
+  std::string asker;        // another user than the job's: "root (uid 0)"; empty: the job's own. Never the asker's word
   bool IsPlain() const { return if_owner.value.empty() && if_watcher.value.empty() && due == Instant{}; }
   bool operator==(const KillRequest&) const = default;
 };
+
+// Why the job will have ended, for its verdict.
+inline std::string ReasonWithAsker(const KillRequest& request) {
+  return request.asker.empty() ? request.reason : "killed by " + request.asker + ": " + request.reason;
+}
 
 // What became of a kill request.
 enum class KillAnswer {

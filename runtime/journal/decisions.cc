@@ -83,6 +83,7 @@ void WritePlanned(json::object& out, const KillPlanned& d) {
   out["if_owner"] = d.request.if_owner.value;
   out["if_watcher"] = d.request.if_watcher.value;
   out["due"] = ToMillis(d.request.due);
+  if (!d.request.asker.empty()) out["asker"] = d.request.asker;
 }
 
 void WriteBody(json::object& out, const DecisionBody& body) {
@@ -230,6 +231,7 @@ Result<DecisionBody> ReadPlanned(JsonFields& f) {
                      .if_owner = {f.String("if_owner")},
                      .if_watcher = {f.String("if_watcher")},
                      .due = FromMillis(f.Int("due"))};
+  if (f.Has("asker")) planned.request.asker = f.String("asker");
   return DecisionBody(std::move(planned));
 }
 

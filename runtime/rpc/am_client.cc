@@ -8,9 +8,9 @@
 
 #include "ExecutorService.h"
 #include "runtime/base/strings.h"
-#include "runtime/net/tcp.h"
 #include "runtime/rpc/convert.h"
 #include "runtime/rpc/frame_connection.h"
+#include "runtime/rpc/reach.h"
 #include "runtime/rpc/wire.h"
 
 namespace tony {
@@ -39,12 +39,13 @@ Result<Answer<T>> AnswerIn(MessageReader& message) {
 
 class ThriftAmClient : public AmClient {
  public:
-  ThriftAmClient(EventLoop& loop, Duration call_limit) : loop_(loop), call_limit_(call_limit) {}
+  ThriftAmClient(EventLoop& loop, std::filesystem::path folder, Duration call_limit)
+      : loop_(loop), folder_(std::move(folder)), call_limit_(call_limit) {}
   ~ThriftAmClient() override {
     if (connection_) connection_->Close();
   }
 
-  void Use(const Endpoint& am) override {
+  void Use(const Address& am) override {
     Drop(StrCat("the AM is at ", ToString(am), " now"));
     am_ = am;
   }
@@ -98,16 +99,26 @@ class ThriftAmClient : public AmClient {
         limit, [this, method, limit] { Drop(StrCat("no answer to ", method, " within ", limit.count(), " ms")); });
     const int32_t seq = ++last_seq_;
     open_calls_[seq] = std::move(call);
-    if (const Status connected = Connect(); !connected.ok()) return Drop(connected.error().message);
-    connection_->Send(WriteMessage({method, apache::thrift::protocol::T_CALL, seq}, args));
+    unsent_ += WriteMessage({method, apache::thrift::protocol::T_CALL, seq}, args);
+    if (!waiting_) Send();
   }
 
+  void Send() {
+    waiting_.reset();
+    if (const Status connected = Connect(); !connected.ok()) return Drop(connected.error().message);
+    if (connection_) return connection_->Send(std::exchange(unsent_, {}));
+    waiting_ = loop_.After(pause_.Next(), [this] { Send(); });
+  }
+
+  // No connection afterwards: the AM's queue is full.
   Status Connect() {
     if (connection_) return Ok();
-    TRY_ASSIGN(UniqueFd socket, StartConnect(am_));
+    TRY_ASSIGN(auto socket, ReachAm(folder_, am_));
+    if (!socket) return Ok();
+    pause_ = {};
     FrameConnection::Callbacks callbacks{[this](std::string_view frame) { OnFrame(frame); },
                                          [this](const std::string& reason) { Drop(reason); }};
-    connection_ = std::make_shared<FrameConnection>(loop_, std::move(socket), kLimits, std::move(callbacks));
+    connection_ = std::make_shared<FrameConnection>(loop_, *std::move(socket), kLimits, std::move(callbacks));
     return Ok();
   }
 
@@ -136,18 +147,25 @@ class ThriftAmClient : public AmClient {
 
   // Every Disconnected answer means that the connection is gone. Callbacks run later, unless this is destroyed first.
   void Drop(const std::string& reason) {
+    const bool crowded = waiting_ != nullptr;
+    waiting_.reset();
+    unsent_.clear();
     if (connection_) connection_->Close();
     connection_.reset();
     for (auto& [seq, call] : std::exchange(open_calls_, {})) {
-      loop_.Post([alive = std::weak_ptr<int>(alive_), disconnected = std::move(call.disconnected), reason] {
-        if (!alive.expired()) disconnected({reason});
+      loop_.Post([alive = std::weak_ptr<int>(alive_), disconnected = std::move(call.disconnected), reason, crowded] {
+        if (!alive.expired()) disconnected({reason, crowded});
       });
     }
   }
 
   EventLoop& loop_;
+  const std::filesystem::path folder_;
   Duration call_limit_;
-  Endpoint am_;
+  Address am_;
+  std::string unsent_;        // calls that wait for the connection
+  EventLoop::Timer waiting_;  // for room in the AM's queue
+  QueuePause pause_;
   std::shared_ptr<FrameConnection> connection_;  // null: the next call connects
   int32_t last_seq_ = 0;
   std::map<int32_t, OpenCall> open_calls_;
@@ -156,8 +174,8 @@ class ThriftAmClient : public AmClient {
 
 }  // namespace
 
-std::unique_ptr<AmClient> MakeThriftAmClient(EventLoop& loop, Duration call_limit) {
-  return std::make_unique<ThriftAmClient>(loop, call_limit);
+std::unique_ptr<AmClient> MakeThriftAmClient(EventLoop& loop, std::filesystem::path folder, Duration call_limit) {
+  return std::make_unique<ThriftAmClient>(loop, std::move(folder), call_limit);
 }
 
 }  // namespace tony

@@ -4,11 +4,13 @@
 // nothing. Every callback is called exactly once unless the client is destroyed first, never from inside the call.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <variant>
 
+#include "runtime/base/address.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/outcome.h"
@@ -17,6 +19,7 @@ namespace tony {
 
 struct Disconnected {
   std::string reason;
+  bool crowded = false;  // the AM's queue was full all the time: it is there, and others were before us
 };
 struct Acknowledged {};
 
@@ -30,7 +33,7 @@ class AmClient {
   virtual ~AmClient() = default;
   // Drops the connection there is (its open calls end as Disconnected) and uses `am` from now on. The first call
   // connects. After a Disconnected answer the next call connects anew; nothing is retried here.
-  virtual void Use(const Endpoint& am) = 0;
+  virtual void Use(const Address& am) = 0;
   virtual void Register(const Caller& caller, const Registration& what, OnAnswer<Epoch> done) = 0;
   virtual void Await(const Caller& caller, int64_t since, OnAnswer<Command> done) = 0;
   virtual void Heartbeat(const Caller& caller, const Progress& progress, OnAnswer<Acknowledged> done) = 0;
@@ -38,6 +41,7 @@ class AmClient {
 };
 
 // `call_limit`: a call other than Await without an answer for so long ends as Disconnected; Await gets 60 s more.
-std::unique_ptr<AmClient> MakeThriftAmClient(EventLoop& loop, Duration call_limit);
+// The token is told to nobody but the AM of the job in `folder`; see reach.h.
+std::unique_ptr<AmClient> MakeThriftAmClient(EventLoop& loop, std::filesystem::path folder, Duration call_limit);
 
 }  // namespace tony

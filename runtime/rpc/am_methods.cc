@@ -37,13 +37,24 @@ class ThriftSink : public Reply<T>::Sink {
   std::shared_ptr<Call> call_;
 };
 
-// `method` returns kInvalid for arguments that make no sense, before it has given `reply` away.
-template <class Args, class ResultStruct, class T>
+template <class Args>
+const std::string& TokenIn(const Args& args) {
+  if constexpr (requires { args.caller; }) {
+    return args.caller.token;
+  } else {
+    return args.token;
+  }
+}
+
+// `method` returns kInvalid for arguments that make no sense, before it has given `reply` away. It may ask for the
+// call, to know where it came from.
+template <class Args, class ResultStruct, class T, class... Origin>
 void Add(Dispatcher& dispatcher, const std::string& name, AmService& service,
-         Status (*method)(AmService&, const Args&, const Reply<T>&)) {
+         Status (*method)(AmService&, const Args&, const Reply<T>&, const Origin&...)) {
   dispatcher.On<Args>(name, [&service, method](Args& args, const std::shared_ptr<Call>& call) {
+    if (service.Knows(TokenIn(args))) call->CallerKnown();
     const Reply<T> reply(std::make_shared<ThriftSink<T, ResultStruct>>(call));
-    const Status accepted = method(service, args, reply);
+    const Status accepted = method(service, args, reply, static_cast<const Origin&>(*call)...);
     if (!accepted.ok()) reply.Refuse(RefusalReason::kBadRequest, accepted.error().message);
   });
 }
@@ -98,17 +109,21 @@ Status Watch(AmService& service, const rpc::ClientService_Watch_args& args, cons
   return Ok();
 }
 
-Status Kill(AmService& service, const rpc::ClientService_Kill_args& args, const Reply<StatusAnswer>& reply) {
+Status Kill(AmService& service, const rpc::ClientService_Kill_args& args, const Reply<StatusAnswer>& reply,
+            const Call& call) {
   TRY_ASSIGN(const std::string token, CheckedToken(args.token));
-  TRY_ASSIGN(const std::string reason, CheckedReason(args.reason));
-  TRY_ASSIGN(const Duration grace, CheckedGrace(args.grace_ms));
-  service.Kill(token, reason, grace, reply);
+  KillRequest request = {.asker = call.OtherUserThere()};
+  TRY_ASSIGN(request.reason, CheckedReason(args.reason));
+  TRY_ASSIGN(request.grace, CheckedGrace(args.grace_ms));
+  service.Kill(token, request, reply);
   return Ok();
 }
 
-Status KillIf(AmService& service, const rpc::ClientService_KillIf_args& args, const Reply<KillReply>& reply) {
+Status KillIf(AmService& service, const rpc::ClientService_KillIf_args& args, const Reply<KillReply>& reply,
+              const Call& call) {
   TRY_ASSIGN(const std::string token, CheckedToken(args.token));
-  TRY_ASSIGN(const KillRequest request, FromThrift(args.order));
+  TRY_ASSIGN(KillRequest request, FromThrift(args.order));
+  request.asker = call.OtherUserThere();
   service.KillIf(token, request, reply);
   return Ok();
 }

@@ -19,6 +19,10 @@ class CallOrigin {
   virtual ~CallOrigin() = default;
   // The call is over: `message` is its answer, or empty when it was dropped without one.
   virtual void CallEnded(Call& call, std::string message) = 0;
+  // The call had the job's token: whoever is there is no stranger any more.
+  virtual void CallerKnown() {}
+  // The user at the other end, where it is another than our own; see OtherUser().
+  virtual std::string OtherUserThere() const { return ""; }
 };
 
 // Open until it is answered, abandoned or destroyed. Its origin keeps nothing alive and need not outlive it.
@@ -38,6 +42,14 @@ class Call {
   // `fn` runs once if no answer can be given any more; see Reply. Never inside this call.
   void OnAbandoned(std::function<void()> fn);
   void Abandon();  // the origin is about to go
+
+  void CallerKnown() const {
+    if (const auto origin = origin_.lock()) origin->CallerKnown();
+  }
+  std::string OtherUserThere() const {
+    const auto origin = origin_.lock();
+    return origin ? origin->OtherUserThere() : "";
+  }
 
   const std::string& method() const { return method_; }
 

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -12,6 +13,8 @@ namespace tony {
 namespace {
 
 constexpr size_t kChunk = 64 << 10;
+constexpr size_t kLengthSize = 4;
+constexpr size_t kUncharged = 4096;  // what an idle connection keeps
 
 bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -32,6 +35,11 @@ FrameConnection::FrameConnection(EventLoop& loop, UniqueFd socket, Limits limits
       callbacks_(std::move(callbacks)),
       cutter_(limits.max_frame),
       readable_(loop.WhenReadable(socket_.get(), [this] { OnReadable(); })) {}
+
+void FrameConnection::Allow(uint32_t max_frame, size_t max_unsent) {
+  cutter_.Allow(limits_.max_frame = max_frame);
+  limits_.max_unsent = max_unsent;
+}
 
 void FrameConnection::Send(std::string bytes) {
   if (!running()) return;
@@ -63,19 +71,32 @@ void FrameConnection::Close() {
   writable_.reset();
   readable_.reset();
   socket_.Reset();
+  if (charged_ > 0) limits_.budget->left += std::exchange(charged_, 0);  // else its owner may have gone
 }
 
 void FrameConnection::OnReadable() {
   const auto self = shared_from_this();  // a callback may drop the last other reference
   if (!ending_.empty()) return End(ending_);
   std::array<char, kChunk> chunk;
-  const ssize_t got = ::recv(socket_.get(), chunk.data(), chunk.size(), 0);
+  const size_t most = std::min(chunk.size(), kLengthSize + limits_.max_frame);
+  const ssize_t got = ::recv(socket_.get(), chunk.data(), most, 0);
   if (got < 0 && MustWait(errno)) return;
   if (got < 0) return End(ErrnoText(errno));
   if (got == 0) return End("closed by the peer");
   if (finishing_) return;
   cutter_.Add({chunk.data(), static_cast<size_t>(got)});
   CutFrames();
+  if (running() && !Charge()) End("too many bytes of unfinished frames, of all peers together");
+}
+
+bool FrameConnection::Charge() {
+  if (!limits_.budget) return true;
+  const size_t held = cutter_.capacity() > kUncharged ? cutter_.capacity() : 0;
+  size_t& left = limits_.budget->left;
+  if (held > left + charged_) return false;
+  left = left + charged_ - held;
+  charged_ = held;
+  return true;
 }
 
 void FrameConnection::CutFrames() {

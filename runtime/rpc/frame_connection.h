@@ -1,4 +1,4 @@
-// One framed TCP connection, driven by readiness. Both ends use it: the server for accepted sockets, the client also
+// One framed connection, driven by readiness. Both ends use it: the server for accepted sockets, the client also
 // for a socket whose connect() is still under way. Loop thread only.
 #pragma once
 
@@ -17,9 +17,14 @@ namespace tony {
 // Neither callback runs inside one of the methods. After Close() no callback runs.
 class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
  public:
+  // Bytes that connections may hold together of frames that have not come whole. Outlives the connections.
+  struct ReadBudget {
+    size_t left = 0;
+  };
   struct Limits {
     uint32_t max_frame = 0;
-    size_t max_unsent = 0;  // a peer that leaves more than this unread is dropped
+    size_t max_unsent = 0;         // a peer that leaves more than this unread is dropped
+    ReadBudget* budget = nullptr;  // null: the frame's limit is enough
   };
   struct Callbacks {
     std::function<void(std::string_view frame)> on_frame;
@@ -29,6 +34,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   // `socket` is non-blocking and close-on-exec.
   FrameConnection(EventLoop& loop, UniqueFd socket, Limits limits, Callbacks callbacks);
   ~FrameConnection() { Close(); }
+
+  void Allow(uint32_t max_frame, size_t max_unsent);  // from now on
 
   void Send(std::string bytes);           // whole frames with their lengths
   void Abort(const std::string& reason);  // on_closed(reason) soon; what is unsent is lost
@@ -40,6 +47,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   bool running() const { return socket_.valid() && ending_.empty() && !finishing_; }
   void OnReadable();
   void CutFrames();
+  bool Charge();
   void Flush();
   void End(const std::string& reason);
 
@@ -50,6 +58,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   FrameCutter cutter_;
   std::string out_;
   size_t sent_ = 0;     // of out_
+  size_t charged_ = 0;  // of the budget
   std::string ending_;  // the reason, once Abort() has been called
   bool finishing_ = false;
   EventLoop::FdWatch readable_;  // after socket_: released before it closes

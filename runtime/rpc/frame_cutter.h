@@ -16,6 +16,8 @@ class FrameCutter {
  public:
   explicit FrameCutter(uint32_t max_frame) : max_frame_(max_frame) {}
 
+  void Allow(uint32_t max_frame) { max_frame_ = max_frame; }  // from the next frame on
+
   void Add(std::string_view bytes);
   // The next whole frame without its length, valid until the next call of Add or Next; nothing if more bytes are
   // needed. kInvalid for a length of zero or above the maximum: there is no next frame in this stream any more.

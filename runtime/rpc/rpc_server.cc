@@ -1,12 +1,19 @@
 #include "runtime/rpc/rpc_server.h"
 
+#include <unistd.h>
+
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/log.h"
+#include "runtime/base/other_user.h"
 #include "runtime/base/strings.h"
 #include "runtime/net/listener.h"
+#include "runtime/net/peer.h"
+#include "runtime/net/tcp.h"
+#include "runtime/net/unix_socket.h"
 #include "runtime/rpc/am_methods.h"
 #include "runtime/rpc/server_connection.h"
 
@@ -14,24 +21,26 @@ namespace tony {
 namespace {
 
 constexpr Duration kStopLimit = std::chrono::seconds(1);
+// A stranger's time is counted in looks at it: a server that stood still hears what has come before it looks again.
+constexpr int kLooks = 5;
 
 class LoopRpcServer : public RpcServer {
  public:
   LoopRpcServer(EventLoop& loop, const RpcServerOptions& options, AmService& service)
-      : loop_(loop), options_(options), dispatcher_(MakeAmDispatcher(service)) {}
+      : loop_(loop), options_(options), dispatcher_(MakeAmDispatcher(service)), budget_{options.max_partial} {}
+  ~LoopRpcServer() override { CloseListeners(); }
 
   Status Listen() {
-    const auto on_accept = [this](UniqueFd socket) { Add(std::move(socket)); };
-    TRY_ASSIGN(listener_, Listener::Open(loop_, options_.host, options_.port, on_accept));
-    port_ = listener_->port();
+    for (const Address& at : options_.at) TRY(std::visit([this](const auto& where) { return ListenOne(where); }, at));
     return Ok();
   }
 
-  int port() const override { return port_; }
+  const std::vector<Address>& addresses() const override { return addresses_; }
   size_t connections() const override { return connections_.size(); }
 
   void Stop(std::function<void()> done) override {
-    listener_.reset();
+    CloseListeners();
+    looking_.reset();
     stopped_.push_back(std::move(done));
     const auto connections = connections_;  // what runs for an abandoned call may stop us again
     for (const auto& [key, connection] : connections) connection->Stop();
@@ -39,17 +48,90 @@ class LoopRpcServer : public RpcServer {
   }
 
  private:
-  void Add(UniqueFd socket) {
-    if (connections_.size() >= static_cast<size_t>(options_.max_connections)) {
-      return LogDebug(StrCat("rpc connection refused: there are ", connections_.size()));
+  SocketPlace Place(const SocketName& name) const { return {options_.folder, name.value}; }
+
+  Status ListenOne(const SocketName& name) {
+    TRY_ASSIGN(UniqueFd socket, ListenAt(Place(name), SocketKind::kStream, kMostPending));
+    return Accept(std::move(socket), name);
+  }
+
+  Status ListenOne(const Endpoint& endpoint) {
+    TRY_ASSIGN(UniqueFd socket, ListenOn(endpoint));
+    TRY_ASSIGN(const int port, BoundPort(socket));
+    return Accept(std::move(socket), Endpoint{endpoint.host, port});
+  }
+
+  Status Accept(UniqueFd listening, Address at) {
+    addresses_.push_back(std::move(at));
+    listeners_.push_back(std::make_unique<Listener>(loop_, std::move(listening), 0,
+                                                    [this](UniqueFd socket) { Add(std::move(socket)); }));
+    listeners_.back()->WhenShort([this] { return MakeRoom(); });
+    return Ok();
+  }
+
+  void CloseListeners() {
+    if (listeners_.empty()) return;
+    listeners_.clear();
+    for (const Address& at : addresses_) {
+      if (const auto* name = std::get_if<SocketName>(&at)) RemoveSocket(Place(*name));
     }
+  }
+
+  void Add(UniqueFd socket) {
+    const auto peer = PeerOf(socket);
+    if (peer.ok() && !IsOneOf(peer->uid, {::geteuid()}, names_)) {
+      if (!std::exchange(refusal_told_, true)) LogWarn(StrCat("refused a connection of uid ", peer->uid));
+      return;
+    }
+    if (std::ssize(connections_) >= options_.max_connections && !MakeRoom())
+      return LogDebug(StrCat("rpc connection refused: there are ", connections_.size()));
+    if (std::ssize(strangers_) >= options_.max_strangers) DropOldestStranger();
     const uint64_t key = ++last_key_;
-    const ServerConnection::Context context{loop_, options_, dispatcher_};
-    connections_[key] = std::make_shared<ServerConnection>(context, std::move(socket), [this, key] { Remove(key); });
+    strangers_[key] = 0;
+    const ServerConnection::Context context{loop_, options_, dispatcher_, budget_};
+    connections_[key] = std::make_shared<ServerConnection>(
+        context, std::move(socket), peer.ok() ? OtherUser(peer->uid) : "",
+        ServerConnection::Events{[this, key] { strangers_.erase(key); }, [this, key] { Remove(key); }});
+    if (!looking_) LookSoon();
+  }
+
+  void LookSoon() {
+    looking_ = loop_.After(options_.stranger_limit / kLooks, [this] { LookAtStrangers(); });
+  }
+
+  void LookAtStrangers() {
+    std::vector<uint64_t> overdue;
+    for (auto& [key, looks] : strangers_) {
+      if (++looks > kLooks) overdue.push_back(key);
+    }
+    for (const uint64_t key : overdue) Remove(key);
+    looking_.reset();
+    if (!strangers_.empty()) LookSoon();
+  }
+
+  bool DropOldestStranger() {
+    if (strangers_.empty()) return false;
+    Remove(strangers_.begin()->first);
+    return true;
+  }
+
+  // Only where there are too many: it looks at each of them.
+  bool MakeRoom() { return DropOldestStranger() || DropMostSilent(); }
+
+  bool DropMostSilent() {
+    auto silent = connections_.end();
+    for (auto it = connections_.begin(); it != connections_.end(); ++it) {
+      if (it->second->AwaitsAnAnswer()) continue;
+      if (silent == connections_.end() || it->second->heard() < silent->second->heard()) silent = it;
+    }
+    if (silent == connections_.end()) return false;
+    Remove(silent->first);
+    return true;
   }
 
   void Remove(uint64_t key) {
-    connections_.erase(key);
+    strangers_.erase(key);
+    const auto gone = connections_.extract(key);  // what its end calls may come back here
     if (stopping_ && connections_.empty()) stopping_ = loop_.After(Duration(0), [this] { Stopped(); });
   }
 
@@ -61,12 +143,17 @@ class LoopRpcServer : public RpcServer {
   }
 
   EventLoop& loop_;
-  RpcServerOptions options_;
+  const RpcServerOptions options_;
   Dispatcher dispatcher_;
-  int port_ = 0;
+  FrameConnection::ReadBudget budget_;
+  const UserNames names_ = ReadUserNames();
+  bool refusal_told_ = false;
   uint64_t last_key_ = 0;
   std::unordered_map<uint64_t, std::shared_ptr<ServerConnection>> connections_;
-  std::unique_ptr<Listener> listener_;
+  std::map<uint64_t, int> strangers_;  // by age; how often each was looked at
+  EventLoop::Timer looking_;           // set while there are strangers
+  std::vector<Address> addresses_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::function<void()>> stopped_;
   EventLoop::Timer stopping_;  // set: Stop() has been called and is not done
 };

@@ -1,16 +1,24 @@
 // A small framed Thrift server on the event loop: plain generated argument and result structs, answers given at any
 // later time. See tony.thrift for the services. Loop thread only.
 //
+// On a Unix socket nobody but the job's user and root is heard at all. Whoever has connected is a stranger until a call
+// has come with the job's token: of strangers there are few, with small frames, and not for long.
+//
 // Bounded: frame size, string and container sizes (never above the frame), open calls per connection, connections,
-// unsent bytes of a peer that does not read. Garbage closes that connection and nothing else.
+// unsent bytes of a peer that does not read, bytes of unfinished frames. Garbage closes that connection and nothing
+// else. Where descriptors run short, strangers are dropped first, the oldest of them, then who has been silent longest
+// of those who await no answer.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "runtime/base/address.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/job/executor_protocol.h"
@@ -20,12 +28,20 @@
 namespace tony {
 
 struct RpcServerOptions {
-  std::string host = "127.0.0.1";
-  int port = 0;                  // 0: any free one
-  uint32_t max_frame = 4 << 20;  // bytes; an outcome with its stderr tail is a few KiB
-  int max_open_calls = 16;       // per connection
+  std::filesystem::path folder;    // that the sockets' names are in
+  std::vector<Address> at;         // where it listens; port 0: any free one
+  uint32_t max_frame = 256 << 10;  // bytes; the largest call is an outcome with two texts of 64 KiB
+  int max_open_calls = 16;         // per connection
   int max_connections = 20000;
-  size_t max_unsent = 16 << 20;  // bytes per connection
+  size_t max_unsent = 16 << 20;   // bytes per connection
+  size_t max_partial = 64 << 20;  // bytes of unfinished frames, of all connections together
+
+  // The largest first call of ours is Register: four names of up to 255 bytes, a role, numbers. Clients whose first
+  // call may be larger (a kill with a long reason) ask for the status before.
+  uint32_t stranger_frame = 4 << 10;
+  size_t stranger_unsent = 64 << 10;
+  int max_strangers = 1024;       // one more: the oldest goes. Ours send at once; a loop's turn accepts 64 at most
+  Duration stranger_limit{5000};  // from being accepted to the first call with the token
 };
 
 // The right to answer one call, once, now or later. Dropped without an answer: the connection is closed, so that the
@@ -72,6 +88,7 @@ struct AttachReply {
 class AmService {
  public:
   virtual ~AmService() = default;
+  virtual bool Knows(const std::string& token) const = 0;  // whether it is the job's
   virtual void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) = 0;
   virtual void Await(const Caller& caller, int64_t since, Reply<Command> reply) = 0;
   virtual void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) = 0;
@@ -79,7 +96,7 @@ class AmService {
   virtual void GetStatus(const std::string& token, Reply<StatusAnswer> reply) = 0;
   virtual void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
                      Reply<StatusAnswer> reply) = 0;
-  virtual void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) = 0;
+  virtual void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) = 0;
   virtual void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) = 0;
   virtual void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) = 0;
 };
@@ -87,14 +104,14 @@ class AmService {
 class RpcServer {
  public:
   virtual ~RpcServer() = default;
-  virtual int port() const = 0;
+  virtual const std::vector<Address>& addresses() const = 0;  // where it listens, as asked for, ports filled in
   virtual size_t connections() const = 0;
-  // Closes the listener, sends the answers already given, abandons open calls, then closes the connections; `done` is
-  // called when all are closed or after a second.
+  // Closes the listeners and removes their names, sends the answers already given, abandons open calls, then closes the
+  // connections; `done` is called when all are closed or after a second.
   virtual void Stop(std::function<void()> done) = 0;
 };
 
-// The service must outlive the server. kUnavailable if the address cannot be bound.
+// The service must outlive the server. kUnavailable if an address cannot be bound.
 Result<std::unique_ptr<RpcServer>> StartRpcServer(EventLoop& loop, const RpcServerOptions& options, AmService& service);
 
 }  // namespace tony

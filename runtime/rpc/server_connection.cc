@@ -8,11 +8,12 @@
 
 namespace tony {
 
-ServerConnection::ServerConnection(const Context& context, UniqueFd socket, std::function<void()> on_closed)
-    : context_(context), on_closed_(std::move(on_closed)) {
+ServerConnection::ServerConnection(const Context& context, UniqueFd socket, std::string other_user, Events events)
+    : context_(context), other_user_(std::move(other_user)), events_(std::move(events)), heard_(context.loop.Now()) {
   FrameConnection::Callbacks callbacks{[this](std::string_view frame) { OnFrame(frame); },
                                        [this](const std::string& reason) { OnClosed(reason); }};
-  const FrameConnection::Limits limits{context_.options.max_frame, context_.options.max_unsent};
+  const FrameConnection::Limits limits{context_.options.stranger_frame, context_.options.stranger_unsent,
+                                       &context_.budget};
   frames_ = std::make_shared<FrameConnection>(context_.loop, std::move(socket), limits, std::move(callbacks));
 }
 
@@ -26,7 +27,14 @@ void ServerConnection::Stop() {
   frames_->Finish();
 }
 
+void ServerConnection::CallerKnown() {
+  if (!events_.on_known) return;
+  frames_->Allow(context_.options.max_frame, context_.options.max_unsent);
+  std::exchange(events_.on_known, nullptr)();
+}
+
 void ServerConnection::OnFrame(std::string_view frame) {
+  heard_ = context_.loop.Now();
   MessageReader message(frame);
   const auto header = message.ReadHeader();
   if (!header.ok()) return frames_->Abort(header.error().message);
@@ -48,7 +56,7 @@ void ServerConnection::CallEnded(Call& call, std::string message) {
 void ServerConnection::OnClosed(const std::string& reason) {
   LogDebug(StrCat("rpc connection closed: ", reason));
   AbandonCalls();
-  const auto on_closed = std::exchange(on_closed_, nullptr);
+  const auto on_closed = std::exchange(events_.on_closed, nullptr);
   on_closed();  // may destroy this
 }
 

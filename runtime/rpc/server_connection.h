@@ -1,6 +1,7 @@
 // One peer of the server and its open calls. Loop thread only.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,13 +22,23 @@ class ServerConnection : public CallOrigin, public std::enable_shared_from_this<
     EventLoop& loop;
     const RpcServerOptions& options;
     const Dispatcher& dispatcher;
+    FrameConnection::ReadBudget& budget;
   };
-  // `on_closed` may drop the last reference to the connection.
-  ServerConnection(const Context& context, UniqueFd socket, std::function<void()> on_closed);
+  struct Events {
+    std::function<void()> on_known;   // once: the caller had the token
+    std::function<void()> on_closed;  // may drop the last reference to the connection
+  };
+  // `other_user`: see OtherUser().
+  ServerConnection(const Context& context, UniqueFd socket, std::string other_user, Events events);
   ~ServerConnection() override;
 
   void Stop();  // sends the answers already given, abandons the open calls, then closes
+  bool AwaitsAnAnswer() const { return !open_calls_.empty(); }
+  Instant heard() const { return heard_; }  // its last frame; its beginning if there was none
+
   void CallEnded(Call& call, std::string message) override;
+  void CallerKnown() override;
+  std::string OtherUserThere() const override { return other_user_; }
 
  private:
   void OnFrame(std::string_view frame);
@@ -35,7 +46,9 @@ class ServerConnection : public CallOrigin, public std::enable_shared_from_this<
   void AbandonCalls();
 
   Context context_;
-  std::function<void()> on_closed_;
+  const std::string other_user_;
+  Events events_;
+  Instant heard_;
   std::vector<Call*> open_calls_;  // each takes itself out when it ends
   std::shared_ptr<FrameConnection> frames_;
 };

@@ -12,12 +12,14 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "ClientService.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/rpc/convert.h"
+#include "runtime/rpc/reach.h"
 
 namespace tony {
 namespace {
@@ -43,26 +45,35 @@ Error ErrorFor(const Refusal& refusal) {
   return {token ? ErrorCode::kNotPermitted : request ? ErrorCode::kInvalid : ErrorCode::kUnavailable, message};
 }
 
+// An AM takes no larger first call of somebody whom it does not know yet: RpcServerOptions::stranger_frame, less names.
+constexpr size_t kLongestFirstReason = 2048;
+
+// Blocks.
+Result<UniqueFd> Connect(const std::filesystem::path& folder, const Address& am, Duration limit,
+                         const std::stop_token& stop) {
+  const RealClock clock;
+  const Instant until = clock.Now() + limit;
+  for (QueuePause pause;;) {
+    TRY_ASSIGN(auto socket, ReachAm(folder, am));
+    if (socket) return *std::move(socket);
+    if (stop.stop_requested() || clock.Now() >= until)
+      return Error{ErrorCode::kUnavailable, StrCat("connect to ", ToString(am), ": its queue is full")};
+    std::this_thread::sleep_for(pause.Next());
+  }
+}
+
 class ThriftStatusClient : public StatusClient {
  public:
-  ThriftStatusClient(const Endpoint& am, const std::string& token, Duration limit)
-      : am_(am), token_(token), limit_(limit) {
+  ThriftStatusClient(const Address& am, UniqueFd connected, const std::string& token, Duration limit)
+      : am_(am), token_(token), limit_(limit), interrupt_(::fcntl(connected.get(), F_DUPFD_CLOEXEC, 0)) {
+    // Thrift's own calls block, each within its limit.
+    (void)::fcntl(connected.get(), F_SETFL, ::fcntl(connected.get(), F_GETFL) & ~O_NONBLOCK);
     const auto bounds = std::make_shared<TConfiguration>(kMaxAnswer, kMaxAnswer);
-    socket_ = std::make_shared<TSocket>(am.host, am.port, bounds);
+    socket_ = std::make_shared<TSocket>(connected.Release(), bounds);
+    socket_->setSendTimeout(Millis(limit_));
     const auto framed = std::make_shared<TFramedTransport>(socket_, bounds);
     const auto protocol = std::make_shared<TBinaryProtocol>(framed, kMaxAnswer, kMaxAnswer, true, true);
     client_ = std::make_unique<rpc::ClientServiceClient>(protocol);
-  }
-
-  Status Connect() {
-    return Guard("connect to", [this] {
-      socket_->setConnTimeout(Millis(limit_));
-      socket_->setSendTimeout(Millis(limit_));
-      socket_->open();
-      // Thrift does not: a child that we start must not hold the connection open.
-      (void)::fcntl(socket_->getSocketFD(), F_SETFD, FD_CLOEXEC);
-      interrupt_ = UniqueFd(::fcntl(socket_->getSocketFD(), F_DUPFD_CLOEXEC, 0));
-    });
   }
 
   Result<JobStatus> GetStatus() override {
@@ -76,6 +87,7 @@ class ThriftStatusClient : public StatusClient {
   }
   // A plain one in the words of 0.1, whose AMs may still rule.
   Result<Killed> Kill(const KillRequest& request) override {
+    if (request.reason.size() > kLongestFirstReason) TRY(Introduce());
     if (request.IsPlain()) {
       TRY_ASSIGN(JobStatus status, Ask(limit_, [&](rpc::StatusReply& reply) {
                    client_->Kill(reply, token_, request.reason, request.grace.count());
@@ -108,6 +120,11 @@ class ThriftStatusClient : public StatusClient {
   void Interrupt() override { (void)::shutdown(interrupt_.get(), SHUT_RDWR); }
 
  private:
+  Status Introduce() {
+    const auto status = GetStatus();
+    return status.ok() ? Ok() : Status(status.error());
+  }
+
   Result<JobStatus> Ask(Duration limit, const std::function<void(rpc::StatusReply&)>& ask) {
     if (!socket_->isOpen()) return Error{ErrorCode::kUnavailable, StrCat("ask ", ToString(am_), ": closed")};
     rpc::StatusReply reply;
@@ -135,23 +152,23 @@ class ThriftStatusClient : public StatusClient {
     }
   }
 
-  Endpoint am_;
+  Address am_;
   std::string token_;
   Duration limit_;
+  UniqueFd interrupt_;
   std::shared_ptr<TSocket> socket_;
   std::unique_ptr<rpc::ClientServiceClient> client_;
-  UniqueFd interrupt_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<StatusClient>> ConnectStatusClient(const Endpoint& am, const std::string& token,
-                                                          Duration limit) {
+Result<std::unique_ptr<StatusClient>> ConnectStatusClient(const std::filesystem::path& folder, const Address& am,
+                                                          const std::string& token, Duration limit,
+                                                          const std::stop_token& stop) {
   // Otherwise Thrift writes its own words to standard error beside every error that it returns.
   apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
-  auto client = std::make_unique<ThriftStatusClient>(am, token, limit);
-  TRY(client->Connect());
-  return std::unique_ptr<StatusClient>(std::move(client));
+  TRY_ASSIGN(UniqueFd connected, Connect(folder, am, limit, stop));
+  return std::unique_ptr<StatusClient>(std::make_unique<ThriftStatusClient>(am, std::move(connected), token, limit));
 }
 
 }  // namespace tony

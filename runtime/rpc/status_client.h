@@ -2,12 +2,14 @@
 // time. Every call has a limit; a failed call leaves the object closed, and a new one must be made.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 
+#include "runtime/base/address.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
-#include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_status.h"
 
 namespace tony {
@@ -31,7 +33,11 @@ class StatusClient {
   virtual void Interrupt() = 0;
 };
 
-// kUnavailable: nobody listens there (any more), or no answer in time. kNotPermitted: wrong token.
-Result<std::unique_ptr<StatusClient>> ConnectStatusClient(const Endpoint& am, const std::string& token, Duration limit);
+// To the AM of the job in `folder`. A full queue is waited out, for `limit` at most, or until `stop`. kUnavailable:
+// nobody listens there (any more), or no answer in time. kNotPermitted, of this: whoever listens there is not told the
+// token, see reach.h; of a call: wrong token.
+Result<std::unique_ptr<StatusClient>> ConnectStatusClient(const std::filesystem::path& folder, const Address& am,
+                                                          const std::string& token, Duration limit,
+                                                          const std::stop_token& stop = {});
 
 }  // namespace tony

@@ -1,4 +1,4 @@
-// How executors and clients talk to the application master (AM). Framed transport, binary protocol, one port.
+// How executors and clients talk to the application master (AM). Framed transport, binary protocol, one Unix socket.
 // Only executors and clients connect; the AM never dials out. Push is a call that is answered later (Await, Watch).
 // Every call may be repeated with the same result.
 namespace cpp tony.rpc

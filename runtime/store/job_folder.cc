@@ -1,11 +1,13 @@
 #include "runtime/store/job_folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "runtime/base/log.h"
+#include "runtime/base/other_user.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/outcome_json.h"
 #include "runtime/store/files.h"
@@ -29,11 +31,40 @@ struct flock WholeFile() {
   return lock;
 }
 
+// Where root asks for a kill of another user's job: that user's AM has to read it. The job's folder keeps others out.
+void LetOwnerRead(const fs::path& folder, const fs::path& file) {
+  struct stat owner = {};
+  if (stat(folder.c_str(), &owner) != 0 || owner.st_uid == geteuid()) return;
+  std::error_code error;
+  if (fs::is_directory(file, error)) {
+    (void)!lchown(file.c_str(), owner.st_uid, owner.st_gid);
+  } else {
+    chmod(file.c_str(), 0644);
+  }
+}
+
+// Who has written it cannot say so in the file: whoever may write there could say anything.
+std::string AskerOf(const fs::path& file) {
+  struct stat info = {};
+  if (stat(file.c_str(), &info) != 0) return "";
+  return OtherUser(info.st_uid);
+}
+
 fs::path AttemptFolder(const fs::path& parent, const AttemptId& attempt) {
   return parent / FolderName(attempt.task) / std::to_string(attempt.number);
 }
 
 }  // namespace
+
+SocketName SocketOf(Epoch epoch) { return {StrCat("am.", epoch.value, ".sock")}; }
+
+std::optional<Epoch> EpochOfSocket(const SocketName& socket) {
+  const std::string_view name = socket.value;
+  if (!name.starts_with("am.") || !name.ends_with(".sock") || name.size() <= 8) return std::nullopt;
+  const auto epoch = ParseInt(name.substr(3, name.size() - 8));
+  if (!epoch || *epoch < 1) return std::nullopt;
+  return Epoch{*epoch};
+}
 
 fs::path JobFolder::LogFolder(const AttemptId& attempt) const { return AttemptFolder(path_ / "logs", attempt); }
 fs::path JobFolder::WorkFolder(const AttemptId& attempt) const { return AttemptFolder(path_ / "work", attempt); }
@@ -91,16 +122,26 @@ Status JobFolder::WriteKillRequest(const KillRequest& request) const {
     const auto grace = [&](const KillRequest& r) { return r.grace < Duration(0) ? spec.timers.grace : r.grace; };
     if (grace(*earlier) <= grace(request)) return Ok();
   }
-  return WriteFileByRename(path_ / "kill-request.json", ToJson(request), /*durable=*/false);
+  const fs::path file = path_ / "kill-request.json";
+  TRY(WriteFileByRename(file, ToJson(request), /*durable=*/false));
+  LetOwnerRead(path_, file);
+  return Ok();
 }
 
 Result<std::optional<KillRequest>> JobFolder::ReadKillRequest() const {
-  return ReadOptional(path_ / "kill-request.json", KillRequestFromJson);
+  const fs::path file = path_ / "kill-request.json";
+  TRY_ASSIGN(auto request, ReadOptional(file, KillRequestFromJson));
+  if (request) request->asker = AskerOf(file);
+  return request;
 }
 
 Status JobFolder::WriteConditionalKill(const std::string& name, const KillRequest& request) const {
-  TRY(MakeFolder(path_ / kConditionalKills));
-  return WriteFileByRename(path_ / kConditionalKills / (name + ".json"), ToJson(request), /*durable=*/false);
+  const fs::path folder = path_ / kConditionalKills, file = folder / (name + ".json");
+  TRY(MakeFolder(folder));
+  LetOwnerRead(path_, folder);
+  TRY(WriteFileByRename(file, ToJson(request), /*durable=*/false));
+  LetOwnerRead(path_, file);
+  return Ok();
 }
 
 Result<std::vector<JobFolder::NamedKillRequest>> JobFolder::ReadConditionalKills() const {
@@ -115,6 +156,7 @@ Result<std::vector<JobFolder::NamedKillRequest>> JobFolder::ReadConditionalKills
     if (!request.ok()) {
       LogWarn(request.error().message);
     } else if (*request) {
+      (*request)->asker = AskerOf(path);
       requests.push_back({path.stem().string(), **std::move(request)});
     }
   }

@@ -14,6 +14,7 @@
 //   journal            the AM's decisions
 //   journal.written    how long the journal is at least; one that is shorter has been damaged
 //   am.lease           the lease record (JSON): epoch, address, renewal number
+//   am.3.sock          where the AM of epoch 3 listens
 //   am.lock keeper.lock  locked by the ruling AM and keeper as long as they live
 //   keeper.sock epoch am.deaths containers/  the keeper's
 //   reserve            room on the disk for the job's last records, given up when they find no other
@@ -31,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/address.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
@@ -44,10 +46,21 @@ namespace tony {
 
 inline constexpr int kJobTokenBytes = 32;  // of the job's token, in hexadecimal digits twice as many
 
+// Where an AM listens.
+struct AmAddresses {
+  Address own;
+  // For executors that the release before this one started, who know nothing of sockets; for nobody else.
+  std::optional<Endpoint> for_old_executors = std::nullopt;
+  bool operator==(const AmAddresses&) const = default;
+};
+
+// The AM's socket, by epoch: a master that is late cannot remove its successor's. "am.3.sock".
+SocketName SocketOf(Epoch epoch);
+std::optional<Epoch> EpochOfSocket(const SocketName& socket);  // nothing: not an AM's
+
 struct LeaseRecord {
   Epoch epoch;
-  std::string host;
-  int port = 0;
+  AmAddresses am;
   int64_t renewal = 0;  // grows with each renewal; readers judge freshness by their own clock: has it changed?
   bool operator==(const LeaseRecord&) const = default;
 };
@@ -96,8 +109,9 @@ class JobFolder {
   // Not known: no.
   bool IsOfEarlierBoot() const;
 
-  Status WriteLease(const LeaseRecord& record) const;         // by rename
-  Result<std::optional<LeaseRecord>> ReadLease() const;       // nothing: no AM has ruled yet
+  Status WriteLease(const LeaseRecord& record) const;    // by rename
+  Result<std::optional<LeaseRecord>> ReadLease() const;  // nothing: no AM has ruled yet
+  // The `asker` of a request that is read is the owner of its file.
   Status WriteKillRequest(const KillRequest& request) const;  // plain; by rename; a shorter grace replaces a longer
   Result<std::optional<KillRequest>> ReadKillRequest() const;
   // Those that are not plain. A file that cannot be read is left out, and said in the log.

@@ -8,6 +8,7 @@ namespace tony {
 namespace {
 
 namespace json = boost::json;
+using std::string_view_literals::operator""sv;
 
 constexpr int kSchema = 1;
 
@@ -31,14 +32,36 @@ Result<std::string> Text(const json::object& object, const char* name) {
   return Error{ErrorCode::kInvalid, StrCat("\"", name, "\": expected a string")};
 }
 
+void WriteEndpoint(json::object& out, const Endpoint& endpoint) {
+  out["host"] = endpoint.host;
+  out["port"] = endpoint.port;
+}
+
+Result<Endpoint> ReadEndpoint(const json::object& object) {
+  Endpoint endpoint;
+  TRY_ASSIGN(endpoint.host, Text(object, "host"));
+  TRY_ASSIGN(const int64_t port, Int(object, "port"));
+  if (port < 0 || port > 65535) return Error{ErrorCode::kInvalid, StrCat("\"port\": ", port, " is none")};
+  endpoint.port = static_cast<int>(port);
+  return endpoint;
+}
+
+Result<SocketName> ReadSocket(const json::object& object) {
+  TRY_ASSIGN(std::string name, Text(object, "socket"));
+  constexpr size_t kLongest = 80;
+  if (name.empty() || name.size() > kLongest || name[0] == '.' || name.find_first_of("/\0"sv) != std::string::npos)
+    return Error{ErrorCode::kInvalid, "\"socket\": expected the name of a socket in the job's folder"};
+  return SocketName{std::move(name)};
+}
+
 }  // namespace
 
 std::string ToJson(const LeaseRecord& record) {
-  return json::serialize(json::object{{"schema", kSchema},
-                                      {"epoch", record.epoch.value},
-                                      {"host", record.host},
-                                      {"port", record.port},
-                                      {"renewal", record.renewal}});
+  json::object out{{"schema", kSchema}, {"epoch", record.epoch.value}, {"renewal", record.renewal}};
+  if (const auto* socket = std::get_if<SocketName>(&record.am.own)) out["socket"] = socket->value;
+  if (const auto* endpoint = std::get_if<Endpoint>(&record.am.own)) WriteEndpoint(out, *endpoint);
+  if (record.am.for_old_executors) WriteEndpoint(out, *record.am.for_old_executors);
+  return json::serialize(out);
 }
 
 std::string ToJson(const Submission& submission) {
@@ -69,11 +92,15 @@ Result<LeaseRecord> LeaseRecordFromJson(std::string_view text) {
   TRY_ASSIGN(const auto object, ParseObject(text));
   LeaseRecord record;
   TRY_ASSIGN(record.epoch.value, Int(object, "epoch"));
-  TRY_ASSIGN(record.host, Text(object, "host"));
-  TRY_ASSIGN(const int64_t port, Int(object, "port"));
   TRY_ASSIGN(record.renewal, Int(object, "renewal"));
-  if (port < 0 || port > 65535) return Error{ErrorCode::kInvalid, StrCat("\"port\": ", port, " is none")};
-  record.port = static_cast<int>(port);
+  if (!object.contains("socket")) {  // the release before sockets
+    TRY_ASSIGN(record.am.own, ReadEndpoint(object));
+    return record;
+  }
+  TRY_ASSIGN(record.am.own, ReadSocket(object));
+  if (object.contains("port")) {
+    TRY_ASSIGN(record.am.for_old_executors, ReadEndpoint(object));
+  }
   return record;
 }
 

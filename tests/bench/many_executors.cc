@@ -146,8 +146,8 @@ class Bench {
     start_ = loop_.Now();
     for (auto& executor : executors_) {
       executor.caller.token = token;
-      executor.client = MakeThriftAmClient(loop_, kLimit);
-      executor.client->Use({lease->host, lease->port});
+      executor.client = MakeThriftAmClient(loop_, folder_.path(), kLimit);
+      executor.client->Use(lease->am.own);
       const Registration what{{"127.0.0.1", 20000 + executor.caller.attempt.task.index}, Phase::kWaiting, 0};
       executor.client->Register(executor.caller, what, [this, &executor](const Answer<Epoch>& answer) {
         if (!std::holds_alternative<Epoch>(answer)) Die("a registration failed");

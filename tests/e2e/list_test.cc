@@ -84,12 +84,12 @@ TEST_F(ListTest, AJobWithoutItsTokenIsFollowedByItsFiles) {
   const std::string job = StartHeld();
   fs::remove(box_.JobFolder(job) / "token");
   const auto wait = box_.StartTony({"wait", job});
-  ASSERT_TRUE(WaitFor([&] { return wait->err().find("followed by its files alone") != std::string::npos; }))
+  ASSERT_TRUE(WaitFor([&] { return wait->err().find("following the job's files instead") != std::string::npos; }))
       << wait->err();
   Go();
   const Ran ran = wait->Wait();
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("token: no such file or directory; followed by its files alone\n"));
+  EXPECT_THAT(ran.err, HasSubstr("token: no such file or directory; following the job's files instead\n"));
 }
 
 }  // namespace

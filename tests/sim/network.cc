@@ -13,14 +13,14 @@ constexpr Duration kLocalReset{50};  // how long it takes until the end of a pro
 
 }  // namespace
 
-void Network::StopListening(const Endpoint& am) {
+void Network::StopListening(const Address& am) {
   listeners_.erase(am);
   for (auto& [id, connection] : connections_) {
     if (connection.am == am) Break(id, kLocalReset);
   }
 }
 
-int64_t Network::Open(AskingEnd& client, const ContainerId& place, int64_t link, const Endpoint& am) {
+int64_t Network::Open(AskingEnd& client, const ContainerId& place, int64_t link, const Address& am) {
   connections_.emplace(++last_connection_, Connection{.client = &client, .place = place, .link = link, .am = am});
   return last_connection_;
 }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "am/observations.h"
+#include "runtime/base/address.h"
 #include "runtime/job/cluster_spec.h"
 #include "tests/sim/stage.h"
 
@@ -42,10 +43,10 @@ class Network {
  public:
   explicit Network(Stage& stage) : stage_(stage), random_(stage.random.Fork()) {}
 
-  void Listen(const Endpoint& am, AnsweringEnd& end) { listeners_[am] = &end; }
-  void StopListening(const Endpoint& am);  // its process is gone: its connections break
+  void Listen(const Address& am, AnsweringEnd& end) { listeners_[am] = &end; }
+  void StopListening(const Address& am);  // its process is gone: its connections break
 
-  int64_t Open(AskingEnd& client, const ContainerId& place, int64_t link, const Endpoint& am);
+  int64_t Open(AskingEnd& client, const ContainerId& place, int64_t link, const Address& am);
   void Close(int64_t connection);  // the client has given it up
   void Ask(int64_t connection, const Question& question);
   void Answer(const CallId& call, const Reply& reply);
@@ -57,7 +58,7 @@ class Network {
     AskingEnd* client;
     ContainerId place;
     int64_t link;
-    Endpoint am;
+    Address am;
     bool open = true;
     Instant last_there, last_back;  // nothing overtakes within a connection
     std::map<int64_t, Question> unanswered;
@@ -79,7 +80,7 @@ class Network {
 
   Stage& stage_;
   Random random_;
-  std::map<Endpoint, AnsweringEnd*> listeners_;
+  std::map<Address, AnsweringEnd*> listeners_;
   std::map<int64_t, Connection> connections_;
   std::map<ContainerId, Cuts> cuts_;
   int64_t last_connection_ = 0;

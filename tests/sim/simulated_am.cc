@@ -23,8 +23,8 @@ const AttemptId& CallerOf(const Question& question) {
 
 }  // namespace
 
-Endpoint AddressOf(Epoch epoch) { return {"am", kFirstAmPort + static_cast<int>(epoch.value)}; }
-Epoch EpochAt(const Endpoint& am) { return {am.port - kFirstAmPort}; }
+Address AddressOf(Epoch epoch) { return Endpoint{"am", kFirstAmPort + static_cast<int>(epoch.value)}; }
+Epoch EpochAt(const Address& am) { return {std::get<Endpoint>(am).port - kFirstAmPort}; }
 
 SimulatedAm::SimulatedAm(Stage& stage, Network& network, SimulatedKeeper& keeper, CrashPlan& crashes, Epoch epoch,
                          Flaw flaw)

@@ -18,8 +18,8 @@
 
 namespace tony::sim {
 
-Endpoint AddressOf(Epoch epoch);
-Epoch EpochAt(const Endpoint& am);
+Address AddressOf(Epoch epoch);
+Epoch EpochAt(const Address& am);
 
 class SimulatedAm : public AnsweringEnd {
  public:

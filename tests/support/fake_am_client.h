@@ -21,7 +21,7 @@ class FakeAmClient : public AmClient {
 
   explicit FakeAmClient(EventLoop& loop) : loop_(loop) {}
 
-  void Use(const Endpoint& am) override {
+  void Use(const Address& am) override {
     Break("another application master");
     used.push_back(am);
   }
@@ -53,7 +53,7 @@ class FakeAmClient : public AmClient {
     BreakAll(outcomes, reason);
   }
 
-  std::vector<Endpoint> used;
+  std::vector<Address> used;
   std::deque<Call<Registration, Epoch>> registers;  // open calls, oldest first
   std::deque<Call<int64_t, Command>> awaits;
   std::deque<Call<Progress, Acknowledged>> heartbeats;

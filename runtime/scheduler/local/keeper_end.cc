@@ -126,7 +126,7 @@ void Keeper::LookAtTasks() {
   timer_ = loop_.After(kBetweenLooks, [this] {
     const auto request = folder_.ReadKillRequest();
     if (request.ok() && *request) {
-      verdict_ = Killed((*request)->reason);
+      verdict_ = Killed(ReasonWithAsker(**request));
       return EndTasks((*request)->grace < Duration(0) ? GraceOf(folder_) : (*request)->grace);
     }
     // An executor whose task has ended, or was never told to start, would wait for an AM.

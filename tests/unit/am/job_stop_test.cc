@@ -35,6 +35,15 @@ TEST(JobStopTest, AKillBeforeAnyContainerEndsTheJobInThatTurn) {
   EXPECT_EQ(driver.Status().verdict->message, "changed my mind");
 }
 
+TEST(JobStopTest, AKillOfAnotherUserIsNamedInTheVerdict) {
+  JobDriver driver(TwoWorkers());
+  driver.Accepted();
+
+  driver.Observe(KillAsked{{.reason = "the machine is needed", .asker = "root (uid 0)"}});
+
+  EXPECT_EQ(driver.Status().verdict->message, "killed by root (uid 0): the machine is needed");
+}
+
 TEST(JobStopTest, AGrantAfterAKillGoesBack) {
   JobDriver driver(TwoWorkers());
   driver.Accepted();

@@ -160,7 +160,7 @@ TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
        .epoch = {1},
        .job = Job({"job-1"}, JobBuilder().Role("worker", 1).With({.record_fresh = std::chrono::minutes(5)}).Build()),
        .journal = journal});
-  master.Start(scheduler, 4711, [] {});
+  master.Start(scheduler, {SocketOf({1})}, [] {});
 
   std::filesystem::create_directory(folder.path());
 

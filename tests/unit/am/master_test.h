@@ -90,7 +90,7 @@ class ApplicationMasterTest : public testing::Test {
                  .epoch = {1},
                  .job = Job({"job-1"}, spec),
                  .journal = journal_}) {
-    master_.Start(scheduler_, 4711, [this] { ended_ = true; });
+    master_.Start(scheduler_, {SocketOf({1})}, [this] { ended_ = true; });
   }
 
   Caller CallerOf(std::string_view task, std::string token = kToken) const {
@@ -128,9 +128,9 @@ class ApplicationMasterTest : public testing::Test {
     master_.Watch(kToken, since, Duration(60000), {}, Reply<StatusAnswer>(answer));
     return answer;
   }
-  std::shared_ptr<Answered<StatusAnswer>> Kill() {
+  std::shared_ptr<Answered<StatusAnswer>> Kill(const KillRequest& request = {.reason = "enough"}) {
     auto answer = std::make_shared<Answered<StatusAnswer>>();
-    master_.Kill(kToken, "enough", Duration(-1), Reply<StatusAnswer>(answer));
+    master_.Kill(kToken, request, Reply<StatusAnswer>(answer));
     return answer;
   }
   void GrantBothAndRegisterOne() {

@@ -1,9 +1,11 @@
 #include "runtime/client/follow.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <fstream>
 
+#include "runtime/net/tcp.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/store/job_store.h"
 #include "tests/support/run_until.h"
@@ -128,6 +130,48 @@ TEST_F(FollowTest, AJobWhoseMachineWasRestartedHasEndedAndNothingIsStartedForIt)
   EXPECT_EQ((*end_)->verdict->cls, OutcomeClass::kNodeLost);
   EXPECT_EQ(launcher_.starts, 0);
   EXPECT_TRUE((*folder_.ReadStatus())->verdict) << "it is written down";
+}
+
+// Whoever has its port now would get the job's token.
+TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
+  auto lock = folder_.Lock("keeper.lock");
+  ASSERT_TRUE(lock.ok());
+  const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
+  const Address port = Endpoint{"127.0.0.1", *BoundPort(impostor)};
+  ASSERT_TRUE(folder_.WriteLease({{1}, {port}, 1}).ok());
+  JobStatus status;
+  status.state = "RUNNING";
+  status.seq = 1;
+  ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 1; }));
+  status.seq = 2;
+  ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 2; }));
+  follower.TellKill({.reason = "enough"});
+  status.seq = 3;
+  ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 3; }));
+  ASSERT_TRUE(BeOver(folder_).ok());
+  lock->Reset();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_TRUE(end_->ok());
+  ASSERT_EQ(notes_.size(), 1u) << "once is enough";
+  EXPECT_NE(notes_[0].find("not sent over TCP; following the job's files instead"), std::string::npos) << notes_[0];
+  EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
+}
+
+TEST_F(FollowTest, AJobOfAnEarlierReleaseGetsNoNewOwner) {
+  auto lock = folder_.Lock("keeper.lock");
+  ASSERT_TRUE(lock.ok());
+  ASSERT_TRUE(folder_.WriteLease({{1}, {Endpoint{"127.0.0.1", 1}}, 1}).ok());
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Attach({{"o2"}, Duration(0)});
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunToEnd());
+  ASSERT_FALSE(end_->ok());
+  EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {

@@ -33,7 +33,7 @@ class ExecutorBed {
     EXPECT_TRUE(MakeFolder(folder.LogFolder(attempt)).ok());
   }
 
-  void Rule(int64_t epoch, int port) { EXPECT_TRUE(folder.WriteLease({{epoch}, "127.0.0.1", port, 1}).ok()); }
+  void Rule(int64_t epoch) { EXPECT_TRUE(folder.WriteLease({{epoch}, {SocketOf({epoch})}, 1}).ok()); }
 
   void Begin(ProcessRunner& processes) {
     executor.emplace(Surroundings{loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}}, folder, spec,
@@ -46,7 +46,7 @@ class ExecutorBed {
 
   // The AM's part, up to the START command.
   bool Start(ProcessRunner& processes) {
-    Rule(1, 7001);
+    Rule(1);
     Begin(processes);
     if (!Until([this] { return !am.registers.empty(); })) return false;
     am.Answer(am.registers, Answer<Epoch>(Epoch{1}));

@@ -85,7 +85,7 @@ TEST_F(ExecutorNextTest, AllThatAnEventAsksForIsDoneBeforeTheNextEvent) {
   Executor executor({bed_.loop, am, processes_, {}}, bed_.folder, bed_.spec,
                     {.job = {"job-1"}, .attempt = bed_.attempt, .container = {"c-1"}, .token = "secret"},
                     {"127.0.0.1", 4711}, 0.0);
-  bed_.Rule(1, 7001);
+  bed_.Rule(1);
   executor.Begin([](int) {});
   ASSERT_TRUE(bed_.Until([&] { return !am.registers.empty(); }));
   am.Answer(am.registers, Answer<Epoch>(Epoch{1}));

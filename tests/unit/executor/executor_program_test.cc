@@ -22,6 +22,7 @@ class ScriptedAm : public AmService {
  public:
   explicit ScriptedAm(Epoch epoch) : epoch_(epoch) {}
 
+  bool Knows(const std::string&) const override { return true; }
   void Register(const Caller&, const Registration& what, Reply<Epoch> reply) override {
     registered.push_back(what);
     reply.Success(epoch_);
@@ -46,7 +47,7 @@ class ScriptedAm : public AmService {
   }
   void GetStatus(const std::string&, Reply<StatusAnswer>) override {}
   void Watch(const std::string&, int64_t, Duration, const WatcherToken&, Reply<StatusAnswer>) override {}
-  void Kill(const std::string&, const std::string&, Duration, Reply<StatusAnswer>) override {}
+  void Kill(const std::string&, const KillRequest&, Reply<StatusAnswer>) override {}
   void KillIf(const std::string&, const KillRequest&, Reply<KillReply>) override {}
   void Attach(const std::string&, const Claim&, Reply<AttachReply>) override {}
 
@@ -80,10 +81,10 @@ class ExecutorProgramTest : public testing::Test {
   }
 
   void Rule(ScriptedAm& am, int64_t epoch) {
-    auto server = StartRpcServer(loop_, {}, am);
+    auto server = StartRpcServer(loop_, {.folder = folder_.path(), .at = {SocketOf({epoch})}}, am);
     ASSERT_TRUE(server.ok()) << server.error().message;
     server_ = *std::move(server);
-    ASSERT_TRUE(folder_.WriteLease({{epoch}, "127.0.0.1", server_->port(), 1}).ok());
+    ASSERT_TRUE(folder_.WriteLease({{epoch}, {SocketOf({epoch})}, 1}).ok());
   }
 
   // The program's exit, once it has ended.

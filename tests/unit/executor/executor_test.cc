@@ -20,16 +20,16 @@ class ExecutorTest : public testing::Test {
 };
 
 TEST_F(ExecutorTest, RegistersWithTheAmThatTheLeaseRecordNames) {
-  bed_.Rule(1, 7001);
+  bed_.Rule(1);
   bed_.Begin(processes_);
   ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
-  EXPECT_THAT(bed_.am.used, ElementsAre(Endpoint{"127.0.0.1", 7001}));
+  EXPECT_THAT(bed_.am.used, ElementsAre(Address(SocketName{"am.1.sock"})));
   EXPECT_EQ(bed_.am.registers.front().argument.endpoint, (Endpoint{"127.0.0.1", 4711}));
 }
 
 TEST_F(ExecutorTest, WaitsForAnAmToAppear) {
   bed_.Begin(processes_);
-  bed_.Rule(1, 7001);
+  bed_.Rule(1);
   EXPECT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
 }
 
@@ -112,8 +112,9 @@ TEST_F(ExecutorTest, FollowsTheLeaseRecordToTheNextAm) {
   bed_.am.Break("connection reset");
   ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); })) << "the same address is tried first";
   bed_.am.Break("connection refused");
-  bed_.Rule(2, 7002);
-  ASSERT_TRUE(bed_.Until([&] { return bed_.am.used.back().port == 7002 && !bed_.am.registers.empty(); }));
+  bed_.Rule(2);
+  ASSERT_TRUE(bed_.Until(
+      [&] { return bed_.am.used.back() == Address(SocketName{"am.2.sock"}) && !bed_.am.registers.empty(); }));
   EXPECT_EQ(bed_.am.registers.back().argument.phase, Phase::kRunning);
   EXPECT_EQ(bed_.am.registers.back().argument.pid, pid);
   EXPECT_EQ(bed_.am.registers.back().caller.epoch, Epoch{2});
@@ -131,7 +132,7 @@ TEST_F(ExecutorTest, LeavesWhenReleased) {
 }
 
 TEST_F(ExecutorTest, LeavesWhenTheAttemptIsRefused) {
-  bed_.Rule(1, 7001);
+  bed_.Rule(1);
   bed_.Begin(processes_);
   ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
   bed_.am.Answer(bed_.am.registers, Answer<Epoch>(Refusal{RefusalReason::kStaleAttempt, "replaced by worker:0#2"}));
@@ -141,7 +142,7 @@ TEST_F(ExecutorTest, LeavesWhenTheAttemptIsRefused) {
 }
 
 TEST_F(ExecutorTest, OnSigtermBeforeTheStartItReportsAndLeaves) {
-  bed_.Rule(1, 7001);
+  bed_.Rule(1);
   bed_.Begin(processes_);
   ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
   bed_.am.Answer(bed_.am.registers, Answer<Epoch>(Epoch{1}));

@@ -9,7 +9,7 @@ using std::chrono::seconds;
 
 constexpr Instant kStart{seconds{1000}};
 
-SeenLease Renewal(int64_t renewal) { return {{1}, {"am.example", 7001}, renewal}; }
+SeenLease Renewal(int64_t renewal) { return {{1}, SocketName{"am.1.sock"}, renewal}; }
 
 TEST(LeaseSightTest, NothingReadMeansNobodyAlive) {
   LeaseSight sight(seconds{15});

@@ -45,6 +45,20 @@ TEST(TaskRunCutOffTest, AStoreThatCannotBeReadEitherMeansCutOff) {
   EXPECT_EQ(task.run.state(), State::kStopping);
 }
 
+TEST(TaskRunCutOffTest, AnAmWhoseQueueIsFullIsNoReasonToStop) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  for (int i = 0; i < 4 * 60 * 40; ++i) {  // forty minutes; an orphan leaves after thirty
+    task.Pass(milliseconds{250});
+    task.Give(LeaseRead{LeaseOf(1, 7001, i / 8)});
+    if (task.run.link() == Link::kRegistering) task.Give(ConnectionLost{task.link, /*crowded=*/true});
+  }
+  EXPECT_EQ(task.run.state(), State::kRunning);
+  task.PassCutOff(seconds{31}, LeaseOf(1));
+  EXPECT_EQ(task.run.state(), State::kStopping) << "the queue is no longer full, and nobody answers";
+}
+
 TEST(TaskRunCutOffTest, WithADeadAmTheTaskRunsOn) {
   TaskRunDriver task;
   task.RunTask();

@@ -11,8 +11,9 @@
 namespace tony::executor {
 
 inline SeenLease LeaseOf(int64_t epoch, int port = 7001, int64_t renewal = 1) {
-  return {{epoch}, {"am.example", port}, renewal};
+  return {{epoch}, Endpoint{"am.example", port}, renewal};
 }
+inline int PortOf(const UseAm& use) { return std::get<Endpoint>(use.am).port; }
 
 inline ExitStatus ExitCode(int code) { return {ExitStatus::Kind::kExited, code}; }
 inline ExitStatus KilledBy(int signal) { return {ExitStatus::Kind::kSignaled, signal}; }

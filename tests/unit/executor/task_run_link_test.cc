@@ -48,7 +48,7 @@ TEST(TaskRunLinkTest, ItRegistersWithTheNextAmWithAllItKnows) {
   task.RunTask();
   task.LoseAm();
   task.Give(LeaseRead{LeaseOf(2, 7002)});
-  EXPECT_EQ(task.Last<UseAm>().am.port, 7002);
+  EXPECT_EQ(PortOf(task.Last<UseAm>()), 7002);
   const auto call = task.Last<SendRegister>();
   EXPECT_EQ(call.what.phase, Phase::kRunning);
   EXPECT_EQ(call.what.pid, 4242);
@@ -101,7 +101,7 @@ TEST(TaskRunLinkTest, ANewerRecordInterruptsATryThatHangs) {
   task.LoseAm();
   task.Give(LeaseRead{LeaseOf(1)});
   task.Give(LeaseRead{LeaseOf(2, 7002)});
-  EXPECT_EQ(task.Last<UseAm>().am.port, 7002);
+  EXPECT_EQ(PortOf(task.Last<UseAm>()), 7002);
 }
 
 TEST(TaskRunLinkTest, WhileTheStoreCannotBeReadTheLastAmIsTried) {
@@ -109,7 +109,7 @@ TEST(TaskRunLinkTest, WhileTheStoreCannotBeReadTheLastAmIsTried) {
   task.RunTask();
   task.LoseAm();
   task.Give(LeaseUnreadable{});
-  EXPECT_EQ(task.Last<UseAm>().am.port, 7001);
+  EXPECT_EQ(PortOf(task.Last<UseAm>()), 7001);
 }
 
 TEST(TaskRunLinkTest, AnswersOfAnEarlierLinkAreIgnored) {

@@ -27,7 +27,7 @@ TEST(TaskRunNextTest, AfterTheEndItBeginsTheNextAttemptAndRegistersAsThat) {
   EXPECT_EQ(task.run.phase(), Phase::kWaiting);
   EXPECT_FALSE(task.run.outcome());
   EXPECT_EQ(task.Last<BeginAttempt>().attempt, kThird);
-  EXPECT_EQ(task.Last<UseAm>().am.port, 7001);
+  EXPECT_EQ(PortOf(task.Last<UseAm>()), 7001);
   const auto call = task.Last<SendRegister>();
   EXPECT_EQ(call.caller.attempt, kThird);
   EXPECT_EQ(call.caller.container, ContainerId{"c-1"});
@@ -211,7 +211,7 @@ TEST(TaskRunNextTest, ANewAmIsFoundByTheNewAttempt) {
   task.LoseAm();
   task.Give(LeaseRead{LeaseOf(2, 7002)});
 
-  EXPECT_EQ(task.Last<UseAm>().am.port, 7002);
+  EXPECT_EQ(PortOf(task.Last<UseAm>()), 7002);
   EXPECT_EQ(task.Last<SendRegister>().caller.attempt, kThird);
   EXPECT_EQ(task.Last<SendRegister>().what.phase, Phase::kWaiting);
 }

@@ -23,7 +23,7 @@ TEST(TaskRunTest, TheFirstThingIsToReadWhereTheAmIs) {
 TEST(TaskRunTest, ItRegistersWithItsAddressWhenItKnowsTheAm) {
   TaskRunDriver task;
   task.Give(LeaseRead{LeaseOf(1)});
-  EXPECT_EQ(task.Last<UseAm>().am, (Endpoint{"am.example", 7001}));
+  EXPECT_EQ(task.Last<UseAm>().am, Address(Endpoint{"am.example", 7001}));
   const auto call = task.Last<SendRegister>();
   EXPECT_EQ(call.what.endpoint, (Endpoint{"task.example", 4711}));
   EXPECT_EQ(call.what.phase, Phase::kWaiting);

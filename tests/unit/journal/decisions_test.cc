@@ -55,6 +55,18 @@ TEST(DecisionsTest, TheSamplesCoverEveryKind) {
   for (size_t i = 0; i < decisions.size(); ++i) EXPECT_EQ(decisions[i].body.index(), i);
 }
 
+// Journals of the releases before it have no asker.
+TEST(DecisionsTest, TheAskerOfAPlannedKillIsKeptAndMayBeAbsent) {
+  const Decision planned{FromMillis(5),
+                         KillPlanned{1, {.reason = "late", .due = FromMillis(9), .asker = "root (uid 0)"}}};
+  const auto read = DecisionFromJson(ToJson(planned));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(std::get<KillPlanned>(read->body).request.asker, "root (uid 0)");
+  const std::string without = ToJson(Decision{FromMillis(5), KillPlanned{1, {.reason = "late", .due = FromMillis(9)}}});
+  EXPECT_EQ(without.find("asker"), std::string::npos) << without;
+  EXPECT_EQ(std::get<KillPlanned>(DecisionFromJson(without)->body).request.asker, "");
+}
+
 TEST(DecisionsTest, EveryKindSurvivesTheWayThroughJson) {
   for (const Decision& decision : OneOfEachKind()) {
     const std::string json = ToJson(decision);

@@ -1,8 +1,10 @@
 #include "runtime/rpc/am_client.h"
 
 #include <gmock/gmock.h>
+#include <sys/socket.h>
 
 #include "runtime/net/tcp.h"
+#include "runtime/net/unix_socket.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -11,12 +13,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+const Address kAm = SocketName{"am.1.sock"};
+
 class AmClientTest : public RpcFixture {
  protected:
   void SetUp() override {
     StartServer();
-    client = MakeThriftAmClient(loop, std::chrono::seconds(5));
-    client->Use({"127.0.0.1", server->port()});
+    client = MakeThriftAmClient(loop, temp.path(), std::chrono::seconds(5));
+    client->Use(kAm);
   }
   // Keeps what a call was answered with.
   template <class T>
@@ -45,7 +49,8 @@ class AmClientTest : public RpcFixture {
 // A listening socket whose one connection the test itself answers.
 class ScriptedAm {
  public:
-  ScriptedAm() : socket_(*ListenOn({"127.0.0.1", 0})), port(*BoundPort(socket_)) {}
+  explicit ScriptedAm(const std::filesystem::path& folder)
+      : socket_(*ListenAt({folder, "am.2.sock"}, SocketKind::kStream, 1)) {}
   bool TryAccept() {
     if (!peer_.valid()) peer_ = UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     return peer_.valid();
@@ -57,9 +62,6 @@ class ScriptedAm {
  private:
   UniqueFd socket_;
   UniqueFd peer_;
-
- public:
-  const int port;
 };
 
 TEST_F(AmClientTest, RegisterBringsTheEpochAndTheServiceGetsEveryField) {
@@ -112,23 +114,34 @@ TEST_F(AmClientTest, ARefusalIsAnAnswer) {
 }
 
 TEST_F(AmClientTest, NobodyListening) {
-  client->Use({"127.0.0.1", FreePort()});
+  client->Use(SocketName{"am.9.sock"});
   std::optional<Answer<Acknowledged>> first, second;
   Heartbeat(first);
   Heartbeat(second);
   EXPECT_FALSE(first);
   WaitFor(first);
   WaitFor(second);
-  EXPECT_THAT(ReasonOf(first), HasSubstr("connection refused"));
+  EXPECT_THAT(ReasonOf(first), HasSubstr("no such file"));
+  EXPECT_FALSE(std::get<Disconnected>(*first).crowded);
+}
+
+TEST_F(AmClientTest, NothingIsSentToATcpPort) {
+  const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
+  client->Use(Endpoint{"127.0.0.1", *BoundPort(impostor)});
+  std::optional<Answer<Acknowledged>> beat;
+  Heartbeat(beat);
+  WaitFor(beat);
+  EXPECT_THAT(ReasonOf(beat), HasSubstr("a job's token is not sent over TCP"));
+  EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
 TEST_F(AmClientTest, NoAddressYet) {
-  client = MakeThriftAmClient(loop, std::chrono::seconds(5));
+  client = MakeThriftAmClient(loop, temp.path(), std::chrono::seconds(5));
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
   EXPECT_FALSE(beat);
   WaitFor(beat);
-  EXPECT_THAT(ReasonOf(beat), HasSubstr("not an IPv4 address"));
+  EXPECT_NE(ReasonOf(beat), "not disconnected");
 }
 
 TEST_F(AmClientTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallConnectsAnew) {
@@ -136,8 +149,6 @@ TEST_F(AmClientTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallConne
   client->Await(SomeCaller(), 1, Into(one));
   client->Await(SomeCaller(), 2, Into(two));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 2; }));
-  RpcServerOptions same_port;
-  same_port.port = server->port();
   bool stopped = false;
   server->Stop([&] { stopped = true; });
   WaitFor(one);
@@ -145,7 +156,7 @@ TEST_F(AmClientTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallConne
   EXPECT_EQ(ReasonOf(one), "closed by the peer");
   ASSERT_TRUE(RunUntil([&] { return stopped; }));
 
-  StartServer(same_port);
+  StartServer();
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
   WaitFor(beat);
@@ -157,9 +168,10 @@ TEST_F(AmClientTest, UseMovesToAnotherServerAndEndsWhatIsOpen) {
   client->Await(SomeCaller(), 1, Into(parked));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
   FakeAmService other_service;
-  auto other = *StartRpcServer(loop, {}, other_service);
+  const Address elsewhere = SocketName{"am.2.sock"};
+  auto other = *StartRpcServer(loop, {.folder = temp.path(), .at = {elsewhere}}, other_service);
 
-  client->Use({"127.0.0.1", other->port()});
+  client->Use(elsewhere);
   EXPECT_FALSE(parked);
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
@@ -174,7 +186,7 @@ TEST_F(AmClientTest, UseInsideACallback) {
   std::optional<Answer<Command>> parked;
   client->Await(SomeCaller(), 1, Into(parked));
   client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>&) {
-    client->Use({"127.0.0.1", server->port()});
+    client->Use(kAm);
     client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>& answer) {
       again = std::holds_alternative<Acknowledged>(answer);
     });
@@ -204,7 +216,7 @@ TEST_F(AmClientTest, DestroyedWhileDisconnectedAnswersAreOnTheirWay) {
   };
   client->Await(SomeCaller(), 1, count);
   client->Await(SomeCaller(), 1, count);
-  client->Use({"127.0.0.1", 1});
+  client->Use(SocketName{"am.9.sock"});
   EXPECT_TRUE(RunUntil([&] { return called > 0; }));
   bool turned = false;
   loop.Post([&] { turned = true; });
@@ -213,12 +225,12 @@ TEST_F(AmClientTest, DestroyedWhileDisconnectedAnswersAreOnTheirWay) {
 }
 
 TEST_F(AmClientTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
-  client = MakeThriftAmClient(loop, Duration(50));
+  client = MakeThriftAmClient(loop, temp.path(), Duration(50));
   service.on_register = [&](const Reply<Epoch>& reply) {
     static std::vector<Reply<Epoch>> kept;
     kept = {reply};
   };
-  client->Use({"127.0.0.1", server->port()});
+  client->Use(kAm);
   std::optional<Answer<Command>> command;
   std::optional<Answer<Epoch>> epoch;
   client->Await(SomeCaller(), 1, Into(command));
@@ -230,8 +242,8 @@ TEST_F(AmClientTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
 }
 
 TEST_F(AmClientTest, AnAwaitHasAMinuteMore) {
-  client = MakeThriftAmClient(loop, Duration(20));
-  client->Use({"127.0.0.1", server->port()});
+  client = MakeThriftAmClient(loop, temp.path(), Duration(20));
+  client->Use(kAm);
   std::optional<Answer<Command>> command;
   client->Await(SomeCaller(), 1, Into(command));
   bool waited = false;
@@ -259,9 +271,9 @@ TEST_F(AmClientTest, AnswersThatAreNoneDisconnect) {
            EmptyCallFrame("Await", 1, T_REPLY),                // was not asked either
            WriteMessage({"Register", T_REPLY, 1}, bad_epoch),  // epoch 0
        }) {
-    client = MakeThriftAmClient(loop, std::chrono::seconds(5));
-    ScriptedAm am;
-    client->Use({"127.0.0.1", am.port});
+    client = MakeThriftAmClient(loop, temp.path(), std::chrono::seconds(5));
+    ScriptedAm am(temp.path());
+    client->Use(SocketName{"am.2.sock"});
     std::optional<Answer<Epoch>> epoch;
     client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
     ASSERT_TRUE(RunUntil([&] { return am.TryAccept(); }));

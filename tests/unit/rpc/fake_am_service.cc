@@ -5,7 +5,7 @@ namespace tony {
 void FakeAmService::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
   calls.push_back("Register");
   registered.emplace_back(caller, what);
-  if (caller.token != token) return reply.Refuse(RefusalReason::kBadToken, "not this job's");
+  if (!Knows(caller.token)) return reply.Refuse(RefusalReason::kBadToken, "not this job's");
   if (on_register) return on_register(reply);
   reply.Success(epoch);
 }
@@ -31,7 +31,7 @@ void FakeAmService::ReportOutcome(const Caller&, const Outcome& outcome, Reply<s
 
 void FakeAmService::GetStatus(const std::string& given, Reply<StatusAnswer> reply) {
   calls.push_back("GetStatus");
-  if (given != token) return reply.Refuse(RefusalReason::kBadToken, "not this job's");
+  if (!Knows(given)) return reply.Refuse(RefusalReason::kBadToken, "not this job's");
   reply.Success(Status());
 }
 
@@ -43,15 +43,17 @@ void FakeAmService::Watch(const std::string&, int64_t, Duration limit, const Wat
   watching.push_back(reply);
 }
 
-void FakeAmService::Kill(const std::string&, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) {
+void FakeAmService::Kill(const std::string&, const KillRequest& plain, Reply<StatusAnswer> reply) {
   calls.push_back("Kill");
-  kills.emplace_back(reason, grace);
+  kills.emplace_back(plain.reason, plain.grace);
+  askers.push_back(plain.asker);
   reply.Success(Status());
 }
 
 void FakeAmService::KillIf(const std::string&, const KillRequest& request, Reply<KillReply> reply) {
   calls.push_back("KillIf");
   conditional_kills.push_back(request);
+  askers.push_back(request.asker);
   reply.Success({kill_answer, Status()});
 }
 

@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/secret.h"
 #include "runtime/rpc/rpc_server.h"
 
 namespace tony {
 
 class FakeAmService : public AmService {
  public:
+  bool Knows(const std::string& given) const override { return SameSecret(given, token); }
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
@@ -20,7 +22,7 @@ class FakeAmService : public AmService {
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
              Reply<StatusAnswer> reply) override;
-  void Kill(const std::string& token, const std::string& reason, Duration grace, Reply<StatusAnswer> reply) override;
+  void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) override;
   void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
   void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
 
@@ -32,7 +34,8 @@ class FakeAmService : public AmService {
   std::vector<std::string> calls;  // method names in the order they came
   std::vector<std::pair<Caller, Registration>> registered;
   std::vector<Outcome> outcomes;
-  std::vector<std::pair<std::string, Duration>> kills;
+  std::vector<std::pair<std::string, Duration>> kills;  // reason and grace
+  std::vector<std::string> askers;                      // of kills of both kinds
   std::vector<Duration> watch_limits;
   std::vector<WatcherToken> watchers;
   std::vector<KillRequest> conditional_kills;

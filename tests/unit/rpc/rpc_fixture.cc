@@ -1,16 +1,14 @@
 #include "tests/unit/rpc/rpc_fixture.h"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <thrift/TApplicationException.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <thread>
-
-#include "runtime/net/tcp.h"
 
 namespace tony {
 namespace {
@@ -33,13 +31,12 @@ bool RunUntil(EventLoop& loop, const std::function<bool()>& done) {
   return held;
 }
 
-int FreePort() { return *BoundPort(*ListenOn({"127.0.0.1", 0})); }
-
-RawPeer::RawPeer(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
+RawPeer::RawPeer(const std::filesystem::path& socket) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = socket.string();
+  EXPECT_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
   EXPECT_EQ(::connect(fd(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0) << std::strerror(errno);
 }
 
@@ -73,12 +70,9 @@ bool RawPeer::closed() {
   }
 }
 
-void RawPeer::ShrinkReceiveBuffer() {
-  const int size = 4096;
-  EXPECT_EQ(::setsockopt(fd(), SOL_SOCKET, SO_RCVBUF, &size, sizeof size), 0);
-}
-
 void RpcFixture::StartServer(RpcServerOptions options) {
+  options.folder = temp.path();
+  if (options.at.empty()) options.at = {SocketName{"am.1.sock"}};
   auto started = StartRpcServer(loop, options, service);
   ASSERT_TRUE(started.ok()) << started.error().message;
   server = *std::move(started);
@@ -101,7 +95,7 @@ void RpcFixture::InThread(const std::function<void()>& body) {
 }
 
 void RpcFixture::ExpectAlive() {
-  RawPeer peer(server->port());
+  RawPeer peer(Socket());
   peer.Send(HeartbeatFrame(99));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 99);
 }

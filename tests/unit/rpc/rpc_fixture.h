@@ -1,4 +1,4 @@
-// A server on a real event loop and raw peers on real loopback sockets, all in the test's thread.
+// A server on a real event loop and raw peers on real Unix sockets, all in the test's thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 #include "runtime/rpc/convert.h"
 #include "runtime/rpc/frame_cutter.h"
 #include "runtime/rpc/wire.h"
+#include "tests/support/temp_folder.h"
 #include "tests/unit/rpc/fake_am_service.h"
 
 namespace tony {
@@ -21,18 +22,15 @@ namespace tony {
 // Runs the loop until `done` holds; false if it does not within some seconds.
 bool RunUntil(EventLoop& loop, const std::function<bool()>& done);
 
-int FreePort();  // nobody listens there
-
 // A client that sends whatever bytes a test likes.
 class RawPeer {
  public:
-  explicit RawPeer(int port);
+  explicit RawPeer(const std::filesystem::path& socket);
   void Send(std::string_view bytes);
   void SendFrame(std::string_view payload);
   // Reads what is there; nothing if no frame is complete yet.
   std::optional<std::string> TryReadFrame();
   bool closed();  // by the other end; reads and drops what was still to be read
-  void ShrinkReceiveBuffer();
   int fd() const { return socket_.get(); }
   void Vanish() { socket_.Reset(); }
 
@@ -43,7 +41,9 @@ class RawPeer {
 
 class RpcFixture : public testing::Test {
  protected:
+  // At am.1.sock, unless the options say where.
   void StartServer(RpcServerOptions options = {});
+  std::filesystem::path Socket() const { return temp.path() / "am.1.sock"; }
   bool RunUntil(const std::function<bool()>& done) { return tony::RunUntil(loop, done); }
   std::string ReadFrame(RawPeer& peer);  // empty, and a failure, if none comes
   // Runs `body`, which may block, in a thread of its own while the loop runs in the test's.
@@ -51,6 +51,7 @@ class RpcFixture : public testing::Test {
   // The heartbeat of a well-behaved peer is answered: the server lives.
   void ExpectAlive();
 
+  TempFolder temp;
   EventLoop loop;
   FakeAmService service;
   std::unique_ptr<RpcServer> server;

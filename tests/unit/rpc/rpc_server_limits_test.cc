@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/net/tcp.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -27,10 +28,9 @@ std::vector<int> OpenSockets() {
   std::vector<int> sockets;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::stoi(entry.path().filename());
-    sockaddr_in address{};
-    socklen_t size = sizeof address;
-    const bool named = ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-    if (named && address.sin_family == AF_INET) sockets.push_back(fd);
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0) sockets.push_back(fd);
   }
   return sockets;
 }
@@ -39,7 +39,7 @@ TEST_F(RpcServerLimitsTest, OneCallTooManyIsAnsweredWithAnExceptionAndTheOthersS
   RpcServerOptions options;
   options.max_open_calls = 2;
   StartServer(options);
-  RawPeer peer(server->port());
+  RawPeer peer(Socket());
   for (const int seq : {1, 2, 3}) peer.Send(AwaitFrame(seq));
   const ParsedAnswer answer = ParseAnswer(ReadFrame(peer));
   EXPECT_EQ(answer.header.seq, 3);
@@ -55,9 +55,10 @@ TEST_F(RpcServerLimitsTest, OneConnectionTooManyIsClosed) {
   RpcServerOptions options;
   options.max_connections = 1;
   StartServer(options);
-  RawPeer first(server->port());
-  ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
-  RawPeer second(server->port());
+  RawPeer first(Socket());
+  first.Send(AwaitFrame(1));
+  ASSERT_TRUE(RunUntil([&] { return !service.parked.empty(); }));
+  RawPeer second(Socket());
   EXPECT_TRUE(RunUntil([&] { return second.closed(); }));
   EXPECT_FALSE(first.closed());
 }
@@ -69,8 +70,7 @@ TEST_F(RpcServerLimitsTest, APeerThatDoesNotReadIsDropped) {
   service.on_await = [](const Caller&, const Reply<Command>& reply) {
     reply.Success({1, Command::Kind::kStart, {1}, std::string(900'000, 's'), Duration(0)});
   };
-  RawPeer deaf(server->port());
-  deaf.ShrinkReceiveBuffer();
+  RawPeer deaf(Socket());
   for (int seq = 0; seq < 100; ++seq) deaf.Send(AwaitFrame(seq));
   EXPECT_TRUE(RunUntil([&] { return !service.calls.empty() && server->connections() == 0; }));
   ExpectAlive();
@@ -82,29 +82,28 @@ TEST_F(RpcServerLimitsTest, AnAnswerLargerThanTheSocketTakesArrivesWhole) {
   service.on_await = [&](const Caller&, const Reply<Command>& reply) {
     reply.Success({1, Command::Kind::kStart, {1}, spec, Duration(0)});
   };
-  RawPeer slow(server->port());
+  RawPeer slow(Socket());
   slow.Send(AwaitFrame(1));
   EXPECT_TRUE(ParseResult<rpc::ExecutorService_Await_result>(ReadFrame(slow)).success.cluster_spec == spec);
 }
 
 TEST_F(RpcServerLimitsTest, APortThatIsTakenIsUnavailable) {
-  StartServer();
-  RpcServerOptions options;
-  options.port = server->port();
+  StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
+  const RpcServerOptions options{.at = server->addresses()};
   const auto second = StartRpcServer(loop, options, service);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(second.error().message, testing::HasSubstr("address already in use"));
 }
 
-TEST_F(RpcServerLimitsTest, SocketsAreCloseOnExecAndNoticeALostHost) {
+TEST_F(RpcServerLimitsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
   const std::vector<int> before = OpenSockets();
-  StartServer();
-  RawPeer peer(server->port());
+  StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
+  const UniqueFd peer = *StartConnect(std::get<Endpoint>(server->addresses().front()));
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
   std::vector<int> ours = OpenSockets();
   for (const int fd : before) std::erase(ours, fd);
-  std::erase(ours, peer.fd());
+  std::erase(ours, peer.get());
   ASSERT_EQ(ours.size(), 2u);  // listening and accepted
   for (const int fd : ours) {
     EXPECT_TRUE(::fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -117,7 +116,7 @@ TEST_F(RpcServerLimitsTest, SocketsAreCloseOnExecAndNoticeALostHost) {
 
 TEST_F(RpcServerLimitsTest, WithoutDescriptorsNewcomersWait) {
   StartServer();
-  RawPeer peer(server->port());
+  RawPeer peer(Socket());
   rlimit all{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &all), 0);
   rlimit none = all;

@@ -14,8 +14,7 @@ TEST_F(SlowRpcTest, StopDoesNotWaitForAPeerThatNeverReads) {
   service.on_await = [](const Caller&, const Reply<Command>& reply) {
     reply.Success({1, Command::Kind::kStart, {1}, std::string(12 << 20, 's'), Duration(0)});
   };
-  RawPeer deaf(server->port());
-  deaf.ShrinkReceiveBuffer();
+  RawPeer deaf(Socket());
   deaf.Send(AwaitFrame(1));
   ASSERT_TRUE(RunUntil([&] { return !service.calls.empty(); }));
   bool stopped = false;
@@ -30,7 +29,8 @@ TEST_F(SlowRpcTest, AllAnswersOfAConnectionTogetherMayBeLargerThanOneMayBe) {
   service.job.name = std::string(8 << 20, 'n');
   StartServer();
   std::unique_ptr<StatusClient> client;
-  InThread([&] { client = *ConnectStatusClient({"127.0.0.1", server->port()}, "secret", std::chrono::seconds(10)); });
+  InThread(
+      [&] { client = *ConnectStatusClient(temp.path(), SocketName{"am.1.sock"}, "secret", std::chrono::seconds(10)); });
   for (int i = 0; i < 9; ++i) {  // 72 MiB; one may have 64
     InThread([&] { EXPECT_TRUE(client->GetStatus().ok()) << "call " << i; });
   }

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 
 #include "runtime/net/tcp.h"
+#include "runtime/net/unix_socket.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -24,7 +26,7 @@ class StatusClientTest : public RpcFixture {
     StartServer();
   }
   std::unique_ptr<StatusClient> Connect(const std::string& token = "secret", Duration limit = Duration(5000)) {
-    auto client = ConnectStatusClient({"127.0.0.1", server->port()}, token, limit);
+    auto client = ConnectStatusClient(temp.path(), SocketName{"am.1.sock"}, token, limit);
     EXPECT_TRUE(client.ok()) << client.error().message;
     return *std::move(client);
   }
@@ -110,18 +112,34 @@ TEST_F(StatusClientTest, AWrongTokenIsNotPermittedAndTheClientIsClosed) {
 }
 
 TEST_F(StatusClientTest, NobodyListeningIsUnavailable) {
-  const auto client = ConnectStatusClient({"127.0.0.1", FreePort()}, "", Duration(1000));
+  const auto client = ConnectStatusClient(temp.path(), SocketName{"am.2.sock"}, "", Duration(1000));
   ASSERT_FALSE(client.ok());
   EXPECT_EQ(client.error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(StatusClientTest, NoAnswerInTimeIsUnavailable) {
-  const UniqueFd silent = *ListenOn({"127.0.0.1", 0});
-  auto client = ConnectStatusClient({"127.0.0.1", *BoundPort(silent)}, "secret", Duration(50));
+  const UniqueFd silent = *ListenAt({temp.path(), "am.2.sock"}, SocketKind::kStream, 1);
+  auto client = ConnectStatusClient(temp.path(), SocketName{"am.2.sock"}, "secret", Duration(50));
   ASSERT_TRUE(client.ok());
   const auto status = (*client)->GetStatus();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(StatusClientTest, NothingIsSentToATcpPort) {
+  const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
+  const auto client =
+      ConnectStatusClient(temp.path(), Endpoint{"127.0.0.1", *BoundPort(impostor)}, "secret", Duration(50));
+  ASSERT_FALSE(client.ok());
+  EXPECT_EQ(client.error().code, ErrorCode::kNotPermitted);
+  EXPECT_THAT(client.error().message, HasSubstr("a job's token is not sent over TCP"));
+  EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
+}
+
+TEST_F(StatusClientTest, AKillWithALongReasonIsTaken) {
+  const std::string reason(60'000, 'r');
+  InThread([&] { EXPECT_TRUE(Connect()->Kill({.reason = reason}).ok()); });
+  EXPECT_THAT(service.kills, testing::ElementsAre(std::pair(reason, Duration(-1))));
 }
 
 TEST_F(StatusClientTest, AServerThatGoesAwayDuringAWatchIsUnavailable) {

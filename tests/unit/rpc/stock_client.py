@@ -1,6 +1,6 @@
-"""Talks to the server on 127.0.0.1:PORT with the stock Thrift library and freshly generated code.
+"""Talks to the server at the Unix socket SOCKET with the stock Thrift library and freshly generated code.
 
-Usage: stock_client.py GENERATED_FOLDER PORT. Exits 0 if every answer is as it should be.
+Usage: stock_client.py GENERATED_FOLDER SOCKET. Exits 0 if every answer is as it should be.
 """
 import sys
 
@@ -15,7 +15,7 @@ from tony_rpc.ttypes import (Caller, CommandKind, KillAnswer, KillOrder, Phase, 
 
 
 def connect(client_class):
-    socket = TSocket.TSocket("127.0.0.1", int(sys.argv[2]))
+    socket = TSocket.TSocket(unix_socket=sys.argv[2])
     socket.setTimeout(10_000)
     transport = TTransport.TFramedTransport(socket)
     transport.open()

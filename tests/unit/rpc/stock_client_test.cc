@@ -56,7 +56,7 @@ TEST_F(StockClientTest, PythonRegistersAwaitsReportsAndIsRefused) {
   };
 
   const pid_t pid =
-      Start({kPython, "-B", TONY_SOURCE_DIR "/tests/unit/rpc/stock_client.py", folder, std::to_string(server->port())});
+      Start({kPython, "-B", TONY_SOURCE_DIR "/tests/unit/rpc/stock_client.py", folder, Socket().string()});
   ASSERT_GT(pid, 0);
   int status = -1;
   EXPECT_TRUE(RunUntil([&] { return ::waitpid(pid, &status, WNOHANG) == pid; }));

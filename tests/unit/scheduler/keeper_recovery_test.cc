@@ -104,7 +104,7 @@ TEST_F(KeeperRecoveryTest, AmThatDiesBeforeItsHelloIsReplacedAtOnce) {
 
 TEST_F(KeeperRecoveryTest, AnEpochThatAPowerCutTookIsKnownFromTheLeaseRecord) {
   ASSERT_TRUE(WriteFileByRename(folder_.path() / "epoch", "", /*durable=*/false).ok());
-  ASSERT_TRUE(folder_.WriteLease({.epoch = {5}, .host = "127.0.0.1", .port = 1}).ok());
+  ASSERT_TRUE(folder_.WriteLease({.epoch = {5}, .am = {SocketOf({5})}}).ok());
   StartKeeper();
   ASSERT_TRUE(WaitFor([this] { return !Content("ams").empty(); }));
   EXPECT_EQ(Content("ams"), "6\n");

@@ -46,9 +46,31 @@ TEST_F(JobFolderTest, LeaseIsReadBackAndAbsentBeforeTheFirstAm) {
   const auto none = folder_.ReadLease();
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->has_value());
-  const LeaseRecord record{{3}, "127.0.0.1", 4711, 42};
+  const LeaseRecord record{{3}, {SocketName{"am.3.sock"}}, 42};
   ASSERT_TRUE(folder_.WriteLease(record).ok());
   EXPECT_EQ(**folder_.ReadLease(), record);
+}
+
+// The last release's own words; its executors ask for each of these fields.
+TEST_F(JobFolderTest, LeaseOfTheLastReleaseNamesAHostAndPort) {
+  Write("am.lease", R"({"schema":1,"epoch":3,"host":"127.0.0.1","port":4711,"renewal":42})");
+  EXPECT_EQ(**folder_.ReadLease(), (LeaseRecord{{3}, {Endpoint{"127.0.0.1", 4711}}, 42}));
+}
+
+TEST_F(JobFolderTest, LeaseForExecutorsOfTheLastReleaseHasBothAddresses) {
+  const LeaseRecord record{{4}, {SocketName{"am.4.sock"}, Endpoint{"127.0.0.1", 4711}}, 1};
+  ASSERT_TRUE(folder_.WriteLease(record).ok());
+  EXPECT_EQ(**folder_.ReadLease(), record);
+  const std::string text = *ReadFile(temp_.path() / "am.lease");
+  for (const char* field : {"\"epoch\":4", "\"host\":\"127.0.0.1\"", "\"port\":4711", "\"renewal\":1"})
+    EXPECT_NE(text.find(field), std::string::npos) << field << " in " << text;
+}
+
+TEST_F(JobFolderTest, SocketsAreNamedByEpoch) {
+  EXPECT_EQ(SocketOf({3}), SocketName{"am.3.sock"});
+  EXPECT_EQ(EpochOfSocket({"am.3.sock"}), Epoch{3});
+  for (const char* other : {"am.lease", "am.lock", "am.sock", "am..sock", "am.x.sock", "am.0.sock", "keeper.sock", ""})
+    EXPECT_EQ(EpochOfSocket({other}), std::nullopt) << other;
 }
 
 TEST_F(JobFolderTest, ATokenThatIsNotWholeIsRefusedWithItsLength) {
@@ -67,6 +89,18 @@ TEST_F(JobFolderTest, ATokenThatIsNotWholeIsRefusedWithItsLength) {
   }
 }
 
+TEST_F(JobFolderTest, TheOwnerOfAKillRequestsFileIsItsAsker) {
+  Write("spec.json", ToJson(SmallSpec()));
+  ASSERT_TRUE(folder_.WriteKillRequest({.reason = "enough", .asker = "somebody who says so"}).ok());
+  ASSERT_TRUE(folder_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok());
+  EXPECT_EQ((*folder_.ReadKillRequest())->asker, "") << "the job's own user";
+  if (geteuid() != 0) GTEST_SKIP() << "files of another user: needs root";
+  ASSERT_EQ(chown((temp_.path() / "kill-request.json").c_str(), 12345, 12345), 0);
+  ASSERT_EQ(chown((temp_.path() / "kill-requests/k.json").c_str(), 12345, 12345), 0);
+  EXPECT_EQ((*folder_.ReadKillRequest())->asker, "uid 12345");
+  EXPECT_EQ(folder_.ReadConditionalKills()->front().request.asker, "uid 12345");
+}
+
 TEST_F(JobFolderTest, DamagedLeaseIsNamedWithItsField) {
   Write("am.lease", "{\"schema\":1,\"epoch\":\"x\"}");
   const auto lease = folder_.ReadLease();
@@ -74,7 +108,9 @@ TEST_F(JobFolderTest, DamagedLeaseIsNamedWithItsField) {
   EXPECT_EQ(lease.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(lease.error().message.find("read " + (temp_.path() / "am.lease").string()), 0u) << lease.error().message;
   EXPECT_NE(lease.error().message.find("epoch"), std::string::npos) << lease.error().message;
-  for (const char* damaged : {"", "{", "[]", "null", "{\"epoch\":1,\"host\":\"h\",\"port\":70000,\"renewal\":1}"}) {
+  for (const char* damaged :
+       {"", "{", "[]", "null", "{\"epoch\":1,\"host\":\"h\",\"port\":70000,\"renewal\":1}",
+        "{\"epoch\":1,\"socket\":\"../am.1.sock\",\"renewal\":1}", "{\"epoch\":1,\"socket\":\"\",\"renewal\":1}"}) {
     Write("am.lease", damaged);
     EXPECT_FALSE(folder_.ReadLease().ok()) << damaged;
   }

@@ -1,0 +1,78 @@
+// A job of a user who is not root, for tests of the way to its master.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/strangers/strangers_test.h"
+
+namespace tony {
+
+// One worker that runs until the file "go" is there, and then exits with its number.
+class MasterTest : public StrangersTest {
+ protected:
+  void SetUp() override {
+    StrangersTest::SetUp();
+    if (IsSkipped()) return;
+    user_ = std::make_unique<OtherUser>();
+    home_ = user_->tony_home();
+  }
+  void TearDown() override {
+    if (user_) user_->Write(Go(), "9");
+  }
+
+  OtherUser::Variables Home() const { return {{"TONY_HOME", home_.string()}}; }
+  Ran Tony(const OtherUser::Words& words) const { return user_->Tony(words, {.variables = Home()}); }
+  std::filesystem::path Go() const { return user_->home() / "go"; }
+
+  void Submit(std::optional<rlim_t> open_files = {}) {
+    const std::string command =
+        "until [ -s " + Go().string() + " ]; do sleep 0.05; done; exit $(cat " + Go().string() + ")";
+    client_ = user_->Start({"tony", "submit", "-executes", command, "-conf", "tony.application.framework=standalone",
+                            "-conf", "tony.worker.instances=1"},
+                           {.variables = Home(), .open_files = open_files});
+    ASSERT_TRUE(WaitFor([&] { return State() == "RUNNING"; })) << client_->err();
+  }
+  std::filesystem::path Folder() const {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(home_ / "jobs", error)) {
+      if (entry.path().filename().string()[0] != '.') return entry.path();
+    }
+    return {};
+  }
+  std::string Job() const { return Folder().filename().string(); }
+  std::string State() const {
+    if (Folder().empty()) return "";
+    const Ran ran = Tony({"status", "--json", Job()});
+    return ran.exit == 0 ? Text(ParseJson(ran.out), "/state") : "";
+  }
+  pid_t Master() const { return Pid("tony-am"); }
+  pid_t Pid(const std::string& program) const {
+    for (const Process& process : user_->Processes()) {
+      if (process.program == program) return process.pid;
+    }
+    return 0;
+  }
+  std::string Socket() const { return Text(ParseJson(ReadText(Folder() / "am.lease")), "/socket"); }
+  bool IsReached() const {
+    const Ran ran = Tony({"status", "--json", Job()});
+    return ran.exit == 0 && At(ParseJson(ran.out), "/am_reachable") == boost::json::value(true);
+  }
+  Ran End(int code) {
+    EXPECT_TRUE(user_->Write(Go(), std::to_string(code)));
+    return client_->Wait();
+  }
+
+  std::unique_ptr<OtherUser> user_;
+  std::filesystem::path home_;
+  std::unique_ptr<Background> client_;
+};
+
+// Ports that these processes listen at, by the inodes of their sockets.
+std::set<int> ListeningPorts(const std::vector<Process>& processes);
+
+}  // namespace tony

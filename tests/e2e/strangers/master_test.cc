@@ -1,0 +1,215 @@
+// The way to a master: who reaches it, whom it believes, what it tells to whom, and what it takes from those whom it
+// does not know. With real programs, of users who are not root.
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <regex>
+
+#include "runtime/net/unix_socket.h"
+#include "tests/e2e/strangers/master_job.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// "VmRSS:", "VmHWM:" of a process, in MB.
+long MemoryOf(pid_t pid, const std::string& what) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(what)) return std::stol(line.substr(what.size())) / 1024;
+  }
+  return 0;
+}
+
+TEST_F(MasterTest, NothingOfAJobListensAtAPortButItsPage) {
+  Submit();
+
+  std::set<int> page;
+  const std::string url = Text(ParseJson(Tony({"status", "--json", Job()}).out), "/tracking_url");
+  if (std::smatch port; std::regex_search(url, port, std::regex("127\\.0\\.0\\.1:([0-9]+)")))
+    page = {std::stoi(port[1])};
+
+  EXPECT_EQ(ListeningPorts(user_->Processes()), page);
+  EXPECT_EQ(Socket(), "am.1.sock");
+  struct stat socket = {}, folder = {};
+  ASSERT_EQ(stat((Folder() / Socket()).c_str(), &socket), 0);
+  ASSERT_EQ(stat(Folder().c_str(), &folder), 0);
+  EXPECT_EQ(socket.st_mode & 0777, 0600u);
+  EXPECT_EQ(folder.st_mode & 0777, 0700u);
+}
+
+TEST_F(MasterTest, AnotherUserNeitherReachesItNorTakesItsPlaceHoweverOftenItDies) {
+  Submit();
+  const OtherUser stranger;
+  const SocketPlace place{Folder(), "am.1.sock"};
+  const Ran connecting = stranger.Do([&] {
+    const auto socket = ConnectTo(place, SocketKind::kStream);
+    return socket.ok() ? std::string("connected") : socket.error().message;
+  });
+  EXPECT_THAT(connecting.out, HasSubstr("permission denied"));
+
+  // As fast as it can, at the place of every master that may come.
+  const auto impostor = stranger.StartCall([folder = Folder()]() -> std::string {
+    for (int epoch = 1;; epoch = epoch % 8 + 1) {
+      if (ListenAt({folder, "am." + std::to_string(epoch) + ".sock"}, SocketKind::kStream, 1).ok()) return "listens";
+    }
+  });
+  for (int epoch = 2; epoch <= 6; ++epoch) {
+    kill(Master(), SIGKILL);
+    ASSERT_TRUE(WaitFor([&] { return IsReached() && Socket() == "am." + std::to_string(epoch) + ".sock"; }));
+    EXPECT_FALSE(fs::exists(Folder() / ("am." + std::to_string(epoch - 1) + ".sock"))) << "a stale name";
+  }
+  const Ran ran = End(5);
+  EXPECT_EQ(ran.exit, 1) << ran.out << ran.err;
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("exit code 5"));
+  EXPECT_THAT(user_->Processes(), IsEmpty());
+}
+
+TEST_F(MasterTest, AKillByRootSaysSo) {
+  Submit();
+  const std::string tony = (ReachablePrograms() / "tony").string();
+  const Background root(
+      {tony, "kill", Job(), "--reason", "the machine is needed"},
+      {"TONY_HOME=" + home_.string(), "PATH=/usr/bin:/bin", "TONY_LEDGER=" + user_->ledger().string()}, "/");
+  const Ran ran = client_->Wait();
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("killed by root (uid 0): the machine is needed"));
+}
+
+TEST_F(MasterTest, AKillByItsOwnUserIsToldAsEver) {
+  Submit();
+  EXPECT_EQ(Tony({"kill", Job(), "--reason", "enough"}).exit, 0);
+  const Ran ran = client_->Wait();
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("enough"));
+  EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("killed by")));
+}
+
+TEST_F(MasterTest, FramesThatNobodyFinishesTakeNoMemory) {
+  Submit();
+  const pid_t master = Master();
+  const auto hostile = user_->StartCall([place = SocketPlace{Folder(), Socket()}]() -> std::string {
+    std::vector<UniqueFd> sockets;
+    for (int i = 0; i < 250; ++i) {
+      auto socket = ConnectTo(place, SocketKind::kStream);
+      if (!socket.ok() || !*socket) continue;
+      sockets.push_back(**std::move(socket));
+      const std::string length("\x00\x3f\xff\xff", 4), frame = length + std::string(150'000, 'x');
+      (void)!::send(sockets.back().get(), frame.data(), frame.size(), MSG_NOSIGNAL);
+    }
+    for (int round = 0; round < 200; ++round) {
+      for (const UniqueFd& socket : sockets)
+        (void)!::send(socket.get(), std::string(100'000, 'x').data(), 100'000, MSG_NOSIGNAL);
+    }
+    return "done";
+  });
+  EXPECT_EQ(hostile->Wait().out, "done");
+  EXPECT_TRUE(IsReached());
+  EXPECT_EQ(Master(), master);
+  EXPECT_LT(MemoryOf(master, "VmHWM:"), 64) << "MB";
+  EXPECT_EQ(End(0).exit, 0);
+}
+
+TEST_F(MasterTest, IdleConnectionsLeaveItTheDescriptorsThatItNeeds) {
+  Submit(/*open_files=*/256);
+  const fs::path go = Go();
+  const auto idle = user_->StartCall([place = SocketPlace{Folder(), Socket()}, go]() -> std::string {
+    std::vector<UniqueFd> sockets;
+    for (int i = 0; i < 1000; ++i) {
+      auto socket = ConnectTo(place, SocketKind::kStream);
+      if (socket.ok() && *socket) sockets.push_back(**std::move(socket));
+    }
+    std::ofstream(go.string() + "-idle") << sockets.size();
+    while (access(go.c_str(), F_OK) != 0) usleep(10'000);
+    return "done";
+  });
+  ASSERT_TRUE(WaitForFile(go.string() + "-idle"));
+  const auto renewal = [&] { return Number(ParseJson(ReadText(Folder() / "am.lease")), "/renewal"); };
+  const int64_t before = renewal();
+  EXPECT_TRUE(WaitFor([&] { return renewal() > before + 1; })) << "the lease is renewed";
+  EXPECT_TRUE(IsReached());
+  EXPECT_EQ(End(0).exit, 0);
+}
+
+TEST_F(MasterTest, AStoppedOneIsNotTakenForDead) {
+  Submit();
+  const pid_t master = Master();
+  kill(master, SIGSTOP);
+  const Ran status = Tony({"status", "--json", Job()});
+  kill(master, SIGCONT);
+  EXPECT_EQ(status.exit, 0) << status.err;
+  EXPECT_EQ(At(ParseJson(status.out), "/am_reachable"), boost::json::value(false));
+  EXPECT_EQ(Text(ParseJson(status.out), "/state"), "RUNNING");
+  EXPECT_TRUE(IsReached());
+  EXPECT_EQ(Master(), master);
+  EXPECT_EQ(End(0).exit, 0);
+}
+
+TEST_F(MasterTest, AHomeWithAPathOfTwoHundredBytesIsAsGoodAsAnother) {
+  home_ = user_->home() / std::string(100, 'x') / std::string(100, 'y');
+  Submit();
+  EXPECT_TRUE(IsReached());
+  kill(Master(), SIGKILL);
+  EXPECT_TRUE(WaitFor([&] { return IsReached() && Socket() == "am.2.sock"; }));
+  EXPECT_EQ(End(0).exit, 0);
+}
+
+TEST_F(MasterTest, ItIsReachedWhereItsFolderIsMountedElsewhere) {
+  Submit();
+  const SharedFolder elsewhere;
+  const std::string command = "mount --bind " + home_.string() + " " + elsewhere.path().string() +
+                              " && TONY_HOME=" + elsewhere.path().string() + " " +
+                              (ReachablePrograms() / "tony").string() + " status --json " + Job();
+  Background mounted({"/usr/bin/unshare", "-m", "sh", "-c", command}, {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, "/");
+  const Ran ran = mounted.Wait();
+  if (ran.err.find("unshare failed") != std::string::npos) GTEST_SKIP() << ran.err;
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(At(ParseJson(ran.out), "/am_reachable"), boost::json::value(true)) << ran.out;
+}
+
+TEST_F(MasterTest, FromAUserNamespaceWithoutNamesTheTokenIsNotSent) {
+  Submit();
+  const OtherUser::Words status = {"unshare", "-U", (ReachablePrograms() / "tony").string(), "status", "--json", Job()};
+  const Ran ran = user_->Run(status, {.variables = Home()});
+  if (ran.err.find("unshare failed") != std::string::npos) GTEST_SKIP() << ran.err;
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(At(ParseJson(ran.out), "/am_reachable"), boost::json::value(false)) << "whoever listens there has no name";
+  EXPECT_EQ(Text(ParseJson(ran.out), "/state"), "RUNNING");
+}
+
+TEST_F(MasterTest, InAUserNamespaceWithoutNamesNoJobBegins) {
+  const Ran ran = user_->Run({"unshare", "-U", (ReachablePrograms() / "tony").string(), "submit", "-executes", "true",
+                              "-conf", "tony.application.framework=standalone"},
+                             {.variables = Home()});
+  if (ran.err.find("unshare failed") != std::string::npos) GTEST_SKIP() << ran.err;
+  EXPECT_EQ(ran.exit, 77);
+  EXPECT_THAT(ran.err, HasSubstr("stands for everybody who has no name"));
+  EXPECT_EQ(Folder().string(), "");
+}
+
+TEST_F(MasterTest, AnEmptiedTokenIsRefusedByEverybodyAndTheJobCanBeEnded) {
+  Submit();
+  const std::string token = ReadText(Folder() / "token");
+  ASSERT_EQ(truncate((Folder() / "token").c_str(), 0), 0);
+  const Ran wait = Tony({"wait", Job(), "--timeout", "20"});
+  EXPECT_EQ(wait.exit, 65);
+  EXPECT_THAT(wait.err, HasSubstr("/token: 0 bytes, expected 64 hexadecimal digits"));
+
+  kill(Master(), SIGKILL);  // the next one finds an empty token
+  ASSERT_TRUE(WaitFor([&] {
+    return Text(ParseJson(ReadText(Folder() / "status.json")), "/trouble").find("token: 0 bytes") != std::string::npos;
+  })) << ReadText(Folder() / "status.json");
+  EXPECT_NE(Pid("tony-executor"), 0) << "the task goes on";
+  Tony({"kill", Job(), "--no-wait"});
+  EXPECT_TRUE(WaitFor([&] { return user_->Processes().empty() || user_->Processes().front().program == "tony"; }));
+  client_->Wait();
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,99 @@
+// An AM whose queue of pending connections is full is there, and others are before us.
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "runtime/net/unix_socket.h"
+#include "runtime/rpc/am_client.h"
+#include "runtime/rpc/status_client.h"
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+
+const Address kAm = SocketName{"am.2.sock"};
+
+// Its queue is full, and nobody empties it but the test.
+class CrowdedAm {
+ public:
+  explicit CrowdedAm(const std::filesystem::path& folder)
+      : socket_(*ListenAt({folder, "am.2.sock"}, SocketKind::kStream, 0)) {
+    while (auto other = *ConnectTo({folder, "am.2.sock"}, SocketKind::kStream)) others_.push_back(*std::move(other));
+  }
+  UniqueFd Accept() { return UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)); }
+  size_t others() const { return others_.size(); }
+
+ private:
+  UniqueFd socket_;
+  std::vector<UniqueFd> others_;
+};
+
+class FullQueueTest : public RpcFixture {
+ protected:
+  void Heartbeat(AmClient& client, std::optional<Answer<Acknowledged>>& answer) {
+    client.Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>& given) { answer = given; });
+  }
+};
+
+TEST_F(FullQueueTest, AnExecutorWaitsAndWhatItAskedIsSentThen) {
+  CrowdedAm am(temp.path());
+  const auto client = MakeThriftAmClient(loop, temp.path(), std::chrono::seconds(30));
+  client->Use(kAm);
+  std::optional<Answer<Acknowledged>> first, second;
+  Heartbeat(*client, first);
+  Heartbeat(*client, second);
+  std::vector<UniqueFd> accepted;
+  std::string heard;
+  const size_t two = 2 * HeartbeatFrame(1).size();
+  EXPECT_TRUE(RunUntil([&] {
+    if (UniqueFd socket = am.Accept(); socket.valid()) accepted.push_back(std::move(socket));
+    if (accepted.size() <= am.others()) return false;
+    char chunk[4096];
+    const ssize_t got = ::read(accepted.back().get(), chunk, sizeof chunk);
+    if (got > 0) heard.append(chunk, static_cast<size_t>(got));
+    return heard.size() >= two;
+  }));
+  EXPECT_FALSE(first);
+  EXPECT_FALSE(second);
+}
+
+TEST_F(FullQueueTest, AnExecutorThatHasWaitedForItsLimitKnowsThatTheAmIsThere) {
+  const CrowdedAm am(temp.path());
+  const auto client = MakeThriftAmClient(loop, temp.path(), Duration(50));
+  client->Use(kAm);
+  std::optional<Answer<Acknowledged>> beat;
+  Heartbeat(*client, beat);
+  ASSERT_TRUE(RunUntil([&] { return beat.has_value(); }));
+  EXPECT_TRUE(std::get<Disconnected>(*beat).crowded);
+}
+
+TEST_F(FullQueueTest, AClientWaits) {
+  CrowdedAm am(temp.path());
+  const auto too_long = ConnectStatusClient(temp.path(), kAm, "secret", Duration(50));
+  ASSERT_FALSE(too_long.ok());
+  EXPECT_EQ(too_long.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(too_long.error().message, HasSubstr("its queue is full"));
+
+  std::jthread accepting([&] {
+    while (!am.Accept().valid()) std::this_thread::yield();
+  });
+  const auto in_time = ConnectStatusClient(temp.path(), kAm, "secret", Duration(10'000));
+  EXPECT_TRUE(in_time.ok()) << in_time.error().message;
+}
+
+TEST_F(FullQueueTest, AClientThatIsToldToStopDoesNotWait) {
+  const CrowdedAm am(temp.path());
+  std::stop_source stop;
+  stop.request_stop();
+  const auto client = ConnectStatusClient(temp.path(), kAm, "secret", std::chrono::hours(1), stop.get_token());
+  EXPECT_FALSE(client.ok());
+}
+
+}  // namespace
+}  // namespace tony
