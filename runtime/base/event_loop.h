@@ -2,8 +2,8 @@
 //
 // Everything but Post() is for the loop thread. Callbacks never run inside the call that set them up. A Timer or
 // FdWatch is owned by whoever asked for it: destroying it (also from inside its own callback) means it will not fire.
-// Where the process may have no more descriptors, At(), After(), OnSignals() and the watches throw, which main functions
-// turn into an error (shortage.h).
+// Where the process may have no more descriptors, At(), After(), OnSignals() and the watches throw, which main
+// functions turn into an error (shortage.h).
 #pragma once
 
 #include <sys/types.h>

@@ -5,21 +5,20 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/client/output.h"
 #include "runtime/process/sibling_program.h"
 
 namespace tony {
 
-KeptPrograms ProgramsForJob(const std::filesystem::path& home) {
+ProgramsOfJob ProgramsForJob(const std::filesystem::path& home) {
   std::vector<std::filesystem::path> installed;
   for (const std::string_view name : kJobPrograms) installed.emplace_back(SiblingProgram(name));
   if (const std::string gpu = SiblingProgram(kOptionalJobProgram); access(gpu.c_str(), X_OK) == 0)
     installed.emplace_back(gpu);
   Result<KeptPrograms> kept = KeepPrograms(home, installed, RealClock().Now());
-  if (kept.ok()) return *std::move(kept);
-  Say(StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message, "; it runs those in ",
-             installed.front().parent_path().string(), ", which are not to be replaced before it has ended"));
-  return {};
+  if (kept.ok()) return {*std::move(kept), ""};
+  return {{},
+          StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message, "; it runs those in ",
+                 installed.front().parent_path().string(), ", which are not to be replaced before it has ended")};
 }
 
 }  // namespace tony

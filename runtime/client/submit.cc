@@ -40,18 +40,19 @@ Result<int> RunSubmit(const CommandLine& line) {
     return 128 + staged.signal;
   }
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
-  KeptPrograms programs = ProgramsForJob(home);
+  ProgramsOfJob programs = ProgramsForJob(home);
   const NewJob job = {.spec = parsed.spec,
                       .environment = CurrentEnvironment(),
                       .staged = staged.files,
                       .claim = order.claim,
                       .configuration = ToJson(parsed.configuration),
-                      .programs = programs.hash};
+                      .programs = programs.kept.hash};
   TRY_ASSIGN(const JobFolder folder, LocalJobStore(home).Create(job, RealClock().Now()));
+  if (!programs.warning.empty()) Say(programs.warning);
   Announce(folder.job(), json, detach);
   TRY(StartKeeper(folder, launcher));
   staged.store.reset();  // the job's folder refers to the entries now
-  programs.lock.Reset();
+  programs.kept.lock.Reset();
   if (!detach) return WatchToEnd(loop, interrupts, folder, launcher, {.json = json});
   if (json) PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value), "}"));
   return 0;

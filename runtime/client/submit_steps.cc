@@ -134,7 +134,7 @@ Status CourseSteps::Prepare() {
 }
 
 Status CourseSteps::Create(const JobId& id) {
-  const KeptPrograms programs = ProgramsForJob(home_);
+  const ProgramsOfJob programs = ProgramsForJob(home_);
   const NewJob job = {.spec = asked_.job.spec,
                       .environment = CurrentEnvironment(),
                       .staged = staged_.files,
@@ -143,8 +143,9 @@ Status CourseSteps::Create(const JobId& id) {
                       .number = asked_.order.ask.number,
                       .claim = claim_,
                       .configuration = ToJson(asked_.job.configuration),
-                      .programs = programs.hash};
+                      .programs = programs.kept.hash};
   TRY(store_.Create(job, RealClock().Now()));
+  if (!programs.warning.empty()) Say(programs.warning);
   asked_.on_recorded(id);
   staged_.store.reset();  // the job's folder refers to the entries now
   return Ok();

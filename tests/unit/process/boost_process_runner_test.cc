@@ -267,9 +267,9 @@ TEST_F(BoostProcessRunnerTest, ACopyWorksInAFolderAndASessionOfItsOwnAndHoldsNot
   std::optional<ExitStatus> ended;
   const auto pid = runner_.StartCopy(
       [&] {
+        const bool is_closed = fcntl(held.get(), F_GETFD) < 0;  // before another file gets the number
         std::ofstream out(File("told"));
-        out << std::filesystem::current_path().string() << " " << (getsid(0) == getpid()) << " "
-            << (fcntl(held.get(), F_GETFD) < 0);
+        out << std::filesystem::current_path().string() << " " << (getsid(0) == getpid()) << " " << is_closed;
       },
       [&](ExitStatus status) { ended = status; });
   ASSERT_TRUE(pid.ok()) << pid.error().message;
