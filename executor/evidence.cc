@@ -33,12 +33,20 @@ const char* CountFile(CgroupVersion version) {
   return version == CgroupVersion::kOne ? "memory.oom_control" : "memory.events";
 }
 
+const char* LimitFile(CgroupVersion version) {
+  return version == CgroupVersion::kOne ? "memory.limit_in_bytes" : "memory.max";
+}
+
+bool KnowsMemory(const OwnCgroup& cgroup) {
+  std::error_code error;
+  return std::filesystem::exists(cgroup.folder / CountFile(cgroup.version), error) ||
+         std::filesystem::exists(cgroup.folder / LimitFile(cgroup.version), error);
+}
+
 // The nearest that counts, from ours upwards: one that was made to keep processes together counts no memory.
 std::optional<OwnCgroup> CountingCgroup(const std::filesystem::path& root) {
   auto own = OwnMemoryCgroup(root);
-  std::error_code error;
-  while (own && own->folder != own->mount && !std::filesystem::exists(own->folder / CountFile(own->version), error))
-    own->folder = own->folder.parent_path();
+  while (own && own->folder != own->mount && !KnowsMemory(*own)) own->folder = own->folder.parent_path();
   return own;
 }
 
@@ -62,7 +70,7 @@ MemoryOfCgroup MemoryOf(const OwnCgroup& cgroup) {
   // Version 1 says "no limit" by the largest multiple of a page.
   constexpr int64_t kNoLimit = int64_t{1} << 60;
   const bool one = cgroup.version == CgroupVersion::kOne;
-  const auto limit = OnlyNumber(cgroup.folder / (one ? "memory.limit_in_bytes" : "memory.max"));
+  const auto limit = OnlyNumber(cgroup.folder / LimitFile(cgroup.version));
   const auto peak = OnlyNumber(cgroup.folder / (one ? "memory.max_usage_in_bytes" : "memory.peak"));
   MemoryOfCgroup memory;
   if (limit && *limit < kNoLimit) memory.limit_mb = *limit >> 20;

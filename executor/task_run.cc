@@ -193,7 +193,7 @@ void TaskRun::On(const TreeLives& event) {
   outcome_ = *ending_;
   outcome_->usage = usage_;
   if (outcome_->cls != OutcomeClass::kSuccess) outcome_->message += (outcome_->message.empty() ? "" : "; ") + what;
-  Do(KeepOutcome{*outcome_});
+  if (exit_) Do(KeepOutcome{*outcome_});  // else the process itself lives, and nobody knows yet how it ends
   if (Go(Trigger::kGiveUp)) Do(Leave{kLeftTreeAlive});
 }
 

@@ -59,6 +59,13 @@ TEST_F(EvidenceTest, WhereNothingCanBeReadNothingIsKnown) {
   EXPECT_EQ(CountOomKills(temp_.path()).machine, std::nullopt);
 }
 
+TEST_F(EvidenceTest, ACgroupThatOnlyKeepsProcessesTogetherLeavesTheCountToTheOneAbove) {
+  Write("proc/self/cgroup", "0::/user/x/tony-job-1-1\n");
+  Write("sys/fs/cgroup/user/x/tony-job-1-1/cgroup.procs", "");
+  Write("sys/fs/cgroup/user/memory.events", "low 0\noom_kill 4\n");
+  EXPECT_EQ(CountOomKills(temp_.path()).cgroup, 4);
+}
+
 TEST_F(EvidenceTest, WhatTheCountsSayOfAnAttempt) {
   EXPECT_EQ(Compare({1, 5}, {2, 6}), OomEvidence::kCgroup);
   EXPECT_EQ(Compare({1, 5}, {1, 6}), OomEvidence::kMachine);
