@@ -76,7 +76,10 @@ std::vector<std::string> Coverage::Missing() const {
   AddRows(rows, "attempt", am::AttemptTransitions());
   AddRows(rows, "task", am::TaskTransitions());
   AddRows(rows, "job", am::JobTransitions());
-  for (const auto& row : executor::Transitions()) rows.push_back(ExecutorRow(row.from, row.trigger, row.to));
+  for (const auto& row : executor::Transitions()) {
+    // Simulated processes die of SIGKILL: task_run_stop_test.cc has those that do not.
+    if (row.trigger != executor::Trigger::kGiveUp) rows.push_back(ExecutorRow(row.from, row.trigger, row.to));
+  }
   std::erase_if(rows, [&](const std::string& row) { return taken_.contains(row); });
   return rows;
 }
