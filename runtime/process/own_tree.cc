@@ -18,6 +18,8 @@ namespace {
 constexpr int kDeepest = 200;
 // Each stops those that were forked during the one before. A bomb that has room for ever has to wait for the next call.
 constexpr int kStoppingPasses = 10;
+// One that gets through would fill the room again before the next call.
+constexpr int kRounds = 3;
 
 class Walk {
  public:
@@ -87,12 +89,14 @@ std::string TreeWalk::Describe() const {
 TreeWalk SignalOwnTree(int signal, const Spared& spared) { return Walk(signal, spared).Run(); }
 
 TreeWalk KillOwnTree(const Spared& spared) {
-  TreeWalk before = SignalOwnTree(SIGKILL, spared);
-  TreeWalk now = SignalOwnTree(SIGSTOP, spared);
-  if (!HasNew(now, before)) return now;
-  for (int pass = 1; pass < kStoppingPasses && HasNew(now, before); ++pass) {
-    before = std::move(now);
-    now = SignalOwnTree(SIGSTOP, spared);
+  for (int round = 0; round < kRounds; ++round) {
+    TreeWalk before = SignalOwnTree(SIGKILL, spared);
+    TreeWalk now = SignalOwnTree(SIGSTOP, spared);
+    if (!HasNew(now, before)) return now;
+    for (int pass = 1; pass < kStoppingPasses && HasNew(now, before); ++pass) {
+      before = std::move(now);
+      now = SignalOwnTree(SIGSTOP, spared);
+    }
   }
   return SignalOwnTree(SIGKILL, spared);
 }

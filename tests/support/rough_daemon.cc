@@ -108,7 +108,7 @@ void Exec(const Daemon& daemon) {
     EndInTime(daemon);
     if (living >= kWidth / 2) SayReady(daemon);
     while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
-    usleep(200);
+    usleep(2000);
   }
 }
 
