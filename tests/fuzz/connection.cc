@@ -17,7 +17,11 @@ namespace {
 
 constexpr int kKnown = 1, kDoesNotRead = 2, kVanishes = 4;
 // Small, so that short inputs meet them.
-const RpcServerOptions kLimits{.max_frame = 8 << 10, .max_open_calls = 4, .max_unsent = 16 << 10};
+const RpcServerOptions kLimits{.max_frame = 8 << 10,
+                               .max_open_calls = 4,
+                               .max_unsent = 16 << 10,
+                               .stranger_frame = 1 << 10,
+                               .stranger_unsent = 4 << 10};
 
 // What is ready now, and what that makes ready.
 void Settle(EventLoop& loop) {
@@ -63,9 +67,13 @@ void Read(std::string_view input) {
   std::array<int, 2> ends;
   CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
   Connected it{loop, service, UniqueFd(ends[1])};
-  const ServerConnection::Context context{loop, kLimits, dispatcher};
-  it.server = std::make_shared<ServerConnection>(context, UniqueFd(ends[0]), [&it] { it.closed = true; });
+  FrameConnection::ReadBudget budget{kLimits.max_frame};
+  const ServerConnection::Context context{loop, kLimits, dispatcher, budget};
+  bool known = false;
+  ServerConnection::Events events{[&known] { known = true; }, [&it] { it.closed = true; }};
+  it.server = std::make_shared<ServerConnection>(context, UniqueFd(ends[0]), "", std::move(events));
   Talk(it, input.substr(2), piece, manner);
+  CHECK(!known || (manner & kKnown) != 0);
   const size_t parked = service.parked.size() + service.watching.size();
   CHECK(parked <= static_cast<size_t>(kLimits.max_open_calls));
   if ((manner & kVanishes) != 0) it.peer.Reset();

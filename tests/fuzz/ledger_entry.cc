@@ -1,6 +1,7 @@
 // An entry of the machine's ledger, which any user may have written: the file's name on the first line, then its
 // content. What is believed of it stays within bounds, and does not upset the ledger.
 #include "runtime/scheduler/local/ledger.h"
+#include "runtime/scheduler/local/ledger_belief.h"
 #include "runtime/scheduler/local/ledger_files.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/work_folder.h"
@@ -11,6 +12,8 @@ namespace {
 LedgerEntry Honest(int64_t number) {
   return {.number = number, .job = JobId{"local-1700000000-4f2a9c"}, .user = 1000, .ask = {2048, 2, 1}};
 }
+
+Sighting HonestSighting(const std::string& name, int64_t number) { return {.name = name, .entry = Honest(number)}; }
 
 void CheckBounds(const LedgerEntry& entry) {
   for (const int64_t amount : {entry.ask.memory_mb, entry.ask.vcores, entry.ask.gpus})
@@ -28,17 +31,18 @@ void Read(std::string_view input) {
   file.fd = NamelessFile(content);
   file.owner = 1001;
   file.size = static_cast<int64_t>(content.size());
-  const auto entry = EntryFrom(*name, file);
-  if (!entry.ok()) return;
-  CheckBounds(*entry);
+  const auto sighting = SightingOf(*name, file);
+  if (!sighting.ok()) return;
   const Machine machine{.memory_mb = 16000, .cores = 8, .gpus = {0, 1}};
-  const Ledger ledger(machine, {Honest(1), *entry, Honest(2)});
+  const Belief belief = Judge({HonestSighting("1", 1), *sighting, HonestSighting("2", 2)}, machine, machine);
+  for (const LedgerEntry& entry : belief.entries) CheckBounds(entry);
+  const Ledger ledger(machine, belief.entries);
   CHECK(ledger.FreeMemory() >= 0 && ledger.FreeMemory() <= machine.memory_mb);
   CHECK(ledger.FreeGpus().size() <= machine.gpus.size());
   for (const LedgerEntry& each : ledger.entries()) {
     (void)ledger.MayBeAdmitted(each);
     (void)ledger.GpusFor(each);
-    (void)ledger.WhyItWaits(each);
+    (void)ledger.WhyItWaits(each, ledger.Before(each).size());
   }
   CHECK(ledger.NextNumber() > 0);
 }
@@ -47,10 +51,10 @@ std::vector<std::string> Seeds() {
   std::vector<std::string> seeds;
   LedgerEntry entry = Honest(12);
   seeds.push_back(NameOf(entry) + "\n" + EntryJson(entry));
-  entry.admitted = true;
+  entry.place = Place::kAdmitted;
   entry.gpus = {1};
   seeds.push_back(NameOf(entry) + "\n" + EntryJson(entry));
-  entry.number = 999'999'999'999'999;
+  entry.number = kMostNumber;
   entry.ask = {kMostAsked, kMostAsked, kMostAsked};
   seeds.push_back(NameOf(entry) + "\n" + EntryJson(entry));
   return seeds;

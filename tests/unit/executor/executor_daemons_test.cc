@@ -22,12 +22,14 @@ namespace tony::executor {
 namespace {
 
 constexpr int kTasks = 4;
+const std::string kToken(64, 'a');
 
 // Starts attempt after attempt of each task that registers, and releases it after the last.
 class RepeatingAm : public AmService {
  public:
   explicit RepeatingAm(int attempts) : attempts_(attempts) {}
 
+  bool Knows(const std::string& token) const override { return token == kToken; }
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override {
     Task& task = tasks_[caller.attempt.task];
     task.endpoint = what.endpoint;
@@ -54,7 +56,7 @@ class RepeatingAm : public AmService {
   }
   void GetStatus(const std::string&, Reply<StatusAnswer>) override {}
   void Watch(const std::string&, int64_t, Duration, const WatcherToken&, Reply<StatusAnswer>) override {}
-  void Kill(const std::string&, const std::string&, Duration, Reply<StatusAnswer>) override {}
+  void Kill(const std::string&, const KillRequest&, Reply<StatusAnswer>) override {}
   void KillIf(const std::string&, const KillRequest&, Reply<KillReply>) override {}
   void Attach(const std::string&, const Claim&, Reply<AttachReply>) override {}
 
@@ -98,13 +100,13 @@ class ExecutorDaemonsTest : public testing::TestWithParam<std::string> {
                                      " ", kind, " ", own, "/$TONY_ATTEMPT || exit 8; exit 1")}};
     ASSERT_TRUE(MakeFolder(folder_.src()).ok());
     ASSERT_TRUE(WriteNewFile(folder_.path() / "spec.json", ToJson(spec), false).ok());
-    ASSERT_TRUE(WriteNewFile(folder_.path() / "token", "secret", false).ok());
+    ASSERT_TRUE(WriteNewFile(folder_.path() / "token", kToken, false).ok());
   }
 
   void Run(RepeatingAm& am, Duration limit) {
-    auto server = StartRpcServer(loop_, {}, am);
+    auto server = StartRpcServer(loop_, {.folder = folder_.path(), .at = {SocketOf({1})}}, am);
     ASSERT_TRUE(server.ok()) << server.error().message;
-    ASSERT_TRUE(folder_.WriteLease({{1}, "127.0.0.1", (*server)->port(), 1}).ok());
+    ASSERT_TRUE(folder_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
     int ended = 0;
     for (int i = 0; i < kTasks; ++i) {
       const auto started = processes_.Start({.argv = {std::string(TONY_BIN_DIR) + "/tony-executor",

@@ -1,5 +1,6 @@
 #include "runtime/job/job_spec_parser.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
