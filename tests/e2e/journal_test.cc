@@ -166,7 +166,7 @@ class SmallDiskTest : public JournalE2eTest {
   void SetUp() override {
     std::filesystem::create_directory(box_.home());
     const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                         mount("tmpfs", box_.home().c_str(), "tmpfs", 0, "size=1m") == 0;
+                         mount("tmpfs", box_.home().c_str(), "tmpfs", 0, "mode=700,size=1m") == 0;
     if (!mounted) GTEST_SKIP() << "needs to be root, to mount a small disk";
     BeginWith({});
     std::ofstream filler(box_.home() / "filler", std::ios::binary);

@@ -220,7 +220,7 @@ class MountedHomeTest : public ProgramsE2eTest {
 };
 
 TEST_F(MountedHomeTest, RootOnlyWhereProgramsDoNotRunTheInstalledOnesAreUsedAndThatIsSaid) {
-  if (!Mount(MS_NOEXEC, "size=64m")) GTEST_SKIP() << "needs to be root, to mount a file system";
+  if (!Mount(MS_NOEXEC, "mode=700,size=64m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.err, AllOf(HasSubstr("warning: the job keeps no programs of its own: "), HasSubstr("noexec"),
@@ -229,7 +229,7 @@ TEST_F(MountedHomeTest, RootOnlyWhereProgramsDoNotRunTheInstalledOnesAreUsedAndT
 }
 
 TEST_F(MountedHomeTest, RootOnlyWhereThereIsNoRoomTheInstalledOnesAreUsedAndThatIsSaid) {
-  if (!Mount(0, "size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
+  if (!Mount(0, "mode=700,size=16m")) GTEST_SKIP() << "needs to be root, to mount a file system";
   const Ran ran = Installed(One("true"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("warning: the job keeps no programs of its own: "));

@@ -206,14 +206,14 @@ class SmallDiskTest : public RoughTest {
 };
 
 TEST_F(SmallDiskTest, RootOnlyAFullHomeIsRefused) {
-  Mount("size=1m");
+  Mount("mode=700,size=1m");
   Fill("filler");
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
   EXPECT_TRUE(fs::is_empty(place_ / "jobs"));
 }
 
 TEST_F(SmallDiskTest, RootOnlyAHomeWithNoRoomForAJobsOwnFilesIsRefused) {
-  Mount("size=1m");
+  Mount("mode=700,size=1m");
   Fill("filler", 32 * 1024);
   ExpectRefused(One("true"), 73, AllOf(HasSubstr(place_.string()), HasSubstr("no space left on device")));
   EXPECT_TRUE(!fs::exists(place_ / "jobs") || fs::is_empty(place_ / "jobs"));
@@ -228,7 +228,7 @@ class FilledByItsTaskTest : public SmallDiskTest {
  protected:
   void SetUp() override {
     SmallDiskTest::SetUp();
-    if (!IsSkipped()) Mount("size=16m");
+    if (!IsSkipped()) Mount("mode=700,size=16m");
   }
   // What it says on standard error has room where the line before it is.
   static std::string FillIt() { return "echo begin >&2; cat /dev/zero > big; "; }
@@ -256,7 +256,7 @@ class SmallLedgerTest : public SmallDiskTest {
  protected:
   SmallLedgerTest() { place_ = box_.ledger(); }
   std::unique_ptr<Background> SubmitWithoutRoom() const {
-    Mount("size=1m");
+    Mount("mode=700,size=1m");
     box_.SetMachine(R"({"memory_mb":1000000000})");
     Fill("filler");
     auto client = box_.StartTony(One("true"));

@@ -145,12 +145,12 @@ std::string Containers::KillAllOfJob() {
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && left.empty(); --looks) {
     const auto processes = ListProcesses();
     left = FindAllOfJob(processes, Scope());
+    std::erase_if(left, writes);
     SignalSeen(processes, left, SIGKILL);
   }
   for (const auto& [id, container] : containers_)
     if (!container.cgroup.empty() && KillCgroup(container.cgroup))
       std::ranges::copy(ProcessesInCgroup(container.cgroup), std::back_inserter(left));
-  std::erase_if(left, writes);
   if (left.empty()) return NothingCanBeLeft() ? "" : "a child of the keeper";
   return StrCat(left.size(), " processes, process ", left[0], " for one");
 }

@@ -124,7 +124,9 @@ Result<StatedMachine> MachineFromJson(std::string_view json, Machine detected) {
   if (!fields.Has("users")) return stated;
   JsonFields users = fields.Fields("users");
   for (const std::string& name : users.Names()) {
-    TRY_ASSIGN(UserLimits limits, LimitsFrom(users.Fields(name)));
+    JsonFields said = users.Fields(name);
+    TRY(users.status());
+    TRY_ASSIGN(UserLimits limits, LimitsFrom(std::move(said)));
     if (const auto user = UserNumber(name)) {
       stated.machine.users[*user] = limits;
     } else {

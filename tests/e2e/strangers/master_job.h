@@ -36,6 +36,9 @@ class MasterTest : public StrangersTest {
                             "-conf", "tony.worker.instances=1"},
                            {.variables = Home(), .open_files = open_files});
     ASSERT_TRUE(WaitFor([&] { return State() == "RUNNING"; })) << client_->err();
+    // And in its file, which who does not reach the master reads.
+    const auto written = [&] { return ReadText(Folder() / "status.json").find(R"("state":"RUNNING")"); };
+    ASSERT_TRUE(WaitFor([&] { return written() != std::string::npos; }));
   }
   std::filesystem::path Folder() const {
     std::error_code error;

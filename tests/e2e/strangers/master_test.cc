@@ -197,8 +197,8 @@ TEST_F(MasterTest, AnEmptiedTokenIsRefusedByEverybodyAndTheJobCanBeEnded) {
   Submit();
   const std::string token = ReadText(Folder() / "token");
   ASSERT_EQ(truncate((Folder() / "token").c_str(), 0), 0);
-  const Ran wait = Tony({"wait", Job(), "--timeout", "20"});
-  EXPECT_EQ(wait.exit, 65);
+  const Ran wait = Tony({"wait", Job(), "--timeout", "2"});
+  EXPECT_EQ(wait.exit, 69) << "followed by its files, it has not ended";
   EXPECT_THAT(wait.err, HasSubstr("/token: 0 bytes, expected 64 hexadecimal digits"));
 
   kill(Master(), SIGKILL);  // the next one finds an empty token
