@@ -1,5 +1,6 @@
 // What is removed from the store, and that a submit beside it does not notice.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,6 +110,7 @@ TEST_F(SweepBesideASubmitTest, ManyRoundsOfTwoProcessesLeaveWholeEntries) {
   const pid_t gc = fork();
   ASSERT_GE(gc, 0);
   if (gc == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whatever becomes of the test
     for (;;) (void)Sweep({}, Duration(3'600'000));
   }
   for (int round = 0; round < 40 && !HasFailure(); ++round) {
