@@ -59,7 +59,7 @@ class Collection {
     const auto programs = SweepPrograms(
         home_, [this] { return ProgramsInUse(); }, now_ - kGrace, kStagingPatience, dry_run_);
     if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs were left alone");
-    programs_ = programs->hashes;
+    programs_ = programs->names;
     bytes_ += programs->bytes;
     // A submit records its request just before it makes the job's folder.
     TRY_ASSIGN(requests_, RequestIndex(home_).Sweep(now_ - std::max<Duration>(age_, kGrace), now_, dry_run_));

@@ -13,12 +13,10 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/staging/space_guard.h"
-#include "runtime/staging/staged_store.h"
 #include "runtime/store/copy_file.h"
 #include "runtime/store/file_lock.h"
 #include "runtime/store/file_system.h"
 #include "runtime/store/files.h"
-#include "runtime/store/remove_tree.h"
 #include "runtime/store/sha256.h"
 
 namespace tony {
@@ -221,19 +219,6 @@ Result<std::string> MakeEntry(const fs::path& store, const std::vector<fs::path>
   return hash;
 }
 
-Result<std::vector<std::string>> Rubbish(const fs::path& store, const std::set<std::string>& kept, Instant older_than) {
-  std::vector<std::string> rubbish;
-  std::error_code error;
-  for (fs::directory_iterator entry(store, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    struct stat info {};
-    if (name == ".lock" || name == "known" || kept.contains(name) || lstat(entry->path().c_str(), &info) != 0) continue;
-    if (name.front() == '.' || FromMillis(Nanoseconds(info.st_ctim) / 1'000'000) < older_than) rubbish.push_back(name);
-  }
-  if (error) return FileError(ErrorCode::kUnavailable, "read", store, error.value());
-  return rubbish;
-}
-
 }  // namespace
 
 Result<KeptPrograms> KeepPrograms(const fs::path& home, const std::vector<fs::path>& installed, Instant now) {
@@ -257,32 +242,14 @@ Result<KeptPrograms> KeepPrograms(const fs::path& home, const std::vector<fs::pa
   return KeptPrograms{*std::move(hash), std::move(lock)};
 }
 
-Result<SweptPrograms> SweepPrograms(const fs::path& home,
-                                    const std::function<Result<std::set<std::string>>()>& find_kept, Instant older_than,
-                                    Duration limit, bool dry_run) {
-  const fs::path store = StoreOf(home);
-  std::error_code error;
-  SweptPrograms swept;
-  if (!fs::is_directory(store, error)) return swept;
-  const RealClock clock;
-  const Instant end = clock.Now() + limit;
-  TRY_ASSIGN(UniqueFd lock, LockFile(store / ".lock", LockKind::kAlone, [&] { return clock.Now() >= end; }));
-  TRY_ASSIGN(const std::set<std::string> kept, find_kept());
-  TRY_ASSIGN(swept.hashes, Rubbish(store, kept, older_than));
-  // Under another name before the lock is let go: nobody makes anything in what is being removed.
-  std::vector<fs::path> old;
-  for (const std::string& name : swept.hashes) {
-    const bool away = dry_run || name.starts_with(".old-");
-    old.push_back(store / (away ? name : StrCat(".old-", name, ".", RandomHex(4))));
-    if (!away && rename((store / name).c_str(), old.back().c_str()) != 0)
-      return FileError(ErrorCode::kCannotWrite, "remove", store / name, errno);
-  }
-  lock.Reset();
-  for (const fs::path& path : old) {
-    swept.bytes += DiskUse(path);
-    if (!dry_run) TRY(RemoveTree(path));
-  }
-  return swept;
+Result<EntryStore::Swept> SweepPrograms(const fs::path& home, const EntryStore::FindKept& find_kept, Instant older_than,
+                                        Duration limit, bool dry_run) {
+  const EntryStore::FindKept kept = [&find_kept]() -> Result<std::set<std::string>> {
+    TRY_ASSIGN(std::set<std::string> names, find_kept());
+    names.insert("known");
+    return names;
+  };
+  return EntryStore::Sweep(StoreOf(home), kept, older_than, limit, dry_run);
 }
 
 bool LetsProgramsRun(const fs::path& home) {

@@ -10,14 +10,13 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/store/entry_store.h"
 
 namespace tony {
 
@@ -33,16 +32,10 @@ struct KeptPrograms {
 Result<KeptPrograms> KeepPrograms(const std::filesystem::path& home,
                                   const std::vector<std::filesystem::path>& installed, Instant now);
 
-struct SweptPrograms {
-  std::vector<std::string> hashes;  // removed, or what would be
-  int64_t bytes = 0;
-};
 // Removes the entries that `find_kept` does not name and that were made before `older_than`, and what dead processes
-// left. `find_kept` is called when no submit is between KeepPrograms() and its job. kUnavailable: one is, for longer
-// than `limit`; nothing was removed.
-Result<SweptPrograms> SweepPrograms(const std::filesystem::path& home,
-                                    const std::function<Result<std::set<std::string>>()>& find_kept, Instant older_than,
-                                    Duration limit, bool dry_run);
+// left; see EntryStore::Sweep(). `find_kept` is called when no submit is between KeepPrograms() and its job.
+Result<EntryStore::Swept> SweepPrograms(const std::filesystem::path& home, const EntryStore::FindKept& find_kept,
+                                        Instant older_than, Duration limit, bool dry_run);
 
 // Whether programs may run in `home`, or would in the nearest folder above it that is there (mount option noexec).
 bool LetsProgramsRun(const std::filesystem::path& home);

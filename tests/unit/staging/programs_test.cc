@@ -66,7 +66,7 @@ class ProgramsTest : public testing::Test {
     EXPECT_EQ(Mode(entry / "tony-keeper"), 0500u);
   }
 
-  Result<SweptPrograms> Sweep(const std::set<std::string>& kept, bool dry_run = false) const {
+  Result<EntryStore::Swept> Sweep(const std::set<std::string>& kept, bool dry_run = false) const {
     return SweepPrograms(
         home_, [&] { return kept; }, now_ + std::chrono::hours(2), Duration(50), dry_run);
   }
@@ -198,11 +198,11 @@ TEST_F(ProgramsTest, AreRemovedWhenNobodyRefersToThem) {
   const fs::path used = Entry();
   const auto would = Sweep({used.filename()}, /*dry_run=*/true);
   ASSERT_TRUE(would.ok()) << would.error().message;
-  EXPECT_THAT(would->hashes, ElementsAre(old.filename().string()));
+  EXPECT_THAT(would->names, ElementsAre(old.filename().string()));
   EXPECT_TRUE(fs::exists(old));
   const auto swept = Sweep({used.filename()});
   ASSERT_TRUE(swept.ok()) << swept.error().message;
-  EXPECT_THAT(swept->hashes, ElementsAre(old.filename().string()));
+  EXPECT_THAT(swept->names, ElementsAre(old.filename().string()));
   EXPECT_GT(swept->bytes, 0);
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(used / "tony-am"));
@@ -214,7 +214,7 @@ TEST_F(ProgramsTest, ThatAreNewStayForTheSubmitThatComes) {
   const auto swept = SweepPrograms(
       home_, [] { return std::set<std::string>(); }, now_ - std::chrono::hours(1), Duration(50), false);
   ASSERT_TRUE(swept.ok()) << swept.error().message;
-  EXPECT_THAT(swept->hashes, IsEmpty());
+  EXPECT_THAT(swept->names, IsEmpty());
 }
 
 TEST_F(ProgramsTest, AreLeftAloneWhileASubmitIsAboutToReferToThem) {
@@ -232,7 +232,7 @@ TEST_F(ProgramsTest, LeftByTheDeadAreRemoved) {
   fs::create_directories(home_ / "programs/.old-abc.1234/x");
   const auto swept = Sweep({entry.filename()});
   ASSERT_TRUE(swept.ok()) << swept.error().message;
-  EXPECT_THAT(swept->hashes, ElementsAre(".old-abc.1234"));
+  EXPECT_THAT(swept->names, ElementsAre(".old-abc.1234"));
   EXPECT_FALSE(fs::exists(home_ / "programs/.old-abc.1234"));
 }
 
