@@ -26,15 +26,6 @@ class SharedHomeTest : public StrangersTest {
     mallory_ = std::make_unique<OtherUser>();
   }
 
-  static Words Submit(const std::string& command) {
-    return {"submit",
-            "-executes",
-            command,
-            "-conf",
-            "tony.application.framework=standalone",
-            "-conf",
-            "tony.worker.instances=1"};
-  }
   Ran Tony(const OtherUser& user, const Words& words) const {
     return user.Tony(words, {.variables = {{"TONY_HOME", home_->path().string()}}});
   }
@@ -51,7 +42,7 @@ class SharedHomeTest : public StrangersTest {
 
 TEST_F(SharedHomeTest, EachUserHasJobsThere_NeedsRoot) {
   for (const OtherUser* user : {alice_.get(), bob_.get()}) {
-    const Ran ran = Tony(*user, Submit("true"));
+    const Ran ran = Tony(*user, One("true"));
     EXPECT_EQ(ran.exit, 0) << ran.err;
     struct stat info {};
     ASSERT_EQ(stat(FolderOf(*user).c_str(), &info), 0);
@@ -74,32 +65,32 @@ TEST_F(SharedHomeTest, WhatSomebodyPutsInAnothersPlaceIsRefusedWithHisName_Needs
       {"touch " + place.string(), " is a file of " + culprit}};
   for (const auto& [set, words] : traps) {
     ASSERT_EQ(mallory_->Run({"sh", "-c", set}).exit, 0);
-    for (const Words& verb : {Submit("true"), Words{"list"}, Words{"gc"}})
+    for (const Words& verb : {One("true"), Words{"list"}, Words{"gc"}})
       ExpectOneLine(Tony(*alice_, verb), 77, "tony: home " + place.string() + words);
     const Ran doctor = Tony(*alice_, {"doctor"});
     EXPECT_EQ(doctor.exit, 1);
     EXPECT_THAT(doctor.out, HasSubstr("fail  home: home " + place.string() + words));
-    EXPECT_EQ(Tony(*bob_, Submit("true")).exit, 0) << "nobody else is hindered";
+    EXPECT_EQ(Tony(*bob_, One("true")).exit, 0) << "nobody else is hindered";
     fs::remove(place);
     if (fs::exists(trap)) {
       EXPECT_TRUE(fs::is_empty(trap));
     }
   }
-  EXPECT_EQ(Tony(*alice_, Submit("true")).exit, 0);
+  EXPECT_EQ(Tony(*alice_, One("true")).exit, 0);
 }
 
 TEST_F(SharedHomeTest, TheFolderOfTheFirstUserIsClosedToTheSecondInOneLine_NeedsRoot) {
   fs::permissions(home_->path(), fs::perms(0755));
   ASSERT_EQ(chown(home_->path().c_str(), alice_->uid(), alice_->uid()), 0);
-  EXPECT_EQ(Tony(*alice_, Submit("true")).exit, 0);
+  EXPECT_EQ(Tony(*alice_, One("true")).exit, 0);
   EXPECT_TRUE(fs::exists(home_->path() / "jobs")) << "the home of one user, as before";
   const std::string mend = "; its owner or root: chmod 1777 " + home_->path().string();
-  ExpectOneLine(Tony(*bob_, Submit("true")), 77, mend);
+  ExpectOneLine(Tony(*bob_, One("true")), 77, mend);
   const Ran doctor = Tony(*bob_, {"doctor"});
   EXPECT_EQ(doctor.exit, 1);
   EXPECT_THAT(doctor.out, HasSubstr("fail  home: home " + home_->path().string()));
   fs::permissions(home_->path(), fs::perms(01777));
-  EXPECT_EQ(Tony(*bob_, Submit("true")).exit, 0);
+  EXPECT_EQ(Tony(*bob_, One("true")).exit, 0);
   const Ran list = Tony(*alice_, {"list"});
   EXPECT_EQ(CountLines(list.out), 2u) << "her jobs are where they were:\n" << list.out;
 }
@@ -109,7 +100,7 @@ TEST_F(SharedHomeTest, WhileAllUsersComeAtOnceEachGetsAFolder_NeedsRoot) {
   for (const OtherUser* user : {alice_.get(), bob_.get(), alice_.get(), mallory_.get(), bob_.get()}) {
     const Words argv = Words{"tony"};
     Words words = argv;
-    for (const std::string& word : Submit("true")) words.push_back(word);
+    for (const std::string& word : One("true")) words.push_back(word);
     jobs.push_back(user->Start(words, {.variables = {{"TONY_HOME", home_->path().string()}}}));
   }
   for (const auto& job : jobs) {

@@ -76,15 +76,9 @@ void MakeJunk(const fs::path& ledger, const std::string& mark) {
 class LedgerStrangersTest : public StrangersTest {
  protected:
   static OtherUser::Words Job(const std::string& command, const std::string& memory = "600m") {
-    return {"submit",
-            "-executes",
-            command,
-            "-conf",
-            "tony.application.framework=standalone",
-            "-conf",
-            "tony.worker.instances=1",
-            "-conf",
-            "tony.worker.memory=" + memory};
+    OtherUser::Words words = One(command);
+    words.insert(words.end(), {"-conf", "tony.worker.memory=" + memory});
+    return words;
   }
   std::unique_ptr<ForkedCall> Attack(const OtherUser& user, const std::function<std::string(const fs::path&)>& attack) {
     const fs::path ready = user.home() / ("ready" + std::to_string(++attacks_));

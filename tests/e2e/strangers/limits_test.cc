@@ -18,15 +18,6 @@ class LimitsTest : public StrangersTest {
     StrangersTest::SetUp();
     if (!IsSkipped()) user_ = std::make_unique<OtherUser>();
   }
-  static Words Submit(const std::string& command) {
-    return {"submit",
-            "-executes",
-            command,
-            "-conf",
-            "tony.application.framework=standalone",
-            "-conf",
-            "tony.worker.instances=1"};
-  }
   static void ExpectOneLine(const Ran& ran, const std::string& limit, const std::string& what) {
     EXPECT_EQ(ran.exit, 69) << what << ran.err;
     EXPECT_EQ(CountLines(ran.err), 1u) << what << ran.err;
@@ -38,20 +29,20 @@ class LimitsTest : public StrangersTest {
 
 TEST_F(LimitsTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t files : {8, 12, 16, 20, 24, 32})
-    ExpectOneLine(user_->Tony(Submit("true"), {.open_files = files}),
+    ExpectOneLine(user_->Tony(One("true"), {.open_files = files}),
                   files < 24 ? "(ulimit -n), and tony needs 24" : "(ulimit -n), and a job of 1 task needs 33",
                   std::to_string(files) + " open files: ");
-  EXPECT_EQ(user_->Tony(Submit("true"), {.open_files = 33}).exit, 0) << "as many as it needs";
+  EXPECT_EQ(user_->Tony(One("true"), {.open_files = 33}).exit, 0) << "as many as it needs";
 }
 
 TEST_F(LimitsTest, AJobThatMayHaveTooFewProcessesIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t processes : {1, 2, 4, 7, 8})
-    ExpectOneLine(user_->Tony(Submit("true"), {.processes = processes}), "(ulimit -u), and a job of 1 task needs 9",
+    ExpectOneLine(user_->Tony(One("true"), {.processes = processes}), "(ulimit -u), and a job of 1 task needs 9",
                   std::to_string(processes) + " processes: ");
 }
 
 TEST_F(LimitsTest, OtherCommandsEndInOneLineToo_NeedsRoot) {
-  const Ran ran = user_->Tony(Submit("true"));
+  const Ran ran = user_->Tony(One("true"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string job = ran.out.substr(0, ran.out.find('\n'));
   for (const Words& words : {Words{"wait", job}, Words{"watch", job}, Words{"recover", job}, Words{"kill", job},
@@ -68,7 +59,7 @@ TEST_F(LimitsTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_NeedsRoot) 
   for (int i = 0; i < 12; ++i) others.push_back(user_->Start({"sleep", "1000"}));
   const Words once = {"-conf", "tony.restart.lost.budget=1", "-conf", "tony.restart.backoff-ms=10"};
   for (const rlim_t processes : {13, 14, 16, 17, 18}) {
-    Words words = Submit("true");
+    Words words = One("true");
     words.insert(words.end(), once.begin(), once.end());
     const Ran ran = user_->Tony(words, {.processes = processes});
     EXPECT_FALSE(ran.timed_out) << processes;
@@ -81,7 +72,7 @@ TEST_F(LimitsTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_NeedsRoot) 
 }
 
 TEST_F(LimitsTest, AnotherUsersJobIsNotPermitted_NeedsRoot) {
-  const Ran ran = user_->Tony(Submit("true"));
+  const Ran ran = user_->Tony(One("true"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string job = ran.out.substr(0, ran.out.find('\n'));
   const OtherUser stranger;

@@ -16,6 +16,16 @@ class StrangersTest : public testing::Test {
     const std::string reason = CannotBeOthers();
     if (!reason.empty()) GTEST_SKIP() << reason;
   }
+  // Arguments of a submit of a job of one task.
+  static OtherUser::Words One(const std::string& command) {
+    return {"submit",
+            "-executes",
+            command,
+            "-conf",
+            "tony.application.framework=standalone",
+            "-conf",
+            "tony.worker.instances=1"};
+  }
 };
 
 }  // namespace tony
