@@ -7,17 +7,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/net/peer.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 
 namespace tony {
 namespace {
-
-ucred PeerOf(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {-1, static_cast<uid_t>(-1), 0};
-  return peer;
-}
 
 // One message with room for one descriptor; the kernel closes what comes beyond that.
 struct Envelope {
@@ -61,8 +55,15 @@ MessageChannel::MessageChannel(EventLoop& loop, UniqueFd socket, OnMessage on_me
   readable_ = loop_.WhenReadable(socket_.get(), [this] { ReadNow(); });
 }
 
-pid_t MessageChannel::PeerProcess() const { return PeerOf(socket_.get()).pid; }
-bool MessageChannel::PeerIsOurUser() const { return PeerOf(socket_.get()).uid == geteuid(); }
+pid_t MessageChannel::PeerProcess() const {
+  const auto peer = PeerOf(socket_);
+  return peer.ok() ? peer->pid : -1;
+}
+
+bool MessageChannel::PeerIsOurUser() const {
+  const auto peer = PeerOf(socket_);
+  return peer.ok() && peer->uid == geteuid();
+}
 
 void MessageChannel::Send(std::string message, UniqueFd with) {
   if (!*alive_) return;
