@@ -42,18 +42,29 @@ class ProcessNumbers {
 
   std::optional<pid_t> Next() {
     for (;;) {
-      if (at_ == size_) {
-        at_ = 0;
-        size_ = std::max<ssize_t>(0, syscall(SYS_getdents64, folder_.get(), buffer_, room_));
-        if (size_ == 0) return std::nullopt;
+      begin_ = lseek(folder_.get(), 0, SEEK_CUR);
+      const ssize_t size = syscall(SYS_getdents64, folder_.get(), buffer_, room_);
+      if (size <= 0) return std::nullopt;
+      for (ssize_t at = 0; at < size;) {
+        const auto* entry = reinterpret_cast<const dirent64*>(buffer_ + at);
+        at += entry->d_reclen;
+        const auto pid = ParseInt(entry->d_name);
+        if (pid && *pid > last_) {
+          if (at < size) lseek(folder_.get(), entry->d_off, SEEK_SET);
+          room_ = kOneNumber;
+          last_ = static_cast<pid_t>(*pid);
+          return last_;
+        }
+        begin_ = entry->d_off;  // the files of /proc come first
       }
-      const auto* entry = reinterpret_cast<const dirent64*>(buffer_ + at_);
-      at_ += entry->d_reclen;
-      const auto pid = ParseInt(entry->d_name);
-      if (!pid) continue;  // the files of /proc come first
-      room_ = kOneNumber;
-      return static_cast<pid_t>(*pid);
     }
+  }
+
+  // The last one has ended since it was found. When it was found, the kernel chose the next one: that may be an old
+  // process with a high number, and what the last one has forked since stands between the two.
+  void LookAgain() {
+    lseek(folder_.get(), begin_, SEEK_SET);
+    room_ = 2 * kOneNumber;  // it may still be there, as a zombie
   }
 
  private:
@@ -62,7 +73,8 @@ class ProcessNumbers {
   const UniqueFd folder_;
   alignas(dirent64) char buffer_[512];
   size_t room_ = sizeof buffer_;
-  ssize_t at_ = 0, size_ = 0;
+  off_t begin_ = 0;  // where the last one was found
+  pid_t last_ = 0;
 };
 
 std::vector<ProcessEntry> List(bool with_environment) {
@@ -70,8 +82,9 @@ std::vector<ProcessEntry> List(bool with_environment) {
   ProcessNumbers numbers;
   while (const auto pid = numbers.Next()) {
     const auto stat = ReadStat(*pid);
-    if (!stat || stat->dead) continue;
-    processes.push_back({*pid, stat->parent, with_environment ? EnvironmentOf(*pid) : "", stat->start_time});
+    std::string environment = with_environment ? EnvironmentOf(*pid) : "";
+    if (!stat || stat->dead || (with_environment && environment.empty())) numbers.LookAgain();
+    if (stat && !stat->dead) processes.push_back({*pid, stat->parent, std::move(environment), stat->start_time});
   }
   return processes;
 }
