@@ -169,18 +169,24 @@ int Check(const char* folder) {
 
 int Begin(Daemon daemon) {
   const int lock = open(daemon.lock_file.c_str(), O_RDWR | O_CREAT, 0600);
-  int ends[2];
-  if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 || pipe(ends) != 0) return 70;
+  int ends[2], orphaned[2];
+  if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 || pipe(ends) != 0 || pipe(orphaned) != 0) return 70;
   const pid_t middle = fork();
   if (middle == 0) {
     setsid();
     if (fork() > 0) _exit(0);
     close(ends[0]);
+    close(orphaned[1]);
+    // One that stops before its group is orphaned gets SIGHUP and SIGCONT from the kernel (POSIX, _exit()).
+    char byte = 0;
+    (void)!read(orphaned[0], &byte, 1);
+    close(orphaned[0]);
     daemon.ready = ends[1];
     Live(daemon);
   }
   close(ends[1]);
   waitpid(middle, nullptr, 0);
+  close(orphaned[1]);
   char ready = 0;
   return read(ends[0], &ready, 1) == 1 ? 0 : 70;
 }
