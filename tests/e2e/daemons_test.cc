@@ -49,13 +49,13 @@ TEST_F(DaemonsTest, OfAnAttemptThatFailedNoneLivesWhenTheNextBegins) {
   ExpectNoneLived(100);
 }
 
-// The others are stopped while they hold daemons of their own.
+// The others are stopped while they have daemons of their own.
 TEST_F(DaemonsTest, OfAGangNoneLivesWhenItFormsAgain) {
-  const std::string earlier = "g$((TONY_GENERATION - 1))", own = "g$TONY_GENERATION";
+  const std::string earlier = "g$((TONY_GENERATION - 1))", own = "g$TONY_GENERATION", have = box_.File("have-" + own);
   const Ran ran =
-      box_.Tony(Workers(3, Check(earlier) + Leave("refork,noterm,bare,quiet", own) +
-                               "[ $TONY_GENERATION = 8 ] && exit 0; until [ $(ls " + box_.File("locks") + "/" + own +
-                               " | wc -l) = 3 ]; do sleep 0.01; done; [ $TASK_INDEX != 0 ] || exit 1; sleep 1000") +
+      box_.Tony(Workers(3, Check(earlier) + Leave("refork,noterm,bare,quiet", own) + "echo >> " + have +
+                               "; [ $TONY_GENERATION = 8 ] && exit 0; until [ $(wc -l < " + have +
+                               ") = 3 ]; do sleep 0.01; done; [ $TASK_INDEX != 0 ] || exit 1; sleep 1000") +
                     Conf("tony.restart.gang.budget=7") + Conf("tony.restart.scope=gang") +
                     Conf("tony.restart.backoff-ms=0") + Conf("tony.task.stop-grace-ms=100") + Conf(kLittleMemory),
                 {}, kLong);

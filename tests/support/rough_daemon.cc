@@ -152,13 +152,14 @@ void* RunOn(void* daemon) {
   for (;;) pause();
 }
 
+// By a shared lock: others may look at the same time.
 int Check(const char* folder) {
   int exit_code = 0;
   DIR* const listing = opendir(folder);
   while (const dirent* entry = listing ? readdir(listing) : nullptr) {
     const std::string path = std::string(folder) + "/" + entry->d_name;
     const int fd = entry->d_name[0] == '.' ? -1 : open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0) {
       std::fprintf(stderr, "%s lives\n", entry->d_name);
       exit_code = 9;
     }

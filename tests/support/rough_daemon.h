@@ -22,7 +22,7 @@ inline std::vector<std::string> RoughKinds() {
 // Whether any process of the daemon that was given this lock file lives. By the kernel's word, not by a look at /proc.
 inline bool DaemonLives(const std::filesystem::path& lock_file) {
   const UniqueFd fd(open(lock_file.c_str(), O_RDWR | O_CLOEXEC));
-  return fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
+  return fd.valid() && flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
 // As the name of a test.
