@@ -38,10 +38,8 @@ TEST_F(LimitsTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_NeedsRoot) {
 TEST_F(LimitsTest, AJobThatMayHaveTooFewProcessesIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t processes : {1, 2, 4, 7, 8})
     // The leak sanitizer would start a process of its own at the end.
-    ExpectOneLine(
-        user_->Tony(One("true"), {.variables = {{"ASAN_OPTIONS", "detect_leaks=0"}}, .processes = processes}),
-        "(ulimit -u), and a job of 1 task needs 9",
-        std::to_string(processes) + " processes: ");
+    ExpectOneLine(user_->Tony(One("true"), {.variables = {{"ASAN_OPTIONS", "detect_leaks=0"}}, .processes = processes}),
+                  "(ulimit -u), and a job of 1 task needs 9", std::to_string(processes) + " processes: ");
 }
 
 TEST_F(LimitsTest, OtherCommandsEndInOneLineToo_NeedsRoot) {
