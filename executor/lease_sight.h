@@ -27,7 +27,7 @@ class LeaseSight {
   void Read(const std::optional<SeenLease>& record, Instant now);  // nothing: no AM has ruled yet
   void Unreadable(Instant now);
   void NotRuling(Instant now);  // the AM that the record names says that it does not rule: it is as good as dead
-  void Heard(Instant when, Instant now);  // an AM answered at `when`; the link to it is lost now
+  void Heard(Instant when, Instant now);  // an AM was there at `when`; the link to it is lost now
 
   const std::optional<SeenLease>& record() const { return record_; }  // as last read
 

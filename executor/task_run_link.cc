@@ -53,11 +53,11 @@ void TaskRun::On(const Registered& event) {
   }
   epoch_ = event.epoch;
   link_ = Link::kLinked;
-  heard_at_ = now_;
+  Hear(register_sent_);
   read_at_.reset();
   beat_at_ = now_ + timers_.heartbeat;
   Do(UnwatchLease{});
-  Do(SendAwait{Self(), since_});
+  Await();
   if (state_ == State::kEnded) Report();
   // The phase may have changed since the call was sent.
   if (phase() == Phase::kRunning || phase() == Phase::kStopping) Beat();
@@ -65,24 +65,27 @@ void TaskRun::On(const Registered& event) {
 
 void TaskRun::On(const CommandReceived& event) {
   if (!IsCurrent(event.link) || link_ != Link::kLinked) return;
-  heard_at_ = now_;
+  Hear(await_sent_);
   if (event.command.number > since_ && event.command.kind != Command::Kind::kNone) {
     since_ = event.command.number;
     Obey(event.command);
   }
   // A command may have ended this link.
-  if (state_ != State::kLeft && IsCurrent(event.link)) Do(SendAwait{Self(), since_});
+  if (state_ != State::kLeft && IsCurrent(event.link)) Await();
 }
 
 void TaskRun::On(const HeartbeatAnswered& event) {
   if (!IsCurrent(event.link) || link_ != Link::kLinked) return;
-  heard_at_ = now_;
+  if (!beats_sent_.empty()) {
+    Hear(beats_sent_.front());
+    beats_sent_.pop_front();
+  }
   beat_at_ = now_ + timers_.heartbeat;
 }
 
 void TaskRun::On(const OutcomeAcknowledged& event) {
   if (!IsCurrent(event.link) || link_ != Link::kLinked) return;
-  heard_at_ = now_;
+  Hear(report_sent_);
   if (departure_) LeaveWith(departure_->exit_code);
 }
 
@@ -172,6 +175,8 @@ void TaskRun::Try(const SeenLease& lease) {
   if (!read_at_) read_at_ = now_ + Spread(kReadEvery);
   link_ = Link::kRegistering;
   ++link_number_;
+  register_sent_ = now_;
+  beats_sent_.clear();
   Do(UseAm{link_number_, lease.am});
   Do(SendRegister{Self(), {endpoint_, phase(), pid_}});
 }
@@ -185,12 +190,24 @@ void TaskRun::Rejoin() {
 void TaskRun::Beat() {
   if (link_ != Link::kLinked) return;
   beat_at_.reset();
+  beats_sent_.push_back(now_);
   Do(SendHeartbeat{Self(), {phase(), pid_, usage_}});
 }
 
 void TaskRun::Report() {
-  if (link_ == Link::kLinked) Do(SendOutcome{Self(), *outcome_});
+  if (link_ != Link::kLinked) return;
+  report_sent_ = now_;
+  Do(SendOutcome{Self(), *outcome_});
 }
+
+void TaskRun::Await() {
+  await_sent_ = now_;
+  Do(SendAwait{Self(), since_});
+}
+
+// An answer proves that its AM heard us when the call was sent, and nothing later: it may have been on its way for as
+// long as this executor stood still.
+void TaskRun::Hear(Instant sent) { heard_at_ = std::max(heard_at_, sent); }
 
 std::optional<Instant> TaskRun::CutOffAt() const {
   const bool unheard = link_ == Link::kSearching || link_ == Link::kRegistering;

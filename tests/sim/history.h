@@ -135,6 +135,7 @@ struct AttemptBegun {  // the executor in `container` goes on as this one
 struct ExecutorHeard {  // an answer of an AM that it has not given up
   AttemptId attempt;
   Epoch epoch;
+  Instant asked{};  // when the call was sent
 };
 struct ExecutorPutOff {  // the AM answers that it does not rule
   AttemptId attempt;

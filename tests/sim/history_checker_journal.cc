@@ -110,7 +110,7 @@ void HistoryChecker::CheckSilence(const AttemptId& id, Instant time) {
   // What a dead executor leaves behind on a lost node is ended when the node is back; its container is gone only then.
   Expect(!attempt.runs || attempt.executor.died, ToString(id) + " is given up, but its process runs");
   const Instant earliest = std::min(now_, time - skew_), latest = std::min(now_, time + skew_);
-  const auto later = std::ranges::upper_bound(attempt.heard, earliest);
+  const auto later = std::ranges::lower_bound(attempt.heard, earliest);  // of the same moment, the decision came first
   const Instant heard = later == attempt.heard.begin() ? Instant{} : *std::prev(later);
   Expect(latest - heard >= Slower(timers.lost_after) - Duration(1), ToString(id) + " is given up too early");
   const Duration unrenewed = lease_written_ ? latest - *lease_written_ : Duration::max();

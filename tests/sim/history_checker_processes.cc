@@ -52,7 +52,7 @@ void HistoryChecker::On(const ExecutorDied& e) { attempts_[e.attempt].executor.d
 void HistoryChecker::On(const ExecutorHeard& e) {
   Attempt& attempt = attempts_[e.attempt];
   attempt.stops = attempt.stops || IsCutOff(attempt.executor);
-  attempt.executor.heard = now_;
+  attempt.executor.heard = std::max(attempt.executor.heard, e.asked);
 }
 
 void HistoryChecker::On(const ExecutorPutOff& e) { attempts_[e.attempt].executor.put_off = now_; }
@@ -84,12 +84,13 @@ void HistoryChecker::On(const ProcessStarted& e) {
   attempt.runs = true;
 }
 
-// With one that was said to be gone it may run at the same time, for as long as such a word may be wrong.
+// With one that was said to be gone it may run at the same time, for as long as such a word may be wrong; what a dead
+// executor leaves behind on a lost node is ended when the node is back.
 void HistoryChecker::CheckAlone(const ProcessStarted& e) {
   for (const auto& [other, state] : attempts_) {
     if (other.task != e.attempt.task || !state.runs) continue;
     const auto lied_about = [this](const Attempt& attempt) {
-      return attempt.told_gone && now_ - *attempt.told_gone <= overlap_ + kDyingTakes;
+      return attempt.told_gone && (attempt.executor.died || now_ - *attempt.told_gone <= overlap_ + kDyingTakes);
     };
     Expect(lied_about(state) || lied_about(attempts_[e.attempt]), StrCat("two processes of ", ToString(other.task)));
   }

@@ -36,7 +36,7 @@ void Network::Close(int64_t connection) {
 void Network::Ask(int64_t id, const Question& question) {
   Connection& connection = connections_.at(id);
   const CallId call{id, ++last_call_};
-  connection.unanswered.emplace(call.call, question);
+  connection.unanswered.emplace(call.call, std::pair(question, stage_.time.now()));
   const Duration more = std::holds_alternative<AwaitQuestion>(question) ? kAwaitsMore : Duration(0);
   stage_.time.After(CallLimit(stage_.plan.spec.timers) + more, [this, call] {
     const Connection& c = connections_.at(call.connection);
@@ -73,7 +73,9 @@ void Network::Return(const CallId& call, const Reply& reply) {
   Connection& connection = connections_.at(call.connection);
   if (IsCutBack(connection)) return;
   const auto asked = connection.unanswered.extract(call.call);
-  if (!asked.empty()) connection.client->Answered(connection.link, asked.mapped(), reply);
+  if (asked.empty()) return;
+  const auto& [question, when] = asked.mapped();
+  connection.client->Answered(connection.link, question, when, reply);
 }
 
 // Both ends notice, each in its own time; a client that is cut off only by the limits of its calls.

@@ -29,7 +29,7 @@ struct CallId {
 class AskingEnd {
  public:
   virtual ~AskingEnd() = default;
-  virtual void Answered(int64_t link, const Question& question, const Reply& reply) = 0;
+  virtual void Answered(int64_t link, const Question& question, Instant asked, const Reply& reply) = 0;
   virtual void Disconnected(int64_t link) = 0;
 };
 class AnsweringEnd {
@@ -60,8 +60,8 @@ class Network {
     int64_t link;
     Address am;
     bool open = true;
-    Instant last_there, last_back;  // nothing overtakes within a connection
-    std::map<int64_t, Question> unanswered;
+    Instant last_there, last_back;                               // nothing overtakes within a connection
+    std::map<int64_t, std::pair<Question, Instant>> unanswered;  // and when each was asked
   };
   // Until when: of the requests, and of the answers.
   struct Cuts {

@@ -108,11 +108,11 @@ void SimulatedExecutor::Observe(const executor::Event& event, executor::State st
   }
 }
 
-void SimulatedExecutor::Answered(int64_t link, const Question& question, const Reply& reply) {
+void SimulatedExecutor::Answered(int64_t link, const Question& question, Instant asked, const Reply& reply) {
   if (!alive_) return;
   const bool known = run_.link() == executor::Link::kLinked || run_.link() == executor::Link::kRegistering;
   const auto* refusal = std::get_if<Refusal>(&reply);
-  if (link == link_ && known && !refusal) stage_.Add(ExecutorHeard{attempt_, epochs_[link]});
+  if (link == link_ && known && !refusal) stage_.Add(ExecutorHeard{attempt_, epochs_[link], asked});
   if (refusal && refusal->reason == RefusalReason::kNotRuling) stage_.Add(ExecutorPutOff{attempt_});
   Feed(EventOf(link, question, reply));
 }

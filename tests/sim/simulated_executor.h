@@ -30,7 +30,7 @@ class SimulatedExecutor : public AskingEnd {
   void SignalAll(int signal);  // its processes
   bool AnythingLeft() const;   // of them
 
-  void Answered(int64_t link, const Question& question, const Reply& reply) override;
+  void Answered(int64_t link, const Question& question, Instant asked, const Reply& reply) override;
   void Disconnected(int64_t link) override;
 
  private:
