@@ -151,7 +151,8 @@ AmConversation::Sink Follower::Ears() {
 
 void Follower::LookAfterKeeper(bool was_there) {
   const bool is_there = folder_.IsLocked("keeper.lock");
-  if (!was_there && !is_there && keepers_started_++ < kMostKeepers && launcher_.Start(folder_).ok())
+  const bool missing = !was_there && !is_there && !launcher_.IsUp(folder_);
+  if (missing && keepers_started_++ < kMostKeepers && launcher_.Start(folder_).ok())
     sink_.on_note(StrCat("the keeper of job ", folder_.job().value, " was started again"));
   timer_ = loop_.After(kKeeperLook, [this, is_there] { LookAfterKeeper(is_there); });
 }
@@ -196,6 +197,7 @@ void Follower::Search() {
 void Follower::BringBack() {
   // The keeper lets go of its lock only after the final status is in the folder: look again before judging.
   if (SeeStatusFile()) return;
+  if (launcher_.IsUp(folder_)) return SearchAfter(kLongestPause);  // it has still to take its lock
   if (const Status settled = SettleIfLost(folder_); !settled.ok()) return Fail(settled.error());
   if (SeeStatusFile()) return;
   if (keepers_started_++ == kMostKeepers)
@@ -204,7 +206,7 @@ void Follower::BringBack() {
   const Status started = launcher_.Start(folder_);
   if (!started.ok()) return Fail(started.error());
   sink_.on_note(StrCat("nobody ruled job ", folder_.job().value, ": its keeper was started again"));
-  SearchAfter(kLongestPause);  // time to take its lock; its AM's lease is seen at once
+  SearchAfter(kLongestPause);  // its AM's lease is seen at once
 }
 
 void Follower::End(const JobStatus& status) {

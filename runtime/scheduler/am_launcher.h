@@ -11,6 +11,9 @@ class AmLauncher {
   virtual ~AmLauncher() = default;
   // Returns once the arbiter is started (not: once the AM answers). Harmless where one rules already.
   virtual Status Start(const JobFolder& folder) = 0;
+  // Whether an arbiter that was started here for this job lives: on a busy machine it may be long before it can be seen
+  // to rule.
+  virtual bool IsUp(const JobFolder& folder) const = 0;
 };
 
 }  // namespace tony

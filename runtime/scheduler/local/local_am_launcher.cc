@@ -42,8 +42,18 @@ Status LocalAmLauncher::Start(const JobFolder& folder) {
   keeper.env = WithoutMarks(environment);
   keeper.directory = folder.path().string();
   keeper.stdout_file = keeper.stderr_file = (folder.path() / "keeper.log").string();
-  const auto started = runner_.Start(keeper, [](ExitStatus) {});
-  return started.ok() ? Ok() : Status(started.error());
+  const auto on_end = [living = std::weak_ptr(living_), job = folder.job()](ExitStatus) {
+    if (const auto map = living.lock()) --(*map)[job];
+  };
+  const auto started = runner_.Start(keeper, on_end);
+  if (!started.ok()) return started.error();
+  ++(*living_)[folder.job()];
+  return Ok();
+}
+
+bool LocalAmLauncher::IsUp(const JobFolder& folder) const {
+  const auto found = living_->find(folder.job());
+  return found != living_->end() && found->second > 0;
 }
 
 }  // namespace tony

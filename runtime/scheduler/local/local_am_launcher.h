@@ -1,6 +1,9 @@
 // Starts the keeper of a job, which starts the AM.
 #pragma once
 
+#include <map>
+#include <memory>
+
 #include "runtime/process/process_runner.h"
 #include "runtime/scheduler/am_launcher.h"
 
@@ -14,9 +17,12 @@ class LocalAmLauncher : public AmLauncher {
  public:
   explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}
   Status Start(const JobFolder& folder) override;
+  bool IsUp(const JobFolder& folder) const override;
 
  private:
+  using Living = std::map<JobId, int>;  // keepers that were started and have not ended
   ProcessRunner& runner_;
+  std::shared_ptr<Living> living_ = std::make_shared<Living>();
 };
 
 }  // namespace tony

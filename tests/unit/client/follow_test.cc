@@ -20,7 +20,9 @@ class FakeAmLauncher : public AmLauncher {
     ++starts;
     return on_start ? on_start(folder) : Ok();
   }
+  bool IsUp(const JobFolder&) const override { return up; }
   int starts = 0;
+  bool up = false;
   std::function<Status(const JobFolder&)> on_start;
 };
 
@@ -69,6 +71,21 @@ class FollowTest : public testing::Test {
   std::vector<std::string> notes_;
   std::optional<Result<JobStatus>> end_;
 };
+
+TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
+  launcher_.on_start = [this](const JobFolder&) {
+    launcher_.up = true;
+    return Ok();
+  };
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.Start(Duration(0));
+  EXPECT_FALSE(RunUntil(
+      loop_, [this] { return end_ || launcher_.starts > 1; }, std::chrono::seconds(4)));
+  ASSERT_TRUE(BeOver(folder_).ok());
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_TRUE(end_->ok());
+  EXPECT_EQ(launcher_.starts, 1);
+}
 
 TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {
   ASSERT_TRUE(BeOver(folder_).ok());

@@ -24,6 +24,7 @@ namespace tony {
 class KeeperFixture : public ::testing::Test, public AmLauncher {
  public:
   Status Start(const JobFolder& folder) override;  // of a keeper, as the scheduler asks for it
+  bool IsUp(const JobFolder&) const override { return false; }
 
  protected:
   // An AM that writes its epoch to the file "ams" and then waits to be killed.

@@ -64,6 +64,22 @@ TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironme
   EXPECT_EQ(keeper.stderr_file, keeper.stdout_file);
 }
 
+TEST_F(LocalAmLauncherTest, AKeeperIsUpUntilTheLastThatWasStartedHasEnded) {
+  EXPECT_FALSE(launcher_.IsUp(folder_));
+  ASSERT_TRUE(launcher_.Start(folder_).ok());
+  ASSERT_TRUE(launcher_.Start(folder_).ok());
+  EXPECT_TRUE(launcher_.IsUp(folder_));
+  EXPECT_FALSE(launcher_.IsUp(with_programs_)) << "another job";
+  runner_.Exit(1'000'001, {});
+  loop_.Post([this] {
+    EXPECT_TRUE(launcher_.IsUp(folder_));
+    runner_.Exit(1'000'002, {});
+    loop_.Post([this] { loop_.Stop(); });
+  });
+  loop_.Run();
+  EXPECT_FALSE(launcher_.IsUp(folder_));
+}
+
 TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {
   KeepPrograms();
   ASSERT_TRUE(launcher_.Start(with_programs_).ok());
