@@ -93,6 +93,7 @@ class ApplicationMaster : public AmService {
   bool MayTell() const;  // an end is told only when it is on the disk
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
+  KillRequest ByOwnClock(KillRequest request) const;
   JobStatus JobAndSubmission() const;
   JobStatus Snapshot() const;  // and what this AM alone knows
 

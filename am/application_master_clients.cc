@@ -46,10 +46,16 @@ void ApplicationMaster::KillIf(const std::string& token, const KillRequest& requ
   if (!Admit(token, reply)) return;
   if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   LogAsker(request);
-  const KillAnswer answer = job_.AnswerTo(request, loop_.Now());
-  Observe(KillAsked{request}, [this, answer, reply](const std::optional<Refusal>&) {
+  const KillRequest mine = ByOwnClock(request);
+  const KillAnswer answer = job_.AnswerTo(mine, loop_.Now());
+  Observe(KillAsked{mine}, [this, answer, reply](const std::optional<Refusal>&) {
     reply.Success({answer, CurrentStatus()});
   });
+}
+
+KillRequest ApplicationMaster::ByOwnClock(KillRequest request) const {
+  if (request.due != Instant{} && request.delay > Duration(0)) request.due = loop_.Now() + request.delay;
+  return request;
 }
 
 void ApplicationMaster::Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) {

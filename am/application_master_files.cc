@@ -61,7 +61,7 @@ void ApplicationMaster::ReadKillRequests() {
   if (!conditional.ok()) return LogWarn(conditional.error().message);
   for (const auto& kill : *conditional) {
     if (!reading_kills_.insert(kill.name).second) continue;
-    Observe(KillAsked{kill.request}, [this, name = kill.name](const std::optional<Refusal>&) {
+    Observe(KillAsked{ByOwnClock(kill.request)}, [this, name = kill.name](const std::optional<Refusal>&) {
       folder_.RemoveConditionalKill(name);
       reading_kills_.erase(name);
     });

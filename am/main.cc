@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "am/application_master.h"
+#include "am/job_clock.h"
 #include "am/journal.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
@@ -111,6 +112,7 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
   TRY_ASSIGN(const OpenedJournal opened, LocalJournal::Open(loop, folder.journal().string()));
   if (opened.torn_bytes > 0)
     LogWarn(StrCat("journal: ", opened.torn_bytes, " bytes of an unfinished append are cut off"));
+  UseJobClock(folder, opened.decisions.empty() ? std::nullopt : std::optional(opened.decisions.back().time));
   TRY_ASSIGN(Job job, Replay(folder, opened.decisions));
   TRY_ASSIGN(Submission submission, folder.ReadSubmission());
   TRY_ASSIGN(std::string token, folder.ReadToken());

@@ -4,12 +4,12 @@
 #include <sys/signalfd.h>
 
 #include <algorithm>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <csignal>
 #include <map>
@@ -91,6 +91,31 @@ class AsioWatch : public EventLoop::Handle {
   std::shared_ptr<Watched> state_;
 };
 
+// The clock of EventLoop::Now().
+struct BootClock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BootClock>;
+  static constexpr bool is_steady = true;
+  static time_point now() noexcept {
+    timespec time{};
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return time_point(std::chrono::seconds(time.tv_sec) + duration(time.tv_nsec));
+  }
+};
+
+// The kernel waits without counting the machine's sleep. Asio looks at the clock again when a wait is over, so none is
+// long: what came due while the machine slept is late by a second.
+struct ShortWaits {
+  static BootClock::duration to_wait_duration(const BootClock::duration& left) {
+    return std::min<BootClock::duration>(left, std::chrono::seconds(1));
+  }
+  static BootClock::duration to_wait_duration(const BootClock::time_point& when) {
+    return to_wait_duration(when - BootClock::now());
+  }
+};
+
 class AsioTimer : public EventLoop::Handle {
  public:
   AsioTimer(asio::io_context& io, Duration delay, EventLoop::Callback fn) : timer_(io, delay) {
@@ -101,7 +126,7 @@ class AsioTimer : public EventLoop::Handle {
 
  private:
   std::shared_ptr<int> alive_ = std::make_shared<int>();
-  asio::steady_timer timer_;
+  asio::basic_waitable_timer<BootClock, ShortWaits> timer_;
 };
 
 class SignalWatch : public EventLoop::Handle {

@@ -1,6 +1,9 @@
 #include "runtime/base/time.h"
 
+#include <time.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 
 namespace tony {
@@ -10,6 +13,18 @@ namespace {
 // What four digits of a year hold. No clock tells an instant beyond them, but a file may.
 constexpr Instant kFirst = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
 constexpr Instant kLast = std::chrono::sys_days(std::chrono::year(9999) / 12 / 31) + std::chrono::days(1) - Duration(1);
+
+Duration Read(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return Duration(int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000);
+}
+
+// How far RealClock is ahead of SinceBoot().
+std::atomic<Duration>& Ahead() {
+  static std::atomic<Duration> ahead{WallNow().time_since_epoch() - SinceBoot()};
+  return ahead;
+}
 
 }  // namespace
 
@@ -26,11 +41,9 @@ std::string ToIso8601(Instant t) {
   return text;
 }
 
-Instant RealClock::Now() const {
-  using std::chrono::duration_cast;
-  static const auto wall = duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
-  static const auto steady = std::chrono::steady_clock::now();
-  return Instant(wall + duration_cast<Duration>(std::chrono::steady_clock::now() - steady));
-}
+Duration SinceBoot() { return Read(CLOCK_BOOTTIME); }
+Instant WallNow() { return Instant(Read(CLOCK_REALTIME)); }
+Instant RealClock::Now() const { return Instant(Ahead().load() + SinceBoot()); }
+void RealClock::Set(Instant now) { Ahead() = now.time_since_epoch() - SinceBoot(); }
 
 }  // namespace tony

@@ -21,10 +21,15 @@ class Clock {
   virtual Instant Now() const = 0;
 };
 
-// Wall time when the process started plus the steady time since: it never goes back while the process lives.
+// Wall time when the process started plus what has passed since, the machine's sleep included: it never steps while the
+// process lives, whatever is done to the machine's clock. All of a process have one.
 class RealClock : public Clock {
  public:
   Instant Now() const override;
+  static void Set(Instant now);  // for the whole process, before it uses the clock
 };
+
+Duration SinceBoot();  // counts the machine's sleep, and nobody can step it
+Instant WallNow();     // may be stepped at any time; to compare with what another boot or host has written
 
 }  // namespace tony

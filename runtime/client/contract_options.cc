@@ -81,7 +81,10 @@ Result<KillRequest> ReadKillRequest(const CommandLine& line, Instant now) {
   TRY_ASSIGN(request.if_owner, OwnerOption(line, "if-owner"));
   TRY_ASSIGN(request.if_watcher, WatcherOption(line, "if-watcher"));
   TRY_ASSIGN(const auto delay, SecondsOption(line, "delay"));
-  if (delay && *delay > Duration(0)) request.due = now + *delay;
+  if (delay && *delay > Duration(0)) {
+    request.due = now + *delay;
+    request.delay = *delay;
+  }
   return request;
 }
 

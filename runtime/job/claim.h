@@ -26,7 +26,10 @@ struct KillRequest {
   OwnerToken if_owner;      // only while this one is the job's owner
   WatcherToken if_watcher;  // only while no other watcher has looked later than this one
   Instant due{};            // not before; what the request asks for must hold until then
-  std::string asker;        // another user than the job's: "root (uid 0)"; empty: the job's own. Never the asker's word
+  // How long after it was asked for it is due. Who takes the request sets `due` by his own clock; until then that is
+  // the asker's word for people.
+  Duration delay{0};
+  std::string asker;  // another user than the job's: "root (uid 0)"; empty: the job's own. Never the asker's word
   bool IsPlain() const { return if_owner.value.empty() && if_watcher.value.empty() && due == Instant{}; }
   bool operator==(const KillRequest&) const = default;
 };

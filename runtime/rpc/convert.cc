@@ -219,6 +219,8 @@ Result<KillRequest> FromThrift(const rpc::KillOrder& wire) {
   TRY_ASSIGN(request.if_watcher.value, CheckedToken(wire.if_watcher));
   TRY_ASSIGN(const int64_t due, Within("due_ms", wire.due_ms, 0, kLatestDue));
   if (due > 0) request.due = FromMillis(due);
+  TRY_ASSIGN(const int64_t delay, Within("delay_ms", wire.delay_ms, 0, kLatestDue));
+  request.delay = Duration(delay);
   return request;
 }
 
@@ -310,6 +312,7 @@ rpc::KillOrder ToThrift(const KillRequest& request) {
   wire.__set_if_owner(request.if_owner.value);
   wire.__set_if_watcher(request.if_watcher.value);
   wire.__set_due_ms(request.due == Instant{} ? 0 : ToMillis(request.due));
+  wire.__set_delay_ms(request.delay.count());
   return wire;
 }
 

@@ -142,6 +142,7 @@ struct KillOrder {
   3: string if_owner   // only while this one owns the job; empty: whoever
   4: string if_watcher // only while nobody has looked later than this one; empty: whoever
   5: i64 due_ms        // not before, in ms since 1970; 0: at once
+  6: i64 delay_ms      // above 0: not before so long after it has come; due_ms is the asker's clock then
 }
 
 struct KillReply {

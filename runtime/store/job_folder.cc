@@ -95,6 +95,20 @@ Result<std::optional<StagedFiles>> JobFolder::ReadStaged() const {
   return ReadOptional(path_ / "staged.json", StagedFilesFromJson);
 }
 
+Status JobFolder::WriteClock(const KeptClock& clock) const {
+  return WriteFileByRename(path_ / "clock", StrCat(clock.boot, " ", clock.ahead.count(), "\n"), /*durable=*/false);
+}
+
+Result<std::optional<JobFolder::KeptClock>> JobFolder::ReadClock() const {
+  const auto read = +[](std::string_view text) -> Result<KeptClock> {
+    const auto words = Split(Trim(text), ' ');
+    const auto ahead = words.size() == 2 ? ParseInt(words[1]) : std::nullopt;
+    if (!ahead) return Error{ErrorCode::kInvalid, "expected a boot and milliseconds"};
+    return KeptClock{words[0], Duration(*ahead)};
+  };
+  return ReadOptional(path_ / "clock", read);
+}
+
 Status JobFolder::WriteBoot(const std::string& boot) const {
   return WriteFileByRename(path_ / "boot-id", boot + "\n", /*durable=*/false);
 }

@@ -4,6 +4,7 @@
 //   conf.json          what it was made of: each property with its origin, defaults too, secrets masked; never changes
 //   submission.json    job id, user, host, its boot, limits, programs, time of submission; never changes
 //   boot-id            the boot of the machine that its newest keeper belongs to
+//   clock              the clock that its AMs share, on that boot
 //   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
 //   token              the job's secret
 //   page-token         what the address of the job's page begins with, so that only who knows it sees the page; a
@@ -103,6 +104,15 @@ class JobFolder {
   Result<std::string> ReadToken() const;  // kInvalid: it is not what Create() has written, but cut off or emptied
   Result<std::vector<std::string>> ReadEnvironment() const;
   Result<std::optional<StagedFiles>> ReadStaged() const;  // nothing: the job has none, or a src/
+
+  // The clock that the job's AMs share: how far it is ahead of SinceBoot(), on this boot of the machine. Nothing: no AM
+  // has ruled yet, or the file is not there.
+  struct KeptClock {
+    std::string boot;  // BootId()
+    Duration ahead{0};
+  };
+  Status WriteClock(const KeptClock& clock) const;
+  Result<std::optional<KeptClock>> ReadClock() const;
 
   Status WriteBoot(const std::string& boot) const;
   // Whether this machine, the job's own, has been started anew since the job was last kept: then nothing of it lives.

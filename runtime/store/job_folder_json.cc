@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "runtime/base/strings.h"
+#include "runtime/store/machine_boot.h"
 
 namespace tony {
 namespace {
@@ -85,6 +86,12 @@ std::string ToJson(const KillRequest& request) {
   if (!request.if_owner.value.empty()) out["if_owner"] = request.if_owner.value;
   if (!request.if_watcher.value.empty()) out["if_watcher"] = request.if_watcher.value;
   if (request.due != Instant{}) out["due"] = ToMillis(request.due);
+  if (request.delay > Duration(0)) {
+    out["delay_ms"] = request.delay.count();
+    out["asked"] = ToMillis(WallNow());
+    out["asked_boot"] = BootId();
+    out["asked_since_boot"] = SinceBoot().count();
+  }
   return json::serialize(out);
 }
 
@@ -147,6 +154,16 @@ Result<KillRequest> KillRequestFromJson(std::string_view text) {
   if (object.contains("due")) {
     TRY_ASSIGN(const int64_t due, Int(object, "due"));
     request.due = FromMillis(due);
+  }
+  if (object.contains("delay_ms")) {
+    TRY_ASSIGN(const int64_t delay, Int(object, "delay_ms"));
+    TRY_ASSIGN(const int64_t asked, Int(object, "asked"));
+    const Duration whole = std::max(Duration(0), Duration(delay));
+    TRY_ASSIGN(const std::string boot, Text(object, "asked_boot"));
+    TRY_ASSIGN(const int64_t since_boot, Int(object, "asked_since_boot"));
+    const bool same_boot = !boot.empty() && boot == BootId();
+    const Duration passed = same_boot ? SinceBoot() - Duration(since_boot) : WallNow() - FromMillis(asked);
+    request.delay = std::max(Duration(1), whole - std::clamp(passed, Duration(0), whole));  // what is left
   }
   return request;
 }

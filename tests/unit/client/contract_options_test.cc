@@ -90,9 +90,11 @@ TEST(ContractOptionsTest, AKillIsPlainUntilItHasAConditionOrADelay) {
   EXPECT_EQ(read({"job"}).reason, "tony kill");
   const KillRequest request =
       read({"job", "--if-owner", "o", "--if-watcher", "w", "--delay", "15", "--reason", "task marked failed"});
-  EXPECT_EQ(
-      request,
-      (KillRequest{.reason = "task marked failed", .if_owner = {"o"}, .if_watcher = {"w"}, .due = FromMillis(16'000)}));
+  EXPECT_EQ(request, (KillRequest{.reason = "task marked failed",
+                                  .if_owner = {"o"},
+                                  .if_watcher = {"w"},
+                                  .due = FromMillis(16'000),
+                                  .delay = Duration(15'000)}));
 }
 
 TEST(ContractOptionsTest, AKillThatCannotBeReadIsRefused) {

@@ -1,0 +1,47 @@
+// An LD_PRELOAD library: the clocks of one of our programs are wrong, as after somebody has set the machine's, or after
+// the machine has slept. The machine's own clocks are not touched. README.md says which variables steer it.
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace {
+
+// Nothing, unless this is the program that is meant: the file that says how wrong its clocks are.
+const char* FileOfClocks() {
+  static const char* const file = [] {
+    const char* const program = getenv("CLOCK_SHIM_PROGRAM");
+    char path[PATH_MAX];
+    const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[size > 0 ? size : 0] = '\0';
+    const char* const name = strrchr(path, '/');
+    const bool meant = program != nullptr && name != nullptr && strcmp(name + 1, program) == 0;
+    return meant ? static_cast<const char*>(getenv("CLOCK_SHIM_FILE")) : nullptr;
+  }();
+  return file;
+}
+
+// The seconds that the file adds to the clock. "wall boot" are its words; no file adds none.
+long AddedTo(clockid_t clock) {
+  const char* const file = FileOfClocks();
+  const int fd = file != nullptr ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+  if (fd < 0) return 0;
+  char text[64] = "";
+  (void)!read(fd, text, sizeof text - 1);
+  close(fd);
+  long wall = 0, boot = 0;
+  sscanf(text, "%ld %ld", &wall, &boot);
+  return clock == CLOCK_REALTIME ? wall : boot;
+}
+
+}  // namespace
+
+extern "C" int clock_gettime(clockid_t clock, struct timespec* time) noexcept {
+  const long result = syscall(SYS_clock_gettime, clock, time);
+  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME)) time->tv_sec += AddedTo(clock);
+  return static_cast<int>(result);
+}
