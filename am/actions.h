@@ -25,6 +25,8 @@ struct StopContainer {
 struct TellExecutor {
   AttemptId attempt;
   int64_t number = 0;
+  int next = 0;  // the attempt that a NEXT names: within a generation all of them have one number
+  friend bool operator==(const TellExecutor&, const TellExecutor&) = default;
 };
 struct LookForCheckpoint {
   int restart = 0;

@@ -141,7 +141,7 @@ void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command
   if (!Admit(caller.token, reply)) return;
   if (!trouble_.empty()) return AwaitInTrouble(caller, since, reply);
   // As it is before later turns change it: those may not be on the disk when this one is answered.
-  const TellExecutor now{caller.attempt, job_.CommandNumber(caller.attempt)};
+  const TellExecutor now = job_.Tell(caller.attempt);
   Observe(AwaitCall{caller}, [this, since, reply, now](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     parked_.ParkAwait(now.attempt, since, reply);
@@ -150,7 +150,7 @@ void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command
 }
 
 void ApplicationMaster::Tell(const TellExecutor& order) {
-  if (job_.CommandNumber(order.attempt) == order.number) parked_.Tell(order.attempt, job_.CommandFor(order.attempt));
+  if (job_.Tell(order.attempt) == order) parked_.Tell(order.attempt, job_.CommandFor(order.attempt));
 }
 
 void ApplicationMaster::LookForNewestCheckpoint(int restart) {

@@ -93,7 +93,7 @@ void ApplicationMaster::PerformWhatMayNotWait(const Turn& turn) {
 void ApplicationMaster::AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply) {
   if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   parked_.ParkAwait(caller.attempt, since, reply);
-  const TellExecutor now{caller.attempt, job_.CommandNumber(caller.attempt)};
+  const TellExecutor now = job_.Tell(caller.attempt);
   const bool unwritten = Waits([&](const Action& waiting) {
     const auto* tell = std::get_if<TellExecutor>(&waiting);
     return tell && tell->attempt == caller.attempt;

@@ -60,9 +60,13 @@ void Attention::StartAnew(Instant now) {
   earliest_kill_ = now + kToComeBack;
 }
 
+std::vector<DecisionBody> Attention::DecideVoid() const {
+  return Void("its condition no longer holds", claim_, watcher_);
+}
+
 std::optional<KillRequest> Attention::DueKill(Instant now) const {
   auto next = NextPlanned();
-  if (!next || next->due > now || earliest_kill_ > now) return std::nullopt;
+  if (!next || next->due > now || earliest_kill_ > now || !Allows(*next)) return std::nullopt;
   return next;
 }
 

@@ -24,10 +24,13 @@ class Attention {
   // Whether the condition of `request` holds, and for one that is not due yet, the plan.
   bool Allows(const KillRequest& request) const;
   std::vector<DecisionBody> DecidePlan(const KillRequest& request) const;
-  std::optional<KillRequest> DueKill(Instant now) const;  // the first planned kill that is due
+  std::optional<KillRequest> DueKill(Instant now) const;  // the first planned kill that is due, and allowed
   bool IsAbandoned(Instant now) const;
   std::optional<Instant> NextDeadline() const;
   void StartAnew(Instant now);  // nobody could look or attach before
+  // Plans whose condition does not hold. Of a journal of version 1: there a crash could come between what made a plan
+  // void and the word that it is.
+  std::vector<DecisionBody> DecideVoid() const;
 
   // ---- state; kInvalid: does not fit
   Status Apply(const OwnerChanged& d);

@@ -102,6 +102,11 @@ int Job::NextIn(const Attempt& ended) const {
   return newest.number > ended.id.number ? newest.number : 0;
 }
 
+TellExecutor Job::Tell(const AttemptId& id) const {
+  const Attempt* attempt = Find(id);
+  return {id, CommandNumber(id), attempt && IsFinal(attempt->state) ? NextIn(*attempt) : 0};
+}
+
 // An executor that had trouble of its own, or is about to lose its container, is not trusted with another attempt; one
 // that was told to leave may be gone.
 bool Job::CanRenew(const Attempt& ended) const {

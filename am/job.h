@@ -45,7 +45,7 @@ class Job {
 
   // What a KillAsked or AttachAsked that came now would do.
   KillAnswer AnswerTo(const KillRequest& request, Instant now) const;
-  bool MayAttach() const;  // neither is it being ended nor has it ended, but with success
+  bool MayAttach() const;  // it has not ended, and is not being ended but with success
 
   // When TimePassed has something to decide, at the latest.
   std::optional<Instant> NextDeadline() const;
@@ -53,6 +53,7 @@ class Job {
   // The newest order for an attempt's executor: what its Await is answered with once its number is above `since`.
   Command CommandFor(const AttemptId& attempt) const;
   int64_t CommandNumber(const AttemptId& attempt) const;  // CommandFor().number, without the cluster spec's copy
+  TellExecutor Tell(const AttemptId& attempt) const;      // CommandFor() as it is now
 
   JobState state() const { return state_; }
   Epoch epoch() const { return epoch_; }
@@ -225,7 +226,6 @@ class Job {
   void Note(const RestartDecided& d, Instant time);
   Actions PendingActions() const;  // what an AM that starts anew has to order again
   Actions TellAll() const;
-  TellExecutor Tell(const AttemptId& id) const { return {id, CommandNumber(id)}; }
   void StopWatching(const ContainerId& id);
   ContainerAsk AskFor(const AttemptId& id) const;
   bool IsWatched(const Attempt& attempt) const;  // its executor owes heartbeats

@@ -80,6 +80,7 @@ Decided Job::OnStarted(const AmStarted& seen, Instant now) {
   if (seq_ == 0) out.decisions.push_back(JobAccepted{});
   out.decisions.push_back(EpochBegan{seen.epoch});
   if (!attention_.claimed() && seen.claim != Claim()) out.decisions.push_back(OwnerChanged{seen.claim});
+  for (DecisionBody& voided : attention_.DecideVoid()) out.decisions.push_back(std::move(voided));
   return out;
 }
 
@@ -111,10 +112,10 @@ Decided Job::OnLooked(const Looked& seen, Instant now) {
   return {.decisions = attention_.DecideLook(seen.watcher, now)};
 }
 
-bool Job::MayAttach() const { return !verdict_ || verdict_->state == FinalState::kSucceeded; }
+bool Job::MayAttach() const { return !Ended() && (!verdict_ || verdict_->state == FinalState::kSucceeded); }
 
 Decided Job::OnAttach(const AttachAsked& seen, Instant now) {
-  if (!MayAttach() || Ended()) return {};
+  if (!MayAttach()) return {};
   attention_.DecideLook({}, now);
   return {.decisions = attention_.DecideAttach(seen.claim)};
 }

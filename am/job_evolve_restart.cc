@@ -115,7 +115,13 @@ Status Job::Renew(const RenewedAttempt& renewed, Instant time, Actions& actions)
   containers_.at(renewed.container).attempt = renewed.attempt;
   const Instant check = time + spec_.timers.suspect_after;
   silence_check_ = silence_check_ ? std::min(*silence_check_, check) : check;
-  actions.push_back(Tell(before));
+  // An executor that has not heard of an attempt yet waits as the one before.
+  for (int number = before.number; number > 0; --number) {
+    const Attempt* waiting = Find({before.task, number});
+    if (waiting->container != renewed.container) break;
+    actions.push_back(Tell(waiting->id));
+    if (waiting->endpoint) break;
+  }
   return Ok();
 }
 

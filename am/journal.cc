@@ -28,11 +28,13 @@ void LogDecision(std::string_view json) {
 
 class LocalJournal::Writer {
  public:
-  Writer(EventLoop& loop, std::unique_ptr<JournalFile> file, std::string content, bool torn)
+  Writer(EventLoop& loop, OpenedJournalFile opened)
       : loop_(loop),
-        file_(std::move(file)),
-        content_(std::move(content)),
-        state_(torn ? FileState::kTorn : FileState::kWhole),
+        file_(std::move(opened.file)),
+        content_(std::move(opened.content)),
+        state_(opened.outdated         ? FileState::kSpoiled
+               : opened.torn_bytes > 0 ? FileState::kTorn
+                                       : FileState::kWhole),
         thread_([this] { Run(); }) {}
 
   ~Writer() {
@@ -70,7 +72,7 @@ class LocalJournal::Writer {
   enum class FileState {
     kWhole,    // holds content_
     kTorn,     // holds content_ and a part of something more
-    kSpoiled,  // a sync failed: nobody knows what it holds
+    kSpoiled,  // a sync failed, and nobody knows what it holds; or it is of an earlier version
   };
 
   void Run() {
@@ -167,25 +169,25 @@ class LocalJournal::Writer {
   std::thread thread_;  // last: everything above is there before it runs
 };
 
-LocalJournal::LocalJournal(EventLoop& loop, std::unique_ptr<JournalFile> file, std::string content, bool torn)
-    : writer_(std::make_unique<Writer>(loop, std::move(file), std::move(content), torn)) {}
+LocalJournal::LocalJournal(EventLoop& loop, OpenedJournalFile opened)
+    : writer_(std::make_unique<Writer>(loop, std::move(opened))) {}
 LocalJournal::~LocalJournal() = default;
 
 Result<OpenedJournal> LocalJournal::Open(EventLoop& loop, const std::string& path) {
   TRY_ASSIGN(OpenedJournalFile opened, OpenJournalFile(path));
-  return OpenedJournal{
-      std::make_unique<LocalJournal>(loop, std::move(opened.file), std::move(opened.content), opened.torn_bytes > 0),
-      std::move(opened.decisions), opened.torn_bytes};
+  OpenedJournal journal{.decisions = std::exchange(opened.decisions, {}), .torn_bytes = opened.torn_bytes};
+  journal.journal = std::make_unique<LocalJournal>(loop, std::move(opened));
+  return journal;
 }
 
 void LocalJournal::Append(const std::vector<Decision>& decisions, bool durable, Done done) {
-  std::string bytes;
+  std::string lines;
   for (const Decision& decision : decisions) {
     const std::string json = ToJson(decision);
     LogDecision(json);  // the journal's own words, put into JSON once
-    bytes += EncodeRecord(json);
+    lines += (lines.empty() ? "" : "\n") + json;
   }
-  writer_->Add(std::move(bytes), durable, std::move(done));
+  writer_->Add(lines.empty() ? "" : EncodeRecord(lines), durable, std::move(done));
 }
 
 void LocalJournal::TellOfTrouble(OnTrouble fn) { writer_->TellOfTrouble(std::move(fn)); }

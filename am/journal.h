@@ -18,8 +18,9 @@ class Journal {
   using Done = std::function<void()>;
   using OnTrouble = std::function<void(const std::string& why)>;
   virtual ~Journal() = default;
-  // Appends `decisions` after all earlier ones. `done` is called on the loop, in order, when they are written, and if
-  // `durable` also synced. A disk that does not take them is tried again until it does.
+  // Appends `decisions`, a turn's, after all earlier ones: all of them or, if this process dies, none. `done` is called
+  // on the loop, in order, when they are written, and if `durable` also synced. A disk that does not take them is tried
+  // again until it does.
   virtual void Append(const std::vector<Decision>& decisions, bool durable, Done done) = 0;
   // `fn` is called on the loop: with the reason when nothing can be written, with nothing when all is written again.
   virtual void TellOfTrouble(OnTrouble fn) = 0;
@@ -35,11 +36,11 @@ struct OpenedJournal;
 // which a copy is kept in memory for that, is written to a new file instead.
 class LocalJournal : public Journal {
  public:
-  // Reads what is there. Changes nothing; a torn tail is cut off by the first append. The caller holds am.lock.
+  // Reads what is there. Changes nothing; the first append cuts off a torn tail, and writes a journal of an earlier
+  // version anew in this one. The caller holds am.lock.
   static Result<OpenedJournal> Open(EventLoop& loop, const std::string& path);
 
-  // `content`: the whole part of the file's; `torn`: there is more in it, to be cut off.
-  LocalJournal(EventLoop& loop, std::unique_ptr<JournalFile> file, std::string content, bool torn);
+  LocalJournal(EventLoop& loop, OpenedJournalFile opened);
   ~LocalJournal() override;  // writes what was appended, unless the disk does not take it; no longer calls back
   void Append(const std::vector<Decision>& decisions, bool durable, Done done) override;
   void TellOfTrouble(OnTrouble fn) override;

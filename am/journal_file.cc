@@ -109,7 +109,8 @@ Result<OpenedJournalFile> OpenJournalFile(const std::string& path) {
   UniqueFd note(open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   OpenedJournalFile opened{.torn_bytes = content.size() - decoded->valid_bytes};
   content.resize(decoded->valid_bytes);
-  opened.content = std::move(content);
+  opened.content = decoded->outdated ? Update(content) : std::move(content);
+  opened.outdated = decoded->outdated;
   opened.decisions = std::move(decoded->decisions);
   opened.file = std::make_unique<LocalJournalFile>(path, std::move(journal), std::move(note));
   return opened;

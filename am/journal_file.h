@@ -29,12 +29,13 @@ class JournalFile {
 
 struct OpenedJournalFile {
   std::unique_ptr<JournalFile> file;
-  std::string content;  // without the torn tail
+  std::string content;  // without the torn tail, in this version
   size_t torn_bytes = 0;
+  bool outdated = false;  // the file itself is of an earlier version
   std::vector<Decision> decisions;
 };
 
-// Changes nothing in a file that is there. kInvalid: a journal of another version, or damaged; says where and how.
+// Changes nothing in a file that is there. kInvalid: a journal of a later version, or damaged; says where and how.
 Result<OpenedJournalFile> OpenJournalFile(const std::string& path);
 
 }  // namespace tony::am

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kMagic = "TONYJRNL";
 constexpr size_t kHeaderBytes = 12;
 constexpr size_t kRecordHeaderBytes = 12;
-constexpr uint32_t kMaxRecord = 16 << 20;  // the largest decision names every task of a job of 10,000
+constexpr uint32_t kMaxRecord = 256 << 20;  // the largest turn has decisions on every task of a job of 10,000
 
 void AppendNumber(std::string& out, uint32_t number) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(number >> shift & 0xff));
@@ -47,14 +47,25 @@ std::string EncodeHeader() {
   return out;
 }
 
-std::string EncodeRecord(const Decision& decision) { return EncodeRecord(ToJson(decision)); }
+std::string EncodeTurn(const std::vector<Decision>& decisions) {
+  std::string lines;
+  for (const Decision& decision : decisions) {
+    if (!lines.empty()) lines += '\n';
+    lines += ToJson(decision);
+  }
+  return EncodeRecord(lines);
+}
 
-std::string EncodeRecord(std::string_view json) {
+std::string EncodeRecord(std::string_view lines) {
   std::string out;
-  AppendNumber(out, static_cast<uint32_t>(json.size()));
-  AppendNumber(out, Crc32c(json));
+  AppendNumber(out, static_cast<uint32_t>(lines.size()));
+  AppendNumber(out, Crc32c(lines));
   AppendNumber(out, Crc32c(out));
-  return out.append(json);
+  return out.append(lines);
+}
+
+std::string Update(std::string_view outdated) {
+  return EncodeHeader().append(outdated.substr(std::min(outdated.size(), kHeaderBytes)));
 }
 
 Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
@@ -63,10 +74,12 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
   if (torn_header || AllZero(bytes)) return journal;
   if (bytes.size() < kHeaderBytes) return Damaged(0, "not a journal");
   if (!bytes.starts_with(kMagic)) return Damaged(0, "not a journal");
-  if (const uint32_t version = NumberAt(bytes, kMagic.size()); version != kJournalVersion) {
+  const uint32_t version = NumberAt(bytes, kMagic.size());
+  if (version == 0 || version > kJournalVersion) {
     return Error{ErrorCode::kInvalid, StrCat("journal version ", version, " at byte ", kMagic.size(),
-                                             ", this release reads version ", kJournalVersion)};
+                                             ", this release reads up to version ", kJournalVersion)};
   }
+  journal.outdated = version < kJournalVersion;
   size_t at = kHeaderBytes;
   while (bytes.size() - at >= kRecordHeaderBytes) {
     const std::string_view body = bytes.substr(at + kRecordHeaderBytes);
@@ -75,17 +88,19 @@ Result<DecodedJournal> DecodeJournal(std::string_view bytes) {
       if (AllZero(body)) break;
       return Damaged(at, "wrong checksum of a record's head");
     }
-    if (length > kMaxRecord) return Damaged(at, StrCat("a record of ", length, " bytes"));
+    if (length == 0 || length > kMaxRecord) return Damaged(at, StrCat("a record of ", length, " bytes"));
     if (body.size() < length) break;
-    const std::string_view json = body.substr(0, length);
-    if (Crc32c(json) != NumberAt(bytes, at + 4)) {
+    const std::string_view lines = body.substr(0, length);
+    if (Crc32c(lines) != NumberAt(bytes, at + 4)) {
       // JSON holds no zeros: these bytes never reached the disk.
-      if (AllZero(body.substr(length)) && json.ends_with('\0')) break;
+      if (AllZero(body.substr(length)) && lines.ends_with('\0')) break;
       return Damaged(at, "wrong checksum");
     }
-    auto decision = DecisionFromJson(json);
-    if (!decision.ok()) return Damaged(at, decision.error().message);
-    journal.decisions.push_back(*std::move(decision));
+    for (const auto& line : Split(lines, '\n')) {
+      auto decision = DecisionFromJson(line);
+      if (!decision.ok()) return Damaged(at, decision.error().message);
+      journal.decisions.push_back(*std::move(decision));
+    }
     at += kRecordHeaderBytes + length;
   }
   journal.valid_bytes = at;

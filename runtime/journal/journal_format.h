@@ -1,7 +1,10 @@
-// The bytes of a journal: a header, then records of a length, the CRC32C of the JSON, the CRC32C of those two, and one
-// decision as JSON. All numbers are little-endian. Pure functions; journal.h does the I/O.
+// The bytes of a journal: a header, then records of a length, the CRC32C of the text, the CRC32C of those two, and the
+// text: the decisions of one turn, a line of JSON each. A turn is whole or not there: what it decides belongs together.
+// All numbers are little-endian. Pure functions; journal.h does the I/O.
 //
-//   "TONYJRNL" version:u32 | length:u32 json_crc:u32 head_crc:u32 json[length] | ...
+//   "TONYJRNL" version:u32 | length:u32 text_crc:u32 head_crc:u32 text[length] | ...
+//
+// Version 1 had a record for each decision, so that a crash could leave the first part of a turn.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +17,20 @@
 
 namespace tony {
 
-constexpr uint32_t kJournalVersion = 1;
+constexpr uint32_t kJournalVersion = 2;
 
 std::string EncodeHeader();
-std::string EncodeRecord(const Decision& decision);
-std::string EncodeRecord(std::string_view json);  // of a decision
+std::string EncodeTurn(const std::vector<Decision>& decisions);  // at least one
+std::string EncodeRecord(std::string_view lines);
 
 struct DecodedJournal {
   std::vector<Decision> decisions;
   size_t valid_bytes = 0;  // up to here everything is whole; the rest is a torn tail that was never acted upon
+  bool outdated = false;   // of an earlier version: nothing may be appended to it
 };
+
+// The same journal in this version.
+std::string Update(std::string_view outdated);
 
 // A record cut off by the end of the file, and one that ends in zeros, as some file systems leave after a power cut,
 // are a torn tail. Anything else that does not check out is damage: kInvalid with the offset. An empty file is an empty

@@ -22,11 +22,11 @@ std::string Whole(std::string_view lines) {
 // What was read once is read again as the same.
 void CheckRewritten(const DecodedJournal& journal) {
   std::string bytes = EncodeHeader();
-  for (const Decision& decision : journal.decisions) bytes += EncodeRecord(decision);
+  for (const Decision& decision : journal.decisions) bytes += EncodeTurn({decision});
   const auto again = DecodeJournal(bytes);
   CHECK(again.ok() && again->decisions.size() == journal.decisions.size() && again->valid_bytes == bytes.size());
   std::string twice = EncodeHeader();
-  for (const Decision& decision : again->decisions) twice += EncodeRecord(decision);
+  for (const Decision& decision : again->decisions) twice += EncodeTurn({decision});
   CHECK(twice == bytes);
 }
 
@@ -50,11 +50,11 @@ std::vector<std::string> Seeds() {
     seeds.push_back("B" + bytes);
     std::string lines(1, kRecords);
     if (const auto journal = DecodeJournal(bytes); journal.ok()) {
-      for (const Decision& decision : journal->decisions) lines += JsonOf(EncodeRecord(decision)) + "\n";
+      for (const Decision& decision : journal->decisions) lines += JsonOf(EncodeTurn({decision})) + "\n";
     }
     seeds.push_back(lines);
   }
-  for (const Decision& decision : OneOfEachKind()) seeds.push_back(kRecords + JsonOf(EncodeRecord(decision)));
+  for (const Decision& decision : OneOfEachKind()) seeds.push_back(kRecords + JsonOf(EncodeTurn({decision})));
   return seeds;
 }
 

@@ -31,7 +31,7 @@ void RewriteJournal(History& history, const std::function<void(std::vector<Decis
     change(decoded->decisions);
     written->at = history.journal.size();
     written->bytes = first ? header : "";
-    for (const Decision& decision : decoded->decisions) written->bytes += EncodeRecord(decision);
+    for (const Decision& decision : decoded->decisions) written->bytes += EncodeTurn({decision});
     history.journal += written->bytes;
   }
 }

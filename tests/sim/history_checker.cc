@@ -211,7 +211,7 @@ void HistoryChecker::On(const AttachAnswered& e) {
   looked_ = now_;
   if (e.attached) looks_.push_back(e.asked);
   const bool lost = rules_.verdict() && rules_.verdict()->state != FinalState::kSucceeded;
-  if (!e.attached) return Expect(lost, "an owner was refused, and the job goes on");
+  if (!e.attached) return Expect(lost || rules_.job_ended(), "an owner was refused, and the job goes on");
   attention_.OnAttached(e.claim);
   for (const std::string& complaint : attention_.TakeComplaints()) Expect(false, complaint);
 }

@@ -26,9 +26,9 @@ void JournalRules::Read(const Decision& decision) {
   std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
 }
 
-// Between an end and what is made of it: both are written in one turn, or by the next AM.
+// Between an end and what is made of it, which are written in one turn.
 bool JournalRules::MayComeBetween(const Decision& decision) const {
-  return std::holds_alternative<EpochBegan>(decision.body) || std::holds_alternative<ContainerEnded>(decision.body);
+  return std::holds_alternative<ContainerEnded>(decision.body);
 }
 
 const Outcome* JournalRules::OutcomeOf(const AttemptId& attempt) const {
@@ -209,12 +209,12 @@ void JournalRules::On(const JobStopping& d, Instant time) {
     if (d.verdict.cls != WhatCounts(*pending_).cls) Complain("the verdict has another class than the failure");
   }
   pending_.reset();
+  const int successes = TrackedSuccesses();  // a task that waits for its restart has none
   restarts_.clear();
   if (failed) return;
   const FinalState state = d.verdict.state;
-  const bool all_good = TrackedSuccesses() == spec_->TrackedTasks();
-  if (all_good != (state == FinalState::kSucceeded)) {
-    Complain(StrCat(ToString(state), " with ", TrackedSuccesses(), " of ", spec_->TrackedTasks(), " successes"));
+  if ((successes == spec_->TrackedTasks()) != (state == FinalState::kSucceeded)) {
+    Complain(StrCat(ToString(state), " with ", successes, " of ", spec_->TrackedTasks(), " successes"));
   }
   if (state == FinalState::kFailed && !(d.verdict.cls == OutcomeClass::kTimeout && IsOverdue(time, -skew_))) {
     Complain("FAILED without a reason: " + d.verdict.message);

@@ -138,7 +138,9 @@ KillAnswer RequestJob::Decide(const Asked& asked) {
 
 void RequestJob::CheckTimes() {
   if (state_ != State::kRunning || !am_up_) return;
-  if (const auto due = attention_.DueKill(stage_.now())) return Stop(FinalState::kKilled, EndCause::kKill, {*due});
+  auto due = attention_.DueKill(stage_.now());
+  if (stage_.flaw == RequestFlaw::kForgetsToVoid) due = attention_.NextPlanned();  // nor does it look again
+  if (due && due->due <= stage_.now()) return Stop(FinalState::kKilled, EndCause::kKill, {*due});
   if (attention_.IsAbandoned(stage_.now())) return Stop(FinalState::kKilled, EndCause::kAbandoned, {});
   if (const auto next = attention_.NextDeadline()) stage_.timeline.At(*next, [this] { CheckTimes(); });
 }

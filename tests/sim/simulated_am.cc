@@ -96,7 +96,7 @@ void SimulatedAm::Perform(const am::Action& action) {
 }
 
 void SimulatedAm::Tell(const am::TellExecutor& order) {
-  if (flaw_ != Flaw::kTellsAhead && job_.CommandNumber(order.attempt) != order.number) return;
+  if (flaw_ != Flaw::kTellsAhead && job_.Tell(order.attempt) != order) return;
   const Command command = job_.CommandFor(order.attempt);
   const auto parked = awaits_.find(order.attempt);
   if (parked == awaits_.end() || command.number <= parked->second.since) return;
@@ -174,7 +174,7 @@ void SimulatedAm::Ask(const CallId& call, const Question& question) {
                  },
                  [&](const AwaitQuestion& q) {
                    if (trouble_) return AskInTrouble(call, q);
-                   const am::TellExecutor now{q.call.caller.attempt, job_.CommandNumber(q.call.caller.attempt)};
+                   const am::TellExecutor now = job_.Tell(q.call.caller.attempt);
                    Observe(q.call, [=, this, since = q.since](const auto& refusal) {
                      if (refusal) return network_.Answer(call, *refusal);
                      Park(call, now.attempt, since);

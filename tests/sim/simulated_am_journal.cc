@@ -42,10 +42,9 @@ std::optional<Refusal> SimulatedAm::Observe(const am::Observation& observation, 
   if (!alive_) return std::nullopt;
   am::TurnResult result = am::TakeTurn(job_, observation, Now());
   Turn turn{.refusal = result.refusal, .done = std::move(done)};
-  for (const Decision& decision : result.decisions) {
+  for (const Decision& decision : result.decisions)
     if (stage_.history.with_trace()) stage_.Note(StrCat("am ", epoch_.value, ": ", ToJson(decision)));
-    turn.bytes += EncodeRecord(decision);
-  }
+  if (!result.decisions.empty()) turn.bytes = EncodeTurn(result.decisions);
   const bool skip =
       flaw_ == Flaw::kSkipsPendingOrders && epoch_.value > 1 && std::holds_alternative<am::AmStarted>(observation);
   if (!skip) turn.actions = std::move(result.actions);
@@ -177,7 +176,7 @@ void SimulatedAm::AskInTrouble(const CallId& call, const AwaitQuestion& question
   if (Observe(question.call)) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
   if (!alive_) return;
   Park(call, attempt, question.since);
-  const am::TellExecutor now{attempt, job_.CommandNumber(attempt)};
+  const am::TellExecutor now = job_.Tell(attempt);
   const bool unwritten = Waits([&](const am::Action& waiting) {
     const auto* tell = std::get_if<am::TellExecutor>(&waiting);
     return tell && tell->attempt == attempt;

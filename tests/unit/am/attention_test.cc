@@ -99,6 +99,15 @@ TEST_F(AttentionTest, AnotherOwnerVoidsAPlanOfTheOneBefore) {
   EXPECT_TRUE(attention_.DueKill(In(200))) << "that one was nobody's";
 }
 
+TEST_F(AttentionTest, APlanThatIsDueLooksAtItsConditionAgain) {
+  Attach("o1");
+  Plan(Kill("o1", "", In(100)));
+  ASSERT_TRUE(attention_.Apply(OwnerChanged{{{"o2"}, Duration(0)}}).ok());
+  EXPECT_FALSE(attention_.DueKill(In(100)));
+  EXPECT_THAT(Take(attention_.DecideVoid()), ElementsAre("kill_voided"));
+  EXPECT_THAT(Take(attention_.DecideVoid()), IsEmpty());
+}
+
 TEST_F(AttentionTest, OfPlansWithOneConditionTheEarliestStays) {
   Plan(Kill("", "", In(200)));
   EXPECT_THAT(Plan(Kill("", "", In(300))), IsEmpty());

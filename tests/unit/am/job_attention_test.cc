@@ -77,6 +77,19 @@ TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
   EXPECT_EQ(driver_.job().verdict()->message, "enough");
 }
 
+// In a journal of version 1, where a crash could come within a turn.
+TEST_F(JobAttentionTest, APlanOfAnOwnerWhoseSuccessorsTurnWasTornIsVoidForEver) {
+  StartAs(kFirst);
+  Kill({.if_owner = kFirst.owner, .due = In(5000)});
+  const TurnResult turn = driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
+  ASSERT_THAT(Names(turn), ElementsAre("owner_changed", "kill_voided"));
+  driver_.Replay(driver_.journal().size() - 1);
+  driver_.Wait(Duration(10'000));
+  EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirst})), Contains("kill_voided"));
+  driver_.Observe(AttachAsked{kFirst});
+  EXPECT_THAT(Names(driver_.Pass(Duration(10'000))), Not(Contains("job_stopping")));
+}
+
 TEST_F(JobAttentionTest, ALookByAnotherWatcherIsNoNews) {
   StartAs(kFirst);
   driver_.Observe(Looked{{"w1"}});

@@ -112,17 +112,33 @@ TEST_F(JournalTest, ATornTailIsCutOffAndAppendedAfter) {
     AppendAndWait(*journal, {decisions[0]});
   }
   const std::string whole = ReadFile(path_);
-  std::ofstream(path_, std::ios::binary | std::ios::app) << EncodeRecord(decisions[1]).substr(0, 20);
+  std::ofstream(path_, std::ios::binary | std::ios::app) << EncodeTurn({decisions[1]}).substr(0, 20);
 
   {
     const auto journal = Opened();
     EXPECT_EQ(Json(read_), Json({decisions[0]}));
     AppendAndWait(*journal, {decisions[2]});
-    EXPECT_EQ(ReadFile(path_), whole + EncodeRecord(decisions[2]));
+    EXPECT_EQ(ReadFile(path_), whole + EncodeTurn({decisions[2]}));
   }
 
   const auto journal = Opened();
   EXPECT_EQ(Json(read_), Json({decisions[0], decisions[2]}));
+}
+
+TEST_F(JournalTest, AJournalOfAnEarlierVersionIsWrittenAnewByTheFirstAppend) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  std::string old = EncodeHeader() + EncodeTurn({decisions[0]});
+  old[8] = 1;
+  std::ofstream(path_, std::ios::binary) << old << EncodeTurn({decisions[1]}).substr(0, 20);
+  {
+    const auto journal = Opened();
+    EXPECT_EQ(Json(read_), Json({decisions[0]}));
+    EXPECT_TRUE(ReadFile(path_).starts_with(old)) << "changed before there is something to write";
+    AppendAndWait(*journal, {decisions[2], decisions[3]});
+  }
+  EXPECT_EQ(ReadFile(path_), EncodeHeader() + EncodeTurn({decisions[0]}) + EncodeTurn({decisions[2], decisions[3]}));
+  const auto journal = Opened();
+  EXPECT_EQ(Json(read_), Json({decisions[0], decisions[2], decisions[3]}));
 }
 
 TEST_F(JournalTest, AJournalThatDiedWithinItsHeaderBeginsAnew) {
@@ -264,7 +280,7 @@ TEST_F(JournalTest, WhatAnUnfinishedAppendLeftIsNoLoss) {
     const auto journal = Opened();
     AppendAndWait(*journal, {decisions[0]});
   }
-  const std::string record = EncodeRecord(decisions[1]);
+  const std::string record = EncodeTurn({decisions[1]});
   std::ofstream(path_, std::ios::binary | std::ios::app) << record.substr(0, record.size() - 1);
 
   const auto opened = LocalJournal::Open(loop_, path_);

@@ -90,8 +90,8 @@ class JournalTroubleTest : public testing::Test {
     auto opened = OpenJournalFile(path_);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     read_ = opened->decisions;
-    journal_ = std::make_unique<LocalJournal>(loop_, std::make_unique<FileOnDisk>(std::move(opened->file), disk_),
-                                              opened->content, opened->torn_bytes > 0);
+    opened->file = std::make_unique<FileOnDisk>(std::move(opened->file), disk_);
+    journal_ = std::make_unique<LocalJournal>(loop_, *std::move(opened));
     journal_->TellOfTrouble([this](const std::string& why) { told_.push_back(why.empty() ? "over" : why); });
   }
   void Append(const std::vector<Decision>& decisions, bool durable = false) {
@@ -152,7 +152,7 @@ TEST_F(JournalTroubleTest, OneThatMustBeDurableIsSyncedWhateverIsWrittenWithIt) 
 }
 
 TEST_F(JournalTroubleTest, WhatDidNotFitIsCutOffBeforeItIsRepeated) {
-  disk_.room = EncodeHeader().size() + EncodeRecord(kSome[0]).size() + 20;
+  disk_.room = EncodeHeader().size() + EncodeTurn({kSome[0]}).size() + 20;
   Append({kSome[0]});
   RunUntilWritten();
   Append({kSome[1]});
@@ -161,7 +161,7 @@ TEST_F(JournalTroubleTest, WhatDidNotFitIsCutOffBeforeItIsRepeated) {
 
   RunUntilWritten();
 
-  EXPECT_EQ(ReadFile(path_), EncodeHeader() + EncodeRecord(kSome[0]) + EncodeRecord(kSome[1]));
+  EXPECT_EQ(ReadFile(path_), EncodeHeader() + EncodeTurn({kSome[0]}) + EncodeTurn({kSome[1]}));
 }
 
 TEST_F(JournalTroubleTest, TheNextMasterFindsAllThatWasAnsweredAndNoMore) {
@@ -225,7 +225,7 @@ TEST_F(JournalTroubleTest, AJournalWrittenAnewIsAnotherFileInTheSamePlace) {
 
   std::ostringstream old;
   old << before.rdbuf();
-  EXPECT_EQ(old.str(), EncodeHeader() + EncodeRecord(kSome[0]) + EncodeRecord(kSome[1]));
+  EXPECT_EQ(old.str(), EncodeHeader() + EncodeTurn({kSome[0]}) + EncodeTurn({kSome[1]}));
   EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1], kSome[2]}));
   Open();
   EXPECT_EQ(read_.size(), 3U);

@@ -19,7 +19,7 @@ constexpr size_t kRecordHeaderBytes = 12;  // length, two checksums
 
 std::string Encode(const std::vector<Decision>& decisions) {
   std::string bytes = EncodeHeader();
-  for (const Decision& decision : decisions) bytes += EncodeRecord(decision);
+  for (const Decision& decision : decisions) bytes += EncodeTurn({decision});
   return bytes;
 }
 
@@ -32,7 +32,7 @@ std::vector<std::string> Json(const std::vector<Decision>& decisions) {
 // Where each record begins, and where the last one ends.
 std::vector<size_t> Boundaries(const std::vector<Decision>& decisions) {
   std::vector<size_t> at = {kHeaderBytes};
-  for (const Decision& decision : decisions) at.push_back(at.back() + EncodeRecord(decision).size());
+  for (const Decision& decision : decisions) at.push_back(at.back() + EncodeTurn({decision}).size());
   return at;
 }
 
@@ -73,8 +73,35 @@ TEST(JournalFormatTest, TheBytesAreThoseOfTheDocumentedForm) {
   const std::string json = R"({"time":5,"decision":"job_accepted"})";
   ASSERT_EQ(SlowCrc32c("123456789"), 0xE3069283U);  // the check value of CRC-32C
 
-  EXPECT_EQ(EncodeHeader(), StrCat("TONYJRNL", LittleEndian(1)));
-  EXPECT_EQ(EncodeRecord(decision), Record(json));
+  EXPECT_EQ(EncodeHeader(), StrCat("TONYJRNL", LittleEndian(2)));
+  EXPECT_EQ(EncodeTurn({decision}), Record(json));
+  EXPECT_EQ(EncodeTurn({decision, decision}), Record(json + "\n" + json));
+}
+
+TEST(JournalFormatTest, ATurnIsThereWholeOrNotAtAll) {
+  const std::vector<Decision> turn = OneOfEachKind();
+  const std::string before = Encode(turn), bytes = before + EncodeTurn(turn);
+  for (size_t size = before.size(); size < bytes.size(); ++size) {
+    const auto journal = DecodeJournal(std::string_view(bytes).substr(0, size));
+    ASSERT_TRUE(journal.ok()) << size << ": " << journal.error().message;
+    ASSERT_EQ(journal->decisions.size(), turn.size()) << size;
+    ASSERT_EQ(journal->valid_bytes, before.size()) << size;
+  }
+  const auto journal = DecodeJournal(bytes);
+  ASSERT_TRUE(journal.ok());
+  EXPECT_EQ(journal->decisions.size(), 2 * turn.size());
+}
+
+TEST(JournalFormatTest, VersionOneIsReadAndUpdated) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  std::string old = Encode(decisions);
+  old[8] = 1;
+  const auto journal = DecodeJournal(old);
+  ASSERT_TRUE(journal.ok()) << journal.error().message;
+  EXPECT_TRUE(journal->outdated);
+  EXPECT_EQ(Json(journal->decisions), Json(decisions));
+  EXPECT_EQ(Update(old), Encode(decisions));
+  EXPECT_FALSE(DecodeJournal(Update(old))->outdated);
 }
 
 TEST(JournalFormatTest, NothingIsAnEmptyJournal) {
@@ -129,8 +156,11 @@ TEST(JournalFormatTest, ATailOfZerosIsCutOff) {
 TEST(JournalFormatTest, ARecordOfNothingIsDamage) { EXPECT_FALSE(DecodeJournal(EncodeHeader() + Record("")).ok()); }
 
 TEST(JournalFormatTest, ARecordOfTheLargestSizeMayBeTornAndALargerOneIsDamage) {
-  constexpr size_t kLargest = 16 << 20;
-  const auto torn = [](size_t size) { return EncodeRecord(std::string(size, 'x')).substr(0, kRecordHeaderBytes + 5); };
+  constexpr uint32_t kLargest = 256 << 20;
+  const auto torn = [](uint32_t size) {
+    const std::string head = LittleEndian(size) + LittleEndian(0);
+    return StrCat(head, LittleEndian(SlowCrc32c(head)), "12345");
+  };
   EXPECT_TRUE(DecodeJournal(EncodeHeader() + torn(kLargest)).ok());
   EXPECT_FALSE(DecodeJournal(EncodeHeader() + torn(kLargest + 1)).ok());
 }
@@ -237,7 +267,7 @@ TEST(JournalFormatTest, ALaterVersionIsRefusedByItsNumber) {
 
   ASSERT_FALSE(journal.ok());
   EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
-  EXPECT_THAT(journal.error().message, HasSubstr("version 2"));
+  EXPECT_THAT(journal.error().message, HasSubstr("version 3"));
 }
 
 TEST(JournalFormatTest, GarbageIsRefused) {
