@@ -24,6 +24,7 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
       token_(std::move(parts.token)),
       tracking_url_(std::move(parts.tracking_url)),
       epoch_(parts.epoch),
+      turns_may_be_torn_(parts.turns_may_be_torn),
       job_(std::move(parts.job)),
       journal_(parts.journal),
       parked_(loop_,
@@ -39,7 +40,7 @@ void ApplicationMaster::Start(Scheduler& scheduler, AmAddresses at, std::functio
   on_end_ = std::move(on_end);
   lease_ = {.epoch = epoch_, .am = std::move(at)};
   WriteLease();
-  Observe(AmStarted{epoch_, submission_.claim});
+  Observe(AmStarted{epoch_, submission_.claim, turns_may_be_torn_});
   LookForKillRequest();
 }
 
@@ -145,7 +146,8 @@ void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command
   Observe(AwaitCall{caller}, [this, since, reply, now](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     parked_.ParkAwait(now.attempt, since, reply);
-    Tell(now);
+    tells_.push_back(now);  // not if it does not rule by now
+    if (!tell_timer_) TellSome();
   });
 }
 

@@ -38,6 +38,7 @@ struct ApplicationMasterParts {
   Epoch epoch;
   Job job;  // as replayed
   Journal& journal;
+  bool turns_may_be_torn = false;  // AmStarted
 };
 
 class ApplicationMaster : public AmService {
@@ -133,6 +134,7 @@ class ApplicationMaster : public AmService {
   const std::string token_;
   const std::string tracking_url_;
   const Epoch epoch_;
+  const bool turns_may_be_torn_;
   Job job_;
   Journal& journal_;
   ParkedCalls parked_;

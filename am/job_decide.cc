@@ -21,8 +21,9 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
 }  // namespace
 
 Decided Job::Decide(const Observation& observation, Instant now) {
-  // Each end is judged in its own turn; a new AM judges one whose turn was cut short.
-  if (!std::holds_alternative<AmStarted>(observation)) last_ended_.reset();
+  // Each end is judged in its own turn, and never again: budgets are others later.
+  const auto* started = std::get_if<AmStarted>(&observation);
+  if (!started || !started->turns_may_be_torn) last_ended_.reset();
   return std::visit(Overloaded{
                         [&](const AmStarted& seen) { return OnStarted(seen, now); },
                         [&](const LeaseRenewed&) { return OnRenewed(now); },

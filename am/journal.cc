@@ -175,7 +175,8 @@ LocalJournal::~LocalJournal() = default;
 
 Result<OpenedJournal> LocalJournal::Open(EventLoop& loop, const std::string& path) {
   TRY_ASSIGN(OpenedJournalFile opened, OpenJournalFile(path));
-  OpenedJournal journal{.decisions = std::exchange(opened.decisions, {}), .torn_bytes = opened.torn_bytes};
+  OpenedJournal journal{
+      .decisions = std::exchange(opened.decisions, {}), .torn_bytes = opened.torn_bytes, .outdated = opened.outdated};
   journal.journal = std::make_unique<LocalJournal>(loop, std::move(opened));
   return journal;
 }

@@ -60,6 +60,7 @@ struct OpenedJournal {
   std::unique_ptr<LocalJournal> journal;
   std::vector<Decision> decisions;
   size_t torn_bytes = 0;  // an append that the last AM did not live to finish; nobody acted upon it
+  bool outdated = false;  // of a version whose turns may be torn
 };
 
 }  // namespace tony::am

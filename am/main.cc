@@ -122,7 +122,7 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
 
   const std::unique_ptr<LivePage> page = OpenPage(loop, folder);
   ApplicationMaster master({loop, folder, std::move(submission), SiblingProgram("tony-executor"), std::move(token),
-                            page ? page->url() : "", epoch, std::move(job), *opened.journal});
+                            page ? page->url() : "", epoch, std::move(job), *opened.journal, opened.outdated});
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher,

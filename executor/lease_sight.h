@@ -42,6 +42,7 @@ class LeaseSight {
   void Sign(Instant now);
 
   Duration record_fresh_;
+  Instant looked_{};  // when the last sign was looked for: while nobody looked, nothing says that it did not live
   std::optional<SeenLease> record_;
   std::optional<Alive> alive_;
 };

@@ -122,6 +122,7 @@ class HistoryChecker {
   size_t read_ = 0;   // so much of it is whole decisions
   std::map<AttemptId, Attempt> attempts_;
   std::map<ContainerId, AttemptId> containers_;  // with an executor in it, and what it runs
+  std::map<ContainerId, Instant> told_gone_;  // also before its executor began
   Epoch newest_;
   bool am_lives_ = false;
   Instant am_began_{}, am_woke_{};

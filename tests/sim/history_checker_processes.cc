@@ -18,6 +18,7 @@ constexpr Duration kDyingTakes{3'000};
 
 void HistoryChecker::On(const ContainerBegan& e) {
   attempts_[e.attempt].executor = {.container = e.container, .heard = now_};
+  if (told_gone_.contains(e.container)) attempts_[e.attempt].told_gone = told_gone_[e.container];
   containers_[e.container] = e.attempt;
 }
 
@@ -29,6 +30,7 @@ void HistoryChecker::On(const ContainerGone& e) {
 }
 
 void HistoryChecker::On(const ContainerToldGone& e) {
+  told_gone_[e.container] = now_;
   const auto found = containers_.find(e.container);
   if (found == containers_.end()) return;
   Expect(overlap_ > Duration(0), "a container is said to be gone and is not: " + e.container.value);

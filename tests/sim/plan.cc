@@ -58,7 +58,7 @@ Duration Plan::Limit() const {
 Duration Plan::LongestOverlap() const {
   Duration longest{0};
   for (const TimedFault& fault : faults) {
-    if (const auto* lie = std::get_if<LieAboutEnd>(&fault.fault)) longest = std::max(longest, lie->overlap);
+    if (const auto* lie = std::get_if<LieAboutEnd>(&fault.fault)) longest = std::max(longest, lie->overlap + Duration(1));
   }
   return longest;
 }

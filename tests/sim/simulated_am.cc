@@ -96,6 +96,7 @@ void SimulatedAm::Perform(const am::Action& action) {
 }
 
 void SimulatedAm::Tell(const am::TellExecutor& order) {
+  if (!Rules()) return Later(kLookAgain, [this, order] { Tell(order); });
   if (flaw_ != Flaw::kTellsAhead && job_.Tell(order.attempt) != order) return;
   const Command command = job_.CommandFor(order.attempt);
   const auto parked = awaits_.find(order.attempt);

@@ -90,7 +90,7 @@ class JobDriver {
   std::string Told(std::string_view task) const;
 
   TurnResult Observe(const Observation& observation);
-  TurnResult Start(Epoch epoch = {1}) { return Observe(AmStarted{epoch, {}}); }
+  TurnResult Start(Epoch epoch = {1}) { return Observe(AmStarted{epoch, {}, /*turns_may_be_torn=*/true}); }
   TurnResult Grant(std::string_view task);
   TurnResult ConfirmLaunch(std::string_view task);
   TurnResult Register(std::string_view task, Phase phase = Phase::kWaiting, int64_t pid = 0);

@@ -44,7 +44,7 @@ void GangRun::BeginMaster() {
   epoch_ = epoch_.Next();
   const Epoch mine = epoch_;
   ordered_again_.emplace_back();
-  Observe(AmStarted{mine, {}});
+  Observe(AmStarted{mine, {}, /*turns_may_be_torn=*/true});
   if (epoch_ == mine) Observe(ContainerEvent{SchedulerReached{world_.Running()}, std::nullopt});
   if (epoch_ == mine && killed_) Observe(KillAsked{{.reason = "a person asked"}});
 }
