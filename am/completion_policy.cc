@@ -12,6 +12,7 @@ Verdict FailedBy(const EndedTask& task) {
           .host = task.host,
           .exit = task.outcome->exit,
           .stderr_tail = task.outcome->stderr_tail,
+          .stdout_tail = task.outcome->stdout_tail,
           .advice = task.outcome->advice};
 }
 

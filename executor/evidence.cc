@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -138,7 +139,19 @@ std::string DescribeOom(int64_t kills, const std::string& memory_key, const std:
 
 void ForgetFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
-Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const std::filesystem::path& stderr_file,
+std::string FullDiskUnder(const std::filesystem::path& folder) {
+  // A page for each of some files that are being written; less on a disk that is itself small.
+  constexpr uint64_t kNoRoom = 64 << 10;
+  constexpr uint64_t kPart = 16;
+  struct statvfs disk {};
+  if (statvfs(folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return "";
+  const uint64_t room = uint64_t{geteuid() == 0 ? disk.f_bfree : disk.f_bavail} * disk.f_frsize;
+  const bool no_room = room < std::min(kNoRoom, uint64_t{disk.f_blocks} * disk.f_frsize / kPart);
+  const bool no_files = disk.f_files > 0 && disk.f_ffree == 0;
+  return no_room || no_files ? folder.string() : "";
+}
+
+Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const std::filesystem::path& log_folder,
                 const OomKills& before, const std::string& memory_key) {
   Evidence evidence{.exit = exit};
   if (exit.Succeeded()) return evidence;
@@ -146,7 +159,11 @@ Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const 
   evidence.oom = Compare(before, after);
   if (evidence.oom == OomEvidence::kCgroup)
     evidence.oom_detail = DescribeOom(*after.cgroup - *before.cgroup, memory_key);
-  evidence.stderr_tail = StderrTail(stderr_file);
+  evidence.full_disk = FullDiskUnder(log_folder);
+  LastWords words = ReadLastWords(log_folder / "stderr");
+  evidence.stderr_tail = std::move(words.lines);
+  evidence.traceback = std::move(words.traceback);
+  evidence.stdout_tail = ReadLastWords(log_folder / "stdout").lines;
   auto report = ReadReport(error_file);
   if (report.ok()) {
     evidence.report = *std::move(report);

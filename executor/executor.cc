@@ -194,8 +194,9 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
   const OomKills killed_before = CountOomKills();
   const std::string memory_key = StrCat("tony.", role->name, ".memory");
   if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
+  const auto log_folder = place_.log_folder;
   const auto pid = StartCommand(surroundings_.processes, role->command, process, [=, this](ExitStatus exit) {
-    const Evidence evidence = Gather(exit, error_file, process.stderr_file, killed_before, memory_key);
+    const Evidence evidence = Gather(exit, error_file, log_folder, killed_before, memory_key);
     Feed(ProcessExited{exit, evidence.stderr_tail, Classify(evidence, spec_.failure_rules)});
   });
   if (!pid.ok()) return pid.error();

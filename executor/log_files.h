@@ -7,11 +7,19 @@
 
 namespace tony::executor {
 
-// For people, in an outcome: the last 20 lines of the file, at most 4 KiB, as valid UTF-8 (bad bytes replaced) without
-// control characters other than tab and line end. A file that cannot be read has no last lines.
-std::string StderrTail(const std::filesystem::path& file);
+// What a program left in a log, for people, in an outcome: as valid UTF-8 (bad bytes replaced) without control
+// characters other than tab and line end. A file that cannot be read is empty.
+struct LastWords {
+  std::string lines;  // the last 20, at most 4 KiB
+  std::string
+      traceback;  // the last Python traceback, whole or its end, where these lines do not have it; at most 2 KiB
+};
 
-// The same of a text; StderrTail without the file.
+// Looks at the last MiB: what follows a traceback (other threads, a native stack) may be long.
+LastWords ReadLastWords(const std::filesystem::path& file);
+
+// The same of a text.
+LastWords LastWordsOf(std::string_view text);
 std::string LastLines(std::string_view text);
 
 }  // namespace tony::executor

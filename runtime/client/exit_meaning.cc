@@ -33,7 +33,10 @@ ChargeWords WordsOf(Charge charge) {
 }
 
 ChargeWords ChargeOf(const FailureRule& rule) {
-  return WordsOf(tony::ChargeOf(Outcome{.cls = rule.cls, .advice = rule.advice}));
+  ChargeWords words = WordsOf(tony::ChargeOf(Outcome{.cls = rule.cls, .advice = rule.advice}));
+  if (rule.source == Source::kSignal)
+    words.text = "yes, the first time; when it ends the same task again the program is taken to have done it";
+  return words;
 }
 
 std::string_view OomText(OomEvidence evidence) {
@@ -60,7 +63,7 @@ bool Concerns(const FailureRule& rule, const AskedExit& asked) {
 
 // Whether a rule that concerns the exit holds without more being known.
 bool Decides(const FailureRule& rule, const AskedExit& asked) {
-  return !rule.oom && rule.pattern.empty() && (!rule.scheduler_status || asked.scheduler_status);
+  return !rule.oom && !rule.full_disk && rule.pattern.empty() && (!rule.scheduler_status || asked.scheduler_status);
 }
 
 std::string Padded(std::string text, size_t width) {
@@ -122,6 +125,7 @@ std::string ConditionText(const FailureRule& rule) {
   if (rule.signal) conditions.push_back(StrCat(SignalName(*rule.signal), " or exit code ", *rule.signal + kShellBase));
   if (rule.scheduler_status) conditions.push_back(StrCat("scheduler status ", *rule.scheduler_status));
   if (rule.oom) conditions.emplace_back(OomText(*rule.oom));
+  if (rule.full_disk) conditions.emplace_back("no room on the job's disk");
   if (!rule.pattern.empty()) conditions.emplace_back("a line of stderr");
   return conditions.empty() ? "anything else" : Join(conditions, ", ");
 }
@@ -148,6 +152,8 @@ std::string RuleTable(const std::vector<FailureRule>& rules) {
   for (const FailureRule& rule : rules) {
     std::string when = ConditionText(rule);
     if (rule.oom && rule.signal) when = StrCat(SignalName(*rule.signal), ", OOM killer: ", ToString(*rule.oom));
+    if (rule.exit_code && !rule.pattern.empty()) when = StrCat("stderr, exit code ", *rule.exit_code);
+    if (rule.signal && !rule.pattern.empty()) when = StrCat("stderr, ", SignalName(*rule.signal));
     if (rule.oom && !rule.pattern.empty()) when = StrCat("stderr, OOM killer: ", ToString(*rule.oom));
     text += row(rule.name, when, ToString(rule.cls), ChargeOf(rule).word, rule.meaning);
   }

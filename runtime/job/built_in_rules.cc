@@ -15,6 +15,8 @@ using Rules = std::vector<FailureRule>;
 constexpr auto kCgroup = OomEvidence::kCgroup;
 constexpr auto kTransient = Advice::kTransient;
 constexpr auto kPermanent = Advice::kPermanent;
+constexpr auto kPeer = Source::kPeer;
+constexpr auto kSignal = Source::kSignal;
 
 constexpr const char* kAskForMore =
     "ask for more memory (tony.<role>.memory), or use less: smaller batches, fewer loader processes";
@@ -23,6 +25,11 @@ constexpr const char* kUseLessGpuMemory =
 constexpr const char* kSeeThePeer = "look at how the other tasks ended: the first of them is the cause";
 constexpr const char* kSeeTheCore = "the stack: PYTHONFAULTHANDLER=1 prints it; ulimit -c keeps a core file";
 constexpr const char* kSeeNothing = "";
+constexpr const char* kSeeThePath = "PATH on the node (-shell_env PATH=...), the role's command";
+constexpr const char* kSeeTheMode = "chmod +x, the script's first line, the node's architecture";
+constexpr const char* kToldToEnd = "a signal told it to end, from outside of the job or from its own processes";
+constexpr const char* kWhoEndedIt =
+    "who sent it: a process of the task, an administrator, a service manager, the machine going down";
 
 // clang-format off
 
@@ -104,16 +111,38 @@ Rules WrittenByThePrograms() {
        .meaning = "the program does not accept its arguments", .remedy = "the command, and -task_params"},
       {.name = "shared-library", .pattern = "(error while loading shared libraries|version `[^ ]*' not found \\(required by)", .cls = kUserConfig,
        .meaning = "a library that the program needs is missing or too old on the node", .remedy = "the node's libraries, LD_LIBRARY_PATH"},
+      {.name = "unset-variable", .pattern = "(: unbound variable|: parameter (null or )?not set|: parameter null)$", .cls = kUserConfig,
+       .meaning = "its script needs a variable that is not set", .remedy = "-shell_env NAME=VALUE, or the script"},
+      {.name = "shell-syntax", .pattern = "(: syntax error near unexpected token|: syntax error: |: Syntax error: |: unexpected EOF while looking for)", .cls = kUserConfig,
+       .meaning = "its command is no valid script for the shell", .remedy = "quotes, brackets and what follows \"do\" or \"then\" in the command"},
+      {.name = "interpreter-missing", .pattern = "(: required file not found|: bad interpreter: No such file or directory)$", .cls = kUserConfig,
+       .meaning = "its interpreter, which its first line names, or its loader is not there", .remedy = "the script's first line; line ends of Windows are part of the name"},
+      {.name = "command-not-found", .exit_code = 127, .pattern = "(: command not found|: not found|: No such file or directory)$", .cls = kUserConfig,
+       .meaning = "the command was not found", .remedy = kSeeThePath},
+      {.name = "command-not-executable", .exit_code = 126, .pattern = "(: Permission denied|: Is a directory|: cannot execute|: Exec format error)", .cls = kUserConfig,
+       .meaning = "the command may not be executed", .remedy = kSeeTheMode},
       {.name = "disk-full", .pattern = "(No space left on device|Disk quota exceeded)", .cls = kUserError,
        .meaning = "a disk of the node is full", .remedy = "df on the node; what the program writes, and where"},
       {.name = "gpu-fault", .pattern = "(uncorrectable (NVLink|ECC) error|CUDA_ERROR_ECC_UNCORRECTABLE|fallen off the bus|GPU is lost|Driver/library version mismatch|communicate with the NVIDIA driver)", .cls = kInfra,
        .meaning = "a GPU does not work", .remedy = "nvidia-smi and the kernel's log (NVRM: Xid) on the node"},
       {.name = "collective-timeout", .pattern = "(collective operation timeout|Timed out waiting [0-9]+ ?ms for (recv|send) operation|Barrier timed out|failed to pass monitoredBarrier)", .cls = kHung,
-       .meaning = "a collective operation timed out: another task is lost, stuck, or did not take part", .remedy = kSeeThePeer},
+       .source = kPeer, .meaning = "a collective operation timed out: another task is lost, stuck, or did not take part", .remedy = kSeeThePeer},
       {.name = "peer-lost", .pattern = "([Cc]onnection (was )?(reset|closed) by (remote )?peer|ncclRemoteError|remote process exited|(recv|send|write).*: [Bb]roken pipe|Socket closed|Connection was likely closed|another task died|HorovodInternalError)", .cls = kUserError,
-       .meaning = "its connection to another task broke: that task's end is the cause, not this one's", .remedy = kSeeThePeer},
+       .source = kPeer, .meaning = "its connection to another task broke: that task's end is the cause, not this one's", .remedy = kSeeThePeer},
       {.name = "peer-unreachable", .pattern = "([Cc]onnection refused|[Nn]o route to host|[Nn]etwork is unreachable|failed to connect to all addresses|Connection timed out|client socket has timed out)", .cls = kUserError,
-       .meaning = "it could not reach another host or task", .remedy = "the address it names, and how the other tasks ended"},
+       .source = kPeer, .meaning = "it could not reach another host or task", .remedy = "the address it names, and how the other tasks ended"},
+      {.name = "address-in-use", .pattern = "([Aa]ddress already in use|EADDRINUSE)", .cls = kUserError,
+       .meaning = "another process has the port that it wants to listen at", .remedy = "the port that it names; each task has one of its own in the cluster's description"},
+      {.name = "native-assertion", .pattern = "(: Assertion [`'].*' failed|: [Aa]ssertion failed|Check failed: )", .cls = kUserError,
+       .meaning = "native code found that something was wrong", .remedy = kSeeTheCore},
+      {.name = "native-exception", .pattern = "(^terminate called|^ *what\\(\\): )", .cls = kUserError,
+       .meaning = "an exception that native code did not catch", .remedy = kSeeTheCore},
+      {.name = "heap-damaged", .pattern = "^(double free or corruption|free\\(\\): |malloc\\(\\): |realloc\\(\\): |munmap_chunk\\(\\): |corrupted |\\*\\*\\* stack smashing)", .cls = kUserError,
+       .meaning = "native code has written where it must not", .remedy = kSeeTheCore},
+      {.name = "permission-denied", .pattern = "(Permission denied|Operation not permitted)", .cls = kUserError,
+       .meaning = "it may not use a file or a device", .remedy = "the owner and mode of what it names; the user that the tasks run as"},
+      {.name = "file-missing", .pattern = "No such file or directory", .cls = kUserError,
+       .meaning = "a file that it needs is not there", .remedy = "the path that it names; relative ones start in a folder with the contents of -src_dir"},
       {.name = "python-exception", .pattern = PYTHON "[A-Za-z_][A-Za-z0-9_]*(Error|Exception)(:|$)", .cls = kUserError,
        .meaning = "an exception that the program did not catch", .remedy = "the exception: tony logs JOB TASK --stderr"},
   };
@@ -122,18 +151,22 @@ Rules WrittenByThePrograms() {
 // What is known by the exit code or signal alone. A shell says 128 + n of a command that signal n ended.
 Rules SaidByTheSystem() {
   return {
-      {.name = "misuse", .exit_code = 2, .cls = kUserError,
-       .meaning = "most programs mean wrong arguments or a missing file by exit code 2", .remedy = "the last lines of its log"},
+      {.name = "keyboard-interrupt", .signal = SIGINT, .pattern = "^KeyboardInterrupt", .cls = kInfra,
+       .source = kSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "timeout-command", .exit_code = 124, .cls = kTimeout,
        .meaning = "the limit of the command timeout(1)", .remedy = "the limit in the role's command"},
       {.name = "not-executable", .exit_code = 126, .cls = kUserConfig,
-       .meaning = "the command may not be executed", .remedy = "chmod +x, the script's first line, the node's architecture"},
+       .meaning = "a shell's word for a command that may not be executed", .remedy = kSeeTheMode},
       {.name = "not-found", .exit_code = 127, .cls = kUserConfig,
-       .meaning = "the command was not found", .remedy = "PATH on the node (-shell_env PATH=...), the role's command"},
+       .meaning = "a shell's word for a command that was not found, or a variable that is not set", .remedy = kSeeThePath},
+      {.name = "job-disk-full", .full_disk = true, .cls = kUserError,
+       .meaning = "the disk under the job's folder has no room left", .remedy = "df on the node; what the program writes, and where; TONY_HOME"},
+      {.name = "misuse", .exit_code = 2, .cls = kUserError,
+       .meaning = "most programs mean wrong arguments or a missing file by exit code 2", .remedy = "the last lines of its log"},
       {.name = "hangup", .signal = SIGHUP, .cls = kInfra,
-       .meaning = "ended from outside of the job", .remedy = "who ended it: an administrator, a service manager, the machine going down"},
+       .source = kSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "interrupt", .signal = SIGINT, .cls = kInfra,
-       .meaning = "ended from outside of the job", .remedy = "who ended it: an administrator, a service manager, the machine going down"},
+       .source = kSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "quit", .signal = SIGQUIT, .cls = kUserError,
        .meaning = "ended by a request for its stacks that it does not handle", .remedy = "who sent SIGQUIT"},
       {.name = "illegal-instruction", .signal = SIGILL, .cls = kUserError,
@@ -159,7 +192,7 @@ Rules SaidByTheSystem() {
       {.name = "alarm", .signal = SIGALRM, .cls = kTimeout,
        .meaning = "a timer that the program set itself", .remedy = "its own limits"},
       {.name = "terminated", .signal = SIGTERM, .cls = kInfra,
-       .meaning = "ended from outside of the job", .remedy = "who ended it: an administrator, a service manager, the machine going down"},
+       .source = kSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "processor-time", .signal = SIGXCPU, .cls = kTimeout,
        .meaning = "more processor time than ulimit -t allows", .remedy = "the node's limits"},
       {.name = "file-size", .signal = SIGXFSZ, .cls = kUserConfig,

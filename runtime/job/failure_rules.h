@@ -28,10 +28,12 @@ struct FailureRule {
   std::optional<int> signal;     // the process died of it, or a shell says so by exit code 128 + signal
   std::optional<int> scheduler_status;  // YARN's exit status of the container
   std::optional<OomEvidence> oom;
-  std::string pattern;  // a LinePattern; see RuleFor(). Empty: no condition
+  bool full_disk = false;  // there is no room left under the attempt's folders
+  std::string pattern;     // a LinePattern; see RuleFor(). Empty: no condition
 
   OutcomeClass cls = OutcomeClass::kUserError;
   Advice advice = Advice::kNone;
+  Source source = Source::kItself;
   std::string meaning;  // one clause for a person
   std::string remedy;   // what to look at or to do; may be empty
   bool operator==(const FailureRule&) const = default;
@@ -45,18 +47,23 @@ struct Evidence {
   std::string oom_detail;             // what is known of a kill in the cgroup, with its numbers; may be empty
   std::optional<ErrorReport> report;  // the program's own
   std::string report_trouble;         // why there is no report although the program left a file
-  std::string stderr_tail;
+  std::string stderr_tail;            // the last lines
+  std::string traceback;              // the last Python traceback that stands before these lines on stderr; empty: none
+  std::string stdout_tail;            // the last lines
+  std::string full_disk;              // the folder of the attempt whose disk has no room left; empty: none
 };
 
 // In order of precedence. The last one holds always.
 std::span<const FailureRule> BuiltInRules();
 
 // The rule that says what the evidence means: the first that holds, the job's `extra` before the built-in ones. Of
-// neighbouring rules with a pattern, the one that holds for the latest line: lines are those of the stderr tail, then
-// those of the report's message. The last exception is why a program ended; earlier ones it had survived.
+// neighbouring rules with a pattern, the one that holds for the latest line. Lines are, from what says least to what
+// says most: the last ones of stdout; the traceback, if Python's exit code says that it was not survived; the last ones
+// of stderr; the report's message. The last exception is why a program ended; earlier ones it had survived.
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra);
 
 // Exit code 0 is success, whatever else was seen. A class or advice in the program's own report goes before all rules.
+// The message quotes the line that decided, or where no line did the last one, and then says what it means.
 Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra);
 
 }  // namespace tony

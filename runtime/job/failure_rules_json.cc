@@ -62,9 +62,11 @@ json::object FailureRuleJson(const FailureRule& rule) {
     if (rule.*field.member) out[field.name] = *(rule.*field.member);
   }
   if (rule.oom) out["oom"] = ToString(*rule.oom);
+  if (rule.full_disk) out["full_disk"] = true;
   if (!rule.pattern.empty()) out["pattern"] = rule.pattern;
   out["class"] = ToString(rule.cls);
   out["advice"] = ToString(rule.advice);
+  if (rule.source != Source::kItself) out["source"] = ToString(rule.source);
   out["meaning"] = rule.meaning;
   out["remedy"] = rule.remedy;
   return out;

@@ -55,6 +55,16 @@ constexpr std::array kAdvices = {
     AdviceRow{Advice::kPermanent, "permanent"},
 };
 
+struct SourceRow {
+  Source source;
+  std::string_view name;
+};
+constexpr std::array kSources = {
+    SourceRow{Source::kItself, "itself"},
+    SourceRow{Source::kPeer, "peer"},
+    SourceRow{Source::kSignal, "signal"},
+};
+
 struct FinalStateRow {
   FinalState state;
   std::string_view name;
@@ -107,6 +117,19 @@ std::string_view ToString(Advice advice) {
 std::optional<Advice> AdviceFromString(std::string_view text) {
   for (const auto& row : kAdvices) {
     if (row.name == text) return row.advice;
+  }
+  return std::nullopt;
+}
+
+std::string_view ToString(Source source) {
+  const auto row = static_cast<size_t>(source);
+  CHECK(row < kSources.size() && kSources[row].source == source);
+  return kSources[row].name;
+}
+
+std::optional<Source> SourceFromString(std::string_view text) {
+  for (const auto& row : kSources) {
+    if (row.name == text) return row.source;
   }
   return std::nullopt;
 }

@@ -46,12 +46,23 @@ std::optional<Advice> AdviceFromString(std::string_view text);
 // Whether a workflow engine may sensibly submit the job again.
 bool IsRetryable(OutcomeClass c, Advice advice = Advice::kNone);
 
+// What a failure says of its own cause.
+enum class Source {
+  kItself,  // nothing: it may be the cause
+  kPeer,    // its connection to another task broke, so that task's end is the cause
+  kSignal,  // it was told to end by a signal; who sent it, the program itself or a stranger, cannot be known
+};
+std::string_view ToString(Source source);  // "itself", "peer", "signal"
+std::optional<Source> SourceFromString(std::string_view text);
+
 struct Outcome {
   OutcomeClass cls = OutcomeClass::kSuccess;
   std::optional<ExitStatus> exit;  // absent if no process ran, or nobody saw it end
   std::string message;             // what a person should know beside the exit status; may be empty
-  std::string stderr_tail;         // the last lines of the attempt's stderr, when it failed
+  std::string stderr_tail;         // when it failed: the last traceback and the last lines of the attempt's stderr
+  std::string stdout_tail = {};    // the last lines of its stdout, where stderr does not say what was wrong
   Advice advice = Advice::kNone;
+  Source source = Source::kItself;
   std::optional<Usage> usage;  // nothing: not measured
   bool Succeeded() const { return cls == OutcomeClass::kSuccess; }
   bool operator==(const Outcome&) const = default;
@@ -80,7 +91,7 @@ struct Verdict {
   std::optional<AttemptId> attempt;  // whose failure came first
   std::string host;                  // where it ran
   std::optional<ExitStatus> exit;
-  std::string stderr_tail;
+  std::string stderr_tail, stdout_tail;  // as in its outcome
   Advice advice = Advice::kNone;
   bool operator==(const Verdict&) const = default;
 };

@@ -36,6 +36,14 @@ Advice ReadAdvice(JsonFields& fields) {
   return advice.value_or(Advice::kNone);
 }
 
+// Absent: itself, or written by an earlier release.
+Source ReadSource(JsonFields& fields) {
+  if (!fields.Has("source")) return Source::kItself;
+  const auto source = SourceFromString(fields.String("source"));
+  if (!source) fields.Fail("source", "itself, peer or signal");
+  return source.value_or(Source::kItself);
+}
+
 }  // namespace
 
 TaskId ReadTask(JsonFields& fields) {
@@ -50,6 +58,8 @@ json::object OutcomeJson(const Outcome& outcome) {
   out["message"] = outcome.message;
   WriteExit(out, outcome.exit);
   out["stderr_tail"] = outcome.stderr_tail;
+  if (!outcome.stdout_tail.empty()) out["stdout_tail"] = outcome.stdout_tail;
+  if (outcome.source != Source::kItself) out["source"] = ToString(outcome.source);
   if (outcome.advice != Advice::kNone) out["advice"] = ToString(outcome.advice);
   if (outcome.usage) out["usage"] = UsageJson(*outcome.usage);
   return out;
@@ -68,6 +78,7 @@ json::object VerdictJson(const Verdict& verdict) {
   out["host"] = verdict.host;
   WriteExit(out, verdict.exit);
   out["stderr_tail"] = verdict.stderr_tail;
+  if (!verdict.stdout_tail.empty()) out["stdout_tail"] = verdict.stdout_tail;
   if (verdict.advice != Advice::kNone) out["advice"] = ToString(verdict.advice);
   return out;
 }
@@ -78,6 +89,8 @@ Result<Outcome> ReadOutcome(JsonFields fields) {
   outcome.message = fields.String("message");
   outcome.exit = ReadExit(fields);
   outcome.stderr_tail = fields.String("stderr_tail");
+  if (fields.Has("stdout_tail")) outcome.stdout_tail = fields.String("stdout_tail");
+  outcome.source = ReadSource(fields);
   if (fields.Has("advice")) outcome.advice = ReadAdvice(fields);
   TRY(fields.status());
   if (fields.Has("usage")) {  // not measured, or written by an earlier release
@@ -99,6 +112,7 @@ Result<Verdict> ReadVerdict(JsonFields fields) {
   verdict.host = fields.String("host");
   verdict.exit = ReadExit(fields);
   verdict.stderr_tail = fields.String("stderr_tail");
+  if (fields.Has("stdout_tail")) verdict.stdout_tail = fields.String("stdout_tail");
   if (fields.Has("advice")) verdict.advice = ReadAdvice(fields);
   TRY(fields.status());
   return verdict;

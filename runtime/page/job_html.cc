@@ -98,6 +98,9 @@ std::string FailureReport(const JobStatus& status) {
   if (!verdict.stderr_tail.empty())
     html += StrCat("<h3>The last lines of its standard error</h3>\n", Element("pre", ReadableLog(verdict.stderr_tail)),
                    "\n");
+  if (!verdict.stdout_tail.empty())
+    html += StrCat("<h3>The last lines of its standard output</h3>\n", Element("pre", ReadableLog(verdict.stdout_tail)),
+                   "\n");
   if (verdict.attempt)
     html += StrCat("<p>More of it: ", Element("code", MoreCommand(status, *verdict.attempt)), "</p>\n");
   return html + "</section>\n";

@@ -133,6 +133,10 @@ Result<std::optional<ExitStatus>> CheckedExit(const rpc::TaskOutcome& wire) {
   return exit;
 }
 
+std::string EndOf(const std::string& tail) {
+  return tail.size() <= kLongestText ? tail : tail.substr(tail.size() - kLongestText);
+}
+
 }  // namespace
 
 Result<Caller> FromThrift(const rpc::Caller& wire) {
@@ -175,6 +179,12 @@ Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) {
   TRY_ASSIGN(outcome.exit, CheckedExit(wire));
   TRY_ASSIGN(outcome.message, Text("message", wire.message));
   TRY_ASSIGN(outcome.stderr_tail, Text("stderr_tail", wire.stderr_tail));
+  TRY_ASSIGN(outcome.stdout_tail, Text("stdout_tail", wire.stdout_tail));
+  if (!wire.source.empty()) {
+    const auto source = SourceFromString(wire.source);
+    if (!source) return Bad("source", "unknown value");
+    outcome.source = *source;
+  }
   if (!wire.advice.empty()) {
     const auto advice = AdviceFromString(wire.advice);
     if (!advice) return Bad("advice", "unknown value");
@@ -263,8 +273,9 @@ rpc::TaskOutcome ToThrift(const Outcome& outcome) {
   if (outcome.exit && outcome.exit->kind == ExitStatus::Kind::kExited) wire.__set_exit_code(outcome.exit->value);
   if (outcome.exit && outcome.exit->kind == ExitStatus::Kind::kSignaled) wire.__set_signal(outcome.exit->value);
   wire.__set_message(outcome.message.substr(0, kLongestText));
-  const std::string& tail = outcome.stderr_tail;
-  wire.__set_stderr_tail(tail.size() <= kLongestText ? tail : tail.substr(tail.size() - kLongestText));
+  wire.__set_stderr_tail(EndOf(outcome.stderr_tail));
+  wire.__set_stdout_tail(EndOf(outcome.stdout_tail));
+  wire.__set_source(std::string(ToString(outcome.source)));
   wire.__set_advice(std::string(ToString(outcome.advice)));
   if (outcome.usage) wire.__set_usage(ToThrift(*outcome.usage));
   return wire;

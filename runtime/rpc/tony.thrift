@@ -108,6 +108,8 @@ struct TaskOutcome {
   5: string stderr_tail
   6: string advice        // "none", "transient", "permanent"; empty: "none"
   7: optional Usage usage
+  8: string stdout_tail   // where stderr does not say what was wrong
+  9: string source        // "itself", "peer", "signal"; empty: "itself"
 }
 
 service ExecutorService {

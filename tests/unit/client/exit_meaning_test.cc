@@ -10,6 +10,7 @@
 namespace tony {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -66,14 +67,17 @@ TEST(ExitMeaningTest, WhatIsNoExitIsRefused) {
 }
 
 TEST(ExitMeaningTest, SaysWhatWouldBeDoneAndWhereToLook) {
-  const std::string text = ExplainText(RulesAbout({.exit_code = 127}, {}));
+  const std::string text = ExplainText(RulesAbout({.exit_code = 124}, {}));
   EXPECT_EQ(text,
-            "\nthe command was not found\n"
-            "  when     exit code 127\n"
-            "  class    user_config\n"
-            "  restart  none: trying again would not help\n"
-            "  look at  PATH on the node (-shell_env PATH=...), the role's command\n"
-            "  rule     not-found\n");
+            "\nthe limit of the command timeout(1)\n"
+            "  when     exit code 124\n"
+            "  class    timeout\n"
+            "  restart  if the program has restarts left (tony.restart.<scope>.budget; by default it has none)\n"
+            "  look at  the limit in the role's command\n"
+            "  rule     timeout-command\n");
+  EXPECT_THAT(ExplainText(RulesAbout({.exit_code = 127}, {})),
+              AllOf(HasSubstr("command-not-found\n"), HasSubstr("not-found\n")));
+  EXPECT_THAT(ExplainText(RulesAbout({.signal = 15}, {})), HasSubstr("restart  yes, the first time"));
   EXPECT_THAT(ExplainText(RulesAbout({.scheduler_status = -102}, {})), HasSubstr("restart  yes, and"));
   EXPECT_EQ(ExplainText({}), "success\n");
 }

@@ -22,7 +22,7 @@ class EvidenceTest : public testing::Test {
     std::ofstream(In(name)) << text;
   }
   Evidence Gathered(ExitStatus exit = kFailed) const {
-    return Gather(exit, In("error.json"), In("stderr"), {}, "tony.worker.memory");
+    return Gather(exit, In("error.json"), temp_.path(), {}, "tony.worker.memory");
   }
   std::string Trouble() const { return Gathered().report_trouble; }
 
@@ -113,6 +113,13 @@ TEST_F(EvidenceTest, AFailureIsSeenWithReportAndLastLines) {
   ASSERT_TRUE(seen.report);
   EXPECT_EQ(*seen.report, (ErrorReport{OutcomeClass::kInfra, Advice::kTransient, "the store\nis down\n"}));
   EXPECT_EQ(seen.report_trouble, "");
+}
+
+TEST_F(EvidenceTest, StdoutAndADiskWithRoomAreSeenToo) {
+  Write("stdout", "step 7\n");
+  EXPECT_EQ(Gathered().stdout_tail, "step 7\n");
+  EXPECT_EQ(Gathered().full_disk, "");
+  EXPECT_EQ(FullDiskUnder("/no/such/folder"), "");
 }
 
 TEST_F(EvidenceTest, OfASuccessNothingElseIsLookedAt) {

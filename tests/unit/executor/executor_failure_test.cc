@@ -69,8 +69,15 @@ TEST_F(ExecutorFailureTest, ABrokenErrorFileIsNamed) {
 TEST_F(ExecutorFailureTest, TheLastLinesOfStderrTellTheClass) {
   const Outcome outcome = OutcomeOf("echo 'ModuleNotFoundError: No module named x' >&2; exit 1");
   EXPECT_EQ(outcome.cls, OutcomeClass::kUserConfig);
-  EXPECT_EQ(outcome.message, "a Python module is missing or broken in the task's environment");
+  EXPECT_EQ(outcome.message,
+            "ModuleNotFoundError: No module named x: a Python module is missing or broken in the task's environment");
   EXPECT_EQ(outcome.stderr_tail, "ModuleNotFoundError: No module named x\n");
+}
+
+TEST_F(ExecutorFailureTest, WhatWasSaidOnStdoutIsTold) {
+  const Outcome outcome = OutcomeOf("echo no rows; exit 1");
+  EXPECT_EQ(outcome.message, "its last line: no rows (on stdout)");
+  EXPECT_EQ(outcome.stdout_tail, "no rows\n");
 }
 
 TEST_F(ExecutorFailureTest, TheJobsOwnRulesTellTheClass) {

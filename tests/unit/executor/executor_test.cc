@@ -61,7 +61,11 @@ TEST_F(ExecutorTest, HasTheOutcomeOnDiskWhenItReportsIt) {
   const auto reported = bed_.Reported();
   ASSERT_TRUE(reported);
   const ExitStatus exit{ExitStatus::Kind::kExited, 3};
-  EXPECT_EQ(*reported, (Outcome{OutcomeClass::kUserError, exit, "", "boom\n", Advice::kNone, reported->usage}));
+  EXPECT_EQ(*reported, (Outcome{.cls = OutcomeClass::kUserError,
+                                .exit = exit,
+                                .message = "its last line: boom",
+                                .stderr_tail = "boom\n",
+                                .usage = reported->usage}));
   const auto kept = bed_.folder.ReadOutcome(bed_.attempt);
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   EXPECT_EQ(*kept, reported);

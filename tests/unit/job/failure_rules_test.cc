@@ -28,12 +28,84 @@ TEST(FailureRulesTest, ExitCodeZeroIsSuccessWhateverElseWasSeen) {
 }
 
 TEST(FailureRulesTest, AnUnknownFailureIsTheProgramsAndNeedsNoWords) {
-  EXPECT_EQ(Classify(Exit(3, "boom\n"), {}),
-            (Outcome{.cls = OutcomeClass::kUserError, .exit = Exit(3).exit, .stderr_tail = "boom\n"}));
+  EXPECT_EQ(Classify(Exit(3), {}), (Outcome{.cls = OutcomeClass::kUserError, .exit = Exit(3).exit}));
+}
+
+TEST(FailureRulesTest, WhereNoLineSaysWhyTheLastOneIsQuoted) {
+  EXPECT_EQ(Classify(Exit(3, "context\nboom\n\n"), {}).message, "its last line: boom");
+  EXPECT_EQ(Classify(Exit(2, "usage: x\n"), {}).message,
+            "its last line: usage: x: most programs mean wrong arguments or a missing file by exit code 2");
+  EXPECT_EQ(Classify(Exit(124, "step 7\n"), {}).message, "the limit of the command timeout(1)");
+}
+
+TEST(FailureRulesTest, TheLineThatDecidesIsQuotedBeforeWhatItMeans) {
+  EXPECT_EQ(Classify(Exit(1, "ModuleNotFoundError: No module named 'x'\nbye\n"), {}).message,
+            "ModuleNotFoundError: No module named 'x': a Python module is missing or broken in the task's environment");
+  EXPECT_EQ(Classify(Exit(1, "ValueError: bad shape\n"), {}).message, "ValueError: bad shape");
+  EXPECT_EQ(Classify(Exit(1, "  ECC 7\n"), {{Pattern("ECC", OutcomeClass::kInfra)}}).message, "ECC 7: as told");
 }
 
 TEST(FailureRulesTest, TheMessageIsTheMeaningOfTheRule) {
-  EXPECT_EQ(Classify(Exit(127), {}).message, "the command was not found");
+  EXPECT_EQ(Classify(Exit(124), {}).message, "the limit of the command timeout(1)");
+}
+
+TEST(FailureRulesTest, StdoutSpeaksWhereStderrDoesNot) {
+  Evidence evidence = Exit(1);
+  evidence.stdout_tail = "CUDA out of memory\nbye\n";
+  Outcome outcome = Classify(evidence, {});
+  EXPECT_EQ(outcome.cls, OutcomeClass::kOom);
+  EXPECT_EQ(outcome.message, "CUDA out of memory (on stdout): out of GPU memory");
+  EXPECT_EQ(outcome.stdout_tail, evidence.stdout_tail);
+  evidence.stderr_tail = "a warning\n";
+  EXPECT_EQ(Classify(evidence, {}).stdout_tail, evidence.stdout_tail) << "the line that decided is there";
+  evidence.stderr_tail = "ValueError: x\n";
+  outcome = Classify(evidence, {});
+  EXPECT_EQ(outcome.message, "ValueError: x");
+  EXPECT_EQ(outcome.stdout_tail, "");
+  evidence.stdout_tail = "step 7\n";
+  evidence.stderr_tail = " \n";
+  EXPECT_EQ(Classify(evidence, {}).message, "its last line: step 7 (on stdout)");
+}
+
+TEST(FailureRulesTest, ATracebackBeforeTheLastLinesDecidesIfPythonEndedOfIt) {
+  Evidence evidence = Exit(1, "noise 499\n");
+  evidence.traceback = "Traceback (most recent call last):\n  File x\nModuleNotFoundError: No module named 'x'\n";
+  EXPECT_EQ(RuleFor(evidence, {}).name, "python-module");
+  EXPECT_EQ(Classify(evidence, {}).stderr_tail, evidence.traceback + "[...]\nnoise 499\n");
+  evidence.traceback = "Traceback (most recent call last):\n  File x\n__main__.Boom: y\n";
+  EXPECT_EQ(Classify(evidence, {}).message, "__main__.Boom: y");
+  evidence.stderr_tail = "ValueError: later\n";
+  EXPECT_EQ(Classify(evidence, {}).message, "ValueError: later");
+  evidence = Exit(3, "noise 499\n");
+  evidence.traceback = "Traceback (most recent call last):\n  File x\nValueError: survived\n";
+  EXPECT_EQ(Classify(evidence, {}).message, "its last line: noise 499") << "Python ends with 1";
+}
+
+TEST(FailureRulesTest, AFullDiskExplainsWhatNothingElseDoes) {
+  Evidence evidence = Exit(4);
+  evidence.full_disk = "/jobs/j/logs";
+  EXPECT_EQ(RuleFor(evidence, {}).name, "job-disk-full");
+  EXPECT_EQ(Classify(evidence, {}).message, "the disk under the job's folder has no room left (/jobs/j/logs)");
+  evidence.exit = ExitStatus{ExitStatus::Kind::kSignaled, SIGBUS};
+  EXPECT_EQ(RuleFor(evidence, {}).name, "job-disk-full");
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGKILL}) {
+    evidence.exit = ExitStatus{ExitStatus::Kind::kSignaled, signal};
+    EXPECT_NE(RuleFor(evidence, {}).name, "job-disk-full") << "others send it";
+  }
+  evidence = Exit(1, "ValueError: x\n");
+  evidence.full_disk = "/jobs/j/logs";
+  EXPECT_EQ(RuleFor(evidence, {}).name, "python-exception");
+}
+
+TEST(FailureRulesTest, AReportWithAClassIsNobodyElsesFault) {
+  Evidence evidence = Exit(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n");
+  EXPECT_EQ(Classify(evidence, {}).source, Source::kPeer);
+  evidence.report = ErrorReport{OutcomeClass::kUserError, Advice::kNone, "no data"};
+  EXPECT_EQ(Classify(evidence, {}).source, Source::kItself);
+  evidence.exit = ExitStatus{ExitStatus::Kind::kSignaled, SIGTERM};
+  evidence.report.reset();
+  evidence.stderr_tail.clear();
+  EXPECT_EQ(Classify(evidence, {}).source, Source::kSignal);
 }
 
 TEST(FailureRulesTest, NumbersOfAKillStandInPlaceOfTheMeaningWhereTheKillIsTheCause) {
@@ -95,7 +167,7 @@ TEST(FailureRulesTest, AReportMayOnlyAdvise) {
   const Outcome outcome = Classify(evidence, {});
   EXPECT_EQ(outcome.cls, OutcomeClass::kUserConfig);
   EXPECT_EQ(outcome.advice, Advice::kTransient);
-  EXPECT_EQ(outcome.message, "the command was not found");
+  EXPECT_EQ(outcome.message, "a shell's word for a command that was not found, or a variable that is not set");
 }
 
 TEST(FailureRulesTest, AClassWithoutWordsSaysWhereItIsFrom) {
@@ -126,8 +198,9 @@ TEST(FailureRulesTest, ABrokenReportIsNamedAndChangesNothing) {
   evidence.report_trouble = "error file: not JSON: incomplete JSON";
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kUserError);
   EXPECT_EQ(Classify(evidence, {}).message, "error file: not JSON: incomplete JSON");
-  evidence.exit = Exit(127).exit;
-  EXPECT_EQ(Classify(evidence, {}).message, "the command was not found; error file: not JSON: incomplete JSON");
+  evidence.exit = Exit(124).exit;
+  EXPECT_EQ(Classify(evidence, {}).message,
+            "the limit of the command timeout(1); error file: not JSON: incomplete JSON");
 }
 
 TEST(FailureRulesTest, SigkillIsCalledOutOfMemoryOnlyWithEvidence) {
@@ -146,7 +219,7 @@ TEST(FailureRulesTest, TheLastLinesOfWhoeverWasKilledAreNotWhy) {
                        .stderr_tail = "ConnectionRefusedError: [Errno 111] Connection refused\n"};
   EXPECT_EQ(Classify(evidence, {}).message.find("could not reach"), std::string::npos);
   const FailureRule own{.pattern = "ConnectionRefused", .cls = OutcomeClass::kInfra, .meaning = "ours"};
-  EXPECT_EQ(Classify(evidence, {{own}}).message, "ours");
+  EXPECT_EQ(Classify(evidence, {{own}}).message, "ConnectionRefusedError: [Errno 111] Connection refused: ours");
 }
 
 TEST(FailureRulesTest, TheOomKillersWorkElsewhereDoesNotExcuseAProgram) {

@@ -28,6 +28,12 @@ Evidence OomOf(int code, const std::string& stderr_tail = "") {
   return evidence;
 }
 
+Evidence NoRoom(int code) {
+  Evidence evidence = Exit(code);
+  evidence.full_disk = "/jobs";
+  return evidence;
+}
+
 struct Row {
   std::string rule;
   OutcomeClass cls;
@@ -100,6 +106,21 @@ std::vector<Row> Rows() {
       {"shared-library", kUserConfig, kNever, {
           Exit(127, "./train: error while loading shared libraries: libfoo.so.1: cannot open shared object file\n"),
           Exit(1, "./train: /lib/libc.so.6: version `GLIBC_2.38' not found (required by ./train)\n")}},
+      {"unset-variable", kUserConfig, kNever, {
+          Exit(127, "/bin/bash: line 1: DATA_DIR: unbound variable\n"), Exit(2, "sh: 1: DATA_DIR: parameter not set\n"),
+          Exit(127, "/bin/bash: line 1: DATA_DIR: parameter null or not set\n")}},
+      {"shell-syntax", kUserConfig, kNever, {
+          Exit(2, "/bin/bash: -c: line 1: syntax error near unexpected token `fi'\n"), Exit(2, "sh: 1: Syntax error: \"fi\" unexpected\n"),
+          Exit(2, "/bin/bash: -c: line 1: unexpected EOF while looking for matching `''\n")}},
+      {"command-not-found", kUserConfig, kNever, {
+          Exit(127, "/bin/bash: line 1: pyton: command not found\n"), Exit(127, "sh: 1: pyton: not found\n"),
+          Exit(127, "/bin/bash: line 1: ./train.py: No such file or directory\n")}},
+      {"interpreter-missing", kUserConfig, kNever, {
+          Exit(127, "/bin/bash: line 1: ./s: cannot execute: required file not found\n"),
+          Exit(126, "bash: ./s: /no/such/sh: bad interpreter: No such file or directory\n")}},
+      {"command-not-executable", kUserConfig, kNever, {
+          Exit(126, "/bin/bash: line 1: ./train.py: Permission denied\n"), Exit(126, "/bin/bash: line 1: /tmp: Is a directory\n"),
+          Exit(126, "/bin/bash: line 1: ./s: cannot execute binary file: Exec format error\n")}},
       {"disk-full", kUserError, kCharged, {
           Exit(1, "OSError: [Errno 28] No space left on device\n"), Exit(1, "cp: write error: Disk quota exceeded\n")}},
       {"gpu-fault", kInfra, kFree, {
@@ -125,13 +146,27 @@ std::vector<Row> Rows() {
           Exit(1, "ConnectionRefusedError: [Errno 111] Connection refused\n"),
           Exit(1, "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to (10.0.0.1, 29500).\n"),
           Exit(1, "OSError: [Errno 113] No route to host\n")}},
+      {"address-in-use", kUserError, kCharged, {Exit(1, "OSError: [Errno 98] Address already in use\n")}},
+      {"native-assertion", kUserError, kCharged, {
+          Signal(SIGABRT, OomEvidence::kNone, "train: train.cc:7: int main(): Assertion `rows > 0' failed.\n"),
+          Signal(SIGABRT, OomEvidence::kNone, "F0000 00:00:00 1 graph.cc:42] Check failed: rows > 0 \n")}},
+      {"native-exception", kUserError, kCharged, {
+          Signal(SIGABRT, OomEvidence::kNone, "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad row 17\n"),
+          Signal(SIGABRT, OomEvidence::kNone, "terminate called without an active exception\n")}},
+      {"heap-damaged", kUserError, kCharged, {
+          Signal(SIGABRT, OomEvidence::kNone, "double free or corruption (out)\n"), Signal(SIGABRT, OomEvidence::kNone, "free(): invalid pointer\n"),
+          Signal(SIGABRT, OomEvidence::kNone, "*** stack smashing detected ***: terminated\n")}},
+      {"permission-denied", kUserError, kCharged, {Exit(1, "cat: /data/x: Permission denied\n"), Exit(1, "PermissionError: [Errno 1] Operation not permitted: '/dev/x'\n")}},
+      {"file-missing", kUserError, kCharged, {Exit(1, "cat: /data/x: No such file or directory\n"), Exit(1, "FileNotFoundError: [Errno 2] No such file or directory: '/data/x'\n")}},
+      {"keyboard-interrupt", kInfra, kFree, {Signal(SIGINT, OomEvidence::kNone, "    time.sleep(5)\nKeyboardInterrupt\n"), Exit(130, "KeyboardInterrupt\n")}},
+      {"job-disk-full", kUserError, kCharged, {NoRoom(1), NoRoom(2), NoRoom(74)}},
       {"python-exception", kUserError, kCharged, {
           Exit(1, "ValueError: bad shape\n"), Exit(1, "torch.cuda.CudaError: launch failed\n"), Exit(1, "[rank3]: KeyError: 'x'\n"),
           Exit(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n\nDuring handling of the above exception, another exception occurred:\n\nValueError: bad\n")}},
       {"misuse", kUserError, kCharged, {Exit(2)}},
       {"timeout-command", kTimeout, kCharged, {Exit(124)}},
-      {"not-executable", kUserConfig, kNever, {Exit(126, "bash: ./train.py: Permission denied\n")}},
-      {"not-found", kUserConfig, kNever, {Exit(127, "bash: line 1: pyton: command not found\n")}},
+      {"not-executable", kUserConfig, kNever, {Exit(126), Exit(126, "./train.py: cannot\n")}},
+      {"not-found", kUserConfig, kNever, {Exit(127), Exit(127, "/bin/bash: line 1: DATA_DIR: say where the data is\n")}},
       {"hangup", kInfra, kFree, {Signal(SIGHUP), Exit(129)}},
       {"interrupt", kInfra, kFree, {Signal(SIGINT), Exit(130)}},
       {"quit", kUserError, kCharged, {Signal(SIGQUIT), Exit(131)}},
