@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -158,10 +159,16 @@ class Job {
   Outcome Silence(const std::string& more = "") const;
   std::string Missing(bool container) const;  // tasks that have no container, or have not registered, for a message
 
-  // ---- job_restart.cc: policy
+  // ---- first_cause.cc: policy
   std::optional<DecisionBody> Judge(Instant now) const;
-  std::optional<DecisionBody> JudgeEndOf(const AttemptId& id, Instant now) const;
+  std::optional<Instant> NextJudgement() const;  // of a failure that waits for a better cause
+  void ForEachUnsettled(const std::function<void(const AttemptId&, std::optional<Instant>)>& visit) const;
   std::optional<Instant> SettlesAt(const AttemptId& id) const;
+  AttemptId FirstCauseOf(const AttemptId& id) const;
+  std::string ProbableCause(const Attempt& failed) const;
+
+  // ---- job_restart.cc: policy
+  std::optional<DecisionBody> JudgeEndOf(const AttemptId& id, Instant now) const;
   std::optional<DecisionBody> RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict, Instant now) const;
   RestartDecided Decide(const RestartPlan& plan, const EndedTask& cause, Instant now) const;
   std::vector<TaskId> TasksIn(RestartScope scope, const TaskId& cause) const;

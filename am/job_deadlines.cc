@@ -126,7 +126,7 @@ std::optional<Instant> Job::NextDeadline() const {
   if (!leaving_.empty()) sooner(leaving_.begin()->first);
   if (!silent_.empty()) sooner(silent_.begin()->first);
   sooner(NextRestart());
-  if (!failed_.empty() && !verdict_) sooner(SettlesAt(failed_.begin()->second));
+  sooner(NextJudgement());
   return next;
 }
 

@@ -15,23 +15,13 @@ std::string Times(int count) { return count == 1 ? "1 restart" : StrCat(count, "
 
 }  // namespace
 
-std::optional<DecisionBody> Job::Judge(Instant now) const {
-  if (verdict_) return std::nullopt;
-  if (last_ended_ && !SettlesAt(*last_ended_)) {
-    if (auto judged = JudgeEndOf(*last_ended_, now)) return judged;
-  }
-  for (const auto& [ended, id] : failed_) {
-    if (const auto at = SettlesAt(id); !at || now >= *at) return JudgeEndOf(id, now);
-  }
-  return std::nullopt;
-}
-
 std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) const {
   const Task& task = tasks_.at(id.task);
   // Whatever ends while its task is being restarted has been judged.
   if (task.state != TaskState::kDone || task.newest()->id != id) return std::nullopt;
   const Attempt& attempt = *task.newest();
   Outcome outcome = *attempt.outcome;
+  outcome.message += ProbableCause(attempt);
   const EndedTask ended{attempt.id, attempt.host, &outcome};
   std::optional<Verdict> verdict = JudgeEnd(spec_, ended, tracked_successes_);
   // Before the gang has formed nobody can be missing, not even a sidecar: the barrier would never open.
@@ -40,20 +30,6 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   if (verdict) outcome.cls = verdict->cls;
   if (!outcome.Succeeded()) return RestartOrStop(ended, std::move(verdict), now);
   return std::nullopt;
-}
-
-// A failure of a collective's member that nothing pays for may be explained by one that is free. Nothing: judge it now.
-std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
-  const Attempt& attempt = *Find(id);
-  if (state_ != JobState::kRunning || !failed_.contains({*attempt.ended, id})) return std::nullopt;
-  if (spec_.restart.settle.count() == 0 || ChargeOf(*attempt.outcome) != Charge::kCharged) return std::nullopt;
-  const bool alone = Count(AttemptState::kRunning) + Count(AttemptState::kRegistered) == 0;
-  const RoleSpec& role = *spec_.FindRole(id.task.role);
-  if (alone || SmallestRestart(spec_, role, /*same_address=*/true) < RestartScope::kGang) return std::nullopt;
-  const EndedTask ended{id, attempt.host, &*attempt.outcome};
-  const auto judged = PlanRestart(spec_, {ended, true, CanRenew(attempt)}, past_restarts_, *attempt.ended);
-  if (std::holds_alternative<RestartPlan>(judged)) return std::nullopt;
-  return *attempt.ended + spec_.restart.settle;
 }
 
 // No verdict: the job does not depend on it.

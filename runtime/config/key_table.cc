@@ -98,7 +98,7 @@ constexpr Key kKeys[] = {
     {"tony.restart.role.budget", kNumber, "0", kImplemented, "restarts of a role's tasks together that failures of the program may cost, for each role"},
     {"tony.restart.role.window-ms", kMillis, "0", kImplemented, "those longer ago do not count; 0: all count"},
     {"tony.restart.scope", kText, "framework", kImplemented, "what a failed task restarts: framework (as far as its framework needs), task, role, gang or job"},
-    {"tony.restart.settle-ms", kMillis, "300", kImplemented, "wait before a failure that nothing pays for ends a collective job: its cause, a lost node or executor, may show up"},
+    {"tony.restart.settle-ms", kMillis, "300", kImplemented, "wait before a failure that nothing pays for ends a collective job: its cause, a lost node or executor, may show up; ten times as long where the failure is a broken connection to another task"},
     {"tony.restart.task.budget", kNumber, "0", kImplemented, "restarts of a task alone that failures of the program may cost, for each task"},
     {"tony.restart.task.window-ms", kMillis, "0", kImplemented, "those longer ago do not count; 0: all count"},
     {"tony.<role>.restart.budget", kNumber, "", kImplemented, "the role's own budget, instead of that of its smallest scope"},

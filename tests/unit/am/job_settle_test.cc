@@ -146,6 +146,160 @@ TEST(JobSettleTest, ANewMasterThatComesLateJudgesAtOnce) {
   EXPECT_THAT(Decisions(driver.Start({2})), ElementsAre("epoch_began", "job_stopping"));
 }
 
+// What a task says whose connection to another one broke.
+Outcome LostPeer(const std::string& message = "Connection closed by peer") {
+  Outcome outcome = Failure(1);
+  outcome.message = message;
+  outcome.source = Source::kPeer;
+  return outcome;
+}
+
+std::string MessageOf(const JobDriver& driver) { return driver.job().verdict().value_or(Verdict{}).message; }
+
+TEST(JobSettleTest, AFailureOfAnothersMakingWaitsTenTimesAsLong) {
+  JobDriver driver = Running(Collective().Build());
+
+  EXPECT_THAT(Decisions(driver.Report("worker:0", LostPeer())), ElementsAre("attempt_ended"));
+
+  EXPECT_EQ(driver.job().NextDeadline(), driver.now() + 10 * kSettle);
+  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("job_stopping"));
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:0")) << "nobody else failed";
+}
+
+TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayToOneThatComesLater) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:0", LostPeer());
+  driver.Wait(8 * kSettle);
+  driver.Report("worker:2", Failure(3));
+
+  EXPECT_EQ(driver.job().NextDeadline(), driver.now() + kSettle);
+  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("job_stopping"));
+
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:2"));
+}
+
+TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayAlsoWhenItIsDueFirst) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:0", LostPeer());
+  driver.Wait(10 * kSettle - Duration(100));
+  driver.Report("worker:2", Failure(3));
+
+  driver.Pass(Duration(100));
+
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:2"));
+}
+
+TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayToWhatNoRestartCouldHelp) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:0", LostPeer());
+
+  driver.Report("worker:2", {.cls = OutcomeClass::kOom});
+
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:2"));
+}
+
+TEST(JobSettleTest, ARestartThatIsPaidForNamesTheBetterCauseToo) {
+  JobDriver driver = Running(Collective().Restarts(kGang, 1).Build());
+  EXPECT_THAT(Decisions(driver.Report("worker:0", LostPeer())), ElementsAre("attempt_ended"));
+
+  const TurnResult turn = driver.Report("worker:2", Failure(3));
+
+  ASSERT_TRUE(Find<RestartDecided>(turn));
+  EXPECT_EQ(Find<RestartDecided>(turn)->cause, AttemptOf("worker:2"));
+}
+
+TEST(JobSettleTest, AFailureOfAnothersMakingThatIsFreeWaitsToo) {
+  JobDriver driver = Running(Collective().Build());
+  Outcome free = LostPeer();
+  free.advice = Advice::kTransient;
+
+  EXPECT_THAT(Decisions(driver.Report("worker:0", free)), ElementsAre("attempt_ended"));
+  EXPECT_THAT(Decisions(driver.PassToDeadline()), Contains("restart_decided"));
+}
+
+TEST(JobSettleTest, TheLastOfAllThatFailGivesWayToTheFirstOfItsOwnMaking) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:0", LostPeer());
+  driver.Report("worker:1", Failure(3));
+
+  driver.Report("worker:2", LostPeer());
+
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:1"));
+}
+
+TEST(JobSettleTest, ManyFailuresOfAnothersMakingWaitForTheFirstOfThem) {
+  JobDriver driver = Running(JobBuilder().Role("worker", 5).Framework(FrameworkKind::kPytorch).Settle(kSettle).Build());
+  for (const char* task : {"worker:3", "worker:0", "worker:1"}) {
+    driver.Report(task, LostPeer());
+    driver.Wait(Duration(10));
+  }
+
+  driver.PassToDeadline();
+
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:3"));
+}
+
+TEST(JobSettleTest, WhereAllFailOfAnothersMakingTheFirstOfThemIsTheVerdict) {
+  JobDriver driver = Running(Collective().Build());
+  for (const char* task : {"worker:1", "worker:0", "worker:2"}) {
+    driver.Report(task, LostPeer());
+    driver.Wait(Duration(10));
+  }
+
+  EXPECT_EQ(driver.job().verdict().value_or(Verdict{}).attempt, AttemptOf("worker:1"));
+}
+
+TEST(JobSettleTest, ASidecarThatLosesItsConnectionHurriesNobodysJudgement) {
+  JobDriver driver = Running(Collective().Role("board", 1, Completion::kSidecar).Build());
+  driver.Report("worker:0", LostPeer());
+
+  driver.Report("board:0", LostPeer());
+
+  EXPECT_FALSE(driver.job().verdict());
+}
+
+TEST(JobSettleTest, WhoSendsNoHeartbeatsIsTheProbableCause) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Wait(driver.job().spec().timers.suspect_after - Duration(1000));
+  for (const char* task : {"worker:0", "worker:2"}) driver.Heartbeat(task);
+  driver.Pass(Duration(1000));
+  driver.Report("worker:0", LostPeer());
+
+  driver.Pass(10 * kSettle);
+
+  EXPECT_THAT(MessageOf(driver), testing::HasSubstr("; worker:1 sends no heartbeats"));
+}
+
+TEST(JobSettleTest, WhoExitedEarlyIsNamedAsTheProbableCause) {
+  JobDriver driver = Running(Collective().Build());
+  driver.Report("worker:2", Success());
+  driver.Report("worker:0", LostPeer());
+
+  driver.PassToDeadline();
+
+  EXPECT_THAT(MessageOf(driver), testing::HasSubstr("; worker:2 had ended with exit code 0 before"));
+}
+
+TEST(JobSettleTest, WhoseAddressIsNamedIsTheProbableCause) {
+  JobDriver driver = Running(Collective().Build());
+  const Endpoint peer = EndpointOf("worker:1");
+  driver.Report("worker:0", LostPeer(peer.host + ":" + std::to_string(peer.port) + ": Connection refused"));
+
+  driver.PassToDeadline();
+
+  EXPECT_THAT(MessageOf(driver), testing::HasSubstr("; the address is that of worker:1 (running)"));
+}
+
+TEST(JobSettleTest, ALongerPortIsAnotherAddress) {
+  JobDriver driver = Running(Collective().Build());
+  const Endpoint peer = EndpointOf("worker:1");
+  driver.Report("worker:0", LostPeer(peer.host + ":" + std::to_string(peer.port) + "7: Connection refused"));
+
+  driver.PassToDeadline();
+
+  EXPECT_THAT(MessageOf(driver), testing::Not(testing::HasSubstr("the address is")));
+}
+
 TEST(JobSettleTest, AContainerThatGoesWhileItSettlesChangesNoVerdict) {
   JobDriver driver = Running(Collective().Build());
   driver.Report("worker:1", Failure(1));

@@ -1,0 +1,109 @@
+// The policy of first causes: which of several failures is judged, when, and what else may have brought it about.
+//
+// In a collective the end of one task makes the others fail, and they may be heard of first. So two kinds of failures
+// wait: one that would end the job waits `settle` for one that is nobody's charge; one that says itself that a
+// connection to another task broke waits ten times as long for any other, as whoever broke it may take its time to die.
+#include <algorithm>
+
+#include "am/job.h"
+#include "runtime/base/strings.h"
+
+namespace tony::am {
+namespace {
+
+constexpr int kPeerPatience = 10;
+
+// "127.0.0.1:80" does not name 127.0.0.1:8080.
+bool Names(const std::string& text, const std::string& address) {
+  for (size_t at = text.find(address); at != std::string::npos; at = text.find(address, at + 1)) {
+    const char next = at + address.size() < text.size() ? text[at + address.size()] : ' ';
+    if (next < '0' || next > '9') return true;
+  }
+  return false;
+}
+
+bool Names(const Outcome& outcome, const Endpoint& endpoint) {
+  const std::string port = StrCat(":", endpoint.port);
+  for (const std::string& address : {StrCat(endpoint.host, port), StrCat("[", endpoint.host, "]", port)})
+    if (Names(outcome.message, address) || Names(outcome.stderr_tail, address)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::optional<DecisionBody> Job::Judge(Instant now) const {
+  if (verdict_) return std::nullopt;
+  if (last_ended_ && !SettlesAt(*last_ended_)) {
+    if (auto judged = JudgeEndOf(FirstCauseOf(*last_ended_), now)) return judged;
+  }
+  std::optional<AttemptId> due;
+  ForEachUnsettled([&](const AttemptId& id, std::optional<Instant> at) {
+    if (!due && (!at || now >= *at)) due = id;
+  });
+  return due ? JudgeEndOf(FirstCauseOf(*due), now) : std::nullopt;
+}
+
+std::optional<Instant> Job::NextJudgement() const {
+  std::optional<Instant> next;
+  if (verdict_) return next;
+  ForEachUnsettled([&](const AttemptId&, std::optional<Instant> at) {
+    if (at) next = next ? std::min(*next, *at) : at;
+  });
+  return next;
+}
+
+// Of the failures that wait for another task's, only the first: all wait equally long, and there may be thousands.
+void Job::ForEachUnsettled(const std::function<void(const AttemptId&, std::optional<Instant>)>& visit) const {
+  bool peer_seen = false;
+  for (const auto& [ended, id] : failed_) {
+    const bool of_peer = Find(id)->outcome->source == Source::kPeer;
+    if (!of_peer || !peer_seen) visit(id, SettlesAt(id));
+    peer_seen = peer_seen || of_peer;
+  }
+}
+
+// Nothing: judge it now.
+std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
+  const Attempt& attempt = *Find(id);
+  if (state_ != JobState::kRunning || !failed_.contains({*attempt.ended, id})) return std::nullopt;
+  const bool alone = Count(AttemptState::kRunning) + Count(AttemptState::kRegistered) == 0;
+  if (spec_.restart.settle.count() == 0 || alone || IsFcfs()) return std::nullopt;
+  if (attempt.outcome->source == Source::kPeer) return *attempt.ended + spec_.restart.settle * kPeerPatience;
+  const RoleSpec& role = *spec_.FindRole(id.task.role);
+  if (ChargeOf(*attempt.outcome) != Charge::kCharged) return std::nullopt;
+  if (SmallestRestart(spec_, role, /*same_address=*/true) < RestartScope::kGang) return std::nullopt;
+  const EndedTask ended{id, attempt.host, &*attempt.outcome};
+  const auto judged = PlanRestart(spec_, {ended, true, CanRenew(attempt)}, past_restarts_, *attempt.ended);
+  if (std::holds_alternative<RestartPlan>(judged)) return std::nullopt;
+  return *attempt.ended + spec_.restart.settle;
+}
+
+// A failure that another task's end has caused gives way to the first that was not, and else to the first of its kind.
+AttemptId Job::FirstCauseOf(const AttemptId& id) const {
+  const Attempt& attempt = *Find(id);
+  if (attempt.outcome->source != Source::kPeer || !failed_.contains({*attempt.ended, id})) return id;
+  const auto better = std::ranges::find_if(
+      failed_, [this](const auto& failed) { return Find(failed.second)->outcome->source != Source::kPeer; });
+  return better == failed_.end() ? failed_.begin()->second : better->second;
+}
+
+// For the message of a failure that is known to be no first cause.
+std::string Job::ProbableCause(const Attempt& failed) const {
+  if (failed.outcome->source != Source::kPeer) return "";
+  const Attempt* silent = nullptr;
+  const Attempt* left = nullptr;  // the last one that had ended well
+  for (const auto& [id, task] : tasks_) {
+    const Attempt* peer = task.newest();
+    if (!peer || id == failed.id.task || spec_.FindRole(id.role)->completion == Completion::kSidecar) continue;
+    if (peer->endpoint && Names(*failed.outcome, *peer->endpoint))
+      return StrCat("; the address is that of ", ToString(id), " (", ToString(peer->state), ")");
+    if (peer->suspect) silent = peer;
+    const bool well = peer->outcome && peer->outcome->Succeeded() && *peer->ended <= *failed.ended;
+    if (well && (!left || *left->ended < *peer->ended)) left = peer;
+  }
+  if (silent) return StrCat("; ", ToString(silent->id.task), " sends no heartbeats");
+  if (left) return StrCat("; ", ToString(left->id.task), " had ended with exit code 0 before");
+  return "";
+}
+
+}  // namespace tony::am
