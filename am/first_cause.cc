@@ -87,8 +87,22 @@ AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   return better == failed_.end() ? failed_.begin()->second : better->second;
 }
 
-// For the message of a failure that is known to be no first cause.
+// Whoever ends a task from outside rarely does so twice; a program that ends itself does it every time.
+bool Job::EndsItself(const Attempt& attempt) const {
+  const Outcome& outcome = *attempt.outcome;
+  if (outcome.source != Source::kSignal || ChargeOf(outcome) != Charge::kFree || outcome.advice != Advice::kNone)
+    return false;
+  const Duration window = spec_.restart.lost.window;
+  return std::ranges::any_of(tasks_.at(attempt.id.task).attempts, [&](const Attempt& earlier) {
+    const bool ended = earlier.id.number < attempt.id.number && earlier.outcome;
+    if (!ended || earlier.outcome->source != Source::kSignal) return false;
+    return window.count() == 0 || *attempt.ended - *earlier.ended < window;
+  });
+}
+
+// For the message of a failure that is known to be no first cause, or that has come again.
 std::string Job::ProbableCause(const Attempt& failed) const {
+  if (EndsItself(failed)) return "; an attempt before ended so, too: its own processes may have sent the signal";
   if (failed.outcome->source != Source::kPeer) return "";
   const Attempt* silent = nullptr;
   const Attempt* left = nullptr;  // the last one that had ended well

@@ -165,6 +165,7 @@ class Job {
   void ForEachUnsettled(const std::function<void(const AttemptId&, std::optional<Instant>)>& visit) const;
   std::optional<Instant> SettlesAt(const AttemptId& id) const;
   AttemptId FirstCauseOf(const AttemptId& id) const;
+  bool EndsItself(const Attempt& attempt) const;
   std::string ProbableCause(const Attempt& failed) const;
 
   // ---- job_restart.cc: policy

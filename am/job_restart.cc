@@ -22,6 +22,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   const Attempt& attempt = *task.newest();
   Outcome outcome = *attempt.outcome;
   outcome.message += ProbableCause(attempt);
+  if (EndsItself(attempt)) outcome.cls = OutcomeClass::kUserError;
   const EndedTask ended{attempt.id, attempt.host, &outcome};
   std::optional<Verdict> verdict = JudgeEnd(spec_, ended, tracked_successes_);
   // Before the gang has formed nobody can be missing, not even a sidecar: the barrier would never open.

@@ -152,7 +152,20 @@ void JournalRules::On(const ContainerEnded& d, Instant) {
 Outcome JournalRules::WhatCounts(const AttemptId& ended) const {
   Outcome outcome = outcomes_.at(ended);
   if (outcome.Succeeded() && !together_) outcome.cls = OutcomeClass::kInfra;
+  const bool by_signal = outcome.source == Source::kSignal && outcome.advice == Advice::kNone;
+  if (by_signal && outcome.cls == OutcomeClass::kInfra && HadSignalBefore(ended)) outcome.cls = OutcomeClass::kUserError;
   return outcome;
+}
+
+// The second time that a signal ends a task it is taken for the program's own doing.
+bool JournalRules::HadSignalBefore(const AttemptId& ended) const {
+  const Duration window = spec_->restart.lost.window;
+  for (AttemptId earlier{ended.task, 1}; earlier.number < ended.number; ++earlier.number) {
+    const auto outcome = outcomes_.find(earlier);
+    if (outcome == outcomes_.end() || outcome->second.source != Source::kSignal) continue;
+    if (window.count() == 0 || *made_.at(ended).ended - *made_.at(earlier).ended < window) return true;
+  }
+  return false;
 }
 
 bool JournalRules::FailsJob() const {

@@ -83,6 +83,7 @@ class JournalRules {
   void Make(const AttemptId& attempt, Instant time);
   bool MayComeBetween(const Decision& decision) const;
   Outcome WhatCounts(const AttemptId& ended) const;
+  bool HadSignalBefore(const AttemptId& ended) const;
   std::optional<RestartDue> DueRestart(Instant now) const;
   bool FailsJob() const;  // the pending end does, if nothing starts again
   void ExpectFailed(const Verdict& verdict, const AttemptId& cause);

@@ -86,6 +86,8 @@ JobSpec SpecFor(Random& random) {
 int ExitCodeFor(Random& random) {
   constexpr int kTransient = 193;
   constexpr int kPermanent = 194;
+  constexpr int kToldToEnd = 143;  // a shell's word for SIGTERM
+  if (random.Chance(100)) return kToldToEnd;
   if (random.Chance(250)) return random.Chance(500) ? kTransient : kPermanent;
   return static_cast<int>(random.Between(1, 255));
 }

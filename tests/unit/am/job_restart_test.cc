@@ -24,6 +24,61 @@ JobBuilder Collective() {
 
 Outcome Lost() { return {.cls = OutcomeClass::kPreempted}; }
 
+Outcome Told(OutcomeClass cls = OutcomeClass::kInfra) {
+  return {.cls = cls,
+          .exit = ExitStatus{ExitStatus::Kind::kSignaled, 15},
+          .message = "told to end",
+          .source = Source::kSignal};
+}
+
+// ---- signals that anybody may have sent
+
+TEST(JobRestartTest, ASignalIsFreeOnceAndThenTheProgramsOwn) {
+  JobDriver driver(Alone().Build());
+  driver.Running();
+  const TurnResult first = driver.Report("worker:0", Told());
+  ASSERT_TRUE(Find<RestartDecided>(first));
+  EXPECT_FALSE(Find<RestartDecided>(first)->charged);
+  driver.Exit("worker:0");
+  driver.GrantAll().RegisterAll().RunAll();
+
+  driver.Report("worker:0#2", Told());
+
+  ASSERT_TRUE(driver.job().verdict());
+  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kUserError);
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("its own processes may have sent the signal"));
+}
+
+TEST(JobRestartTest, ASecondSignalTakesFromTheProgramsRestarts) {
+  JobDriver driver(Alone().Restarts(kTask, 1).Build());
+  driver.Running();
+  driver.Report("worker:0", Told());
+  driver.Exit("worker:0");
+  driver.GrantAll().RegisterAll().RunAll();
+
+  const TurnResult second = driver.Report("worker:0#2", Told());
+
+  ASSERT_TRUE(Find<RestartDecided>(second));
+  EXPECT_TRUE(Find<RestartDecided>(second)->charged);
+}
+
+TEST(JobRestartTest, ASignalLongAgoOrOfAnotherTaskIsAnotherStory) {
+  JobDriver driver(Alone().LostRestarts(10, Duration(60'000)).Build());
+  driver.Running();
+  driver.Report("worker:0", Told());
+  driver.Exit("worker:0");
+  driver.GrantAll().RegisterAll().RunAll();
+  const TurnResult other = driver.Report("worker:1", Told());
+  ASSERT_TRUE(Find<RestartDecided>(other));
+  EXPECT_FALSE(Find<RestartDecided>(other)->charged);
+  driver.Wait(Duration(60'000));
+
+  const TurnResult later = driver.Report("worker:0#2", Told());
+
+  ASSERT_TRUE(Find<RestartDecided>(later));
+  EXPECT_FALSE(Find<RestartDecided>(later)->charged);
+}
+
 // ---- one task
 
 TEST(JobRestartTest, ATaskAloneGoesOnInItsExecutorWhileTheOthersRun) {
