@@ -168,6 +168,9 @@ class Job {
   bool EndsItself(const Attempt& attempt) const;
   std::string ProbableCause(const Attempt& failed) const;
 
+  // ---- silence.cc: policy
+  std::string WhoWasSilent(Instant now) const;
+
   // ---- job_restart.cc: policy
   std::optional<DecisionBody> JudgeEndOf(const AttemptId& id, Instant now) const;
   std::optional<DecisionBody> RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict, Instant now) const;

@@ -52,9 +52,9 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
         spec_.timers.grace};
   }
   if (const auto limit = TimeLimit(); limit && now >= *limit) {
-    return JobStopping{
-        TimedOut(StrCat("the job ran longer than ", Seconds(spec_.timeout), " (tony.application.timeout)")),
-        spec_.timers.grace};
+    return JobStopping{TimedOut(StrCat("the job ran longer than ", Seconds(spec_.timeout),
+                                       " (tony.application.timeout)", WhoWasSilent(now))),
+                       spec_.timers.grace};
   }
   if (auto ending = WhatAttentionSays(now)) return ending;
   if (!stopping_.empty() && now >= stopping_.begin()->first) return ContainerKillOrdered{stopping_.begin()->second};

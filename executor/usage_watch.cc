@@ -76,6 +76,7 @@ UsageWatch::UsageWatch(EventLoop& loop, WatchedAttempt attempt, std::function<vo
       start_(loop.Now()),
       meter_(start_),
       logs_(CapsFor(attempt_)),
+      output_(attempt_.log_folder, start_),
       kept_(start_) {
   if (!attempt_.gpus.empty()) gpus_ = std::make_unique<GpuWatch>(attempt_.gpus);
   sample_timer_ = loop_.After(kFirstSample, [this] { Sample(); });
@@ -90,7 +91,7 @@ void UsageWatch::Sample() {
   meter_.Add(sample, now);
   sample_timer_ = loop_.After(WaitAfter(cost, now - start_), [this] { Sample(); });
   if (now - kept_ >= kKeepEvery) Keep();
-  tell_(WithGpus(meter_.usage()));
+  tell_(Whole(meter_.usage()));
 }
 
 void UsageWatch::CheckLogs() {
@@ -111,14 +112,16 @@ bool UsageWatch::CapLogs() {
   return fast;
 }
 
-Usage UsageWatch::WithGpus(Usage usage) const {
+// With what is not of the processes.
+Usage UsageWatch::Whole(Usage usage) {
+  usage.quiet = output_.Quiet(loop_.Now());
   if (gpus_) usage.gpu = gpus_->Newest();
   return usage;
 }
 
 Usage UsageWatch::Total() {
   total_ = meter_.Ended(sampler_.Sample(), loop_.Now());
-  return WithGpus(total_->usage());
+  return Whole(total_->usage());
 }
 
 void UsageWatch::Finish() {
@@ -133,7 +136,7 @@ void UsageWatch::Keep() {
   const UsageMeter& meter = total_ ? *total_ : meter_;
   kept_ = loop_.Now();
   const Status kept = WriteFileByRename(attempt_.log_folder / "usage.json",
-                                        UsageDocument(WithGpus(meter.usage()), meter.series()), /*durable=*/false);
+                                        UsageDocument(Whole(meter.usage()), meter.series()), /*durable=*/false);
   if (!kept.ok()) LogDebug(kept.error().message);
 }
 

@@ -12,6 +12,7 @@
 
 #include "executor/gpu_usage.h"
 #include "executor/log_cap.h"
+#include "executor/output_watch.h"
 #include "executor/usage_meter.h"
 #include "executor/usage_sampler.h"
 #include "runtime/base/event_loop.h"
@@ -40,7 +41,7 @@ class UsageWatch {
   void Sample();
   void CheckLogs();
   bool CapLogs();
-  Usage WithGpus(Usage usage) const;
+  Usage Whole(Usage usage);
   void Keep();
 
   EventLoop& loop_;
@@ -52,6 +53,7 @@ class UsageWatch {
   std::optional<UsageMeter> total_;  // since Total()
   std::unique_ptr<GpuWatch> gpus_;   // none: no GPUs
   std::vector<LogCap> logs_;
+  OutputWatch output_;
   Instant kept_;
   EventLoop::Timer sample_timer_, log_timer_;
 };

@@ -27,6 +27,7 @@ struct Usage {
   int64_t millicores = 0;  // since the sample before: 1000 is one core
   int64_t most_millicores = 0;
   Duration elapsed{0};  // since the start of the attempt's process; cpu / elapsed is the mean
+  Duration quiet{0};    // since it last wrote to its stdout or stderr, or started
   std::optional<GpuUsage> gpu;
   bool operator==(const Usage&) const = default;
 };

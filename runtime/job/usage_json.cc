@@ -43,6 +43,7 @@ json::object UsageJson(const Usage& usage) {
   out["millicores"] = usage.millicores;
   out["most_millicores"] = usage.most_millicores;
   out["elapsed_ms"] = usage.elapsed.count();
+  out["quiet_ms"] = usage.quiet.count();
   if (usage.gpu) out["gpu"] = GpuJson(*usage.gpu);
   return out;
 }
@@ -57,6 +58,7 @@ Result<Usage> ReadUsage(JsonFields fields) {
   usage.millicores = fields.Int("millicores");
   usage.most_millicores = fields.Int("most_millicores");
   usage.elapsed = fields.Millis("elapsed_ms");
+  if (fields.Has("quiet_ms")) usage.quiet = fields.Millis("quiet_ms");  // else of an earlier release
   TRY(fields.status());
   if (fields.Has("gpu")) {
     TRY_ASSIGN(usage.gpu, ReadGpu(fields.Fields("gpu")));

@@ -51,7 +51,8 @@ Result<Usage> FromThrift(const rpc::Usage& wire) {
               .cpu = Duration(checked("cpu_ms", wire.cpu_ms)),
               .millicores = checked("millicores", wire.millicores),
               .most_millicores = checked("most_millicores", wire.most_millicores),
-              .elapsed = Duration(checked("elapsed_ms", wire.elapsed_ms))};
+              .elapsed = Duration(checked("elapsed_ms", wire.elapsed_ms)),
+              .quiet = Duration(checked("quiet_ms", wire.quiet_ms))};
   if (wire.__isset.gpu) usage.gpu = CheckedGpu(wire.gpu, checked);
   TRY(checked.status());
   return usage;
@@ -67,6 +68,7 @@ rpc::Usage ToThrift(const Usage& usage) {
   wire.__set_millicores(usage.millicores);
   wire.__set_most_millicores(usage.most_millicores);
   wire.__set_elapsed_ms(usage.elapsed.count());
+  wire.__set_quiet_ms(usage.quiet.count());
   if (usage.gpu) wire.__set_gpu(ToThrift(*usage.gpu));
   return wire;
 }

@@ -92,6 +92,7 @@ struct Usage {
   7: i64 most_millicores
   8: i64 elapsed_ms
   9: optional GpuUsage gpu
+  10: i64 quiet_ms         // since it last wrote to stdout or stderr
 }
 
 struct Progress {

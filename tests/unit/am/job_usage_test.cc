@@ -60,5 +60,47 @@ TEST_F(JobUsageTest, ANewAmKnowsNothingUntilItHears) {
   EXPECT_EQ(driver_.StatusOf("worker:0").usage, std::nullopt);
 }
 
+// ---- who fell silent, when a job is ended for the time it took
+
+class JobSilenceTest : public testing::Test {
+ protected:
+  JobSilenceTest() { driver_.Running(); }
+  void Say(const char* task, Duration elapsed, Duration quiet) {
+    const Usage usage{.samples = 1, .elapsed = elapsed, .quiet = quiet};
+    driver_.Observe(HeartbeatCall{driver_.CallerOf(task), {Phase::kRunning, 100, usage}});
+  }
+  std::string EndAt(Duration time) {
+    driver_.Wait(time - (driver_.now() - start_));
+    driver_.Pass(Duration(0));
+    return driver_.job().verdict().value_or(Verdict{}).message;
+  }
+
+  JobDriver driver_{JobBuilder().Role("worker", 7).Timeout(Duration(60'000)).Build()};
+  const Instant start_ = driver_.now();
+};
+
+TEST_F(JobSilenceTest, WhoWroteUntilTheEndIsNotNamed) {
+  driver_.Wait(Duration(59'000));
+  Say("worker:0", Duration(59'000), Duration(100));
+  Say("worker:3", Duration(59'000), Duration(40'000));
+  EXPECT_EQ(EndAt(Duration(60'000)),
+            "the job ran longer than 60.0 s (tony.application.timeout); silent: worker:3 for 41.0 s");
+}
+
+TEST_F(JobSilenceTest, WhoeverFellSilentSoonAfterTheFirstIsNamedBehindIt) {
+  driver_.Wait(Duration(50'000));
+  for (int i = 0; i < 7; ++i)
+    Say(("worker:" + std::to_string(i)).c_str(), Duration(50'000), Duration(20'000 + i * 100));
+  EXPECT_THAT(EndAt(Duration(60'000)),
+              testing::EndsWith("; silent: worker:6 for 30.6 s, worker:5 for 30.5 s, worker:4 for 30.4 s, worker:3 for "
+                                "30.3 s, worker:2 for 30.2 s and 2 more"));
+}
+
+TEST_F(JobSilenceTest, WhereAllWroteUntilTheEndNobodyIsSilent) {
+  driver_.Wait(Duration(59'900));
+  Say("worker:0", Duration(59'900), Duration(100));
+  EXPECT_EQ(EndAt(Duration(60'000)), "the job ran longer than 60.0 s (tony.application.timeout)");
+}
+
 }  // namespace
 }  // namespace tony::am

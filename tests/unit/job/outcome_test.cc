@@ -84,7 +84,10 @@ TEST(OutcomeJsonTest, WhatWasUsedIsReadBackWhole) {
                         .cpu = Duration(4),
                         .millicores = 5,
                         .most_millicores = 6,
-                        .elapsed = Duration(7)};
+                        .elapsed = Duration(7),
+                        .quiet = Duration(8)};
+  outcome.stdout_tail = "step 7\n";
+  outcome.source = Source::kPeer;
   EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
   outcome.usage->gpu = GpuUsage{1, 2, 3, 4, 5};
   EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
@@ -94,6 +97,14 @@ TEST(OutcomeJsonTest, ABadNumberOfWhatWasUsedIsNamed) {
   Outcome outcome;
   outcome.usage = Usage{.gpu = GpuUsage{.percent = 101}};
   EXPECT_EQ(OutcomeFromJson(ToJson(outcome)).error().message.substr(0, 32), "outcome: field usage.gpu.percent");
+}
+
+TEST(OutcomeJsonTest, WhatEarlierReleasesDidNotKnowMayBeMissing) {
+  const auto read = OutcomeFromJson(R"({"class":"oom","message":"","stderr_tail":""})");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, Outcome{.cls = kOom});
+  EXPECT_EQ(OutcomeFromJson(R"({"class":"oom","message":"","stderr_tail":"","source":"moon"})").error().message,
+            "outcome: field source: expected itself, peer or signal");
 }
 
 TEST(OutcomeJsonTest, StandardErrorThatIsNotUtf8IsRepairedNotLost) {

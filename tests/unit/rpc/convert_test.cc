@@ -175,6 +175,17 @@ TEST(ConvertTest, ABadFieldOfAnOutcomeIsNamed) {
               StartsWith("signal: given together"));
   EXPECT_THAT(bad([&](rpc::TaskOutcome& o) { o.message = long_text; }), StartsWith("message: 65537 bytes"));
   EXPECT_THAT(bad([&](rpc::TaskOutcome& o) { o.stderr_tail = long_text; }), StartsWith("stderr_tail: 65537 bytes"));
+  EXPECT_THAT(bad([&](rpc::TaskOutcome& o) { o.stdout_tail = long_text; }), StartsWith("stdout_tail: 65537 bytes"));
+  EXPECT_THAT(bad([](rpc::TaskOutcome& o) { o.source = "moon"; }), StartsWith("source: unknown"));
+}
+
+TEST(ConvertTest, WhatAnOutcomeSaysOfItsCauseArrives) {
+  Outcome outcome{.cls = OutcomeClass::kUserError, .stdout_tail = "step 7\n", .source = Source::kPeer};
+  outcome.usage = Usage{.quiet = Duration(7)};
+  EXPECT_EQ(*FromThrift(ToThrift(outcome)), outcome);
+  rpc::TaskOutcome of_an_earlier_release = ToThrift(Outcome{});
+  of_an_earlier_release.source.clear();
+  EXPECT_EQ(FromThrift(of_an_earlier_release)->source, Source::kItself);
 }
 
 TEST(ConvertTest, AnOutcomeWithLongTextsIsCutSoThatItIsAccepted) {
