@@ -1,0 +1,3 @@
+// Cannot start, as its library is not found. For tests.
+extern "C" int Gone();
+int main() { return Gone(); }
