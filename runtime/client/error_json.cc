@@ -36,7 +36,7 @@ std::string ErrorJson(const Error& error) {
 
 int Fail(const Error& error, bool json) {
   if (json) return FailWith(error, R"({"schema":1})");
-  Say(StrCat("tony: ", error.message));
+  for (const std::string& line : Split(error.message, '\n')) Say(StrCat("tony: ", line));
   return static_cast<int>(error.code);
 }
 

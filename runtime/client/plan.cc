@@ -37,6 +37,7 @@ std::string Explain(const Configuration& configuration) {
 Result<int> RunPlan(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   if (const auto warning = MachineWarning(parsed.spec)) parsed.warnings.push_back(*warning);
+  if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   JobSpec shown = parsed.spec;
   Mask(shown.execution_env);
   Mask(shown.container_env);

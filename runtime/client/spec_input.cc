@@ -7,6 +7,7 @@
 #include "runtime/config/properties.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/restart_scope.h"
+#include "runtime/job/property_values.h"
 
 namespace tony {
 namespace {
@@ -58,6 +59,7 @@ std::vector<OptionSpec> SpecOptions() {
       {"conf_file", kValue, "FILE", "properties: tony.xml or job.properties"},
       {"hdfs_classpath", kValue, "PATHS", "Hadoop's jars, as TonY took them; our tasks need none"},
       {"sidecar_tensorboard_log_dir", kValue, "PATH", "where TensorBoard looks; accepted, no effect yet"},
+      {"strict", OptionSpec::Kind::kFlag, "", "warnings of keys and values are errors"},
   };
 }
 
@@ -67,13 +69,22 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   const std::filesystem::path directory = std::filesystem::current_path(error);
   if (error) return Error{ErrorCode::kInvalid, StrCat("the current folder cannot be found: ", error.message())};
   TRY_ASSIGN(const Properties properties, LoadProperties(ToSubmitOptions(line), directory));
-  return CheckedJobSpec(properties, directory);
+  TRY_ASSIGN(ParsedJobSpec parsed, CheckedJobSpec(properties, directory));
+  if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
+  return parsed;
+}
+
+Status NoWarnings(const std::vector<std::string>& warnings) {
+  if (warnings.empty()) return Ok();
+  return Error{ErrorCode::kInvalid, StrCat(Join(warnings, "\n"), "\nwarnings are errors with --strict")};
 }
 
 Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory) {
   TRY_ASSIGN(ParsedJobSpec parsed, ParseJobSpec(properties, directory));
-  TRY(CheckFramework(parsed.spec));
-  TRY(CheckEnvironment(parsed.spec));
+  Problems problems;
+  for (const Status& checked : {CheckFramework(parsed.spec), CheckEnvironment(parsed.spec)})
+    if (!checked.ok()) problems.Note(checked.error());
+  TRY(problems.All(parsed.warnings));
   for (std::string& warning : ScopeWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));
   return parsed;
 }

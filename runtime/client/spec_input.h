@@ -13,9 +13,12 @@ namespace tony {
 
 std::vector<OptionSpec> SpecOptions();  // TonY's: -executes, -src_dir, -conf, ...
 
-// Loads, parses and checks everything that can be checked before a job exists.
+// Loads, parses and checks everything that can be checked before a job exists. With --strict warnings are errors.
 Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line);
 // The same of what has been loaded; relative paths are relative to `directory`.
 Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory);
+
+// kInvalid with all of them, if there are any.
+Status NoWarnings(const std::vector<std::string>& warnings);
 
 }  // namespace tony

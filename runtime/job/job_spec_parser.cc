@@ -107,31 +107,46 @@ std::filesystem::path AbsolutePath(const std::string& text, const std::filesyste
 }
 
 Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::filesystem::path& directory) {
-  const PropertyValues values(properties);
+  Problems problems;
+  const PropertyValues values(properties, problems);
   ParsedJobSpec parsed;
   JobSpec& spec = parsed.spec;
   TRY(CheckUtf8(values));
   parsed.warnings = properties.warnings();
   parsed.configuration = EffectiveConfiguration(properties);
-  TRY_ASSIGN(spec.framework, ParseFramework(values));
-  TRY_ASSIGN(spec.mode, ParseMode(values));
-  TRY(CheckKeys(values, parsed.warnings));
-  TRY_ASSIGN(ParsedRoles roles, ParseRoles(values, parsed.warnings));
+  // Each part is read whatever is wrong with the others: everything is told at once.
+  const auto take = [&problems](auto part, auto& into) {
+    if (part.ok()) {
+      into = *std::move(part);
+    } else {
+      problems.Note(part.error());
+    }
+  };
+  const auto check = [&problems](const Status& part) {
+    if (!part.ok()) problems.Note(part.error());
+  };
+  take(ParseFramework(values), spec.framework);
+  take(ParseMode(values), spec.mode);
+  check(CheckKeys(values, parsed.warnings));
+  ParsedRoles roles;
+  take(ParseRoles(values, parsed.warnings), roles);
   if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
   spec.roles = std::move(roles.roles);
-  TRY_ASSIGN(spec.name, ParseName(values));
-  TRY_ASSIGN(spec.tags, ParseTags(values));
-  TRY_ASSIGN(ParsedEnvironment environment, ParseEnvironment(values));
+  take(ParseName(values), spec.name);
+  take(ParseTags(values), spec.tags);
+  ParsedEnvironment environment;
+  take(ParseEnvironment(values), environment);
   spec.execution_env = std::move(environment.execution);
   spec.container_env = std::move(environment.container);
-  TRY(ParseFiles(values, directory, roles.single_task, spec));
-  TRY(ParseLimits(values, spec));
-  TRY_ASSIGN(spec.timers, ParseTimers(values, parsed.warnings));
-  TRY_ASSIGN(spec.restart, ParseRestartRules(values, parsed.warnings));
-  TRY_ASSIGN(spec.checkpoint, ParseCheckpoint(values, directory, parsed.warnings));
-  TRY_ASSIGN(spec.failure_rules, ParseFailureRules(values));
+  check(ParseFiles(values, directory, roles.single_task, spec));
+  check(ParseLimits(values, spec));
+  take(ParseTimers(values, parsed.warnings), spec.timers);
+  take(ParseRestartRules(values, parsed.warnings), spec.restart);
+  take(ParseCheckpoint(values, directory, parsed.warnings), spec.checkpoint);
+  take(ParseFailureRules(values), spec.failure_rules);
   spec.history_folder = ParseHistoryFolder(values, directory, parsed.warnings);
-  TRY_ASSIGN(parsed.watch_timeout, values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds));
+  take(values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds), parsed.watch_timeout);
+  TRY(problems.All(parsed.warnings));
   return parsed;
 }
 

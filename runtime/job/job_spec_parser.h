@@ -1,4 +1,5 @@
-// Properties in, JobSpec out: the one parser. Every error names key, value, origin and what was expected.
+// Properties in, JobSpec out: the one parser. Every error names key, value, origin and what was expected. All that is
+// wrong is told at once, one thing a line; lines "warning: ..." follow.
 #pragma once
 
 #include <filesystem>

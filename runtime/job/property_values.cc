@@ -1,5 +1,7 @@
 #include "runtime/job/property_values.h"
 
+#include <algorithm>
+
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
@@ -21,6 +23,23 @@ std::string_view DefaultOf(std::string_view key) {
 
 }  // namespace
 
+void Problems::Note(const Error& error) {
+  if (std::ranges::find(errors_, error.message, &Error::message) == errors_.end()) errors_.push_back(error);
+}
+
+// Of a key that is wrong enough is said.
+Status Problems::All(const std::vector<std::string>& warnings) const {
+  if (errors_.empty()) return Ok();
+  std::vector<std::string> lines;
+  for (const Error& error : errors_) lines.push_back(error.message);
+  for (const std::string& warning : warnings) {
+    const std::string key = warning.substr(0, warning.find_first_of(" :"));
+    const auto told = [&](const Error& error) { return error.message.starts_with(StrCat(key, ":")); };
+    if (std::ranges::none_of(errors_, told)) lines.push_back(StrCat("warning: ", warning));
+  }
+  return Error{errors_.front().code, Join(lines, "\n")};
+}
+
 bool PropertyValues::Has(std::string_view key) const {
   const Property* property = properties_.Find(key);
   return property && !Trim(property->value).empty();
@@ -39,14 +58,29 @@ std::vector<std::string> PropertyValues::List(std::string_view key) const {
   return items;
 }
 
+template <class Read>
+auto PropertyValues::OrDefault(std::string_view key, Read read) const {
+  auto value = read(Text(key));
+  if (value.ok()) return value;
+  auto fallback = read(std::string(DefaultOf(key)));
+  if (fallback.ok()) problems_.Note(value.error());
+  return fallback.ok() ? fallback : value;
+}
+
 Result<int64_t> PropertyValues::Number(std::string_view key, int64_t least, int64_t most) const {
-  const auto number = ParseInt(Trim(Text(key)));
-  if (number && *number >= least && *number <= most) return *number;
-  return Bad(key, StrCat("expected a whole number from ", least, " to ", most));
+  return OrDefault(key, [&](const std::string& text) -> Result<int64_t> {
+    const auto number = ParseInt(Trim(text));
+    if (number && *number >= least && *number <= most) return *number;
+    return Bad(key, StrCat("expected a whole number from ", least, " to ", most));
+  });
 }
 
 Result<int64_t> PropertyValues::MemoryMb(std::string_view key, int64_t least) const {
-  const std::string text = ToLower(Trim(Text(key)));
+  return OrDefault(key, [&](const std::string& text) { return ReadMemoryMb(key, text, least); });
+}
+
+Result<int64_t> PropertyValues::ReadMemoryMb(std::string_view key, const std::string& value, int64_t least) const {
+  const std::string text = ToLower(Trim(value));
   std::string_view digits = text;
   for (const std::string_view rest : {"ib", "b"}) {  // TonY read no further than the m or g
     const bool unit = digits.ends_with(StrCat("m", rest)) || digits.ends_with(StrCat("g", rest));
@@ -62,15 +96,19 @@ Result<int64_t> PropertyValues::MemoryMb(std::string_view key, int64_t least) co
 }
 
 Result<Duration> PropertyValues::Millis(std::string_view key, int64_t least) const {
-  const auto number = ParseInt(Trim(Text(key)));
-  if (number && *number >= least && *number <= kMaxMillis) return Duration(*number);
-  return Bad(key, StrCat("expected a whole number of milliseconds from ", least, " to ", kMaxMillis));
+  return OrDefault(key, [&](const std::string& text) -> Result<Duration> {
+    const auto number = ParseInt(Trim(text));
+    if (number && *number >= least && *number <= kMaxMillis) return Duration(*number);
+    return Bad(key, StrCat("expected a whole number of milliseconds from ", least, " to ", kMaxMillis));
+  });
 }
 
 Result<Duration> PropertyValues::Seconds(std::string_view key, int64_t least, int64_t most) const {
-  const auto number = ParseInt(Trim(Text(key)));
-  if (number && *number >= least && *number <= most) return Duration(std::chrono::seconds(*number));
-  return Bad(key, StrCat("expected a whole number of seconds from ", least, " to ", most));
+  return OrDefault(key, [&](const std::string& text) -> Result<Duration> {
+    const auto number = ParseInt(Trim(text));
+    if (number && *number >= least && *number <= most) return Duration(std::chrono::seconds(*number));
+    return Bad(key, StrCat("expected a whole number of seconds from ", least, " to ", most));
+  });
 }
 
 Error PropertyValues::Bad(std::string_view key, std::string_view expected) const {

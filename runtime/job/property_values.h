@@ -13,14 +13,29 @@
 
 namespace tony {
 
+// What is wrong with a job's properties, so far.
+class Problems {
+ public:
+  // Each text once, in this order.
+  void Note(const Error& error);
+  size_t count() const { return errors_.size(); }
+  // Ok, or all of them: one a line, then a line "warning: ..." for each of `warnings`. The code is the first one's.
+  Status All(const std::vector<std::string>& warnings) const;
+
+ private:
+  std::vector<Error> errors_;
+};
+
 class PropertyValues {
  public:
-  explicit PropertyValues(const Properties& properties) : properties_(properties) {}  // borrowed
+  // Both are borrowed. A bad number is noted as a problem and read as the default, so that all are found in one go.
+  PropertyValues(const Properties& properties, Problems& problems) : properties_(properties), problems_(problems) {}
 
   const Properties& properties() const { return properties_; }
+  Problems& problems() const { return problems_; }
   bool Has(std::string_view key) const;  // set, and to more than blanks
 
-  // The key must stand in the table. Without a property, the table's default.
+  // The key must stand in the table. Without a property, the table's default. Numbers fail only if the default is none.
   std::string Text(std::string_view key) const;
   std::vector<std::string> List(std::string_view key) const;  // trimmed, without empty items
   Result<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
@@ -33,7 +48,13 @@ class PropertyValues {
   Error Bad(std::string_view key, std::string_view expected) const;
 
  private:
+  // What Read() makes of the key's text, or of its default after the text's problem has been noted.
+  template <class Read>
+  auto OrDefault(std::string_view key, Read read) const;
+  Result<int64_t> ReadMemoryMb(std::string_view key, const std::string& value, int64_t least) const;
+
   const Properties& properties_;
+  Problems& problems_;
 };
 
 std::string Quoted(std::string_view text);  // for messages: one line, long values are cut

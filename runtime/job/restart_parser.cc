@@ -44,11 +44,13 @@ Status TakeTonysRetries(const PropertyValues& values, RestartRules& rules, Warni
 }
 
 Status ParseBackoff(const PropertyValues& values, RestartRules& rules) {
+  const size_t problems_before = values.problems().count();
   TRY_ASSIGN(rules.backoff, values.Millis(kBackoff, 0));
   TRY_ASSIGN(rules.longest_backoff, values.Millis(kLongestBackoff, 0));
   TRY_ASSIGN(rules.settle, values.Millis("tony.restart.settle-ms", 0));
   if (!values.Has(kLongestBackoff)) rules.longest_backoff = std::max(rules.longest_backoff, rules.backoff);
-  if (rules.longest_backoff >= rules.backoff) return Ok();
+  const bool all_good = values.problems().count() == problems_before;
+  if (!all_good || rules.longest_backoff >= rules.backoff) return Ok();
   return values.Bad(kLongestBackoff, StrCat("expected at least ", kBackoff, " (", rules.backoff.count(), ")"));
 }
 

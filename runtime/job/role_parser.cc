@@ -125,6 +125,15 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   return role;
 }
 
+// With 0 instances: it is switched off.
+Result<RoleSpec> ParseRoleAskedFor(const PropertyValues& values, const std::string& name) {
+  TRY(CheckName(values, name));
+  const size_t problems_before = values.problems().count();
+  TRY_ASSIGN(int64_t instances, values.Number(KeyOf(name, "instances"), 0, kMaxTasks));
+  if (values.problems().count() > problems_before) instances = 1;  // some were meant
+  return instances == 0 ? RoleSpec{.instances = 0} : ParseRole(values, name, instances);
+}
+
 // A role by a name that is none is ignored with a warning beside real ones, as TonY did. But where it is all that was
 // asked for, TonY ran the command once, without a word: one task in place of the two workers that somebody meant. To
 // refuse costs a corrected letter; to run it costs the training, or its result.
@@ -135,6 +144,19 @@ Status CheckNoRoleWasMeant(const PropertyValues& values) {
                                   "a role's name has lower-case letters only, as worker"));
   }
   return Ok();
+}
+
+// Whoever sets keys of a role expects its tasks, unless it was switched off.
+void WarnOfSingleTask(const PropertyValues& values, Warnings& warnings) {
+  for (const auto& [key, property] : values.properties().all()) {
+    const Key* row = FindKey(key);
+    if (!row || !row->name.starts_with("tony.<role>.")) continue;
+    const std::string role = key.substr(kPrefix.size(), key.find('.', kPrefix.size()) - kPrefix.size());
+    if (role == kDriver || values.Has(KeyOf(role, "instances"))) continue;
+    warnings.push_back(StrCat("no role has instances, so the command runs once, as ", kDriver, ":0; tony.", role,
+                              ".instances=N runs it as N tasks of role ", role));
+    return;
+  }
 }
 
 // TonY ran this one in the AM's container, hence the keys.
@@ -182,17 +204,19 @@ Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
 
 Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings) {
   ParsedRoles parsed;
+  const size_t problems_before = values.problems().count();
   for (const auto& name : RolesAskedFor(values)) {
-    TRY(CheckName(values, name));
-    TRY_ASSIGN(const int64_t instances, values.Number(KeyOf(name, "instances"), 0, kMaxTasks));
-    if (instances == 0) continue;
-    TRY_ASSIGN(RoleSpec role, ParseRole(values, name, instances));
-    parsed.roles.push_back(std::move(role));
+    auto role = ParseRoleAskedFor(values, name);
+    if (!role.ok()) values.problems().Note(role.error());
+    if (role.ok() && role->instances > 0) parsed.roles.push_back(*std::move(role));
   }
+  // Not all roles are known: what follows would blame them for what is missing.
+  if (values.problems().count() > problems_before) return parsed;
   const Completions completions(values);
   parsed.single_task = parsed.roles.empty();
   if (parsed.single_task) {
     TRY(CheckNoRoleWasMeant(values));
+    WarnOfSingleTask(values, warnings);
     TRY_ASSIGN(RoleSpec role, SingleTask(values));
     parsed.roles.push_back(std::move(role));
   } else {

@@ -75,6 +75,7 @@ Status CheckOrder(const Timers& timers) {
 
 Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings) {
   Timers timers;
+  const size_t problems_before = values.problems().count();
   TRY_ASSIGN(timers.heartbeat, values.Millis(kHeartbeat, 10));
   timers.suspect_after = timers.heartbeat * kSuspectHeartbeats;
   if (values.Has(kSuspect)) {
@@ -88,7 +89,8 @@ Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings) {
   TRY_ASSIGN(timers.lost_after, ParseLostAfter(values, timers, warnings));
   TRY_ASSIGN(timers.am_lease, values.Millis("tony.am.lease-ms", 1));
   TRY_ASSIGN(timers.orphan_timeout, values.Millis("tony.task.orphan-timeout-ms", 1));
-  TRY(CheckOrder(timers));
+  const bool all_good = values.problems().count() == problems_before;  // else it is not their order that is wrong
+  if (all_good) TRY(CheckOrder(timers));
   return timers;
 }
 

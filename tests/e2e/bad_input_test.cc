@@ -53,6 +53,30 @@ TEST_F(BadInputTest, BadSize) {
                 AllOf(HasSubstr("tony.worker.memory"), HasSubstr("2x"), HasSubstr("-conf"), HasSubstr("expected")));
 }
 
+TEST_F(BadInputTest, AllThatIsWrongIsToldAtOnceAndUnknownKeysBehindIt) {
+  const Ran ran = box_.Tony(One("true") + Conf("tony.worker.memory=2x") + Conf("tony.worker.vcores=0") +
+                            Conf("tony.worker.memroy=1g"));
+  EXPECT_EQ(ran.exit, 65);
+  EXPECT_EQ(CountLines(ran.err), 3u) << ran.err;
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("tony: tony.worker.memory: \"2x\""), HasSubstr("tony: tony.worker.vcores: \"0\""),
+                    HasSubstr("tony: warning: tony.worker.memroy")));
+  EXPECT_TRUE(box_.Jobs().empty());
+}
+
+TEST_F(BadInputTest, WithStrictAWarningIsAnError) {
+  for (const char* verb : {"submit", "plan"}) {
+    Words words = One("true") + Conf("tony.worker.memroy=1g") + Words{"--strict"};
+    words[0] = verb;
+    const Ran ran = box_.Tony(words);
+    EXPECT_EQ(ran.exit, 65) << verb;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("tony.worker.memroy"), HasSubstr("--strict")));
+    EXPECT_EQ(ran.out, "");
+  }
+  EXPECT_TRUE(box_.Jobs().empty());
+  EXPECT_EQ(box_.Tony(One("true") + Words{"--strict"}).exit, 0);
+}
+
 TEST_F(BadInputTest, FailureRulesThatCannotBe) {
   ExpectRefused(
       One("true") + Conf("tony.failure.exit.3=broken"), 65,

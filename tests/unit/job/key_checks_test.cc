@@ -61,5 +61,53 @@ TEST(KeyChecksTest, AWrongFileAltogetherDoesNotFillTheScreen) {
   EXPECT_EQ(parsed->warnings.back(), "80 more unknown tony.* keys");
 }
 
+TEST(KeyChecksTest, AnUnknownKeyWarnsAlsoWhereSomethingElseIsWrong) {
+  EXPECT_EQ(ErrorWith({{"tony.worker.memroy", "1g"}, {"tony.worker.vcores", "none"}}),
+            "tony.worker.vcores: \"none\" (from -conf): expected a whole number from 1 to 1000000\n"
+            "warning: tony.worker.memroy (from -conf): unknown key, ignored; did you mean tony.worker.memory?");
+}
+
+TEST(KeyChecksTest, AllWrongValuesAreToldAtOnce) {
+  const std::string error = ErrorWith({{"tony.worker.memory", "2x"},
+                                       {"tony.worker.vcores", "none"},
+                                       {"tony.ps.instances", "many"},
+                                       {"tony.application.framework", "torch"},
+                                       {"tony.application.distributed-mode", "all"},
+                                       {"tony.task.heartbeat-interval-ms", "soon"},
+                                       {"tony.restart.scope", "planet"},
+                                       {"tony.src-dir", "no/such/folder"},
+                                       {"tony.application.timeout", "never"},
+                                       {"tony.checkpoint.dir", "hdfs:///x"},
+                                       {"tony.failure.exit.3", "broken"}});
+  std::vector<std::string> keys;
+  for (const std::string& line : Split(error, '\n')) keys.push_back(line.substr(0, line.find(": ")));
+  EXPECT_EQ(Join(keys, " "),
+            "tony.application.framework tony.application.distributed-mode tony.ps.instances tony.restart.scope "
+            "tony.worker.memory tony.worker.vcores tony.src-dir tony.application.timeout "
+            "tony.task.heartbeat-interval-ms tony.checkpoint.dir tony.failure.exit.3");
+}
+
+TEST(KeyChecksTest, AWrongValueIsNotBlamedForWhatFollowsFromItsDefault) {
+  EXPECT_EQ(ErrorWith({{"tony.task.cutoff-after-ms", "x"}, {"tony.task.lost-after-ms", "20000"}}),
+            "tony.task.cutoff-after-ms: \"x\" (from -conf): expected a whole number of milliseconds from 1 to "
+            "315360000000");
+  EXPECT_EQ(ErrorWith({{"tony.restart.backoff-ms", "x"}, {"tony.restart.longest-backoff-ms", "1"}}),
+            "tony.restart.backoff-ms: \"x\" (from -conf): expected a whole number of milliseconds from 0 to "
+            "315360000000");
+  EXPECT_EQ(ErrorWith({{"tony.worker.instances", "x"}}),
+            "tony.worker.instances: \"x\" (from -conf): expected a whole number from 0 to 10000");
+}
+
+TEST(KeyChecksTest, WhoeverSetsKeysOfARoleIsToldThatTheCommandRunsOnce) {
+  const auto parsed =
+      ParseJobSpec(PropertiesOf({{"tony.containers.command", "true"}, {"tony.worker.memory", "1g"}}), "/");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->spec.roles.at(0).name, "driver");
+  EXPECT_EQ(Join(parsed->warnings, "\n"),
+            "tony.worker.memory (from -conf): ignored, as tony.worker.instances is not set\n"
+            "no role has instances, so the command runs once, as driver:0; tony.worker.instances=N runs it as N tasks "
+            "of role worker");
+}
+
 }  // namespace
 }  // namespace tony

@@ -34,7 +34,9 @@ TEST(VariablesTest, AnItemWithoutAnEqualsSignIsNotGuessedAtAndNotShown) {
 
 TEST(VariablesTest, BadNamesAndValuesAreRefused) {
   EXPECT_EQ(ErrorWith({{"tony.execution.envs", "=1"}}), "variable \"\" (from -conf): the name is empty");
-  EXPECT_EQ(ErrorWith({{"tony.execution.env.", "1"}}), "variable \"\" (from -conf): the name is empty");
+  EXPECT_EQ(ErrorWith({{"tony.execution.env.", "1"}}),
+            "variable \"\" (from -conf): the name is empty\n"
+            "warning: tony.execution.env. (from -conf): unknown key, ignored; did you mean tony.execution.envs?");
   EXPECT_EQ(ErrorWith({{"tony.containers.env.A=B", "1"}}), "variable \"A=B\" (from -conf): a name cannot hold =");
   EXPECT_EQ(ErrorWith({{"tony.execution.env.A", std::string("x\0", 2)}}),
             "variable \"A\" (from -conf): a variable cannot hold a NUL character");
