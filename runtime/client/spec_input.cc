@@ -48,7 +48,8 @@ std::vector<OptionSpec> SpecOptions() {
   constexpr auto kValue = OptionSpec::Kind::kValue;
   constexpr auto kRepeated = OptionSpec::Kind::kRepeated;
   return {
-      {"executes", kValue, "COMMAND", "what each task runs"},
+      {"executes", kValue, "COMMAND",
+       "what each task runs; a Python file of -src_dir by itself: the job's Python runs it"},
       {"src_dir", kValue, "PATH", "the program, a folder or an archive: its content is in each task's working folder"},
       {"task_params", kValue, "WORDS", "added to the command"},
       {"python_binary_path", kValue, "PATH", "the interpreter before the command; relative: within -python_venv"},

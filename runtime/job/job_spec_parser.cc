@@ -147,6 +147,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   spec.history_folder = ParseHistoryFolder(values, directory, parsed.warnings);
   take(values.Seconds("tony.azkaban.watch-timeout", 1, kYearSeconds), parsed.watch_timeout);
   TRY(problems.All(parsed.warnings));
+  RunScriptsByPython(spec, parsed.warnings);
   return parsed;
 }
 

@@ -43,6 +43,10 @@ Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
 Status ParseFiles(const PropertyValues& values, const std::filesystem::path& directory, bool single_task,
                   JobSpec& spec);
 
+// A command that begins with a Python file of the job's that could not be run by its name gets the job's Python before
+// it: that of its environment, else python3. `spec` has its files already.
+void RunScriptsByPython(JobSpec& spec, Warnings& warnings);
+
 // Normalised, without a slash at its end; relative to `directory`, or where that is empty to the current one.
 std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory);
 

@@ -1,4 +1,6 @@
 // From a command line to tasks that ran, and what they found.
+#include <unistd.h>
+
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
@@ -173,6 +175,19 @@ TEST_F(SubmitTest, JobsOfOneHomeRunSideBySide) {
   Go();
   EXPECT_EQ(first->Wait().exit, 0);
   ExpectNothingLeft();
+}
+
+TEST_F(SubmitTest, NeedsPythonAFileOfTheSourcesIsRunByPythonAndPlanShowsIt) {
+  if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no /usr/bin/python3";
+  std::filesystem::create_directory(box_.File("src"));
+  box_.Write("src/train.py", "import sys\nprint('trained', *sys.argv[1:])\n");
+  const Words job = One("train.py") + Words{"-src_dir", "src", "-task_params", "--epochs 3"};
+  Words plan = job;
+  plan[0] = "plan";
+  EXPECT_THAT(box_.Tony(plan).out, HasSubstr(R"("command":"python3 train.py --epochs 3")"));
+  const Ran ran = box_.Tony(job);
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(LogText("worker-0", "stdout"), "trained --epochs 3\n");
 }
 
 }  // namespace
