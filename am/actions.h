@@ -28,12 +28,14 @@ struct TellExecutor {
   int next = 0;  // the attempt that a NEXT names: within a generation all of them have one number
   friend bool operator==(const TellExecutor&, const TellExecutor&) = default;
 };
+struct ListCheckpoints {};  // answer with CheckpointsThere
 struct LookForCheckpoint {
   int restart = 0;
 };                 // answer with CheckpointSeen
 struct EndJob {};  // write the verdict, release the scheduler, leave
 
-using Action = std::variant<RequestContainers, LaunchExecutor, StopContainer, TellExecutor, LookForCheckpoint, EndJob>;
+using Action = std::variant<RequestContainers, LaunchExecutor, StopContainer, TellExecutor, ListCheckpoints,
+                            LookForCheckpoint, EndJob>;
 using Actions = std::vector<Action>;
 
 }  // namespace tony::am

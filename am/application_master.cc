@@ -13,6 +13,8 @@ namespace {
 
 constexpr Duration kLookAgain{1000};
 constexpr size_t kTellsAtOnce = 64;
+// So many seconds another job that is being ended may have the checkpoint folder; the core waits for a minute.
+constexpr int kMostFirstLooks = 40;
 
 }  // namespace
 
@@ -31,7 +33,7 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
               [this] {
                 if (Rules()) Observe(Looked{});
               }),
-      checkpoint_look_(loop_, job_.spec().checkpoint) {
+      checkpoint_look_(loop_, folder_, submission_, job_.spec().checkpoint) {
   journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
 }
 
@@ -100,6 +102,7 @@ void ApplicationMaster::Perform(const Action& action) {
                  [&](const LaunchExecutor& a) { scheduler_->Launch(a.container, ExecutorFor(a.attempt, a.container)); },
                  [&](const StopContainer& a) { scheduler_->Stop(a.container, a.mode); },
                  [&](const TellExecutor& a) { tells_.push_back(a); },
+                 [&](const ListCheckpoints&) { ListTheCheckpoints(); },
                  [&](const LookForCheckpoint& a) { LookForNewestCheckpoint(a.restart); },
                  [&](const EndJob&) { End(); },
              },
@@ -155,8 +158,28 @@ void ApplicationMaster::Tell(const TellExecutor& order) {
   if (job_.Tell(order.attempt) == order) parked_.Tell(order.attempt, job_.CommandFor(order.attempt));
 }
 
+void ApplicationMaster::ListTheCheckpoints() {
+  checkpoint_look_.List([this](const FirstLook& look) {
+    const auto* in_use = std::get_if<FolderInUse>(&look);
+    const bool free_soon = in_use && in_use->ending && ++first_looks_ < kMostFirstLooks;
+    if (!Rules() || free_soon) {
+      if (free_soon) TellDelay(StrCat("waits for job ", in_use->by.value, " to leave the checkpoint folder"));
+      look_timer_ = loop_.After(kLookAgain, [this] { ListTheCheckpoints(); });
+      return;
+    }
+    if (first_looks_ > 0) TellDelay("");
+    if (in_use) {
+      Observe(CheckpointsThere{{}, in_use->by});
+      return;
+    }
+    const auto& listing = std::get<CheckpointListing>(look);
+    if (!listing.unknown.empty()) LogWarn(StrCat("checkpoints: ", listing.unknown));
+    Observe(CheckpointsThere{listing, std::nullopt});
+  });
+}
+
 void ApplicationMaster::LookForNewestCheckpoint(int restart) {
-  checkpoint_look_.Begin([this, restart](const Result<std::optional<Checkpoint>>& newest) {
+  checkpoint_look_.Begin(job_.listing(), [this, restart](const Result<std::optional<Checkpoint>>& newest) {
     if (!newest.ok()) LogWarn(newest.error().message);
     if (!Rules()) {  // nothing is decided now; the look is made again
       look_timer_ = loop_.After(kLookAgain, [this, restart] { LookForNewestCheckpoint(restart); });

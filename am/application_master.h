@@ -81,6 +81,7 @@ class ApplicationMaster : public AmService {
   void Perform(const Action& action);
   void Tell(const TellExecutor& order);
   void TellSome();
+  void ListTheCheckpoints();
   void LookForNewestCheckpoint(int restart);
   std::optional<Refusal> RefusalOf(const std::string& token) const;  // nothing: the caller may ask, and is answered
   template <class T>
@@ -139,6 +140,7 @@ class ApplicationMaster : public AmService {
   Journal& journal_;
   ParkedCalls parked_;
   CheckpointLook checkpoint_look_;
+  int first_looks_ = 0;
   Scheduler* scheduler_ = nullptr;
   std::function<void()> on_end_;
   bool ruling_ =

@@ -48,7 +48,7 @@ void ApplicationMaster::TellTrouble(const std::string& trouble) {
 
 void ApplicationMaster::TellDelay(const std::string& reason) {
   if (reason == delay_) return;
-  LogInfo(reason.empty() ? "containers are delayed no longer" : StrCat("containers: ", reason));
+  LogInfo(reason.empty() ? "no longer delayed" : StrCat("delayed: ", reason));
   delay_ = reason;
   StatusChanged();
   TellTheUnnumbered();

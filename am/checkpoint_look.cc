@@ -4,8 +4,6 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/store/checkpoints.h"
-
 namespace tony::am {
 
 struct CheckpointLook::Shared {
@@ -13,8 +11,11 @@ struct CheckpointLook::Shared {
   EventLoop* loop;  // null once nobody waits any more
 };
 
-CheckpointLook::CheckpointLook(EventLoop& loop, CheckpointSpec spec)
-    : spec_(std::move(spec)), shared_(std::make_shared<Shared>()) {
+CheckpointLook::CheckpointLook(EventLoop& loop, JobFolder folder, Submission submission, CheckpointSpec spec)
+    : folder_(std::move(folder)),
+      submission_(std::move(submission)),
+      spec_(std::move(spec)),
+      shared_(std::make_shared<Shared>()) {
   shared_->loop = &loop;
 }
 
@@ -23,15 +24,25 @@ CheckpointLook::~CheckpointLook() {
   shared_->loop = nullptr;
 }
 
-void CheckpointLook::Begin(Found found) {
-  std::thread([spec = spec_, shared = shared_, found = std::move(found)]() mutable {
-    auto newest = NewestCheckpoint(spec);
+template <class Look, class Done>
+void CheckpointLook::Run(Look look, Done done) {
+  std::thread([look = std::move(look), shared = shared_, done = std::move(done)]() mutable {
+    auto seen = look();
     const std::lock_guard lock(shared->mutex);
     if (!shared->loop) return;
-    shared->loop->Post([newest = std::move(newest), found = std::move(found), waits = std::weak_ptr(shared)] {
-      if (!waits.expired()) found(newest);
+    shared->loop->Post([seen = std::move(seen), done = std::move(done), waits = std::weak_ptr(shared)] {
+      if (!waits.expired()) done(seen);
     });
   }).detach();
+}
+
+void CheckpointLook::List(Listed listed) {
+  Run([folder = folder_, submission = submission_, spec = spec_] { return LookFirst(folder, submission, spec); },
+      std::move(listed));
+}
+
+void CheckpointLook::Begin(const CheckpointListing& listing, Found found) {
+  Run([folder = folder_, spec = spec_, listing] { return LookAgain(folder, spec, listing); }, std::move(found));
 }
 
 }  // namespace tony::am

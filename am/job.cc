@@ -44,6 +44,7 @@ Actions Job::PendingActions() const {
   for (const auto& [number, restart] : restarts_) {
     if (restart.sought && !restart.noted) actions.push_back(LookForCheckpoint{number});
   }
+  if (ListingDue()) actions.push_back(ListCheckpoints{});
   if (Ended()) actions.push_back(EndJob{});
   return actions;
 }
@@ -73,12 +74,22 @@ Command Job::CommandFor(const AttemptId& id) const {
             .grace = attempt->stop_grace,
             .reason = attempt->because ? std::string(ToString(attempt->because->cls)) : ""};
   }
-  const bool resumes = id.number > 1 && checkpoint_;
+  const auto resume = ResumeOf(id);
   return {.number = number,
           .kind = Command::Kind::kStart,
           .generation = attempt->generation,
           .cluster_spec = attempt->cluster_spec ? *attempt->cluster_spec : "",
-          .resume_from = resumes ? checkpoint_->path : ""};
+          .resume_from = resume ? resume->path : ""};
+}
+
+// Of a task that starts for the first time, maybe long after others, what was there before the job.
+std::optional<Checkpoint> Job::ResumeOf(const AttemptId& id) const {
+  return id.number > 1 ? checkpoint_ : listing().newest;
+}
+
+const CheckpointListing& Job::listing() const {
+  static const CheckpointListing kNone{.unknown = "a release without listings began this job"};
+  return listing_ ? *listing_ : kNone;
 }
 
 bool Job::MayRunTasks() const {

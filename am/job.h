@@ -65,6 +65,8 @@ class Job {
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
   AttemptState StateOf(const AttemptId& attempt) const;               // kNew if it is not known
   std::optional<AttemptId> AttemptIn(const ContainerId& container) const;
+  // What was in the checkpoint directory before the job; of a job that has not listed it, `unknown` says so.
+  const CheckpointListing& listing() const;
   JobStatus Snapshot(const std::string& user, Instant submitted) const;
 
  private:
@@ -137,6 +139,7 @@ class Job {
   Decided OnAwait(const AwaitCall& call, Instant now);
   Decided OnHeartbeat(const HeartbeatCall& call, Instant now);
   Decided OnOutcome(const OutcomeCall& call, Instant now);
+  Decided OnListing(const CheckpointsThere& seen) const;
   Decided OnCheckpoint(const CheckpointSeen& seen) const;
   Decided OnContainer(const ContainerEvent& seen) const;
   Decided OnGranted(const ContainerGranted& granted) const;
@@ -178,6 +181,9 @@ class Job {
   std::vector<TaskId> TasksIn(RestartScope scope, const TaskId& cause) const;
   std::optional<DecisionBody> NextOfRestarts(Instant now) const;
   std::optional<DecisionBody> NextOf(const Restart& restart, Instant now) const;
+  bool MustList() const { return !spec_.checkpoint.directory.empty() && generation_.value == 0 && !listing_; }
+  std::optional<DecisionBody> NextOfListing(Instant now) const;
+  std::optional<Instant> ListingDue() const;
   RestartBegan Begin(const Restart& restart) const;
   Verdict Fruitless(const Restart& restart) const;
   std::optional<Instant> NextRestart() const;
@@ -201,6 +207,8 @@ class Job {
   Result<Actions> Apply(const StopHurried& d, Instant time);
   Result<Actions> Apply(const JobEnded& d, Instant time);
   Result<Actions> Apply(const RestartDecided& d, Instant time);
+  Result<Actions> Apply(const ListingSought& d, Instant time);
+  Result<Actions> Apply(const CheckpointsListed& d, Instant time);
   Result<Actions> Apply(const CheckpointSought& d, Instant time);
   Result<Actions> Apply(const CheckpointNoted& d, Instant time);
   Result<Actions> Apply(const RestartBegan& d, Instant time);
@@ -235,7 +243,9 @@ class Job {
   void TakeIn(Attempt& attempt, const ClusterSpecText& cluster);  // into the generation
   void Arrive(const Attempt& attempt, Actions& actions);
   void Note(const RestartDecided& d, Instant time);
-  Actions PendingActions() const;  // what an AM that starts anew has to order again
+  CheckpointStatus SnapshotOfCheckpoints() const;
+  std::optional<Checkpoint> ResumeOf(const AttemptId& id) const;  // what its task goes on from
+  Actions PendingActions() const;                                 // what an AM that starts anew has to order again
   Actions TellAll() const;
   void StopWatching(const ContainerId& id);
   ContainerAsk AskFor(const AttemptId& id) const;
@@ -277,7 +287,10 @@ class Job {
   std::map<int, Joining> joining_;                       // by number of the restart
   std::vector<PastRestart> past_restarts_;               // all that were decided
   std::vector<RestartStatus> restart_list_;              // the newest of them, for people
+  std::optional<Instant> listing_sought_;                // when the listing of the checkpoint directory began
+  std::optional<CheckpointListing> listing_;             // and what it says
   std::optional<Checkpoint> checkpoint_;                 // the newest that was noted
+  std::optional<Checkpoint> resumed_from_;               // what the newest attempt was told
   // Of the looks for restarts that concern tracked tasks: others do not set the job back.
   bool looked_ = false;                 // at least once
   std::optional<Checkpoint> progress_;  // the newest that was found

@@ -127,6 +127,7 @@ std::optional<Instant> Job::NextDeadline() const {
   if (!silent_.empty()) sooner(silent_.begin()->first);
   sooner(NextRestart());
   sooner(NextJudgement());
+  sooner(ListingDue());
   return next;
 }
 

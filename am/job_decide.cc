@@ -36,6 +36,7 @@ Decided Job::Decide(const Observation& observation, Instant now) {
                         [&](const HeartbeatCall& call) { return OnHeartbeat(call, now); },
                         [&](const OutcomeCall& call) { return OnOutcome(call, now); },
                         [&](const ContainerEvent& seen) { return OnContainer(seen); },
+                        [&](const CheckpointsThere& seen) { return OnListing(seen); },
                         [&](const CheckpointSeen& seen) { return OnCheckpoint(seen); },
                     },
                     observation);
@@ -59,6 +60,7 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
       if (IsFcfs() || unplaced_.empty()) return GangAllocated{};
       return std::nullopt;
     case JobState::kGathering:
+      if (MustList()) return NextOfListing(now);
       if (IsFcfs() || Count(AttemptState::kRegistered) == static_cast<int>(tasks_.size()))
         return GenerationFormed{generation_.Next()};
       return std::nullopt;
@@ -190,6 +192,16 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
   out.decisions.push_back(AttemptEnded{attempt.id, Explained(attempt, call.outcome), /*reported=*/true});
   return out;
+}
+
+Decided Job::OnListing(const CheckpointsThere& seen) const {
+  if (!listing_sought_ || listing_ || verdict_) return {};
+  if (!seen.in_use_by) return {.decisions = {CheckpointsListed{seen.listing}}};
+  const std::string message = StrCat("tony.checkpoint.dir: ", spec_.checkpoint.directory, " is in use by job ",
+                                     seen.in_use_by->value, ", which has not ended");
+  return {
+      .decisions = {JobStopping{{.state = FinalState::kFailed, .cls = OutcomeClass::kUserConfig, .message = message},
+                                spec_.timers.grace}}};
 }
 
 Decided Job::OnCheckpoint(const CheckpointSeen& seen) const {

@@ -64,6 +64,7 @@ Result<Actions> Job::Apply(const EpochBegan& d, Instant time) {
     containers_.at(id).leave_by = time + kLeaveLimit;
     leaving_.emplace(time + kLeaveLimit, id);
   }
+  if (listing_sought_) listing_sought_ = time;
   for (auto& [number, restart] : restarts_) {
     restart.confirm_by = time + kConfirmLimit;
     if (restart.sought) restart.sought = time;
@@ -142,6 +143,7 @@ Result<Actions> Job::Apply(const GenerationFormed& d, Instant) {
 void Job::TakeIn(Attempt& attempt, const ClusterSpecText& cluster) {
   attempt.generation = generation_;
   attempt.cluster_spec = cluster;
+  resumed_from_ = ResumeOf(attempt.id);
 }
 
 // From the newest address of every task: one that is being replaced is still known by the address it had. Tasks that do

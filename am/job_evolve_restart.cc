@@ -59,6 +59,19 @@ Status Job::TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant
   return Ok();
 }
 
+Result<Actions> Job::Apply(const ListingSought&, Instant time) {
+  if (listing_sought_) return Misfit("the checkpoints were listed before");
+  listing_sought_ = time;
+  return Actions{ListCheckpoints{}};
+}
+
+Result<Actions> Job::Apply(const CheckpointsListed& d, Instant) {
+  if (!listing_sought_ || listing_) return Misfit("nobody asked for a listing of the checkpoints");
+  listing_ = d.listing;
+  checkpoint_ = d.listing.newest;
+  return Actions{};
+}
+
 Result<Actions> Job::Apply(const CheckpointSought& d, Instant time) {
   Restart* restart = FindRestart(d.restart);
   if (!restart) return Misfit(StrCat("restart ", d.restart));

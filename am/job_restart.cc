@@ -78,7 +78,8 @@ std::optional<DecisionBody> Job::NextOfRestarts(Instant now) const {
 std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) const {
   if (!restart.ending.empty() || now < restart.not_before) return std::nullopt;
   if (!restart.unconfirmed.empty() && now < restart.confirm_by) return std::nullopt;
-  if (!spec_.checkpoint.directory.empty() && !restart.noted) {
+  const bool may_resume = !spec_.checkpoint.directory.empty() && generation_.value > 0;  // else nothing has run yet
+  if (may_resume && !restart.noted) {
     if (!restart.sought) return CheckpointSought{restart.number};
     if (now >= *restart.sought + kLookLimit) return CheckpointNoted{restart.number, std::nullopt, /*known=*/false};
     return std::nullopt;
@@ -87,6 +88,23 @@ std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) con
     return JobStopping{Fruitless(restart), spec_.timers.grace};
   }
   return Begin(restart);
+}
+
+// What is there is listed as late as possible: what comes later counts as the job's own.
+std::optional<DecisionBody> Job::NextOfListing(Instant now) const {
+  if (listing_sought_) {
+    if (now < *listing_sought_ + kLookLimit) return std::nullopt;
+    const std::string why = StrCat("it did not answer within ", kLookLimit.count() / 1000, " s");
+    return CheckpointsListed{{.folder = spec_.checkpoint.directory, .unknown = why}};
+  }
+  const int registered = Count(AttemptState::kRegistered);
+  if (registered == 0 || (!IsFcfs() && registered < static_cast<int>(tasks_.size()))) return std::nullopt;
+  return ListingSought{};
+}
+
+std::optional<Instant> Job::ListingDue() const {
+  if (!listing_sought_ || listing_ || verdict_) return std::nullopt;
+  return *listing_sought_ + kLookLimit;
 }
 
 std::optional<Instant> Job::NextRestart() const {

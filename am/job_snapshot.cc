@@ -2,6 +2,14 @@
 
 namespace tony::am {
 
+CheckpointStatus Job::SnapshotOfCheckpoints() const {
+  CheckpointStatus checkpoint{.directory = spec_.checkpoint.directory, .resumed_from = resumed_from_};
+  if (generation_.value > 0) checkpoint.unknown = listing().unknown;
+  const bool from_earlier = resumed_from_ && resumed_from_->writer == CheckpointWriter::kEarlierJob;
+  if (from_earlier) checkpoint.earlier_job = listing().earlier_job;
+  return checkpoint;
+}
+
 JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
   JobStatus status{.job = id_,
                    .name = spec_.name,
@@ -15,6 +23,7 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
                    .submitted = submitted,
                    .ended = ended_at_};
   if (Ended()) status.verdict = verdict_;
+  if (!spec_.checkpoint.directory.empty()) status.checkpoint = SnapshotOfCheckpoints();
   status.claim = attention_.claim();
   status.watcher = attention_.watcher();
   if (!verdict_) status.planned_kill = attention_.NextPlanned();

@@ -32,6 +32,12 @@ struct Looked {
   WatcherToken watcher;
 };
 
+// What the look into the checkpoint directory has found, before the first attempts.
+struct CheckpointsThere {
+  CheckpointListing listing;
+  std::optional<JobId> in_use_by;  // another job, which has not ended; nothing was listed
+};
+
 // What the look for checkpoints that a restart asked for has found.
 struct CheckpointSeen {
   int restart = 0;
@@ -62,7 +68,8 @@ struct ContainerEvent {
   std::optional<Outcome> kept_outcome;
 };
 
-using Observation = std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, AttachAsked, Looked, RegisterCall,
-                                 AwaitCall, HeartbeatCall, OutcomeCall, ContainerEvent, CheckpointSeen>;
+using Observation =
+    std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, AttachAsked, Looked, RegisterCall, AwaitCall,
+                 HeartbeatCall, OutcomeCall, ContainerEvent, CheckpointsThere, CheckpointSeen>;
 
 }  // namespace tony::am

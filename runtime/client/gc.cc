@@ -16,6 +16,7 @@
 #include "runtime/client/output.h"
 #include "runtime/staging/programs.h"
 #include "runtime/staging/staged_store.h"
+#include "runtime/store/checkpoint_holder.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/remove_tree.h"
@@ -51,6 +52,7 @@ class Collection {
     }
     RemoveUnfinished();
     if (!dry_run_) dropped_ = history_.DropOld();
+    if (!dry_run_) TRY(SweepCheckpointHolders(home_));
     const auto swept = EntryStore::Sweep(
         StagedStore::FolderOf(home_), [this] { return Kept(); }, now_ - kGrace, kStagingPatience, dry_run_);
     if (!swept.ok()) return Annotate(swept.error(), "staged content was left alone");

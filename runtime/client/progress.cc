@@ -129,6 +129,32 @@ std::string RestartSummary(const JobStatus& status) {
   return StrCat("  restarts: ", status.restart_count, ", the last (", last.scope, "): ", last.reason, "\n");
 }
 
+std::string WriterText(const CheckpointStatus& checkpoint) {
+  switch (checkpoint.resumed_from->writer) {
+    case CheckpointWriter::kThisJob:
+      return "this job wrote it";
+    case CheckpointWriter::kEarlierJob:
+      return StrCat("job ", checkpoint.earlier_job.value_or(JobId{"?"}).value, " of the same request wrote it");
+    case CheckpointWriter::kOthers:
+      return "it was there before this job";
+    case CheckpointWriter::kUnknown:
+      return "who wrote it is not known";
+  }
+  return "";
+}
+
+std::string CheckpointSummary(const JobStatus& status) {
+  if (!status.checkpoint) return "";
+  const CheckpointStatus& checkpoint = *status.checkpoint;
+  std::string text;
+  if (checkpoint.resumed_from)
+    text += StrCat("  resumed from ", checkpoint.resumed_from->path, ": ", WriterText(checkpoint), "\n");
+  if (!checkpoint.unknown.empty())
+    text +=
+        StrCat("  whose the checkpoints in ", checkpoint.directory, " are is not known: ", checkpoint.unknown, "\n");
+  return text;
+}
+
 std::string Indented(const std::string& text) {
   std::string out;
   for (const std::string& line : Split(Trim(text), '\n')) out += StrCat("    ", line, "\n");
@@ -185,7 +211,7 @@ std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
   if (!verdict.stdout_tail.empty()) text += StrCat("  its last words on stdout:\n", Indented(verdict.stdout_tail));
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)
     text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
-  text += RestartSummary(status);
+  text += RestartSummary(status) + CheckpointSummary(status);
   if (const std::string problem = OutputsProblem(folder, status); !problem.empty())
     text += StrCat("  it has no outputs: ", problem, "\n");
   return text + StrCat("  logs: ", (folder.path() / "logs").string(), "\n");
@@ -202,7 +228,7 @@ std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instan
   if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
-  text += RestartSummary(status);
+  text += RestartSummary(status) + CheckpointSummary(status);
   if (known.unruled) {
     text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");
   } else if (!known.am_reachable) {

@@ -84,9 +84,10 @@ constexpr Key kKeys[] = {
 
     // Restarts.
     {"tony.am.retry-count", kNumber, "0", kImplemented, "TonY's word for tony.restart.job.budget"},
-    {"tony.checkpoint.dir", kText, "", kImplemented, "local folder where the program leaves checkpoints; a restarted task gets the newest as TONY_RESUME_FROM"},
+    {"tony.checkpoint.dir", kText, "", kImplemented, "local folder where the program leaves checkpoints; a restarted task gets the job's newest as TONY_RESUME_FROM"},
     {"tony.checkpoint.fruitless-restarts", kNumber, "3", kImplemented, "restarts in a row without a newer checkpoint that end the job"},
     {"tony.checkpoint.pattern", kText, "*", kImplemented, "which names in tony.checkpoint.dir are checkpoints, as in a shell: * ? [a-z]"},
+    {"tony.checkpoint.resume", kText, "own", kImplemented, "from whose checkpoints tasks go on: own (the job's) or latest (the newest there is, whoever wrote it; the first attempts too)"},
     {"tony.restart.backoff-ms", kMillis, "1000", kImplemented, "wait before the second restart; doubled for each further one"},
     {"tony.restart.gang.budget", kNumber, "0", kImplemented, "restarts of all tasks together that failures of the program may cost"},
     {"tony.restart.gang.window-ms", kMillis, "0", kImplemented, "those longer ago do not count; 0: all count"},

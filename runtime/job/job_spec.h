@@ -90,9 +90,10 @@ struct RestartRules {
 
 // Where the user's program leaves its checkpoints.
 struct CheckpointSpec {
-  std::string directory;      // absolute; empty: none declared
-  std::string pattern = "*";  // of the names in it, as of a shell: * ? [a-z]
-  int most_fruitless = 3;     // restarts in a row without a newer checkpoint, after which the job has failed
+  std::string directory;       // absolute; empty: none declared
+  std::string pattern = "*";   // of the names in it, as of a shell: * ? [a-z]
+  int most_fruitless = 3;      // restarts in a row without a newer checkpoint, after which the job has failed
+  bool resume_latest = false;  // from whatever is newest, also where others wrote it, and from the first attempt on
   bool operator==(const CheckpointSpec&) const = default;
 };
 

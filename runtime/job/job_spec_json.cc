@@ -26,6 +26,7 @@ constexpr TimerField kTimerFields[] = {
     {"am_lease_ms", &Timers::am_lease},         {"orphan_timeout_ms", &Timers::orphan_timeout},
 };
 
+constexpr std::string_view kLatest = "latest";              // what a job resumes from, if not from its own
 constexpr std::string_view kAsFrameworkSays = "framework";  // a role without a restart scope of its own
 
 json::array FilesJson(const std::vector<FileSpec>& files) {
@@ -87,6 +88,7 @@ json::object CheckpointJson(const CheckpointSpec& checkpoint) {
   out["directory"] = checkpoint.directory;
   out["pattern"] = checkpoint.pattern;
   out["most_fruitless"] = checkpoint.most_fruitless;
+  if (checkpoint.resume_latest) out["resume"] = kLatest;  // else as in jobs that know of no other
   return out;
 }
 
@@ -180,6 +182,9 @@ Result<CheckpointSpec> ReadCheckpoint(JsonFields fields) {
   checkpoint.directory = fields.String("directory");
   checkpoint.pattern = fields.String("pattern");
   checkpoint.most_fruitless = static_cast<int>(fields.Int("most_fruitless", 1, kMaxCount));
+  const std::string resume = fields.Has("resume") ? fields.String("resume") : "";
+  checkpoint.resume_latest = resume == kLatest;
+  if (!resume.empty() && !checkpoint.resume_latest) fields.Fail("resume", "latest");
   TRY(fields.status());
   return checkpoint;
 }

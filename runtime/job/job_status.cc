@@ -98,6 +98,42 @@ Result<RestartStatus> ReadRestart(JsonFields fields) {
   return restart;
 }
 
+std::string TextIfPresent(JsonFields& fields, std::string_view name) {
+  return fields.Has(name) ? fields.String(name) : "";
+}
+
+json::object CheckpointJson(const CheckpointStatus& checkpoint) {
+  json::object out;
+  out["directory"] = checkpoint.directory;
+  if (checkpoint.resumed_from) {
+    json::object from;
+    from["path"] = checkpoint.resumed_from->path;
+    if (checkpoint.resumed_from->step >= 0) from["step"] = checkpoint.resumed_from->step;
+    from["writer"] = ToString(checkpoint.resumed_from->writer);
+    if (checkpoint.earlier_job) from["job"] = checkpoint.earlier_job->value;
+    out["resumed_from"] = std::move(from);
+  }
+  if (!checkpoint.unknown.empty()) out["unknown"] = checkpoint.unknown;
+  return out;
+}
+
+Result<CheckpointStatus> ReadCheckpoint(JsonFields fields) {
+  CheckpointStatus checkpoint{.directory = fields.String("directory")};
+  checkpoint.unknown = TextIfPresent(fields, "unknown");
+  if (fields.Has("resumed_from")) {
+    JsonFields from = fields.Fields("resumed_from");
+    const auto writer = CheckpointWriterFromString(from.String("writer"));
+    if (!writer) from.Fail("writer", "this_job, earlier_job, others or unknown");
+    checkpoint.resumed_from = Checkpoint{.path = from.String("path"),
+                                         .step = from.Has("step") ? from.Int("step") : -1,
+                                         .writer = writer.value_or(CheckpointWriter::kUnknown)};
+    if (from.Has("job")) checkpoint.earlier_job = JobId{from.String("job")};
+    TRY(from.status());
+  }
+  TRY(fields.status());
+  return checkpoint;
+}
+
 void WriteContract(json::object& out, const JobStatus& status) {
   if (!status.request.value.empty()) {
     out["request_id"] = status.request.value;
@@ -113,10 +149,6 @@ void WriteContract(json::object& out, const JobStatus& status) {
     out["planned_kill"] = std::move(planned);
   }
   if (!status.tracking_url.empty()) out["tracking_url"] = status.tracking_url;
-}
-
-std::string TextIfPresent(JsonFields& fields, std::string_view name) {
-  return fields.Has(name) ? fields.String(name) : "";
 }
 
 // Of a planned kill the condition is not told.
@@ -160,6 +192,9 @@ Result<JobStatus> ReadStatus(const json::value& document) {
   if (fields.Has("verdict")) {
     TRY_ASSIGN(status.verdict, ReadVerdict(fields.Fields("verdict")));
   }
+  if (fields.Has("checkpoint")) {
+    TRY_ASSIGN(status.checkpoint, ReadCheckpoint(fields.Fields("checkpoint")));
+  }
   for (auto& item : tasks) {
     TRY_ASSIGN(TaskStatus task, ReadTaskStatus(std::move(item)));
     status.tasks.push_back(std::move(task));
@@ -188,6 +223,7 @@ std::string ToJson(const JobStatus& status) {
   WriteTime(out, "submitted", status.submitted);
   WriteTime(out, "ended", status.ended);
   if (status.verdict) out["verdict"] = VerdictJson(*status.verdict);
+  if (status.checkpoint) out["checkpoint"] = CheckpointJson(*status.checkpoint);
   json::array tasks;
   for (const auto& task : status.tasks) tasks.push_back(TaskJson(task));
   out["tasks"] = std::move(tasks);

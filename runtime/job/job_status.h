@@ -8,6 +8,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
+#include "runtime/job/checkpoint.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/outcome.h"
@@ -37,6 +38,14 @@ struct RestartStatus {
   bool charged = true;  // to the budget of the user's program
 };
 
+// Of a job with a checkpoint directory.
+struct CheckpointStatus {
+  std::string directory;
+  std::optional<Checkpoint> resumed_from;  // what the newest attempt was told to go on from
+  std::optional<JobId> earlier_job;        // of the same request, which wrote it
+  std::string unknown;                     // why nobody knows whose the checkpoints are; empty: it is known
+};
+
 struct JobStatus {
   JobId job;
   std::string name;
@@ -53,6 +62,7 @@ struct JobStatus {
   std::vector<TaskStatus> tasks;        // by role, then index
   std::vector<RestartStatus> restarts;  // the newest 20, oldest first
   int restart_count = 0;                // all there were
+  std::optional<CheckpointStatus> checkpoint;
   std::string delay;    // why containers that were asked for are not there yet: "waits for 8192 MB of memory: ..."
   std::string trouble;  // what the job waits for that it should not have to: "journal: no space left on device"
   // Of the contract with workflow engines.
@@ -67,7 +77,8 @@ struct JobStatus {
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (usage_json.h) is beside
 // its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"},
-// "tracking_url" and "tags" are there where they have a value.
+// "tracking_url", "tags" and "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"} are
+// there where they have a value.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

@@ -14,6 +14,7 @@ constexpr std::string_view kTonyRetries = "tony.am.retry-count";
 constexpr std::string_view kDirectory = "tony.checkpoint.dir";
 constexpr std::string_view kPattern = "tony.checkpoint.pattern";
 constexpr std::string_view kFruitless = "tony.checkpoint.fruitless-restarts";
+constexpr std::string_view kResume = "tony.checkpoint.resume";
 
 constexpr int64_t kMostRestarts = 1'000'000;
 constexpr std::string_view kAsFrameworkSays = "framework";
@@ -84,8 +85,14 @@ Result<std::string> ParsePattern(const PropertyValues& values) {
   return values.Bad(kPattern, StrCat("expected a pattern of names in ", kDirectory, ", without /"));
 }
 
+Result<bool> ParseResumeLatest(const PropertyValues& values) {
+  const std::string text = ToLower(Trim(values.Text(kResume)));
+  if (text == "own" || text == "latest") return text == "latest";
+  return values.Bad(kResume, "expected own or latest");
+}
+
 void WarnOfNoDirectory(const PropertyValues& values, Warnings& warnings) {
-  for (const auto key : {kPattern, kFruitless}) {
+  for (const auto key : {kPattern, kFruitless, kResume}) {
     if (values.Has(key))
       warnings.push_back(values.Bad(key, StrCat("no effect, as ", kDirectory, " is not set")).message);
   }
@@ -120,6 +127,7 @@ Result<CheckpointSpec> ParseCheckpoint(const PropertyValues& values, const std::
   TRY_ASSIGN(checkpoint.pattern, ParsePattern(values));
   TRY_ASSIGN(const int64_t fruitless, values.Number(kFruitless, 1, kMostRestarts));
   checkpoint.most_fruitless = static_cast<int>(fruitless);
+  TRY_ASSIGN(checkpoint.resume_latest, ParseResumeLatest(values));
   if (!values.Has(kDirectory)) {
     WarnOfNoDirectory(values, warnings);
     return checkpoint;

@@ -8,6 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/job/outcome_json.h"
+#include "runtime/journal/checkpoint_json.h"
 
 namespace tony {
 
@@ -23,7 +24,7 @@ std::string_view NameOf(const DecisionBody& body) {
       "attempt_heard",    "attempt_ended",      "container_kill_ordered", "container_ended",    "job_stopping",
       "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
       "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
-      "kill_voided",
+      "kill_voided",      "listing_sought",     "checkpoints_listed",
   };
   static_assert(std::size(kNames) == std::variant_size_v<DecisionBody>);
   return kNames[body.index()];
@@ -44,14 +45,6 @@ json::object RenewedJson(const RenewedAttempt& renewed) {
   json::object out;
   WriteAttempt(out, renewed.attempt);
   out["container"] = renewed.container.value;
-  return out;
-}
-
-json::object CheckpointJson(const Checkpoint& checkpoint) {
-  json::object out;
-  out["path"] = checkpoint.path;
-  out["step"] = checkpoint.step;
-  out["modified"] = ToMillis(checkpoint.modified);
   return out;
 }
 
@@ -146,6 +139,8 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                    out["plan"] = d.number;
                    out["reason"] = d.reason;
                  },
+                 [&](const ListingSought&) {},
+                 [&](const CheckpointsListed& d) { WriteListing(out, d.listing); },
              },
              body);
 }
@@ -187,12 +182,13 @@ Result<DecisionBody> ReadRestart(JsonFields& f) {
 Result<DecisionBody> ReadNoted(JsonFields& f) {
   CheckpointNoted noted{.restart = ReadRestartNumber(f)};
   if (f.Has("known")) noted.known = f.Bool("known");
-  if (f.Has("newest")) {
-    JsonFields newest = f.Fields("newest");
-    noted.newest = Checkpoint{newest.String("path"), newest.Int("step", -1), FromMillis(newest.Int("modified"))};
-    TRY(newest.status());
-  }
+  TRY_ASSIGN(noted.newest, ReadCheckpointIfThere(f, "newest"));
   return DecisionBody(std::move(noted));
+}
+
+Result<DecisionBody> ReadListed(JsonFields& f) {
+  TRY_ASSIGN(CheckpointListing listing, ReadListing(f));
+  return DecisionBody(CheckpointsListed{std::move(listing)});
 }
 
 Result<DecisionBody> ReadBegan(JsonFields& f) {
@@ -288,6 +284,8 @@ const std::map<std::string_view, Reader>& Readers() {
        [](JsonFields& f) {
          return Body(KillVoided{static_cast<int>(f.Int("plan", 1, kMaxCount)), f.String("reason")});
        }},
+      {"listing_sought", [](JsonFields&) { return Body(ListingSought{}); }},
+      {"checkpoints_listed", ReadListed},
   };
   return readers;
 }

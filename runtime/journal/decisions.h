@@ -83,6 +83,10 @@ struct RestartDecided {
   Instant not_before;
   Duration grace{0};
 };
+struct ListingSought {};  // the AM lists what is in the checkpoint directory, before any task starts
+struct CheckpointsListed {
+  CheckpointListing listing;
+};
 struct CheckpointSought {
   int restart = 0;
 };  // the AM looks for the newest checkpoint
@@ -124,11 +128,12 @@ struct KillVoided {
   std::string reason;  // "owner o2 has come"
 };
 
-using DecisionBody = std::variant<EpochBegan, JobAccepted, ContainersRequested, ContainerAssigned, GangAllocated,
-                                  AttemptLaunched, AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected,
-                                  AttemptHeard, AttemptEnded, ContainerKillOrdered, ContainerEnded, JobStopping,
-                                  StopHurried, JobEnded, RestartDecided, CheckpointSought, CheckpointNoted,
-                                  RestartBegan, AttemptStopping, OwnerChanged, WatcherChanged, KillPlanned, KillVoided>;
+using DecisionBody =
+    std::variant<EpochBegan, JobAccepted, ContainersRequested, ContainerAssigned, GangAllocated, AttemptLaunched,
+                 AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected, AttemptHeard, AttemptEnded,
+                 ContainerKillOrdered, ContainerEnded, JobStopping, StopHurried, JobEnded, RestartDecided,
+                 CheckpointSought, CheckpointNoted, RestartBegan, AttemptStopping, OwnerChanged, WatcherChanged,
+                 KillPlanned, KillVoided, ListingSought, CheckpointsListed>;
 
 struct Decision {
   Instant time;

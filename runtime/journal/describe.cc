@@ -54,10 +54,22 @@ std::string Began(const RestartBegan& d) {
   return text;
 }
 
+std::string Newest(const std::optional<Checkpoint>& newest) {
+  if (!newest) return "none";
+  const std::string step = newest->step < 0 ? "" : StrCat(", step ", newest->step);
+  return StrCat(newest->path, step, " (", ToString(newest->writer), ")");
+}
+
 std::string Noted(const CheckpointNoted& d) {
-  if (!d.newest) return StrCat("restart ", d.restart, ": none");
-  const std::string step = d.newest->step < 0 ? "" : StrCat(", step ", d.newest->step);
-  return StrCat("restart ", d.restart, ": ", d.newest->path, step);
+  return StrCat("restart ", d.restart, ": ", d.known ? Newest(d.newest) : "not known");
+}
+
+std::string Listed(const CheckpointListing& listing) {
+  if (!listing.unknown.empty())
+    return StrCat(listing.folder, ": whose checkpoints are there is not known: ", listing.unknown);
+  std::string text = StrCat(listing.folder, ": ", listing.there.size(), " there before");
+  if (listing.earlier_job) text += StrCat("; goes on where ", listing.earlier_job->value, " was");
+  return StrCat(text, "; begins with ", Newest(listing.newest));
 }
 
 std::string Planned(const KillPlanned& d) {
@@ -116,6 +128,8 @@ std::string Describe(const Decision& decision) {
           [](const WatcherChanged& d) { return StrCat("watcher ", d.watcher.value); },
           [](const KillPlanned& d) { return Planned(d); },
           [](const KillVoided& d) { return StrCat("kill ", d.number, ": ", d.reason); },
+          [](const ListingSought&) { return std::string(); },
+          [](const CheckpointsListed& d) { return Listed(d.listing); },
       },
       decision.body));
 }

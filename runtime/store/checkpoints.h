@@ -1,7 +1,9 @@
-// Which of the files that the user's program left is its newest checkpoint.
+// Which of the files that the user's program left is its newest checkpoint, and what was there before the job. All of
+// it may block as long as the file system does: not on a loop thread.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,9 +22,22 @@ int64_t StepOf(std::string_view name);
 // dot itself, and without a word "tmp" or "temp" unless the pattern has it too: it is still being written.
 bool IsCheckpointName(const std::string& name, const std::string& pattern);
 
-// Only files and folders directly in the directory, no links. Nothing if it has none or is not there; kNotPermitted or
-// kUnavailable if it cannot be read. Reads names only, but for those that may win. It may block as long as the file
-// system does: not on a loop thread.
-Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointSpec& spec);
+// The directory with its links resolved, as far as it is there.
+Result<std::filesystem::path> ResolveCheckpointFolder(const CheckpointSpec& spec);
+
+// How much a listing may hold and look at. A record of the journal has room for so many names; and on a network file
+// system that answers in half a millisecond the look takes less than the minute that it is waited for.
+inline constexpr size_t kMostCheckpoints = 10'000;
+inline constexpr size_t kMostLookedAt = 50'000;  // with what is in folders
+
+// All checkpoints that are there, sorted by name; `unknown` says why they could not be listed. Only files and folders
+// directly in the directory, no links. None if there is no directory yet.
+CheckpointListing ListCheckpoints(const CheckpointSpec& spec);
+
+// The newest that the job may resume from, with who wrote it: what `listing` says is others' only where the job asks
+// for it. Nothing if there is none; kNotPermitted or kUnavailable if it cannot be told: the directory cannot be read,
+// is another one than was listed, or the listing does not say whose its checkpoints are. Reads names only, but for
+// those that may win.
+Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointSpec& spec, const CheckpointListing& listing);
 
 }  // namespace tony

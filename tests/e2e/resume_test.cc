@@ -82,5 +82,85 @@ TEST_F(ResumeTest, ANewCheckpointGivesTheJobNewTries) {
   ExpectNothingLeft();
 }
 
+// ---- whose a checkpoint is
+
+constexpr auto kSaveAndFail = "mkdir -p $TONY_CHECKPOINT_DIR; touch $TONY_CHECKPOINT_DIR/ckpt-12; exit 3";
+
+TEST_F(ResumeTest, AnEarlierJobsCheckpointIsNotResumedFrom) {
+  fs::create_directory(Saved());
+  box_.Write("saved/ckpt-99", "of an earlier job");
+  const Ran ran =
+      box_.Tony(One(FirstAndThen("exit 3", "[ $TONY_ATTEMPT = 3 ] || { " + std::string(kSaveAndFail) + "; }")) +
+                WithCheckpoints() + Conf("tony.restart.task.budget=2") + Words{"--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(Told("worker-0", 2), "none " + Saved() + " 1 0\n") << "the job has written none yet";
+  EXPECT_EQ(Told("worker-0", 3), Saved("ckpt-12") + " " + Saved() + " 1 0\n");
+  const auto status = ParseJson(ran.out);
+  EXPECT_EQ(Text(status, "/checkpoint/resumed_from/path"), Saved("ckpt-12"));
+  EXPECT_EQ(Text(status, "/checkpoint/resumed_from/writer"), "this_job");
+}
+
+TEST_F(ResumeTest, WhatTheJobWritesOverAnEarlierJobsCheckpointIsItsOwn) {
+  fs::create_directory(Saved());
+  fs::create_directory(Saved("ckpt-7"));
+  box_.Write("saved/ckpt-7/weights", "of an earlier job");
+  box_.Write("saved/ckpt-99", "of an earlier job");
+  const std::string save = "echo more >> $TONY_CHECKPOINT_DIR/ckpt-7/weights; exit 3";
+  const Ran ran = box_.Tony(One(FirstAndThen(save, "exit 0")) + WithCheckpoints() + Conf("tony.restart.task.budget=1"));
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(Told("worker-0", 2), Saved("ckpt-7") + " " + Saved() + " 1 0\n");
+}
+
+TEST_F(ResumeTest, TheLatestCheckpointOfAnybodyIsResumedFromWhereThatIsAskedFor) {
+  fs::create_directory(Saved());
+  box_.Write("saved/ckpt-99", "of an earlier job");
+  const Ran ran = box_.Tony(One(FirstAndThen("exit 0", "exit 1")) + WithCheckpoints() +
+                            Conf("tony.checkpoint.resume=latest") + Words{"--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(Told("worker-0", 1), Saved("ckpt-99") + " " + Saved() + " 1 0\n");
+  EXPECT_EQ(Text(ParseJson(ran.out), "/checkpoint/resumed_from/writer"), "others");
+}
+
+TEST_F(ResumeTest, AnEnginesNextTryGoesOnWhereItsJobBeforeWas) {
+  fs::create_directory(Saved());
+  box_.Write("saved/ckpt-99", "of an earlier job");
+  const auto submit = [&](const std::string& number, const std::string& command) {
+    return box_.Tony(One(FirstAndThen(command, "exit 1")) + WithCheckpoints() +
+                     Words{"--request-id", "run/train", "--submission", number, "--json"});
+  };
+  const Ran first = submit("0", kSaveAndFail);
+  EXPECT_EQ(first.exit, 1) << first.err << first.out;
+  EXPECT_EQ(Told("worker-0", 1), "none " + Saved() + " 1 0\n");
+
+  const Ran second = submit("0", "exit 3");
+  EXPECT_EQ(Told("worker-0", 1), Saved("ckpt-12") + " " + Saved() + " 1 0\n");
+  const auto status = ParseJson(second.out);
+  EXPECT_EQ(Text(status, "/checkpoint/resumed_from/writer"), "earlier_job");
+  EXPECT_EQ(Text(status, "/checkpoint/resumed_from/job"), Text(ParseJson(first.out), "/job"));
+
+  const Ran asked_anew = submit("1", "exit 0");
+  EXPECT_EQ(asked_anew.exit, 0) << asked_anew.err << asked_anew.out;
+  EXPECT_EQ(Told("worker-0", 1), "none " + Saved() + " 1 0\n") << "somebody wants it done again";
+}
+
+TEST_F(ResumeTest, TwoRunningJobsDoNotShareAFolder) {
+  fs::create_directory(Saved());
+  fs::create_directory_symlink(Saved(), box_.File("link"));
+  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + WithCheckpoints() + Words{"--detach"}).exit, 0);
+  ASSERT_TRUE(WaitForRunning(1));
+  const std::string first = Job();
+
+  const Ran second = box_.Tony(One("exit 0") + Conf("tony.checkpoint.dir=" + box_.File("link")) + Words{"--json"});
+  EXPECT_EQ(second.exit, 1) << second.err << second.out;
+  EXPECT_EQ(Text(ParseJson(second.out), "/verdict/class"), "user_config");
+  EXPECT_THAT(Text(ParseJson(second.out), "/verdict/message"),
+              HasSubstr("tony.checkpoint.dir: " + box_.File("link") + " is in use by job " + first));
+  Go();
+  EXPECT_EQ(box_.Tony({"wait", first}).exit, 0);
+
+  const Ran third = box_.Tony(One("exit 0") + WithCheckpoints());
+  EXPECT_EQ(third.exit, 0) << third.err << third.out;
+}
+
 }  // namespace
 }  // namespace tony

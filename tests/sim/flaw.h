@@ -6,17 +6,18 @@ namespace tony::sim {
 enum class Flaw {
   kNone,
   // ---- the AM's
-  kActsBeforeJournal,   // answers and acts, then writes
-  kForgetsJournal,      // a new AM begins from nothing
-  kKeepsTornTail,       // appends behind half a record
-  kTellsAhead,          // answers an Await from a state that is not in the journal yet
-  kForgetsKill,         // a new AM does not read the kill request
-  kRenewsWithoutRule,   // renews the lease record while its arbiter cannot be reached
-  kRenewsUnwritten,     // takes a lease record that it could not write for renewed
-  kSkipsPendingOrders,  // a new AM does not order again what its predecessor may not have got done
-  kSeesNoCheckpoint,    // finds none, whatever there is
-  kIgnoresFence,        // takes a conditional kill for a plain one
-  kOverlooksWatchers,   // takes every watcher for somebody without a name
+  kActsBeforeJournal,       // answers and acts, then writes
+  kForgetsJournal,          // a new AM begins from nothing
+  kKeepsTornTail,           // appends behind half a record
+  kTellsAhead,              // answers an Await from a state that is not in the journal yet
+  kForgetsKill,             // a new AM does not read the kill request
+  kRenewsWithoutRule,       // renews the lease record while its arbiter cannot be reached
+  kRenewsUnwritten,         // takes a lease record that it could not write for renewed
+  kSkipsPendingOrders,      // a new AM does not order again what its predecessor may not have got done
+  kSeesNoCheckpoint,        // finds none, whatever there is
+  kTakesOthersCheckpoints,  // goes on from what was there before the job
+  kIgnoresFence,            // takes a conditional kill for a plain one
+  kOverlooksWatchers,       // takes every watcher for somebody without a name
   // ---- the scheduler's
   kConfirmsUnseen,  // says that a container is gone as soon as its end is ordered
   // ---- the executor's

@@ -79,6 +79,10 @@ TEST(FlawTest, AnExecutorThatStartsItsProcessAgainIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kStartsTwice, "was started again"), 0u);
 }
 
+TEST(FlawTest, AnAmThatTakesOthersCheckpointsIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kTakesOthersCheckpoints, "noted a checkpoint that never was"), 0u);
+}
+
 TEST(FlawTest, AnExecutorThatDoesNotSayWhereToResumeIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kLosesResume, "resumes from ''"), 0u);
 }

@@ -114,6 +114,7 @@ std::string ToString(const Event& event) {
           },
           [](const ProcessSignalled& e) { return StrCat(Process(e.attempt, e.pid), "gets signal ", e.signal); },
           [](const ProcessEnded& e) { return StrCat(Process(e.attempt, e.pid), "ended: ", ToString(e.exit)); },
+          [](const CheckpointThere& e) { return e.checkpoint.path + " is there, of others"; },
           [](const CheckpointWritten& e) { return StrCat(ToString(e.attempt), " writes ", e.checkpoint.path); },
       },
       event);

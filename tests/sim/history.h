@@ -179,13 +179,17 @@ struct CheckpointWritten {
   Checkpoint checkpoint;
 };
 
-using Event =
-    std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack, LeaseWritten,
-                 StatusWritten, LookFailed, ArbiterHeard, Ordered, Told, AmHeard, OutcomeAcknowledged, KillAcknowledged,
-                 KillWritten, ConditionalKillWritten, AttachAnswered, LookAnswered, KeeperBegan, KeeperGone,
-                 KeeperGaveUp, ContainerBegan, ContainerGone, ContainerToldGone, PreemptionTold, ExecutorTermed,
-                 ExecutorDied, JobClosed, AttemptBegun, ExecutorHeard, ExecutorPutOff, ExecutorBound, ExecutorObeyed,
-                 ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled, ProcessEnded, CheckpointWritten>;
+struct CheckpointThere {  // before the job; others wrote it
+  Checkpoint checkpoint;
+};
+
+using Event = std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack,
+                           LeaseWritten, StatusWritten, LookFailed, ArbiterHeard, Ordered, Told, AmHeard,
+                           OutcomeAcknowledged, KillAcknowledged, KillWritten, ConditionalKillWritten, AttachAnswered,
+                           LookAnswered, KeeperBegan, KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone,
+                           ContainerToldGone, PreemptionTold, ExecutorTermed, ExecutorDied, JobClosed, AttemptBegun,
+                           ExecutorHeard, ExecutorPutOff, ExecutorBound, ExecutorObeyed, ExecutorStalled, StoreCut,
+                           ProcessStarted, ProcessSignalled, ProcessEnded, CheckpointWritten, CheckpointThere>;
 std::string ToString(const Event& event);
 
 struct Seen {

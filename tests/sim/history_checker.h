@@ -88,6 +88,7 @@ class HistoryChecker {
   void On(const ProcessSignalled& e);
   void On(const ProcessEnded& e);
   void On(const CheckpointWritten& e);
+  void On(const CheckpointThere& e);
 
   void Expect(bool so, const std::string& otherwise);
   void ExpectRules(Epoch epoch, const std::string& what);    // this AM is the newest, and lives
@@ -98,6 +99,7 @@ class HistoryChecker {
   void CheckSilence(const AttemptId& id, Instant time);  // of the decision, by the clock of its AM
   void CheckKilled(const Verdict& verdict, Instant time);
   void CheckAttention(bool settled);
+  void CheckListed(const CheckpointListing& listing, Instant time);
   void CheckNoted(const CheckpointNoted& noted, Instant time);
   void CheckEnvironment(const ProcessStarted& e);
   void CheckAlone(const ProcessStarted& e);
@@ -131,10 +133,11 @@ class HistoryChecker {
   Instant written_again_{};
   std::deque<Instant> am_ends_;
   std::optional<Instant> kill_written_, lease_written_;
-  int renewals_since_kill_ = 0;  // by one AM
-  std::vector<Checkpoint> checkpoints_;
+  int renewals_since_kill_ = 0;                                  // by one AM
+  std::vector<Checkpoint> checkpoints_;                          // from which the job may go on
   std::map<int, std::optional<Checkpoint>> newest_when_sought_;  // by the number of the restart
   std::map<int, Instant> sought_;                                // by the clock of the AM
+  Instant listing_sought_{};
   Instant look_failed_{};
   std::vector<Instant> looks_;      // of engines, and what counts as one; when they were asked for
   Instant looked_{};                // when the last of them was answered

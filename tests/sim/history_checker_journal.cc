@@ -83,6 +83,8 @@ void HistoryChecker::Read(const Decision& decision) {
       CheckSilence(*id, decision.time);
     }
   }
+  if (std::holds_alternative<ListingSought>(decision.body)) listing_sought_ = decision.time;
+  if (const auto* listed = std::get_if<CheckpointsListed>(&decision.body)) CheckListed(listed->listing, decision.time);
   if (const auto* sought = std::get_if<CheckpointSought>(&decision.body)) {
     sought_[sought->restart] = decision.time;
     newest_when_sought_[sought->restart] = NewestOf(checkpoints_);
@@ -118,10 +120,19 @@ void HistoryChecker::CheckSilence(const AttemptId& id, Instant time) {
          ToString(id) + " is given up while the lease record is not renewed");
 }
 
+// None of the job's own can be there: nothing of it has started.
+void HistoryChecker::CheckListed(const CheckpointListing& listing, Instant time) {
+  const bool failed = look_failed_ >= listing_sought_ - skew_ || time - listing_sought_ > Slower(kLongestLook) - skew_;
+  Expect(listing.unknown.empty() || failed, "the listing of the checkpoints was given up");
+  if (!listing.unknown.empty()) return;
+  Expect(listing.newest == NewestOf(checkpoints_), "the first attempts do not begin where they may");
+}
+
 void HistoryChecker::CheckNoted(const CheckpointNoted& noted, Instant time) {
   const Instant sought = sought_[noted.restart];
   const bool failed = look_failed_ >= sought - skew_ || time - sought > Slower(kLongestLook) - skew_;
-  Expect(noted.known || failed, "a look for a checkpoint was given up");
+  const bool may_know = rules_.is_listing_known() || spec_.checkpoint.resume_latest;
+  Expect(noted.known || failed || !may_know, "a look for a checkpoint was given up");
   if (!noted.known) return;
   const auto& before = newest_when_sought_[noted.restart];
   const auto& newest = noted.newest;

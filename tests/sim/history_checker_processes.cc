@@ -104,7 +104,8 @@ void HistoryChecker::CheckEnvironment(const ProcessStarted& e) {
          ToString(e.attempt) + " got another cluster spec than its generation has");
   const auto& noted = rules_.checkpoints();
   const size_t before = rules_.CheckpointsBefore(e.attempt);
-  bool right = e.resume_from.empty() && (e.attempt.number == 1 || before == 0);
+  const std::string first = rules_.first_checkpoint().value_or(Checkpoint()).path;
+  bool right = e.resume_from == first && (e.attempt.number == 1 || before == 0);
   for (size_t i = before == 0 ? 0 : before - 1; e.attempt.number > 1 && i < noted.size(); ++i) {
     right = right || noted[i] == e.resume_from;
   }
@@ -130,6 +131,11 @@ void HistoryChecker::On(const ProcessEnded& e) {
   const Duration limit =
       Faster(timers.cutoff_after + timers.grace) + timers.heartbeat + kBetweenTries + kDyingTakes + stalled;
   Expect(now_ - *attempt.given_up <= limit, ToString(e.attempt) + " ran on long after it was given up");
+}
+
+// The job goes on only from what it wrote itself, unless it asks for whatever is newest.
+void HistoryChecker::On(const CheckpointThere& e) {
+  if (spec_.checkpoint.resume_latest) checkpoints_.push_back(e.checkpoint);
 }
 
 void HistoryChecker::On(const CheckpointWritten& e) {

@@ -102,6 +102,7 @@ void JournalRules::On(const AttemptRegistered& d, Instant) {
 
 void JournalRules::On(const GenerationFormed& d, Instant) {
   if (d.generation != generation_.Next()) Complain(StrCat("generation ", d.generation.value));
+  if (!spec_->checkpoint.directory.empty() && !listed_) Complain("the gang formed and no checkpoints were listed");
   generation_ = d.generation;
   together_ = true;
   for (const RoleSpec& role : spec_->roles) {

@@ -34,6 +34,8 @@ class JournalRules {
   Generation generation() const { return generation_; }
   const std::set<std::string>& cluster_specs() const { return cluster_specs_; }  // of the generation, as it changed
   const std::vector<std::string>& checkpoints() const { return checkpoints_; }   // noted, in this order
+  const std::optional<Checkpoint>& first_checkpoint() const { return first_checkpoint_; }  // of first attempts
+  bool is_listing_known() const { return listing_known_; }
   size_t CheckpointsBefore(const AttemptId& attempt) const;           // how many had been noted when it was made
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
   bool job_ended() const { return job_ended_; }
@@ -72,6 +74,8 @@ class JournalRules {
   void On(const JobEnded& d, Instant);
   // ---- journal_rules_restart.cc
   void On(const RestartDecided& d, Instant time);
+  void On(const ListingSought& d, Instant);
+  void On(const CheckpointsListed& d, Instant);
   void On(const CheckpointSought& d, Instant time);
   void On(const CheckpointNoted& d, Instant);
   void On(const RestartBegan& d, Instant time);
@@ -116,6 +120,8 @@ class JournalRules {
   std::map<int, Restart> restarts_;   // decided, and not begun
   std::vector<RestartSeen> past_;
   std::vector<std::string> checkpoints_;
+  bool listing_sought_ = false, listed_ = false, listing_known_ = false;
+  std::optional<Checkpoint> first_checkpoint_;
   std::optional<Checkpoint> progress_;  // the newest that was noted for tracked tasks
   bool looked_ = false;
   int fruitless_ = 0;

@@ -109,6 +109,18 @@ void JournalRules::ExpectReady(const Restart& restart, Instant time, const std::
   }
 }
 
+// Once, before anything of the job has started: so what comes later is the job's.
+void JournalRules::On(const ListingSought&, Instant) {
+  if (std::exchange(listing_sought_, true) || generation_.value > 0) Complain("a listing that is not needed");
+}
+
+void JournalRules::On(const CheckpointsListed& d, Instant) {
+  if (!listing_sought_ || std::exchange(listed_, true) || generation_.value > 0)
+    Complain("a listing that is not needed");
+  listing_known_ = d.listing.unknown.empty();
+  first_checkpoint_ = d.listing.newest;
+}
+
 void JournalRules::On(const CheckpointSought& d, Instant time) {
   const auto found = restarts_.find(d.restart);
   if (found == restarts_.end() || std::exchange(found->second.sought, true)) {
@@ -140,7 +152,8 @@ void JournalRules::On(const RestartBegan& d, Instant time) {
   if (found == restarts_.end()) return Complain(what + " began and was not decided");
   const Restart restart = found->second;
   ExpectReady(restart, time, what);
-  if (!spec_->checkpoint.directory.empty() && !restart.noted) Complain(what + " did not look for a checkpoint");
+  const bool looks = !spec_->checkpoint.directory.empty() && generation_.value > 0;  // before, nothing has run
+  if (looks && !restart.noted) Complain(what + " did not look for a checkpoint");
   std::set<TaskId> tasks;
   restarts_.erase(found);
   for (const RenewedAttempt& renewed : d.renewed) {

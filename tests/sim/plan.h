@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/time.h"
+#include "runtime/job/checkpoint.h"
 #include "runtime/job/job_spec.h"
 #include "tests/sim/faults.h"
 
@@ -48,7 +49,7 @@ struct AmPlan {
   Duration shortest_start{5};  // from its process to its rule
   Duration longest_start{50};
   Duration longest_write{3};            // of a batch to the journal
-  Duration longest_look{20};            // for a checkpoint
+  Duration longest_look{20};            // into the checkpoint directory
   int failing_looks = 0;                // per mille of them
   std::vector<int64_t> crash_at_steps;  // counted over the whole run, from 1
   int crashes_per_mille = 0;            // of its steps, while there are faults
@@ -74,6 +75,7 @@ struct Plan {
   AmPlan am;
   SchedulerPlan scheduler;
   ClockPlan clocks;
+  std::vector<Checkpoint> of_others;  // there before the job
   std::vector<TimedFault> faults;
   Claim claim;             // the submitter's
   Duration faults_end{0};  // nothing goes wrong by chance after it

@@ -90,6 +90,36 @@ TEST(RestartScenarioTest, ALookForACheckpointSurvivesACrashAtAnyStep) {
   CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
 }
 
+// Of others, newer than all that the job writes.
+Plan AmongOthersCheckpoints() {
+  Plan plan = GangFor(2, kSoon, 1);
+  plan.am.longest_look = Duration(300);
+  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
+  WriteCheckpoints(plan, Duration(200));
+  plan.of_others = {{"/checkpoints/other-900", 900'000, FromMillis(1), CheckpointWriter::kOthers}};
+  return plan;
+}
+
+TEST(RestartScenarioTest, AJobGoesOnFromItsOwnCheckpointWhereverItsAmCrashes) {
+  const Plan plan = AmongOthersCheckpoints();
+  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
+  World world(plan);
+  world.Run();
+  const auto starts = StartsOf(world, kWorker1);
+  ASSERT_EQ(starts.size(), 2u);
+  EXPECT_EQ(starts[0].resume_from, "");
+  EXPECT_EQ(starts[1].resume_from, "/checkpoints/worker-0-400");
+}
+
+TEST(RestartScenarioTest, AJobThatAsksForTheLatestBeginsWithOthersCheckpoint) {
+  Plan plan = AmongOthersCheckpoints();
+  plan.spec.checkpoint.resume_latest = true;
+  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
+  World world(plan);
+  world.Run();
+  EXPECT_EQ(StartsOf(world, kWorker1).front().resume_from, "/checkpoints/other-900");
+}
+
 TEST(RestartScenarioTest, BudgetsSurviveTheAm) {
   for (int64_t at = 100; at <= 5'000; at += 100) {
     Plan plan = LonersFor(2, Duration(20'000), 2);

@@ -137,6 +137,19 @@ TaskPlan TaskFor(Random& random, const JobSpec& spec, Completion completion) {
   return task;
 }
 
+// Newer than any that the job writes, and one that it may write over.
+std::vector<Checkpoint> OfOthers(const Plan& plan) {
+  const std::string& directory = plan.spec.checkpoint.directory;
+  std::vector<Checkpoint> there = {{directory + "/others-900000", 900'000, FromMillis(1), CheckpointWriter::kOthers}};
+  for (const auto& [id, task] : plan.tasks) {
+    const int64_t work = task.process.checkpoint_every.count();
+    if (work == 0) continue;
+    there.push_back(
+        {StrCat(directory, "/", id.role, "-", id.index, "-", work), work, FromMillis(2), CheckpointWriter::kOthers});
+  }
+  return there;
+}
+
 // It would never end if old restarts did not count.
 bool FailsForEver(const Plan& plan) {
   return std::ranges::any_of(plan.tasks, [](const auto& entry) {
@@ -280,6 +293,8 @@ Plan PlanFor(uint64_t seed) {
     }
   }
   if (random.Chance(100)) plan.spec.mode = DistributedMode::kFcfs;
+  if (!plan.spec.checkpoint.directory.empty() && random.Chance(500)) plan.of_others = OfOthers(plan);
+  if (!plan.spec.checkpoint.directory.empty()) plan.spec.checkpoint.resume_latest = random.Chance(150);
   if (random.Chance(100)) plan.spec.allocation_timeout = random.Between(Duration(5'000), Duration(45'000));
   if (random.Chance(700)) return plan;
   plan.claim = ClaimFor(random);

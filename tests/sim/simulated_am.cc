@@ -21,6 +21,16 @@ const AttemptId& CallerOf(const Question& question) {
                     question);
 }
 
+std::optional<Checkpoint> NewestOf(const std::vector<Checkpoint>& all) {
+  const auto age = [](const Checkpoint& checkpoint) { return std::pair(checkpoint.step, checkpoint.modified); };
+  const auto newest = std::ranges::max_element(all, {}, age);
+  return newest == all.end() ? std::nullopt : std::optional(*newest);
+}
+
+ListedCheckpoint EntryOf(const Checkpoint& there) {
+  return {.name = there.path, .modified_ns = there.modified.time_since_epoch().count()};
+}
+
 }  // namespace
 
 Address AddressOf(Epoch epoch) { return Endpoint{"am", kFirstAmPort + static_cast<int>(epoch.value)}; }
@@ -89,6 +99,7 @@ void SimulatedAm::Perform(const am::Action& action) {
                  [&](const am::LaunchExecutor& a) { scheduler_.Launch(a.attempt, a.container); },
                  [&](const am::StopContainer& a) { scheduler_.Stop(a.container, a.mode); },
                  [&](const am::TellExecutor& a) { Tell(a); },
+                 [&](const am::ListCheckpoints&) { List(); },
                  [&](const am::LookForCheckpoint& a) { Look(a.restart); },
                  [&](const am::EndJob&) { End(); },
              },
@@ -106,19 +117,40 @@ void SimulatedAm::Tell(const am::TellExecutor& order) {
   Answer(call, order.attempt, command);
 }
 
+bool SimulatedAm::LookFails() {
+  if (!stage_.MayFail() || !random_.Chance(stage_.plan.am.failing_looks)) return false;
+  stage_.Add(LookFailed{epoch_});
+  return true;
+}
+
+void SimulatedAm::List() {
+  Later(random_.Between(Duration(0), stage_.plan.am.longest_look), [this] {
+    if (!Rules()) return Later(kLookAgain, [this] { List(); });
+    CheckpointListing listing;
+    if (LookFails()) listing.unknown = "cannot be read";
+    for (const Checkpoint& there : stage_.disk.checkpoints) listing.there.push_back(EntryOf(there));
+    std::ranges::sort(listing.there, {}, &ListedCheckpoint::name);
+    if (job_.spec().checkpoint.resume_latest) listing.newest = NewestOf(stage_.disk.checkpoints);
+    Observe(am::CheckpointsThere{listing, std::nullopt});
+  });
+}
+
+bool SimulatedAm::MayResumeFrom(const Checkpoint& there) const {
+  const bool is_own = job_.listing().WriterOf(EntryOf(there)) == CheckpointWriter::kThisJob;
+  return is_own || job_.spec().checkpoint.resume_latest || flaw_ == Flaw::kTakesOthersCheckpoints;
+}
+
 void SimulatedAm::Look(int restart) {
   Later(random_.Between(Duration(0), stage_.plan.am.longest_look), [this, restart] {
     if (!Rules()) return Later(kLookAgain, [this, restart] { Look(restart); });
-    if (stage_.MayFail() && random_.Chance(stage_.plan.am.failing_looks)) {
-      stage_.Add(LookFailed{epoch_});
+    const bool is_known = job_.listing().unknown.empty() || job_.spec().checkpoint.resume_latest;
+    if (LookFails() || !is_known) {
       Observe(am::CheckpointSeen{restart, std::nullopt, /*readable=*/false});
       return;
     }
-    std::optional<Checkpoint> newest;
-    for (const Checkpoint& there : stage_.disk.checkpoints) {
-      const auto age = [](const Checkpoint& checkpoint) { return std::pair(checkpoint.step, checkpoint.modified); };
-      if (!newest || age(*newest) < age(there)) newest = there;
-    }
+    std::vector<Checkpoint> found = stage_.disk.checkpoints;
+    std::erase_if(found, [this](const Checkpoint& there) { return !MayResumeFrom(there); });
+    std::optional<Checkpoint> newest = NewestOf(found);
     if (flaw_ == Flaw::kSeesNoCheckpoint) newest.reset();
     Observe(am::CheckpointSeen{restart, newest});
   });

@@ -75,7 +75,10 @@ class SimulatedAm : public AnsweringEnd {
 
   void Perform(const am::Action& action);
   void Tell(const am::TellExecutor& order);
+  void List();
   void Look(int restart);
+  bool LookFails();
+  bool MayResumeFrom(const Checkpoint& there) const;
   void End();
   void Ask(const CallId& call, const Question& question);
   void AskInTrouble(const CallId& call, const AwaitQuestion& question);

@@ -40,6 +40,8 @@ struct Disk {
 struct Stage {
   Stage(const Plan& the_plan, bool with_trace, std::ostream* echo)
       : plan(the_plan), history(with_trace, echo), random(the_plan.seed) {
+    disk.checkpoints = plan.of_others;
+    for (const Checkpoint& there : plan.of_others) Add(CheckpointThere{there});
     history.bounds = {plan.clocks.most_drift, plan.clocks.most_offset, plan.LongestOverlap()};
   }
 

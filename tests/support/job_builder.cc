@@ -40,6 +40,7 @@ std::string Order(const Action& action) {
             return StrCat(a.mode == StopMode::kTerm ? "term " : "kill ", a.container.value);
           },
           [](const TellExecutor& a) { return StrCat("tell ", ToString(a.attempt)); },
+          [](const ListCheckpoints&) { return std::string("list"); },
           [](const LookForCheckpoint& a) { return StrCat("look ", a.restart); },
           [](const EndJob&) { return std::string("end job"); },
       },
@@ -287,7 +288,10 @@ JobDriver& JobDriver::Accepted() {
 
 JobDriver& JobDriver::Gathering() { return Accepted().GrantAll(); }
 
-JobDriver& JobDriver::Running() { return Gathering().RegisterAll().RunAll(); }
+JobDriver& JobDriver::Running() {
+  Gathering().RegisterAll().ListCheckpoints();
+  return RunAll();
+}
 
 void JobDriver::Replay(size_t decisions) {
   const std::vector<Decision> kept(journal_.begin(), journal_.begin() + static_cast<std::ptrdiff_t>(decisions));

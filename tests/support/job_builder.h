@@ -38,8 +38,8 @@ class JobBuilder {
 };
 
 // What a turn decided and ordered, in words that a test can compare: "attempt_ended"; "launch worker:0#1 in
-// c-worker-0", "term c-worker-0", "kill c-worker-0", "tell worker:0#1", "request worker:0#1 worker:1#1", "look 1" for
-// a checkpoint, "end job".
+// c-worker-0", "term c-worker-0", "kill c-worker-0", "tell worker:0#1", "request worker:0#1 worker:1#1", "list" of
+// the checkpoint directory, "look 1" for a checkpoint, "end job".
 std::vector<std::string> Decisions(const TurnResult& turn);
 std::vector<std::string> Orders(const Actions& actions);
 inline std::vector<std::string> Orders(const TurnResult& turn) { return Orders(turn.actions); }
@@ -99,6 +99,9 @@ class JobDriver {
   TurnResult Report(std::string_view task, const Outcome& outcome);
   TurnResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has ended
   TurnResult Preempt(std::string_view task, Duration notice);
+  TurnResult ListCheckpoints(CheckpointListing listing = {}) {
+    return Observe(CheckpointsThere{std::move(listing), std::nullopt});
+  }
   TurnResult SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable = true);
   TurnResult Kill(const std::string& reason = "asked", Duration grace = Duration(-1));
   TurnResult Reach(const std::vector<ContainerId>& running = {});

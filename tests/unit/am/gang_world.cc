@@ -35,6 +35,7 @@ void GangWorld::Perform(const Actions& actions) {
             [&](const LaunchExecutor& a) { executors_.try_emplace(a.container, Executor{.attempt = a.attempt}); },
             [&](const StopContainer& a) { Stop(a.container, a.mode); },
             [](const TellExecutor&) {},  // executors look by themselves
+            [&](const ListCheckpoints&) { lists_ = true; },
             [&](const LookForCheckpoint& a) { looks_.insert(a.restart); },
             [&](const EndJob&) { job_ended_ = true; },
         },
@@ -73,6 +74,7 @@ void GangWorld::AddScheduler(std::vector<Observation>& choices) const {
   for (const auto& [attempt, container] : asks_)
     choices.emplace_back(ContainerEvent{ContainerGranted{attempt, container, ToString(attempt.task)}, std::nullopt});
   for (const auto& [id, executor] : executors_) AddScheduler(id, executor, choices);
+  if (lists_) choices.emplace_back(CheckpointsThere{});
   for (const int restart : looks_) choices.push_back(Look(restart));
 }
 
@@ -119,6 +121,7 @@ void GangWorld::Answer(const Job& job, const Observation& observation, const std
       executors_.at(notice->container).notice_given = true;
     return;
   }
+  if (std::holds_alternative<CheckpointsThere>(observation)) lists_ = false;
   if (const auto* seen = std::get_if<CheckpointSeen>(&observation)) {
     looks_.erase(seen->restart);
     ++looked_;
@@ -204,6 +207,7 @@ std::vector<HeartbeatCall> GangWorld::Heartbeats(const Job& job) const {
 
 void GangWorld::MasterDied() {
   asks_.clear();
+  lists_ = false;
   looks_.clear();
   for (auto& [id, executor] : executors_) {
     executor.master = {};

@@ -70,6 +70,7 @@ class GangWorld {
   std::mt19937 random_;
   std::map<AttemptId, ContainerId> asks_;  // what will be granted
   std::map<ContainerId, Executor> executors_;
+  bool lists_ = false;   // the checkpoints that are there
   std::set<int> looks_;  // for a checkpoint, by restart
   int looked_ = 0;
   int granted_ = 0;

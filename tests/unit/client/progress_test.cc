@@ -182,6 +182,24 @@ TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
   EXPECT_THAT(text, HasSubstr("  waits for 8192 MB of memory\n"));
 }
 
+TEST(ProgressTest, StatusSaysWhatWasResumedFromAndWhoseItIs) {
+  JobStatus status = Restarted("RUNNING", {2});
+  const auto text = [&] {
+    return StatusText({.status = status, .am_reachable = true}, JobFolder("/j"), FromMillis(0));
+  };
+  status.checkpoint = CheckpointStatus{.directory = "/c"};
+  EXPECT_THAT(text(), Not(HasSubstr("/c")));
+  status.checkpoint->resumed_from = Checkpoint{.path = "/c/s-7"};
+  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: this job wrote it\n"));
+  status.checkpoint->resumed_from->writer = CheckpointWriter::kOthers;
+  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: it was there before this job\n"));
+  status.checkpoint->resumed_from->writer = CheckpointWriter::kEarlierJob;
+  status.checkpoint->earlier_job = JobId{"job-0"};
+  EXPECT_THAT(text(), HasSubstr("  resumed from /c/s-7: job job-0 of the same request wrote it\n"));
+  status.checkpoint = CheckpointStatus{.directory = "/c", .unknown = "it is gone"};
+  EXPECT_THAT(text(), HasSubstr("  whose the checkpoints in /c are is not known: it is gone\n"));
+}
+
 TEST(ProgressTest, TagsAreOneLine) {
   JobStatus status = Running({Worker(0, "running", 77)});
   const KnownStatus untagged = {.status = status, .am_reachable = true};

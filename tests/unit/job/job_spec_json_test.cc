@@ -39,7 +39,7 @@ JobSpec FullSpec() {
   spec.restart.backoff = Duration(16);
   spec.restart.longest_backoff = Duration(17);
   spec.restart.settle = Duration(18);
-  spec.checkpoint = {"/saved/\xC3\xA4", "ckpt-[0-9]*", 6};
+  spec.checkpoint = {"/saved/\xC3\xA4", "ckpt-[0-9]*", 6, true};
   spec.tags = {"azkaban.flow.execid:17", "\xC3\xA4"};
   spec.history_folder = "/shared/history/intermediate";
   return spec;
@@ -95,7 +95,7 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
 const std::set<std::string> kNewer = {"restart",        "checkpoint",    "failure_rules", "restart_scope",
                                       "restarts",       "mode",          "python_venv",   "files",
                                       "am_files",       "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
-                                      "history_folder", "tags"};
+                                      "history_folder", "tags",          "resume"};
 
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));

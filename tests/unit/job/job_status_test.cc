@@ -96,6 +96,20 @@ TEST(JobStatusTest, RestartsAreTold) {
   EXPECT_EQ(ToJson(*read), text);
 }
 
+TEST(JobStatusTest, WhatWasResumedFromIsKept) {
+  JobStatus status = Ended();
+  status.checkpoint = CheckpointStatus{"/c", Checkpoint{"/c/s-7", 7, {}, CheckpointWriter::kEarlierJob}, JobId{"j0"}};
+  const std::string text = ToJson(status);
+  EXPECT_NE(text.find(R"("checkpoint":{"directory":"/c",)"
+                      R"("resumed_from":{"path":"/c/s-7","step":7,"writer":"earlier_job","job":"j0"}})"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(ToJson(*JobStatusFromJson(text)), text);
+
+  status.checkpoint = CheckpointStatus{.directory = "/c", .unknown = "why"};
+  EXPECT_EQ(ToJson(*JobStatusFromJson(ToJson(status))), ToJson(status));
+}
+
 TEST(JobStatusTest, ADocumentOfTheFirstReleaseHasNoRestarts) {
   std::string text = ToJson(Ended());
   const std::string news = R"(,"restart_count":0,"restarts":[])";

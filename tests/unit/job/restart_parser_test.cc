@@ -164,9 +164,12 @@ TEST(CheckpointParserTest, OnlyFoldersOfThisMachineAreSupported) {
 TEST(CheckpointParserTest, APatternIsOfNames) {
   const auto parsed = ParseWith({{"tony.checkpoint.dir", "/x"},
                                  {"tony.checkpoint.pattern", " ckpt-*.npz "},
-                                 {"tony.checkpoint.fruitless-restarts", "5"}});
+                                 {"tony.checkpoint.fruitless-restarts", "5"},
+                                 {"tony.checkpoint.resume", " Latest "}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  EXPECT_EQ(parsed->spec.checkpoint, (CheckpointSpec{"/x", "ckpt-*.npz", 5}));
+  EXPECT_EQ(parsed->spec.checkpoint, (CheckpointSpec{"/x", "ckpt-*.npz", 5, true}));
+  EXPECT_EQ(ErrorWith({{"tony.checkpoint.resume", "newest"}}),
+            "tony.checkpoint.resume: \"newest\" (from -conf): expected own or latest");
   EXPECT_EQ(ErrorWith({{"tony.checkpoint.pattern", "../*"}}),
             "tony.checkpoint.pattern: \"../*\" (from -conf): expected a pattern of names in tony.checkpoint.dir, "
             "without /");

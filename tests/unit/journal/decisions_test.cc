@@ -46,6 +46,8 @@ constexpr Documented kDocumented[] = {
     {"watcher_changed", false},
     {"kill_planned", false},
     {"kill_voided", false},
+    {"listing_sought", false},
+    {"checkpoints_listed", false},
 };
 
 TEST(DecisionsTest, TheSamplesCoverEveryKind) {
@@ -53,6 +55,13 @@ TEST(DecisionsTest, TheSamplesCoverEveryKind) {
 
   ASSERT_EQ(decisions.size(), std::variant_size_v<DecisionBody>);
   for (size_t i = 0; i < decisions.size(); ++i) EXPECT_EQ(decisions[i].body.index(), i);
+}
+
+TEST(DecisionsTest, OfACheckpointInAJournalBeforeListingsTheWriterIsNotKnown) {
+  const auto noted = DecisionFromJson(R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
+                                      R"("newest":{"path":"/c/s-4","step":4,"modified":3}})");
+  ASSERT_TRUE(noted.ok()) << noted.error().message;
+  EXPECT_EQ(std::get<CheckpointNoted>(noted->body).newest->writer, CheckpointWriter::kUnknown);
 }
 
 // Journals of the releases before it have no asker.
@@ -143,7 +152,12 @@ TEST(DecisionsTest, ARestartIsInADocumentedForm) {
   EXPECT_EQ(json(CheckpointNoted{1, std::nullopt}), R"({"time":5,"decision":"checkpoint_noted","restart":1})");
   EXPECT_EQ(json(CheckpointNoted{1, Checkpoint{"/c/s-4", 4, FromMillis(3)}}),
             R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
-            R"("newest":{"path":"/c/s-4","step":4,"modified":3}})");
+            R"("newest":{"path":"/c/s-4","step":4,"modified":3,"writer":"this_job"}})");
+  EXPECT_EQ(json(ListingSought{}), R"({"time":5,"decision":"listing_sought"})");
+  EXPECT_EQ(json(CheckpointsListed{{.folder = "/c", .there = {{"s-4", 11, 22, 33}, {"s-5", 12, 23, 34, true}}}}),
+            R"({"time":5,"decision":"checkpoints_listed","folder":"/c","there":[)"
+            R"({"name":"s-4","inode":11,"bytes":22,"modified_ns":33},)"
+            R"({"name":"s-5","inode":12,"bytes":23,"modified_ns":34,"earlier_job":true}]})");
   EXPECT_EQ(json(RestartBegan{1, {{worker, {"7-1"}}}, {ps}}),
             R"({"time":5,"decision":"restart_began","restart":1,)"
             R"("renewed":[{"task":"worker:3","attempt":2,"container":"7-1"}],)"

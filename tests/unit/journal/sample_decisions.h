@@ -59,6 +59,12 @@ inline std::vector<Decision> OneOfEachKind() {
                    .if_watcher = {"w1"},
                    .due = Instant(Duration(1'700'000'003'000))}},
       KillVoided{3, "watcher w2 has looked"},
+      ListingSought{},
+      CheckpointsListed{{.folder = "/ckpt",
+                         .unknown = "open /ckpt: permission denied",
+                         .earlier_job = JobId{"job-0"},
+                         .there = {{"step-3", -7, 4096, 1'700'000'000'000'000'007, true}},
+                         .newest = Checkpoint{"/ckpt/step-3", 3, Instant(Duration(1)), CheckpointWriter::kEarlierJob}}},
   };
   std::vector<Decision> decisions;
   for (const DecisionBody& body : bodies)

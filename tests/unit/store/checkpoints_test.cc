@@ -78,8 +78,11 @@ class CheckpointsTest : public testing::Test {
     const timespec times[2] = {when, when};
     ASSERT_EQ(utimensat(AT_FDCWD, (folder_.path() / name).c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
   }
+  Result<std::optional<Checkpoint>> NewestIn(const fs::path& folder) const {
+    return NewestCheckpoint({folder, "*", 3}, {.folder = folder});
+  }
   std::string Newest(const std::string& pattern = "*") {
-    const auto newest = NewestCheckpoint({folder_.path(), pattern, 3});
+    const auto newest = NewestCheckpoint({folder_.path(), pattern, 3}, {.folder = folder_.path()});
     if (!newest.ok()) return newest.error().message;
     if (!*newest) return "none";
     EXPECT_EQ(fs::path((*newest)->path).parent_path(), folder_.path());
@@ -90,7 +93,7 @@ class CheckpointsTest : public testing::Test {
 
 TEST_F(CheckpointsTest, AFolderThatIsMissingOrEmptyHasNone) {
   EXPECT_EQ(Newest(), "none");
-  const auto missing = NewestCheckpoint({folder_.path() / "none/at/all", "*", 3});
+  const auto missing = NewestIn(folder_.path() / "none/at/all");
   ASSERT_TRUE(missing.ok());
   EXPECT_FALSE(*missing);
 }
@@ -99,7 +102,7 @@ TEST_F(CheckpointsTest, TheHighestStepWinsWhateverItsTime) {
   Write("ckpt-9", 3000);
   Write("ckpt-10", 1000);
   Write("latest", 4000);
-  const auto newest = NewestCheckpoint({folder_.path(), "*", 3});
+  const auto newest = NewestIn(folder_.path());
   ASSERT_TRUE(newest.ok());
   ASSERT_TRUE(*newest);
   EXPECT_EQ(**newest, (Checkpoint{folder_.path() / "ckpt-10", 10, FromMillis(1000)}));
@@ -137,14 +140,14 @@ TEST_F(CheckpointsTest, OnlyWhatThePatternMatchesIsLookedAt) {
 
 TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError) {
   Write("file");
-  const auto not_a_folder = NewestCheckpoint({folder_.path() / "file", "*", 3});
+  const auto not_a_folder = NewestIn(folder_.path() / "file");
   ASSERT_FALSE(not_a_folder.ok());
   EXPECT_EQ(not_a_folder.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(not_a_folder.error().message, StrCat("open ", (folder_.path() / "file").string(), ": not a directory"));
   if (geteuid() == 0) GTEST_SKIP() << "root may read every folder";
   fs::create_directory(folder_.path() / "closed");
   fs::permissions(folder_.path() / "closed", fs::perms::none);
-  const auto closed = NewestCheckpoint({folder_.path() / "closed", "*", 3});
+  const auto closed = NewestIn(folder_.path() / "closed");
   ASSERT_FALSE(closed.ok());
   EXPECT_EQ(closed.error().code, ErrorCode::kNotPermitted);
 }
@@ -153,6 +156,151 @@ TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError) {
 TEST_F(CheckpointsTest, ManyNamesAreReadAndOneIsLookedAt) {
   for (int i = 0; i < 2000; ++i) ASSERT_EQ(close(creat((folder_.path() / StrCat("c-", i)).c_str(), 0600)), 0);
   EXPECT_EQ(Newest(), "c-1999");
+}
+
+// ---- whose they are
+
+class CheckpointListingTest : public CheckpointsTest {
+ protected:
+  CheckpointSpec Spec(bool latest = false) const { return {folder_.path(), "*", 3, latest}; }
+  CheckpointListing List() const {
+    CheckpointListing listing = ListCheckpoints(Spec());
+    EXPECT_EQ(listing.unknown, "");
+    return listing;
+  }
+  // "ckpt-1 this_job"
+  std::string Newest(const CheckpointListing& listing, bool latest = false) const {
+    const auto newest = NewestCheckpoint(Spec(latest), listing);
+    if (!newest.ok()) return newest.error().message;
+    if (!*newest) return "none";
+    return StrCat(fs::path((*newest)->path).filename().string(), " ", ToString((*newest)->writer));
+  }
+};
+
+TEST_F(CheckpointListingTest, WhatWasThereIsOthersAndWhatComesIsTheJobs) {
+  Write("ckpt-99");
+  const CheckpointListing before = List();
+  EXPECT_EQ(Newest(before), "none");
+  EXPECT_EQ(Newest(before, /*latest=*/true), "ckpt-99 others");
+
+  Write("ckpt-1");
+
+  EXPECT_EQ(Newest(before), "ckpt-1 this_job");
+  EXPECT_EQ(Newest(before, /*latest=*/true), "ckpt-99 others");
+}
+
+TEST_F(CheckpointListingTest, TimesThatGoBackDoNotMatter) {
+  Write("ckpt-99", 2'000'000'000'000);
+  const CheckpointListing before = List();
+
+  Write("ckpt-1", 1000);
+
+  EXPECT_EQ(Newest(before), "ckpt-1 this_job");
+}
+
+TEST_F(CheckpointListingTest, AnotherFileSizeOrTimeUnderTheNameIsTheJobs) {
+  Write("ckpt-1");
+  const CheckpointListing before = List();
+  Write("beside");
+  fs::rename(folder_.path() / "beside", folder_.path() / "ckpt-1");
+  EXPECT_EQ(Newest(before), "ckpt-1 this_job") << "another inode with the same size and time";
+
+  const CheckpointListing renamed = List();
+  std::ofstream(folder_.path() / "ckpt-1", std::ios::app) << "more";
+  SetTime("ckpt-1", 1'000'000);
+  EXPECT_EQ(Newest(renamed), "ckpt-1 this_job") << "another size";
+
+  const CheckpointListing larger = List();
+  EXPECT_EQ(Newest(larger), "none");
+  SetTime("ckpt-1", 1'000'001);
+  EXPECT_EQ(Newest(larger), "ckpt-1 this_job") << "another time";
+}
+
+TEST_F(CheckpointListingTest, AFolderIsTheJobsWhenSomethingDeepInItHasChanged) {
+  fs::create_directories(folder_.path() / "step_7/shards");
+  Write("step_7/shards/0");
+  fs::create_symlink("/", folder_.path() / "step_7/link");
+  const CheckpointListing before = List();
+  EXPECT_EQ(Newest(before), "none");
+
+  SetTime("step_7/shards/0", 4'000'000'000'000);
+
+  EXPECT_EQ(Newest(before), "step_7 this_job");
+}
+
+TEST_F(CheckpointListingTest, ARewrittenLinkIsNoCheckpoint) {
+  Write("ckpt-1");
+  fs::create_symlink("ckpt-1", folder_.path() / "latest");
+  const CheckpointListing before = List();
+  fs::remove(folder_.path() / "latest");
+  fs::create_symlink("./ckpt-1", folder_.path() / "latest");
+
+  EXPECT_EQ(Newest(before), "none");
+}
+
+TEST_F(CheckpointListingTest, AFolderThatIsNotThereYetHoldsNothingOfOthers) {
+  const CheckpointSpec spec{folder_.path() / "a/b", "*", 3};
+  const CheckpointListing before = ListCheckpoints(spec);
+  EXPECT_EQ(before.unknown, "");
+  fs::create_directories(folder_.path() / "a/b/step_1");
+
+  const auto newest = NewestCheckpoint(spec, before);
+  ASSERT_TRUE(newest.ok()) << newest.error().message;
+  ASSERT_TRUE(*newest);
+  EXPECT_EQ((*newest)->writer, CheckpointWriter::kThisJob);
+}
+
+TEST_F(CheckpointListingTest, ALinkThatNamesAnotherFolderNowIsNotBelieved) {
+  fs::create_directory(folder_.path() / "one");
+  fs::create_directories(folder_.path() / "other/step_9");
+  fs::create_directory_symlink("one", folder_.path() / "link");
+  const CheckpointSpec spec{folder_.path() / "link", "*", 3};
+  const CheckpointListing before = ListCheckpoints(spec);
+  EXPECT_EQ(before.folder, folder_.path() / "one");
+  fs::remove(folder_.path() / "link");
+  fs::create_directory_symlink("other", folder_.path() / "link");
+
+  const auto newest = NewestCheckpoint(spec, before);
+  ASSERT_FALSE(newest.ok());
+  EXPECT_EQ(newest.error().message,
+            StrCat("checkpoints in ", spec.directory, ": it is ", (folder_.path() / "other").string(), " now, and was ",
+                   before.folder, " when the job began"));
+}
+
+TEST_F(CheckpointListingTest, WithoutAListingNothingIsTheJobs) {
+  fs::create_symlink("loop", folder_.path() / "loop");
+  const CheckpointListing looped = ListCheckpoints({folder_.path() / "loop", "*", 3});
+  EXPECT_NE(looped.unknown.find("too many levels of symbolic links"), std::string::npos) << looped.unknown;
+
+  Write("ckpt-1");
+  const CheckpointListing unknown{.folder = folder_.path(), .unknown = "why"};
+  EXPECT_EQ(Newest(unknown), StrCat("checkpoints in ", folder_.path().string(), ": whose they are is not known: why"));
+  EXPECT_EQ(Newest(unknown, /*latest=*/true), "ckpt-1 unknown");
+}
+
+TEST_F(CheckpointListingTest, MoreThanAListingHoldsIsNotListed) {
+  const auto make = [&](size_t i) { ASSERT_EQ(close(creat((folder_.path() / StrCat("c-", i)).c_str(), 0600)), 0); };
+  for (size_t i = 0; i < kMostCheckpoints; ++i) make(i);
+  EXPECT_EQ(List().there.size(), kMostCheckpoints);
+  make(kMostCheckpoints);
+
+  EXPECT_EQ(ListCheckpoints(Spec()).unknown, "more than 10000 checkpoints (tony.checkpoint.pattern may say which)");
+}
+
+TEST_F(CheckpointListingTest, AJobThatContinuesTakesWhatTheOneBeforeWrote) {
+  Write("ckpt-99");
+  const CheckpointListing first = List();
+  Write("ckpt-12");
+  CheckpointListing second = List();
+  second.there = first.Continued(second.there);
+  EXPECT_EQ(Newest(second), "ckpt-12 earlier_job");
+  Write("ckpt-13");
+  CheckpointListing third = List();
+  third.there = second.Continued(third.there);
+
+  EXPECT_EQ(Newest(third), "ckpt-13 earlier_job");
+  fs::remove(folder_.path() / "ckpt-13");
+  EXPECT_EQ(Newest(third), "ckpt-12 earlier_job") << "the first one's is still its own";
 }
 
 }  // namespace

@@ -1,0 +1,98 @@
+#include "am/checkpoint_listing.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/journal/journal_format.h"
+#include "runtime/store/checkpoint_holder.h"
+#include "runtime/store/checkpoints.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_store.h"
+
+namespace tony::am {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path HomeOf(const JobFolder& folder) { return folder.path().parent_path().parent_path(); }  // <home>/jobs/<id>
+
+bool IsEnding(const JobFolder& folder) {
+  const auto status = folder.ReadStatus();
+  const auto kill = folder.ReadKillRequest();
+  return (status.ok() && *status && (*status)->state == "STOPPING") || (kill.ok() && *kill);
+}
+
+Result<std::optional<CheckpointListing>> ListingIn(const fs::path& journal) {
+  TRY_ASSIGN(const std::string bytes, ReadFile(journal));
+  TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(bytes));
+  for (const Decision& decision : decoded.decisions) {
+    if (const auto* listed = std::get_if<CheckpointsListed>(&decision.body)) return std::optional(listed->listing);
+  }
+  return std::optional<CheckpointListing>();
+}
+
+// Nothing: `earlier` is not one that this job goes on from.
+Result<std::optional<CheckpointListing>> ListingToContinue(const JobFolder& earlier, const Submission& own,
+                                                           const CheckpointSpec& spec) {
+  TRY_ASSIGN(const Submission submission, earlier.ReadSubmission());
+  TRY_ASSIGN(const auto status, earlier.ReadStatus());
+  TRY_ASSIGN(const JobSpec earlier_spec, earlier.ReadSpec());
+  const bool same_request =
+      !own.request.value.empty() && submission.request == own.request && submission.number == own.number;
+  // One that has succeeded is done: a new one is to do it again. Of other names its listing says nothing.
+  const bool succeeded = status && status->verdict && status->verdict->state == FinalState::kSucceeded;
+  if (!same_request || succeeded || earlier_spec.checkpoint.pattern != spec.pattern)
+    return std::optional<CheckpointListing>();
+  return ListingIn(earlier.journal());
+}
+
+void ContinueFrom(const JobId& before, const fs::path& home, const Submission& own, const CheckpointSpec& spec,
+                  CheckpointListing& listing) {
+  const auto earlier = LocalJobStore(home).Find(before);
+  if (!earlier.ok()) return;
+  const auto of_earlier = ListingToContinue(*earlier, own, spec);
+  if (!of_earlier.ok()) return LogWarn(StrCat("job ", before.value, ": ", of_earlier.error().message));
+  if (!*of_earlier || !(*of_earlier)->unknown.empty() || (*of_earlier)->folder != listing.folder) return;
+  listing.earlier_job = before;
+  listing.there = (*of_earlier)->Continued(std::move(listing.there));
+}
+
+CheckpointListing Unknown(const CheckpointSpec& spec, const Error& why) {
+  return {.folder = spec.directory, .unknown = why.message};
+}
+
+}  // namespace
+
+FirstLook LookFirst(const JobFolder& folder, const Submission& submission, const CheckpointSpec& spec) {
+  const fs::path home = HomeOf(folder);
+  const auto resolved = ResolveCheckpointFolder(spec);
+  if (!resolved.ok()) return Unknown(spec, resolved.error());
+  const auto holder = TakeCheckpointFolder(home, *resolved, folder.job());
+  if (!holder.ok()) return Unknown(spec, holder.error());
+  if (holder->job != folder.job()) {
+    const auto other = LocalJobStore(home).Find(holder->job);
+    return FolderInUse{holder->job, other.ok() && IsEnding(*other)};
+  }
+  CheckpointListing listing = ListCheckpoints(spec);
+  if (holder->before && listing.unknown.empty()) ContinueFrom(*holder->before, home, submission, spec, listing);
+  if (!listing.earlier_job && !spec.resume_latest) return listing;
+  auto newest = NewestCheckpoint(spec, listing);
+  if (newest.ok()) listing.newest = *std::move(newest);
+  if (!newest.ok()) LogWarn(newest.error().message);
+  return listing;
+}
+
+Result<std::optional<Checkpoint>> LookAgain(const JobFolder& folder, const CheckpointSpec& spec,
+                                            const CheckpointListing& listing) {
+  if (spec.resume_latest) return NewestCheckpoint(spec, listing);
+  TRY_ASSIGN(const auto holder, HolderOf(HomeOf(folder), listing.folder));
+  if (listing.unknown.empty() && (!holder || holder->job != folder.job()))
+    return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": whose they are is not known: ",
+                                                 holder ? StrCat("job ", holder->job.value, " has the folder now")
+                                                        : "nothing says any more which job has the folder")};
+  return NewestCheckpoint(spec, listing);
+}
+
+}  // namespace tony::am

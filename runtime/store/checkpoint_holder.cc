@@ -1,0 +1,89 @@
+#include "runtime/store/checkpoint_holder.h"
+
+#include <boost/json.hpp>
+#include <system_error>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/store/file_lock.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_store.h"
+#include "runtime/store/read_parsed.h"
+#include "runtime/store/sha256.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr int kSchema = 1;
+constexpr const char* kLock = ".lock";
+
+fs::path RecordsIn(const fs::path& home) { return home / "checkpoint-folders"; }
+fs::path RecordOf(const fs::path& home, const fs::path& folder) { return RecordsIn(home) / Sha256Hex(folder.native()); }
+
+// Whoever has it reads and writes some small files, and lets go.
+Result<UniqueFd> LockRecords(const fs::path& home) {
+  TRY(MakeFolder(RecordsIn(home)));
+  return LockFile(RecordsIn(home) / kLock, LockKind::kAlone, [] { return false; });
+}
+
+std::string ToJson(const CheckpointHolder& holder, const fs::path& folder) {
+  json::object out = {{"schema", kSchema}, {"folder", folder.native()}, {"job", holder.job.value}};
+  if (holder.before) out["before"] = holder.before->value;
+  return SerializeJson(out);
+}
+
+Result<CheckpointHolder> HolderFromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "holder of a checkpoint folder"));
+  JsonFields fields(document);
+  fields.Int("schema", kSchema, kSchema);
+  CheckpointHolder holder{{fields.String("job")}, std::nullopt};
+  if (fields.Has("before")) holder.before = JobId{fields.String("before")};
+  TRY(fields.status());
+  return holder;
+}
+
+Result<bool> HasEnded(const fs::path& home, const JobId& job) {
+  const auto folder = LocalJobStore(home).Find(job);
+  if (!folder.ok() && folder.error().code == ErrorCode::kNotFound) return true;
+  if (!folder.ok()) return folder.error();
+  TRY_ASSIGN(const auto status, folder->ReadStatus());
+  return status && status->verdict;
+}
+
+}  // namespace
+
+Result<CheckpointHolder> TakeCheckpointFolder(const fs::path& home, const fs::path& folder, const JobId& job) {
+  TRY_ASSIGN(const UniqueFd lock, LockRecords(home));
+  TRY_ASSIGN(const auto known, HolderOf(home, folder));
+  if (known && known->job == job) return *known;
+  if (known) {
+    TRY_ASSIGN(const bool ended, HasEnded(home, known->job));
+    if (!ended) return *known;
+  }
+  CheckpointHolder holder{job, std::nullopt};
+  if (known) holder.before = known->job;
+  TRY(WriteFileByRename(RecordOf(home, folder), ToJson(holder, folder), /*durable=*/true));
+  return holder;
+}
+
+Result<std::optional<CheckpointHolder>> HolderOf(const fs::path& home, const fs::path& folder) {
+  return ReadOptional<CheckpointHolder>(RecordOf(home, folder), HolderFromJson);
+}
+
+Status SweepCheckpointHolders(const fs::path& home) {
+  std::error_code error;
+  if (!fs::exists(RecordsIn(home), error)) return Ok();
+  TRY_ASSIGN(const UniqueFd lock, LockRecords(home));
+  for (const auto& entry : fs::directory_iterator(RecordsIn(home), error)) {
+    if (entry.path().filename() == kLock) continue;
+    const auto holder = ReadOptional<CheckpointHolder>(entry.path(), HolderFromJson);
+    const bool kept = holder.ok() && *holder && fs::exists(home / "jobs" / (*holder)->job.value, error);
+    if (!kept) fs::remove(entry.path(), error);
+  }
+  return Ok();
+}
+
+}  // namespace tony
