@@ -73,8 +73,8 @@ bool IsReservedName(std::string_view name) {
 OutputProperties PropertiesForNextSteps(const JobId& job, const std::filesystem::path& logs,
                                         const std::vector<OutputMember>& outputs) {
   Collector collector;
-  for (const auto& [name, text] : outputs) {
-    if (text && !name.empty()) collector.AddOutput(name, *text);
+  for (const OutputMember& output : outputs) {
+    if (output.text && !output.name.empty()) collector.AddOutput(output.name, *output.text);
   }
   for (const std::string_view name : kModelNames) {
     const auto model = std::ranges::find(outputs, name, &OutputMember::name);

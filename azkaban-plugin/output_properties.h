@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/client/outputs_json.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/outputs.h"
 
 namespace tony::azkaban {
 

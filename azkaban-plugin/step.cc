@@ -121,9 +121,9 @@ class StepRun {
 
   Status LeaveOutputs(const JobFolder& folder, const JobStatus& status) const {
     const auto outputs = ReadOutputs(folder, status);
-    // Outputs that are no JSON the account has told of, and the job has succeeded all the same.
+    // What is wrong with the outputs the account has told, and the job has succeeded all the same.
     if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
-    const auto members = OutputMembers(outputs.ok() ? outputs->object : "{}");
+    const auto members = outputs.ok() ? outputs->members : std::vector<OutputMember>();
     const OutputProperties properties = PropertiesForNextSteps(status.job, folder.path() / "logs", members);
     for (const std::string& note : properties.notes) SayInLog(note);
     if (place_.outputs.empty()) return Ok();

@@ -247,9 +247,11 @@ void Executor::Perform(const GiveNotice& action) {
 void Executor::Perform(const KeepOutcome& action) {
   if (usage_) usage_->Finish();
   // Before the outcome: what is known to have succeeded has its outputs beside it, also if this is our last moment.
-  if (action.outcome.Succeeded() && spec_.IsChief(place_.attempt.task)) {
-    const Status kept = KeepOutputs(OutputFile(place_.work_folder), place_.log_folder);
+  if (action.outcome.Succeeded() && LeavesOutputs(spec_, place_.attempt.task)) {
+    const auto kept = KeepOutputs(OutputFile(place_.work_folder), place_.log_folder);
     if (!kept.ok()) LogError(StrCat("outputs: ", kept.error().message));
+    for (const OutputProblem& problem : kept.ok() ? *kept : std::vector<OutputProblem>())
+      LogWarn(StrCat("outputs: ", Describe(problem)));
   }
   const Status kept = folder_.WriteOutcome(place_.attempt, action.outcome);
   if (!kept.ok()) LogError(kept.error().message);  // it is reported all the same

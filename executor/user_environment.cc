@@ -2,6 +2,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/job/outputs.h"
 
 namespace tony::executor {
 namespace {
@@ -43,7 +44,7 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
       {"TONY_NOTICE_FILE", NoticeFile(place.work_folder).string()},
       {"TONY_TASK", ToString(place.attempt.task)},
   };
-  if (spec.IsChief(place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.work_folder).string();
+  if (LeavesOutputs(spec, place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.work_folder).string();
   if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;
   if (!place.resume_from.empty()) own["TONY_RESUME_FROM"] = place.resume_from;
   // TonY restarted only whole jobs, and told programs so by this; it was not set before.

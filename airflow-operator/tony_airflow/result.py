@@ -11,6 +11,7 @@ from tony_airflow.exceptions import TonyError, TonyJobFailed, TonyJobFailedNoRet
 from tony_airflow.hooks.tony import TonyHook
 
 MOST_OUTPUT = 48 << 10  # bytes of outputs in Airflow's database
+MOST_NAMED = 20  # of what is left out
 
 
 def failed_attempt(verdict: Document) -> str:
@@ -28,17 +29,36 @@ def failure_of(status: Document, non_retryable: Collection[str] = ()) -> TonyJob
 
 
 def outputs_of(hook: TonyHook, job_id: str, log: Any, most_bytes: int) -> Any:
-    """The chief's JSON object. One that cannot be had costs a warning and no more: the job has done its work."""
+    """The chief's JSON object. What of it cannot be had costs a warning and no more: the job has done its work."""
     try:
-        outputs = hook.outputs(job_id)["outputs"]
+        document = hook.outputs(job_id)
     except TonyRefused as error:
         log.warning("no outputs: %s", error)
         return None
-    size = len(json.dumps(outputs))
-    if size <= most_bytes:
-        return outputs
-    log.warning("no outputs: %d bytes are more than max_output_bytes=%d; see tony outputs %s", size, most_bytes, job_id)
-    return None
+    for problem in document.get("problems", []):
+        what = "is left out" if problem["left_out"] else "has texts for what is no JSON number"
+        name = json.dumps(problem["name"]) if "name" in problem else "something"
+        log.warning("outputs: %s %s: %s", name, what, problem["why"])
+    return _fitting(document["outputs"], job_id, log, most_bytes)
+
+
+def _fitting(outputs: Document, job_id: str, log: Any, most_bytes: int) -> Document:
+    """Without the largest members, where all together are more than Airflow's database is to hold."""
+    sizes = {name: len(json.dumps({name: value})) for name, value in outputs.items()}
+    total = sum(sizes.values())  # a comma and a blank between two take as much as the braces of each
+    left_out = []
+    for name in sorted(sizes, key=lambda name: sizes[name], reverse=True):
+        if total <= most_bytes:
+            break
+        total -= sizes[name]
+        left_out.append(name)
+    dropped = set(left_out)
+    if left_out:
+        names = ", ".join(json.dumps(name) for name in left_out[:MOST_NAMED])
+        more = f" and {len(left_out) - MOST_NAMED} more" if len(left_out) > MOST_NAMED else ""
+        text = "outputs: left out %s%s: all together are more than max_output_bytes=%d; see tony outputs %s"
+        log.warning(text, names, more, most_bytes, job_id)
+    return {name: value for name, value in outputs.items() if name not in dropped}
 
 
 class TaskLog:

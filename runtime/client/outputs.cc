@@ -3,9 +3,10 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/indented_json.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
-#include "runtime/client/outputs_json.h"
+#include "runtime/job/outputs_parser.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony {
@@ -19,7 +20,7 @@ bool Succeeded(const JobFolder& folder, const TaskStatus& task, int attempt) {
 
 std::optional<AttemptId> NewestThatSucceeded(const JobFolder& folder, const JobSpec& spec, const JobStatus& status) {
   for (const TaskStatus& task : status.tasks) {
-    if (!spec.IsChief(task.id)) continue;
+    if (!LeavesOutputs(spec, task.id)) continue;
     for (int attempt = task.attempt; attempt > 0; --attempt) {
       if (Succeeded(folder, task, attempt)) return AttemptId{task.id, attempt};
     }
@@ -27,32 +28,39 @@ std::optional<AttemptId> NewestThatSucceeded(const JobFolder& folder, const JobS
   return std::nullopt;
 }
 
-Result<std::string> ReadObject(const std::filesystem::path& log_folder) {
-  TRY_ASSIGN(const auto text, ReadKeptOutputs(log_folder));
-  return text ? CompactOutputs(*text) : Result<std::string>(std::string("{}"));
+Result<Outputs> ReadKept(const std::filesystem::path& log_folder) {
+  TRY_ASSIGN(const auto kept, ReadKeptOutputs(log_folder));
+  if (!kept) return Outputs();
+  TRY_ASSIGN(Outputs outputs, ParseOutputs(kept->text));
+  for (const OutputProblem& problem : kept->left_out) outputs.Add(problem);
+  return outputs;
+}
+
+std::string Place(const JobFolder& folder, const JobStatus& status, const AttemptId& attempt) {
+  return StrCat("outputs of ", ToString(attempt), " in job ", status.job.value, " (",
+                KeptOutputsFile(folder.LogFolder(attempt)).string(), ")");
 }
 
 }  // namespace
 
 Result<JobOutputs> ReadOutputs(const JobFolder& folder, const JobStatus& status) {
   TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
-  JobOutputs outputs{.attempt = NewestThatSucceeded(folder, spec, status)};
-  if (!outputs.attempt) return outputs;
-  const auto logs = folder.LogFolder(*outputs.attempt);
-  auto object = ReadObject(logs);
-  if (!object.ok()) {
-    return Error{object.error().code,
-                 StrCat("outputs of ", ToString(*outputs.attempt), " in job ", status.job.value, " (",
-                        KeptOutputsFile(logs).string(), "): ", object.error().message, "; expected one JSON object")};
-  }
-  outputs.object = *std::move(object);
-  return outputs;
+  const auto attempt = NewestThatSucceeded(folder, spec, status);
+  if (!attempt) return JobOutputs();
+  auto kept = ReadKept(folder.LogFolder(*attempt));
+  if (kept.ok()) return JobOutputs{*std::move(kept), attempt};
+  return Error{kept.error().code,
+               StrCat(Place(folder, status, *attempt), ": ", kept.error().message, "; expected one JSON object")};
 }
 
 std::string OutputsProblem(const JobFolder& folder, const JobStatus& status) {
   if (!status.verdict || status.verdict->state != FinalState::kSucceeded) return "";
   const auto outputs = ReadOutputs(folder, status);
-  return outputs.ok() || outputs.error().code != ErrorCode::kInvalid ? "" : outputs.error().message;
+  if (!outputs.ok()) return outputs.error().code == ErrorCode::kInvalid ? outputs.error().message : "";
+  if (outputs->problems.empty()) return "";
+  std::vector<std::string> problems;
+  for (const OutputProblem& problem : outputs->problems) problems.push_back(Describe(problem));
+  return StrCat(Place(folder, status, *outputs->attempt), ": ", Join(problems, "; "));
 }
 
 std::string StatusDocument(const JobFolder& folder, const JobStatus& status) {
@@ -71,12 +79,15 @@ Result<int> RunOutputs(const CommandLine& line) {
   }
   TRY_ASSIGN(const JobOutputs outputs, ReadOutputs(folder, known.status));
   if (!line.Has("json")) {
-    PrintLine(IndentedOutputs(outputs.object));
+    for (const OutputProblem& problem : outputs.problems) Say(StrCat("tony: ", Describe(problem)));
+    PrintLine(IndentedJson(ObjectOf(outputs)));
     return 0;
   }
   std::string document = StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value));
   if (outputs.attempt) document += StrCat(R"(,"task":)", JsonString(ToString(outputs.attempt->task)));
-  PrintLine(StrCat(document, R"(,"outputs":)", outputs.object, "}"));
+  document += StrCat(R"(,"outputs":)", ObjectOf(outputs));
+  if (!outputs.problems.empty()) document += StrCat(R"(,"problems":)", ToJson(outputs.problems));
+  PrintLine(document + "}");
   return 0;
 }
 

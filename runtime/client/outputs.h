@@ -6,19 +6,20 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
+#include "runtime/job/outputs.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony {
 
-struct JobOutputs {
+struct JobOutputs : Outputs {        // no members also where the program wrote nothing
   std::optional<AttemptId> attempt;  // the chief's newest that succeeded; nothing: none has
-  std::string object = "{}";         // compact JSON; {} also where the program wrote nothing
 };
 
-// `status`: of the job, which has ended. kInvalid names task and file, and what is wrong where.
+// `status`: of the job, which has ended. kInvalid, where nothing can be had, names task and file, and what is wrong.
 Result<JobOutputs> ReadOutputs(const JobFolder& folder, const JobStatus& status);
 
-// Why the outputs of a job that succeeded cannot be had; empty: they can, or the job has not succeeded.
+// What of the outputs of a job that succeeded cannot be had as it was written, and why; empty: all can, or the job has
+// not succeeded.
 std::string OutputsProblem(const JobFolder& folder, const JobStatus& status);
 
 // The status document, with "outputs_problem" where there is one.

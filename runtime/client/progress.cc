@@ -212,8 +212,7 @@ std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)
     text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
   text += RestartSummary(status) + CheckpointSummary(status);
-  if (const std::string problem = OutputsProblem(folder, status); !problem.empty())
-    text += StrCat("  it has no outputs: ", problem, "\n");
+  if (const std::string problem = OutputsProblem(folder, status); !problem.empty()) text += StrCat("  ", problem, "\n");
   return text + StrCat("  logs: ", (folder.path() / "logs").string(), "\n");
 }
 

@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/job/outputs_parser.h"
 #include "runtime/store/files.h"
 
 namespace tony {
@@ -15,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+fs::path LeftOutFile(const fs::path& log_folder) { return log_folder / "output.left-out"; }
 fs::path ProblemFile(const fs::path& log_folder) { return log_folder / "output.problem"; }
 
 Error Problem(std::string text) { return {ErrorCode::kInvalid, std::move(text)}; }
@@ -37,38 +40,82 @@ Result<std::string> ReadBounded(int fd, int64_t size) {
   return text;
 }
 
+struct Text {
+  std::string bytes;  // at most `most` of them
+  int64_t size = 0;   // of the file
+};
+
 // kInvalid: what is there is not such a file.
-Result<std::optional<std::string>> ReadSmallFile(const fs::path& file) {
+Result<std::optional<Text>> ReadSmallFile(const fs::path& file, int64_t most) {
   const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid() && errno == ENOENT) return std::optional<std::string>();
+  if (!fd.valid() && errno == ENOENT) return std::optional<Text>();
   if (!fd.valid() && errno == ELOOP) return Problem("it is a symbolic link, expected a regular file");
   if (!fd.valid() && errno == ENXIO) return Problem("it is a socket, expected a regular file");
   struct stat info {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return Problem(ErrnoText(errno));
   if (!S_ISREG(info.st_mode)) return Problem("it is no regular file");
-  if (info.st_size > kLongestOutputs) return TooLong(info.st_size);
-  TRY_ASSIGN(std::string text, ReadBounded(fd.get(), info.st_size));
-  return std::optional(std::move(text));
+  TRY_ASSIGN(std::string bytes, ReadBounded(fd.get(), std::min<int64_t>(info.st_size, most)));
+  return std::optional(Text{std::move(bytes), info.st_size});
+}
+
+// Of a file of ours.
+Result<std::optional<std::string>> ReadWhole(const fs::path& file) {
+  TRY_ASSIGN(auto text, ReadSmallFile(file, kLongestOutputs));
+  if (!text) return std::optional<std::string>();
+  if (text->size > kLongestOutputs) return TooLong(text->size);
+  return std::optional(std::move(text->bytes));
+}
+
+Result<Outputs> WhatFits(const Text& text) {
+  auto outputs = ParseOutputs(text.bytes);
+  if (!outputs.ok()) return TooLong(text.size);
+  if (text.size > kMostOutputsRead)
+    outputs->Add({"", StrCat("it has ", text.size, " bytes, and ", kMostOutputsRead, " of them were read")});
+  FitOutputs(*outputs, kLongestOutputs);
+  return outputs;
+}
+
+// What of the file is kept.
+Result<std::vector<OutputProblem>> Keep(const Text& text, const fs::path& log_folder) {
+  const fs::path copy = KeptOutputsFile(log_folder);
+  if (text.size <= kLongestOutputs) {
+    TRY(WriteFileByRename(copy, text.bytes, /*durable=*/true));
+    const auto outputs = ParseOutputs(text.bytes);
+    return outputs.ok() ? outputs->problems : std::vector<OutputProblem>{{"", outputs.error().message}};
+  }
+  TRY_ASSIGN(const Outputs outputs, WhatFits(text));
+  const std::string problems = StrCat(R"({"problems":)", ToJson(outputs.problems), "}");
+  TRY(WriteFileByRename(LeftOutFile(log_folder), problems, /*durable=*/true));
+  TRY(WriteFileByRename(copy, ObjectOf(outputs), /*durable=*/true));
+  return outputs.problems;
 }
 
 }  // namespace
 
 fs::path KeptOutputsFile(const fs::path& log_folder) { return log_folder / "output.json"; }
 
-Status KeepOutputs(const fs::path& file, const fs::path& log_folder) {
-  const auto text = ReadSmallFile(file);
-  if (text.ok() && !*text) return Ok();
-  Status kept = text.error();
-  if (text.ok()) kept = WriteFileByRename(KeptOutputsFile(log_folder), **text, /*durable=*/true);
+Result<std::vector<OutputProblem>> KeepOutputs(const fs::path& file, const fs::path& log_folder) {
+  const auto text = ReadSmallFile(file, kMostOutputsRead);
+  if (text.ok() && !*text) return std::vector<OutputProblem>();
+  auto kept = text.ok() ? Keep(**text, log_folder) : text.error();
   if (kept.ok()) return kept;
   // Where the disk is full there may still be room for a line.
-  return WriteFileByRename(ProblemFile(log_folder), kept.error().message + "\n", /*durable=*/true);
+  const std::string& why = kept.error().message;
+  TRY(WriteFileByRename(ProblemFile(log_folder), why + "\n", /*durable=*/true));
+  return std::vector<OutputProblem>{{"", why}};
 }
 
-Result<std::optional<std::string>> ReadKeptOutputs(const fs::path& log_folder) {
-  TRY_ASSIGN(const auto problem, ReadSmallFile(ProblemFile(log_folder)));
+Result<std::optional<KeptOutputs>> ReadKeptOutputs(const fs::path& log_folder) {
+  TRY_ASSIGN(const auto problem, ReadWhole(ProblemFile(log_folder)));
   if (problem) return Problem(std::string(Trim(*problem)));
-  return ReadSmallFile(KeptOutputsFile(log_folder));
+  TRY_ASSIGN(auto text, ReadWhole(KeptOutputsFile(log_folder)));
+  if (!text) return std::optional<KeptOutputs>();
+  KeptOutputs kept{*std::move(text), {}};
+  TRY_ASSIGN(const auto left_out, ReadWhole(LeftOutFile(log_folder)));
+  if (left_out) {
+    TRY_ASSIGN(kept.left_out, OutputProblemsFromJson(*left_out));
+  }
+  return std::optional(std::move(kept));
 }
 
 }  // namespace tony

@@ -72,8 +72,17 @@ class EngineTest(ContractCase):
         self.expect("outputs", self.jobs["running"], code=69)
 
     @of("outputs", "status")
+    def test_one_bad_output_costs_only_itself(self):
+        job = self.own(*task("""printf '{"a":NaN,"b":1e400,"c":1}' > $TONY_OUTPUT_FILE"""))
+        self.expect("wait", job)
+        answer = self.expect("outputs", job)
+        self.assertEqual(answer["outputs"], {"a": "NaN", "c": 1})
+        self.assertEqual([(p["name"], p["left_out"]) for p in answer["problems"]], [("a", False), ("b", True)])
+        self.assertIn('"b" is left out', self.expect("status", job)["outputs_problem"])
+
+    @of("outputs", "status")
     def test_outputs_that_are_no_object_are_65(self):
-        for text in ("[1]", "{", '{\\"a\\":NaN}'):
+        for text in ("[1]", "{", '{\\"a\\":}'):
             job = self.own(*task(f'printf "{text}" > $TONY_OUTPUT_FILE'))
             self.expect("wait", job)
             self.expect("outputs", job, code=65)

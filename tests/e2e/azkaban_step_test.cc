@@ -147,13 +147,22 @@ TEST_F(AzkabanStepTest, ValuesThatAzkabanWouldEvaluateAreLeftOutAndNamed) {
   EXPECT_EQ(outputs.at("price"), "5$ `ls` $HOME {x}");
 }
 
-TEST_F(AzkabanStepTest, BrokenJsonOfTheChiefIsAWarningAndCostsOnlyItself) {
-  const Ran ran = RunLeaving("{\"loss\": NaN}");
+TEST_F(AzkabanStepTest, OneBadOutputIsAWarningAndCostsOnlyItself) {
+  const Ran ran = RunLeaving(R"({"loss": NaN, "big": 1e400, "model.path": "/m"})");
   ExpectEnd(ran, 0);
-  EXPECT_THAT(ran.out, HasSubstr("it has no outputs: outputs of worker:0"));
-  EXPECT_THAT(ran.out, HasSubstr("NaN"));
+  EXPECT_THAT(ran.out, HasSubstr("\"loss\" is passed on as text"));
+  EXPECT_THAT(ran.out, HasSubstr("\"big\" is left out"));
+  const Texts outputs = Outputs();
+  EXPECT_EQ(outputs.at("loss"), "NaN");
+  EXPECT_EQ(outputs.at("tony.model.path"), "/m");
+  EXPECT_EQ(outputs.count("big"), 0u);
+}
+
+TEST_F(AzkabanStepTest, BrokenJsonOfTheChiefIsAWarningAndCostsOnlyItself) {
+  const Ran ran = RunLeaving("{loss: 1}");
+  ExpectEnd(ran, 0);
+  EXPECT_THAT(ran.out, HasSubstr("outputs of worker:0"));
   EXPECT_EQ(Outputs().at("tony.job.id"), Job());
-  EXPECT_EQ(Outputs().count("loss"), 0u);
 }
 
 TEST_F(AzkabanStepTest, TheResultCountsAsConsumedOnceItIsHandedOn) {

@@ -71,7 +71,40 @@ TEST_F(OutputsTest, WhatCameWithTheSourcesIsNotAnOutput) {
 }
 
 TEST_F(OutputsTest, BrokenJsonIsNamedWithItsPlace) {
-  ExpectRefused(Leave(R"(printf '{"loss":\n NaN}' > $TONY_OUTPUT_FILE)"), "line 2, offset 10: NaN is no JSON value");
+  ExpectRefused(Leave(R"(printf '{"loss":\n 0.1.2}' > $TONY_OUTPUT_FILE)"), "line 2, offset 13: expected , or }");
+}
+
+TEST_F(OutputsTest, OneBadValueCostsOnlyItselfAndIsNamedEverywhere) {
+  const Ran job = Leave(R"(printf '{"loss":NaN,"big":1e400,"a":1,"a":2,"model.path":"/m"}' > $TONY_OUTPUT_FILE)");
+  const auto outputs = Outputs();
+  EXPECT_EQ(boost::json::serialize(At(outputs, "/outputs")), R"({"loss":"NaN","model.path":"/m"})");
+  EXPECT_EQ(Text(outputs, "/problems/0/name"), "loss");
+  EXPECT_EQ(At(outputs, "/problems/0/left_out"), boost::json::value(false));
+  EXPECT_EQ(Text(outputs, "/problems/1/name"), "big");
+  EXPECT_EQ(Text(outputs, "/problems/2/name"), "a");
+  const std::string told = ReadText(box_.JobFolder(Job()) / "logs/worker-0/1/executor.log");
+  const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+  const Ran text = box_.Tony({"outputs", Job()});
+  EXPECT_EQ(text.exit, 0);
+  for (const std::string& place : {job.out, told, Text(status, "/outputs_problem"), text.err}) {
+    EXPECT_THAT(place, HasSubstr(R"("loss" is passed on as text (line 1, offset 8: NaN is no JSON number))"));
+    EXPECT_THAT(place, HasSubstr(R"("big" is left out (line 1, offset 18: a number out of range))"));
+    EXPECT_THAT(place, HasSubstr(R"("a" is left out (line 1, offset 30: the name is there twice))"));
+  }
+}
+
+TEST_F(OutputsTest, AJobWithoutRolesLeavesOutputsToo) {
+  const Ran ran = box_.Tony({"submit", "-executes", R"(printf '{"a":1}' > $TONY_OUTPUT_FILE)"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
+}
+
+TEST_F(OutputsTest, OfAFileThatIsTooLongWhatFitsIsKept) {
+  Leave(
+      R"((printf '{"model.path":"/m","big":"'; head -c 2000000 /dev/zero | tr '\0' x; printf '"}') > $TONY_OUTPUT_FILE)");
+  const auto outputs = Outputs();
+  EXPECT_EQ(boost::json::serialize(At(outputs, "/outputs")), R"({"model.path":"/m"})");
+  EXPECT_EQ(Text(outputs, "/problems/0/name"), "big");
 }
 
 TEST_F(OutputsTest, AnythingButAnObjectIsRefused) {

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include "runtime/base/unique_fd.h"
+#include "runtime/job/outputs.h"
 #include "runtime/store/files.h"
 #include "tests/support/temp_folder.h"
 
@@ -21,11 +22,14 @@ class KeptOutputsTest : public testing::Test {
     EXPECT_TRUE(KeepOutputs(file_, logs_).ok());
     const auto read = ReadKeptOutputs(logs_);
     if (!read.ok()) return "refused: " + read.error().message;
-    return *read ? **read : "nothing";
+    if (!*read) return "nothing";
+    for (const OutputProblem& problem : (*read)->left_out) left_out_.push_back(Describe(problem));
+    return (*read)->text;
   }
   void Write(std::string_view text) { ASSERT_TRUE(WriteNewFile(file_, text, false).ok()); }
 
   const TempFolder temp_;
+  std::vector<std::string> left_out_;
   const std::filesystem::path file_ = temp_.path() / "tony-output.json", logs_ = temp_.path() / "logs";
 };
 
@@ -51,6 +55,33 @@ TEST_F(KeptOutputsTest, OneOfTheGreatestLengthIsKeptAndALongerOneOnlyByItsSize) 
   std::filesystem::resize_file(file_, int64_t{5} << 30);  // a hole
   EXPECT_EQ(Kept(), "refused: it has 5368709120 bytes, and at most 1048576 are kept");
   EXPECT_FALSE(std::filesystem::exists(KeptOutputsFile(logs_)));
+}
+
+TEST_F(KeptOutputsTest, OfALongFileTheMembersThatFitAreKept) {
+  const std::string large(kLongestOutputs, 'x');
+  Write("{\"loss\": NaN, \"predictions\": \"" + large + "\", \"model.path\": \"/m\"}");
+  EXPECT_EQ(Kept(), R"({"loss":"NaN","model.path":"/m"})");
+  ASSERT_EQ(left_out_.size(), 2u);
+  EXPECT_EQ(left_out_[0], "\"loss\" is passed on as text (line 1, offset 9: NaN is no JSON number)");
+  EXPECT_EQ(left_out_[1],
+            "\"predictions\" is left out (it takes 1048592 bytes, and all together may have at most 1048576)");
+}
+
+TEST_F(KeptOutputsTest, OfAHugeFileTheBeginningIsRead) {
+  Write("{\"model.path\": \"/m\", \"predictions\": \"" + std::string(kMostOutputsRead, 'x') + "\", \"z\": 1}");
+  EXPECT_EQ(Kept(), R"({"model.path":"/m"})");
+  ASSERT_EQ(left_out_.size(), 2u);
+  EXPECT_EQ(left_out_[0],
+            "\"predictions\" is left out (line 1, offset 36: a string without its end; what follows is not read)");
+  EXPECT_EQ(left_out_[1], "it has 4194351 bytes, and 4194304 of them were read");
+}
+
+TEST_F(KeptOutputsTest, WhatIsWrongIsSaidForTheLog) {
+  Write("{\"a\":1e400}");
+  const auto kept = KeepOutputs(file_, logs_);
+  ASSERT_TRUE(kept.ok());
+  ASSERT_EQ(kept->size(), 1u);
+  EXPECT_EQ(kept->front().name, "a");
 }
 
 TEST_F(KeptOutputsTest, ALinkIsNotFollowed) {
@@ -81,7 +112,7 @@ TEST_F(KeptOutputsTest, WhatReplacedTheCopyIsNotFollowedEither) {
 
 TEST_F(KeptOutputsTest, WhereNothingCanBeWrittenThatIsSaid) {
   Write("{}");
-  const Status kept = KeepOutputs(file_, temp_.path() / "gone");
+  const auto kept = KeepOutputs(file_, temp_.path() / "gone");
   ASSERT_FALSE(kept.ok());
   EXPECT_EQ(kept.error().code, ErrorCode::kCannotWrite);
 }

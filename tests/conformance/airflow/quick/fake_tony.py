@@ -299,7 +299,10 @@ def outputs(options, words, stdin):
         raise Failure(69, f"job {words[0]} has not ended ({state(job)})")
     if script()["outputs_problem"]:
         raise Failure(65, script()["outputs_problem"])
-    return answer({"schema": 1, "job": words[0], "task": "worker:0", "outputs": job["outputs"]})
+    document = {"schema": 1, "job": words[0], "task": "worker:0", "outputs": job["outputs"]}
+    if script()["output_problems"]:
+        document["problems"] = script()["output_problems"]
+    return answer(document)
 
 
 def ack(options, words, stdin):

@@ -122,14 +122,25 @@ class SuccessTest(QuickCase):
         self.assertNotIn("logs", self.world.verbs())
 
     def test_outputs_that_are_too_large_stay_where_they_are(self) -> None:
-        self.world.play(outputs={"text": "x" * 2000})
-        self.assertEqual(self.run_operator(max_output_bytes=4000), {"text": "x" * 2000})
+        outputs = {"model": "/m", "text": "x" * 2000, "loss": 0.5}
+        self.world.play(outputs=outputs)
+        self.assertEqual(self.run_operator(max_output_bytes=len(json.dumps(outputs))), outputs)
         with self.logged() as lines:
-            self.assertIsNone(self.run_operator(max_output_bytes=1000, request_id="another"))
+            kept = self.run_operator(max_output_bytes=len(json.dumps(outputs)) - 1, request_id="another")
+        self.assertEqual(kept, {"model": "/m", "loss": 0.5})
         text = "\n".join(lines)
-        self.assertIn("1000", text)
+        self.assertIn('left out "text"', text)
         self.assertNotIn("xxxx", text)
         self.assertEqual([job["acked"] for job in self.world.jobs], [True, True])
+
+    def test_what_is_wrong_with_an_output_is_told(self) -> None:
+        problems = [{"name": "loss", "why": "line 1: NaN", "left_out": False}, {"why": "line 2: no", "left_out": True}]
+        self.world.play(outputs={"loss": "NaN", "model": "/m"}, output_problems=problems)
+        with self.logged() as lines:
+            self.assertEqual(self.run_operator(), {"loss": "NaN", "model": "/m"})
+        text = "\n".join(lines)
+        self.assertIn('"loss" has texts for what is no JSON number: line 1: NaN', text)
+        self.assertIn("something is left out: line 2: no", text)
 
     def test_outputs_that_cannot_be_read_are_told_and_change_nothing_of_the_end(self) -> None:
         self.world.play(outputs_problem="outputs of worker:0#1 (/x/output.json): line 1: expected a name")

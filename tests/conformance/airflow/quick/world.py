@@ -22,7 +22,7 @@ LIMIT = 10.0  # seconds that anything may take here
 SCHEMAS = REPOSITORY / "runtime/client/schema/v1"
 NAMES = {"logs": "log-answer"}  # verbs whose schema has another name
 SCRIPT = {
-    "timeline": [[0, "RUNNING"], [0.1, "SUCCEEDED"]], "verdict": {}, "outputs": {}, "outputs_problem": None,
+    "timeline": [[0, "RUNNING"], [0.1, "SUCCEEDED"]], "verdict": {}, "outputs": {}, "outputs_problem": None, "output_problems": [],
     "warnings": [], "logs": [], "schemas": [1], "mischief": {}, "watch": {},
 }  # fmt: skip
 
