@@ -36,8 +36,16 @@ TEST(LeaseSightTest, ARenewedRecordStaysFreshWithoutABreak) {
 TEST(LeaseSightTest, AfterABreakItIsAliveAnew) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);
-  sight.Read(Renewal(2), kStart + seconds{15});
-  EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
+  sight.Read(Renewal(1), kStart + seconds{15});
+  sight.Read(Renewal(2), kStart + seconds{16});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{16});
+}
+
+TEST(LeaseSightTest, AGapInWhichNobodyLookedIsNoBreak) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Unreadable(kStart + seconds{60});
+  EXPECT_EQ(sight.alive()->since, kStart);
 }
 
 TEST(LeaseSightTest, AStoreThatCannotBeReadCountsAsAFreshRecord) {

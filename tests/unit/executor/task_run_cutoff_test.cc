@@ -73,7 +73,9 @@ TEST(TaskRunCutOffTest, AnAmThatComesBackLateIsGivenTheFullTimeAgain) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
-  task.Pass(minutes{5});
+  task.Pass(minutes{1});
+  task.Give(LeaseRead{LeaseOf(1)});
+  task.Pass(minutes{4});
   task.PassCutOff(seconds{29}, LeaseOf(2));
   EXPECT_EQ(task.run.state(), State::kRunning);
   task.PassCutOff(seconds{2}, LeaseOf(2));

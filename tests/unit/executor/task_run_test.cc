@@ -129,7 +129,11 @@ TEST(TaskRunTest, AFailureBringsTheLastWordsOfTheProcess) {
 TEST(TaskRunTest, WhatWasSeenOfTheEndDecidesWhatItMeans) {
   TaskRunDriver task;
   task.RunTask();
-  const Outcome judged{OutcomeClass::kOom, ExitCode(3), "killed for want of memory", "tail\n", Advice::kPermanent};
+  const Outcome judged{.cls = OutcomeClass::kOom,
+                       .exit = ExitCode(3),
+                       .message = "killed for want of memory",
+                       .stderr_tail = "tail\n",
+                       .advice = Advice::kPermanent};
   task.Give(ProcessExited{ExitCode(3), "tail\n", judged});
   task.Give(TreeGone{});
   EXPECT_EQ(task.Last<SendOutcome>().outcome, judged);

@@ -102,7 +102,7 @@ TEST(UsageDocumentTest, ThePointsAreInTheOrderOfTime) {
   series.Add({Duration(2000), Duration(1000), 30, 30, 900});
   EXPECT_EQ(UsageDocument({.samples = 2}, series),
             R"({"schema":1,"usage":{"samples":2,"memory_bytes":0,"mean_memory_bytes":0,"most_memory_bytes":0,)"
-            R"("cpu_ms":0,"millicores":0,"most_millicores":0,"elapsed_ms":0},"points":[)"
+            R"("cpu_ms":0,"millicores":0,"most_millicores":0,"elapsed_ms":0,"quiet_ms":0},"points":[)"
             R"({"at_ms":1000,"length_ms":1000,"mean_memory_bytes":10,"most_memory_bytes":20,"mean_millicores":500},)"
             R"({"at_ms":2000,"length_ms":1000,"mean_memory_bytes":30,"most_memory_bytes":30,"mean_millicores":900}]})");
 }
