@@ -105,18 +105,19 @@ std::string Job::ProbableCause(const Attempt& failed) const {
   if (EndsItself(failed)) return "; an attempt before ended so, too: its own processes may have sent the signal";
   if (failed.outcome->source != Source::kPeer) return "";
   const Attempt* silent = nullptr;
-  const Attempt* left = nullptr;  // the last one that had ended well
+  const Attempt* left = nullptr;  // the last one that has ended well
   for (const auto& [id, task] : tasks_) {
     const Attempt* peer = task.newest();
     if (!peer || id == failed.id.task || spec_.FindRole(id.role)->completion == Completion::kSidecar) continue;
     if (peer->endpoint && Names(*failed.outcome, *peer->endpoint))
       return StrCat("; the address is that of ", ToString(id), " (", ToString(peer->state), ")");
     if (peer->suspect) silent = peer;
-    const bool well = peer->outcome && peer->outcome->Succeeded() && *peer->ended <= *failed.ended;
+    // Its report may have come after that of the failure which its end caused.
+    const bool well = peer->outcome && peer->outcome->Succeeded();
     if (well && (!left || *left->ended < *peer->ended)) left = peer;
   }
   if (silent) return StrCat("; ", ToString(silent->id.task), " sends no heartbeats");
-  if (left) return StrCat("; ", ToString(left->id.task), " had ended with exit code 0 before");
+  if (left) return StrCat("; ", ToString(left->id.task), " had ended with exit code 0");
   return "";
 }
 

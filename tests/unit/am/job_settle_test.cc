@@ -277,7 +277,7 @@ TEST(JobSettleTest, WhoExitedEarlyIsNamedAsTheProbableCause) {
 
   driver.PassToDeadline();
 
-  EXPECT_THAT(MessageOf(driver), testing::HasSubstr("; worker:2 had ended with exit code 0 before"));
+  EXPECT_THAT(MessageOf(driver), testing::HasSubstr("; worker:2 had ended with exit code 0"));
 }
 
 TEST(JobSettleTest, WhoseAddressIsNamedIsTheProbableCause) {
