@@ -97,7 +97,7 @@ struct BootClock {
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<BootClock>;
-  static constexpr bool is_steady = true;
+  [[maybe_unused]] static constexpr bool is_steady = true;
   static time_point now() noexcept {
     timespec time{};
     clock_gettime(CLOCK_BOOTTIME, &time);

@@ -171,7 +171,7 @@ TEST_F(PagePortTest, WhereThePortDidBecomeFreeAddressAndTokenAreNewAndTheOldToke
   Signal("tony-am", SIGSTOP);
   Kill("tony-keeper");
   Kill("tony-am");
-  EXPECT_TRUE(MayBeTaken(PortOf(url_)));
+  EXPECT_TRUE(WaitFor([&] { return MayBeTaken(PortOf(url_)); }));  // who dies loses its name before its files
   client_ = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
   const std::string url = Url();

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <tuple>
 
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -233,8 +234,10 @@ TEST_F(LedgerClaimTest, WhoeverKeepsTheLockIsGoneAround) {
   const UniqueFd lock(open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const int kind : {LOCK_EX, LOCK_SH}) {
     ASSERT_EQ(flock(lock.get(), kind), 0);
-    const auto first = Enter("a"), second = Enter("b");
-    ASSERT_TRUE(WaitUntilAdmitted(*first));
+    // Either may be the first to lose its patience.
+    const auto a = Enter("a"), b = Enter("b");
+    ASSERT_TRUE(RunUntil(loop_, [&] { return a->admitted || b->admitted; }));
+    const auto& [first, second] = a->admitted ? std::tie(a, b) : std::tie(b, a);
     ASSERT_TRUE(WaitUntilToldWhy(*second, "the ledger's lock is held by "));
     EXPECT_FALSE(second->admitted);
     first->claim->Leave();
