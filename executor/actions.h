@@ -27,6 +27,7 @@ struct SendAwait {
 struct SendHeartbeat {
   Caller caller;
   Progress progress;
+  Instant sent{};  // comes back with the answer
 };
 struct SendOutcome {
   Caller caller;

@@ -27,6 +27,7 @@ struct CommandReceived {
 };
 struct HeartbeatAnswered {
   int64_t link = 0;
+  Instant sent{};  // when the heartbeat was
 };
 struct OutcomeAcknowledged {
   int64_t link = 0;

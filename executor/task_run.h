@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -122,7 +121,6 @@ class TaskRun {
   std::optional<SeenLease> tried_;  // what the last UseAm came from
   Instant heard_at_;                // when the newest call was sent that an AM has answered
   Instant register_sent_, await_sent_, report_sent_;
-  std::deque<Instant> beats_sent_;  // on this link, and not answered
   Instant crowded_at_;              // when an AM's queue was last full: it is there, and hears others first
   Instant noticed_at_;              // when the loss of the link was noticed
   std::optional<Instant> read_at_;  // Searching, Registering: when to read the record again

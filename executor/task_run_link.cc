@@ -76,10 +76,7 @@ void TaskRun::On(const CommandReceived& event) {
 
 void TaskRun::On(const HeartbeatAnswered& event) {
   if (!IsCurrent(event.link) || link_ != Link::kLinked) return;
-  if (!beats_sent_.empty()) {
-    Hear(beats_sent_.front());
-    beats_sent_.pop_front();
-  }
+  Hear(event.sent);
   beat_at_ = now_ + timers_.heartbeat;
 }
 
@@ -176,7 +173,6 @@ void TaskRun::Try(const SeenLease& lease) {
   link_ = Link::kRegistering;
   ++link_number_;
   register_sent_ = now_;
-  beats_sent_.clear();
   Do(UseAm{link_number_, lease.am});
   Do(SendRegister{Self(), {endpoint_, phase(), pid_}});
 }
@@ -190,8 +186,7 @@ void TaskRun::Rejoin() {
 void TaskRun::Beat() {
   if (link_ != Link::kLinked) return;
   beat_at_.reset();
-  beats_sent_.push_back(now_);
-  Do(SendHeartbeat{Self(), {phase(), pid_, usage_}});
+  Do(SendHeartbeat{Self(), {phase(), pid_, usage_}, now_});
 }
 
 void TaskRun::Report() {

@@ -110,7 +110,9 @@ void HistoryChecker::CheckSilence(const AttemptId& id, Instant time) {
   if (attempt.told_gone) return;
   const Timers& timers = spec_.timers;
   // What a dead executor leaves behind on a lost node is ended when the node is back; its container is gone only then.
-  Expect(!attempt.runs || attempt.executor.died, ToString(id) + " is given up, but its process runs");
+  // One that stood still had no time to see that it is cut off.
+  const bool stood_still = now_ - attempt.executor.stalled_until < Slower(timers.lost_after) - Duration(1);
+  Expect(!attempt.runs || attempt.executor.died || stood_still, ToString(id) + " is given up, but its process runs");
   const Instant earliest = std::min(now_, time - skew_), latest = std::min(now_, time + skew_);
   const auto later = std::ranges::lower_bound(attempt.heard, earliest);  // of the same moment, the decision came first
   const Instant heard = later == attempt.heard.begin() ? Instant{} : *std::prev(later);

@@ -114,18 +114,19 @@ void SimulatedExecutor::Answered(int64_t link, const Question& question, Instant
   const auto* refusal = std::get_if<Refusal>(&reply);
   if (link == link_ && known && !refusal) stage_.Add(ExecutorHeard{attempt_, epochs_[link], asked});
   if (refusal && refusal->reason == RefusalReason::kNotRuling) stage_.Add(ExecutorPutOff{attempt_});
-  Feed(EventOf(link, question, reply));
+  Feed(EventOf(link, question, asked, reply));
 }
 
 void SimulatedExecutor::Disconnected(int64_t link) { Feed(executor::ConnectionLost{link}); }
 
-executor::Event SimulatedExecutor::EventOf(int64_t link, const Question& question, const Reply& reply) const {
+executor::Event SimulatedExecutor::EventOf(int64_t link, const Question& question, Instant asked,
+                                           const Reply& reply) const {
   using executor::Event;
   if (const auto* refusal = std::get_if<Refusal>(&reply)) return executor::Refused{link, refusal->reason};
   if (const auto* command = std::get_if<Command>(&reply)) return executor::CommandReceived{link, *command};
   if (const auto* epoch = std::get_if<Epoch>(&reply)) return executor::Registered{link, *epoch};
   if (std::holds_alternative<am::OutcomeCall>(question)) return executor::OutcomeAcknowledged{link};
-  return executor::HeartbeatAnswered{link};
+  return executor::HeartbeatAnswered{link, clock_.At(asked)};
 }
 
 void SimulatedExecutor::Perform(const executor::UseAm& action) {

@@ -48,7 +48,7 @@ class TaskRunDriver {
   void PassLinked(Duration time) {
     for (const Instant end = now + time; now < end;) {
       Pass(std::min<Duration>(end - now, Duration{100}));
-      if (Count<SendHeartbeat>() > 0) Give(HeartbeatAnswered{link});
+      if (Count<SendHeartbeat>() > 0) Give(HeartbeatAnswered{link, now});
       Forget<SendHeartbeat>();
     }
   }
@@ -85,7 +85,7 @@ class TaskRunDriver {
     Register();
     Start();
     Give(ProcessStarted{4242});
-    Give(HeartbeatAnswered{link});
+    Give(HeartbeatAnswered{link, now});
     actions.clear();
   }
   // To an end that has been reported, with nothing left to take.

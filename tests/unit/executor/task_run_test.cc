@@ -102,6 +102,27 @@ TEST(TaskRunTest, HeartbeatsComeAtTheirIntervalAndOneAtATime) {
   EXPECT_EQ(task.Count<SendHeartbeat>(), 2);
 }
 
+// The first may be answered late or, where answers overtake each other, not yet.
+TEST(TaskRunTest, EachAnswerSaysWhichHeartbeatTheAmHasHeard) {
+  for (const bool second : {false, true}) {
+    TaskRunDriver task;
+    task.Register();
+    task.Start();
+    task.Pass(seconds{1});
+    const Instant before = task.Last<SendHeartbeat>().sent;
+    task.Pass(milliseconds{900});
+    task.Give(ProcessStarted{4242});
+    const Instant after = task.Last<SendHeartbeat>().sent;
+    EXPECT_EQ(after - before, milliseconds{900});
+    task.Give(HeartbeatAnswered{task.link, second ? after : before});
+    task.LoseAm();
+    task.PassCutOff((second ? after : before) + Timers().cutoff_after - task.now - milliseconds{1}, LeaseOf(1, 7001));
+    EXPECT_EQ(task.run.state(), State::kRunning);
+    task.PassCutOff(milliseconds{1}, LeaseOf(1, 7001));
+    EXPECT_EQ(task.run.state(), State::kStopping) << second;
+  }
+}
+
 // ---- ends ----
 
 TEST(TaskRunTest, ASuccessIsKeptAndThenReported) {
