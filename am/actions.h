@@ -1,6 +1,7 @@
 // What the AM does in the world after its decisions are journalled.
 #pragma once
 
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct TellExecutor {
   AttemptId attempt;
   int64_t number = 0;
   int next = 0;  // the attempt that a NEXT names: within a generation all of them have one number
+  std::string resume_from;  // of a START, which has its number still when a newer checkpoint is noted
   friend bool operator==(const TellExecutor&, const TellExecutor&) = default;
 };
 struct ListCheckpoints {};  // answer with CheckpointsThere

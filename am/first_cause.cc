@@ -87,15 +87,17 @@ AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   return better == failed_.end() ? failed_.begin()->second : better->second;
 }
 
-// Whoever ends a task from outside rarely does so twice; a program that ends itself does it every time.
+// Whoever ends a task from outside rarely does so twice; a program that ends itself does it every time. With a lost
+// node, or a container that was taken away, it is known who did.
 bool Job::EndsItself(const Attempt& attempt) const {
-  const Outcome& outcome = *attempt.outcome;
-  if (outcome.source != Source::kSignal || ChargeOf(outcome) != Charge::kFree || outcome.advice != Advice::kNone)
-    return false;
+  const auto by_unknown = [](const Outcome& outcome) {
+    return outcome.source == Source::kSignal && outcome.cls == OutcomeClass::kInfra;
+  };
+  if (!by_unknown(*attempt.outcome) || attempt.outcome->advice != Advice::kNone) return false;
   const Duration window = spec_.restart.lost.window;
   return std::ranges::any_of(tasks_.at(attempt.id.task).attempts, [&](const Attempt& earlier) {
     const bool ended = earlier.id.number < attempt.id.number && earlier.outcome;
-    if (!ended || earlier.outcome->source != Source::kSignal) return false;
+    if (!ended || !by_unknown(*earlier.outcome)) return false;
     return window.count() == 0 || *attempt.ended - *earlier.ended < window;
   });
 }

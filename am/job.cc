@@ -44,7 +44,7 @@ Actions Job::PendingActions() const {
   for (const auto& [number, restart] : restarts_) {
     if (restart.sought && !restart.noted) actions.push_back(LookForCheckpoint{number});
   }
-  if (ListingDue()) actions.push_back(ListCheckpoints{});
+  if (listing_sought_ && !listing_ && !verdict_) actions.push_back(ListCheckpoints{});
   if (Ended()) actions.push_back(EndJob{});
   return actions;
 }
@@ -115,7 +115,14 @@ int Job::NextIn(const Attempt& ended) const {
 
 TellExecutor Job::Tell(const AttemptId& id) const {
   const Attempt* attempt = Find(id);
-  return {id, CommandNumber(id), attempt && IsFinal(attempt->state) ? NextIn(*attempt) : 0};
+  TellExecutor tell{.attempt = id, .number = CommandNumber(id)};
+  if (!attempt || attempt->state == AttemptState::kStopping) return tell;
+  if (IsFinal(attempt->state)) {
+    tell.next = NextIn(*attempt);
+  } else if (const auto resume = ResumeOf(id)) {
+    tell.resume_from = resume->path;
+  }
+  return tell;
 }
 
 // An executor that had trouble of its own, or is about to lose its container, is not trusted with another attempt; one

@@ -86,12 +86,18 @@ Result<Actions> Job::Apply(const CheckpointNoted& d, Instant) {
   restart->noted = true;
   if (!d.known) return Actions{};
   checkpoint_ = d.newest;
-  if (!ConcernsTracked(*restart)) return Actions{};
+  Actions actions;
+  for (const auto& [id, task] : tasks_) {
+    const Attempt* attempt = task.newest();
+    const bool is_to_start = attempt && attempt->state == AttemptState::kRegistered && attempt->generation.value > 0;
+    if (is_to_start && attempt->id.number > 1) actions.push_back(Tell(attempt->id));
+  }
+  if (!ConcernsTracked(*restart)) return actions;
   const bool newer = d.newest && (!progress_ || IsNewer(*d.newest, *progress_));
   fruitless_ = looked_ && !newer ? fruitless_ + 1 : 0;
   looked_ = true;
   if (newer) progress_ = d.newest;
-  return Actions{};
+  return actions;
 }
 
 Result<Actions> Job::Apply(const RestartBegan& d, Instant time) {

@@ -117,7 +117,7 @@ void HistoryChecker::CheckSilence(const AttemptId& id, Instant time) {
   const auto later = std::ranges::lower_bound(attempt.heard, earliest);  // of the same moment, the decision came first
   const Instant heard = later == attempt.heard.begin() ? Instant{} : *std::prev(later);
   Expect(latest - heard >= Slower(timers.lost_after) - Duration(1), ToString(id) + " is given up too early");
-  const Duration unrenewed = lease_written_ ? latest - *lease_written_ : Duration::max();
+  const Duration unrenewed = lease_written_ ? earliest - *lease_written_ : Duration::max();
   Expect(unrenewed <= Faster(timers.record_fresh) + kSlowestLook,
          ToString(id) + " is given up while the lease record is not renewed");
 }

@@ -92,6 +92,7 @@ void HistoryChecker::CheckAlone(const ProcessStarted& e) {
   for (const auto& [other, state] : attempts_) {
     if (other.task != e.attempt.task || !state.runs) continue;
     const auto lied_about = [this](const Attempt& attempt) {
+      if (attempt.given_up && attempt.executor.died) return true;
       return attempt.told_gone && (attempt.executor.died || now_ - *attempt.told_gone <= overlap_ + kDyingTakes);
     };
     Expect(lied_about(state) || lied_about(attempts_[e.attempt]), StrCat("two processes of ", ToString(other.task)));

@@ -164,6 +164,7 @@ bool JournalRules::HadSignalBefore(const AttemptId& ended) const {
   for (AttemptId earlier{ended.task, 1}; earlier.number < ended.number; ++earlier.number) {
     const auto outcome = outcomes_.find(earlier);
     if (outcome == outcomes_.end() || outcome->second.source != Source::kSignal) continue;
+    if (outcome->second.cls != OutcomeClass::kInfra) continue;
     if (window.count() == 0 || *made_.at(ended).ended - *made_.at(earlier).ended < window) return true;
   }
   return false;

@@ -131,6 +131,31 @@ TEST(JobCheckpointTest, ALookThatIsNotAnsweredIsNotWaitedForForEver) {
   EXPECT_EQ(job.driver.CommandFor("worker:0#3").resume_from, "/ckpt/step-5");
 }
 
+// What it would be told before is not the same any more, though its number is, and is told with the turn that notes it.
+TEST(JobCheckpointTest, WhoHasStillToStartIsToldOfANewerCheckpointThatAnotherRestartHasFound) {
+  JobDriver driver(JobBuilder()
+                       .Role("worker", 2)
+                       .Framework(FrameworkKind::kStandalone)
+                       .Restarts(kTask, 9)
+                       .Backoff(Duration(0), Duration(0))
+                       .Checkpoints("/ckpt")
+                       .Build());
+  driver.Running();
+  driver.Report("worker:0", Failure(1));
+  driver.SeeCheckpoint(1, Step(5));
+  driver.Register("worker:0#2");
+  const TellExecutor before = driver.job().Tell(AttemptOf("worker:0#2"));
+  EXPECT_EQ(before.resume_from, "/ckpt/step-5");
+
+  driver.Report("worker:1", Failure(1));
+  const TurnResult noted = driver.SeeCheckpoint(2, Step(7));
+
+  const TellExecutor now = driver.job().Tell(AttemptOf("worker:0#2"));
+  EXPECT_EQ(now.number, before.number);
+  EXPECT_EQ(driver.CommandFor("worker:0#2").resume_from, "/ckpt/step-7");
+  EXPECT_THAT(noted.actions, testing::Contains(testing::VariantWith<TellExecutor>(now)));
+}
+
 TEST(JobCheckpointTest, ItLooksOnlyWhenAllHasEnded) {
   JobDriver driver(
       JobBuilder().Role("worker", 2).Framework(FrameworkKind::kPytorch).Restarts(kGang, 1).Checkpoints("/c").Build());

@@ -44,6 +44,22 @@ TEST(JobListingTest, ItListsWhenAllAreThereAndStartsNobodyBefore) {
   EXPECT_THAT(Decisions(driver.ListCheckpoints()), IsEmpty()) << "once is enough";
 }
 
+TEST(JobListingTest, AnAnswerThatIsLateIsNotWaitedForWhileTheGangRestarts) {
+  JobSpec spec = Workers(2);
+  spec.restart.lost.most = 0;
+  JobDriver driver(spec);
+  driver.Gathering().RegisterAll();
+  EXPECT_THAT(Decisions(driver.Exit("worker:1")), testing::Not(testing::Contains("restart_began")));
+
+  driver.Wait(kLookLimit);
+  while (!Decisions(driver.Pass(Duration(0))).empty()) continue;
+
+  EXPECT_GT(driver.job().NextDeadline().value_or(Instant::max()), driver.now()) << "it would look at once, for ever";
+  driver.Replay();
+  EXPECT_THAT(Orders(driver.Start({2})), testing::Contains("list"));
+  EXPECT_THAT(Decisions(driver.ListCheckpoints()), testing::Contains("checkpoints_listed")) << "its answer counts";
+}
+
 TEST(JobListingTest, AJobWithoutADirectoryListsNothing) {
   JobDriver driver(JobBuilder().Role("worker", 1).Build());
   driver.Gathering();

@@ -49,6 +49,23 @@ TEST(JobRestartTest, ASignalIsFreeOnceAndThenTheProgramsOwn) {
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("its own processes may have sent the signal"));
 }
 
+TEST(JobRestartTest, ASignalThatCameWithTheLossOfANodeIsNeitherTheFirstNorTheSecond) {
+  for (const bool lost_first : {true, false}) {
+    JobDriver driver(Alone().Build());
+    driver.Running();
+    for (const bool lost : {lost_first, !lost_first}) {
+      const std::string task = lost == lost_first ? "worker:0" : "worker:0#2";
+      Outcome told = Told();
+      if (lost) told.cls = OutcomeClass::kNodeLost;
+      const TurnResult turn = driver.Report(task, told);
+      ASSERT_TRUE(Find<RestartDecided>(turn)) << task << " " << lost;
+      EXPECT_FALSE(Find<RestartDecided>(turn)->charged);
+      driver.Exit(task);
+      driver.GrantAll().RegisterAll().RunAll();
+    }
+  }
+}
+
 TEST(JobRestartTest, ASecondSignalTakesFromTheProgramsRestarts) {
   JobDriver driver(Alone().Restarts(kTask, 1).Build());
   driver.Running();
