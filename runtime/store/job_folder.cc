@@ -99,7 +99,7 @@ Status JobFolder::WriteClock(const KeptClock& clock) const {
   return WriteFileByRename(path_ / "clock", StrCat(clock.boot, " ", clock.ahead.count(), "\n"), /*durable=*/false);
 }
 
-Result<std::optional<JobFolder::KeptClock>> JobFolder::ReadClock() const {
+Result<std::optional<KeptClock>> JobFolder::ReadClock() const {
   const auto read = +[](std::string_view text) -> Result<KeptClock> {
     const auto words = Split(Trim(text), ' ');
     const auto ahead = words.size() == 2 ? ParseInt(words[1]) : std::nullopt;

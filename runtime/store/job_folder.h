@@ -41,6 +41,7 @@
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
+#include "runtime/job/kept_clock.h"
 #include "runtime/store/staged_files.h"
 
 namespace tony {
@@ -105,14 +106,8 @@ class JobFolder {
   Result<std::vector<std::string>> ReadEnvironment() const;
   Result<std::optional<StagedFiles>> ReadStaged() const;  // nothing: the job has none, or a src/
 
-  // The clock that the job's AMs share: how far it is ahead of SinceBoot(), on this boot of the machine. Nothing: no AM
-  // has ruled yet, or the file is not there.
-  struct KeptClock {
-    std::string boot;  // BootId()
-    Duration ahead{0};
-  };
   Status WriteClock(const KeptClock& clock) const;
-  Result<std::optional<KeptClock>> ReadClock() const;
+  Result<std::optional<KeptClock>> ReadClock() const;  // nothing: no AM has ruled yet, or the file is not there
 
   Status WriteBoot(const std::string& boot) const;
   // Whether this machine, the job's own, has been started anew since the job was last kept: then nothing of it lives.

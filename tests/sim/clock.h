@@ -13,6 +13,7 @@ class OwnClock {
   // `drift`: how much it gains in a million.
   OwnClock(Instant began, Duration offset, int64_t drift) : began_(began), offset_(offset), drift_(drift) {}
 
+  OwnClock SetTo(Instant truth, Instant own) const { return {truth, own - truth, drift_}; }
   Instant At(Instant truth) const;
   Instant TruthAt(Instant own) const;  // the first moment at which it shows `own` or more
   Instant TruthAfter(Instant truth, Duration delay) const { return TruthAt(At(truth) + delay); }

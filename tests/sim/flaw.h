@@ -18,6 +18,7 @@ enum class Flaw {
   kTakesOthersCheckpoints,  // goes on from what was there before the job
   kIgnoresFence,            // takes a conditional kill for a plain one
   kOverlooksWatchers,       // takes every watcher for somebody without a name
+  kFollowsWall,             // sets its clock by the wall's, whatever the job's was
   // ---- the scheduler's
   kConfirmsUnseen,  // says that a container is gone as soon as its end is ordered
   // ---- the executor's

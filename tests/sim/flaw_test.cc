@@ -49,6 +49,19 @@ TEST(FlawTest, AnAmThatRenewsItsLeaseWithoutItsArbiterIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kRenewsWithoutRule, "has lost its arbiter"), 0u);
 }
 
+TEST(FlawTest, AnAmThatFollowsTheWallClockIsFoundOutWhicheverWayThatSteps) {
+  constexpr Duration kHours = std::chrono::hours(8);
+  for (const Duration step : {kHours, -kHours}) {
+    Plan plan = QuietPlan(1);
+    plan.spec.timeout = Duration(60'000);
+    plan.tasks.at({"worker", 0}).process.run = Duration(40'000);
+    plan.clocks = {.one_machine = true, .steps = {{Duration(10'000), step}}};
+    plan.faults = {{Duration(20'000), CrashAm{}}};
+    EXPECT_EQ(Join(ComplaintsAbout(plan), "\n"), "");
+    EXPECT_NE(Join(ComplaintsAbout(plan, Flaw::kFollowsWall), "\n"), "") << step.count();
+  }
+}
+
 TEST(FlawTest, AnAmThatCountsSilenceWithoutALeaseIsFoundOut) {
   Plan plan = QuietPlan(2);
   for (auto& [id, task] : plan.tasks) task.process.run = Duration(200'000);

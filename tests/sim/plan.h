@@ -61,10 +61,18 @@ struct SchedulerPlan {
   int told_twice = 0;  // per mille of the ends of containers
 };
 
+// The wall clock of the AMs' machine, while the job runs.
+struct WallStep {
+  Duration at{0};
+  Duration by{0};
+};
+
 // Of every process's own clock.
 struct ClockPlan {
   int64_t most_drift = 0;  // in a million, either way
   Duration most_offset{0};
+  bool one_machine = false;      // for all AMs: the job's clock is kept from one to the next
+  std::vector<WallStep> steps;  // there; elsewhere another machine's wall clock is all that an AM has
 };
 
 struct Plan {

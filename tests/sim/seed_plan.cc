@@ -189,6 +189,14 @@ ClockPlan ClocksFor(Random& random) {
   return {.most_drift = random.Between(0, 10'000), .most_offset = random.Between(Duration(0), Duration(500))};
 }
 
+std::vector<WallStep> StepsFor(Random& random) {
+  std::vector<WallStep> steps;
+  const int64_t most = Duration(std::chrono::hours(8)).count();
+  for (int64_t left = random.Between(0, 3); left > 0; --left)
+    steps.push_back({random.Between(Duration(1'000), Duration(50'000)), Duration(random.Between(-most, most))});
+  return steps;
+}
+
 Fault FaultOfAm(Random& random, Duration length) {
   switch (random.Between(0, 8)) {
     case 0:
@@ -296,6 +304,9 @@ Plan PlanFor(uint64_t seed) {
   if (!plan.spec.checkpoint.directory.empty() && random.Chance(500)) plan.of_others = OfOthers(plan);
   if (!plan.spec.checkpoint.directory.empty()) plan.spec.checkpoint.resume_latest = random.Chance(150);
   if (random.Chance(100)) plan.spec.allocation_timeout = random.Between(Duration(5'000), Duration(45'000));
+  Random of_machine(~seed);  // seeds that stand in tests keep the rest of their plan
+  plan.clocks.one_machine = of_machine.Chance(500);
+  if (plan.clocks.one_machine) plan.clocks.steps = StepsFor(of_machine);
   if (random.Chance(700)) return plan;
   plan.claim = ClaimFor(random);
   for (int64_t left = random.Between(0, 8); left > 0; --left) {

@@ -87,6 +87,7 @@ class SimulatedAm : public AnsweringEnd {
   void Answer(const CallId& call, const AttemptId& attempt, const Command& command);
   bool WriteLease();
   void Renew();
+  void SetClock(std::optional<Instant> newest_decision);
   void RenewLease();
   void RenewLater(Duration delay);
   void LookForKillRequest();
@@ -102,7 +103,7 @@ class SimulatedAm : public AnsweringEnd {
   Random random_;
   const Epoch epoch_;
   const Flaw flaw_;
-  const OwnClock clock_;
+  OwnClock clock_;
   SimulatedScheduler scheduler_;
   am::Job job_;
   bool alive_ = true;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "am/job_now.h"
 #include "runtime/base/strings.h"
 #include "runtime/journal/journal_format.h"
 #include "tests/sim/simulated_am.h"
@@ -28,6 +29,7 @@ bool SimulatedAm::OpenJournal() {
   }
   whole_ = flaw_ == Flaw::kKeepsTornTail ? file.size() : journal->valid_bytes;
   stage_.Add(JournalOpened{epoch_, whole_});
+  SetClock(journal->decisions.empty() ? std::nullopt : std::optional(journal->decisions.back().time));
   for (const Decision& decision : journal->decisions) {
     if (const auto evolved = job_.Evolve(decision); !evolved.ok()) {
       stage_.Note("journal: " + evolved.error().message);
@@ -36,6 +38,16 @@ bool SimulatedAm::OpenJournal() {
     }
   }
   return true;
+}
+
+void SimulatedAm::SetClock(std::optional<Instant> newest_decision) {
+  if (!stage_.plan.clocks.one_machine) return;
+  const Instant truth = stage_.time.now();
+  const am::OwnClocks own{"boot", stage_.time.age(), clock_.At(truth) + stage_.WallAhead()};
+  const Instant now =
+      flaw_ == Flaw::kFollowsWall ? own.wall : am::NowOfJob(stage_.disk.clock, own, newest_decision);
+  stage_.disk.clock = {own.boot, now.time_since_epoch() - own.since_boot};
+  clock_ = clock_.SetTo(truth, now);
 }
 
 std::optional<Refusal> SimulatedAm::Observe(const am::Observation& observation, Done done) {

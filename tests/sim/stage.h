@@ -8,6 +8,7 @@
 
 #include "executor/lease_sight.h"
 #include "runtime/job/checkpoint.h"
+#include "runtime/job/kept_clock.h"
 #include "runtime/job/outcome.h"
 #include "tests/sim/clock.h"
 #include "tests/sim/coverage.h"
@@ -32,6 +33,8 @@ struct Disk {
   bool finished = false;  // as the keeper notes it
   Epoch epoch;            // of the newest AM, as the keeper notes it
   std::vector<Checkpoint> checkpoints;
+
+  std::optional<KeptClock> clock;
 
   Instant full_until{}, lease_locked_until{};
   bool sync_fails = false;  // the next one
@@ -60,6 +63,13 @@ struct Stage {
     const ClockPlan& clocks = plan.clocks;
     const Duration offset = random.Between(-clocks.most_offset, clocks.most_offset);
     return {time.now(), offset, random.Between(-clocks.most_drift, clocks.most_drift)};
+  }
+  Duration WallAhead() const {
+    Duration ahead{0};
+    if (!disk.clock) return ahead;  // the time that the first AM finds is the job's
+    for (const WallStep& step : plan.clocks.steps)
+      if (step.at <= time.age()) ahead += step.by;
+    return ahead;
   }
 };
 

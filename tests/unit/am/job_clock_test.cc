@@ -1,4 +1,4 @@
-#include "am/job_clock.h"
+#include "am/job_now.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@ namespace {
 
 constexpr Instant kWall = Instant(Duration(1'700'000'000'000));
 constexpr Duration kHours = std::chrono::hours(8);
-const JobFolder::KeptClock kKept{"boot-1", Duration(1'699'999'000'000)};
+const KeptClock kKept{"boot-1", Duration(1'699'999'000'000)};
 
-Instant Now(const std::optional<JobFolder::KeptClock>& kept, const std::string& boot, Instant wall,
+Instant Now(const std::optional<KeptClock>& kept, const std::string& boot, Instant wall,
             std::optional<Instant> newest) {
   return NowOfJob(kept, {boot, Duration(1'000'000), wall}, newest);
 }
@@ -27,7 +27,7 @@ TEST(JobClockTest, OnAnotherBootTheWallCountsButNotBackwards) {
   EXPECT_EQ(Now(std::nullopt, "boot-2", kWall - kHours, kWall), kWall) << "of the release before";
 }
 
-TEST(JobClockTest, WhereBootsHaveNoNameTheWallCounts) { EXPECT_EQ(Now(JobFolder::KeptClock{}, "", kWall, {}), kWall); }
+TEST(JobClockTest, WhereBootsHaveNoNameTheWallCounts) { EXPECT_EQ(Now(KeptClock{}, "", kWall, {}), kWall); }
 
 }  // namespace
 }  // namespace tony::am
