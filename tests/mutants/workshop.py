@@ -15,7 +15,7 @@ import time
 
 import catalogue
 
-COPIED = ["CMakeLists.txt", "am", "executor", "runtime", "tests"]
+COPIED = ["CMakeLists.txt", "am", "azkaban-plugin", "executor", "runtime", "tests"]
 FIRST_SEEDS = 50  # most mutants that the simulator catches it catches with these
 MOST_MEMORY = 8 << 30
 MOST_OUTPUT = 256 << 20
