@@ -1,5 +1,5 @@
-// Everything that runtime/store/README.md promises to survive a power cut: written by the code that writes it, cut at every
-// point, and read by the code that reads it.
+// Everything that runtime/store/README.md promises to survive a power cut: written by the code that writes it, cut at
+// every point, and read by the code that reads it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,20 +69,18 @@ TEST_F(PowerCutTest, ARecordOfARequestIsThereAndNeverDamaged) {
   disk_.Promise("first");
   ASSERT_TRUE(index.Write(request_id_, {.newest_number = 2}).ok());
   disk_.Promise("second");
-  disk_.ForEachCut([](const PowerCut& cut) {
-    EXPECT_GE(NumberIn(cut), static_cast<int64_t>(cut.promised.size())) << cut.point;
-  });
+  disk_.ForEachCut(
+      [](const PowerCut& cut) { EXPECT_GE(NumberIn(cut), static_cast<int64_t>(cut.promised.size())) << cut.point; });
 }
 
 TEST_F(PowerCutTest, ARecordIsThereWhereWhoMadeTheFoldersDiedBeforeSyncingThem) {
   const fs::path folder = home_ / "requests" / Sha256Hex(request_id_.value);
   ASSERT_TRUE(MakeFolder(folder).ok());
-  ASSERT_TRUE(WriteFileByRename(folder / "record.json", ToJson(KeptRequest{request_id_, {.newest_number = 1}}), true).ok());
+  ASSERT_TRUE(
+      WriteFileByRename(folder / "record.json", ToJson(KeptRequest{request_id_, {.newest_number = 1}}), true).ok());
   ASSERT_TRUE(RequestIndex(home_).Write(request_id_, {.newest_number = 2}).ok());
   disk_.Promise("second");
-  disk_.ForEachCut([](const PowerCut& cut) {
-    EXPECT_TRUE(NumberIn(cut) == 2 || cut.promised.empty()) << cut.point;
-  });
+  disk_.ForEachCut([](const PowerCut& cut) { EXPECT_TRUE(NumberIn(cut) == 2 || cut.promised.empty()) << cut.point; });
 }
 
 TEST_F(PowerCutTest, ARevocationIsThere) {
@@ -141,7 +139,10 @@ TEST_F(PowerCutTest, AVerdictAndItsAcknowledgementAreThereAndAJobWithoutIsLost) 
 
 TEST_F(PowerCutTest, AJobThatGcRemovesIsInTheHistory) {
   const JobFolder folder = CreateJob();
-  const JobStatus ended = {.job = folder.job(), .state = "SUCCEEDED", .submitted = now_, .ended = now_ - Duration(3'600'000),
+  const JobStatus ended = {.job = folder.job(),
+                           .state = "SUCCEEDED",
+                           .submitted = now_,
+                           .ended = now_ - Duration(3'600'000),
                            .verdict = Verdict{.state = FinalState::kSucceeded}};
   ASSERT_TRUE(folder.WriteStatus(ended, /*durable=*/true).ok());
   disk_.Promise("ended");
@@ -183,9 +184,8 @@ TEST_F(JournalPowerCutTest, TheEndOfAJobIsInItsJournal) {
   });
   ASSERT_TRUE(RunUntil(loop, [&] { return written == 2; }));
   opened->journal.reset();
-  disk_.ForEachCut([](const PowerCut& cut) {
-    EXPECT_TRUE(Decisions(cut).size() == 2 || cut.promised.empty()) << cut.point;
-  });
+  disk_.ForEachCut(
+      [](const PowerCut& cut) { EXPECT_TRUE(Decisions(cut).size() == 2 || cut.promised.empty()) << cut.point; });
 }
 
 TEST_F(JournalPowerCutTest, OneThatIsWrittenAnewIsTheOldOneOrTheNewOne) {
@@ -201,9 +201,7 @@ TEST_F(JournalPowerCutTest, OneThatIsWrittenAnewIsTheOldOneOrTheNewOne) {
   disk_.Promise("old");
   ASSERT_TRUE(opened->file->Replace(text(2)).ok());
   disk_.Promise("new");
-  disk_.ForEachCut([](const PowerCut& cut) {
-    EXPECT_GE(Decisions(cut).size(), cut.promised.size()) << cut.point;
-  });
+  disk_.ForEachCut([](const PowerCut& cut) { EXPECT_GE(Decisions(cut).size(), cut.promised.size()) << cut.point; });
 }
 
 // An entry that has its name is believed for ever.

@@ -208,7 +208,8 @@ int SyncFd(long call, int fd) {
 void Wrote(int fd, const void* bytes, ssize_t size, off_t end) {
   const int node = recorder && size > 0 ? recorder->NodeOf(fd) : -1;
   if (node >= 0)
-    recorder->Write(node, static_cast<size_t>(end - size), {static_cast<const char*>(bytes), static_cast<size_t>(size)});
+    recorder->Write(node, static_cast<size_t>(end - size),
+                    {static_cast<const char*>(bytes), static_cast<size_t>(size)});
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // below one folder are recorded (recorded_disk.cc stands in front of the C library). ForEachCut() then makes, for each
 // point, what a machine may find there after a power cut.
 //
-// Only what POSIX promises counts as kept: of a file the content at its last fsync, of a folder the names at its own last
-// fsync. A file system may have written more than that, so there are three kinds of each cut.
+// Only what POSIX promises counts as kept: of a file the content at its last fsync, of a folder the names at its own
+// last fsync. A file system may have written more than that, so there are three kinds of each cut.
 #pragma once
 
 #include <filesystem>

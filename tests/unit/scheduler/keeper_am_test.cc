@@ -57,7 +57,8 @@ class StrangerToKeeperTest : public KeeperFixture {
     if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
     StartKeeper();
   }
-  // The kernel takes the effective user for who connects, and the file system's user for who may open the socket's file.
+  // The kernel takes the effective user for who connects, and the file system's user for who may open the socket's
+  // file.
   UniqueFd ConnectAs(uid_t user) const {
     EXPECT_EQ(seteuid(user), 0);
     setfsuid(0);

@@ -124,7 +124,8 @@ TEST_F(SweepTest, NobodyStagesWhileItIsDecidedWhatGoes) {
         submit = std::jthread([&] {
           while (busy()) {
           }
-          left = static_cast<int>(std::ranges::count_if(InStore(), [](const auto& n) { return n.starts_with("entry-"); }));
+          left =
+              static_cast<int>(std::ranges::count_if(InStore(), [](const auto& n) { return n.starts_with("entry-"); }));
         });
         return std::set<std::string>();
       },
