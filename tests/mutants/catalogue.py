@@ -42,6 +42,7 @@ LEDGER = Suite("tests/ledger_test", timed=True)
 LEDGER_CLAIM = Suite("tests/ledger_claim_test", shards=4, timed=True)
 STORE = Suite("tests/store_test", timed=True)
 POWER_CUT = Suite("tests/power_cut_test")
+MASTER_POWER_CUT = Suite("tests/master_power_cut_test")
 STAGING = Suite("tests/staging_test", shards=2, timed=True)
 ENDED_JOBS = Suite("tests/ended_jobs_test")
 ENDED_WRITERS = Suite("tests/ended_writers_test", timed=True)
@@ -80,7 +81,7 @@ FILES = {
     "runtime/framework/restart_scope.cc": (FRAMEWORK, AM_CORE),
     "runtime/journal/journal_format.cc": (JOURNAL,),
     "am/application_master.cc": OF_AM_SHELL,
-    "am/application_master_files.cc": OF_AM_SHELL,
+    "am/application_master_files.cc": (AM_SHELL, MASTER_POWER_CUT),
     "am/application_master_trouble.cc": OF_AM_SHELL,
     "am/parked_calls.cc": OF_AM_SHELL,
     "am/journal.cc": OF_AM_SHELL,
@@ -103,6 +104,7 @@ FILES = {
     "runtime/request/submit_decision.cc": (REQUEST, REQUEST_SIM),
     "runtime/client/submit_steps.cc": (CONTRACT,),
     "runtime/client/job_access.cc": (POWER_CUT,),
+    "runtime/scheduler/local/lost_job.cc": (POWER_CUT,),
     "runtime/client/gc.cc": (POWER_CUT,),
 }
 

@@ -282,6 +282,7 @@ HOLDER = "runtime/store/checkpoint_holder.cc"
 ACCESS = "runtime/client/job_access.cc"
 PROGRAMS = "runtime/staging/programs.cc"
 GC = "runtime/client/gc.cc"
+LOST_JOB = "runtime/scheduler/local/lost_job.cc"
 
 SYNCS = [
     ("a new file is not synced", FILES, "  return durable ? Sync(fd.get(), path) : Ok();\n", "  return Ok();\n"),
@@ -310,6 +311,7 @@ SYNCS = [
      "    for (const JobFolder& folder : going) Remove(folder.path(), removed_jobs_);\n",
      "    for (const JobFolder& folder : going) Remove(folder.path(), removed_jobs_);\n"
      "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n"),
+    ("the verdict on a lost job is not synced", LOST_JOB, "/*durable=*/true", "/*durable=*/false"),
     ("the journal's end is not synced", JOURNAL_FILE, '    if (fdatasync(journal_.get()) != 0) return Failed("sync: ");\n', ""),
     ("an acknowledgement is not synced", ACCESS, "WriteFileByRename(folder.acked(), document, /*durable=*/true)",
      "WriteFileByRename(folder.acked(), document, /*durable=*/false)"),

@@ -11,6 +11,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/history/ended_log.h"
 #include "runtime/journal/journal_format.h"
+#include "runtime/scheduler/local/lost_job.h"
 #include "runtime/staging/programs.h"
 #include "runtime/store/checkpoint_holder.h"
 #include "runtime/store/entry_store.h"
@@ -134,6 +135,17 @@ TEST_F(PowerCutTest, AVerdictAndItsAcknowledgementAreThereAndAJobWithoutIsLost) 
     const bool ended_well = stored->verdict->state == FinalState::kSucceeded;
     EXPECT_TRUE(ended_well || !cut.promised.contains("verdict")) << cut.point;
     EXPECT_TRUE(fs::exists(left.acked()) || !cut.promised.contains("acknowledged")) << cut.point;
+  });
+}
+
+TEST_F(PowerCutTest, ALostJobIsSettledOnce) {
+  const JobFolder folder = CreateJob();
+  ASSERT_TRUE(EndLostJob(folder).ok());
+  disk_.Promise("settled");
+  disk_.ForEachCut([&](const PowerCut& cut) {
+    if (!cut.promised.contains("settled")) return;
+    const auto status = LocalJobStore(HomeIn(cut.left)).Find(folder.job())->ReadStatus();
+    EXPECT_TRUE(status.ok() && *status && (*status)->verdict) << cut.point;
   });
 }
 

@@ -28,7 +28,8 @@ struct PowerCut {
 // One at a time. Links, and what other processes do, are not recorded.
 class RecordedDisk {
  public:
-  explicit RecordedDisk(const std::filesystem::path& folder);  // empty, and itself safe
+  // Is there; what is in it already is not in the cuts.
+  explicit RecordedDisk(const std::filesystem::path& folder);
   ~RecordedDisk();
   RecordedDisk(const RecordedDisk&) = delete;
 
