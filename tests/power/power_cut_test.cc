@@ -216,19 +216,20 @@ TEST_F(JournalPowerCutTest, OneThatIsWrittenAnewIsTheOldOneOrTheNewOne) {
   disk_.ForEachCut([](const PowerCut& cut) { EXPECT_GE(Decisions(cut).size(), cut.promised.size()) << cut.point; });
 }
 
-// An entry that has its name is believed for ever.
-TEST_F(PowerCutTest, AStagedEntryIsWholeOrNotThere) {
+// An entry that has its name is believed for ever, and a job that is there refers to its entries.
+TEST_F(PowerCutTest, AStagedEntryIsWholeAndIsThereWithItsJob) {
   const EntryStore::Maker maker{.make = [](const fs::path& entry) -> Status {
     TRY(MakeFolder(entry / "lib"));
     return WriteNewFile(entry / "lib/a.py", "content", /*durable=*/false);
   }};
   const auto store = EntryStore::Open(home_ / "staged", {});
   ASSERT_TRUE(store.ok() && store->Keep("entry", {}, maker).ok());
-  disk_.Promise("kept");
+  CreateJob();
+  disk_.Promise("created");
   disk_.ForEachCut([&](const PowerCut& cut) {
     const fs::path entry = HomeIn(cut.left) / "staged/entry";
     const auto content = ReadFile(entry / "lib/a.py");
-    EXPECT_TRUE(!fs::exists(entry) || (content.ok() && *content == "content")) << cut.point;
+    EXPECT_TRUE((cut.promised.empty() && !fs::exists(entry)) || (content.ok() && *content == "content")) << cut.point;
   });
 }
 
