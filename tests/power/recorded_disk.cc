@@ -69,7 +69,7 @@ class Recorder {
     const auto found = files_.find(fd);
     return found == files_.end() ? -1 : found->second;
   }
-  void Opened(int fd, int node) { node < 0 ? (void)files_.erase(fd) : (void)(files_[fd] = node); }
+  void Opened(int fd, int node) { files_[fd] = node; }
 
   int Make(const Place& at, bool is_folder) {
     const int node = static_cast<int>(nodes_.size());
@@ -130,7 +130,7 @@ class Recorder {
 
   const fs::path root_;
   std::vector<Node> nodes_;
-  std::map<int, int> files_;  // descriptor -> node
+  std::map<int, int> files_;  // descriptor -> node; -1: elsewhere, or closed
   std::vector<Step> steps_;
 };
 
