@@ -41,6 +41,8 @@ class LocalJournalFile : public JournalFile {
 
   Status Sync() override {
     if (fdatasync(journal_.get()) != 0) return Failed("sync: ");
+    if (!name_is_synced_) TRY(SyncPath(fs::path(path_).parent_path()));
+    name_is_synced_ = true;
     return Ok();
   }
 
@@ -56,7 +58,10 @@ class LocalJournalFile : public JournalFile {
       return written;
     }
     journal_ = std::move(fd);
-    return SyncPath(fs::path(path_).parent_path());
+    name_is_synced_ = false;
+    TRY(SyncPath(fs::path(path_).parent_path()));
+    name_is_synced_ = true;
+    return Ok();
   }
 
   // Written over itself: needs no room on most file systems. Without it a later AM only checks less.
@@ -79,6 +84,7 @@ class LocalJournalFile : public JournalFile {
   const std::string path_;
   UniqueFd journal_;
   const UniqueFd written_;
+  bool name_is_synced_ = false;
 };
 
 Result<UniqueFd> OpenFile(const std::string& path) {

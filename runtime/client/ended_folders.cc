@@ -53,12 +53,15 @@ EndedJobsUpkeep::EndedJobsUpkeep(std::filesystem::path home, Instant now)
   });
 }
 
-void EndedJobsUpkeep::Keep(const JobStatus& ended) {
+bool EndedJobsUpkeep::Keep(const JobStatus& ended) {
   const EndedJob job = EndedJobOf(ended);
-  if (job.ended < since_ || !known_.insert(job.job.value).second) return;
+  if (job.ended < since_ || !known_.insert(job.job.value).second) return true;
   const Status appended = EndedLog(home_).Append(job);
   if (!appended.ok()) Say(StrCat("tony: ", appended.error().message));
+  return appended.ok();
 }
+
+Status EndedJobsUpkeep::Sync() const { return EndedLog(home_).Sync(); }
 
 size_t EndedJobsUpkeep::DropOld() {
   if (old_ == 0) return 0;

@@ -28,7 +28,8 @@ Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home);
 class EndedJobsUpkeep {
  public:
   EndedJobsUpkeep(std::filesystem::path home, Instant now);
-  void Keep(const JobStatus& ended);  // one that has ended
+  bool Keep(const JobStatus& ended);  // one that has ended; false if it cannot be written, which is said
+  Status Sync() const;                // before the folders of those that were kept go
   size_t DropOld();                   // how many; none if it cannot be written, which is said
 
  private:

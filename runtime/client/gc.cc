@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 
 #include "runtime/base/strings.h"
@@ -47,9 +48,10 @@ class Collection {
 
   Status Run() {
     TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
-    for (const JobFolder& folder : folders) {
-      if (MayGo(folder)) Remove(folder.path(), removed_jobs_);
-    }
+    std::vector<JobFolder> going;
+    std::ranges::copy_if(folders, std::back_inserter(going), [this](const JobFolder& folder) { return MayGo(folder); });
+    if (!going.empty() && !dry_run_) TRY(history_.Sync());
+    for (const JobFolder& folder : going) Remove(folder.path(), removed_jobs_);
     RemoveUnfinished();
     if (!dry_run_) dropped_ = history_.DropOld();
     if (!dry_run_) TRY(SweepCheckpointHolders(home_));
@@ -100,8 +102,8 @@ class Collection {
       Say(StrCat("tony: job ", folder.job().value, " left alone: ", status.error().message));
       return false;
     }
-    if (HasEnded(*status) && !dry_run_) history_.Keep(*status);
-    if (!HasEnded(*status) || status->ended.value_or(status->submitted) > now_ - age_) return false;
+    const bool kept = !HasEnded(*status) || dry_run_ || history_.Keep(*status);
+    if (!kept || !HasEnded(*status) || status->ended.value_or(status->submitted) > now_ - age_) return false;
     return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock");
   }
 

@@ -75,10 +75,13 @@ Result<std::optional<JobFolder>> FindIfThere(const std::optional<JobId>& job) {
 }
 
 Result<JobStatus> StoredStatus(const JobFolder& folder) {
-  TRY_ASSIGN(auto stored, folder.ReadStatus());
-  if (stored && HasEnded(*stored)) return *std::move(stored);
-  if (IsLost(folder)) return LostStatus(folder);
-  if (stored) return *std::move(stored);
+  const auto stored = folder.ReadStatus();
+  if (stored.ok() && *stored && HasEnded(**stored)) return **stored;
+  // A power cut may have emptied the last one, which is not synced before the job's end; of an ended job it is damaged.
+  const bool may_be_empty = !std::filesystem::exists(folder.finished());
+  if ((stored.ok() || may_be_empty) && IsLost(folder)) return LostStatus(folder);
+  TRY(stored);
+  if (*stored) return **stored;
   TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
   TRY_ASSIGN(const Submission submission, folder.ReadSubmission());
   return NotYetRuled(spec, submission);

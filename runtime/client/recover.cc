@@ -38,11 +38,12 @@ Result<Recovered> BringBack(const JobFolder& folder) {
 }
 
 Result<Recovered> Recover(const JobFolder& folder) {
-  TRY_ASSIGN(const auto written, folder.ReadStatus());
+  TRY(StoredStatus(folder));
+  const auto written = folder.ReadStatus();
   TRY(SettleIfLost(folder));
   TRY_ASSIGN(JobStatus status, StoredStatus(folder));
   if (IsUnruled(folder, status)) return BringBack(folder);
-  const bool settled = HasEnded(status) && !(written && HasEnded(*written));
+  const bool settled = HasEnded(status) && !(written.ok() && *written && HasEnded(**written));
   return Recovered{std::move(status), settled ? "settled" : "none"};
 }
 

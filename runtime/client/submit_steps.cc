@@ -120,8 +120,12 @@ Result<SubmitObservation> CourseSteps::Read() const {
   if (!folder) return SubmitObservation(seen);
   TRY(SettleIfLost(*folder));
   TRY_ASSIGN(const KnownStatus known, AskStatus(*folder));
-  TRY_ASSIGN(const auto kill, folder->ReadKillRequest());
-  seen.existing = ToExisting(known.status, kill.has_value());
+  bool kill_requested = false;
+  if (!HasEnded(known.status)) {  // of one that a power cut has ended the request may be empty
+    TRY_ASSIGN(const auto kill, folder->ReadKillRequest());
+    kill_requested = kill.has_value();
+  }
+  seen.existing = ToExisting(known.status, kill_requested);
   seen.gone = IsGone(*folder, known.status);
   return SubmitObservation(seen);
 }

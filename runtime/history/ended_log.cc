@@ -148,6 +148,12 @@ Status EndedLog::Append(const EndedJob& job) const {
   return Ok();
 }
 
+Status EndedLog::Sync() const {
+  std::error_code error;
+  if (!fs::exists(path(), error)) return Ok();
+  return SyncHome(home_, {path(), path().parent_path()});
+}
+
 Result<EndedText> EndedLog::Read() const {
   const UniqueFd fd(open(path().c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() && errno == ENOENT) return EndedText();

@@ -3,8 +3,9 @@
 // Whoever ends a job appends its line with one write(2), under a shared lock on the file; who writes the file anew
 // holds the lock alone, and a writer that finds its file replaced opens the new one. So no line is lost between the
 // two, and a process that dies or stops holds nobody up: who cannot append within two seconds leaves it, and
-// `tony gc` or `tony history --reindex` finds the job later. Nothing is synced: after a power cut they do, too.
-// Lines that were torn are skipped; of several about one job the last counts.
+// `tony gc` or `tony history --reindex` finds the job later. An append is not synced: after a power cut they do, too.
+// So gc syncs the log before it removes the folder of a job. Lines that were torn are skipped; of several about one job
+// the last counts.
 #pragma once
 
 #include <filesystem>
@@ -37,6 +38,7 @@ class EndedLog {
   explicit EndedLog(std::filesystem::path home) : home_(std::move(home)) {}  // $TONY_HOME
 
   Status Append(const EndedJob& job) const;
+  Status Sync() const;  // what was appended survives a power cut
   Result<EndedText> Read() const;
 
   // Writes the log anew, by the time of the ends: `jobs`, and of every other job its last line if that ended at `since`

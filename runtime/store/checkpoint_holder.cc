@@ -66,6 +66,7 @@ Result<CheckpointHolder> TakeCheckpointFolder(const fs::path& home, const fs::pa
   CheckpointHolder holder{job, std::nullopt};
   if (known) holder.before = known->job;
   TRY(WriteFileByRename(RecordOf(home, folder), ToJson(holder, folder), /*durable=*/true));
+  TRY(SyncHome(home, {}));
   return holder;
 }
 

@@ -125,6 +125,13 @@ Status SyncTogether(const std::vector<fs::path>& paths) {
   return Ok();
 }
 
+Status SyncHome(const fs::path& home, std::vector<fs::path> folders) {
+  folders.push_back(home);
+  // Who may not read it has not made home there.
+  if (const fs::path above = home / ".."; access(above.c_str(), R_OK) == 0) folders.push_back(above);
+  return SyncTogether(folders);
+}
+
 std::string RandomHex(int bytes) {
   std::vector<unsigned char> random(bytes);
   CHECK(getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()));

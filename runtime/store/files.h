@@ -28,6 +28,8 @@ Status MakeFolder(const std::filesystem::path& path);  // and those above it, 07
 Status SyncPath(const std::filesystem::path& path);    // a file's content, or the names in a folder
 // Files or folders, at once: their file system commits them together, which takes the time of one or two.
 Status SyncTogether(const std::vector<std::filesystem::path>& paths);
+// The names in these folders below `home`, in home, and home's own: whoever made them may have died before a sync.
+Status SyncHome(const std::filesystem::path& home, std::vector<std::filesystem::path> folders);
 Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
 
 std::string RandomHex(int bytes);  // from the kernel's random source

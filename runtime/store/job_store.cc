@@ -132,7 +132,7 @@ Result<JobFolder> LocalJobStore::Create(const NewJob& job, Instant now) const {
     fs::remove_all(unfinished, ignored);
     return filled.error();
   }
-  TRY(SyncPath(jobs));
+  TRY(SyncHome(home_, {jobs}));
   return JobFolder(folder);
 }
 

@@ -99,11 +99,9 @@ Result<std::optional<RequestRecord>> RequestIndex::Read(const RequestId& request
 Status RequestIndex::Write(const RequestId& request, const RequestRecord& record) const {
   TRY(CheckId(request));
   const fs::path path = RecordIn(Folder(request));
-  std::error_code error;
-  const bool first = !fs::exists(path, error);
   TRY(MakeFolder(path.parent_path()));
   TRY(WriteFileByRename(path, ToJson(KeptRequest{request, record}), /*durable=*/true));
-  return first ? SyncTogether({home_ / "requests", home_}) : Ok();
+  return SyncHome(home_, {home_ / "requests"});
 }
 
 Status RequestIndex::Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const {
@@ -114,7 +112,8 @@ Status RequestIndex::Revoke(const RequestId& request, const OwnerToken& owner, I
   const auto write = [&] {
     return WriteFileByRename(RevocationIn(folder, owner), RevocationToJson(now + kRevocationLasts), /*durable=*/true);
   };
-  return InFolder(folder, write, [&] { return ++tries >= 10; });  // one that is swept ten times in a row is not met
+  TRY(InFolder(folder, write, [&] { return ++tries >= 10; }));  // one that is swept ten times in a row is not met
+  return SyncHome(home_, {home_ / "requests"});
 }
 
 Result<bool> RequestIndex::IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const {

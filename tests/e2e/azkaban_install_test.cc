@@ -168,7 +168,7 @@ TEST_F(AzkabanInstallTest, AFolderThatIsNoFolderOfJobTypesIsRefused) {
   ExpectOneLine(Run({"install", (jobtypes_ / "tony").string()}), 64, "so it is one job type");
 }
 
-TEST_F(AzkabanInstallTest, AFolderThatMayNotBeWrittenIsNamed) {
+TEST_F(AzkabanInstallTest, AFolderThatMayNotBeWrittenIsNamed_NotAsRoot) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   chmod(jobtypes_.parent_path().c_str(), 0555);
   const Ran ran = Install();

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "runtime/base/strings.h"
-#include "runtime/scheduler/local/container_cgroup.h"
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/cgroup_look.h"
 
 namespace tony {
 namespace {
@@ -52,10 +52,8 @@ std::string WhyNot(Need need) {
       fs::remove(probe);
       return mounts ? "" : "no file system may be mounted here";
     }
-    case Need::kMemoryLimit: {
-      const auto place = FindCgroupPlace();
-      return place.ok() ? "" : place.error().message;
-    }
+    case Need::kMemoryLimit:
+      return LookForCgroups().limits.empty() ? "no cgroup with a memory limit can be made" : "";
   }
   return "";
 }

@@ -1,8 +1,8 @@
 // The kernel's own killer at a container's memory limit, and what a person is told of it.
 #include "runtime/base/strings.h"
-#include "runtime/scheduler/local/container_cgroup.h"
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/cgroup_look.h"
 
 namespace tony {
 namespace {
@@ -19,8 +19,7 @@ constexpr const char* kTooMuch =
 class MemoryTest : public TonyTest {
  protected:
   void SetUp() override {
-    const auto place = FindCgroupPlace();
-    if (!place.ok()) GTEST_SKIP() << place.error().message;
+    if (LookForCgroups().limits.empty()) GTEST_SKIP() << "no cgroup with a memory limit can be made";
   }
   Ran Run(const std::string& command) const {
     return box_.Tony(One(command) + Conf(StrCat("tony.worker.memory=", kLimit, "m")));

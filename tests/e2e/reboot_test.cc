@@ -14,7 +14,7 @@ class RebootTest : public TonyTest {
  protected:
   // A job that ran when its machine went down: no process of it lives, and its boot is another.
   void SetUp() override {
-    ASSERT_EQ(box_.Tony(Workers(2, HoldUntilGo()) + Words{"--detach"}).exit, 0);
+    ASSERT_EQ(box_.Tony(Workers(2, HoldUntilGo()) + kRequest + Words{"--detach"}).exit, 0);
     ASSERT_TRUE(WaitForRunning(2));
     ASSERT_TRUE(WaitForFile(box_.JobFolder(Job()) / "status.json"));
     ASSERT_TRUE(WaitFor([&] {
@@ -34,6 +34,7 @@ class RebootTest : public TonyTest {
     EXPECT_TRUE(box_.Processes().empty()) << "nothing is started for it";
   }
 
+  inline static const Words kRequest{"--request-id", "r"};
   std::string before_;
 };
 
@@ -59,6 +60,22 @@ TEST_F(RebootTest, KillFindsItEnded) {
   ExpectLost(ran, 0);
   EXPECT_THAT(ran.out, HasSubstr("has ended already"));
   EXPECT_EQ(Text(ParseJson(Stored()), "/state"), "FAILED");
+}
+
+// What is not synced while a job runs may be there by its name alone.
+TEST_F(RebootTest, FilesThatThePowerCutLeftEmptyHoldNobodyUp) {
+  for (const char* name : {"status.json", "kill-request.json", "am.lease", "clock", "epoch"})
+    std::ofstream(box_.JobFolder(Job()) / name, std::ios::trunc) << "";
+  ExpectLost(box_.Tony({"status", Job()}), 0);
+  const Ran next = box_.Tony(One("true") + kRequest);
+  EXPECT_EQ(next.exit, 0) << next.err;
+}
+
+TEST_F(RebootTest, RecoverSettlesOneWhoseStatusThePowerCutLeftEmpty) {
+  std::ofstream(box_.JobFolder(Job()) / "status.json", std::ios::trunc) << "";
+  const Ran ran = box_.Tony({"recover"});
+  EXPECT_THAT(ran.out, HasSubstr(Job() + " FAILED settled")) << ran.err;
+  ExpectLost(box_.Tony({"status", Job()}), 0);
 }
 
 TEST_F(RebootTest, FollowedLogsEnd) {

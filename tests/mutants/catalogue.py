@@ -7,6 +7,8 @@ import re
 import finding
 import orders
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
 
 @dataclasses.dataclass(frozen=True)
 class Suite:
@@ -31,6 +33,22 @@ FRAMEWORK = Suite("tests/framework_test")
 JOURNAL = Suite("tests/journal_test")
 KEEPER_PARTS = Suite("tests/scheduler_test", timed=True)
 KEEPER = Suite("tests/keeper_test", shards=6, timed=True)
+BASE = Suite("tests/base_test")
+PROCESS = Suite("tests/process_test", timed=True)
+REQUEST = Suite("tests/request_test")
+REQUEST_SIM = Suite("tests/request_sim_test")
+CONTRACT = Suite("tests/contract_e2e_test", shards=4, timed=True)
+LEDGER = Suite("tests/ledger_test", timed=True)
+LEDGER_CLAIM = Suite("tests/ledger_claim_test", shards=4, timed=True)
+STORE = Suite("tests/store_test", timed=True)
+POWER_CUT = Suite("tests/power_cut_test")
+MASTER_POWER_CUT = Suite("tests/master_power_cut_test")
+STAGING = Suite("tests/staging_test", shards=2, timed=True)
+ENDED_JOBS = Suite("tests/ended_jobs_test")
+ENDED_WRITERS = Suite("tests/ended_writers_test", timed=True)
+HISTORY = Suite("tests/tony_history_test")
+PAGE = Suite("tests/page_test", timed=True)
+PAGE_SERVER = Suite("tests/page_integration_test", timed=True)
 
 # The most specific first.
 OF_AM_CORE = (AM_CORE, SIMULATOR)
@@ -38,6 +56,10 @@ OF_EXECUTOR_CORE = (TASK_RUN, SIMULATOR)
 OF_AM_SHELL = (AM_SHELL,)
 OF_EXECUTOR_SHELL = (EXECUTOR, EXECUTOR_PROCESSES, EXECUTOR_PROGRAM)
 OF_KEEPER = (KEEPER_PARTS, KEEPER)
+OF_LEDGER = (LEDGER, LEDGER_CLAIM)
+OF_STORE = (STORE, POWER_CUT, STAGING)
+OF_HISTORY = (ENDED_JOBS, HISTORY, ENDED_WRITERS)
+OF_PAGE = (PAGE, PAGE_SERVER)
 
 FILES = {
     "am/states.cc": OF_AM_CORE,
@@ -59,22 +81,53 @@ FILES = {
     "runtime/framework/restart_scope.cc": (FRAMEWORK, AM_CORE),
     "runtime/journal/journal_format.cc": (JOURNAL,),
     "am/application_master.cc": OF_AM_SHELL,
-    "am/application_master_files.cc": OF_AM_SHELL,
+    "am/application_master_files.cc": (AM_SHELL, MASTER_POWER_CUT),
     "am/application_master_trouble.cc": OF_AM_SHELL,
     "am/parked_calls.cc": OF_AM_SHELL,
     "am/journal.cc": OF_AM_SHELL,
-    "am/journal_file.cc": OF_AM_SHELL,
+    "am/journal_file.cc": (AM_SHELL, POWER_CUT),
+    "am/attention.cc": OF_AM_CORE,
+    "am/application_master.h": OF_AM_SHELL,
     "executor/executor.cc": OF_EXECUTOR_SHELL,
     "runtime/scheduler/local/am_deaths.cc": OF_KEEPER,
     "runtime/scheduler/local/am_supervision.cc": OF_KEEPER,
     "runtime/scheduler/local/containers.cc": OF_KEEPER,
     "runtime/scheduler/local/containers_end.cc": OF_KEEPER,
     "runtime/scheduler/local/keeper_end.cc": OF_KEEPER,
+    "runtime/scheduler/local/keeper.cc": OF_KEEPER,
+    "runtime/scheduler/local/message_channel.cc": OF_KEEPER,
+    "runtime/scheduler/local/container_cgroup.cc": OF_KEEPER,
+    "runtime/base/secret.h": (BASE,),
+    "runtime/process/own_cgroup.cc": (PROCESS, KEEPER_PARTS),
+    "runtime/process/process_tree.cc": (PROCESS,),
+    "runtime/request/submit_course.cc": (REQUEST, REQUEST_SIM),
+    "runtime/request/submit_decision.cc": (REQUEST, REQUEST_SIM),
+    "runtime/client/submit_steps.cc": (CONTRACT,),
+    "runtime/client/job_access.cc": (POWER_CUT,),
+    "runtime/scheduler/local/lost_job.cc": (POWER_CUT,),
+    "runtime/client/gc.cc": (POWER_CUT,),
 }
+
+# All sources of a part: folder, pattern, suites.
+PARTS = [
+    ("runtime/scheduler/local", "ledger*.cc", OF_LEDGER),
+    ("runtime/store", "*.cc", OF_STORE),
+    ("runtime/staging", "*.cc", (STAGING, POWER_CUT)),
+    ("runtime/history", "*.cc", OF_HISTORY),
+    ("runtime/page", "*.cc", OF_PAGE),
+]
+for folder, pattern, suites in PARTS:
+    for path in sorted(pathlib.Path(ROOT, folder).glob(pattern)):
+        FILES[f"{folder}/{path.name}"] = suites
 
 # Shells, whose comparisons are no policy: what to log, which error to tell. Their orders are changed all the same.
 WITHOUT_COMPARISONS = {"executor/executor.cc", "runtime/scheduler/local/containers.cc",
-                       "runtime/scheduler/local/containers_end.cc", "runtime/scheduler/local/keeper_end.cc"}
+                       "runtime/scheduler/local/containers_end.cc", "runtime/scheduler/local/keeper_end.cc",
+                       "runtime/scheduler/local/keeper.cc", "runtime/scheduler/local/message_channel.cc",
+                       "runtime/scheduler/local/container_cgroup.cc", "runtime/process/own_cgroup.cc",
+                       "runtime/process/process_tree.cc", "runtime/client/submit_steps.cc",
+                       "runtime/client/job_access.cc", "runtime/client/gc.cc", "runtime/base/secret.h",
+                       "am/application_master.h"}
 
 
 def find_mutants(root):

@@ -52,8 +52,8 @@ TURNS = [
     ("what a decision brings about comes after what the call brings about", JOB,
      "  Append(turn.actions, std::move(decided.actions));\n",
      "  turn.actions.insert(turn.actions.begin(), decided.actions.begin(), decided.actions.end());\n"),
-    ("a command is told as decided, not as written", MASTER, "    Tell(now);\n",
-     "    Tell({now.attempt, job_.CommandNumber(now.attempt)});\n"),
+    ("a command is told as decided, not as written", MASTER, "    tells_.push_back(now);  // not if it does not rule by now\n",
+     "    tells_.push_back(job_.Tell(now.attempt));\n"),
     ("an outcome is acknowledged before the journal has it", MASTER,
      "  Observe(OutcomeCall{caller, outcome}, [reply](const std::optional<Refusal>& refusal) {\n"
      "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success({});\n  });\n",
@@ -137,7 +137,8 @@ WRITES = [
     ("a journal written anew gets its name before its sync", JOURNAL_FILE, SYNCED + RENAMED, RENAMED + SYNCED),
     ("a journal written anew is not synced", JOURNAL_FILE, SYNCED, ""),
     ("the name of a journal written anew is not synced", JOURNAL_FILE,
-     "    return SyncPath(fs::path(path_).parent_path());\n", "    return Ok();\n"),
+     "    TRY(SyncPath(fs::path(path_).parent_path()));\n", ""),
+    ("a journal's name is not synced", JOURNAL_FILE, "    if (!name_is_synced_) TRY(SyncPath(fs::path(path_).parent_path()));\n", ""),
     ("the journal goes over to the new file before that has its name", JOURNAL_FILE,
      "    if (!written.ok()) {\n", "    journal_ = UniqueFd(dup(fd.get()));\n    if (!written.ok()) {\n"),
 ]
@@ -236,4 +237,111 @@ KEEPERS = [
      '  if (folder_.IsLocked("am.lock")) KillMarked();\n', ""),
 ]
 
-ALL = TURNS + ENDS + WRITES + EXECUTORS + KEEPERS
+SECRET = "runtime/base/secret.h"
+MASTER_TOKEN = "am/application_master.h"
+PAGE_ADDRESS = "runtime/page/page_address.cc"
+CHANNEL = "runtime/scheduler/local/message_channel.cc"
+KEEPER = "runtime/scheduler/local/keeper.cc"
+CGROUP = "runtime/scheduler/local/container_cgroup.cc"
+OWN_CGROUP = "runtime/process/own_cgroup.cc"
+PROCESS_TREE = "runtime/process/process_tree.cc"
+SWEEP = "runtime/store/sweep_entries.cc"
+ENDED_LOG = "runtime/history/ended_log.cc"
+
+RENAMES = "    TRY_ASSIGN(old, Rename(folder, going));\n  }\n  lock.Reset();\n"
+
+GUARDS = [
+    ("a secret is compared in part", SECRET, "i < a.size(); ++i)", "i < a.size() && i < 32; ++i)"),
+    ("the job's token is compared in part", MASTER_TOKEN, "return SameSecret(token, token_);",
+     "return SameSecret(token.substr(0, 32), token_.substr(0, 32));"),
+    ("the page's token is compared in part", PAGE_ADDRESS, "SameSecret(request.path.front(), token)",
+     "SameSecret(request.path.front().substr(0, 16), token.substr(0, 16))"),
+    ("every user counts as the keeper's own", CHANNEL, "peer.ok() && peer->uid == geteuid()", "peer.ok()"),
+    ("the keeper hears every user", KEEPER, "  if (!peers_[peer]->PeerIsOurUser()) Drop(peer);\n", ""),
+    ("no cgroup with limits is ever found", CGROUP, "  if (!own) return Error{ErrorCode::kUnavailable, \"this system has no cgroups\"};\n",
+     "  return Error{ErrorCode::kUnavailable, \"this system has no cgroups\"};\n"),
+    ("no cgroup without limits is ever found", CGROUP, "  if (!own) return Error{ErrorCode::kUnavailable, \"this system has no cgroups v2\"};\n",
+     "  return Error{ErrorCode::kUnavailable, \"this system has no cgroups v2\"};\n"),
+    ("this process is in no cgroup", OWN_CGROUP, "  CgroupPaths paths;\n", "  return {};\n  CgroupPaths paths;\n"),
+    ("a process whose main thread has ended is taken for dead", PROCESS_TREE,
+     ' && ParseInt(fields[17]).value_or(1) <= 1;', ";"),
+    ("gc lets others stage before it has decided what goes", SWEEP,
+     "  TRY_ASSIGN(const std::set<std::string> kept, find_kept());\n",
+     "  lock.Reset();\n  TRY_ASSIGN(const std::set<std::string> kept, find_kept());\n"),
+    ("gc lets others stage before what goes has other names", SWEEP, "  std::vector<fs::path> old;\n",
+     "  lock.Reset();\n  std::vector<fs::path> old;\n", RENAMES, RENAMES.replace("  lock.Reset();\n", "")),
+    ("a log of ended jobs is appended to without a second look", ENDED_LOG,
+     "if (try_lock(fd.get()) && IsStill(fd.get(), path)) return fd;", "if (try_lock(fd.get())) return fd;"),
+]
+
+FILES = "runtime/store/files.cc"
+INDEX = "runtime/store/request_index.cc"
+JOB_STORE = "runtime/store/job_store.cc"
+ENTRIES = "runtime/store/entry_store.cc"
+HOLDER = "runtime/store/checkpoint_holder.cc"
+ACCESS = "runtime/client/job_access.cc"
+PROGRAMS = "runtime/staging/programs.cc"
+GC = "runtime/client/gc.cc"
+LOST_JOB = "runtime/scheduler/local/lost_job.cc"
+
+SYNCS = [
+    ("a new file is not synced", FILES, "  return durable ? Sync(fd.get(), path) : Ok();\n", "  return Ok();\n"),
+    ("a replaced file's name is not synced", FILES, "  return durable ? SyncPath(path.parent_path()) : Ok();\n", "  return Ok();\n"),
+    ("a path is not synced", FILES, "  return Sync(fd.get(), path);\n", "  return Ok();\n"),
+    ("of several paths none is synced", FILES, "  threads.clear();  // joins\n",
+     "  threads.clear();  // joins\n  return Ok();\n", "synced[i] = SyncPath(paths[i]);", "synced[i] = Ok();"),
+    ("a job's files are not synced", JOB_STORE, "  return SyncTogether(files);\n", "  return Ok();\n"),
+    ("a job's folder is not synced", JOB_STORE, "  TRY(SyncHome(home_, {jobs}));\n", ""),
+    ("the folder of all jobs is not synced", JOB_STORE, "SyncHome(home_, {jobs})", "SyncPath(jobs)"),
+    ("the folder of all requests is not synced", INDEX,
+     "/*durable=*/true));\n  return SyncHome(home_, {home_ / \"requests\"});\n", "/*durable=*/true));\n  return Ok();\n"),
+    ("the folder of all requests is not synced after a revocation", INDEX,
+     "is not met\n  return SyncHome(home_, {home_ / \"requests\"});\n", "is not met\n  return Ok();\n"),
+    ("home is not synced", FILES, "  folders.push_back(home);\n", ""),
+    ("home's own name is not synced", FILES, "access(above.c_str(), R_OK) == 0) folders.push_back(above);", "false) folders.push_back(above);"),
+    ("a record of who uses a folder of checkpoints is not synced", HOLDER,
+     "ToJson(holder, folder), /*durable=*/true)", "ToJson(holder, folder), /*durable=*/false)"),
+    ("the folder of these records is not synced", HOLDER, "  TRY(SyncHome(home, {}));\n", ""),
+    ("a kept program is not synced", PROGRAMS, " || fsync(to.get()) != 0)", ")"),
+    ("the names of kept programs are not synced", PROGRAMS,
+     "  TRY(SyncPath(entry));  // the names of the copies, before the manifest that speaks of them\n", ""),
+    ("gc does not sync the history before it removes jobs", GC, "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n", ""),
+    ("gc removes jobs before it syncs the history", GC,
+     "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n"
+     "    for (const JobFolder& folder : going) Remove(folder.path(), removed_jobs_);\n",
+     "    for (const JobFolder& folder : going) Remove(folder.path(), removed_jobs_);\n"
+     "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n"),
+    ("the verdict on a lost job is not synced", LOST_JOB, "/*durable=*/true", "/*durable=*/false"),
+    ("the journal's end is not synced", JOURNAL_FILE, '    if (fdatasync(journal_.get()) != 0) return Failed("sync: ");\n', ""),
+    ("an acknowledgement is not synced", ACCESS, "WriteFileByRename(folder.acked(), document, /*durable=*/true)",
+     "WriteFileByRename(folder.acked(), document, /*durable=*/false)"),
+    ("a staged entry's content is not synced", ENTRIES, "  if (made.ok()) made = Sync(temporary);\n", ""),
+    ("a staged entry's name is not synced", ENTRIES, "  if (made.ok()) return SyncPath(folder_);\n", "  if (made.ok()) return Ok();\n"),
+]
+
+COURSE = "runtime/request/submit_course.cc"
+STEPS = "runtime/client/submit_steps.cc"
+RECORD = "  Plan({.kind = SubmitStepKind::kRecord, .record = record});\n"
+CREATE = "  Plan(OfJob(SubmitStepKind::kCreate, new_job_));\n"
+REVOKED = "  Plan(OfJob(SubmitStepKind::kReadRevocation, new_job_));\n"
+
+REQUESTS = [
+    ("a job is made before its request is recorded", COURSE, RECORD + CREATE, CREATE + RECORD),
+    ("a revocation is looked for before the job is made", COURSE, CREATE + REVOKED, REVOKED + CREATE),
+    ("the lock is let go before the job is made", COURSE, CREATE, "  Plan({.kind = SubmitStepKind::kUnlock});\n" + CREATE),
+    ("a successor does not wait for its predecessor's last processes", COURSE,
+     "  if (kill || runs) Plan(OfJob(SubmitStepKind::kAwaitGone, *seen.record.job));\n", "  static_cast<void>(runs);\n"),
+    ("a predecessor is waited for under the lock", COURSE,
+     "  PlanRecord(seen.record, raised);\n  Plan({.kind = SubmitStepKind::kUnlock});\n", "  PlanRecord(seen.record, raised);\n"),
+    ("a revoked submit leaves its job alone", COURSE, "  if (seen.revoked) Plan(std::move(kill));\n", ""),
+    ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
+    ("what a replaced job is killed for is not recorded", STEPS,
+     "  if (const Status recorded = RecordKill(*folder, *replaced_); !recorded.ok())\n"
+     '    Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n', ""),
+    ("staged files are let go before the job refers to them", STEPS,
+     "  const ProgramsOfJob programs = ProgramsForJob(home_);\n",
+     "  staged_.store.reset();\n  const ProgramsOfJob programs = ProgramsForJob(home_);\n"),
+    ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(SettleIfLost(*folder));\n", ""),
+]
+
+ALL = TURNS + ENDS + WRITES + EXECUTORS + KEEPERS + GUARDS + SYNCS + REQUESTS

@@ -15,10 +15,10 @@ import time
 
 import catalogue
 
-COPIED = ["CMakeLists.txt", "am", "executor", "runtime", "tests"]
+COPIED = ["CMakeLists.txt", "am", "azkaban-plugin", "executor", "runtime", "tests"]
 FIRST_SEEDS = 50  # most mutants that the simulator catches it catches with these
 MOST_MEMORY = 8 << 30
-MOST_OUTPUT = 256 << 20
+LONGEST_FILE = 6 << 30  # the tests make files with holes
 FAILED = re.compile(r"^\[  FAILED  \] (\w[\w/]*\.[\w/]+)", re.M)
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -72,7 +72,7 @@ def end_descendants():
 def set_limits():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_OUTPUT, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LONGEST_FILE, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
 class Workshop:
@@ -197,6 +197,7 @@ class Workshop:
     def run_once(self, suite, commands):
         """Runs them at once, each as a shard."""
         scratch = tempfile.mkdtemp(prefix="tony-mutants-")
+        os.chmod(scratch, 0o755)  # tests act as other users, too
         try:
             return self.run_in(scratch, suite, commands)
         finally:

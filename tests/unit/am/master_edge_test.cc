@@ -20,14 +20,18 @@ class MasterEdgeTest : public ApplicationMasterTest {
   }
 };
 
-TEST_F(MasterEdgeTest, AWrongTokenOfTheRightLengthIsWrong) {
+TEST_F(MasterEdgeTest, ATokenWithOneWrongDigitIsWrong) {
   Grant("worker:0");
   journal_.WriteAll();
+  for (size_t i = 0; i < std::string(kToken).size(); ++i) {
+    std::string token = kToken;
+    token[i] = 'x';
 
-  const auto answer = Register("worker:0", "secreT");
+    const auto answer = Register("worker:0", token);
 
-  ASSERT_TRUE(answer->refusal);
-  EXPECT_EQ(answer->refusal->reason, RefusalReason::kBadToken);
+    ASSERT_TRUE(answer->refusal) << "digit " << i;
+    EXPECT_EQ(answer->refusal->reason, RefusalReason::kBadToken);
+  }
 }
 
 TEST_F(MasterEdgeTest, AWatchIsAnsweredAtItsLimitWithoutNews) {

@@ -76,7 +76,8 @@ struct Answered : Reply<T>::Sink {
   std::optional<Refusal> refusal;
 };
 
-inline constexpr char kToken[] = "secret";
+// As long as a real one.
+inline constexpr char kToken[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 class ApplicationMasterTest : public testing::Test {
  protected:

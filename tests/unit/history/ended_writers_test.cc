@@ -2,15 +2,33 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <fstream>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/history/ended_log.h"
 #include "tests/support/temp_folder.h"
+
+namespace {
+std::function<void()> before_lock;  // runs once, between the writer's look at the file and its lock
+}
+
+// In front of the C library's own.
+extern "C" int fcntl(int fd, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  void* const argument = va_arg(rest, void*);
+  va_end(rest);
+  if (command == F_OFD_SETLK && before_lock) std::exchange(before_lock, nullptr)();
+  return static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
+}
 
 namespace tony {
 namespace {
@@ -50,6 +68,13 @@ TEST_F(EndedWritersTest, AWriterThatStopsKeepsNobodyForLong) {
   EXPECT_THAT(refused.error().message, HasSubstr("ended.log"));
   EXPECT_TRUE(log_.Append(Job("b")).ok());
   EXPECT_THAT(Ids(), ElementsAre("a", "b"));
+}
+
+TEST_F(EndedWritersTest, WhoLocksALogThatIsReplacedInThatMomentAppendsToTheNewOne) {
+  ASSERT_TRUE(log_.Append(Job("a")).ok());
+  before_lock = [this] { EXPECT_TRUE(log_.Rewrite({Job("folder")}, FromMillis(0)).ok()); };
+  EXPECT_TRUE(log_.Append(Job("b")).ok());
+  EXPECT_THAT(Ids(), ElementsAre("a", "b", "folder"));
 }
 
 // Appends until nobody holds the other end of `go_on` any more, and leaves the number of its lines in a file. One that

@@ -130,6 +130,11 @@ TEST_F(PageAddressTest, OnlyTheWholeTokenOpens) {
   for (const std::string& target :
        {std::string("/"), "//" + kToken, "/" + kToken.substr(1), "/" + kToken + "0/", "/x/" + kToken})
     EXPECT_FALSE(HasToken(*ParseTarget(target), kToken)) << target;
+  for (size_t i = 0; i < kToken.size(); ++i) {
+    std::string other = kToken;
+    other[i] = 'x';
+    EXPECT_FALSE(HasToken(*ParseTarget("/" + other + "/"), kToken)) << "the character at " << i;
+  }
 }
 
 }  // namespace

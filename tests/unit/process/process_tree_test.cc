@@ -102,6 +102,12 @@ TEST_F(ProcessTreeTest, ZombiesAreDead) {
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
 }
 
+TEST_F(ProcessTreeTest, WhoseMainThreadHasEndedLivesWhileAnotherRuns) {
+  StartMarked(StrCat(ROUGH_DAEMON, " headless ", (folder_.path() / "lock").string(), " && >ready; exec sleep 1000"));
+  const auto is_headless = [](pid_t pid) { return ReadStat(pid).value_or(ProcessStat{}).state == 'Z'; };
+  EXPECT_TRUE(RunUntil(loop_, [&] { return std::ranges::count_if(Descendants(getpid()), is_headless) == 1; }));
+}
+
 TEST_F(ProcessTreeTest, OwnChildrenAreThoseStartedAndThoseThatCame) {
   const pid_t started = StartMarked("(sleep 1000 & echo $! >daemon); >ready; exec sleep 1000");
   std::ifstream file(folder_.path() / "daemon");

@@ -16,6 +16,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/store/files.h"
+#include "tests/support/cgroup_look.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/support/temp_folder.h"
 
@@ -142,11 +143,18 @@ TEST_F(ContainerCgroupTest, ForgottenOnesAreRemovedAndNothingElse) {
   EXPECT_TRUE(fs::exists(In("p/tony-job-1-2")) && fs::exists(In("p/system.slice")));
 }
 
+TEST(CgroupLookTest, WhatTheTestsFindHereTheProgramsFindToo) {
+  const CgroupLook look = LookForCgroups();
+  EXPECT_EQ(FindCgroupPlace().ok(), !look.limits.empty());
+  EXPECT_EQ(FindPlaceWithoutLimits().ok(), look.unified);
+}
+
 class RealCgroupTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto place = FindCgroupPlace();
-    if (!place.ok()) GTEST_SKIP() << place.error().message;
+    if (LookForCgroups().limits.empty()) GTEST_SKIP() << "no cgroup with a memory limit can be made";
+    const auto place = FindCgroupPlace();
+    ASSERT_TRUE(place.ok()) << place.error().message;
     cgroup_ = CgroupFolder(*place, {StrCat("test-", getpid())}, {"1-1"});
   }
   void TearDown() override {
@@ -188,9 +196,11 @@ class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion,
  protected:
   void SetUp() override {
     const bool one = std::get<0>(GetParam()) == CgroupVersion::kOne;
+    const CgroupLook look = LookForCgroups();
+    if (one ? look.limits != "v1" : !look.unified) GTEST_SKIP() << "no cgroup of this version can be made";
     const auto place = one ? FindCgroupPlace() : FindPlaceWithoutLimits();
-    if (!place.ok()) GTEST_SKIP() << place.error().message;
-    if (place->version != std::get<0>(GetParam())) GTEST_SKIP() << "this machine's memory controller is v2";
+    ASSERT_TRUE(place.ok()) << place.error().message;
+    ASSERT_EQ(place->version, std::get<0>(GetParam()));
     cgroup_ = CgroupFolder(*place, {StrCat("kill-", getpid())}, {"1-1"});
   }
   // In the cgroup, and below it the daemon.

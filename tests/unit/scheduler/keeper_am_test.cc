@@ -1,4 +1,6 @@
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -7,6 +9,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/store/job_folder_json.h"
 #include "runtime/store/machine_boot.h"
@@ -46,6 +49,38 @@ TEST_F(KeeperAmTest, CrashedAmIsRestartedUnderTheNextEpochAndContainersLiveOn) {
   ASSERT_TRUE(WaitFor([&] { return Exit("1-2"); })) << "the new AM learns of all ends";
   EXPECT_EQ(Exit("1-2")->status->value, 4);
   EXPECT_FALSE(keepers_[keeper]);
+}
+
+class StrangerToKeeperTest : public KeeperFixture {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
+    StartKeeper();
+  }
+  // The kernel takes the effective user for who connects, and the file system's user for who may open the socket's
+  // file.
+  UniqueFd ConnectAs(uid_t user) const {
+    EXPECT_EQ(seteuid(user), 0);
+    setfsuid(0);
+    auto socket = ConnectToKeeper(folder_);
+    EXPECT_EQ(seteuid(0), 0);
+    EXPECT_TRUE(socket.ok());
+    return *std::move(socket);
+  }
+  static bool IsAnswered(const UniqueFd& socket) {
+    const std::string hello = Encode(AmHello{{1}});
+    (void)send(socket.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
+    pollfd look{socket.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&look, 1, 30'000), 1) << "neither answered nor closed";
+    char answer[4096];
+    return recv(socket.get(), answer, sizeof answer, MSG_DONTWAIT) > 0;
+  }
+};
+
+TEST_F(StrangerToKeeperTest, AnotherUserWhoReachesTheSocketIsNotHeard_NeedsRoot) {
+  constexpr uid_t kAnotherUser = 54321;  // nobody has this number
+  EXPECT_FALSE(IsAnswered(ConnectAs(kAnotherUser)));
+  EXPECT_TRUE(IsAnswered(ConnectAs(geteuid())));
 }
 
 class OpenFilesTest : public KeeperFixture {

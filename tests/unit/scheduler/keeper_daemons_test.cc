@@ -10,8 +10,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
-#include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/store/files.h"
+#include "tests/support/cgroup_look.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
@@ -128,7 +128,8 @@ class OrphanTest : public KeeperDaemonsTest, public testing::WithParamInterface<
  protected:
   void SetUp() override {
     if (!hidden_.works()) GTEST_SKIP() << "needs to be root, to hide cgroups";
-    if (!FindCgroupPlace().ok() && !FindPlaceWithoutLimits().ok()) GTEST_SKIP() << "no cgroup can be made";
+    const CgroupLook look = LookForCgroups();
+    if (look.limits.empty() && !look.unified) GTEST_SKIP() << "no cgroup can be made";
     const pid_t keeper = StartKeeper();
     BecomeAm({1});
     LaunchWith(std::get<1>(GetParam()));

@@ -15,6 +15,8 @@
 namespace tony {
 namespace {
 
+constexpr uid_t kAnotherUser = 54321;  // nobody has this number
+
 class MessageChannelTest : public ::testing::Test {
  protected:
   MessageChannelTest() {
@@ -143,6 +145,17 @@ TEST_F(MessageChannelTest, MayBeDestroyedByItsOwnMessage) {
 TEST_F(MessageChannelTest, KnowsItsPeer) {
   EXPECT_EQ(here_->PeerProcess(), getpid());
   EXPECT_TRUE(here_->PeerIsOurUser());
+}
+
+TEST_F(MessageChannelTest, AnotherUsersPeerIsNotOurs_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be another user";
+  int ends[2];
+  ASSERT_EQ(seteuid(kAnotherUser), 0);
+  const int made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);
+  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(made, 0);
+  const UniqueFd other_end(ends[1]);
+  EXPECT_FALSE(Channel(ends[0])->PeerIsOurUser());
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <thread>
 
+#include "runtime/base/strings.h"
 #include "runtime/store/file_lock.h"
 #include "tests/unit/staging/staging_bed.h"
 
@@ -104,6 +107,33 @@ TEST_F(SweepBesideASubmitTest, NothingIsRemovedUnderANameThatASubmitUses) {
   const std::set<std::string> left = InStore();
   EXPECT_EQ(left.count(".new-" + name_), 0u);
   EXPECT_EQ(left.count(".busy-" + name_), 0u);
+}
+
+// From the look at what jobs refer to until nothing that goes has its name any more.
+TEST_F(SweepTest, NobodyStagesWhileItIsDecidedWhatGoes) {
+  constexpr int kEntries = 2000;  // giving them other names takes as long as many tries to lock
+  for (int i = 0; i < kEntries; ++i) Write(home_ / "staged" / StrCat("entry-", i), "");
+  const fs::path lock = home_ / "staged/.lock";
+  const auto busy = [&] { return !LockFile(lock, LockKind::kShared, [] { return true; }).ok(); };
+  std::jthread submit;
+  std::atomic<int> left = -1;
+  const auto swept = EntryStore::Sweep(
+      StagedStore::FolderOf(home_),
+      [&]() -> Result<std::set<std::string>> {
+        EXPECT_TRUE(busy());
+        submit = std::jthread([&] {
+          while (busy()) {
+          }
+          left =
+              static_cast<int>(std::ranges::count_if(InStore(), [](const auto& n) { return n.starts_with("entry-"); }));
+        });
+        return std::set<std::string>();
+      },
+      RealClock().Now() - kInTheFuture, Duration(0), false);
+  submit.join();
+  ASSERT_TRUE(swept.ok()) << swept.error().message;
+  EXPECT_THAT(swept->names, SizeIs(kEntries));
+  EXPECT_EQ(left, 0);
 }
 
 TEST_F(SweepBesideASubmitTest, ManyRoundsOfTwoProcessesLeaveWholeEntries) {

@@ -138,7 +138,7 @@ TEST_F(CheckpointsTest, OnlyWhatThePatternMatchesIsLookedAt) {
   EXPECT_EQ(Newest("nothing-*"), "none");
 }
 
-TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError) {
+TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError_NotAsRoot) {
   Write("file");
   const auto not_a_folder = NewestIn(folder_.path() / "file");
   ASSERT_FALSE(not_a_folder.ok());

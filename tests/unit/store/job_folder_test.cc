@@ -89,7 +89,7 @@ TEST_F(JobFolderTest, ATokenThatIsNotWholeIsRefusedWithItsLength) {
   }
 }
 
-TEST_F(JobFolderTest, TheOwnerOfAKillRequestsFileIsItsAsker) {
+TEST_F(JobFolderTest, TheOwnerOfAKillRequestsFileIsItsAsker_NeedsRoot) {
   Write("spec.json", ToJson(SmallSpec()));
   ASSERT_TRUE(folder_.WriteKillRequest({.reason = "enough", .asker = "somebody who says so"}).ok());
   ASSERT_TRUE(folder_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok());

@@ -171,6 +171,21 @@ class QuickCase(unittest.TestCase):
 
         return asyncio.run(asyncio.wait_for(collect(), limit))
 
+    @contextlib.contextmanager
+    def ended_after(self, verb: str, calls: int) -> Iterator[None]:
+        """All jobs run until there were so many calls of the verb; then they succeed."""
+
+        def end() -> None:
+            self.world.wait_for(verb, calls)
+            self.world.end()
+
+        thread = threading.Thread(target=end, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
+
     # Signals.
 
     @contextlib.contextmanager

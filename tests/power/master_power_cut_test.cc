@@ -1,0 +1,30 @@
+// The application master on a disk whose power is cut.
+#include "tests/power/recorded_disk.h"
+#include "tests/unit/am/master_test.h"
+
+namespace tony::am {
+namespace {
+
+class MasterPowerCutTest : public ApplicationMasterTest {
+ protected:
+  RecordedDisk disk_{temp_.path()};
+};
+
+TEST_F(MasterPowerCutTest, AnEndThatItHasToldIsThere) {
+  journal_.WriteAll();
+  const auto killed = Kill();
+  journal_.WriteAll();
+  ASSERT_TRUE(killed->value && killed->value->ended);
+  disk_.Promise("told");
+  int looks = 0;
+  disk_.ForEachCut([&](const PowerCut& cut) {
+    if (cut.promised.empty()) return;
+    const auto status = JobFolder(cut.left).ReadStatus();
+    EXPECT_TRUE(status.ok() && *status && (*status)->verdict) << cut.point;
+    ++looks;
+  });
+  EXPECT_GT(looks, 0);
+}
+
+}  // namespace
+}  // namespace tony::am
