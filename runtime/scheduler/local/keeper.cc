@@ -64,6 +64,7 @@ Status Keeper::Begin() {
     // While the AM starts.
     EnterLedger();
     const auto spec = folder_.ReadSpec();
+    if (spec.ok()) grace_ = spec->timers.grace;
     containers_.FindCgroups(/*with_limits=*/!spec.ok() || spec->memory_limits);
   }
   return Ok();

@@ -6,6 +6,8 @@
 //     |                                                                   ^ kill  |
 //     \--no AM can read the job--> kRunningOut -----------------------------------+  the last task has ended by itself
 //
+// While kRunningOut it decides kill requests itself, as far as that is safe: requests_without_am.h.
+//
 // Of kRecording (a line in the log of ended jobs) and kWritingHistory neither lasts longer than its limit: they write
 // where a file system may not answer (write_apart.h), and nothing but the keeper's own exit waits for the second.
 //
@@ -31,6 +33,7 @@
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/ledger_claim.h"
 #include "runtime/scheduler/local/message_channel.h"
+#include "runtime/scheduler/local/requests_without_am.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
@@ -94,9 +97,11 @@ class Keeper {
   Containers containers_;
   AmSupervision am_;
   Phase phase_ = Phase::kServing;
-  Verdict verdict_;          // of a job that ends without an AM
-  std::string stop_reason_;  // why somebody told this keeper to stop; empty: nobody did
-  size_t running_told_ = 0;  // containers, when the trouble was last told
+  Verdict verdict_;                            // of a job that ends without an AM
+  std::string stop_reason_;                    // why somebody told this keeper to stop; empty: nobody did
+  size_t running_told_ = 0;                    // containers, when the trouble was last told
+  std::optional<RequestsWithoutAm> requests_;  // of a job that runs out
+  Duration grace_{0};                          // of the tasks, as it was read at the beginning
   std::unique_ptr<LedgerClaim> claim_;
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
   EventLoop::Timer claim_timer_, run_timer_;
