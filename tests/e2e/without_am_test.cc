@@ -1,4 +1,5 @@
-// Engines and a job whose journal is damaged: their kills are always fenced, and they may stop looking.
+// Engines and a job whose journal is damaged: their kills are always fenced, and they may stop looking. And jobs whose
+// folder is removed under them.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -147,6 +148,34 @@ TEST_F(WithoutAmTest, AnotherWatcherVoidsTheKillOfTheOneBefore) {
   EXPECT_TRUE(TaskRuns());
   EXPECT_EQ(At(Kill("o1", {"--if-watcher", "w2", "--no-wait"}), "/killed"), value(true));
   ExpectEnded("KILLED", "no use");
+}
+
+class RemovedFolderTest : public WithoutAmTest {
+ protected:
+  void Remove(const std::string& job) {
+    ASSERT_TRUE(WaitFor([&] {
+      std::error_code error;
+      std::filesystem::remove_all(box_.JobFolder(job), error);
+      return !std::filesystem::exists(box_.JobFolder(job));
+    }));
+  }
+  bool EverythingLeft() const {
+    return WaitFor([&] { return box_.Processes().empty(); }, Limit(60'000));
+  }
+};
+
+TEST_F(RemovedFolderTest, EverythingOfTheJobLeaves) {
+  Remove(Submit("o1"));
+  EXPECT_TRUE(EverythingLeft()) << ToString(box_.Processes());
+}
+
+TEST_F(RemovedFolderTest, AMasterWithoutItsKeeperLeavesAsItsExecutorsDo) {
+  const std::string job = Submit("o1");
+  Strike("tony-am", SIGSTOP);
+  Strike("tony-keeper", SIGKILL);
+  Remove(job);
+  Strike("tony-am", SIGCONT);
+  EXPECT_TRUE(EverythingLeft()) << ToString(box_.Processes());
 }
 
 }  // namespace

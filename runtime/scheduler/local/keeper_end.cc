@@ -132,6 +132,26 @@ void Keeper::LookAtTasks() {
   });
 }
 
+void Keeper::LookForFolder() {
+  presence_timer_ = loop_.After(FolderPresence::kBetweenLooks, [this] {
+    if (presence_.IsGone(loop_.Now())) return LeaveGoneFolder();
+    LookForFolder();
+  });
+}
+
+// Nothing can be recorded any more, nor would anybody find it.
+void Keeper::LeaveGoneFolder() {
+  if (phase_ == Phase::kSweeping || phase_ == Phase::kWritingHistory || phase_ == Phase::kDone) return;
+  end_ = presence_.GoneError();
+  LogError(StrCat(end_.error().message, ": ending what runs of it"));
+  stop_timer_.reset();
+  phase_ = Phase::kFinishing;
+  am_.RetireAtOnce();
+  containers_.StopAll();
+  timer_ = loop_.After(grace_ + kExecutorMargin, [this] { containers_.KillAll(); });
+  Proceed();
+}
+
 void Keeper::EndTasks(Duration grace) {
   phase_ = Phase::kEndingTasks;
   containers_.StopAll();

@@ -226,5 +226,30 @@ TEST_F(RequestsWithoutAmTest, TheStatusNamesTheOwnerThatTheMasterHadTold) {
   ExpectKilled("plain");
 }
 
+class GoneFolderTest : public KeeperFixture {
+ protected:
+  static constexpr char kBusy[] = "until false; do sleep 0.01; done & >ready; wait";
+  // As `rm -rf` does, also while others write there.
+  void RemoveFolder() {
+    ASSERT_TRUE(WaitFor([this] {
+      std::error_code error;
+      std::filesystem::remove_all(folder_.path(), error);
+      return !std::filesystem::exists(folder_.path());
+    }));
+  }
+};
+
+TEST_F(GoneFolderTest, TheKeeperEndsWhatRunsAndLeaves) {
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", kBusy);
+  ASSERT_TRUE(WaitForFile("ready"));
+  scheduler_.reset();
+  RemoveFolder();
+  ASSERT_TRUE(WaitFor([&] { return keepers_[keeper].has_value(); }));
+  EXPECT_EQ(ToString(*keepers_[keeper]), "exit code 66");
+  EXPECT_THAT(OfJob(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace tony
