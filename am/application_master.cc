@@ -54,6 +54,7 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   const bool timed =
       std::holds_alternative<TimePassed>(observation) || std::holds_alternative<LeaseRenewed>(observation);
   if (!decisions.empty() || timed) ScheduleTimer();
+  if (!decisions.empty()) KeepClaim();  // before anybody is told
   // Nothing to write and nobody before us who waits for the disk: answer at once (heartbeats).
   if (decisions.empty() && waiting_.empty()) {
     Finish(turn);

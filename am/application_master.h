@@ -24,6 +24,7 @@
 #include "runtime/base/secret.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/store/claim_record.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony::am {
@@ -123,8 +124,10 @@ class ApplicationMaster : public AmService {
   bool WriteLease();
   void Renew();
   void RenewLease();
+  void KeepClaim();
   void LookForKillRequest();
   void ReadKillRequests();
+  void ReadConditionalKills();
   void StatusChanged();
   void End();
 
@@ -154,9 +157,11 @@ class ApplicationMaster : public AmService {
   Instant unnumbered_changed_{};           // trouble or delay
   std::optional<KillRequest> plain_kill_;  // as last read from its file
   LeaseRecord lease_;
-  bool published_ = false;  // the lease of this epoch has been written
+  std::optional<ClaimRecord> kept_claim_;  // what claim.json says; nothing: it is not there, or stale
+  std::string stale_claim_;                // why it may name an earlier owner or watcher; empty: it does not
+  bool published_ = false;                 // the lease of this epoch has been written
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,
-      look_timer_, end_timer_, tell_timer_;
+      look_timer_, end_timer_, tell_timer_, claim_timer_;
 };
 
 }  // namespace tony::am

@@ -24,6 +24,7 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
                               Reply<StatusAnswer> reply) {
   if (!Admit(token, reply)) return;
   Observe(Looked{watcher});
+  if (!watcher.value.empty() && !stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);
   const bool news = end_told_ || (job_.seq() > since && !push_timer_);
   if (MayTell() && news) return reply.Success(CurrentStatus());
   // Where an end is about to be written, even a caller who would not wait gets it; that takes one sync.
@@ -63,6 +64,7 @@ void ApplicationMaster::Attach(const std::string& token, const Claim& claim, Rep
   if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   const bool attached = job_.MayAttach();
   Observe(AttachAsked{claim}, [this, attached, reply](const std::optional<Refusal>&) {
+    if (!stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);
     reply.Success({attached, CurrentStatus()});
   });
 }

@@ -1,5 +1,6 @@
-// The files that the application master keeps beside its journal: the lease record, the status document; and the kill
-// request, which others write. None of them is worth a job: what cannot be written now is tried again.
+// The files that the application master keeps beside its journal: the lease record, the claim record, the status
+// document; and the kill requests, which others write. None of them is worth a job: what cannot be written now is tried
+// again.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +34,29 @@ bool ApplicationMaster::WriteLease() {
 // An AM that cannot renew goes on ruling; executors that still reach it do not look at the record.
 void ApplicationMaster::Renew() {
   ++lease_.renewal;
-  if (WriteLease()) Observe(LeaseRenewed{});
+  if (!WriteLease()) return;
+  KeepClaim();
+  Observe(LeaseRenewed{});
+}
+
+// The keeper decides conditional kills by it where no master can read the journal. So it is written before anybody is
+// told of what it says, also before the journal: one that is too new only keeps the keeper from killing. One that is
+// too old would let it kill another owner's job: it is removed, and while that fails nobody is told. Nobody knows of a
+// master whose lease is not written.
+void ApplicationMaster::KeepClaim() {
+  const Attention& attention = job_.attention();
+  ClaimRecord record = {epoch_, attention.claim(), attention.watcher(), attention.Planned()};
+  if (!published_ || kept_claim_ == record) return;
+  kept_claim_.reset();
+  stale_claim_.clear();
+  const Status written = WriteClaimRecord(folder_, record);
+  if (written.ok()) {
+    kept_claim_ = std::move(record);
+    return;
+  }
+  LogWarn(written.error().message);
+  if (const Status removed = RemoveClaimRecord(folder_); !removed.ok()) stale_claim_ = removed.error().message;
+  claim_timer_ = loop_.After(kBetweenTries, [this] { KeepClaim(); });
 }
 
 // The record of an AM that does not rule, or can keep no promise, gets stale: nobody is to think itself cut off. But
@@ -57,12 +80,19 @@ void ApplicationMaster::ReadKillRequests() {
     LogInfo(StrCat("kill-request.json of ", (*request)->asker.empty() ? "the job's own user" : (*request)->asker, ": ",
                    (*request)->reason));
   if (*request) Observe(KillAsked{**request});
+  ReadConditionalKills();
+}
+
+// The request of a kill that is taken stays, as a plain one does: it holds until the end of the job.
+void ApplicationMaster::ReadConditionalKills() {
   const auto conditional = folder_.ReadConditionalKills();
   if (!conditional.ok()) return LogWarn(conditional.error().message);
   for (const auto& kill : *conditional) {
     if (!reading_kills_.insert(kill.name).second) continue;
-    Observe(KillAsked{ByOwnClock(kill.request)}, [this, name = kill.name](const std::optional<Refusal>&) {
-      folder_.RemoveConditionalKill(name);
+    const KillRequest mine = ByOwnClock(kill.request);
+    const bool taken = job_.AnswerTo(mine, loop_.Now()) == KillAnswer::kTaken;
+    Observe(KillAsked{mine}, [this, taken, name = kill.name](const std::optional<Refusal>&) {
+      if (!taken) folder_.RemoveConditionalKill(name);
       reading_kills_.erase(name);
     });
   }

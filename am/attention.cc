@@ -4,18 +4,13 @@
 
 #include "am/evolve_parts.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/kill_rules.h"
 
 namespace tony::am {
 namespace {
 
 // Whoever lost the AM before asks again within so long, and may void a kill that has become due meanwhile.
 constexpr Duration kToComeBack{1000};
-
-bool Holds(const KillRequest& request, const Claim& claim, const WatcherToken& watcher) {
-  const bool owner = request.if_owner.value.empty() || request.if_owner == claim.owner;
-  const bool newest = request.if_watcher.value.empty() || request.if_watcher == watcher;
-  return owner && newest;
-}
 
 bool SameCondition(const KillRequest& a, const KillRequest& b) {
   return a.if_owner == b.if_owner && a.if_watcher == b.if_watcher;
@@ -41,7 +36,7 @@ std::vector<DecisionBody> Attention::DecideLook(const WatcherToken& watcher, Ins
   return decisions;
 }
 
-bool Attention::Allows(const KillRequest& request) const { return Holds(request, claim_, watcher_); }
+bool Attention::Allows(const KillRequest& request) const { return Holds(request, claim_.owner, watcher_); }
 
 // Of those with one condition the one that is due first says it all, so there are never more than four.
 std::vector<DecisionBody> Attention::DecidePlan(const KillRequest& request) const {
@@ -114,11 +109,17 @@ std::optional<KillRequest> Attention::NextPlanned() const {
   return first->second;
 }
 
+std::vector<KillRequest> Attention::Planned() const {
+  std::vector<KillRequest> planned;
+  for (const auto& [number, plan] : plans_) planned.push_back(plan);
+  return planned;
+}
+
 std::vector<DecisionBody> Attention::Void(const std::string& reason, const Claim& claim,
                                           const WatcherToken& watcher) const {
   std::vector<DecisionBody> decisions;
   for (const auto& [number, plan] : plans_)
-    if (!Holds(plan, claim, watcher)) decisions.push_back(KillVoided{number, reason});
+    if (!Holds(plan, claim.owner, watcher)) decisions.push_back(KillVoided{number, reason});
   return decisions;
 }
 

@@ -42,6 +42,7 @@ class Attention {
   const Claim& claim() const { return claim_; }
   const WatcherToken& watcher() const { return watcher_; }
   std::optional<KillRequest> NextPlanned() const;  // the one that is due first
+  std::vector<KillRequest> Planned() const;
 
  private:
   std::vector<DecisionBody> Void(const std::string& reason, const Claim& claim, const WatcherToken& watcher) const;

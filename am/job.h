@@ -68,6 +68,7 @@ class Job {
   // What was in the checkpoint directory before the job; of a job that has not listed it, `unknown` says so.
   const CheckpointListing& listing() const;
   JobStatus Snapshot(const std::string& user, Instant submitted) const;
+  const Attention& attention() const { return attention_; }
 
  private:
   using ClusterSpecText = std::shared_ptr<const std::string>;  // JSON, built once for all who get it

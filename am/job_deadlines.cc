@@ -3,6 +3,7 @@
 
 #include "am/job.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/kill_rules.h"
 
 namespace tony::am {
 namespace {
@@ -69,10 +70,7 @@ std::optional<DecisionBody> Job::WhatAttentionSays(Instant now) const {
   if (verdict_) return std::nullopt;
   if (const auto kill = attention_.DueKill(now)) return StopFor(*kill);
   if (!attention_.IsAbandoned(now)) return std::nullopt;
-  const std::string message =
-      StrCat("nobody has asked for the job for ", Seconds(attention_.claim().watch_timeout), " (watch timeout)");
-  return JobStopping{{.state = FinalState::kKilled, .cls = OutcomeClass::kAbandoned, .message = message},
-                     spec_.timers.grace};
+  return JobStopping{Abandoned(attention_.claim().watch_timeout), spec_.timers.grace};
 }
 
 Outcome Job::Silence(const std::string& more) const {

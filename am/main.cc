@@ -2,7 +2,8 @@
 //
 // It exits with 0 when the job has ended. With 65 (ErrorCode::kInvalid) when a file that the job cannot do without, the
 // journal above all, is damaged or of a later release: another AM would find the same, so the arbiter need not try; the
-// tasks run on, and nothing of the file has been changed. Any other end is a crash.
+// tasks run on, and nothing of the file has been changed. With 66 (ErrorCode::kNotFound) when the job's folder was
+// removed under it: keeper and executors look for themselves, and leave as well. Any other end is a crash.
 #include <unistd.h>
 
 #include <csignal>
@@ -25,6 +26,7 @@
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/scheduler/local/local_scheduler.h"
 #include "runtime/store/files.h"
+#include "runtime/store/folder_presence.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/staged_files.h"
 
@@ -101,6 +103,31 @@ AmAddresses AddressesOf(const RpcServer& server) {
   return addresses;
 }
 
+// Calls `on_gone` once when the job's folder was removed.
+class FolderLook {
+ public:
+  FolderLook(EventLoop& loop, const JobFolder& folder, EventLoop::Callback on_gone)
+      : loop_(loop), presence_(folder.path()), on_gone_(std::move(on_gone)) {
+    LookLater();
+  }
+  Status end() const { return gone_ ? Status(presence_.GoneError()) : Ok(); }
+
+ private:
+  void LookLater() {
+    timer_ = loop_.After(FolderPresence::kBetweenLooks, [this] {
+      gone_ = presence_.IsGone(loop_.Now());
+      if (gone_) return on_gone_();
+      LookLater();
+    });
+  }
+
+  EventLoop& loop_;
+  FolderPresence presence_;
+  const EventLoop::Callback on_gone_;
+  bool gone_ = false;
+  EventLoop::Timer timer_;
+};
+
 Status Rule(const JobFolder& folder, Epoch epoch) {
   TRY(CheckOwnUser());
   TRY_ASSIGN(const UniqueFd lock, LockJob(folder));
@@ -130,11 +157,13 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
   if (page) scheduler.HandToKeeper(page->ShareSocket());
   RemoveStaleSockets(folder, epoch);
   TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, WhereToListen(folder, epoch), master));
-  master.Start(scheduler, AddressesOf(*server), [&] { server->Stop([&] { loop.Stop(); }); });
+  const auto leave = [&] { server->Stop([&] { loop.Stop(); }); };
+  FolderLook look(loop, folder, leave);
+  master.Start(scheduler, AddressesOf(*server), leave);
   if (page) page->Serve([&] { return master.ShowStatus(); });
   loop.Run();
   if (page) page->End();
-  return Ok();
+  return look.end();
 }
 
 int Main(int argc, char** argv) {

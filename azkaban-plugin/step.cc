@@ -99,8 +99,12 @@ class StepRun {
     }
     const int code = 128 + signal;
     if (!folder) return Exit{code, "cancelled before there was a job"};
-    const Status recorded = RecordKill(*folder, kill);
-    const WatchOptions options = {.kill = kill, .until_told = true, .limit = kTellLimit, .patience = kKeeperPatience};
+    const auto recorded = RecordKill(*folder, kill);
+    const WatchOptions options = {.kill = kill,
+                                  .kill_name = recorded.ok() ? *recorded : "",
+                                  .until_told = true,
+                                  .limit = kTellLimit,
+                                  .patience = kKeeperPatience};
     TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, launcher_, options));
     if (!watched.kill && !recorded.ok()) return recorded.error();
     const bool fenced = watched.kill == KillAnswer::kFenced;

@@ -69,6 +69,7 @@ using Action =
 
 // Exit codes of the executor, after sysexits.h where there is a fitting one.
 inline constexpr int kLeftReleased = 0;
+inline constexpr int kLeftFolderGone = 66;   // the job's folder was removed
 inline constexpr int kLeftOrphaned = 69;     // no AM for orphan_timeout
 inline constexpr int kLeftTreeAlive = 71;    // what the task started does not end: its keeper has other means
 inline constexpr int kLeftRefused = 76;      // the AM does not know or no longer wants this attempt

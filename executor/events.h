@@ -46,6 +46,7 @@ struct LeaseRead {
   std::optional<SeenLease> record;  // nothing: no AM has ruled yet
 };
 struct LeaseUnreadable {};
+struct FolderGone {};  // the job's folder was removed
 
 struct AttemptNotBegun {};  // answers BeginAttempt where it failed
 
@@ -79,7 +80,7 @@ struct TermSignal {};  // the keeper or NodeManager wants this executor gone
 struct Tick {};        // NextDeadline() has passed
 
 using Event = std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, OutcomeAcknowledged, Refused,
-                           ConnectionLost, LeaseRead, LeaseUnreadable, AttemptNotBegun, ProcessStarted,
+                           ConnectionLost, LeaseRead, LeaseUnreadable, FolderGone, AttemptNotBegun, ProcessStarted,
                            ProcessNotStarted, ProcessExited, TreeGone, TreeLives, UsageMeasured, TermSignal, Tick>;
 
 }  // namespace tony::executor

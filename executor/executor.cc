@@ -34,6 +34,7 @@ Executor::Executor(Surroundings surroundings, JobFolder folder, JobSpec spec, Ca
                    double jitter)
     : surroundings_(std::move(surroundings)),
       folder_(std::move(folder)),
+      presence_(folder_.path()),
       spec_(std::move(spec)),
       place_{self.job, self.attempt, self.container, folder_.WorkFolder(self.attempt), folder_.LogFolder(self.attempt)},
       run_(std::move(self), std::move(endpoint), spec_.timers, jitter) {}
@@ -133,9 +134,10 @@ void Executor::Perform(const SendOutcome& action) {
       Answered<Acknowledged>([](int64_t link, Acknowledged) -> Event { return OutcomeAcknowledged{link}; }));
 }
 
-Event Executor::LeaseNow() const {
+Event Executor::LeaseNow() {
   const auto lease = folder_.ReadLease();
   if (!lease.ok()) return LeaseUnreadable{};
+  if (!*lease && presence_.IsGone(surroundings_.loop.Now())) return FolderGone{};
   if (!*lease) return LeaseRead{};
   return LeaseRead{SeenLease{(*lease)->epoch, (*lease)->am.own, (*lease)->renewal}};
 }

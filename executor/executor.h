@@ -16,6 +16,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/process/process_runner.h"
 #include "runtime/rpc/am_client.h"
+#include "runtime/store/folder_presence.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony::executor {
@@ -64,7 +65,7 @@ class Executor {
   template <class T, class OnSuccess>
   OnAnswer<T> Answered(OnSuccess on_success);
   void TellWhy(const std::string& disconnected);
-  Event LeaseNow() const;
+  Event LeaseNow();
   Result<int64_t> StartUserProcess(const StartProcess& action);
   void WatchUsage();
   void SayTreeGone();
@@ -72,6 +73,7 @@ class Executor {
 
   Surroundings surroundings_;
   const JobFolder folder_;
+  FolderPresence presence_;
   const JobSpec spec_;
   AttemptPlace place_;     // of the attempt at hand
   UniqueFd attempt_lock_;  // of one begun here; the first one's is the caller's

@@ -48,6 +48,7 @@ class TaskRun {
   void On(const ConnectionLost& event);
   void On(const LeaseRead& event);
   void On(const LeaseUnreadable&);
+  void On(const FolderGone&);
   void On(const AttemptNotBegun&);
   void On(const ProcessStarted& event);
   void On(const ProcessNotStarted& event);

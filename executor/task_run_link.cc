@@ -143,6 +143,12 @@ void TaskRun::On(const LeaseUnreadable&) {
   if (link_ == Link::kSearching && tried_ && now_ >= retry_at_) Try(SeenLease(*tried_));
 }
 
+// Nobody can take this job over any more. While an AM is there it decides; it looks for the folder, too.
+void TaskRun::On(const FolderGone&) {
+  if (link_ == Link::kLinked) return;
+  Depart({OutcomeClass::kInfra, std::nullopt, "the job's folder was removed", ""}, {kLeftFolderGone});
+}
+
 // The link was good until now; the first retry may be at once.
 void TaskRun::Lose() {
   lease_.Heard(heard_at_, now_);

@@ -8,6 +8,8 @@
 #include "runtime/client/job_access.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/file_watch.h"
+#include "runtime/store/kill_answers.h"
+#include "runtime/store/looks.h"
 
 namespace tony {
 namespace {
@@ -24,6 +26,10 @@ constexpr Duration kKeeperLook{1000};
 // After the verdict the keeper only sweeps; it is gone within a millisecond or two.
 constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
+// The keeper waits longer than that for the next sign (attention_without_am.cc).
+constexpr Duration kBetweenSigns{2000};
+// The keeper answers a kill within a quarter of a second.
+constexpr Duration kAnswerPause{100};
 
 }  // namespace
 
@@ -49,13 +55,15 @@ void Follower::Watch() {
 }
 
 void Follower::LookAs(const WatcherToken& watcher) {
-  watcher_ = watcher;
+  watcher_ = sign_as_ = watcher;
+  signed_ = {};
   if (state_ == State::kTalking && !watcher.value.empty()) TalkAnew();
 }
 
-void Follower::TellKill(const KillRequest& request) {
+void Follower::TellKill(const KillRequest& request, const std::string& name) {
   if (state_ == State::kEnding) return;
   kill_ = request;
+  kill_name_ = name;
   TalkAnew();
 }
 
@@ -142,6 +150,7 @@ AmConversation::Sink Follower::Ears() {
           .on_kill =
               [this](KillAnswer answer) {
                 if (kill_ && !kill_->IsPlain()) kill_.reset();
+                kill_name_.clear();
                 sink_.on_kill(answer);
               },
           .on_status = [this](const JobStatus& status) { OnStatus(status); },
@@ -158,7 +167,7 @@ void Follower::LookAfterKeeper(bool was_there) {
 }
 
 void Follower::OnStatus(const JobStatus& status) {
-  watcher_ = {};  // the AM knows it
+  watcher_ = sign_as_ = {};  // the AM knows it
   pause_ = kFirstPause;
   keepers_started_ = 0;
   last_ = status;
@@ -180,8 +189,32 @@ void Follower::SearchAfter(Duration pause) {
   timer_ = loop_.After(pause, [this] { Search(); });
 }
 
+// The name is said once, as to an AM: who goes on looking is not newer than who has begun meanwhile.
+void Follower::ShowThatWeLook() {
+  if (loop_.Now() - signed_ < kBetweenSigns) return;
+  const auto left = LeaveLook(folder_, sign_as_);
+  if (!left.ok() || !*left) return;
+  signed_ = loop_.Now();
+  sign_as_ = {};
+}
+
+void Follower::SeeFiledAnswer() {
+  if (kill_name_.empty()) return;
+  const auto filed = ReadFiledAnswer(folder_, kill_name_);
+  if (!filed.ok() || !*filed) return;
+  RemoveFiledAnswer(folder_, std::exchange(kill_name_, ""));
+  kill_.reset();
+  if (!(*filed)->answer) return Fail({ErrorCode::kUnavailable, (*filed)->why});
+  sink_.on_kill(*(*filed)->answer);
+  if (const auto status = StoredStatus(folder_); status.ok()) sink_.on_status(*status);
+}
+
 void Follower::Search() {
   OnFolderChange();
+  if (state_ == State::kSearching || state_ == State::kReading) {
+    ShowThatWeLook();
+    SeeFiledAnswer();
+  }
   if (state_ == State::kReading && folder_.IsLocked("keeper.lock")) return SearchAfter(kReadEvery);
   if (state_ == State::kReading) state_ = State::kSearching;
   if (state_ != State::kSearching) return;
@@ -190,7 +223,7 @@ void Follower::Search() {
   if (!folder_.IsLocked("keeper.lock")) return BringBack();
   keepers_started_ = 0;
   if (lease.ok() && *lease && !tried_just_now) return TalkTo(**lease);
-  SearchAfter(pause_);
+  SearchAfter(kill_name_.empty() ? pause_ : std::min(pause_, kAnswerPause));
   pause_ = std::min(pause_ * 2, kLongestPause);
 }
 

@@ -12,7 +12,7 @@
 //
 // While Talking, news is pushed (Watch), and the keeper of an AM that hangs is looked after. While Searching, the
 // folder is watched; a timer with growing pauses looks after what makes no event: a lock that was let go, a socket
-// that answers again.
+// that answers again. While no AM lives, a sign in the folder says that somebody looks (looks.h).
 #pragma once
 
 #include <functional>
@@ -50,8 +50,9 @@ class Follower {
   // Begins. A keeper that was started just now is given `patience` before it counts as gone. Statuses with what tasks
   // use come every `usage_interval`, although nothing has changed; 0: they do not.
   void Start(Duration patience, Duration usage_interval = Duration(0));
-  // Tells the ruling AM, now or as soon as there is one, of a kill request that is in the folder already.
-  void TellKill(const KillRequest& request);
+  // Tells the ruling AM, now or as soon as there is one, of a kill request that is in the folder already. Where no AM
+  // can rule, the keeper answers one with a condition in the folder, by its `name` there.
+  void TellKill(const KillRequest& request, const std::string& name);
 
  private:
   enum class State { kSearching, kTalking, kReading, kEnding };
@@ -71,6 +72,8 @@ class Follower {
   void SearchAfter(Duration pause);
   void Search();
   void BringBack();
+  void ShowThatWeLook();
+  void SeeFiledAnswer();
   void End(const JobStatus& status);
   void AwaitKeeper();
   void Fail(const Error& error);
@@ -89,7 +92,10 @@ class Follower {
   Instant talk_began_;
   std::optional<Claim> attach_;  // until it is answered, as the next one
   std::optional<KillRequest> kill_;
-  WatcherToken watcher_;
+  std::string kill_name_;  // of its file; empty: it has none that is answered
+  Instant signed_{};       // when we left a sign last
+  WatcherToken watcher_;   // whom the AM does not know yet
+  WatcherToken sign_as_;   // the same, of our signs
   int keepers_started_ = 0;
   std::optional<JobStatus> last_;  // from an AM; while Reading from its document
   bool mistrust_told_ = false;

@@ -10,6 +10,7 @@
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
+#include "runtime/store/looks.h"
 #include "runtime/store/machine_boot.h"
 #include "runtime/store/user_home.h"
 
@@ -105,6 +106,7 @@ Result<KnownStatus> AskStatus(const JobFolder& folder) {
   if (asked.ok()) return KnownStatus{.status = *std::move(asked), .am_reachable = true};
   TRY_ASSIGN(stored, StoredStatus(folder));  // it may have ended while we asked
   if (HasEnded(stored)) return Ended(folder, std::move(stored));
+  (void)LeaveLook(folder, {});  // an AM would have taken the question for one
   const bool unruled = IsUnruled(folder, stored);
   return KnownStatus{.status = std::move(stored), .unruled = unruled};
 }

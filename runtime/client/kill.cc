@@ -1,5 +1,6 @@
 // `tony kill`: records the wish in the job's folder, tells the AM, and waits until nothing is left. May be repeated.
-// With conditions it is the AM that judges them; a kill of a request that has no job yet is remembered for its owner.
+// With conditions it is the AM that judges them, or the keeper where no AM can rule; a kill of a request that has no
+// job yet is remembered for its owner.
 #include <optional>
 
 #include "runtime/base/strings.h"
@@ -69,13 +70,13 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
 Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const KillRequest& request,
                     const JobStatus& before) {
   // A full disk keeps nobody from telling the AM.
-  const Status recorded = RecordKill(folder, request);
+  const auto recorded = RecordKill(folder, request);
   if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   EventLoop loop;
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   Interrupts interrupts(loop);
-  WatchOptions options = {.kill = request};
+  WatchOptions options = {.kill = request, .kill_name = recorded.ok() ? *recorded : ""};
   options.until_told = line.Has("no-wait") || request.due != Instant{};
   if (options.until_told) {
     options.limit = kTellLimit;
@@ -88,7 +89,7 @@ Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const Kill
                recorded.ok() ? " is recorded" : " may be forgotten"));
     return 128 + watched.signal;
   }
-  if (!watched.kill && !watched.status) TRY(recorded);
+  if (!watched.kill && !watched.status && !recorded.ok()) return recorded.error();
   const JobStatus& status = watched.status ? *watched.status : before;
   return Report(line, status, Judge(watched, status, request));
 }

@@ -170,11 +170,13 @@ Result<SubmitObservation> CourseSteps::Attach(const JobId& job) {
 Status CourseSteps::Kill(const SubmitStep& step) {
   TRY_ASSIGN(const auto folder, FindIfThere(step.job));
   if (!folder) return Ok();
-  if (step.own)
-    return RecordKill(*folder, {.reason = "its owner was told to stop before it came", .if_owner = claim_.owner});
+  if (step.own) {
+    TRY(RecordKill(*folder, {.reason = "its owner was told to stop before it came", .if_owner = claim_.owner}));
+    return Ok();
+  }
   replaced_ = KillRequest{.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
   // A full disk keeps nobody from telling the AM.
-  if (const Status recorded = RecordKill(*folder, *replaced_); !recorded.ok())
+  if (const auto recorded = RecordKill(*folder, *replaced_); !recorded.ok())
     Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   return Ok();
 }

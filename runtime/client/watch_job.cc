@@ -34,7 +34,7 @@ class Watcher {
     if (options_.attach) follower_.Attach(*options_.attach);
     follower_.LookAs(options_.watcher);
     follower_.Start(options_.patience, options_.view ? UsageInterval(options_.view->tasks()) : options_.usage_interval);
-    if (options_.kill) follower_.TellKill(*options_.kill);
+    if (options_.kill) follower_.TellKill(*options_.kill, options_.kill_name);
     loop_.Run();
     if (options_.view) options_.view->Finish();
     interrupts.Listen([](int) {});
@@ -75,9 +75,10 @@ class Watcher {
                                  .grace = first ? Duration(-1) : Duration(0),
                                  .if_owner = options_.kill_as};
     // The AM is told even where the request could not be recorded.
-    if (const Status written = RecordKill(folder_, request); !written.ok()) Tell(written.error().message);
+    const auto recorded = RecordKill(folder_, request);
+    if (!recorded.ok()) Tell(recorded.error().message);
     Tell(StrCat(SignalName(signal), ": killing job ", folder_.job().value, first ? GraceText() : " at once"));
-    follower_.TellKill(request);
+    follower_.TellKill(request, recorded.ok() ? *recorded : "");
   }
 
   void Tell(const std::string& line) {
@@ -113,10 +114,11 @@ Interrupts::Interrupts(EventLoop& loop) {
   }
 }
 
-Status RecordKill(const JobFolder& folder, const KillRequest& request) {
+Result<std::string> RecordKill(const JobFolder& folder, const KillRequest& request) {
   constexpr int kNameBytes = 8;
-  if (request.IsPlain()) return folder.WriteKillRequest(request);
-  return folder.WriteConditionalKill(RandomHex(kNameBytes), request);
+  const std::string name = request.IsPlain() ? "" : RandomHex(kNameBytes);
+  TRY(name.empty() ? folder.WriteKillRequest(request) : folder.WriteConditionalKill(name, request));
+  return name;
 }
 
 Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,

@@ -30,25 +30,26 @@ struct WatchOptions {
   OwnerToken kill_as;                               // ... and only while this one is the job's owner
   std::optional<Claim> attach;                      // the job's new owner; its answer is enough
   std::optional<KillRequest> kill;                  // a kill that the folder has recorded already
+  std::string kill_name;                            // what RecordKill() said of it
   bool until_told = false;                          // the answer to `kill` is enough, whatever it is
   WatcherToken watcher;                             // who looks
   std::optional<Duration> limit;                    // of the whole wait
   Duration patience{0};                             // with a keeper that was started just now
   std::function<bool(const JobStatus&)> on_status;  // false: that is enough
   Duration usage_interval{0};  // how often a status comes with what tasks use, although nothing has changed; 0: never
-  LiveView* view = nullptr;  // shows each status and takes what is said; must outlive the watching
+  LiveView* view = nullptr;    // shows each status and takes what is said; must outlive the watching
 };
 
 struct Watched {
   std::optional<JobStatus> status;  // newest; final if the job has ended
   std::optional<bool> attached;     // the AM's answer to `attach`
-  std::optional<KillAnswer> kill;   // the AM's answer to the newest kill
+  std::optional<KillAnswer> kill;   // the answer of the AM, or of the keeper, to the newest kill
   int signal = 0;                   // the first that came; 0: none
   bool timed_out = false;
 };
 
-// In its folder, for whoever rules it: nobody may do so now.
-Status RecordKill(const JobFolder& folder, const KillRequest& request);
+// In its folder, for whoever rules it: nobody may do so now. The name by which it is answered there; empty: it is not.
+Result<std::string> RecordKill(const JobFolder& folder, const KillRequest& request);
 
 // Until the job has ended and its keeper is gone, or one of the options ends it earlier. A kill that was not taken ends
 // it too: there is nothing to wait for.

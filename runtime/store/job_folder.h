@@ -21,7 +21,10 @@
 //   reserve            room on the disk for the job's last records, given up when they find no other
 //   finished           nothing of the job is to be started again
 //   kill-request.json  somebody wants the job ended; written before anyone is told
-//   kill-requests/     the same with a condition or a time; each is removed once the AM has journalled what came of it
+//   kill-requests/     the same with a condition or a time; each is removed once the AM has journalled what came of it,
+//                      one that is taken at the end of the job; NAME.answer: the keeper's, where no AM can rule
+//   claim.json         who owns and watches the job, as the AM has told others, for its keeper: claim_record.h
+//   looked             the sign of those who look while no AM lives: looks.h
 //   status.json        the status document: refreshed while the job runs, final when it has ended
 //   acked.json         who has consumed the job's result, and when
 //   logs/worker-3/1/{stdout,stderr,executor.log,outcome.json,usage.json}   work/worker-3/1/   by attempt

@@ -291,8 +291,10 @@ void SimulatedAm::ReadConditionalKills() {
     if (!alive_ || !Rules()) return;
     if (!reading_kills_.insert(number).second) continue;
     if (flaw_ == Flaw::kIgnoresFence) request.if_owner = {}, request.if_watcher = {};
-    Observe(am::KillAsked{request},
-            [this, number = number](const auto&) { stage_.disk.conditional_kills.erase(number); });
+    const bool taken = job_.AnswerTo(request, Now()) == KillAnswer::kTaken;
+    Observe(am::KillAsked{request}, [this, taken, number = number](const auto&) {
+      if (!taken) stage_.disk.conditional_kills.erase(number);
+    });
   }
 }
 

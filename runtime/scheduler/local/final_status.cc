@@ -10,6 +10,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/store/claim_record.h"
 
 namespace tony {
 namespace {
@@ -55,10 +56,19 @@ void CatchUp(const JobFolder& folder, JobStatus& status) {
   }
 }
 
+// The AM writes down who owns and watches the job before it tells anybody; its document comes later.
+void CatchUpWithClaim(const JobFolder& folder, JobStatus& status) {
+  const auto told = ReadClaimRecord(folder);
+  if (!told.ok()) return;
+  status.claim = told->claim;
+  status.watcher = told->watcher;
+}
+
 Result<JobStatus> LastStatus(const JobFolder& folder) {
   auto last = folder.ReadStatus();
-  if (last.ok() && *last) return **std::move(last);
-  return FreshStatus(folder);
+  TRY_ASSIGN(JobStatus status, last.ok() && *last ? Result<JobStatus>(**std::move(last)) : FreshStatus(folder));
+  if (!status.verdict) CatchUpWithClaim(folder, status);
+  return status;
 }
 
 std::string AttemptState(const Outcome& outcome) {

@@ -49,7 +49,8 @@ Keeper::Keeper(EventLoop& loop, JobFolder folder, std::vector<std::string> envir
              if (am_peer_ != 0) peers_.at(am_peer_)->ReadNow();
            },
            [this](const std::string& reason) { GiveUp(reason); }, [this](const std::string& reason) { RunOut(reason); },
-           [this] { Proceed(); }}) {}
+           [this] { Proceed(); }}),
+      presence_(folder_.path()) {}
 
 Status Keeper::Begin() {
   TRY_ASSIGN(listener_, ListenAsKeeper(folder_));
@@ -57,6 +58,7 @@ Status Keeper::Begin() {
   accepting_ = loop_.WhenReadable(listener_.get(), [this] { AcceptConnections(); });
   signals_ = loop_.OnSentSignals({SIGCHLD, SIGTERM, SIGINT, SIGHUP},
                                  [this](const EventLoop::SentSignal& signal) { OnSignal(signal); });
+  LookForFolder();
   if (IsOver(folder_)) {
     Finish();
   } else {
@@ -64,6 +66,7 @@ Status Keeper::Begin() {
     // While the AM starts.
     EnterLedger();
     const auto spec = folder_.ReadSpec();
+    if (spec.ok()) grace_ = spec->timers.grace;
     containers_.FindCgroups(/*with_limits=*/!spec.ok() || spec->memory_limits);
   }
   return Ok();

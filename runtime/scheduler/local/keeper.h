@@ -6,6 +6,11 @@
 //     |                                                                   ^ kill  |
 //     \--no AM can read the job--> kRunningOut -----------------------------------+  the last task has ended by itself
 //
+// While kRunningOut it decides kill requests itself, as far as that is safe: requests_without_am.h.
+//
+// Where the job's folder was removed nothing can be recorded: from any phase before kSweeping it goes to kFinishing,
+// with the tasks' grace, and the keeper exits with 66.
+//
 // Of kRecording (a line in the log of ended jobs) and kWritingHistory neither lasts longer than its limit: they write
 // where a file system may not answer (write_apart.h), and nothing but the keeper's own exit waits for the second.
 //
@@ -31,6 +36,8 @@
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/ledger_claim.h"
 #include "runtime/scheduler/local/message_channel.h"
+#include "runtime/scheduler/local/requests_without_am.h"
+#include "runtime/store/folder_presence.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
@@ -42,6 +49,7 @@ class Keeper {
          EventLoop::Callback on_done);
 
   Status Begin();
+  const Status& end() const { return end_; }  // once on_done was called. kNotFound: the job's folder was removed
 
  private:
   using Peer = int64_t;  // a connection
@@ -72,6 +80,8 @@ class Keeper {
   void GiveUp(const std::string& reason);
   void RunOut(const std::string& reason);
   void SayTrouble();
+  void LookForFolder();
+  void LeaveGoneFolder();
   void LookAtTasks();
   void EndTasks(Duration grace);  // asks, and kills after the grace
   void Stop(const std::string& reason);
@@ -94,9 +104,13 @@ class Keeper {
   Containers containers_;
   AmSupervision am_;
   Phase phase_ = Phase::kServing;
-  Verdict verdict_;          // of a job that ends without an AM
-  std::string stop_reason_;  // why somebody told this keeper to stop; empty: nobody did
-  size_t running_told_ = 0;  // containers, when the trouble was last told
+  Verdict verdict_;                            // of a job that ends without an AM
+  std::string stop_reason_;                    // why somebody told this keeper to stop; empty: nobody did
+  size_t running_told_ = 0;                    // containers, when the trouble was last told
+  std::optional<RequestsWithoutAm> requests_;  // of a job that runs out
+  FolderPresence presence_;
+  Duration grace_{0};  // of the tasks, as it was read at the beginning
+  Status end_;
   std::unique_ptr<LedgerClaim> claim_;
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
   EventLoop::Timer claim_timer_, run_timer_;
@@ -107,7 +121,7 @@ class Keeper {
   Peer newest_peer_ = 0;
   Peer am_peer_ = 0;  // who said the right hello last; 0: nobody
   EventLoop::FdWatch accepting_, signals_;
-  EventLoop::Timer timer_, stop_timer_;  // of the phase; of SIGTERM
+  EventLoop::Timer timer_, stop_timer_, presence_timer_;  // of the phase; of SIGTERM
 };
 
 }  // namespace tony::keeper

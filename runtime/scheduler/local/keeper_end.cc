@@ -18,8 +18,9 @@ constexpr Duration kBetweenTries{1000};
 constexpr Duration kBetweenSweeps{5};
 // What is not dead this long after SIGKILL is in the kernel's hands and will die when those let go.
 constexpr Duration kLongestSweep{30000};
-// Between looks at tasks that run out and at whether somebody wants them killed.
-constexpr Duration kBetweenLooks{500};
+// Between looks at tasks that run out and at whether somebody wants them killed: Azkaban's adapter waits for a second
+// for what becomes of its kill.
+constexpr Duration kBetweenLooks{250};
 // For the line of an ended job: above the time that its writer waits for others who write (ended_log.cc).
 constexpr Duration kRecordLimit{3000};
 // A history of some thousand attempts takes less on a disk that answers. Who waits for the job waits for this, too.
@@ -35,11 +36,6 @@ Verdict Killed(const std::string& reason) {
   return verdict;
 }
 
-Duration GraceOf(const JobFolder& folder) {
-  const auto spec = folder.ReadSpec();
-  return spec.ok() ? spec->timers.grace : Duration(0);
-}
-
 }  // namespace
 
 // A signal that tells the keeper to stop is a kill: the AM ends the job, and so the keeper. Where the AM cannot be
@@ -47,11 +43,10 @@ Duration GraceOf(const JobFolder& folder) {
 void Keeper::Stop(const std::string& reason) {
   stop_reason_ = reason;
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
-  const Duration grace = GraceOf(folder_);
   const Status written = folder_.WriteKillRequest({reason});
   if (!written.ok()) LogError(written.error().message);
-  if (!written.ok()) return StopWithoutAm(grace);
-  stop_timer_ = loop_.After(grace + stop_margin_, [this] { StopWithoutAm(Duration(0)); });
+  if (!written.ok()) return StopWithoutAm(grace_);
+  stop_timer_ = loop_.After(grace_ + stop_margin_, [this] { StopWithoutAm(Duration(0)); });
 }
 
 void Keeper::StopWithoutAm(Duration grace) {
@@ -101,7 +96,7 @@ void Keeper::GiveUp(const std::string& reason) {
   LogError(reason);
   if (phase_ != Phase::kServing) return;
   verdict_ = stop_reason_.empty() ? InfraVerdict(folder_, reason) : Killed(stop_reason_);
-  EndTasks(GraceOf(folder_));
+  EndTasks(grace_);
 }
 
 void Keeper::RunOut(const std::string& reason) {
@@ -109,6 +104,7 @@ void Keeper::RunOut(const std::string& reason) {
   LogError(StrCat("no application master can rule this job; its tasks go on: ", reason));
   verdict_ = InfraVerdict(folder_, reason);
   phase_ = Phase::kRunningOut;
+  requests_.emplace(folder_);
   Proceed();
   if (phase_ == Phase::kRunningOut) SayTrouble();
   LookAtTasks();
@@ -124,16 +120,36 @@ void Keeper::SayTrouble() {
 void Keeper::LookAtTasks() {
   if (phase_ != Phase::kRunningOut) return;
   timer_ = loop_.After(kBetweenLooks, [this] {
-    const auto request = folder_.ReadKillRequest();
-    if (request.ok() && *request) {
-      verdict_ = Killed(ReasonWithAsker(**request));
-      return EndTasks((*request)->grace < Duration(0) ? GraceOf(folder_) : (*request)->grace);
+    if (auto end = requests_->Look(loop_.Now())) {
+      verdict_ = std::move(end->verdict);
+      LogInfo(StrCat("ending the job: ", verdict_.message));
+      return EndTasks(end->grace < Duration(0) ? grace_ : end->grace);
     }
     // An executor whose task has ended, or was never told to start, would wait for an AM.
     containers_.StopIdle();
     if (containers_.Running() != running_told_) SayTrouble();
     LookAtTasks();
   });
+}
+
+void Keeper::LookForFolder() {
+  presence_timer_ = loop_.After(FolderPresence::kBetweenLooks, [this] {
+    if (presence_.IsGone(loop_.Now())) return LeaveGoneFolder();
+    LookForFolder();
+  });
+}
+
+// Nothing can be recorded any more, nor would anybody find it.
+void Keeper::LeaveGoneFolder() {
+  if (phase_ == Phase::kSweeping || phase_ == Phase::kWritingHistory || phase_ == Phase::kDone) return;
+  end_ = presence_.GoneError();
+  LogError(StrCat(end_.error().message, ": ending what runs of it"));
+  stop_timer_.reset();
+  phase_ = Phase::kFinishing;
+  am_.RetireAtOnce();
+  containers_.StopAll();
+  timer_ = loop_.After(grace_ + kExecutorMargin, [this] { containers_.KillAll(); });
+  Proceed();
 }
 
 void Keeper::EndTasks(Duration grace) {

@@ -32,7 +32,7 @@ Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   TRY(keeper.Begin());
   LogInfo("keeping " + folder.job().value);
   loop.Run();
-  return Ok();
+  return keeper.end();
 }
 
 }  // namespace tony::keeper

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "runtime/store/claim_record.h"
+#include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 
 namespace tony::am {
@@ -64,6 +68,79 @@ TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   journal_.WriteAll();
   EXPECT_THAT(journal_.appended, Contains("kill_planned"));
   EXPECT_TRUE(folder.ReadConditionalKills()->empty());
+}
+
+TEST_F(MasterAttentionTest, TheRequestOfAConditionalKillThatIsTakenStays) {
+  const JobFolder folder(temp_.path());
+  Attach("o1");
+  journal_.WriteAll();
+  ASSERT_TRUE(folder.WriteConditionalKill("a", {.reason = "enough", .if_owner = {"o1"}}).ok());
+  master_.OnScheduler(SchedulerLost{"gone for a moment"});
+  master_.OnScheduler(SchedulerReached{});
+  journal_.WriteAll();
+  EXPECT_THAT(journal_.appended, Contains("job_stopping"));
+  EXPECT_EQ(folder.ReadConditionalKills()->size(), 1u) << "whoever keeps the job without a journal has to know of it";
+}
+
+class KeptClaimTest : public MasterAttentionTest {
+ protected:
+  Result<ClaimRecord> Kept() const { return ReadClaimRecord(JobFolder(temp_.path())); }
+  std::string Owner() const {
+    const auto kept = Kept();
+    return kept.ok() ? kept->claim.owner.value : "none: " + kept.error().message;
+  }
+  // Neither a new claim.json nor its removal.
+  void LockTheFolder() {
+    std::filesystem::remove(temp_.path() / "claim.json");
+    std::filesystem::create_directories(temp_.path() / "claim.json/x");
+  }
+  void LookAs(const std::string& watcher, const std::shared_ptr<Answered<StatusAnswer>>& answer) {
+    master_.Watch(kToken, 0, Duration(0), {watcher}, Reply<StatusAnswer>(answer));
+  }
+};
+
+TEST_F(KeptClaimTest, IsWrittenAsTheMasterBegins) {
+  ASSERT_TRUE(Kept().ok()) << Kept().error().message;
+  EXPECT_EQ(*Kept(), ClaimRecord{.epoch = {1}});
+}
+
+TEST_F(KeptClaimTest, NamesANewOwnerBeforeTheJournalDoes) {
+  journal_.WriteAll();
+  const auto attached = Attach("o2", Duration(7'000));
+  EXPECT_TRUE(attached->open());
+  EXPECT_EQ(Kept()->claim, (Claim{{"o2"}, Duration(7'000)}));
+}
+
+TEST_F(KeptClaimTest, NamesANewWatcherBeforeItIsAnswered) {
+  const auto looked = std::make_shared<Answered<StatusAnswer>>();
+  LookAs("w2", looked);
+  EXPECT_EQ(Kept()->watcher.value, "w2");
+}
+
+TEST_F(KeptClaimTest, HasThePlannedKillsThatAreNotVoid) {
+  Attach("o1");
+  KillIf({.reason = "late", .if_owner = {"o1"}, .due = In(60'000)});
+  ASSERT_EQ(Kept()->planned.size(), 1u);
+  EXPECT_EQ(Kept()->planned[0].reason, "late");
+  Attach("o2");
+  EXPECT_TRUE(Kept()->planned.empty());
+}
+
+TEST_F(KeptClaimTest, WhereItCanBeNeitherWrittenNorRemovedNobodyIsToldOfAnother) {
+  LockTheFolder();
+  const auto attached = Attach("o2");
+  const auto looked = std::make_shared<Answered<StatusAnswer>>();
+  LookAs("w2", looked);
+  journal_.WriteAll();
+  ASSERT_TRUE(attached->refusal);
+  EXPECT_EQ(attached->refusal->reason, RefusalReason::kNotRuling);
+  ASSERT_TRUE(looked->refusal);
+  std::filesystem::remove_all(temp_.path() / "claim.json");
+  EXPECT_TRUE(RunUntil(loop_, [&] { return Owner() == "o2"; })) << Owner();
+  const auto again = Attach("o2");
+  journal_.WriteAll();
+  ASSERT_TRUE(again->value);
+  EXPECT_TRUE(again->value->attached);
 }
 
 TEST_F(MasterAttentionTest, WhoWaitsForNewsKeepsTheJobFromBeingAbandoned) {

@@ -7,7 +7,10 @@
 
 #include "runtime/net/tcp.h"
 #include "runtime/scheduler/local/final_status.h"
+#include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
+#include "runtime/store/kill_answers.h"
+#include "runtime/store/looks.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -166,7 +169,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
   status.seq = 2;
   ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 2; }));
-  follower.TellKill({.reason = "enough"});
+  follower.TellKill({.reason = "enough"}, "");
   status.seq = 3;
   ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 3; }));
@@ -206,6 +209,75 @@ TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
   lock->Reset();
   ASSERT_TRUE(RunToEnd());
   EXPECT_EQ(launcher_.starts, 0);
+}
+
+// A keeper rules alone: its AM has died, and none can follow it.
+class FollowWithoutAmTest : public FollowTest {
+ protected:
+  FollowWithoutAmTest() : lock_(*folder_.Lock("keeper.lock")) {
+    EXPECT_TRUE(folder_.WriteLease({{3}, {SocketOf({3})}, 1}).ok());
+    EXPECT_TRUE(folder_.WriteStatus(*TroubledStatus(folder_, "journal: damaged"), false).ok());
+  }
+  std::string Signs() const {
+    const auto signs = ReadFile(folder_.path() / "looked");
+    return signs.ok() ? *signs : "none";
+  }
+  FollowSink SinkForKills() {
+    FollowSink sink = Sink();
+    sink.on_kill = [this](KillAnswer answer) { kill_ = answer; };
+    return sink;
+  }
+
+  UniqueFd lock_;
+  std::optional<KillAnswer> kill_;
+};
+
+TEST_F(FollowWithoutAmTest, AWatcherSaysItsNameOnceAndGoesOnToShowThatItLooks) {
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.LookAs({"w1"});
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [this] { return Signs() == "3 w1\n"; })) << Signs();
+  ASSERT_TRUE(*LeaveLook(folder_, {"w2"}));
+  LookReader reader(folder_);
+  reader.Read();
+  bool again = false;
+  ASSERT_TRUE(RunUntil(loop_, [&] { return again = again || reader.Read().any; }));
+  EXPECT_EQ(Signs(), "3 w1\n3 w2\n") << "it is not the newest for that";
+}
+
+TEST_F(FollowWithoutAmTest, NoSignIsLeftWhileAnAmLives) {
+  const auto am = folder_.Lock("am.lock");
+  Follower follower(loop_, folder_, launcher_, Sink());
+  follower.LookAs({"w1"});
+  follower.Start(Duration(0));
+  EXPECT_FALSE(RunUntil(
+      loop_, [this] { return Signs() != "none"; }, Duration(1000)));
+}
+
+TEST_F(FollowWithoutAmTest, TheKeepersAnswerToAKillIsTakenFromTheFolder) {
+  Follower follower(loop_, folder_, launcher_, SinkForKills());
+  follower.Start(Duration(0));
+  const KillRequest request = {.reason = "late", .if_owner = {"o1"}};
+  ASSERT_TRUE(folder_.WriteConditionalKill("k", request).ok());
+  follower.TellKill(request, "k");
+  ASSERT_TRUE(WriteFiledAnswer(folder_, "k", {KillAnswer::kFenced, ""}).ok());
+  ASSERT_TRUE(RunUntil(loop_, [this] { return kill_.has_value(); }));
+  EXPECT_EQ(kill_, KillAnswer::kFenced);
+  EXPECT_EQ(newest_.trouble, "journal: damaged") << "and the status after it";
+  EXPECT_EQ(*ReadFiledAnswer(folder_, "k"), std::nullopt) << "it was taken";
+}
+
+TEST_F(FollowWithoutAmTest, AKillThatTheKeeperRefusesIsAnError) {
+  Follower follower(loop_, folder_, launcher_, SinkForKills());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(folder_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok());
+  follower.TellKill({.reason = "late", .if_owner = {"o1"}}, "k");
+  ASSERT_TRUE(WriteFiledAnswer(folder_, "k", {std::nullopt, "claim.json: none"}).ok());
+  ASSERT_TRUE(RunToEnd());
+  ASSERT_FALSE(end_->ok());
+  EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(end_->error().message, "claim.json: none");
+  EXPECT_FALSE(kill_);
 }
 
 }  // namespace

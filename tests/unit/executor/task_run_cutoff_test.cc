@@ -136,6 +136,36 @@ TEST(TaskRunCutOffTest, AnExecutorThatNeverFoundAnAmLeavesAfterTheOrphanTimeout)
   EXPECT_EQ(task.Last<Leave>().exit_code, kLeftOrphaned);
 }
 
+// ---- the job's folder was removed ----
+
+TEST(TaskRunCutOffTest, WithoutItsJobsFolderItStopsItsTaskAndLeaves) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.LoseAm();
+  task.Give(FolderGone{});
+  EXPECT_EQ(task.run.state(), State::kStopping);
+  EXPECT_EQ(task.Last<SignalTree>().signal, SIGTERM);
+  task.Give(FolderGone{});
+  task.Exit(KilledBy(SIGTERM));
+  task.Give(TreeGone{});
+  EXPECT_EQ(task.run.outcome()->message, "the job's folder was removed");
+  ASSERT_EQ(task.Count<Leave>(), 1);
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftFolderGone);
+}
+
+TEST(TaskRunCutOffTest, WithoutItsJobsFolderAnExecutorThatHasNoTaskLeavesAtOnce) {
+  TaskRunDriver task;
+  task.Give(FolderGone{});
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftFolderGone);
+}
+
+TEST(TaskRunCutOffTest, WhileItHasAnAmTheRemovedFolderIsThatOnesCare) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Give(FolderGone{});
+  EXPECT_EQ(task.run.state(), State::kRunning);
+}
+
 TEST(TaskRunCutOffTest, AKeptOutcomeIsNotKeptForEver) {
   TaskRunDriver task;
   task.RunTask();

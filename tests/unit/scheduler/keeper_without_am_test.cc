@@ -7,7 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/am_deaths.h"
-#include "tests/unit/scheduler/keeper_fixture.h"
+#include "tests/unit/scheduler/unreadable_job.h"
 
 namespace tony {
 namespace {
@@ -15,42 +15,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-// Rules as long as the file "good" is there; without it, ends as an AM does that finds its journal damaged.
-class UnreadableJobTest : public KeeperFixture {
- protected:
-  UnreadableJobTest()
-      : KeeperFixture(
-            "echo $2 >>$1/ams; [ -e $1/good ] && exec sleep 1000;"
-            "echo 'now tony-am[7] error: journal: damaged at byte 12' >&2; exit 65") {
-    std::ofstream(folder_.path() / "good") << "";
-  }
-
-  // A container with `command` runs, and the AM is replaced by one that cannot read the journal.
-  void RunThenDamage(const std::string& command) {
-    keeper_ = StartKeeper();
-    BecomeAm({1});
-    Launch("1-1", command);
-    ASSERT_TRUE(WaitForFile("ready"));
-    scheduler_.reset();
-    std::filesystem::remove(folder_.path() / "good");
-    KillAm();
-    ASSERT_TRUE(WaitFor([this] { return Trouble() == "journal: damaged at byte 12"; }));
-  }
-  std::string Trouble() const {
-    const auto status = folder_.ReadStatus();
-    return status.ok() && *status ? (*status)->trouble : "";
-  }
-  JobStatus FinalStatus() const {
-    const auto status = folder_.ReadStatus();
-    EXPECT_TRUE(status.ok() && *status && (*status)->verdict);
-    return **status;
-  }
-
-  // With a process below it, as an executor that has a task.
-  static constexpr char kBusy[] = "until [ -e go ]; do sleep 0.01; done & >ready; wait";
-  pid_t keeper_ = 0;
-};
 
 TEST_F(UnreadableJobTest, TasksRunOnAndTheVerdictComesWhenTheyHaveEnded) {
   RunThenDamage(kBusy);

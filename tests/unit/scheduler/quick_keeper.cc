@@ -25,5 +25,5 @@ int main(int, char** argv) {
   am.stop_margin = Limit("QUICK_KEEPER_STOP_MARGIN", am.stop_margin);
   const auto ended = tony::keeper::RunKeeper(argv[1], am);
   if (!ended.ok()) tony::LogError(ended.error().message);
-  return ended.ok() ? 0 : 1;
+  return ended.ok() ? 0 : static_cast<int>(ended.error().code);
 }

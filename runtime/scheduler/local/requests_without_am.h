@@ -1,0 +1,42 @@
+// What people and engines ask of a job that no AM can rule: read from its folder, decided where that is safe
+// (attention_without_am.h), and answered there.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/scheduler/local/attention_without_am.h"
+#include "runtime/store/job_folder.h"
+#include "runtime/store/kill_answers.h"
+#include "runtime/store/looks.h"
+
+namespace tony::keeper {
+
+class RequestsWithoutAm {
+ public:
+  explicit RequestsWithoutAm(JobFolder folder);
+
+  struct End {
+    Verdict verdict;
+    Duration grace{-1};  // below 0: the job's own
+  };
+  // To be asked a few times a second. Nothing: the job goes on. What ends it is a plain kill request from then on,
+  // which the next keeper finds, too.
+  std::optional<End> Look(Instant now);
+
+ private:
+  void Learn(Instant now);
+  void SeeWhoLooks(Instant now);
+  std::optional<End> HearKills(Instant now);
+  std::optional<End> Decide(const JobFolder::NamedKillRequest& kill, Instant now);
+  End Take(const std::string& name, const KillRequest& request);
+  void Settle(const std::string& name, const FiledAnswer& filed);
+
+  const JobFolder folder_;
+  AttentionWithoutAm attention_;
+  LookReader looks_;
+  Epoch epoch_;          // of the AM that ruled last
+  std::string unknown_;  // why what it had told is not known
+};
+
+}  // namespace tony::keeper

@@ -1,0 +1,61 @@
+#include "runtime/store/kill_answers.h"
+
+#include <unistd.h>
+
+#include <boost/json.hpp>
+
+#include "runtime/job/json_fields.h"
+#include "runtime/store/files.h"
+#include "runtime/store/read_parsed.h"
+
+namespace tony {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int kSchema = 1;
+
+struct Named {
+  const char* name;
+  std::optional<KillAnswer> answer;
+};
+constexpr Named kAnswers[] = {{"taken", KillAnswer::kTaken},
+                              {"planned", KillAnswer::kPlanned},
+                              {"fenced", KillAnswer::kFenced},
+                              {"ended", KillAnswer::kEnded},
+                              {"refused", std::nullopt}};
+
+std::filesystem::path PathOf(const JobFolder& folder, const std::string& name) {
+  return folder.path() / "kill-requests" / (name + ".answer");
+}
+
+Result<FiledAnswer> FromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "answer"));
+  JsonFields fields(document);
+  fields.Int("schema", kSchema, kSchema);
+  const std::string name = fields.String("answer");
+  FiledAnswer filed{.why = fields.String("why")};
+  for (const auto& [known, answer] : kAnswers) {
+    filed.answer = answer;
+    if (name == known) return fields.status().ok() ? Result<FiledAnswer>(filed) : fields.status().error();
+  }
+  fields.Fail("answer", "taken, planned, fenced, ended or refused");
+  return fields.status().error();
+}
+
+}  // namespace
+
+Status WriteFiledAnswer(const JobFolder& folder, const std::string& name, const FiledAnswer& filed) {
+  json::object out{{"schema", kSchema}, {"why", filed.why}};
+  for (const auto& [known, answer] : kAnswers)
+    if (answer == filed.answer) out["answer"] = known;
+  return WriteFileByRename(PathOf(folder, name), SerializeJson(out), /*durable=*/false);
+}
+
+Result<std::optional<FiledAnswer>> ReadFiledAnswer(const JobFolder& folder, const std::string& name) {
+  return ReadOptional(PathOf(folder, name), FromJson);
+}
+
+void RemoveFiledAnswer(const JobFolder& folder, const std::string& name) { unlink(PathOf(folder, name).c_str()); }
+
+}  // namespace tony
