@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "runtime/job/kill_rules.h"
 
@@ -39,6 +40,7 @@ void AttentionWithoutAm::Look(const WatcherToken& watcher, Instant now) {
   told_->watcher = watcher;
   const auto holds = [&](const Plan& plan) { return Holds(plan.request, told_->claim.owner, watcher); };
   const auto failed = std::stable_partition(plans_.begin(), plans_.end(), holds);
+  for (auto plan = failed; plan != plans_.end(); ++plan) was_void_.insert(plan->name);
   void_.insert(void_.end(), std::make_move_iterator(failed), std::make_move_iterator(plans_.end()));
   plans_.erase(failed, plans_.end());
 }
@@ -46,7 +48,7 @@ void AttentionWithoutAm::Look(const WatcherToken& watcher, Instant now) {
 std::optional<KillAnswer> AttentionWithoutAm::Hear(const std::string& name, const KillRequest& request, Instant now) {
   if (!told_) return std::nullopt;
   if (std::ranges::count(plans_, name, &Plan::name) > 0) return KillAnswer::kPlanned;
-  if (!Holds(request, told_->claim.owner, told_->watcher)) return KillAnswer::kFenced;
+  if (was_void_.contains(name) || !Holds(request, told_->claim.owner, told_->watcher)) return KillAnswer::kFenced;
   if (request.due <= now) return KillAnswer::kTaken;
   plans_.push_back({name, request});
   return KillAnswer::kPlanned;

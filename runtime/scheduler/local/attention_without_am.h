@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ class AttentionWithoutAm {
 
   std::optional<ClaimRecord> told_;
   std::vector<Plan> plans_, void_;
+  std::set<std::string> was_void_;  // names of requests
   Instant woken_{}, last_look_{}, earliest_kill_{};
 };
 

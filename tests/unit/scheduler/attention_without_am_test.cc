@@ -92,6 +92,7 @@ TEST_F(AttentionWithoutAmTest, AnotherWatcherVoidsAPlanForGood) {
   EXPECT_EQ(failed[0].name, "k");
   EXPECT_TRUE(attention_.TakeVoid().empty()) << "once";
   attention_.Look({"w1"}, now_);
+  EXPECT_EQ(Hear("k", IfWatcher("w1", now_ + 10s)), KillAnswer::kFenced) << "its file may still be there";
   Pass(15s);
   EXPECT_FALSE(attention_.Due(now_));
   Pass(5s);
@@ -215,7 +216,8 @@ class FencedLife {
     }
     for (const auto& plan : keeper_.TakeVoid()) {
       if (flaw_ != Flaw::kForgetsVoid) continue;
-      keeper_.Hear(plan.name, {.reason = plan.request.reason, .due = plan.request.due + Duration(1000)}, now_);
+      keeper_.Hear(plan.name + "again", {.reason = plan.request.reason, .due = plan.request.due + Duration(1000)},
+                   now_);
     }
     if (Below(2) == 0) {
       const KillRequest wish = MakeWish();

@@ -77,7 +77,7 @@ TEST_F(RequestsWithoutAmTest, AKillByAnEarlierOwnerDoesNothingAndIsAnswered) {
   RunOutAfter(Owned("o2"));
   Ask("k", IfOwner("o1"));
   EXPECT_EQ(AnswerTo("k"), (FiledAnswer{KillAnswer::kFenced, ""}));
-  EXPECT_TRUE(folder_.ReadConditionalKills()->empty());
+  EXPECT_TRUE(WaitFor([this] { return folder_.ReadConditionalKills()->empty(); }));
   EXPECT_TRUE(Runs());
   Ask("k2", IfOwner("o2"));
   ExpectKilled("enough");
