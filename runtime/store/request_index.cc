@@ -1,5 +1,6 @@
 #include "runtime/store/request_index.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,14 +31,20 @@ fs::path RevocationIn(const fs::path& folder, const OwnerToken& owner) {
   return folder / StrCat(kRevoked, Sha256Hex(owner.value), ".json");
 }
 
+// Another folder may have its name by now.
+bool IsRemoved(const UniqueFd& folder) {
+  struct stat found {};
+  return !folder.valid() || fstat(folder.get(), &found) != 0 || found.st_nlink == 0;
+}
+
 // As long as Sweep() removes the folder between two steps of `work`, it is done again, at most until `late()`.
 template <class Work, class Late>
 auto InFolder(const fs::path& folder, const Work& work, const Late& late) -> decltype(work()) {
   for (;;) {
     TRY(MakeFolder(folder));
+    const UniqueFd made(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     auto done = work();
-    std::error_code error;
-    if (done.ok() || late() || fs::exists(folder, error)) return done;
+    if (done.ok() || late() || !IsRemoved(made)) return done;
   }
 }
 
