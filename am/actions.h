@@ -26,7 +26,7 @@ struct StopContainer {
 struct TellExecutor {
   AttemptId attempt;
   int64_t number = 0;
-  int next = 0;  // the attempt that a NEXT names: within a generation all of them have one number
+  int next = 0;             // the attempt that a NEXT names: within a generation all of them have one number
   std::string resume_from;  // of a START, which has its number still when a newer checkpoint is noted
   friend bool operator==(const TellExecutor&, const TellExecutor&) = default;
 };

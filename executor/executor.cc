@@ -121,11 +121,10 @@ void Executor::Perform(const SendAwait& action) {
 }
 
 void Executor::Perform(const SendHeartbeat& action) {
-  surroundings_.am.Heartbeat(
-      action.caller, action.progress,
-      Answered<Acknowledged>([sent = action.sent](int64_t link, Acknowledged) -> Event {
-        return HeartbeatAnswered{link, sent};
-      }));
+  surroundings_.am.Heartbeat(action.caller, action.progress,
+                             Answered<Acknowledged>([sent = action.sent](int64_t link, Acknowledged) -> Event {
+                               return HeartbeatAnswered{link, sent};
+                             }));
 }
 
 void Executor::Perform(const SendOutcome& action) {

@@ -8,6 +8,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/file_watch.h"
+#include "runtime/store/files.h"
 #include "runtime/store/kill_answers.h"
 #include "runtime/store/looks.h"
 
@@ -30,6 +31,14 @@ constexpr Duration kKeeperLimit{10000};
 constexpr Duration kBetweenSigns{2000};
 // The keeper answers a kill within a quarter of a second.
 constexpr Duration kAnswerPause{100};
+
+// Why the keeper has ended, in its own words; empty: it says nothing.
+std::string LastWordsOfKeeper(const JobFolder& folder) {
+  const auto log = ReadFile(folder.path() / "keeper.log");
+  if (!log.ok()) return "";
+  const std::string_view text = std::string_view(*log).substr(0, log->find_last_not_of('\n') + 1);
+  return std::string(text.substr(text.rfind('\n') + 1));
+}
 
 }  // namespace
 
@@ -234,8 +243,9 @@ void Follower::BringBack() {
   if (const Status settled = SettleIfLost(folder_); !settled.ok()) return Fail(settled.error());
   if (SeeStatusFile()) return;
   if (keepers_started_++ == kMostKeepers)
-    return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", folder_.job().value,
-                                                 " ends as soon as it is started; see ", folder_.path().string())});
+    return Fail({ErrorCode::kUnavailable,
+                 StrCat("the keeper of job ", folder_.job().value, " ends as soon as it is started; see ",
+                        folder_.path().string(), "; the last line of its keeper.log: ", LastWordsOfKeeper(folder_))});
   const Status started = launcher_.Start(folder_);
   if (!started.ok()) return Fail(started.error());
   sink_.on_note(StrCat("nobody ruled job ", folder_.job().value, ": its keeper was started again"));

@@ -147,8 +147,14 @@ class EngineTest(ContractCase):
         job = self.own(*task("sleep 600"))
         file = self.box.folder / "home/jobs" / job / "submission.json"
         ours = file.read_text()
-        self.addCleanup(file.write_text, ours)
-        file.write_text(json.dumps({**json.loads(ours), "host": "worker-7"}))
+
+        def write(text):  # its master may read it at any moment
+            new = file.with_suffix(".new")
+            new.write_text(text)
+            new.rename(file)
+
+        self.addCleanup(write, ours)
+        write(json.dumps({**json.loads(ours), "host": "worker-7"}))
         for verb in ("status", "wait"):
             error = self.expect(verb, job, code=69)["error"]
             self.assertIn(f"job {job} belongs to the local scheduler of worker-7 and this is ", error["message"])

@@ -154,7 +154,8 @@ Outcome JournalRules::WhatCounts(const AttemptId& ended) const {
   Outcome outcome = outcomes_.at(ended);
   if (outcome.Succeeded() && !together_) outcome.cls = OutcomeClass::kInfra;
   const bool by_signal = outcome.source == Source::kSignal && outcome.advice == Advice::kNone;
-  if (by_signal && outcome.cls == OutcomeClass::kInfra && HadSignalBefore(ended)) outcome.cls = OutcomeClass::kUserError;
+  if (by_signal && outcome.cls == OutcomeClass::kInfra && HadSignalBefore(ended))
+    outcome.cls = OutcomeClass::kUserError;
   return outcome;
 }
 

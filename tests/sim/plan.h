@@ -71,7 +71,7 @@ struct WallStep {
 struct ClockPlan {
   int64_t most_drift = 0;  // in a million, either way
   Duration most_offset{0};
-  bool one_machine = false;      // for all AMs: the job's clock is kept from one to the next
+  bool one_machine = false;     // for all AMs: the job's clock is kept from one to the next
   std::vector<WallStep> steps;  // there; elsewhere another machine's wall clock is all that an AM has
 };
 

@@ -44,8 +44,7 @@ void SimulatedAm::SetClock(std::optional<Instant> newest_decision) {
   if (!stage_.plan.clocks.one_machine) return;
   const Instant truth = stage_.time.now();
   const am::OwnClocks own{"boot", stage_.time.age(), clock_.At(truth) + stage_.WallAhead()};
-  const Instant now =
-      flaw_ == Flaw::kFollowsWall ? own.wall : am::NowOfJob(stage_.disk.clock, own, newest_decision);
+  const Instant now = flaw_ == Flaw::kFollowsWall ? own.wall : am::NowOfJob(stage_.disk.clock, own, newest_decision);
   stage_.disk.clock = {own.boot, now.time_since_epoch() - own.since_boot};
   clock_ = clock_.SetTo(truth, now);
 }

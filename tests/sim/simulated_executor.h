@@ -39,8 +39,7 @@ class SimulatedExecutor : public AskingEnd {
   void FeedAfter(Duration delay, executor::Event event);
   void ArmTimer();
   void Observe(const executor::Event& event, executor::State state, executor::Link link, size_t actions);
-  executor::Event EventOf(int64_t link, const Question& question, Instant asked,
-                          const Reply& reply) const;
+  executor::Event EventOf(int64_t link, const Question& question, Instant asked, const Reply& reply) const;
 
   void Perform(const executor::UseAm& action);
   void Perform(const executor::SendRegister& action);

@@ -1,6 +1,6 @@
-#include "am/job_now.h"
-
 #include <gtest/gtest.h>
+
+#include "am/job_now.h"
 
 namespace tony::am {
 namespace {
