@@ -58,7 +58,9 @@ TEST(FlawTest, AnAmThatFollowsTheWallClockIsFoundOutWhicheverWayThatSteps) {
     plan.clocks = {.one_machine = true, .steps = {{Duration(10'000), step}}};
     plan.faults = {{Duration(20'000), CrashAm{}}};
     EXPECT_EQ(Join(ComplaintsAbout(plan), "\n"), "");
-    EXPECT_NE(Join(ComplaintsAbout(plan, Flaw::kFollowsWall), "\n"), "") << step.count();
+    EXPECT_NE(Join(ComplaintsAbout(plan, Flaw::kFollowsWall), "\n").find("the job's clock has stepped"),
+              std::string::npos)
+        << step.count();
   }
 }
 

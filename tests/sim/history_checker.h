@@ -117,6 +117,7 @@ class HistoryChecker {
   const Duration overlap_;
   const Duration skew_;  // between the clocks of two processes
   JournalRules rules_;
+  Instant newest_decision_{};
   AttentionRules attention_;
   std::vector<std::string> complaints_;
   Instant now_{};

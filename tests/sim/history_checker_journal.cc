@@ -66,6 +66,9 @@ void HistoryChecker::ReadNewDecisions() {
 }
 
 void HistoryChecker::Read(const Decision& decision) {
+  const bool steady = decision.time <= now_ + skew_ && decision.time >= newest_decision_ - skew_;
+  Expect(steady, "the job's clock has stepped");
+  newest_decision_ = std::max(newest_decision_, decision.time);
   rules_.Read(decision);
   for (const std::string& complaint : rules_.TakeComplaints()) Expect(false, complaint);
   attention_.Read(decision);
