@@ -49,7 +49,11 @@ void HistoryChecker::On(const JournalCutBack& e) {
   attention_.Reread({});
   const auto kept = DecodeJournal(file_);
   read_ = kept.ok() ? kept->valid_bytes : 0;
-  for (size_t i = 0; kept.ok() && i < kept->decisions.size(); ++i) rules_.Read(kept->decisions[i]);
+  newest_decision_ = {};
+  for (size_t i = 0; kept.ok() && i < kept->decisions.size(); ++i) {
+    rules_.Read(kept->decisions[i]);
+    newest_decision_ = kept->decisions[i].time;
+  }
   rules_.TakeComplaints();  // they were made before
   if (kept.ok()) attention_.Reread(kept->decisions);
 }
