@@ -1,6 +1,7 @@
 #include "am/job.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "am/evolve_parts.h"
 #include "runtime/base/check.h"
@@ -44,7 +45,7 @@ Actions Job::PendingActions() const {
   for (const auto& [number, restart] : restarts_) {
     if (restart.sought && !restart.noted) actions.push_back(LookForCheckpoint{number});
   }
-  if (listing_sought_ && !listing_ && !verdict_) actions.push_back(ListCheckpoints{});
+  if (AwaitsListing()) actions.push_back(ListCheckpoints{});
   if (Ended()) actions.push_back(EndJob{});
   return actions;
 }
@@ -60,26 +61,24 @@ Actions Job::TellAll() const {
 
 Command Job::CommandFor(const AttemptId& id) const {
   const Attempt* attempt = Find(id);
-  const int64_t number = CommandNumber(id);
-  if (!attempt || number == 0) return {};
+  TellExecutor tell = Tell(id);
+  if (!attempt || tell.number == 0) return {};
   if (IsFinal(attempt->state)) {
-    const int next = NextIn(*attempt);
-    if (next == 0) return {.number = number, .kind = Command::Kind::kRelease};
-    return {.number = number, .kind = Command::Kind::kNext, .generation = generation_, .attempt = next};
+    if (tell.next == 0) return {.number = tell.number, .kind = Command::Kind::kRelease};
+    return {.number = tell.number, .kind = Command::Kind::kNext, .generation = generation_, .attempt = tell.next};
   }
   if (attempt->state == AttemptState::kStopping) {
-    return {.number = number,
+    return {.number = tell.number,
             .kind = Command::Kind::kStop,
             .generation = attempt->generation,
             .grace = attempt->stop_grace,
             .reason = attempt->because ? std::string(ToString(attempt->because->cls)) : ""};
   }
-  const auto resume = ResumeOf(id);
-  return {.number = number,
+  return {.number = tell.number,
           .kind = Command::Kind::kStart,
           .generation = attempt->generation,
           .cluster_spec = attempt->cluster_spec ? *attempt->cluster_spec : "",
-          .resume_from = resume ? resume->path : ""};
+          .resume_from = std::move(tell.resume_from)};
 }
 
 // Of a task that starts for the first time, maybe long after others, what was there before the job.

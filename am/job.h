@@ -184,6 +184,7 @@ class Job {
   std::optional<DecisionBody> NextOf(const Restart& restart, Instant now) const;
   bool MustList() const { return !spec_.checkpoint.directory.empty() && generation_.value == 0 && !listing_; }
   std::optional<DecisionBody> NextOfListing(Instant now) const;
+  bool AwaitsListing() const { return listing_sought_ && !listing_ && !verdict_; }
   std::optional<Instant> ListingDue() const;
   RestartBegan Begin(const Restart& restart) const;
   Verdict Fruitless(const Restart& restart) const;

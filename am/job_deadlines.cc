@@ -4,6 +4,7 @@
 #include "am/job.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/kill_rules.h"
+#include "runtime/job/seconds.h"
 
 namespace tony::am {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 Verdict TimedOut(const std::string& message) {
   return {.state = FinalState::kFailed, .cls = OutcomeClass::kTimeout, .message = message};
 }
-
-std::string Seconds(Duration d) { return StrCat(d.count() / 1000, ".", d.count() % 1000 / 100, " s"); }
 
 }  // namespace
 

@@ -195,7 +195,7 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
 }
 
 Decided Job::OnListing(const CheckpointsThere& seen) const {
-  if (!listing_sought_ || listing_ || verdict_) return {};
+  if (!AwaitsListing()) return {};
   if (!seen.in_use_by) return {.decisions = {CheckpointsListed{seen.listing}}};
   const std::string message = StrCat("tony.checkpoint.dir: ", spec_.checkpoint.directory, " is in use by job ",
                                      seen.in_use_by->value, ", which has not ended");

@@ -103,7 +103,7 @@ std::optional<DecisionBody> Job::NextOfListing(Instant now) const {
 }
 
 std::optional<Instant> Job::ListingDue() const {
-  if (!listing_sought_ || listing_ || state_ != JobState::kGathering) return std::nullopt;
+  if (!AwaitsListing() || state_ != JobState::kGathering) return std::nullopt;
   return *listing_sought_ + kLookLimit;
 }
 

@@ -41,9 +41,7 @@ class LocalJournalFile : public JournalFile {
 
   Status Sync() override {
     if (fdatasync(journal_.get()) != 0) return Failed("sync: ");
-    if (!name_is_synced_) TRY(SyncPath(fs::path(path_).parent_path()));
-    name_is_synced_ = true;
-    return Ok();
+    return SyncName();
   }
 
   Status Replace(std::string_view content) override {
@@ -59,9 +57,7 @@ class LocalJournalFile : public JournalFile {
     }
     journal_ = std::move(fd);
     name_is_synced_ = false;
-    TRY(SyncPath(fs::path(path_).parent_path()));
-    name_is_synced_ = true;
-    return Ok();
+    return SyncName();
   }
 
   // Written over itself: needs no room on most file systems. Without it a later AM only checks less.
@@ -71,6 +67,12 @@ class LocalJournalFile : public JournalFile {
   }
 
  private:
+  Status SyncName() {
+    if (!name_is_synced_) TRY(SyncPath(fs::path(path_).parent_path()));
+    name_is_synced_ = true;
+    return Ok();
+  }
+
   static Status AppendTo(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t n = write(fd, bytes.data(), bytes.size());

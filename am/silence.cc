@@ -3,14 +3,13 @@
 
 #include "am/job.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/seconds.h"
 
 namespace tony::am {
 namespace {
 
 constexpr Duration kWorthTelling{1000};
 constexpr size_t kNamed = 5;
-
-std::string Seconds(Duration d) { return StrCat(d.count() / 1000, ".", d.count() % 1000 / 100, " s"); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/outcome.h"
+#include "runtime/job/seconds.h"
 
 namespace tony {
 
@@ -17,11 +18,9 @@ inline bool Holds(const KillRequest& request, const OwnerToken& owner, const Wat
 }
 
 inline Verdict Abandoned(Duration watch_timeout) {
-  const int64_t ms = watch_timeout.count();
-  return {
-      .state = FinalState::kKilled,
-      .cls = OutcomeClass::kAbandoned,
-      .message = StrCat("nobody has asked for the job for ", ms / 1000, ".", ms % 1000 / 100, " s (watch timeout)")};
+  return {.state = FinalState::kKilled,
+          .cls = OutcomeClass::kAbandoned,
+          .message = StrCat("nobody has asked for the job for ", Seconds(watch_timeout), " (watch timeout)")};
 }
 
 }  // namespace tony
