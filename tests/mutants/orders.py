@@ -79,8 +79,8 @@ TURNS = [
      "  Observe(ContainerEvent{std::move(event), std::move(kept)});\n  if (!resumes) return;\n"),
     ("an exit is judged before the kept outcome is read", MASTER,
      "  std::optional<Outcome> kept = KeptOutcome(event);\n", "  std::optional<Outcome> kept;\n"),
-    ("a renewal counts before it is written", MASTER_FILES, "  if (WriteLease()) Observe(LeaseRenewed{});\n",
-     "  Observe(LeaseRenewed{});\n  WriteLease();\n"),
+    ("a renewal counts before it is written", MASTER_FILES, "  if (!WriteLease()) return;\n  KeepClaim();\n  Observe(LeaseRenewed{});\n",
+     "  Observe(LeaseRenewed{});\n  if (!WriteLease()) return;\n  KeepClaim();\n"),
 ]
 
 ENDS = [
@@ -136,8 +136,7 @@ WRITES = [
     ("the last of a group says whether it is synced", JOURNAL, "waiting_.durable |= durable;", "waiting_.durable = durable;"),
     ("a journal written anew gets its name before its sync", JOURNAL_FILE, SYNCED + RENAMED, RENAMED + SYNCED),
     ("a journal written anew is not synced", JOURNAL_FILE, SYNCED, ""),
-    ("the name of a journal written anew is not synced", JOURNAL_FILE,
-     "    TRY(SyncPath(fs::path(path_).parent_path()));\n", ""),
+    ("the name of a journal written anew is not synced", JOURNAL_FILE, "    name_is_synced_ = false;\n", ""),
     ("a journal's name is not synced", JOURNAL_FILE, "    if (!name_is_synced_) TRY(SyncPath(fs::path(path_).parent_path()));\n", ""),
     ("the journal goes over to the new file before that has its name", JOURNAL_FILE,
      "    if (!written.ok()) {\n", "    journal_ = UniqueFd(dup(fd.get()));\n    if (!written.ok()) {\n"),
@@ -336,7 +335,7 @@ REQUESTS = [
     ("a revoked submit leaves its job alone", COURSE, "  if (seen.revoked) Plan(std::move(kill));\n", ""),
     ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
     ("what a replaced job is killed for is not recorded", STEPS,
-     "  if (const Status recorded = RecordKill(*folder, *replaced_); !recorded.ok())\n"
+     "  if (const auto recorded = RecordKill(*folder, *replaced_); !recorded.ok())\n"
      '    Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n', ""),
     ("staged files are let go before the job refers to them", STEPS,
      "  const ProgramsOfJob programs = ProgramsForJob(home_);\n",

@@ -52,6 +52,16 @@ std::string Html(const JobStatus& status, bool all = false) {
   return JobHtml({.status = status, .now = status.submitted + std::chrono::seconds(60), .all_tasks = all});
 }
 
+TEST(JobHtmlTest, ItSaysHowManyMastersThereHaveBeenIfMoreThanOne) {
+  JobStatus status = Running(1);
+  for (const int64_t epoch : {0, 1}) {
+    status.epoch = {epoch};
+    EXPECT_THAT(Html(status), Not(HasSubstr("Application masters"))) << epoch;
+  }
+  status.epoch = {2};
+  EXPECT_THAT(Html(status), HasSubstr("Application masters</dt><dd>2</dd>"));
+}
+
 TEST(JobHtmlTest, ARunningJobsPageSaysSoToItsScript) {
   const std::string html = Html(Running(2));
   EXPECT_THAT(html, HasSubstr("<main data-live=\"1\" data-seq=\"12\">"));

@@ -126,6 +126,14 @@ TEST_F(JobPageTest, APieceOfALogHasALimitWhateverIsAskedFor) {
   EXPECT_EQ(BodyOf(Get("/t/logs/worker-0/1/stdout.txt?cursor=0&max=999999999")).size(), 256u << 10);
 }
 
+TEST_F(JobPageTest, APieceOfALogIsACharacterAtLeast) {
+  Write("logs/worker-0/1/stdout", "🚀€");
+  const std::string first = Get("/t/logs/worker-0/1/stdout.txt?cursor=0&max=1");
+  EXPECT_EQ(BodyOf(first), "🚀");
+  EXPECT_THAT(first, HasSubstr("X-Tony-Cursor: 4\r\n"));
+  EXPECT_EQ(BodyOf(Get("/t/logs/worker-0/1/stdout.txt?cursor=4&max=0")), "€");
+}
+
 TEST_F(JobPageTest, TheConfigurationIsShownIfItWasKept) {
   EXPECT_EQ(StatusOf(Get("/t/conf")), 404);
   Write("conf.json", R"([{"key":"tony.worker.instances","value":"<2>","source":"job.properties"}])");

@@ -37,7 +37,8 @@ TEST_F(LogTailTest, TheEndBeginsWithALine) {
 }
 
 TEST_F(LogTailTest, PiecesJoinedAreTheWholeLog) {
-  Write("grün und €uro und mehr\n");
+  const std::string text = "grün und €uro und 🚀 und mehr\n";
+  Write(text);
   std::string all;
   int64_t cursor = 0;
   for (int i = 0; i < 100; ++i) {
@@ -47,9 +48,17 @@ TEST_F(LogTailTest, PiecesJoinedAreTheWholeLog) {
     all += piece.text;
     cursor = piece.next;
   }
-  EXPECT_EQ(all, "grün und €uro und mehr\n");
+  EXPECT_EQ(all, text);
   Write("more");
   EXPECT_EQ(Read(cursor, 100).text, "more");
+}
+
+TEST_F(LogTailTest, ACharacterThatDoesNotFitIsLeftToTheNextPiece) {
+  Write("ab€cd🚀");
+  EXPECT_EQ(Read(0, 4).text, "ab");
+  EXPECT_EQ(Read(0, 5).text, "ab€");
+  for (const int64_t most : {8, 9, 10}) EXPECT_EQ(Read(0, most).text, "ab€cd") << most;
+  EXPECT_EQ(Read(0, 11).text, "ab€cd🚀");
 }
 
 TEST_F(LogTailTest, ACursorBehindTheEndGetsNothing) {

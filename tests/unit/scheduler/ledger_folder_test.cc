@@ -384,6 +384,19 @@ TEST_F(LedgerFolderTest, AsRootWithoutTheRightToWriteAnotherUserHasAPrivateOneAn
   EXPECT_EQ(exit, 0);
 }
 
+TEST_F(LedgerFolderTest, AsRootAFolderThatAnotherUserMayNotWriteToIsNamedToHim) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  chmod(temp_.path().c_str(), 0755);
+  EXPECT_EQ(AsNobody([&] { return folder_.Make().ok() ? 0 : 1; }), 0);
+  chmod(folder_.path().c_str(), 0755);
+  const int exit = AsNobody([&] {
+    const Status made = folder_.Make();
+    if (made.ok() || made.error().code != ErrorCode::kCannotWrite) return 1;
+    return made.error().message.find(folder_.path().string()) != std::string::npos ? 0 : 2;
+  });
+  EXPECT_EQ(exit, 0);
+}
+
 TEST(LedgerPlaceTest, AConfiguredOneIsNotPrivate) {
   const auto found = LedgerFolder::Find("/home/x/.tony", "/dev/shm//tony/./ledger/");
   ASSERT_TRUE(found.ok());

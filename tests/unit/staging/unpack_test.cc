@@ -136,6 +136,21 @@ TEST_F(UnpackTest, NamesThatCannotBeAreRefused) {
   ExpectRefused({{.name = deep + "x", .content = "x"}}, deep.substr(0, 300), "too long");
 }
 
+TEST_F(UnpackTest, NamesAreTakenUpToTheirLimits) {
+  const std::string longest(255, 'n');
+  ExpectRefused({{.name = longest + "n", .content = "x"}}, longest + "n", "its name is too long");
+  ExpectRefused({{.name = longest + "n/x", .content = "x"}}, longest + "n/x", "its name is too long");
+  std::string path;
+  while (path.size() < 2048) path += "abcdefg/";
+  path.back() = 'x';
+  ASSERT_EQ(path.size(), 2048u);
+  ExpectRefused({{.name = path + "y", .content = "y"}}, path.substr(0, 300), "its path is too long");
+  const fs::path entry =
+      Staged(JobOfArchive({{.name = longest + "/" + longest, .content = "n"}, {.name = path, .content = "x"}}));
+  EXPECT_EQ(Text(entry / longest / longest), "n");
+  EXPECT_EQ(Text(entry / path), "x");
+}
+
 TEST_F(UnpackTest, EncryptedArchiveIsRefused) {
   BuildArchive(archive_, ArchiveForm::kZip, {{.name = "secret", .content = "content"}}, "password");
   JobSpec spec = Job();
