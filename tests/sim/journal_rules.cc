@@ -138,6 +138,7 @@ void JournalRules::On(const AttemptEnded& d, Instant time) {
   attempt->second.reported = d.reported;
   const bool judged = verdict_ || IsRestarting(d.attempt.task);
   if (!judged) pending_ = d.attempt;
+  attempt->second.let_go = !judged && spec_->FindRole(d.attempt.task.role)->completion == Completion::kSidecar;
   judged_at_ = time;
 }
 

@@ -51,6 +51,7 @@ class JournalRules {
     std::optional<Instant> placed;  // in its container
     std::optional<Endpoint> endpoint;
     bool reported = false;
+    bool let_go = false;  // its executor does not wait for another attempt: a sidecar that ended by itself
     std::optional<Instant> ended;
   };
   struct Restart {

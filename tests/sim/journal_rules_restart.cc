@@ -31,7 +31,7 @@ bool JournalRules::CouldGoOn(const AttemptId& ended) const {
   const Outcome& outcome = outcomes_.at(ended);
   const bool trouble = outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kInfra ||
                        outcome.cls == OutcomeClass::kPreempted;
-  if (trouble || !made.reported || made.container.value.empty()) return false;
+  if (trouble || !made.reported || made.let_go || made.container.value.empty()) return false;
   return containers_.at(made.container) == ended && !gone_.contains(made.container) &&
          !kill_ordered_.contains(made.container);
 }
