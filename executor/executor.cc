@@ -184,7 +184,8 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
   const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
   if (!role) return Error{ErrorCode::kInternal, "no role " + place_.attempt.task.role};
   place_.resume_from = action.resume_from;
-  const auto environment = MakeUserEnvironment(spec_, cluster, place_, surroundings_.environment);
+  TRY_ASSIGN(const auto secrets, folder_.ReadSecrets());
+  const auto environment = MakeUserEnvironment(spec_, cluster, place_, surroundings_.environment, secrets);
   TRY(PrepareWorkFolder(folder_, place_.attempt, environment.long_values));
   const ProcessSpec process{.env = environment.variables,
                             .directory = place_.work_folder.string(),

@@ -13,13 +13,17 @@ constexpr size_t kLongestVariable = 128 << 10;
 // Where torch.distributed.elastic's @record writes the exception that ended a program. Our parser reads its form, too.
 constexpr const char* kTorchErrorFile = "TORCHELASTIC_ERROR_FILE";
 
-// `inherited` without what belongs to the submitting shell or, if that is itself a task, to another job.
-Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inherited) {
-  Environment environment;
-  for (const auto& variable : inherited) {
+void Add(const std::vector<std::string>& variables, Environment& environment) {
+  for (const auto& variable : variables) {
     const size_t equals = variable.find('=', 1);
     if (equals != std::string::npos) environment[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
+}
+
+// `inherited` without what belongs to the submitting shell or, if that is itself a task, to another job.
+Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inherited) {
+  Environment environment;
+  Add(inherited, environment);
   for (const auto& name : ReservedVariables(spec)) {
     environment.erase(name);
     environment.erase(name + "_FILE");
@@ -76,10 +80,12 @@ void Override(Environment& environment, const Environment& with) {
 }  // namespace
 
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
-                                    const std::vector<std::string>& inherited) {
+                                    const std::vector<std::string>& inherited,
+                                    const std::vector<std::string>& secrets) {
   Environment environment = Inherited(spec, inherited);
   Override(environment, spec.container_env);
   Override(environment, spec.execution_env);
+  Add(secrets, environment);
   // Or the last words of a Python program that dies are lost with its buffer.
   environment.try_emplace("PYTHONUNBUFFERED", "1");
   // As root it would write __pycache__ into the staged folders that all jobs share.

@@ -1,7 +1,8 @@
 // The environment of the user's process. A pure function, so that `tony plan` may show exactly what a task will get.
 //
 // Later wins: what the executor inherited (without variables of ours, which would be another job's), container_env,
-// execution_env, the framework's variables, the job's own (TONY_TASK, ...). README.md lists them.
+// execution_env, secrets ("NAME=value"), the framework's variables, the job's own (TONY_TASK, ...). README.md lists
+// them.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +37,8 @@ struct UserEnvironment {
 };
 
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
-                                    const std::vector<std::string>& inherited);
+                                    const std::vector<std::string>& inherited,
+                                    const std::vector<std::string>& secrets = {});
 
 // Where the program may say why it failed: $TONY_ERROR_FILE; see runtime/job/error_report.h.
 std::filesystem::path ErrorFile(const std::filesystem::path& work_folder);

@@ -1,5 +1,8 @@
 #include "runtime/client/spec_input.h"
 
+#include <fcntl.h>
+
+#include <climits>
 #include <filesystem>
 #include <system_error>
 
@@ -42,6 +45,15 @@ SubmitOptions ToSubmitOptions(const CommandLine& line) {
   };
 }
 
+Result<int> SecretsDescriptor(const CommandLine& line) {
+  if (!line.Has("secrets-fd")) return -1;
+  const std::string word = line.Value("secrets-fd");
+  const auto number = ParseInt(word);
+  if (number && *number >= 0 && *number <= INT_MAX && fcntl(static_cast<int>(*number), F_GETFD) >= 0)
+    return static_cast<int>(*number);
+  return Error{ErrorCode::kUsage, StrCat("--secrets-fd ", word, ": expected the number of an open file descriptor")};
+}
+
 }  // namespace
 
 std::vector<OptionSpec> SpecOptions() {
@@ -56,6 +68,7 @@ std::vector<OptionSpec> SpecOptions() {
       {"python_venv", kValue, "PATH", "a virtual environment, archive or folder: venv in each task's folder"},
       {"shell_env", kRepeated, "NAME=VALUE", "environment of the tasks' processes"},
       {"container_env", kRepeated, "NAME=VALUE", "environment of executors and tasks"},
+      {"secrets-fd", kValue, "FD", "variables of the tasks that are told nobody, a JSON object on this descriptor"},
       {"conf", kRepeated, "KEY=VALUE", "one property; wins over every file"},
       {"conf_file", kValue, "FILE", "properties: tony.xml or job.properties"},
       {"hdfs_classpath", kValue, "PATHS", "Hadoop's jars, as TonY took them; our tasks need none"},
@@ -69,7 +82,9 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   std::error_code error;
   const std::filesystem::path directory = std::filesystem::current_path(error);
   if (error) return Error{ErrorCode::kInvalid, StrCat("the current folder cannot be found: ", error.message())};
-  TRY_ASSIGN(const Properties properties, LoadProperties(ToSubmitOptions(line), directory));
+  SubmitOptions options = ToSubmitOptions(line);
+  TRY_ASSIGN(options.secrets_fd, SecretsDescriptor(line));
+  TRY_ASSIGN(const Properties properties, LoadProperties(options, directory));
   TRY_ASSIGN(ParsedJobSpec parsed, CheckedJobSpec(properties, directory));
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   return parsed;
@@ -83,7 +98,7 @@ Status NoWarnings(const std::vector<std::string>& warnings) {
 Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::filesystem::path& directory) {
   TRY_ASSIGN(ParsedJobSpec parsed, ParseJobSpec(properties, directory));
   Problems problems;
-  for (const Status& checked : {CheckFramework(parsed.spec), CheckEnvironment(parsed.spec)})
+  for (const Status& checked : {CheckFramework(parsed.spec), CheckEnvironment(parsed.spec, parsed.secrets)})
     if (!checked.ok()) problems.Note(checked.error());
   TRY(problems.All(parsed.warnings));
   for (std::string& warning : ScopeWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));

@@ -46,6 +46,7 @@ Result<int> RunSubmit(const CommandLine& line) {
                       .staged = staged.files,
                       .claim = order.claim,
                       .configuration = ToJson(parsed.configuration),
+                      .secrets = parsed.secrets,
                       .programs = programs.kept.hash};
   TRY_ASSIGN(const JobFolder folder, LocalJobStore(home).Create(job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);

@@ -36,14 +36,22 @@ void YieldToAll(const std::vector<SubmitFlags::Setting>& higher, SubmitFlags& lo
   for (const SubmitFlags::Setting& setting : higher) YieldTo(setting.key, lower);
 }
 
+Result<std::map<std::string, std::string>> SecretsOf(const JsonNode& node, const std::string& path) {
+  TRY_ASSIGN(const auto pairs, ReadPairs(node, path));
+  return std::map<std::string, std::string>(pairs.begin(), pairs.end());
+}
+
 Status ReadDocument(const JsonNode& root, JobDocument& document) {
-  constexpr std::string_view kLayers[] = {"properties", "spec"};
+  constexpr std::string_view kLayers[] = {"properties", "secrets", "spec"};
   TRY_ASSIGN(document.members, ReadMembers(root, "", kLayers));
   YieldToAll(document.members.conf, document.members);
   for (size_t i = 0; i < root.names.size(); ++i) {
     const JsonNode& member = root.items[i];
     if (member.kind == JsonNode::Kind::kNull) continue;
     if (root.names[i] == "properties") TRY(ReadProperties(member, document));
+    if (root.names[i] == "secrets") {
+      TRY_ASSIGN(document.secrets, SecretsOf(member, "secrets"));
+    }
     if (root.names[i] == "spec") {
       TRY_ASSIGN(document.spec, ReadMembers(member, "spec", {}));
     }
@@ -64,6 +72,11 @@ Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& na
   JobDocument document;
   if (const Status read = ReadDocument(root, document); !read.ok()) return Annotate(read.error(), name);
   return document;
+}
+
+Result<std::map<std::string, std::string>> ReadSecrets(std::string_view text, const std::string& name) {
+  TRY_ASSIGN(const JsonNode root, ParseDocumentJson(text, name));
+  return SecretsOf(root, name);
 }
 
 SubmitFlags FlagsWithDocument(SubmitFlags flags, JobDocument document, SubmitFlags step, const Properties& files) {

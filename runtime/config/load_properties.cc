@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include "runtime/base/strings.h"
@@ -30,6 +31,19 @@ Error FileError(const ConfigFile& file, std::string_view what) {
   return {ErrorCode::kInvalid, StrCat(file.kind, " ", file.path.string(), ": ", what)};
 }
 
+Result<std::string> ReadOpen(int fd, const ConfigFile& file) {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError(file, ErrnoText(errno));
+    if (got == 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+    if (text.size() > kMaxFileBytes) return FileError(file, StrCat("larger than ", kMaxFileBytes >> 20, " MiB"));
+  }
+}
+
 Result<std::string> ReadText(const ConfigFile& file) {
   const UniqueFd fd(file.is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                   : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -39,16 +53,14 @@ Result<std::string> ReadText(const ConfigFile& file) {
     return FileError(file, errno == ENOENT ? "no such file" : ErrnoText(errno));
   }
   if (S_ISDIR(about.st_mode)) return FileError(file, "a folder, not a file");
-  std::string text;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return FileError(file, ErrnoText(errno));
-    if (got == 0) return text;
-    text.append(buffer, static_cast<size_t>(got));
-    if (text.size() > kMaxFileBytes) return FileError(file, StrCat("larger than ", kMaxFileBytes >> 20, " MiB"));
-  }
+  return ReadOpen(fd.get(), file);
+}
+
+Result<std::map<std::string, std::string>> LoadSecrets(int number) {
+  const UniqueFd fd(number);
+  const ConfigFile file{.kind = "the secrets on", .name = "--secrets-fd", .path = StrCat("descriptor ", number)};
+  TRY_ASSIGN(const std::string text, ReadOpen(fd.get(), file));
+  return ReadSecrets(text, file.name);
 }
 
 bool IsXml(const ConfigFile& file, std::string_view text) {
@@ -218,6 +230,12 @@ Result<Properties> LoadProperties(const SubmitOptions& options, const std::files
     TRY_ASSIGN(user, LoadUserFile(*file, directory));
   }
   Properties properties = std::move(user.properties);
+  std::map<std::string, std::string> secrets;
+  if (options.secrets_fd >= 0) {
+    TRY_ASSIGN(secrets, LoadSecrets(options.secrets_fd));
+  }
+  if (user.document) secrets.merge(user.document->secrets);
+  properties.SetSecrets(std::move(secrets));
   if (const auto site = SiteFile()) {
     TRY_ASSIGN(const LoadedFile loaded, Load(*site));
     properties.Merge(loaded.properties);

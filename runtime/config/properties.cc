@@ -19,6 +19,7 @@ class Expander {
       out.Set(key, {std::move(value), property.origin, property.is_final});
     }
     for (const std::string& warning : properties_.warnings()) out.Warn(warning);
+    out.SetSecrets(properties_.secrets());
     return out;
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -25,12 +26,18 @@ class Properties {
   const Property* Find(std::string_view key) const;
   const std::map<std::string, Property, std::less<>>& all() const { return values_; }
 
+  // Variables of the tasks that stand in no file and are told nobody: beside the values, so that no reader of those
+  // meets them.
+  void SetSecrets(std::map<std::string, std::string> secrets) { secrets_ = std::move(secrets); }
+  const std::map<std::string, std::string>& secrets() const { return secrets_; }
+
   // What its reader should be told, one line each; Merge adds the later file's.
   void Warn(std::string line) { warnings_.push_back(std::move(line)); }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   std::map<std::string, Property, std::less<>> values_;
+  std::map<std::string, std::string> secrets_;
   std::vector<std::string> warnings_;
 };
 
@@ -60,6 +67,9 @@ struct SubmitOptions {
   std::string executes, src_dir, task_params, python_binary_path, python_venv;
   std::string hdfs_classpath, sidecar_tensorboard_log_dir;
   std::vector<std::string> shell_env, container_env;  // K=V
+  // Variables of the tasks that are told nobody come as a JSON object on this descriptor, which is closed then: no
+  // process of the job inherits it. Below 0: none.
+  int secrets_fd = -1;
 };
 
 // The one loader. Precedence, low to high: built-in defaults < spec file or -conf_file (or ./tony.xml if neither is

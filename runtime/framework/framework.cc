@@ -122,10 +122,11 @@ std::vector<std::string> ReservedVariables(const JobSpec& spec) {
   return names;
 }
 
-Status CheckEnvironment(const JobSpec& spec) {
+Status CheckEnvironment(const JobSpec& spec, const std::map<std::string, std::string>& secrets) {
   const auto reserved = ReservedVariables(spec);
   TRY(CheckNotReserved(spec.execution_env, {"worker_env.", "-shell_env ", "tony.execution.env."}, reserved));
-  return CheckNotReserved(spec.container_env, {"-container_env ", "tony.containers.env."}, reserved);
+  TRY(CheckNotReserved(spec.container_env, {"-container_env ", "tony.containers.env."}, reserved));
+  return CheckNotReserved(secrets, {"secrets."}, reserved);
 }
 
 int GlobalRank(const JobSpec& spec, const TaskId& task) {

@@ -30,7 +30,7 @@ bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 std::vector<std::string> ReservedVariables(const JobSpec& spec);
 
 // kInvalid if the user's own environment sets one of them: either side would win by accident.
-Status CheckEnvironment(const JobSpec& spec);
+Status CheckEnvironment(const JobSpec& spec, const std::map<std::string, std::string>& secrets);
 
 // Place of a task among all tracked tasks, for frameworks that count ranks over the whole job: the chief first, then
 // the other tracked roles in the order of the spec, by index. -1 for tasks that are not tracked.

@@ -62,10 +62,12 @@ Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values) {
   ParsedEnvironment parsed;
   TRY_ASSIGN(parsed.execution, ParseVariables(values, "tony.execution.envs", "tony.execution.env."));
   TRY_ASSIGN(parsed.container, ParseVariables(values, "tony.containers.envs", "tony.containers.env."));
-  const size_t bytes = TotalBytes(parsed.execution) + TotalBytes(parsed.container);
+  parsed.secrets = values.properties().secrets();
+  for (const auto& [name, value] : parsed.secrets) TRY(CheckVariable("secrets", name, value));
+  const size_t bytes = TotalBytes(parsed.execution) + TotalBytes(parsed.container) + TotalBytes(parsed.secrets);
   if (bytes < kMaxTotalBytes) return parsed;
-  return Error{ErrorCode::kInvalid, StrCat("tony.execution.envs and tony.containers.envs together have ", bytes,
-                                           " bytes, and a process can be given less than ", kMaxTotalBytes)};
+  return Error{ErrorCode::kInvalid, StrCat("tony.execution.envs, tony.containers.envs and secrets together have ",
+                                           bytes, " bytes, and a process can be given less than ", kMaxTotalBytes)};
 }
 
 }  // namespace tony

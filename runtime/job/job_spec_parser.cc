@@ -138,6 +138,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   take(ParseEnvironment(values), environment);
   spec.execution_env = std::move(environment.execution);
   spec.container_env = std::move(environment.container);
+  parsed.secrets = std::move(environment.secrets);
   check(ParseFiles(values, directory, roles.single_task, spec));
   check(ParseLimits(values, spec));
   take(ParseTimers(values, parsed.warnings), spec.timers);

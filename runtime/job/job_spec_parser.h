@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace tony {
 
 struct ParsedJobSpec {
   JobSpec spec;
-  Duration watch_timeout{0};          // tony.azkaban.watch-timeout, for Azkaban's adapter; nobody else claims by it
-  Configuration configuration;        // what it was made of
+  Duration watch_timeout{0};    // tony.azkaban.watch-timeout, for Azkaban's adapter; nobody else claims by it
+  Configuration configuration;  // what it was made of
+  std::map<std::string, std::string> secrets;  // variables of the tasks that stand neither there nor in the spec
   std::vector<std::string> warnings;  // unknown tony.* keys with the nearest known name, keys without effect here
 };
 

@@ -36,6 +36,7 @@ Result<std::vector<FailureRule>> ParseFailureRules(const PropertyValues& values)
 
 struct ParsedEnvironment {
   std::map<std::string, std::string> execution, container;
+  std::map<std::string, std::string> secrets;
 };
 Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
 

@@ -50,6 +50,14 @@ std::string AskerOf(const fs::path& file) {
   return OtherUser(info.st_uid);
 }
 
+// "NAME=value\0..."
+Result<std::vector<std::string>> ReadVariables(const fs::path& file) {
+  TRY_ASSIGN(const std::string content, ReadFile(file));
+  std::vector<std::string> variables = Split(content, '\0');
+  if (!variables.empty()) variables.pop_back();  // each is followed by a NUL
+  return variables;
+}
+
 fs::path AttemptFolder(const fs::path& parent, const AttemptId& attempt) {
   return parent / FolderName(attempt.task) / std::to_string(attempt.number);
 }
@@ -84,12 +92,15 @@ Result<std::string> JobFolder::ReadToken() const {
                                            " hexadecimal digits: nobody can be told from a stranger")};
 }
 
-Result<std::vector<std::string>> JobFolder::ReadEnvironment() const {
-  TRY_ASSIGN(const std::string content, ReadFile(path_ / "environment"));
-  std::vector<std::string> variables = Split(content, '\0');
-  if (!variables.empty()) variables.pop_back();  // each is followed by a NUL
+Result<std::vector<std::string>> JobFolder::ReadEnvironment() const { return ReadVariables(path_ / "environment"); }
+
+Result<std::vector<std::string>> JobFolder::ReadSecrets() const {
+  auto variables = ReadVariables(secrets());
+  if (!variables.ok() && variables.error().code == ErrorCode::kNotFound) return std::vector<std::string>();
   return variables;
 }
+
+void JobFolder::RemoveSecrets() const { unlink(secrets().c_str()); }
 
 Result<std::optional<StagedFiles>> JobFolder::ReadStaged() const {
   return ReadOptional(path_ / "staged.json", StagedFilesFromJson);

@@ -6,6 +6,8 @@
 //   boot-id            the boot of the machine that its newest keeper belongs to
 //   clock              the clock that its AMs share, on that boot
 //   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
+//   secrets            the same of variables that only its tasks get, and that stand nowhere else; gone when it is
+//                      finished; none: there are no such
 //   token              the job's secret
 //   page-token         what the address of the job's page begins with, so that only who knows it sees the page; a
 //                      new one whenever the port is; none: no page
@@ -91,6 +93,7 @@ class JobFolder {
   JobId job() const { return {path_.filename().string()}; }
   std::filesystem::path configuration() const { return path_ / "conf.json"; }  // jobs of earlier releases have none
   std::filesystem::path journal() const { return path_ / "journal"; }
+  std::filesystem::path secrets() const { return path_ / "secrets"; }
   std::filesystem::path src() const { return path_ / "src"; }
   std::filesystem::path lease() const { return path_ / "am.lease"; }
   std::filesystem::path status() const { return path_ / "status.json"; }
@@ -107,6 +110,8 @@ class JobFolder {
   Result<Submission> ReadSubmission() const;
   Result<std::string> ReadToken() const;  // kInvalid: it is not what Create() has written, but cut off or emptied
   Result<std::vector<std::string>> ReadEnvironment() const;
+  Result<std::vector<std::string>> ReadSecrets() const;   // "NAME=value"
+  void RemoveSecrets() const;                             // harmless if there are none
   Result<std::optional<StagedFiles>> ReadStaged() const;  // nothing: the job has none, or a src/
 
   Status WriteClock(const KeptClock& clock) const;

@@ -72,6 +72,12 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
     files.push_back(folder / "staged.json");
     TRY(WriteNewFile(files.back(), ToJson(job.staged), /*durable=*/false));
   }
+  if (!job.secrets.empty()) {
+    std::vector<std::string> variables;
+    for (const auto& [name, value] : job.secrets) variables.push_back(StrCat(name, "=", value));
+    files.push_back(JobFolder(folder).secrets());
+    TRY(WriteNewFile(files.back(), JoinEnvironment(variables), /*durable=*/false));
+  }
   if (!job.configuration.empty()) {
     files.push_back(JobFolder(folder).configuration());
     TRY(WriteNewFile(files.back(), job.configuration, /*durable=*/false));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct NewJob {
   int64_t number = 0;
   Claim claim{};
   std::string configuration{};  // for conf.json, secrets masked (runtime/job/configuration_json.h); empty: none
-  std::string programs{};       // the entry of $TONY_HOME/programs; empty: none
+  std::map<std::string, std::string> secrets{};  // variables of the tasks
+  std::string programs{};                        // the entry of $TONY_HOME/programs; empty: none
 };
 
 // A new one: "local-20261121-093015-4f2a9c".

@@ -27,6 +27,7 @@ TAKEN = [
     {"properties": {"executes": "true", "tony.worker.instances": 1}},
     {"properties": "<configuration><property><name>tony.am.command</name><value>x</value></property></configuration>"},
     {"spec": BASE}, {**BASE, "tasks": {"worker": {"instances": "1", "memory": 512, "completion": None}}},
+    {**BASE, "secrets": {"DB_PASSWORD": "hush", "PIN": 1234, "NO": None}}, {**BASE, "secrets": None},
 ]  # fmt: skip
 REFUSED = [
     {**BASE, "nmae": "n"}, {**BASE, "name": []}, {**BASE, "tags": "a"}, {**BASE, "tags": ["a,b"]},
@@ -36,7 +37,8 @@ REFUSED = [
     {**BASE, "tasks": {"worker": 2}},
     {**BASE, "tasks": {"worker-1": {}}}, {**BASE, "tasks": {"am": {}}}, {**BASE, "properties": 7},
     {**BASE, "properties": {"a": []}}, {**BASE, "spec": "x"}, {**BASE, "spec": {"spec": {}}},
-    {**BASE, "spec": {"x": 1}},
+    {**BASE, "spec": {"x": 1}}, {**BASE, "secrets": ["A=1"]}, {**BASE, "secrets": {"A": []}},
+    {**BASE, "spec": {"secrets": {"A": "1"}}},
     {**BASE, "spec": {"properties": ""}}, {**BASE, "spec": {"tasks": {"worker": {"x": 1}}}}, [BASE], 7, None,
     *[{**BASE, "tasks": {"worker": {**BASE["tasks"]["worker"], member: value}}}
       for member, value in [("memroy", 1), ("instances", 1.5), ("instances", True), ("vcores", {}), ("gpus", []),

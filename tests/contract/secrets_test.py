@@ -4,6 +4,7 @@ Secrets come by an environment variable of whoever submits, or by a variable or 
 secret, token or key. What the user's own program prints is the user's.
 """
 
+import json
 import unittest
 
 import reader
@@ -14,7 +15,8 @@ BY_FLAG = "s3cr3t-of-a-flag"
 BY_FILE = "s3cr3t-of-a-file"
 BY_XML = "s3cr3t-of-tony-xml"
 BY_KEY = "s3cr3t-of-a-key"
-ALL = (BY_ENVIRONMENT, BY_FLAG, BY_FILE, BY_XML, BY_KEY)
+BY_DOCUMENT = "s3cr3t-of-the-member-secrets"
+ALL = (BY_ENVIRONMENT, BY_FLAG, BY_FILE, BY_XML, BY_KEY, BY_DOCUMENT)
 
 
 class SecretsTest(unittest.TestCase):
@@ -66,6 +68,20 @@ class SecretsTest(unittest.TestCase):
         self.assertEqual(answer.document()["verdict"]["exit_code"], 3, str(answer))
         self.ask_all(answer.document()["job"])
         self.expect_none()
+
+    def test_a_secret_of_the_document_stands_in_no_file_either(self):
+        self.write("job.json", json.dumps({
+            "framework": "standalone", "tasks": {"worker": {"instances": 1}}, "secrets": {"PIN": BY_DOCUMENT},
+            "executes": f'[ "$PIN" = {BY_DOCUMENT[:6]}"{BY_DOCUMENT[6:]}" ]',
+        }))  # fmt: skip
+        answer = self.box.run("submit", "job.json", "--json")
+        (self.box.folder / "job.json").unlink()
+        self.assertEqual(answer.exit, 0, str(answer))
+        self.ask_all(answer.document()["job"])
+        self.expect_none()
+        files = [file for file in self.box.folder.rglob("*") if file.is_file() and "programs" not in file.parts]
+        self.assertGreater(len(files), 10)
+        self.assertEqual([file for file in files if BY_DOCUMENT.encode() in file.read_bytes()], [])
 
     def test_a_refused_submit_tells_no_secret(self):
         for words, code in [

@@ -83,6 +83,7 @@ void Keeper::WriteFinished() {
   if (phase_ != Phase::kRecording) return;
   const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);
   if (!recorded.ok()) return TryAgain(&Keeper::WriteFinished, recorded.error());
+  folder_.RemoveSecrets();
   LogInfo("the job is finished");
   timer_.reset();
   phase_ = Phase::kFinishing;

@@ -35,6 +35,7 @@ Status EndLostJob(const JobFolder& folder) {
   TRY(folder.WriteStatus(status, /*durable=*/true));
   WriteApart(folder, WriteEndedLine, kHistoryPatience);
   TRY(WriteFileByRename(folder.finished(), "", /*durable=*/false));
+  folder.RemoveSecrets();
   const auto history = HistoryFolder(folder);
   if (history.ok() && *history) WriteApart(folder, WriteHistoryEnd, kHistoryPatience);
   return Ok();

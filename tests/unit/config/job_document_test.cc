@@ -151,7 +151,7 @@ TEST(JobDocumentTest, DepthAndNumberOfValuesAreBounded) {
 TEST(JobDocumentTest, AnUnknownMemberIsNamedWithThoseThatAreKnown) {
   EXPECT_EQ(ErrorOf(R"({"nmae": 1})"),
             "doc: unknown member \"nmae\"; known: conf, env, executes, framework, name, properties, "
-            "python_binary_path, python_venv, queue, resources, spec, src_dir, tags, task_params, tasks");
+            "python_binary_path, python_venv, queue, resources, secrets, spec, src_dir, tags, task_params, tasks");
   EXPECT_EQ(ErrorOf(R"({"spec": {"spec": {}}})"),
             "doc: unknown member \"spec\" of spec; known: conf, env, executes, framework, name, python_binary_path, "
             "python_venv, queue, resources, src_dir, tags, task_params, tasks");

@@ -172,9 +172,9 @@ TEST(FrameworkTest, SomeServersBindTheirPortAlone) {
 TEST(FrameworkTest, TheVisibleGpusAreOursWhereAnyAreAskedFor) {
   JobSpec spec = Spec(kTensorflow, {Role("ps", 1), Role("worker", 1)});
   spec.execution_env["CUDA_VISIBLE_DEVICES"] = "-1";
-  EXPECT_TRUE(CheckEnvironment(spec).ok());
+  EXPECT_TRUE(CheckEnvironment(spec, {}).ok());
   spec.roles[1].resources.gpus = 1;
-  const auto status = CheckEnvironment(spec);
+  const auto status = CheckEnvironment(spec, {});
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(
       status.error().message,
@@ -186,7 +186,7 @@ TEST(FrameworkTest, UserVariablesThatClobberOursAreRefusedByName) {
   const auto message = [](FrameworkKind framework, const std::string& name, bool container) {
     JobSpec spec = Spec(framework, {Role("worker", 1)});
     (container ? spec.container_env : spec.execution_env)[name] = "x";
-    const auto status = CheckEnvironment(spec);
+    const auto status = CheckEnvironment(spec, {});
     return status.ok() ? std::string("accepted") : status.error().message;
   };
   const auto of_task = [](const std::string& name) {

@@ -123,6 +123,16 @@ TEST_F(JobFolderTest, EnvironmentKeepsEmptyAndOddValues) {
   EXPECT_TRUE(folder_.ReadEnvironment()->empty());
 }
 
+TEST_F(JobFolderTest, SecretsAreReadUntilTheyAreRemoved) {
+  EXPECT_TRUE(folder_.ReadSecrets()->empty());
+  Write("secrets", std::string("A=1\0B=x=y\0", 10));
+  EXPECT_EQ(*folder_.ReadSecrets(), (std::vector<std::string>{"A=1", "B=x=y"}));
+  for (int i = 0; i < 2; ++i) {
+    folder_.RemoveSecrets();
+    EXPECT_TRUE(folder_.ReadSecrets()->empty());
+  }
+}
+
 TEST_F(JobFolderTest, ShorterGraceReplacesALongerAndNotTheOtherWayRound) {
   Write("spec.json", ToJson(SmallSpec()));
   const auto reason = [&] { return (*folder_.ReadKillRequest())->reason; };

@@ -43,6 +43,20 @@ class JobStoreTest : public ::testing::Test {
   const Instant now_ = FromMillis(1795253415000);  // 2026-11-21T09:30:15Z
 };
 
+TEST_F(JobStoreTest, SecretsAreInTheirOwnFileAndInNoOther) {
+  NewJob job = SmallJob();
+  job.secrets = {{"DB_PASSWORD", "hush hush"}};
+  const auto folder = store_.Create(job, now_);
+  ASSERT_TRUE(folder.ok());
+  EXPECT_EQ(*folder->ReadSecrets(), std::vector<std::string>{"DB_PASSWORD=hush hush"});
+  EXPECT_EQ(std::filesystem::status(folder->secrets()).permissions(), std::filesystem::perms(0600));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder->path())) {
+    if (!entry.is_regular_file() || entry.path() == folder->secrets()) continue;
+    EXPECT_EQ(ReadFile(entry.path())->find("hush hush"), std::string::npos) << entry.path();
+  }
+  EXPECT_FALSE(std::filesystem::exists(store_.Create(SmallJob(), now_ + Duration(5000))->secrets()));
+}
+
 TEST_F(JobStoreTest, JobIsNamedByItsTimeAndReadBack) {
   const auto folder = store_.Create(SmallJob(), now_);
   ASSERT_TRUE(folder.ok()) << folder.error().message;
