@@ -66,7 +66,7 @@ class StepRun {
     const std::string& id = job.folder->job().value;
     if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
     if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
-    if (job.spec_differs) SayInLog("warning: it was submitted with other properties, and keeps them");
+    if (job.spec_differs) SayInLog("warning: " + DifferenceText(job));
     SayInLog(StrCat("logs: ", (job.folder->path() / "logs").string(), "; tony logs ", id, " -f"));
   }
 

@@ -28,6 +28,9 @@ VerbSpec SubmitVerb() {
   options.push_back(
       {"on-existing", kValue, "POLICY", "adopt (running or succeeded), attach (running) or never; adopt if not given"});
   options.push_back({"owner", kValue, "TOKEN", "who answers for the job from now on"});
+  options.push_back(
+      {"first-try", kFlag, "", "an engine's first try: another program replaces the job, a consumed result none"});
+  options.push_back({"run", kValue, "TOKEN", "the engine's run, the same for all its tries: tells whose a job is"});
   options.push_back({"watch-timeout", kValue, "SECONDS", "the job ends as abandoned when nobody looks for so long"});
   options.push_back(kJson);
   return {"submit",

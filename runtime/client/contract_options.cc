@@ -63,12 +63,18 @@ Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line) {
   TRY_ASSIGN(order.request, RequestIdOption(line));
   TRY_ASSIGN(order.claim.owner, OwnerOption(line, "owner"));
   TRY_ASSIGN(order.claim.watch_timeout, WatchTimeout(line));
-  for (const char* option : {"submission", "on-existing"}) {
+  for (const char* option : {"submission", "on-existing", "first-try", "run"}) {
     if (line.Has(option) && order.request.value.empty())
       return Error{ErrorCode::kUsage, StrCat(Dashed(option), " says nothing without --request-id")};
   }
   TRY_ASSIGN(const auto number, NumberOption(line, "submission"));
   order.ask.number = number.value_or(0);
+  TRY_ASSIGN(order.ask.run.value, Token(line, "run"));
+  if (line.Has("first-try")) {
+    order.ask.asker = SubmitAsker::kFirstTry;
+  } else if (!order.claim.owner.value.empty()) {
+    order.ask.asker = SubmitAsker::kLaterTry;
+  }
   if (!line.Has("on-existing")) return order;
   const auto policy = OnExistingFromString(line.Value("on-existing"));
   if (!policy) return Refused(line, "on-existing", "adopt, attach or never");

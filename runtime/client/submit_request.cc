@@ -20,15 +20,22 @@ Result<bool> SpecDiffers(const JobFolder& existing, const JobSpec& spec) {
   return ToJson(its) != ToJson(spec);
 }
 
-Error Refusal(SubmitEnd end, const SubmitOrder& order) {
-  const std::string why = end == SubmitEnd::kRefusedStale
+Error Refusal(const SubmitStep& last, const SubmitOrder& order) {
+  if (last.end == SubmitEnd::kRefusedDiffers)
+    return {ErrorCode::kInvalid,
+            StrCat("request ", order.request.value, ": job ", last.job.value, " runs with other ",
+                   Join(last.differs_in, ", "), "; kill it first, or submit with a --submission above ",
+                   order.ask.number, ", which replaces it; nothing was submitted")};
+  const std::string why = last.end == SubmitEnd::kRefusedStale
                               ? StrCat("a submission newer than ", order.ask.number, " is known")
                               : StrCat("owner ", order.claim.owner.value, " was told to stop before it came");
   return {ErrorCode::kNotPermitted, StrCat("request ", order.request.value, ": ", why, "; nothing was submitted")};
 }
 
-std::string SpecWarning(const JobFolder& folder) {
-  return StrCat("job ", folder.job().value, " was submitted with another spec, and keeps it");
+std::string JsonList(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(JsonString(text));
+  return StrCat("[", Join(quoted, ","), "]");
 }
 
 std::string Names(const RequestedJob& asked, const JobId& job) {
@@ -48,13 +55,17 @@ Result<int> ReportAdopted(const JobFolder& folder, const std::map<std::string, s
 
 }  // namespace
 
-std::map<std::string, std::string> DecisionFields(SubmitEnd end, bool spec_differs,
-                                                  const std::vector<std::string>& warnings) {
-  std::vector<std::string> quoted;
-  for (const std::string& warning : warnings) quoted.push_back(JsonString(warning));
-  return {{"decision", JsonString(ToString(end))},
-          {"spec_differs", spec_differs ? "true" : "false"},
-          {"warnings", StrCat("[", Join(quoted, ","), "]")}};
+std::string DifferenceText(const SubmittedJob& job) {
+  if (!job.spec_differs) return "";
+  const std::string what = job.differs_in.empty() ? "settings" : Join(job.differs_in, ", ");
+  return StrCat("job ", job.folder->job().value, " was submitted with other ", what, ", and keeps them");
+}
+
+std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const std::vector<std::string>& warnings) {
+  return {{"decision", JsonString(ToString(job.end))},
+          {"spec_differs", job.spec_differs ? "true" : "false"},
+          {"differs_in", JsonList(job.differs_in)},
+          {"warnings", JsonList(warnings)}};
 }
 
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
@@ -63,12 +74,12 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
   CourseSteps steps(loop, interrupts, launcher, asked, home);
   TRY_ASSIGN(const auto last, steps.Walk());
   if (!last) return SubmittedJob{.signal = steps.signal()};
-  if (last->end == SubmitEnd::kRefusedStale || last->end == SubmitEnd::kRefusedRevoked)
-    return Refusal(last->end, asked.order);
+  if (last->end >= SubmitEnd::kRefusedStale) return Refusal(*last, asked.order);
   TRY_ASSIGN(const JobFolder folder, FindJob(last->job.value));
-  SubmittedJob submitted = {.folder = folder, .end = last->end};
+  SubmittedJob submitted = {.folder = folder, .end = last->end, .differs_in = last->differs_in};
   if (submitted.end == SubmitEnd::kCreated) return submitted;
   TRY_ASSIGN(submitted.spec_differs, SpecDiffers(folder, asked.job.spec));
+  submitted.spec_differs |= !submitted.differs_in.empty();
   return submitted;
 }
 
@@ -82,11 +93,11 @@ Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& l
   }
   const JobFolder& folder = *submitted.folder;
   if (submitted.end != SubmitEnd::kCreated) Announce(folder.job(), json, detach);
-  if (submitted.spec_differs) {
-    asked.job.warnings.push_back(SpecWarning(folder));
-    Say(StrCat("tony: warning: ", asked.job.warnings.back()));
+  if (const std::string text = DifferenceText(submitted); !text.empty()) {
+    asked.job.warnings.push_back(text);
+    Say(StrCat("tony: warning: ", text));
   }
-  const auto fields = DecisionFields(submitted.end, submitted.spec_differs, asked.job.warnings);
+  const auto fields = DecisionFields(submitted, asked.job.warnings);
   if (detach) {
     if (json) PrintLine(WithFields(Names(asked, folder.job()), fields));
     return 0;

@@ -26,13 +26,15 @@ struct RequestedJob {
 };
 
 struct SubmittedJob {
-  int signal = 0;                       // the first that came, in time: the request id finds what there is of a job
-  std::optional<JobFolder> folder;      // nothing if there was a signal
-  SubmitEnd end = SubmitEnd::kCreated;  // ... or attached, or adopted
-  bool spec_differs = false;            // from the one that the job was submitted with, and keeps
+  int signal = 0;                         // the first that came, in time: the request id finds what there is of a job
+  std::optional<JobFolder> folder;        // nothing if there was a signal
+  SubmitEnd end = SubmitEnd::kCreated;    // ... or attached, or adopted
+  bool spec_differs = false;              // from the one that the job was submitted with, and keeps
+  std::vector<std::string> differs_in{};  // which parts of what is run (submit_digest.h)
 };
 
-// kNotPermitted: a newer submission is known, or the owner has been told to stop.
+// kNotPermitted: a newer submission is known, or the owner has been told to stop. kInvalid: what runs under the request
+// was made of something else, and no engine asks.
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const RequestedJob& asked);
 
@@ -40,8 +42,10 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
 Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, RequestedJob asked, bool json,
                           bool detach);
 
-// What submit tells of itself beside the job, as JSON fields: "decision", "spec_differs", "warnings".
-std::map<std::string, std::string> DecisionFields(SubmitEnd end, bool spec_differs,
-                                                  const std::vector<std::string>& warnings);
+// For people: "job J was submitted with other files, environment, and keeps them". Empty: nothing differs.
+std::string DifferenceText(const SubmittedJob& job);
+
+// What submit tells of itself beside the job, as JSON fields: "decision", "spec_differs", "differs_in", "warnings".
+std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const std::vector<std::string>& warnings);
 
 }  // namespace tony

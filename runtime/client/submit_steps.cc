@@ -5,6 +5,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/job_digest.h"
 #include "runtime/client/job_programs.h"
 #include "runtime/client/output.h"
 #include "runtime/client/submit_watch.h"
@@ -63,7 +64,7 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
       lock_.Reset();
       return Taken(Ok());
     case SubmitStepKind::kPrepare:
-      return Taken(Prepare());
+      return Prepare(step.to_tell);
     case SubmitStepKind::kCreate:
       return Taken(Create(step.job));
     case SubmitStepKind::kAttach:
@@ -127,14 +128,21 @@ Result<SubmitObservation> CourseSteps::Read() const {
   }
   seen.existing = ToExisting(known.status, kill_requested);
   seen.gone = IsGone(*folder, known.status);
+  seen.consumed = known.acked;
   return SubmitObservation(seen);
 }
 
-Status CourseSteps::Prepare() {
-  TRY_ASSIGN(StagedForJob staged, StageFiles(loop_, interrupts_, asked_.job.spec));
-  signal_ = staged.signal;
-  staged_ = std::move(staged);
-  return Ok();
+// Where the job is found already, its sources need not be there any more.
+Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
+  Result<StagedForJob> staged = StageFiles(loop_, interrupts_, asked_.job.spec);
+  if (!staged.ok() && to_tell) {
+    Say(StrCat("tony: whether the job that was found is the same cannot be told: ", staged.error().message));
+    return SubmitObservation(PreparedSeen());
+  }
+  if (!staged.ok()) return staged.error();
+  signal_ = staged->signal;
+  staged_ = *std::move(staged);
+  return SubmitObservation(PreparedSeen{DigestOf(asked_.job, staged_.files.content)});
 }
 
 Status CourseSteps::Create(const JobId& id) {
@@ -147,6 +155,7 @@ Status CourseSteps::Create(const JobId& id) {
                       .number = asked_.order.ask.number,
                       .claim = claim_,
                       .configuration = ToJson(asked_.job.configuration),
+                      .secrets = asked_.job.secrets,
                       .programs = programs.kept.hash};
   TRY(store_.Create(job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
@@ -175,6 +184,7 @@ Status CourseSteps::Kill(const SubmitStep& step) {
     return Ok();
   }
   replaced_ = KillRequest{.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
+  if (!step.differs_in.empty()) replaced_->reason += StrCat(", with other ", Join(step.differs_in, ", "));
   // A full disk keeps nobody from telling the AM.
   if (const auto recorded = RecordKill(*folder, *replaced_); !recorded.ok())
     Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));

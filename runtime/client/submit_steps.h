@@ -31,7 +31,7 @@ class CourseSteps {
   Status Lock();
   Result<SubmitObservation> Read() const;
   Result<bool> IsRevoked() const;
-  Status Prepare();
+  Result<SubmitObservation> Prepare(bool to_tell);
   Status Create(const JobId& id);
   Result<SubmitObservation> Attach(const JobId& job);
   Status Kill(const SubmitStep& step);

@@ -11,6 +11,7 @@ namespace tony {
 
 using RequestId = NamedId<struct RequestIdTag>;        // one step of one workflow run: "airflow://dag/run/task/-1"
 using OwnerToken = NamedId<struct OwnerTokenTag>;      // one attempt of an engine at that step
+using RunToken = NamedId<struct RunTokenTag>;          // one run of a workflow, whatever the try
 using WatcherToken = NamedId<struct WatcherTokenTag>;  // one process that watches
 
 // An engine's word for a job, given with submit: newest counts.

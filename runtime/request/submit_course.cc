@@ -17,10 +17,11 @@ size_t AnswerOf(SubmitStepKind kind) {
       return 2;
     case SubmitStepKind::kReadRevocation:
       return 3;
+    case SubmitStepKind::kPrepare:
+      return 4;
     case SubmitStepKind::kLock:
     case SubmitStepKind::kRecord:
     case SubmitStepKind::kUnlock:
-    case SubmitStepKind::kPrepare:
     case SubmitStepKind::kCreate:
     case SubmitStepKind::kKill:
     case SubmitStepKind::kAwaitGone:
@@ -43,13 +44,15 @@ std::string_view ToString(SubmitStepKind kind) {
 }
 
 std::string_view ToString(SubmitEnd end) {
-  static constexpr std::string_view kNames[] = {"created", "attached", "adopted", "refused_stale", "refused_revoked"};
+  static constexpr std::string_view kNames[] = {"created",       "attached",        "adopted",
+                                                "refused_stale", "refused_revoked", "refused_differs"};
   return kNames[static_cast<size_t>(end)];
 }
 
 RequestRecord WithoutItsJob(const RequestRecord& record) {
   if (!record.before) return record;
-  return {record.newest_number, record.before->job, record.before->number, record.before->adopter};
+  const RequestRecord::Predecessor& before = *record.before;
+  return {record.newest_number, before.job, before.number, before.adopter, before.digest, before.run};
 }
 
 SubmitCourse::SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job)
@@ -59,10 +62,10 @@ SubmitCourse::SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job)
 
 void SubmitCourse::Take(const SubmitObservation& seen) {
   CHECK(step_.kind != SubmitStepKind::kDone && seen.index() == AnswerOf(step_.kind));
-  if (step_.kind == SubmitStepKind::kPrepare) prepared_ = true;
   if (step_.kind == SubmitStepKind::kKill && !step_.own) first_hand_ = {step_.job, ExistingJob::kEnding};
   std::visit(Overloaded{[](const StepTaken&) {}, [&](const RequestSeen& s) { Decide(s); },
-                        [&](const AttachSeen& s) { Hear(s); }, [&](const RevocationSeen& s) { Hear(s); }},
+                        [&](const AttachSeen& s) { Hear(s); }, [&](const RevocationSeen& s) { Hear(s); },
+                        [&](const PreparedSeen& s) { Hear(s); }},
              seen);
   CHECK(!ahead_.empty());
   step_ = std::move(ahead_.front());
@@ -73,16 +76,27 @@ void SubmitCourse::Decide(const RequestSeen& seen) {
   const RequestRecord& record = seen.record;
   const JobId job = record.job.value_or(JobId{});
   const ExistingJob existing = Existing(seen);
-  switch (DecideSubmit({record.newest_number, existing, record.job_number, seen.revoked}, ask_)) {
+  record_ = record;
+  KnownRequest known = {.newest_number = record.newest_number,
+                        .existing = existing,
+                        .job_number = record.job_number,
+                        .revoked = seen.revoked,
+                        .consumed = seen.consumed,
+                        .run = record.run};
+  if (!prepared_ && DigestDecides(known, ask_)) return PrepareToDecide(seen);
+  known.differs = !DiffersIn(digest_, record.digest).empty();
+  switch (DecideSubmit(known, ask_)) {
     case SubmitDecision::kRefuseStale:
       return PlanEnd(SubmitEnd::kRefusedStale, {});
     case SubmitDecision::kRefuseRevoked:
       return PlanEnd(SubmitEnd::kRefusedRevoked, {});
+    case SubmitDecision::kRefuseDiffers:
+      return PlanEnd(SubmitEnd::kRefusedDiffers, job);
     case SubmitDecision::kAdopt: {
       RequestRecord adopted = record;
       adopted.adopter = owner_;
-      PlanRecord(record, adopted);
-      return PlanEnd(SubmitEnd::kAdopted, job);
+      PlanTaken(adopted);
+      return PlanFound(SubmitEnd::kAdopted, job);
     }
     case SubmitDecision::kAttach:
       return Plan(OfJob(SubmitStepKind::kAttach, job));
@@ -102,22 +116,34 @@ ExistingJob SubmitCourse::Existing(const RequestSeen& seen) const {
 
 // Not stale, so no number is newer than its own.
 void SubmitCourse::Create(const RequestSeen& seen) {
-  RequestRecord record = {.newest_number = ask_.number, .job = new_job_, .job_number = ask_.number};
+  RequestRecord record = {
+      .newest_number = ask_.number, .job = new_job_, .job_number = ask_.number, .digest = digest_, .run = ask_.run};
   if (Existing(seen) == ExistingJob::kSucceeded)
-    record.before = {*seen.record.job, seen.record.job_number, seen.record.adopter};
+    record.before = {*seen.record.job, seen.record.job_number, seen.record.adopter, seen.record.digest,
+                     seen.record.run};
   Plan({.kind = SubmitStepKind::kRecord, .record = record});
   Plan(OfJob(SubmitStepKind::kCreate, new_job_));
   Plan(OfJob(SubmitStepKind::kReadRevocation, new_job_));
 }
 
-// Does all that is not done under the lock, and begins again.
-void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
-  RequestRecord raised = seen.record;
-  raised.newest_number = ask_.number;
-  PlanRecord(seen.record, raised);
+void SubmitCourse::PrepareToDecide(const RequestSeen& seen) {
+  PlanNumber(seen.record);
   Plan({.kind = SubmitStepKind::kUnlock});
+  Plan({.kind = SubmitStepKind::kPrepare});
+  Plan({.kind = SubmitStepKind::kLock});
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+// A job is killed under the lock: nobody has attached to it since. What takes long is not done under it.
+void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
+  PlanNumber(seen.record);
   const bool runs = seen.existing != ExistingJob::kNone && !seen.gone;
-  if (kill) Plan(OfJob(SubmitStepKind::kKill, *seen.record.job));
+  if (kill) {
+    SubmitStep step = OfJob(SubmitStepKind::kKill, *seen.record.job);
+    step.differs_in = DiffersIn(digest_, record_.digest);
+    Plan(std::move(step));
+  }
+  Plan({.kind = SubmitStepKind::kUnlock});
   if (!prepared_) Plan({.kind = SubmitStepKind::kPrepare});
   if (kill || runs) Plan(OfJob(SubmitStepKind::kAwaitGone, *seen.record.job));
   Plan({.kind = SubmitStepKind::kLock});
@@ -125,7 +151,10 @@ void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
 }
 
 void SubmitCourse::Hear(const AttachSeen& seen) {
-  if (seen.attached) return Plan(OfJob(SubmitStepKind::kReadRevocation, step_.job));
+  if (seen.attached) {
+    PlanTaken(record_);
+    return Plan(OfJob(SubmitStepKind::kReadRevocation, step_.job));
+  }
   first_hand_ = {step_.job, seen.ended ? ExistingJob::kSucceeded : ExistingJob::kEnding};
   Plan({.kind = SubmitStepKind::kRead});
 }
@@ -137,16 +166,51 @@ void SubmitCourse::Hear(const RevocationSeen& seen) {
   if (seen.revoked) Plan(std::move(kill));
   if (created) Plan(OfJob(SubmitStepKind::kStart, step_.job));
   if (seen.revoked) return PlanEnd(SubmitEnd::kRefusedRevoked, {});
-  PlanEnd(created ? SubmitEnd::kCreated : SubmitEnd::kAttached, step_.job);
+  if (created) return PlanEnd(SubmitEnd::kCreated, step_.job);
+  PlanFound(SubmitEnd::kAttached, step_.job);
+}
+
+void SubmitCourse::Hear(const PreparedSeen& seen) {
+  prepared_ = true;
+  digest_ = seen.digest;
+  if (found_as_) Plan(Done(*found_as_, step_.job));
 }
 
 void SubmitCourse::PlanRecord(const RequestRecord& before, const RequestRecord& after) {
   if (after != before) Plan({.kind = SubmitStepKind::kRecord, .record = after});
 }
 
+// From now on the job is of this run.
+void SubmitCourse::PlanTaken(RequestRecord taken) {
+  if (!ask_.run.value.empty()) taken.run = ask_.run;
+  PlanRecord(record_, taken);
+}
+
+void SubmitCourse::PlanNumber(const RequestRecord& before) {
+  RequestRecord raised = before;
+  raised.newest_number = ask_.number;
+  PlanRecord(before, raised);
+}
+
 void SubmitCourse::PlanEnd(SubmitEnd end, const JobId& job) {
   Plan({.kind = SubmitStepKind::kUnlock});
-  Plan({.kind = SubmitStepKind::kDone, .job = job, .end = end});
+  Plan(Done(end, job));
+}
+
+// A job that others made. Whoever takes it whatever it was made of is told in what it differs.
+void SubmitCourse::PlanFound(SubmitEnd end, const JobId& job) {
+  if (prepared_) return PlanEnd(end, job);
+  found_as_ = end;
+  Plan({.kind = SubmitStepKind::kUnlock});
+  SubmitStep prepare = OfJob(SubmitStepKind::kPrepare, job);
+  prepare.to_tell = true;
+  Plan(std::move(prepare));
+}
+
+SubmitStep SubmitCourse::Done(SubmitEnd end, const JobId& job) const {
+  SubmitStep step = {.kind = SubmitStepKind::kDone, .job = job, .end = end};
+  if (end != SubmitEnd::kCreated && !job.value.empty()) step.differs_in = DiffersIn(digest_, record_.digest);
+  return step;
 }
 
 }  // namespace tony

@@ -2,11 +2,13 @@
 // simulator) takes it and says what came of it. Whatever step the process dies at, there is nothing or a job that the
 // request id finds.
 //
-//   Lock > Read > [decide] > refused ---------------------------------------------> Unlock > Done
-//                    |  adopt:   Record the adopter ------------------------------> Unlock > Done
-//                    |  attach:  Attach > Read the revocation > (Kill its own) ---> Unlock > Done
+//   Lock > Read > [decide] > refused --------------------------------------------> Unlock > Done
+//                    |  its digest decides, and is not known: Unlock > Prepare > Lock > Read ...
+//                    |  adopt:   Record the adopter ------------------------------> Unlock > (Prepare) > Done
+//                    |  attach:  Attach > (Record its run) > Read the revocation > (Kill its own)
+//                    |                                                           -> Unlock > (Prepare) > Done
 //                    |             the job is ending or has ended: Read, decide anew
-//                    |  replace: Record N > Unlock > Kill > (Prepare) > AwaitGone > Lock > Read ...
+//                    |  replace: Record N > Kill > Unlock > (Prepare) > AwaitGone > Lock > Read ...
 //                    |  create:  not prepared, or the old job not gone yet:
 //                    |           Record N > Unlock > (Prepare) > (AwaitGone) > Lock > Read ...
 //                    \           Record the new job > Create > Read the revocation > (Kill its own) > Start > Unlock >
@@ -27,9 +29,11 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "runtime/job/ids.h"
 #include "runtime/request/submit_decision.h"
+#include "runtime/request/submit_digest.h"
 
 namespace tony {
 
@@ -38,12 +42,16 @@ struct RequestRecord {
   int64_t newest_number = 0;
   std::optional<JobId> job;  // the newest; its folder may not be there yet, or any more
   int64_t job_number = 0;
-  OwnerToken adopter;  // who took the result of `job` after its end; empty: nobody
+  OwnerToken adopter;     // who took the result of `job` after its end; empty: nobody
+  SubmitDigest digest{};  // of `job`
+  RunToken run{};         // of who made it, or attached to it or adopted it last
   // The one before, if it succeeded: a submit that dies before it has made `job` must not hide a result.
   struct Predecessor {
     JobId job;
     int64_t number = 0;
     OwnerToken adopter;
+    SubmitDigest digest{};
+    RunToken run{};
     bool operator==(const Predecessor&) const = default;
   };
   std::optional<Predecessor> before;
@@ -57,9 +65,9 @@ enum class SubmitStepKind {
   kRead,    // answer: RequestSeen
   kRecord,  // write `record`
   kUnlock,
-  kPrepare,         // stage files; may take long, so never under the lock
-  kCreate,          // make the folder of `job`
-  kAttach,          // bring `job` back if it is lost or was never started, and attach; answer: AttachSeen
+  kPrepare,  // stage files and hash what is asked for, answer: PreparedSeen; may take long, so never under the lock
+  kCreate,   // make the folder of `job`
+  kAttach,   // bring `job` back if it is lost or was never started, and attach; answer: AttachSeen
   kReadRevocation,  // answer: RevocationSeen
   kKill,            // record the end of `job`, so that it is never run again: unconditional if the course replaces it;
                     // `own`: on condition of its owner
@@ -69,14 +77,17 @@ enum class SubmitStepKind {
 };
 std::string_view ToString(SubmitStepKind kind);  // "lock", "read_revocation", ...
 
-enum class SubmitEnd { kCreated, kAttached, kAdopted, kRefusedStale, kRefusedRevoked };
-std::string_view ToString(SubmitEnd end);  // "created", "attached", "adopted", "refused_stale", "refused_revoked"
+enum class SubmitEnd { kCreated, kAttached, kAdopted, kRefusedStale, kRefusedRevoked, kRefusedDiffers };
+std::string_view ToString(SubmitEnd end);  // "created", "attached", "adopted", "refused_stale", ...
 
 struct SubmitStep {
   SubmitStepKind kind = SubmitStepKind::kLock;
-  JobId job;             // of kCreate, kAttach, kReadRevocation, kKill, kAwaitGone, kStart; of kDone unless refused
+  JobId job;  // of kCreate, kAttach, kReadRevocation, kKill, kAwaitGone, kStart; of kDone unless stale or revoked
   RequestRecord record;  // of kRecord
   bool own = false;      // of kKill: because this submit's owner was revoked, and only while it owns the job
+  bool to_tell = false;  // of kPrepare: the job is found already, only for `differs_in`; it may fail
+  std::vector<std::string>
+      differs_in{};  // of kKill and kDone: parts of the digest in which the job that was found differs
   SubmitEnd end = SubmitEnd::kCreated;  // of kDone
 };
 
@@ -85,6 +96,10 @@ struct RequestSeen {
   ExistingJob existing = ExistingJob::kNone;  // of record.job
   bool gone = true;                           // nothing of record.job runs any more
   bool revoked = false;
+  bool consumed = false;  // the result of record.job was acknowledged
+};
+struct PreparedSeen {
+  SubmitDigest digest;  // empty: a preparation `to_tell` has failed
 };
 struct AttachSeen {
   bool attached = false;  // false: it is being ended, or has ended otherwise than well
@@ -94,7 +109,7 @@ struct RevocationSeen {
   bool revoked = false;
 };
 struct StepTaken {};  // of all steps without an answer
-using SubmitObservation = std::variant<StepTaken, RequestSeen, AttachSeen, RevocationSeen>;
+using SubmitObservation = std::variant<StepTaken, RequestSeen, AttachSeen, RevocationSeen, PreparedSeen>;
 
 class SubmitCourse {
  public:
@@ -106,14 +121,20 @@ class SubmitCourse {
 
  private:
   void Decide(const RequestSeen& seen);
+  void PrepareToDecide(const RequestSeen& seen);
   ExistingJob Existing(const RequestSeen& seen) const;
   void Create(const RequestSeen& seen);
   void MakeWay(const RequestSeen& seen, bool kill);
   void Hear(const AttachSeen& seen);
   void Hear(const RevocationSeen& seen);
+  void Hear(const PreparedSeen& seen);
   void Plan(SubmitStep step) { ahead_.push_back(std::move(step)); }
   void PlanRecord(const RequestRecord& before, const RequestRecord& after);
+  void PlanTaken(RequestRecord taken);
+  void PlanNumber(const RequestRecord& before);
   void PlanEnd(SubmitEnd end, const JobId& job);
+  void PlanFound(SubmitEnd end, const JobId& job);
+  SubmitStep Done(SubmitEnd end, const JobId& job) const;
 
   const SubmitAsk ask_;
   const OwnerToken owner_;
@@ -121,6 +142,9 @@ class SubmitCourse {
   SubmitStep step_;
   std::deque<SubmitStep> ahead_;  // what follows it, as far as that does not depend on an answer
   bool prepared_ = false;
+  SubmitDigest digest_;                // of what is asked for, once prepared
+  RequestRecord record_;               // as it was read last, under the lock
+  std::optional<SubmitEnd> found_as_;  // the job is found; what differs is still to be told
   // What this course knows of a job at first hand: that it was killed here, or what its attach was told. Its files may
   // be behind that, or stay so for ever if the job was never started.
   struct FirstHand {

@@ -11,6 +11,26 @@ namespace {
 constexpr std::array<std::pair<OnExisting, std::string_view>, 3> kPolicyNames = {
     {{OnExisting::kAdopt, "adopt"}, {OnExisting::kAttach, "attach"}, {OnExisting::kNever, "never"}}};
 
+SubmitAsker AskerOf(const KnownRequest& known, const SubmitAsk& ask) {
+  const bool of_another_run = !ask.run.value.empty() && !known.run.value.empty() && ask.run != known.run;
+  return ask.asker == SubmitAsker::kLaterTry && of_another_run ? SubmitAsker::kFirstTry : ask.asker;
+}
+
+SubmitDecision OnActive(const KnownRequest& known, const SubmitAsk& ask) {
+  if (ask.number != known.job_number || ask.on_existing == OnExisting::kNever) return SubmitDecision::kReplace;
+  const SubmitAsker asker = AskerOf(known, ask);
+  if (!known.differs || asker == SubmitAsker::kLaterTry) return SubmitDecision::kAttach;
+  return asker == SubmitAsker::kFirstTry ? SubmitDecision::kReplace : SubmitDecision::kRefuseDiffers;
+}
+
+SubmitDecision OnSucceeded(const KnownRequest& known, const SubmitAsk& ask) {
+  if (ask.number != known.job_number || ask.on_existing != OnExisting::kAdopt) return SubmitDecision::kCreate;
+  const SubmitAsker asker = AskerOf(known, ask);
+  if (known.consumed && asker == SubmitAsker::kFirstTry) return SubmitDecision::kCreate;
+  if (asker == SubmitAsker::kLaterTry && !known.consumed) return SubmitDecision::kAdopt;
+  return known.differs ? SubmitDecision::kCreate : SubmitDecision::kAdopt;
+}
+
 }  // namespace
 
 std::string_view ToString(OnExisting policy) {
@@ -28,17 +48,23 @@ std::optional<OnExisting> OnExistingFromString(std::string_view text) {
 SubmitDecision DecideSubmit(const KnownRequest& known, const SubmitAsk& ask) {
   if (ask.number < known.newest_number) return SubmitDecision::kRefuseStale;
   if (known.revoked) return SubmitDecision::kRefuseRevoked;
-  const bool same = ask.number == known.job_number;
   switch (known.existing) {
     case ExistingJob::kNone:
     case ExistingJob::kEnding:
       return SubmitDecision::kCreate;
     case ExistingJob::kActive:
-      return same && ask.on_existing != OnExisting::kNever ? SubmitDecision::kAttach : SubmitDecision::kReplace;
+      return OnActive(known, ask);
     case ExistingJob::kSucceeded:
-      return same && ask.on_existing == OnExisting::kAdopt ? SubmitDecision::kAdopt : SubmitDecision::kCreate;
+      return OnSucceeded(known, ask);
   }
   CHECK(false);
+}
+
+bool DigestDecides(const KnownRequest& known, const SubmitAsk& ask) {
+  KnownRequest same = known, other = known;
+  same.differs = false;
+  other.differs = true;
+  return DecideSubmit(same, ask) != DecideSubmit(other, ask);
 }
 
 }  // namespace tony

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 
 #include "runtime/base/strings.h"
 #include "runtime/staging/limits.h"
@@ -40,6 +41,11 @@ Result<SourceItem> Describe(const fs::path& path, const fs::path& folder) {
   }
 }
 
+bool IsPythonCache(const std::string& name) {
+  const std::vector<std::string> parts = Split(name, '/');
+  return std::ranges::find(parts, "__pycache__") != parts.end();
+}
+
 char KindLetter(const SourceItem& item) {
   switch (item.kind) {
     case SourceItem::Kind::kFolder:
@@ -50,6 +56,19 @@ char KindLetter(const SourceItem& item) {
       return 'l';
   }
   return '?';
+}
+
+std::string Hash(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes,
+                 const std::function<bool(const SourceItem&)>& counts) {
+  Sha256 sha;
+  sha.Update("tony tree 1\n");
+  size_t file = 0;
+  for (const SourceItem& item : items) {
+    const std::string& content = item.kind == SourceItem::Kind::kFile ? hashes.at(file++) : item.target;
+    // Neither names nor targets hold a NUL, so no two trees read the same.
+    if (counts(item)) sha.Update(StrCat(KindLetter(item), item.name, '\0', content, '\0'));
+  }
+  return sha.Hex();
 }
 
 }  // namespace
@@ -82,15 +101,11 @@ int64_t TotalSize(const std::vector<SourceItem>& items) {
 }
 
 std::string TreeHash(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes) {
-  Sha256 sha;
-  sha.Update("tony tree 1\n");
-  size_t file = 0;
-  for (const SourceItem& item : items) {
-    const bool is_file = item.kind == SourceItem::Kind::kFile;
-    // Neither names nor targets hold a NUL, so no two trees read the same.
-    sha.Update(StrCat(KindLetter(item), item.name, '\0', is_file ? hashes.at(file++) : item.target, '\0'));
-  }
-  return sha.Hex();
+  return Hash(items, hashes, [](const SourceItem&) { return true; });
+}
+
+std::string TreeHashOfSources(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes) {
+  return Hash(items, hashes, [](const SourceItem& item) { return !IsPythonCache(item.name); });
 }
 
 }  // namespace tony

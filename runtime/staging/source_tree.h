@@ -33,4 +33,7 @@ int64_t TotalSize(const std::vector<SourceItem>& items);
 // order. Not of times.
 std::string TreeHash(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes);
 
+// The same without folders __pycache__: Python writes them beside a program that merely runs.
+std::string TreeHashOfSources(const std::vector<SourceItem>& items, const std::vector<std::string>& hashes);
+
 }  // namespace tony

@@ -6,6 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/staging/stage_source.h"
 #include "runtime/staging/venv_check.h"
+#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {
@@ -32,6 +33,7 @@ class Staging {
       TRY_ASSIGN(staged.roles[role.name], All(role.files));
     }
     TRY_ASSIGN(staged.am, All(spec.am_files));
+    staged.content = Content(staged);
     return staged;
   }
 
@@ -61,16 +63,32 @@ class Staging {
     if (const auto known = known_.find({source, unpack}); known != known_.end()) return known->second;
     const std::string name = StrCat(what, " ", source);
     meter_.Begin(name);
-    Result<fs::path> path = StageSource(source, unpack, context_);
+    Result<StagedSource> staged = StageSource(source, unpack, context_);
     // A message about the source says which; one about the store is none of the source's.
-    if (!path.ok() && path.error().code != ErrorCode::kCannotWrite) return Annotate(path.error(), name);
-    if (path.ok()) known_[{source, unpack}] = *path;
-    return path;
+    if (!staged.ok() && staged.error().code != ErrorCode::kCannotWrite) return Annotate(staged.error(), name);
+    if (!staged.ok()) return staged.error();
+    known_[{source, unpack}] = staged->entry;
+    contents_[staged->entry] = staged->content;
+    return staged->entry;
+  }
+
+  // By what it is called there and by what it holds, wherever it came from.
+  std::string Content(const StagedFiles& staged) const {
+    Sha256 sha;
+    const auto add = [&](const std::string& whose, const std::vector<StagedEntry>& entries) {
+      for (const StagedEntry& entry : entries)
+        sha.Update(StrCat(whose, '\0', entry.name, '\0', contents_.at(entry.path), '\0'));
+    };
+    add("job", staged.job);
+    for (const auto& [role, entries] : staged.roles) add("role " + role, entries);
+    add("am", staged.am);
+    return sha.Hex();
   }
 
   StageMeter meter_;
   StageContext context_;
   std::map<std::pair<std::string, bool>, fs::path> known_;
+  std::map<fs::path, std::string> contents_;  // of entries
 };
 
 }  // namespace

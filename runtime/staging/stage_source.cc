@@ -51,12 +51,12 @@ class Stager {
         meter_(context.meter),
         space_(context.store.entries().folder()) {}
 
-  Result<fs::path> Tree(const fs::path& folder) {
+  Result<StagedSource> Tree(const fs::path& folder) {
     TRY_ASSIGN(const std::vector<SourceItem> items, ListSource(folder, store_.home()));
     TRY_ASSIGN(const std::vector<std::string> hashes, HashAll(folder, items));
     const std::string hash = TreeHash(items, hashes);
     return Keep(
-        hash + "-tree",
+        hash + "-tree", TreeHashOfSources(items, hashes),
         [&](const fs::path& temporary) {
           meter_.Expect(TotalSize(items));
           return CopyTree(folder, items, hashes, temporary);
@@ -68,12 +68,13 @@ class Stager {
         });
   }
 
-  Result<fs::path> File(const OpenSource& source, const fs::path& path) {
+  Result<StagedSource> File(const OpenSource& source, const fs::path& path) {
     meter_.Expect(source.info.st_size);
     TRY_ASSIGN(const std::string hash, Hash(source, path));
     const bool executable = (source.info.st_mode & S_IXUSR) != 0;
+    const std::string name = hash + (executable ? "-x" : "");
     return Keep(
-        hash + (executable ? "-x" : ""),
+        name, name,
         [&](const fs::path& temporary) -> Status {
           meter_.Expect(source.info.st_size);
           const UniqueFd copy(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -91,10 +92,10 @@ class Stager {
         });
   }
 
-  Result<fs::path> Unpacked(const OpenSource& source, const fs::path& path) {
+  Result<StagedSource> Unpacked(const OpenSource& source, const fs::path& path) {
     meter_.Expect(source.info.st_size);
     TRY_ASSIGN(const std::string hash, Hash(source, path));
-    return Keep(hash + "-unpacked", [&](const fs::path& temporary) -> Status {
+    return Keep(hash + "-unpacked", hash, [&](const fs::path& temporary) -> Status {
       meter_.Expect(source.info.st_size);
       TRY_ASSIGN(TreeWriter tree, TreeWriter::Make(temporary));
       TRY(Unpack(source.fd.get(), tree, limits_, space_, meter_));
@@ -105,13 +106,16 @@ class Stager {
   }
 
  private:
-  Result<fs::path> Keep(const std::string& name, std::function<Status(const fs::path&)> make,
-                        std::function<Result<bool>(const fs::path&)> verify = {}) const {
-    return store_.entries().Keep(
-        name, watch_.stop,
-        {.make = std::move(make), .verify = std::move(verify), .on_damage = [this](const std::string& damage) {
-           watch_.on_damage(meter_.progress().what, damage);
-         }});
+  Result<StagedSource> Keep(const std::string& name, const std::string& content,
+                            std::function<Status(const fs::path&)> make,
+                            std::function<Result<bool>(const fs::path&)> verify = {}) const {
+    TRY_ASSIGN(fs::path entry, store_.entries().Keep(name, watch_.stop,
+                                                     {.make = std::move(make),
+                                                      .verify = std::move(verify),
+                                                      .on_damage = [this](const std::string& damage) {
+                                                        watch_.on_damage(meter_.progress().what, damage);
+                                                      }}));
+    return StagedSource{std::move(entry), content};
   }
 
   // In the order of `items`, of the files among them.
@@ -183,7 +187,7 @@ class Stager {
 
 }  // namespace
 
-Result<fs::path> StageSource(const fs::path& source, bool unpack, const StageContext& context) {
+Result<StagedSource> StageSource(const fs::path& source, bool unpack, const StageContext& context) {
   TRY_ASSIGN(const OpenSource opened, OpenForReading(source));
   Stager stager(context);
   if (S_ISDIR(opened.info.st_mode)) return stager.Tree(source);

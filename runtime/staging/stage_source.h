@@ -17,9 +17,13 @@ struct StageContext {
   StageMeter& meter;
 };
 
-// The path of the entry. `unpack`: a file is an archive whose content is wanted; a folder is taken as it is anyway.
+struct StagedSource {
+  std::filesystem::path entry;
+  std::string content;  // a hash of what it holds; of a folder without __pycache__
+};
+
+// `unpack`: a file is an archive whose content is wanted; a folder is taken as it is anyway.
 // Content is hashed first, and again as it is put into the store, so that an entry is what its name says.
-Result<std::filesystem::path> StageSource(const std::filesystem::path& source, bool unpack,
-                                          const StageContext& context);
+Result<StagedSource> StageSource(const std::filesystem::path& source, bool unpack, const StageContext& context);
 
 }  // namespace tony

@@ -12,7 +12,9 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int kSchema = 1;
+// 2 since there are digests: an earlier release, which would lose them, refuses the record by its name.
+constexpr int kSchema = 2;
+constexpr int kFirstSchema = 1;
 
 std::string ToText(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -53,6 +55,21 @@ std::string Bytes(JsonFields& fields, const char* name) {
   return bytes.ok() ? *std::move(bytes) : "";
 }
 
+json::object ToObject(const SubmitDigest& digest) {
+  json::object parts;
+  for (const auto& [name, hash] : digest.parts) parts[name] = hash;
+  return parts;
+}
+
+Result<SubmitDigest> Digest(JsonFields& fields) {
+  SubmitDigest digest;
+  if (!fields.Has("digest")) return digest;
+  JsonFields parts = fields.Fields("digest");
+  for (const std::string& name : parts.Names()) digest.parts[name] = parts.String(name);
+  TRY(parts.status());
+  return digest;
+}
+
 constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 
 }  // namespace
@@ -65,9 +82,14 @@ std::string ToJson(const KeptRequest& kept) {
     out["submission"] = kept.record.job_number;
   }
   if (!kept.record.adopter.value.empty()) out["adopter"] = ToText(kept.record.adopter.value);
+  if (!kept.record.digest.parts.empty()) out["digest"] = ToObject(kept.record.digest);
+  if (!kept.record.run.value.empty()) out["run"] = ToText(kept.record.run.value);
   if (const auto& before = kept.record.before) {
-    out["before"] = {
-        {"job", before->job.value}, {"submission", before->number}, {"adopter", ToText(before->adopter.value)}};
+    out["before"] = {{"job", before->job.value},
+                     {"submission", before->number},
+                     {"adopter", ToText(before->adopter.value)},
+                     {"digest", ToObject(before->digest)},
+                     {"run", ToText(before->run.value)}};
   }
   return json::serialize(out);
 }
@@ -75,7 +97,7 @@ std::string ToJson(const KeptRequest& kept) {
 Result<KeptRequest> KeptRequestFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "request record"));
   JsonFields fields(document);
-  fields.Int("schema", kSchema, kSchema);
+  fields.Int("schema", kFirstSchema, kSchema);
   KeptRequest kept;
   kept.id.value = Bytes(fields, "request_id");
   kept.record.newest_number = fields.Int("newest_submission", kLeast);
@@ -84,9 +106,13 @@ Result<KeptRequest> KeptRequestFromJson(std::string_view text) {
     kept.record.job_number = fields.Int("submission", kLeast);
   }
   if (fields.Has("adopter")) kept.record.adopter.value = Bytes(fields, "adopter");
+  TRY_ASSIGN(kept.record.digest, Digest(fields));
+  if (fields.Has("run")) kept.record.run.value = Bytes(fields, "run");
   if (fields.Has("before")) {
     JsonFields before = fields.Fields("before");
     kept.record.before = {JobId{before.String("job")}, before.Int("submission", kLeast), {Bytes(before, "adopter")}};
+    TRY_ASSIGN(kept.record.before->digest, Digest(before));
+    if (before.Has("run")) kept.record.before->run.value = Bytes(before, "run");
     TRY(before.status());
   }
   TRY(fields.status());
@@ -94,13 +120,13 @@ Result<KeptRequest> KeptRequestFromJson(std::string_view text) {
 }
 
 std::string RevocationToJson(Instant until) {
-  return json::serialize(json::object{{"schema", kSchema}, {"until", ToMillis(until)}});
+  return json::serialize(json::object{{"schema", kFirstSchema}, {"until", ToMillis(until)}});
 }
 
 Result<Instant> RevocationFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "revocation"));
   JsonFields fields(document);
-  fields.Int("schema", kSchema, kSchema);
+  fields.Int("schema", kFirstSchema, kFirstSchema);
   const Instant until = FromMillis(fields.Int("until"));
   TRY(fields.status());
   return until;

@@ -28,6 +28,9 @@ struct StagedFiles {
   std::vector<StagedEntry> job;                           // for every task
   std::map<std::string, std::vector<StagedEntry>> roles;  // for the tasks of a role, after the job's
   std::vector<StagedEntry> am;
+  // SHA-256 of names and contents of all of it, but of __pycache__, which programs write beside their sources. For who
+  // staged it: it is not in the manifest.
+  std::string content{};
   bool operator==(const StagedFiles&) const = default;
 };
 

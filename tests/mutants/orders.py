@@ -331,7 +331,11 @@ REQUESTS = [
     ("a successor does not wait for its predecessor's last processes", COURSE,
      "  if (kill || runs) Plan(OfJob(SubmitStepKind::kAwaitGone, *seen.record.job));\n", "  static_cast<void>(runs);\n"),
     ("a predecessor is waited for under the lock", COURSE,
-     "  PlanRecord(seen.record, raised);\n  Plan({.kind = SubmitStepKind::kUnlock});\n", "  PlanRecord(seen.record, raised);\n"),
+     "  Plan({.kind = SubmitStepKind::kUnlock});\n  if (!prepared_)", "  if (!prepared_)"),
+    ("a job is killed after the lock was let go", COURSE,
+     "    Plan(std::move(step));\n  }\n  Plan({.kind = SubmitStepKind::kUnlock});\n",
+     "    Plan({.kind = SubmitStepKind::kUnlock});\n    Plan(std::move(step));\n  } else {\n"
+     "    Plan({.kind = SubmitStepKind::kUnlock});\n  }\n"),
     ("a revoked submit leaves its job alone", COURSE, "  if (seen.revoked) Plan(std::move(kill));\n", ""),
     ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
     ("what a replaced job is killed for is not recorded", STEPS,

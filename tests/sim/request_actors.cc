@@ -5,6 +5,18 @@
 #include "runtime/store/request_index.h"
 
 namespace tony::sim {
+namespace {
+
+SubmitAsk AskOf(const PlannedSubmit& submit, RequestFlaw flaw) {
+  SubmitAsk ask = submit.ask;
+  const bool person = ask.asker == SubmitAsker::kPerson;
+  if (flaw == RequestFlaw::kTakesAllForFirst && !person) ask.asker = SubmitAsker::kFirstTry;
+  if (flaw == RequestFlaw::kTakesAllForLater) ask.asker = SubmitAsker::kLaterTry;
+  if (flaw == RequestFlaw::kTakesPersonForFirst && person) ask.asker = SubmitAsker::kFirstTry;
+  return ask;
+}
+
+}  // namespace
 
 bool RequestStore::IsRevoked(const OwnerToken& owner, Instant now) const {
   const auto found = revoked_until.find(owner);
@@ -30,7 +42,7 @@ SubmitActor::SubmitActor(RequestStage& stage, RequestStore& store, const Request
       submit_(plan.submits[static_cast<size_t>(number)]),
       number_(number),
       random_(random),
-      course_(submit_.ask, submit_.claim.owner, JobId{StrCat("j", number)}) {}
+      course_(AskOf(submit_, stage.flaw), submit_.claim.owner, JobId{StrCat("j", number)}) {}
 
 void SubmitActor::Begin() {
   stage_.timeline.After(submit_.at, [this] {
@@ -81,7 +93,7 @@ std::optional<SubmitObservation> SubmitActor::Do(const SubmitStep& step) {
       if (store_.lock_holder == number_) store_.lock_holder.reset();
       return StepTaken{};
     case SubmitStepKind::kPrepare:
-      return StepTaken{};
+      return Prepare(step.to_tell);
     case SubmitStepKind::kCreate:
       Create(step.job);
       return StepTaken{};
@@ -123,10 +135,21 @@ SubmitObservation SubmitActor::Read() const {
   if (seen.existing == ExistingJob::kSucceeded && stage_.flaw == RequestFlaw::kOverlooksSuccess)
     seen.existing = ExistingJob::kEnding;
   seen.revoked = store_.IsRevoked(submit_.claim.owner, stage_.now());
+  seen.consumed = seen.record.job && store_.consumed.contains(*seen.record.job);
+  if (stage_.flaw == RequestFlaw::kOverlooksAck) seen.consumed = false;
+  if (stage_.flaw == RequestFlaw::kOverlooksDigest) seen.record.digest = {};
   return seen;
 }
 
-void SubmitActor::Record(const RequestRecord& record) {
+// The sources of a job that was found may be gone.
+SubmitObservation SubmitActor::Prepare(bool to_tell) {
+  if (to_tell && random_.Chance(200)) return PreparedSeen{};
+  return PreparedSeen{DigestOf(submit_)};
+}
+
+void SubmitActor::Record(RequestRecord record) {
+  if (stage_.flaw == RequestFlaw::kRecordsNoDigest) record.digest = {};
+  if (stage_.flaw == RequestFlaw::kRecordsNoRun) record.run = {};
   const bool raises = store_.Read().job == record.job;
   if (raises && stage_.flaw == RequestFlaw::kRaisesNoNumber) return;
   if (!raises && stage_.flaw == RequestFlaw::kRecordsAfterCreate && !store_.jobs.contains(*record.job)) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "tests/sim/random.h"
 #include "tests/sim/request_job.h"
@@ -17,6 +18,7 @@ struct RequestStore {
   std::optional<RequestRecord> record;
   std::map<OwnerToken, Instant> revoked_until;
   std::map<JobId, std::unique_ptr<RequestJob>> jobs;  // those whose folder was made
+  std::set<JobId> consumed;
 
   bool IsRevoked(const OwnerToken& owner, Instant now) const;
   RequestRecord Read() const;
@@ -39,7 +41,8 @@ class SubmitActor {
   std::optional<SubmitObservation> Lock();
   std::optional<SubmitObservation> Attach(const JobId& job);
   SubmitObservation Read() const;
-  void Record(const RequestRecord& record);
+  SubmitObservation Prepare(bool to_tell);
+  void Record(RequestRecord record);
   void Create(const JobId& job);
   void Kill(const SubmitStep& step);
 

@@ -55,6 +55,9 @@ void RequestChecker::See(const RequestEvent& event) {
     case RequestEventKind::kGone:
       jobs_[event.job].gone = true;
       return;
+    case RequestEventKind::kConsumed:
+      jobs_[event.job].consumed = event.time;
+      return;
   }
 }
 
@@ -79,20 +82,50 @@ void RequestChecker::CheckMayHaveJob(const RequestEvent& event) {
 void RequestChecker::SeeRecorded(const RequestEvent& event) {
   if (event.record.newest_number < record_.newest_number) Complain(event, "the newest number falls");
   if (event.record.newest_number > plan_.submits[event.actor].ask.number) Complain(event, "a number nobody asked for");
+  const auto taken = event.record.job ? jobs_.find(*event.record.job) : jobs_.end();
+  if (taken != jobs_.end() && event.record.newest_number == record_.newest_number) {  // it takes the job
+    submits_[event.actor].asker = AskerOf(taken->second, event.actor);
+    taken->second.run = event.record.run;
+  }
   record_ = event.record;
+}
+
+SubmitAsker RequestChecker::AskerOf(const SeenJob& job, int submit) const {
+  const SubmitAsk& ask = plan_.submits[submit].ask;
+  if (ask.asker != SubmitAsker::kLaterTry || ask.run.value.empty() || job.run.value.empty()) return ask.asker;
+  return ask.run == job.run ? SubmitAsker::kLaterTry : SubmitAsker::kFirstTry;
+}
+
+bool RequestChecker::Differs(const SeenJob& job, int submit) const {
+  return plan_.submits[job.maker].program != plan_.submits[submit].program;
+}
+
+bool RequestChecker::MayFollow(const SeenJob& job, int submit) const {
+  const bool differs = Differs(job, submit);
+  switch (AskerOf(job, submit)) {
+    case SubmitAsker::kFirstTry:
+      return differs || job.consumed;
+    case SubmitAsker::kLaterTry:
+      return differs && job.consumed;
+    case SubmitAsker::kPerson:
+      break;
+  }
+  return differs;
 }
 
 void RequestChecker::SeeMade(const RequestEvent& event) {
   CheckMayHaveJob(event);
   const PlannedSubmit& submit = plan_.submits[event.actor];
   if (record_.job != event.job) Complain(event, "the request id does not find it");
+  if (record_.digest != DigestOf(submit)) Complain(event, "its digest is not recorded");
+  if (record_.run != submit.ask.run) Complain(event, "its run is not recorded");
   for (const auto& [id, job] : jobs_)
     if (job.began && !job.gone) Complain(event, StrCat("job ", id.value, " still runs"));
   if (newest_job_) {
     const SeenJob& before = jobs_[*newest_job_];
     const bool same = before.number == submit.ask.number;
     if (before.ended && before.final_state == FinalState::kSucceeded && same &&
-        submit.ask.on_existing == OnExisting::kAdopt)
+        submit.ask.on_existing == OnExisting::kAdopt && !MayFollow(before, event.actor))
       Complain(event, StrCat("job ", newest_job_->value, " has succeeded"));
     if (!before.began && !before.ended && !before.kill_asked)
       Complain(event, StrCat("job ", newest_job_->value, " may still be started"));
@@ -102,6 +135,7 @@ void RequestChecker::SeeMade(const RequestEvent& event) {
   made.maker = event.actor;
   made.number = submit.ask.number;
   made.claim = submit.claim;
+  made.run = submit.ask.run;
 }
 
 void RequestChecker::SeeAttached(const RequestEvent& event) {
@@ -110,6 +144,8 @@ void RequestChecker::SeeAttached(const RequestEvent& event) {
   SeenJob& job = jobs_[event.job];
   if (submit.ask.on_existing == OnExisting::kNever) Complain(event, "never is its policy");
   if (submit.ask.number != job.number) Complain(event, StrCat("the job has number ", job.number));
+  if (Differs(job, event.actor) && AskerOf(job, event.actor) != SubmitAsker::kLaterTry)
+    Complain(event, "it runs something else");
   if (job.ended || (job.stopping && job.final_state != FinalState::kSucceeded)) Complain(event, "it is being ended");
   submits_[event.actor].attached.insert(event.job);
   job.claim = submit.claim;
@@ -138,6 +174,11 @@ void RequestChecker::SeeSubmitEnded(const RequestEvent& event) {
       if (job && job->number != plan.ask.number) Complain(event, StrCat("the job has number ", job->number));
       if (plan.ask.on_existing != OnExisting::kAdopt) Complain(event, "adopt is not its policy");
       if (WasRevokedBefore(event.actor, event.time)) Complain(event, "its owner was told to stop before it came");
+      if (job) CheckAdopted(*job, event);
+      return;
+    case SubmitEnd::kRefusedDiffers:
+      if (plan.ask.asker != SubmitAsker::kPerson) Complain(event, "an engine asks");
+      if (!job || !Differs(*job, event.actor)) Complain(event, "the job is the same");
       return;
     case SubmitEnd::kRefusedStale:
       if (record_.newest_number <= plan.ask.number) Complain(event, "no newer number is known");
@@ -148,6 +189,23 @@ void RequestChecker::SeeSubmitEnded(const RequestEvent& event) {
       return;
     }
   }
+}
+
+// What was consumed or recorded only while it decided need not have been seen.
+void RequestChecker::CheckAdopted(const SeenJob& job, const RequestEvent& event) {
+  const bool differs = Differs(job, event.actor);
+  const bool consumed = job.consumed && *job.consumed < submits_[event.actor].began;
+  switch (submits_[event.actor].asker.value_or(AskerOf(job, event.actor))) {
+    case SubmitAsker::kFirstTry:
+      if (consumed) Complain(event, "its result was consumed before");
+      break;
+    case SubmitAsker::kLaterTry:
+      if (!consumed) return;
+      break;
+    case SubmitAsker::kPerson:
+      break;
+  }
+  if (differs) Complain(event, "it was made of something else");
 }
 
 // ---- kills
@@ -168,7 +226,9 @@ void RequestChecker::SeeKillAsked(const RequestEvent& event) {
     return;
   }
   const bool never = submit.ask.on_existing == OnExisting::kNever && submit.ask.number == job.number;
-  if (submit.ask.number <= job.number && !never) Complain(event, "it may not replace that job");
+  const bool first = AskerOf(job, event.actor) == SubmitAsker::kFirstTry && submit.ask.number == job.number;
+  const bool other = first && Differs(job, event.actor);
+  if (submit.ask.number <= job.number && !never && !other) Complain(event, "it may not replace that job");
   replaced_for_ = std::max(replaced_for_, submit.ask.number);
 }
 

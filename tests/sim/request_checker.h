@@ -33,6 +33,8 @@ class RequestChecker {
     bool kill_asked = false;  // without a condition
     bool began = false, stopping = false, ended = false, gone = false;
     FinalState final_state = FinalState::kSucceeded;
+    std::optional<Instant> consumed;
+    RunToken run;
   };
   struct SeenSubmit {
     std::optional<Instant> began;
@@ -40,6 +42,7 @@ class RequestChecker {
     std::optional<SubmitEnd> end;
     Instant ended{};
     std::set<JobId> attached;
+    std::optional<SubmitAsker> asker;  // when it took the job over
   };
   struct Revocation {
     int kill = -1;
@@ -64,6 +67,12 @@ class RequestChecker {
   void CheckKilled(const SeenJob& job, const RequestEvent& event);
   void CheckEndedByItself(const SeenJob& job, const RequestEvent& event);
   void CheckMayHaveJob(const RequestEvent& event);
+  void CheckAdopted(const SeenJob& job, const RequestEvent& event);
+  // What the submit is to this job: a later try of another run is none of its.
+  SubmitAsker AskerOf(const SeenJob& job, int submit) const;
+  bool Differs(const SeenJob& job, int submit) const;
+  // Whether a job that succeeded may be followed by one of the same number.
+  bool MayFollow(const SeenJob& job, int submit) const;
   void CheckSettled(const RequestHistory& history);
   // Whether this submit was told to stop before it began, and that still counts.
   bool WasRevokedBefore(int submit, Instant now) const;

@@ -6,9 +6,9 @@
 namespace tony::sim {
 namespace {
 
-constexpr std::string_view kKinds[] = {"submit began", "submit ended", "submit died", "recorded",      "job made",
-                                       "attached",     "revoked",      "kill asked",  "kill answered", "kill done",
-                                       "began",        "looked",       "stopping",    "ended",         "gone"};
+constexpr std::string_view kKinds[] = {
+    "submit began",  "submit ended", "submit died", "recorded", "job made", "attached", "revoked", "kill asked",
+    "kill answered", "kill done",    "began",       "looked",   "stopping", "ended",    "gone",    "consumed"};
 constexpr std::string_view kAnswers[] = {"taken", "planned", "fenced", "ended"};
 constexpr std::string_view kCauses[] = {"itself", "kill", "abandoned"};
 

@@ -31,6 +31,7 @@ enum class RequestEventKind {
   kStopping,  // `cause`, `final_state`; `request` of the kill
   kEnded,     // its final status can be read
   kGone,      // nothing of it is left
+  kConsumed,  // its result was acknowledged
 };
 
 enum class EndCause { kItself, kKill, kAbandoned };

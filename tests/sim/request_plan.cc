@@ -23,6 +23,10 @@ PlannedSubmit Submit(Random& random, int i, Duration span, int64_t highest) {
   if (!random.Chance(50)) submit.claim.owner = Owner(i);
   if (random.Chance(200)) submit.claim.watch_timeout = random.Between(Seconds(20), Seconds(200));
   if (random.Chance(300)) submit.dies_after = static_cast<int>(random.Between(0, 16));
+  const bool first = random.Chance(400);
+  if (!submit.claim.owner.value.empty()) submit.ask.asker = first ? SubmitAsker::kFirstTry : SubmitAsker::kLaterTry;
+  submit.program = random.Chance(700) ? "a" : "b";
+  if (random.Chance(600)) submit.ask.run = {random.Chance(500) ? "r0" : "r1"};
   return submit;
 }
 
@@ -62,6 +66,8 @@ RequestPlan RequestPlanFor(uint64_t seed) {
     if (!random.Chance(100)) look.watcher = Watcher(random.Between(0, 2));
     plan.looks.push_back(look);
   }
+  const int64_t acks = random.Between(0, 3);
+  for (int i = 0; i < acks; ++i) plan.acks.push_back({When(random, span + Seconds(400))});
   if (random.Chance(300)) plan.recoveries.push_back(When(random, span + Seconds(20)));
   plan.kill_shows_in_files = random.Chance(500);
   plan.seed = random.Next();

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/job/claim.h"
 #include "runtime/job/outcome.h"
 #include "runtime/request/submit_decision.h"
+#include "runtime/request/submit_digest.h"
 
 namespace tony::sim {
 
@@ -21,6 +23,13 @@ enum class RequestFlaw {
   kSeesAllGone,          // takes a job that is being ended for one that has left
   kOverlooksSuccess,     // takes a job that succeeded for one that failed
   kReplacesWithoutKill,  // waits for a job's end without having asked for it
+  kRecordsNoDigest,
+  kRecordsNoRun,
+  kOverlooksDigest,      // of what is recorded
+  kOverlooksAck,         // adopts what was consumed
+  kTakesAllForFirst,     // tries of an engine for its first
+  kTakesAllForLater,     // whoever submits for a later try
+  kTakesPersonForFirst,  // replaces for a person what runs
   // ---- a kill's
   kRevokesLast,  // looks for the job, then writes its revocation
   // ---- the AM's
@@ -33,6 +42,7 @@ struct PlannedSubmit {
   Duration at{0};
   SubmitAsk ask;
   Claim claim;
+  std::string program;  // what is to be run, as its digest
   int dies_after = -1;  // so many steps; below 0: it does not
 };
 
@@ -50,6 +60,11 @@ struct PlannedLook {
   WatcherToken watcher;
 };
 
+// An engine says that it has consumed the result of the newest job, if that has succeeded by then.
+struct PlannedAck {
+  Duration at{0};
+};
+
 // How one job is.
 struct JobNature {
   Duration start{0};  // until its AM answers
@@ -65,10 +80,13 @@ struct RequestPlan {
   std::vector<PlannedSubmit> submits;
   std::vector<PlannedKill> kills;
   std::vector<PlannedLook> looks;
+  std::vector<PlannedAck> acks;
   std::vector<Duration> recoveries;  // somebody has a job started that nobody has started
   bool kill_shows_in_files = false;  // a job with a kill request that no AM has read yet counts as being ended
   uint64_t seed = 0;                 // of all else
 };
+
+inline SubmitDigest DigestOf(const PlannedSubmit& submit) { return {{{"files", submit.program}}}; }
 
 RequestPlan RequestPlanFor(uint64_t seed);
 JobNature NatureFor(uint64_t seed);

@@ -63,18 +63,18 @@ TEST(RequestSimTest, AllEndsAnswersAndCausesAreSeen) {
       if (!event.request.IsPlain()) ++revoked_in_the_act;
     }
   }
-  EXPECT_EQ(ends.size(), 5u);
+  EXPECT_EQ(ends.size(), 6u);
   EXPECT_EQ(answers.size(), 4u);
   EXPECT_EQ(causes.size(), 3u);
-  EXPECT_EQ(kinds.size(), static_cast<size_t>(RequestEventKind::kGone) + 1);
+  EXPECT_EQ(kinds.size(), static_cast<size_t>(RequestEventKind::kConsumed) + 1);
   EXPECT_GT(replaced, 20);
   EXPECT_GT(revoked_in_the_act, 5);
 }
 
 // The seed whose run has a complaint that contains `text`.
 uint64_t FoundBySeed(RequestFlaw flaw, const std::string& text) {
-  constexpr uint64_t kSomeHundred = 600;
-  for (uint64_t seed = 1; seed <= kSomeHundred; ++seed) {
+  constexpr uint64_t kSomeThousand = 4000;
+  for (uint64_t seed = 1; seed <= kSomeThousand; ++seed) {
     const auto complaints = ComplaintsAboutRequest(RequestPlanFor(seed), flaw);
     if (std::ranges::any_of(complaints, [&](const auto& c) { return c.find(text) != c.npos; })) return seed;
   }
@@ -107,6 +107,36 @@ TEST(RequestFlawTest, ASubmitThatRunsASucceededJobAgainIsFoundOut) {
 
 TEST(RequestFlawTest, ASubmitThatReplacesAJobWithoutAKillIsFoundOut) {
   EXPECT_GT(FoundBySeed(RequestFlaw::kReplacesWithoutKill, "may still be started"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatDoesNotRecordWhatItsJobIsMadeOfIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kRecordsNoDigest, "its digest is not recorded"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatDoesNotRecordItsRunIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kRecordsNoRun, "its run is not recorded"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatTakesAnotherProgramsJobIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksDigest, "it runs something else"), 0u);
+  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksDigest, "it was made of something else"), 0u);
+}
+
+TEST(RequestFlawTest, AFirstTryThatTakesAConsumedResultIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksAck, "its result was consumed before"), 0u);
+}
+
+TEST(RequestFlawTest, ALaterTryThatDoesNotGoOnWithWhatIsThereIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesAllForFirst, "it may not replace that job"), 0u);
+  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesAllForFirst, "has succeeded"), 0u);
+}
+
+TEST(RequestFlawTest, AFirstTryThatIsTakenForALaterOneIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesAllForLater, "it runs something else"), 0u);
+}
+
+TEST(RequestFlawTest, APersonForWhomARunningJobIsReplacedIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kTakesPersonForFirst, "it may not replace that job"), 0u);
 }
 
 TEST(RequestFlawTest, AKillThatLooksBeforeItRevokesIsFoundOut) {

@@ -19,6 +19,7 @@ void RequestWorld::Run() {
   for (const auto& submit : submits_) submit->Begin();
   for (const auto& kill : kills_) kill->Begin();
   for (const PlannedLook& look : plan_.looks) stage_.timeline.After(look.at, [&] { Look(look.watcher); });
+  for (const PlannedAck& ack : plan_.acks) stage_.timeline.After(ack.at, [this] { Acknowledge(); });
   for (const Duration recovery : plan_.recoveries) stage_.timeline.After(recovery, [this] { Recover(); });
   bool more = true;
   while (more && stage_.timeline.steps() < kMostSteps) more = stage_.timeline.Step();
@@ -28,6 +29,12 @@ void RequestWorld::Run() {
 void RequestWorld::Look(const WatcherToken& watcher) {
   RequestJob* job = store_.Newest();
   if (job && job->answers()) job->Look(watcher);
+}
+
+void RequestWorld::Acknowledge() {
+  RequestJob* job = store_.Newest();
+  if (!job || job->Existing() != ExistingJob::kSucceeded || !store_.consumed.insert(job->id()).second) return;
+  stage_.Record({.kind = RequestEventKind::kConsumed, .job = job->id()});
 }
 
 // Any job, as `tony recover` does.

@@ -18,6 +18,7 @@ class RequestWorld {
  private:
   void Look(const WatcherToken& watcher);
   void Recover();
+  void Acknowledge();
 
   const RequestPlan plan_;
   RequestStage stage_;

@@ -102,6 +102,18 @@ TEST(ContractOptionsTest, AKillThatCannotBeReadIsRefused) {
     EXPECT_EQ(ReadKillRequest(LineOf("kill", words), FromMillis(0)).error().code, ErrorCode::kUsage) << words[1];
 }
 
+TEST(ContractOptionsTest, WhoAsksIsAPersonAFirstTryOrALaterOne) {
+  const auto asker = [](Words words) {
+    words.insert(words.begin(), {"--request-id", "r"});
+    return ReadSubmitOrder(LineOf("submit", words))->ask.asker;
+  };
+  EXPECT_EQ(asker({}), SubmitAsker::kPerson);
+  EXPECT_EQ(asker({"--owner", "o"}), SubmitAsker::kLaterTry);
+  EXPECT_EQ(asker({"--owner", "o", "--first-try"}), SubmitAsker::kFirstTry);
+  EXPECT_EQ(asker({"--first-try"}), SubmitAsker::kFirstTry);
+  EXPECT_EQ(ReadSubmitOrder(LineOf("submit", {"--first-try"})).error().code, ErrorCode::kUsage) << "without a request";
+}
+
 TEST(SubmitStepsTest, WhatAJobIsToTheNextSubmit) {
   JobStatus status;
   EXPECT_EQ(ToExisting(status, false), ExistingJob::kActive);
@@ -115,9 +127,11 @@ TEST(SubmitStepsTest, WhatAJobIsToTheNextSubmit) {
 }
 
 TEST(SubmitRequestTest, TheAnswerTellsDecisionAndWarningsAsJson) {
-  const auto fields = DecisionFields(SubmitEnd::kAttached, true, {"say \"no\"", "b"});
+  const SubmittedJob job = {.end = SubmitEnd::kAttached, .spec_differs = true, .differs_in = {"files", "roles"}};
+  const auto fields = DecisionFields(job, {"say \"no\"", "b"});
   EXPECT_EQ(fields.at("decision"), "\"attached\"");
   EXPECT_EQ(fields.at("spec_differs"), "true");
+  EXPECT_EQ(fields.at("differs_in"), R"(["files","roles"])");
   EXPECT_EQ(fields.at("warnings"), R"(["say \"no\"","b"])");
 }
 

@@ -23,6 +23,8 @@ std::string Describe(const SubmitStep& step) {
   if (step.kind == SubmitStepKind::kDone) text += StrCat(" ", ToString(step.end));
   if (!step.job.value.empty() && step.kind != SubmitStepKind::kReadRevocation) text += StrCat(" ", step.job.value);
   if (step.own) text += " if own";
+  if (step.to_tell) text += " to tell";
+  if (!step.differs_in.empty()) text += StrCat(", other ", Join(step.differs_in, ", "));
   return text;
 }
 
@@ -35,7 +37,10 @@ RequestSeen Active(int64_t number) { return Seen(number, ExistingJob::kActive, k
 class SubmitCourseTest : public ::testing::Test {
  protected:
   static SubmitCourse Course(int64_t number, OnExisting policy = OnExisting::kAdopt) {
-    return SubmitCourse({number, policy}, kOwner, kNew);
+    return SubmitCourse({number, policy, SubmitAsker::kLaterTry}, kOwner, kNew);
+  }
+  static SubmitCourse CourseOf(SubmitAsker asker) {
+    return SubmitCourse({.asker = asker}, asker == SubmitAsker::kPerson ? OwnerToken() : kOwner, kNew);
   }
   // Takes the steps that need no answer, and says them together with the one that does, or the last.
   static std::string Run(SubmitCourse& course) {
@@ -46,7 +51,11 @@ class SubmitCourseTest : public ::testing::Test {
       if (step.kind == SubmitStepKind::kRead || step.kind == SubmitStepKind::kAttach ||
           step.kind == SubmitStepKind::kReadRevocation || step.kind == SubmitStepKind::kDone)
         return Join(steps, ", ");
-      course.Take(StepTaken{});
+      if (step.kind == SubmitStepKind::kPrepare) {
+        course.Take(PreparedSeen{{{{"files", "mine"}}}});
+      } else {
+        course.Take(StepTaken{});
+      }
     }
   }
   static std::string Answer(SubmitCourse& course, const SubmitObservation& seen) {
@@ -75,7 +84,7 @@ TEST_F(SubmitCourseTest, ARunningJobOfTheSameNumberIsAttachedTo) {
   Run(course);
   EXPECT_EQ(Answer(course, Active(2)), "attach old");
   EXPECT_EQ(Answer(course, AttachSeen{.attached = true}), "read_revocation");
-  EXPECT_EQ(Answer(course, RevocationSeen{false}), "unlock, done attached old");
+  EXPECT_EQ(Answer(course, RevocationSeen{false}), "unlock, prepare old to tell, done attached old");
 }
 
 TEST_F(SubmitCourseTest, AJobThatAnotherMadeMeanwhileIsAttachedTo) {
@@ -120,7 +129,7 @@ TEST_F(SubmitCourseTest, ASucceededJobIsAdoptedAndTheAdopterRecorded) {
   SubmitCourse course = Course(1);
   Run(course);
   EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kSucceeded, kOld, 1, true)),
-            "record 1 old#1 adopter o1, unlock, done adopted old");
+            "record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old");
 }
 
 TEST_F(SubmitCourseTest, AJobThatSucceedsWhileItIsAttachedToIsAdopted) {
@@ -129,7 +138,7 @@ TEST_F(SubmitCourseTest, AJobThatSucceedsWhileItIsAttachedToIsAdopted) {
   Answer(course, Active(1));
   EXPECT_EQ(Answer(course, AttachSeen{.attached = false, .ended = true}), "read");
   // Its files need not say so yet.
-  EXPECT_EQ(Answer(course, Active(1)), "record 1 old#1 adopter o1, unlock, done adopted old");
+  EXPECT_EQ(Answer(course, Active(1)), "record 1 old#1 adopter o1, unlock, prepare old to tell, done adopted old");
 }
 
 TEST_F(SubmitCourseTest, AJobThatSucceedsWhileItIsAttachedToIsNotAdoptedByPolicyAttach) {
@@ -177,7 +186,7 @@ TEST_F(SubmitCourseTest, AResultIsRememberedUntilTheJobThatIsToFollowItIsMade) {
 TEST_F(SubmitCourseTest, AHigherNumberIsRecordedBeforeTheOldJobIsKilled) {
   SubmitCourse course = Course(2);
   Run(course);
-  EXPECT_EQ(Answer(course, Active(1)), "record 2 old#1, unlock, kill old, prepare, await_gone old, lock, read");
+  EXPECT_EQ(Answer(course, Active(1)), "record 2 old#1, kill old, unlock, prepare, await_gone old, lock, read");
   EXPECT_EQ(Answer(course, Seen(2, ExistingJob::kEnding, kOld, 1, true)),
             "record 2 new#2, create new, read_revocation");
 }
@@ -185,7 +194,7 @@ TEST_F(SubmitCourseTest, AHigherNumberIsRecordedBeforeTheOldJobIsKilled) {
 TEST_F(SubmitCourseTest, NeverKillsAJobOfItsOwnNumber) {
   SubmitCourse course = Course(1, OnExisting::kNever);
   Run(course);
-  EXPECT_EQ(Answer(course, Active(1)), "unlock, kill old, prepare, await_gone old, lock, read");
+  EXPECT_EQ(Answer(course, Active(1)), "kill old, unlock, prepare, await_gone old, lock, read");
 }
 
 TEST_F(SubmitCourseTest, AJobThatSucceedsBeforeItsKillIsReplacedAllTheSame) {
@@ -201,7 +210,7 @@ TEST_F(SubmitCourseTest, AJobThatWasNeverStartedIsKilledOnceAndNotForEver) {
   SubmitCourse course = Course(1, OnExisting::kNever);
   Run(course);
   const RequestSeen unstarted = Seen(1, ExistingJob::kActive, kOld, 1, /*gone=*/true);
-  EXPECT_EQ(Answer(course, unstarted), "unlock, kill old, prepare, await_gone old, lock, read");
+  EXPECT_EQ(Answer(course, unstarted), "kill old, unlock, prepare, await_gone old, lock, read");
   EXPECT_EQ(Answer(course, unstarted), "record 1 new#1, create new, read_revocation");
 }
 
@@ -237,7 +246,91 @@ TEST_F(SubmitCourseTest, ASubmitThatDiedAfterItRecordedItsNumberLeavesTheJobToTh
   SubmitCourse course = Course(2);
   Run(course);
   EXPECT_EQ(Answer(course, Seen(2, ExistingJob::kActive, kOld, 1, false)),
-            "unlock, kill old, prepare, await_gone old, lock, read");
+            "kill old, unlock, prepare, await_gone old, lock, read");
+}
+
+TEST_F(SubmitCourseTest, AFirstTryReplacesAJobThatRunsSomethingElse) {
+  SubmitCourse course = CourseOf(SubmitAsker::kFirstTry);
+  Run(course);
+  RequestSeen other = Active(0);
+  other.record.digest = {{{"files", "theirs"}}};
+  EXPECT_EQ(Answer(course, other), "unlock, prepare, lock, read");
+  EXPECT_EQ(Answer(course, other), "kill old, other files, unlock, await_gone old, lock, read");
+  other.existing = ExistingJob::kEnding;
+  other.gone = true;
+  EXPECT_EQ(Answer(course, other), "record 0 new#0, create new, read_revocation");
+}
+
+TEST_F(SubmitCourseTest, AFirstTryAttachesToAJobThatRunsTheSame) {
+  SubmitCourse course = CourseOf(SubmitAsker::kFirstTry);
+  Run(course);
+  RequestSeen same = Active(0);
+  same.record.digest = {{{"files", "mine"}}};
+  EXPECT_EQ(Answer(course, same), "unlock, prepare, lock, read");
+  EXPECT_EQ(Answer(course, same), "attach old");
+  EXPECT_EQ(Answer(course, AttachSeen{.attached = true}), "read_revocation");
+  EXPECT_EQ(Answer(course, RevocationSeen{false}), "unlock, done attached old");
+}
+
+TEST_F(SubmitCourseTest, ALaterTryAttachesToWhateverRunsAndIsToldInWhatItDiffers) {
+  SubmitCourse course = CourseOf(SubmitAsker::kLaterTry);
+  Run(course);
+  RequestSeen other = Active(0);
+  other.record.digest = {{{"files", "theirs"}}};
+  EXPECT_EQ(Answer(course, other), "attach old");
+  Answer(course, AttachSeen{.attached = true});
+  EXPECT_EQ(Answer(course, RevocationSeen{false}), "unlock, prepare old to tell, done attached old, other files");
+}
+
+TEST_F(SubmitCourseTest, APersonWhoAsksForSomethingElseThanRunsIsRefused) {
+  SubmitCourse course = CourseOf(SubmitAsker::kPerson);
+  Run(course);
+  RequestSeen other = Active(0);
+  other.record.digest = {{{"files", "theirs"}}};
+  Answer(course, other);
+  EXPECT_EQ(Answer(course, other), "unlock, done refused_differs old, other files");
+}
+
+TEST_F(SubmitCourseTest, AResultOfSomethingElseIsFollowedByANewJob) {
+  SubmitCourse course = CourseOf(SubmitAsker::kPerson);
+  Run(course);
+  RequestSeen other = Seen(0, ExistingJob::kSucceeded, kOld, 0, true);
+  other.record.digest = {{{"files", "theirs"}}};
+  EXPECT_EQ(Answer(course, other), "unlock, prepare, lock, read");
+  course.Take(other);
+  const RequestRecord record = course.step().record;
+  EXPECT_EQ(record.digest, (SubmitDigest{{{"files", "mine"}}}));
+  EXPECT_EQ(WithoutItsJob(record), other.record) << "the one before is remembered with its digest";
+}
+
+TEST_F(SubmitCourseTest, WhatIsTakenIsOfTheRunThatTookIt) {
+  const SubmitAsk ask = {.asker = SubmitAsker::kFirstTry, .run = {"tuesday"}};
+  RequestSeen seen = Active(0);
+  seen.record.run = {"monday"};
+  SubmitCourse attaches(ask, kOwner, kNew);
+  Run(attaches);
+  Answer(attaches, seen);
+  Answer(attaches, seen);
+  attaches.Take(AttachSeen{.attached = true});
+  EXPECT_EQ(Describe(attaches.step()), "record 0 old#0");
+  EXPECT_EQ(attaches.step().record.run, RunToken{"tuesday"});
+
+  seen.existing = ExistingJob::kSucceeded;
+  seen.gone = true;
+  SubmitCourse adopts(ask, kOwner, kNew);
+  Run(adopts);
+  Answer(adopts, seen);
+  adopts.Take(seen);
+  EXPECT_EQ(Describe(adopts.step()), "record 0 old#0 adopter o1");
+  EXPECT_EQ(adopts.step().record.run, RunToken{"tuesday"});
+
+  seen.consumed = true;
+  SubmitCourse creates(ask, kOwner, kNew);
+  Run(creates);
+  Answer(creates, seen);
+  creates.Take(seen);
+  EXPECT_EQ(creates.step().record.run, RunToken{"tuesday"});
+  EXPECT_EQ(WithoutItsJob(creates.step().record).run, RunToken{"monday"});
 }
 
 TEST_F(SubmitCourseTest, StepsAndEndsHaveNames) {

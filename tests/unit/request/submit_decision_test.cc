@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/request/submit_digest.h"
+
 namespace tony {
 
 void PrintTo(SubmitDecision decision, std::ostream* out) { *out << static_cast<int>(decision); }
@@ -87,6 +89,71 @@ TEST(SubmitDecisionTest, AnOwnerThatWasToldToStopIsRefusedWhateverIsThere) {
       }
     }
   }
+}
+
+// The contract's rules of digests and consumed results, each case by hand.
+TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByWhoAsks) {
+  using enum SubmitAsker;
+  using enum SubmitDecision;
+  struct Case {
+    ExistingJob existing;
+    bool differs, consumed;
+    SubmitDecision person, first, later;
+  };
+  const Case cases[] = {
+      {ExistingJob::kActive, false, false, kAttach, kAttach, kAttach},
+      {ExistingJob::kActive, true, false, kRefuseDiffers, kReplace, kAttach},
+      {ExistingJob::kSucceeded, false, false, kAdopt, kAdopt, kAdopt},
+      {ExistingJob::kSucceeded, true, false, kCreate, kCreate, kAdopt},
+      {ExistingJob::kSucceeded, false, true, kAdopt, kCreate, kAdopt},
+      {ExistingJob::kSucceeded, true, true, kCreate, kCreate, kCreate},
+      {ExistingJob::kEnding, true, true, kCreate, kCreate, kCreate},
+      {ExistingJob::kNone, true, true, kCreate, kCreate, kCreate},
+  };
+  for (const Case& c : cases) {
+    const KnownRequest known = {.existing = c.existing, .differs = c.differs, .consumed = c.consumed};
+    for (const auto& [asker, decision] : {std::pair{kPerson, c.person}, {kFirstTry, c.first}, {kLaterTry, c.later}})
+      EXPECT_EQ(DecideSubmit(known, {.asker = asker}), decision)
+          << static_cast<int>(c.existing) << c.differs << c.consumed << " asker " << static_cast<int>(asker);
+  }
+}
+
+// Its first try may have died before it came here.
+TEST(SubmitDecisionTest, ALaterTryIsAFirstOneToAJobOfAnotherRun) {
+  using enum SubmitAsker;
+  const KnownRequest consumed = {.existing = ExistingJob::kSucceeded, .consumed = true, .run = {"monday"}};
+  EXPECT_EQ(DecideSubmit(consumed, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAdopt);
+  EXPECT_EQ(DecideSubmit(consumed, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kCreate);
+  EXPECT_EQ(DecideSubmit(consumed, {.asker = kLaterTry}), SubmitDecision::kAdopt);
+  EXPECT_EQ(DecideSubmit(consumed, {.asker = kFirstTry, .run = {"monday"}}), SubmitDecision::kCreate);
+  EXPECT_EQ(DecideSubmit(consumed, {.asker = kPerson, .run = {"tuesday"}}), SubmitDecision::kAdopt);
+  const KnownRequest other = {.existing = ExistingJob::kActive, .differs = true, .run = {"monday"}};
+  EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAttach);
+  EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kReplace);
+  const KnownRequest unknown = {.existing = ExistingJob::kSucceeded, .consumed = true};
+  EXPECT_EQ(DecideSubmit(unknown, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kAdopt);
+}
+
+TEST(SubmitDecisionTest, SourcesAreReadOnlyWhereTheirDigestDecides) {
+  using enum SubmitAsker;
+  for (const SubmitAsker asker : {kPerson, kFirstTry, kLaterTry}) {
+    const bool engine_goes_on = asker == kLaterTry;
+    EXPECT_EQ(DigestDecides({.existing = ExistingJob::kActive}, {.asker = asker}), !engine_goes_on);
+    EXPECT_EQ(DigestDecides({.existing = ExistingJob::kSucceeded}, {.asker = asker}), !engine_goes_on);
+    EXPECT_FALSE(DigestDecides({.existing = ExistingJob::kEnding}, {.asker = asker}));
+    EXPECT_FALSE(DigestDecides({.existing = ExistingJob::kActive}, {.number = 1, .asker = asker}));
+    EXPECT_FALSE(DigestDecides({.newest_number = 2, .existing = ExistingJob::kActive}, {.asker = asker}));
+  }
+  EXPECT_TRUE(DigestDecides({.existing = ExistingJob::kSucceeded, .consumed = true}, {.asker = kLaterTry}));
+  EXPECT_FALSE(DigestDecides({.existing = ExistingJob::kSucceeded, .consumed = true}, {.asker = kFirstTry}));
+}
+
+TEST(SubmitDecisionTest, PartsThatBothHaveAreCompared) {
+  const SubmitDigest a = {{{"command", "1"}, {"files", "2"}, {"roles", "3"}}};
+  const SubmitDigest b = {{{"command", "1"}, {"files", "x"}, {"newer", "4"}}};
+  EXPECT_EQ(DiffersIn(a, b), std::vector<std::string>{"files"});
+  EXPECT_EQ(DiffersIn(a, a), std::vector<std::string>());
+  EXPECT_EQ(DiffersIn(a, {}), std::vector<std::string>()) << "a release without digests made it";
 }
 
 TEST(SubmitDecisionTest, PoliciesHaveTheNamesOfTheContract) {

@@ -119,6 +119,35 @@ TEST_F(StagingTest, EntriesGoWhereTheSpecSays) {
   EXPECT_EQ(Text(staged->am[0].path / "x"), "x");
 }
 
+// What is run, wherever it lay: this decides whether a job is the same.
+TEST_F(StagingTest, TheContentIsOfNamesAndBytesAndNotOfPythonsCache) {
+  Write(src_ / "a.py", "a");
+  const std::string content = StageIt(JobOfFolder())->content;
+  EXPECT_EQ(content.size(), 64u);
+  Write(src_ / "__pycache__/a.pyc", "compiled");
+  Write(src_ / "package/__pycache__/b.pyc", "compiled");
+  fs::last_write_time(src_ / "a.py", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const std::string with_package = StageIt(JobOfFolder())->content;
+  fs::remove_all(src_ / "package");
+  EXPECT_EQ(StageIt(JobOfFolder())->content, content);
+  EXPECT_NE(with_package, content) << "the folder `package` itself is the user's";
+
+  JobSpec spec = JobOfFolder();
+  spec.src_dir = (temp_.path() / "moved").string();
+  fs::rename(src_, spec.src_dir);
+  EXPECT_EQ(StageIt(spec)->content, content);
+  Write(fs::path(spec.src_dir) / "a.py", "b");
+  EXPECT_NE(StageIt(spec)->content, content);
+
+  Write(temp_.path() / "data", "d");
+  spec.files = {{(temp_.path() / "data").string(), "input", false}};
+  const std::string for_all = StageIt(spec)->content;
+  spec.files[0].name = "other";
+  EXPECT_NE(StageIt(spec)->content, for_all);
+  spec.roles[0].files = std::exchange(spec.files, {});
+  EXPECT_NE(StageIt(spec)->content, for_all) << "whose it is counts";
+}
+
 TEST_F(StagingTest, JobWithoutFilesNeedsNoStore) {
   EXPECT_FALSE(NeedsStaging(Job()));
   EXPECT_TRUE(NeedsStaging(JobOfFolder()));

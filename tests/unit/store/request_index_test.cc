@@ -29,7 +29,8 @@ class RequestIndexTest : public ::testing::Test {
   const RequestIndex index_{home_};
   const RequestId request_{"airflow://dag/run/task/-1"};
   const OwnerToken owner_{"o1"};
-  const RequestRecord record_{3, JobId{"local-1"}, 2, OwnerToken{"o0"}};
+  const RequestRecord record_{3,         JobId{"local-1"}, 2, OwnerToken{"o0"}, {{{"files", "f1"}, {"roles", "r1"}}},
+                              {"monday"}};
   const Instant now_ = FromMillis(1'795'253'415'000);
 };
 
@@ -43,15 +44,28 @@ TEST_F(RequestIndexTest, WhatWasWrittenIsRead) {
 }
 
 TEST_F(RequestIndexTest, AJobThatWasNeverMadeDoesNotHideTheOneThatSucceededBeforeIt) {
-  const RequestRecord before{.newest_number = 2, .job = JobId{"old"}, .job_number = 2, .adopter = {"o0"}};
+  const RequestRecord before{.newest_number = 2,
+                             .job = JobId{"old"},
+                             .job_number = 2,
+                             .adopter = {"o0"},
+                             .digest = {{{"files", "f0"}}},
+                             .run = {"sunday"}};
   RequestRecord record{.newest_number = 2, .job = JobId{"new"}, .job_number = 2};
-  record.before = {JobId{"old"}, 2, {"o0"}};
+  record.before = {JobId{"old"}, 2, {"o0"}, before.digest, before.run};
   MakeJob("old");
   ASSERT_TRUE(index_.Write(request_, record).ok());
   EXPECT_EQ(*index_.Read(request_), before);
   EXPECT_EQ(*index_.Sweep(FromMillis(ToMillis(now_) * 2), now_, /*dry_run=*/true), 0);
   MakeJob("new");
   EXPECT_EQ(*index_.Read(request_), record);
+}
+
+TEST_F(RequestIndexTest, ARecordOfTheReleaseWithoutDigestsIsRead) {
+  ASSERT_TRUE(index_.Write(request_, {}).ok());
+  MakeJob("local-1");
+  std::ofstream(FolderOf(request_) / "record.json", std::ios::trunc)
+      << R"({"schema":1,"request_id":"airflow://dag/run/task/-1","newest_submission":3,"job":"local-1","submission":2})";
+  EXPECT_EQ(*index_.Read(request_), (RequestRecord{3, JobId{"local-1"}, 2}));
 }
 
 TEST_F(RequestIndexTest, EverythingIsPrivate) {
@@ -100,7 +114,7 @@ TEST_F(RequestIndexTest, ADamagedRecordIsNamedAndNeverNone) {
   ASSERT_TRUE(MakeFolder(file.parent_path()).ok());
   const std::string whole = R"("schema":1,"request_id":"airflow://dag/run/task/-1")";
   for (const std::string& text :
-       {std::string(), std::string("{"), std::string("[]"), std::string("{\"schema\":2}"), "{" + whole + "}",
+       {std::string(), std::string("{"), std::string("[]"), std::string("{\"schema\":3}"), "{" + whole + "}",
         "{" + whole + R"(,"newest_submission":1,"job":"j"})", "{" + whole + R"(,"newest_submission":1,"job":7})",
         "{" + whole + R"(,"newest_submission":"1"})",
         std::string(R"({"schema":1,"request_id":"%4","newest_submission":1})"),

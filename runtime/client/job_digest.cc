@@ -1,0 +1,71 @@
+#include "runtime/client/job_digest.h"
+
+#include <map>
+
+#include "runtime/base/strings.h"
+#include "runtime/config/configuration.h"
+#include "runtime/store/sha256.h"
+
+namespace tony {
+namespace {
+
+// No part holds a NUL, so no two lists read the same.
+class Parts {
+ public:
+  template <class... T>
+  void Add(const T&... parts) {
+    ((text_ += StrCat(parts, '\0')), ...);
+  }
+  std::string Hash() const { return Sha256Hex(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string Command(const JobSpec& spec) {
+  Parts parts;
+  parts.Add(ToString(spec.framework), ToString(spec.mode));
+  for (const RoleSpec& role : spec.roles) parts.Add(role.name, role.command);
+  return parts.Hash();
+}
+
+std::string Roles(const JobSpec& spec) {
+  Parts parts;
+  for (const RoleSpec& role : spec.roles) {
+    const Resources& each = role.resources;
+    parts.Add(role.name, role.instances, ToString(role.completion), each.memory_mb, each.vcores, each.gpus);
+  }
+  return parts.Hash();
+}
+
+std::string Environment(const ParsedJobSpec& job) {
+  Parts parts;
+  for (const auto& [name, value] : job.secrets) parts.Add(name);
+  parts.Add("");
+  for (const auto* variables : {&job.spec.container_env, &job.spec.execution_env}) {
+    for (const auto& [name, value] : *variables) {
+      parts.Add(name);
+      if (!IsSecretName(name)) parts.Add("=", value);
+    }
+    parts.Add("");
+  }
+  return parts.Hash();
+}
+
+std::string Checkpoints(const CheckpointSpec& checkpoint) {
+  Parts parts;
+  parts.Add(checkpoint.directory, checkpoint.pattern, checkpoint.resume_latest ? "latest" : "own");
+  return parts.Hash();
+}
+
+}  // namespace
+
+SubmitDigest DigestOf(const ParsedJobSpec& job, const std::string& content) {
+  return {{{"command", Command(job.spec)},
+           {"roles", Roles(job.spec)},
+           {"environment", Environment(job)},
+           {"checkpoints", Checkpoints(job.spec.checkpoint)},
+           {"files", Sha256Hex(content)}}};
+}
+
+}  // namespace tony

@@ -1,0 +1,208 @@
+// Results are never stale: what was edited trains again, what is only tried again does not. Each training of the test's
+// program adds a line to a file.
+#include <csignal>
+#include <filesystem>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+using boost::json::value;
+using testing::HasSubstr;
+
+enum class Who { kPerson, kFirstTry, kLaterTry };
+
+class DigestTest : public TonyTest {
+ protected:
+  DigestTest() {
+    std::filesystem::create_directory(source_);
+    Edit("first");
+  }
+
+  void Edit(const std::string& text) { box_.Write("src/train.sh", "echo " + text + " >>" + box_.File("trained")); }
+  void EditToHold() { box_.Write("src/train.sh", HoldUntilGo()); }
+  std::string Trained() const { return ReadText(box_.File("trained")); }
+
+  Words Submit(Who who, const Words& more = {}) {
+    const Words asker = who == Who::kPerson ? Words{} : Words{"--owner", "try-" + std::to_string(++tries_)};
+    return One("sh train.sh") + Words{"--src_dir", source_, "--request-id", "engine://dag/run/train"} + asker +
+           (who == Who::kFirstTry ? Words{"--first-try"} : Words{}) + more;
+  }
+  value Answer(const Words& words, int exit = 0) {
+    const Ran ran = box_.Tony(words + Words{"--json"});
+    EXPECT_EQ(ran.exit, exit) << ran.err << ran.out;
+    return ParseJson(ran.out);
+  }
+  std::string Decision(Who who, const Words& more = {}) { return Text(Answer(Submit(who, more)), "/decision"); }
+  // Of the newest try's job.
+  void Acknowledge() { Answer({"ack", Job(), "--owner", "try-" + std::to_string(tries_)}); }
+
+  std::string source_ = box_.File("src");
+  int tries_ = 0;
+};
+
+TEST_F(DigestTest, AnEditedProgramTrainsAgainForAPersonAndForAFirstTry) {
+  EXPECT_EQ(Decision(Who::kFirstTry), "created");
+  Edit("second");
+  EXPECT_EQ(Decision(Who::kFirstTry), "created");
+  Edit("third");
+  EXPECT_EQ(Decision(Who::kPerson), "created");
+  EXPECT_EQ(Decision(Who::kPerson), "adopted");
+  EXPECT_EQ(Trained(), "first\nsecond\nthird\n");
+  ExpectNothingLeft();
+}
+
+TEST_F(DigestTest, AConsumedResultIsForLaterTriesAlone) {
+  EXPECT_EQ(Decision(Who::kFirstTry), "created");
+  EXPECT_EQ(Decision(Who::kFirstTry), "adopted") << "nobody has consumed it";
+  Acknowledge();
+  EXPECT_EQ(Decision(Who::kLaterTry), "adopted") << "its engine died before its own record of it";
+  EXPECT_EQ(Trained(), "first\n");
+  EXPECT_EQ(Decision(Who::kFirstTry), "created") << "a run that was deleted and made again";
+  EXPECT_EQ(Trained(), "first\nfirst\n");
+}
+
+// Where the first try of the next run dies before it comes here, no result of the run before is the later try's.
+TEST_F(DigestTest, AResultOfAnotherRunIsNoLaterTrys) {
+  const Words monday = {"--run", "monday"}, tuesday = {"--run", "tuesday"};
+  EXPECT_EQ(Decision(Who::kFirstTry, monday), "created");
+  Acknowledge();
+  EXPECT_EQ(Decision(Who::kLaterTry, monday), "adopted");
+  EXPECT_EQ(Decision(Who::kLaterTry, tuesday), "created");
+  EXPECT_EQ(Decision(Who::kLaterTry, tuesday), "adopted");
+  EXPECT_EQ(Trained(), "first\nfirst\n");
+}
+
+// An engine dies between the end of the training and its own record of it.
+TEST_F(DigestTest, ALaterTryDoesNotTrainTwiceWhateverDiffersByItself) {
+  const Words first = {"-shell_env", "TRY=1", "-shell_env", "API_TOKEN=old"};
+  const Words later = {"-shell_env", "TRY=2", "-shell_env", "API_TOKEN=new"};
+  EXPECT_EQ(Decision(Who::kFirstTry, first), "created");
+  box_.Write("src/model.bin", "what the program wrote beside itself");
+  const value adopted = Answer(Submit(Who::kLaterTry, later));
+  EXPECT_EQ(Text(adopted, "/decision"), "adopted");
+  EXPECT_EQ(At(adopted, "/differs_in"), value({"environment", "files"})) << "and that is told";
+  EXPECT_EQ(Trained(), "first\n");
+}
+
+TEST_F(DigestTest, WhatIsNoneOfTheProgramsDoesNotCount) {
+  EXPECT_EQ(Decision(Who::kFirstTry, {"-shell_env", "API_TOKEN=old"}), "created");
+  std::filesystem::create_directory(source_ + "/__pycache__");
+  box_.Write("src/__pycache__/train.cpython-311.pyc", "compiled");
+  std::filesystem::last_write_time(source_ + "/train.sh", std::filesystem::file_time_type::clock::now());
+  std::filesystem::rename(source_, box_.File("moved"));
+  source_ = box_.File("moved");
+  const Words others = {"-shell_env",      "API_TOKEN=new",
+                        "-conf",           "tony.application.name=other",
+                        "-conf",           "tony.application.timeout=600000",
+                        "--watch-timeout", "600"};
+  const value adopted = Answer(Submit(Who::kFirstTry, others));
+  EXPECT_EQ(Text(adopted, "/decision"), "adopted");
+  EXPECT_EQ(At(adopted, "/differs_in"), value(boost::json::array())) << "a rotated token, a name, a limit, a folder";
+  EXPECT_EQ(Trained(), "first\n");
+}
+
+TEST_F(DigestTest, WhatRunsIsReplacedForAFirstTryTakenForALaterOneAndRefusedToAPerson) {
+  EditToHold();
+  const std::string job = Text(Answer(Submit(Who::kFirstTry, {"--detach"})), "/job");
+  ASSERT_TRUE(WaitForRunning(1));
+  EXPECT_EQ(Text(Answer(Submit(Who::kFirstTry, {"--detach"})), "/job"), job) << "the same program";
+  Edit("edited");
+
+  const value later = Answer(Submit(Who::kLaterTry, {"--detach"}));
+  EXPECT_EQ(Text(later, "/decision"), "attached");
+  EXPECT_EQ(At(later, "/differs_in"), value({"files"}));
+  EXPECT_THAT(Text(later, "/warnings/0"), HasSubstr("other files, and keeps them"));
+
+  const value refused = Answer(Submit(Who::kPerson, {"--detach"}), 65);
+  EXPECT_THAT(Text(refused, "/error/message"), HasSubstr("job " + job + " runs with other files"));
+  EXPECT_EQ(Text(Answer({"status", job}), "/state"), "RUNNING");
+
+  EXPECT_EQ(Decision(Who::kFirstTry), "created");
+  EXPECT_THAT(Text(Answer({"status", job}), "/verdict/message"), HasSubstr("with other files"));
+  EXPECT_EQ(Trained(), "edited\n");
+  ExpectNothingLeft();
+}
+
+TEST_F(DigestTest, ALaterTryWhoseSourcesAreGoneGoesOnWithWhatRuns) {
+  EditToHold();
+  const std::string job = Text(Answer(Submit(Who::kFirstTry, {"--detach"})), "/job");
+  ASSERT_TRUE(WaitForRunning(1));
+  std::filesystem::rename(source_, box_.File("away"));
+  const Ran later = box_.Tony(Submit(Who::kLaterTry, {"--detach", "--json"}));
+  // What is not there at all is refused before anybody looks for a job, as it always was.
+  EXPECT_EQ(later.exit, 65) << later.out;
+  std::filesystem::create_directory(source_);
+  EXPECT_EQ(Text(Answer(Submit(Who::kLaterTry, {"--detach"})), "/job"), job);
+  Go();
+  EXPECT_EQ(box_.Tony({"wait", job}).exit, 0);
+  ExpectNothingLeft();
+}
+
+// ---- secrets
+
+class TaskSecretTest : public TonyTest {
+ protected:
+  static constexpr const char* kSecret = "s3cr3t-of-the-task";
+
+  // A shell opens descriptor 9, and the file is gone before the job begins.
+  Words Submit(const std::string& json, const std::string& command, const Words& more = {}) const {
+    const std::string file = box_.Write("given.json", json);
+    const std::string line = "exec 9<" + file + "; rm " + file + "; exec \"$0\" \"$@\"";
+    return Words{"/bin/sh", "-c", line, std::string(TONY_BIN_DIR) + "/tony"} + One(command) +
+           Words{"--secrets-fd", "9"} + more;
+  }
+  static std::string Given() { return std::string("{\"DB_PASSWORD\":\"") + kSecret + "\"}"; }
+  Ran Run(const Words& words) const { return Background(words, box_.Environment(), box_.folder()).Wait(); }
+  // Files below the sandbox that hold the secret.
+  std::vector<std::string> FilesWithIt() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(box_.folder())) {
+      if (!entry.is_regular_file() || ReadText(entry.path()).find(kSecret) == std::string::npos) continue;
+      found.push_back(entry.path().lexically_relative(box_.folder()).string());
+    }
+    return found;
+  }
+};
+
+constexpr const char* kHasIt = "[ \"$DB_PASSWORD\" = s3cr3t-of-\"the-task\" ]";
+
+TEST_F(TaskSecretTest, ATaskGetsItAndWhenTheJobHasEndedItStandsNowhere) {
+  const std::string look = "find " + box_.home().string() + " -name secrets -printf '%m\n'";
+  const Ran ran = Run(Submit(Given(), std::string(kHasIt) + " && " + look + " && [ ! -e /proc/self/fd/9 ]"));
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_EQ(LogText("worker-0", "stdout"), "600\n") << "while it runs, in one private file";
+  EXPECT_THAT(FilesWithIt(), testing::IsEmpty());
+}
+
+TEST_F(TaskSecretTest, ASecondAttemptUnderANewMasterGetsItAgain) {
+  const std::string once = box_.File("once");
+  const std::string command = std::string(kHasIt) + " || exit 9; [ -e " + once + " ] && exit 0; touch " + once + "; " +
+                              HoldUntilGo() + "; exit 3";
+  Background submit(Submit(Given(), command, Conf("tony.worker.restart.budget=1")), box_.Environment(), box_.folder());
+  ASSERT_TRUE(WaitForRunning(1));
+  for (const pid_t am : box_.Pids("tony-am")) kill(am, SIGKILL);
+  Go();
+  const Ran ran = submit.Wait();
+  EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
+  EXPECT_THAT(FilesWithIt(), testing::IsEmpty());
+}
+
+TEST_F(TaskSecretTest, WhatIsNoneIsRefusedWithoutAWordOfIt) {
+  const std::string secret = kSecret;
+  for (const std::string& json : {"[\"" + secret + "\"]", "{\"A\":{\"b\":\"" + secret + "\"}}",
+                                  "{\"TONY_TASK\":\"" + secret + "\"}", "{\"A\":\"" + secret}) {
+    const Ran ran = Run(Submit(json, "true"));
+    EXPECT_EQ(ran.exit, 65) << ran.err;
+    EXPECT_THAT(ran.err, testing::Not(HasSubstr(secret)));
+    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  }
+  for (const char* word : {"x", "-1", "77", "99999999999"})
+    EXPECT_EQ(box_.Tony(One("true") + Words{"--secrets-fd", word}).exit, 64) << word;
+  EXPECT_TRUE(box_.Jobs().empty());
+}
+
+}  // namespace
+}  // namespace tony
