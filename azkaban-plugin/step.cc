@@ -41,7 +41,7 @@ class StepRun {
   StepRun(StepPlace place, Step step)
       : place_(std::move(place)),
         step_(std::move(step)),
-        asked_{.order = {.request = step_.request, .claim = {{RandomHex(kOwnerBytes)}, step_.job.watch_timeout}},
+        asked_{.order = {.request = step_.request.id, .claim = {{RandomHex(kOwnerBytes)}, step_.job.watch_timeout}},
                .job = step_.job},
         runner_(loop_),
         launcher_(runner_),
@@ -68,6 +68,7 @@ class StepRun {
     if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
     if (job.spec_differs) SayInLog("warning: it was submitted with other properties, and keeps them");
     SayInLog(StrCat("logs: ", (job.folder->path() / "logs").string(), "; tony logs ", id, " -f"));
+    for (const std::string& note : step_.request.notes) SayInLog(note);
   }
 
   Result<Exit> Follow(const JobFolder& folder, Account& account) {
@@ -95,7 +96,7 @@ class StepRun {
   Result<Exit> Cancel(std::optional<JobFolder> folder, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
     if (!folder) {
-      TRY_ASSIGN(folder, FindForKill(step_.request, kill));
+      TRY_ASSIGN(folder, FindForKill(step_.request.id, kill));
     }
     const int code = 128 + signal;
     if (!folder) return Exit{code, "cancelled before there was a job"};

@@ -26,9 +26,10 @@ class Executor:
 
     numbers = itertools.count(1)
 
-    def __init__(self, sandbox):
+    def __init__(self, sandbox, home="azkaban"):
         self.sandbox = sandbox
-        self.home = sandbox.folder / "azkaban"
+        self.home = sandbox.folder / home
+        self.home.mkdir(exist_ok=True)
         self.log = self.home / f"executor-{next(self.numbers)}.log"
         self.events, self.told = [], threading.Condition()
         jars = fetched(HERE / "pom.xml", AZKABAN)
@@ -58,15 +59,18 @@ class Executor:
                 self.told.wait(0.5)
         return answer
 
-    def run(self, project, flow, overrides=None, number=None):
-        """Starts a flow. project(folder) writes the project there, unless an execution of that number has done so."""
+    def run(self, project, flow, overrides=None, number=None, uuid=None):
+        """Starts a flow. project(folder) writes the project there, unless an execution of that number has done so.
+
+        Each start is an execution of its own for TonY, with a uuid that Azkaban makes, unless one is given.
+        """
         number = number or next(self.numbers)
         folder = self.home / "executions" / str(number)
         if not folder.exists():
             folder.mkdir(parents=True)
             project(folder)
         self.say({"do": "run", "execution": number, "folder": str(folder), "project": "conformance", "flow": flow,
-                  "overrides": overrides or {}})  # fmt: skip
+                  "overrides": (overrides or {}) | ({"azkaban.flow.uuid": uuid} if uuid else {})})  # fmt: skip
         return Execution(self, number, folder)
 
     def say(self, command):

@@ -1,6 +1,7 @@
 """Checks: whose property wins, values arrive as they were written, bad ones are named, secrets stay secret."""
 
 import json
+import re
 import shutil
 
 from .projects import FORMATS, command, embedded, flow_name, project, tony
@@ -80,7 +81,8 @@ def a_job_tells_which_step_it_is(azkaban):
     execution = azkaban.run(project("1.0", [tony("train", "true")]), "train")
     execution.must("SUCCEEDED")
     status = azkaban.sandbox.tony("status", execution.job("train"))
-    assert status["request_id"].endswith(f"/{execution.number}/train/train"), status
+    assert re.fullmatch(r"azkaban://[^/]+/conformance/[0-9a-f-]{36}/train/train", status["request_id"]), status
+    assert "does not tell a step azkaban.url;" in execution.log("train"), execution.log("train")
     assert status["tags"] == [f"azkaban.flow.execid:{execution.number}", "azkaban.flow.flowid:train",
                               "azkaban.flow.projectname:conformance"], status  # fmt: skip
 
@@ -94,8 +96,8 @@ def a_step_of_an_embedded_flow_is_a_step_of_its_own(azkaban):
     execution.must("SUCCEEDED")
     jobs = [execution.job("left:train"), execution.job("train")]
     requests = [azkaban.sandbox.tony("status", job)["request_id"] for job in jobs]
-    assert requests[0].endswith(f"/{execution.number}/flow/left/train"), requests
-    assert requests[1].endswith(f"/{execution.number}/flow/train"), requests
+    assert requests[1].endswith("/flow/train"), requests
+    assert requests[0] == requests[1].removesuffix("/train") + "/left/train", requests
     assert f"from={jobs[0]}" in execution.log("deploy"), execution.log("deploy")
 
 
