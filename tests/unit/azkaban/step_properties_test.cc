@@ -34,6 +34,12 @@ TEST_F(StepPropertiesTest, TheRequestAndTheAttachmentAreReadWithTheJob) {
   EXPECT_EQ(step->job.spec.TotalTasks(), 2);
 }
 
+TEST_F(StepPropertiesTest, AnOutageOfAnHourEndsNoJob) {
+  const auto step = Read("executes=true\nazkaban.flow.execid=7\nazkaban.flow.flowid=f\nazkaban.job.id=j\n");
+  ASSERT_TRUE(step.ok()) << step.error().message;
+  EXPECT_GT(step->job.watch_timeout, std::chrono::hours(1));
+}
+
 TEST_F(StepPropertiesTest, APipeIsNotWaitedFor) {
   const auto pipe = folder_.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
