@@ -96,6 +96,7 @@ TEST(DoctorPropertiesTest, SiteDefaultsAreReadAsAStepReadsThem) {
   EXPECT_THAT(OfDefaults("tony.worker.memory=4q"), HasSubstr("fail site defaults: tony.worker.memory: \"4q\""));
   EXPECT_THAT(OfDefaults("tony.worker.memroy=4g"), HasSubstr("warn site defaults: tony.worker.memroy"));
   EXPECT_EQ(OfDefaults("tony.worker.memory=${memory}"), "ok");
+  EXPECT_THAT(OfDefaults("tony.azkaban.replace-older=maybe"), HasSubstr("fail site defaults: tony.azkaban.replace-old"));
 }
 
 class DoctorFilesTest : public testing::Test {

@@ -13,6 +13,7 @@
 namespace tony::azkaban {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -39,6 +40,9 @@ Values Azkaban358() {
 }
 Values Azkaban390() { return With(Azkaban358(), {{"azkaban.url", "https://az.example:8443"}}); }
 Values Azkaban4() { return With(Azkaban390(), {{"azkaban.webserverhost", "az.example"}}); }
+Values Replacing(const Values& more = {}) {
+  return With(With(Azkaban390(), {{"tony.azkaban.replace-older", "true"}}), more);
+}
 
 Result<StepRequest> Read(const Values& values) {
   Properties properties;
@@ -139,6 +143,54 @@ TEST_F(StepRequestTest, WhateverNamesHoldTwoStepsNeverShareAnId) {
 TEST_F(StepRequestTest, WhatAzkabanAlwaysSetsIsMissedByName) {
   for (const char* key : {"azkaban.flow.execid", "azkaban.flow.flowid", "azkaban.job.id"})
     EXPECT_THAT(IdOf(With(Azkaban390(), {{key, ""}})), HasSubstr(StrCat(key, ": missing")));
+}
+
+// ---- tony.azkaban.replace-older
+
+TEST_F(StepRequestTest, ExecutionsThatReplaceEachOtherShareAnIdThatNoOtherStepHas) {
+  const auto request = Read(Replacing());
+  EXPECT_EQ(request->id.value, "azkaban://az.example:8443/ranking/-/nightly/train");
+  EXPECT_TRUE(request->replaces_older);
+  EXPECT_EQ(request->id, Read(Replacing({{"azkaban.flow.uuid", "u2"}, {"azkaban.flow.execid", "8"}}))->id);
+  EXPECT_THAT(request->notes, IsEmpty());
+}
+
+TEST_F(StepRequestTest, TheExecutionThatStartsLaterHasTheHigherNumberWhateverTheDatabaseCounts) {
+  const int64_t older = Read(Replacing({{"azkaban.flow.execid", "9000"}}))->submission;
+  const Values later = {{"azkaban.flow.execid", "1"}, {"azkaban.flow.start.timestamp", "2026-11-22T21:40:00.124Z"}};
+  EXPECT_GT(Read(Replacing(later))->submission, older);
+  EXPECT_EQ(Read(Replacing({{"azkaban.flow.execid", "9000"}, {"azkaban.job.attempt", "2"}}))->submission, older);
+  EXPECT_EQ(older, 1795383600123000);
+}
+
+TEST_F(StepRequestTest, TwoExecutionsOfOneMillisecondAreTwo) {
+  EXPECT_NE(Read(Replacing())->submission, Read(Replacing({{"azkaban.flow.execid", "8"}}))->submission);
+}
+
+TEST_F(StepRequestTest, AStartIsAPointInTimeInWhateverZoneAzkabanWritesIt) {
+  const int64_t utc = Read(Replacing())->submission;
+  for (const char* text : {"2026-11-22T22:40:00.123+01:00", "2026-11-22T16:10:00.123-05:30"})
+    EXPECT_EQ(Read(Replacing({{"azkaban.flow.start.timestamp", text}}))->submission, utc) << text;
+}
+
+TEST_F(StepRequestTest, AStartThatIsNoTimeIsNamed) {
+  for (const char* text : {"yesterday", "2026-11-22T21:40:00.123", "2026-11-22T21:40:00.123+0100",
+                           "2026-13-22T21:40:00.123Z", "2026-11-22T21:40:00.123+-1:00"})
+    EXPECT_THAT(IdOf(Replacing({{"azkaban.flow.start.timestamp", text}})),
+                AllOf(HasSubstr("azkaban.flow.start.timestamp: \""), HasSubstr("expected a time")));
+}
+
+TEST_F(StepRequestTest, WithoutInstallationOrProjectNothingIsReplaced) {
+  EXPECT_THAT(IdOf(Replacing({{"azkaban.url", ""}})),
+              AllOf(HasSubstr("tony.azkaban.replace-older: \"true\" (from the step's properties): needs azkaban.url"),
+                    HasSubstr("azkaban.webserver.url")));
+  EXPECT_THAT(IdOf(Replacing({{"azkaban.flow.projectname", ""}})), HasSubstr("needs azkaban.flow.projectname"));
+}
+
+TEST_F(StepRequestTest, ReplaceOlderIsTrueOrFalse) {
+  EXPECT_EQ(IdOf(Replacing({{"tony.azkaban.replace-older", " False "}})), IdOf(Azkaban390()));
+  EXPECT_EQ(IdOf(Replacing({{"tony.azkaban.replace-older", "yes"}})),
+            "tony.azkaban.replace-older: \"yes\" (from the step's properties): expected true or false");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 
@@ -130,6 +131,23 @@ def a_repeated_execution_number_is_another_execution(azkaban):
         other.close()
 
 
+def a_newer_execution_replaces_an_older_ones_job_if_it_is_told_to(azkaban):
+    told = {"tony.azkaban.replace-older": "true", "azkaban.url": "http://az.example:8081", "retries": 1}
+    older = azkaban.run(project("1.0", [held("replaced", told)]), "replaced")
+    old_job = older.running("replaced")
+    newer = azkaban.run(project("1.0", [held("replaced", told)]), "replaced")
+    wait_for("the newer task", (newer.folder / "replaced.up").exists)
+    (new_job,) = re.findall(r" - job (local-\S+)$", newer.log("replaced"), re.MULTILINE)
+    assert f"job {old_job} of an older execution is ended" in newer.log("replaced"), newer.log("replaced")
+    older.must("FAILED", "replaced", attempt=0)
+    older.must("FAILED", "replaced", attempt=1)  # its retry does not come back between
+    assert "an execution that started later" in older.log("replaced", 1), older.log("replaced", 1)
+    assert (state(azkaban, old_job), state(azkaban, new_job)) == ("KILLED", "RUNNING")
+    newer.let_go()
+    newer.must("SUCCEEDED")
+    ran_once(azkaban, newer, "replaced", new_job)
+
+
 def the_attachment_tells_of_the_job(azkaban):
     execution = azkaban.run(project("2.0", [held("train")]), "flow")
     file = execution.event("train", "RUNNING")["attachment_file"]
@@ -151,4 +169,5 @@ def the_attachment_tells_of_the_job(azkaban):
 CHECKS = [two_steps_that_ignore_sigterm_are_cancelled_together, a_job_that_nobody_comes_back_to_is_abandoned,
           jobs_outlive_the_executor_server, a_cancelled_step_leaves_nothing, a_retry_runs_a_failed_job_again,
           a_retry_after_the_death_of_the_process_goes_on_with_the_job, the_attachment_tells_of_the_job,
-          a_repeated_execution_number_is_another_execution]  # fmt: skip
+          a_repeated_execution_number_is_another_execution,
+          a_newer_execution_replaces_an_older_ones_job_if_it_is_told_to]  # fmt: skip
