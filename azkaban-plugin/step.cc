@@ -12,6 +12,7 @@
 #include "azkaban-plugin/output_properties.h"
 #include "azkaban-plugin/step_files.h"
 #include "azkaban-plugin/step_properties.h"
+#include "azkaban-plugin/what_asks.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/client/job_access.h"
@@ -53,7 +54,8 @@ class StepRun {
 
   Result<Exit> Run() {
     for (const std::string& warning : step_.job.warnings) SayInLog("warning: " + warning);
-    TRY(CheckMachine(step_.job.spec));
+    if (const Status fits = CheckMachine(step_.job.spec); !fits.ok())
+      return WithWhatAsks(fits.error(), step_.job.spec, step_.job.configuration);
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
     asked_.on_recorded = [](const JobId& job) { SayInLog("job " + job.value); };
     TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, launcher_, asked_));

@@ -77,6 +77,17 @@ def a_bad_property_is_named_and_nothing_runs(azkaban):
     assert not any("not-to-run-" in spec for spec in run)
 
 
+def what_a_published_flow_asks_beyond_the_machine_is_named(azkaban):
+    """Where the machine has too little for it: which properties ask for so much, with their values."""
+    asks = {"tony.worker.instances": "4", "tony.worker.memory": "900000g"}
+    properties = {**asks, "tony.application.framework": "tensorflow"}
+    execution = azkaban.run(project("1.0", [tony("train", "true", kind="TonyJob", properties=properties)]), "train")
+    execution.must("FAILED")
+    (line,) = [line for line in execution.log("train").splitlines() if "exit 65: " in line]
+    for key, value in asks.items():
+        assert f"{key}={value} (the step's properties)" in line, line
+
+
 def a_job_tells_which_step_it_is(azkaban):
     execution = azkaban.run(project("1.0", [tony("train", "true")]), "train")
     execution.must("SUCCEEDED")
@@ -116,4 +127,5 @@ def a_secret_is_in_no_log(azkaban):
 CHECKS = [the_nearer_property_wins, strange_values_arrive_as_they_were_written,
           what_stands_in_dollar_and_brackets_is_evaluated_by_azkaban, a_job_tells_which_step_it_is,
           a_step_of_an_embedded_flow_is_a_step_of_its_own, a_bad_property_is_named_and_nothing_runs,
+          what_a_published_flow_asks_beyond_the_machine_is_named,
           a_secret_is_in_no_log]  # fmt: skip
