@@ -133,8 +133,8 @@ std::vector<std::string> Notes(const Properties& properties) {
   if (AzkabanAddress(properties).empty()) missing.emplace_back(kUrl);
   if (StepText(properties, kProject).empty()) missing.emplace_back(kProject);
   if (missing.empty()) return {};
-  return {StrCat("this Azkaban does not tell a step ", Join(missing, " and "),
-                 "; that the job is this execution's shows ", kUuid)};
+  return {StrCat("this Azkaban does not tell a step ", Join(missing, " and "), ": its executions are told apart by ",
+                 kUuid, " alone")};
 }
 
 }  // namespace

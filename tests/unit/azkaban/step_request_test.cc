@@ -80,9 +80,9 @@ TEST_F(StepRequestTest, NamesWhatEachVersionOfAzkabanTells) {
 TEST_F(StepRequestTest, SaysInOneLineWhatAVersionDoesNotTell) {
   setenv("JOB_NAME", "train", 1);
   EXPECT_THAT(Read(kAzkaban25)->notes,
-              ElementsAre("this Azkaban does not tell a step azkaban.url and azkaban.flow.projectname; that the job is "
-                          "this execution's shows azkaban.flow.uuid"));
-  EXPECT_THAT(Read(Azkaban358())->notes, ElementsAre(HasSubstr("does not tell a step azkaban.url; ")));
+              ElementsAre("this Azkaban does not tell a step azkaban.url and azkaban.flow.projectname: its executions "
+                          "are told apart by azkaban.flow.uuid alone"));
+  EXPECT_THAT(Read(Azkaban358())->notes, ElementsAre(HasSubstr("does not tell a step azkaban.url: ")));
   EXPECT_THAT(Read(Azkaban390())->notes, IsEmpty());
   EXPECT_THAT(Read(Azkaban4())->notes, IsEmpty());
 }
