@@ -32,13 +32,17 @@ Check Folder(const Installation& installation) {
     return FailCheck("job types", "the executor server's folder is not to be seen by you",
                      "name the folder of job types, or run the doctor as root");
   const std::string path = installation.jobtypes.string();
-  std::error_code error;
   const std::string advice =
       "name the folder of azkaban.jobtype.plugin.dir, or the executor server's process id with --executor";
-  if (!fs::exists(installation.jobtypes, error) && !error)
-    return FailCheck("job types", StrCat(path, ": no such folder"), advice);
-  if (!error && !fs::is_directory(installation.jobtypes, error))
-    return FailCheck("job types", StrCat(path, ": a file"), advice);
+  const Sight sight = SightOf(installation.jobtypes);
+  if (sight.kind == Sight::Kind::kMissing) return FailCheck("job types", StrCat(path, ": no such folder"), advice);
+  if (sight.kind == Sight::Kind::kHidden) {
+    Check hidden = HiddenCheck("job types", installation.jobtypes, sight, installation.server.user);
+    hidden.health = Health::kFail;  // nothing can be said of the rest
+    return hidden;
+  }
+  std::error_code error;
+  if (!fs::is_directory(installation.jobtypes, error)) return FailCheck("job types", StrCat(path, ": a file"), advice);
   if (const auto obstacle = Obstacle(installation.jobtypes, installation.server.user, R_OK | X_OK))
     return FailCheck("job types", StrCat(path, " cannot be read by ", installation.server.user.name, ": ", *obstacle),
                      "folders 0755");
@@ -61,13 +65,6 @@ Checks CheckInstallation(const Installation& installation, PluginFiles& files) {
   return all;
 }
 
-// Jobs of steps that run as their users lie in those users' homes, which are not known here, or in one folder of all.
-Checks Home(const PluginFiles& files) {
-  if (!files.complete || !files.ExecutesAsUser()) return CheckHome();
-  if (const char* home = std::getenv("TONY_HOME"); home != nullptr) return CheckHomeOfAll(home);
-  return {OkCheck("home", "~/.tony of each step's user, who must be able to write there; env.TONY_HOME sets another")};
-}
-
 // What the environment of a step has beside the server's.
 std::map<std::string, std::string> StepVariables(const PluginFiles& files) {
   constexpr std::string_view kPrefix = "env.";
@@ -79,6 +76,40 @@ std::map<std::string, std::string> StepVariables(const PluginFiles& files) {
   return variables;
 }
 
+// Where the jobs of all users are to lie; empty: in each user's own home.
+fs::path HomeOfAll(const ExecutorServer& server, const PluginFiles& files) {
+  const auto variables = StepVariables(files);
+  if (const auto set = variables.find("TONY_HOME"); set != variables.end()) return set->second;
+  return server.Variable("TONY_HOME");
+}
+
+Checks StepUsers(const std::vector<std::string>& names, const Installation& installation, const PluginFiles& files) {
+  if (!files.complete) return {};
+  if (!files.ExecutesAsUser()) {
+    if (names.empty()) return {};
+    return {
+        WarnCheck("users", StrCat("all steps run as ", installation.server.user.name, ", so --user says nothing"), "")};
+  }
+  Checks checks;
+  const fs::path home_of_all = HomeOfAll(installation.server, files);
+  for (const std::string& name : names) Add(checks, CheckStepUser(name, files, home_of_all));
+  if (names.empty() && home_of_all.empty())
+    checks.push_back(WarnCheck("users",
+                               "steps run as their users, whose jobs lie in ~/.tony, and no user was named: nobody's "
+                               "home was looked at",
+                               "name them: --user NAME for each; env.TONY_HOME is one folder for all of them"));
+  return checks;
+}
+
+// Of steps that do not run as their users; or one folder that has the homes of all of them.
+Checks Home(const PluginFiles& files) {
+  if (!files.complete || !files.ExecutesAsUser()) return CheckHome();
+  if (const char* home = std::getenv("TONY_HOME"); home != nullptr) return CheckHomeOfAll(home);
+  return {};
+}
+
+}  // namespace
+
 VerbSpec DoctorVerb() {
   return {"doctor",
           "[JOBTYPES_FOLDER]",
@@ -86,10 +117,9 @@ VerbSpec DoctorVerb() {
           1,
           "what stands in the way of steps of type=tony on this executor server, and what to do",
           {{"executor", OptionSpec::Kind::kValue, "PID", "judge for this executor server, its user and its folder"},
+           {"user", OptionSpec::Kind::kRepeated, "NAME", "a user that steps run as, under execute-as-user"},
            {"json", OptionSpec::Kind::kFlag, "", "one JSON object on standard output"}}};
 }
-
-}  // namespace
 
 Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
   TRY_ASSIGN(const CommandLine line, CommandLine::Parse(DoctorVerb(), arguments));
@@ -99,6 +129,7 @@ Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
   PluginFiles files;
   Checks all = CheckServer(installation.server);
   Add(all, CheckInstallation(installation, files));
+  Add(all, StepUsers(line.Values("user"), installation, files));
   BecomeLike(installation.server, StepVariables(files));
   if (installation.server.user.uid != geteuid())
     all.push_back(WarnCheck("rights", StrCat("what follows is judged for you, not for ", installation.server.user.name),

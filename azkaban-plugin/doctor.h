@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/client/command_line.h"
 
 namespace tony::azkaban {
+
+VerbSpec DoctorVerb();
 
 // `arguments`: those after the verb. Prints the checks; 0: healthy, 1: not. Only looks.
 Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments);

@@ -12,10 +12,14 @@ namespace fs = std::filesystem;
 
 // The properties, or nothing and why in `checks`.
 std::optional<Properties> Read(const fs::path& file, const User& user, const std::string& name, Checks& checks) {
-  std::error_code error;
-  if (!fs::exists(file, error) && (!error || error == std::errc::no_such_file_or_directory)) {
+  const Sight sight = SightOf(file);
+  if (sight.kind == Sight::Kind::kMissing) {
     checks.push_back(FailCheck(name, StrCat(file.string(), ": no such file"),
                                StrCat(kAdapter, " install ", file.parent_path().parent_path().string())));
+    return std::nullopt;
+  }
+  if (sight.kind == Sight::Kind::kHidden) {
+    checks.push_back(HiddenCheck(name, file, sight, user));
     return std::nullopt;
   }
   if (const auto obstacle = Obstacle(file, user, R_OK)) {
@@ -54,14 +58,21 @@ Check FailCheck(std::string name, std::string text, std::string advice) {
   return {std::move(name), Health::kFail, std::move(text), std::move(advice)};
 }
 
+Check HiddenCheck(std::string name, const fs::path& path, const Sight& sight, const User& judged) {
+  if (!judged.is_anybody && judged.uid == geteuid())
+    return FailCheck(std::move(name), StrCat(path.string(), " cannot be reached by ", judged.name, ": ", sight.closed),
+                     "folders 0755");
+  return WarnCheck(std::move(name), StrCat(path.string(), " cannot be looked at by you: ", sight.closed),
+                   StrCat("run the doctor as root", judged.is_anybody ? "" : StrCat(" or as ", judged.name)));
+}
+
 fs::path Installation::folder() const { return jobtypes / kTypeName; }
 
 Checks CheckPluginFiles(const Installation& installation, PluginFiles& files) {
   Checks checks;
   const User& user = installation.server.user;
   const fs::path common = installation.jobtypes / "commonprivate.properties";
-  std::error_code error;
-  if (fs::exists(common, error)) {
+  if (SightOf(common).kind != Sight::Kind::kMissing) {
     if (const auto read = Read(common, user, "commonprivate.properties", checks)) files.server = *read;
   }
   const auto server = Read(installation.folder() / kPrivateFile, user, std::string(kPrivateFile), checks);

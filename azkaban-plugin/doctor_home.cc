@@ -1,11 +1,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "azkaban-plugin/doctor_parts.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
 #include "runtime/store/user_home.h"
 
 namespace tony::azkaban {
@@ -16,10 +13,12 @@ namespace fs = std::filesystem;
 // What keeps users whom nobody knows yet from a folder of their own in it.
 Checks CheckOpen(const fs::path& home) {
   const std::string make = StrCat("as root: install -d -m 1777 ", home.string());
+  const Sight sight = SightOf(home);
+  if (sight.kind == Sight::Kind::kHidden)
+    return {FailCheck("home", StrCat("not every user can have a folder in ", home.string(), ": ", sight.closed),
+                      "folders above it: mode 0755")};
   struct stat info {};
-  if (stat(home.c_str(), &info) != 0) {
-    if (errno != ENOENT)
-      return {FailCheck("home", FileError(ErrorCode::kUnavailable, "look at", home, errno).message, make)};
+  if (sight.kind == Sight::Kind::kMissing || stat(home.c_str(), &info) != 0) {
     return {FailCheck(
         "home", StrCat(home.string(), " is not there: it would be the first user's own, and closed to others"), make)};
   }

@@ -33,6 +33,10 @@ Check OkCheck(std::string name, std::string text);
 Check WarnCheck(std::string name, std::string text, std::string advice);
 Check FailCheck(std::string name, std::string text, std::string advice);
 
+// Of what could not be looked at. It fails if it is `judged` who could not, and is a warning if only this process could
+// not, which is another user's.
+Check HiddenCheck(std::string name, const std::filesystem::path& path, const Sight& sight, const User& judged);
+
 // doctor_files.cc: readable for the server, well-formed.
 Checks CheckPluginFiles(const Installation& installation, PluginFiles& files);
 
@@ -50,6 +54,10 @@ Checks CheckJobtypes(const Installation& installation);
 
 // doctor_home.cc: one home for the jobs of every user that a step may run as.
 Checks CheckHomeOfAll(const std::filesystem::path& home);
+
+// doctor_users.cc: a user that steps run as under execute-as-user, and the home of that user's jobs, in `home_of_all`
+// or, where there is none, in the user's own folder.
+Checks CheckStepUser(const std::string& name, const PluginFiles& files, const std::filesystem::path& home_of_all);
 
 // doctor_server.cc: the executor server's process.
 Checks CheckServer(const ExecutorServer& server);

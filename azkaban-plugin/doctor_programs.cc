@@ -6,12 +6,13 @@
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
 #include "runtime/process/sibling_program.h"
-#include "runtime/store/files.h"
 
 namespace tony::azkaban {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kFirstGpu = "/dev/nvidia0";
 
 // What `command` runs, or what is wrong with it.
 Result<fs::path> Adapter(const Installation& installation, const PluginFiles& files) {
@@ -33,6 +34,10 @@ Result<fs::path> Adapter(const Installation& installation, const PluginFiles& fi
 // Whoever runs a step: the server's user, or with execute.as.user anybody.
 Check Runnable(const std::string& name, const fs::path& program, const Installation& installation, bool as_anybody) {
   const User& user = installation.server.user;
+  const Sight sight = SightOf(program);
+  if (sight.kind == Sight::Kind::kMissing)
+    return FailCheck(name, StrCat(program.string(), ": no such file"), "install all programs of TonY into one folder");
+  if (sight.kind == Sight::Kind::kHidden) return HiddenCheck(name, program, sight, user);
   if (const auto obstacle = Obstacle(program, user, X_OK))
     return FailCheck(name, StrCat(program.string(), " cannot be run by ", user.name, ": ", *obstacle),
                      "programs and the folders above them: mode 0755");
@@ -52,7 +57,7 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
     return {FailCheck("command", adapter.error().message,
                       StrCat(kAdapter, " install ", installation.jobtypes.string(), " sets it"))};
   Checks checks = {Runnable("command", *adapter, installation, files.ExecutesAsUser())};
-  if (checks.front().health == Health::kFail) return checks;
+  if (checks.front().health == Health::kFail || SightOf(*adapter).kind != Sight::Kind::kThere) return checks;
   if (!IsSameProgram(SiblingProgram(kAdapter), *adapter))
     checks.push_back(WarnCheck("command", StrCat("not the build that checks it, ", SiblingProgram(kAdapter)),
                                "run its own doctor, or install again"));
@@ -60,8 +65,18 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
     Check check = Runnable("programs", adapter->parent_path() / name, installation, files.ExecutesAsUser());
     if (check.health != Health::kOk) checks.push_back(std::move(check));
   }
+  std::error_code error;
+  const fs::path gpu_twin = adapter->parent_path() / kOptionalProgram;
+  const bool has_gpu_twin = fs::exists(gpu_twin, error);
+  if (!has_gpu_twin && fs::exists(kFirstGpu, error))
+    checks.push_back(WarnCheck("programs",
+                               StrCat(gpu_twin.string(),
+                                      ": no such file, and this machine has a GPU, whose use "
+                                      "nobody sees without it"),
+                               "install all programs of TonY into one folder"));
   if (checks.size() == 1) {
-    const std::vector<std::string> names(std::begin(kPrograms), std::end(kPrograms));
+    std::vector<std::string> names(std::begin(kPrograms), std::end(kPrograms));
+    if (has_gpu_twin) names.emplace_back(kOptionalProgram);
     checks.push_back(OkCheck("programs", StrCat(Join(names, ", "), " beside ", kAdapter)));
   }
   return checks;
@@ -77,13 +92,20 @@ Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& f
     return {FailCheck("execute.as.user", "true, Azkaban's default, and azkaban.native.lib is not set: every step fails",
                       advice)};
   const fs::path helper = installation.server.folder / folder / "execute-as-user";
+  const Sight sight = SightOf(helper);
+  if (sight.kind == Sight::Kind::kMissing)
+    return {FailCheck("execute.as.user", StrCat(helper.string(), ": no such file"), advice)};
   struct stat status = {};
-  if (stat(helper.c_str(), &status) != 0)
-    return {FailCheck("execute.as.user", FileError(ErrorCode::kNotFound, "find", helper, errno).message, advice)};
+  if (sight.kind == Sight::Kind::kHidden || stat(helper.c_str(), &status) != 0)
+    return {HiddenCheck("execute.as.user", helper, sight, installation.server.user)};
   if (status.st_uid != 0 || (status.st_mode & S_ISUID) == 0)
     return {FailCheck("execute.as.user", StrCat(helper.string(), " is not setuid root: it cannot become another user"),
                       StrCat("chown root ", helper.string(), " && chmod 6050 ", helper.string()))};
-  return {OkCheck("execute.as.user", StrCat("by ", helper.string(), "; each user needs a home that holds .tony"))};
+  if (const auto obstacle = Obstacle(helper, installation.server.user, X_OK))
+    return {FailCheck("execute.as.user",
+                      StrCat(helper.string(), " cannot be run by ", installation.server.user.name, ": ", *obstacle),
+                      StrCat("give it the group of ", installation.server.user.name, " and mode 6050"))};
+  return {OkCheck("execute.as.user", StrCat("by ", helper.string()))};
 }
 
 }  // namespace tony::azkaban

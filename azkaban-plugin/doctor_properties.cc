@@ -3,6 +3,7 @@
 
 #include "azkaban-plugin/doctor_parts.h"
 #include "azkaban-plugin/plugin_folder.h"
+#include "azkaban-plugin/step_request.h"
 #include "runtime/base/strings.h"
 #include "runtime/config/configuration.h"
 #include "runtime/config/keys.h"
@@ -143,9 +144,11 @@ Checks CheckSiteDefaults(const PluginFiles& files) {
     const std::string instances = StrCat("tony.", role, ".instances");
     if (step.Find(instances) == nullptr) step.Set(instances, "1", "the doctor");
   }
+  const char* advice = "every job that does not set it otherwise is refused";
   const auto parsed = ParseJobSpec(step, "/");
-  if (!parsed.ok())
-    return {FailCheck("site defaults", parsed.error().message, "every job that does not set it otherwise is refused")};
+  if (!parsed.ok()) return {FailCheck("site defaults", parsed.error().message, advice)};
+  if (const auto replaces = ReplacesOlder(step); !replaces.ok())
+    return {FailCheck("site defaults", replaces.error().message, advice)};
   Checks checks;
   for (const std::string& warning : parsed->warnings) checks.push_back(WarnCheck("site defaults", warning, ""));
   if (checks.empty()) checks.push_back(OkCheck("site defaults", StrCat(count, " of tony.*, all understood")));

@@ -26,6 +26,14 @@ User Anybody();
 // mode 0700 and belongs to root". Nothing: nothing does.
 std::optional<std::string> Obstacle(const std::filesystem::path& path, const User& user, int wanted);
 
+// How a path looks to this process, which may run as another user than the one it judges for.
+struct Sight {
+  enum class Kind { kThere, kMissing, kHidden };
+  Kind kind = Kind::kThere;
+  std::string closed;  // kHidden: what keeps us from looking, "/x has mode 0700 and belongs to root"
+};
+Sight SightOf(const std::filesystem::path& path);
+
 struct ExecutorServer {
   pid_t pid = 0;  // 0: none was named, and this process stands for it
   User user;

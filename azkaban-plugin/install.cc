@@ -11,7 +11,6 @@
 #include "azkaban-plugin/install_files.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
-#include "runtime/client/command_line.h"
 #include "runtime/client/output.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/store/files.h"
@@ -87,7 +86,9 @@ Result<Existing> LookAt(const fs::path& jobtypes, std::string_view name) {
 Result<fs::path> JobtypesFolder(const std::string& word) {
   std::error_code error;
   const fs::path folder = fs::canonical(word, error);
-  if (error) return FileError(ErrorCode::kNotFound, "open", word, error.value());
+  const bool is_forbidden = error.value() == EACCES;
+  if (error)
+    return FileError(is_forbidden ? ErrorCode::kNotPermitted : ErrorCode::kNotFound, "open", word, error.value());
   if (!fs::is_directory(folder, error))
     return Error{ErrorCode::kNotFound, StrCat(word,
                                               ": a file; expected the folder that azkaban.jobtype.plugin.dir of "
@@ -241,6 +242,8 @@ Status Install(const Plan& plan) {
   return Ok();
 }
 
+}  // namespace
+
 VerbSpec InstallVerb() {
   constexpr auto kFlag = OptionSpec::Kind::kFlag;
   return {"install",
@@ -252,8 +255,6 @@ VerbSpec InstallVerb() {
            {"replace", kFlag, "", "move job types of these names that are not ours out of the folder"},
            {"no-execute-as-user", kFlag, "", "run jobs as the executor server's user, without its setuid program"}}};
 }
-
-}  // namespace
 
 Result<int> RunInstall(const std::vector<std::string>& arguments) {
   TRY_ASSIGN(const CommandLine line, CommandLine::Parse(InstallVerb(), arguments));
@@ -271,8 +272,8 @@ Result<int> RunInstall(const std::vector<std::string>& arguments) {
   }
   TRY(Install(plan));
   PrintLine(
-      StrCat("next: let the executor server read it (http://HOST:PORT/executor?action=reloadJobTypePlugins, or a "
-             "restart), then: ",
+      StrCat("next: let the executor server read it (a restart, or since Azkaban 3 "
+             "http://HOST:PORT/executor?action=reloadJobTypePlugins), then: ",
              kAdapter, " doctor ", jobtypes.string()));
   return 0;
 }

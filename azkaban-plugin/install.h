@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/client/command_line.h"
 
 namespace tony::azkaban {
+
+VerbSpec InstallVerb();
 
 // `arguments`: those after the verb. Prints what it did; the exit code, or an error that left everything as it was.
 // Killed at any moment it leaves each job type as it was or as it shall be, and at most a folder beside

@@ -8,6 +8,7 @@
 #include "azkaban-plugin/doctor.h"
 #include "azkaban-plugin/install.h"
 #include "azkaban-plugin/step.h"
+#include "azkaban-plugin/verb_help.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/error_json.h"
@@ -19,11 +20,17 @@ constexpr const char* kHelp =
     "tony-azkaban                              run the step that Azkaban describes in $JOB_PROP_FILE\n"
     "tony-azkaban install JOBTYPES_FOLDER      make type=tony, TonyJob and TensorFlowJob there\n"
     "tony-azkaban doctor [JOBTYPES_FOLDER]     what of an installation stands in the way of steps\n"
-    "  install: --with-programs, --replace, --no-execute-as-user; doctor: --executor PID, --json\n";
+    "tony-azkaban VERB --help                  its options\n";
 
 tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string>& arguments) {
-  if (verb == "install") return tony::azkaban::RunInstall(arguments);
-  if (verb == "doctor") return tony::azkaban::RunAzkabanDoctor(arguments);
+  if (verb == "install" || verb == "doctor") {
+    const bool installs = verb == "install";
+    if (tony::azkaban::AsksForHelp(arguments)) {
+      tony::Print(tony::azkaban::HelpOf(installs ? tony::azkaban::InstallVerb() : tony::azkaban::DoctorVerb()));
+      return 0;
+    }
+    return installs ? tony::azkaban::RunInstall(arguments) : tony::azkaban::RunAzkabanDoctor(arguments);
+  }
   if (verb != "help" && verb != "--help" && verb != "-h") {
     return tony::Error{tony::ErrorCode::kUsage, tony::StrCat("unknown command \"", verb,
                                                              "\"; expected install, doctor, "

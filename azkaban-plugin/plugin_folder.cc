@@ -80,7 +80,7 @@ std::string FirstPluginText(std::string_view command) {
                 "# Keys are those of TonY and variables of the step's environment, for example:\n"
                 "#tony.worker.memory=4g\n"
                 "#tony.application.timeout=86400000\n"
-                "#tony.azkaban.watch-timeout=600\n"
+                "#tony.azkaban.watch-timeout=7200\n"
                 "#env.TONY_HOME=/var/lib/tony\n"
                 "# No secrets: Azkaban prints them into job logs. No $(...): Azkaban evaluates it.\n");
 }

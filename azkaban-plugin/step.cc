@@ -12,6 +12,7 @@
 #include "azkaban-plugin/output_properties.h"
 #include "azkaban-plugin/step_files.h"
 #include "azkaban-plugin/step_properties.h"
+#include "azkaban-plugin/what_asks.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/client/job_access.h"
@@ -23,6 +24,8 @@
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/store/files.h"
+#include "runtime/store/request_index.h"
+#include "runtime/store/user_home.h"
 
 namespace tony::azkaban {
 namespace {
@@ -41,7 +44,9 @@ class StepRun {
   StepRun(StepPlace place, Step step)
       : place_(std::move(place)),
         step_(std::move(step)),
-        asked_{.order = {.request = step_.request, .claim = {{RandomHex(kOwnerBytes)}, step_.job.watch_timeout}},
+        asked_{.order = {.request = step_.request.id,
+                         .ask = {.number = step_.request.submission},
+                         .claim = {{RandomHex(kOwnerBytes)}, step_.job.watch_timeout}},
                .job = step_.job},
         runner_(loop_),
         launcher_(runner_),
@@ -49,7 +54,9 @@ class StepRun {
 
   Result<Exit> Run() {
     for (const std::string& warning : step_.job.warnings) SayInLog("warning: " + warning);
-    TRY(CheckMachine(step_.job.spec));
+    if (const Status fits = CheckMachine(step_.job.spec); !fits.ok())
+      return WithWhatAsks(fits.error(), step_.job.spec, step_.job.configuration);
+    if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
     asked_.on_recorded = [](const JobId& job) { SayInLog("job " + job.value); };
     TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, launcher_, asked_));
     if (job.signal != 0) return Cancel(std::nullopt, job.signal);
@@ -62,12 +69,28 @@ class StepRun {
   }
 
  private:
+  // What submitting does anyway; but here it can be said in the words of who reads Azkaban's log.
+  Status LookAtOlderExecutions() const {
+    TRY_ASSIGN(const auto home, TonyHome());
+    TRY_ASSIGN(const auto record, RequestIndex(home).Read(step_.request.id));
+    if (record && record->newest_number > step_.request.submission)
+      return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has had this step; by ",
+                                                    kReplaceOlder, "=true no older one trains beside it")};
+    TRY_ASSIGN(const auto older, FindIfThere(record ? record->job : std::nullopt));
+    if (!older || record->job_number == step_.request.submission) return Ok();
+    if (const auto status = StoredStatus(*older); status.ok() && !HasEnded(*status))
+      SayInLog(StrCat("job ", older->job().value, " of an older execution is ended before this one's begins (",
+                      kReplaceOlder, ")"));
+    return Ok();
+  }
+
   void TellSubmitted(const SubmittedJob& job) const {
     const std::string& id = job.folder->job().value;
     if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
     if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
     if (job.spec_differs) SayInLog("warning: " + DifferenceText(job));
     SayInLog(StrCat("logs: ", (job.folder->path() / "logs").string(), "; tony logs ", id, " -f"));
+    for (const std::string& note : step_.request.notes) SayInLog(note);
   }
 
   Result<Exit> Follow(const JobFolder& folder, Account& account) {
@@ -95,7 +118,7 @@ class StepRun {
   Result<Exit> Cancel(std::optional<JobFolder> folder, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
     if (!folder) {
-      TRY_ASSIGN(folder, FindForKill(step_.request, kill));
+      TRY_ASSIGN(folder, FindForKill(step_.request.id, kill));
     }
     const int code = 128 + signal;
     if (!folder) return Exit{code, "cancelled before there was a job"};

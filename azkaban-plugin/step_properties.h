@@ -3,14 +3,14 @@
 
 #include <filesystem>
 
+#include "azkaban-plugin/step_request.h"
 #include "runtime/base/result.h"
-#include "runtime/job/claim.h"
 #include "runtime/job/job_spec_parser.h"
 
 namespace tony::azkaban {
 
 struct Step {
-  RequestId request;  // azkaban://HOST/EXECUTION/FLOW/JOB, whichever attempt it is
+  StepRequest request;
   ParsedJobSpec job;
   std::filesystem::path attachment;  // where Azkaban looks for live status; empty: nowhere
 };

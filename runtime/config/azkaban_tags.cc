@@ -9,15 +9,21 @@ namespace {
 
 constexpr size_t kLongestTag = 100;
 constexpr std::string_view kHost = "azkaban.webserverhost";
+constexpr std::string_view kUrl = "azkaban.url";
 constexpr std::string_view kOfFlow[] = {"azkaban.flow.execid", "azkaban.flow.flowid", "azkaban.flow.projectname"};
 
-// In "http://ann@[::1]:8081/x" that is "::1".
-std::string_view HostOf(std::string_view url) {
+// In "http://ann@[::1]:8081/x" that is "[::1]:8081".
+std::string_view AddressIn(std::string_view url) {
   if (const size_t scheme = url.find("://"); scheme != url.npos) url.remove_prefix(scheme + 3);
   url = url.substr(0, url.find_first_of("/?#"));
   if (const size_t user = url.rfind('@'); user != url.npos) url.remove_prefix(user + 1);
-  if (url.starts_with('[')) return url.substr(1, url.find(']') - 1);
-  return url.substr(0, url.find(':'));
+  return url;
+}
+
+// In "[::1]:8081" that is "::1".
+std::string_view HostIn(std::string_view address) {
+  if (address.starts_with('[')) return address.substr(1, address.find(']') - 1);
+  return address.substr(0, address.find(':'));
 }
 
 // `text` is UTF-8, of which a character's first byte is no 10xxxxxx.
@@ -39,7 +45,12 @@ std::string StepText(const Properties& step, std::string_view key) {
 
 std::string AzkabanHost(const Properties& step) {
   std::string host = StepText(step, kHost);
-  return host.empty() ? std::string(HostOf(StepText(step, "azkaban.url"))) : host;
+  return host.empty() ? std::string(HostIn(AddressIn(StepText(step, kUrl)))) : host;
+}
+
+std::string AzkabanAddress(const Properties& step) {
+  std::string address(AddressIn(StepText(step, kUrl)));
+  return address.empty() ? StepText(step, kHost) : address;
 }
 
 std::vector<std::string> AzkabanTags(const Properties& step) {

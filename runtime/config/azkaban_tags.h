@@ -16,6 +16,9 @@ std::string StepText(const Properties& step, std::string_view key);
 // alone; empty: neither is set.
 std::string AzkabanHost(const Properties& step);
 
+// The same with its port, "az.example:8081": of azkaban.url, or else the host alone.
+std::string AzkabanAddress(const Properties& step);
+
 // The tags that TonY's Azkaban type gave to a job, "azkaban.flow.execid:17" and so on for the execution, the flow, the
 // project and the host, those that are known. Each has at most 100 characters, as YARN's limit made TonY cut them.
 std::vector<std::string> AzkabanTags(const Properties& step);

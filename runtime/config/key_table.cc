@@ -150,7 +150,8 @@ constexpr Key kKeys[] = {
     {"tony.horovod.mode.test.fast.fail", kFlag, "false", kNone, "TonY's own tests"},
 
     // Azkaban.
-    {"tony.azkaban.watch-timeout", kSeconds, "600", kImplemented, "Azkaban's adapter: the job ends as abandoned when no adapter has looked at it for so long"},
+    {"tony.azkaban.replace-older", kFlag, "false", kImplemented, "Azkaban's adapter: a newer execution's step ends the job that an older one's still runs, and trains then"},
+    {"tony.azkaban.watch-timeout", kSeconds, "7200", kImplemented, "Azkaban's adapter: the job ends as abandoned when no adapter has looked at it for so long"},
     {"tony.job.id", kText, "", kImplemented, "written by an Azkaban step for the steps after it: its job; says nothing to a job"},
     {"tony.job.logs", kText, "", kImplemented, "written by an Azkaban step for the steps after it: where its logs are; says nothing to a job"},
     {"tony.job.url", kText, "", kImplemented, "written by an Azkaban step for the steps after it: where a browser finds its logs; says nothing to a job"},

@@ -129,14 +129,18 @@ class Sandbox:
                         found.append(int(entry.name))
         return found
 
-    def close(self):
-        """Nothing is left, whatever happened before."""
+    def end_processes(self):
+        """Whatever they are."""
         end = time.monotonic() + 10
         while (left := self.processes()) and time.monotonic() < end:
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
+
+    def close(self):
+        """Nothing is left, whatever happened before."""
+        self.end_processes()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

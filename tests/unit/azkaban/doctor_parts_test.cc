@@ -96,7 +96,16 @@ TEST(DoctorPropertiesTest, SiteDefaultsAreReadAsAStepReadsThem) {
   EXPECT_THAT(OfDefaults("tony.worker.memory=4q"), HasSubstr("fail site defaults: tony.worker.memory: \"4q\""));
   EXPECT_THAT(OfDefaults("tony.worker.memroy=4g"), HasSubstr("warn site defaults: tony.worker.memroy"));
   EXPECT_EQ(OfDefaults("tony.worker.memory=${memory}"), "ok");
+  EXPECT_THAT(OfDefaults("tony.azkaban.replace-older=maybe"),
+              HasSubstr("fail site defaults: tony.azkaban.replace-old"));
 }
+
+// What another user than root sees; as root it would see all.
+class AsUser {
+ public:
+  explicit AsUser(uid_t user) { EXPECT_EQ(seteuid(user), 0); }
+  ~AsUser() { EXPECT_EQ(seteuid(0), 0); }
+};
 
 class DoctorFilesTest : public testing::Test {
  protected:
@@ -157,6 +166,31 @@ TEST_F(DoctorFilesTest, AMissingAnUnreadableAndABrokenFileFail) {
   EXPECT_FALSE(files_.complete);
 }
 
+TEST_F(DoctorFilesTest, AFileThatTheDoctorsUserMayNotLookAtIsNotMissing_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "being another user needs root";
+  constexpr uid_t kDoctor = 54322;
+  WriteBoth();
+  chmod(installation_.folder().c_str(), 0700);
+  const std::string closed = installation_.folder().string() + " has mode 0700 and belongs to root";
+  const std::string command = "command=${plugin.dir}/bin/tony-azkaban";
+  std::string files, own_files, program, helper;
+  {
+    const AsUser doctor(kDoctor);
+    files = OfFiles();
+    program = OfCommand(command);
+    helper = OfHelper("azkaban.native.lib=jobtypes/tony");
+    installation_.server.user.uid = kDoctor;
+    own_files = OfFiles();
+  }
+  EXPECT_THAT(files, HasSubstr("warn private.properties: "));
+  EXPECT_THAT(files, HasSubstr("cannot be looked at by you: " + closed + " -> run the doctor as root or as azkaban"));
+  EXPECT_FALSE(files_.complete);
+  EXPECT_THAT(program, HasSubstr("warn command: "));
+  EXPECT_THAT(helper, HasSubstr("warn execute.as.user: "));
+  EXPECT_THAT(own_files, HasSubstr("fail private.properties: "));
+  EXPECT_THAT(own_files, HasSubstr("cannot be reached by azkaban: " + closed));
+}
+
 TEST_F(DoctorFilesTest, ACommandMustBeOneProgramThatEveryUserMayRun) {
   EXPECT_THAT(OfCommand(""), HasSubstr("fail command: not set"));
   EXPECT_THAT(OfCommand("command=tony-azkaban"), HasSubstr("is no absolute path"));
@@ -186,6 +220,14 @@ TEST_F(DoctorFilesTest, ExecuteAsUserNeedsItsSetuidProgram) {
   EXPECT_THAT(OfHelper("azkaban.native.lib=native"), HasSubstr("native/execute-as-user: no such file"));
   Write("native/execute-as-user", "", 0755);
   EXPECT_THAT(OfHelper("azkaban.native.lib=native"), HasSubstr("is not setuid root"));
+}
+
+TEST_F(DoctorFilesTest, ASetuidProgramThatTheServerMayNotRunIsNoUse_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "a program of root's needs root";
+  Write("native/execute-as-user", "", 06050);
+  EXPECT_THAT(OfHelper("azkaban.native.lib=native"), HasSubstr("execute-as-user cannot be run by azkaban: "));
+  installation_.server.user.groups = {0};
+  EXPECT_EQ(OfHelper("azkaban.native.lib=native"), "ok");
 }
 
 TEST_F(DoctorFilesTest, AliasesFoldersThatAreNoTypeAndLeftoversAreTold) {
@@ -269,6 +311,29 @@ TEST_F(DoctorHomeTest, AUserWhoseNameSomebodyElseHasTakenIsNamed_NeedsRoot) {
   ASSERT_EQ(chown(home_.c_str(), 70002, 70002), 0);
   EXPECT_THAT(Found(), HasSubstr("warn home: uid 70002, who owns " + home_.string()));
 }
+
+// ---- the users that steps run as
+
+std::string OfUser(const std::string& name, const fs::path& home_of_all = {}, const std::string& server = "") {
+  return Worst(CheckStepUser(name, Files(server, ""), home_of_all));
+}
+
+TEST_F(DoctorHomeTest, AUserWithoutAnAccountOrWhomAzkabanRefusesIsNamed) {
+  EXPECT_THAT(OfUser("no-such-user"), HasSubstr("fail user no-such-user: no such user on this machine"));
+  EXPECT_THAT(OfUser("root"), HasSubstr("fail user root: Azkaban runs no step as this user"));
+  EXPECT_THAT(OfUser("nobody", {}, "azkaban.server.blacklist.users=root,nobody"), HasSubstr("runs no step as this"));
+}
+
+TEST_F(DoctorHomeTest, AUserWhoCannotHaveAHomeIsNamedWithWhatMendsIt) {
+  EXPECT_THAT(OfUser("nobody", "/none/of/all"), HasSubstr("cannot have jobs in /none/of/all: / has mode "));
+  chmod(home_.c_str(), 0755);
+  EXPECT_THAT(OfUser("nobody", home_), HasSubstr("fail user nobody: home " + home_.string()));
+  chmod(home_.c_str(), 01777);
+  chmod(temp_.path().c_str(), 0700);
+  EXPECT_THAT(OfUser("nobody", home_), HasSubstr("mode 0755 for the folders above"));
+}
+
+TEST_F(DoctorHomeTest, AUserWhoMayHaveAFolderInTheHomeOfAllIsWell) { EXPECT_EQ(OfUser("nobody", home_), "ok"); }
 
 }  // namespace
 }  // namespace tony::azkaban

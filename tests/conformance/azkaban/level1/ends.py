@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 
@@ -86,7 +87,7 @@ def jobs_outlive_the_executor_server(azkaban):
     """One job still runs when the same execution is started again, one has ended meanwhile."""
     first = Executor(azkaban.sandbox)
     try:
-        executions = [first.run(project("2.0", [held("train")]), "flow") for _ in range(2)]
+        executions = [first.run(project("2.0", [held("train")]), "flow", uuid=f"started-again-{i}") for i in range(2)]
         jobs = [execution.running("train") for execution in executions]
         adapters = [execution.adapter("train") for execution in executions]
     finally:
@@ -100,7 +101,8 @@ def jobs_outlive_the_executor_server(azkaban):
         for execution in executions:
             for log in execution.folder.glob("_job*"):
                 log.unlink()
-        again = [second.run(None, "flow", number=execution.number) for execution in executions]
+        again = [second.run(None, "flow", number=execution.number, uuid=f"started-again-{i}")
+                 for i, execution in enumerate(executions)]  # fmt: skip
         assert [execution.job("train") for execution in again] == jobs
         again[0].let_go()
         for execution, job in zip(again, jobs, strict=True):
@@ -108,6 +110,42 @@ def jobs_outlive_the_executor_server(azkaban):
             ran_once(azkaban, execution, "train", job)
     finally:
         second.close()
+
+
+def a_repeated_execution_number_is_another_execution(azkaban):
+    """As of two servers with one home, or after a fresh database: the same project, flow, step and number."""
+    other = Executor(azkaban.sandbox, "azkaban-other")
+    try:
+        mine = azkaban.run(project("1.0", [held("train")]), "train")
+        theirs = other.run(project("1.0", [held("train")]), "train", number=mine.number)
+        jobs = [execution.running("train") for execution in (mine, theirs)]
+        assert jobs[0] != jobs[1]
+        mine.cancel()
+        mine.must("KILLED")
+        wait_for(f"the end of {jobs[0]}", lambda: not azkaban.sandbox.processes(jobs[0]), 10 + MARGIN)
+        assert state(azkaban, jobs[1]) == "RUNNING"
+        theirs.let_go()
+        theirs.must("SUCCEEDED")
+        ran_once(azkaban, theirs, "train", jobs[1])
+    finally:
+        other.close()
+
+
+def a_newer_execution_replaces_an_older_ones_job_if_it_is_told_to(azkaban):
+    told = {"tony.azkaban.replace-older": "true", "azkaban.url": "http://az.example:8081", "retries": 1}
+    older = azkaban.run(project("1.0", [held("replaced", told)]), "replaced")
+    old_job = older.running("replaced")
+    newer = azkaban.run(project("1.0", [held("replaced", told)]), "replaced")
+    wait_for("the newer task", (newer.folder / "replaced.up").exists)
+    (new_job,) = re.findall(r" - job (local-\S+)$", newer.log("replaced"), re.MULTILINE)
+    assert f"job {old_job} of an older execution is ended" in newer.log("replaced"), newer.log("replaced")
+    older.must("FAILED", "replaced", attempt=0)
+    older.must("FAILED", "replaced", attempt=1)  # its retry does not come back between
+    assert "an execution that started later" in older.log("replaced", 1), older.log("replaced", 1)
+    assert (state(azkaban, old_job), state(azkaban, new_job)) == ("KILLED", "RUNNING")
+    newer.let_go()
+    newer.must("SUCCEEDED")
+    ran_once(azkaban, newer, "replaced", new_job)
 
 
 def the_attachment_tells_of_the_job(azkaban):
@@ -130,4 +168,6 @@ def the_attachment_tells_of_the_job(azkaban):
 
 CHECKS = [two_steps_that_ignore_sigterm_are_cancelled_together, a_job_that_nobody_comes_back_to_is_abandoned,
           jobs_outlive_the_executor_server, a_cancelled_step_leaves_nothing, a_retry_runs_a_failed_job_again,
-          a_retry_after_the_death_of_the_process_goes_on_with_the_job, the_attachment_tells_of_the_job]  # fmt: skip
+          a_retry_after_the_death_of_the_process_goes_on_with_the_job, the_attachment_tells_of_the_job,
+          a_repeated_execution_number_is_another_execution,
+          a_newer_execution_replaces_an_older_ones_job_if_it_is_told_to]  # fmt: skip

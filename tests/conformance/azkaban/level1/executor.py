@@ -21,22 +21,30 @@ JAVA = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "--add-opens", "java.base
 JOB_ID = re.compile(r"\blocal-\d{8}-\d{6}-[0-9a-f]{6}\b")
 
 
+def own_classpath():
+    jars = fetched(HERE / "pom.xml", AZKABAN)
+    return f"{compiled(HERE / 'java', jars, AZKABAN)}:{jars}/*"
+
+
 class Executor:
-    """One Java virtual machine. Any thread may start flows in it."""
+    """One Java virtual machine. Any thread may start flows in it.
+
+    More words, such as user and umask, are those of subprocess.Popen.
+    """
 
     numbers = itertools.count(1)
 
-    def __init__(self, sandbox):
+    def __init__(self, sandbox, home="azkaban", classpath=None, **more):
         self.sandbox = sandbox
-        self.home = sandbox.folder / "azkaban"
+        self.home = sandbox.folder / home
+        self.home.mkdir(exist_ok=True)
         self.log = self.home / f"executor-{next(self.numbers)}.log"
         self.events, self.told = [], threading.Condition()
-        jars = fetched(HERE / "pom.xml", AZKABAN)
-        classes = compiled(HERE / "java", jars, AZKABAN)
+        command = [*JAVA, "-cp", classpath or own_classpath(), "level1.Executor", sandbox.jobtypes]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*JAVA, "-cp", f"{classes}:{jars}/*", "level1.Executor", sandbox.jobtypes], cwd=self.home, stderr=log,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=sandbox.environment(),
+                command, cwd=self.home, stderr=log, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                env=sandbox.environment(), **more,
             )  # fmt: skip
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -44,6 +52,8 @@ class Executor:
 
     def _read(self):
         for line in self.process.stdout:
+            if not line.startswith(b"{"):
+                continue  # of the setuid program, which inherits the pipe
             with self.told:
                 self.events.append(json.loads(line))
                 self.told.notify_all()
@@ -58,15 +68,18 @@ class Executor:
                 self.told.wait(0.5)
         return answer
 
-    def run(self, project, flow, overrides=None, number=None):
-        """Starts a flow. project(folder) writes the project there, unless an execution of that number has done so."""
+    def run(self, project, flow, overrides=None, number=None, uuid=None):
+        """Starts a flow. project(folder) writes the project there, unless an execution of that number has done so.
+
+        Each start is an execution of its own for TonY, with a uuid that Azkaban makes, unless one is given.
+        """
         number = number or next(self.numbers)
         folder = self.home / "executions" / str(number)
         if not folder.exists():
             folder.mkdir(parents=True)
             project(folder)
         self.say({"do": "run", "execution": number, "folder": str(folder), "project": "conformance", "flow": flow,
-                  "overrides": overrides or {}})  # fmt: skip
+                  "overrides": (overrides or {}) | ({"azkaban.flow.uuid": uuid} if uuid else {})})  # fmt: skip
         return Execution(self, number, folder)
 
     def say(self, command):

@@ -1,6 +1,7 @@
 """Checks: whose property wins, values arrive as they were written, bad ones are named, secrets stay secret."""
 
 import json
+import re
 import shutil
 
 from .projects import FORMATS, command, embedded, flow_name, project, tony
@@ -76,11 +77,23 @@ def a_bad_property_is_named_and_nothing_runs(azkaban):
     assert not any("not-to-run-" in spec for spec in run)
 
 
+def what_a_published_flow_asks_beyond_the_machine_is_named(azkaban):
+    """Where the machine has too little for it: which properties ask for so much, with their values."""
+    asks = {"tony.worker.instances": "4", "tony.worker.memory": "900000g"}
+    properties = {**asks, "tony.application.framework": "tensorflow"}
+    execution = azkaban.run(project("1.0", [tony("train", "true", kind="TonyJob", properties=properties)]), "train")
+    execution.must("FAILED")
+    (line,) = [line for line in execution.log("train").splitlines() if "exit 65: " in line]
+    for key, value in asks.items():
+        assert f"{key}={value} (the step's properties)" in line, line
+
+
 def a_job_tells_which_step_it_is(azkaban):
     execution = azkaban.run(project("1.0", [tony("train", "true")]), "train")
     execution.must("SUCCEEDED")
     status = azkaban.sandbox.tony("status", execution.job("train"))
-    assert status["request_id"].endswith(f"/{execution.number}/train/train"), status
+    assert re.fullmatch(r"azkaban://[^/]+/conformance/[0-9a-f-]{36}/train/train", status["request_id"]), status
+    assert "does not tell a step azkaban.url:" in execution.log("train"), execution.log("train")
     assert status["tags"] == [f"azkaban.flow.execid:{execution.number}", "azkaban.flow.flowid:train",
                               "azkaban.flow.projectname:conformance"], status  # fmt: skip
 
@@ -94,8 +107,8 @@ def a_step_of_an_embedded_flow_is_a_step_of_its_own(azkaban):
     execution.must("SUCCEEDED")
     jobs = [execution.job("left:train"), execution.job("train")]
     requests = [azkaban.sandbox.tony("status", job)["request_id"] for job in jobs]
-    assert requests[0].endswith(f"/{execution.number}/flow/left/train"), requests
-    assert requests[1].endswith(f"/{execution.number}/flow/train"), requests
+    assert requests[1].endswith("/flow/train"), requests
+    assert requests[0] == requests[1].removesuffix("/train") + "/left/train", requests
     assert f"from={jobs[0]}" in execution.log("deploy"), execution.log("deploy")
 
 
@@ -114,4 +127,5 @@ def a_secret_is_in_no_log(azkaban):
 CHECKS = [the_nearer_property_wins, strange_values_arrive_as_they_were_written,
           what_stands_in_dollar_and_brackets_is_evaluated_by_azkaban, a_job_tells_which_step_it_is,
           a_step_of_an_embedded_flow_is_a_step_of_its_own, a_bad_property_is_named_and_nothing_runs,
+          what_a_published_flow_asks_beyond_the_machine_is_named,
           a_secret_is_in_no_log]  # fmt: skip

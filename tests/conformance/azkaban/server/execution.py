@@ -51,10 +51,10 @@ class Execution:
         file = self.server.home / f"executions/{self.number}/_job.{self.number}{mark}.{step}.log"
         return file.read_text(errors="replace") if file.exists() else ""
 
-    def jobs(self, step):
-        """TonY's jobs of this step, by the name that the project gives them."""
+    def jobs(self, step, number=None):
+        """TonY's jobs of this step, by the name that the project gives them: that of step and execution."""
         specs = self.sandbox.folder.glob("home/jobs/local-*/spec.json")
-        name = f"{step}-{self.number}"
+        name = f"{step}-{number or self.number}"
         return [spec.parent.name for spec in specs if json.loads(spec.read_text())["name"] == name]
 
     def job(self, step):

@@ -14,6 +14,14 @@ def the_projects_have_their_flows(azkaban):
     assert {"precedence", "after_failing", "both", "aliases"} <= azkaban.client.flows("conformance")
 
 
+def job_types_are_read_again_only_by_a_restart(azkaban):
+    """As the manual says of this version; newer ones know the action."""
+    port = azkaban.server.executor_port
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/executor?action=reloadJobTypePlugins", timeout=10) as answer:
+        told = answer.read().decode()
+    assert "error" in told.lower(), told
+
+
 def the_doctor_finds_the_running_servers_installation_sound(azkaban):
     words = [azkaban.sandbox.bin / "tony-azkaban", "doctor", "--executor", str(azkaban.server.process.pid), "--json"]
     done = subprocess.run(words, env=azkaban.sandbox.environment(), capture_output=True, timeout=LIMIT, check=False)
@@ -126,6 +134,7 @@ def no_secret_is_in_a_log(azkaban):
 
 CHECKS = [
     the_projects_have_their_flows,
+    job_types_are_read_again_only_by_a_restart,
     the_doctor_finds_the_running_servers_installation_sound,
     the_sample_prepares_trains_and_deploys,
     a_training_is_seen_while_it_runs,

@@ -1,6 +1,7 @@
 """Checks of kills: by the user, of the adapter, and of the whole server."""
 
 import os
+import re
 import signal
 import time
 
@@ -55,6 +56,30 @@ def the_next_attempt_attaches_to_a_killed_adapters_job(azkaban):
     gate.touch()
     assert run.end() == "SUCCEEDED", run.log_file("attached", 1)
     assert run.jobs("attached") == [job]
+    # This Azkaban tells its steps neither its address nor the project's name, but of each execution the uuid.
+    request = azkaban.sandbox.tony("status", job)["request_id"]
+    assert re.fullmatch(r"azkaban://[^/]+/[0-9]+/[0-9a-f-]{36}/attached/attached", request), request
+    assert "does not tell a step azkaban.url and azkaban.flow.projectname" in run.log_file("attached", 1)
+
+
+def executions_of_one_number_have_jobs_of_their_own(azkaban):
+    """As with a fresh database, or with another server that has the same home."""
+    number = 424242
+    same = {"azkaban.flow.execid": number}
+    left, right = (azkaban.execute("held", gate=azkaban.gate(f"twin-{name}"), **same) for name in ("left", "right"))
+    wait_for("two jobs", lambda: len(left.jobs("held", number)) == 2)
+    jobs = set(left.jobs("held", number))
+    for job in jobs:
+        wait_for(f"tasks of {job}", lambda job=job: azkaban.sandbox.tony("status", job)["state"] == "RUNNING")
+    azkaban.client.cancel(left.number)
+    log = left.log_with("held", "tony-azkaban: exit 143: ")
+    (cancelled,) = [job for job in jobs if job in log]
+    (other,) = jobs - {cancelled}
+    expect_gone(left, cancelled, "killed", GRACE + MARGIN)
+    assert azkaban.sandbox.tony("status", other)["state"] == "RUNNING"
+    azkaban.gate("twin-right").touch()
+    assert right.end() == "SUCCEEDED", right.log("held")
+    right.log_with("held", other)
 
 
 def a_killed_servers_job_is_abandoned_and_the_next_server_runs_flows(azkaban):
@@ -76,5 +101,6 @@ CHECKS = [
     a_cancelled_step_leaves_nothing,
     two_cancelled_steps_end_within_half_a_minute,
     the_next_attempt_attaches_to_a_killed_adapters_job,
+    executions_of_one_number_have_jobs_of_their_own,
     a_killed_servers_job_is_abandoned_and_the_next_server_runs_flows,
 ]

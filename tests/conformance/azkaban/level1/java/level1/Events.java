@@ -2,10 +2,14 @@ package level1;
 
 import azkaban.utils.JSONUtils;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What happened, a JSON object a line. Any thread may tell. */
+/**
+ * What happened, a JSON object a line. Any thread may tell. Azkaban's setuid program writes lines to the same pipe, so
+ * each of ours is one write.
+ */
 final class Events {
   private final PrintStream out;
 
@@ -23,8 +27,9 @@ final class Events {
         object.put((String) fields[i], fields[i + 1]);
       }
     }
+    byte[] line = (JSONUtils.toJSON(object) + "\n").getBytes(StandardCharsets.UTF_8);
     synchronized (out) {
-      out.println(JSONUtils.toJSON(object));
+      out.write(line, 0, line.length);
       out.flush();
     }
   }

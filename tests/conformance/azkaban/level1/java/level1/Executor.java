@@ -6,7 +6,6 @@ import azkaban.utils.JSONUtils;
 import com.google.inject.Guice;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -39,7 +38,7 @@ public final class Executor {
     Logger.getRootLogger().setLevel(Level.INFO);
     Logger.getRootLogger().addAppender(new ConsoleAppender(new PatternLayout("%d %p %c{1} %m%n"), "System.err"));
     ServiceProvider.SERVICE_PROVIDER.setInjector(Guice.createInjector());
-    Events events = new Events(new PrintStream(System.out, false, "UTF-8"));
+    Events events = new Events(System.out);
     Executor executor = new Executor(words[0], events);
     events.tell("ready");
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

@@ -1,0 +1,170 @@
+#include "azkaban-plugin/step_request.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <optional>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/time.h"
+#include "runtime/config/azkaban_tags.h"
+#include "runtime/job/instant_text.h"
+#include "runtime/job/property_values.h"
+
+namespace tony::azkaban {
+namespace {
+
+constexpr std::string_view kUrl = "azkaban.url";
+constexpr std::string_view kProject = "azkaban.flow.projectname";
+constexpr std::string_view kProjectNumber = "azkaban.flow.projectid";
+constexpr std::string_view kUuid = "azkaban.flow.uuid";
+constexpr std::string_view kExecution = "azkaban.flow.execid";
+constexpr std::string_view kStart = "azkaban.flow.start.timestamp";
+// In the place of the execution where all executions share an id.
+constexpr std::string_view kAnyExecution = "-";
+// The last digits of a submission number are those of the execution's number: two that start in the same millisecond
+// are two.
+constexpr int64_t kExecutionDigits = 1000;
+
+Result<std::string> Required(const Properties& properties, std::string_view key) {
+  std::string value = StepText(properties, key);
+  if (!value.empty()) return value;
+  return Error{ErrorCode::kInvalid, StrCat(key,
+                                           ": missing from the step's properties; Azkaban sets it, so this is "
+                                           "to be run by Azkaban, or with the property set by hand")};
+}
+
+// As one part of an address, whatever it holds.
+std::string Encoded(std::string_view text, std::string_view also_plain = "") {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = kPlain.find(c) != kPlain.npos || also_plain.find(c) != also_plain.npos;
+    out += is_plain ? std::string(1, c) : StrCat("%", kDigits[byte / 16], kDigits[byte % 16]);
+  }
+  return out;
+}
+
+std::string ThisMachine() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::string HostPart(const Properties& properties) {
+  const std::string address = AzkabanAddress(properties);
+  return Encoded(address.empty() ? ThisMachine() : address, ":[]");
+}
+
+// A project's name begins with a letter, so its number is no other project's name.
+std::string ProjectPart(const Properties& properties) {
+  for (const std::string_view key : {kProject, kProjectNumber})
+    if (const std::string value = StepText(properties, key); !value.empty()) return Encoded(value);
+  return "-";
+}
+
+// "/FLOW/JOB"; a step of an embedded flow has a path, "sub:train".
+Result<std::string> PlaceInFlow(const Properties& properties) {
+  TRY_ASSIGN(const std::string flow, Required(properties, "azkaban.flow.flowid"));
+  std::string path = StepText(properties, "azkaban.flow.nested.path");
+  if (path.empty()) path = StepText(properties, "azkaban.job.id");
+  // Azkaban 2 says it only so.
+  if (const char* name = std::getenv("JOB_NAME"); path.empty() && name) path = name;
+  if (path.empty()) {
+    TRY_ASSIGN(path, Required(properties, "azkaban.job.id"));
+  }
+  std::string place = StrCat("/", Encoded(flow));
+  for (const std::string& part : Split(path, ':')) place += StrCat("/", Encoded(part));
+  return place;
+}
+
+// As Joda writes a time: "2026-11-22T21:40:00.123Z", or "+01:00" in the place of "Z".
+std::optional<Instant> InstantFromJoda(std::string_view text) {
+  constexpr size_t kZoneAt = std::string_view("2026-11-22T21:40:00.123").size();
+  if (text.size() <= kZoneAt) return std::nullopt;
+  const std::string_view zone = text.substr(kZoneAt);
+  const auto local = InstantFromIso8601(StrCat(text.substr(0, kZoneAt), "Z"));
+  if (!local || zone == "Z") return local;
+  const bool is_zone = zone.size() == 6 && (zone[0] == '+' || zone[0] == '-') && zone[3] == ':';
+  if (!is_zone) return std::nullopt;
+  const auto hours = ParseInt(zone.substr(1, 2)), minutes = ParseInt(zone.substr(4));
+  if (!hours || !minutes || *hours < 0 || *minutes < 0) return std::nullopt;
+  const Duration ahead = std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
+  return zone[0] == '+' ? *local - ahead : *local + ahead;
+}
+
+// Grows with the time at which executions start: their numbers begin anew with a new database. All attempts of an
+// execution have one start.
+Result<int64_t> SubmissionOf(const Properties& properties) {
+  TRY_ASSIGN(const std::string text, Required(properties, kStart));
+  const auto start = InstantFromJoda(text);
+  if (!start)
+    return Error{ErrorCode::kInvalid, StrCat(kStart, ": ", Quoted(text),
+                                             ": expected a time as Azkaban writes it, 2026-11-22T21:40:00.123Z")};
+  const int64_t execution = ParseInt(StepText(properties, kExecution)).value_or(0);
+  return ToMillis(*start) * kExecutionDigits + execution % kExecutionDigits;
+}
+
+Status CheckIsKnown(const PropertyValues& values, std::string_view key, bool is_known, std::string_view advice) {
+  if (is_known) return Ok();
+  return values.Bad(kReplaceOlder, StrCat("needs ", key, ", which this Azkaban does not tell a step; ", advice));
+}
+
+// Without these another installation's or project's job could be taken for an older execution's.
+Status CheckSharedIdIsSafe(const PropertyValues& values) {
+  const Properties& properties = values.properties();
+  TRY(CheckIsKnown(values, kUrl, !AzkabanAddress(properties).empty(),
+                   "its administrator sets azkaban.webserver.url in the executor server's azkaban.properties, or "
+                   "azkaban.url in plugin.properties"));
+  return CheckIsKnown(values, kProject, !StepText(properties, kProject).empty(),
+                      "set it to the project's name in the project's shared properties");
+}
+
+// What is told neither by this Azkaban nor by its administrator.
+std::vector<std::string> Notes(const Properties& properties) {
+  if (StepText(properties, kUuid).empty())
+    return {StrCat("warning: ", kUuid,
+                   " is missing from the step's properties: where another Azkaban or database has the same execution "
+                   "number, flow and step, that step takes this job for its own")};
+  std::vector<std::string> missing;
+  if (AzkabanAddress(properties).empty()) missing.emplace_back(kUrl);
+  if (StepText(properties, kProject).empty()) missing.emplace_back(kProject);
+  if (missing.empty()) return {};
+  return {StrCat("this Azkaban does not tell a step ", Join(missing, " and "), ": its executions are told apart by ",
+                 kUuid, " alone")};
+}
+
+}  // namespace
+
+Result<bool> ReplacesOlder(const Properties& properties) {
+  Problems problems;
+  const PropertyValues values(properties, problems);
+  const std::string text = ToLower(Trim(values.Text(kReplaceOlder)));
+  if (text == "true" || text == "false") return text == "true";
+  return values.Bad(kReplaceOlder, "expected true or false");
+}
+
+Result<StepRequest> RequestOfStep(const Properties& properties) {
+  StepRequest request;
+  TRY_ASSIGN(const std::string number, Required(properties, kExecution));
+  TRY_ASSIGN(const std::string place, PlaceInFlow(properties));
+  TRY_ASSIGN(request.replaces_older, ReplacesOlder(properties));
+  const std::string uuid = StepText(properties, kUuid);
+  std::string execution = Encoded(uuid.empty() ? number : uuid);
+  if (request.replaces_older) {
+    Problems problems;
+    TRY(CheckSharedIdIsSafe(PropertyValues(properties, problems)));
+    TRY_ASSIGN(request.submission, SubmissionOf(properties));
+    execution = kAnyExecution;
+  } else {
+    request.notes = Notes(properties);
+  }
+  request.id = {StrCat("azkaban://", HostPart(properties), "/", ProjectPart(properties), "/", execution, place)};
+  request.is_first_try = ParseInt(StepText(properties, "azkaban.job.attempt")).value_or(0) <= 0;
+  return request;
+}
+
+}  // namespace tony::azkaban
