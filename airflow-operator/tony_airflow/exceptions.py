@@ -20,6 +20,10 @@ class TonyTransportError(TonyError):
     """`tony`, its store or its scheduler cannot be reached (exit 69). Another try finds the job and goes on with it."""
 
 
+class TonyElsewhere(TonyTransportError):
+    """An earlier try has submitted on another machine, whose jobs cannot be seen here. A try there goes on with it."""
+
+
 class TonyNotFound(TonyError):
     """There is no such job or request (exit 66)."""
 
@@ -28,8 +32,18 @@ class TonyRefused(TonyError, AirflowFailException):
     """What was asked is not acceptable, and never will be: a bad spec, or not permitted (exits 64, 65, 77)."""
 
 
+class TonyStopped(TonyError):
+    """Airflow has told this process to end."""
+
+
+class TonySuperseded(TonyError):
+    """A newer try of the task has the job: this one has nothing to say any more."""
+
+
 class TonyJobFailed(TonyError):
     """The job has not succeeded; submitted again it may."""
+
+    outcome = ""  # the class of the verdict, as `user_error` or `node_lost`
 
 
 class TonyJobFailedNoRetry(TonyJobFailed, AirflowFailException):
