@@ -16,7 +16,7 @@ import secrets
 import subprocess
 import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from tony_airflow.cli import Document, TonyCli, end, error_of
 from tony_airflow.exceptions import TonyTransportError
@@ -91,10 +91,9 @@ class JobWatch:
                 self._process.stdin.write(f"{line}\n".encode())
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
         last = f"{self._cli.program} watch has ended"
         try:
-            async for line in process.stdout:
+            async for line in cast(asyncio.StreamReader, process.stdout):
                 news = json.loads(line)
                 if "job" not in news:
                     last = news.get("error", {}).get("message", last)
