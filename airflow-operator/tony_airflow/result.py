@@ -32,7 +32,9 @@ def failure_of(status: Document, non_retryable: Collection[str] = ()) -> TonyJob
     message = f"{job_id} {verdict['state']} {verdict['class']}: {verdict['message']}"
     message += f"\nmore: tony status {job_id}; tony logs {job_id} {failed_attempt(verdict)}".rstrip()
     again = verdict["retryable"] and verdict["class"] not in non_retryable
-    return TonyJobFailed(message) if again else TonyJobFailedNoRetry(message)
+    failure = TonyJobFailed(message) if again else TonyJobFailedNoRetry(message)
+    failure.outcome = verdict["class"]
+    return failure
 
 
 def outputs_of(hook: TonyHook, job_id: str, log: Any, most_bytes: int) -> Any:
@@ -97,3 +99,15 @@ class TaskLog:
             mark = "!" if entry["stream"] == "stderr" else "|"
             for line in entry["text"].splitlines():
                 self._log.info("%s#%s %s %s", entry["task"], entry["attempt"], mark, line)
+
+
+def show_last_words(logs: TaskLog, status: Document, lines: int) -> None:
+    """Of the attempt that failed; of a job that succeeded, the first task's, as a rule the chief's."""
+    verdict, tasks = status["verdict"], [task["task"] for task in status["tasks"]]
+    shown = failed_attempt(verdict) if status["state"] != "SUCCEEDED" else _chief_of(tasks)
+    if shown:
+        logs.show_tail(shown, lines, verdict["stderr_tail"])
+
+
+def _chief_of(tasks: list[str]) -> str:
+    return next((task for task in ("chief:0", "worker:0") if task in tasks), tasks[0])
