@@ -71,10 +71,12 @@ class TonyJobTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         left = None if self.deadline is None else self.deadline - time.time()
+        self.log.info("waiting for job %s", self.job_id or f"of request {self.request_id}")
         try:
             kind, message = await asyncio.wait_for(self._end(), left)
         except asyncio.TimeoutError:
             kind, message = "timeout", await self._end_in_time()
+        self.log.info("job %s: %s: %s", self.job_id, kind, message)
         if self.not_before is not None:
             await asyncio.sleep(self.not_before - time.time())
         job = {"job_id": self.job_id, "request_id": self.request_id, "owner": self.owner}
@@ -90,6 +92,7 @@ class TonyJobTrigger(BaseTrigger):
                 silent = now - self._silent_since
                 if silent > (self.max_unreachable if self._seen else FIRST_CONTACT):
                     return "unreachable", str(error)
+                self.log.warning("%s; trying again", error)
             except TonyError as error:
                 return "unreachable", str(error)
             await asyncio.sleep(min(max(silent, FIRST_PAUSE), LONGEST_PAUSE))
@@ -125,6 +128,7 @@ class TonyJobTrigger(BaseTrigger):
 
     async def on_kill(self) -> None:
         """A user has marked the task or cleared it (Airflow 3.3 and newer; before, the watch timeout ends the job)."""
+        self.log.info("a user of Airflow has ended the task; kill_delay=%s", self.kill_delay)
         if self.kill_delay is not None:
             await self._kill("ended by a user of Airflow", self.kill_delay, self._watcher)
 
