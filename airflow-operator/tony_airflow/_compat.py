@@ -1,41 +1,49 @@
-"""Where Airflow 3 and Airflow 2.11 have the same things. Nothing here reaches into Airflow's database."""
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
+"""Where Airflow 3 and Airflow 2.11 have the same things, and the few things that differ between them."""
 
 from __future__ import annotations
 
+import logging
+import os
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-try:
-    from airflow.sdk import BaseHook, BaseOperator, BaseOperatorLink, BaseSensorOperator, PokeReturnValue
-    from airflow.sdk.exceptions import (
-        AirflowException,
-        AirflowFailException,
-        AirflowNotFoundException,
-        AirflowSkipException,
-        AirflowTaskTimeout,
-    )
-
-    AIRFLOW_3 = True
-except ImportError:  # Airflow 2
-    from airflow.exceptions import (
-        AirflowException,
-        AirflowFailException,
-        AirflowNotFoundException,
-        AirflowSkipException,
-        AirflowTaskTimeout,
-    )
-    from airflow.hooks.base import BaseHook
-    from airflow.models.baseoperator import BaseOperator
-    from airflow.models.baseoperatorlink import BaseOperatorLink
-    from airflow.sensors.base import BaseSensorOperator, PokeReturnValue
-
-    AIRFLOW_3 = False
-
-try:
-    from airflow.sdk import conf
-except ImportError:  # before 3.2
-    from airflow.configuration import conf
-
+from airflow import __version__ as airflow_version
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowFailException,
+    AirflowNotFoundException,
+    AirflowSkipException,
+    AirflowTaskTimeout,
+    BaseHook,
+    BaseOperator,
+    BaseOperatorLink,
+    BaseSensorOperator,
+    PokeReturnValue,
+    Variable,
+    conf,
+    redact,
+)
 from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+try:  # common.compat has it only since versions that many installations lack
+    from airflow.sdk.log import mask_secret
+except ImportError:  # Airflow 2
+    from airflow.utils.log.secrets_masker import mask_secret
+
+try:
+    from airflow.sdk import RetryDecision, RetryPolicy
+except ImportError:  # before 3.3
+    RetryDecision, RetryPolicy = None, object
+
+AIRFLOW_3 = not airflow_version.startswith("2.")
+SHORTEST_SECRET = 5  # characters; Airflow 3 refuses to mask less, with a warning, and it would hide half of a log
 
 __all__ = [
     "AIRFLOW_3",
@@ -50,26 +58,66 @@ __all__ = [
     "BaseSensorOperator",
     "BaseTrigger",
     "PokeReturnValue",
+    "RetryDecision",
+    "RetryPolicy",
     "TriggerEvent",
+    "Variable",
     "conf",
-    "mask_secrets",
+    "hide",
+    "hide_named",
+    "leave_the_row_alone",
     "read_xcom",
+    "state_in_airflow",
 ]
 
 
-def mask_secrets(values: dict[str, Any]) -> None:
-    """What stands under a name as `password` is hidden in the task's log, also in what the job prints."""
-    if AIRFLOW_3:
-        from airflow.sdk.log import mask_secret
-    else:
-        from airflow.utils.log.secrets_masker import mask_secret
-    mask_secret(values)
+def hide(secrets: list[str]) -> None:
+    """These texts become *** in the task's log, also in what the job prints."""
+    long_enough = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+    if long_enough:
+        mask_secret(long_enough)
+
+
+def hide_named(values: Mapping[str, Any]) -> None:
+    """What stands under a name that Airflow takes for a secret's, as `password`, at any depth."""
+    hide(list(_named(values)))
+
+
+def _named(value: Any, is_secret: bool = False) -> Iterator[str]:
+    if isinstance(value, str):
+        if is_secret:
+            yield value
+    elif isinstance(value, Mapping):
+        for name, member in value.items():
+            yield from _named(member, is_secret or redact("a probe", str(name)) != "a probe")
+    elif isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _named(member, is_secret)
 
 
 def read_xcom(ti_key: Any, key: str) -> Any:
     """What a task has pushed under a key. Where it is read (worker or web server), XComs can be reached."""
-    if AIRFLOW_3:
-        from airflow.sdk.execution_time.xcom import XCom
-    else:
-        from airflow.models.xcom import XCom
+    from airflow.providers.common.compat.sdk import XCom
+
     return XCom.get_value(ti_key=ti_key, key=key)
+
+
+def state_in_airflow(ti: Any) -> str | None:
+    """The state that Airflow has of the task now, whichever try it is. Raises if Airflow cannot be asked."""
+    if not AIRFLOW_3:
+        state: str | None = ti.current_state()
+        return state
+    states = ti.get_task_states(
+        dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id], map_index=ti.map_index
+    )
+    return next(iter(states.get(ti.run_id, {}).values()), None)
+
+
+def leave_the_row_alone(ti: Any) -> None:
+    """Ends this process where it is a superseded try's, or returns where that is not needed."""
+    # Airflow 2 writes each end of a task's process into the row that all tries share; a process that is gone writes
+    # nothing. Airflow 3's server takes nothing from a try that is not the newest. `airflow dags test` runs tasks in its
+    # own process; there job_id is None.
+    if not AIRFLOW_3 and ti.job_id is not None:
+        logging.shutdown()
+        os._exit(1)

@@ -1,3 +1,10 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
 """Runs `tony VERB --json`. An answer is one JSON object; an exit code above 1 becomes an exception with one line."""
 
 from __future__ import annotations
@@ -22,6 +29,28 @@ ERRORS = {64: TonyRefused, 65: TonyRefused, 66: TonyNotFound, 69: TonyTransportE
 Document = dict[str, Any]
 
 
+class Calls:
+    """The commands of one task. It is told to stop by a signal's handler, at any moment."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def stop(self) -> None:
+        """Ends the command that runs, and each that begins later."""
+        self.stopped = True
+        if self._running is not None:
+            self._running.kill()
+
+    def began(self, process: subprocess.Popen[bytes]) -> None:
+        self._running = process
+        if self.stopped:
+            process.kill()
+
+    def ended(self) -> None:
+        self._running = None
+
+
 @dataclasses.dataclass(frozen=True)
 class TonyCli:
     """Where `tony` and its jobs are. It holds no secret: triggers keep it in Airflow's database."""
@@ -35,11 +64,18 @@ class TonyCli:
         own = {"TONY_HOME": self.home, "TONY_CONF_DIR": self.conf_dir}
         return inherited | {name: value for name, value in own.items() if value}
 
-    def call(self, *words: str, document: Document | None = None, limit: float = CALL_LIMIT, **popen: Any) -> Document:
+    def call(
+        self,
+        *words: str,
+        document: Document | None = None,
+        limit: float = CALL_LIMIT,
+        calls: Calls | None = None,
+        **popen: Any,
+    ) -> Document:
         """Runs one verb. `document` goes to its standard input, where no other user can read it.
 
         `limit` is in seconds; then the command, not the job, is ended. An exception that comes from outside, as
-        Airflow's signals and timeouts are, ends it as well.
+        Airflow's signals and timeouts are, ends it as well, and so does calls.stop().
         """
         feed = b"" if document is None else encoded(document)
         try:
@@ -55,7 +91,9 @@ class TonyCli:
             if error.filename and error.filename == popen.get("cwd"):
                 raise TonyRefused(f"directory {error.filename}: {error.strerror}") from None
             raise self.not_started(error) from None
+        calls = calls or Calls()
         try:
+            calls.began(process)
             out, err = process.communicate(feed, timeout=limit)
         except BaseException as error:
             if not popen.get("start_new_session"):  # then it goes on, as it was meant to
@@ -64,6 +102,8 @@ class TonyCli:
             if isinstance(error, subprocess.TimeoutExpired):
                 raise TonyTransportError(f"tony {words[0]}: no answer within {limit:g} s") from None
             raise
+        finally:
+            calls.ended()
         return answer(words[0], process.returncode, out, err)
 
     async def acall(self, *words: str, limit: float = CALL_LIMIT) -> Document:

@@ -1,9 +1,16 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
 """What an operator's parameters say, as the one JSON document that `tony submit -` reads."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import yaml
@@ -22,11 +29,27 @@ Render = Callable[[str], str]
 
 def document_of(operator: Any, directory: str | None, render: Render) -> Document:
     """`render` is what templates become; files are looked for in `directory`."""
-    members = {name: getattr(operator, name) for name in MEMBERS}
-    members["resources"] = operator.files
+    members = {name: _plain(getattr(operator, name)) for name in MEMBERS}
+    members["resources"] = _plain(operator.files)
     members["properties"] = _text(operator.properties, (".job", ".properties", ".xml"), directory, render)
     members["spec"] = _parsed(_text(operator.spec, (".json", ".yaml", ".yml"), directory, render))
+    for part in (members, members["spec"]):
+        _expect_a_task(part.get("tasks") if isinstance(part, Mapping) else None)
     return {name: value for name, value in members.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """A pathlib.Path is as good as its text."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return [_plain(member) for member in value] if isinstance(value, (list, tuple)) else value
+
+
+def _expect_a_task(tasks: Any) -> None:
+    """TonY runs a job without tasks as one driver on its own, which is not what `instances: 0` asks for."""
+    roles = tasks.values() if isinstance(tasks, Mapping) else ()
+    if roles and all(isinstance(role, Mapping) and str(role.get("instances", 1)) == "0" for role in roles):
+        raise TonyRefused("tasks: no role has an instance; for a driver alone leave out `tasks`")
 
 
 def _parsed(spec: Any) -> Any:
@@ -43,7 +66,8 @@ def _text(value: Any, extensions: tuple[str, ...], directory: str | None, render
 
     Not by template_ext, which would also take a file `core-site.xml` for the tasks for the name of a template.
     """
-    if not isinstance(value, str) or "\n" in value or not value.endswith(extensions):
+    is_name = isinstance(value, str) and "\n" not in value and value.endswith(extensions)
+    if not is_name and not isinstance(value, os.PathLike):
         return value
     path = os.path.join(directory or "", value)
     try:
@@ -51,3 +75,9 @@ def _text(value: Any, extensions: tuple[str, ...], directory: str | None, render
             return render(file.read())
     except (OSError, UnicodeDecodeError) as error:
         raise TonyRefused(f"{path}: {error.strerror if isinstance(error, OSError) else error}") from None
+
+
+def named(document: Document, name: str) -> Document:
+    """A job that nobody has named is called as its task: for people, and so of the lowest rank."""
+    spec = document.get("spec") or {}
+    return {**document, "spec": {"name": name, **spec}} if isinstance(spec, Mapping) else document

@@ -1,4 +1,14 @@
-"""What Airflow shows of this package (`airflow providers get airflow-provider-tony`)."""
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
+"""What Airflow shows of this package (`airflow providers get airflow-provider-tony`).
+
+Airflow reads it while it is itself still being imported: nothing of Airflow is used here.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +18,15 @@ from tony_airflow import __version__
 
 # Label, and what is said of it, of each extra field of the connection; hooks/tony.py reads them.
 CONNECTION_FIELDS = {
-    "cli": ("tony command", "path of the tony program; empty: tony of $PATH"),
+    "cli": ("tony command", "path of tony, in a folder of [tony] cli_folders; empty: tony of $PATH"),
     "home": ("Home", "$TONY_HOME, where the jobs are; empty: the worker's"),
     "conf_dir": ("Configuration", "$TONY_CONF_DIR, folder of tony-site.xml; empty: the worker's"),
     "namespace": ("Namespace", "a word that tells this Airflow from others with the same tony"),
     "history_url": ("History", "what `tony history --serve` says; links lead there once a job has ended"),
 }
+
+# Where a connection's cli may be if the administrator says nothing; program.py reads the setting.
+CLI_FOLDERS = "/usr/bin:/usr/local/bin:/opt/tony/bin"
 
 
 def get_provider_info() -> dict[str, Any]:
@@ -40,5 +53,21 @@ def get_provider_info() -> dict[str, Any]:
                 },
             }
         ],
+        "config": {
+            "tony": {
+                "description": "The provider of TonY.",
+                "options": {
+                    "cli_folders": {
+                        "description": "Folders, with colons between them, in or below which a connection's extra field "
+                        "cli may name a program called tony. This is the administrator's word: whoever may edit "
+                        "connections shall not run what they like on the workers.",
+                        "version_added": "0.2.0",
+                        "type": "string",
+                        "example": "/opt/tony/bin:/srv/tony",
+                        "default": CLI_FOLDERS,
+                    }
+                },
+            }
+        },
         "extra-links": ["tony_airflow.links.tony.TonyJobLink", "tony_airflow.links.tony.TonyLogsLink"],
     }

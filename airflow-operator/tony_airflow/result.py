@@ -1,3 +1,10 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
 """What is made of a job that has ended."""
 
 from __future__ import annotations
@@ -25,7 +32,9 @@ def failure_of(status: Document, non_retryable: Collection[str] = ()) -> TonyJob
     message = f"{job_id} {verdict['state']} {verdict['class']}: {verdict['message']}"
     message += f"\nmore: tony status {job_id}; tony logs {job_id} {failed_attempt(verdict)}".rstrip()
     again = verdict["retryable"] and verdict["class"] not in non_retryable
-    return TonyJobFailed(message) if again else TonyJobFailedNoRetry(message)
+    failure = TonyJobFailed(message) if again else TonyJobFailedNoRetry(message)
+    failure.outcome = verdict["class"]
+    return failure
 
 
 def outputs_of(hook: TonyHook, job_id: str, log: Any, most_bytes: int) -> Any:
@@ -90,3 +99,15 @@ class TaskLog:
             mark = "!" if entry["stream"] == "stderr" else "|"
             for line in entry["text"].splitlines():
                 self._log.info("%s#%s %s %s", entry["task"], entry["attempt"], mark, line)
+
+
+def show_last_words(logs: TaskLog, status: Document, lines: int) -> None:
+    """Of the attempt that failed; of a job that succeeded, the first task's, as a rule the chief's."""
+    verdict, tasks = status["verdict"], [task["task"] for task in status["tasks"]]
+    shown = failed_attempt(verdict) if status["state"] != "SUCCEEDED" else _chief_of(tasks)
+    if shown:
+        logs.show_tail(shown, lines, verdict["stderr_tail"])
+
+
+def _chief_of(tasks: list[str]) -> str:
+    return next((task for task in ("chief:0", "worker:0") if task in tasks), tasks[0])

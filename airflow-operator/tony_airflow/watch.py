@@ -1,3 +1,10 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
 """One `tony watch` process for all triggers of an event loop that wait for jobs of one installation."""
 
 from __future__ import annotations
@@ -9,7 +16,7 @@ import secrets
 import subprocess
 import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from tony_airflow.cli import Document, TonyCli, end, error_of
 from tony_airflow.exceptions import TonyTransportError
@@ -84,10 +91,9 @@ class JobWatch:
                 self._process.stdin.write(f"{line}\n".encode())
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
         last = f"{self._cli.program} watch has ended"
         try:
-            async for line in process.stdout:
+            async for line in cast(asyncio.StreamReader, process.stdout):
                 news = json.loads(line)
                 if "job" not in news:
                     last = news.get("error", {}).get("message", last)

@@ -1,3 +1,10 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
 """The verbs of `tony`, for an Airflow connection of type `tony`."""
 
 from __future__ import annotations
@@ -6,7 +13,8 @@ import dataclasses
 from typing import Any
 
 from tony_airflow._compat import AirflowNotFoundException, BaseHook
-from tony_airflow.cli import Document, TonyCli
+from tony_airflow import program
+from tony_airflow.cli import Calls, Document, TonyCli
 from tony_airflow.exceptions import TonyError
 
 DEFAULT_CONNECTION = "tony_default"
@@ -15,11 +23,12 @@ KILL_LIMIT = 4.0  # seconds: Airflow 3 kills a task's process about 5 s after it
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """Who asks for a job: the words of `tony submit --request-id K --owner O --submission N`."""
+    """Who asks for a job: the words of `tony submit --request-id K --owner O --submission N [--first-try]`."""
 
     request_id: str  # names the task of the Dag run, whatever the try
     owner: str  # a random token of this try
     submission: int = 0  # grows when somebody clears the task
+    first_try: bool = False  # of this request id and submission
 
 
 class TonyHook(BaseHook):
@@ -36,6 +45,7 @@ class TonyHook(BaseHook):
     def __init__(self, tony_conn_id: str = DEFAULT_CONNECTION, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.tony_conn_id = tony_conn_id
+        self.calls = Calls()  # all but kill()
         self._extra: dict[str, Any] | None = None
 
     @staticmethod
@@ -60,8 +70,11 @@ class TonyHook(BaseHook):
 
     @property
     def cli(self) -> TonyCli:
-        program = self.extra.get("cli") or "tony"
-        return TonyCli(program, self.extra.get("home") or None, self.extra.get("conf_dir") or None)
+        name = program.allowed(self.extra.get("cli"))
+        return TonyCli(name, self.extra.get("home") or None, self.extra.get("conf_dir") or None)
+
+    def _call(self, *words: str, **options: Any) -> Document:
+        return self.cli.call(*words, calls=self.calls, **options)
 
     def test_connection(self) -> tuple[bool, str]:
         try:
@@ -70,11 +83,11 @@ class TonyHook(BaseHook):
             return False, str(error)
 
     def version(self) -> Document:
-        return self.cli.call("version")
+        return self._call("version")
 
     def plan(self, document: Document, directory: str | None = None) -> Document:
         """What the job would be; starts nothing. Relative paths are relative to `directory`."""
-        return self.cli.call("plan", "-", document=document, cwd=directory)
+        return self._call("plan", "-", document=document, cwd=directory)
 
     def submit(
         self,
@@ -89,34 +102,35 @@ class TonyHook(BaseHook):
         """Finds or makes the job of the request, and returns as soon as it is recorded."""
         words = ["submit", "-", "--detach", "--request-id", order.request_id, "--owner", order.owner]
         words += ["--submission", str(order.submission), "--on-existing", on_existing]
+        words += ["--first-try"] if order.first_try else []
         if watch_timeout:
             words += ["--watch-timeout", str(watch_timeout)]
-        return self.cli.call(*words, document=document, cwd=directory, limit=limit)
+        return self._call(*words, document=document, cwd=directory, limit=limit)
 
     def status(self, job_id: str) -> Document:
-        return self.cli.call("status", job_id)
+        return self._call("status", job_id)
 
     def wait(self, job_id: str, since: int, seconds: int, owner: str, watcher: str) -> Document:
         """The status at the first change after `since`, or after so many seconds. Brings back a job nobody rules."""
         words = ["wait", job_id, "--since", str(since), "--timeout", str(seconds), "--owner", owner]
-        return self.cli.call(*words, "--watcher", watcher, limit=seconds + 60)
+        return self._call(*words, "--watcher", watcher, limit=seconds + 60)
 
     def find(self, request_id: str) -> Document:
-        return self.cli.call("find", "--request-id", request_id)
+        return self._call("find", "--request-id", request_id)
 
     def outputs(self, job_id: str) -> Document:
-        return self.cli.call("outputs", job_id)
+        return self._call("outputs", job_id)
 
     def tail(self, job_id: str, task: str, lines: int) -> Document:
         """The last lines of each stream of one task or attempt (`worker:0#2`)."""
-        return self.cli.call("logs", job_id, task, "--tail", str(lines), "--max-bytes", "65536")
+        return self._call("logs", job_id, task, "--tail", str(lines), "--max-bytes", "65536")
 
     def read_logs(self, job_id: str, cursor: str | None) -> Document:
         """What all tasks have written since the cursor, at most 64 KiB."""
-        return self.cli.call("logs", job_id, *(["--cursor", cursor] if cursor else []), "--max-bytes", "65536")
+        return self._call("logs", job_id, *(["--cursor", cursor] if cursor else []), "--max-bytes", "65536")
 
     def ack(self, job_id: str, owner: str) -> Document:
-        return self.cli.call("ack", job_id, "--owner", owner)
+        return self._call("ack", job_id, "--owner", owner)
 
     def kill(self, order: Order, reason: str, delay: int = 0) -> Document:
         """Ends the job of the request, also one that is still being submitted, unless another try owns it by now.

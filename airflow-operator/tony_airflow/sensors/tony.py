@@ -1,3 +1,10 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
 """Waits for a job that another task, another Dag or somebody at a command line has submitted."""
 
 from __future__ import annotations
@@ -9,14 +16,17 @@ from typing import Any
 
 from tony_airflow._compat import AirflowSkipException, BaseSensorOperator, PokeReturnValue, conf
 from tony_airflow.cli import Document
-from tony_airflow.exceptions import TonyNotFound, TonyRefused, TonyTransportError
+from tony_airflow.exceptions import TonyError, TonyNotFound, TonyRefused, TonyTransportError
 from tony_airflow.hooks.tony import DEFAULT_CONNECTION, TonyHook
+from tony_airflow.order import UNAWAITED
 from tony_airflow.result import MOST_OUTPUT, failure_of, outputs_of
 from tony_airflow.triggers.tony import TonyJobTrigger
 
 
 class TonyJobSensor(BaseSensorOperator):
     """Succeeds with the job, and then returns its outputs; fails with it. It never ends the job.
+
+    The result of a job for which its own task does not wait (wait_for_completion=False) it also acknowledges.
 
     :param job_id: the job, as `{{ ti.xcom_pull('train', key='job_id') }}`
     :param request_id: instead of it, what the job is known by; it may be submitted later
@@ -74,7 +84,19 @@ class TonyJobSensor(BaseSensorOperator):
             # What a request is answered with may be another job next time; this job has ended for good.
             failure = failure_of(status, [status["verdict"]["class"]] if self.job_id else ())
             raise AirflowSkipException(str(failure)) if self.soft_fail else failure
-        return PokeReturnValue(is_done=True, xcom_value=outputs_of(hook, status["job"], self.log, MOST_OUTPUT))
+        outputs = outputs_of(hook, status["job"], self.log, MOST_OUTPUT)
+        self._acknowledge(hook, status)
+        return PokeReturnValue(is_done=True, xcom_value=outputs)
+
+    def _acknowledge(self, hook: TonyHook, status: Document) -> None:
+        """In the name of the task that submitted the job and left. Who waits for its own job does so itself."""
+        owner = status.get("owner", "")
+        if not owner.startswith(UNAWAITED):
+            return
+        try:
+            hook.ack(status["job"], owner)
+        except TonyError as error:
+            self.log.warning("%s", error)
 
     def _status(self, hook: TonyHook) -> Document | None:
         if bool(self.job_id) == bool(self.request_id):

@@ -1,3 +1,10 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
 """Waits for a job without a worker. It only looks: whatever becomes of a triggerer, the job goes on."""
 
 from __future__ import annotations
@@ -64,10 +71,12 @@ class TonyJobTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         left = None if self.deadline is None else self.deadline - time.time()
+        self.log.info("waiting for job %s", self.job_id or f"of request {self.request_id}")
         try:
             kind, message = await asyncio.wait_for(self._end(), left)
         except asyncio.TimeoutError:
             kind, message = "timeout", await self._end_in_time()
+        self.log.info("job %s: %s: %s", self.job_id, kind, message)
         if self.not_before is not None:
             await asyncio.sleep(self.not_before - time.time())
         job = {"job_id": self.job_id, "request_id": self.request_id, "owner": self.owner}
@@ -83,6 +92,7 @@ class TonyJobTrigger(BaseTrigger):
                 silent = now - self._silent_since
                 if silent > (self.max_unreachable if self._seen else FIRST_CONTACT):
                     return "unreachable", str(error)
+                self.log.warning("%s; trying again", error)
             except TonyError as error:
                 return "unreachable", str(error)
             await asyncio.sleep(min(max(silent, FIRST_PAUSE), LONGEST_PAUSE))
@@ -118,6 +128,7 @@ class TonyJobTrigger(BaseTrigger):
 
     async def on_kill(self) -> None:
         """A user has marked the task or cleared it (Airflow 3.3 and newer; before, the watch timeout ends the job)."""
+        self.log.info("a user of Airflow has ended the task; kill_delay=%s", self.kill_delay)
         if self.kill_delay is not None:
             await self._kill("ended by a user of Airflow", self.kill_delay, self._watcher)
 

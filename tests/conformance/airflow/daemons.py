@@ -151,6 +151,7 @@ class Airflow:
         self.sandbox = sandbox
         self.number = number
         self.major = int(number.split(".")[0])
+        self.keeps_task_state = tuple(map(int, number.split(".")[:2])) >= (3, 3)
         self.version = {2: airflow_2, 3: airflow_3}[self.major]
         self.home = sandbox.folder / "airflow"
         self.program = sandbox.python_environment / "bin/airflow"
@@ -178,6 +179,7 @@ class Airflow:
             AIRFLOW__LOGGING__BASE_LOG_FOLDER=str(self.home / "logs"),
             AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC="2",
             AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD=str(TRIGGERER_THRESHOLD),
+            AIRFLOW__TONY__CLI_FOLDERS=f"{self.sandbox.bin}:{self.sandbox.folder}",
             AIRFLOW__USAGE_DATA_COLLECTION__ENABLED="False",
             SCARF_ANALYTICS="false",
             DO_NOT_TRACK="1",

@@ -8,6 +8,8 @@ Where the two versions of Airflow differ, and both are right:
 | `clear_running` | cleared by command; the second job has the same submission number | by REST; a higher one |
 | `clear_deferred` | the second job's submit kills the first job | the trigger does so, too, but later |
 | `timeout_deferred` | the scheduler would fail the task without a word | nobody else would ever end it |
+| `server_away` | the task does not notice | the task is given up after 30 s; its retry goes on with the job |
+| `two_homes` | the retry says where it looked, and makes a second job; so does Airflow 3 before 3.3 | refused by name |
 | `short_deferral` | | the resumed task may be taken for a failed one, and tried again: one job all the same |
 """
 

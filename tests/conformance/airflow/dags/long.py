@@ -6,6 +6,7 @@ import os
 import pathlib
 
 from tony_airflow.operators.tony import TonyOperator
+from tony_airflow.secret import FromConnection
 from tony_airflow.sensors.tony import TonyJobSensor
 
 try:
@@ -62,10 +63,10 @@ with dag("clear_after_success"):
     TonyOperator(task_id="train", executes=writes(model_path="/models/$TONY_JOB_ID"), **JOB)
 
 with dag("mark_success_running"):
-    trains()
+    trains(retries=1)
 
 with dag("clear_running"):
-    trains()
+    trains(retries=1)
 
 with dag("mark_failed_in_submit"):
     trains(tony_conn_id="tony_held_before")
@@ -88,6 +89,15 @@ with dag("triggerer_sigterm"):
 
 with dag("worker_kill9_in_submit"):
     trains(tony_conn_id="tony_held_after", retries=1)
+
+with dag("stalled_worker"):
+    trains(writes(model_path="/models/stalled"), retries=1)
+
+with dag("server_away"):
+    trains(writes(model_path="/models/away"), retries=1)
+
+with dag("two_homes"):
+    trains(tony_conn_id="tony_of_two_homes", retries=1)
 
 with dag("ended_unseen"):
     trains(writes(model_path="/models/deferred"), task_id="deferred", deferrable=True)
@@ -128,7 +138,9 @@ with dag("outputs_and_links"):
     trains(writes(model_path="/models/m", accuracy="0.97"), task_id="running")
 
 with dag("secrets"):
-    trains('echo "signed in with $PASSWORD" >&2', "exit 3", env={"PASSWORD": "{{ dag_run.conf['word'] }}"})
+    said = ['echo "signed in with $PASSWORD" >&2', 'echo "$TOKEN" | sha256sum >&2', "exit 3"]
+    token = {"TOKEN": FromConnection("the_token")}
+    trains(*said, env={"PASSWORD": "{{ dag_run.conf['word'] }}"}, secrets=token)
 
 with dag("submit_only"):
     trains(writes(model_path="/models/later"), wait_for_completion=False)

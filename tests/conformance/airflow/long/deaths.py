@@ -1,10 +1,26 @@
 """What dies, one or several at once, while a job runs."""
 
+import os
 import pathlib
+import signal
+import socket
+import time
 
 import common
 
-from .expect import connection, expect_ends, expect_fenced, kill, named, wait_deferred, wait_running
+from .expect import (
+    connection,
+    expect_ends,
+    expect_fenced,
+    expect_gone,
+    kill,
+    named,
+    rewrite,
+    wait_deferred,
+    wait_running,
+)
+
+AFTERWARDS = 5  # seconds for what should not happen
 
 # A submit that reaches the runtime, but whose answer comes only when `go` is there.
 HELD_AFTER = """#!/bin/bash
@@ -33,6 +49,76 @@ def a_worker_that_dies_before_the_submits_answer_leaves_its_job_to_the_next_try(
     run.release()
     run.wait("success")
     expect_ends(train, (0, "SUCCEEDED"))
+
+
+def a_worker_that_stalled_leaves_its_successor_alone(airflow):
+    run = airflow.trigger("stalled_worker")
+    train = run.task("train")
+    wait_running(train)
+    owner, stalled = train.job()["owner"], worker_of(train)
+    try:
+        for pid in stalled:
+            os.kill(pid, signal.SIGSTOP)
+        common.wait_for("the second try to own the job", lambda: train.job()["owner"] != owner)
+        train.wait_for_try(2)
+    finally:
+        for pid in stalled:
+            os.kill(pid, signal.SIGCONT)
+    common.wait_for("the end of the first try's process", lambda: not os.path.exists(f"/proc/{stalled[0]}"), 60)
+    time.sleep(AFTERWARDS)
+    assert train.state() == "running" and train.row()["try_number"] == 2, train.row()
+    train.wait_for_job("RUNNING")
+    run.release()
+    run.wait("success")
+    expect_ends(train, (0, "SUCCEEDED"))
+    assert train.xcoms()["return_value"] == {"model_path": "/models/stalled"}, train.xcoms()
+
+
+def a_server_that_is_away_ends_no_job(airflow):
+    """Airflow 3 gives up the task after half a minute; Airflow 2 does not need its server for that."""
+    run = airflow.trigger("server_away")
+    train = run.task("train")
+    wait_running(train)
+    worker, server = train.pid(), airflow.daemon(airflow.version.SERVER)
+    server.kill()
+    try:
+        if airflow.major == 3:
+            common.wait_for("the end of the task's process", lambda: not os.path.exists(f"/proc/{worker}"))
+        time.sleep(AFTERWARDS)
+        train.wait_for_job("RUNNING")
+    finally:
+        server.start().wait_ready()
+    if airflow.major == 3:
+        train.wait_for_try(2)
+    run.release()
+    run.wait("success")
+    expect_ends(train, (0, "SUCCEEDED"))
+
+
+def a_retry_that_cannot_see_its_job_says_so(airflow):
+    """Two homes stand for two machines: jobs of the one are not known in the other."""
+    sandbox = airflow.sandbox
+    connection(airflow, "tony_of_two_homes", '#!/bin/sh\nexec {tony} "$@"\n')
+    run = airflow.trigger("two_homes")
+    train = run.task("train")
+    first = wait_running(train)
+    other = sandbox.folder / "other-home"
+    rewrite(airflow, "tony_of_two_homes", home=str(other))
+    kill(train.pid())
+    train.wait_for_try(2)
+    if airflow.keeps_task_state:
+        run.wait("failed")
+        assert f"{first} was submitted on " in train.log(2), train.log(2)
+        assert not list(other.glob("jobs/*/submission.json")), "a second job"
+        run.release()
+    else:
+        common.wait_for("the second job", lambda: list(other.glob("jobs/[!.]*/submission.json")))
+        here = f"{socket.gethostname()} (home {other})"
+        assert f"no job of an earlier try is known on {here}" in train.log(2), train.log(2)
+        run.release()
+        run.wait("success")
+    common.wait_for("the end of the first job", lambda: sandbox.tony("status", first)["state"] == "SUCCEEDED")
+    expect_gone(train, first)
 
 
 def a_deferred_tasks_job_survives_its_am_and_keeper(airflow):
@@ -136,11 +222,14 @@ def a_job_that_nobody_is_left_for_is_abandoned(airflow):
 
 TOGETHER = {
     "am_keeper_kill9": a_deferred_tasks_job_survives_its_am_and_keeper,
+    "stalled_worker": a_worker_that_stalled_leaves_its_successor_alone,
+    "two_homes": a_retry_that_cannot_see_its_job_says_so,
     "worker_kill9_in_submit": a_worker_that_dies_before_the_submits_answer_leaves_its_job_to_the_next_try,
 }
 ALONE = {
     "triggerer_sigterm": a_triggerer_that_is_told_to_end_ends_no_job,
     "scheduler_kill9": jobs_do_not_notice_the_death_of_the_scheduler,
+    "server_away": a_server_that_is_away_ends_no_job,
     "ended_unseen": what_succeeds_while_nobody_looks_is_adopted,
     "nobody_left": a_job_that_nobody_is_left_for_is_abandoned,
 }

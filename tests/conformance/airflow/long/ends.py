@@ -1,6 +1,7 @@
 """How jobs end by themselves, and what Airflow makes of it."""
 
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -106,26 +107,39 @@ def command_lines(airflow):
 
 
 def no_password_is_in_a_log_a_view_or_a_command_line(airflow):
-    word = secrets.token_hex(16)
+    word, token = secrets.token_hex(16), secrets.token_hex(16)
+    body = {"connection_id": "the_token", "conn_type": "http", "host": "h", "password": token}
+    airflow.rest("POST", f"{airflow.version.API}/connections", body)
     run = airflow.trigger("secrets", {"word": word})
     train = run.task("train")
     job = wait_running(train)
     lines = command_lines(airflow)
     assert any(job.encode() in line for line in lines), lines
-    assert not [line for line in lines if word.encode() in line]
+    assert not [line for line in lines if word.encode() in line or token.encode() in line]
     run.release()
     run.wait("failed")
 
     stderr_tail = airflow.sandbox.tony("status", job)["verdict"]["stderr_tail"]
-    assert f"signed in with {word}" in stderr_tail, "the job has not got it"
+    assert f"signed in with {word}" in stderr_tail, "the job has not got the variable of its environment"
+    told = hashlib.sha256(f"{token}\n".encode()).hexdigest()
+    assert told in stderr_tail, "the job has not got the connection's password"
     assert "signed in with ***" in train.log(), "the job's last words are not in the log, or as they were"
     logs = [file for file in airflow.home.glob("logs/**/*") if file.is_file()]
     assert [str(file) for file in logs if word.encode() in file.read_bytes()] == []
+    everywhere = [file for file in airflow.sandbox.folder.rglob("*") if file.is_file() and file.suffix != ".db"]
+    assert [str(file) for file in everywhere if token.encode() in contents(file)] == []
     views = airflow.rows("SELECT * FROM rendered_task_instance_fields WHERE run_id = ?", run.id)
     assert "PASSWORD" in str(views), views
-    assert word not in str(views), views
+    assert word not in str(views) and token not in str(views), views
     assert word not in str(train.xcoms()), train.xcoms()
     expect_ends(train, (0, "FAILED"))
+
+
+def contents(file):
+    try:
+        return file.read_bytes()
+    except OSError:  # gone meanwhile
+        return b""
 
 
 def a_properties_file_of_azkaban_trains_unchanged(airflow):
@@ -198,21 +212,25 @@ def a_sensor_in_another_dag_awaits_a_job_that_nobody_waits_for(airflow):
     expect_ends(train, (0, "SUCCEEDED"))
 
 
-def a_dag_can_be_tested_without_daemons(airflow):
+def a_dag_can_be_tested_without_daemons_and_trains_each_time(airflow):
+    """The same day twice is the same run, deleted and made anew."""
     home = airflow.sandbox.folder / "airflow-of-the-test"
     (home / "release").mkdir(parents=True)
     database = home / "airflow.db"
     own = {"AIRFLOW_HOME": str(home), "AIRFLOW__LOGGING__BASE_LOG_FOLDER": f"{home}/logs",
            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{database}"}  # fmt: skip
-    for words in (["db", "migrate"], ["dags", "reserialize"], ["dags", "test", "dags_test"]):
+    test = ["dags", "test", "dags_test", "2026-01-02"]
+    for words in (["db", "migrate"], ["dags", "reserialize"], test, test):
         common.tool(f"airflow {words}", [airflow.program, *words], 240, env={**airflow.environment, **own}, cwd=home)
     with contextlib.closing(sqlite3.connect(database)) as rows:
         states = dict(rows.execute("SELECT task_id, state FROM task_instance"))
     assert states == {"train": "success", "after": "success"}, states
     (request,) = requests_of(airflow, "dags_test")
-    (job,) = airflow.sandbox.jobs(request)
-    assert airflow.sandbox.tony("status", job)["state"] == "SUCCEEDED"
-    assert not airflow.sandbox.processes(job), [common.described(pid) for pid in airflow.sandbox.processes(job)]
+    jobs = airflow.sandbox.jobs(request)
+    assert len(jobs) == 2, jobs
+    for job in jobs:
+        assert airflow.sandbox.tony("status", job)["state"] == "SUCCEEDED"
+        assert not airflow.sandbox.processes(job), [common.described(pid) for pid in airflow.sandbox.processes(job)]
 
 
 def requests_of(airflow, dag_id):
@@ -234,6 +252,6 @@ TOGETHER = {
     "short_deferral": a_job_that_was_quicker_than_its_deferral_runs_once,
     "secrets": no_password_is_in_a_log_a_view_or_a_command_line,
     "sensors": a_sensor_in_another_dag_awaits_a_job_that_nobody_waits_for,
-    "dags_test": a_dag_can_be_tested_without_daemons,
+    "dags_test": a_dag_can_be_tested_without_daemons_and_trains_each_time,
 }
 ALONE = {"same_request_at_once": what_is_submitted_at_once_under_one_request_id_is_one_job}  # it takes all the workers

@@ -88,7 +88,17 @@ def connection(airflow, name, script):
     program = folder / "tony"
     program.write_text(script.format(tony=airflow.sandbox.bin / "tony", folder=folder))
     program.chmod(0o755)
-    extra = {"cli": str(program), "home": str(airflow.sandbox.home), "conf_dir": str(airflow.sandbox.folder / "conf")}
-    body = {"connection_id": name, "conn_type": "tony", "extra": json.dumps(extra)}
-    airflow.rest("POST", f"{airflow.version.API}/connections", body)
+    airflow.rest("POST", f"{airflow.version.API}/connections", described(airflow, name))
     return folder
+
+
+def described(airflow, name, **extra):
+    """A connection to the program in the folder of its name."""
+    sandbox = airflow.sandbox
+    given = {"cli": f"{sandbox.folder}/{name}/tony", "home": str(sandbox.home), "conf_dir": f"{sandbox.folder}/conf"}
+    return {"connection_id": name, "conn_type": "tony", "extra": json.dumps({**given, **extra})}
+
+
+def rewrite(airflow, name, **extra):
+    """The same connection with other words."""
+    airflow.rest("PATCH", f"{airflow.version.API}/connections/{name}", described(airflow, name, **extra))

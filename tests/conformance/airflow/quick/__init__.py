@@ -35,6 +35,7 @@ os.environ.update(
     AIRFLOW__CORE__DAGS_FOLDER=str(HOME / "dags"),
     AIRFLOW__CORE__LOAD_EXAMPLES="False",
     AIRFLOW__CORE__FERNET_KEY="cXVpY2tfcXVpY2tfcXVpY2tfcXVpY2tfcXVpY2tfcXU=",
+    AIRFLOW__TONY__CLI_FOLDERS=f"{HOME.parent}:/nowhere",  # where the worlds of the tests are, and nothing
     AIRFLOW__USAGE_DATA_COLLECTION__ENABLED="False",
     DO_NOT_TRACK="1",
     PYTHONPATH=str(PROVIDER),

@@ -20,7 +20,7 @@ PAGED = ("RUNNING", "RESTARTING", "STOPPING")  # the states in which an applicat
 TURN = 0.02  # seconds between two looks
 STOPPING_TIME = 0.1  # seconds that a killed job takes to be gone
 ERRORS = {64: "usage", 65: "spec_invalid", 66: "not_found", 69: "unavailable", 70: "internal", 77: "auth"}
-FLAGS = {"--json", "--detach", "--no-wait"}
+FLAGS = {"--json", "--detach", "--no-wait", "--first-try"}
 
 
 class Failure(Exception):
@@ -160,28 +160,40 @@ def submit(options, words, stdin):
         world["newest"][request] = number
         job, decision = newest(world, request), "created"
         policy = options.get("--on-existing", "adopt")
-        if job and job["submission"] == number and state(job) == "SUCCEEDED" and policy == "adopt":
-            decision = "adopted"
+        digest = digest_of(document)
+        same, first = job and job["submission"] == number, "--first-try" in options
+        differs = bool(job) and job["digest"] != digest
+        if same and state(job) == "SUCCEEDED" and policy == "adopt":
+            if not (job["acked"] and first) and (not differs or not (first or job["acked"])):
+                decision = "adopted"
         elif job and state(job) not in FINAL + ("STOPPING",):
-            if job["submission"] == number and policy != "never":
+            if same and policy != "never" and not (differs and first):
                 decision = "attached"
             else:
                 kill(job, "replaced")
         if decision == "created":
-            job = create(world, request, number)
+            job = create(world, request, number, digest)
         if decision == "adopted":  # nothing of a job that has ended changes; who took its result is the request's
             job["adopter"] = owner
         else:
             job.update(owner=owner, document=document, bumps=job["bumps"] + 1)
+    differs = differs and decision != "created"
     return answer({"schema": 1, "job": job["job"], "request_id": request, "submission": number, "decision": decision,
-                   "spec_differs": False, "warnings": script()["warnings"]})  # fmt: skip
+                   "spec_differs": differs, **({"differs_in": ["environment"]} if differs else {}),
+                   "warnings": script()["warnings"]})  # fmt: skip
 
 
-def create(world, request, number):
+def digest_of(document):
+    """Of the real one's rules only this: values of secrets are not in it."""
+    return json.dumps({**document, "secrets": sorted(document.get("secrets", {}))}, sort_keys=True)
+
+
+def create(world, request, number, digest):
     now, wanted = time.time(), script()
-    job = {"job": f"played-{len(world['jobs']) + 1}", "request_id": request, "submission": number, "submitted": now,
+    job = {"job": f"played-{len(world['jobs']) + 1}", "request_id": request, "submission": number,
+           "submitted": now - wanted["age"],
            "course": [[now + delay, word] for delay, word in wanted["timeline"]], "verdict": wanted["verdict"],
-           "outputs": wanted["outputs"], "owner": "", "watcher": "", "acked": False, "bumps": 0}  # fmt: skip
+           "outputs": wanted["outputs"], "owner": "", "watcher": "", "acked": False, "bumps": 0, "digest": digest}  # fmt: skip
     world["jobs"][job["job"]] = job
     return job
 

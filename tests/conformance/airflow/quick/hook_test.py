@@ -40,7 +40,8 @@ class HookCase(QuickCase):
         return raised.exception, message
 
     def script_program(self, text: str) -> pathlib.Path:
-        file = self.world.folder / "other"
+        file = self.world.folder / "other/tony"
+        file.parent.mkdir()
         file.write_text(text)
         file.chmod(0o755)
         self.connect(cli=str(file))
@@ -117,6 +118,41 @@ class CallTest(HookCase):
         works, text = self.hook().test_connection()
         self.assertFalse(works)
         self.assertIn("/nowhere/tony", text)
+
+
+class ProgramTest(HookCase):
+    """A connection names no program but tony, where the administrator has put it."""
+
+    def allowed(self, cli: str | None) -> str:
+        from tony_airflow.program import allowed
+
+        return allowed(cli)
+
+    def test_the_programs_that_a_connection_may_name(self) -> None:
+        self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt/tony/bin:/srv/")
+        for cli in ("/opt/tony/bin/tony", "/opt/tony/bin/1.2/tony", "/srv/tony"):
+            with self.subTest(cli):
+                self.assertEqual(self.allowed(cli), cli)
+        for nothing in (None, "", "tony"):
+            self.assertEqual(self.allowed(nothing), "tony")
+
+    def test_all_others_are_refused_by_name(self) -> None:
+        self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt/tony/bin")
+        for cli in ("/bin/sh", "sh", "bin/tony", "./tony", "/tmp/tony", "/opt/tony/bin2/tony", "/opt/tony/tony",
+                    "/opt/tony/bin/../x/tony", "/opt/tony/bin//tony", "/opt/tony/bin/tony/", "/tony"):  # fmt: skip
+            with self.subTest(cli), self.assertRaisesRegex(AirflowFailException, "cli '"):
+                self.allowed(cli)
+
+    def test_without_a_setting_they_are_the_usual_folders(self) -> None:
+        self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", None)
+        self.assertEqual(self.allowed("/usr/local/bin/tony"), "/usr/local/bin/tony")
+        with self.assertRaisesRegex(AirflowFailException, r"\[tony\] cli_folders"):
+            self.allowed("/home/somebody/tony")
+
+    def test_what_is_refused_is_not_run(self) -> None:
+        self.set_environment("AIRFLOW__TONY__CLI_FOLDERS", "/opt")
+        self.failure(self.hook().version)
+        self.assertEqual(self.world.calls(), [])
 
 
 class TroubleTest(HookCase):

@@ -109,11 +109,23 @@ class KilledTest(QuickCase):
         def on_term() -> None:
             began.append(time.monotonic())
             task.on_kill()
-            began.append(time.monotonic())
 
         with self.terminated(lambda: self.world.calls("wait"), on_term), self.assertRaises(Exception):
             self.execute(task)
-        self.assertLess(began[1] - began[0], 3.0)
+        self.assertLess(time.monotonic() - began[0], 3.0)
+
+    def test_a_look_that_takes_long_does_not_keep_the_kill(self) -> None:
+        task = self.operator(poll_interval=60.0)
+        began: list[float] = []
+
+        def on_term() -> None:
+            began.append(time.monotonic())
+            task.on_kill()
+
+        with self.terminated(lambda: len(self.world.calls("wait")) > 1, on_term), self.assertRaises(Exception):
+            self.execute(task)
+        self.assertLess(time.monotonic() - began[0], 3.0)
+        self.assertIn("kill", self.world.verbs())
 
     def test_detach_leaves_the_job(self) -> None:
         def check(raises: bool) -> None:
@@ -147,13 +159,17 @@ class KilledTest(QuickCase):
         self.assertNotIn("ack", self.world.verbs())
 
     def test_a_zombies_kill_does_not_end_the_job_of_its_successor(self) -> None:
-        zombie, successor = self.operator(wait_for_completion=False), self.operator(wait_for_completion=False)
-        self.execute(zombie)
-        self.execute(successor)
-        zombie.on_kill()
+        task = self.operator()
+
+        def on_term() -> None:
+            self.world.take_over()
+            task.on_kill()
+
+        with self.terminated(lambda: self.world.calls("wait"), on_term), self.assertRaises(Exception):
+            self.execute(task)
+        self.assertEqual([call["options"]["--if-owner"] for call in self.world.calls("kill")],
+                         [self.world.calls("submit")[0]["options"]["--owner"]])  # fmt: skip
         self.assertEqual(self.states(), ["RUNNING"])
-        successor.on_kill()
-        wait_until("the job is killed", lambda: self.states() == ["KILLED"])
 
     def test_execution_timeout_ends_the_job_whatever_becomes_of_it_on_kill(self) -> None:
         from tony_airflow._compat import AirflowTaskTimeout
@@ -173,10 +189,82 @@ class KilledTest(QuickCase):
                 wait_until("the job is killed", lambda: self.states()[-1] == "KILLED")
                 wait_until("no call is left", lambda: not self.world.running())
 
+    def test_an_interrupted_dags_test_ends_its_job(self) -> None:
+        def on_term() -> None:
+            raise KeyboardInterrupt
+
+        task = self.operator(retries=1)
+        with self.terminated(lambda: self.world.calls("wait"), on_term), self.assertRaises(KeyboardInterrupt):
+            self.execute(task)
+        wait_until("the job is killed", lambda: self.states() == ["KILLED"])
+
     def test_a_kill_uses_what_was_known_before(self) -> None:
-        """In a signal's handler Airflow 3 cannot be asked for the connection."""
+        """While Airflow 3 ends a task it may not answer any more, not even for the connection."""
+        task = self.operator()
+
+        def on_term() -> None:
+            os.environ.pop("AIRFLOW_CONN_TONY_DEFAULT")
+            task.on_kill()
+
+        with self.terminated(lambda: self.world.calls("wait"), on_term), self.assertRaises(Exception):
+            self.execute(task)
+        self.assertEqual(self.world.verbs()[-1], "kill")
+
+    def test_after_its_end_a_task_ends_no_job(self) -> None:
         task = self.operator(wait_for_completion=False)
         self.execute(task)
-        os.environ.pop("AIRFLOW_CONN_TONY_DEFAULT")
         task.on_kill()
-        self.assertEqual(self.world.verbs()[-1], "kill")
+        self.assertEqual(self.states(), ["RUNNING"])
+
+
+class AskedForTest(QuickCase):
+    """Who wants the end: the state that Airflow has of the task tells a person's click from all else."""
+
+    def stopped(self, state: Any, **arguments: Any) -> str:
+        """The state of the job after its task's process was told to stop, in the first of two tries."""
+        self.world.remove_jobs()
+        self.world.play(timeline=ENDLESS)
+        before = len(self.world.calls("wait"))
+        task = self.operator(**{"retries": 1, "poll_interval": 1.0, **arguments})
+        context = self.context(task)
+        context["ti"].airflows_state = state
+        with self.terminated(lambda: len(self.world.calls("wait")) > before, task.on_kill):
+            with self.assertRaises(Exception):
+                self.execute(task, context)
+        from . import fake_tony
+
+        return fake_tony.state(self.world.jobs[0]).replace("STOPPING", "KILLED")
+
+    def test_a_persons_mark_or_clear_ends_the_job_at_once(self) -> None:
+        for state in ("failed", "success", "skipped", "restarting", "removed", None):
+            with self.subTest(state):
+                self.assertEqual(self.stopped(state), "KILLED")
+                self.assertNotIn("--delay", self.world.calls("kill")[-1]["options"])
+
+    def test_a_stop_that_nobody_asked_for_leaves_the_job_to_the_next_try(self) -> None:
+        for state in ("running", "up_for_retry", "scheduled", "queued"):
+            with self.subTest(state), self.logged() as lines:
+                self.assertEqual(self.stopped(state), "RUNNING")
+            self.assertIn("the job goes on for the next try", "\n".join(lines))
+        self.assertNotIn("kill", self.world.verbs())
+
+    def test_so_does_an_airflow_that_cannot_be_asked(self) -> None:
+        with self.logged() as lines:
+            self.assertEqual(self.stopped(ConnectionError("no route")), "RUNNING")
+        self.assertIn("no route", "\n".join(lines))
+
+    def test_the_next_try_goes_on_with_that_job(self) -> None:
+        self.stopped("running")
+        self.world.end()
+        task = self.operator(retries=1)
+        self.execute(task, self.context(task, try_number=2))
+        self.assertEqual(len(self.world.jobs), 1)
+
+    def test_without_a_next_try_the_job_ends_whoever_asked(self) -> None:
+        for state in ("running", ConnectionError("no route")):
+            self.assertEqual(self.stopped(state, retries=0), "KILLED")
+
+    def test_two_minutes_are_given_where_the_dag_says_so(self) -> None:
+        for state in ("running", "failed"):
+            self.assertEqual(self.stopped(state, on_kill_action="cancel_unless_reattached"), "RUNNING")
+            self.assertEqual(self.world.calls("kill")[-1]["options"]["--delay"], "120")

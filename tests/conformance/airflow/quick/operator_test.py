@@ -45,8 +45,9 @@ class SuccessTest(QuickCase):
         call = self.world.calls("submit")[0]
         options = call["options"]
         self.assertEqual(options["--request-id"], f"airflow://flow/{RUN_ID}/train/-1")
-        self.assertEqual((options["--submission"], options["--on-existing"]), ("0", "adopt"))
-        self.assertEqual(options["--watch-timeout"], "1800")
+        self.assertEqual((options["--submission"], options["--on-existing"]), ("0", "attach"))
+        self.assertTrue(options["--first-try"])
+        self.assertEqual(options["--watch-timeout"], "7200")
         self.assertTrue(options["--owner"])
         self.assertTrue(options["--detach"])
         self.assertEqual(json.loads(call["stdin"])["env"], {"API_TOKEN": "sesame"})
@@ -268,16 +269,29 @@ class IdentityTest(QuickCase):
         self.execute(task, self.context(task, **values))
         return self.world.calls("submit")[-1]["options"]
 
-    def test_reattach_is_the_runtimes_policy(self) -> None:
+    def test_reattach_is_the_runtimes_policy_for_a_later_try(self) -> None:
         for word, policy in (("running_or_succeeded", "adopt"), ("running", "attach"), ("never", "never")):
             with self.subTest(word):
-                self.assertEqual(self.submitted(self.operator(reattach=word))["--on-existing"], policy)
+                later = {"try_number": 2, "max_tries": 1}
+                options = self.submitted(self.operator(reattach=word, retries=1), **later)
+                self.assertEqual((options["--on-existing"], options.get("--first-try")), (policy, None))
+
+    def test_durable_is_another_word_for_it(self) -> None:
+        later = {"try_number": 2, "max_tries": 1}
+        for durable, policy in ((None, "adopt"), (True, "adopt"), (False, "never")):
+            with self.subTest(durable=durable):
+                options = self.submitted(self.operator(durable=durable, retries=1), **later)
+                self.assertEqual(options["--on-existing"], policy)
 
     def test_a_retry_keeps_the_submission_number_and_a_clear_raises_it(self) -> None:
         task = self.operator(retries=2)
-        self.assertEqual(self.submitted(task)["--submission"], "0")
-        self.assertEqual(self.submitted(task, try_number=2)["--submission"], "0")
-        self.assertEqual(self.submitted(task, try_number=3, max_tries=4)["--submission"], "2")
+        tries = {(1, 2): ("0", True), (2, 2): ("0", None), (3, 2): ("0", None), (3, 4): ("2", True),
+                 (4, 4): ("2", None), (4, 5): ("3", True), (0, 2): ("0", True)}  # fmt: skip
+        for (number, most), (submission, is_first) in tries.items():
+            with self.subTest(try_number=number, max_tries=most):
+                self.world.remove_jobs()
+                options = self.submitted(task, try_number=number, max_tries=most)
+                self.assertEqual((options["--submission"], options.get("--first-try")), (submission, is_first))
 
     def test_fewer_retries_than_before_make_no_negative_number(self) -> None:
         self.assertEqual(self.submitted(self.operator(retries=3), max_tries=1)["--submission"], "0")
@@ -305,6 +319,9 @@ class IdentityTest(QuickCase):
 
     def test_the_watch_timeout_and_none(self) -> None:
         self.assertEqual(self.submitted(self.operator(watch_timeout=60))["--watch-timeout"], "60")
+        self.assertNotIn("--watch-timeout", self.submitted(self.operator(wait_for_completion=False)))
+        bounded = self.operator(wait_for_completion=False, watch_timeout=60)
+        self.assertEqual(self.submitted(bounded)["--watch-timeout"], "60")
         self.assertIn(self.submitted(self.operator(watch_timeout=0)).get("--watch-timeout", "0"), ("0",))
 
     def test_the_retry_after_a_success_that_airflow_did_not_hear_of_takes_its_result(self) -> None:
@@ -323,6 +340,98 @@ class IdentityTest(QuickCase):
         self.assertEqual(len(self.world.jobs), 1)
         self.assertTrue(self.world.jobs[0]["acked"])
 
+    def test_a_run_that_was_made_anew_trains_again(self) -> None:
+        """Also where nobody had acknowledged the result of the run that was deleted."""
+        self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
+        for acknowledge in (True, False):
+            with self.subTest(acknowledge=acknowledge):
+                before = len(self.world.jobs)
+                self.execute(self.operator(wait_for_completion=acknowledge))
+                self.execute(self.operator())
+                self.assertEqual(len(self.world.jobs), before + 2)
+
+    def test_an_edited_program_replaces_what_runs_at_a_first_try_and_not_later(self) -> None:
+        self.world.play(timeline=[[0, "RUNNING"]])
+        self.execute(self.operator(wait_for_completion=False, executes="old.py"))
+        edited = self.operator(wait_for_completion=False, executes="new.py", retries=1)
+        with self.logged() as lines:
+            self.execute(edited, self.context(edited, try_number=2))
+        self.assertEqual(len(self.world.jobs), 1)
+        self.assertIn("another spec, and keeps it; what differs: environment", "\n".join(lines))
+        self.execute(edited)
+        self.assertEqual(len(self.world.jobs), 2)
+
+    def test_a_later_try_takes_no_result_of_a_run_before_its_own(self) -> None:
+        for age, jobs in ((3600, 2), (10, 1)):
+            with self.subTest(age=age):
+                self.world.remove_jobs()
+                self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1}, age=age)
+                self.execute(self.operator(request_id="nightly", wait_for_completion=False))
+                task = self.operator(request_id="nightly", retries=1)
+                self.execute(task, self.context(task, try_number=2))
+                self.assertEqual(len(self.world.jobs), jobs)
+
+    def test_two_tasks_of_one_request_both_have_its_result(self) -> None:
+        self.world.play(timeline=[[0, "RUNNING"]], outputs={"a": 1})
+
+        def taken_and_ended() -> None:
+            self.world.take_over("0123-other", state="SUCCEEDED")
+
+        task = self.operator(request_id="shared", poll_interval=1.0)
+        with self.terminated(lambda: self.world.calls("wait"), taken_and_ended):
+            self.assertEqual(self.execute(task), {"a": 1})
+
+
+class SupersededTest(QuickCase):
+    """A try that a newer one has taken the job from."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.world.play(timeline=[[0, "RUNNING"]])
+
+    def owner(self) -> str:
+        return str(self.world.calls("submit")[-1]["options"]["--owner"])
+
+    def newer(self) -> str:
+        return self.owner().split("-")[0] + "-newer"
+
+    def superseded(self, context: dict[str, Any], task: Any) -> BaseException:
+        with self.terminated(lambda: self.world.calls("wait"), lambda: self.world.take_over(self.newer())):
+            with self.assertRaises(BaseException) as raised:
+                self.execute(task, context)
+        self.assertFalse({"kill", "ack"} & set(self.world.verbs()))
+        self.assertNotIn("final_state", context["ti"].xcoms)
+        return raised.exception
+
+    def test_it_neither_ends_the_job_nor_tells_how_it_ended(self) -> None:
+        from tony_airflow.exceptions import TonySuperseded
+
+        task = self.operator(poll_interval=1.0)
+        with self.logged() as lines:
+            error = self.superseded(self.context(task), task)
+        self.assertIsInstance(error, TonySuperseded)
+        self.assertIn("leaves without a word", "\n".join(lines))
+
+    def test_in_airflow_2_its_process_is_gone_before_it_can_write_the_row(self) -> None:
+        import unittest.mock
+
+        class Gone(BaseException):
+            pass
+
+        task = self.operator(poll_interval=1.0)
+        with unittest.mock.patch("os._exit", side_effect=Gone) as exit, unittest.mock.patch("logging.shutdown"):
+            error = self.superseded(self.context(task, **({"job_id": "7"} if AIRFLOW_2 else {})), task)
+        if AIRFLOW_2:
+            exit.assert_called_once_with(1)  # 0 would be taken for a success where the row is this try's after all
+            self.assertIsInstance(error, Gone)
+        else:
+            exit.assert_not_called()
+
+    def test_another_task_that_took_the_request_is_named_as_such(self) -> None:
+        with self.terminated(lambda: self.world.calls("wait"), lambda: self.world.take_over("0123-other")):
+            with self.assertRaisesRegex(Exception, "another task with the request id airflow://flow/"):
+                self.run_operator(poll_interval=1.0)
+
 
 class ArgumentsTest(QuickCase):
     def test_airflows_task_instance_has_what_its_stand_in_has(self) -> None:
@@ -330,9 +439,10 @@ class ArgumentsTest(QuickCase):
             from airflow.models.taskinstance import TaskInstance as Genuine
         else:
             from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance as Genuine
-        own = vars(self.context(self.operator())["ti"]).keys() - {"world", "xcoms", "asked_before"}
+        own = vars(self.context(self.operator())["ti"]).keys() - {"world", "xcoms", "asked_before", "airflows_state"}
         known = {*dir(Genuine), *getattr(Genuine, "model_fields", ()), *getattr(Genuine, "__annotations__", ())}
         self.assertLessEqual(own | {"xcom_push", "xcom_pull"}, known)
+        self.assertIn("current_state" if AIRFLOW_2 else "get_task_states", known)
 
     def test_no_parameter_takes_another_meaning_from_airflow(self) -> None:
         import inspect
@@ -354,6 +464,29 @@ class ArgumentsTest(QuickCase):
         task = self.operator(pool="gpus", priority_weight=3, queue="cluster")
         self.assertEqual((task.pool, task.priority_weight), ("gpus", 3))
         self.assertEqual(self.operator(task_id="other").queue, "default")
+
+    def test_paths_may_be_those_of_pathlib(self) -> None:
+        import pathlib
+
+        folder = self.folder_with("s.yaml", "framework: jax\n").parent
+        self.folder_with("p.job", "tony.x=y\n")
+        given: dict[str, Any] = {"src_dir": pathlib.Path("src"), "python_venv": pathlib.Path("v.zip")}
+        files = [pathlib.Path("a.txt"), "b.txt"]
+        spec, properties = pathlib.Path("s.yaml"), folder / "p.job"
+        self.run_operator(directory=folder, spec=spec, properties=properties, files=files, **given)
+        document = json.loads(self.world.calls("submit")[0]["stdin"])
+        self.assertEqual(document["spec"]["framework"], "jax")
+        self.assertEqual(document["properties"].strip(), "tony.x=y")
+        self.assertEqual((document["src_dir"], document["python_venv"]), ("src", "v.zip"))
+        self.assertEqual(document["resources"], ["a.txt", "b.txt"])
+
+    def test_tasks_without_an_instance_are_refused(self) -> None:
+        for tasks in ({"worker": {"instances": 0}}, {"worker": {"instances": "0"}, "ps": {"instances": 0}}):
+            for where in ({"tasks": tasks}, {"spec": {"tasks": tasks}}):
+                with self.subTest(**where), self.assertRaisesRegex(AirflowFailException, "no role has an instance"):
+                    self.run_operator(**where)
+        self.assertEqual(self.world.verbs(), [])
+        self.run_operator(tasks={"worker": {"instances": 2}, "ps": {"instances": 0}})
 
     def test_what_is_not_understood_is_refused_before_anything_is_submitted(self) -> None:
         wrong: list[dict[str, Any]] = [

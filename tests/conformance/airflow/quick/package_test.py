@@ -19,7 +19,7 @@ import jsonschema
 from . import HOME, PROVIDER
 
 CHECKS = os.environ.get("TONY_CHECKS_PYTHON", "")
-BUDGET = 600  # lines that such a provider should need; more is only said
+BUDGET = 1200  # lines that such a provider should need; more is only said
 
 # Airflow's own command line, for all questions in one process: each start of it takes seconds.
 ASK_AIRFLOW = """
@@ -35,12 +35,8 @@ READ_LINKS = """
 import datetime, json
 from airflow.serialization import serialized_objects as kept
 from tony_airflow.operators.tony import TonyOperator
-try:
-    from airflow.sdk import DAG
-    kind = kept.DagSerialization
-except ImportError:
-    from airflow import DAG
-    kind = kept.SerializedDAG
+from airflow.providers.common.compat.sdk import DAG
+kind = getattr(kept, "DagSerialization", None) or kept.SerializedDAG
 with DAG("flow", schedule=None, start_date=datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)) as dag:
     TonyOperator(task_id="train", executes="a.py")
 again = kind.from_dict(json.loads(json.dumps(kind.to_dict(dag), default=str)))
@@ -61,13 +57,10 @@ for name in sys.argv[1:]:
     importlib.import_module(name)
 print(" ".join(name for name in sys.modules if name.startswith("tony_airflow")))
 """
-# What Airflow makes for packages like this one; read_xcom() alone, which imports when it is called, needs more.
-FOR_OTHERS = {
-    "airflow.sdk", "airflow.sdk.exceptions", "airflow.exceptions", "airflow.configuration", "airflow.hooks.base",
-    "airflow.models.baseoperator", "airflow.models.baseoperatorlink", "airflow.sensors.base", "airflow.triggers.base",
-}  # fmt: skip
-WHEN_CALLED = {"airflow.sdk.execution_time.xcom", "airflow.models.xcom", "airflow.sdk.log",
-               "airflow.utils.log.secrets_masker"}  # fmt: skip
+# What Airflow makes for packages like this one.
+FOR_OTHERS = {"airflow", "airflow.sdk", "airflow.sdk.log", "airflow.utils.log.secrets_masker", "airflow.triggers.base",
+              "airflow.providers.common.compat.sdk"}  # fmt: skip
+EXAMPLES = PROVIDER / "tony_airflow/example_dags"  # they are Dags, which import what Dags import
 
 
 def run(words: list[Any], path: pathlib.Path | None = None) -> str:
@@ -138,9 +131,9 @@ class InstalledTest(unittest.TestCase):
         names = set(zipfile.ZipFile(self.wheel).namelist())
         ours = {name for name in names if not name.split("/")[0].endswith(".dist-info")}
         self.assertEqual(ours, {f"tony_airflow/{name}" for name in files_in(PROVIDER / "tony_airflow")})
-        self.assertIn("tony_airflow/operators/tony.py", ours)
+        self.assertLessEqual({"tony_airflow/operators/tony.py", "tony_airflow/py.typed"}, ours)
         about = {name.split("/", 1)[1] for name in names - ours}
-        self.assertLessEqual({"METADATA", "WHEEL", "RECORD", "entry_points.txt"}, about)
+        self.assertLessEqual({"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}, about)
         self.assertFalse([name for name in names if "test" in name])
 
     def test_a_wheel_and_the_folder_install_the_same(self) -> None:
@@ -154,7 +147,9 @@ class InstalledTest(unittest.TestCase):
         text = (info / "METADATA").read_text()
         self.assertIn("Name: airflow-provider-tony", text)
         self.assertRegex(text, "Requires-Python: >=3.10")
-        self.assertRegex(text, "Requires-Dist: apache-airflow>=2.1[01]")
+        self.assertIn("License-Expression: Apache-2.0", text)
+        self.assertIn("Requires-Dist: apache-airflow>=2.11,!=3.0.*", text)
+        self.assertIn("Requires-Dist: apache-airflow-providers-common-compat>=", text)
         self.assertNotRegex(text, "Requires-Dist: .*[<=]=")  # a bound from above makes others' installations fail
         entry_points = configparser.ConfigParser()
         entry_points.read(info / "entry_points.txt")
@@ -186,7 +181,8 @@ class InstalledTest(unittest.TestCase):
 
 class ContentTest(unittest.TestCase):
     def modules(self) -> list[str]:
-        names = [file.relative_to(PROVIDER).with_suffix("") for file in (PROVIDER / "tony_airflow").rglob("*.py")]
+        files = [file for file in (PROVIDER / "tony_airflow").rglob("*.py") if EXAMPLES not in file.parents]
+        names = [file.relative_to(PROVIDER).with_suffix("") for file in files]
         return sorted(".".join(name.parts).removesuffix(".__init__") for name in names)
 
     def test_the_provider_info_fits_airflows_schema(self) -> None:
@@ -206,18 +202,33 @@ class ContentTest(unittest.TestCase):
         fields = get_provider_info()["connection-types"][0]["conn-fields"]
         self.assertEqual(set(fields), {"cli", "home", "conf_dir", "namespace", "history_url"})
 
+    def test_every_file_says_its_license(self) -> None:
+        for file in (PROVIDER / "tony_airflow").rglob("*.py"):
+            text = file.read_text()
+            self.assertTrue(not text or text.startswith("# Licensed under the Apache License, Version 2.0"), file)
+        self.assertIn("Version 2.0, January 2004", (PROVIDER / "LICENSE").read_text())
+
+    def test_nothing_is_decided_by_an_assertion(self) -> None:
+        for file in (PROVIDER / "tony_airflow").rglob("*.py"):
+            found = [node.lineno for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Assert)]
+            self.assertEqual(found, [], file)
+
+    def test_the_changes_of_this_version_are_told(self) -> None:
+        from tony_airflow import __version__
+
+        self.assertIn(f"\n## {__version__}\n", (PROVIDER / "CHANGELOG.md").read_text())
+
     def test_importing_it_starts_nothing_and_connects_to_nobody(self) -> None:
         loaded = run([sys.executable, "-c", IMPORT_ALL, *self.modules()], PROVIDER).splitlines()[-1].split()
         self.assertEqual(sorted(loaded), self.modules())
 
     def test_it_uses_of_airflow_what_is_made_for_others_and_in_one_file(self) -> None:
         for file in (PROVIDER / "tony_airflow").rglob("*.py"):
+            if EXAMPLES in file.parents:
+                continue
             with self.subTest(file.name):
                 tree = ast.parse(file.read_text())
-                at_once, all_of_it = imports(tree.body), imports(ast.walk(tree))
-                ours = FOR_OTHERS if file.name == "_compat.py" else set()
-                self.assertLessEqual(at_once, ours)
-                self.assertLessEqual(all_of_it, ours | WHEN_CALLED if ours else ours)
+                self.assertLessEqual(imports(ast.walk(tree)), FOR_OTHERS if file.name == "_compat.py" else set())
 
     def test_its_size_is_told(self) -> None:
         files = (PROVIDER / "tony_airflow").rglob("*.py")

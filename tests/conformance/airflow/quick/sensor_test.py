@@ -8,10 +8,10 @@ from .case import AIRFLOW_2, AirflowSkipException, QuickCase
 
 ENDLESS = [[0, "RUNNING"]]
 
-if AIRFLOW_2:
-    from airflow.exceptions import AirflowRescheduleException
-else:
+try:
     from airflow.sdk.exceptions import AirflowRescheduleException
+except ImportError:  # before 3.2
+    from airflow.exceptions import AirflowRescheduleException
 
 
 class SensorTest(QuickCase):
@@ -40,6 +40,24 @@ class SensorTest(QuickCase):
         with self.ended_after("status", 2):
             self.assertEqual(self.execute(self.sensor(job_id=job)), {"a": 1})
         self.assertFalse({"ack", "kill"} & set(self.world.verbs()))
+
+    def test_the_result_of_a_job_that_no_task_awaits_is_acknowledged(self) -> None:
+        self.world.play(outputs={"a": 1})
+        for waits, acknowledges in ((False, 1), (True, 0)):
+            with self.subTest(waits=waits):
+                task = self.operator(request_id=f"r{waits}", wait_for_completion=waits)
+                self.execute(task)
+                before = len(self.world.calls("ack"))
+                self.execute(self.sensor(request_id=f"r{waits}"))
+                self.assertEqual(len(self.world.calls("ack")) - before, acknowledges)
+                self.assertTrue(self.world.jobs[-1]["acked"])
+
+    def test_an_acknowledgement_that_fails_costs_a_warning(self) -> None:
+        self.world.play(outputs={"a": 1}, mischief={"ack": [{"error": 69, "message": "no store", "always": True}]})
+        self.execute(self.operator(request_id="r", wait_for_completion=False))
+        with self.logged() as lines:
+            self.assertEqual(self.execute(self.sensor(request_id="r")), {"a": 1})
+        self.assertIn("no store", "\n".join(lines))
 
     def test_a_request_id_may_name_a_job_that_is_still_to_come(self) -> None:
         self.submit_soon()

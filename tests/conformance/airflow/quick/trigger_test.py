@@ -71,7 +71,10 @@ class SerializeTest(TriggerCase):
 
             stored = BaseSerialization.deserialize(json.loads(json.dumps(BaseSerialization.serialize(arguments))))
         else:
-            from airflow.sdk.serde import deserialize, serialize
+            try:
+                from airflow.sdk.serde import deserialize, serialize
+            except ImportError:  # before 3.2
+                from airflow.serialization.serde import deserialize, serialize
 
             stored = deserialize(json.loads(json.dumps(serialize(arguments))))
         self.assertEqual(stored, arguments)
@@ -96,6 +99,15 @@ class EventTest(TriggerCase):
         began = time.monotonic()
         self.assertEqual(self.events(trigger)[0]["kind"], "ended")
         self.assertLess(time.monotonic() - began, 5.0)
+
+    def test_the_log_says_what_is_waited_for_and_what_came(self) -> None:
+        trigger = self.trigger()
+        self.world.end("FAILED")
+        with self.logged() as lines:
+            self.events(trigger)
+        text = "\n".join(lines)
+        self.assertIn(f"waiting for job {trigger.job_id}", text)
+        self.assertIn(f"job {trigger.job_id}: ended: worker:0 failed", text)
 
     def test_an_event_comes_not_before_its_time(self) -> None:
         trigger = self.trigger(not_before=time.time() + 1.0)

@@ -23,7 +23,7 @@ SCHEMAS = REPOSITORY / "runtime/client/schema/v1"
 NAMES = {"logs": "log-answer"}  # verbs whose schema has another name
 SCRIPT = {
     "timeline": [[0, "RUNNING"], [0.1, "SUCCEEDED"]], "verdict": {}, "outputs": {}, "outputs_problem": None, "output_problems": [],
-    "warnings": [], "logs": [], "schemas": [1], "mischief": {}, "watch": {},
+    "warnings": [], "logs": [], "schemas": [1], "mischief": {}, "watch": {}, "age": 0,
 }  # fmt: skip
 
 
@@ -96,10 +96,18 @@ class World:
                     job["verdict"].update(verdict)
                     fake_tony.force(job, [0, state])
 
-    def take_over(self, owner: str = "somebody-else") -> None:
+    def take_over(self, owner: str = "somebody-else", state: str = "") -> None:
+        """All jobs belong to another one from now on, and have ended if a state is given."""
         with self.store() as world:
             for job in world["jobs"].values():
                 job.update(owner=owner, bumps=job["bumps"] + 1)
+                if state:
+                    fake_tony.force(job, [0, state])
+
+    def remove_jobs(self) -> None:
+        """As if this world were another machine's."""
+        with self.store() as world:
+            world.update(jobs={}, newest={}, revoked=[])
 
     def store(self) -> fake_tony.Store:
         store = fake_tony.Store()

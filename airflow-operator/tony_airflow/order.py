@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
+"""How a task's job is asked for: under which names, and what of earlier jobs may be gone on with."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import secrets
+import socket
+from typing import Any
+
+from tony_airflow.cli import Document, TonyCli
+from tony_airflow.hooks.tony import Order
+
+REATTACH = {"running_or_succeeded": "adopt", "running": "attach", "never": "never"}  # to tony's --on-existing
+UNAWAITED = "unawaited-"  # begins the owner of a job that its task does not wait for: whoever reads it, acknowledges it
+CLOCKS = datetime.timedelta(minutes=1)  # by which the clocks of Airflow's machines may differ
+
+
+def order_of(ti: Any, retries: int, namespace: str | None, request_id: str | None, awaited: bool) -> Order:
+    step = [ti.dag_id, ti.run_id, ti.task_id, str(-1 if ti.map_index is None else ti.map_index)]
+    name = "/".join([namespace, *step] if namespace else step)
+    # Each try is an owner of its own, and its first half says whose try.
+    owner = f"{hashlib.sha256(name.encode()).hexdigest()[:16]}-{secrets.token_hex(16)}"
+    # Airflow adds the retries to max_tries each time that a task is cleared. Fewer retries than before are no clear.
+    submission = max(0, ti.max_tries - retries)
+    return Order(
+        request_id=request_id or f"airflow://{name}",
+        owner=owner if awaited else UNAWAITED + owner,
+        submission=submission,
+        first_try=ti.try_number <= submission + 1,
+    )
+
+
+def are_of_one_task(owner: str, other: str) -> bool:
+    return owner.removeprefix(UNAWAITED).split("-")[0] == other.removeprefix(UNAWAITED).split("-")[0]
+
+
+def policy_of(reattach: str, order: Order, is_stale: bool) -> str:
+    """For --on-existing. What has ended is a later try's to take: before the first one nobody has run this."""
+    policy = REATTACH[reattach]
+    return "attach" if policy == "adopt" and (order.first_try or is_stale) else policy
+
+
+def is_older_than(status: Document, dag_run: Any) -> bool:
+    """Whether the job was submitted before the Dag run began, under a request id that many runs share."""
+    began = getattr(dag_run, "start_date", None)
+    if began is None:
+        return False
+    submitted = datetime.datetime.fromisoformat(status["submitted"].replace("Z", "+00:00"))
+    return bool(submitted < began - CLOCKS)
+
+
+def place_of(cli: TonyCli) -> dict[str, str]:
+    """Which jobs can be seen from here: those of this machine's local scheduler, in this home."""
+    home = cli.home or os.environ.get("TONY_HOME") or "tony's default home"
+    return {"host": socket.gethostname(), "home": home}

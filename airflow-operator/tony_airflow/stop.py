@@ -1,0 +1,34 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
+# the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
+# an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
+# specific language governing permissions and limitations under the License.
+
+"""Whether a job ends with the task's process that Airflow has told to stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tony_airflow._compat import state_in_airflow
+
+# The states of a task that Airflow means to go on with: a worker was shut down, the server or the database was away for
+# too long (some 30 s in Airflow 3), or this process was taken for dead. A person's mark or clear, and the end of a Dag
+# run, leave another state, or none.
+GOES_ON = ("running", "scheduled", "queued", "deferred", "up_for_retry", "up_for_reschedule", "awaiting_input")
+
+
+def ends_the_job(ti: Any, log: Any) -> bool:
+    """True if somebody has asked for the end, or if no try is left that could go on with the job."""
+    if ti.try_number > ti.max_tries:
+        return True
+    try:
+        state = state_in_airflow(ti)
+    except Exception as error:  # whatever it is, Airflow does not answer
+        log.warning("Airflow does not say why this process is to end (%s): the job goes on for the next try", error)
+        return False
+    if state in GOES_ON:
+        log.warning("nobody has asked for the end of this task, which is %s: the job goes on for the next try", state)
+        return False
+    return True
