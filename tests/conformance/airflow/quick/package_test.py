@@ -19,7 +19,7 @@ import jsonschema
 from . import HOME, PROVIDER
 
 CHECKS = os.environ.get("TONY_CHECKS_PYTHON", "")
-BUDGET = 1200  # lines that such a provider should need; more is only said
+BUDGET = 600  # lines that such a provider should need; more is only said
 
 # Airflow's own command line, for all questions in one process: each start of it takes seconds.
 ASK_AIRFLOW = """
