@@ -259,16 +259,19 @@ TEST_F(AzkabanStepTest, EachExecutionAndEachPlaceInAFlowHasAJobOfItsOwn) {
   EXPECT_THAT(box_.Jobs(), testing::SizeIs(4));
 }
 
-TEST_F(AzkabanStepTest, TheRequestIdNamesServerExecutionFlowAndJob) {
+TEST_F(AzkabanStepTest, TheRequestIdNamesServerProjectExecutionFlowAndJob) {
   step_.properties["azkaban.flow.flowid"] = "night ly/é";
   ExpectEnd(step_.Run(), 0);
-  EXPECT_EQ(Text(Status(Job()), "/request_id"), "azkaban://azkaban.example/7/night%20ly%2F%C3%A9/train");
+  const std::string execution = step_.properties.at("azkaban.flow.uuid");
+  EXPECT_EQ(Text(Status(Job()), "/request_id"),
+            "azkaban://azkaban.example/ranking/" + execution + "/night%20ly%2F%C3%A9/train");
   step_.properties["azkaban.flow.flowid"] = "nightly";
   step_.properties["azkaban.flow.nested.path"] = "sub:train";
   step_.properties.erase("azkaban.webserverhost");
   step_.properties["azkaban.url"] = "http://other.example:8081";
   ExpectEnd(step_.Run(), 0);
-  EXPECT_EQ(box_.Tony({"find", "--request-id", "azkaban://other.example/7/nightly/sub/train"}).exit, 0);
+  const std::string of_path = "azkaban://other.example:8081/ranking/" + execution + "/nightly/sub/train";
+  EXPECT_EQ(box_.Tony({"find", "--request-id", of_path}).exit, 0);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ TEST(JobSpecParserTest, TagsStandInTheirOrderEachOnce) {
 }
 
 TEST(JobSpecParserTest, AzkabansWatchTimeoutIsAWholeNumberOfSecondsUpToAYear) {
-  EXPECT_EQ(ParseWith({})->watch_timeout, std::chrono::minutes(10));
+  EXPECT_EQ(ParseWith({})->watch_timeout, std::chrono::hours(2)) << "an outage of an hour ends no job";
   EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", " 1 "}})->watch_timeout, std::chrono::seconds(1));
   EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", "31536000"}})->watch_timeout, std::chrono::hours(24 * 365));
   for (const std::string text : {"0", "-1", "1.5", "10m", "", "31536001", "99999999999999999999"}) {
