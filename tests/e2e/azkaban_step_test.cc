@@ -101,7 +101,7 @@ TEST_F(AzkabanStepTest, WhatTheChiefWroteIsTextForTheNextStep) {
 TEST_F(AzkabanStepTest, OfSeveralNamesOfAModelTheMostSpecialIsTaken) {
   ExpectEnd(RunLeaving(R"({"model": "d", "model_path": "c", "model.path": "b", "tony.model.path": "a"})"), 0);
   EXPECT_EQ(Outputs().at("tony.model.path"), "a");
-  step_.properties["azkaban.flow.execid"] = "8";
+  step_.properties["azkaban.flow.uuid"] = "another-execution";
   ExpectEnd(RunLeaving(R"({"model": "d", "model_path": "c"})"), 0);
   EXPECT_EQ(Outputs().at("tony.model.path"), "c");
 }
@@ -254,7 +254,7 @@ TEST_F(AzkabanStepTest, EachExecutionAndEachPlaceInAFlowHasAJobOfItsOwn) {
   ExpectEnd(step_.Run(), 0);
   step_.properties["azkaban.flow.nested.path"] = "other:train";
   ExpectEnd(step_.Run(), 0);
-  step_.properties["azkaban.flow.execid"] = "8";
+  step_.properties["azkaban.flow.uuid"] = "another-execution";
   ExpectEnd(step_.Run(), 0);
   EXPECT_THAT(box_.Jobs(), testing::SizeIs(4));
 }
