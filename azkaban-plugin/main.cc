@@ -8,11 +8,11 @@
 #include "azkaban-plugin/doctor.h"
 #include "azkaban-plugin/install.h"
 #include "azkaban-plugin/step.h"
-#include "azkaban-plugin/verb_help.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
+#include "runtime/client/verb_help.h"
 
 namespace {
 
@@ -25,8 +25,9 @@ constexpr const char* kHelp =
 tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string>& arguments) {
   if (verb == "install" || verb == "doctor") {
     const bool installs = verb == "install";
-    if (tony::azkaban::AsksForHelp(arguments)) {
-      tony::Print(tony::azkaban::HelpOf(installs ? tony::azkaban::InstallVerb() : tony::azkaban::DoctorVerb()));
+    if (tony::AsksForHelp(arguments)) {
+      const tony::VerbSpec spec = installs ? tony::azkaban::InstallVerb() : tony::azkaban::DoctorVerb();
+      tony::Print(tony::HelpOf("tony-azkaban", spec));
       return 0;
     }
     return installs ? tony::azkaban::RunInstall(arguments) : tony::azkaban::RunAzkabanDoctor(arguments);

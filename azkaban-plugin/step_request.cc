@@ -1,9 +1,5 @@
 #include "azkaban-plugin/step_request.h"
 
-#include <unistd.h>
-
-#include <array>
-#include <climits>
 #include <cstdlib>
 #include <optional>
 
@@ -12,6 +8,7 @@
 #include "runtime/config/azkaban_tags.h"
 #include "runtime/job/instant_text.h"
 #include "runtime/job/property_values.h"
+#include "runtime/store/machine_boot.h"
 
 namespace tony::azkaban {
 namespace {
@@ -49,14 +46,9 @@ std::string Encoded(std::string_view text, std::string_view also_plain = "") {
   return out;
 }
 
-std::string ThisMachine() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
 std::string HostPart(const Properties& properties) {
   const std::string address = AzkabanAddress(properties);
-  return Encoded(address.empty() ? ThisMachine() : address, ":[]");
+  return Encoded(address.empty() ? HostName() : address, ":[]");
 }
 
 // A project's name begins with a letter, so its number is no other project's name.

@@ -35,8 +35,7 @@ Result<CheckpointSpec> ParseCheckpoint(const PropertyValues& values, const std::
 Result<std::vector<FailureRule>> ParseFailureRules(const PropertyValues& values);
 
 struct ParsedEnvironment {
-  std::map<std::string, std::string> execution, container;
-  std::map<std::string, std::string> secrets;
+  std::map<std::string, std::string> execution, container, secrets;
 };
 Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
 

@@ -83,7 +83,7 @@ void SubmitCourse::Decide(const RequestSeen& seen) {
                         .revoked = seen.revoked,
                         .consumed = seen.consumed,
                         .run = record.run};
-  if (!prepared_ && DigestDecides(known, ask_)) return PrepareToDecide(seen);
+  if (!prepared_ && DigestDecides(known, ask_)) return PrepareToDecide();
   known.differs = !DiffersIn(digest_, record.digest).empty();
   switch (DecideSubmit(known, ask_)) {
     case SubmitDecision::kRefuseStale:
@@ -126,8 +126,8 @@ void SubmitCourse::Create(const RequestSeen& seen) {
   Plan(OfJob(SubmitStepKind::kReadRevocation, new_job_));
 }
 
-void SubmitCourse::PrepareToDecide(const RequestSeen& seen) {
-  PlanNumber(seen.record);
+void SubmitCourse::PrepareToDecide() {
+  PlanNumber();
   Plan({.kind = SubmitStepKind::kUnlock});
   Plan({.kind = SubmitStepKind::kPrepare});
   Plan({.kind = SubmitStepKind::kLock});
@@ -136,7 +136,7 @@ void SubmitCourse::PrepareToDecide(const RequestSeen& seen) {
 
 // A job is killed under the lock: nobody has attached to it since. What takes long is not done under it.
 void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
-  PlanNumber(seen.record);
+  PlanNumber();
   const bool runs = seen.existing != ExistingJob::kNone && !seen.gone;
   if (kill) {
     SubmitStep step = OfJob(SubmitStepKind::kKill, *seen.record.job);
@@ -176,20 +176,20 @@ void SubmitCourse::Hear(const PreparedSeen& seen) {
   if (found_as_) Plan(Done(*found_as_, step_.job));
 }
 
-void SubmitCourse::PlanRecord(const RequestRecord& before, const RequestRecord& after) {
-  if (after != before) Plan({.kind = SubmitStepKind::kRecord, .record = after});
+void SubmitCourse::PlanRecord(const RequestRecord& changed) {
+  if (changed != record_) Plan({.kind = SubmitStepKind::kRecord, .record = changed});
 }
 
 // From now on the job is of this run.
 void SubmitCourse::PlanTaken(RequestRecord taken) {
   if (!ask_.run.value.empty()) taken.run = ask_.run;
-  PlanRecord(record_, taken);
+  PlanRecord(taken);
 }
 
-void SubmitCourse::PlanNumber(const RequestRecord& before) {
-  RequestRecord raised = before;
+void SubmitCourse::PlanNumber() {
+  RequestRecord raised = record_;
   raised.newest_number = ask_.number;
-  PlanRecord(before, raised);
+  PlanRecord(raised);
 }
 
 void SubmitCourse::PlanEnd(SubmitEnd end, const JobId& job) {

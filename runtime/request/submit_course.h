@@ -121,7 +121,7 @@ class SubmitCourse {
 
  private:
   void Decide(const RequestSeen& seen);
-  void PrepareToDecide(const RequestSeen& seen);
+  void PrepareToDecide();
   ExistingJob Existing(const RequestSeen& seen) const;
   void Create(const RequestSeen& seen);
   void MakeWay(const RequestSeen& seen, bool kill);
@@ -129,9 +129,9 @@ class SubmitCourse {
   void Hear(const RevocationSeen& seen);
   void Hear(const PreparedSeen& seen);
   void Plan(SubmitStep step) { ahead_.push_back(std::move(step)); }
-  void PlanRecord(const RequestRecord& before, const RequestRecord& after);
+  void PlanRecord(const RequestRecord& changed);
   void PlanTaken(RequestRecord taken);
-  void PlanNumber(const RequestRecord& before);
+  void PlanNumber();
   void PlanEnd(SubmitEnd end, const JobId& job);
   void PlanFound(SubmitEnd end, const JobId& job);
   SubmitStep Done(SubmitEnd end, const JobId& job) const;

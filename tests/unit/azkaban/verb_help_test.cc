@@ -1,4 +1,4 @@
-#include "azkaban-plugin/verb_help.h"
+#include "runtime/client/verb_help.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,14 +19,15 @@ TEST(VerbHelpTest, IsAskedForInTheUsualWays) {
 }
 
 TEST(VerbHelpTest, NamesEachOptionOfAVerb) {
-  EXPECT_THAT(HelpOf(InstallVerb()), StartsWith("tony-azkaban install JOBTYPES_FOLDER [OPTIONS]\n  make type=tony"));
+  EXPECT_THAT(HelpOf("tony-azkaban", InstallVerb()),
+              StartsWith("tony-azkaban install JOBTYPES_FOLDER [OPTIONS]\n  make type=tony"));
   for (const VerbSpec& verb : {InstallVerb(), DoctorVerb()}) {
     for (const OptionSpec& option : verb.options) {
-      EXPECT_THAT(HelpOf(verb), HasSubstr(Dashed(option.name)));
-      EXPECT_THAT(HelpOf(verb), HasSubstr(std::string("  ") + std::string(option.text) + "\n"));
+      EXPECT_THAT(HelpOf("tony-azkaban", verb), HasSubstr(Dashed(option.name)));
+      EXPECT_THAT(HelpOf("tony-azkaban", verb), HasSubstr(std::string("  ") + std::string(option.text) + "\n"));
     }
   }
-  EXPECT_THAT(HelpOf(DoctorVerb()), HasSubstr("\n  --user NAME...  "));
+  EXPECT_THAT(HelpOf("tony-azkaban", DoctorVerb()), HasSubstr("\n  --user NAME...  "));
 }
 
 }  // namespace

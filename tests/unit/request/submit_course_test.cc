@@ -32,6 +32,10 @@ RequestSeen Seen(int64_t newest, ExistingJob existing, const JobId& job, int64_t
   return {{newest, job, job_number}, existing, gone, false};
 }
 RequestSeen Nothing() { return {}; }
+RequestSeen OfFiles(const std::string& files, RequestSeen seen) {
+  seen.record.digest = {{{"files", files}}};
+  return seen;
+}
 RequestSeen Active(int64_t number) { return Seen(number, ExistingJob::kActive, kOld, number, false); }
 
 class SubmitCourseTest : public ::testing::Test {
@@ -252,8 +256,7 @@ TEST_F(SubmitCourseTest, ASubmitThatDiedAfterItRecordedItsNumberLeavesTheJobToTh
 TEST_F(SubmitCourseTest, AFirstTryReplacesAJobThatRunsSomethingElse) {
   SubmitCourse course = CourseOf(SubmitAsker::kFirstTry);
   Run(course);
-  RequestSeen other = Active(0);
-  other.record.digest = {{{"files", "theirs"}}};
+  RequestSeen other = OfFiles("theirs", Active(0));
   EXPECT_EQ(Answer(course, other), "unlock, prepare, lock, read");
   EXPECT_EQ(Answer(course, other), "kill old, other files, unlock, await_gone old, lock, read");
   other.existing = ExistingJob::kEnding;
@@ -264,8 +267,7 @@ TEST_F(SubmitCourseTest, AFirstTryReplacesAJobThatRunsSomethingElse) {
 TEST_F(SubmitCourseTest, AFirstTryAttachesToAJobThatRunsTheSame) {
   SubmitCourse course = CourseOf(SubmitAsker::kFirstTry);
   Run(course);
-  RequestSeen same = Active(0);
-  same.record.digest = {{{"files", "mine"}}};
+  RequestSeen same = OfFiles("mine", Active(0));
   EXPECT_EQ(Answer(course, same), "unlock, prepare, lock, read");
   EXPECT_EQ(Answer(course, same), "attach old");
   EXPECT_EQ(Answer(course, AttachSeen{.attached = true}), "read_revocation");
@@ -275,8 +277,7 @@ TEST_F(SubmitCourseTest, AFirstTryAttachesToAJobThatRunsTheSame) {
 TEST_F(SubmitCourseTest, ALaterTryAttachesToWhateverRunsAndIsToldInWhatItDiffers) {
   SubmitCourse course = CourseOf(SubmitAsker::kLaterTry);
   Run(course);
-  RequestSeen other = Active(0);
-  other.record.digest = {{{"files", "theirs"}}};
+  RequestSeen other = OfFiles("theirs", Active(0));
   EXPECT_EQ(Answer(course, other), "attach old");
   Answer(course, AttachSeen{.attached = true});
   EXPECT_EQ(Answer(course, RevocationSeen{false}), "unlock, prepare old to tell, done attached old, other files");
@@ -285,8 +286,7 @@ TEST_F(SubmitCourseTest, ALaterTryAttachesToWhateverRunsAndIsToldInWhatItDiffers
 TEST_F(SubmitCourseTest, APersonWhoAsksForSomethingElseThanRunsIsRefused) {
   SubmitCourse course = CourseOf(SubmitAsker::kPerson);
   Run(course);
-  RequestSeen other = Active(0);
-  other.record.digest = {{{"files", "theirs"}}};
+  RequestSeen other = OfFiles("theirs", Active(0));
   Answer(course, other);
   EXPECT_EQ(Answer(course, other), "unlock, done refused_differs old, other files");
 }
@@ -294,8 +294,7 @@ TEST_F(SubmitCourseTest, APersonWhoAsksForSomethingElseThanRunsIsRefused) {
 TEST_F(SubmitCourseTest, AResultOfSomethingElseIsFollowedByANewJob) {
   SubmitCourse course = CourseOf(SubmitAsker::kPerson);
   Run(course);
-  RequestSeen other = Seen(0, ExistingJob::kSucceeded, kOld, 0, true);
-  other.record.digest = {{{"files", "theirs"}}};
+  RequestSeen other = OfFiles("theirs", Seen(0, ExistingJob::kSucceeded, kOld, 0, true));
   EXPECT_EQ(Answer(course, other), "unlock, prepare, lock, read");
   course.Take(other);
   const RequestRecord record = course.step().record;
