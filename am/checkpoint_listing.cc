@@ -75,7 +75,7 @@ FirstLook LookFirst(const JobFolder& folder, const Submission& submission, const
     const auto other = LocalJobStore(home).Find(holder->job);
     return FolderInUse{holder->job, other.ok() && IsEnding(*other)};
   }
-  CheckpointListing listing = ListCheckpoints(spec);
+  CheckpointListing listing = tony::ListCheckpoints(spec);
   if (holder->before && listing.unknown.empty()) ContinueFrom(*holder->before, home, submission, spec, listing);
   if (!listing.earlier_job && !spec.resume_latest) return listing;
   auto newest = NewestCheckpoint(spec, listing);

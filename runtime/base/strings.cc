@@ -47,6 +47,8 @@ std::optional<int64_t> ParseInt(std::string_view text) {
   return value;
 }
 
+std::string Counted(int64_t count, std::string_view noun) { return StrCat(count, " ", noun, count == 1 ? "" : "s"); }
+
 std::string ErrnoText(int error) {
   std::string text = std::strerror(error);
   if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));

@@ -31,7 +31,8 @@ std::vector<std::string> Split(std::string_view text, char separator);  // "a,,b
 std::string_view Trim(std::string_view text);                           // without blanks, tabs and line ends
 std::string ToLower(std::string_view text);
 std::string Join(const std::vector<std::string>& pieces, std::string_view separator);
-std::optional<int64_t> ParseInt(std::string_view text);  // the whole text, decimal
-std::string ErrnoText(int error);                        // "no such file or directory"
+std::optional<int64_t> ParseInt(std::string_view text);     // the whole text, decimal
+std::string Counted(int64_t count, std::string_view noun);  // "1 task", "2 tasks"
+std::string ErrnoText(int error);                           // "no such file or directory"
 
 }  // namespace tony

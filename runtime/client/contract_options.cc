@@ -13,18 +13,12 @@ constexpr size_t kLongestRequest = 4096;
 constexpr size_t kLongestToken = 255;
 constexpr size_t kShown = 60;  // of a value that is refused
 
-Error Refused(const CommandLine& line, const std::string& option, const std::string& expected) {
-  const std::string value = ReplaceInvalidUtf8(line.Value(option));
-  const std::string shown = value.size() <= kShown ? value : ReplaceInvalidUtf8(value.substr(0, kShown)) + "...";
-  return {ErrorCode::kUsage, StrCat(Dashed(option), " \"", shown, "\": expected ", expected)};
-}
-
 Result<std::string> Token(const CommandLine& line, const std::string& option) {
   if (!line.Has(option)) return std::string();
   const std::string token = line.Value(option);
   const bool printable = std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; });
   if (!token.empty() && token.size() <= kLongestToken && printable) return token;
-  return Refused(line, option, "1 to 255 printable ASCII characters without blanks");
+  return RefusedOption(line, option, "1 to 255 printable ASCII characters without blanks");
 }
 
 Result<Duration> WatchTimeout(const CommandLine& line) {
@@ -32,11 +26,17 @@ Result<Duration> WatchTimeout(const CommandLine& line) {
   TRY_ASSIGN(const auto timeout, SecondsOption(line, "watch-timeout"));
   if (!timeout) return Duration(0);
   if (*timeout < std::chrono::seconds(1) || *timeout > kLongest)
-    return Refused(line, "watch-timeout", "seconds, from 1 to those of a year");
+    return RefusedOption(line, "watch-timeout", "seconds, from 1 to those of a year");
   return *timeout;
 }
 
 }  // namespace
+
+Error RefusedOption(const CommandLine& line, const std::string& option, std::string_view expected) {
+  const std::string value = ReplaceInvalidUtf8(line.Value(option));
+  const std::string shown = value.size() <= kShown ? value : ReplaceInvalidUtf8(value.substr(0, kShown)) + "...";
+  return {ErrorCode::kUsage, StrCat(Dashed(option), " \"", shown, "\": expected ", expected)};
+}
 
 Result<RequestId> RequestIdOption(const CommandLine& line) {
   const std::string option = "request-id";
@@ -45,7 +45,7 @@ Result<RequestId> RequestIdOption(const CommandLine& line) {
   // It is told in JSON, where other bytes could not come back as they were.
   const bool text = id.find('\n') == std::string::npos && ReplaceInvalidUtf8(id) == id;
   if (!id.empty() && id.size() <= kLongestRequest && text) return RequestId{id};
-  return Refused(line, option, "1 to 4096 bytes of UTF-8 without a line end");
+  return RefusedOption(line, option, "1 to 4096 bytes of UTF-8 without a line end");
 }
 
 Result<OwnerToken> OwnerOption(const CommandLine& line, const std::string& option) {
@@ -77,7 +77,7 @@ Result<SubmitOrder> ReadSubmitOrder(const CommandLine& line) {
   }
   if (!line.Has("on-existing")) return order;
   const auto policy = OnExistingFromString(line.Value("on-existing"));
-  if (!policy) return Refused(line, "on-existing", "adopt, attach or never");
+  if (!policy) return RefusedOption(line, "on-existing", "adopt, attach or never");
   order.ask.on_existing = *policy;
   return order;
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/base/result.h"
 #include "runtime/client/command_line.h"
@@ -15,6 +16,9 @@ namespace tony {
 Result<RequestId> RequestIdOption(const CommandLine& line);
 Result<OwnerToken> OwnerOption(const CommandLine& line, const std::string& option);
 Result<WatcherToken> WatcherOption(const CommandLine& line, const std::string& option);
+
+// kUsage: what was expected of an option; its value is shown as far as it is short and UTF-8.
+Error RefusedOption(const CommandLine& line, const std::string& option, std::string_view expected);
 
 // What submit was asked, beside the spec.
 struct SubmitOrder {

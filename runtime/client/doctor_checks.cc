@@ -35,8 +35,6 @@ constexpr int64_t kEnoughFiles = 4096;
 constexpr int64_t kEnoughProcesses = 4096;
 constexpr int64_t kEnoughWatchers = 512;  // a command that follows a job and a keeper that waits have one each
 
-std::string Count(int64_t count, std::string_view what) { return StrCat(count, " ", what, count == 1 ? "" : "s"); }
-
 // Whether files can be made there, or in the nearest folder above it that is there: a file without a name shows it,
 // also on a full disk, and leaves nothing. Sets errno.
 bool MayBeWritten(const fs::path& folder) {
@@ -79,8 +77,8 @@ Check MachineHas(const LedgerFolder& folder, const Machine& machine) {
   std::error_code error;
   const bool said = fs::exists(folder.path() / "machine.json", error);
   Check check{"machine", Health::kOk,
-              StrCat(machine.memory_mb, " MB of memory, ", Count(machine.cores, "core"), ", ",
-                     Count(static_cast<int64_t>(machine.gpus.size()), "GPU"), said ? ", as machine.json says" : ""),
+              StrCat(machine.memory_mb, " MB of memory, ", Counted(machine.cores, "core"), ", ",
+                     Counted(static_cast<int64_t>(machine.gpus.size()), "GPU"), said ? ", as machine.json says" : ""),
               ""};
   if (machine.memory_mb > 0) return check;
   check.health = Health::kFail;
@@ -93,9 +91,9 @@ Check Queue(const LedgerView& view) {
   const auto& entries = view.ledger.entries();
   const int64_t run = std::ranges::count(entries, Place::kAdmitted, &LedgerEntry::place);
   const auto wait = static_cast<int64_t>(entries.size()) - run;
-  std::string text = StrCat(Count(run, "job"), run == 1 ? " runs, " : " run, ", wait,
+  std::string text = StrCat(Counted(run, "job"), run == 1 ? " runs, " : " run, ", wait,
                             wait == 1 ? " waits; " : " wait; ", view.ledger.FreeMemory(), " MB and ",
-                            Count(static_cast<int64_t>(view.ledger.FreeGpus().size()), "GPU"), " are free");
+                            Counted(static_cast<int64_t>(view.ledger.FreeGpus().size()), "GPU"), " are free");
   if (view.dead > 0) text += StrCat("; ", view.dead, " left by the dead, removed by the next job");
   if (const std::string who = WhoHolds(view.ledger, {}); !who.empty()) text += StrCat("; ", who);
   return {"queue", Health::kOk, text, wait > 0 ? "\"tony list --queue\" shows them" : ""};
@@ -137,7 +135,7 @@ Check Watchers() {
   const auto text = ReadFile("/proc/sys/fs/inotify/max_user_instances");
   const auto most = text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
   if (!most) return {"inotify", Health::kWarn, "not to be seen: those who wait look once a second", ""};
-  Check check{"inotify", Health::kOk, StrCat("at most ", Count(*most, "instance"), " for each user"), ""};
+  Check check{"inotify", Health::kOk, StrCat("at most ", Counted(*most, "instance"), " for each user"), ""};
   if (*most >= kEnoughWatchers) return check;
   check.health = Health::kWarn;
   check.text += "; beyond that those who wait look once a second instead of being woken";

@@ -26,11 +26,6 @@ namespace {
 
 std::string After(Instant time, Instant start) { return StrCat("+", HumanDuration(time - start)); }
 
-std::string Cell(std::string text, size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text + "  ";
-}
-
 // Short jobs spend milliseconds in some of these.
 std::string Exact(Duration length) {
   if (length >= std::chrono::minutes(1)) return HumanDuration(length);
@@ -58,19 +53,19 @@ std::string UsageCells(const AttemptHistory& attempt) {
   if (attempt.outcome) memory.usage = cpu.usage = attempt.outcome->usage;
   if (memory.usage) memory.usage->memory_bytes = memory.usage->mean_memory_bytes;
   cpu.ended = attempt.ended;
-  return Cell(MemoryText(memory), 14) + Cell(CpuText(cpu), 5);
+  return TableCell(MemoryText(memory), 14) + TableCell(CpuText(cpu), 5);
 }
 
 std::string AttemptTable(const JobHistory& history, Instant start) {
-  std::string table = StrCat("  ", Cell("ATTEMPT", 12), Cell("STARTED", 12), Cell("RAN", 12), Cell("MEMORY", 14),
-                             Cell("CPU", 5), Cell("HOST", 12), "OUTCOME\n");
+  std::string table = StrCat("  ", TableCell("ATTEMPT", 12), TableCell("STARTED", 12), TableCell("RAN", 12),
+                             TableCell("MEMORY", 14), TableCell("CPU", 5), TableCell("HOST", 12), "OUTCOME\n");
   for (const AttemptHistory& attempt : history.attempts) {
     const bool ran = attempt.started && attempt.ended;
-    table +=
-        StrCat("  ", Cell(ToString(attempt.id), 12), Cell(attempt.started ? After(*attempt.started, start) : "-", 12),
-               Cell(ran ? HumanDuration(*attempt.ended - *attempt.started) : "-", 12), UsageCells(attempt),
-               Cell(attempt.host.empty() ? "-" : attempt.host, 12),
-               attempt.outcome ? Describe(*attempt.outcome) : "not ended", "\n");
+    table += StrCat("  ", TableCell(ToString(attempt.id), 12),
+                    TableCell(attempt.started ? After(*attempt.started, start) : "-", 12),
+                    TableCell(ran ? HumanDuration(*attempt.ended - *attempt.started) : "-", 12), UsageCells(attempt),
+                    TableCell(attempt.host.empty() ? "-" : attempt.host, 12),
+                    attempt.outcome ? Describe(*attempt.outcome) : "not ended", "\n");
   }
   return table;
 }

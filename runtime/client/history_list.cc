@@ -36,24 +36,20 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
-constexpr int64_t kDefaultLimit = 50;
+constexpr int64_t kUsualJobs = 50;
 constexpr const char* kOfTheList[] = {"state", "class", "name",  "user",  "request-id",
                                       "since", "until", "limit", "stats", "reindex"};
 constexpr const char* kOfAJob[] = {"events", "export", "conf"};
-
-Error Refused(const CommandLine& line, const std::string& option, std::string_view expected) {
-  return {ErrorCode::kUsage, StrCat(Dashed(option), " \"", line.Value(option), "\": expected ", expected)};
-}
 
 Result<EndedFilter> ReadFilter(const CommandLine& line, Instant now) {
   EndedFilter filter;
   if (line.Has("state")) {
     filter.state = FinalStateFromString(line.Value("state"));
-    if (!filter.state) return Refused(line, "state", "SUCCEEDED, FAILED or KILLED");
+    if (!filter.state) return RefusedOption(line, "state", "SUCCEEDED, FAILED or KILLED");
   }
   if (line.Has("class")) {
     filter.cls = OutcomeClassFromString(line.Value("class"));
-    if (!filter.cls) return Refused(line, "class", "an outcome class, as oom or user_error");
+    if (!filter.cls) return RefusedOption(line, "class", "an outcome class, as oom or user_error");
   }
   if (line.Has("name")) filter.name = line.Value("name");
   if (line.Has("user")) filter.user = line.Value("user");
@@ -188,7 +184,7 @@ Result<int> ListHistory(const CommandLine& line) {
     SaySkipped(stats.skipped);
     return 0;
   }
-  const int64_t most = limit.value_or(kDefaultLimit);
+  const int64_t most = limit.value_or(kUsualJobs);
   const EndedFound found = FindEnded(log.text(), filter, most == 0 ? SIZE_MAX : static_cast<size_t>(most));
   as_json ? PrintLine(Document(found, home)) : Print(Table(found, home));
   SaySkipped(found.skipped);

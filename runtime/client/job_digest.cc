@@ -22,7 +22,7 @@ class Parts {
   std::string text_;
 };
 
-std::string Command(const JobSpec& spec) {
+std::string CommandText(const JobSpec& spec) {
   Parts parts;
   parts.Add(ToString(spec.framework), ToString(spec.mode));
   for (const RoleSpec& role : spec.roles) parts.Add(role.name, role.command);
@@ -38,7 +38,7 @@ std::string Roles(const JobSpec& spec) {
   return parts.Hash();
 }
 
-std::string Environment(const ParsedJobSpec& job) {
+std::string EnvironmentText(const ParsedJobSpec& job) {
   Parts parts;
   for (const auto& [name, value] : job.secrets) parts.Add(name);
   parts.Add("");
@@ -61,9 +61,9 @@ std::string Checkpoints(const CheckpointSpec& checkpoint) {
 }  // namespace
 
 SubmitDigest DigestOf(const ParsedJobSpec& job, const std::string& content) {
-  return {{{"command", Command(job.spec)},
+  return {{{"command", CommandText(job.spec)},
            {"roles", Roles(job.spec)},
-           {"environment", Environment(job)},
+           {"environment", EnvironmentText(job)},
            {"checkpoints", Checkpoints(job.spec.checkpoint)},
            {"files", Sha256Hex(content)}}};
 }

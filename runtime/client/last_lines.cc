@@ -13,7 +13,7 @@
 namespace tony {
 namespace {
 
-constexpr uint64_t kChunk = 64 * 1024;
+constexpr uint64_t kPieceSize = 64 * 1024;
 constexpr uint64_t kLongestCharacter = 4;
 
 std::string ReadPiece(int fd, uint64_t offset, uint64_t size) {
@@ -33,7 +33,7 @@ class Search {
   bool LookAt(const LogPart& part) {
     uint64_t at = part.end;
     while (at > part.begin) {
-      const uint64_t size = std::min({kChunk, at - part.begin, limit_ - seen_});
+      const uint64_t size = std::min({kPieceSize, at - part.begin, limit_ - seen_});
       if (size == 0) return TakeEndOfLine(at);
       const std::string text = ReadPiece(fd_, at - size, size);
       if (text.size() < size) return false;

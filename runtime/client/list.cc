@@ -28,40 +28,37 @@ namespace {
 
 constexpr int64_t kDefaultLimit = 100;
 
-std::string Cell(std::string_view text, size_t width) {
-  return StrCat(text, std::string(width - std::min(width, TextWidth(text)), ' '), "  ");
-}
-
-struct ListedJob {
+struct JobRow {
   JobStatus status;
   bool unruled = false;
 };
 
-std::string Row(const ListedJob& listed, Instant now) {
+std::string RowText(const JobRow& listed, Instant now) {
   const JobStatus& job = listed.status;
   const TaskStatus together = UsedTogether(job);
   const std::string state = listed.unruled ? "unruled" : job.state;
   const std::string news =
       listed.unruled ? StrCat("nobody rules it; tony wait ", job.job.value, " brings it back") : NewsLine(job);
-  return StrCat(Cell(job.job.value, 28), Cell(state, 10), Cell(HumanDuration(now - job.submitted), 12),
-                Cell(std::to_string(job.restart_count), 8), Cell(MemoryText(together), 11), Cell(CpuText(together), 5),
-                Cell(SafeLine(job.name), 16), news, "\n");
+  return StrCat(TableCell(job.job.value, 28), TableCell(state, 10), TableCell(HumanDuration(now - job.submitted), 12),
+                TableCell(std::to_string(job.restart_count), 8), TableCell(MemoryText(together), 11),
+                TableCell(CpuText(together), 5), TableCell(SafeLine(job.name), 16), news, "\n");
 }
 
-std::string Table(const std::vector<ListedJob>& jobs, Instant now) {
-  std::string table = StrCat(Cell("JOB", 28), Cell("STATE", 10), Cell("AGE", 12), Cell("RESTARTS", 8),
-                             Cell("MEMORY", 11), Cell("CPU", 5), Cell("NAME", 16), "NEWS\n");
-  for (const ListedJob& job : jobs) table += Row(job, now);
+std::string Table(const std::vector<JobRow>& jobs, Instant now) {
+  std::string table =
+      StrCat(TableCell("JOB", 28), TableCell("STATE", 10), TableCell("AGE", 12), TableCell("RESTARTS", 8),
+             TableCell("MEMORY", 11), TableCell("CPU", 5), TableCell("NAME", 16), "NEWS\n");
+  for (const JobRow& job : jobs) table += RowText(job, now);
   return table;
 }
 
-std::string Document(const ListedJob& job) {
+std::string Document(const JobRow& job) {
   if (HasEnded(job.status)) return ToJson(job.status);
   return WithFields(ToJson(job.status), {{"unruled", job.unruled ? "true" : "false"}});
 }
 
 struct Listing {
-  std::vector<ListedJob> jobs;
+  std::vector<JobRow> jobs;
   size_t left_out = 0;
   std::optional<Error> failure;  // some job could not be read
 };
@@ -99,7 +96,7 @@ Result<int> RunList(const CommandLine& line) {
   TRY_ASSIGN(const Listing listing, ListJobs(home, most == 0 ? SIZE_MAX : static_cast<size_t>(most)));
   if (line.Has("json")) {
     std::vector<std::string> documents;
-    for (const ListedJob& job : listing.jobs) documents.push_back(Document(job));
+    for (const JobRow& job : listing.jobs) documents.push_back(Document(job));
     const std::string document =
         StrCat(R"({"schema":1,"jobs":[)", Join(documents, ","), R"(],"left_out":)", listing.left_out, "}");
     if (listing.failure) return FailWith(*listing.failure, document);

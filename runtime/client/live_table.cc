@@ -31,8 +31,6 @@ Style StyleOf(std::string_view state) {
   return state == "succeeded" ? Style::kGood : Style::kPlain;
 }
 
-std::string OneOf(int64_t count, std::string_view noun) { return StrCat(count, " ", noun, count == 1 ? "" : "s"); }
-
 struct Column {
   std::string_view title;
   size_t least;  // columns, so that the table does not jump about
@@ -119,7 +117,7 @@ class TaskTable {
 std::string JobLine(const JobStatus& status, const TableView& view) {
   std::string line = StrCat(" ", ClockText(status.ended.value_or(view.now) - status.submitted));
   if (status.generation.value > 1) line += StrCat(", generation ", status.generation.value);
-  if (status.restart_count > 0) line += StrCat(", ", OneOf(status.restart_count, "restart"));
+  if (status.restart_count > 0) line += StrCat(", ", Counted(status.restart_count, "restart"));
   if (!status.name.empty()) line += StrCat(": ", SafeLine(status.name));
   if (!status.framework.empty()) line += StrCat(" (", SafeLine(status.framework), ")");
   const auto columns = static_cast<size_t>(view.size.columns) - 1;

@@ -11,8 +11,8 @@ namespace tony {
 namespace {
 
 // Large enough to read more than a gigabyte a second, small enough that a thousand tasks take turns within 200 ms.
-constexpr size_t kChunk = 256 * 1024;
-constexpr size_t kLongestLine = 1 << 20;
+constexpr size_t kReadSize = 256 * 1024;
+constexpr size_t kLongestPiece = 1 << 20;
 constexpr Duration kLinePatience{1000};
 constexpr Duration kLineLook{250};
 constexpr Duration kBlindLook{100};
@@ -25,7 +25,7 @@ LogFollower::LogFollower(EventLoop& loop, const JobFolder& folder, LogChoice cho
       choice_(std::move(choice)),
       cursor_(cursor),
       sink_(std::move(sink)),
-      buffer_(kLongestLine + kChunk, '\0'),
+      buffer_(kLongestPiece + kReadSize, '\0'),
       watch_(folder, choice_.task) {}
 
 void LogFollower::Start(EventLoop::Callback done) {
@@ -144,7 +144,7 @@ bool LogFollower::ReadStream(const Attempt& attempt, Stream& stream, bool ended)
   const UniqueFd file = OpenLog(folder_, attempt.id, stream.name);
   stream.grown = false;
   if (!file.valid()) return false;
-  const LogBytes got = ReadLog(file.get(), static_cast<int64_t>(stream.searched), {buffer_.data(), kChunk});
+  const LogBytes got = ReadLog(file.get(), static_cast<int64_t>(stream.searched), {buffer_.data(), kReadSize});
   if (got.cut > 0) {
     // The reading below overwrites the buffer; what came behind the cut is read again.
     TakeCut(file.get(), attempt, stream, got.cut);
@@ -153,7 +153,7 @@ bool LogFollower::ReadStream(const Attempt& attempt, Stream& stream, bool ended)
   }
   if (got.size > 0) {
     SearchLineEnd(file.get(), attempt, stream, {buffer_.data(), got.size});
-    stream.grown = stream.grown || got.size == kChunk || ended;
+    stream.grown = stream.grown || got.size == kReadSize || ended;
   }
   if (!stream.grown && (ended || waits_long)) HandOut(file.get(), attempt, stream, {stream.searched, ended});
   const bool begins_to_wait = stream.searched > *stream.offset;
@@ -168,7 +168,7 @@ void LogFollower::SearchLineEnd(int fd, const Attempt& attempt, Stream& stream, 
   stream.searched = begin + text.size();
   if (line_end == std::string_view::npos) {
     if (nothing_waits) stream.waits_since = loop_.Now();
-    if (stream.searched - *stream.offset >= kLongestLine) HandOut(fd, attempt, stream, {stream.searched, false});
+    if (stream.searched - *stream.offset >= kLongestPiece) HandOut(fd, attempt, stream, {stream.searched, false});
     return;
   }
   stream.waits_since = loop_.Now();

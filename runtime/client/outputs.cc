@@ -36,7 +36,7 @@ Result<Outputs> ReadKept(const std::filesystem::path& log_folder) {
   return outputs;
 }
 
-std::string Place(const JobFolder& folder, const JobStatus& status, const AttemptId& attempt) {
+std::string PlaceText(const JobFolder& folder, const JobStatus& status, const AttemptId& attempt) {
   return StrCat("outputs of ", ToString(attempt), " in job ", status.job.value, " (",
                 KeptOutputsFile(folder.LogFolder(attempt)).string(), ")");
 }
@@ -50,7 +50,7 @@ Result<JobOutputs> ReadOutputs(const JobFolder& folder, const JobStatus& status)
   auto kept = ReadKept(folder.LogFolder(*attempt));
   if (kept.ok()) return JobOutputs{*std::move(kept), attempt};
   return Error{kept.error().code,
-               StrCat(Place(folder, status, *attempt), ": ", kept.error().message, "; expected one JSON object")};
+               StrCat(PlaceText(folder, status, *attempt), ": ", kept.error().message, "; expected one JSON object")};
 }
 
 std::string OutputsProblem(const JobFolder& folder, const JobStatus& status) {
@@ -60,7 +60,7 @@ std::string OutputsProblem(const JobFolder& folder, const JobStatus& status) {
   if (outputs->problems.empty()) return "";
   std::vector<std::string> problems;
   for (const OutputProblem& problem : outputs->problems) problems.push_back(Describe(problem));
-  return StrCat(Place(folder, status, *outputs->attempt), ": ", Join(problems, "; "));
+  return StrCat(PlaceText(folder, status, *outputs->attempt), ": ", Join(problems, "; "));
 }
 
 std::string StatusDocument(const JobFolder& folder, const JobStatus& status) {

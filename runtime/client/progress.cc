@@ -161,7 +161,7 @@ std::string Indented(const std::string& text) {
   return out;
 }
 
-std::string TaskTable(const JobStatus& status) {
+std::string TasksText(const JobStatus& status) {
   size_t width = 4, memory = 6;
   for (const TaskStatus& task : status.tasks) {
     width = std::max(width, ToString(task.id).size());
@@ -219,7 +219,7 @@ std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
 std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instant now) {
   const JobStatus& status = known.status;
   const std::string tags = status.tags.empty() ? "" : StrCat("  tags: ", Join(status.tags, ", "), "\n");
-  if (HasEnded(status)) return VerdictText(status, folder) + tags + TaskTable(status);
+  if (HasEnded(status)) return VerdictText(status, folder) + tags + TasksText(status);
   std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
                             ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
                             status.generation.value, "\n");
@@ -233,7 +233,7 @@ std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instan
   } else if (!known.am_reachable) {
     text += "  the application master cannot be reached now; this is what it last wrote\n";
   }
-  return text + TaskTable(status);
+  return text + TasksText(status);
 }
 
 }  // namespace tony

@@ -6,6 +6,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
+#include "runtime/client/terminal.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/ledger_report.h"
@@ -43,11 +44,6 @@ std::string ProcessCell(const LedgerEntry& entry) {
   return entry.keeper.pid > 0 ? StrCat(entry.keeper.pid) : std::string("-");
 }
 
-std::string Cell(std::string text, size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text + "  ";
-}
-
 // Which GPUs a job has, or how many it asks for.
 std::string GpuCell(const LedgerEntry& entry) {
   return entry.admitted() && !entry.gpus.empty() ? StrCat(entry.ask.gpus, " (", Numbers(entry.gpus), ")")
@@ -59,15 +55,16 @@ std::string Table(const Ledger& ledger, Instant now) {
   std::string text = StrCat(ledger.FreeMemory(), " of ", machine.memory_mb, " MB of memory and ",
                             ledger.FreeGpus().size(), " of ", machine.gpus.size(), " GPUs are free\n");
   if (ledger.entries().empty()) return text + "no jobs\n";
-  text += StrCat(Cell("POS", 3), Cell("JOB", 28), Cell("USER", 10), Cell("PROCESS", 7), Cell("STATE", 7),
-                 Cell("SINCE", 12), Cell("MEMORY", 10), Cell("CORES", 5), Cell("GPUS", 8), "WHY\n");
+  text += StrCat(TableCell("POS", 3), TableCell("JOB", 28), TableCell("USER", 10), TableCell("PROCESS", 7),
+                 TableCell("STATE", 7), TableCell("SINCE", 12), TableCell("MEMORY", 10), TableCell("CORES", 5),
+                 TableCell("GPUS", 8), "WHY\n");
   int64_t position = 0;
   for (const LedgerEntry& entry : InOrder(ledger)) {
-    text += StrCat(Cell(StrCat(++position), 3), Cell(entry.job.value, 28), Cell(UserName(entry.user), 10),
-                   Cell(ProcessCell(entry), 7), Cell(std::string(State(entry)), 7),
-                   Cell(HumanDuration(now - entry.since), 12), Cell(StrCat(entry.ask.memory_mb, " MB"), 10),
-                   Cell(StrCat(entry.ask.vcores), 5), Cell(GpuCell(entry), 8),
-                   entry.admitted() ? "-" : Why(ledger, entry), "\n");
+    text += StrCat(TableCell(StrCat(++position), 3), TableCell(entry.job.value, 28),
+                   TableCell(UserName(entry.user), 10), TableCell(ProcessCell(entry), 7),
+                   TableCell(std::string(State(entry)), 7), TableCell(HumanDuration(now - entry.since), 12),
+                   TableCell(StrCat(entry.ask.memory_mb, " MB"), 10), TableCell(StrCat(entry.ask.vcores), 5),
+                   TableCell(GpuCell(entry), 8), entry.admitted() ? "-" : Why(ledger, entry), "\n");
   }
   return text;
 }

@@ -164,6 +164,10 @@ std::string CutToWidth(std::string_view text, size_t width) {
   return StrCat(text.substr(0, end), mark);
 }
 
+std::string TableCell(std::string_view text, size_t width) {
+  return StrCat(text, std::string(width - std::min(width, TextWidth(text)), ' '), "  ");
+}
+
 std::string FitToWidth(std::string_view text, size_t width, bool to_the_right) {
   std::string cut = CutToWidth(text, width);
   const std::string blanks(width - TextWidth(cut), ' ');

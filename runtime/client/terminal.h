@@ -25,6 +25,9 @@ std::string CutToWidth(std::string_view text, size_t width);
 // Exactly so wide, filled with blanks; numbers are set to the right.
 std::string FitToWidth(std::string_view text, size_t width, bool to_the_right = false);
 
+// At least so wide, and the two blanks that part columns.
+std::string TableCell(std::string_view text, size_t width);
+
 struct TerminalSize {
   int rows = 24;
   int columns = 80;

@@ -10,7 +10,7 @@ namespace tony {
 namespace {
 
 // A longer name is not a slip of the pen, and distances cost its length squared.
-constexpr size_t kLongestName = 120;
+constexpr size_t kLongestKnownKey = 120;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
@@ -19,7 +19,7 @@ bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
 constexpr std::string_view kReservedRoles[] = {"am",         "application", "checkpoint", "container",
                                                "containers", "docker",      "execution",  "failure",
                                                "history",    "output",      "restart",    "task"};
-constexpr std::string_view kRolePrefix = "tony.<role>.";
+constexpr std::string_view kKeyOfRole = "tony.<role>.";
 
 // How much of `text` the placeholder takes.
 size_t Match(std::string_view placeholder, std::string_view text) {
@@ -35,7 +35,7 @@ bool Matches(std::string_view pattern, std::string_view name) {
     if (!name.starts_with(pattern.substr(0, start))) return false;
     const size_t end = pattern.find('>', start) + 1;
     const size_t taken = Match(pattern.substr(start, end - start), name.substr(start));
-    if (taken == 0 || (pattern.starts_with(kRolePrefix) && IsReservedRole(name.substr(start, taken)))) return false;
+    if (taken == 0 || (pattern.starts_with(kKeyOfRole) && IsReservedRole(name.substr(start, taken)))) return false;
     pattern.remove_prefix(end);
     name.remove_prefix(start + taken);
   }
@@ -62,7 +62,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 // "tony.<role>.memory" and "tony.worker.memroy" give "tony.worker.memory". Empty if there is nothing to put in.
 std::string Instantiate(std::string_view pattern, std::string_view name) {
   const auto parts = Split(name, '.');
-  if (pattern.starts_with(kRolePrefix) && parts.size() > 1 && IsReservedRole(parts[1])) return {};
+  if (pattern.starts_with(kKeyOfRole) && parts.size() > 1 && IsReservedRole(parts[1])) return {};
   auto pattern_parts = Split(pattern, '.');
   for (size_t i = 0; i < pattern_parts.size(); ++i) {
     if (!pattern_parts[i].starts_with('<')) continue;
@@ -109,7 +109,7 @@ const Key* FindKey(std::string_view name) {
 }
 
 std::string NearestKey(std::string_view name) {
-  if (name.size() > kLongestName) return {};
+  if (name.size() > kLongestKnownKey) return {};
   std::string nearest;
   size_t least = std::max<size_t>(2, name.size() / 5) + 1;  // a fifth of the name may be wrong
   for (const auto& key : AllKeys()) {

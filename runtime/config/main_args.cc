@@ -9,7 +9,7 @@
 namespace tony {
 namespace {
 
-constexpr size_t kLongestName = 40;  // longer than any option: it is not one, and may be a secret
+constexpr size_t kLongestOption = 40;  // longer than any option: it is not one, and may be a secret
 
 // An option and where its value goes: to `single`, or behind the others in `pairs`.
 struct Option {
@@ -56,7 +56,7 @@ bool IsKnownOption(std::string_view word) {
 }
 
 bool LooksLikeName(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestName &&
+  return !text.empty() && text.size() <= kLongestOption &&
          std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || c == '_' || c == '-'; });
 }
 

@@ -6,7 +6,7 @@
 namespace tony {
 namespace {
 
-Environment MakeEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
   const std::string coordinator = ToString(LeaderEndpoint(spec, cluster));
   Environment environment = {
       {"JAX_COORDINATOR_ADDRESS", coordinator},
@@ -24,7 +24,7 @@ Environment MakeEnvironment(const JobSpec& spec, const ClusterSpec& cluster, con
 const Framework& JaxFramework() {
   static const Framework framework = {
       [](const JobSpec&) { return Ok(); },
-      MakeEnvironment,
+      JaxEnvironment,
       {"JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_BIND_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}};
   return framework;
 }

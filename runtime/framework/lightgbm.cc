@@ -20,7 +20,7 @@ std::map<int, std::string> Machines(const JobSpec& spec, const ClusterSpec& clus
   return machines;
 }
 
-Environment MakeEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
   std::vector<std::string> machines;
   for (const auto& [rank, machine] : Machines(spec, cluster)) machines.push_back(machine);
   Environment environment = {
@@ -40,7 +40,7 @@ Environment MakeEnvironment(const JobSpec& spec, const ClusterSpec& cluster, con
 const Framework& LightgbmFramework() {
   static const Framework framework = {
       [](const JobSpec&) { return Ok(); },
-      MakeEnvironment,
+      LightGbmEnvironment,
       {"LIGHTGBM_LOCAL_LISTEN_PORT", "LIGHTGBM_MACHINES", "LIGHTGBM_NUM_MACHINES", "LIGHTGBM_RANK"},
       [](const JobSpec& spec, const TaskId& task) { return GlobalRank(spec, task) >= 0; }};
   return framework;

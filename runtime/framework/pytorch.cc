@@ -6,7 +6,7 @@
 namespace tony {
 namespace {
 
-Environment MakeEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
   const Endpoint& leader = LeaderEndpoint(spec, cluster);
   const std::string world = StrCat(spec.TrackedTasks());
   Environment environment = {
@@ -29,7 +29,7 @@ Environment MakeEnvironment(const JobSpec& spec, const ClusterSpec& cluster, con
 const Framework& PytorchFramework() {
   static const Framework framework = {
       [](const JobSpec&) { return Ok(); },
-      MakeEnvironment,
+      PyTorchEnvironment,
       {"INIT_METHOD", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD", "WORLD_SIZE"}};
   return framework;
 }

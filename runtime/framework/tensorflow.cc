@@ -46,7 +46,7 @@ std::string TfConfig(const ClusterSpec& cluster, const TaskId& task) {
   return json::serialize(config);
 }
 
-Environment MakeEnvironment(const JobSpec&, const ClusterSpec& cluster, const TaskId& task) {
+Environment TensorFlowEnvironment(const JobSpec&, const ClusterSpec& cluster, const TaskId& task) {
   return {{"CLUSTER_SPEC", json::serialize(AllRoles(cluster))}, {"TF_CONFIG", TfConfig(cluster, task)}};
 }
 
@@ -54,7 +54,7 @@ Environment MakeEnvironment(const JobSpec&, const ClusterSpec& cluster, const Ta
 
 const Framework& TensorflowFramework() {
   static const Framework framework = {
-      [](const JobSpec&) { return Ok(); }, MakeEnvironment, {"CLUSTER_SPEC", "TF_CONFIG"}};
+      [](const JobSpec&) { return Ok(); }, TensorFlowEnvironment, {"CLUSTER_SPEC", "TF_CONFIG"}};
   return framework;
 }
 

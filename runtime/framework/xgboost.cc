@@ -43,7 +43,7 @@ Status CheckTracker(const JobSpec& spec) {
   return Error{ErrorCode::kInvalid, "framework xgboost needs a tracked role beside tracker, as worker"};
 }
 
-Environment MakeEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment XgBoostEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
   const Endpoint& tracker = EndpointOf(cluster, {std::string(kTracker), 0});
   Environment environment = {
       {"DMLC_NUM_WORKER", StrCat(Workers(spec))},
@@ -58,7 +58,7 @@ Environment MakeEnvironment(const JobSpec& spec, const ClusterSpec& cluster, con
 
 const Framework& XgboostFramework() {
   static const Framework framework = {CheckTracker,
-                                      MakeEnvironment,
+                                      XgBoostEnvironment,
                                       {"DMLC_NUM_WORKER", "DMLC_TASK_ID", "DMLC_TRACKER_PORT", "DMLC_TRACKER_URI"},
                                       [](const JobSpec&, const TaskId& task) { return task.role == kTracker; }};
   return framework;

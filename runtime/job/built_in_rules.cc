@@ -16,7 +16,7 @@ constexpr auto kCgroup = OomEvidence::kCgroup;
 constexpr auto kTransient = Advice::kTransient;
 constexpr auto kPermanent = Advice::kPermanent;
 constexpr auto kPeer = Source::kPeer;
-constexpr auto kSignal = Source::kSignal;
+constexpr auto kOfSignal = Source::kSignal;
 
 constexpr const char* kAskForMore =
     "ask for more memory (tony.<role>.memory), or use less: smaller batches, fewer loader processes";
@@ -152,7 +152,7 @@ Rules WrittenByThePrograms() {
 Rules SaidByTheSystem() {
   return {
       {.name = "keyboard-interrupt", .signal = SIGINT, .pattern = "^KeyboardInterrupt", .cls = kInfra,
-       .source = kSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
+       .source = kOfSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "timeout-command", .exit_code = 124, .cls = kTimeout,
        .meaning = "the limit of the command timeout(1)", .remedy = "the limit in the role's command"},
       {.name = "not-executable", .exit_code = 126, .cls = kUserConfig,
@@ -164,9 +164,9 @@ Rules SaidByTheSystem() {
       {.name = "misuse", .exit_code = 2, .cls = kUserError,
        .meaning = "most programs mean wrong arguments or a missing file by exit code 2", .remedy = "the last lines of its log"},
       {.name = "hangup", .signal = SIGHUP, .cls = kInfra,
-       .source = kSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
+       .source = kOfSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "interrupt", .signal = SIGINT, .cls = kInfra,
-       .source = kSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
+       .source = kOfSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "quit", .signal = SIGQUIT, .cls = kUserError,
        .meaning = "ended by a request for its stacks that it does not handle", .remedy = "who sent SIGQUIT"},
       {.name = "illegal-instruction", .signal = SIGILL, .cls = kUserError,
@@ -192,7 +192,7 @@ Rules SaidByTheSystem() {
       {.name = "alarm", .signal = SIGALRM, .cls = kTimeout,
        .meaning = "a timer that the program set itself", .remedy = "its own limits"},
       {.name = "terminated", .signal = SIGTERM, .cls = kInfra,
-       .source = kSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
+       .source = kOfSignal, .meaning = kToldToEnd, .remedy = kWhoEndedIt},
       {.name = "processor-time", .signal = SIGXCPU, .cls = kTimeout,
        .meaning = "more processor time than ulimit -t allows", .remedy = "the node's limits"},
       {.name = "file-size", .signal = SIGXFSZ, .cls = kUserConfig,

@@ -7,10 +7,10 @@
 namespace tony {
 namespace {
 
-constexpr std::string_view kPrefix = "tony.failure.";
-constexpr std::string_view kPattern = "tony.failure.pattern.";
+constexpr std::string_view kFailurePrefix = "tony.failure.";
+constexpr std::string_view kPatternPrefix = "tony.failure.pattern.";
 constexpr std::string_view kExit = "tony.failure.exit.";
-constexpr std::string_view kSignal = "tony.failure.signal.";
+constexpr std::string_view kSignalPrefix = "tony.failure.signal.";
 
 constexpr std::string_view kArrow = "=>";
 constexpr size_t kMostRules = 64;  // each costs a look at every line of a failed task's stderr tail
@@ -35,7 +35,7 @@ Result<FailureRule> ParseMeaning(std::string_view text, std::string_view name) {
     return Error{ErrorCode::kInvalid,
                  StrCat("expected transient, permanent or a meaning of several words, not ", Quoted(rule.meaning))};
   }
-  if (rule.meaning.empty()) rule.meaning = StrCat("as ", kPrefix, name, " says");
+  if (rule.meaning.empty()) rule.meaning = StrCat("as ", kFailurePrefix, name, " says");
   if (rule.meaning.size() > kLongestMeaning) {
     return Error{ErrorCode::kInvalid, StrCat("expected a meaning of at most ", kLongestMeaning, " bytes")};
   }
@@ -67,7 +67,7 @@ Status AddRules(const PropertyValues& values, std::string_view prefix, Parse par
   const auto& all = values.properties().all();
   for (auto it = all.lower_bound(prefix); it != all.end() && it->first.starts_with(prefix); ++it) {
     const std::string_view key = it->first;
-    auto rule = parse(it->second.value, key.substr(kPrefix.size()), key.substr(prefix.size()));
+    auto rule = parse(it->second.value, key.substr(kFailurePrefix.size()), key.substr(prefix.size()));
     if (!rule.ok()) return values.Bad(key, rule.error().message);
     rules.push_back(*std::move(rule));
   }
@@ -102,9 +102,9 @@ Result<std::vector<FailureRule>> ParseFailureRules(const PropertyValues& values)
   const auto pattern = [](std::string_view text, std::string_view name, std::string_view) {
     return ParsePattern(text, name);
   };
-  TRY(AddRules(values, kPattern, pattern, rules));
+  TRY(AddRules(values, kPatternPrefix, pattern, rules));
   TRY(AddRules(values, kExit, ParseExit, rules));
-  TRY(AddRules(values, kSignal, ParseSignal, rules));
+  TRY(AddRules(values, kSignalPrefix, ParseSignal, rules));
   if (rules.size() <= kMostRules) return rules;
   return Error{ErrorCode::kInvalid, StrCat("tony.failure.*: ", rules.size(), " rules; expected at most ", kMostRules)};
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kAmFiles = "tony.am.resources";
 
 constexpr std::string_view kArchive = "#archive";
 constexpr std::string_view kForm = "expected SRC[::NAME][#archive]";
-constexpr size_t kLongestName = 255;  // NAME_MAX
+constexpr size_t kLongestFileName = 255;  // NAME_MAX
 
 // What the executor and the program write into a task's folder. A link there would be written through.
 constexpr std::string_view kOwnFiles[] = {"tony-error.json", "tony-output.json"};
@@ -81,7 +81,7 @@ std::optional<std::string> TrailingArchive(std::string_view item) {
 }
 
 Status CheckName(const PropertyValues& values, std::string_view key, const std::string& item, const FileSpec& file) {
-  if (!IsFileName(file.name) || file.name.size() > kLongestName) {
+  if (!IsFileName(file.name) || file.name.size() > kLongestFileName) {
     return BadItem(values, key, item, "expected as NAME the name of a file, without a slash");
   }
   if (std::ranges::find(kOwnFiles, file.name) == std::end(kOwnFiles)) return Ok();

@@ -5,13 +5,13 @@
 namespace tony {
 namespace {
 
-constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd.dddZ";
+constexpr std::string_view kInstantForm = "dddd-dd-ddTdd:dd:dd.dddZ";
 
 bool HasForm(std::string_view text) {
-  if (text.size() != kForm.size()) return false;
+  if (text.size() != kInstantForm.size()) return false;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool digit = text[i] >= '0' && text[i] <= '9';
-    if (kForm[i] == 'd' ? !digit : text[i] != kForm[i]) return false;
+    if (kInstantForm[i] == 'd' ? !digit : text[i] != kInstantForm[i]) return false;
   }
   return true;
 }

@@ -11,8 +11,8 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr int64_t kSchema = 1;
-constexpr int64_t kMaxCount = 1'000'000'000;  // fits an int
+constexpr int64_t kSpecSchema = 1;
+constexpr int64_t kMostAsked = 1'000'000'000;  // fits an int
 
 // One table for both ways, so that a timer cannot be written and not read.
 struct TimerField {
@@ -101,7 +101,7 @@ void ReadRoleRestart(JsonFields& fields, RoleSpec& role) {
     fields.Fail("restart_scope", "framework, task, role, gang or job");
   }
   if (fields.Has("restarts") && !fields.IsNull("restarts")) {
-    role.restarts = static_cast<int>(fields.Int("restarts", 0, kMaxCount));
+    role.restarts = static_cast<int>(fields.Int("restarts", 0, kMostAsked));
   }
 }
 
@@ -124,10 +124,10 @@ Result<std::vector<FileSpec>> ReadFiles(JsonFields& parent, std::string_view nam
 Result<RoleSpec> ReadRole(JsonFields fields) {
   RoleSpec role;
   role.name = fields.String("name");
-  role.instances = static_cast<int>(fields.Int("instances", 1, kMaxCount));
+  role.instances = static_cast<int>(fields.Int("instances", 1, kMostAsked));
   role.resources.memory_mb = fields.Int("memory_mb", 1);
-  role.resources.vcores = static_cast<int>(fields.Int("vcores", 1, kMaxCount));
-  role.resources.gpus = static_cast<int>(fields.Int("gpus", 0, kMaxCount));
+  role.resources.vcores = static_cast<int>(fields.Int("vcores", 1, kMostAsked));
+  role.resources.gpus = static_cast<int>(fields.Int("gpus", 0, kMostAsked));
   role.command = fields.String("command");
   const auto completion = CompletionFromString(fields.String("completion"));
   if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");
@@ -158,7 +158,7 @@ Result<RestartBudget> ReadBudget(JsonFields& parent, std::string_view name) {
   JsonFields fields = parent.Fields(name);
   TRY(parent.status());
   RestartBudget budget;
-  budget.most = static_cast<int>(fields.Int("most", 0, kMaxCount));
+  budget.most = static_cast<int>(fields.Int("most", 0, kMostAsked));
   budget.window = fields.Millis("window_ms");
   TRY(fields.status());
   return budget;
@@ -181,7 +181,7 @@ Result<CheckpointSpec> ReadCheckpoint(JsonFields fields) {
   CheckpointSpec checkpoint;
   checkpoint.directory = fields.String("directory");
   checkpoint.pattern = fields.String("pattern");
-  checkpoint.most_fruitless = static_cast<int>(fields.Int("most_fruitless", 1, kMaxCount));
+  checkpoint.most_fruitless = static_cast<int>(fields.Int("most_fruitless", 1, kMostAsked));
   const std::string resume = fields.Has("resume") ? fields.String("resume") : "";
   checkpoint.resume_latest = resume == kLatest;
   if (!resume.empty() && !checkpoint.resume_latest) fields.Fail("resume", "latest");
@@ -240,7 +240,7 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
 Result<JobSpec> ReadSpec(const json::value& document) {
   JsonFields fields(document);
   JobSpec spec;
-  fields.Int("schema", kSchema, kSchema);
+  fields.Int("schema", kSpecSchema, kSpecSchema);
   spec.name = fields.String("name");
   const auto framework = FrameworkKindFromString(fields.String("framework"));
   if (!framework) fields.Fail("framework", "standalone, tensorflow, pytorch, jax, lightgbm or xgboost");
@@ -270,7 +270,7 @@ std::string ToJson(const JobSpec& spec) {
   json::array roles;
   for (const auto& role : spec.roles) roles.push_back(RoleJson(role));
   json::object out;
-  out["schema"] = kSchema;
+  out["schema"] = kSpecSchema;
   out["name"] = spec.name;
   out["framework"] = ToString(spec.framework);
   out["mode"] = ToString(spec.mode);

@@ -19,7 +19,7 @@ constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
 constexpr std::string_view kTags = "tony.application.tags";
 
-constexpr size_t kLongestName = 256;
+constexpr size_t kLongestJobName = 256;
 constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 constexpr Duration kNever = std::chrono::years(10);  // a registration timeout that is off
 
@@ -45,7 +45,7 @@ Result<std::string> ParseName(const PropertyValues& values) {
   if (!values.Has(kName)) return JobSpec().name;
   std::string name(Trim(values.Text(kName)));
   if (std::ranges::any_of(name, IsControl)) return values.Bad(kName, "expected one line of text");
-  if (name.size() > kLongestName) return values.Bad(kName, StrCat("expected at most ", kLongestName, " bytes"));
+  if (name.size() > kLongestJobName) return values.Bad(kName, StrCat("expected at most ", kLongestJobName, " bytes"));
   return name;
 }
 

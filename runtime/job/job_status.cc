@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr int64_t kSchema = 1;
+constexpr int64_t kStatusSchema = 1;
 
 void WriteTime(json::object& out, std::string_view name, const std::optional<Instant>& time) {
   if (time) out[name] = ToIso8601(*time);
@@ -86,7 +86,7 @@ Result<TaskStatus> ReadTaskStatus(JsonFields fields) {
   return task;
 }
 
-Result<RestartStatus> ReadRestart(JsonFields fields) {
+Result<RestartStatus> ReadRestartStatus(JsonFields fields) {
   RestartStatus restart;
   restart.number = static_cast<int>(fields.Int("number", 1, kMaxCount));
   restart.time = ReadTime(fields, "time");
@@ -117,7 +117,7 @@ json::object CheckpointJson(const CheckpointStatus& checkpoint) {
   return out;
 }
 
-Result<CheckpointStatus> ReadCheckpoint(JsonFields fields) {
+Result<CheckpointStatus> ReadCheckpointStatus(JsonFields fields) {
   CheckpointStatus checkpoint{.directory = fields.String("directory")};
   checkpoint.unknown = TextIfPresent(fields, "unknown");
   if (fields.Has("resumed_from")) {
@@ -169,7 +169,7 @@ void ReadContract(JsonFields& fields, JobStatus& status) {
 Result<JobStatus> ReadStatus(const json::value& document) {
   JsonFields fields(document);
   JobStatus status;
-  fields.Int("schema", kSchema, kSchema);
+  fields.Int("schema", kStatusSchema, kStatusSchema);
   status.job.value = fields.String("job");
   status.name = fields.String("name");
   status.user = fields.String("user");
@@ -193,14 +193,14 @@ Result<JobStatus> ReadStatus(const json::value& document) {
     TRY_ASSIGN(status.verdict, ReadVerdict(fields.Fields("verdict")));
   }
   if (fields.Has("checkpoint")) {
-    TRY_ASSIGN(status.checkpoint, ReadCheckpoint(fields.Fields("checkpoint")));
+    TRY_ASSIGN(status.checkpoint, ReadCheckpointStatus(fields.Fields("checkpoint")));
   }
   for (auto& item : tasks) {
     TRY_ASSIGN(TaskStatus task, ReadTaskStatus(std::move(item)));
     status.tasks.push_back(std::move(task));
   }
   for (auto& item : restarts) {
-    TRY_ASSIGN(RestartStatus restart, ReadRestart(std::move(item)));
+    TRY_ASSIGN(RestartStatus restart, ReadRestartStatus(std::move(item)));
     status.restarts.push_back(std::move(restart));
   }
   return status;
@@ -210,7 +210,7 @@ Result<JobStatus> ReadStatus(const json::value& document) {
 
 std::string ToJson(const JobStatus& status) {
   json::object out;
-  out["schema"] = kSchema;
+  out["schema"] = kStatusSchema;
   out["job"] = status.job.value;
   out["name"] = status.name;
   out["user"] = status.user;

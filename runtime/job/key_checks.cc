@@ -5,14 +5,14 @@
 namespace tony {
 namespace {
 
-constexpr std::string_view kPrefix = "tony.";
+constexpr std::string_view kTonyPrefix = "tony.";
 constexpr int kMostUnknown = 20;  // a wrong file altogether should not fill the screen
 
 bool IsOff(std::string_view value) { return Trim(value).empty() || ToLower(Trim(value)) == "false"; }
 
 // The part between "tony." and the next dot.
 std::string_view SecondPart(std::string_view key) {
-  key.remove_prefix(kPrefix.size());
+  key.remove_prefix(kTonyPrefix.size());
   return key.substr(0, key.find('.'));
 }
 
@@ -21,7 +21,7 @@ bool IsOfRole(const Key* row) { return row && row->name.starts_with("tony.<role>
 // Whether another name in the place of the role would make it a known key.
 bool HasBadRole(const std::string& key) {
   if (IsReservedRole(SecondPart(key))) return false;
-  const size_t end = kPrefix.size() + SecondPart(key).size();
+  const size_t end = kTonyPrefix.size() + SecondPart(key).size();
   return IsOfRole(FindKey(StrCat("tony.role", std::string_view(key).substr(end))));
 }
 
@@ -38,7 +38,7 @@ class KeyCheck {
 
   Status Run() {
     for (const auto& [key, property] : values_.properties().all()) {
-      if (key.starts_with(kPrefix)) TRY(CheckKey(key, property));
+      if (key.starts_with(kTonyPrefix)) TRY(CheckKey(key, property));
     }
     if (unknown_ > kMostUnknown) warnings_.push_back(StrCat(unknown_ - kMostUnknown, " more unknown tony.* keys"));
     return Ok();
@@ -61,7 +61,7 @@ class KeyCheck {
 
   // A role with instances set to 0 is switched off on purpose.
   void CheckRole(const std::string& key, const Property& property) {
-    const std::string instances = StrCat(kPrefix, SecondPart(key), ".instances");
+    const std::string instances = StrCat(kTonyPrefix, SecondPart(key), ".instances");
     if (values_.Has(instances)) return;
     warnings_.push_back(StrCat(key, " (from ", property.origin, "): ignored, as ", instances, " is not set"));
   }

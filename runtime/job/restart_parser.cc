@@ -12,12 +12,12 @@ constexpr std::string_view kLongestBackoff = "tony.restart.longest-backoff-ms";
 constexpr std::string_view kJobBudget = "tony.restart.job.budget";
 constexpr std::string_view kTonyRetries = "tony.am.retry-count";
 constexpr std::string_view kDirectory = "tony.checkpoint.dir";
-constexpr std::string_view kPattern = "tony.checkpoint.pattern";
+constexpr std::string_view kCheckpointPattern = "tony.checkpoint.pattern";
 constexpr std::string_view kFruitless = "tony.checkpoint.fruitless-restarts";
 constexpr std::string_view kResume = "tony.checkpoint.resume";
 
 constexpr int64_t kMostRestarts = 1'000'000;
-constexpr std::string_view kAsFrameworkSays = "framework";
+constexpr std::string_view kFrameworkScope = "framework";
 constexpr size_t kLongestPath = 4095;  // PATH_MAX without the NUL
 
 Result<int> Budget(const PropertyValues& values, std::string_view key) {
@@ -57,7 +57,7 @@ Status ParseBackoff(const PropertyValues& values, RestartRules& rules) {
 
 Result<std::optional<RestartScope>> ScopeOf(const PropertyValues& values, std::string_view key) {
   const std::string text = ToLower(Trim(values.Text(key)));
-  if (text == kAsFrameworkSays) return std::optional<RestartScope>();
+  if (text == kFrameworkScope) return std::optional<RestartScope>();
   if (const auto scope = RestartScopeFromString(text)) return scope;
   return values.Bad(key, "expected framework, task, role, gang or job");
 }
@@ -78,11 +78,11 @@ Result<std::string> ParseDirectory(const PropertyValues& values, const std::file
 }
 
 Result<std::string> ParsePattern(const PropertyValues& values) {
-  if (!values.Has(kPattern)) return CheckpointSpec().pattern;
-  std::string pattern(Trim(values.Text(kPattern)));
+  if (!values.Has(kCheckpointPattern)) return CheckpointSpec().pattern;
+  std::string pattern(Trim(values.Text(kCheckpointPattern)));
   const bool is_of_names = pattern.find('/') == std::string::npos && pattern.find('\0') == std::string::npos;
   if (is_of_names && pattern.size() <= kLongestPath) return pattern;
-  return values.Bad(kPattern, StrCat("expected a pattern of names in ", kDirectory, ", without /"));
+  return values.Bad(kCheckpointPattern, StrCat("expected a pattern of names in ", kDirectory, ", without /"));
 }
 
 Result<bool> ParseResumeLatest(const PropertyValues& values) {
@@ -92,7 +92,7 @@ Result<bool> ParseResumeLatest(const PropertyValues& values) {
 }
 
 void WarnOfNoDirectory(const PropertyValues& values, Warnings& warnings) {
-  for (const auto key : {kPattern, kFruitless, kResume}) {
+  for (const auto key : {kCheckpointPattern, kFruitless, kResume}) {
     if (values.Has(key))
       warnings.push_back(values.Bad(key, StrCat("no effect, as ", kDirectory, " is not set")).message);
   }

@@ -8,9 +8,9 @@
 namespace tony {
 namespace {
 
-class Reader {
+class HistoryReader {
  public:
-  explicit Reader(Instant from) : since_(from) {}
+  explicit HistoryReader(Instant from) : since_(from) {}
 
   void Read(const Decision& decision) {
     std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
@@ -89,7 +89,7 @@ class Reader {
 }  // namespace
 
 JobHistory HistoryOf(const std::vector<Decision>& decisions, Instant from, Instant until) {
-  Reader reader(from);
+  HistoryReader reader(from);
   for (const Decision& decision : decisions) reader.Read(decision);
   return std::move(reader).Finish(until);
 }

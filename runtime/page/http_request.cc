@@ -12,7 +12,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+bool IsControlByte(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 std::optional<std::string> Decode(std::string_view text) {
   std::string decoded;
@@ -25,7 +25,7 @@ std::optional<std::string> Decode(std::string_view text) {
       c = static_cast<char>(high * 16 + low);
       i += 2;
     }
-    if (IsControl(c)) return std::nullopt;
+    if (IsControlByte(c)) return std::nullopt;
     decoded.push_back(c);
   }
   return decoded;

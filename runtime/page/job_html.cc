@@ -15,8 +15,6 @@ std::string Fact(std::string_view name, const std::string& html) {
   return StrCat("<div>", Element("dt", name), "<dd>", html, "</dd></div>\n");
 }
 
-std::string Plural(int64_t count, std::string_view what) { return StrCat(count, " ", what, count == 1 ? "" : "s"); }
-
 // "6 running, 2 waiting", and a bar of the same.
 std::string Progress(const JobStatus& status) {
   std::map<std::string, int64_t> by_word, by_colour;
@@ -29,7 +27,7 @@ std::string Progress(const JobStatus& status) {
   for (const char* colour : {"good", "busy", "warn", "bad", "idle"}) parts.emplace_back(colour, by_colour[colour]);
   std::vector<std::string> words;
   for (const auto& [word, count] : by_word) words.push_back(StrCat(count, " ", word));
-  const std::string text = StrCat(Plural(static_cast<int64_t>(status.tasks.size()), "task"), ": ", Join(words, ", "));
+  const std::string text = StrCat(Counted(static_cast<int64_t>(status.tasks.size()), "task"), ": ", Join(words, ", "));
   return PartsBar(parts, text) + Element("p", "counts", text) + "\n";
 }
 

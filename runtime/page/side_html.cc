@@ -42,8 +42,8 @@ std::string AttemptRow(const AttemptLogs& logs) {
 
 // Of one task more are not read, and of many no more than keep the page small and the loop free.
 int AttemptsListed(size_t tasks) {
-  constexpr size_t kMost = 10, kMostRows = 1000;
-  return static_cast<int>(std::clamp<size_t>(kMostRows / std::max<size_t>(tasks, 1), 1, kMost));
+  constexpr size_t kMost = 10, kMostListed = 1000;
+  return static_cast<int>(std::clamp<size_t>(kMostListed / std::max<size_t>(tasks, 1), 1, kMost));
 }
 
 // Nothing where none of the role's tasks has a log.

@@ -13,7 +13,6 @@ namespace tony {
 namespace {
 
 constexpr size_t kChunk = 64 << 10;
-constexpr size_t kLengthSize = 4;
 constexpr size_t kUncharged = 4096;  // what an idle connection keeps
 
 bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
@@ -78,7 +77,7 @@ void FrameConnection::OnReadable() {
   const auto self = shared_from_this();  // a callback may drop the last other reference
   if (!ending_.empty()) return End(ending_);
   std::array<char, kChunk> chunk;
-  const size_t most = std::min(chunk.size(), kLengthSize + limits_.max_frame);
+  const size_t most = std::min(chunk.size(), kFrameLengthSize + limits_.max_frame);
   const ssize_t got = ::recv(socket_.get(), chunk.data(), most, 0);
   if (got < 0 && MustWait(errno)) return;
   if (got < 0) return End(ErrnoText(errno));

@@ -5,13 +5,12 @@
 namespace tony {
 namespace {
 
-constexpr size_t kLengthSize = 4;
 // Thousands of connections are idle most of the time; an idle one keeps no buffer of a large frame.
 constexpr size_t kKeptCapacity = 4096;
 
 uint32_t ReadLength(std::string_view bytes) {
   uint32_t length = 0;
-  for (const char byte : bytes.substr(0, kLengthSize)) length = length << 8 | static_cast<unsigned char>(byte);
+  for (const char byte : bytes.substr(0, kFrameLengthSize)) length = length << 8 | static_cast<unsigned char>(byte);
   return length;
 }
 
@@ -30,14 +29,14 @@ Result<std::optional<std::string_view>> FrameCutter::Next() {
     std::string().swap(buffer_);
     begin_ = 0;
   }
-  if (rest.size() < kLengthSize) return frame;
+  if (rest.size() < kFrameLengthSize) return frame;
   const uint32_t length = ReadLength(rest);
   if (length == 0 || length > max_frame_) {
     return Error{ErrorCode::kInvalid, StrCat("frame of ", length, " bytes, expected 1 to ", max_frame_)};
   }
-  if (rest.size() - kLengthSize < length) return frame;
-  begin_ += kLengthSize + length;
-  frame = rest.substr(kLengthSize, length);
+  if (rest.size() - kFrameLengthSize < length) return frame;
+  begin_ += kFrameLengthSize + length;
+  frame = rest.substr(kFrameLengthSize, length);
   return frame;
 }
 

@@ -3,6 +3,7 @@
 // Holds what has come and no more: an announced length allocates nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,8 @@
 #include "runtime/base/result.h"
 
 namespace tony {
+
+inline constexpr size_t kFrameLengthSize = 4;
 
 class FrameCutter {
  public:

@@ -1,6 +1,7 @@
 #include "runtime/rpc/wire.h"
 
 #include "runtime/base/strings.h"
+#include "runtime/rpc/frame_cutter.h"
 
 namespace tony {
 namespace {
@@ -8,7 +9,6 @@ namespace {
 using apache::thrift::protocol::TBinaryProtocol;
 using apache::thrift::transport::TMemoryBuffer;
 
-constexpr size_t kLengthSize = 4;
 constexpr size_t kLongestMethod = 64;  // far above ours; an unknown one is sent back
 
 std::shared_ptr<TMemoryBuffer> Observe(std::string_view frame) {
@@ -33,16 +33,17 @@ Result<MessageHeader> MessageReader::ReadHeader() {
 
 MessageWriter::MessageWriter(const MessageHeader& header)
     : buffer_(std::make_shared<TMemoryBuffer>()), protocol_(buffer_, 0, 0, true, true) {
-  constexpr uint8_t kLengthToCome[kLengthSize] = {};
-  buffer_->write(kLengthToCome, kLengthSize);
+  constexpr uint8_t kLengthToCome[kFrameLengthSize] = {};
+  buffer_->write(kLengthToCome, kFrameLengthSize);
   protocol_.writeMessageBegin(header.method, header.type, header.seq);
 }
 
 std::string MessageWriter::Finish() {
   protocol_.writeMessageEnd();
   std::string frame = buffer_->getBufferAsString();
-  const size_t length = frame.size() - kLengthSize;
-  for (size_t i = 0; i < kLengthSize; ++i) frame[i] = static_cast<char>(length >> (8 * (kLengthSize - 1 - i)));
+  const size_t length = frame.size() - kFrameLengthSize;
+  for (size_t i = 0; i < kFrameLengthSize; ++i)
+    frame[i] = static_cast<char>(length >> (8 * (kFrameLengthSize - 1 - i)));
   return frame;
 }
 

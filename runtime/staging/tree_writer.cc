@@ -18,7 +18,7 @@ constexpr size_t kLongestComponent = 255;  // NAME_MAX of every file system that
 constexpr size_t kLongestName = 2048;      // leaves as much of PATH_MAX to the folder that a task sees it in
 constexpr std::string_view kNotWithin = "not a path within the folder";
 
-Error Refuse(const std::string& name, std::string_view why) {
+Error RefuseName(const std::string& name, std::string_view why) {
   return {ErrorCode::kInvalid, StrCat("\"", name.substr(0, 300), "\": ", why)};
 }
 
@@ -26,10 +26,10 @@ Error Refuse(const std::string& name, std::string_view why) {
 Error PlaceError(const std::string& name, const fs::path& path, int error) {
   switch (error) {
     case EEXIST:
-      return Refuse(name, "there is another of that name");
+      return RefuseName(name, "there is another of that name");
     case ENOTDIR:
     case ELOOP:
-      return Refuse(name, "its way leads through something that is not a folder");
+      return RefuseName(name, "its way leads through something that is not a folder");
     default:
       return FileError(ErrorCode::kCannotWrite, "make", path, error);
   }
@@ -46,8 +46,8 @@ Result<TreeWriter> TreeWriter::Make(const fs::path& folder) {
 
 Result<UniqueFd> TreeWriter::Step(int parent, const std::string& folder, const std::string& name) {
   const std::string component = folder.substr(folder.rfind('/') + 1);
-  if (component.size() > kLongestComponent) return Refuse(name, "its name is too long");
-  if (component.empty() || component == "." || component == "..") return Refuse(name, kNotWithin);
+  if (component.size() > kLongestComponent) return RefuseName(name, "its name is too long");
+  if (component.empty() || component == "." || component == "..") return RefuseName(name, kNotWithin);
   if (mkdirat(parent, component.c_str(), 0700) == 0) {
     folders_.push_back(folder);
   } else if (errno != EEXIST) {
@@ -70,11 +70,11 @@ Result<UniqueFd> TreeWriter::Walk(const std::string& folder, const std::string& 
 }
 
 Result<TreeWriter::Place> TreeWriter::Find(const std::string& name) {
-  if (name.size() > kLongestName) return Refuse(name, "its path is too long");
+  if (name.size() > kLongestName) return RefuseName(name, "its path is too long");
   const size_t slash = name.rfind('/');
   const std::string leaf = name.substr(slash + 1);  // npos + 1 is 0
-  if (leaf.empty() || leaf == "." || leaf == "..") return Refuse(name, kNotWithin);
-  if (leaf.size() > kLongestComponent) return Refuse(name, "its name is too long");
+  if (leaf.empty() || leaf == "." || leaf == "..") return RefuseName(name, kNotWithin);
+  if (leaf.size() > kLongestComponent) return RefuseName(name, "its name is too long");
   if (slash == std::string::npos) return Place{root_.get(), leaf};
   const std::string folder = name.substr(0, slash);
   if (folder != last_folder_) {
@@ -107,7 +107,7 @@ Status TreeWriter::FinishFile(int fd, const std::string& name, bool executable, 
 Status TreeWriter::MakeSymlink(const std::string& name, const std::string& target, const timespec& modified) {
   TRY_ASSIGN(const Place place, Find(name));
   if (symlinkat(target.c_str(), place.parent, place.leaf.c_str()) != 0) {
-    if (errno == ENOENT || errno == ENAMETOOLONG) return Refuse(name, "a link that leads nowhere");
+    if (errno == ENOENT || errno == ENAMETOOLONG) return RefuseName(name, "a link that leads nowhere");
     return PlaceError(name, PathOf(name), errno);
   }
   const timespec times[2] = {modified, modified};
@@ -120,7 +120,7 @@ Status TreeWriter::MakeHardLink(const std::string& name, const std::string& exis
   const UniqueFd parent(fcntl(old.parent, F_DUPFD_CLOEXEC, 0));  // Find() may replace what it lent
   struct stat info {};
   if (fstatat(parent.get(), old.leaf.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
-    return Refuse(name, StrCat("a hard link to \"", existing.substr(0, 300), "\", which is no file before it"));
+    return RefuseName(name, StrCat("a hard link to \"", existing.substr(0, 300), "\", which is no file before it"));
   TRY_ASSIGN(const Place place, Find(name));
   if (linkat(parent.get(), old.leaf.c_str(), place.parent, place.leaf.c_str(), 0) == 0) return Ok();
   return PlaceError(name, PathOf(name), errno);

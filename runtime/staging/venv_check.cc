@@ -26,7 +26,7 @@ std::optional<std::string> ProgramInVenv(const std::string& command) {
   return std::string(word.substr(kFolder.size()));
 }
 
-Error Refuse(const std::string& program, const std::string& why) {
+Error RefuseProgram(const std::string& program, const std::string& why) {
   return {ErrorCode::kInvalid, StrCat(kFolder, program, ": ", why)};
 }
 
@@ -69,7 +69,7 @@ Status CheckHashBang(const std::string& program, const fs::path& file) {
   interpreter = interpreter.substr(0, interpreter.find_first_of(" \t"));
   std::error_code error;
   if (!interpreter.starts_with('/') || fs::exists(interpreter, error)) return Ok();
-  return Refuse(program, StrCat("it is a script of ", NotHere(interpreter)));
+  return RefuseProgram(program, StrCat("it is a script of ", NotHere(interpreter)));
 }
 
 // The value of `key` in pyvenv.cfg: "home = /usr/bin".
@@ -97,14 +97,14 @@ Status CheckConfiguration(const std::string& program, const fs::path& file, cons
   const std::string home = Configured(configuration, "home");
   if (home.empty()) return Ok();
   std::error_code error;
-  if (!fs::is_directory(home, error)) return Refuse(program, StrCat("its pyvenv.cfg leads to ", NotHere(home)));
+  if (!fs::is_directory(home, error)) return RefuseProgram(program, StrCat("its pyvenv.cfg leads to ", NotHere(home)));
   std::string made = MinorVersion(Configured(configuration, "version"));
   if (made.empty()) made = MinorVersion(Configured(configuration, "version_info"));
   const std::string name = real.filename().string();
   const std::string here = name.starts_with("python") ? MinorVersion(name.substr(6)) : "";
   if (made.empty() || here.empty() || made == here) return Ok();
-  return Refuse(program,
-                StrCat("the environment was made for Python ", made, ", and ", real.string(), " is Python ", here));
+  return RefuseProgram(
+      program, StrCat("the environment was made for Python ", made, ", and ", real.string(), " is Python ", here));
 }
 
 }  // namespace
@@ -115,11 +115,12 @@ Status CheckVenvCommand(const std::string& command, const fs::path& venv) {
   const fs::path file = venv / *program;
   struct stat info {};
   if (lstat(file.c_str(), &info) != 0)
-    return Refuse(*program, StrCat("there is no such file in the Python environment", Hint(*program, venv)));
-  if (stat(file.c_str(), &info) != 0) return Refuse(*program, StrCat("it leads to ", NotHere(EndOfLinks(file))));
-  if (!S_ISREG(info.st_mode)) return Refuse(*program, "it is not a program");
+    return RefuseProgram(*program, StrCat("there is no such file in the Python environment", Hint(*program, venv)));
+  if (stat(file.c_str(), &info) != 0) return RefuseProgram(*program, StrCat("it leads to ", NotHere(EndOfLinks(file))));
+  if (!S_ISREG(info.st_mode)) return RefuseProgram(*program, "it is not a program");
   if ((info.st_mode & 0111) == 0)
-    return Refuse(*program, "it may not be executed; pack the environment with its permissions, as zip and tar do");
+    return RefuseProgram(*program,
+                         "it may not be executed; pack the environment with its permissions, as zip and tar do");
   TRY(CheckHashBang(*program, file));
   std::error_code error;
   const fs::path real = fs::canonical(file, error);

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr int kSchema = 1;
+constexpr int kHolderSchema = 1;
 constexpr const char* kLock = ".lock";
 
 fs::path RecordsIn(const fs::path& home) { return home / "checkpoint-folders"; }
@@ -30,7 +30,7 @@ Result<UniqueFd> LockRecords(const fs::path& home) {
 }
 
 std::string ToJson(const CheckpointHolder& holder, const fs::path& folder) {
-  json::object out = {{"schema", kSchema}, {"folder", folder.native()}, {"job", holder.job.value}};
+  json::object out = {{"schema", kHolderSchema}, {"folder", folder.native()}, {"job", holder.job.value}};
   if (holder.before) out["before"] = holder.before->value;
   return SerializeJson(out);
 }
@@ -38,7 +38,7 @@ std::string ToJson(const CheckpointHolder& holder, const fs::path& folder) {
 Result<CheckpointHolder> HolderFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "holder of a checkpoint folder"));
   JsonFields fields(document);
-  fields.Int("schema", kSchema, kSchema);
+  fields.Int("schema", kHolderSchema, kHolderSchema);
   CheckpointHolder holder{{fields.String("job")}, std::nullopt};
   if (fields.Has("before")) holder.before = JobId{fields.String("before")};
   TRY(fields.status());

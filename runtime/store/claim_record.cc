@@ -16,9 +16,9 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
-constexpr int kSchema = 1;
+constexpr int kClaimSchema = 1;
 
-fs::path PathIn(const JobFolder& folder) { return folder.path() / "claim.json"; }
+fs::path ClaimFile(const JobFolder& folder) { return folder.path() / "claim.json"; }
 
 // The clocks of an AM and of a keeper may be apart; that of the boot is one. A job does not outlive its boot.
 Duration SinceBootAt(Instant time) { return time - RealClock().Now() + SinceBoot(); }
@@ -47,7 +47,7 @@ KillRequest ReadPlan(JsonFields& fields) {
 std::string ToJson(const ClaimRecord& record) {
   json::array planned;
   for (const KillRequest& plan : record.planned) planned.push_back(PlanJson(plan));
-  return SerializeJson(json::object{{"schema", kSchema},
+  return SerializeJson(json::object{{"schema", kClaimSchema},
                                     {"epoch", record.epoch.value},
                                     {"owner", record.claim.owner.value},
                                     {"watch_timeout_ms", record.claim.watch_timeout.count()},
@@ -58,7 +58,7 @@ std::string ToJson(const ClaimRecord& record) {
 Result<ClaimRecord> ClaimRecordFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "claim"));
   JsonFields fields(document);
-  fields.Int("schema", kSchema, kSchema);
+  fields.Int("schema", kClaimSchema, kClaimSchema);
   ClaimRecord record;
   record.epoch.value = fields.Int("epoch", 1);
   record.claim.owner.value = fields.String("owner");
@@ -74,20 +74,20 @@ Result<ClaimRecord> ClaimRecordFromJson(std::string_view text) {
 
 // What it says is of this boot, so the power may take it.
 Status WriteClaimRecord(const JobFolder& folder, const ClaimRecord& record) {
-  return WriteFileByRename(PathIn(folder), ToJson(record), /*durable=*/false);
+  return WriteFileByRename(ClaimFile(folder), ToJson(record), /*durable=*/false);
 }
 
 Status RemoveClaimRecord(const JobFolder& folder) {
-  const fs::path path = PathIn(folder);
+  const fs::path path = ClaimFile(folder);
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return Ok();
   return FileError(ErrorCode::kCannotWrite, "remove", path, errno);
 }
 
 Result<ClaimRecord> ReadClaimRecord(const JobFolder& folder) {
-  TRY_ASSIGN(ClaimRecord record, ReadParsed(PathIn(folder), ClaimRecordFromJson));
+  TRY_ASSIGN(ClaimRecord record, ReadParsed(ClaimFile(folder), ClaimRecordFromJson));
   TRY_ASSIGN(const auto lease, folder.ReadLease());
   if (lease && lease->epoch == record.epoch) return record;
-  return Error{ErrorCode::kNotFound, StrCat(PathIn(folder).string(), ": of application master ", record.epoch.value,
+  return Error{ErrorCode::kNotFound, StrCat(ClaimFile(folder).string(), ": of application master ", record.epoch.value,
                                             ", which is not the one that ruled last")};
 }
 

@@ -20,11 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostSingleSyncs = 64;
 
-bool IsThere(const fs::path& path) {
-  struct stat info {};
-  return lstat(path.c_str(), &info) == 0;
-}
-
 // An entry is believed for ever, so a power cut must not leave one that is empty. One by one where they are few: the
 // whole file system may have gigabytes of somebody else's to write.
 Status Sync(const fs::path& entry) {

@@ -97,6 +97,11 @@ Status WriteFileByRename(const fs::path& path, std::string_view content, bool du
   return durable ? SyncPath(path.parent_path()) : Ok();
 }
 
+bool IsThere(const fs::path& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0;
+}
+
 Status MakeFolder(const fs::path& path) {
   std::error_code error;
   if (path.has_relative_path() && !fs::is_directory(path.parent_path(), error)) TRY(MakeFolder(path.parent_path()));

@@ -24,6 +24,8 @@ Status WriteNewFile(const std::filesystem::path& path, std::string_view content,
 // leaves at most a file with a leading dot.
 Status WriteFileByRename(const std::filesystem::path& path, std::string_view content, bool durable);
 
+bool IsThere(const std::filesystem::path& path);  // something of that name, also a link that leads nowhere
+
 Status MakeFolder(const std::filesystem::path& path);  // and those above it, 0700 each; harmless if it is there
 Status SyncPath(const std::filesystem::path& path);    // a file's content, or the names in a folder
 // Files or folders, at once: their file system commits them together, which takes the time of one or two.

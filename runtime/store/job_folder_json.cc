@@ -11,7 +11,7 @@ namespace {
 namespace json = boost::json;
 using std::string_view_literals::operator""sv;
 
-constexpr int kSchema = 1;
+constexpr int kFolderSchema = 1;
 
 Result<json::object> ParseObject(std::string_view text) {
   boost::system::error_code error;
@@ -58,7 +58,7 @@ Result<SocketName> ReadSocket(const json::object& object) {
 }  // namespace
 
 std::string ToJson(const LeaseRecord& record) {
-  json::object out{{"schema", kSchema}, {"epoch", record.epoch.value}, {"renewal", record.renewal}};
+  json::object out{{"schema", kFolderSchema}, {"epoch", record.epoch.value}, {"renewal", record.renewal}};
   if (const auto* socket = std::get_if<SocketName>(&record.am.own)) out["socket"] = socket->value;
   if (const auto* endpoint = std::get_if<Endpoint>(&record.am.own)) WriteEndpoint(out, *endpoint);
   if (record.am.for_old_executors) WriteEndpoint(out, *record.am.for_old_executors);
@@ -66,7 +66,7 @@ std::string ToJson(const LeaseRecord& record) {
 }
 
 std::string ToJson(const Submission& submission) {
-  json::object out = {{"schema", kSchema},
+  json::object out = {{"schema", kFolderSchema},
                       {"job", submission.job.value},
                       {"user", submission.user},
                       {"host", submission.host},
@@ -82,7 +82,7 @@ std::string ToJson(const Submission& submission) {
 }
 
 std::string ToJson(const KillRequest& request) {
-  json::object out = {{"schema", kSchema}, {"reason", request.reason}, {"grace", request.grace.count()}};
+  json::object out = {{"schema", kFolderSchema}, {"reason", request.reason}, {"grace", request.grace.count()}};
   if (!request.if_owner.value.empty()) out["if_owner"] = request.if_owner.value;
   if (!request.if_watcher.value.empty()) out["if_watcher"] = request.if_watcher.value;
   if (request.due != Instant{}) out["due"] = ToMillis(request.due);

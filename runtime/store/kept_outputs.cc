@@ -40,22 +40,22 @@ Result<std::string> ReadBounded(int fd, int64_t size) {
   return text;
 }
 
-struct Text {
+struct SmallFile {
   std::string bytes;  // at most `most` of them
   int64_t size = 0;   // of the file
 };
 
 // kInvalid: what is there is not such a file.
-Result<std::optional<Text>> ReadSmallFile(const fs::path& file, int64_t most) {
+Result<std::optional<SmallFile>> ReadSmallFile(const fs::path& file, int64_t most) {
   const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid() && errno == ENOENT) return std::optional<Text>();
+  if (!fd.valid() && errno == ENOENT) return std::optional<SmallFile>();
   if (!fd.valid() && errno == ELOOP) return Problem("it is a symbolic link, expected a regular file");
   if (!fd.valid() && errno == ENXIO) return Problem("it is a socket, expected a regular file");
   struct stat info {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0) return Problem(ErrnoText(errno));
   if (!S_ISREG(info.st_mode)) return Problem("it is no regular file");
   TRY_ASSIGN(std::string bytes, ReadBounded(fd.get(), std::min<int64_t>(info.st_size, most)));
-  return std::optional(Text{std::move(bytes), info.st_size});
+  return std::optional(SmallFile{std::move(bytes), info.st_size});
 }
 
 // Of a file of ours.
@@ -66,7 +66,7 @@ Result<std::optional<std::string>> ReadWhole(const fs::path& file) {
   return std::optional(std::move(text->bytes));
 }
 
-Result<Outputs> WhatFits(const Text& text) {
+Result<Outputs> WhatFits(const SmallFile& text) {
   auto outputs = ParseOutputs(text.bytes);
   if (!outputs.ok()) return TooLong(text.size);
   if (text.size > kMostOutputsRead)
@@ -76,7 +76,7 @@ Result<Outputs> WhatFits(const Text& text) {
 }
 
 // What of the file is kept.
-Result<std::vector<OutputProblem>> Keep(const Text& text, const fs::path& log_folder) {
+Result<std::vector<OutputProblem>> Keep(const SmallFile& text, const fs::path& log_folder) {
   const fs::path copy = KeptOutputsFile(log_folder);
   if (text.size <= kLongestOutputs) {
     TRY(WriteFileByRename(copy, text.bytes, /*durable=*/true));

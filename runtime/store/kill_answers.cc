@@ -13,17 +13,17 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int kSchema = 1;
+constexpr int kAnswerSchema = 1;
 
-struct Named {
+struct NamedAnswer {
   const char* name;
   std::optional<KillAnswer> answer;
 };
-constexpr Named kAnswers[] = {{"taken", KillAnswer::kTaken},
-                              {"planned", KillAnswer::kPlanned},
-                              {"fenced", KillAnswer::kFenced},
-                              {"ended", KillAnswer::kEnded},
-                              {"refused", std::nullopt}};
+constexpr NamedAnswer kAnswers[] = {{"taken", KillAnswer::kTaken},
+                                    {"planned", KillAnswer::kPlanned},
+                                    {"fenced", KillAnswer::kFenced},
+                                    {"ended", KillAnswer::kEnded},
+                                    {"refused", std::nullopt}};
 
 std::filesystem::path PathOf(const JobFolder& folder, const std::string& name) {
   return folder.path() / "kill-requests" / (name + ".answer");
@@ -32,7 +32,7 @@ std::filesystem::path PathOf(const JobFolder& folder, const std::string& name) {
 Result<FiledAnswer> FromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "answer"));
   JsonFields fields(document);
-  fields.Int("schema", kSchema, kSchema);
+  fields.Int("schema", kAnswerSchema, kAnswerSchema);
   const std::string name = fields.String("answer");
   FiledAnswer filed{.why = fields.String("why")};
   for (const auto& [known, answer] : kAnswers) {
@@ -46,7 +46,7 @@ Result<FiledAnswer> FromJson(std::string_view text) {
 }  // namespace
 
 Status WriteFiledAnswer(const JobFolder& folder, const std::string& name, const FiledAnswer& filed) {
-  json::object out{{"schema", kSchema}, {"why", filed.why}};
+  json::object out{{"schema", kAnswerSchema}, {"why", filed.why}};
   for (const auto& [known, answer] : kAnswers)
     if (answer == filed.answer) out["answer"] = known;
   return WriteFileByRename(PathOf(folder, name), SerializeJson(out), /*durable=*/false);

@@ -27,11 +27,6 @@ constexpr int64_t kLargestCopy = 16 << 20;
 
 Error Gone(const fs::path& path, int error) { return FileError(ErrorCode::kUnavailable, "read staged", path, error); }
 
-bool IsThere(const fs::path& path) {
-  struct stat info {};
-  return lstat(path.c_str(), &info) == 0;
-}
-
 Status MakeLink(const fs::path& target, const fs::path& link) {
   if (symlink(target.c_str(), link.c_str()) == 0 || errno == EEXIST) return Ok();
   return FileError(ErrorCode::kCannotWrite, "link", link, errno);

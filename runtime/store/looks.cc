@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostAtOnce = 64 << 10;
 
-fs::path PathIn(const JobFolder& folder) { return folder.path() / "looked"; }
+fs::path LookFile(const JobFolder& folder) { return folder.path() / "looked"; }
 
 // Root may look at another user's job, whose own clients have to write there, too.
 void GiveToOwner(int fd, const fs::path& folder) {
@@ -48,7 +48,7 @@ bool Same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec &&
 Result<bool> LeaveLook(const JobFolder& folder, const WatcherToken& watcher) {
   TRY_ASSIGN(const auto lease, folder.ReadLease());
   if (!lease || folder.IsLocked("am.lock")) return false;
-  const fs::path path = PathIn(folder);
+  const fs::path path = LookFile(folder);
   const UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   GiveToOwner(fd.get(), folder.path());
@@ -62,7 +62,7 @@ Result<bool> LeaveLook(const JobFolder& folder, const WatcherToken& watcher) {
 }
 
 LookReader::Looks LookReader::Read() {
-  const UniqueFd fd(open(PathIn(folder_).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd fd(open(LookFile(folder_).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat file = {};
   if (!fd.valid() || fstat(fd.get(), &file) != 0 || !S_ISREG(file.st_mode)) return {};
   if (file.st_ino != file_ || file.st_size < read_) read_ = 0;

@@ -13,7 +13,7 @@ namespace {
 namespace json = boost::json;
 
 // 2 since there are digests: an earlier release, which would lose them, refuses the record by its name.
-constexpr int kSchema = 2;
+constexpr int kRecordSchema = 2;
 constexpr int kFirstSchema = 1;
 
 std::string ToText(std::string_view bytes) {
@@ -75,8 +75,9 @@ constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 }  // namespace
 
 std::string ToJson(const KeptRequest& kept) {
-  json::object out = {
-      {"schema", kSchema}, {"request_id", ToText(kept.id.value)}, {"newest_submission", kept.record.newest_number}};
+  json::object out = {{"schema", kRecordSchema},
+                      {"request_id", ToText(kept.id.value)},
+                      {"newest_submission", kept.record.newest_number}};
   if (kept.record.job) {
     out["job"] = kept.record.job->value;
     out["submission"] = kept.record.job_number;
@@ -97,7 +98,7 @@ std::string ToJson(const KeptRequest& kept) {
 Result<KeptRequest> KeptRequestFromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "request record"));
   JsonFields fields(document);
-  fields.Int("schema", kFirstSchema, kSchema);
+  fields.Int("schema", kFirstSchema, kRecordSchema);
   KeptRequest kept;
   kept.id.value = Bytes(fields, "request_id");
   kept.record.newest_number = fields.Int("newest_submission", kLeast);

@@ -10,10 +10,10 @@
 namespace tony {
 namespace {
 
-constexpr int kShards = 2;
-constexpr int kStride = 3;  // the default takes each so many points; TONY_SWEEP=all all of them
+constexpr int kSubmitShards = 2;
+constexpr int kSubmitStride = 3;  // the default takes each so many points; TONY_SWEEP=all all of them
 
-struct Point {
+struct SubmitPoint {
   std::string at;    // as SHIM_CRASH_AT says it: "12", "12h"
   std::string call;  // "rename requests/.../record.json"
 };
@@ -39,7 +39,7 @@ Words Submit(const std::string& command, const std::string& owner, int number) {
 // The first parameter: whether a job of a lower number runs, and has to make way.
 class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
  protected:
-  std::vector<Point> RunOne(const std::string& at) {
+  std::vector<SubmitPoint> RunOne(const std::string& at) {
     const Sandbox box;
     const std::string old = replaces_ ? StartPredecessor(box) : "";
     std::filesystem::create_directory(box.File("shim"));
@@ -96,12 +96,12 @@ class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
     return ReadText(box.File("shim/points.1")).find("died\n") != std::string::npos;
   }
 
-  static std::vector<Point> Points(const Sandbox& box) {
+  static std::vector<SubmitPoint> Points(const Sandbox& box) {
     std::ifstream notes(box.File("shim/points.1"));
-    std::vector<Point> points;
+    std::vector<SubmitPoint> points;
     for (std::string line; std::getline(notes, line);) {
       const auto space = line.find(' ');
-      const Point point = {line.substr(0, space), line.substr(space + 1)};
+      const SubmitPoint point = {line.substr(0, space), line.substr(space + 1)};
       points.push_back(point);
       if (point.call.starts_with("write") || point.call.starts_with("send"))
         points.push_back({point.at + "h", point.call});
@@ -114,12 +114,12 @@ class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
 };
 
 TEST_P(SubmitCrashTest, AnyPointLeavesNothingOrAJobThatTheRequestFinds) {
-  const std::vector<Point> points = RunOne("0");
+  const std::vector<SubmitPoint> points = RunOne("0");
   ASSERT_GT(points.size(), 20u);
   ASSERT_FALSE(HasFailure());
   const bool all = std::getenv("TONY_SWEEP") != nullptr && std::string(std::getenv("TONY_SWEEP")) == "all";
   int runs = 0;
-  for (size_t i = std::get<1>(GetParam()); i < points.size(); i += kShards * (all ? 1 : kStride)) {
+  for (size_t i = std::get<1>(GetParam()); i < points.size(); i += kSubmitShards * (all ? 1 : kSubmitStride)) {
     SCOPED_TRACE("killed at " + points[i].at + " " + points[i].call);
     RunOne(points[i].at);
     ++runs;
@@ -128,7 +128,7 @@ TEST_P(SubmitCrashTest, AnyPointLeavesNothingOrAJobThatTheRequestFinds) {
   EXPECT_GE(deaths(), runs - 1 - runs / 5) << "of " << runs << " points";
 }
 
-INSTANTIATE_TEST_SUITE_P(Sweep, SubmitCrashTest, testing::Combine(testing::Bool(), testing::Range(0, kShards)),
+INSTANTIATE_TEST_SUITE_P(Sweep, SubmitCrashTest, testing::Combine(testing::Bool(), testing::Range(0, kSubmitShards)),
                          [](const auto& sweep) {
                            return std::string(std::get<0>(sweep.param) ? "Replacing" : "Creating") + "_" +
                                   std::to_string(std::get<1>(sweep.param));

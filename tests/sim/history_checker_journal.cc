@@ -9,7 +9,7 @@ namespace tony::sim {
 namespace {
 
 // Of the lease record: seen a little after it changed.
-constexpr Duration kSlowestLook{1'000};
+constexpr Duration kLateLook{1'000};
 // A file system that does not answer for so long is not waited for.
 constexpr Duration kLongestLook{55'000};
 
@@ -125,7 +125,7 @@ void HistoryChecker::CheckSilence(const AttemptId& id, Instant time) {
   const Instant heard = later == attempt.heard.begin() ? Instant{} : *std::prev(later);
   Expect(latest - heard >= Slower(timers.lost_after) - Duration(1), ToString(id) + " is given up too early");
   const Duration unrenewed = lease_written_ ? earliest - *lease_written_ : Duration::max();
-  Expect(unrenewed <= Faster(timers.record_fresh) + kSlowestLook,
+  Expect(unrenewed <= Faster(timers.record_fresh) + kLateLook,
          ToString(id) + " is given up while the lease record is not renewed");
 }
 

@@ -8,7 +8,7 @@ namespace tony::sim {
 namespace {
 
 // An executor sees the lease record change a little after it did.
-constexpr Duration kSlowestLook{1'000};
+constexpr Duration kLateRead{1'000};
 // One that is put off by an AM asks it again before so long.
 constexpr Duration kBetweenTries{5'000};
 // Killing, sweeping and noticing.
@@ -160,8 +160,7 @@ bool HistoryChecker::IsCutOff(const Executor& executor) const {
   const Instant blind_until = std::max(executor.stalled_until, executor.store_back);
   if (now_ - blind_until < Faster(spec_.timers.cutoff_after)) return true;
   const bool is_put_off = now_ - executor.put_off < kBetweenTries;
-  const bool am_looks_alive =
-      lease_written_ && now_ - *lease_written_ < Faster(spec_.timers.record_fresh) + kSlowestLook;
+  const bool am_looks_alive = lease_written_ && now_ - *lease_written_ < Faster(spec_.timers.record_fresh) + kLateRead;
   return am_looks_alive && !is_put_off;
 }
 

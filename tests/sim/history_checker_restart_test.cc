@@ -13,7 +13,7 @@ namespace {
 const AttemptId kSecond{kWorker0, 2};
 
 // A gang of two that starts again once, in its executors, from a checkpoint.
-const Plan& ThePlan() {
+const Plan& RestartPlan() {
   static const Plan& plan = *[] {
     auto* made = new Plan(GangFor(2, Duration(8'000), 1));
     made->spec.checkpoint.directory = "/checkpoints";
@@ -24,9 +24,9 @@ const Plan& ThePlan() {
   return plan;
 }
 
-History Right() { return RightHistory(ThePlan()); }
+History Right() { return RightHistory(RestartPlan()); }
 
-void ExpectNoticed(const History& history, const std::string& text) { ExpectComplaint(ThePlan(), history, text); }
+void ExpectNoticed(const History& history, const std::string& text) { ExpectComplaint(RestartPlan(), history, text); }
 
 template <class T>
 void ExpectNoticedIf(const std::function<void(T&)>& change, const std::string& text) {
@@ -44,7 +44,7 @@ std::vector<Seen>::iterator Restarted(History& history) {
 }
 
 TEST(HistoryCheckerRestartTest, TheHistoryIsRight) {
-  EXPECT_EQ(Join(HistoryChecker::Check(ThePlan().spec, Right()), "\n"), "");
+  EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, Right()), "\n"), "");
 }
 
 TEST(HistoryCheckerRestartTest, AnotherRestartThanTheRulesSayIsNoticed) {
@@ -58,14 +58,14 @@ TEST(HistoryCheckerRestartTest, AnotherRestartThanTheRulesSayIsNoticed) {
 }
 
 TEST(HistoryCheckerRestartTest, ARestartBeyondTheBudgetIsNoticed) {
-  Plan strict = ThePlan();
+  Plan strict = RestartPlan();
   strict.spec.restart.levels = {};
   ExpectComplaint(strict, Right(), "although the job has to stop");
   ExpectComplaint(strict, Right(), "restart 1 for no reason");
 }
 
 TEST(HistoryCheckerRestartTest, AFailureThatIsGivenUpAlthoughThereIsABudgetIsNoticed) {
-  Plan stingy = ThePlan();
+  Plan stingy = RestartPlan();
   stingy.spec.restart.levels = {};
   History history = RightHistory(stingy);
   ExpectNoticed(history, "worker:1#1 has to start again");

@@ -7,7 +7,7 @@
 namespace tony::sim {
 namespace {
 
-const TaskId kWorker{"worker", 0};
+const TaskId kTheWorker{"worker", 0};
 const TaskId kOther{"worker", 1};
 
 JobSpec SpecOf(FrameworkKind framework, int restarts_of_task, int restarts_of_gang) {
@@ -18,7 +18,7 @@ JobSpec SpecOf(FrameworkKind framework, int restarts_of_task, int restarts_of_ga
 }
 
 FailureSeen FailureOf(OutcomeClass cls) {
-  return {.task = kWorker, .cls = cls, .together = true, .same_address = true};
+  return {.task = kTheWorker, .cls = cls, .together = true, .same_address = true};
 }
 
 RestartSeen Charged(RestartScope scope, const TaskId& cause, Duration at = Duration(0)) {
@@ -32,17 +32,17 @@ TEST(RestartRulesTest, AFailureIsPaidByTheSmallestLevelThatHasSomethingLeft) {
   const FailureSeen failure = FailureOf(OutcomeClass::kUserError);
   EXPECT_EQ(RestartAfter(spec, failure, {}, kNow)->scope, RestartScope::kTask);
   EXPECT_EQ(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kOther)}, kNow)->scope, RestartScope::kTask);
-  EXPECT_EQ(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kWorker)}, kNow)->scope, RestartScope::kGang);
-  EXPECT_FALSE(
-      RestartAfter(spec, failure, {Charged(RestartScope::kTask, kWorker), Charged(RestartScope::kGang, kOther)}, kNow));
+  EXPECT_EQ(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker)}, kNow)->scope, RestartScope::kGang);
+  EXPECT_FALSE(RestartAfter(spec, failure,
+                            {Charged(RestartScope::kTask, kTheWorker), Charged(RestartScope::kGang, kOther)}, kNow));
 }
 
 TEST(RestartRulesTest, WhatIsOlderThanTheWindowIsForgotten) {
   JobSpec spec = SpecOf(FrameworkKind::kStandalone, 1, 0);
   spec.restart.levels[0].window = Duration(10'000);
   const FailureSeen failure = FailureOf(OutcomeClass::kUserError);
-  EXPECT_TRUE(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kWorker)}, kNow));
-  EXPECT_FALSE(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kWorker, Duration(1))}, kNow));
+  EXPECT_TRUE(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker)}, kNow));
+  EXPECT_FALSE(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker, Duration(1))}, kNow));
 }
 
 TEST(RestartRulesTest, LossesArePaidByTheirOwnBudgetFirst) {
@@ -72,7 +72,7 @@ TEST(RestartRulesTest, EachRestartWaitsTwiceAsLongUpToALimit) {
   std::vector<RestartSeen> past;
   for (const int64_t delay : {0, 1'000, 2'000, 3'000, 3'000}) {
     EXPECT_EQ(RestartAfter(spec, FailureOf(OutcomeClass::kUserError), past, kNow)->delay, Duration(delay));
-    past.push_back(Charged(RestartScope::kTask, kWorker));
+    past.push_back(Charged(RestartScope::kTask, kTheWorker));
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr int kFirstAmPort = 10'000;
 constexpr Duration kParkLimit{30'000};
 constexpr Duration kKillRequestInterval{1'000};
-constexpr Duration kBetweenTries{1'000};
+constexpr Duration kNextTry{1'000};
 constexpr Duration kLookAgain{1'000};
 
 const AttemptId& CallerOf(const Question& question) {
@@ -252,7 +252,7 @@ void SimulatedAm::Abandoned(int64_t connection) {
 bool SimulatedAm::WriteLease() {
   const Duration next = stage_.plan.spec.timers.record_fresh / 3;
   const bool written = stage_.time.now() >= stage_.disk.lease_locked_until;
-  RenewLater(written ? next : std::min(next, kBetweenTries));
+  RenewLater(written ? next : std::min(next, kNextTry));
   if (!written) return flaw_ == Flaw::kRenewsUnwritten;
   published_ = true;
   stage_.disk.lease = executor::SeenLease{epoch_, AddressOf(epoch_), renewal_};

@@ -9,7 +9,7 @@
 namespace tony::sim {
 namespace {
 
-constexpr Duration kSlowestNotice{3};  // of the end of a child
+constexpr Duration kChildNotice{3};  // of the end of a child
 constexpr Duration kSweepAgain{10};
 constexpr Duration kSlowestLie{3'000};
 
@@ -55,7 +55,7 @@ void SimulatedContainers::Begin(const ContainerId& id, bool fails) {
 
 // Nobody sees it while the keeper is gone.
 void SimulatedContainers::Left(const ContainerId& id, ExitStatus exit) {
-  keeper_.Later(random_.Between(Duration(0), kSlowestNotice), [this, id, exit] { OnLeft(id, exit); });
+  keeper_.Later(random_.Between(Duration(0), kChildNotice), [this, id, exit] { OnLeft(id, exit); });
 }
 
 void SimulatedContainers::OnLeft(const ContainerId& id, std::optional<ExitStatus> exit) {

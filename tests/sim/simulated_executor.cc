@@ -10,7 +10,7 @@ namespace tony::sim {
 namespace {
 
 constexpr Duration kSlowestReaping{20};
-constexpr Duration kSlowestNotice{10};  // of a changed file
+constexpr Duration kFileNotice{10};  // of a changed file
 
 double JitterFrom(Random& random) { return static_cast<double>(random.Between(0, 999)) / 1000.0; }
 
@@ -54,7 +54,7 @@ void SimulatedExecutor::Stall(Duration length) {
 
 void SimulatedExecutor::LeaseChanged() {
   if (watches_lease_) {
-    stage_.time.After(random_.Between(Duration(0), kSlowestNotice), [this] { Perform(executor::ReadLease{}); });
+    stage_.time.After(random_.Between(Duration(0), kFileNotice), [this] { Perform(executor::ReadLease{}); });
   }
 }
 

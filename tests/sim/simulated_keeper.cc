@@ -8,7 +8,7 @@ namespace tony::sim {
 namespace {
 
 constexpr Duration kSlowestMessage{3};  // over the keeper's socket
-constexpr Duration kSlowestNotice{3};   // of the end of a child
+constexpr Duration kExitNotice{3};      // of the end of a child
 
 // As in am_supervision.cc.
 constexpr size_t kMostCrashes = 5;
@@ -162,7 +162,7 @@ void SimulatedKeeper::StartAm() {
 }
 
 void SimulatedKeeper::AmEnded(Epoch epoch) {
-  Later(random_.Between(Duration(0), kSlowestNotice), [this, epoch] {
+  Later(random_.Between(Duration(0), kExitNotice), [this, epoch] {
     if (epoch == stage_.disk.epoch) OnAmEnded();
   });
 }

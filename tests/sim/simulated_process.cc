@@ -8,7 +8,7 @@
 namespace tony::sim {
 namespace {
 
-constexpr Duration kDyingTakes{1};  // from SIGKILL to the end
+constexpr Duration kDyingLasts{1};  // from SIGKILL to the end
 
 // The work that is in a checkpoint is the step in its name.
 Duration WorkIn(const Disk& disk, const std::string& path) {
@@ -34,8 +34,8 @@ void SimulatedProcess::Signal(int signal) {
     if (plan_.obeys_term) EndAfter(*plan_.obeys_term, {ExitStatus::Kind::kSignaled, SIGTERM});
     return;
   }
-  EndAfter(kDyingTakes, {ExitStatus::Kind::kSignaled, signal});
-  stage_.time.After(kDyingTakes, [this] { children_ = false; });
+  EndAfter(kDyingLasts, {ExitStatus::Kind::kSignaled, signal});
+  stage_.time.After(kDyingLasts, [this] { children_ = false; });
 }
 
 void SimulatedProcess::WriteCheckpoint(Duration work) {

@@ -20,7 +20,7 @@ namespace tony::keeper {
 namespace {
 
 // Of a start that the disk has no room for.
-constexpr Duration kBetweenTries{1000};
+constexpr Duration kBetweenStarts{1000};
 
 // A timer later than this means that the keeper itself was stopped, and the AM very likely with it.
 constexpr Duration kOverslept{1000};
@@ -96,7 +96,7 @@ void AmSupervision::Start() {
     return OnDeath(AmDeath::Kind::kCrashed, error.message);
   LogWarn(error.message);
   state_ = State::kBackoff;
-  timer_ = loop_.After(kBetweenTries, [this] { Start(); });
+  timer_ = loop_.After(kBetweenStarts, [this] { Start(); });
 }
 
 Status AmSupervision::StartNext() {

@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMegabyte = 1 << 20;
 // cgroup v2: what a cgroup has that says nothing, and the most it may say.
 constexpr int64_t kUsualWeight = 100, kHighestWeight = 10000;
 // Of KeepCgroupsWarm: an application master takes some 10 ms to come up, many at once some more.
@@ -60,7 +59,7 @@ const char* LimitFile(CgroupVersion version) {
 }
 
 // No program starts in less beside its executor: the kernel would end one or the other at once, again and again.
-int64_t LimitOf(const Resources& resources) { return std::max<int64_t>(resources.memory_mb, 32) * kMegabyte; }
+int64_t LimitOf(const Resources& resources) { return std::max<int64_t>(resources.memory_mb, 32) << 20; }
 
 Status SetTwo(const fs::path& cgroup, const Resources& resources) {
   if (resources.memory_mb > 0) TRY(Set(cgroup / LimitFile(CgroupVersion::kTwo), LimitOf(resources)));

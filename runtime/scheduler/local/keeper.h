@@ -53,6 +53,7 @@ class Keeper {
 
  private:
   using Peer = int64_t;  // a connection
+  static constexpr Duration kBetweenTries{1000};
   enum class Phase { kServing, kRunningOut, kEndingTasks, kRecording, kFinishing, kSweeping, kWritingHistory, kDone };
 
   void AcceptConnections();

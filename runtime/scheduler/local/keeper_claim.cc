@@ -15,7 +15,6 @@ namespace {
 
 // A ledger that cannot be used may be again: a disk that was full, a folder that somebody repairs. Until then the job
 // says what it waits for, and may be killed.
-constexpr Duration kBetweenTries{1000};
 constexpr Duration kBetweenLimitLooks{60'000};
 
 }  // namespace

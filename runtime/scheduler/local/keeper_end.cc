@@ -14,7 +14,6 @@ namespace tony::keeper {
 namespace {
 
 // A full disk may pass; until then the job is not over.
-constexpr Duration kBetweenTries{1000};
 constexpr Duration kBetweenSweeps{5};
 // What is not dead this long after SIGKILL is in the kernel's hands and will die when those let go.
 constexpr Duration kLongestSweep{30000};

@@ -9,8 +9,6 @@
 namespace tony {
 namespace {
 
-std::string Count(int64_t count, std::string_view what) { return StrCat(count, " ", what, count == 1 ? "" : "s"); }
-
 // "4096 of 24000 MB are free", "1 of 4 is free".
 std::string FreeOf(int64_t free, int64_t all, std::string_view unit) {
   return StrCat(free, " of ", all, unit, free == 1 && unit.empty() ? " is free" : " are free");
@@ -128,7 +126,7 @@ std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
   if (limits.memory_mb && held.memory_mb + entry.ask.memory_mb > *limits.memory_mb)
     return StrCat("waits for ", entry.ask.memory_mb, " MB of memory: its user may have ", *limits.memory_mb,
                   " MB at a time, by machine.json, and has ", held.memory_mb);
-  return StrCat("waits for ", Count(entry.ask.gpus, "GPU"), ": its user may have ", limits.gpus.value_or(0),
+  return StrCat("waits for ", Counted(entry.ask.gpus, "GPU"), ": its user may have ", limits.gpus.value_or(0),
                 " at a time, by machine.json, and has ", held.gpus);
 }
 
@@ -139,19 +137,20 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   if (!EverFits(ask, machine_, entry.user)) {
     const UserLimits limits = machine_.LimitsOf(entry.user);
     const int64_t memory = std::min(machine_.memory_mb, limits.memory_mb.value_or(machine_.memory_mb));
-    return StrCat("asks for ", ask.memory_mb, " MB of memory and ", Count(ask.gpus, "GPU"), ", this machine has only ",
-                  memory, " MB and ", Count(std::min(gpus, limits.gpus.value_or(gpus)), "GPU"),
+    return StrCat("asks for ", ask.memory_mb, " MB of memory and ", Counted(ask.gpus, "GPU"),
+                  ", this machine has only ", memory, " MB and ",
+                  Counted(std::min(gpus, limits.gpus.value_or(gpus)), "GPU"),
                   limits == UserLimits() ? "" : " for its user");
   }
   if (IsOverLimit(entry)) return WhyOverLimit(entry);
   std::vector<std::string> lacks;
   if (ask.memory_mb > FreeMemory())
     lacks.push_back(StrCat(ask.memory_mb, " MB of memory: ", FreeOf(FreeMemory(), machine_.memory_mb, " MB")));
-  if (ask.gpus > free_gpus) lacks.push_back(StrCat(Count(ask.gpus, "GPU"), ": ", FreeOf(free_gpus, gpus, "")));
+  if (ask.gpus > free_gpus) lacks.push_back(StrCat(Counted(ask.gpus, "GPU"), ": ", FreeOf(free_gpus, gpus, "")));
   if (lacks.empty()) lacks.push_back("its turn");
   const auto before = static_cast<int64_t>(others);
   const std::string queue =
-      before == 0 ? "" : StrCat("; ", Count(before, "job"), before == 1 ? " is" : " are", " before it");
+      before == 0 ? "" : StrCat("; ", Counted(before, "job"), before == 1 ? " is" : " are", " before it");
   return StrCat("waits for ", Join(lacks, " and "), queue);
 }
 

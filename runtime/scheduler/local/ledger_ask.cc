@@ -7,8 +7,6 @@
 namespace tony {
 namespace {
 
-std::string Count(int64_t count, std::string_view what) { return StrCat(count, " ", what, count == 1 ? "" : "s"); }
-
 // "5 tasks: ps 1 x 2048 MB, worker 4 x 2048 MB"
 std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view unit) {
   std::vector<std::string> roles;
@@ -18,7 +16,7 @@ std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::st
     roles.push_back(StrCat(role.name, " ", role.instances, " x ", amount(role), unit));
     tasks += role.instances;
   }
-  return StrCat(Count(tasks, "task"), ": ", Join(roles, ", "));
+  return StrCat(Counted(tasks, "task"), ": ", Join(roles, ", "));
 }
 
 // The keys of the role that asks for most.
@@ -62,7 +60,7 @@ Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user) 
                         "; set ", KeysToSet(spec, MemoryOf, "memory"))};
   };
   const auto gpus_refused = [&](const std::string& bound) {
-    return Error{ErrorCode::kInvalid, StrCat("the job asks for ", Count(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""),
+    return Error{ErrorCode::kInvalid, StrCat("the job asks for ", Counted(ask.gpus, "GPU"), " (", Sum(spec, GpusOf, ""),
                                              "), ", bound, "; set ", KeysToSet(spec, GpusOf, "gpus"))};
   };
   if (ask.memory_mb > machine.memory_mb) return memory_refused(StrCat("this machine has ", machine.memory_mb, " MB"));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostNamed = 3;  // of each kind
 constexpr Duration kBesidesAge{10'000};
-constexpr size_t kMostWarnings = 200;
+constexpr size_t kMostKept = 200;
 
 std::string Holding(const LedgerEntry& entry) {
   const std::string gpus =
@@ -68,7 +68,7 @@ bool LedgerNews::IsNew(const std::string& why, const std::string& besides, Insta
 }
 
 bool LedgerNews::IsNew(const std::string& warning) {
-  return warnings_.size() < kMostWarnings && warnings_.insert(warning).second;
+  return warnings_.size() < kMostKept && warnings_.insert(warning).second;
 }
 
 }  // namespace tony

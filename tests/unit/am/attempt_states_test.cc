@@ -11,7 +11,7 @@ namespace {
 using AS = AttemptState;
 
 // The task under test. The other one, other:0, is always as far as the job's state demands and no further.
-constexpr char kTask[] = "worker:0";
+constexpr char kTaskName[] = "worker:0";
 constexpr char kOther[] = "other:0";
 // Only an attempt after the first can be renewed.
 constexpr char kSecond[] = "worker:0#2";
@@ -22,7 +22,7 @@ JobDriver FreshWithRestarts() { return JobDriver(TwoTasks().Restarts(RestartScop
 
 void FormTheGang(JobDriver& driver) {
   driver.Start();
-  for (const char* task : {kTask, kOther}) {
+  for (const char* task : {kTaskName, kOther}) {
     driver.Grant(task);
     driver.ConfirmLaunch(task);
     driver.Register(task);
@@ -39,12 +39,12 @@ JobDriver WithAttemptIn(AS state) {
       return driver;
     case AS::kAllocated:
       driver.Start();
-      driver.Grant(kTask);
+      driver.Grant(kTaskName);
       return driver;
     case AS::kLaunching:
       driver.Start();
-      driver.Grant(kTask);
-      driver.ConfirmLaunch(kTask);
+      driver.Grant(kTaskName);
+      driver.ConfirmLaunch(kTaskName);
       return driver;
     case AS::kRegistered:
       FormTheGang(driver);
@@ -56,14 +56,14 @@ JobDriver WithAttemptIn(AS state) {
     case AS::kKilled:
     case AS::kLost:
       FormTheGang(driver);
-      driver.Heartbeat(kTask);
+      driver.Heartbeat(kTaskName);
       break;
   }
   if (state == AS::kStopping || state == AS::kKilled) driver.Kill();
-  if (state == AS::kSucceeded) driver.Report(kTask, Success());
-  if (state == AS::kFailed) driver.Report(kTask, Failure(1));
-  if (state == AS::kKilled) driver.Report(kTask, Killed());
-  if (state == AS::kLost) driver.Exit(kTask);
+  if (state == AS::kSucceeded) driver.Report(kTaskName, Success());
+  if (state == AS::kFailed) driver.Report(kTaskName, Failure(1));
+  if (state == AS::kKilled) driver.Report(kTaskName, Killed());
+  if (state == AS::kLost) driver.Exit(kTaskName);
   return driver;
 }
 
@@ -75,53 +75,53 @@ void Observe(JobDriver& driver, AttemptStep step) {
       return;
     case AttemptStep::kRenew:
       driver.Running();
-      driver.Report(kTask, Failure(1));
+      driver.Report(kTaskName, Failure(1));
       driver.Report(kOther, Killed());
       return;
     case AttemptStep::kAssign:
-      driver.Grant(kTask);
+      driver.Grant(kTaskName);
       return;
     case AttemptStep::kLaunch:
-      driver.ConfirmLaunch(kTask);
+      driver.ConfirmLaunch(kTaskName);
       return;
     case AttemptStep::kRegister:
-      driver.Register(kTask);
+      driver.Register(kTaskName);
       return;
     case AttemptStep::kRun:
-      driver.Heartbeat(kTask);
+      driver.Heartbeat(kTaskName);
       return;
     case AttemptStep::kStop:
       driver.Kill();
       return;
     case AttemptStep::kSucceed:
-      driver.Report(kTask, Success());
+      driver.Report(kTaskName, Success());
       return;
     case AttemptStep::kFail:
-      driver.Report(kTask, Failure(1));
+      driver.Report(kTaskName, Failure(1));
       return;
     case AttemptStep::kKill:
-      driver.Report(kTask, Killed());
+      driver.Report(kTaskName, Killed());
       return;
     case AttemptStep::kLose:
-      driver.Exit(kTask);
+      driver.Exit(kTaskName);
       return;
   }
 }
 
 // The decision that says that the step was taken from `state`; nothing where no decision can say that.
-std::optional<DecisionBody> Claim(AS state, AttemptStep step) {
-  const AttemptId id = AttemptOf(kTask);
+std::optional<DecisionBody> ClaimOfStep(AS state, AttemptStep step) {
+  const AttemptId id = AttemptOf(kTaskName);
   switch (step) {
     case AttemptStep::kRequest:
       return ContainersRequested{{id}};
     case AttemptStep::kRenew:
-      return RestartBegan{1, {{id, ContainerOf(kTask)}}, {}};
+      return RestartBegan{1, {{id, ContainerOf(kTaskName)}}, {}};
     case AttemptStep::kAssign:
       return ContainerAssigned{id, {"another-container"}, "node"};
     case AttemptStep::kLaunch:
       return AttemptLaunched{id};
     case AttemptStep::kRegister:
-      return AttemptRegistered{id, EndpointOf(kTask)};
+      return AttemptRegistered{id, EndpointOf(kTaskName)};
     case AttemptStep::kRun:
       return AttemptRan{id, 100};
     case AttemptStep::kStop:
@@ -145,14 +145,14 @@ std::optional<DecisionBody> Claim(AS state, AttemptStep step) {
 
 // All that the outside can see of a job, and how the task under test stands.
 std::string Everything(const JobDriver& driver) {
-  return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kTask)), ToString(driver.job().state()));
+  return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kTaskName)), ToString(driver.job().state()));
 }
 
 TEST(AttemptStatesTest, EveryWayOfAnAttemptIsTakenWhenItsCauseIsSeen) {
   for (const auto& [from, step, to] : AttemptTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     const bool renews = step == AttemptStep::kRenew;
-    const char* attempt = renews ? kSecond : kTask;
+    const char* attempt = renews ? kSecond : kTaskName;
     JobDriver driver = renews ? FreshWithRestarts() : WithAttemptIn(from);
     ASSERT_EQ(driver.StateOf(attempt), from);
 
@@ -165,10 +165,10 @@ TEST(AttemptStatesTest, EveryWayOfAnAttemptIsTakenWhenItsCauseIsSeen) {
 TEST(AttemptStatesTest, AnAttemptTakesNoOtherWay) {
   for (const AS from : kAttemptStates) {
     for (const AttemptStep step : kAttemptSteps) {
-      const std::optional<DecisionBody> claim = Claim(from, step);
+      const std::optional<DecisionBody> claim = ClaimOfStep(from, step);
       if (Next(from, step) || !claim) continue;
       JobDriver driver = WithAttemptIn(from);
-      ASSERT_EQ(driver.StateOf(kTask), from);
+      ASSERT_EQ(driver.StateOf(kTaskName), from);
       const Decision decision{driver.now(), *claim};
       SCOPED_TRACE(StrCat(Name(decision), " of one that is ", ToString(from)));
       const std::string before = Everything(driver);

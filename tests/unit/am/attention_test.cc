@@ -8,8 +8,8 @@
 namespace tony::am {
 namespace {
 
-constexpr Instant kNow = Instant(Duration(1'700'000'000'000));
-Instant In(int64_t ms) { return kNow + Duration(ms); }
+constexpr Instant kLookedAt = Instant(Duration(1'700'000'000'000));
+Instant In(int64_t ms) { return kLookedAt + Duration(ms); }
 
 KillRequest Kill(const std::string& owner, const std::string& watcher, Instant due = {}) {
   return {.reason = "enough", .if_owner = {owner}, .if_watcher = {watcher}, .due = due};
@@ -21,21 +21,21 @@ class AttentionTest : public testing::Test {
   std::vector<std::string> Take(const std::vector<DecisionBody>& decisions) {
     std::vector<std::string> names;
     for (const DecisionBody& body : decisions) {
-      names.emplace_back(Name({kNow, body}));
+      names.emplace_back(Name({kLookedAt, body}));
       const Status applied = std::visit(
           [&](const auto& d) -> Status {
             if constexpr (requires { attention_.Apply(d); }) return attention_.Apply(d);
             return Error{ErrorCode::kInternal, "not a decision of Attention"};
           },
           body);
-      EXPECT_TRUE(applied.ok()) << Describe({kNow, body});
+      EXPECT_TRUE(applied.ok()) << Describe({kLookedAt, body});
     }
     return names;
   }
   std::vector<std::string> Attach(const std::string& owner, Duration timeout = Duration(0)) {
     return Take(attention_.DecideAttach({{owner}, timeout}));
   }
-  std::vector<std::string> Look(const std::string& watcher, Instant now = kNow) {
+  std::vector<std::string> Look(const std::string& watcher, Instant now = kLookedAt) {
     return Take(attention_.DecideLook({watcher}, now));
   }
   std::vector<std::string> Plan(const KillRequest& request) { return Take(attention_.DecidePlan(request)); }
@@ -118,7 +118,7 @@ TEST_F(AttentionTest, OfPlansWithOneConditionTheEarliestStays) {
 TEST_F(AttentionTest, NobodyLookedForTheWatchTimeout) {
   Attach("o1", Duration(1000));
   EXPECT_FALSE(attention_.IsAbandoned(In(100'000))) << "counted from the AM's start, which has not been said yet";
-  attention_.StartAnew(kNow);
+  attention_.StartAnew(kLookedAt);
   EXPECT_EQ(attention_.NextDeadline(), In(1000));
   Look("", In(600));
   EXPECT_FALSE(attention_.IsAbandoned(In(1599)));

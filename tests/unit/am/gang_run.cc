@@ -7,14 +7,14 @@
 namespace tony::am {
 namespace {
 
-const JobId kJob{"job-1"};
+const JobId kGangJob{"job-1"};
 constexpr int kMostTurns = 20000;
 constexpr Duration kBeat{1000};
 
 }  // namespace
 
 GangRun::GangRun(Script script)
-    : script_(std::move(script)), world_(kJob, script_.plan, script_.seed), job_(Replayed()) {}
+    : script_(std::move(script)), world_(kGangJob, script_.plan, script_.seed), job_(Replayed()) {}
 
 void GangRun::ToTheEnd() {
   BeginMaster();
@@ -34,7 +34,7 @@ void GangRun::ToTheEnd() {
 }
 
 std::unique_ptr<Job> GangRun::Replayed() const {
-  auto job = std::make_unique<Job>(kJob, script_.spec);
+  auto job = std::make_unique<Job>(kGangJob, script_.spec);
   for (const Decision& decision : journal_) CHECK(job->Evolve(decision).ok());
   return job;
 }

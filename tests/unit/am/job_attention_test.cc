@@ -12,9 +12,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-JobSpec Spec() { return JobBuilder().Role("worker", 2).Build(); }
+JobSpec Watched() { return JobBuilder().Role("worker", 2).Build(); }
 constexpr Duration kTimeout{20'000};
-const Claim kFirst = {{"o1"}, Duration(0)};
+const Claim kFirstClaim = {{"o1"}, Duration(0)};
 const Claim kWatched = {{"o1"}, kTimeout};
 
 class JobAttentionTest : public testing::Test {
@@ -35,27 +35,27 @@ class JobAttentionTest : public testing::Test {
   }
   Instant In(int64_t ms) const { return driver_.now() + Duration(ms); }
 
-  JobDriver driver_{Spec()};
+  JobDriver driver_{Watched()};
 };
 
 TEST_F(JobAttentionTest, TheSubmittersClaimIsNotedOnce) {
-  StartAs(kFirst);
-  EXPECT_EQ(driver_.Status().claim, kFirst);
+  StartAs(kFirstClaim);
+  EXPECT_EQ(driver_.Status().claim, kFirstClaim);
   driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
   driver_.Replay();
-  EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirst})), ElementsAre("epoch_began"));
+  EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirstClaim})), ElementsAre("epoch_began"));
   EXPECT_EQ(driver_.Status().claim.owner, OwnerToken{"o2"});
 }
 
 TEST_F(JobAttentionTest, AClaimThatATornAppendLostIsNotedByTheNextAm) {
-  driver_.Observe(AmStarted{{1}, kFirst});
+  driver_.Observe(AmStarted{{1}, kFirstClaim});
   driver_.Replay(1);  // job_accepted
-  driver_.Observe(AmStarted{{2}, kFirst});
-  EXPECT_EQ(driver_.Status().claim, kFirst);
+  driver_.Observe(AmStarted{{2}, kFirstClaim});
+  EXPECT_EQ(driver_.Status().claim, kFirstClaim);
 }
 
 TEST_F(JobAttentionTest, ALateKillByAnOldOwnerDoesNothing) {
-  StartAs(kFirst);
+  StartAs(kFirstClaim);
   driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
   EXPECT_EQ(AnswerTo({.if_owner = {"o1"}}), KillAnswer::kFenced);
   EXPECT_THAT(Names(Kill({.if_owner = {"o1"}})), IsEmpty());
@@ -65,12 +65,12 @@ TEST_F(JobAttentionTest, ALateKillByAnOldOwnerDoesNothing) {
 }
 
 TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
-  StartAs(kFirst);
+  StartAs(kFirstClaim);
   EXPECT_EQ(AnswerTo({.due = In(100)}), KillAnswer::kPlanned);
   EXPECT_THAT(Names(Kill({.due = In(100)})), ElementsAre("kill_planned"));
   EXPECT_TRUE(driver_.Status().planned_kill);
   driver_.Replay();
-  driver_.Observe(AmStarted{{2}, kFirst});
+  driver_.Observe(AmStarted{{2}, kFirstClaim});
   EXPECT_THAT(Names(driver_.Pass(Duration(999))), IsEmpty()) << "a new AM gives others a second to void it";
   EXPECT_THAT(Names(driver_.Pass(Duration(1))), ElementsAre("job_stopping"));
   EXPECT_EQ(driver_.job().verdict()->cls, OutcomeClass::kKilled);
@@ -79,19 +79,19 @@ TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
 
 // In a journal of version 1, where a crash could come within a turn.
 TEST_F(JobAttentionTest, APlanOfAnOwnerWhoseSuccessorsTurnWasTornIsVoidForEver) {
-  StartAs(kFirst);
-  Kill({.if_owner = kFirst.owner, .due = In(5000)});
+  StartAs(kFirstClaim);
+  Kill({.if_owner = kFirstClaim.owner, .due = In(5000)});
   const TurnResult turn = driver_.Observe(AttachAsked{{{"o2"}, Duration(0)}});
   ASSERT_THAT(Names(turn), ElementsAre("owner_changed", "kill_voided"));
   driver_.Replay(driver_.journal().size() - 1);
   driver_.Wait(Duration(10'000));
-  EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirst})), Contains("kill_voided"));
-  driver_.Observe(AttachAsked{kFirst});
+  EXPECT_THAT(Names(driver_.Observe(AmStarted{{2}, kFirstClaim})), Contains("kill_voided"));
+  driver_.Observe(AttachAsked{kFirstClaim});
   EXPECT_THAT(Names(driver_.Pass(Duration(10'000))), Not(Contains("job_stopping")));
 }
 
 TEST_F(JobAttentionTest, ALookByAnotherWatcherIsNoNews) {
-  StartAs(kFirst);
+  StartAs(kFirstClaim);
   driver_.Observe(Looked{{"w1"}});
   const int64_t seq = driver_.job().seq();
   EXPECT_THAT(Names(driver_.Observe(Looked{{"w2"}})), ElementsAre("watcher_changed"));
@@ -128,7 +128,7 @@ TEST_F(JobAttentionTest, AnAmThatStoodStillCountsTheWatchTimeoutAnew) {
 }
 
 TEST_F(JobAttentionTest, AJobThatSucceedsIsAttachedToUntilItsEnd) {
-  StartAs(kFirst);
+  StartAs(kFirstClaim);
   driver_.Report("worker:0", Success());
   driver_.Report("worker:1", Success());
   ASSERT_EQ(driver_.job().state(), JobState::kStopping);

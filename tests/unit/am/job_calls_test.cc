@@ -6,6 +6,7 @@
 
 #include "am/job.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-JobSpec TwoWorkers() { return JobBuilder().Role("worker", 2).Build(); }
 
 // The four calls, signed by the same caller.
 std::vector<Observation> AllCalls(const Caller& caller) {

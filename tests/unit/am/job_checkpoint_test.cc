@@ -5,11 +5,11 @@
 #include "am/job.h"
 #include "runtime/base/strings.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -8,13 +8,12 @@
 #include "am/job.h"
 #include "runtime/base/strings.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
 using testing::HasSubstr;
-
-JobSpec TwoWorkers() { return JobBuilder().Role("worker", 2).Build(); }
 
 void ExpectRefused(JobDriver& driver, const DecisionBody& body) {
   const int64_t seq = driver.job().seq();

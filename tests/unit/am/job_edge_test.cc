@@ -4,18 +4,18 @@
 
 #include "am/job.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::IsEmpty;
 
-constexpr Duration kMoment{1};
+constexpr Duration kJustLater{1};
 constexpr Duration kSuspect{5000};
-constexpr Duration kGrace{10'000};
+constexpr Duration kEdgeGrace{10'000};
 constexpr Duration kLeave{5000};  // what an executor gets to leave, beyond its task's grace
 
 JobBuilder Watched(Duration suspect_after, Duration record_fresh) {
@@ -23,8 +23,10 @@ JobBuilder Watched(Duration suspect_after, Duration record_fresh) {
       .Role("worker", 2)
       .Framework(FrameworkKind::kStandalone)
       .RegistrationTimeout(std::chrono::hours(24))
-      .With(
-          {.suspect_after = suspect_after, .grace = kGrace, .lost_after = kSuspect * 12, .record_fresh = record_fresh});
+      .With({.suspect_after = suspect_after,
+             .grace = kEdgeGrace,
+             .lost_after = kSuspect * 12,
+             .record_fresh = record_fresh});
 }
 
 JobDriver Running(const JobBuilder& builder) {
@@ -37,7 +39,7 @@ JobDriver Running(const JobBuilder& builder) {
 
 TEST(JobEdgeTest, SilenceBeginsAnewOnlyAfterARecordThatWasStale) {
   constexpr Duration kFresh{2000};
-  for (const Duration late : {Duration(0), kMoment}) {
+  for (const Duration late : {Duration(0), kJustLater}) {
     JobDriver driver = Running(Watched(kSuspect, kFresh));
     const Instant heard = driver.now();
     driver.WaitWithoutRenewal(kFresh + late);
@@ -47,7 +49,7 @@ TEST(JobEdgeTest, SilenceBeginsAnewOnlyAfterARecordThatWasStale) {
 }
 
 TEST(JobEdgeTest, SilenceCountsUpToTheLastMomentOfAFreshRecord) {
-  for (const Duration late : {Duration(0), kMoment}) {
+  for (const Duration late : {Duration(0), kJustLater}) {
     JobDriver driver = Running(Watched(kSuspect, kSuspect));
     driver.WaitWithoutRenewal(kSuspect + late);
     const TurnResult turn = driver.Observe(TimePassed{});
@@ -89,12 +91,12 @@ TEST(JobEdgeTest, ARenewedAttemptDoesNotPutOffTheLookAtOthers) {
 TEST(JobEdgeTest, ANewMasterGivesWhoIsBeingStoppedItsWholeGraceAgain) {
   JobDriver driver = Running(Watched(kSuspect * 4, kSuspect));
   driver.Kill();
-  driver.Wait(kGrace);
+  driver.Wait(kEdgeGrace);
   driver.Replay();
   driver.Start({2});
 
-  EXPECT_THAT(Decisions(driver.Pass(kGrace + kLeave - kMoment)), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("container_kill_ordered"));
+  EXPECT_THAT(Decisions(driver.Pass(kEdgeGrace + kLeave - kJustLater)), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kJustLater)), ElementsAre("container_kill_ordered"));
 }
 
 TEST(JobEdgeTest, WhoIsBeingStoppedIsNotToldAgainOfTheSameGrace) {
@@ -102,7 +104,7 @@ TEST(JobEdgeTest, WhoIsBeingStoppedIsNotToldAgainOfTheSameGrace) {
   driver.Report("worker:0", Failure(1));
   ASSERT_EQ(driver.Told("worker:1"), "stop");
 
-  EXPECT_THAT(Orders(driver.Kill("enough", kGrace)), ElementsAre("tell worker:0#1"));
+  EXPECT_THAT(Orders(driver.Kill("enough", kEdgeGrace)), ElementsAre("tell worker:0#1"));
 }
 
 TEST(JobEdgeTest, ACommandToGoOnIsNumberedAboveAStopAndBelowARelease) {

@@ -4,18 +4,13 @@
 
 #include "am/job.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// A collective with a board: nobody comes back alone but the board.
-JobBuilder Collective() {
-  return JobBuilder().Role("worker", 2).Role("board", 1, Completion::kSidecar).Framework(FrameworkKind::kPytorch);
-}
 
 TEST(JobGangRestartTest, AGangStopsWhatRunsAndHoldsEveryExecutor) {
   JobDriver driver(Collective().Restarts(kGang, 1).Build());

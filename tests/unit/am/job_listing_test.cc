@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr Duration kLookLimit{60'000};
+constexpr Duration kListingLimit{60'000};
 
 const Checkpoint kEarlier{"/ckpt/step-7", 7, JobDriver::kStart, CheckpointWriter::kEarlierJob};
 
@@ -51,7 +51,7 @@ TEST(JobListingTest, AnAnswerThatIsLateIsNotWaitedForWhileTheGangRestarts) {
   driver.Gathering().RegisterAll();
   EXPECT_THAT(Decisions(driver.Exit("worker:1")), testing::Not(testing::Contains("restart_began")));
 
-  driver.Wait(kLookLimit);
+  driver.Wait(kListingLimit);
   while (!Decisions(driver.Pass(Duration(0))).empty()) continue;
 
   EXPECT_GT(driver.job().NextDeadline().value_or(Instant::max()), driver.now()) << "it would look at once, for ever";
@@ -98,7 +98,7 @@ TEST(JobListingTest, AListingThatIsNotAnsweredIsNotWaitedForForEver) {
   spec.timers.suspect_after = spec.timers.lost_after = std::chrono::hours(1);  // executors speak meanwhile
   JobDriver driver(std::move(spec));
   driver.Gathering().RegisterAll();
-  driver.Wait(kLookLimit - Duration(1));
+  driver.Wait(kListingLimit - Duration(1));
   EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
   EXPECT_EQ(driver.job().NextDeadline(), driver.now() + Duration(1));
 

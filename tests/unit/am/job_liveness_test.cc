@@ -17,7 +17,7 @@ constexpr Duration kLostAfter{60000};
 constexpr Duration kGiveUpAfter{15000};  // of a container whose end was ordered and that nobody says is gone
 constexpr Duration kMoment{1};
 
-JobSpec TwoWorkers() {
+JobSpec TwoWatched() {
   return JobBuilder()
       .Role("worker", 2)
       .With({.suspect_after = kSuspectAfter, .lost_after = kLostAfter})
@@ -27,7 +27,7 @@ JobSpec TwoWorkers() {
 }
 
 TEST(JobLivenessTest, ASilentExecutorIsSuspectedAndNothingElseHappens) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.Wait(Duration(1000));
   driver.Heartbeat("worker:1");
@@ -43,7 +43,7 @@ TEST(JobLivenessTest, ASilentExecutorIsSuspectedAndNothingElseHappens) {
 }
 
 TEST(JobLivenessTest, EveryCallIsASignOfLife) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.Wait(kSuspectAfter - kMoment);
   driver.Heartbeat("worker:0");
@@ -53,7 +53,7 @@ TEST(JobLivenessTest, EveryCallIsASignOfLife) {
 }
 
 TEST(JobLivenessTest, ASuspectThatIsHeardAgainIsCleared) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.Pass(kSuspectAfter);
   ASSERT_TRUE(driver.StatusOf("worker:0").suspect);
@@ -65,7 +65,7 @@ TEST(JobLivenessTest, ASuspectThatIsHeardAgainIsCleared) {
 }
 
 TEST(JobLivenessTest, ASuspectsReportIsTaken) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.Pass(kSuspectAfter);
 
@@ -76,7 +76,7 @@ TEST(JobLivenessTest, ASuspectsReportIsTaken) {
 }
 
 TEST(JobLivenessTest, ACallThatIsRefusedClearsNobody) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.Pass(kSuspectAfter);
   Caller impostor = driver.CallerOf("worker:0");
@@ -107,7 +107,7 @@ TurnResult GiveUp(JobDriver& driver) {
 }
 
 TEST(JobLivenessTest, AfterALongSilenceTheContainerIsEndedBeforeAnythingIsSaidOfTheAttempt) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
 
   const TurnResult turn = FallSilent(driver);
 
@@ -118,7 +118,7 @@ TEST(JobLivenessTest, AfterALongSilenceTheContainerIsEndedBeforeAnythingIsSaidOf
 }
 
 TEST(JobLivenessTest, ASilentAttemptIsLostWhenItsContainerIsGone) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   FallSilent(driver);
 
   const TurnResult turn = driver.Exit("worker:0");
@@ -132,7 +132,7 @@ TEST(JobLivenessTest, ASilentAttemptIsLostWhenItsContainerIsGone) {
 }
 
 TEST(JobLivenessTest, TheOutcomeThatASilentExecutorKeptCounts) {
-  JobDriver failed(TwoWorkers()), succeeded(TwoWorkers());
+  JobDriver failed(TwoWatched()), succeeded(TwoWatched());
   FallSilent(failed);
   FallSilent(succeeded);
 
@@ -145,7 +145,7 @@ TEST(JobLivenessTest, TheOutcomeThatASilentExecutorKeptCounts) {
 }
 
 TEST(JobLivenessTest, WhenNobodySaysThatTheContainerIsGoneTheAttemptIsGivenUp) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   FallSilent(driver);
 
   const TurnResult turn = GiveUp(driver);
@@ -157,7 +157,7 @@ TEST(JobLivenessTest, WhenNobodySaysThatTheContainerIsGoneTheAttemptIsGivenUp) {
 }
 
 TEST(JobLivenessTest, ANewMasterGivesTheSchedulerTheWholeTimeAgain) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   FallSilent(driver);
   driver.WaitWithoutRenewal(kGiveUpAfter * 2);
   driver.Replay();
@@ -173,7 +173,7 @@ TEST(JobLivenessTest, ANewMasterGivesTheSchedulerTheWholeTimeAgain) {
 }
 
 TEST(JobLivenessTest, AKillWhileASilentContainerIsBeingEndedWaitsForThat) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   FallSilent(driver);
   driver.Kill("enough");
   driver.Report("worker:1", Killed());
@@ -187,7 +187,7 @@ TEST(JobLivenessTest, AKillWhileASilentContainerIsBeingEndedWaitsForThat) {
 }
 
 TEST(JobLivenessTest, AReportOfASilentAttemptThatComesBeforeItsEndCounts) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   FallSilent(driver);
 
   EXPECT_THAT(Decisions(driver.Report("worker:0", Success())), ElementsAre("attempt_heard", "attempt_ended"));
@@ -197,7 +197,7 @@ TEST(JobLivenessTest, AReportOfASilentAttemptThatComesBeforeItsEndCounts) {
 }
 
 TEST(JobLivenessTest, ALostAttemptThatStillWorksIsRefusedSoThatItEnds) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   FallSilent(driver);
   GiveUp(driver);
   ASSERT_EQ(driver.StateOf("worker:0"), AttemptState::kLost);
@@ -213,7 +213,7 @@ TEST(JobLivenessTest, ALostAttemptThatStillWorksIsRefusedSoThatItEnds) {
 }
 
 TEST(JobLivenessTest, ALostAttemptsLateOutcomeIsAcknowledgedAndChangesNothing) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   FallSilent(driver);
   GiveUp(driver);
   const Verdict verdict = *driver.job().verdict();
@@ -229,7 +229,7 @@ TEST(JobLivenessTest, ALostAttemptsLateOutcomeIsAcknowledgedAndChangesNothing) {
 }
 
 TEST(JobLivenessTest, ARegisteredExecutorIsWatchedBeforeItsTaskRuns) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Gathering();
   driver.Register("worker:0");
 
@@ -238,7 +238,7 @@ TEST(JobLivenessTest, ARegisteredExecutorIsWatchedBeforeItsTaskRuns) {
 }
 
 TEST(JobLivenessTest, WhoHasNotRegisteredIsNotWatched) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Gathering();
   driver.ConfirmLaunch("worker:0");
 
@@ -246,7 +246,7 @@ TEST(JobLivenessTest, WhoHasNotRegisteredIsNotWatched) {
 }
 
 TEST(JobLivenessTest, WhoHasBeenToldToStopIsMeasuredByTheGraceNotByHeartbeats) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.Kill("slowly", std::chrono::hours(1));
 
@@ -255,7 +255,7 @@ TEST(JobLivenessTest, WhoHasBeenToldToStopIsMeasuredByTheGraceNotByHeartbeats) {
 }
 
 TEST(JobLivenessTest, ANewMasterStartsCountingAnew) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.Wait(kLostAfter * 2);
   driver.Replay();
@@ -269,7 +269,7 @@ TEST(JobLivenessTest, ANewMasterStartsCountingAnew) {
 
 // Executors could not know that it ruled; that they were not heard is its own fault.
 TEST(JobLivenessTest, AMasterThatDidNotRenewCallsNobodySilent) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.WaitWithoutRenewal(kLostAfter * 2);
   EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
@@ -280,7 +280,7 @@ TEST(JobLivenessTest, AMasterThatDidNotRenewCallsNobodySilent) {
 }
 
 TEST(JobLivenessTest, ASuspicionIsRememberedByTheNextMasterAndTheSilenceCountedAnew) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWatched());
   driver.Running();
   driver.Pass(kSuspectAfter);
   driver.Replay();

@@ -4,17 +4,18 @@
 
 #include "am/job.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-JobBuilder Alone() { return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kStandalone); }
-JobBuilder Collective() { return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kPytorch).Restarts(kGang, 2); }
+JobBuilder RestartedTwice() {
+  return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kPytorch).Restarts(kGang, 2);
+}
 
 TEST(JobPreemptionTest, ANoticeOfPreemptionStopsTheTaskInTheTimeThereIs) {
   JobDriver driver(Alone().Build());
@@ -80,7 +81,7 @@ TEST(JobPreemptionTest, APreemptedExecutorThatHasNotRegisteredIsEndedWithItsCont
 }
 
 TEST(JobPreemptionTest, APreemptedTaskOfAGangThatFailsMeanwhileGetsANewContainerLikeThat) {
-  JobDriver driver(Collective().Build());
+  JobDriver driver(RestartedTwice().Build());
   driver.Running();
   driver.Preempt("worker:0", Duration(5000));
 

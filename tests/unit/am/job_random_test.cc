@@ -91,14 +91,14 @@ void ExpectSoundDeadline(const Job& job, Instant now) {
   EXPECT_FALSE(oversleeps);
 }
 
-std::string Everything(const Job& job) { return ToJson(job.Snapshot("alice", {})); }
+std::string SnapshotText(const Job& job) { return ToJson(job.Snapshot("alice", {})); }
 
 TEST(JobRandomTest, EveryJobEnds) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
     GangRun run(RandomScript(seed));
     run.ToTheEnd();
-    ASSERT_TRUE(run.job().Ended()) << Everything(run.job());
+    ASSERT_TRUE(run.job().Ended()) << SnapshotText(run.job());
     ASSERT_TRUE(run.job().verdict());
     EXPECT_FALSE(run.world().took_back_a_command());
     EXPECT_THAT(run.world().Running(), testing::IsEmpty());
@@ -141,7 +141,7 @@ TEST(JobRandomTest, ItsJournalReplaysToTheSameState) {
 
     const auto replayed = run.Replayed();
 
-    ASSERT_EQ(Everything(*replayed), Everything(run.job()));
+    ASSERT_EQ(SnapshotText(*replayed), SnapshotText(run.job()));
     EXPECT_EQ(replayed->NextDeadline(), run.job().NextDeadline());
   }
 }
@@ -163,7 +163,7 @@ TEST(JobRandomTest, TheSameSeedGivesTheSameJob) {
   first.ToTheEnd();
   second.ToTheEnd();
 
-  EXPECT_EQ(Everything(first.job()), Everything(second.job()));
+  EXPECT_EQ(SnapshotText(first.job()), SnapshotText(second.job()));
 }
 
 }  // namespace

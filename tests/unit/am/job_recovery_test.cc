@@ -7,6 +7,7 @@
 #include "runtime/base/strings.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/gang_run.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
@@ -16,8 +17,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 using testing::UnorderedElementsAreArray;
-
-JobSpec TwoWorkers() { return JobBuilder().Role("worker", 2).Build(); }
 
 JobSpec Gang() {
   return JobBuilder()

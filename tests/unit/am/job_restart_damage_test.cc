@@ -7,22 +7,22 @@
 #include "am/job.h"
 #include "runtime/base/strings.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::HasSubstr;
 
 const TaskId kFirst{"worker", 0}, kSecond{"worker", 1};
 
-JobBuilder Collective() {
+JobBuilder WithCheckpoints() {
   return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kPytorch).Restarts(kGang, 2).Checkpoints("/ckpt");
 }
 
 // worker:0 has failed, worker:1 is to stop.
 JobDriver Restarting() {
-  JobDriver driver(Collective().Build());
+  JobDriver driver(WithCheckpoints().Build());
   driver.Running();
   driver.Report("worker:0", Failure(1));
   return driver;
@@ -46,7 +46,7 @@ void ExpectRefused(JobDriver driver, const DecisionBody& body) {
 }
 
 JobDriver Running() {
-  JobDriver driver(Collective().Build());
+  JobDriver driver(WithCheckpoints().Build());
   driver.Running();
   return driver;
 }
@@ -73,7 +73,7 @@ TEST(JobRestartDamageTest, ARestartHasACauseThatWas) {
 }
 
 TEST(JobRestartDamageTest, NoTaskRestartsBeforeItWasEverAskedForOrWhenTheJobStops) {
-  JobDriver accepted(Collective().Build());
+  JobDriver accepted(WithCheckpoints().Build());
   accepted.Accepted();
   accepted.Replay(2);
   ExpectRefused(std::move(accepted), Decided(1, {kFirst}));
@@ -149,7 +149,7 @@ std::vector<Decision> Journal() {
 TEST(JobRestartDamageTest, DecisionsInDisorderAreRefusedOrAcceptedButNeverCrash) {
   std::mt19937 random(20261121);
   const std::vector<Decision> journal = Journal();
-  const JobSpec spec = Collective().Build();
+  const JobSpec spec = WithCheckpoints().Build();
   for (int round = 0; round < 3000; ++round) {
     std::vector<Decision> decisions = journal;
     for (unsigned i = 0; i < 1 + random() % 3; ++i)

@@ -6,19 +6,14 @@
 #include "runtime/base/strings.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/gang_run.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-JobBuilder Collective() {
-  return JobBuilder().Role("worker", 2).Role("board", 1, Completion::kSidecar).Framework(FrameworkKind::kPytorch);
-}
-JobBuilder Alone() { return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kStandalone); }
 
 // ---- what a new master orders
 
@@ -137,7 +132,7 @@ TEST(JobRestartRecoveryTest, ANewMasterWaitsAnewForALostContainerToBeGone) {
 
 // ---- a master that dies at every decision of a whole job
 
-struct Story {
+struct RestartStory {
   const char* name;
   JobSpec spec;
   GangPlan plan;
@@ -145,44 +140,48 @@ struct Story {
   bool same_restarts = true;  // false: it may be over before it comes to one
 };
 
-const TaskId kFirst{"worker", 0}, kSecond{"worker", 1}, kBoard{"board", 0};
-const std::map<TaskId, Outcome> kBothSucceed = {{kFirst, Success()}, {kSecond, Success()}};
+const TaskId kFirstWorker{"worker", 0}, kSecondWorker{"worker", 1}, kBoard{"board", 0};
+const std::map<TaskId, Outcome> kBothSucceed = {{kFirstWorker, Success()}, {kSecondWorker, Success()}};
 
-const std::vector<Story>& Stories() {
-  static const std::vector<Story> stories = {
+const std::vector<RestartStory>& RestartStories() {
+  static const std::vector<RestartStory> stories = {
       {"ATaskRestarts",
        Alone().Restarts(kTask, 1).Build(),
-       {.ends = kBothSucceed, .attempt_ends = {{{kFirst, 1}, Failure(1)}}}},
+       {.ends = kBothSucceed, .attempt_ends = {{{kFirstWorker, 1}, Failure(1)}}}},
       {"ATaskBacksOff",
        Alone().Restarts(kTask, 3).Build(),
-       {.ends = kBothSucceed, .attempt_ends = {{{kFirst, 1}, Failure(1)}, {{kFirst, 2}, Failure(1)}}}},
+       {.ends = kBothSucceed, .attempt_ends = {{{kFirstWorker, 1}, Failure(1)}, {{kFirstWorker, 2}, Failure(1)}}}},
       {"ARoleRestarts",
        Alone().Role("reader", 1, Completion::kUntracked).Restarts(kRole, 1).Build(),
-       {.ends = kBothSucceed, .attempt_ends = {{{kSecond, 1}, Failure(1)}}}},
+       {.ends = kBothSucceed, .attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}}},
       {"AGangRestarts",
        Collective().Restarts(kGang, 1).Build(),
-       {.ends = kBothSucceed, .attempt_ends = {{{kSecond, 1}, Failure(1)}}}},
+       {.ends = kBothSucceed, .attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}}},
       {"AGangRestartsFromACheckpoint",
        Collective().Restarts(kGang, 1).Checkpoints("/checkpoints").Build(),
-       {.ends = kBothSucceed, .attempt_ends = {{{kSecond, 1}, Failure(1)}}, .checkpoints = 9}},
+       {.ends = kBothSucceed, .attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}, .checkpoints = 9}},
       {"AJobRestarts",
        Collective().Restarts(kJob, 1).Build(),
-       {.ends = kBothSucceed, .attempt_ends = {{{kFirst, 1}, Failure(1)}}}},
+       {.ends = kBothSucceed, .attempt_ends = {{{kFirstWorker, 1}, Failure(1)}}}},
       {"AnExecutorFreezes",
        Collective().Build(),
-       {.ends = {{kSecond, Success()}}, .attempt_ends = {{{kFirst, 2}, Success()}}, .frozen = {{kFirst, 1}}}},
+       {.ends = {{kSecondWorker, Success()}},
+        .attempt_ends = {{{kFirstWorker, 2}, Success()}},
+        .frozen = {{kFirstWorker, 1}}}},
       {"ATaskIsPreempted",
        Alone().Build(),
-       {.ends = {{kSecond, Success()}}, .attempt_ends = {{{kFirst, 2}, Success()}}, .preempted = {{kFirst, 1}}}},
+       {.ends = {{kSecondWorker, Success()}},
+        .attempt_ends = {{{kFirstWorker, 2}, Success()}},
+        .preempted = {{kFirstWorker, 1}}}},
       {"ASidecarRestarts",
        Collective().Restarts(kTask, 1).Build(),
        {.ends = kBothSucceed, .attempt_ends = {{{kBoard, 1}, Failure(1)}}},
        {},
        /*same_restarts=*/false},
-      {"TheBudgetIsUsedUp", Alone().Restarts(kTask, 2).Build(), {.ends = {{kFirst, Failure(3)}}}},
+      {"TheBudgetIsUsedUp", Alone().Restarts(kTask, 2).Build(), {.ends = {{kFirstWorker, Failure(3)}}}},
       {"ItIsKilledWhileItRestarts",
        Collective().Restarts(kGang, 1).Build(),
-       {.attempt_ends = {{{kSecond, 1}, Failure(1)}}},
+       {.attempt_ends = {{{kSecondWorker, 1}, Failure(1)}}},
        JobState::kRestarting},
   };
   return stories;
@@ -191,11 +190,11 @@ const std::vector<Story>& Stories() {
 class EveryPrefixOfARestart : public testing::TestWithParam<std::tuple<size_t, bool>> {
  protected:
   GangRun Run(std::vector<GangRun::Death> deaths) const {
-    const Story& story = Stories()[std::get<0>(GetParam())];
+    const RestartStory& story = RestartStories()[std::get<0>(GetParam())];
     return GangRun(
         {.spec = story.spec, .plan = story.plan, .seed = 3, .deaths = std::move(deaths), .kill_in = story.kill_in});
   }
-  bool same_restarts() const { return Stories()[std::get<0>(GetParam())].same_restarts; }
+  bool same_restarts() const { return RestartStories()[std::get<0>(GetParam())].same_restarts; }
   bool after_acting() const { return std::get<1>(GetParam()); }
 };
 
@@ -233,9 +232,9 @@ TEST_P(EveryPrefixOfARestart, LeadsToTheSameEnd) {
 }
 
 INSTANTIATE_TEST_SUITE_P(JobRestartRecoveryTest, EveryPrefixOfARestart,
-                         testing::Combine(testing::Range<size_t>(0, Stories().size()), testing::Bool()),
+                         testing::Combine(testing::Range<size_t>(0, RestartStories().size()), testing::Bool()),
                          [](const auto& story) {
-                           return std::string(Stories()[std::get<0>(story.param)].name) +
+                           return std::string(RestartStories()[std::get<0>(story.param)].name) +
                                   (std::get<1>(story.param) ? "AfterActing" : "BeforeActing");
                          });
 

@@ -5,22 +5,15 @@
 
 #include "am/job.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-// Tasks that nobody is connected to: each comes back alone.
-JobBuilder Alone() { return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kStandalone); }
-// A collective with a board: nobody comes back alone but the board.
-JobBuilder Collective() {
-  return JobBuilder().Role("worker", 2).Role("board", 1, Completion::kSidecar).Framework(FrameworkKind::kPytorch);
-}
 
 Outcome Lost() { return {.cls = OutcomeClass::kPreempted}; }
 

@@ -4,11 +4,11 @@
 
 #include "am/job.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -18,11 +18,12 @@ using testing::Not;
 constexpr Duration kGrace{10'000};
 constexpr Duration kConfirm{15'000};
 
-JobBuilder Alone() { return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kStandalone); }
-JobBuilder Collective() { return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kPytorch).Restarts(kGang, 2); }
+JobBuilder TroubledCollective() {
+  return JobBuilder().Role("worker", 2).Framework(FrameworkKind::kPytorch).Restarts(kGang, 2);
+}
 
 // worker:0 has failed and is held; worker:1 has been told to stop.
-JobDriver RestartingGang(JobBuilder builder = Collective()) {
+JobDriver RestartingGang(JobBuilder builder = TroubledCollective()) {
   JobDriver driver(builder.Build());
   driver.Running();
   driver.Report("worker:0", Failure(1));
@@ -98,7 +99,7 @@ TEST(JobRestartTroubleTest, AnExecutorThatIsHeldAndDoesNotLeaveAfterAKillIsEnded
 }
 
 TEST(JobRestartTroubleTest, TheTimeLimitOfTheJobCountsWhileItRestarts) {
-  JobDriver driver = RestartingGang(Collective().Timeout(Duration(5000)));
+  JobDriver driver = RestartingGang(TroubledCollective().Timeout(Duration(5000)));
 
   const TurnResult turn = driver.Pass(Duration(5000));
 
@@ -109,7 +110,7 @@ TEST(JobRestartTroubleTest, TheTimeLimitOfTheJobCountsWhileItRestarts) {
 
 TEST(JobRestartTroubleTest, ARestartedAttemptHasTheWholeTimeToRegister) {
   constexpr Duration kLimit{20'000};
-  JobDriver driver = RestartingGang(Collective().RegistrationTimeout(kLimit));
+  JobDriver driver = RestartingGang(TroubledCollective().RegistrationTimeout(kLimit));
   driver.Wait(kLimit);
   driver.Report("worker:1", Killed());
   driver.Register("worker:0#2");

@@ -5,18 +5,18 @@
 
 #include "am/job.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using enum RestartScope;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr Duration kSettle{300};
 
-JobBuilder Collective() { return JobBuilder().Role("worker", 3).Framework(FrameworkKind::kPytorch).Settle(kSettle); }
+JobBuilder Settling() { return JobBuilder().Role("worker", 3).Framework(FrameworkKind::kPytorch).Settle(kSettle); }
 
 JobDriver Running(const JobSpec& spec) {
   JobDriver driver(spec);
@@ -25,7 +25,7 @@ JobDriver Running(const JobSpec& spec) {
 }
 
 TEST(JobSettleTest, AFailureThatNothingPaysForIsJudgedWhenItHasSettled) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
 
   EXPECT_THAT(Decisions(driver.Report("worker:1", Failure(1))), ElementsAre("attempt_ended"));
   EXPECT_EQ(driver.Told("worker:1"), "none");
@@ -42,7 +42,7 @@ TEST(JobSettleTest, AFailureThatNothingPaysForIsJudgedWhenItHasSettled) {
 }
 
 TEST(JobSettleTest, OfSeveralFailuresTheFirstIsTheVerdict) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:1", Failure(1));
   driver.Wait(Duration(100));
   driver.Report("worker:0", Failure(2));
@@ -53,7 +53,7 @@ TEST(JobSettleTest, OfSeveralFailuresTheFirstIsTheVerdict) {
 }
 
 TEST(JobSettleTest, ALostMemberHeardMeanwhileExplainsItAndTheGangRestartsFree) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:1", Failure(1));
   driver.Wait(kSettle - Duration(1));
 
@@ -74,13 +74,13 @@ TEST(JobSettleTest, ALostMemberHeardMeanwhileExplainsItAndTheGangRestartsFree) {
 }
 
 TEST(JobSettleTest, WhatHasABudgetRestartsAtOnce) {
-  JobDriver driver = Running(Collective().Restarts(kGang, 1).Build());
+  JobDriver driver = Running(Settling().Restarts(kGang, 1).Build());
 
   EXPECT_THAT(Decisions(driver.Report("worker:1", Failure(1))), ElementsAre("attempt_ended", "restart_decided"));
 }
 
 TEST(JobSettleTest, WhatNoRestartCouldHelpIsJudgedAtOnce) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
 
   EXPECT_THAT(Decisions(driver.Report("worker:1", {.cls = OutcomeClass::kOom})),
               ElementsAre("attempt_ended", "job_stopping"));
@@ -93,7 +93,7 @@ TEST(JobSettleTest, ATaskAloneIsJudgedAtOnce) {
 }
 
 TEST(JobSettleTest, TheLastOfACollectiveIsJudgedAtOnce) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:0", Success());
   driver.Report("worker:1", Success());
 
@@ -101,7 +101,7 @@ TEST(JobSettleTest, TheLastOfACollectiveIsJudgedAtOnce) {
 }
 
 TEST(JobSettleTest, WhenNobodyIsLeftToExplainItItIsJudged) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:0", Failure(1));
   driver.Report("worker:1", Failure(2));
 
@@ -110,13 +110,13 @@ TEST(JobSettleTest, WhenNobodyIsLeftToExplainItItIsJudged) {
 }
 
 TEST(JobSettleTest, TasksThatNobodyIsConnectedToAreJudgedAtOnce) {
-  JobDriver driver = Running(Collective().Framework(FrameworkKind::kStandalone).Build());
+  JobDriver driver = Running(Settling().Framework(FrameworkKind::kStandalone).Build());
 
   EXPECT_THAT(Decisions(driver.Report("worker:0", Failure(1))), ElementsAre("attempt_ended", "job_stopping"));
 }
 
 TEST(JobSettleTest, AKillInBetweenIsTheVerdict) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:1", Failure(1));
 
   EXPECT_THAT(Decisions(driver.Kill("enough")), ElementsAre("job_stopping"));
@@ -126,7 +126,7 @@ TEST(JobSettleTest, AKillInBetweenIsTheVerdict) {
 }
 
 TEST(JobSettleTest, ANewMasterJudgesAtTheSameTime) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:1", Failure(1));
   driver.WaitWithoutRenewal(kSettle - Duration(1));
   driver.Replay();
@@ -138,7 +138,7 @@ TEST(JobSettleTest, ANewMasterJudgesAtTheSameTime) {
 }
 
 TEST(JobSettleTest, ANewMasterThatComesLateJudgesAtOnce) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:1", Failure(1));
   driver.WaitWithoutRenewal(kSettle);
   driver.Replay();
@@ -157,7 +157,7 @@ Outcome LostPeer(const std::string& message = "Connection closed by peer") {
 std::string MessageOf(const JobDriver& driver) { return driver.job().verdict().value_or(Verdict{}).message; }
 
 TEST(JobSettleTest, AFailureOfAnothersMakingWaitsTenTimesAsLong) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
 
   EXPECT_THAT(Decisions(driver.Report("worker:0", LostPeer())), ElementsAre("attempt_ended"));
 
@@ -167,7 +167,7 @@ TEST(JobSettleTest, AFailureOfAnothersMakingWaitsTenTimesAsLong) {
 }
 
 TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayToOneThatComesLater) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:0", LostPeer());
   driver.Wait(8 * kSettle);
   driver.Report("worker:2", Failure(3));
@@ -179,7 +179,7 @@ TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayToOneThatComesLater) {
 }
 
 TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayAlsoWhenItIsDueFirst) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:0", LostPeer());
   driver.Wait(10 * kSettle - Duration(100));
   driver.Report("worker:2", Failure(3));
@@ -190,7 +190,7 @@ TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayAlsoWhenItIsDueFirst) {
 }
 
 TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayToWhatNoRestartCouldHelp) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:0", LostPeer());
 
   driver.Report("worker:2", {.cls = OutcomeClass::kOom});
@@ -199,7 +199,7 @@ TEST(JobSettleTest, AFailureOfAnothersMakingGivesWayToWhatNoRestartCouldHelp) {
 }
 
 TEST(JobSettleTest, ARestartThatIsPaidForNamesTheBetterCauseToo) {
-  JobDriver driver = Running(Collective().Restarts(kGang, 1).Build());
+  JobDriver driver = Running(Settling().Restarts(kGang, 1).Build());
   EXPECT_THAT(Decisions(driver.Report("worker:0", LostPeer())), ElementsAre("attempt_ended"));
 
   const TurnResult turn = driver.Report("worker:2", Failure(3));
@@ -209,7 +209,7 @@ TEST(JobSettleTest, ARestartThatIsPaidForNamesTheBetterCauseToo) {
 }
 
 TEST(JobSettleTest, AFailureOfAnothersMakingThatIsFreeWaitsToo) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   Outcome free = LostPeer();
   free.advice = Advice::kTransient;
 
@@ -218,7 +218,7 @@ TEST(JobSettleTest, AFailureOfAnothersMakingThatIsFreeWaitsToo) {
 }
 
 TEST(JobSettleTest, TheLastOfAllThatFailGivesWayToTheFirstOfItsOwnMaking) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:0", LostPeer());
   driver.Report("worker:1", Failure(3));
 
@@ -240,7 +240,7 @@ TEST(JobSettleTest, ManyFailuresOfAnothersMakingWaitForTheFirstOfThem) {
 }
 
 TEST(JobSettleTest, WhereAllFailOfAnothersMakingTheFirstOfThemIsTheVerdict) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   for (const char* task : {"worker:1", "worker:0", "worker:2"}) {
     driver.Report(task, LostPeer());
     driver.Wait(Duration(10));
@@ -250,7 +250,7 @@ TEST(JobSettleTest, WhereAllFailOfAnothersMakingTheFirstOfThemIsTheVerdict) {
 }
 
 TEST(JobSettleTest, ASidecarThatLosesItsConnectionHurriesNobodysJudgement) {
-  JobDriver driver = Running(Collective().Role("board", 1, Completion::kSidecar).Build());
+  JobDriver driver = Running(Settling().Role("board", 1, Completion::kSidecar).Build());
   driver.Report("worker:0", LostPeer());
 
   driver.Report("board:0", LostPeer());
@@ -259,7 +259,7 @@ TEST(JobSettleTest, ASidecarThatLosesItsConnectionHurriesNobodysJudgement) {
 }
 
 TEST(JobSettleTest, WhoSendsNoHeartbeatsIsTheProbableCause) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Wait(driver.job().spec().timers.suspect_after - Duration(1000));
   for (const char* task : {"worker:0", "worker:2"}) driver.Heartbeat(task);
   driver.Pass(Duration(1000));
@@ -271,7 +271,7 @@ TEST(JobSettleTest, WhoSendsNoHeartbeatsIsTheProbableCause) {
 }
 
 TEST(JobSettleTest, WhoExitedEarlyIsNamedAsTheProbableCause) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:2", Success());
   driver.Report("worker:0", LostPeer());
 
@@ -281,7 +281,7 @@ TEST(JobSettleTest, WhoExitedEarlyIsNamedAsTheProbableCause) {
 }
 
 TEST(JobSettleTest, WhoseAddressIsNamedIsTheProbableCause) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   const Endpoint peer = EndpointOf("worker:1");
   driver.Report("worker:0", LostPeer(peer.host + ":" + std::to_string(peer.port) + ": Connection refused"));
 
@@ -291,7 +291,7 @@ TEST(JobSettleTest, WhoseAddressIsNamedIsTheProbableCause) {
 }
 
 TEST(JobSettleTest, ALongerPortIsAnotherAddress) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   const Endpoint peer = EndpointOf("worker:1");
   driver.Report("worker:0", LostPeer(peer.host + ":" + std::to_string(peer.port) + "7: Connection refused"));
 
@@ -301,7 +301,7 @@ TEST(JobSettleTest, ALongerPortIsAnotherAddress) {
 }
 
 TEST(JobSettleTest, AContainerThatGoesWhileItSettlesChangesNoVerdict) {
-  JobDriver driver = Running(Collective().Build());
+  JobDriver driver = Running(Settling().Build());
   driver.Report("worker:1", Failure(1));
 
   EXPECT_THAT(Decisions(driver.Exit("worker:1")), ElementsAre("container_ended"));

@@ -15,12 +15,12 @@ namespace {
 using JS = JobState;
 
 // A job of two tasks.
-constexpr char kTask[] = "worker:0";
-constexpr char kOther[] = "other:0";
+constexpr char kTaskName[] = "worker:0";
+constexpr char kOtherTask[] = "other:0";
 
-JobBuilder TwoTasks() { return JobBuilder().Role("worker", 1).Role("other", 1).NoRestarts(); }
-JobDriver Fresh() { return JobDriver(TwoTasks().Build()); }
-JobDriver FreshWithRestarts() { return JobDriver(TwoTasks().Restarts(RestartScope::kGang, 1).Build()); }
+JobBuilder TwoWithoutRestarts() { return JobBuilder().Role("worker", 1).Role("other", 1).NoRestarts(); }
+JobDriver FreshJob() { return JobDriver(TwoWithoutRestarts().Build()); }
+JobDriver FreshWithOneRestart() { return JobDriver(TwoWithoutRestarts().Restarts(RestartScope::kGang, 1).Build()); }
 
 JobDriver WithJobIn(JS state, JobDriver driver) {
   if (state == JS::kAccepted) {
@@ -31,23 +31,25 @@ JobDriver WithJobIn(JS state, JobDriver driver) {
   if (state == JS::kAllocating) driver.Accepted();
   if (state == JS::kGathering) driver.Gathering();
   if (state >= JS::kRunning) driver.Running();
-  if (state == JS::kRestarting) driver.Report(kTask, Failure(1));
+  if (state == JS::kRestarting) driver.Report(kTaskName, Failure(1));
   if (state == JS::kStopping || state == JS::kKilled) driver.Kill();
-  if (state == JS::kFailed) driver.Report(kTask, Failure(1));
+  if (state == JS::kFailed) driver.Report(kTaskName, Failure(1));
   if (state == JS::kSucceeded) {
-    driver.Report(kTask, Success());
-    driver.Report(kOther, Success());
+    driver.Report(kTaskName, Success());
+    driver.Report(kOtherTask, Success());
   }
   if (!IsFinal(state)) return driver;
-  for (const char* task : {kTask, kOther}) driver.Exit(task);
+  for (const char* task : {kTaskName, kOtherTask}) driver.Exit(task);
   return driver;
 }
 
-JobDriver WithJobIn(JS state) { return WithJobIn(state, state == JS::kRestarting ? FreshWithRestarts() : Fresh()); }
+JobDriver WithJobIn(JS state) {
+  return WithJobIn(state, state == JS::kRestarting ? FreshWithOneRestart() : FreshJob());
+}
 
 // What fails a job without a budget restarts one that has it.
 JobDriver Before(JS from, JobStep step) {
-  if (step == JobStep::kRestart) return WithJobIn(from, FreshWithRestarts());
+  if (step == JobStep::kRestart) return WithJobIn(from, FreshWithOneRestart());
   // How a job that stops will end is decided before it stops.
   return WithJobIn(from == JS::kStopping ? JS::kRunning : from);
 }
@@ -56,11 +58,11 @@ void Observe(JobDriver& driver, JobStep step) {
   switch (step) {
     case JobStep::kRequest:
       if (driver.job().state() == JS::kAccepted) driver.Start({2});
-      driver.Report(kOther, Killed());
+      driver.Report(kOtherTask, Killed());
       return;
     case JobStep::kRestart:
-      driver.Grant(kTask);
-      driver.Exit(kTask);
+      driver.Grant(kTaskName);
+      driver.Exit(kTaskName);
       return;
     case JobStep::kAllocated:
       driver.GrantAll();
@@ -73,21 +75,21 @@ void Observe(JobDriver& driver, JobStep step) {
       driver.Kill();
       break;
     case JobStep::kSucceed:
-      driver.Report(kTask, Success());
-      driver.Report(kOther, Success());
+      driver.Report(kTaskName, Success());
+      driver.Report(kOtherTask, Success());
       break;
     case JobStep::kFail:
-      driver.Report(kTask, Failure(1));
+      driver.Report(kTaskName, Failure(1));
       break;
   }
   if (step == JobStep::kStop) return;
-  for (const char* task : {kTask, kOther}) driver.Exit(task);
+  for (const char* task : {kTaskName, kOtherTask}) driver.Exit(task);
 }
 
-DecisionBody Claim(const Job& job, JobStep step) {
+DecisionBody ClaimOf(const Job& job, JobStep step) {
   switch (step) {
     case JobStep::kRequest:
-      return ContainersRequested{{AttemptOf(kTask), AttemptOf(kOther)}};
+      return ContainersRequested{{AttemptOf(kTaskName), AttemptOf(kOtherTask)}};
     case JobStep::kAllocated:
       return GangAllocated{};
     case JobStep::kForm:
@@ -95,8 +97,8 @@ DecisionBody Claim(const Job& job, JobStep step) {
     case JobStep::kRestart:
       return RestartDecided{.number = job.Snapshot("", {}).restart_count + 1,
                             .scope = RestartScope::kGang,
-                            .cause = AttemptOf(kTask),
-                            .tasks = {AttemptOf(kTask).task, AttemptOf(kOther).task}};
+                            .cause = AttemptOf(kTaskName),
+                            .tasks = {AttemptOf(kTaskName).task, AttemptOf(kOtherTask).task}};
     case JobStep::kStop:
       return JobStopping{{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled}, Duration(0)};
     case JobStep::kSucceed:
@@ -108,8 +110,8 @@ DecisionBody Claim(const Job& job, JobStep step) {
 }
 
 // All that the outside can see of a job, and how the task under test stands.
-std::string Everything(const JobDriver& driver) {
-  return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kTask)), ToString(driver.job().state()));
+std::string EveryState(const JobDriver& driver) {
+  return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kTaskName)), ToString(driver.job().state()));
 }
 
 JobState Look(const JobDriver& driver) { return driver.job().state(); }
@@ -131,9 +133,9 @@ using TaskChange = std::tuple<std::string, std::string_view, std::string>;
 std::set<TaskChange> ChangesOf(const JobDriver& driver, JobDriver replayed) {
   std::set<TaskChange> changes;
   for (const Decision& decision : driver.journal()) {
-    const std::string before = replayed.StatusOf(kTask).state;
+    const std::string before = replayed.StatusOf(kTaskName).state;
     CHECK(replayed.job().Evolve(decision).ok());
-    changes.emplace(before, Name(decision), replayed.StatusOf(kTask).state);
+    changes.emplace(before, Name(decision), replayed.StatusOf(kTaskName).state);
   }
   return changes;
 }
@@ -155,7 +157,7 @@ std::vector<std::string_view> DecisionsThatTake(TaskStep step) {
 
 // What a restart does to a task, in as many stories as that needs.
 std::set<TaskChange> EverythingThatHappensToATask() {
-  const auto spec = TwoTasks().Framework(FrameworkKind::kStandalone);
+  const auto spec = TwoWithoutRestarts().Framework(FrameworkKind::kStandalone);
   const auto with = [&](RestartScope scope) { return JobBuilder(spec).Restarts(scope, 1).Build(); };
   std::set<TaskChange> changes;
   const auto story = [&](const JobSpec& of, const std::function<void(JobDriver&)>& tell) {
@@ -165,24 +167,24 @@ std::set<TaskChange> EverythingThatHappensToATask() {
     changes.merge(ChangesOf(driver, JobDriver(of)));
   };
   story(with(RestartScope::kGang), [](JobDriver& d) {
-    d.Report(kTask, Success());
-    d.Report(kOther, Failure(1));
+    d.Report(kTaskName, Success());
+    d.Report(kOtherTask, Failure(1));
   });
   story(with(RestartScope::kGang), [](JobDriver& d) {
-    d.Report(kOther, Failure(1));
-    d.Report(kTask, Killed());
+    d.Report(kOtherTask, Failure(1));
+    d.Report(kTaskName, Killed());
   });
   story(with(RestartScope::kGang), [](JobDriver& d) {
-    d.Report(kOther, Failure(1));
+    d.Report(kOtherTask, Failure(1));
     d.Kill();
   });
   story(with(RestartScope::kGang), [](JobDriver& d) {
-    d.Report(kTask, Failure(1));
+    d.Report(kTaskName, Failure(1));
     d.Kill();
   });
   story(JobBuilder(spec).Restarts(RestartScope::kGang, 1).LostRestarts(1).Build(), [](JobDriver& d) {
-    d.Report(kTask, {.cls = OutcomeClass::kPreempted});  // to begin when its container is gone
-    d.Report(kOther, Failure(1));
+    d.Report(kTaskName, {.cls = OutcomeClass::kPreempted});  // to begin when its container is gone
+    d.Report(kOtherTask, Failure(1));
   });
   return changes;
 }
@@ -202,17 +204,17 @@ TEST(JobStatesTest, TheJobTakesNoOtherWay) {
     for (const JobStep step : kJobSteps) {
       JobDriver driver = WithJobIn(from);
       ASSERT_EQ(driver.job().state(), from);
-      const Decision decision{driver.now(), Claim(driver.job(), step)};
+      const Decision decision{driver.now(), ClaimOf(driver.job(), step)};
       const bool is_end = std::holds_alternative<JobEnded>(decision.body);
       if (Next(from, step) || (is_end && from == JS::kStopping)) continue;
       SCOPED_TRACE(StrCat(Name(decision), " of one that is ", ToString(from)));
-      const std::string before = Everything(driver);
+      const std::string before = EveryState(driver);
 
       const Result<Actions> actions = driver.job().Evolve(decision);
 
       ASSERT_FALSE(actions.ok());
       EXPECT_EQ(actions.error().code, ErrorCode::kInvalid);
-      EXPECT_EQ(Everything(driver), before);
+      EXPECT_EQ(EveryState(driver), before);
     }
   }
 }

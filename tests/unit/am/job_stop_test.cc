@@ -11,9 +11,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Duration kGrace{10000};
+constexpr Duration kStopGrace{10000};
 
-JobSpec TwoWorkers() { return JobBuilder().Role("worker", 2).With({.grace = kGrace}).Build(); }
+JobSpec TwoWithGrace() { return JobBuilder().Role("worker", 2).With({.grace = kStopGrace}).Build(); }
 
 void EndAll(JobDriver& driver) {
   for (const char* task : {"worker:0", "worker:1"}) {
@@ -23,7 +23,7 @@ void EndAll(JobDriver& driver) {
 }
 
 TEST(JobStopTest, AKillBeforeAnyContainerEndsTheJobInThatTurn) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Accepted();
 
   const TurnResult turn = driver.Kill("changed my mind");
@@ -36,7 +36,7 @@ TEST(JobStopTest, AKillBeforeAnyContainerEndsTheJobInThatTurn) {
 }
 
 TEST(JobStopTest, AKillOfAnotherUserIsNamedInTheVerdict) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Accepted();
 
   driver.Observe(KillAsked{{.reason = "the machine is needed", .asker = "root (uid 0)"}});
@@ -45,7 +45,7 @@ TEST(JobStopTest, AKillOfAnotherUserIsNamedInTheVerdict) {
 }
 
 TEST(JobStopTest, AGrantAfterAKillGoesBack) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Accepted();
   driver.Grant("worker:0");
   driver.Kill();
@@ -57,7 +57,7 @@ TEST(JobStopTest, AGrantAfterAKillGoesBack) {
 }
 
 TEST(JobStopTest, AKillStopsContainersWhoseExecutorsHaveNotRegistered) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Gathering();
   driver.ConfirmLaunch("worker:0");
   driver.Register("worker:1");
@@ -69,7 +69,7 @@ TEST(JobStopTest, AKillStopsContainersWhoseExecutorsHaveNotRegistered) {
 }
 
 TEST(JobStopTest, AnExecutorThatNeverStartedNeedsNoReport) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Gathering();
   driver.Kill();
 
@@ -83,7 +83,7 @@ TEST(JobStopTest, AnExecutorThatNeverStartedNeedsNoReport) {
 
 // The order to stop reaches it by its first Await; it would otherwise report again and again until it is ended.
 TEST(JobStopTest, AnExecutorThatRegistersAfterAKillStopsAndMayReport) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Gathering();
   driver.Kill();
   ASSERT_FALSE(driver.Register("worker:0").refusal);
@@ -97,7 +97,7 @@ TEST(JobStopTest, AnExecutorThatRegistersAfterAKillStopsAndMayReport) {
 }
 
 TEST(JobStopTest, AKillWhileRunningTellsEveryExecutorAndWaitsForThem) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
 
   const TurnResult turn = driver.Kill("enough");
@@ -105,7 +105,7 @@ TEST(JobStopTest, AKillWhileRunningTellsEveryExecutorAndWaitsForThem) {
   EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping"));
   EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#1", "tell worker:1#1"));
   EXPECT_EQ(driver.CommandFor("worker:0").kind, Command::Kind::kStop);
-  EXPECT_EQ(driver.CommandFor("worker:0").grace, kGrace);
+  EXPECT_EQ(driver.CommandFor("worker:0").grace, kStopGrace);
   EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "stopping");
 
   EndAll(driver);
@@ -114,7 +114,7 @@ TEST(JobStopTest, AKillWhileRunningTellsEveryExecutorAndWaitsForThem) {
 }
 
 TEST(JobStopTest, AKillWithItsOwnGraceUsesThat) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
 
   driver.Kill("enough", Duration(0));
@@ -123,7 +123,7 @@ TEST(JobStopTest, AKillWithItsOwnGraceUsesThat) {
 }
 
 TEST(JobStopTest, ATaskThatSucceedsJustBeforeItIsStoppedHasSucceeded) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill();
 
@@ -136,7 +136,7 @@ TEST(JobStopTest, ATaskThatSucceedsJustBeforeItIsStoppedHasSucceeded) {
 }
 
 TEST(JobStopTest, AnEndThatNobodySawAfterTheOrderToStopIsWhatWasWanted) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill();
 
@@ -148,7 +148,7 @@ TEST(JobStopTest, AnEndThatNobodySawAfterTheOrderToStopIsWhatWasWanted) {
 }
 
 TEST(JobStopTest, CommandNumbersGrowFromStartToStopToRelease) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   std::vector<int64_t> numbers = {driver.CommandFor("worker:0").number};
   driver.Kill();
@@ -163,7 +163,7 @@ TEST(JobStopTest, CommandNumbersGrowFromStartToStopToRelease) {
 }
 
 TEST(JobStopTest, ASecondKillWithAShorterGraceHurriesTheStop) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill("first");
   const Command slow = driver.CommandFor("worker:0");
@@ -178,16 +178,16 @@ TEST(JobStopTest, ASecondKillWithAShorterGraceHurriesTheStop) {
 }
 
 TEST(JobStopTest, ASecondKillWithTheSameOrALongerGraceChangesNothing) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill();
 
   EXPECT_THAT(Decisions(driver.Kill()), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Kill("patience", kGrace * 2)), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Kill("patience", kStopGrace * 2)), IsEmpty());
 }
 
 TEST(JobStopTest, AThousandHurriesDoNotReachTheNumberOfTheRelease) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill("slowly", Duration(5000));
   for (int i = 1; i < 2000; ++i) driver.Kill("faster", Duration(5000 - i));
@@ -210,7 +210,7 @@ TEST(JobStopTest, AKillWhileASucceededJobStopsDoesNotChangeItsVerdict) {
 }
 
 TEST(JobStopTest, AKillAfterTheEndDoesNothing) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill("first");
   EndAll(driver);
@@ -225,12 +225,12 @@ TEST(JobStopTest, AKillAfterTheEndDoesNothing) {
 }
 
 TEST(JobStopTest, AnExecutorThatDoesNotReportWithinTheGraceIsKilledWithItsContainer) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill();
   driver.Report("worker:1", Killed());
   driver.Exit("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(kGrace)), IsEmpty()) << "the executor's own KILL comes first";
+  EXPECT_THAT(Decisions(driver.Pass(kStopGrace)), IsEmpty()) << "the executor's own KILL comes first";
 
   const TurnResult turn = driver.PassToDeadline();
 
@@ -242,18 +242,18 @@ TEST(JobStopTest, AnExecutorThatDoesNotReportWithinTheGraceIsKilledWithItsContai
 }
 
 TEST(JobStopTest, AShorterGraceBringsTheKillOfTheContainerForward) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill();
   const Instant before = *driver.job().NextDeadline();
 
   driver.Kill("faster", Duration(0));
 
-  EXPECT_EQ(*driver.job().NextDeadline(), before - kGrace);
+  EXPECT_EQ(*driver.job().NextDeadline(), before - kStopGrace);
 }
 
 TEST(JobStopTest, AnExecutorThatDoesNotLeaveAfterItsReportIsKilledWithItsContainer) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Report("worker:0", Success());
   ASSERT_GT(*driver.job().NextDeadline(), driver.now());
@@ -266,7 +266,7 @@ TEST(JobStopTest, AnExecutorThatDoesNotLeaveAfterItsReportIsKilledWithItsContain
 }
 
 TEST(JobStopTest, EveryContainerThatOverstaysIsKilledOnce) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill();
 
@@ -279,7 +279,7 @@ TEST(JobStopTest, EveryContainerThatOverstaysIsKilledOnce) {
 }
 
 TEST(JobStopTest, AReportIsStillTakenAfterItsContainersKillWasOrdered) {
-  JobDriver driver(TwoWorkers());
+  JobDriver driver(TwoWithGrace());
   driver.Running();
   driver.Kill();
   driver.PassToDeadline();

@@ -14,14 +14,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr Duration kMoment{1};
+constexpr Duration kTick{1};
 constexpr Duration kRegistration{30000};
-constexpr Duration kTimeout{45000};
+constexpr Duration kJobTimeout{45000};
 
 JobSpec Limited() {
   Timers patient;
   patient.suspect_after = patient.lost_after = std::chrono::hours(24);
-  return JobBuilder().Role("worker", 3).Timeout(kTimeout).RegistrationTimeout(kRegistration).With(patient).Build();
+  return JobBuilder().Role("worker", 3).Timeout(kJobTimeout).RegistrationTimeout(kRegistration).With(patient).Build();
 }
 
 JobSpec Unlimited() { return JobBuilder().Role("worker", 1).Build(); }
@@ -30,9 +30,9 @@ TEST(JobTimersTest, ARegistrationTimeoutNamesWhoIsMissingAndTheKey) {
   JobDriver driver(Limited());
   driver.Gathering();
   driver.Register("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(kRegistration - kMoment)), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kRegistration - kTick)), IsEmpty());
 
-  const TurnResult turn = driver.Pass(kMoment);
+  const TurnResult turn = driver.Pass(kTick);
 
   EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping"));
   const Verdict& verdict = *driver.job().verdict();
@@ -61,19 +61,19 @@ TEST(JobTimersTest, WaitingForAContainerIsNotLateRegistration) {
   driver.Register("worker:0");
   EXPECT_THAT(Decisions(driver.Pass(10 * kRegistration)), Not(Contains("job_stopping")));
   driver.Grant("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(kRegistration - kMoment)), Not(Contains("job_stopping")));
+  EXPECT_THAT(Decisions(driver.Pass(kRegistration - kTick)), Not(Contains("job_stopping")));
 
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), Contains("job_stopping"));
+  EXPECT_THAT(Decisions(driver.Pass(kTick)), Contains("job_stopping"));
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("missing worker:1"));
 }
 
 TEST(JobTimersTest, AnAllocationTimeoutNamesWhoHasNoContainerAndTheKey) {
-  JobDriver driver(JobBuilder().Role("worker", 3).AllocationTimeout(kTimeout).Build());
+  JobDriver driver(JobBuilder().Role("worker", 3).AllocationTimeout(kJobTimeout).Build());
   driver.Accepted();
   driver.Grant("worker:1");
-  EXPECT_THAT(Decisions(driver.Pass(kTimeout - kMoment)), Not(Contains("job_stopping")));
+  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout - kTick)), Not(Contains("job_stopping")));
 
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), Contains("job_stopping"));
+  EXPECT_THAT(Decisions(driver.Pass(kTick)), Contains("job_stopping"));
 
   const Verdict& verdict = *driver.job().verdict();
   EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
@@ -81,20 +81,20 @@ TEST(JobTimersTest, AnAllocationTimeoutNamesWhoHasNoContainerAndTheKey) {
 }
 
 TEST(JobTimersTest, AnAllocationTimeoutOfAJobWithoutAnyContainerEndsItAtOnce) {
-  JobDriver driver(JobBuilder().Role("worker", 2).AllocationTimeout(kTimeout).Build());
+  JobDriver driver(JobBuilder().Role("worker", 2).AllocationTimeout(kJobTimeout).Build());
   driver.Accepted();
 
-  const TurnResult turn = driver.Pass(kTimeout);
+  const TurnResult turn = driver.Pass(kJobTimeout);
 
   EXPECT_THAT(Orders(turn), ElementsAre("end job"));
   EXPECT_EQ(driver.Status().state, "FAILED");
 }
 
 TEST(JobTimersTest, WhereAllHaveContainersTheAllocationTimeoutIsOver) {
-  JobDriver driver(JobBuilder().Role("worker", 2).AllocationTimeout(kTimeout).Build());
+  JobDriver driver(JobBuilder().Role("worker", 2).AllocationTimeout(kJobTimeout).Build());
   driver.Running();
 
-  EXPECT_THAT(Decisions(driver.Pass(kTimeout)), Not(Contains("job_stopping")));
+  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout)), Not(Contains("job_stopping")));
 }
 
 TEST(JobTimersTest, AfterTheGangHasFormedTheRegistrationTimeoutIsOver) {
@@ -107,9 +107,9 @@ TEST(JobTimersTest, AfterTheGangHasFormedTheRegistrationTimeoutIsOver) {
 TEST(JobTimersTest, TheApplicationTimeoutFailsARunningJobAndNamesTheKey) {
   JobDriver driver(Limited());
   driver.Running();
-  EXPECT_THAT(Decisions(driver.Pass(kTimeout - kMoment)), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout - kTick)), IsEmpty());
 
-  const TurnResult turn = driver.Pass(kMoment);
+  const TurnResult turn = driver.Pass(kTick);
 
   EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping"));
   EXPECT_THAT(Orders(turn), ElementsAre("tell worker:0#1", "tell worker:1#1", "tell worker:2#1"));
@@ -119,10 +119,10 @@ TEST(JobTimersTest, TheApplicationTimeoutFailsARunningJobAndNamesTheKey) {
 }
 
 TEST(JobTimersTest, TheApplicationTimeoutHoldsWhileTheGangGathers) {
-  JobDriver driver(JobBuilder().Role("worker", 1).Timeout(kTimeout).RegistrationTimeout(kTimeout * 2).Build());
+  JobDriver driver(JobBuilder().Role("worker", 1).Timeout(kJobTimeout).RegistrationTimeout(kJobTimeout * 2).Build());
   driver.Gathering();
 
-  driver.Pass(kTimeout);
+  driver.Pass(kJobTimeout);
 
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("tony.application.timeout"));
 }
@@ -130,28 +130,28 @@ TEST(JobTimersTest, TheApplicationTimeoutHoldsWhileTheGangGathers) {
 TEST(JobTimersTest, TheApplicationTimeoutCountsFromAcceptanceAcrossMasters) {
   JobDriver driver(Limited());
   driver.Running();
-  driver.Wait(kTimeout - Duration(5000));
+  driver.Wait(kJobTimeout - Duration(5000));
   driver.Replay();
   driver.Start({2});
 
-  EXPECT_THAT(Decisions(driver.Pass(Duration(5000) - kMoment)), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("job_stopping"));
+  EXPECT_THAT(Decisions(driver.Pass(Duration(5000) - kTick)), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kTick)), ElementsAre("job_stopping"));
 }
 
 TEST(JobTimersTest, TheRegistrationTimeoutCountsFromAcceptanceAcrossMasters) {
   JobDriver driver(Limited());
   driver.Gathering();
-  driver.Wait(kRegistration - kMoment);
+  driver.Wait(kRegistration - kTick);
   driver.Replay();
   driver.Start({2});
 
-  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("job_stopping"));
+  EXPECT_THAT(Decisions(driver.Pass(kTick)), ElementsAre("job_stopping"));
 }
 
 TEST(JobTimersTest, ATimeoutThatPassedWhileNoMasterLivedIsDueAtOnce) {
   JobDriver driver(Limited());
   driver.Running();
-  driver.Wait(kTimeout * 2);
+  driver.Wait(kJobTimeout * 2);
   driver.Replay();
   driver.Start({2});
 
@@ -164,7 +164,7 @@ TEST(JobTimersTest, AJobThatStopsHasNoTimeoutLeft) {
   driver.Running();
   driver.Kill("slowly", std::chrono::hours(1));
 
-  EXPECT_THAT(Decisions(driver.Pass(kTimeout)), Not(Contains("job_stopping")));
+  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout)), Not(Contains("job_stopping")));
 }
 
 TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
@@ -172,7 +172,7 @@ TEST(JobTimersTest, WithoutATimeoutAJobRunsForEver) {
   driver.Running();
   for (int day = 0; day < 1000; ++day) {
     driver.WaitWithoutRenewal(std::chrono::hours(24));
-    driver.Wait(kMoment);
+    driver.Wait(kTick);
     driver.Heartbeat("worker:0");
     ASSERT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
   }
@@ -184,7 +184,7 @@ TEST(JobTimersTest, TheNextDeadlineIsTheSoonest) {
   EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kRegistration);
 
   driver.RegisterAll();
-  EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kTimeout);
+  EXPECT_EQ(driver.job().NextDeadline(), JobDriver::kStart + kJobTimeout);
 }
 
 TEST(JobTimersTest, AnEndedJobWantsNoTimer) {
@@ -193,7 +193,7 @@ TEST(JobTimersTest, AnEndedJobWantsNoTimer) {
   driver.Kill();
 
   EXPECT_EQ(driver.job().NextDeadline(), std::nullopt);
-  EXPECT_THAT(Decisions(driver.Pass(kTimeout)), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(kJobTimeout)), IsEmpty());
 }
 
 }  // namespace

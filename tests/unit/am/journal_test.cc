@@ -13,6 +13,7 @@
 #include "runtime/journal/journal_format.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
+#include "tests/unit/am/journal_texts.h"
 #include "tests/unit/journal/sample_decisions.h"
 
 namespace tony::am {
@@ -20,18 +21,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::vector<std::string> Json(const std::vector<Decision>& decisions) {
-  std::vector<std::string> texts;
-  for (const Decision& decision : decisions) texts.push_back(ToJson(decision));
-  return texts;
-}
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 class JournalTest : public testing::Test {
  protected:
@@ -100,7 +89,7 @@ TEST_F(JournalTest, WhatIsAnsweredIsInTheFile) {
 
   AppendAndWait(*journal, OneOfEachKind());
 
-  const auto decoded = DecodeJournal(ReadFile(path_));
+  const auto decoded = DecodeJournal(Bytes(path_));
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(Json(decoded->decisions), Json(OneOfEachKind()));
 }
@@ -111,14 +100,14 @@ TEST_F(JournalTest, ATornTailIsCutOffAndAppendedAfter) {
     const auto journal = Opened();
     AppendAndWait(*journal, {decisions[0]});
   }
-  const std::string whole = ReadFile(path_);
+  const std::string whole = Bytes(path_);
   std::ofstream(path_, std::ios::binary | std::ios::app) << EncodeTurn({decisions[1]}).substr(0, 20);
 
   {
     const auto journal = Opened();
     EXPECT_EQ(Json(read_), Json({decisions[0]}));
     AppendAndWait(*journal, {decisions[2]});
-    EXPECT_EQ(ReadFile(path_), whole + EncodeTurn({decisions[2]}));
+    EXPECT_EQ(Bytes(path_), whole + EncodeTurn({decisions[2]}));
   }
 
   const auto journal = Opened();
@@ -133,10 +122,10 @@ TEST_F(JournalTest, AJournalOfAnEarlierVersionIsWrittenAnewByTheFirstAppend) {
   {
     const auto journal = Opened();
     EXPECT_EQ(Json(read_), Json({decisions[0]}));
-    EXPECT_TRUE(ReadFile(path_).starts_with(old)) << "changed before there is something to write";
+    EXPECT_TRUE(Bytes(path_).starts_with(old)) << "changed before there is something to write";
     AppendAndWait(*journal, {decisions[2], decisions[3]});
   }
-  EXPECT_EQ(ReadFile(path_), EncodeHeader() + EncodeTurn({decisions[0]}) + EncodeTurn({decisions[2], decisions[3]}));
+  EXPECT_EQ(Bytes(path_), EncodeHeader() + EncodeTurn({decisions[0]}) + EncodeTurn({decisions[2], decisions[3]}));
   const auto journal = Opened();
   EXPECT_EQ(Json(read_), Json({decisions[0], decisions[2], decisions[3]}));
 }
@@ -159,7 +148,7 @@ TEST_F(JournalTest, ADamagedJournalIsRefusedWithItsPathAndLeftAsItIs) {
     const auto journal = Opened();
     AppendAndWait(*journal, OneOfEachKind());
   }
-  std::string bytes = ReadFile(path_);
+  std::string bytes = Bytes(path_);
   bytes[40] = static_cast<char>(bytes[40] ^ 1);
   std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
 
@@ -168,7 +157,7 @@ TEST_F(JournalTest, ADamagedJournalIsRefusedWithItsPathAndLeftAsItIs) {
   ASSERT_FALSE(journal.ok());
   EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(journal.error().message, HasSubstr(path_ + ": damaged at byte 12"));
-  EXPECT_EQ(ReadFile(path_), bytes);
+  EXPECT_EQ(Bytes(path_), bytes);
 }
 
 TEST_F(JournalTest, AFolderThatIsNotThereIsAnError) {
@@ -216,7 +205,7 @@ TEST_F(JournalTest, WhatNeedNotBeDurableIsWrittenWithoutASync) {
   RunUntilAnswered();
 
   EXPECT_EQ(journal->counts().syncs, 0);
-  EXPECT_EQ(DecodeJournal(ReadFile(path_))->decisions.size(), OneOfEachKind().size());
+  EXPECT_EQ(DecodeJournal(Bytes(path_))->decisions.size(), OneOfEachKind().size());
 }
 
 TEST_F(JournalTest, AnAppendOfNothingIsAnsweredInItsPlace) {
@@ -261,7 +250,7 @@ TEST_F(JournalTest, AJournalThatLostItsEndIsRefused) {
     const auto journal = Opened();
     AppendAndWait(*journal, OneOfEachKind());
   }
-  const std::string whole = ReadFile(path_);
+  const std::string whole = Bytes(path_);
   for (const size_t size : {whole.size() - 1, whole.size() / 2, size_t{12}, size_t{5}, size_t{0}}) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << whole.substr(0, size);
 
@@ -270,7 +259,7 @@ TEST_F(JournalTest, AJournalThatLostItsEndIsRefused) {
     ASSERT_FALSE(journal.ok()) << size;
     EXPECT_EQ(journal.error().code, ErrorCode::kInvalid);
     EXPECT_THAT(journal.error().message, HasSubstr(StrCat("it ends here, and had ", whole.size(), " bytes")));
-    EXPECT_EQ(ReadFile(path_).size(), size) << "left as it is";
+    EXPECT_EQ(Bytes(path_).size(), size) << "left as it is";
   }
 }
 
@@ -294,7 +283,7 @@ TEST_F(JournalTest, NoFlippedBitIsActedUponAndTheFileIsLeftAsItIs) {
     const auto journal = Opened();
     AppendAndWait(*journal, {OneOfEachKind()[0], OneOfEachKind()[3]});
   }
-  const std::string whole = ReadFile(path_);
+  const std::string whole = Bytes(path_);
   for (size_t bit = 0; bit < whole.size() * 8; bit += 5) {  // all of them: journal_format_test
     std::string bytes = whole;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
@@ -305,7 +294,7 @@ TEST_F(JournalTest, NoFlippedBitIsActedUponAndTheFileIsLeftAsItIs) {
     ASSERT_FALSE(opened.ok()) << "bit " << bit;
     EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
     EXPECT_THAT(opened.error().message, HasSubstr(path_));
-    ASSERT_EQ(ReadFile(path_), bytes);
+    ASSERT_EQ(Bytes(path_), bytes);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "tests/support/job_builder.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
+#include "tests/unit/am/journal_texts.h"
 #include "tests/unit/journal/sample_decisions.h"
 
 namespace tony::am {
@@ -24,18 +25,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> Json(const std::vector<Decision>& decisions) {
-  std::vector<std::string> texts;
-  for (const Decision& decision : decisions) texts.push_back(ToJson(decision));
-  return texts;
-}
 
 // What the disk does, told by the test while the journal's thread runs.
 struct Disk {
@@ -106,7 +95,7 @@ class JournalTroubleTest : public testing::Test {
     EXPECT_TRUE(RunUntil(loop_, [&] { return !told_.empty() && told_.back() == what; })) << what;
   }
   std::vector<Decision> OnDisk() const {
-    const auto decoded = DecodeJournal(ReadFile(path_));
+    const auto decoded = DecodeJournal(Bytes(path_));
     EXPECT_TRUE(decoded.ok());
     return decoded.ok() ? decoded->decisions : std::vector<Decision>();
   }
@@ -161,7 +150,7 @@ TEST_F(JournalTroubleTest, WhatDidNotFitIsCutOffBeforeItIsRepeated) {
 
   RunUntilWritten();
 
-  EXPECT_EQ(ReadFile(path_), EncodeHeader() + EncodeTurn({kSome[0]}) + EncodeTurn({kSome[1]}));
+  EXPECT_EQ(Bytes(path_), EncodeHeader() + EncodeTurn({kSome[0]}) + EncodeTurn({kSome[1]}));
 }
 
 TEST_F(JournalTroubleTest, TheNextMasterFindsAllThatWasAnsweredAndNoMore) {
@@ -261,7 +250,7 @@ TEST_F(JournalTroubleTest, AFileThatTheKernelDoesNotLetGrowIsTreatedTheSame) {
   Append({kSome[0]});
   RunUntilWritten();
   {
-    const FileSizeLimit limit(ReadFile(path_).size() + 10);
+    const FileSizeLimit limit(Bytes(path_).size() + 10);
     Append({kSome[1]}, /*durable=*/true);
     RunUntilTold("file too large");
   }

@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
-
-using enum RestartScope;
 
 constexpr Instant kNow = JobDriver::kStart;
 constexpr Duration kMinute{60'000};

@@ -6,7 +6,7 @@
 namespace tony {
 namespace {
 
-std::string ErrorOf(std::string_view text) {
+std::string XmlError(std::string_view text) {
   const auto parsed = ParseHadoopXml(text, "tony.xml");
   if (parsed.ok()) return "accepted";
   EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
@@ -85,32 +85,32 @@ TEST(HadoopXmlTest, AByteOrderMarkAndWindowsLineEndsAreFine) {
 }
 
 TEST(HadoopXmlTest, MalformedXmlIsReportedWithItsLine) {
-  EXPECT_EQ(ErrorOf("<configuration>\n<property>\n<name>a</nam>\n</configuration>"),
+  EXPECT_EQ(XmlError("<configuration>\n<property>\n<name>a</nam>\n</configuration>"),
             "tony.xml:3: malformed XML: start-end tags mismatch");
-  EXPECT_EQ(ErrorOf("<configuration>\n"), "tony.xml:1: malformed XML: start-end tags mismatch");
-  EXPECT_EQ(ErrorOf(""), "tony.xml:1: expected <configuration>, but the file holds no element");
-  EXPECT_EQ(ErrorOf("hello\nworld"), "tony.xml:2: expected <configuration>, but the file holds no element");
+  EXPECT_EQ(XmlError("<configuration>\n"), "tony.xml:1: malformed XML: start-end tags mismatch");
+  EXPECT_EQ(XmlError(""), "tony.xml:1: expected <configuration>, but the file holds no element");
+  EXPECT_EQ(XmlError("hello\nworld"), "tony.xml:2: expected <configuration>, but the file holds no element");
 }
 
 TEST(HadoopXmlTest, AnotherStructureIsReportedWithItsLine) {
-  EXPECT_EQ(ErrorOf("<conf/>"), "tony.xml:1: expected <configuration>, not <conf>");
-  EXPECT_EQ(ErrorOf("<configuration>\n<prop/></configuration>"), "tony.xml:2: expected <property>, not <prop>");
-  EXPECT_EQ(ErrorOf("<configuration>\n<xi:include href='x'/></configuration>"),
+  EXPECT_EQ(XmlError("<conf/>"), "tony.xml:1: expected <configuration>, not <conf>");
+  EXPECT_EQ(XmlError("<configuration>\n<prop/></configuration>"), "tony.xml:2: expected <property>, not <prop>");
+  EXPECT_EQ(XmlError("<configuration>\n<xi:include href='x'/></configuration>"),
             "tony.xml:2: expected <property>, not <xi:include>");
-  EXPECT_EQ(ErrorOf("<configuration>\n\n<property><value>1</value></property></configuration>"),
+  EXPECT_EQ(XmlError("<configuration>\n\n<property><value>1</value></property></configuration>"),
             "tony.xml:3: a <property> without a <name>");
-  EXPECT_EQ(ErrorOf("<configuration><property><name>a</name>\n<value>x <b/></value></property></configuration>"),
+  EXPECT_EQ(XmlError("<configuration><property><name>a</name>\n<value>x <b/></value></property></configuration>"),
             "tony.xml:2: <value> holds <b>; a < in a text is written &lt;");
-  EXPECT_EQ(ErrorOf("<configuration/>\n<configuration><property/></configuration>"),
+  EXPECT_EQ(XmlError("<configuration/>\n<configuration><property/></configuration>"),
             "tony.xml:2: a <property> without a <name>");
 }
 
 TEST(HadoopXmlTest, NulAndBytesThatAreNotUtf8AreReportedWithTheirLine) {
-  EXPECT_EQ(ErrorOf(std::string_view("<configuration>\n\0</configuration>", 33)), "tony.xml:2: a NUL character");
-  EXPECT_EQ(ErrorOf("<configuration>\n\n\xFF</configuration>"), "tony.xml:3: not valid UTF-8");
+  EXPECT_EQ(XmlError(std::string_view("<configuration>\n\0</configuration>", 33)), "tony.xml:2: a NUL character");
+  EXPECT_EQ(XmlError("<configuration>\n\n\xFF</configuration>"), "tony.xml:3: not valid UTF-8");
   for (const std::string reference : {"&#0;", "&#000;", "&#x0;", "&#x000;"}) {
-    EXPECT_EQ(ErrorOf("<configuration>\n<property><name>a</name><value>x" + reference +
-                      "y</value></property></configuration>"),
+    EXPECT_EQ(XmlError("<configuration>\n<property><name>a</name><value>x" + reference +
+                       "y</value></property></configuration>"),
               "tony.xml:2: a NUL character");
   }
   EXPECT_EQ(
@@ -120,10 +120,10 @@ TEST(HadoopXmlTest, NulAndBytesThatAreNotUtf8AreReportedWithTheirLine) {
 
 TEST(HadoopXmlTest, EntitiesAreNeitherDeclaredNorExpanded) {
   EXPECT_EQ(
-      ErrorOf("<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [<!ENTITY a \"x\"><!ENTITY b \"&a;&a;\">]>\n<configuration>"
-              "<property><name>a</name><value>&b;</value></property></configuration>"),
+      XmlError("<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [<!ENTITY a \"x\"><!ENTITY b \"&a;&a;\">]>\n<configuration>"
+               "<property><name>a</name><value>&b;</value></property></configuration>"),
       "tony.xml:2: document type declarations are not accepted");
-  EXPECT_EQ(ErrorOf("<!DOCTYPE c SYSTEM \"file:///etc/passwd\"><configuration/>"),
+  EXPECT_EQ(XmlError("<!DOCTYPE c SYSTEM \"file:///etc/passwd\"><configuration/>"),
             "tony.xml:1: document type declarations are not accepted");
 }
 

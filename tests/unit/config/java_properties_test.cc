@@ -5,7 +5,7 @@
 namespace tony {
 namespace {
 
-std::string ErrorOf(std::string_view text) {
+std::string PropertiesError(std::string_view text) {
   const auto parsed = ParseJavaProperties(text, "job.properties");
   if (parsed.ok()) return "accepted";
   EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
@@ -60,19 +60,19 @@ TEST(JavaPropertiesTest, UnicodeEscapesIncludeSurrogatePairs) {
 
 TEST(JavaPropertiesTest, BadUnicodeEscapesAreErrorsWithTheirLine) {
   constexpr std::string_view kMalformed = ": malformed \\u escape: expected four hexadecimal digits";
-  EXPECT_EQ(ErrorOf("a=1\nb=\\u12"), "job.properties:2" + std::string(kMalformed));
-  EXPECT_EQ(ErrorOf("b=\\u12G4"), "job.properties:1" + std::string(kMalformed));
-  EXPECT_EQ(ErrorOf("# c\n\\u=1"), "job.properties:2" + std::string(kMalformed));
-  EXPECT_EQ(ErrorOf("a=\\uD83D"), "job.properties:1: half of a surrogate pair in \\u escapes");
-  EXPECT_EQ(ErrorOf("a=\\uDE00"), "job.properties:1: half of a surrogate pair in \\u escapes");
-  EXPECT_EQ(ErrorOf("a=\\uD83Dx"), "job.properties:1: half of a surrogate pair in \\u escapes");
-  EXPECT_EQ(ErrorOf("a=\\uD83D\\u0041"), "job.properties:1: half of a surrogate pair in \\u escapes");
+  EXPECT_EQ(PropertiesError("a=1\nb=\\u12"), "job.properties:2" + std::string(kMalformed));
+  EXPECT_EQ(PropertiesError("b=\\u12G4"), "job.properties:1" + std::string(kMalformed));
+  EXPECT_EQ(PropertiesError("# c\n\\u=1"), "job.properties:2" + std::string(kMalformed));
+  EXPECT_EQ(PropertiesError("a=\\uD83D"), "job.properties:1: half of a surrogate pair in \\u escapes");
+  EXPECT_EQ(PropertiesError("a=\\uDE00"), "job.properties:1: half of a surrogate pair in \\u escapes");
+  EXPECT_EQ(PropertiesError("a=\\uD83Dx"), "job.properties:1: half of a surrogate pair in \\u escapes");
+  EXPECT_EQ(PropertiesError("a=\\uD83D\\u0041"), "job.properties:1: half of a surrogate pair in \\u escapes");
 }
 
 TEST(JavaPropertiesTest, NulAndBytesThatAreNotUtf8AreErrorsWithTheirLine) {
-  EXPECT_EQ(ErrorOf(std::string_view("a=1\nb=\0", 7)), "job.properties:2: a NUL character");
-  EXPECT_EQ(ErrorOf("a=1\n\nb=\xE9t\xE9"), "job.properties:3: not valid UTF-8");
-  EXPECT_EQ(ErrorOf("a=\\u0000"), "job.properties:1: a NUL character");
+  EXPECT_EQ(PropertiesError(std::string_view("a=1\nb=\0", 7)), "job.properties:2: a NUL character");
+  EXPECT_EQ(PropertiesError("a=1\n\nb=\xE9t\xE9"), "job.properties:3: not valid UTF-8");
+  EXPECT_EQ(PropertiesError("a=\\u0000"), "job.properties:1: a NUL character");
 }
 
 TEST(JavaPropertiesTest, AValueKnowsTheLineOnWhichItsEntryBegins) {
@@ -113,7 +113,7 @@ TEST(StepPropertiesTest, WhatIsNotUtf8IsLatin1) {
   EXPECT_EQ(StepPairs("a=\xC3\xA4"), "a=\xC3\xA4@the step") << "UTF-8 stays as it is";
   EXPECT_EQ(StepPairs("a=\xC3\xA4\nb=\xE4"), "a=\xC3\x83\xC2\xA4@the step|b=\xC3\xA4@the step")
       << "one encoding a file";
-  EXPECT_EQ(ErrorOf("a=\xE4"), "job.properties:1: not valid UTF-8") << "people's own files are UTF-8";
+  EXPECT_EQ(PropertiesError("a=\xE4"), "job.properties:1: not valid UTF-8") << "people's own files are UTF-8";
 }
 
 TEST(StepPropertiesTest, AnErrorNamesTheKeyAndNotTheValue) {

@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string ErrorOf(const std::string& text) {
+std::string ArgumentError(const std::string& text) {
   const auto parsed = ParseMainArgs({text, "train.job:2"});
   if (parsed.ok()) return "accepted";
   EXPECT_EQ(parsed.error().code, ErrorCode::kInvalid);
@@ -56,29 +56,30 @@ TEST(MainArgsTest, OfAnOptionThatIsGivenTwiceTheFirstCounts) {
 TEST(MainArgsTest, AValueMayBeginWithADashUnlessItIsAnOption) {
   EXPECT_EQ(ParseMainArgs({"-task_params '--steps 5 --x=1' -src_dir=s", "x"})->task_params, "--steps 5 --x=1");
   EXPECT_EQ(ParseMainArgs({"-task_params --steps", "x"})->task_params, "--steps");
-  EXPECT_EQ(ErrorOf("-task_params -src_dir s"), "main.args (from train.job:2), word 1, -task_params: expected a value");
-  EXPECT_EQ(ErrorOf("-task_params --src_dir=s"),
+  EXPECT_EQ(ArgumentError("-task_params -src_dir s"),
+            "main.args (from train.job:2), word 1, -task_params: expected a value");
+  EXPECT_EQ(ArgumentError("-task_params --src_dir=s"),
             "main.args (from train.job:2), word 1, -task_params: expected a value");
 }
 
 TEST(MainArgsTest, WhatTonyDroppedSilentlyIsAnErrorWithTheWordsNumber) {
   EXPECT_THAT(
-      ErrorOf("-executes python train.py"),
+      ArgumentError("-executes python train.py"),
       HasSubstr("main.args (from train.job:2), word 3: expected an option; a value of several words belongs in"));
-  EXPECT_THAT(ErrorOf("-conf a=1 --queue ml"),
+  EXPECT_THAT(ArgumentError("-conf a=1 --queue ml"),
               HasSubstr("main.args (from train.job:2), word 3, -queue: no such option; expected -conf, -conf_file, "));
-  EXPECT_EQ(ErrorOf("-src_dir s -executes"), "main.args (from train.job:2), word 3, -executes: expected a value");
-  EXPECT_EQ(ErrorOf("-src_dir="), "main.args (from train.job:2), word 1, -src_dir: expected a value");
-  EXPECT_EQ(ErrorOf("-src_dir ''"), "main.args (from train.job:2), word 1, -src_dir: expected a value");
-  EXPECT_EQ(ErrorOf("-conf a"), "main.args (from train.job:2), word 1, -conf: expected NAME=VALUE");
-  EXPECT_EQ(ErrorOf("-shell_env ' =1'"), "main.args (from train.job:2), word 1, -shell_env: expected NAME=VALUE");
-  EXPECT_EQ(ErrorOf("  "), "accepted");
+  EXPECT_EQ(ArgumentError("-src_dir s -executes"), "main.args (from train.job:2), word 3, -executes: expected a value");
+  EXPECT_EQ(ArgumentError("-src_dir="), "main.args (from train.job:2), word 1, -src_dir: expected a value");
+  EXPECT_EQ(ArgumentError("-src_dir ''"), "main.args (from train.job:2), word 1, -src_dir: expected a value");
+  EXPECT_EQ(ArgumentError("-conf a"), "main.args (from train.job:2), word 1, -conf: expected NAME=VALUE");
+  EXPECT_EQ(ArgumentError("-shell_env ' =1'"), "main.args (from train.job:2), word 1, -shell_env: expected NAME=VALUE");
+  EXPECT_EQ(ArgumentError("  "), "accepted");
 }
 
 TEST(MainArgsTest, AMessageNeverHoldsAValue) {
   for (const char* text : {"hunter2", "-shell_env hunter2", "-conf =hunter2", "-shell_env A= hunter2", "-x=hunter2",
                            "-shell_env TOKEN= -hunter2", "--hunter2 y", "- hunter2", "-shell_env 'hunter2' --x"}) {
-    const std::string message = ErrorOf(text);
+    const std::string message = ArgumentError(text);
     EXPECT_NE(message, "accepted") << text;
     EXPECT_THAT(message, Not(HasSubstr("hunter2"))) << text;
     EXPECT_EQ(message.find('\n'), std::string::npos);

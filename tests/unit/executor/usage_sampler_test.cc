@@ -22,7 +22,7 @@
 namespace tony::executor {
 namespace {
 
-constexpr int64_t kMb = 1 << 20;
+constexpr int64_t kMegabyte = 1 << 20;
 
 void Use(int64_t bytes) {
   void* room = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -91,21 +91,21 @@ TEST_F(UsageSamplerTest, AHundredMegabytesAreSeen) {
   AwaitReady();
   const int64_t before = sampler.Sample().memory_bytes;
   Start([this] {
-    Use(100 * kMb);
+    Use(100 * kMegabyte);
     ReadyAndStay();
   });
   AwaitReady();
   const TreeSample sample = sampler.Sample();
   EXPECT_EQ(sample.processes, 2);
-  EXPECT_GE(sample.memory_bytes, before + 100 * kMb);
+  EXPECT_GE(sample.memory_bytes, before + 100 * kMegabyte);
 #if !defined(__SANITIZE_THREAD__)  // it keeps four bytes of its own for each
-  EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMb) << "and not twice";
+  EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMegabyte) << "and not twice";
 #endif
 }
 
 TEST_F(UsageSamplerTest, MemoryThatProcessesMapTogetherCountsOnce) {
   const UsageSampler sampler;
-  constexpr size_t kShared = 64 * kMb;
+  constexpr size_t kShared = 64 * kMegabyte;
   void* room = mmap(nullptr, kShared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(room, MAP_FAILED);
   const auto touch = [&] {
@@ -118,7 +118,7 @@ TEST_F(UsageSamplerTest, MemoryThatProcessesMapTogetherCountsOnce) {
   Start(touch);
   AwaitReady();
   EXPECT_GE(one, static_cast<int64_t>(kShared));
-  EXPECT_LT(sampler.Sample().memory_bytes, 2 * one - 32 * kMb);
+  EXPECT_LT(sampler.Sample().memory_bytes, 2 * one - 32 * kMegabyte);
   munmap(room, kShared);
 }
 
@@ -137,14 +137,14 @@ TEST_F(UsageSamplerTest, AChildThatSpinsIsSeenWhileItRuns) {
 TEST_F(UsageSamplerTest, WhoEndedBetweenTwoSamplesIsCounted) {
   const UsageSampler sampler;
   Start([] {
-    Use(150 * kMb);  // more than any other test here: of the largest the kernel keeps one figure
+    Use(150 * kMegabyte);  // more than any other test here: of the largest the kernel keeps one figure
     Spin(Duration(200));
   });
   ASSERT_GT(wait(nullptr), 0);
   const TreeSample sample = sampler.Sample();
   EXPECT_EQ(sample.processes, 0);
   EXPECT_GE(sample.cpu, Duration(180));
-  EXPECT_GE(sample.most_ended_bytes, 150 * kMb);
+  EXPECT_GE(sample.most_ended_bytes, 150 * kMegabyte);
 }
 
 TEST_F(UsageSamplerTest, WhatALivingProcessHasReapedIsCounted) {
@@ -172,7 +172,7 @@ TEST_F(UsageSamplerTest, AZombieIsCountedOnceAsSuchAndWhenItIsReaped) {
 
 TEST_F(UsageSamplerTest, WhatWasBeforeTheAttemptDoesNotCount) {
   Start([] {
-    Use(80 * kMb);
+    Use(80 * kMegabyte);
     Spin(Duration(150));
   });
   ASSERT_GT(wait(nullptr), 0);
@@ -186,7 +186,7 @@ TEST_F(UsageSamplerTest, WhoFledIntoASessionOfItsOwnIsCounted) {
   Start([this] {
     Start([this] {
       setsid();
-      Use(60 * kMb);
+      Use(60 * kMegabyte);
       ReadyAndStay();
     });
   });
@@ -194,7 +194,7 @@ TEST_F(UsageSamplerTest, WhoFledIntoASessionOfItsOwnIsCounted) {
   ASSERT_GT(wait(nullptr), 0);
   const TreeSample sample = sampler.Sample();
   EXPECT_EQ(sample.processes, 1);
-  EXPECT_GE(sample.memory_bytes, 60 * kMb);
+  EXPECT_GE(sample.memory_bytes, 60 * kMegabyte);
 }
 
 TEST_F(UsageSamplerTest, ChildrenOfThreadsAreCounted) {

@@ -15,7 +15,7 @@ RoleSpec Role(const std::string& name, Completion completion = kTracked) {
   return {.name = name, .command = "true", .completion = completion};
 }
 
-JobSpec Spec(FrameworkKind framework, const std::vector<RoleSpec>& roles) {
+JobSpec SpecOf(FrameworkKind framework, const std::vector<RoleSpec>& roles) {
   JobSpec spec;
   spec.framework = framework;
   spec.roles = roles;
@@ -28,12 +28,12 @@ std::string ScopeOf(const JobSpec& spec, const std::string& role, bool same_addr
 
 TEST(RestartScopeTest, ACollectiveTakesNobodyBack) {
   for (const auto framework : {kPytorch, kJax, kTensorflow, kLightgbm, kXgboost}) {
-    EXPECT_EQ(ScopeOf(Spec(framework, {Role("worker")}), "worker"), "gang");
+    EXPECT_EQ(ScopeOf(SpecOf(framework, {Role("worker")}), "worker"), "gang");
   }
 }
 
 TEST(RestartScopeTest, AnAsynchronousWorkerComesBackAloneIfItKeepsItsAddress) {
-  const JobSpec spec = Spec(kTensorflow, {Role("chief"), Role("ps", kUntracked), Role("worker")});
+  const JobSpec spec = SpecOf(kTensorflow, {Role("chief"), Role("ps", kUntracked), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "worker", true), "task");
   EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
   EXPECT_EQ(ScopeOf(spec, "ps"), "gang");
@@ -41,30 +41,30 @@ TEST(RestartScopeTest, AnAsynchronousWorkerComesBackAloneIfItKeepsItsAddress) {
 }
 
 TEST(RestartScopeTest, WhoeverNobodyIsConnectedToComesBackAlone) {
-  EXPECT_EQ(ScopeOf(Spec(kStandalone, {Role("driver")}), "driver", false), "task");
-  const JobSpec spec = Spec(kTensorflow, {Role("evaluator"), Role("tensorboard", kSidecar), Role("worker")});
+  EXPECT_EQ(ScopeOf(SpecOf(kStandalone, {Role("driver")}), "driver", false), "task");
+  const JobSpec spec = SpecOf(kTensorflow, {Role("evaluator"), Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "evaluator", false), "task");
   EXPECT_EQ(ScopeOf(spec, "tensorboard", false), "task");
 }
 
 TEST(RestartScopeTest, ATaskThatStartedAtOnceComesBackAlone) {
-  JobSpec spec = Spec(kTensorflow, {Role("worker")});
+  JobSpec spec = SpecOf(kTensorflow, {Role("worker")});
   spec.mode = DistributedMode::kFcfs;
   EXPECT_EQ(ScopeOf(spec, "worker", false), "task");
 }
 
 TEST(RestartScopeTest, WithTheTrackerTheGangStartsAgain) {
-  EXPECT_EQ(ScopeOf(Spec(kXgboost, {Role("tracker"), Role("worker")}), "tracker"), "gang");
+  EXPECT_EQ(ScopeOf(SpecOf(kXgboost, {Role("tracker"), Role("worker")}), "tracker"), "gang");
 }
 
 TEST(RestartScopeTest, AnUntrackedRoleBesideACollectiveComesBackAloneIfItKeepsItsAddress) {
-  const JobSpec spec = Spec(kPytorch, {Role("store", kUntracked), Role("worker")});
+  const JobSpec spec = SpecOf(kPytorch, {Role("store", kUntracked), Role("worker")});
   EXPECT_EQ(ScopeOf(spec, "store", true), "task");
   EXPECT_EQ(ScopeOf(spec, "store", false), "gang");
 }
 
 TEST(RestartScopeTest, ARoleThatAsksForLessThanItsFrameworkNeedsIsWarnedOf) {
-  JobSpec spec = Spec(kJax, {Role("tensorboard", kSidecar), Role("worker")});
+  JobSpec spec = SpecOf(kJax, {Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_THAT(ScopeWarnings(spec), IsEmpty());
   spec.roles[0].restart_scope = RestartScope::kTask;
   spec.roles[1].restart_scope = RestartScope::kJob;

@@ -5,7 +5,7 @@
 namespace tony {
 namespace {
 
-std::string ErrorOf(const std::string& json) {
+std::string ReportError(const std::string& json) {
   const auto report = ParseErrorReport(json);
   return report.ok() ? "accepted" : report.error().message;
 }
@@ -35,17 +35,17 @@ TEST(ErrorReportTest, ALongMessageIsCut) {
 }
 
 TEST(ErrorReportTest, WhatIsWrongIsNamed) {
-  EXPECT_TRUE(ErrorOf("").starts_with("error file: not JSON: ")) << ErrorOf("");
-  EXPECT_TRUE(ErrorOf("{\"class\":").starts_with("error file: not JSON: "));
-  EXPECT_TRUE(ErrorOf(std::string(1000, '[')).starts_with("error file: not JSON: "));
-  EXPECT_EQ(ErrorOf("[]"), "error file: expected a JSON object");
-  EXPECT_EQ(ErrorOf("{}"), "error file: expected class, advice or message");
+  EXPECT_TRUE(ReportError("").starts_with("error file: not JSON: ")) << ReportError("");
+  EXPECT_TRUE(ReportError("{\"class\":").starts_with("error file: not JSON: "));
+  EXPECT_TRUE(ReportError(std::string(1000, '[')).starts_with("error file: not JSON: "));
+  EXPECT_EQ(ReportError("[]"), "error file: expected a JSON object");
+  EXPECT_EQ(ReportError("{}"), "error file: expected class, advice or message");
   EXPECT_EQ(
-      ErrorOf(R"({"class":"bad"})"),
+      ReportError(R"({"class":"bad"})"),
       "error file: field class: expected user_error, user_config, oom, node_lost, preempted, infra, hung or timeout");
-  EXPECT_EQ(ErrorOf(R"({"advice":"maybe"})"), "error file: field advice: expected transient or permanent");
-  EXPECT_EQ(ErrorOf(R"({"message":7})"), "error file: field message: expected a string");
-  EXPECT_EQ(ErrorOf(R"({"message":{"extraInfo":{}}})"),
+  EXPECT_EQ(ReportError(R"({"advice":"maybe"})"), "error file: field advice: expected transient or permanent");
+  EXPECT_EQ(ReportError(R"({"message":7})"), "error file: field message: expected a string");
+  EXPECT_EQ(ReportError(R"({"message":{"extraInfo":{}}})"),
             "error file: field message.message: expected a string, and it is missing");
 }
 

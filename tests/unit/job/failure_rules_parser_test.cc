@@ -8,21 +8,21 @@ namespace {
 
 constexpr const char* kClasses = "user_error, user_config, oom, node_lost, preempted, infra, hung or timeout";
 
-std::vector<FailureRule> RulesWith(const Settings& settings) {
+std::vector<FailureRule> FailureRulesWith(const Settings& settings) {
   const auto parsed = ParseWith(settings);
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   return parsed.ok() ? parsed->spec.failure_rules : std::vector<FailureRule>();
 }
 
-TEST(FailureRulesParserTest, AJobHasNoneOfItsOwn) { EXPECT_TRUE(RulesWith({}).empty()); }
+TEST(FailureRulesParserTest, AJobHasNoneOfItsOwn) { EXPECT_TRUE(FailureRulesWith({}).empty()); }
 
 TEST(FailureRulesParserTest, PatternsThenExitCodesThenSignals) {
   const auto rules =
-      RulesWith({{"tony.failure.signal.SIGUSR1", "preempted, transient, the site's notice, one minute before"},
-                 {"tony.failure.exit.3", "user_config"},
-                 {"tony.failure.exit.17", " INFRA , the license server is down"},
-                 {"tony.failure.pattern.ecc.gpu", "(ECC|Xid.*: 48) => infra, a broken GPU"},
-                 {"tony.failure.pattern.arrow", "a => b => oom, permanent"}});
+      FailureRulesWith({{"tony.failure.signal.SIGUSR1", "preempted, transient, the site's notice, one minute before"},
+                        {"tony.failure.exit.3", "user_config"},
+                        {"tony.failure.exit.17", " INFRA , the license server is down"},
+                        {"tony.failure.pattern.ecc.gpu", "(ECC|Xid.*: 48) => infra, a broken GPU"},
+                        {"tony.failure.pattern.arrow", "a => b => oom, permanent"}});
   const std::vector<FailureRule> expected = {
       {.name = "pattern.arrow",
        .pattern = "a => b",
@@ -42,7 +42,7 @@ TEST(FailureRulesParserTest, PatternsThenExitCodesThenSignals) {
 
 TEST(FailureRulesParserTest, SignalsHaveNumbersAndNames) {
   for (const char* name : {"9", "KILL", "SIGKILL"}) {
-    EXPECT_EQ(RulesWith({{std::string("tony.failure.signal.") + name, "infra"}}).at(0).signal, 9) << name;
+    EXPECT_EQ(FailureRulesWith({{std::string("tony.failure.signal.") + name, "infra"}}).at(0).signal, 9) << name;
   }
 }
 

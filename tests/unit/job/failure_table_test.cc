@@ -15,7 +15,7 @@ namespace {
 using enum OutcomeClass;
 using enum Charge;
 
-Evidence Exit(int code, const std::string& stderr_tail = "") {
+Evidence ExitOf(int code, const std::string& stderr_tail = "") {
   return {.exit = ExitStatus{ExitStatus::Kind::kExited, code}, .stderr_tail = stderr_tail};
 }
 Evidence Signal(int signal, OomEvidence oom = OomEvidence::kUnknown, const std::string& stderr_tail = "") {
@@ -23,18 +23,18 @@ Evidence Signal(int signal, OomEvidence oom = OomEvidence::kUnknown, const std::
 }
 Evidence Yarn(int status) { return {.scheduler_status = status}; }
 Evidence OomOf(int code, const std::string& stderr_tail = "") {
-  Evidence evidence = Exit(code, stderr_tail);
+  Evidence evidence = ExitOf(code, stderr_tail);
   evidence.oom = OomEvidence::kCgroup;
   return evidence;
 }
 
 Evidence NoRoom(int code) {
-  Evidence evidence = Exit(code);
+  Evidence evidence = ExitOf(code);
   evidence.full_disk = "/jobs";
   return evidence;
 }
 
-struct Row {
+struct TableRow {
   std::string rule;
   OutcomeClass cls;
   Charge charge;
@@ -42,10 +42,10 @@ struct Row {
 };
 
 // clang-format off
-std::vector<Row> Rows() {
+std::vector<TableRow> Rows() {
   return {
-      {"said-transient", kUserError, kFree, {Exit(193), Exit(193, "ValueError: x\n")}},
-      {"said-permanent", kUserError, kNever, {Exit(194), Exit(194, "Connection reset by peer\n")}},
+      {"said-transient", kUserError, kFree, {ExitOf(193), ExitOf(193, "ValueError: x\n")}},
+      {"said-permanent", kUserError, kNever, {ExitOf(194), ExitOf(194, "Connection reset by peer\n")}},
       {"yarn-aborted", kNodeLost, kFree, {Yarn(-100)}},
       {"yarn-disks-failed", kInfra, kFree, {Yarn(-101)}},
       {"yarn-preempted", kPreempted, kFree, {Yarn(-102)}},
@@ -68,85 +68,85 @@ std::vector<Row> Rows() {
           OomOf(1, "  exitcode  : -9 (pid: 4242)\n"),
           OomOf(1, "  traceback : Signal 9 (SIGKILL) received by PID 4242\n")}},
       {"gpu-memory", kOom, kNever, {
-          Exit(1, "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 15.78 GiB total capacity)\n"),
-          Exit(1, "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"),
-          Exit(1, "torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.\n"),
-          Exit(1, "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n"),
-          Exit(1, "RuntimeError: CUDA error: out of memory\n"),
+          ExitOf(1, "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 15.78 GiB total capacity)\n"),
+          ExitOf(1, "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"),
+          ExitOf(1, "torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.\n"),
+          ExitOf(1, "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n"),
+          ExitOf(1, "RuntimeError: CUDA error: out of memory\n"),
           Signal(SIGABRT, OomEvidence::kNone, "F0000 failed: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")}},
       {"xla-memory", kOom, kNever, {
-          Exit(1, "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 74 bytes.\n"),
-          Exit(1, "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:\n"),
-          Exit(1, "OOM when allocating tensor with shape[512,512] and type float\n"),
-          Exit(1, "Execution of replica 0 failed: Resource exhausted: Out of memory while trying to allocate 55 bytes.\n")}},
+          ExitOf(1, "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 74 bytes.\n"),
+          ExitOf(1, "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:\n"),
+          ExitOf(1, "OOM when allocating tensor with shape[512,512] and type float\n"),
+          ExitOf(1, "Execution of replica 0 failed: Resource exhausted: Out of memory while trying to allocate 55 bytes.\n")}},
       {"python-memory", kOom, kNever, {
-          Exit(1, "Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\nMemoryError\n"),
-          Exit(1, "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (9,)\n"),
-          Exit(1, "OSError: [Errno 12] Cannot allocate memory\n"),
-          Exit(1, "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes.\n")}},
+          ExitOf(1, "Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\nMemoryError\n"),
+          ExitOf(1, "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (9,)\n"),
+          ExitOf(1, "OSError: [Errno 12] Cannot allocate memory\n"),
+          ExitOf(1, "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes.\n")}},
       {"cpp-memory", kOom, kNever, {
           Signal(SIGABRT, OomEvidence::kNone, "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n")}},
-      {"java-memory", kOom, kNever, {Exit(1, "Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space\n")}},
+      {"java-memory", kOom, kNever, {ExitOf(1, "Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space\n")}},
       {"shared-memory", kUserConfig, kNever, {
-          Exit(1, "RuntimeError: DataLoader worker (pid 1) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.\n"),
+          ExitOf(1, "RuntimeError: DataLoader worker (pid 1) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.\n"),
           Signal(SIGBUS, OomEvidence::kNone, "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n")}},
       {"python-module", kUserConfig, kNever, {
-          Exit(1, "ModuleNotFoundError: No module named 'torch'\n"),
-          Exit(1, "[rank0]: ModuleNotFoundError: No module named 'torch'\n"),
-          Exit(1, "ImportError: libcudnn.so.8: cannot open shared object file: No such file or directory\n")}},
+          ExitOf(1, "ModuleNotFoundError: No module named 'torch'\n"),
+          ExitOf(1, "[rank0]: ModuleNotFoundError: No module named 'torch'\n"),
+          ExitOf(1, "ImportError: libcudnn.so.8: cannot open shared object file: No such file or directory\n")}},
       {"python-syntax", kUserConfig, kNever, {
-          Exit(1, "    print 1\nSyntaxError: Missing parentheses in call to 'print'\n"),
-          Exit(1, "IndentationError: unexpected indent\n")}},
+          ExitOf(1, "    print 1\nSyntaxError: Missing parentheses in call to 'print'\n"),
+          ExitOf(1, "IndentationError: unexpected indent\n")}},
       {"python-script", kUserConfig, kNever, {
-          Exit(2, "python3: can't open file '/job/work/train.py': [Errno 2] No such file or directory\n"),
-          Exit(1, "/usr/bin/python3.11: No module named trainer\n")}},
+          ExitOf(2, "python3: can't open file '/job/work/train.py': [Errno 2] No such file or directory\n"),
+          ExitOf(1, "/usr/bin/python3.11: No module named trainer\n")}},
       {"arguments", kUserConfig, kNever, {
-          Exit(2, "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --epochz 3\n"),
-          Exit(2, "train.py: error: argument --epochs: invalid int value: 'x'\n")}},
+          ExitOf(2, "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --epochz 3\n"),
+          ExitOf(2, "train.py: error: argument --epochs: invalid int value: 'x'\n")}},
       {"shared-library", kUserConfig, kNever, {
-          Exit(127, "./train: error while loading shared libraries: libfoo.so.1: cannot open shared object file\n"),
-          Exit(1, "./train: /lib/libc.so.6: version `GLIBC_2.38' not found (required by ./train)\n")}},
+          ExitOf(127, "./train: error while loading shared libraries: libfoo.so.1: cannot open shared object file\n"),
+          ExitOf(1, "./train: /lib/libc.so.6: version `GLIBC_2.38' not found (required by ./train)\n")}},
       {"unset-variable", kUserConfig, kNever, {
-          Exit(127, "/bin/bash: line 1: DATA_DIR: unbound variable\n"), Exit(2, "sh: 1: DATA_DIR: parameter not set\n"),
-          Exit(127, "/bin/bash: line 1: DATA_DIR: parameter null or not set\n")}},
+          ExitOf(127, "/bin/bash: line 1: DATA_DIR: unbound variable\n"), ExitOf(2, "sh: 1: DATA_DIR: parameter not set\n"),
+          ExitOf(127, "/bin/bash: line 1: DATA_DIR: parameter null or not set\n")}},
       {"shell-syntax", kUserConfig, kNever, {
-          Exit(2, "/bin/bash: -c: line 1: syntax error near unexpected token `fi'\n"), Exit(2, "sh: 1: Syntax error: \"fi\" unexpected\n"),
-          Exit(2, "/bin/bash: -c: line 1: unexpected EOF while looking for matching `''\n")}},
+          ExitOf(2, "/bin/bash: -c: line 1: syntax error near unexpected token `fi'\n"), ExitOf(2, "sh: 1: Syntax error: \"fi\" unexpected\n"),
+          ExitOf(2, "/bin/bash: -c: line 1: unexpected EOF while looking for matching `''\n")}},
       {"command-not-found", kUserConfig, kNever, {
-          Exit(127, "/bin/bash: line 1: pyton: command not found\n"), Exit(127, "sh: 1: pyton: not found\n"),
-          Exit(127, "/bin/bash: line 1: ./train.py: No such file or directory\n")}},
+          ExitOf(127, "/bin/bash: line 1: pyton: command not found\n"), ExitOf(127, "sh: 1: pyton: not found\n"),
+          ExitOf(127, "/bin/bash: line 1: ./train.py: No such file or directory\n")}},
       {"interpreter-missing", kUserConfig, kNever, {
-          Exit(127, "/bin/bash: line 1: ./s: cannot execute: required file not found\n"),
-          Exit(126, "bash: ./s: /no/such/sh: bad interpreter: No such file or directory\n")}},
+          ExitOf(127, "/bin/bash: line 1: ./s: cannot execute: required file not found\n"),
+          ExitOf(126, "bash: ./s: /no/such/sh: bad interpreter: No such file or directory\n")}},
       {"command-not-executable", kUserConfig, kNever, {
-          Exit(126, "/bin/bash: line 1: ./train.py: Permission denied\n"), Exit(126, "/bin/bash: line 1: /tmp: Is a directory\n"),
-          Exit(126, "/bin/bash: line 1: ./s: cannot execute binary file: Exec format error\n")}},
+          ExitOf(126, "/bin/bash: line 1: ./train.py: Permission denied\n"), ExitOf(126, "/bin/bash: line 1: /tmp: Is a directory\n"),
+          ExitOf(126, "/bin/bash: line 1: ./s: cannot execute binary file: Exec format error\n")}},
       {"disk-full", kUserError, kCharged, {
-          Exit(1, "OSError: [Errno 28] No space left on device\n"), Exit(1, "cp: write error: Disk quota exceeded\n")}},
+          ExitOf(1, "OSError: [Errno 28] No space left on device\n"), ExitOf(1, "cp: write error: Disk quota exceeded\n")}},
       {"gpu-fault", kInfra, kFree, {
-          Exit(1, "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"),
-          Exit(1, "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution\n"),
-          Exit(1, "Failed to initialize NVML: Driver/library version mismatch\n"),
-          Exit(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")}},
+          ExitOf(1, "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"),
+          ExitOf(1, "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution\n"),
+          ExitOf(1, "Failed to initialize NVML: Driver/library version mismatch\n"),
+          ExitOf(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")}},
       {"collective-timeout", kHung, kCharged, {
           Signal(SIGABRT, OomEvidence::kNone, "[rank0]:[E1206 18:44:12.7 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7753) ran for 600061 milliseconds before timing out.\n"),
-          Exit(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete\n"),
-          Exit(1, "jax.errors.JaxRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: start\n"),
-          Exit(1, "RuntimeError: Rank 1 failed to pass monitoredBarrier in 1000 ms\n")}},
+          ExitOf(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete\n"),
+          ExitOf(1, "jax.errors.JaxRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: start\n"),
+          ExitOf(1, "RuntimeError: Rank 1 failed to pass monitoredBarrier in 1000 ms\n")}},
       {"peer-lost", kUserError, kCharged, {
-          Exit(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [127.0.0.1]:36341\n"),
-          Exit(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n"),
-          Exit(1, "RuntimeError: [gloo/transport/tcp/pair.cc:446] writev [127.0.0.1]:4711: Broken pipe\n"),
-          Exit(1, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:268, remote process exited or there was a network error, NCCL version 2.21.5\nncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketProgress: Connection closed by remote peer node2<42830>\n"),
-          Exit(1, "tensorflow.python.framework.errors_impl.UnavailableError: Socket closed\n"),
-          Exit(1, "DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?\n"),
+          ExitOf(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [127.0.0.1]:36341\n"),
+          ExitOf(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n"),
+          ExitOf(1, "RuntimeError: [gloo/transport/tcp/pair.cc:446] writev [127.0.0.1]:4711: Broken pipe\n"),
+          ExitOf(1, "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:268, remote process exited or there was a network error, NCCL version 2.21.5\nncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketProgress: Connection closed by remote peer node2<42830>\n"),
+          ExitOf(1, "tensorflow.python.framework.errors_impl.UnavailableError: Socket closed\n"),
+          ExitOf(1, "DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server shutdown or crash?\n"),
           Signal(SIGABRT, OomEvidence::kNone, "Terminating process because the JAX distributed service detected fatal errors. This most likely indicates that another task died; see the other task logs for more details.\n"),
-          Exit(1, "horovod.common.exceptions.HorovodInternalError: ncclCommAbort\n")}},
+          ExitOf(1, "horovod.common.exceptions.HorovodInternalError: ncclCommAbort\n")}},
       {"peer-unreachable", kUserError, kCharged, {
-          Exit(1, "ConnectionRefusedError: [Errno 111] Connection refused\n"),
-          Exit(1, "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to (10.0.0.1, 29500).\n"),
-          Exit(1, "OSError: [Errno 113] No route to host\n")}},
-      {"address-in-use", kUserError, kCharged, {Exit(1, "OSError: [Errno 98] Address already in use\n")}},
+          ExitOf(1, "ConnectionRefusedError: [Errno 111] Connection refused\n"),
+          ExitOf(1, "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to (10.0.0.1, 29500).\n"),
+          ExitOf(1, "OSError: [Errno 113] No route to host\n")}},
+      {"address-in-use", kUserError, kCharged, {ExitOf(1, "OSError: [Errno 98] Address already in use\n")}},
       {"native-assertion", kUserError, kCharged, {
           Signal(SIGABRT, OomEvidence::kNone, "train: train.cc:7: int main(): Assertion `rows > 0' failed.\n"),
           Signal(SIGABRT, OomEvidence::kNone, "F0000 00:00:00 1 graph.cc:42] Check failed: rows > 0 \n")}},
@@ -156,42 +156,42 @@ std::vector<Row> Rows() {
       {"heap-damaged", kUserError, kCharged, {
           Signal(SIGABRT, OomEvidence::kNone, "double free or corruption (out)\n"), Signal(SIGABRT, OomEvidence::kNone, "free(): invalid pointer\n"),
           Signal(SIGABRT, OomEvidence::kNone, "*** stack smashing detected ***: terminated\n")}},
-      {"permission-denied", kUserError, kCharged, {Exit(1, "cat: /data/x: Permission denied\n"), Exit(1, "PermissionError: [Errno 1] Operation not permitted: '/dev/x'\n")}},
-      {"file-missing", kUserError, kCharged, {Exit(1, "cat: /data/x: No such file or directory\n"), Exit(1, "FileNotFoundError: [Errno 2] No such file or directory: '/data/x'\n")}},
-      {"keyboard-interrupt", kInfra, kFree, {Signal(SIGINT, OomEvidence::kNone, "    time.sleep(5)\nKeyboardInterrupt\n"), Exit(130, "KeyboardInterrupt\n")}},
+      {"permission-denied", kUserError, kCharged, {ExitOf(1, "cat: /data/x: Permission denied\n"), ExitOf(1, "PermissionError: [Errno 1] Operation not permitted: '/dev/x'\n")}},
+      {"file-missing", kUserError, kCharged, {ExitOf(1, "cat: /data/x: No such file or directory\n"), ExitOf(1, "FileNotFoundError: [Errno 2] No such file or directory: '/data/x'\n")}},
+      {"keyboard-interrupt", kInfra, kFree, {Signal(SIGINT, OomEvidence::kNone, "    time.sleep(5)\nKeyboardInterrupt\n"), ExitOf(130, "KeyboardInterrupt\n")}},
       {"job-disk-full", kUserError, kCharged, {NoRoom(1), NoRoom(2), NoRoom(74)}},
       {"python-exception", kUserError, kCharged, {
-          Exit(1, "ValueError: bad shape\n"), Exit(1, "torch.cuda.CudaError: launch failed\n"), Exit(1, "[rank3]: KeyError: 'x'\n"),
-          Exit(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n\nDuring handling of the above exception, another exception occurred:\n\nValueError: bad\n")}},
-      {"misuse", kUserError, kCharged, {Exit(2)}},
-      {"timeout-command", kTimeout, kCharged, {Exit(124)}},
-      {"not-executable", kUserConfig, kNever, {Exit(126), Exit(126, "./train.py: cannot\n")}},
-      {"not-found", kUserConfig, kNever, {Exit(127), Exit(127, "/bin/bash: line 1: DATA_DIR: say where the data is\n")}},
-      {"hangup", kInfra, kFree, {Signal(SIGHUP), Exit(129)}},
-      {"interrupt", kInfra, kFree, {Signal(SIGINT), Exit(130)}},
-      {"quit", kUserError, kCharged, {Signal(SIGQUIT), Exit(131)}},
-      {"illegal-instruction", kUserError, kCharged, {Signal(SIGILL), Exit(132)}},
-      {"trap", kUserError, kCharged, {Signal(SIGTRAP), Exit(133)}},
-      {"abort", kUserError, kCharged, {Signal(SIGABRT), Exit(134)}},
-      {"bus-error", kUserError, kCharged, {Signal(SIGBUS), Exit(135)}},
-      {"arithmetic", kUserError, kCharged, {Signal(SIGFPE), Exit(136)}},
+          ExitOf(1, "ValueError: bad shape\n"), ExitOf(1, "torch.cuda.CudaError: launch failed\n"), ExitOf(1, "[rank3]: KeyError: 'x'\n"),
+          ExitOf(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n\nDuring handling of the above exception, another exception occurred:\n\nValueError: bad\n")}},
+      {"misuse", kUserError, kCharged, {ExitOf(2)}},
+      {"timeout-command", kTimeout, kCharged, {ExitOf(124)}},
+      {"not-executable", kUserConfig, kNever, {ExitOf(126), ExitOf(126, "./train.py: cannot\n")}},
+      {"not-found", kUserConfig, kNever, {ExitOf(127), ExitOf(127, "/bin/bash: line 1: DATA_DIR: say where the data is\n")}},
+      {"hangup", kInfra, kFree, {Signal(SIGHUP), ExitOf(129)}},
+      {"interrupt", kInfra, kFree, {Signal(SIGINT), ExitOf(130)}},
+      {"quit", kUserError, kCharged, {Signal(SIGQUIT), ExitOf(131)}},
+      {"illegal-instruction", kUserError, kCharged, {Signal(SIGILL), ExitOf(132)}},
+      {"trap", kUserError, kCharged, {Signal(SIGTRAP), ExitOf(133)}},
+      {"abort", kUserError, kCharged, {Signal(SIGABRT), ExitOf(134)}},
+      {"bus-error", kUserError, kCharged, {Signal(SIGBUS), ExitOf(135)}},
+      {"arithmetic", kUserError, kCharged, {Signal(SIGFPE), ExitOf(136)}},
       {"killed-oom-near", kUserError, kCharged, {Signal(SIGKILL, OomEvidence::kMachine)}},
       {"killed-no-oom", kUserError, kCharged, {Signal(SIGKILL, OomEvidence::kNone)}},
-      {"killed", kUserError, kCharged, {Signal(SIGKILL), Exit(137)}},
-      {"segmentation-fault", kUserError, kCharged, {Signal(SIGSEGV), Exit(139)}},
-      {"broken-pipe", kUserError, kCharged, {Signal(SIGPIPE), Exit(141)}},
-      {"alarm", kTimeout, kCharged, {Signal(SIGALRM), Exit(142)}},
-      {"terminated", kInfra, kFree, {Signal(SIGTERM), Exit(143)}},
-      {"processor-time", kTimeout, kCharged, {Signal(SIGXCPU), Exit(152)}},
-      {"file-size", kUserConfig, kNever, {Signal(SIGXFSZ), Exit(153)}},
-      {"bad-system-call", kUserError, kCharged, {Signal(SIGSYS), Exit(159)}},
-      {"failed", kUserError, kCharged, {Exit(1), Exit(3), Exit(255), Exit(154), Signal(SIGUSR1), Yarn(-42), Evidence{}}},
+      {"killed", kUserError, kCharged, {Signal(SIGKILL), ExitOf(137)}},
+      {"segmentation-fault", kUserError, kCharged, {Signal(SIGSEGV), ExitOf(139)}},
+      {"broken-pipe", kUserError, kCharged, {Signal(SIGPIPE), ExitOf(141)}},
+      {"alarm", kTimeout, kCharged, {Signal(SIGALRM), ExitOf(142)}},
+      {"terminated", kInfra, kFree, {Signal(SIGTERM), ExitOf(143)}},
+      {"processor-time", kTimeout, kCharged, {Signal(SIGXCPU), ExitOf(152)}},
+      {"file-size", kUserConfig, kNever, {Signal(SIGXFSZ), ExitOf(153)}},
+      {"bad-system-call", kUserError, kCharged, {Signal(SIGSYS), ExitOf(159)}},
+      {"failed", kUserError, kCharged, {ExitOf(1), ExitOf(3), ExitOf(255), ExitOf(154), Signal(SIGUSR1), Yarn(-42), Evidence{}}},
   };
 }
 // clang-format on
 
 TEST(FailureTableTest, EveryRowMeansWhatItSays) {
-  for (const Row& row : Rows()) {
+  for (const TableRow& row : Rows()) {
     for (const Evidence& seen : row.seen) {
       const std::string what = StrCat(row.rule, ": ", seen.exit ? ToString(*seen.exit) : "", " ", seen.stderr_tail);
       EXPECT_EQ(RuleFor(seen, {}).name, row.rule) << what;
@@ -206,7 +206,7 @@ TEST(FailureTableTest, EveryRowMeansWhatItSays) {
 
 TEST(FailureTableTest, EveryRowHasATest) {
   std::set<std::string> tested;
-  for (const Row& row : Rows()) EXPECT_TRUE(tested.insert(row.rule).second) << row.rule << " twice";
+  for (const TableRow& row : Rows()) EXPECT_TRUE(tested.insert(row.rule).second) << row.rule << " twice";
   for (const FailureRule& rule : BuiltInRules()) EXPECT_TRUE(tested.erase(rule.name)) << rule.name << " has no test";
   EXPECT_TRUE(tested.empty()) << *tested.begin() << " is no row";
 }

@@ -9,7 +9,7 @@
 namespace tony {
 namespace {
 
-std::string ErrorOf(std::string_view pattern) {
+std::string PatternError(std::string_view pattern) {
   const auto parsed = LinePattern::Parse(pattern);
   return parsed.ok() ? "accepted" : parsed.error().message;
 }
@@ -35,15 +35,15 @@ TEST(LinePatternTest, HasTheSyntaxOfExtendedExpressions) {
 }
 
 TEST(LinePatternTest, WhatIsWrongIsSaid) {
-  EXPECT_EQ(ErrorOf(""), "it is empty");
-  EXPECT_EQ(ErrorOf(std::string(257, 'a')), "it is longer than 256 bytes");
-  EXPECT_EQ(ErrorOf(std::string("a\0b", 3)), "it holds a NUL character");
-  EXPECT_EQ(ErrorOf("a{3}"), "it holds a count {...}; write \\{ for the character");
-  EXPECT_EQ(ErrorOf("[[:alpha:][]{9}"), "it holds a count {...}; write \\{ for the character");
-  EXPECT_EQ(ErrorOf("(a)\\1"), "it holds a back-reference \\1");
-  EXPECT_EQ(ErrorOf("(a"), "unmatched ( or \\(");
-  EXPECT_EQ(ErrorOf("[a"), "unmatched [, [^, [:, [., or [=");
-  EXPECT_EQ(ErrorOf("a\\"), "trailing backslash");
+  EXPECT_EQ(PatternError(""), "it is empty");
+  EXPECT_EQ(PatternError(std::string(257, 'a')), "it is longer than 256 bytes");
+  EXPECT_EQ(PatternError(std::string("a\0b", 3)), "it holds a NUL character");
+  EXPECT_EQ(PatternError("a{3}"), "it holds a count {...}; write \\{ for the character");
+  EXPECT_EQ(PatternError("[[:alpha:][]{9}"), "it holds a count {...}; write \\{ for the character");
+  EXPECT_EQ(PatternError("(a)\\1"), "it holds a back-reference \\1");
+  EXPECT_EQ(PatternError("(a"), "unmatched ( or \\(");
+  EXPECT_EQ(PatternError("[a"), "unmatched [, [^, [:, [., or [=");
+  EXPECT_EQ(PatternError("a\\"), "trailing backslash");
 }
 
 TEST(LinePatternTest, OnlyTheBeginningOfALongLineIsLookedAt) {

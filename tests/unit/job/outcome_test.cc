@@ -9,12 +9,12 @@ namespace {
 
 using enum OutcomeClass;
 
-struct Row {
+struct ExitRow {
   OutcomeClass cls;
   std::string_view name;
   bool retryable;
 };
-constexpr Row kContract[] = {
+constexpr ExitRow kContract[] = {
     {kSuccess, "success", false},
     {kUserError, "user_error", true},
     {kUserConfig, "user_config", false},

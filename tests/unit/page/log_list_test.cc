@@ -24,7 +24,7 @@ TaskStatus Worker(int index, int attempt) {
   return {.id = {"worker", index}, .state = "active", .attempt = attempt, .attempt_state = "running"};
 }
 
-size_t Count(const std::string& text, std::string_view what) {
+size_t CountOf(const std::string& text, std::string_view what) {
   size_t count = 0;
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
   return count;
@@ -131,8 +131,8 @@ TEST_F(LogListTest, FoldersWithHostileNamesAreNobodys) {
   Write("worker-0/1/<img src=x>", "x");
   status_.tasks = {Worker(0, 3)};
   const std::string html = Html();
-  EXPECT_EQ(Count(html, "<tr><td>"), 1u);
-  EXPECT_EQ(Count(html, "<script"), 1u) << "our own";
+  EXPECT_EQ(CountOf(html, "<tr><td>"), 1u);
+  EXPECT_EQ(CountOf(html, "<script"), 1u) << "our own";
   for (const char* text : {"alert", "<img", "onclick", "<b>", "worker-00"}) EXPECT_THAT(html, Not(HasSubstr(text)));
 }
 
@@ -144,9 +144,9 @@ TEST_F(LogListTest, WhateverOthersWroteIsTextAndEveryLinkIsRelative) {
   status_.tasks[0].id.role = evil;
   const auto logs = [](const TaskStatus& task, int) { return std::vector<AttemptLogs>{{{task.id, 1}, {LogFile{}}}}; };
   const std::string html = LogListHtml({.status = status_, .logs = logs});
-  EXPECT_EQ(Count(html, "<script"), 1u) << "our own";
-  EXPECT_EQ(Count(html, "alert(1)"), Count(html, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;") +
-                                         Count(html, "/&lt;script&gt;alert(1)"));
+  EXPECT_EQ(CountOf(html, "<script"), 1u) << "our own";
+  EXPECT_EQ(CountOf(html, "alert(1)"), CountOf(html, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;") +
+                                           CountOf(html, "/&lt;script&gt;alert(1)"));
   for (const char* absolute : {"href=\"/", "src=\"/", "href=\"http", "src=\"http", "//127"})
     EXPECT_THAT(html, Not(HasSubstr(absolute)));
   EXPECT_THAT(html, AllOf(HasSubstr("href=\"../page.css\""), HasSubstr("<a href=\"../\">The job</a>")));
@@ -176,13 +176,13 @@ TEST_F(LogListTest, OfAThousandTasksThoseInTroubleAreShownAndALinkToAll) {
   };
   const std::string html = html_of(false);
   EXPECT_EQ(looked_at, 1000);
-  EXPECT_EQ(Count(html, "class=\"task\""), 100u);
+  EXPECT_EQ(CountOf(html, "class=\"task\""), 100u);
   EXPECT_THAT(html, AllOf(HasSubstr("worker-777/1/stderr"), HasSubstr("100 of 1000, those in trouble first."),
                           HasSubstr("<a href=\"./?all=1\">")));
   EXPECT_LT(html.size(), 100'000u);
   const std::string all = html_of(true);
   EXPECT_EQ(looked_at, 1000) << "of more tasks fewer attempts";
-  EXPECT_EQ(Count(all, "class=\"task\""), 1000u);
+  EXPECT_EQ(CountOf(all, "class=\"task\""), 1000u);
   EXPECT_THAT(all, Not(HasSubstr("newest attempt")));
   status_.tasks[500].attempt = 2;
   EXPECT_THAT(html_of(true), HasSubstr("Of each task the newest attempt; of older ones"));

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Address kAm = SocketName{"am.2.sock"};
+const Address kFullAm = SocketName{"am.2.sock"};
 
 // Its queue is full, and nobody empties it but the test.
 class CrowdedAm {
@@ -44,7 +44,7 @@ class FullQueueTest : public RpcFixture {
 TEST_F(FullQueueTest, AnExecutorWaitsAndWhatItAskedIsSentThen) {
   CrowdedAm am(temp.path());
   const auto client = MakeThriftAmClient(loop, temp.path(), std::chrono::seconds(30));
-  client->Use(kAm);
+  client->Use(kFullAm);
   std::optional<Answer<Acknowledged>> first, second;
   Heartbeat(*client, first);
   Heartbeat(*client, second);
@@ -66,7 +66,7 @@ TEST_F(FullQueueTest, AnExecutorWaitsAndWhatItAskedIsSentThen) {
 TEST_F(FullQueueTest, AnExecutorThatHasWaitedForItsLimitKnowsThatTheAmIsThere) {
   const CrowdedAm am(temp.path());
   const auto client = MakeThriftAmClient(loop, temp.path(), Duration(50));
-  client->Use(kAm);
+  client->Use(kFullAm);
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(*client, beat);
   ASSERT_TRUE(RunUntil([&] { return beat.has_value(); }));
@@ -75,7 +75,7 @@ TEST_F(FullQueueTest, AnExecutorThatHasWaitedForItsLimitKnowsThatTheAmIsThere) {
 
 TEST_F(FullQueueTest, AClientWaits) {
   CrowdedAm am(temp.path());
-  const auto too_long = ConnectStatusClient(temp.path(), kAm, "secret", Duration(50));
+  const auto too_long = ConnectStatusClient(temp.path(), kFullAm, "secret", Duration(50));
   ASSERT_FALSE(too_long.ok());
   EXPECT_EQ(too_long.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(too_long.error().message, HasSubstr("its queue is full"));
@@ -83,7 +83,7 @@ TEST_F(FullQueueTest, AClientWaits) {
   std::jthread accepting([&] {
     while (!am.Accept().valid()) std::this_thread::yield();
   });
-  const auto in_time = ConnectStatusClient(temp.path(), kAm, "secret", Duration(10'000));
+  const auto in_time = ConnectStatusClient(temp.path(), kFullAm, "secret", Duration(10'000));
   EXPECT_TRUE(in_time.ok()) << in_time.error().message;
 }
 
@@ -91,7 +91,7 @@ TEST_F(FullQueueTest, AClientThatIsToldToStopDoesNotWait) {
   const CrowdedAm am(temp.path());
   std::stop_source stop;
   stop.request_stop();
-  const auto client = ConnectStatusClient(temp.path(), kAm, "secret", std::chrono::hours(1), stop.get_token());
+  const auto client = ConnectStatusClient(temp.path(), kFullAm, "secret", std::chrono::hours(1), stop.get_token());
   EXPECT_FALSE(client.ok());
 }
 

@@ -10,14 +10,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const Machine kMachine = {.memory_mb = 1000, .gpus = {0, 1}};
+const Machine kSmallMachine = {.memory_mb = 1000, .gpus = {0, 1}};
 
 Sighting Seen(const std::string& job, uint64_t file = 1) {
   return {.name = job + ".waiting", .entry = {.number = 1, .job = {job}, .user = 7}, .says_job = job, .file = file};
 }
 
-std::string WhyNot(const Sighting& sighting, const Machine& detected = kMachine) {
-  const Belief belief = Judge({sighting}, kMachine, detected);
+std::string WhyNot(const Sighting& sighting, const Machine& detected = kSmallMachine) {
+  const Belief belief = Judge({sighting}, kSmallMachine, detected);
   EXPECT_EQ(belief.entries.size() + belief.doubts.size(), 1u);
   return belief.doubts.empty() ? "" : belief.doubts[0].why;
 }
@@ -34,7 +34,7 @@ TEST(LedgerBeliefTest, WhatAKeeperCanHaveMadeIsBelieved) {
 TEST(LedgerBeliefTest, AnEntryWithoutAProcessOfItsUserIsNot) {
   Sighting fake = Seen("a");
   fake.witness = Witness::kNone;
-  const Belief belief = Judge({fake}, kMachine, kMachine);
+  const Belief belief = Judge({fake}, kSmallMachine, kSmallMachine);
   EXPECT_THAT(belief.entries, IsEmpty());
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "no process of its user runs this job"}}));
 }
@@ -77,7 +77,7 @@ TEST(LedgerBeliefTest, OfTwoNamesOfOneFileTheOneThatHoldsMostCounts) {
   Sighting waits = Seen("a", 5), runs = Seen("a", 5), other = Seen("b", 6);
   runs.name = "a.running";
   runs.entry.place = Place::kAdmitted;
-  const Belief belief = Judge({waits, other, runs}, kMachine, kMachine);
+  const Belief belief = Judge({waits, other, runs}, kSmallMachine, kSmallMachine);
   ASSERT_THAT(belief.entries, SizeIs(2));
   EXPECT_TRUE(belief.entries[0].admitted());
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "it is the same file as a.running"}}));
