@@ -79,7 +79,7 @@ def a_server_that_is_away_ends_no_job(airflow):
     run = airflow.trigger("server_away")
     train = run.task("train")
     wait_running(train)
-    worker, server = train.pid(), airflow.daemon(airflow.version.SERVER)
+    owner, worker, server = train.job()["owner"], train.pid(), airflow.daemon(airflow.version.SERVER)
     server.kill()
     try:
         if airflow.major == 3:
@@ -89,7 +89,7 @@ def a_server_that_is_away_ends_no_job(airflow):
     finally:
         server.start().wait_ready()
     if airflow.major == 3:
-        train.wait_for_try(2)
+        common.wait_for("a later try to own the job", lambda: train.job()["owner"] != owner)
     run.release()
     run.wait("success")
     expect_ends(train, (0, "SUCCEEDED"))
