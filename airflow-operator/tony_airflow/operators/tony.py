@@ -106,7 +106,8 @@ class TonyOperator(TonyParameters):
 
     def _make_order(self, context: Any) -> Order:
         namespace = self.hook.extra.get("namespace")
-        return order_of(context["ti"], self.retries or 0, namespace, self.request_id, self.wait_for_completion)
+        words = (self.retries or 0, namespace, self.request_id, self.wait_for_completion)
+        return order_of(context["ti"], context["dag_run"], *words)
 
     def _try(self, context: Any, order: Order) -> TaskTry:
         self._order = order
@@ -135,7 +136,6 @@ class TonyOperator(TonyParameters):
             context=context,
             log=self.log,
             reattach="never" if self.durable is False else self.reattach,
-            is_shared=self.request_id is not None,
         )
         return submission.submit(
             document,

@@ -90,6 +90,11 @@ with dag("triggerer_sigterm"):
 with dag("worker_kill9_in_submit"):
     trains(tony_conn_id="tony_held_after", retries=1)
 
+with dag("one_request_each_night"):
+    nightly = {**JOB, "executes": writes(model_path="/models/$TONY_JOB_ID"), "tony_conn_id": "tony_never_sent"}
+    TonyOperator(task_id="awaited", request_id="nightly-awaited", retries=1, **nightly)
+    TonyOperator(task_id="left", request_id="nightly-left", retries=1, wait_for_completion=False, **nightly)
+
 with dag("stalled_worker"):
     trains(writes(model_path="/models/stalled"), retries=1)
 

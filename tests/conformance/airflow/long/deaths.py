@@ -22,6 +22,14 @@ from .expect import (
 
 AFTERWARDS = 5  # seconds for what should not happen
 
+# A submit that does not reach the runtime while `hold` is there.
+NEVER_SENT = """#!/bin/bash
+[[ " $* " == *" submit "* && -e {folder}/hold ]] || exec {tony} "$@"
+mktemp -d {folder}/asked.XXXXXX
+while [ -e {folder}/hold ]; do sleep 0.1; done
+exit 69
+"""
+
 # A submit that reaches the runtime, but whose answer comes only when `go` is there.
 HELD_AFTER = """#!/bin/bash
 [[ " $* " == *" submit "* ]] || exec {tony} "$@"
@@ -49,6 +57,36 @@ def a_worker_that_dies_before_the_submits_answer_leaves_its_job_to_the_next_try(
     run.release()
     run.wait("success")
     expect_ends(train, (0, "SUCCEEDED"))
+
+
+def a_retry_takes_no_result_of_another_run_where_the_first_try_never_submitted(airflow):
+    """One request id for all nights: one task waits for its job, and so acknowledges its result, the other does not."""
+    marks = connection(airflow, "tony_never_sent", NEVER_SENT)
+    night = airflow.trigger("one_request_each_night")
+    night.wait("success")
+    requests = ("nightly-awaited", "nightly-left")
+    before = [airflow.sandbox.jobs(request) for request in requests]
+    assert [len(jobs) for jobs in before] == [1, 1], before
+    for (job,) in before:
+        succeeded(airflow, job)
+    (marks / "hold").touch()
+    night = airflow.trigger("one_request_each_night")
+    tasks = [night.task("awaited"), night.task("left")]
+    common.wait_for("both submits", lambda: len(list(marks.glob("asked.*"))) == 2)
+    kill(*(task.pid() for task in tasks))
+    (marks / "hold").unlink()
+    night.wait("success")
+    for task, request, (old,) in zip(tasks, requests, before, strict=True):
+        assert task.row()["try_number"] == 2, task.row()
+        jobs = airflow.sandbox.jobs(request)
+        assert len(jobs) == 2 and task.xcoms()["job_id"] == jobs[1] != old, (task.xcoms(), jobs)
+        succeeded(airflow, jobs[1])
+        expect_gone(task, jobs[1])
+    assert tasks[0].xcoms()["return_value"] == {"model_path": f"/models/{tasks[0].xcoms()['job_id']}"}
+
+
+def succeeded(airflow, job):
+    common.wait_for(f"the end of {job}", lambda: airflow.sandbox.tony("status", job)["state"] == "SUCCEEDED")
 
 
 def a_worker_that_stalled_leaves_its_successor_alone(airflow):
@@ -221,6 +259,7 @@ def a_job_that_nobody_is_left_for_is_abandoned(airflow):
 
 
 TOGETHER = {
+    "one_request_each_night": a_retry_takes_no_result_of_another_run_where_the_first_try_never_submitted,
     "am_keeper_kill9": a_deferred_tasks_job_survives_its_am_and_keeper,
     "stalled_worker": a_worker_that_stalled_leaves_its_successor_alone,
     "two_homes": a_retry_that_cannot_see_its_job_says_so,
