@@ -89,6 +89,16 @@ def last_lines(path, count=15):
     return "\n".join(f"    {line[:400]}" for line in lines)
 
 
+def lines_about(path, words, count=30):
+    """The last lines of a log that have one of the words, or tell an error; indented."""
+    telling = re.compile("|".join([*map(re.escape, words), r"(?i:\berror\b)", r"(Error|Exception)\b"]))
+    try:
+        lines = [line for line in pathlib.Path(path).read_text(errors="replace").splitlines() if telling.search(line)]
+    except OSError as error:
+        lines = [str(error)]
+    return "\n".join(f"    {line[:400]}" for line in lines[-count:])
+
+
 class Report(azkaban.Report):
     """Counts and prints what checks found; of one that failed also what was going on meanwhile."""
 

@@ -151,7 +151,9 @@ class Airflow:
         self.sandbox = sandbox
         self.number = number
         self.major = int(number.split(".")[0])
-        self.keeps_task_state = tuple(map(int, number.split(".")[:2])) >= (3, 3)
+        self.release = tuple(map(int, number.split(".")))
+        self.keeps_task_state = self.tells_triggers = self.release >= (3, 3)  # of a user's mark or clear
+        self.retries_what_was_killed = not (3, 0) <= self.release < (3, 1, 2)  # apache/airflow#55753
         self.version = {2: airflow_2, 3: airflow_3}[self.major]
         self.home = sandbox.folder / "airflow"
         self.program = sandbox.python_environment / "bin/airflow"
@@ -290,6 +292,8 @@ class Airflow:
                 parts.append(f"  {row['task_id']} [{row['map_index']}]: {row['state']}, try {row['try_number']}")
                 for path in run.task(row["task_id"], row["map_index"]).log_paths():
                     parts.append(f"  {path.name}\n{common.last_lines(path, 40)}")
+        ids = [run.id for run in self.of_check.runs]
         for daemon in self.daemons.values():
-            parts.append(f"  {daemon.name}\n{common.last_lines(daemon.log_path)}")
+            parts += [f"  {daemon.name}", common.lines_about(daemon.log_path, ids), "    ..."]
+            parts.append(common.last_lines(daemon.log_path))
         return "\n".join(parts)

@@ -98,6 +98,9 @@ with dag("one_request_each_night"):
 with dag("stalled_worker"):
     trains(writes(model_path="/models/stalled"), retries=1)
 
+with dag("stalled_triggerer"):
+    trains(deferrable=True)
+
 with dag("server_away"):
     # Airflow 3 also begins tries while its server is away: they fail before they do anything, and count.
     trains(writes(model_path="/models/away"), retries=5, retry_delay=datetime.timedelta(seconds=10))
