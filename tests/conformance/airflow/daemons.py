@@ -111,7 +111,7 @@ class Daemon:
 
     def pause(self):
         """SIGSTOP for all of it, as when its virtual machine is paused."""
-        self.signal(signal.SIGSTOP)
+        self.airflow.pause(self.signal)
 
     def go_on(self):
         self.signal(signal.SIGCONT)
@@ -177,7 +177,7 @@ class Airflow:
             AIRFLOW__CORE__PARALLELISM="8",
             AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION="False",
             AIRFLOW__CORE__FERNET_KEY=FERNET_KEY,
-            AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{self.home}/airflow.db",
+            AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{self.home}/airflow.db{self.version.DATABASE_OPTIONS}",
             AIRFLOW__LOGGING__BASE_LOG_FOLDER=str(self.home / "logs"),
             AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC="2",
             AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD=str(TRIGGERER_THRESHOLD),
@@ -238,6 +238,26 @@ class Airflow:
         with contextlib.closing(sqlite3.connect(f"file:{self.home}/airflow.db?mode=ro", uri=True, timeout=30)) as db:
             db.row_factory = sqlite3.Row
             return [dict(row) for row in db.execute(sql, values)]
+
+    def pause(self, send):
+        """`send` SIGSTOP to some processes, but at no moment at which they keep SQLite's lock from all others."""
+
+        def paused():
+            send(signal.SIGSTOP)
+            if self._database_is_free():
+                return True
+            send(signal.SIGCONT)
+            return False
+
+        common.wait_for("a moment without a transaction", paused)
+
+    def _database_is_free(self):
+        with contextlib.closing(sqlite3.connect(f"file:{self.home}/airflow.db?mode=rw", uri=True, timeout=2)) as db:
+            try:
+                db.execute("BEGIN EXCLUSIVE")  # nothing is written, and closing ends it
+            except sqlite3.OperationalError:
+                return False
+            return True
 
     def rest(self, method, path, body=None):
         """What the REST server answers. The path is below the server's address."""

@@ -140,7 +140,7 @@ class Task:
         return pid, int(stat.rpartition(")")[2].split()[1])
 
     def kill(self):
-        """SIGKILL for the process; for both where Airflow would call it a failure without a retry, as if a machine died."""
+        """SIGKILL for the process; for both where Airflow would not try again, as if a machine died."""
         for pid in self.worker()[: 1 if self.airflow.retries_what_was_killed else 2]:
             os.kill(pid, signal.SIGKILL)
 

@@ -95,14 +95,17 @@ def a_worker_that_stalled_leaves_its_successor_alone(airflow):
     train = run.task("train")
     wait_running(train)
     owner, stalled = train.job()["owner"], train.worker()
-    try:
+
+    def send(number):
         for pid in stalled:
-            os.kill(pid, signal.SIGSTOP)
+            os.kill(pid, number)
+
+    airflow.pause(send)
+    try:
         common.wait_for("the second try to own the job", lambda: train.job()["owner"] != owner)
         train.wait_for_try(2)
     finally:
-        for pid in stalled:
-            os.kill(pid, signal.SIGCONT)
+        send(signal.SIGCONT)
     common.wait_for("the end of the first try's process", lambda: not os.path.exists(f"/proc/{stalled[0]}"), 60)
     time.sleep(AFTERWARDS)
     assert train.state() == "running" and train.row()["try_number"] == 2, train.row()
