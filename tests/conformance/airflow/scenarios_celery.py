@@ -4,10 +4,11 @@ Where the two versions of Airflow differ, and both are right:
 
 | scenario | Airflow 2 | Airflow 3.3 |
 |---|---|---|
-| `another_machine` | the retry says where it looked, and makes a second job | refused by name, until a try is back |
+| `another_machine`, `deferred_elsewhere` | the retry says where it looked, and makes a second job | refused by name, until a try is back |
 """
 
 import contextlib
+import socket
 import time
 
 from celery_machines import TwoMachines, Worker
@@ -82,6 +83,29 @@ def expect_said(airflow, task, job, there, here):
     assert named == ([there, here] if airflow.keeps_task_state else [here]), line
     if not airflow.keeps_task_state:
         wait_for("a second job", lambda: len(task.jobs()) == 2)
+
+
+def a_deferred_task_that_is_resumed_on_another_machine_fails_by_name(airflow):
+    run = airflow.trigger("deferred_elsewhere")
+    task = run.task("train")
+    first, other = worker_with(airflow, task)
+    job = running(task)
+    task.wait("deferred")
+    first.kill()
+    try:
+        run.release()
+        text = f"it was submitted on {socket.gethostname()} (home {first.home})"
+        wait_for("the resumed task's end", lambda: text in task.log(1))
+        assert f"(home {other.home}); give the tasks of TonY a queue of one machine" in task.log(1), task.log(1)
+        task.wait_for_try(2)
+        expect_said(airflow, task, job, first, other)
+    finally:
+        other.kill()
+        first.start().wait_ready()
+    run.wait("success", limit=180)
+    other.start().wait_ready()
+    states = [found["state"] for found in airflow.sandbox.all_jobs() if found["job"] in task.jobs()]
+    assert states == ["SUCCEEDED"] * (1 if airflow.keeps_task_state else 2), states
 
 
 def in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on(airflow):
@@ -177,6 +201,7 @@ TOGETHER = {}
 ALONE = {
     "queue_per_machine": in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on,
     "another_machine": on_a_machine_that_does_not_know_the_job_a_retry_says_so,
+    "deferred_elsewhere": a_deferred_task_that_is_resumed_on_another_machine_fails_by_name,
     "broker_restart": a_broker_that_restarts_ends_no_job,
     "second_delivery": a_message_that_is_delivered_twice_makes_no_second_job,
     "database_restart": a_database_that_restarts_ends_no_job,

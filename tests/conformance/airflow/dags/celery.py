@@ -31,6 +31,9 @@ with dag("another_machine"):
 with dag("queue_per_machine"):
     trains(retries=1, queue="tony-gpu1")
 
+with dag("deferred_elsewhere"):
+    trains(retries=9, deferrable=True, defer_after=1)
+
 with dag("broker_restart"):
     trains(retries=1)
 
