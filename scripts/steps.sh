@@ -97,7 +97,7 @@ make_sample_venv() {  # SAMPLE
 
 # A requirements file, and those beside it that it names by -r.
 all_requirements() {  # REQUIREMENTS
-  cat "$1" && (cd "${1%/*}" && sed -nE 's/^-r ([^/]+)$/\1/p' "$1" | xargs -r cat)
+  cat "$1" && (cd "$(dirname "$1")" && sed -nE 's/^-r ([^/]+)$/\1/p' "${1##*/}" | xargs -r cat)
 }
 
 # FINISH is a program that is run by the new environment's Python with the folder of its packages.

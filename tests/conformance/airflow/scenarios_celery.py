@@ -24,6 +24,23 @@ def workers(airflow):
     return [airflow.daemon(name) for name in TwoMachines.NAMES]
 
 
+def bring_back(airflow):
+    """As whatever looks after an Airflow does: some of its daemons end, sooner or later, if the database was away."""
+    for daemon in airflow.daemons.values():
+        if not daemon.running():
+            daemon.kill()  # what is left of its session
+            daemon.start()
+
+
+def begun(airflow, dag_id, *task_ids):
+    """A run of a Dag, where all workers serve, and its tasks."""
+    bring_back(airflow)
+    for daemon in airflow.daemons.values():
+        daemon.wait_ready()
+    run = airflow.trigger(dag_id)
+    return run, *(run.task(task_id) for task_id in task_ids or ["train"])
+
+
 def worker_with(airflow, task):
     """The worker that runs the task, and the other one."""
     task.wait("running")
@@ -54,8 +71,7 @@ def expect_one_success(task):
 
 
 def on_a_machine_that_does_not_know_the_job_a_retry_says_so(airflow):
-    run = airflow.trigger("another_machine")
-    task = run.task("train")
+    run, task = begun(airflow, "another_machine")
     first, other = worker_with(airflow, task)
     job = running(task)
     first.kill()  # the job is its machine's, and goes on
@@ -66,7 +82,6 @@ def on_a_machine_that_does_not_know_the_job_a_retry_says_so(airflow):
         other.kill()  # the next try is for the first one
         first.start().wait_ready()
     wait_for("a try where the job is", lambda: f"job {job} attached" in task.log())
-    other.start().wait_ready()
     second = task.jobs()[1:]
     assert len(second) == (0 if airflow.keeps_task_state else 1), task.jobs()
     run.release()
@@ -86,11 +101,13 @@ def expect_said(airflow, task, job, there, here):
 
 
 def a_deferred_task_that_is_resumed_on_another_machine_fails_by_name(airflow):
-    run = airflow.trigger("deferred_elsewhere")
-    task = run.task("train")
+    run, task = begun(airflow, "deferred_elsewhere")
     first, other = worker_with(airflow, task)
     job = running(task)
     task.wait("deferred")
+    message = first.received()[-1]
+    # Airflow 2 does not queue again what Celery has not told to have ended.
+    wait_for("the end of what deferred it", lambda: f"[{message}] succeeded" in first.log())
     first.kill()
     try:
         run.release()
@@ -103,14 +120,12 @@ def a_deferred_task_that_is_resumed_on_another_machine_fails_by_name(airflow):
         other.kill()
         first.start().wait_ready()
     run.wait("success", limit=180)
-    other.start().wait_ready()
     states = [found["state"] for found in airflow.sandbox.all_jobs() if found["job"] in task.jobs()]
     assert states == ["SUCCEEDED"] * (1 if airflow.keeps_task_state else 2), states
 
 
 def in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on(airflow):
-    run = airflow.trigger("queue_per_machine")
-    task = run.task("train")
+    run, task = begun(airflow, "queue_per_machine")
     first, other = worker_with(airflow, task)
     job = running(task)
     first.kill()
@@ -125,8 +140,7 @@ def in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on(airflow):
 
 
 def a_broker_that_restarts_ends_no_job(airflow):
-    run = airflow.trigger("broker_restart")
-    task = run.task("train")
+    run, task = begun(airflow, "broker_restart")
     running(task)
     broker = airflow.machines.broker
     broker.kill()
@@ -135,14 +149,13 @@ def a_broker_that_restarts_ends_no_job(airflow):
     finally:
         broker.start().wait_ready()
     ends_well(run, task)
-    again = airflow.trigger("broker_restart")  # the workers have found it again
-    running(again.task("train"))
-    ends_well(again, again.task("train"))
+    again, task = begun(airflow, "broker_restart")  # the workers have found it again
+    running(task)
+    ends_well(again, task)
 
 
 def a_database_that_restarts_ends_no_job(airflow):
-    run = airflow.trigger("database_restart")
-    tasks = [run.task("running"), run.task("deferred")]
+    run, *tasks = begun(airflow, "database_restart", "running", "deferred")
     tasks[1].wait("deferred")
     for task in tasks:
         running(task)
@@ -156,16 +169,6 @@ def a_database_that_restarts_ends_no_job(airflow):
     wait_for("the run's end", lambda: bring_back(airflow) or run.state() == "success", 180)
     for task in tasks:
         expect_one_success(task)
-    for daemon in airflow.daemons.values():
-        daemon.wait_ready()
-
-
-def bring_back(airflow):
-    """As whatever looks after an Airflow does: some of its daemons end, sooner or later, if the database was away."""
-    for daemon in airflow.daemons.values():
-        if not daemon.running():
-            daemon.kill()  # what is left of its session
-            daemon.start()
 
 
 @contextlib.contextmanager
@@ -184,14 +187,13 @@ def impatient_worker(airflow):
 
 
 def a_message_that_is_delivered_twice_makes_no_second_job(airflow):
-    run = airflow.trigger("second_delivery")
-    task = run.task("train")
+    run, task = begun(airflow, "second_delivery")
     first, _ = worker_with(airflow, task)
     job = running(task)
     message = first.received()[-1]
     with impatient_worker(airflow) as impatient:
         everybody = [*workers(airflow), impatient]
-        wait_for("a second delivery", lambda: sum(worker.received().count(message) for worker in everybody) == 2)
+        wait_for("a second delivery", lambda: sum(worker.received().count(message) for worker in everybody) > 1)
         time.sleep(2 * AFTERWARDS)
         assert task.jobs() == [job] and task.job()["state"] == "RUNNING", task.job()
         ends_well(run, task)
