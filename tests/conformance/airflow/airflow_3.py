@@ -1,7 +1,7 @@
 """What is peculiar to Airflow 3."""
 
 SERVER = "api-server"
-DATABASE_OPTIONS = ""  # its server waits for the lock on its event loop: longer is worse there
+SQLITE_OPTIONS = ""  # its server waits for the lock on its event loop: longer is worse there
 
 
 def environment(port, airflow_home):

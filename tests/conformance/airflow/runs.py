@@ -171,7 +171,7 @@ class Task:
         Not `tony status`, which counts as interest in the job: it would keep one from being abandoned.
         """
         last = self.jobs()[-1:]
-        jobs = self.airflow.sandbox.tony("list", "--limit", "0")["jobs"] if last else []
+        jobs = self.airflow.sandbox.all_jobs() if last else []
         return next((job for job in jobs if job["job"] in last), None)
 
     def wait_for_job(self, *states, limit=common.LIMIT):
