@@ -95,10 +95,15 @@ make_sample_venv() {  # SAMPLE
   make_venv "$(sample_venv "$1")" "$requirements" ${stubs:+"$stubs"}
 }
 
+# A requirements file, and those beside it that it names by -r.
+all_requirements() {  # REQUIREMENTS
+  cat "$1" && (cd "$(dirname "$1")" && sed -nE 's/^-r ([^/]+)$/\1/p' "${1##*/}" | xargs -r cat)
+}
+
 # FINISH is a program that is run by the new environment's Python with the folder of its packages.
 make_venv() {  # VENV REQUIREMENTS [FINISH]
   local venv=$1 requirements=$2 finish=${3:-} stamp
-  stamp=$(cat "$requirements" ${finish:+"$finish"} | sha256sum) || return
+  stamp=$({ all_requirements "$requirements" && cat ${finish:+"$finish"}; } </dev/null | sha256sum) || return
   [ "$(cat "$venv/made-from" 2>/dev/null)" != "$stamp" ] || return 0
   rm -rf "$venv"
   make_installer && /usr/bin/python3 -m venv --without-pip "$venv" &&
@@ -108,9 +113,9 @@ make_venv() {  # VENV REQUIREMENTS [FINISH]
 }
 
 # The Python of one Airflow, with the provider installed in it as a user would; and that of what looks at its sources.
-airflow_venv() { echo "$root/build/venv/airflow-$1"; }  # VERSION or checks
+airflow_venv() { echo "$root/build/venv/airflow-$1"; }  # VERSION, VERSION-celery or checks
 
-make_airflow_venv() {  # VERSION
+make_airflow_venv() {  # VERSION or VERSION-celery
   local venv provider=$root/airflow-operator stamp
   venv=$(airflow_venv "$1")
   make_venv "$(airflow_venv checks)" "$root/tests/conformance/airflow/requirements-checks.txt" &&

@@ -9,26 +9,27 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import os
 import secrets
 import socket
 from typing import Any
 
-from tony_airflow.cli import Document, TonyCli
+from tony_airflow.cli import TonyCli
 from tony_airflow.hooks.tony import Order
 
 REATTACH = {"running_or_succeeded": "adopt", "running": "attach", "never": "never"}  # to tony's --on-existing
 UNAWAITED = "unawaited-"  # begins the owner of a job that its task does not wait for: whoever reads it, acknowledges it
-CLOCKS = datetime.timedelta(minutes=1)  # by which the clocks of Airflow's machines may differ
 
 
-def order_of(ti: Any, retries: int, namespace: str | None, request_id: str | None, awaited: bool) -> Order:
+def order_of(
+    ti: Any, dag_run: Any, retries: int, namespace: str | None, request_id: str | None, awaited: bool
+) -> Order:
     step = [ti.dag_id, ti.run_id, ti.task_id, str(-1 if ti.map_index is None else ti.map_index)]
     name = "/".join([namespace, *step] if namespace else step)
-    # Each try is an owner of its own, and its first half says whose try.
-    owner = f"{hashlib.sha256(name.encode()).hexdigest()[:16]}-{secrets.token_hex(16)}"
+    run = run_of(dag_run, namespace)
+    # Each try is an owner of its own, whose first parts say of which task and of which run.
+    owner = f"{hashed(name)}-{run}-{secrets.token_hex(16)}"
     # Airflow adds the retries to max_tries each time that a task is cleared. Fewer retries than before are no clear.
     submission = max(0, ti.max_tries - retries)
     return Order(
@@ -36,26 +37,43 @@ def order_of(ti: Any, retries: int, namespace: str | None, request_id: str | Non
         owner=owner if awaited else UNAWAITED + owner,
         submission=submission,
         first_try=ti.try_number <= submission + 1,
+        run=run,
     )
 
 
+def run_of(dag_run: Any, namespace: str | None) -> str:
+    """The same for all tries of all tasks of a Dag run; another one where a run of the same id was made anew.
+
+    Its start is what both Airflows tell of that. It changes when a run that has ended is cleared; then the submission
+    numbers of the cleared tasks rise, too.
+    """
+    began = dag_run.start_date and dag_run.start_date.timestamp()
+    return hashed(f"{namespace or ''}/{dag_run.dag_id}/{dag_run.run_id}/{began}")
+
+
+def hashed(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
+
+
 def are_of_one_task(owner: str, other: str) -> bool:
-    return owner.removeprefix(UNAWAITED).split("-")[0] == other.removeprefix(UNAWAITED).split("-")[0]
+    return _parts(owner)[0] == _parts(other)[0]
 
 
-def policy_of(reattach: str, order: Order, is_stale: bool) -> str:
-    """For --on-existing. What has ended is a later try's to take: before the first one nobody has run this."""
+def are_of_one_run(owner: str, other: str) -> bool:
+    return _parts(owner)[1:2] == _parts(other)[1:2]
+
+
+def _parts(owner: str) -> list[str]:
+    return owner.removeprefix(UNAWAITED).split("-")
+
+
+def policy_of(reattach: str, order: Order, known: str | None) -> str:
+    """For --on-existing; `known` had the request's job last. What has ended is taken by a later try of its run."""
+    if known == order.owner:  # this very try has made it, and the answer was lost
+        return "adopt"
     policy = REATTACH[reattach]
-    return "attach" if policy == "adopt" and (order.first_try or is_stale) else policy
-
-
-def is_older_than(status: Document, dag_run: Any) -> bool:
-    """Whether the job was submitted before the Dag run began, under a request id that many runs share."""
-    began = getattr(dag_run, "start_date", None)
-    if began is None:
-        return False
-    submitted = datetime.datetime.fromisoformat(status["submitted"].replace("Z", "+00:00"))
-    return bool(submitted < began - CLOCKS)
+    is_anothers = known is not None and not are_of_one_run(known, order.owner)
+    return "attach" if policy == "adopt" and (order.first_try or is_anothers) else policy
 
 
 def place_of(cli: TonyCli) -> dict[str, str]:

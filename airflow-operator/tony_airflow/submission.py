@@ -10,12 +10,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from tony_airflow.cli import Document
 from tony_airflow.exceptions import TonyElsewhere, TonyNotFound
 from tony_airflow.memory import Memory
-from tony_airflow.order import is_older_than, place_of, policy_of
+from tony_airflow.order import place_of, policy_of
 from tony_airflow.task_try import TaskTry
 
 ONE_QUEUE = "give the tasks of TonY a queue of one machine"
@@ -30,17 +31,18 @@ class Submission:
     context: Any
     log: Any
     reattach: str
-    is_shared: bool  # the request id is the Dag's own, and other runs may have had it
 
     def submit(self, document: Document, **options: Any) -> str:
         """The job's id. `options` are those of TonyHook.submit(), and `patience`, for a tony that cannot be reached."""
-        order, hook = self.task_try.order, self.task_try.hook
-        place = place_of(hook.cli)
-        is_stale = self.context["ti"].try_number > 1 and self._look_back(place, options["patience"])
+        order, place, patience = self.task_try.order, place_of(self.task_try.hook.cli), options.pop("patience")
+        known = None
+        if self.context["ti"].try_number > 1:
+            known = self.task_try.reach(self._known_owner, patience=patience)
+            if known is None:
+                self._expect_here(place)
         record = {"request_id": order.request_id, "submission": order.submission, **place}
         self.memory.keep(record)
-        policy = policy_of(self.reattach, order, is_stale)
-        answer = self.task_try.reach(hook.submit, document, order, on_existing=policy, **options)
+        answer = self.task_try.reach(self._asking(document, known, options), patience=patience)
         job_id = str(answer["job"])
         self.task_try.adopted = answer.get("decision") == "adopted"
         self.task_try.push("job_id", job_id)
@@ -53,18 +55,31 @@ class Submission:
         self.log.info("job %s %s for %s", job_id, answer.get("decision", "created"), order.request_id)
         return job_id
 
-    def _look_back(self, place: dict[str, str], patience: float) -> bool:
-        """Whether what is known is an earlier run's. Raises if this task's job is where it cannot be seen."""
-        order, hook = self.task_try.order, self.task_try.hook
+    def _asking(self, document: Document, known: str | None, options: dict[str, Any]) -> Callable[[], Document]:
+        """The submit, to be called again where tony cannot be reached. Then it may have made the job all the same."""
+        order, hook, asked = self.task_try.order, self.task_try.hook, False
+
+        def ask() -> Document:
+            nonlocal asked, known
+            known = self._known_owner() if asked else known
+            asked = True
+            now = dataclasses.replace(order, first_try=order.first_try and known != order.owner)
+            return hook.submit(document, now, on_existing=policy_of(self.reattach, order, known), **options)
+
+        return ask
+
+    def _known_owner(self) -> str | None:
+        """Who had the job of the request last. None: there is no job.
+
+        A later try needs it because the first one may have died before it came to tony. With --run alone tony would
+        give it a result of another run that nobody has acknowledged.
+        """
+        hook = self.task_try.hook
         try:
-            found = self.task_try.reach(hook.find, order.request_id, patience=patience)
+            found = hook.find(self.task_try.order.request_id)
+            return str(found.get("adopter") or hook.status(found["job"]).get("owner", ""))
         except TonyNotFound:
-            self._expect_here(place)
-            return False
-        if not self.is_shared or order.first_try:
-            return False
-        status = self.task_try.reach(hook.status, found["job"], patience=patience)
-        return is_older_than(status, self.context.get("dag_run"))
+            return None
 
     def _expect_here(self, here: dict[str, str]) -> None:
         """This is no first try, and yet nobody here knows a job of it."""

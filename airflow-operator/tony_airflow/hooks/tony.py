@@ -23,12 +23,13 @@ KILL_LIMIT = 4.0  # seconds: Airflow 3 kills a task's process about 5 s after it
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """Who asks for a job: the words of `tony submit --request-id K --owner O --submission N [--first-try]`."""
+    """Who asks for a job: the words of `tony submit --request-id K --owner O --submission N [--first-try] --run R`."""
 
     request_id: str  # names the task of the Dag run, whatever the try
     owner: str  # a random token of this try
     submission: int = 0  # grows when somebody clears the task
     first_try: bool = False  # of this request id and submission
+    run: str = ""  # the Dag run; to a job of another one each try is a first one
 
 
 class TonyHook(BaseHook):
@@ -103,6 +104,7 @@ class TonyHook(BaseHook):
         words = ["submit", "-", "--detach", "--request-id", order.request_id, "--owner", order.owner]
         words += ["--submission", str(order.submission), "--on-existing", on_existing]
         words += ["--first-try"] if order.first_try else []
+        words += ["--run", order.run] if order.run else []
         if watch_timeout:
             words += ["--watch-timeout", str(watch_timeout)]
         return self._call(*words, document=document, cwd=directory, limit=limit)

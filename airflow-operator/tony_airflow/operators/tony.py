@@ -13,7 +13,6 @@ import dataclasses
 import math
 import os
 import secrets as tokens
-import socket
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
@@ -31,12 +30,12 @@ from tony_airflow.exceptions import TonyError, TonyJobFailed, TonyNotFound, Tony
 from tony_airflow.hooks.tony import Order, TonyHook
 from tony_airflow.links.tony import LINKS
 from tony_airflow.memory import Memory
-from tony_airflow.order import order_of
+from tony_airflow.order import order_of, place_of
 from tony_airflow.parameters import KILL_DELAY, TonyParameters
 from tony_airflow.result import TaskLog, failure_of, outputs_of, show_last_words
 from tony_airflow.secret import values_of
 from tony_airflow.stop import ends_the_job
-from tony_airflow.submission import Submission
+from tony_airflow.submission import ONE_QUEUE, Submission
 from tony_airflow.task_try import TaskTry
 from tony_airflow.triggers.tony import TonyJobTrigger
 
@@ -106,7 +105,8 @@ class TonyOperator(TonyParameters):
 
     def _make_order(self, context: Any) -> Order:
         namespace = self.hook.extra.get("namespace")
-        return order_of(context["ti"], self.retries or 0, namespace, self.request_id, self.wait_for_completion)
+        words = (self.retries or 0, namespace, self.request_id, self.wait_for_completion)
+        return order_of(context["ti"], context["dag_run"], *words)
 
     def _try(self, context: Any, order: Order) -> TaskTry:
         self._order = order
@@ -135,7 +135,6 @@ class TonyOperator(TonyParameters):
             context=context,
             log=self.log,
             reattach="never" if self.durable is False else self.reattach,
-            is_shared=self.request_id is not None,
         )
         return submission.submit(
             document,
@@ -168,7 +167,7 @@ class TonyOperator(TonyParameters):
             max_unreachable=self.max_unreachable,
         )
         job = {"job_id": job_id, "request_id": order.request_id, "owner": order.owner}
-        kwargs = {"job": job, "host": socket.gethostname(), "log_cursor": self._log_cursor}
+        kwargs = {"job": job, **place_of(self.hook.cli), "log_cursor": self._log_cursor}
         self.defer(trigger=trigger, method_name="execute_complete", kwargs=kwargs)
         raise TonyError("Airflow has not deferred this task")  # defer() raises
 
@@ -185,6 +184,7 @@ class TonyOperator(TonyParameters):
         event: dict[str, Any],
         job: dict[str, str] | None = None,
         host: str | None = None,
+        home: str | None = None,
         log_cursor: str | None = None,
     ) -> Any:
         """Airflow resumes the task here, on any worker. What has become of the job is asked anew.
@@ -192,9 +192,9 @@ class TonyOperator(TonyParameters):
         `airflow dags test` loses what was given to defer(): then the event says which job it is.
         """
         self._log_cursor = log_cursor
-        return self._guarded(context, self._resume, event, job or event["job"], host)
+        return self._guarded(context, self._resume, event, job or event["job"], {"host": host, "home": home})
 
-    def _resume(self, context: Any, event: dict[str, Any], job: dict[str, str], host: str | None) -> Any:
+    def _resume(self, context: Any, event: dict[str, Any], job: dict[str, str], there: dict[str, str | None]) -> Any:
         job_id = job["job_id"]
         task_try = self._try(context, Order(job["request_id"], job["owner"]))
         try:
@@ -205,10 +205,13 @@ class TonyOperator(TonyParameters):
             status = self._follow(task_try, job_id, math.inf)
             return self._finish(context, task_try, cast(Document, status))  # without a limit it comes
         except TonyNotFound as error:
-            here = socket.gethostname()
-            if host in (None, here):
+            here = place_of(self.hook.cli)
+            if all(there[name] in (None, here[name]) for name in here):
                 raise
-            raise TonyNotFound(f"{error}; it belongs to the local scheduler of {host}, and this is {here}") from None
+            past = f"{there['host']} (home {there['home'] or 'unknown'})"
+            raise TonyNotFound(
+                f"{error}; it was submitted on {past}, and this is {here['host']} (home {here['home']}); {ONE_QUEUE}"
+            ) from None
 
     def _end_in_time(self, task_try: TaskTry, job_id: str, message: str) -> None:
         """The trigger has told the job to end; once more, if it could not. A job that ended by itself goes before."""

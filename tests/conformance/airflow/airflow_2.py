@@ -1,6 +1,7 @@
 """What is peculiar to Airflow 2."""
 
 SERVER = "webserver"
+SQLITE_OPTIONS = "?timeout=60"  # seconds for SQLite's lock: with its 5 a task's start may fail on a busy machine
 
 
 def environment(port, airflow_home):

@@ -1,11 +1,13 @@
 """What is peculiar to Airflow 3."""
 
 SERVER = "api-server"
+SQLITE_OPTIONS = ""  # its server waits for the lock on its event loop: longer is worse there
 
 
 def environment(port, airflow_home):
     return {
         "AIRFLOW__API_AUTH__JWT_SECRET": "the-conformance-tests-json-web-token-secret-of-64-bytes-and-more",
+        "AIRFLOW__API_AUTH__JWT_ISSUER": "the-conformance-tests",  # without it 3.1.0 names an empty list
         "AIRFLOW__API__SECRET_KEY": "the-conformance-tests-secret-key",
         "AIRFLOW__API__PORT": str(port),
         "AIRFLOW__API__BASE_URL": f"http://127.0.0.1:{port}",

@@ -35,6 +35,7 @@ class Sandbox(azkaban.Sandbox):
         self.checks_python = pathlib.Path(os.path.abspath(checks)) / "bin/python"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-airflow-"))
         self.home = self.folder / "home"
+        self.homes = [self.home]  # one for each machine that Airflow believes to have
         for name in ("airflow/dags", "airflow/release", "ledger", "conf"):
             (self.folder / name).mkdir(parents=True)
         # No check waits for another's job.
@@ -47,9 +48,14 @@ class Sandbox(azkaban.Sandbox):
                 "TRAINING_PYTHON": str(self.training_python), "TONY_SAMPLES": str(ROOT / "samples"),
                 **more}  # fmt: skip
 
-    def tony(self, *words, fails=False):
+    def connection(self, home):
+        """What a worker finds in its environment as tony_default."""
+        extra = {"cli": str(self.bin / "tony"), "home": str(home), "conf_dir": str(self.folder / "conf")}
+        return json.dumps({"conn_type": "tony", "extra": extra})
+
+    def tony(self, *words, fails=False, home=None):
         """The one object that a verb prints."""
-        environment = self.environment(TONY_HOME=str(self.home), TONY_CONF_DIR=str(self.folder / "conf"))
+        environment = self.environment(TONY_HOME=str(home or self.home), TONY_CONF_DIR=str(self.folder / "conf"))
         done = subprocess.run([self.bin / "tony", *words, "--json"], env=environment, cwd=self.folder,
                               capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT, check=False)  # fmt: skip
         assert fails or done.returncode == 0, f"tony {words}: exit {done.returncode}: {done.stderr.decode()}"
@@ -58,11 +64,15 @@ class Sandbox(azkaban.Sandbox):
     def jobs(self, request_id):
         """The ids of all jobs that were made under a request id, oldest first. Read from the disk, where all remain."""
         found = []
-        for file in self.home.glob("jobs/[!.]*/submission.json"):
+        for file in (file for home in self.homes for file in home.glob("jobs/[!.]*/submission.json")):
             submission = json.loads(file.read_text())
             if submission.get("request_id") == request_id:
                 found.append((file.stat().st_mtime_ns, file.parent.name))
         return [job for _, job in sorted(found)]
+
+    def all_jobs(self):
+        """As `tony list` shows them; which is no interest in a job, as `tony status` is."""
+        return [job for home in self.homes for job in self.tony("list", "--limit", "0", home=home)["jobs"]]
 
     def close(self):
         """As there; then what a check that was interrupted has made meanwhile, by a look into the database."""
@@ -87,6 +97,16 @@ def last_lines(path, count=15):
     except OSError as error:
         lines = [str(error)]
     return "\n".join(f"    {line[:400]}" for line in lines)
+
+
+def lines_about(path, words, count=30):
+    """The last lines of a log that have one of the words, or tell an error; indented."""
+    telling = re.compile("|".join([*map(re.escape, words), r"(?i:\berror\b)", r"(Error|Exception)\b"]))
+    try:
+        lines = [line for line in pathlib.Path(path).read_text(errors="replace").splitlines() if telling.search(line)]
+    except OSError as error:
+        lines = [str(error)]
+    return "\n".join(f"    {line[:400]}" for line in lines[-count:])
 
 
 class Report(azkaban.Report):

@@ -7,7 +7,6 @@ import os
 import pathlib
 import signal
 import socket
-import sqlite3
 import subprocess
 import threading
 import time
@@ -39,15 +38,17 @@ class DatabaseBusy(AssertionError):
     """Airflow 3's server waits for SQLite on its event loop, which whoever writes there needs to end."""
 
 
-class Daemon:
-    """One of Airflow's daemons, with all that it starts, in a session of its own."""
+class Program:
+    """A program that goes on until it is ended, with all that it starts, in a session of its own."""
 
-    def __init__(self, airflow, name, words):
-        self.airflow, self.name, self.words = airflow, name, words
+    END = signal.SIGTERM
+
+    def __init__(self, sandbox, name, words, environment):
+        self.name, self.words, self.environment = name, words, environment
+        self.folder = sandbox.folder / "airflow"
         self.process = None
-        self.newest_before = self.log_start = 0
-        self.job_id_known = None
-        self.log_path = airflow.sandbox.folder / f"{name}.log"
+        self.log_start = 0
+        self.log_path = sandbox.folder / f"{name}.log"
 
     @property
     def pid(self):
@@ -55,12 +56,10 @@ class Daemon:
 
     def start(self):
         assert not self.running(), f"{self.name} runs already"
-        self.newest_before = self.airflow.rows("SELECT coalesce(max(id), 0) AS id FROM job")[0]["id"]
-        self.job_id_known = None
         with self.log_path.open("ab") as log:
             self.log_start = log.tell()
-            self.process = subprocess.Popen([self.airflow.program, *self.words], env=self.airflow.environment,
-                                            cwd=self.airflow.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            self.process = subprocess.Popen(self.words, env=self.environment, cwd=self.folder,
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True)  # fmt: skip
         return self
 
@@ -97,12 +96,12 @@ class Daemon:
         self.process.wait(common.LIMIT)
 
     def terminate(self, limit=5):
-        """SIGTERM, and what is left of it after the limit is killed: a triggerer of Airflow 3 takes 12 s."""
+        """It is told to end, and what is left of it after the limit is killed: a triggerer of Airflow 3 takes 12 s."""
         if self.process is None:
             return
         self.signal(signal.SIGCONT)
         with contextlib.suppress(ProcessLookupError):
-            self.process.terminate()
+            self.process.send_signal(self.END)
         end = time.monotonic() + limit
         while self.session() and time.monotonic() < end:
             self.process.poll()
@@ -111,7 +110,7 @@ class Daemon:
 
     def pause(self):
         """SIGSTOP for all of it, as when its virtual machine is paused."""
-        self.signal(signal.SIGSTOP)
+        self.airflow.pause(self.signal)
 
     def go_on(self):
         self.signal(signal.SIGCONT)
@@ -122,11 +121,29 @@ class Daemon:
 
     def wait_ready(self):
         """Until it beats, or answers: this process, not the one before it."""
-        common.wait_for(f"{self.name} to be ready", self._ready, common.LIMIT)
+        common.wait_for(f"{self.name} to be ready", self._runs_and_is_ready, common.LIMIT)
         return self
 
-    def _ready(self):
+    def _runs_and_is_ready(self):
         assert self.running(), f"{self.name} has ended with {self.process.returncode}"
+        return self.ready()
+
+
+class Daemon(Program):
+    """One of Airflow's daemons."""
+
+    def __init__(self, airflow, name, words):
+        super().__init__(airflow.sandbox, name, [airflow.program, *words], airflow.environment)
+        self.airflow = airflow
+        self.newest_before = 0
+        self.job_id_known = None
+
+    def start(self):
+        self.newest_before = self.airflow.rows("SELECT coalesce(max(id), 0) AS id FROM job")[0]["id"]
+        self.job_id_known = None
+        return super().start()
+
+    def ready(self):
         if self.name == self.airflow.version.SERVER:
             with contextlib.suppress(OSError):
                 return self.airflow.rest("GET", self.airflow.version.HEALTH)
@@ -145,19 +162,26 @@ class Daemon:
 
 
 class Airflow:
-    """The daemons of one installation, their database and REST server."""
+    """The daemons of one installation, their database and REST server.
 
-    def __init__(self, sandbox, number):
+    `machines` says with which executor and database: OneMachine, or another class with its methods.
+    """
+
+    def __init__(self, sandbox, number, machines):
         self.sandbox = sandbox
         self.number = number
         self.major = int(number.split(".")[0])
-        self.keeps_task_state = tuple(map(int, number.split(".")[:2])) >= (3, 3)
+        self.release = tuple(map(int, number.split(".")))
+        self.keeps_task_state = self.tells_triggers = self.release >= (3, 3)  # of a user's mark or clear
+        self.retries_what_was_killed = not (3, 0) <= self.release < (3, 1, 2)  # apache/airflow#55753
         self.version = {2: airflow_2, 3: airflow_3}[self.major]
         self.home = sandbox.folder / "airflow"
         self.program = sandbox.python_environment / "bin/airflow"
         self.port = free_port()
+        self.machines = machines(sandbox)
         self.environment = self._environment()
         self.daemons = {name: Daemon(self, name, words) for name, words in self.version.daemons(self.port).items()}
+        self.daemons.update(self.machines.workers(self.program, self.environment))
         self.token = None
         self.count = 0
         self.lock = threading.Lock()
@@ -165,17 +189,13 @@ class Airflow:
         self.begin_check()
 
     def _environment(self):
-        connection = {"cli": str(self.sandbox.bin / "tony"), "home": str(self.sandbox.home),
-                      "conf_dir": str(self.sandbox.folder / "conf")}  # fmt: skip
         return self.sandbox.environment(
             AIRFLOW_HOME=str(self.home),
             AIRFLOW__CORE__DAGS_FOLDER=str(self.home / "dags"),
             AIRFLOW__CORE__LOAD_EXAMPLES="False",
-            AIRFLOW__CORE__EXECUTOR="LocalExecutor",
             AIRFLOW__CORE__PARALLELISM="8",
             AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION="False",
             AIRFLOW__CORE__FERNET_KEY=FERNET_KEY,
-            AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{self.home}/airflow.db",
             AIRFLOW__LOGGING__BASE_LOG_FOLDER=str(self.home / "logs"),
             AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC="2",
             AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD=str(TRIGGERER_THRESHOLD),
@@ -184,7 +204,8 @@ class Airflow:
             SCARF_ANALYTICS="false",
             DO_NOT_TRACK="1",
             SPT_NOENV="1",  # or processes that set their title could not be found by their environment
-            AIRFLOW_CONN_TONY_DEFAULT=json.dumps({"conn_type": "tony", "extra": connection}),
+            AIRFLOW_CONN_TONY_DEFAULT=self.sandbox.connection(self.sandbox.home),
+            **self.machines.environment(self.version.SQLITE_OPTIONS),
             **self.version.environment(self.port, self.home),
         )
 
@@ -192,6 +213,7 @@ class Airflow:
 
     def prepare(self):
         """An empty database."""
+        self.machines.start()
         self.version.prepare(self.home)
         self.command("db", "migrate")
 
@@ -212,7 +234,8 @@ class Airflow:
     def stop(self):
         """All daemons, as an administrator would; the sessions of those that do not end in time are killed."""
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            list(pool.map(Daemon.terminate, self.daemons.values()))
+            list(pool.map(Program.terminate, self.daemons.values()))
+        self.machines.stop()
 
     def daemon(self, name):
         return self.daemons[name]
@@ -233,9 +256,19 @@ class Airflow:
 
     def rows(self, sql, *values):
         """Rows of the database as dicts. Nothing is written to it: it belongs to Airflow."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.home}/airflow.db?mode=ro", uri=True, timeout=30)) as db:
-            db.row_factory = sqlite3.Row
-            return [dict(row) for row in db.execute(sql, values)]
+        return self.machines.rows(sql, values)
+
+    def pause(self, send):
+        """`send` SIGSTOP to some processes, but at no moment at which they keep SQLite's lock from all others."""
+
+        def paused():
+            send(signal.SIGSTOP)
+            if self.machines.database_is_free():
+                return True
+            send(signal.SIGCONT)
+            return False
+
+        common.wait_for("a moment without a transaction", paused)
 
     def rest(self, method, path, body=None):
         """What the REST server answers. The path is below the server's address."""
@@ -290,6 +323,8 @@ class Airflow:
                 parts.append(f"  {row['task_id']} [{row['map_index']}]: {row['state']}, try {row['try_number']}")
                 for path in run.task(row["task_id"], row["map_index"]).log_paths():
                     parts.append(f"  {path.name}\n{common.last_lines(path, 40)}")
+        ids = [run.id for run in self.of_check.runs]
         for daemon in self.daemons.values():
-            parts.append(f"  {daemon.name}\n{common.last_lines(daemon.log_path)}")
+            parts += [f"  {daemon.name}", common.lines_about(daemon.log_path, ids), "    ..."]
+            parts.append(common.last_lines(daemon.log_path))
         return "\n".join(parts)

@@ -2,12 +2,16 @@
 
 import json
 import os
+import pathlib
+import re
+import signal
 import time
 import urllib.parse
 
 import common
 
 RUN_ENDED = ("success", "failed")
+FIRST_STEPS = 2  # seconds that a trigger has for what it should not do when it starts, or has lost its job
 TASK_ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 
 
@@ -129,6 +133,32 @@ class Task:
 
         return common.wait_for(f"the process of {self.id} of {self.run.dag_id}", running, limit)
 
+    def worker(self):
+        """That process, and the one that looks after it."""
+        pid = self.pid()
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        return pid, int(stat.rpartition(")")[2].split()[1])
+
+    def kill(self):
+        """SIGKILL for the process; for both where Airflow would not try again, as if a machine died."""
+        for pid in self.worker()[: 1 if self.airflow.retries_what_was_killed else 2]:
+            os.kill(pid, signal.SIGKILL)
+
+    def wait_until_watched(self, triggerer):
+        """Until this triggerer has the task's trigger, runs it, and has had time for what a trigger does at first."""
+
+        def runs():
+            rows = self.airflow.rows("SELECT triggerer_id FROM trigger WHERE id = ?", self.row()["trigger_id"])
+            if not rows or rows[0]["triggerer_id"] != triggerer.job_id():
+                return False
+            # Airflow 2 says it in the triggerer's log, Airflow 3 in the task's.
+            own = [path for path in self.log_paths() if path.name.endswith(f".trigger.{triggerer.job_id()}.log")]
+            said = triggerer.log() + "".join(path.read_text(errors="replace") for path in own)
+            return re.search(rf"trigger {re.escape(self.name)}/\d+ \(ID \d+\) starting", said)
+
+        common.wait_for(f"{triggerer.name} to watch the job", runs)
+        time.sleep(FIRST_STEPS)
+
     # The runtime's part.
 
     def jobs(self):
@@ -141,7 +171,7 @@ class Task:
         Not `tony status`, which counts as interest in the job: it would keep one from being abandoned.
         """
         last = self.jobs()[-1:]
-        jobs = self.airflow.sandbox.tony("list", "--limit", "0")["jobs"] if last else []
+        jobs = self.airflow.sandbox.all_jobs() if last else []
         return next((job for job in jobs if job["job"] in last), None)
 
     def wait_for_job(self, *states, limit=common.LIMIT):

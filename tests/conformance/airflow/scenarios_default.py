@@ -1,17 +1,12 @@
 """What has to hold with every change: training, failing, being cancelled, and the death of what Airflow consists of."""
 
-import contextlib
 import os
-import re
-import signal
-import time
 import urllib.request
 
 from common import wait_for
 
 KILL_LIMIT = 30  # seconds from a click to the end of the job; the click reaches a task's process in some of them
 TRIGGER_KILL_DELAY = 15  # the provider's: so long a kill by a trigger waits for another watcher
-FIRST_STEPS = 2  # seconds that a trigger has for what it should not do when it starts, or has lost its job
 LINKS = {"TonY job": "tracking_url", "TonY logs": "logs_url"}
 
 
@@ -30,22 +25,6 @@ def page(url):
 def gone(airflow, job):
     """No process has the job's id in its environment or command line."""
     wait_for(f"the processes of {job} to be gone", lambda: not airflow.sandbox.processes(job), 20)
-
-
-def wait_until_watched(airflow, task, triggerer):
-    """Until this triggerer has the task's trigger, runs it, and has had time for what a trigger does at first."""
-
-    def runs():
-        rows = airflow.rows("SELECT triggerer_id FROM trigger WHERE id = ?", task.row()["trigger_id"])
-        if not rows or rows[0]["triggerer_id"] != triggerer.job_id():
-            return False
-        # Airflow 2 says it in the triggerer's log, Airflow 3 in the task's.
-        own = [path for path in task.log_paths() if path.name.endswith(f".trigger.{triggerer.job_id()}.log")]
-        said = triggerer.log() + "".join(path.read_text(errors="replace") for path in own)
-        return re.search(rf"trigger {re.escape(task.name)}/\d+ \(ID \d+\) starting", said)
-
-    wait_for(f"{triggerer.name} to watch the job", runs)
-    time.sleep(FIRST_STEPS)
 
 
 def deferred(airflow, dag_id):
@@ -125,11 +104,11 @@ def a_running_task_marked_failed_ends_its_job(airflow):
 
 def a_deferred_task_marked_failed_ends_its_job(airflow):
     run, task = deferred(airflow, "mark_failed_deferred")
-    wait_until_watched(airflow, task, airflow.daemon("triggerer"))
+    task.wait_until_watched(airflow.daemon("triggerer"))
     task.wait_for_job("RUNNING")
     task.mark("failed")
     job = task.wait_for_job("KILLED", limit=KILL_LIMIT + TRIGGER_KILL_DELAY)
-    wanted = "abandoned" if airflow.major == 2 else "killed"
+    wanted = "killed" if airflow.tells_triggers else "abandoned"
     assert job["verdict"]["class"] == wanted, job["verdict"]
     gone(airflow, job["job"])
     run.wait("failed")
@@ -139,9 +118,9 @@ def a_deferred_task_marked_failed_ends_its_job(airflow):
 def a_task_whose_process_is_killed_finds_its_job_again(airflow):
     run = airflow.trigger("worker_kill9")
     task = run.task("train")
-    worker = task.pid()
+    task.wait("running")
     before = task.wait_for_job("RUNNING")
-    os.kill(worker, signal.SIGKILL)
+    task.kill()
     task.wait_for_try(2)
     wait_for("the second try to own the job", lambda: task.job()["owner"] != before["owner"])
     ends_well(run, task)
@@ -152,42 +131,14 @@ def a_task_whose_process_is_killed_finds_its_job_again(airflow):
 def a_job_survives_its_triggerer(airflow):
     run, task = deferred(airflow, "triggerer_kill9")
     triggerer = airflow.daemon("triggerer")
-    wait_until_watched(airflow, task, triggerer)
+    task.wait_until_watched(triggerer)
     try:
         triggerer.kill()
     finally:
         triggerer.start().wait_ready()
-    wait_until_watched(airflow, task, triggerer)
+    task.wait_until_watched(triggerer)
     assert only_job(task)["state"] == "RUNNING", task.job()
     ends_well(run, task)
-
-
-def a_triggerer_that_stalled_ends_no_job(airflow):
-    run, task = deferred(airflow, "stalled_triggerer")
-    stalled = airflow.daemon("triggerer")
-    wait_until_watched(airflow, task, stalled)
-    with second_triggerer(airflow) as other:
-        try:
-            stalled.pause()
-            wait_until_watched(airflow, task, other)
-        finally:
-            stalled.go_on()
-        if airflow.major == 3:  # which takes the loss of a trigger for a click of a user
-            wait_for("the triggerer to wake up", lambda: "invoking on_kill" in task.log())
-            time.sleep(TRIGGER_KILL_DELAY)
-        time.sleep(FIRST_STEPS)
-        assert only_job(task)["state"] == "RUNNING", task.job()
-        ends_well(run, task)
-
-
-@contextlib.contextmanager
-def second_triggerer(airflow):
-    """One that is gone afterwards."""
-    triggerer = airflow.another_triggerer("triggerer-2")
-    try:
-        yield triggerer
-    finally:
-        triggerer.terminate()
 
 
 TOGETHER = {
@@ -200,5 +151,4 @@ TOGETHER = {
 }
 ALONE = {
     "triggerer_kill9": a_job_survives_its_triggerer,
-    "stalled_triggerer": a_triggerer_that_stalled_ends_no_job,
 }

@@ -3,21 +3,19 @@
 import datetime
 import os
 
+from airflow import __version__ as airflow_version
 from tony_airflow.operators.tony import TonyOperator
 
 try:
     from airflow.providers.standard.operators.bash import BashOperator
     from airflow.sdk import DAG
-
-    AIRFLOW_3 = True
 except ImportError:
     from airflow import DAG
     from airflow.operators.bash import BashOperator
 
-    AIRFLOW_3 = False
-
 HOME = os.environ["AIRFLOW_HOME"]
 SAMPLES = os.environ["TONY_SAMPLES"]
+TELLS_TRIGGERS = tuple(map(int, airflow_version.split(".")[:2])) >= (3, 3)
 SECOND = datetime.timedelta(seconds=1)
 
 # A job that goes on until its run is released, three minutes at most.
@@ -72,14 +70,11 @@ with dag("mark_failed_running"):
     held(retries=1)  # a try is left, so that Airflow is asked who wants the end
 
 with dag("mark_failed_deferred"):
-    # Airflow 2 tells nobody of the click: the watch timeout ends the job.
-    held(**DEFERRED, **({} if AIRFLOW_3 else {"watch_timeout": 10}))
+    # Before 3.3 Airflow tells nobody of the click: the watch timeout ends the job.
+    held(**DEFERRED, **({} if TELLS_TRIGGERS else {"watch_timeout": 10}))
 
 with dag("worker_kill9"):
     held(retries=1)
 
 with dag("triggerer_kill9"):
-    held(**DEFERRED)
-
-with dag("stalled_triggerer"):
     held(**DEFERRED)

@@ -90,11 +90,20 @@ with dag("triggerer_sigterm"):
 with dag("worker_kill9_in_submit"):
     trains(tony_conn_id="tony_held_after", retries=1)
 
+with dag("one_request_each_night"):
+    nightly = {**JOB, "executes": writes(model_path="/models/$TONY_JOB_ID"), "tony_conn_id": "tony_never_sent"}
+    TonyOperator(task_id="awaited", request_id="nightly-awaited", retries=1, **nightly)
+    TonyOperator(task_id="left", request_id="nightly-left", retries=1, wait_for_completion=False, **nightly)
+
 with dag("stalled_worker"):
     trains(writes(model_path="/models/stalled"), retries=1)
 
+with dag("stalled_triggerer"):
+    trains(deferrable=True)
+
 with dag("server_away"):
-    trains(writes(model_path="/models/away"), retries=1)
+    # Airflow 3 also begins tries while its server is away: they fail before they do anything, and count.
+    trains(writes(model_path="/models/away"), retries=5, retry_delay=datetime.timedelta(seconds=10))
 
 with dag("two_homes"):
     trains(tony_conn_id="tony_of_two_homes", retries=1)

@@ -45,6 +45,7 @@ QUICKER = {"task_try.PAUSE": 0.02, "operators.tony.SHORTEST_DEFERRAL": 0.0, "tri
            "triggers.tony.FIRST_CONTACT": 0.5, "watch.LEAVE_LIMIT": 0.5, "hooks.tony.KILL_LIMIT": 1.0}  # fmt: skip
 TEST_LIMIT = 40  # seconds for one test: what hangs shows where
 RUN_ID = "manual__2026-11-22T01:02:03.4+00:00"
+RUN_BEGAN = datetime.datetime(2026, 11, 22, 1, 2, 5, 600_000, datetime.timezone.utc)
 
 
 def supervisor() -> list[Any]:
@@ -156,10 +157,11 @@ class QuickCase(unittest.TestCase):
         with self.dag():
             return TonyOperator(**arguments)
 
-    def context(self, task: Any, **values: Any) -> dict[str, Any]:
+    def context(self, task: Any, began: datetime.datetime | None = RUN_BEGAN, **values: Any) -> dict[str, Any]:
+        """`began`: the start of the Dag run, by which runs of one id are told apart."""
         instance = StandInTaskInstance(self.world, task, **values)
         run = types.SimpleNamespace(
-            run_id=instance.run_id, dag_id=instance.dag_id, logical_date=None, start_date=instance.start_date
+            run_id=instance.run_id, dag_id=instance.dag_id, logical_date=None, start_date=began
         )
         return {"ti": instance, "task_instance": instance, "task": task, "dag": task.dag, "dag_run": run,
                 "run_id": instance.run_id, "params": {}, "ds": "2026-11-22"}  # fmt: skip

@@ -115,11 +115,17 @@ class ResumeTest(DeferrableCase):
         deferral, again, context = self.deferred()
         deferral.kwargs["host"] = "worker-7"
         self.world.play(mischief={"wait": [{"error": 66, "message": "no such job", "always": True}]})
-        with self.assertRaisesRegex(Exception, "no such job; it belongs to the local scheduler of worker-7, and this"):
-            self.resume(again, context, deferral, {"kind": "unreachable", "message": "no such job", "job": {}})
-        deferral.kwargs["host"] = socket.gethostname()
-        with self.assertRaisesRegex(Exception, "no such job$"):
-            self.resume(again, context, deferral, {"kind": "unreachable", "message": "no such job", "job": {}})
+        event = {"kind": "unreachable", "message": "no such job", "job": {}}
+        with self.assertRaisesRegex(Exception, r"no such job; it was submitted on worker-7 \(home .*\), and this is "):
+            self.resume(again, context, deferral, event)
+        deferral.kwargs["host"], home = socket.gethostname(), deferral.kwargs["home"]
+        deferral.kwargs["home"] = "/elsewhere"
+        with self.assertRaisesRegex(Exception, rf"\(home /elsewhere\), and this is .* \(home {home}\); give the tasks"):
+            self.resume(again, context, deferral, event)
+        for known in (home, None):  # 0.1.0 did not keep it
+            deferral.kwargs["home"] = known
+            with self.assertRaisesRegex(Exception, "no such job$"):
+                self.resume(again, context, deferral, event)
 
     def test_a_stream_of_logs_goes_on_where_it_was(self) -> None:
         deferral, again, context = self.deferred(get_logs="stream", defer_after=0.3)

@@ -161,7 +161,9 @@ def submit(options, words, stdin):
         job, decision = newest(world, request), "created"
         policy = options.get("--on-existing", "adopt")
         digest = digest_of(document)
-        same, first = job and job["submission"] == number, "--first-try" in options
+        run = options.get("--run", "")
+        same = job and job["submission"] == number
+        first = "--first-try" in options or bool(job and run and job["run"] and job["run"] != run)
         differs = bool(job) and job["digest"] != digest
         if same and state(job) == "SUCCEEDED" and policy == "adopt":
             if not (job["acked"] and first) and (not differs or not (first or job["acked"])):
@@ -173,6 +175,7 @@ def submit(options, words, stdin):
                 kill(job, "replaced")
         if decision == "created":
             job = create(world, request, number, digest)
+        job["run"] = run or job["run"]
         if decision == "adopted":  # nothing of a job that has ended changes; who took its result is the request's
             job["adopter"] = owner
         else:
@@ -191,7 +194,7 @@ def digest_of(document):
 def create(world, request, number, digest):
     now, wanted = time.time(), script()
     job = {"job": f"played-{len(world['jobs']) + 1}", "request_id": request, "submission": number,
-           "submitted": now - wanted["age"],
+           "submitted": now, "run": "",
            "course": [[now + delay, word] for delay, word in wanted["timeline"]], "verdict": wanted["verdict"],
            "outputs": wanted["outputs"], "owner": "", "watcher": "", "acked": False, "bumps": 0, "digest": digest}  # fmt: skip
     world["jobs"][job["job"]] = job

@@ -1,10 +1,13 @@
 """The operator while it waits in the worker: what it asks of the runtime, what it leaves in Airflow, how it ends."""
 
+import datetime
+import itertools
 import json
 from typing import Any
 
-from .case import AIRFLOW_2, RUN_ID, AirflowFailException, AirflowSkipException, QuickCase
+from .case import AIRFLOW_2, RUN_BEGAN, RUN_ID, AirflowFailException, AirflowSkipException, QuickCase
 
+ANEW = RUN_BEGAN + datetime.timedelta(seconds=1)  # a run of the same id that was made after that was deleted
 FAILED = [[0, "RUNNING"], [0.1, "FAILED"]]
 
 
@@ -259,9 +262,14 @@ class FailureTest(QuickCase):
         self.assertEqual(len(self.world.jobs), 4)
 
     def test_a_submit_whose_answer_was_lost_makes_one_job(self) -> None:
-        self.world.play(mischief={"submit": [{"signal": 9, "after": True}]}, outputs={"a": 1})
-        self.assertEqual(self.run_operator(), {"a": 1})
-        self.assertEqual(len(self.world.jobs), 1)
+        for state in ("RUNNING", "SUCCEEDED"):
+            for reattach in ("running_or_succeeded", "never"):
+                with self.subTest(state, reattach=reattach):
+                    self.world.remove_jobs()
+                    lost = [{}] * len(self.world.calls("submit")) + [{"signal": 9, "after": True}]
+                    self.world.play(timeline=[[0, state]], mischief={"submit": lost}, outputs={"a": 1})
+                    self.run_operator(reattach=reattach, wait_for_completion=False)
+                    self.assertEqual(len(self.world.jobs), 1)
 
 
 class IdentityTest(QuickCase):
@@ -361,15 +369,47 @@ class IdentityTest(QuickCase):
         self.execute(edited)
         self.assertEqual(len(self.world.jobs), 2)
 
-    def test_a_later_try_takes_no_result_of_a_run_before_its_own(self) -> None:
-        for age, jobs in ((3600, 2), (10, 1)):
-            with self.subTest(age=age):
+    def test_a_run_has_one_token_in_all_its_tries_and_tasks_and_anew_another(self) -> None:
+        def run(task_id: str = "train", **values: Any) -> Any:
+            return self.submitted(self.operator(task_id=task_id, retries=1), **values)["--run"]
+
+        tokens = [run(), run(try_number=2, max_tries=1), run("evaluate"), run(map_index=3)]
+        self.assertEqual(len(set(tokens)), 1, tokens)
+        self.connect(namespace="staging")
+        others = [run(), run(run_id="another"), run(began=ANEW), run(began=None)]
+        self.assertEqual(len({tokens[0], *others}), 5)
+
+    def test_a_later_try_takes_no_result_of_another_run(self) -> None:
+        """The first try has died before it came to tony, and the program is the same."""
+        later = {"try_number": 2, "max_tries": 1}
+        nights = [({}, {}, 1), ({"run_id": "night-1"}, {"run_id": "night-2"}, 2), ({}, {"began": ANEW}, 2)]
+        for (before, now, jobs), waits in itertools.product(nights, (True, False)):
+            with self.subTest(before=before, now=now, acknowledged=waits):
                 self.world.remove_jobs()
-                self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1}, age=age)
-                self.execute(self.operator(request_id="nightly", wait_for_completion=False))
-                task = self.operator(request_id="nightly", retries=1)
-                self.execute(task, self.context(task, try_number=2))
+                self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
+                task = self.operator(request_id="nightly", retries=1, wait_for_completion=waits)
+                self.execute(task, self.context(task, **before))
+                self.execute(task, self.context(task, **now, **later))
                 self.assertEqual(len(self.world.jobs), jobs)
+                self.execute(task, self.context(task, **now, **later))  # what its own run has made, it takes
+                self.assertEqual(len(self.world.jobs), jobs)
+
+    def test_a_later_try_replaces_what_runs_of_another_run_if_it_is_another_program(self) -> None:
+        self.world.play(timeline=[[0, "RUNNING"]])
+        before = self.operator(request_id="nightly", wait_for_completion=False, executes="old.py")
+        self.execute(before, self.context(before, run_id="night-1"))
+        for program, jobs in (("old.py", 1), ("new.py", 2)):
+            with self.subTest(program):
+                task = self.operator(request_id="nightly", wait_for_completion=False, executes=program, retries=1)
+                self.execute(task, self.context(task, run_id=f"night-of-{program}", try_number=2))
+                self.assertEqual(len(self.world.jobs), jobs)
+
+    def test_a_later_try_takes_what_another_task_of_its_run_has_made_of_the_request(self) -> None:
+        self.world.play(timeline=[[0, "SUCCEEDED"]], outputs={"a": 1})
+        for task_id in ("first", "second"):
+            task = self.operator(task_id=task_id, request_id="shared", retries=1, spec={"name": "n"}, executes="t.py")
+            self.execute(task, self.context(task, try_number=2))
+        self.assertEqual(len(self.world.jobs), 1)
 
     def test_two_tasks_of_one_request_both_have_its_result(self) -> None:
         self.world.play(timeline=[[0, "RUNNING"]], outputs={"a": 1})

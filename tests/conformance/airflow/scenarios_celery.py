@@ -1,0 +1,210 @@
+"""Two machines, each with a worker of Celery and a home of its own, over PostgreSQL and Redis.
+
+Where the two versions of Airflow differ, and both are right:
+
+| scenario | Airflow 2 | Airflow 3.3 |
+|---|---|---|
+| `another_machine`, `deferred_elsewhere` | the retry says where it looked, and makes a second job | refused by name, until a try is back |
+"""
+
+import contextlib
+import socket
+import time
+
+from celery_machines import TwoMachines, Worker
+from common import wait_for
+
+MACHINES = TwoMachines
+AFTERWARDS = 5  # seconds for what should not happen
+AWAY = 5  # seconds without a server
+PATIENCE = 10  # seconds after which the broker gives what is not acknowledged to another worker
+
+
+def workers(airflow):
+    return [airflow.daemon(name) for name in TwoMachines.NAMES]
+
+
+def bring_back(airflow):
+    """As whatever looks after an Airflow does: some of its daemons end, sooner or later, if the database was away."""
+    for daemon in airflow.daemons.values():
+        if not daemon.running():
+            daemon.kill()  # what is left of its session
+            daemon.start()
+
+
+def begun(airflow, dag_id, *task_ids):
+    """A run of a Dag, where all workers serve, and its tasks."""
+    bring_back(airflow)
+    for daemon in airflow.daemons.values():
+        daemon.wait_ready()
+    run = airflow.trigger(dag_id)
+    return run, *(run.task(task_id) for task_id in task_ids or ["train"])
+
+
+def worker_with(airflow, task):
+    """The worker that runs the task, and the other one."""
+    task.wait("running")
+    here = [worker for worker in workers(airflow) if worker.runs(task)]
+    (other,) = set(workers(airflow)) - set(here)
+    return *here, other
+
+
+def running(task):
+    """The one job of a task, once it runs."""
+    wait_for(f"the job of {task.name}", task.jobs, 60)
+    task.wait_for_job("RUNNING")
+    (job,) = task.jobs()
+    return job
+
+
+def ends_well(run, *tasks):
+    """The released jobs succeed, and each was the only one of its task."""
+    run.release()
+    run.wait("success", limit=180)
+    for task in tasks:
+        expect_one_success(task)
+
+
+def expect_one_success(task):
+    assert len(task.jobs()) == 1, f"the jobs of {task.name} are {task.jobs()}"
+    assert task.job()["state"] == "SUCCEEDED", task.job()
+
+
+def on_a_machine_that_does_not_know_the_job_a_retry_says_so(airflow):
+    run, task = begun(airflow, "another_machine")
+    first, other = worker_with(airflow, task)
+    job = running(task)
+    first.kill()  # the job is its machine's, and goes on
+    try:
+        task.wait_for_try(2)
+        expect_said(airflow, task, job, first, other)
+    finally:
+        other.kill()  # the next try is for the first one
+        first.start().wait_ready()
+    wait_for("a try where the job is", lambda: f"job {job} attached" in task.log())
+    second = task.jobs()[1:]
+    assert len(second) == (0 if airflow.keeps_task_state else 1), task.jobs()
+    run.release()
+    run.wait("success", limit=180)
+    assert task.jobs() == [job, *second], task.jobs()
+
+
+def expect_said(airflow, task, job, there, here):
+    """What the second try says, which runs where the job is not known."""
+    text = f"{job} was submitted on " if airflow.keeps_task_state else "no job of an earlier try is known on "
+    wait_for("what the second try says", lambda: text in task.log(2))
+    (line,) = {line for line in task.log(2).splitlines() if text in line and "queue of one machine" in line}
+    named = [worker for worker in (there, here) if f"(home {worker.home})" in line]
+    assert named == ([there, here] if airflow.keeps_task_state else [here]), line
+    if not airflow.keeps_task_state:
+        wait_for("a second job", lambda: len(task.jobs()) == 2)
+
+
+def a_deferred_task_that_is_resumed_on_another_machine_fails_by_name(airflow):
+    run, task = begun(airflow, "deferred_elsewhere")
+    first, other = worker_with(airflow, task)
+    job = running(task)
+    task.wait("deferred")
+    message = first.received()[-1]
+    # Airflow 2 does not queue again what Celery has not told to have ended.
+    wait_for("the end of what deferred it", lambda: f"[{message}] succeeded" in first.log())
+    first.kill()
+    try:
+        run.release()
+        text = f"it was submitted on {socket.gethostname()} (home {first.home})"
+        wait_for("the resumed task's end", lambda: text in task.log(1))
+        assert f"(home {other.home}); give the tasks of TonY a queue of one machine" in task.log(1), task.log(1)
+        task.wait_for_try(2)
+        expect_said(airflow, task, job, first, other)
+    finally:
+        other.kill()
+        first.start().wait_ready()
+    run.wait("success", limit=180)
+    states = [found["state"] for found in airflow.sandbox.all_jobs() if found["job"] in task.jobs()]
+    assert states == ["SUCCEEDED"] * (1 if airflow.keeps_task_state else 2), states
+
+
+def in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on(airflow):
+    run, task = begun(airflow, "queue_per_machine")
+    first, other = worker_with(airflow, task)
+    job = running(task)
+    first.kill()
+    try:
+        wait_for("the retry", lambda: task.row()["try_number"] == 2 and task.state() == "queued")
+        time.sleep(AFTERWARDS)
+        assert task.state() == "queued" and other.running(), task.row()
+    finally:
+        first.start().wait_ready()
+    wait_for("a try where the job is", lambda: f"job {job} attached" in task.log(2))
+    ends_well(run, task)
+
+
+def a_broker_that_restarts_ends_no_job(airflow):
+    run, task = begun(airflow, "broker_restart")
+    running(task)
+    broker = airflow.machines.broker
+    broker.kill()
+    try:
+        time.sleep(AWAY)
+    finally:
+        broker.start().wait_ready()
+    ends_well(run, task)
+    again, task = begun(airflow, "broker_restart")  # the workers have found it again
+    running(task)
+    ends_well(again, task)
+
+
+def a_database_that_restarts_ends_no_job(airflow):
+    run, *tasks = begun(airflow, "database_restart", "running", "deferred")
+    tasks[1].wait("deferred")
+    for task in tasks:
+        running(task)
+    database = airflow.machines.database
+    database.terminate()
+    try:
+        time.sleep(AWAY)
+    finally:
+        database.start().wait_ready()
+    run.release()
+    wait_for("the run's end", lambda: bring_back(airflow) or run.state() == "success", 180)
+    for task in tasks:
+        expect_one_success(task)
+
+
+@contextlib.contextmanager
+def impatient_worker(airflow):
+    """A worker on the second machine that has the broker deliver again what is not acknowledged in time."""
+    settings = {"visibility_timeout": PATIENCE, "unacked_restore_interval": 1, "unacked_restore_throttle": 1}
+    own = {f"AIRFLOW__CELERY_BROKER_TRANSPORT_OPTIONS__{name.upper()}": str(value) for name, value in settings.items()}
+    second = workers(airflow)[1]
+    worker = Worker(airflow.sandbox, airflow.program, {**airflow.environment, **own}, second.machine, name="impatient")
+    airflow.daemons[worker.name] = worker
+    try:
+        yield worker.start().wait_ready()
+    finally:
+        worker.terminate()
+        del airflow.daemons[worker.name]
+
+
+def a_message_that_is_delivered_twice_makes_no_second_job(airflow):
+    run, task = begun(airflow, "second_delivery")
+    first, _ = worker_with(airflow, task)
+    job = running(task)
+    message = first.received()[-1]
+    with impatient_worker(airflow) as impatient:
+        everybody = [*workers(airflow), impatient]
+        wait_for("a second delivery", lambda: sum(worker.received().count(message) for worker in everybody) > 1)
+        time.sleep(2 * AFTERWARDS)
+        assert task.jobs() == [job] and task.job()["state"] == "RUNNING", task.job()
+        ends_well(run, task)
+
+
+TOGETHER = {}
+ALONE = {
+    "queue_per_machine": in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on,
+    "another_machine": on_a_machine_that_does_not_know_the_job_a_retry_says_so,
+    "deferred_elsewhere": a_deferred_task_that_is_resumed_on_another_machine_fails_by_name,
+    "broker_restart": a_broker_that_restarts_ends_no_job,
+    "second_delivery": a_message_that_is_delivered_twice_makes_no_second_job,
+    "database_restart": a_database_that_restarts_ends_no_job,
+}
