@@ -47,7 +47,8 @@ run_ctest() {  # PRESET CTEST_OPTIONS...
   echo "      tests of $preset"
   rm -f "$out".*
   "${ctest[@]}" --show-only=json-v1 >"$out.json"
-  "${ctest[@]}" -j "$(nproc)" --output-on-failure --output-junit "$out.xml" 2>&1 | tee "$out.txt" |
+  # A third of their time is waiting.
+  "${ctest[@]}" -j "$(($(nproc) * 3 / 2))" --output-on-failure --output-junit "$out.xml" 2>&1 | tee "$out.txt" |
     grep --line-buffered -vE ' Start +[0-9]+: |   Passed  |^Internal ctest|^Test project|^$' || true
   "$root/scripts/lane_results" "$out.xml" "$out.json" "$(may_be_skipped "$preset" | paste -sd '|')" >"$out.results" ||
     fail "$preset: no results"

@@ -27,9 +27,8 @@ def order_of(
 ) -> Order:
     step = [ti.dag_id, ti.run_id, ti.task_id, str(-1 if ti.map_index is None else ti.map_index)]
     name = "/".join([namespace, *step] if namespace else step)
-    run = run_of(dag_run, namespace)
-    # Each try is an owner of its own, whose first parts say of which task and of which run.
-    owner = f"{hashed(name)}-{run}-{secrets.token_hex(16)}"
+    # Each try is an owner of its own, and its first half says whose try.
+    owner = f"{hashed(name)}-{secrets.token_hex(16)}"
     # Airflow adds the retries to max_tries each time that a task is cleared. Fewer retries than before are no clear.
     submission = max(0, ti.max_tries - retries)
     return Order(
@@ -37,7 +36,7 @@ def order_of(
         owner=owner if awaited else UNAWAITED + owner,
         submission=submission,
         first_try=ti.try_number <= submission + 1,
-        run=run,
+        run=run_of(dag_run, namespace),
     )
 
 
@@ -56,24 +55,15 @@ def hashed(name: str) -> str:
 
 
 def are_of_one_task(owner: str, other: str) -> bool:
-    return _parts(owner)[0] == _parts(other)[0]
-
-
-def are_of_one_run(owner: str, other: str) -> bool:
-    return _parts(owner)[1:2] == _parts(other)[1:2]
-
-
-def _parts(owner: str) -> list[str]:
-    return owner.removeprefix(UNAWAITED).split("-")
+    return owner.removeprefix(UNAWAITED).split("-")[0] == other.removeprefix(UNAWAITED).split("-")[0]
 
 
 def policy_of(reattach: str, order: Order, known: str | None) -> str:
-    """For --on-existing; `known` had the request's job last. What has ended is taken by a later try of its run."""
+    """For --on-existing; `known` had the request's job last. What has ended is a later try's to take."""
     if known == order.owner:  # this very try has made it, and the answer was lost
         return "adopt"
     policy = REATTACH[reattach]
-    is_anothers = known is not None and not are_of_one_run(known, order.owner)
-    return "attach" if policy == "adopt" and (order.first_try or is_anothers) else policy
+    return "attach" if policy == "adopt" and order.first_try else policy
 
 
 def place_of(cli: TonyCli) -> dict[str, str]:

@@ -69,11 +69,7 @@ class Submission:
         return ask
 
     def _known_owner(self) -> str | None:
-        """Who had the job of the request last. None: there is no job.
-
-        A later try needs it because the first one may have died before it came to tony. With --run alone tony would
-        give it a result of another run that nobody has acknowledged.
-        """
+        """Who had the job of the request last. None: there is no job."""
         hook = self.task_try.hook
         try:
             found = hook.find(self.task_try.order.request_id)

@@ -11,9 +11,12 @@ namespace {
 constexpr std::array<std::pair<OnExisting, std::string_view>, 3> kPolicyNames = {
     {{OnExisting::kAdopt, "adopt"}, {OnExisting::kAttach, "attach"}, {OnExisting::kNever, "never"}}};
 
+bool IsOfAnotherRun(const KnownRequest& known, const SubmitAsk& ask) {
+  return !ask.run.value.empty() && !known.run.value.empty() && ask.run != known.run;
+}
+
 SubmitAsker AskerOf(const KnownRequest& known, const SubmitAsk& ask) {
-  const bool of_another_run = !ask.run.value.empty() && !known.run.value.empty() && ask.run != known.run;
-  return ask.asker == SubmitAsker::kLaterTry && of_another_run ? SubmitAsker::kFirstTry : ask.asker;
+  return ask.asker == SubmitAsker::kLaterTry && IsOfAnotherRun(known, ask) ? SubmitAsker::kFirstTry : ask.asker;
 }
 
 SubmitDecision OnActive(const KnownRequest& known, const SubmitAsk& ask) {
@@ -25,9 +28,9 @@ SubmitDecision OnActive(const KnownRequest& known, const SubmitAsk& ask) {
 
 SubmitDecision OnSucceeded(const KnownRequest& known, const SubmitAsk& ask) {
   if (ask.number != known.job_number || ask.on_existing != OnExisting::kAdopt) return SubmitDecision::kCreate;
-  const SubmitAsker asker = AskerOf(known, ask);
-  if (known.consumed && asker == SubmitAsker::kFirstTry) return SubmitDecision::kCreate;
-  if (asker == SubmitAsker::kLaterTry && !known.consumed) return SubmitDecision::kAdopt;
+  if (IsOfAnotherRun(known, ask)) return SubmitDecision::kCreate;
+  if (known.consumed && ask.asker == SubmitAsker::kFirstTry) return SubmitDecision::kCreate;
+  if (ask.asker == SubmitAsker::kLaterTry && !known.consumed) return SubmitDecision::kAdopt;
   return known.differs ? SubmitDecision::kCreate : SubmitDecision::kAdopt;
 }
 

@@ -16,9 +16,9 @@
 //   a person                          refuse                  create                 adopt, of another digest: create
 //
 // A later try goes on with what an earlier one made: an engine that dies between a job's end and its own record of it
-// does not train twice, also where the try's number or a file that the program wrote makes the digests differ. Where the
-// first try died before it came here, the job is none of theirs: a later try that names its run is a first one to a job
-// of another run.
+// does not train twice, also where the try's number or a file that the program wrote makes the digests differ. Where
+// the first try died before it came here, the job is none of theirs. Hence, for who names a run: to a job of another
+// run that is active a later try is a first one, and the result of another run is not adopted (create).
 #pragma once
 
 #include <cstdint>

@@ -68,7 +68,6 @@ TEST_F(DigestTest, AConsumedResultIsForLaterTriesAlone) {
 TEST_F(DigestTest, AResultOfAnotherRunIsNoLaterTrys) {
   const Words monday = {"--run", "monday"}, tuesday = {"--run", "tuesday"};
   EXPECT_EQ(Decision(Who::kFirstTry, monday), "created");
-  Acknowledge();
   EXPECT_EQ(Decision(Who::kLaterTry, monday), "adopted");
   EXPECT_EQ(Decision(Who::kLaterTry, tuesday), "created");
   EXPECT_EQ(Decision(Who::kLaterTry, tuesday), "adopted");

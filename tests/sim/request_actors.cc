@@ -138,6 +138,7 @@ SubmitObservation SubmitActor::Read() const {
   seen.consumed = seen.record.job && store_.consumed.contains(*seen.record.job);
   if (stage_.flaw == RequestFlaw::kOverlooksAck) seen.consumed = false;
   if (stage_.flaw == RequestFlaw::kOverlooksDigest) seen.record.digest = {};
+  if (stage_.flaw == RequestFlaw::kOverlooksRun) seen.record.run = {};
   return seen;
 }
 

@@ -50,7 +50,7 @@ void RequestChecker::See(const RequestEvent& event) {
     case RequestEventKind::kStopping:
       return SeeStopping(event);
     case RequestEventKind::kEnded:
-      jobs_[event.job].ended = true;
+      jobs_[event.job].ended = event.time;
       return;
     case RequestEventKind::kGone:
       jobs_[event.job].gone = true;
@@ -84,16 +84,23 @@ void RequestChecker::SeeRecorded(const RequestEvent& event) {
   if (event.record.newest_number > plan_.submits[event.actor].ask.number) Complain(event, "a number nobody asked for");
   const auto taken = event.record.job ? jobs_.find(*event.record.job) : jobs_.end();
   if (taken != jobs_.end() && event.record.newest_number == record_.newest_number) {  // it takes the job
-    submits_[event.actor].asker = AskerOf(taken->second, event.actor);
+    SeenSubmit& submit = submits_[event.actor];
+    submit.asker = AskerOf(taken->second, event.actor);
+    const bool had_ended = taken->second.ended && taken->second.ended < submit.began;
+    submit.took_others = had_ended && IsOfAnotherRun(taken->second, event.actor);
     taken->second.run = event.record.run;
   }
   record_ = event.record;
 }
 
 SubmitAsker RequestChecker::AskerOf(const SeenJob& job, int submit) const {
-  const SubmitAsk& ask = plan_.submits[submit].ask;
-  if (ask.asker != SubmitAsker::kLaterTry || ask.run.value.empty() || job.run.value.empty()) return ask.asker;
-  return ask.run == job.run ? SubmitAsker::kLaterTry : SubmitAsker::kFirstTry;
+  const SubmitAsker asker = plan_.submits[submit].ask.asker;
+  return asker == SubmitAsker::kLaterTry && IsOfAnotherRun(job, submit) ? SubmitAsker::kFirstTry : asker;
+}
+
+bool RequestChecker::IsOfAnotherRun(const SeenJob& job, int submit) const {
+  const RunToken& run = plan_.submits[submit].ask.run;
+  return !run.value.empty() && !job.run.value.empty() && run != job.run;
 }
 
 bool RequestChecker::Differs(const SeenJob& job, int submit) const {
@@ -102,6 +109,7 @@ bool RequestChecker::Differs(const SeenJob& job, int submit) const {
 
 bool RequestChecker::MayFollow(const SeenJob& job, int submit) const {
   const bool differs = Differs(job, submit);
+  if (IsOfAnotherRun(job, submit)) return true;
   switch (AskerOf(job, submit)) {
     case SubmitAsker::kFirstTry:
       return differs || job.consumed;
@@ -193,6 +201,7 @@ void RequestChecker::SeeSubmitEnded(const RequestEvent& event) {
 
 // What was consumed or recorded only while it decided need not have been seen.
 void RequestChecker::CheckAdopted(const SeenJob& job, const RequestEvent& event) {
+  if (submits_[event.actor].took_others) Complain(event, "it is the result of another run");
   const bool differs = Differs(job, event.actor);
   const bool consumed = job.consumed && *job.consumed < submits_[event.actor].began;
   switch (submits_[event.actor].asker.value_or(AskerOf(job, event.actor))) {

@@ -31,7 +31,8 @@ class RequestChecker {
     Instant last_look{};
     std::vector<Planned> planned;
     bool kill_asked = false;  // without a condition
-    bool began = false, stopping = false, ended = false, gone = false;
+    bool began = false, stopping = false, gone = false;
+    std::optional<Instant> ended;
     FinalState final_state = FinalState::kSucceeded;
     std::optional<Instant> consumed;
     RunToken run;
@@ -43,6 +44,7 @@ class RequestChecker {
     Instant ended{};
     std::set<JobId> attached;
     std::optional<SubmitAsker> asker;  // when it took the job over
+    bool took_others = false;          // the result of another run, which it had before this submit began
   };
   struct Revocation {
     int kill = -1;
@@ -70,6 +72,7 @@ class RequestChecker {
   void CheckAdopted(const SeenJob& job, const RequestEvent& event);
   // What the submit is to this job: a later try of another run is none of its.
   SubmitAsker AskerOf(const SeenJob& job, int submit) const;
+  bool IsOfAnotherRun(const SeenJob& job, int submit) const;
   bool Differs(const SeenJob& job, int submit) const;
   // Whether a job that succeeded may be followed by one of the same number.
   bool MayFollow(const SeenJob& job, int submit) const;

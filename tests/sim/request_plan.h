@@ -25,7 +25,8 @@ enum class RequestFlaw {
   kReplacesWithoutKill,  // waits for a job's end without having asked for it
   kRecordsNoDigest,
   kRecordsNoRun,
-  kOverlooksDigest,      // of what is recorded
+  kOverlooksDigest,  // of what is recorded
+  kOverlooksRun,
   kOverlooksAck,         // adopts what was consumed
   kTakesAllForFirst,     // tries of an engine for its first
   kTakesAllForLater,     // whoever submits for a later try

@@ -113,6 +113,10 @@ TEST(RequestFlawTest, ASubmitThatDoesNotRecordWhatItsJobIsMadeOfIsFoundOut) {
   EXPECT_GT(FoundBySeed(RequestFlaw::kRecordsNoDigest, "its digest is not recorded"), 0u);
 }
 
+TEST(RequestFlawTest, ASubmitThatOverlooksWhoseResultItIsIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksRun, "it is the result of another run"), 0u);
+}
+
 TEST(RequestFlawTest, ASubmitThatDoesNotRecordItsRunIsFoundOut) {
   EXPECT_GT(FoundBySeed(RequestFlaw::kRecordsNoRun, "its run is not recorded"), 0u);
 }

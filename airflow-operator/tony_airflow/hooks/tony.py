@@ -29,7 +29,7 @@ class Order:
     owner: str  # a random token of this try
     submission: int = 0  # grows when somebody clears the task
     first_try: bool = False  # of this request id and submission
-    run: str = ""  # the Dag run; to a job of another one each try is a first one
+    run: str = ""  # the Dag run: no try takes the result of another one
 
 
 class TonyHook(BaseHook):

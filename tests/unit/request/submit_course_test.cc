@@ -316,6 +316,7 @@ TEST_F(SubmitCourseTest, WhatIsTakenIsOfTheRunThatTookIt) {
 
   seen.existing = ExistingJob::kSucceeded;
   seen.gone = true;
+  seen.record.run = {};  // of who named none
   SubmitCourse adopts(ask, kOwner, kNew);
   Run(adopts);
   Answer(adopts, seen);
@@ -323,7 +324,7 @@ TEST_F(SubmitCourseTest, WhatIsTakenIsOfTheRunThatTookIt) {
   EXPECT_EQ(Describe(adopts.step()), "record 0 old#0 adopter o1");
   EXPECT_EQ(adopts.step().record.run, RunToken{"tuesday"});
 
-  seen.consumed = true;
+  seen.record.run = {"monday"};
   SubmitCourse creates(ask, kOwner, kNew);
   Run(creates);
   Answer(creates, seen);

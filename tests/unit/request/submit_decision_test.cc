@@ -119,14 +119,22 @@ TEST(SubmitDecisionTest, DigestsAndConsumedResultsAreDecidedByWhoAsks) {
 }
 
 // Its first try may have died before it came here.
+TEST(SubmitDecisionTest, TheResultOfAnotherRunIsNotAdopted) {
+  using enum SubmitAsker;
+  KnownRequest known = {.existing = ExistingJob::kSucceeded, .run = {"monday"}};
+  for (const SubmitAsker asker : {kPerson, kFirstTry, kLaterTry}) {
+    EXPECT_EQ(DecideSubmit(known, {.asker = asker, .run = {"monday"}}), SubmitDecision::kAdopt);
+    EXPECT_EQ(DecideSubmit(known, {.asker = asker, .run = {"tuesday"}}), SubmitDecision::kCreate);
+    EXPECT_EQ(DecideSubmit(known, {.asker = asker}), SubmitDecision::kAdopt);
+  }
+  known.consumed = true;
+  EXPECT_EQ(DecideSubmit(known, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAdopt);
+  EXPECT_EQ(DecideSubmit(known, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kCreate);
+  EXPECT_EQ(DecideSubmit(known, {.asker = kFirstTry, .run = {"monday"}}), SubmitDecision::kCreate);
+}
+
 TEST(SubmitDecisionTest, ALaterTryIsAFirstOneToAJobOfAnotherRun) {
   using enum SubmitAsker;
-  const KnownRequest consumed = {.existing = ExistingJob::kSucceeded, .consumed = true, .run = {"monday"}};
-  EXPECT_EQ(DecideSubmit(consumed, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAdopt);
-  EXPECT_EQ(DecideSubmit(consumed, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kCreate);
-  EXPECT_EQ(DecideSubmit(consumed, {.asker = kLaterTry}), SubmitDecision::kAdopt);
-  EXPECT_EQ(DecideSubmit(consumed, {.asker = kFirstTry, .run = {"monday"}}), SubmitDecision::kCreate);
-  EXPECT_EQ(DecideSubmit(consumed, {.asker = kPerson, .run = {"tuesday"}}), SubmitDecision::kAdopt);
   const KnownRequest other = {.existing = ExistingJob::kActive, .differs = true, .run = {"monday"}};
   EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"monday"}}), SubmitDecision::kAttach);
   EXPECT_EQ(DecideSubmit(other, {.asker = kLaterTry, .run = {"tuesday"}}), SubmitDecision::kReplace);

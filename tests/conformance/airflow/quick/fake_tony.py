@@ -163,9 +163,10 @@ def submit(options, words, stdin):
         digest = digest_of(document)
         run = options.get("--run", "")
         same = job and job["submission"] == number
-        first = "--first-try" in options or bool(job and run and job["run"] and job["run"] != run)
+        is_anothers = bool(job and run and job["run"] and job["run"] != run)
+        first = "--first-try" in options or is_anothers
         differs = bool(job) and job["digest"] != digest
-        if same and state(job) == "SUCCEEDED" and policy == "adopt":
+        if same and state(job) == "SUCCEEDED" and policy == "adopt" and not is_anothers:
             if not (job["acked"] and first) and (not differs or not (first or job["acked"])):
                 decision = "adopted"
         elif job and state(job) not in FINAL + ("STOPPING",):
