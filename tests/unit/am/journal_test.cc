@@ -186,18 +186,6 @@ TEST_F(JournalTest, AnswersComeInOrderOnTheLoop) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST_F(JournalTest, ManyAppendsAtOnceShareTheirSyncs) {
-  const auto journal = Opened();
-  const std::vector<Decision> one = {OneOfEachKind()[3]};
-  constexpr size_t kAppends = 1000;
-
-  for (size_t i = 0; i < kAppends; ++i) Append(*journal, one);
-  RunUntilAnswered();
-
-  EXPECT_GE(journal->counts().syncs, 1);
-  EXPECT_LT(journal->counts().syncs, static_cast<int64_t>(kAppends / 2));
-}
-
 TEST_F(JournalTest, WhatNeedNotBeDurableIsWrittenWithoutASync) {
   const auto journal = Opened();
 

@@ -127,6 +127,18 @@ TEST_F(JournalTroubleTest, AFullDiskIsToldOnceAndAllIsWrittenWhenThereIsRoom) {
 }
 
 // Appends that come while the disk is busy are written together.
+TEST_F(JournalTroubleTest, ManyAppendsShareASync) {
+  disk_.room = 0;
+  Append(kSome);
+  RunUntil(loop_, [this] { return !told_.empty(); });
+  for (int i = 0; i < 1000; ++i) Append({kSome[3]}, /*durable=*/true);
+  disk_.room = SIZE_MAX;
+
+  RunUntilWritten();
+
+  EXPECT_EQ(journal_->counts().syncs, 1);
+}
+
 TEST_F(JournalTroubleTest, OneThatMustBeDurableIsSyncedWhateverIsWrittenWithIt) {
   disk_.room = 0;
   Append(kSome);
