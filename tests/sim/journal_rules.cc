@@ -138,7 +138,9 @@ void JournalRules::On(const AttemptEnded& d, Instant time) {
   attempt->second.reported = d.reported;
   const bool judged = verdict_ || IsRestarting(d.attempt.task);
   if (!judged) pending_ = d.attempt;
-  attempt->second.let_go = !judged && spec_->FindRole(d.attempt.task.role)->completion == Completion::kSidecar;
+  // Only what failed, and may be tried again, keeps its executor.
+  const bool sidecar = spec_->FindRole(d.attempt.task.role)->completion == Completion::kSidecar;
+  attempt->second.let_go = !judged && (sidecar || d.outcome.Succeeded());
   judged_at_ = time;
 }
 
