@@ -58,10 +58,8 @@ def are_of_one_task(owner: str, other: str) -> bool:
     return owner.removeprefix(UNAWAITED).split("-")[0] == other.removeprefix(UNAWAITED).split("-")[0]
 
 
-def policy_of(reattach: str, order: Order, known: str | None) -> str:
-    """For --on-existing; `known` had the request's job last. What has ended is a later try's to take."""
-    if known == order.owner:  # this very try has made it, and the answer was lost
-        return "adopt"
+def policy_of(reattach: str, order: Order) -> str:
+    """For --on-existing. What has ended is a later try's to take."""
     policy = REATTACH[reattach]
     return "attach" if policy == "adopt" and order.first_try else policy
 

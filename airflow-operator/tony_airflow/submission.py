@@ -35,14 +35,11 @@ class Submission:
     def submit(self, document: Document, **options: Any) -> str:
         """The job's id. `options` are those of TonyHook.submit(), and `patience`, for a tony that cannot be reached."""
         order, place, patience = self.task_try.order, place_of(self.task_try.hook.cli), options.pop("patience")
-        known = None
-        if self.context["ti"].try_number > 1:
-            known = self.task_try.reach(self._known_owner, patience=patience)
-            if known is None:
-                self._expect_here(place)
+        if self.context["ti"].try_number > 1 and self.task_try.reach(self._find, patience=patience) is None:
+            self._expect_here(place)
         record = {"request_id": order.request_id, "submission": order.submission, **place}
         self.memory.keep(record)
-        answer = self.task_try.reach(self._asking(document, known, options), patience=patience)
+        answer = self.task_try.reach(self._asking(document, options), patience=patience)
         job_id = str(answer["job"])
         self.task_try.adopted = answer.get("decision") == "adopted"
         self.task_try.push("job_id", job_id)
@@ -55,27 +52,32 @@ class Submission:
         self.log.info("job %s %s for %s", job_id, answer.get("decision", "created"), order.request_id)
         return job_id
 
-    def _asking(self, document: Document, known: str | None, options: dict[str, Any]) -> Callable[[], Document]:
+    def _asking(self, document: Document, options: dict[str, Any]) -> Callable[[], Document]:
         """The submit, to be called again where tony cannot be reached. Then it may have made the job all the same."""
         order, hook, asked = self.task_try.order, self.task_try.hook, False
 
         def ask() -> Document:
-            nonlocal asked, known
-            known = self._known_owner() if asked else known
+            nonlocal asked
+            is_made = asked and self._owner_in_tony() == order.owner
             asked = True
-            now = dataclasses.replace(order, first_try=order.first_try and known != order.owner)
-            return hook.submit(document, now, on_existing=policy_of(self.reattach, order, known), **options)
+            now = dataclasses.replace(order, first_try=order.first_try and not is_made)
+            policy = "adopt" if is_made else policy_of(self.reattach, order)
+            return hook.submit(document, now, on_existing=policy, **options)
 
         return ask
 
-    def _known_owner(self) -> str | None:
-        """Who had the job of the request last. None: there is no job."""
-        hook = self.task_try.hook
+    def _find(self) -> Document | None:
         try:
-            found = hook.find(self.task_try.order.request_id)
-            return str(found.get("adopter") or hook.status(found["job"]).get("owner", ""))
+            return self.task_try.hook.find(self.task_try.order.request_id)
         except TonyNotFound:
             return None
+
+    def _owner_in_tony(self) -> str | None:
+        """Who had the job of the request last. None: there is no job."""
+        found = self._find()
+        if found is None:
+            return None
+        return str(found.get("adopter") or self.task_try.hook.status(found["job"]).get("owner", ""))
 
     def _expect_here(self, here: dict[str, str]) -> None:
         """This is no first try, and yet nobody here knows a job of it."""

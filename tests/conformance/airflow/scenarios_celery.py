@@ -139,15 +139,20 @@ def in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on(airflow):
     ends_well(run, task)
 
 
+def stay_away(server, end):
+    """The server ends, and is there again after a while."""
+    end()
+    try:
+        time.sleep(AWAY)
+    finally:
+        server.start().wait_ready()
+
+
 def a_broker_that_restarts_ends_no_job(airflow):
     run, task = begun(airflow, "broker_restart")
     running(task)
     broker = airflow.machines.broker
-    broker.kill()
-    try:
-        time.sleep(AWAY)
-    finally:
-        broker.start().wait_ready()
+    stay_away(broker, broker.kill)
     ends_well(run, task)
     again, task = begun(airflow, "broker_restart")  # the workers have found it again
     running(task)
@@ -160,11 +165,7 @@ def a_database_that_restarts_ends_no_job(airflow):
     for task in tasks:
         running(task)
     database = airflow.machines.database
-    database.terminate()
-    try:
-        time.sleep(AWAY)
-    finally:
-        database.start().wait_ready()
+    stay_away(database, database.terminate)
     run.release()
     wait_for("the run's end", lambda: bring_back(airflow) or run.state() == "success", 180)
     for task in tasks:
