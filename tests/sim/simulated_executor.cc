@@ -110,6 +110,10 @@ void SimulatedExecutor::Observe(const executor::Event& event, executor::State st
 
 void SimulatedExecutor::Answered(int64_t link, const Question& question, Instant asked, const Reply& reply) {
   if (!alive_) return;
+  // Who stands still hears it afterwards; a timer that came up before it goes first.
+  if (stage_.time.now() < stalled_until_) {
+    return stage_.time.At(stalled_until_, [=, this] { Answered(link, question, asked, reply); });
+  }
   const bool known = run_.link() == executor::Link::kLinked || run_.link() == executor::Link::kRegistering;
   const auto* refusal = std::get_if<Refusal>(&reply);
   if (link == link_ && known && !refusal) stage_.Add(ExecutorHeard{attempt_, epochs_[link], asked});
