@@ -42,13 +42,16 @@ void ApplicationMaster::Kill(const std::string& token, const KillRequest& plain,
   Observe(KillAsked{plain}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });
 }
 
-// While nothing can be written nobody could rely on a plan, nor on a condition that may have changed since.
+// While nothing can be written nobody could rely on a plan, nor on a condition that may have changed since. What the
+// asker has recorded in the folder is settled first: what has been refused here may not be taken from there later, when
+// its condition has come true.
 void ApplicationMaster::KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) {
   if (!Admit(token, reply)) return;
   if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   LogAsker(request);
   const KillRequest mine = ByOwnClock(request);
   const KillAnswer answer = job_.AnswerTo(mine, loop_.Now());
+  ReadConditionalKills();
   Observe(KillAsked{mine}, [this, answer, reply](const std::optional<Refusal>&) {
     reply.Success({answer, CurrentStatus()});
   });

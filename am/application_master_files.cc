@@ -92,8 +92,7 @@ void ApplicationMaster::ReadConditionalKills() {
     const KillRequest mine = ByOwnClock(kill.request);
     const bool taken = job_.AnswerTo(mine, loop_.Now()) == KillAnswer::kTaken;
     Observe(KillAsked{mine}, [this, taken, name = kill.name](const std::optional<Refusal>&) {
-      if (!taken) folder_.RemoveConditionalKill(name);
-      reading_kills_.erase(name);
+      if (taken || folder_.RemoveConditionalKill(name).ok()) reading_kills_.erase(name);
     });
   }
 }

@@ -189,8 +189,10 @@ Result<std::vector<JobFolder::NamedKillRequest>> JobFolder::ReadConditionalKills
   return requests;
 }
 
-void JobFolder::RemoveConditionalKill(const std::string& name) const {
-  unlink((path_ / kConditionalKills / (name + ".json")).c_str());
+Status JobFolder::RemoveConditionalKill(const std::string& name) const {
+  const fs::path path = path_ / kConditionalKills / (name + ".json");
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return Ok();
+  return FileError(ErrorCode::kCannotWrite, "remove", path, errno);
 }
 
 Status JobFolder::WriteStatus(const JobStatus& document, bool durable) const {

@@ -134,7 +134,7 @@ class JobFolder {
   };
   Status WriteConditionalKill(const std::string& name, const KillRequest& request) const;  // `name`: new, random
   Result<std::vector<NamedKillRequest>> ReadConditionalKills() const;
-  void RemoveConditionalKill(const std::string& name) const;
+  Status RemoveConditionalKill(const std::string& name) const;  // harmless if it is gone
   Status WriteStatus(const JobStatus& status, bool durable) const;  // by rename; durable: survives a power cut
   Result<std::optional<JobStatus>> ReadStatus() const;
 

@@ -113,7 +113,7 @@ void RequestsWithoutAm::Settle(const std::string& name, const FiledAnswer& filed
   if (name.empty()) return;
   const Status written = WriteFiledAnswer(folder_, name, filed);
   if (!written.ok()) return LogWarn(written.error().message);  // the asker waits for it: at the next look
-  folder_.RemoveConditionalKill(name);
+  if (const Status removed = folder_.RemoveConditionalKill(name); !removed.ok()) LogWarn(removed.error().message);
 }
 
 }  // namespace tony::keeper

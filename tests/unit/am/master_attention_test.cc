@@ -70,6 +70,22 @@ TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   EXPECT_TRUE(folder.ReadConditionalKills()->empty());
 }
 
+TEST_F(MasterAttentionTest, WhatWasAnsweredFencedIsNotTakenFromTheFolderLater) {
+  const JobFolder folder(temp_.path());
+  const KillRequest kill = {.reason = "late", .if_owner = {"o1"}};
+  Attach("o2");
+  ASSERT_TRUE(folder.WriteConditionalKill("a", kill).ok());
+  const auto killed = KillIf(kill);
+  journal_.WriteAll();
+  ASSERT_TRUE(killed->value);
+  EXPECT_EQ(killed->value->answer, KillAnswer::kFenced);
+  Attach("o1");  // has come back before the master looks into the folder
+  master_.OnScheduler(SchedulerLost{"gone for a moment"});
+  master_.OnScheduler(SchedulerReached{});
+  journal_.WriteAll();
+  EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
+}
+
 TEST_F(MasterAttentionTest, TheRequestOfAConditionalKillThatIsTakenStays) {
   const JobFolder folder(temp_.path());
   Attach("o1");
