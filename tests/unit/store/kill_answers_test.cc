@@ -32,7 +32,7 @@ TEST_F(KillAnswersTest, AreReadAsTheyWereWrittenUntilTheyAreTaken) {
 
 TEST_F(KillAnswersTest, AreNoRequests) {
   ASSERT_TRUE(WriteFiledAnswer(folder_, "k", {KillAnswer::kFenced, ""}).ok());
-  folder_.RemoveConditionalKill("k");
+  ASSERT_TRUE(folder_.RemoveConditionalKill("k").ok());
   EXPECT_TRUE(folder_.ReadConditionalKills()->empty());
 }
 
