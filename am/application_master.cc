@@ -134,8 +134,12 @@ std::optional<Refusal> ApplicationMaster::RefusalOf(const std::string& token) co
 
 void ApplicationMaster::Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) {
   if (!Admit(caller.token, reply)) return;
-  // It would wait unheard, and be repeated; refused so, it goes on with its task and looks for an AM.
-  if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+  // It would wait unheard, and be repeated; refused so, it goes on with its task and looks for an AM. As long as it is
+  // put off so, it is not silent.
+  if (!trouble_.empty()) {
+    Observe(AwaitCall{caller});
+    return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+  }
   Observe(RegisterCall{caller, what}, [this, reply](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     reply.Success(epoch_);

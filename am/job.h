@@ -230,6 +230,7 @@ class Job {
   void LetGo(const Attempt& attempt, Instant leave_by, Actions& actions);
   Status TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant time, Actions& actions);
   void GiveUp(Attempt& attempt, Instant time);
+  void GiveUpLater(Attempt& attempt, Instant heard);
   void AwaitGone(Restart& restart, const Attempt& ended, Instant time);
   void AbandonRestarts(Instant time, Actions& actions);
   Status StepTask(const TaskId& id, TaskStep step);

@@ -143,6 +143,7 @@ Decided Job::Hear(const Caller& caller, Instant now) {
   if (auto refusal = CheckCaller(caller)) return {.refusal = std::move(refusal)};
   Attempt* attempt = Find(caller.attempt);
   attempt->last_heard = std::max(attempt->last_heard, now);
+  if (silent_.contains({attempt->give_up_at, attempt->id})) GiveUpLater(*attempt, now);
   if (attempt->suspect && !IsFinal(attempt->state)) return {.decisions = {AttemptHeard{attempt->id}}};
   return {};
 }

@@ -133,6 +133,14 @@ void Job::GiveUp(Attempt& attempt, Instant time) {
   silent_.emplace(attempt.give_up_at, attempt.id);
 }
 
+// It lives, and may do so until it finds that it is cut off. What should end it may not even have been told: nothing is
+// while the journal is stuck.
+void Job::GiveUpLater(Attempt& attempt, Instant heard) {
+  silent_.erase({attempt.give_up_at, attempt.id});
+  attempt.give_up_at = std::max(attempt.give_up_at, heard + std::max(kConfirmLimit, spec_.timers.lost_after));
+  silent_.emplace(attempt.give_up_at, attempt.id);
+}
+
 // It cannot be known to be dead before its container is.
 void Job::AwaitGone(Restart& restart, const Attempt& ended, Instant time) {
   if (ended.container.value.empty() || containers_.at(ended.container).state == ContainerState::kGone) return;

@@ -185,10 +185,12 @@ void SimulatedAm::OnScheduler(const SchedulerEvent& event) {
 
 void SimulatedAm::Asked(const CallId& call, const Question& question) {
   Later(Duration(0), [this, call, question] {
-    const bool registers = std::holds_alternative<am::RegisterCall>(question);
-    if (!Rules() || (trouble_ && registers)) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
+    const auto* registers = std::get_if<am::RegisterCall>(&question);
+    if (!Rules()) return network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
     stage_.Add(AmHeard{epoch_, CallerOf(question)});
-    Ask(call, question);
+    if (!trouble_ || !registers) return Ask(call, question);
+    Observe(am::AwaitCall{registers->caller}, nullptr);
+    network_.Answer(call, Refusal{RefusalReason::kNotRuling, ""});
   });
 }
 

@@ -156,6 +156,19 @@ TEST(JobLivenessTest, WhenNobodySaysThatTheContainerIsGoneTheAttemptIsGivenUp) {
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("nobody can say that it ended"));
 }
 
+// What should end it has not reached it, and it believes in its master until that is silent for long.
+TEST(JobLivenessTest, OneThatIsHeardMeanwhileIsNotGivenUpBeforeItHasBeenSilentAgain) {
+  JobDriver driver(TwoWatched());
+  FallSilent(driver);
+  driver.Wait(kGiveUpAfter - kMoment);
+  driver.Await("worker:0");
+  driver.Wait(kLostAfter - kMoment);
+  driver.Heartbeat("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
+
+  EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("attempt_ended", "job_stopping"));
+}
+
 TEST(JobLivenessTest, ANewMasterGivesTheSchedulerTheWholeTimeAgain) {
   JobDriver driver(TwoWatched());
   FallSilent(driver);

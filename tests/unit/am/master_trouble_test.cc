@@ -234,5 +234,25 @@ TEST_F(TroubleAfterSuccessTest, WhatASuccessStopsWaits) {
   EXPECT_EQ(stop->value->kind, Command::Kind::kStop);
 }
 
+class SuspectInTroubleTest : public TroubleTest {
+ protected:
+  SuspectInTroubleTest() : TroubleTest(JobBuilder().Role("worker", 2).With({.suspect_after = Duration(50)}).Build()) {}
+};
+
+// It cannot be let in, and goes on with its task meanwhile.
+TEST_F(SuspectInTroubleTest, WhoIsPutOffIsNotSilent) {
+  GrantBothAndRegisterOne();
+  Register("worker:1");
+  journal_.WriteAll();
+  ASSERT_TRUE(RunUntil(loop_, [&] { return testing::Value(journal_.appended, Contains("attempt_suspected")); }));
+  BeginTrouble();
+
+  const auto put_off = Register("worker:0");
+
+  ASSERT_TRUE(put_off->refusal);
+  EXPECT_EQ(put_off->refusal->reason, RefusalReason::kNotRuling);
+  EXPECT_THAT(journal_.appended, Contains("attempt_heard"));
+}
+
 }  // namespace
 }  // namespace tony::am
