@@ -69,6 +69,7 @@ std::string ToString(const Event& event) {
             return StrCat(Am(e.epoch), "status ", ToString(e.verdict.state), ": ", e.verdict.message);
           },
           [](const LookFailed& e) { return Am(e.epoch) + "cannot read the checkpoints"; },
+          [](const KeeperListens& e) { return StrCat("keeper listens to ", Am(e.epoch)); },
           [](const ArbiterHeard& e) { return Am(e.epoch) + "hears the keeper"; },
           [](const Ordered& e) { return StrCat(Am(e.epoch), "order to ", NameOf(e.what), " ", e.container.value); },
           [](const Told& e) {

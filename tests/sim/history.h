@@ -60,6 +60,9 @@ struct ArbiterHeard {  // the answer to what the AM asked the keeper so long ago
   Duration age{0};
 };
 // ---- what the AM says
+struct KeeperListens {  // to this AM from now on, and to no earlier one
+  Epoch epoch;
+};
 struct Ordered {  // as the keeper takes it
   enum class What { kLaunch, kTerm, kKill, kFinish };
   Epoch epoch;
@@ -184,7 +187,7 @@ struct CheckpointThere {  // before the job; others wrote it
 };
 
 using Event = std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack,
-                           LeaseWritten, StatusWritten, LookFailed, ArbiterHeard, Ordered, Told, AmHeard,
+                           LeaseWritten, StatusWritten, LookFailed, ArbiterHeard, KeeperListens, Ordered, Told, AmHeard,
                            OutcomeAcknowledged, KillAcknowledged, KillWritten, ConditionalKillWritten, AttachAnswered,
                            LookAnswered, KeeperBegan, KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone,
                            ContainerToldGone, PreemptionTold, ExecutorTermed, ExecutorDied, JobClosed, AttemptBegun,

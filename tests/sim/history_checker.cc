@@ -144,8 +144,9 @@ void HistoryChecker::On(const ArbiterHeard& e) {
 }
 
 void HistoryChecker::On(const Ordered& e) {
-  // The keeper still does what an AM that has just died had asked for.
-  Expect(e.epoch == newest_, StrCat("an order of am ", e.epoch.value, " after am ", newest_.value, " began"));
+  // The keeper still does what an AM that has died had asked for, until it hears the next.
+  Expect(e.epoch >= listened_to_,
+         StrCat("an order of am ", e.epoch.value, " after the keeper had heard am ", listened_to_.value));
   const bool known = rules_.IsAssigned(e.container);
   const bool stuck = stuck_ || now_ - written_again_ < kOrderTravels;  // when it was given
   switch (e.what) {

@@ -52,6 +52,7 @@ class HistoryChecker {
   void On(const StatusWritten& e);
   void On(const LookFailed&) { look_failed_ = now_; }
   void On(const ArbiterHeard& e);
+  void On(const KeeperListens& e) { listened_to_ = e.epoch; }
   void On(const Ordered& e);
   void On(const Told& e);
   void On(const AmHeard& e);
@@ -125,8 +126,9 @@ class HistoryChecker {
   size_t read_ = 0;   // so much of it is whole decisions
   std::map<AttemptId, Attempt> attempts_;
   std::map<ContainerId, AttemptId> containers_;  // with an executor in it, and what it runs
-  std::map<ContainerId, Instant> told_gone_;  // also before its executor began
+  std::map<ContainerId, Instant> told_gone_;     // also before its executor began
   Epoch newest_;
+  Epoch listened_to_;  // by the keeper, as far as it has heard
   bool am_lives_ = false;
   Instant am_began_{}, am_woke_{};
   Instant am_contact_{}, am_back_{};  // with its arbiter, and since when again

@@ -152,8 +152,8 @@ TEST(HistoryCheckerTest, WhatADeadAmDoesIsNoticed) {
   const auto end = First<StatusWritten>(history);
   InsertBefore(history, end, AmGone{{1}});
   ExpectComplaint(history, "am 1 is over, yet it wrote the final status");
-  InsertBefore(history, First<StatusWritten>(history), AmBegan{{2}});
-  ExpectComplaint(history, "an order of am 1 after am 2 began");
+  InsertBefore(history, First<StatusWritten>(history), KeeperListens{{2}});
+  ExpectComplaint(history, "an order of am 1 after the keeper had heard am 2");
 }
 
 TEST(HistoryCheckerTest, ObedienceToAnOlderAmIsNoticed) {

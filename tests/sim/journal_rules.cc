@@ -11,7 +11,9 @@ void JournalRules::Read(const Decision& decision) {
   if (job_ended_ && !std::holds_alternative<EpochBegan>(decision.body)) {
     Complain(StrCat(Name(decision), " after the end of the job"));
   }
-  if (fruitless_cause_ && !stops && !MayComeBetween(decision)) {
+  // A restart that has to wait is judged when it may begin: a crash may come between.
+  const bool may_come = MayComeBetween(decision) || std::holds_alternative<EpochBegan>(decision.body);
+  if (fruitless_cause_ && !stops && !may_come) {
     Complain(StrCat(Name(decision), " although restarts do not help any more"));
   }
   if (pending_ && !MayComeBetween(decision)) {

@@ -106,6 +106,7 @@ void SimulatedKeeper::On(int64_t channel, const Hello& hello) {
   if (hello.epoch != stage_.disk.epoch || !expected) return Close(channel);
   if (am_channel_ != channel) Close(am_channel_);
   am_channel_ = channel;
+  stage_.Add(KeeperListens{hello.epoch});
   if (am_state_ == AmState::kAwaited) am_state_ = AmState::kRunning;
   renewed_ = stage_.time.now();
   CheckSilence(renewed_);
