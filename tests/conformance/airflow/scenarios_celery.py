@@ -205,7 +205,8 @@ ALONE = {
     "queue_per_machine": in_the_queue_of_a_machine_a_retry_waits_for_its_worker_and_goes_on,
     "another_machine": on_a_machine_that_does_not_know_the_job_a_retry_says_so,
     "deferred_elsewhere": a_deferred_task_that_is_resumed_on_another_machine_fails_by_name,
+    "database_restart": a_database_that_restarts_ends_no_job,
+    # Last: a worker that has lost its broker, and found it again, may take fewer messages at once than before.
     "broker_restart": a_broker_that_restarts_ends_no_job,
     "second_delivery": a_message_that_is_delivered_twice_makes_no_second_job,
-    "database_restart": a_database_that_restarts_ends_no_job,
 }
