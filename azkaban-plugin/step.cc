@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include "azkaban-plugin/account.h"
@@ -13,6 +14,7 @@
 #include "azkaban-plugin/step_files.h"
 #include "azkaban-plugin/step_properties.h"
 #include "azkaban-plugin/what_asks.h"
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/client/job_access.h"
@@ -21,8 +23,6 @@
 #include "runtime/client/outputs.h"
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_watch.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/store/files.h"
 #include "runtime/store/request_index.h"
 #include "runtime/store/user_home.h"
@@ -49,8 +49,7 @@ class StepRun {
                                  .asker = step_.request.is_first_try ? SubmitAsker::kFirstTry : SubmitAsker::kLaterTry},
                          .claim = {{RandomHex(kOwnerBytes)}, step_.job.watch_timeout}},
                .job = step_.job},
-        runner_(loop_),
-        launcher_(runner_),
+        launcher_(BackendFor(asked_.job.spec).MakeLauncher(loop_)),
         interrupts_(loop_) {}
 
   Result<Exit> Run() {
@@ -59,7 +58,7 @@ class StepRun {
       return WithWhatAsks(fits.error(), step_.job.spec, step_.job.configuration);
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
     asked_.on_recorded = [](const JobId& job) { SayInLog("job " + job.value); };
-    TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, launcher_, asked_));
+    TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, *launcher_, asked_));
     if (job.signal != 0) return Cancel(std::nullopt, job.signal);
     TellSubmitted(job);
     Account account(*job.folder, step_.attachment);
@@ -104,7 +103,7 @@ class StepRun {
                                         return true;
                                       },
                                   .usage_interval = kUsageInterval};
-    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, folder, launcher_, options));
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, folder, *launcher_, options));
     if (watched.status && HasEnded(*watched.status)) {
       account.TellEnd(*watched.status);
       return End(folder, *watched.status);
@@ -129,7 +128,7 @@ class StepRun {
                                   .until_told = true,
                                   .limit = kTellLimit,
                                   .patience = kKeeperPatience};
-    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, launcher_, options));
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, *launcher_, options));
     if (!watched.kill && !recorded.ok()) return recorded.error();
     const bool fenced = watched.kill == KillAnswer::kFenced;
     return Exit{code, StrCat("cancelled; job ", folder->job().value,
@@ -164,8 +163,7 @@ class StepRun {
   const UniqueFd parent_{static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0))};
   RequestedJob asked_;
   EventLoop loop_;
-  BoostProcessRunner runner_;
-  LocalAmLauncher launcher_;
+  const std::unique_ptr<AmLauncher> launcher_;
   Interrupts interrupts_;  // from here on a signal kills the job instead of leaving one that nobody rules
 };
 

@@ -1,14 +1,11 @@
 #include "runtime/client/follow.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
-#include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/file_watch.h"
-#include "runtime/store/files.h"
 #include "runtime/store/kill_answers.h"
 #include "runtime/store/looks.h"
 
@@ -31,14 +28,6 @@ constexpr Duration kKeeperLimit{10000};
 constexpr Duration kBetweenSigns{2000};
 // The keeper answers a kill within a quarter of a second.
 constexpr Duration kAnswerPause{100};
-
-// Why the keeper has ended, in its own words; empty: it says nothing.
-std::string LastWordsOfKeeper(const JobFolder& folder) {
-  const auto log = ReadFile(folder.path() / "keeper.log");
-  if (!log.ok()) return "";
-  const std::string_view text = std::string_view(*log).substr(0, log->find_last_not_of('\n') + 1);
-  return std::string(text.substr(text.rfind('\n') + 1));
-}
 
 }  // namespace
 
@@ -168,8 +157,9 @@ AmConversation::Sink Follower::Ears() {
 }
 
 void Follower::LookAfterKeeper(bool was_there) {
-  const bool is_there = folder_.IsLocked("keeper.lock");
-  const bool missing = !was_there && !is_there && !launcher_.IsUp(folder_);
+  const ArbiterView seen = launcher_.Look(folder_);
+  const bool is_there = seen.IsKept();
+  const bool missing = !was_there && !seen.WillBeKept();
   if (missing && keepers_started_++ < kMostKeepers && launcher_.Start(folder_).ok())
     sink_.on_note(StrCat("the keeper of job ", folder_.job().value, " was started again"));
   timer_ = loop_.After(kKeeperLook, [this, is_there] { LookAfterKeeper(is_there); });
@@ -224,12 +214,13 @@ void Follower::Search() {
     ShowThatWeLook();
     SeeFiledAnswer();
   }
-  if (state_ == State::kReading && folder_.IsLocked("keeper.lock")) return SearchAfter(kReadEvery);
+  const bool is_kept = launcher_.Look(folder_).IsKept();
+  if (state_ == State::kReading && is_kept) return SearchAfter(kReadEvery);
   if (state_ == State::kReading) state_ = State::kSearching;
   if (state_ != State::kSearching) return;
   const auto lease = folder_.ReadLease();
   const bool tried_just_now = loop_.Now() - talk_began_ < pause_;
-  if (!folder_.IsLocked("keeper.lock")) return BringBack();
+  if (!is_kept) return BringBack();
   keepers_started_ = 0;
   if (lease.ok() && *lease && !tried_just_now) return TalkTo(**lease);
   SearchAfter(kill_name_.empty() ? pause_ : std::min(pause_, kAnswerPause));
@@ -237,15 +228,14 @@ void Follower::Search() {
 }
 
 void Follower::BringBack() {
-  // The keeper lets go of its lock only after the final status is in the folder: look again before judging.
+  // The keeper is seen to be gone only after the final status is in the folder: look again before judging.
   if (SeeStatusFile()) return;
-  if (launcher_.IsUp(folder_)) return SearchAfter(kLongestPause);  // it has still to take its lock
-  if (const Status settled = SettleIfLost(folder_); !settled.ok()) return Fail(settled.error());
+  if (launcher_.Look(folder_).WillBeKept()) return SearchAfter(kLongestPause);
+  if (const Status settled = launcher_.Settle(folder_); !settled.ok()) return Fail(settled.error());
   if (SeeStatusFile()) return;
   if (keepers_started_++ == kMostKeepers)
-    return Fail({ErrorCode::kUnavailable,
-                 StrCat("the keeper of job ", folder_.job().value, " ends as soon as it is started; see ",
-                        folder_.path().string(), "; the last line of its keeper.log: ", LastWordsOfKeeper(folder_))});
+    return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", folder_.job().value,
+                                                 " ends as soon as it is started; ", launcher_.WhyItEnds(folder_))});
   const Status started = launcher_.Start(folder_);
   if (!started.ok()) return Fail(started.error());
   sink_.on_note(StrCat("nobody ruled job ", folder_.job().value, ": its keeper was started again"));
@@ -262,9 +252,10 @@ void Follower::End(const JobStatus& status) {
 }
 
 void Follower::AwaitKeeper() {
-  const bool gone = !folder_.IsLocked("keeper.lock");
+  const ArbiterView seen = launcher_.Look(folder_);
+  const bool gone = !seen.IsKept();
   // It died before it had swept up, and so did the AM: one more does that, and nothing else.
-  if (gone && !std::filesystem::exists(folder_.finished()) && !std::exchange(swept_, true)) {
+  if (gone && !seen.swept && !std::exchange(swept_, true)) {
     if (launcher_.Start(folder_).ok()) {
       timer_ = loop_.After(kLongestPause, [this] { AwaitKeeper(); });
       return;

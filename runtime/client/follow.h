@@ -2,7 +2,7 @@
 //
 //            lease record seen                connection lost
 //   Searching ---------------> Talking ------------------------> Searching
-//       |  keeper.lock free: start the keeper again                  |
+//       |  no keeper: one is started                                 |
 //       |                         | who listens there may not be told the token
 //       |                         +-----> Reading ---- another AM, or none ---> Searching
 //       +--- final status.json, or the verdict from the AM ----------+---> Ending --- keeper gone ---> on_end

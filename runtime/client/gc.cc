@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/ended_folders.h"
@@ -104,7 +105,7 @@ class Collection {
     }
     const bool kept = !HasEnded(*status) || dry_run_ || history_.Keep(*status);
     if (!kept || !HasEnded(*status) || status->ended.value_or(status->submitted) > now_ - age_) return false;
-    return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock");
+    return !BackendOf(folder.job()).arbiter().Look(folder).IsRuled();
   }
 
   // Of submits that died, and of a gc that did.
@@ -162,9 +163,7 @@ class Collection {
     std::set<std::string> kept;
     TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
     for (const JobFolder& folder : folders) {
-      std::error_code error;
-      if (fs::exists(folder.finished(), error) && !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock"))
-        continue;
+      if (IsGone(folder)) continue;
       const auto submission = folder.ReadSubmission();
       if (!submission.ok() && submission.error().code != ErrorCode::kNotFound) return submission.error();
       if (submission.ok()) kept.insert(submission->programs);

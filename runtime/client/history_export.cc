@@ -1,10 +1,10 @@
 #include "runtime/client/history_export.h"
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
 #include "runtime/history/history_files.h"
-#include "runtime/scheduler/local/lost_job.h"
 
 namespace tony {
 
@@ -14,7 +14,7 @@ Result<int> ExportHistory(const JobFolder& folder, bool json) {
     return Error{ErrorCode::kInvalid,
                  StrCat("job ", folder.job().value, " was submitted without tony.history.location")};
   }
-  TRY(SettleIfLost(folder));
+  TRY(BackendOf(folder.job()).arbiter().Settle(folder));
   TRY_ASSIGN(const JobStatus status, StoredStatus(folder));
   TRY(HasEnded(status) ? FinishHistory(folder) : BeginHistory(folder));
   const std::string text = path->string();

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
 #include "runtime/rpc/status_client.h"
-#include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/looks.h"
@@ -80,7 +80,10 @@ Result<JobStatus> StoredStatus(const JobFolder& folder) {
   if (stored.ok() && *stored && HasEnded(**stored)) return **stored;
   // A power cut may have emptied the last one, which is not synced before the job's end; of an ended job it is damaged.
   const bool may_be_empty = !std::filesystem::exists(folder.finished());
-  if ((stored.ok() || may_be_empty) && IsLost(folder)) return LostStatus(folder);
+  if (stored.ok() || may_be_empty) {
+    TRY_ASSIGN(auto end, BackendOf(folder.job()).arbiter().UnwrittenEnd(folder));
+    if (end) return *std::move(end);
+  }
   TRY(stored);
   if (*stored) return **stored;
   TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
@@ -91,13 +94,15 @@ Result<JobStatus> StoredStatus(const JobFolder& folder) {
 bool HasEnded(const JobStatus& status) { return status.verdict.has_value(); }
 
 bool IsUnruled(const JobFolder& folder, const JobStatus& status) {
-  return !HasEnded(status) && !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock");
+  return !HasEnded(status) && !BackendOf(folder.job()).arbiter().Look(folder).IsRuled();
 }
 
-bool IsGone(const JobFolder& folder, const JobStatus& status) {
-  return HasEnded(status) && !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock") &&
-         std::filesystem::exists(folder.finished());
+bool IsGone(const JobFolder& folder) {
+  const ArbiterView view = BackendOf(folder.job()).arbiter().Look(folder);
+  return view.swept && !view.IsRuled();
 }
+
+bool IsGone(const JobFolder& folder, const JobStatus& status) { return HasEnded(status) && IsGone(folder); }
 
 Result<KnownStatus> AskStatus(const JobFolder& folder) {
   TRY_ASSIGN(JobStatus stored, StoredStatus(folder));

@@ -26,6 +26,7 @@ bool IsUnruled(const JobFolder& folder, const JobStatus& status);
 
 // Whether the job has ended, nothing of it runs, and nothing will be started to sweep up after it.
 bool IsGone(const JobFolder& folder, const JobStatus& status);
+bool IsGone(const JobFolder& folder);  // of one whose status nobody has to read for it
 
 // What a reader can know now. Asks the AM of a job that has not ended, for at most a second.
 struct KnownStatus {

@@ -3,6 +3,7 @@
 // job yet is remembered for its owner.
 #include <optional>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
@@ -10,9 +11,6 @@
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/scheduler/local/local_am_launcher.h"
-#include "runtime/scheduler/local/lost_job.h"
 
 namespace tony {
 namespace {
@@ -73,8 +71,7 @@ Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const Kill
   const auto recorded = RecordKill(folder, request);
   if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   EventLoop loop;
-  BoostProcessRunner runner(loop);
-  LocalAmLauncher launcher(runner);
+  const auto launcher = BackendOf(folder.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
   WatchOptions options = {.kill = request, .kill_name = recorded.ok() ? *recorded : ""};
   options.until_told = line.Has("no-wait") || request.due != Instant{};
@@ -83,7 +80,7 @@ Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const Kill
   } else {
     options.on_status = SayChanges();
   }
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, options));
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, *launcher, options));
   if (watched.signal != 0) {
     Say(StrCat("interrupted; the kill of job ", folder.job().value,
                recorded.ok() ? " is recorded" : " may be forgotten"));
@@ -108,7 +105,7 @@ Result<int> RunKill(const CommandLine& line) {
   } else {
     TRY_ASSIGN(folder, FindJob(line.words().front()));
   }
-  TRY(SettleIfLost(*folder));
+  TRY(BackendOf(folder->job()).arbiter().Settle(*folder));
   TRY_ASSIGN(const JobStatus before, StoredStatus(*folder));
   if (HasEnded(before)) return Report(line, before, OfEnded(before, request));
   return KillJob(line, *folder, request, before);

@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/error_json.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/scheduler/local/local_am_launcher.h"
-#include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/user_home.h"
 
@@ -27,12 +25,11 @@ struct Recovered {
 
 Result<Recovered> BringBack(const JobFolder& folder) {
   EventLoop loop;
-  BoostProcessRunner runner(loop);
-  LocalAmLauncher launcher(runner);
+  const auto launcher = BackendOf(folder.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
   WatchOptions options = {.limit = kAnswerLimit};
   options.on_status = [](const JobStatus&) { return false; };
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, options));
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, *launcher, options));
   if (watched.status) return Recovered{*watched.status, "brought_back"};
   return Error{ErrorCode::kUnavailable, StrCat("job ", folder.job().value, " was not brought back: no answer")};
 }
@@ -40,7 +37,7 @@ Result<Recovered> BringBack(const JobFolder& folder) {
 Result<Recovered> Recover(const JobFolder& folder) {
   TRY(StoredStatus(folder));
   const auto written = folder.ReadStatus();
-  TRY(SettleIfLost(folder));
+  TRY(BackendOf(folder.job()).arbiter().Settle(folder));
   TRY_ASSIGN(JobStatus status, StoredStatus(folder));
   if (IsUnruled(folder, status)) return BringBack(folder);
   const bool settled = HasEnded(status) && !(written.ok() && *written && HasEnded(**written));

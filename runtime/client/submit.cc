@@ -2,6 +2,7 @@
 // client's part of the straight way, in its order. With a request id submit_request.cc orders the same steps.
 #include <filesystem>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
@@ -13,8 +14,6 @@
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/job/configuration_json.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/user_home.h"
 
@@ -28,11 +27,10 @@ Result<int> RunSubmit(const CommandLine& line) {
   TRY(CheckMachine(parsed.spec));
 
   EventLoop loop;
-  BoostProcessRunner runner(loop);
-  LocalAmLauncher launcher(runner);
+  const auto launcher = BackendFor(parsed.spec).MakeLauncher(loop);
   Interrupts interrupts(loop);  // from here on a signal kills the job instead of leaving one that nobody rules
   if (!order.request.value.empty())
-    return SubmitRequest(loop, interrupts, launcher, {.order = order, .job = parsed}, json, detach);
+    return SubmitRequest(loop, interrupts, *launcher, {.order = order, .job = parsed}, json, detach);
 
   TRY_ASSIGN(StagedForJob staged, StageFiles(loop, interrupts, parsed.spec));
   if (staged.signal != 0) {
@@ -51,10 +49,10 @@ Result<int> RunSubmit(const CommandLine& line) {
   TRY_ASSIGN(const JobFolder folder, LocalJobStore(home).Create(job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
   Announce(folder.job(), json, detach);
-  TRY(StartKeeper(folder, launcher));
+  TRY(StartKeeper(folder, *launcher));
   staged.store.reset();  // the job's folder refers to the entries now
   programs.kept.lock.Reset();
-  if (!detach) return WatchToEnd(loop, interrupts, folder, launcher, {.json = json});
+  if (!detach) return WatchToEnd(loop, interrupts, folder, *launcher, {.json = json});
   if (json) PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value), "}"));
   return 0;
 }

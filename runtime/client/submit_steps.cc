@@ -10,7 +10,6 @@
 #include "runtime/client/output.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/job/configuration_json.h"
-#include "runtime/scheduler/local/lost_job.h"
 
 namespace tony {
 namespace {
@@ -119,7 +118,7 @@ Result<SubmitObservation> CourseSteps::Read() const {
   if (record) seen.record = *record;
   TRY_ASSIGN(const auto folder, FindIfThere(seen.record.job));
   if (!folder) return SubmitObservation(seen);
-  TRY(SettleIfLost(*folder));
+  TRY(launcher_.Settle(*folder));
   TRY_ASSIGN(const KnownStatus known, AskStatus(*folder));
   bool kill_requested = false;
   if (!HasEnded(known.status)) {  // of one that a power cut has ended the request may be empty

@@ -1,4 +1,5 @@
 // `tony wait`: until a job has ended, or until it has changed. Being interrupted does not touch the job.
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
@@ -8,8 +9,6 @@
 #include "runtime/client/outputs.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/scheduler/local/local_am_launcher.h"
 
 namespace tony {
 namespace {
@@ -90,14 +89,13 @@ Result<int> RunWait(const CommandLine& line) {
   TRY_ASSIGN(const WaitOrder order, ReadWaitOrder(line));
   TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
   EventLoop loop;
-  BoostProcessRunner runner(loop);
-  LocalAmLauncher launcher(runner);
+  const auto launcher = BackendOf(folder.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
   const bool plain = order.json || order.follow || order.since || !order.owner.value.empty();
   const auto view = plain ? nullptr : LiveView::Make(loop, folder);
   WatchOptions options = {.watcher = order.watcher, .limit = order.limit, .view = view.get()};
   if (!view) options.on_status = OnStatus(order, folder);
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, options));
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, *launcher, options));
   return Report(order, watched, folder);
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
@@ -15,8 +16,6 @@
 #include "runtime/client/outputs.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/scheduler/local/local_am_launcher.h"
 
 namespace tony {
 namespace {
@@ -29,9 +28,8 @@ class JobsWatch {
     WatcherToken watcher;
   };
 
-  JobsWatch(EventLoop& loop, AmLauncher& launcher, Options options)
+  JobsWatch(EventLoop& loop, Options options)
       : loop_(loop),
-        launcher_(launcher),
         options_(std::move(options)),
         input_open_(options_.reads),
         lines_(loop, options_.reads,
@@ -51,7 +49,7 @@ class JobsWatch {
     Job& job = jobs_[id];
     job.folder = std::make_unique<JobFolder>(*std::move(folder));
     job.follower = std::make_unique<Follower>(
-        loop_, *job.folder, launcher_,
+        loop_, *job.folder, LauncherOf(job.folder->job()),
         FollowSink{.on_status = [this, id](const JobStatus& status) { OnStatus(id, status); },
                    .on_note = [](const std::string& note) { Say(note); },
                    .on_end = [this, id](const Result<JobStatus>& end) { OnEnd(id, end); }});
@@ -72,6 +70,13 @@ class JobsWatch {
     std::optional<JobStatus> before;
     std::string told;  // the newest line
   };
+
+  AmLauncher& LauncherOf(const JobId& job) {
+    const Backend& backend = BackendOf(job);
+    auto& launcher = launchers_[&backend];
+    if (!launcher) launcher = backend.MakeLauncher(loop_);
+    return *launcher;
+  }
 
   void OnLine(const std::string& line) {
     const std::string word(Trim(line));
@@ -133,7 +138,7 @@ class JobsWatch {
   }
 
   EventLoop& loop_;
-  AmLauncher& launcher_;
+  std::map<const Backend*, std::unique_ptr<AmLauncher>> launchers_;
   const Options options_;
   bool input_open_;
   std::map<std::string, Job> jobs_;
@@ -154,15 +159,13 @@ Result<int> RunWatch(const CommandLine& line) {
     }
   }
   EventLoop loop;
-  BoostProcessRunner runner(loop);
-  LocalAmLauncher launcher(runner);
   int signal = 0;
   Interrupts interrupts(loop);
   interrupts.Listen([&](int caught) {
     signal = caught;
     loop.Stop();
   });
-  JobsWatch watch(loop, launcher, options);
+  JobsWatch watch(loop, options);
   loop.Post([&] {
     for (const std::string& id : ids) watch.Add(id);
     watch.StopIfDone();

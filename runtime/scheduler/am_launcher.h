@@ -2,18 +2,16 @@
 #pragma once
 
 #include "runtime/base/result.h"
+#include "runtime/scheduler/arbiter.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony {
 
-class AmLauncher {
+class AmLauncher : public Arbiter {
  public:
-  virtual ~AmLauncher() = default;
-  // Returns once the arbiter is started (not: once the AM answers). Harmless where one rules already.
+  // Returns once the keeper is started (not: once the AM answers). Harmless where one rules already. Until it can be
+  // seen to rule, which may take long on a busy machine, Look() answers kStarting.
   virtual Status Start(const JobFolder& folder) = 0;
-  // Whether an arbiter that was started here for this job lives: on a busy machine it may be long before it can be seen
-  // to rule.
-  virtual bool IsUp(const JobFolder& folder) const = 0;
 };
 
 }  // namespace tony

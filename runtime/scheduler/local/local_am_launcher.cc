@@ -51,9 +51,20 @@ Status LocalAmLauncher::Start(const JobFolder& folder) {
   return Ok();
 }
 
-bool LocalAmLauncher::IsUp(const JobFolder& folder) const {
-  const auto found = living_->find(folder.job());
-  return found != living_->end() && found->second > 0;
+ArbiterView LocalAmLauncher::Look(const JobFolder& folder) const {
+  ArbiterView view = arbiter_.Look(folder);
+  const auto started = living_->find(folder.job());
+  const bool is_up = started != living_->end() && started->second > 0;
+  if (is_up && !view.IsKept()) view.kind = ArbiterView::Kind::kStarting;
+  return view;
 }
+
+Result<std::optional<JobStatus>> LocalAmLauncher::UnwrittenEnd(const JobFolder& folder) const {
+  return arbiter_.UnwrittenEnd(folder);
+}
+
+Status LocalAmLauncher::Settle(const JobFolder& folder) const { return arbiter_.Settle(folder); }
+
+std::string LocalAmLauncher::WhyItEnds(const JobFolder& folder) const { return arbiter_.WhyItEnds(folder); }
 
 }  // namespace tony

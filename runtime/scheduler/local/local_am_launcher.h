@@ -6,6 +6,7 @@
 
 #include "runtime/process/process_runner.h"
 #include "runtime/scheduler/am_launcher.h"
+#include "runtime/scheduler/local/local_arbiter.h"
 
 namespace tony {
 
@@ -17,11 +18,15 @@ class LocalAmLauncher : public AmLauncher {
  public:
   explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}
   Status Start(const JobFolder& folder) override;
-  bool IsUp(const JobFolder& folder) const override;
+  ArbiterView Look(const JobFolder& folder) const override;
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const override;
+  Status Settle(const JobFolder& folder) const override;
+  std::string WhyItEnds(const JobFolder& folder) const override;
 
  private:
   using Living = std::map<JobId, int>;  // keepers that were started and have not ended
   ProcessRunner& runner_;
+  const LocalArbiter arbiter_;
   std::shared_ptr<Living> living_ = std::make_shared<Living>();
 };
 

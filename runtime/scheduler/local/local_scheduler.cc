@@ -101,7 +101,7 @@ void LocalScheduler::OnClosed() {
 }
 
 void LocalScheduler::BringKeeperBack() {
-  if (loop_.Now() < next_launch_ || folder_.IsLocked("keeper.lock") || launcher_.IsUp(folder_)) return;
+  if (loop_.Now() < next_launch_ || launcher_.Look(folder_).WillBeKept()) return;
   next_launch_ = loop_.Now() + kBetweenLaunches;
   LogWarn("the keeper is gone: starting another");
   const Status started = launcher_.Start(folder_);

@@ -7,6 +7,7 @@
 
 #include "runtime/net/tcp.h"
 #include "runtime/scheduler/local/final_status.h"
+#include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/kill_answers.h"
@@ -23,10 +24,22 @@ class FakeAmLauncher : public AmLauncher {
     ++starts;
     return on_start ? on_start(folder) : Ok();
   }
-  bool IsUp(const JobFolder&) const override { return up; }
+  ArbiterView Look(const JobFolder& folder) const override {
+    ArbiterView view = local_.Look(folder);
+    if (up && !view.IsKept()) view.kind = ArbiterView::Kind::kStarting;
+    return view;
+  }
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const override {
+    return local_.UnwrittenEnd(folder);
+  }
+  Status Settle(const JobFolder& folder) const override { return local_.Settle(folder); }
+  std::string WhyItEnds(const JobFolder& folder) const override { return local_.WhyItEnds(folder); }
   int starts = 0;
   bool up = false;
   std::function<Status(const JobFolder&)> on_start;
+
+ private:
+  LocalArbiter local_;
 };
 
 // A job of which no process lives. What its keeper would do, a test does in FakeAmLauncher.

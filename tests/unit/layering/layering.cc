@@ -34,21 +34,29 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/scheduler",
        {"runtime/base", "runtime/net", "runtime/job", "runtime/process", "runtime/store", "runtime/history",
         "runtime/page"}},
+      {"runtime/backend", {"runtime/base", "runtime/job", "runtime/process", "runtime/scheduler"}},
       {"runtime/client",
-       {"runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process", "runtime/store",
-        "runtime/staging", "runtime/rpc", "runtime/scheduler", "runtime/journal", "runtime/request", "runtime/history",
-        "runtime/net", "runtime/page"}},
+       {"runtime/backend", "runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process",
+        "runtime/store", "runtime/staging", "runtime/rpc", "runtime/scheduler", "runtime/journal", "runtime/request",
+        "runtime/history", "runtime/net", "runtime/page"}},
       {"am",
        {"runtime/base", "runtime/net", "runtime/job", "runtime/framework", "runtime/journal", "runtime/process",
         "runtime/rpc", "runtime/scheduler", "runtime/store", "runtime/history", "runtime/page"}},
       {"executor",
        {"runtime/base", "runtime/job", "runtime/framework", "runtime/rpc", "runtime/store", "runtime/process"}},
       {"azkaban-plugin",
-       {"runtime/base", "runtime/config", "runtime/job", "runtime/request", "runtime/process", "runtime/store",
-        "runtime/scheduler", "runtime/client"}},
+       {"runtime/backend", "runtime/base", "runtime/config", "runtime/job", "runtime/request", "runtime/process",
+        "runtime/store", "runtime/scheduler", "runtime/client"}},
   };
   return table;
 }
+
+// The local scheduler's rooms, and who outside may know them: its backend's file, and who is still to ask a backend.
+constexpr std::string_view kLocalScheduler = "runtime/scheduler/local/";
+constexpr std::string_view kKnowLocalScheduler[] = {
+    "runtime/backend/local_backend.cc", "am/main.cc", "runtime/client/machine_check.cc", "runtime/client/queue.cc",
+    "runtime/client/doctor_checks.cc",
+};
 
 // An include that starts with `prefix` may stand only in files whose path starts with one of `users`, first match
 // decides; and in no header but the private ones.
@@ -260,6 +268,25 @@ std::vector<std::string> PurityViolations(const SourceFile& source) {
   ForEachLine(source, [&](int line, const std::string& code) {
     for (const std::string& impure : Split(kImpureCode, ' ')) {
       if (code.find(impure) != std::string::npos) violations.push_back(At(source, line, impure + " in a pure core"));
+    }
+  });
+  return violations;
+}
+
+std::vector<std::string> LocalSchedulerViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  if (source.path.starts_with(kLocalScheduler) || std::ranges::count(kKnowLocalScheduler, source.path))
+    return violations;
+  for (const Include& include : Includes(source)) {
+    if (include.name.starts_with(kLocalScheduler))
+      violations.push_back(At(source, include.line, include.name + " is its backend's to know"));
+  }
+  ForEachLine(source, [&](int line, const std::string& code) {
+    for (const char* lock : {"\"keeper.lock\"", "\"am.lock\""}) {
+      const bool is_own =
+          source.path.starts_with("am/") || source.path.starts_with("runtime/store/");  // an AM holds its lock
+      if (!is_own && code.find(lock) != std::string::npos)
+        violations.push_back(At(source, line, StrCat(lock, " is its backend's to know")));
     }
   });
   return violations;

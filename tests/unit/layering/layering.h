@@ -25,6 +25,7 @@ std::vector<std::string> PureCores(const std::vector<SourceFile>& sources, const
 std::vector<std::string> ArrowViolations(const SourceFile& source);       // folders of ours
 std::vector<std::string> ThirdPartyViolations(const SourceFile& source);  // libraries, and headers private to a folder
 std::vector<std::string> PurityViolations(const SourceFile& source);      // for the pure cores
+std::vector<std::string> LocalSchedulerViolations(const SourceFile& source);  // who knows its headers and locks
 std::vector<std::string> UsingNamespaceViolations(const SourceFile& source);
 
 }  // namespace tony::layering

@@ -60,6 +60,14 @@ TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
   EXPECT_THAT(PureCoresOf("executor"), Contains("executor/task_run.cc"));
 }
 
+TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {
+  EXPECT_THAT(ViolationsIn(AllSources(), LocalSchedulerViolations), IsEmpty());
+  const std::string header = "#include \"runtime/scheduler/local/lost_job.h\"\n";
+  EXPECT_THAT(LocalSchedulerViolations({"runtime/client/kill.cc", header}), SizeIs(1));
+  EXPECT_THAT(LocalSchedulerViolations({"runtime/scheduler/local/keeper.cc", header}), IsEmpty());
+  EXPECT_THAT(LocalSchedulerViolations({"runtime/client/gc.cc", "folder.IsLocked(\"keeper.lock\");\n"}), SizeIs(1));
+}
+
 TEST(LayeringTest, NobodyUsesAWholeNamespace) {
   std::vector<SourceFile> sources = AllSources();
   std::vector<SourceFile> tests = ReadSources(TONY_SOURCE_DIR, "tests");

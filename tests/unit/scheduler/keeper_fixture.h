@@ -14,6 +14,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/am_launcher.h"
+#include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/scheduler/local/local_scheduler.h"
 #include "runtime/store/job_folder.h"
 #include "tests/support/run_until.h"
@@ -24,7 +25,12 @@ namespace tony {
 class KeeperFixture : public ::testing::Test, public AmLauncher {
  public:
   Status Start(const JobFolder& folder) override;  // of a keeper, as the scheduler asks for it
-  bool IsUp(const JobFolder&) const override { return false; }
+  ArbiterView Look(const JobFolder& folder) const override { return arbiter_.Look(folder); }
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const override {
+    return arbiter_.UnwrittenEnd(folder);
+  }
+  Status Settle(const JobFolder& folder) const override { return arbiter_.Settle(folder); }
+  std::string WhyItEnds(const JobFolder& folder) const override { return arbiter_.WhyItEnds(folder); }
 
  protected:
   // An AM that writes its epoch to the file "ams" and then waits to be killed.
@@ -73,6 +79,7 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   void KillAm();
   void RemoveCgroups() const;
 
+  const LocalArbiter arbiter_;
   TempFolder temp_;
   EventLoop loop_;
   BoostProcessRunner runner_{loop_};

@@ -42,6 +42,8 @@ class LocalAmLauncherTest : public ::testing::Test {
     }
   }
 
+  ArbiterView::Kind Seen(const JobFolder& folder) const { return launcher_.Look(folder).kind; }
+
   TempFolder temp_;
   EventLoop loop_;
   FakeProcessRunner runner_{loop_};
@@ -65,19 +67,19 @@ TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironme
 }
 
 TEST_F(LocalAmLauncherTest, AKeeperIsUpUntilTheLastThatWasStartedHasEnded) {
-  EXPECT_FALSE(launcher_.IsUp(folder_));
+  EXPECT_EQ(Seen(folder_), ArbiterView::Kind::kNobody);
   ASSERT_TRUE(launcher_.Start(folder_).ok());
   ASSERT_TRUE(launcher_.Start(folder_).ok());
-  EXPECT_TRUE(launcher_.IsUp(folder_));
-  EXPECT_FALSE(launcher_.IsUp(with_programs_)) << "another job";
+  EXPECT_EQ(Seen(folder_), ArbiterView::Kind::kStarting);
+  EXPECT_EQ(Seen(with_programs_), ArbiterView::Kind::kNobody) << "another job";
   runner_.Exit(1'000'001, {});
   loop_.Post([this] {
-    EXPECT_TRUE(launcher_.IsUp(folder_));
+    EXPECT_EQ(Seen(folder_), ArbiterView::Kind::kStarting);
     runner_.Exit(1'000'002, {});
     loop_.Post([this] { loop_.Stop(); });
   });
   loop_.Run();
-  EXPECT_FALSE(launcher_.IsUp(folder_));
+  EXPECT_EQ(Seen(folder_), ArbiterView::Kind::kNobody);
 }
 
 TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {

@@ -1,0 +1,44 @@
+// Who rules a job, seen from outside: what verbs and adapters ask, so that they know neither locks nor processes. Seam:
+// LocalArbiter; AmLauncher, which can also start one.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/job/job_status.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+struct ArbiterView {
+  // Says nothing of whether the job has ended: that is what its status is for.
+  enum class Kind {
+    kKept,      // its keeper lives: an AM that dies comes back by itself
+    kStarting,  // a keeper was started by this process and cannot be seen yet
+    kAmAlone,   // its AM lives, and brings the keeper back
+    kNobody,    // nothing of it lives, and it may be brought back
+    kLost,      // nothing of it lives, and nothing may be started for it: its machine was started anew
+  };
+  Kind kind = Kind::kNobody;
+  bool swept = false;  // of a job that has ended: nothing will be started to sweep up after it
+
+  bool IsKept() const { return kind == Kind::kKept; }
+  bool WillBeKept() const { return kind == Kind::kKept || kind == Kind::kStarting; }
+  bool IsRuled() const { return WillBeKept() || kind == Kind::kAmAlone; }  // whether a process of ours lives for it
+};
+
+// Calls do not wait, but for Settle.
+class Arbiter {
+ public:
+  virtual ~Arbiter() = default;
+  virtual ArbiterView Look(const JobFolder& folder) const = 0;
+  // How a job has ended that nobody could write the end of. Writes nothing; nothing: it may go on, or has its end.
+  virtual Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const = 0;
+  // Writes such an end, for ever. Harmless where there is none, or somebody else does the same now.
+  virtual Status Settle(const JobFolder& folder) const = 0;
+  // For people: where to see why its keeper cannot stay alive, and its last words.
+  virtual std::string WhyItEnds(const JobFolder& folder) const = 0;
+};
+
+}  // namespace tony
