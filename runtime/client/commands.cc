@@ -10,6 +10,7 @@
 #include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
+#include "runtime/store/owners_rights.h"
 
 namespace tony {
 namespace {
@@ -194,11 +195,24 @@ Status CheckOpenFiles() {
                StrCat("at most ", limit.rlim_cur, " open files are allowed here (ulimit -n), and tony needs ", kLeast)};
 }
 
+// The machine's queue is nobody's, and so are the rules for exits of no job.
+Status WorkAsOwner(const Command& command, const CommandLine& line) {
+  const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
+  if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
+  TRY_ASSIGN(const auto owner, TakeOwnersRights());
+  if (owner && command.verb.name == "submit")
+    Say(StrCat("tony: warning: the home belongs to ", *owner,
+               ": this will be a job of that user, with root's environment"));
+  return Ok();
+}
+
 int RunVerb(const Command& command, const std::vector<std::string>& arguments) {
   const Result<CommandLine> line = CommandLine::Parse(command.verb, arguments);
   if (!line.ok()) return Fail(line.error(), AsksForJson(arguments));
   const Status may_begin = CheckOpenFiles();
   if (!may_begin.ok()) return Fail(may_begin.error(), line->Has("json"));
+  const Status as_owner = WorkAsOwner(command, *line);
+  if (!as_owner.ok()) return Fail(as_owner.error(), line->Has("json"));
   const Result<int> result = WithoutThrowing([&] { return command.run(*line); });
   return result.ok() ? *result : Fail(result.error(), line->Has("json"));
 }
@@ -217,7 +231,7 @@ Error UnknownCommand(const std::string& verb) {
 std::vector<Command> Commands() {
   return {
       {SubmitVerb(), RunSubmit},
-      {PlanVerb(), RunPlan},
+      {PlanVerb(), RunPlan, false},
       {{"status",
         "JOB...",
         1,
@@ -239,9 +253,10 @@ std::vector<Command> Commands() {
       {ExplainExitVerb(), RunExplainExit},
       {GcVerb(), RunGc},
       {{"doctor", "", 0, 0, "what of this machine stands in the way of jobs; exit 1 if something does", {kJson}},
-       RunDoctor},
-      {{"version", "", 0, 0, "this program's version", {kJson}}, RunVersion},
-      {{"help", "[COMMAND]", 0, 1, "this list, or the options of one command", {}}, RunHelp},
+       RunDoctor,
+       false},
+      {{"version", "", 0, 0, "this program's version", {kJson}}, RunVersion, false},
+      {{"help", "[COMMAND]", 0, 1, "this list, or the options of one command", {}}, RunHelp, false},
   };
 }
 

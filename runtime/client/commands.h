@@ -30,6 +30,7 @@ Result<int> RunHelp(const CommandLine& line);
 struct Command {
   VerbSpec verb;
   Result<int> (*run)(const CommandLine& line);
+  bool in_home = true;  // it works in $TONY_HOME: as its owner, also for root (owners_rights.h)
 };
 std::vector<Command> Commands();
 

@@ -11,6 +11,7 @@
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
+#include "runtime/store/owners_rights.h"
 
 namespace tony {
 namespace {
@@ -65,6 +66,13 @@ Effect Judge(const Watched& watched, const JobStatus& status, const KillRequest&
   return {.planned = true, .words = "will be killed if its application master allows it; it does not answer now"};
 }
 
+// Neither socket nor file shows an AM that it was root who asked with the owner's rights.
+void SayWhoAsks(KillRequest& request) {
+  request.asker = WhoTookOwnersRights();
+  request.reason = ReasonWithAsker(request);
+  request.asker.clear();
+}
+
 Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const KillRequest& request,
                     const JobStatus& before) {
   // A full disk keeps nobody from telling the AM.
@@ -95,7 +103,8 @@ Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const Kill
 
 Result<int> RunKill(const CommandLine& line) {
   TRY_ASSIGN(const RequestId by_request, RequestIdOption(line));
-  TRY_ASSIGN(const KillRequest request, ReadKillRequest(line, RealClock().Now()));
+  TRY_ASSIGN(KillRequest request, ReadKillRequest(line, RealClock().Now()));
+  SayWhoAsks(request);
   if (line.words().empty() == by_request.value.empty())
     return Error{ErrorCode::kUsage, "kill: expected JOB or --request-id, and not both"};
   std::optional<JobFolder> folder;

@@ -30,7 +30,8 @@ struct KillRequest {
   // How long after it was asked for it is due. Who takes the request sets `due` by his own clock; until then that is
   // the asker's word for people.
   Duration delay{0};
-  std::string asker;  // another user than the job's: "root (uid 0)"; empty: the job's own. Never the asker's word
+  std::string asker;  // another user than the job's: "root (uid 0)"; empty: the job's own, or root with its rights.
+                      // Never the asker's word
   bool IsPlain() const { return if_owner.value.empty() && if_watcher.value.empty() && due == Instant{}; }
   bool operator==(const KillRequest&) const = default;
 };

@@ -31,18 +31,6 @@ struct flock WholeFile() {
   return lock;
 }
 
-// Where root asks for a kill of another user's job: that user's AM has to read it. The job's folder keeps others out.
-void LetOwnerRead(const fs::path& folder, const fs::path& file) {
-  struct stat owner = {};
-  if (stat(folder.c_str(), &owner) != 0 || owner.st_uid == geteuid()) return;
-  std::error_code error;
-  if (fs::is_directory(file, error)) {
-    (void)!lchown(file.c_str(), owner.st_uid, owner.st_gid);
-  } else {
-    chmod(file.c_str(), 0644);
-  }
-}
-
 // Who has written it cannot say so in the file: whoever may write there could say anything.
 std::string AskerOf(const fs::path& file) {
   struct stat info = {};
@@ -147,10 +135,7 @@ Status JobFolder::WriteKillRequest(const KillRequest& request) const {
     const auto grace = [&](const KillRequest& r) { return r.grace < Duration(0) ? spec.timers.grace : r.grace; };
     if (grace(*earlier) <= grace(request)) return Ok();
   }
-  const fs::path file = path_ / "kill-request.json";
-  TRY(WriteFileByRename(file, ToJson(request), /*durable=*/false));
-  LetOwnerRead(path_, file);
-  return Ok();
+  return WriteFileByRename(path_ / "kill-request.json", ToJson(request), /*durable=*/false);
 }
 
 Result<std::optional<KillRequest>> JobFolder::ReadKillRequest() const {
@@ -161,12 +146,9 @@ Result<std::optional<KillRequest>> JobFolder::ReadKillRequest() const {
 }
 
 Status JobFolder::WriteConditionalKill(const std::string& name, const KillRequest& request) const {
-  const fs::path folder = path_ / kConditionalKills, file = folder / (name + ".json");
+  const fs::path folder = path_ / kConditionalKills;
   TRY(MakeFolder(folder));
-  LetOwnerRead(path_, folder);
-  TRY(WriteFileByRename(file, ToJson(request), /*durable=*/false));
-  LetOwnerRead(path_, file);
-  return Ok();
+  return WriteFileByRename(folder / (name + ".json"), ToJson(request), /*durable=*/false);
 }
 
 Result<std::vector<JobFolder::NamedKillRequest>> JobFolder::ReadConditionalKills() const {

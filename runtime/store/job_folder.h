@@ -124,7 +124,7 @@ class JobFolder {
 
   Status WriteLease(const LeaseRecord& record) const;    // by rename
   Result<std::optional<LeaseRecord>> ReadLease() const;  // nothing: no AM has ruled yet
-  // The `asker` of a request that is read is the owner of its file.
+  // The `asker` of a request that is read is the owner of its file. Root that writes here has the owner's rights.
   Status WriteKillRequest(const KillRequest& request) const;  // plain; by rename; a shorter grace replaces a longer
   Result<std::optional<KillRequest>> ReadKillRequest() const;
   // Those that are not plain. A file that cannot be read is left out, and said in the log.
@@ -134,7 +134,7 @@ class JobFolder {
   };
   Status WriteConditionalKill(const std::string& name, const KillRequest& request) const;  // `name`: new, random
   Result<std::vector<NamedKillRequest>> ReadConditionalKills() const;
-  Status RemoveConditionalKill(const std::string& name) const;  // harmless if it is gone
+  Status RemoveConditionalKill(const std::string& name) const;      // harmless if it is gone
   Status WriteStatus(const JobStatus& status, bool durable) const;  // by rename; durable: survives a power cut
   Result<std::optional<JobStatus>> ReadStatus() const;
 

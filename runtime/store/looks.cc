@@ -20,13 +20,6 @@ constexpr size_t kMostAtOnce = 64 << 10;
 
 fs::path LookFile(const JobFolder& folder) { return folder.path() / "looked"; }
 
-// Root may look at another user's job, whose own clients have to write there, too.
-void GiveToOwner(int fd, const fs::path& folder) {
-  struct stat owner = {}, file = {};
-  if (stat(folder.c_str(), &owner) != 0 || fstat(fd, &file) != 0 || owner.st_uid == file.st_uid) return;
-  (void)!fchown(fd, owner.st_uid, owner.st_gid);
-}
-
 std::string ReadFrom(int fd, off_t from, size_t most) {
   std::string text(most, '\0');
   const ssize_t got = pread(fd, text.data(), text.size(), from);
@@ -51,7 +44,6 @@ Result<bool> LeaveLook(const JobFolder& folder, const WatcherToken& watcher) {
   const fs::path path = LookFile(folder);
   const UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
-  GiveToOwner(fd.get(), folder.path());
   const std::string line = StrCat(lease->epoch.value, " ", watcher.value, "\n");
   if (!watcher.value.empty() && !EndsWith(fd.get(), line)) {
     TRY(WriteAll(fd.get(), line, path));

@@ -344,7 +344,7 @@ REQUESTS = [
     ("staged files are let go before the job refers to them", STEPS,
      "  const ProgramsOfJob programs = ProgramsForJob(home_);\n",
      "  staged_.store.reset();\n  const ProgramsOfJob programs = ProgramsForJob(home_);\n"),
-    ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(SettleIfLost(*folder));\n", ""),
+    ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(launcher_.Settle(*folder));\n", ""),
 ]
 
 ALL = TURNS + ENDS + WRITES + EXECUTORS + KEEPERS + GUARDS + SYNCS + REQUESTS

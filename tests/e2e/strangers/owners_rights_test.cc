@@ -1,0 +1,133 @@
+// Root that looks after another user's jobs: whatever that user has put into the home, root's rights are not used
+// there.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/e2e/strangers/master_job.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class OwnersRightsTest : public MasterTest {
+ protected:
+  Ran AsRoot(OtherUser::Words words, const std::string& directory = "/") const {
+    words.insert(words.begin(), (ReachablePrograms() / "tony").string());
+    Background root(words,
+                    {"TONY_HOME=" + home_.string(), "HOME=/root", "USER=root", "PATH=/usr/bin:/bin",
+                     "TONY_LEDGER=" + user_->ledger().string()},
+                    directory);
+    return root.Wait();
+  }
+  std::string Shell(const std::string& script) const { return user_->Run({"sh", "-c", script}).err; }
+  // Who owns what is there, by name: only root's own files may be root's.
+  std::vector<uid_t> OwnersBelow(const fs::path& folder) const {
+    std::vector<uid_t> owners;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      struct stat info {};
+      if (lstat(entry.path().c_str(), &info) == 0) owners.push_back(info.st_uid);
+    }
+    return owners;
+  }
+};
+
+// A folder of root's that the user cannot write, and a file that the user cannot read.
+class RootsFolder {
+ public:
+  RootsFolder() {
+    std::ofstream(secret()) << "root's";
+    fs::permissions(secret(), fs::perms::owner_read | fs::perms::owner_write);
+  }
+  fs::path path() const { return folder_.path(); }
+  fs::path secret() const { return path() / "secret"; }
+  bool IsUntouched() const {
+    struct stat info {};
+    const auto entries = std::distance(fs::directory_iterator(path()), fs::directory_iterator());
+    return entries == 1 && stat(secret().c_str(), &info) == 0 && info.st_uid == 0 && (info.st_mode & 0777) == 0600 &&
+           ReadText(secret()) == "root's";
+  }
+
+ private:
+  SharedFolder folder_;
+};
+
+TEST_F(OwnersRightsTest, LinksInAJobsFolderLeadRootNowhere) {
+  Submit();
+  const RootsFolder roots;
+  // Where the conditional kill goes, and every name that a plain one has had while it was written.
+  ASSERT_THAT(Shell("cd " + Folder().string() + " && ln -s " + roots.path().string() + " kill-requests && ln -s " +
+                    roots.secret().string() + " kill-request.json && ln -s " + roots.secret().string() + " looked"),
+              IsEmpty());
+  EXPECT_NE(AsRoot({"kill", Job(), "--if-owner", "nobody"}).exit, 77);
+  EXPECT_TRUE(roots.IsUntouched());
+  ASSERT_THAT(Shell("cd " + Folder().string() + " && rm kill-requests"), IsEmpty());
+  (void)AsRoot({"status", Job()});
+  (void)AsRoot({"kill", Job(), "--reason", "the machine is needed"});
+  EXPECT_TRUE(roots.IsUntouched());
+}
+
+TEST_F(OwnersRightsTest, WhatRootLeavesInAHomeIsItsOwners) {
+  Submit();
+  kill(Master(), SIGSTOP);
+  (void)AsRoot({"kill", Job(), "--if-owner", "nobody", "--no-wait"});
+  (void)AsRoot({"kill", Job(), "--no-wait", "--reason", "the machine is needed"});
+  EXPECT_THAT(OwnersBelow(home_), Each(user_->uid()));
+  kill(Master(), SIGCONT);
+  const Ran ran = client_->Wait();
+  EXPECT_THAT(ran.out + ran.err, HasSubstr("killed by root (uid 0): the machine is needed"));
+}
+
+TEST_F(OwnersRightsTest, ProgramsThatAUserPlantedAreNotRunByRoot) {
+  Submit();
+  const std::string seen = (user_->temporary() / "seen").string();
+  client_.reset();  // who waits brings it back
+  for (const char* program : {"tony-keeper", "tony-am"}) kill(Pid(program), SIGSTOP);
+  for (const char* program : {"tony-keeper", "tony-am"}) kill(Pid(program), SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return Pid("tony-keeper") == 0 && Pid("tony-am") == 0; }));
+  ASSERT_THAT(Shell("cd " + home_.string() +
+                    "/programs && for p in */tony-keeper; do chmod u+w ${p%/*}; rm -f $p; "
+                    "printf '#!/bin/sh\\nid -u >>" +
+                    seen + "\\n' >$p; chmod 0700 $p; done"),
+              IsEmpty());
+  for (const char* verb : {"recover", "wait"}) {
+    OtherUser::Words words = {verb, Job()};
+    if (std::string(verb) == "wait") words.insert(words.end(), {"--timeout", "5"});
+    EXPECT_NE(AsRoot(words).exit, 0);
+  }
+  const std::string uid = std::to_string(user_->uid());
+  EXPECT_THAT(ReadText(seen), HasSubstr(uid));
+  EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
+}
+
+TEST_F(OwnersRightsTest, AJobThatRootSubmitsThereIsTheOwnersAndSaysSo) {
+  ASSERT_EQ(Tony(One("true")).exit, 0);
+  const std::string uid = std::to_string(user_->uid());
+  const Ran ran = AsRoot(One("test $(id -u) = " + uid + " && test $(id -g) = " + uid + " && ! touch /root/planted"));
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("tony: warning: the home belongs to uid " + uid));
+  EXPECT_THAT(OwnersBelow(home_), Each(user_->uid()));
+  EXPECT_THAT(AsRoot({"list"}).err, IsEmpty());
+}
+
+TEST_F(OwnersRightsTest, RootReadsNoFileOfItsOwnByALink) {
+  Submit();
+  const RootsFolder roots;
+  const fs::path logs = Folder() / "logs/worker-0/1";
+  ASSERT_THAT(Shell("rm -f " + (logs / "stdout").string() + " && ln -s " + roots.secret().string() + " " +
+                    (logs / "stdout").string()),
+              IsEmpty());
+  EXPECT_THAT(AsRoot({"logs", Job()}).out, Not(HasSubstr("root's")));
+}
+
+}  // namespace
+}  // namespace tony
