@@ -163,3 +163,9 @@ def known_survivors(root):
             key = line.strip()
             reasons[key] = ""
     return reasons
+
+
+def stale_survivors(root, mutants):
+    """A reason for a mutant that there is no more would go unnoticed, and be missing where its line is written anew."""
+    keys = {mutant.key for mutant in mutants}
+    return [f"survivors.txt: no mutant has this name: {key}" for key in known_survivors(root) if key not in keys]
