@@ -85,7 +85,7 @@ TEST_F(FailureTest, AFailedSidecarFailsNothing) {
 }
 
 TEST_F(FailureTest, TheApplicationTimeoutEndsTheJob) {
-  const auto status = RunToFailure(One("exec sleep 1000") + Conf("tony.application.timeout=700"));
+  const auto status = RunToFailure(One("exec sleep 1000") + Conf("tony.application.timeout=4000"));
   EXPECT_EQ(Text(status, "/verdict/class"), "timeout");
 }
 

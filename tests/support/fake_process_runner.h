@@ -36,7 +36,7 @@ class FakeProcessRunner : public ProcessRunner {
 
  private:
   EventLoop& loop_;
-  pid_t next_pid_ = 1'000'001;
+  pid_t next_pid_ = 5'000'001;  // above the most that Linux gives: nobody's, should it be killed
   std::map<pid_t, OnExit> running_;
 };
 

@@ -72,10 +72,10 @@ TEST_F(LocalAmLauncherTest, AKeeperIsUpUntilTheLastThatWasStartedHasEnded) {
   ASSERT_TRUE(launcher_.Start(folder_).ok());
   EXPECT_EQ(Seen(folder_), ArbiterView::Kind::kStarting);
   EXPECT_EQ(Seen(with_programs_), ArbiterView::Kind::kNobody) << "another job";
-  runner_.Exit(1'000'001, {});
+  runner_.Exit(5'000'001, {});
   loop_.Post([this] {
     EXPECT_EQ(Seen(folder_), ArbiterView::Kind::kStarting);
-    runner_.Exit(1'000'002, {});
+    runner_.Exit(5'000'002, {});
     loop_.Post([this] { loop_.Stop(); });
   });
   loop_.Run();
