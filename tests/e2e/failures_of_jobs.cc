@@ -34,7 +34,7 @@ Failures FailuresOfMachines() {
       {"file size", "ulimit -f 8; head -c 100K /dev/zero > big", "user_config", {"exit code 153", "ulimit -f"}},
       {"GPU memory", "echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.' >&2; exit 1", "oom", {"CUDA out of memory. Tried to allocate 2 GiB.: out of GPU memory"}},
       {"GPU fault", "echo 'RuntimeError: CUDA error: uncorrectable ECC error encountered' >&2; exit 1", "infra", {"uncorrectable ECC error", "a GPU does not work"}, {}, {}, "worker:0", 1, {"tony.restart.lost.budget=0"}},
-      {"time limit", "exec sleep 600", "timeout", {"longer than 4 s (tony.application.timeout)", "silent: worker:0 for"}, {}, {}, "", 1, {"tony.application.timeout=4000"}},
+      {"time limit", "exec sleep 600", "timeout", {"longer than 4.0 s (tony.application.timeout)", "silent: worker:0 for"}, {}, {}, "", 1, {"tony.application.timeout=4000"}},
   };
 }
 
