@@ -13,6 +13,9 @@ namespace tony::am {
 struct RequestContainers {
   std::vector<ContainerAsk> asks;
 };
+struct WithdrawRequests {
+  std::vector<AttemptId> attempts;
+};
 struct LaunchExecutor {
   AttemptId attempt;
   ContainerId container;
@@ -36,8 +39,8 @@ struct LookForCheckpoint {
 };                 // answer with CheckpointSeen
 struct EndJob {};  // write the verdict, release the scheduler, leave
 
-using Action = std::variant<RequestContainers, LaunchExecutor, StopContainer, TellExecutor, ListCheckpoints,
-                            LookForCheckpoint, EndJob>;
+using Action = std::variant<RequestContainers, WithdrawRequests, LaunchExecutor, StopContainer, TellExecutor,
+                            ListCheckpoints, LookForCheckpoint, EndJob>;
 using Actions = std::vector<Action>;
 
 }  // namespace tony::am

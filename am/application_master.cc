@@ -7,6 +7,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
+#include "runtime/store/kept_outputs.h"
 
 namespace tony::am {
 namespace {
@@ -22,7 +23,6 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
     : loop_(parts.loop),
       folder_(std::move(parts.folder)),
       submission_(std::move(parts.submission)),
-      executor_program_(std::move(parts.executor_program)),
       token_(std::move(parts.token)),
       tracking_url_(std::move(parts.tracking_url)),
       epoch_(parts.epoch),
@@ -100,7 +100,10 @@ void ApplicationMaster::TellSome() {
 void ApplicationMaster::Perform(const Action& action) {
   std::visit(Overloaded{
                  [&](const RequestContainers& a) { scheduler_->Request(a.asks); },
-                 [&](const LaunchExecutor& a) { scheduler_->Launch(a.container, ExecutorFor(a.attempt, a.container)); },
+                 [&](const WithdrawRequests& a) { scheduler_->Withdraw(a.attempts); },
+                 [&](const LaunchExecutor& a) {
+                   scheduler_->Launch(a.container, {a.attempt, job_.spec().FindRole(a.attempt.task.role)->resources});
+                 },
                  [&](const StopContainer& a) { scheduler_->Stop(a.container, a.mode); },
                  [&](const TellExecutor& a) { tells_.push_back(a); },
                  [&](const ListCheckpoints&) { ListTheCheckpoints(); },
@@ -208,24 +211,23 @@ void ApplicationMaster::Heartbeat(const Caller& caller, const Progress& progress
   });
 }
 
-void ApplicationMaster::ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) {
+// Before it is known that the attempt has succeeded: whoever knows that finds them. Where they cannot be written, the
+// executor's own copy is what is left.
+void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report) const {
+  const AttemptState state = job_.StateOf(attempt);
+  const bool counts = state != AttemptState::kNew && !IsFinal(state) && LeavesOutputs(job_.spec(), attempt.task);
+  if (!counts || !report.outputs || !report.outcome.Succeeded()) return;
+  const Status written = WriteJobOutputs(folder_, {attempt, *report.outputs});
+  if (!written.ok()) LogWarn(StrCat("outputs: ", written.error().message));
+}
+
+void ApplicationMaster::ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) {
   if (!Admit(caller.token, reply)) return;
-  Observe(OutcomeCall{caller, outcome}, [reply](const std::optional<Refusal>& refusal) {
+  KeepOutputs(caller.attempt, report);
+  Observe(OutcomeCall{caller, report.outcome}, [reply](const std::optional<Refusal>& refusal) {
     if (refusal) return reply.Refuse(refusal->reason, refusal->message);
     reply.Success({});
   });
-}
-
-LaunchSpec ApplicationMaster::ExecutorFor(const AttemptId& attempt, const ContainerId& container) const {
-  LaunchSpec launch;
-  launch.argv = {executor_program_, folder_.path().string(), ToString(attempt.task), StrCat(attempt.number),
-                 container.value};
-  const std::filesystem::path logs = folder_.LogFolder(attempt);
-  std::error_code ignored;  // the executor says it better when it cannot write there
-  std::filesystem::create_directories(logs, ignored);
-  launch.log_file = (logs / "executor.log").string();
-  launch.resources = job_.spec().FindRole(attempt.task.role)->resources;
-  return launch;
 }
 
 std::optional<Outcome> ApplicationMaster::KeptOutcome(const SchedulerEvent& event) const {

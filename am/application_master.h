@@ -33,7 +33,6 @@ struct ApplicationMasterParts {
   EventLoop& loop;
   JobFolder folder;
   Submission submission;
-  std::string executor_program;  // absolute path
   std::string token;
   std::string tracking_url;  // of the job's page; empty: there is none
   Epoch epoch;
@@ -59,7 +58,7 @@ class ApplicationMaster : public AmService {
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
-  void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) override;
+  void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) override;
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
              Reply<StatusAnswer> reply) override;
@@ -80,6 +79,7 @@ class ApplicationMaster : public AmService {
   void Finish(const Turn& turn);
   void FinishFirst();
   void Perform(const Action& action);
+  void KeepOutputs(const AttemptId& attempt, const AttemptReport& report) const;
   void Tell(const TellExecutor& order);
   void TellSome();
   void ListTheCheckpoints();
@@ -113,7 +113,6 @@ class ApplicationMaster : public AmService {
   bool Waits(Match match) const;  // whether a turn with such an action waits for the journal
   Duration LongestWatch() const;
 
-  LaunchSpec ExecutorFor(const AttemptId& attempt, const ContainerId& container) const;
   std::optional<Outcome> KeptOutcome(const SchedulerEvent& event) const;
   void ScheduleTimer();
   void OnDeadline();
@@ -134,7 +133,6 @@ class ApplicationMaster : public AmService {
   EventLoop& loop_;
   const JobFolder folder_;
   const Submission submission_;
-  const std::string executor_program_;
   const std::string token_;
   const std::string tracking_url_;
   const Epoch epoch_;

@@ -98,6 +98,7 @@ void ApplicationMaster::ReadConditionalKills() {
 }
 
 void ApplicationMaster::StatusChanged() {
+  scheduler_->TellProgress(job_.Progress());
   if (!push_timer_) {
     AnswerWatches();
     push_timer_ = loop_.After(PushInterval(job_.spec().TotalTasks()), [this] {
@@ -128,7 +129,7 @@ void ApplicationMaster::End() {
   LogInfo(StrCat("job ", ToString(job_.state()), ": ", job_.verdict()->message));
   end_told_ = true;
   AnswerWatches();
-  scheduler_->Finish([this] {
+  scheduler_->Finish(*job_.verdict(), [this] {
     if (auto on_end = std::exchange(on_end_, nullptr)) on_end();
   });
 }

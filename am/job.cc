@@ -141,10 +141,12 @@ bool Job::IsHeld(const Attempt& ended) const {
   return failed_.contains({*ended.ended, ended.id});  // not judged yet
 }
 
+double Job::Progress() const { return static_cast<double>(tracked_successes_) / spec_.TrackedTasks(); }
+
 ContainerAsk Job::AskFor(const AttemptId& id) const {
   const RoleSpec* role = spec_.FindRole(id.task.role);
   CHECK(role != nullptr);
-  return {id, role->resources};
+  return {id, role->resources, role->node_label};
 }
 
 Job::Attempt* Job::Find(const AttemptId& id) { return const_cast<Attempt*>(std::as_const(*this).Find(id)); }

@@ -60,6 +60,7 @@ class Job {
   Epoch epoch() const { return epoch_; }
   int64_t seq() const { return seq_; }  // grows with every decision that a status shows as news
   bool Ended() const { return IsFinal(state_); }
+  double Progress() const;   // which part of its tracked tasks have succeeded: 0 to 1
   bool MayRunTasks() const;  // now or, as no verdict has been decided, later
   const JobSpec& spec() const { return spec_; }
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on

@@ -88,6 +88,9 @@ void Job::StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& a
   registering_.erase({attempt.register_by, attempt.id});
   if (attempt.container.value.empty()) {
     withdrawn_.insert(attempt.id);
+    auto* others = actions.empty() ? nullptr : std::get_if<WithdrawRequests>(&actions.back());
+    if (!others) others = &std::get<WithdrawRequests>(actions.emplace_back(WithdrawRequests{}));
+    others->attempts.push_back(attempt.id);
     return;
   }
   WatchStop(attempt, time + grace + kLeaveLimit);

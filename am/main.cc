@@ -13,10 +13,12 @@
 #include "am/application_master.h"
 #include "am/job_clock.h"
 #include "am/journal.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
+#include "runtime/logs/local_log_source.h"
 #include "runtime/net/peer.h"
 #include "runtime/page/live_page.h"
 #include "runtime/page/page_address.h"
@@ -57,7 +59,7 @@ Status LinkAmFiles(const JobFolder& folder) {
 
 // A job can do without its page.
 std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobFolder& folder) {
-  auto page = LivePage::Open(loop, folder, InheritedPageSocket());
+  auto page = LivePage::Open(loop, folder, std::make_shared<LocalLogSource>(folder), InheritedPageSocket(), kLoopback);
   if (page.ok()) return *std::move(page);
   if (page.error().code != ErrorCode::kNotFound) LogWarn(page.error().message);
   return nullptr;
@@ -91,9 +93,11 @@ RpcServerOptions WhereToListen(const JobFolder& folder, Epoch epoch) {
   RpcServerOptions options{.folder = folder.path(), .at = {SocketOf(epoch)}};
   const auto before = folder.ReadLease();
   if (!before.ok()) LogWarn(before.error().message);
-  const bool has_port = before.ok() && *before &&
-                        ((*before)->am.for_old_executors || std::holds_alternative<Endpoint>((*before)->am.own));
-  if (has_port) options.at.emplace_back(Endpoint{"127.0.0.1", 0});
+  if (!before.ok() || !*before) return options;
+  const AmAddresses& am = (*before)->am;
+  const auto* own = std::get_if<Endpoint>(&am.own);
+  if (am.for_old_executors || own)
+    options.at.emplace_back(Endpoint{am.for_old_executors ? am.for_old_executors->host : own->host, 0});
   return options;
 }
 
@@ -148,11 +152,14 @@ Status Rule(const JobFolder& folder, Epoch epoch) {
       StrCat("epoch ", epoch.value, ": ", opened.decisions.size(), " decisions replayed, job ", ToString(job.state())));
 
   const std::unique_ptr<LivePage> page = OpenPage(loop, folder);
-  ApplicationMaster master({loop, folder, std::move(submission), SiblingProgram("tony-executor"), std::move(token),
-                            page ? page->url() : "", epoch, std::move(job), *opened.journal, opened.outdated});
+  ApplicationMaster master({loop, folder, std::move(submission), std::move(token), page ? page->url() : "", epoch,
+                            std::move(job), *opened.journal, opened.outdated});
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
-  LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher,
+  const auto executor = [&, program = SiblingProgram("tony-executor")](const auto& container, const auto& launch) {
+    return LaunchOf(folder, program, container, launch);
+  };
+  LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher, executor,
                            [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
   if (page) scheduler.HandToKeeper(page->ShareSocket());
   RemoveStaleSockets(folder, epoch);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "azkaban-plugin/doctor_parts.h"
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/command_line.h"
 #include "runtime/store/files.h"
@@ -135,7 +136,7 @@ Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
     all.push_back(WarnCheck("rights", StrCat("what follows is judged for you, not for ", installation.server.user.name),
                             "run the doctor as root or as that user"));
   Add(all, Home(files));
-  for (const auto look : {CheckLedger, CheckLimits}) Add(all, look());
+  Add(all, DefaultBackend().Doctor());
   return ReportChecks(all, line.Has("json"));
 }
 

@@ -2,7 +2,6 @@
 
 #include <pwd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,13 +15,12 @@
 #include "azkaban-plugin/what_asks.h"
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/kill_target.h"
-#include "runtime/client/machine_check.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_watch.h"
+#include "runtime/process/held_process.h"
 #include "runtime/store/files.h"
 #include "runtime/store/request_index.h"
 #include "runtime/store/user_home.h"
@@ -54,8 +52,9 @@ class StepRun {
 
   Result<Exit> Run() {
     for (const std::string& warning : step_.job.warnings) SayInLog("warning: " + warning);
-    if (const Status fits = CheckMachine(step_.job.spec); !fits.ok())
-      return WithWhatAsks(fits.error(), step_.job.spec, step_.job.configuration);
+    const auto notes = BackendFor(step_.job.spec).Check(step_.job.spec);
+    if (!notes.ok()) return WithWhatAsks(notes.error(), step_.job.spec, step_.job.configuration);
+    for (const std::string& note : *notes) SayInLog(note);
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
     asked_.on_recorded = [](const JobId& job) { SayInLog("job " + job.value); };
     TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, *launcher_, asked_));
@@ -95,7 +94,7 @@ class StepRun {
 
   Result<Exit> Follow(const JobFolder& folder, Account& account) {
     EventLoop::FdWatch parent_end;
-    if (parent_.valid()) parent_end = loop_.WhenReadable(parent_.get(), [this] { loop_.Stop(); });
+    if (parent_.valid()) parent_end = parent_.WhenEnded(loop_, [this] { loop_.Stop(); });
     const WatchOptions options = {.patience = kKeeperPatience,
                                   .on_status =
                                       [&](const JobStatus& status) {
@@ -160,7 +159,7 @@ class StepRun {
   const StepPlace place_;
   const Step step_;
   // From the beginning: it may die while files are staged.
-  const UniqueFd parent_{static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0))};
+  const HeldProcess parent_{getppid()};
   RequestedJob asked_;
   EventLoop loop_;
   const std::unique_ptr<AmLauncher> launcher_;

@@ -127,9 +127,15 @@ void Executor::Perform(const SendHeartbeat& action) {
                              }));
 }
 
+std::optional<KeptOutputs> Executor::OutputsToReport(const Outcome& outcome) const {
+  if (!outcome.Succeeded() || !LeavesOutputs(spec_, place_.attempt.task)) return std::nullopt;
+  auto kept = ReadKeptOutputs(place_.log_folder);
+  return kept.ok() ? *std::move(kept) : KeptOutputs{.problem = kept.error().message};
+}
+
 void Executor::Perform(const SendOutcome& action) {
   surroundings_.am.ReportOutcome(
-      action.caller, action.outcome,
+      action.caller, {action.outcome, OutputsToReport(action.outcome)},
       Answered<Acknowledged>([](int64_t link, Acknowledged) -> Event { return OutcomeAcknowledged{link}; }));
 }
 

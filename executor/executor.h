@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/job/outputs.h"
 #include "runtime/process/process_runner.h"
-#include "runtime/rpc/am_client.h"
+#include "runtime/rpc/am_connection.h"
 #include "runtime/store/folder_presence.h"
 #include "runtime/store/job_folder.h"
 
@@ -24,7 +26,7 @@ namespace tony::executor {
 // What an executor stands on. All of it must outlive the executor.
 struct Surroundings {
   EventLoop& loop;
-  AmClient& am;
+  ExecutorCalls& am;
   ProcessRunner& processes;
   std::vector<std::string> environment;  // "NAME=value", of this process
   PortReservation* port = nullptr;       // of the task; null: its endpoint stays as it is, and is the caller's care
@@ -64,6 +66,7 @@ class Executor {
   // The callback of a call: feeds `on_success` of the value, or what became of the call instead.
   template <class T, class OnSuccess>
   OnAnswer<T> Answered(OnSuccess on_success);
+  std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
   void TellWhy(const std::string& disconnected);
   Event LeaseNow();
   Result<int64_t> StartUserProcess(const StartProcess& action);

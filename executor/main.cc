@@ -1,4 +1,5 @@
-// tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID
+// tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST: the executor of one task. HOST is this machine,
+// as the job's other tasks reach it.
 #include <unistd.h>
 
 #include <csignal>
@@ -21,24 +22,26 @@ namespace tony::executor {
 namespace {
 
 constexpr int kAttemptIsLocked = 75;
-// The local scheduler runs all tasks of a job on this machine.
-constexpr const char* kLocalHost = "127.0.0.1";
 
 struct Arguments {
   JobFolder folder;
   AttemptId attempt;
   ContainerId container;
+  std::string host;
 };
 
 Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
-  const Error usage{ErrorCode::kUsage, "usage: tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID"};
-  if (arguments.size() != 4) return usage;
+  const Error usage{ErrorCode::kUsage, "usage: tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST"};
+  if (arguments.size() != 5) return usage;
   const auto task = ParseTaskId(arguments[1]);
   const auto number = ParseInt(arguments[2]);
-  if (!task.ok() || !number || *number < 1 || *number > 1'000'000 || arguments[3].empty()) return usage;
+  if (!task.ok() || !number || *number < 1 || *number > 1'000'000 || arguments[3].empty() || arguments[4].empty())
+    return usage;
   std::error_code error;
-  return Arguments{
-      JobFolder(std::filesystem::absolute(arguments[0], error)), {*task, static_cast<int>(*number)}, {arguments[3]}};
+  return Arguments{JobFolder(std::filesystem::absolute(arguments[0], error)),
+                   {*task, static_cast<int>(*number)},
+                   {arguments[3]},
+                   arguments[4]};
 }
 
 std::vector<std::string> OwnEnvironment() {
@@ -48,7 +51,7 @@ std::vector<std::string> OwnEnvironment() {
 }
 
 Result<int> Run(const Arguments& arguments) {
-  const auto& [folder, attempt, container] = arguments;
+  const auto& [folder, attempt, container, host] = arguments;
   const auto lock = LockAttempt(folder, attempt);
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) {
     LogError(lock.error().message);
@@ -62,12 +65,12 @@ Result<int> Run(const Arguments& arguments) {
 
   BecomeSubreaper();
   EventLoop loop;
-  const auto am = MakeThriftAmClient(loop, folder.path(), CallLimit(spec.timers));
+  const auto am = MakeAmConnection(loop, folder.path(), CallLimit(spec.timers));
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
   Executor executor({loop, *am, processes, OwnEnvironment(), &port}, folder, spec,
                     {.job = folder.job(), .attempt = attempt, .container = container, .token = token},
-                    {kLocalHost, port.port()}, jitter);
+                    {host, port.port()}, jitter);
   const auto signals = loop.OnSignals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [&](int signal) {
     if (signal == SIGCHLD) {
       executor.OnChildEnded();

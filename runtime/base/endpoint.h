@@ -7,6 +7,10 @@
 
 namespace tony {
 
+// This machine as only it reaches itself: by a number, so that nothing has to be resolved. For who serves or runs on
+// one machine alone (the local scheduler, its pages); nobody else assumes it.
+inline constexpr char kLoopback[] = "127.0.0.1";
+
 struct Endpoint {
   std::string host;
   int port = 0;

@@ -1,111 +1,97 @@
 #include "runtime/client/am_conversation.h"
 
-#include <mutex>
-#include <stop_token>
-#include <system_error>
-#include <thread>
-#include <type_traits>
 #include <utility>
 
-#include "runtime/base/shortage.h"
-#include "runtime/rpc/status_client.h"
+#include "runtime/rpc/am_connection.h"
 
 namespace tony {
 namespace {
 
-constexpr Duration kConnectLimit{5000};  // also of each short call
-constexpr Duration kWatchLimit{30000};   // below tony.thrift's 60 s; the answer is repeated, nothing depends on it
+constexpr Duration kCallLimit{5000};    // of each short call
+constexpr Duration kWatchLimit{30000};  // below tony.thrift's 60 s; the answer is repeated, nothing depends on it
 
 }  // namespace
 
-// Shared with the callbacks on their way to the loop, which hold it weakly.
+// Each answer leads to the next call. The sink may end the talk: then nothing of it may be touched any more.
 class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
  public:
   Talk(EventLoop& loop, Opening opening, Sink sink)
-      : loop_(loop), opening_(std::move(opening)), sink_(std::move(sink)) {}
-
-  void Start() {
-    const std::weak_ptr<Talk> weak = weak_from_this();
-    try {
-      thread_ = std::thread([this, weak] {
-        auto client =
-            ConnectStatusClient(opening_.folder, opening_.am, opening_.token, kConnectLimit, stop_.get_token());
-        if (!client.ok() && client.error().code == ErrorCode::kNotPermitted)
-          return Tell(weak, sink_.on_mistrust, client.error());
-        const Status end = client.ok() ? Speak(*std::move(client), weak) : Status(client.error());
-        if (!end.ok()) Tell(weak, sink_.on_lost, end.error());
-      });
-    } catch (const std::system_error& error) {
-      Tell(weak, sink_.on_lost, ThrownError(error));
-    }
+      : opening_(std::move(opening)), sink_(std::move(sink)), am_(MakeAmConnection(loop, opening_.folder, kCallLimit)) {
+    am_->Use(opening_.am);
   }
 
+  void Start() {
+    if (!opening_.attach) return AskForKill();
+    am_->Attach(opening_.token, *opening_.attach, WhenAnswered<AttachedAnswer>([this](const AttachedAnswer& answer) {
+                  if (Tell(sink_.on_attached, answer.attached)) AskForKill();
+                }));
+  }
   void Stop() {
-    stop_.request_stop();
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-      if (client_) client_->Interrupt();
-    }
-    if (thread_.joinable()) thread_.join();
+    stopped_ = true;
+    am_.reset();
   }
 
  private:
-  bool stopped() {
-    const std::lock_guard lock(mutex_);
-    return stopped_;
+  template <class T>
+  OnAnswer<T> WhenAnswered(std::function<void(const T&)> go_on) {
+    return [this, go_on = std::move(go_on)](const Answer<T>& answer) {
+      if (const auto* value = std::get_if<T>(&answer)) return go_on(*value);
+      const auto* refusal = std::get_if<Refusal>(&answer);
+      Lose(refusal ? nullptr : std::get_if<Disconnected>(&answer),
+           refusal ? ErrorOf(*refusal) : ErrorOf(std::get<Disconnected>(answer)));
+    };
   }
 
-  Status Speak(std::unique_ptr<StatusClient> connected, const std::weak_ptr<Talk>& weak) {
-    StatusClient* const client = connected.get();
-    {
-      const std::lock_guard lock(mutex_);
-      client_ = std::move(connected);
-      if (stopped_) return Ok();
-    }
-    if (opening_.attach) {
-      TRY_ASSIGN(const StatusClient::Attached attached, client->Attach(*opening_.attach));
-      Tell(weak, sink_.on_attached, attached.attached);
-    }
-    if (opening_.kill) {
-      TRY_ASSIGN(const StatusClient::Killed killed, client->Kill(*opening_.kill));
-      Tell(weak, sink_.on_kill, killed.answer);
-    }
-    return Watch(*client, weak);
+  void Lose(const Disconnected* disconnected, const Error& error) {
+    (void)Tell(disconnected && disconnected->mistrusted ? sink_.on_mistrust : sink_.on_lost, error);
   }
 
-  Status Watch(StatusClient& client, const std::weak_ptr<Talk>& weak) {
-    // Only the first call says who looks: who has been watching for long does not become the newest again by going on.
-    TRY_ASSIGN(JobStatus status,
-               opening_.watcher.value.empty() ? client.GetStatus() : client.Watch(0, Duration(0), opening_.watcher));
-    Tell(weak, sink_.on_status, status);
-    while (!status.verdict && !stopped()) {
-      const int64_t since = status.seq;
-      const std::string trouble = status.trouble, delay = status.delay;
-      const bool asks_usage = opening_.usage_interval > Duration(0);
-      TRY_ASSIGN(status, client.Watch(since, asks_usage ? opening_.usage_interval : kWatchLimit, {}));
-      const bool changed = status.seq != since || status.trouble != trouble || status.delay != delay;
-      if (changed || asks_usage || status.verdict) Tell(weak, sink_.on_status, status);
-    }
-    return Ok();
+  void AskForKill() {
+    if (!opening_.kill) return Look();
+    am_->Kill(opening_.token, *opening_.kill, WhenAnswered<KilledAnswer>([this](const KilledAnswer& answer) {
+                if (Tell(sink_.on_kill, answer.answer)) Look();
+              }));
   }
 
-  // `fn` is the sink's.
+  // Only the first call says who looks: who has been watching for long does not become the newest again by going on.
+  void Look() {
+    const auto begin = WhenAnswered<JobStatus>([this](const JobStatus& status) { Take(status, /*is_news=*/true); });
+    if (opening_.watcher.value.empty()) return am_->GetStatus(opening_.token, begin);
+    am_->Watch(opening_.token, 0, Duration(0), opening_.watcher, begin);
+  }
+
+  void Take(const JobStatus& status, bool is_news) {
+    seq_ = status.seq;
+    trouble_ = status.trouble;
+    delay_ = status.delay;
+    const bool ended = status.verdict.has_value();
+    if ((is_news || ended) && !Tell(sink_.on_status, status)) return;
+    if (!ended) Watch();
+  }
+
+  void Watch() {
+    const bool asks_usage = opening_.usage_interval > Duration(0);
+    am_->Watch(opening_.token, seq_, asks_usage ? opening_.usage_interval : kWatchLimit, {},
+               WhenAnswered<JobStatus>([this, asks_usage](const JobStatus& status) {
+                 const bool changed = status.seq != seq_ || status.trouble != trouble_ || status.delay != delay_;
+                 Take(status, changed || asks_usage);
+               }));
+  }
+
+  // Whether the talk goes on.
   template <class Word>
-  void Tell(const std::weak_ptr<Talk>& weak, const std::function<void(Word)>& fn, const std::decay_t<Word>& word) {
-    loop_.Post([weak, &fn, word] {
-      if (const auto talk = weak.lock(); talk && !talk->stopped()) fn(word);
-    });
+  bool Tell(const std::function<void(Word)>& fn, const std::decay_t<Word>& word) {
+    const auto self = shared_from_this();
+    fn(word);
+    return !stopped_;
   }
 
-  EventLoop& loop_;
   const Opening opening_;
   const Sink sink_;
-  std::stop_source stop_;  // of the wait for a connection
-  std::mutex mutex_;
   bool stopped_ = false;
-  std::unique_ptr<StatusClient> client_;  // interrupted by the loop thread, otherwise the thread's
-  std::thread thread_;
+  std::unique_ptr<AmConnection> am_;
+  int64_t seq_ = 0;  // these of the newest status
+  std::string trouble_, delay_;
 };
 
 AmConversation::AmConversation(EventLoop& loop, Opening opening, Sink sink)

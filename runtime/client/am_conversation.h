@@ -1,6 +1,5 @@
-// One connection to a ruling AM: tells it of a new owner and of a wanted kill, then watches the job. Thrift's client
-// blocks, so it has a thread of its own; everything it learns is told on the loop. Made, used and destroyed on the loop
-// thread.
+// A conversation with a ruling AM over one connection: tells it of a new owner and of a wanted kill, then watches the
+// job. Loop thread only; the sink is called from the loop, never from inside the constructor.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +35,7 @@ class AmConversation {
     std::function<void(const Error&)> on_mistrust;
   };
   AmConversation(EventLoop& loop, Opening opening, Sink sink);
-  ~AmConversation();  // interrupts the call under way; no callback comes after
+  ~AmConversation();  // also from inside a callback; none comes after
 
  private:
   class Talk;

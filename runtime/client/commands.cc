@@ -196,7 +196,7 @@ Status CheckOpenFiles() {
 }
 
 // The machine's queue is nobody's, and so are the rules for exits of no job.
-Status WorkAsOwner(const Command& command, const CommandLine& line) {
+Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
   if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
   TRY_ASSIGN(const auto owner, TakeOwnersRights());
@@ -206,7 +206,7 @@ Status WorkAsOwner(const Command& command, const CommandLine& line) {
   return Ok();
 }
 
-int RunVerb(const Command& command, const std::vector<std::string>& arguments) {
+int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   const Result<CommandLine> line = CommandLine::Parse(command.verb, arguments);
   if (!line.ok()) return Fail(line.error(), AsksForJson(arguments));
   const Status may_begin = CheckOpenFiles();
@@ -219,7 +219,7 @@ int RunVerb(const Command& command, const std::vector<std::string>& arguments) {
 
 Error UnknownCommand(const std::string& verb) {
   std::vector<std::string> known;
-  for (const Command& command : Commands()) known.emplace_back(command.verb.name);
+  for (const Verb& command : Verbs()) known.emplace_back(command.verb.name);
   const std::string nearest = Nearest(verb, known);
   return {ErrorCode::kUsage, nearest.empty()
                                  ? StrCat("unknown command \"", verb, "\"; \"tony help\" lists them")
@@ -228,7 +228,7 @@ Error UnknownCommand(const std::string& verb) {
 
 }  // namespace
 
-std::vector<Command> Commands() {
+std::vector<Verb> Verbs() {
   return {
       {SubmitVerb(), RunSubmit},
       {PlanVerb(), RunPlan, false},
@@ -274,7 +274,7 @@ int RunTony(const std::vector<std::string>& arguments) {
     rest = {verb};
     verb = "help";
   }
-  for (const Command& command : Commands()) {
+  for (const Verb& command : Verbs()) {
     if (command.verb.name == verb) return RunVerb(command, rest);
   }
   return Fail(UnknownCommand(verb), AsksForJson(arguments));

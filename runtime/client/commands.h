@@ -27,12 +27,12 @@ Result<int> RunDoctor(const CommandLine& line);
 Result<int> RunVersion(const CommandLine& line);
 Result<int> RunHelp(const CommandLine& line);
 
-struct Command {
+struct Verb {
   VerbSpec verb;
   Result<int> (*run)(const CommandLine& line);
   bool in_home = true;  // it works in $TONY_HOME: as its owner, also for root (owners_rights.h)
 };
-std::vector<Command> Commands();
+std::vector<Verb> Verbs();
 
 // All of `tony`: finds the verb, parses its line, runs it; an error becomes one line on standard error, with --json one
 // object on standard output too, and its exit code. `arguments` are those after the program's name.

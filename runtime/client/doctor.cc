@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/doctor_checks.h"
@@ -28,8 +29,8 @@ std::string_view ToString(Health health) {
 
 Checks AllChecks() {
   Checks all;
-  for (const auto look : {CheckHome, CheckLedger, CheckLimits, CheckPrograms, CheckService})
-    std::ranges::move(look(), std::back_inserter(all));
+  for (const Checks& some : {CheckHome(), DefaultBackend().Doctor(), CheckPrograms(), CheckService()})
+    all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 

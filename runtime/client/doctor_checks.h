@@ -1,27 +1,18 @@
-// What `tony doctor` looks at. Each check only looks: it makes and removes nothing.
+// What `tony doctor` looks at, beside what the backend says of itself. Each check only looks: it makes and removes
+// nothing.
 #pragma once
 
 #include <filesystem>
 #include <string>
-#include <vector>
+
+#include "runtime/scheduler/health.h"
 
 namespace tony {
 
-enum class Health { kOk, kWarn, kFail };  // fail: jobs cannot run
-struct Check {
-  std::string name;  // "ledger"
-  Health health = Health::kOk;
-  std::string text;    // what was found
-  std::string advice;  // what to do; empty where nothing is to be done
-};
-
-using Checks = std::vector<Check>;
 Checks CheckHome();  // $TONY_HOME, or this user's folder in it
 Check CheckHomeDisk(const std::filesystem::path& home, const std::string& about);  // what it lies on; `about`: of it
-Checks CheckLedger();    // the ledger, the machine, and the jobs in it
-Checks CheckLimits();    // of this user and this system
-Checks CheckPrograms();  // beside tony
-Checks CheckService();   // whether the jobs end with somebody else's service
+Checks CheckPrograms();                                                            // beside tony
+Checks CheckService();  // whether the jobs end with somebody else's service
 
 // The service whose end ends what runs in the cgroups of /proc/self/cgroup: the deepest one that is not the user's own
 // manager, unless a scope of its own is below it. Empty: none.

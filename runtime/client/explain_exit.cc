@@ -20,14 +20,14 @@ Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
   return std::move(spec.failure_rules);
 }
 
-std::string Answer(const std::string& asked, const std::vector<FailureRule>& rules) {
+std::string ExplanationJson(const std::string& asked, const std::vector<FailureRule>& rules) {
   return StrCat(R"({"schema":1,"asked":)", asked, R"(,"rules":)", ExplainJson(rules), "}");
 }
 
 int ExplainAll(bool as_json, std::vector<FailureRule> rules) {
   rules.insert(rules.end(), BuiltInRules().begin(), BuiltInRules().end());
   if (as_json) {
-    PrintLine(WithFields(Answer("null", rules), {{"classes", OutcomeClassesJson()}}));
+    PrintLine(WithFields(ExplanationJson("null", rules), {{"classes", OutcomeClassesJson()}}));
   } else {
     Print(StrCat(RuleTable(rules), "\n", kPrecedence));
   }
@@ -46,7 +46,7 @@ Result<int> RunExplainExit(const CommandLine& line) {
   TRY_ASSIGN(const std::vector<FailureRule> own, RulesOfJob(line));
   const auto rules = RulesAbout(asked, own);
   if (as_json) {
-    PrintLine(Answer(JsonString(line.words().front()), rules));
+    PrintLine(ExplanationJson(JsonString(line.words().front()), rules));
     return 0;
   }
   Print(StrCat(DescribeAsked(asked), rules.empty() ? ": " : "\n", ExplainText(rules)));

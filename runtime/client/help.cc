@@ -9,7 +9,7 @@ namespace {
 
 std::string Overview() {
   std::string text = "tony runs distributed machine-learning jobs\n\n";
-  for (const Command& command : Commands())
+  for (const Verb& command : Verbs())
     text += HelpRow(StrCat(command.verb.name, " ", command.verb.words), command.verb.text);
   return text +
          "\n\"tony help COMMAND\" lists its options; -name V, --name V and --name=V are the same\n"
@@ -25,7 +25,7 @@ Result<int> RunHelp(const CommandLine& line) {
     Print(Overview());
     return 0;
   }
-  for (const Command& command : Commands()) {
+  for (const Verb& command : Verbs()) {
     if (command.verb.name != line.words().front()) continue;
     Print(HelpOf("tony", command.verb));
     return 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
@@ -66,7 +67,7 @@ class HistorySite {
     const auto [page, fresh] = pages_.try_emplace(job);
     if (fresh) {
       const auto ask = [folder = *folder](const auto& answer) { answer(StoredStatus(folder)); };
-      page->second = std::make_unique<JobPage>(JobPage::Parts{loop_, *folder, ask});
+      page->second = std::make_unique<JobPage>(JobPage::Parts{loop_, *folder, BackendOf(job).LogsOf(*folder), ask});
     }
     return page->second.get();
   }
@@ -100,15 +101,15 @@ Result<int> ServeHistory(const CommandLine& line) {
     return Error{ErrorCode::kUsage, "history --serve shows all jobs that have ended: name none"};
   TRY_ASSIGN(const int wanted, PortOf(line));
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
-  TRY_ASSIGN(UniqueFd listening, ListenOn({"127.0.0.1", wanted}));
-  TRY_ASSIGN(const int port, BoundPort(listening));
+  TRY_ASSIGN(UniqueFd listening, ListenOn({kLoopback, wanted}));
+  TRY_ASSIGN(const Endpoint at, BoundAddress(listening));
   const std::string token = TokenOf(home);
   EventLoop loop;
   const auto signals = loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.Stop(); });
   HistorySite site(loop, home, token);
   HttpServer server(loop, std::move(listening),
                     [&](const HttpRequest& request, const HttpReply& reply) { site.Serve(request, reply); });
-  const std::string url = PageUrl(port, token);
+  const std::string url = PageUrl(at, token);
   PrintLine(line.Has("json") ? StrCat("{\"schema\":1,\"url\":", JsonString(url), "}") : url);
   loop.Run();
   return 0;

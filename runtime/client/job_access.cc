@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "runtime/backend/backend.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
-#include "runtime/rpc/status_client.h"
+#include "runtime/rpc/am_connection.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/looks.h"
@@ -42,8 +44,18 @@ Result<JobStatus> AskAm(const JobFolder& folder) {
   TRY_ASSIGN(const auto lease, folder.ReadLease());
   if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
   TRY_ASSIGN(const std::string token, folder.ReadToken());
-  TRY_ASSIGN(const auto client, ConnectStatusClient(folder.path(), lease->am.own, token, kAskLimit));
-  return client->GetStatus();
+  EventLoop loop;
+  const auto am = MakeAmConnection(loop, folder.path(), kAskLimit);
+  am->Use(lease->am.own);
+  Result<JobStatus> status = Error{ErrorCode::kUnavailable, "not answered"};
+  am->GetStatus(token, [&](const Answer<JobStatus>& answer) {
+    std::visit(Overloaded{[&](const JobStatus& told) { status = told; },
+                          [&](const auto& instead) { status = ErrorOf(instead); }},
+               answer);
+    loop.Stop();
+  });
+  loop.Run();
+  return status;
 }
 
 KnownStatus Ended(const JobFolder& folder, JobStatus status) {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/client/log_choice.h"
+#include "runtime/logs/log_choice.h"
 
 namespace tony {
 

@@ -7,15 +7,16 @@
 #include <limits>
 #include <optional>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/job_access.h"
-#include "runtime/client/log_follower.h"
 #include "runtime/client/log_printer.h"
-#include "runtime/client/log_reader.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
+#include "runtime/logs/log_follower.h"
+#include "runtime/logs/log_reader.h"
 
 namespace tony {
 namespace {
@@ -99,9 +100,10 @@ class UnruledNotice {
   int seen_ = 0;
 };
 
-void FollowLogs(const JobFolder& folder, const LogChoice& choice, LogCursor& cursor, const LogFollower::Sink& sink) {
+void FollowLogs(const JobFolder& folder, const LogSource& logs, const LogChoice& choice, LogCursor& cursor,
+                const LogFollower::Sink& sink) {
   EventLoop loop;
-  LogFollower follower(loop, folder, choice, cursor, sink);
+  LogFollower follower(loop, {logs, [&] { return JobHasEnded(folder); }}, choice, cursor, sink);
   follower.Start([&loop] { loop.Stop(); });
   UnruledNotice notice(folder);
   EventLoop::Timer timer;
@@ -138,21 +140,22 @@ Result<int> RunLogs(const CommandLine& line) {
   TRY_ASSIGN(const LogChoice choice, ReadChoice(line, folder));
   LogCursor cursor;
   TRY(cursor.Set(line.Value("cursor")));
-  LogReader reader(folder, choice, cursor);
+  const auto logs = BackendOf(folder.job()).LogsOf(folder);
+  LogReader reader(*logs, choice, cursor);
   if (json && !line.Has("f")) {
     AnswerJson(folder, reader, cursor, amount);
     return 0;
   }
   if (amount.lines && line.Has("f")) reader.GoToLastLines(static_cast<uint64_t>(*amount.lines));
   if (json) {
-    FollowLogs(folder, choice, cursor, [&cursor](const LogText& log) {
+    FollowLogs(folder, *logs, choice, cursor, [&cursor](const LogText& log) {
       PrintLine(StrCat(R"({"schema":1,)", EntryFields(log), R"(,"cursor":)", JsonString(cursor.Text()), "}"));
     });
     return 0;
   }
   TRY_ASSIGN(LogPrinter printer, MakePrinter(folder, choice));
   if (line.Has("f")) {
-    FollowLogs(folder, choice, cursor, std::ref(printer));
+    FollowLogs(folder, *logs, choice, cursor, std::ref(printer));
   } else {
     ReadOnce(reader, amount, true, std::ref(printer));
   }

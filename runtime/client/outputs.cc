@@ -28,8 +28,17 @@ std::optional<AttemptId> NewestThatSucceeded(const JobFolder& folder, const JobS
   return std::nullopt;
 }
 
-Result<Outputs> ReadKept(const std::filesystem::path& log_folder) {
-  TRY_ASSIGN(const auto kept, ReadKeptOutputs(log_folder));
+// As its master has heard them; where it has not (a job of 0.1, or one that ended without a master), as its executor
+// has kept them.
+Result<std::optional<KeptOutputs>> FindKept(const JobFolder& folder, const AttemptId& attempt) {
+  TRY_ASSIGN(auto recorded, ReadJobOutputs(folder));
+  if (!recorded || recorded->attempt != attempt) return ReadKeptOutputs(folder.LogFolder(attempt));
+  if (!recorded->outputs.problem.empty()) return Error{ErrorCode::kInvalid, recorded->outputs.problem};
+  return std::optional(std::move(recorded->outputs));
+}
+
+Result<Outputs> ReadKept(const JobFolder& folder, const AttemptId& attempt) {
+  TRY_ASSIGN(const auto kept, FindKept(folder, attempt));
   if (!kept) return Outputs();
   TRY_ASSIGN(Outputs outputs, ParseOutputs(kept->text));
   for (const OutputProblem& problem : kept->left_out) outputs.Add(problem);
@@ -47,7 +56,7 @@ Result<JobOutputs> ReadOutputs(const JobFolder& folder, const JobStatus& status)
   TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
   const auto attempt = NewestThatSucceeded(folder, spec, status);
   if (!attempt) return JobOutputs();
-  auto kept = ReadKept(folder.LogFolder(*attempt));
+  auto kept = ReadKept(folder, *attempt);
   if (kept.ok()) return JobOutputs{*std::move(kept), attempt};
   return Error{kept.error().code,
                StrCat(PlaceText(folder, status, *attempt), ": ", kept.error().message, "; expected one JSON object")};

@@ -2,9 +2,9 @@
 // they come from.
 #include <algorithm>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
-#include "runtime/client/machine_check.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/job/configuration_json.h"
@@ -36,7 +36,7 @@ std::string Explain(const Configuration& configuration) {
 
 Result<int> RunPlan(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
-  if (const auto warning = MachineWarning(parsed.spec)) parsed.warnings.push_back(*warning);
+  if (const auto warning = BackendFor(parsed.spec).WhyRefused(parsed.spec)) parsed.warnings.push_back(*warning);
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   JobSpec shown = parsed.spec;
   Mask(shown.execution_env);

@@ -1,17 +1,13 @@
 #include "runtime/client/queue.h"
 
-#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/scheduler/local/ledger_folder.h"
-#include "runtime/scheduler/local/ledger_report.h"
-#include "runtime/scheduler/local/ledger_witness.h"
-#include "runtime/scheduler/local/users.h"
 
 namespace tony {
 namespace {
@@ -24,122 +20,85 @@ std::string Numbers(const std::vector<int>& numbers) {
   return Join(texts, ",");
 }
 
-std::string Why(const Ledger& ledger, const LedgerEntry& entry) {
-  if (entry.admitted()) return "";
-  const std::string why = ledger.WhyItWaits(entry);
-  if (entry.place != Place::kAside || ledger.IsOverLimit(entry)) return why;
-  return StrCat("stands aside, behind its user's other jobs; ", why);
-}
+std::string_view State(const QueuedJob& job) { return job.runs ? "running" : "waiting"; }
 
-std::string_view State(const LedgerEntry& entry) { return entry.admitted() ? "running" : "waiting"; }
-
-// The ledger's order, those who stand aside last.
-std::vector<LedgerEntry> InOrder(const Ledger& ledger) {
-  std::vector<LedgerEntry> entries = ledger.entries();
-  std::ranges::stable_partition(entries, [](const LedgerEntry& entry) { return entry.place != Place::kAside; });
-  return entries;
-}
-
-std::string ProcessCell(const LedgerEntry& entry) {
-  return entry.keeper.pid > 0 ? StrCat(entry.keeper.pid) : std::string("-");
-}
+std::string ProcessCell(const QueuedJob& job) { return job.process > 0 ? StrCat(job.process) : std::string("-"); }
 
 // Which GPUs a job has, or how many it asks for.
-std::string GpuCell(const LedgerEntry& entry) {
-  return entry.admitted() && !entry.gpus.empty() ? StrCat(entry.ask.gpus, " (", Numbers(entry.gpus), ")")
-                                                 : StrCat(entry.ask.gpus);
+std::string GpuCell(const QueuedJob& job) {
+  return job.held_gpus.empty() ? StrCat(job.gpus) : StrCat(job.gpus, " (", Numbers(job.held_gpus), ")");
 }
 
-std::string Table(const Ledger& ledger, Instant now) {
-  const Machine& machine = ledger.machine();
-  std::string text = StrCat(ledger.FreeMemory(), " of ", machine.memory_mb, " MB of memory and ",
-                            ledger.FreeGpus().size(), " of ", machine.gpus.size(), " GPUs are free\n");
-  if (ledger.entries().empty()) return text + "no jobs\n";
+std::string Table(const QueueView& queue, Instant now) {
+  std::string text = StrCat(queue.free_memory_mb, " of ", queue.memory_mb, " MB of memory and ", queue.free_gpus.size(),
+                            " of ", queue.gpus.size(), " GPUs are free\n");
+  if (queue.jobs.empty()) return text + "no jobs\n";
   text += StrCat(TableCell("POS", 3), TableCell("JOB", 28), TableCell("USER", 10), TableCell("PROCESS", 7),
                  TableCell("STATE", 7), TableCell("SINCE", 12), TableCell("MEMORY", 10), TableCell("CORES", 5),
                  TableCell("GPUS", 8), "WHY\n");
   int64_t position = 0;
-  for (const LedgerEntry& entry : InOrder(ledger)) {
-    text += StrCat(TableCell(StrCat(++position), 3), TableCell(entry.job.value, 28),
-                   TableCell(UserName(entry.user), 10), TableCell(ProcessCell(entry), 7),
-                   TableCell(std::string(State(entry)), 7), TableCell(HumanDuration(now - entry.since), 12),
-                   TableCell(StrCat(entry.ask.memory_mb, " MB"), 10), TableCell(StrCat(entry.ask.vcores), 5),
-                   TableCell(GpuCell(entry), 8), entry.admitted() ? "-" : Why(ledger, entry), "\n");
+  for (const QueuedJob& job : queue.jobs) {
+    text += StrCat(TableCell(StrCat(++position), 3), TableCell(job.job.value, 28), TableCell(job.user, 10),
+                   TableCell(ProcessCell(job), 7), TableCell(std::string(State(job)), 7),
+                   TableCell(HumanDuration(now - job.since), 12), TableCell(StrCat(job.memory_mb, " MB"), 10),
+                   TableCell(StrCat(job.vcores), 5), TableCell(GpuCell(job), 8), job.runs ? "-" : job.why, "\n");
   }
   return text;
 }
 
 json::array ToJson(const std::vector<int>& numbers) { return json::array(numbers.begin(), numbers.end()); }
 
-json::array JobsJson(const Ledger& ledger) {
+json::array JobsJson(const std::vector<QueuedJob>& queued) {
   json::array jobs;
-  for (const LedgerEntry& entry : InOrder(ledger)) {
-    const std::string_view state = State(entry);
+  for (const QueuedJob& job : queued) {
+    const std::string_view state = State(job);
     jobs.push_back(json::object{{"position", jobs.size() + 1},
-                                {"job", entry.job.value},
-                                {"user", UserName(entry.user)},
-                                {"process", entry.keeper.pid},
+                                {"job", job.job.value},
+                                {"user", job.user},
+                                {"process", job.process},
                                 {"state", json::string_view(state.data(), state.size())},
-                                {"priority", entry.priority},
-                                {"memory_mb", entry.ask.memory_mb},
-                                {"vcores", entry.ask.vcores},
-                                {"gpus", entry.ask.gpus},
-                                {"held_gpus", ToJson(entry.admitted() ? entry.gpus : std::vector<int>{})},
-                                {"since", ToIso8601(entry.since)},
-                                {"why", Why(ledger, entry)}});
+                                {"priority", job.priority},
+                                {"memory_mb", job.memory_mb},
+                                {"vcores", job.vcores},
+                                {"gpus", job.gpus},
+                                {"held_gpus", ToJson(job.held_gpus)},
+                                {"since", ToIso8601(job.since)},
+                                {"why", job.why}});
   }
   return jobs;
 }
 
-json::array DoubtsJson(const std::vector<Doubt>& doubts) {
-  json::array array;
-  for (const Doubt& doubt : doubts)
-    array.push_back(json::object{{"file", doubt.name}, {"user", UserName(doubt.user)}, {"why", doubt.why}});
-  return array;
-}
-
-json::array HoldersJson(const std::vector<int64_t>& holders) {
-  json::array array;
-  for (const int64_t pid : holders) {
-    const auto process = LookAtProcess(pid);
-    array.push_back(json::object{
-        {"process", pid}, {"user", process ? UserName(process->user) : ""}, {"name", process ? process->name : ""}});
-  }
-  return array;
-}
-
-std::string ToJson(const LedgerFolder& folder, const LedgerView& view) {
-  const Machine& machine = view.ledger.machine();
-  const json::object machine_json = {
-      {"memory_mb", machine.memory_mb}, {"cores", machine.cores}, {"gpus", ToJson(machine.gpus)}};
-  const json::object free = {{"memory_mb", view.ledger.FreeMemory()}, {"gpus", ToJson(view.ledger.FreeGpus())}};
-  json::array warnings;
-  for (const std::string& warning : view.warnings) warnings.emplace_back(warning);
-  if (const std::string lock = LockWarning(view); !lock.empty()) warnings.emplace_back(lock);
+std::string ToJson(const QueueView& queue) {
+  const json::object machine = {{"memory_mb", queue.memory_mb}, {"cores", queue.cores}, {"gpus", ToJson(queue.gpus)}};
+  const json::object free = {{"memory_mb", queue.free_memory_mb}, {"gpus", ToJson(queue.free_gpus)}};
+  json::array doubts, blockers, warnings;
+  for (const DoubtedJob& doubted : queue.doubted)
+    doubts.push_back(json::object{{"file", doubted.file}, {"user", doubted.user}, {"why", doubted.why}});
+  for (const QueueBlocker& blocker : queue.blockers)
+    blockers.push_back(json::object{{"process", blocker.process}, {"user", blocker.user}, {"name", blocker.name}});
+  for (const std::string& warning : queue.warnings) warnings.emplace_back(warning);
   return SerializeJson(json::object{{"schema", 1},
-                                    {"ledger", folder.path().string()},
-                                    {"private", folder.is_private()},
-                                    {"machine", machine_json},
+                                    {"ledger", queue.place},
+                                    {"private", queue.is_private},
+                                    {"machine", machine},
                                     {"free", free},
-                                    {"jobs", JobsJson(view.ledger)},
-                                    {"dead", view.dead},
-                                    {"not_believed", DoubtsJson(view.doubts)},
-                                    {"lock_holders", HoldersJson(view.lock_holders)},
+                                    {"jobs", JobsJson(queue.jobs)},
+                                    {"dead", queue.dead},
+                                    {"not_believed", doubts},
+                                    {"lock_holders", blockers},
                                     {"warnings", warnings}});
 }
 
 }  // namespace
 
 Result<int> RunQueue(const CommandLine& line) {
-  TRY_ASSIGN(const LedgerFolder folder, LedgerFolder::FindHere());
-  TRY_ASSIGN(const LedgerView view, folder.Read());
+  TRY_ASSIGN(const QueueView queue, DefaultBackend().Queue());
   if (line.Has("json")) {
-    PrintLine(ToJson(folder, view));
+    PrintLine(ToJson(queue));
     return 0;
   }
-  for (const std::string& warning : view.warnings) Say(StrCat("tony: warning: ", warning));
-  if (const std::string lock = LockWarning(view); !lock.empty()) Say(StrCat("tony: warning: ", lock));
-  Print(Table(view.ledger, RealClock().Now()));
+  for (const std::string& warning : queue.warnings) Say(StrCat("tony: warning: ", warning));
+  Print(Table(queue, RealClock().Now()));
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// `tony list --queue`: all jobs in the machine's ledger, whosever they are, in the order of their turns.
+// `tony list --queue`: all jobs that a scheduler has or lets wait, whosever they are, in the order of their turns.
 #pragma once
 
 #include "runtime/client/command_line.h"

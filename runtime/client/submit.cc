@@ -7,7 +7,6 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/job_programs.h"
-#include "runtime/client/machine_check.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/client/stage_files.h"
@@ -24,7 +23,8 @@ Result<int> RunSubmit(const CommandLine& line) {
   TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
   TRY_ASSIGN(const ParsedJobSpec parsed, ReadJobSpec(line));
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
-  TRY(CheckMachine(parsed.spec));
+  TRY_ASSIGN(const auto notes, BackendFor(parsed.spec).Check(parsed.spec));
+  for (const std::string& note : notes) Say(StrCat("tony: ", note));
 
   EventLoop loop;
   const auto launcher = BackendFor(parsed.spec).MakeLauncher(loop);

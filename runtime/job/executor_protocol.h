@@ -10,6 +10,8 @@
 #include "runtime/base/time.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/outcome.h"
+#include "runtime/job/outputs.h"
 #include "runtime/job/usage.h"
 
 namespace tony {
@@ -36,6 +38,12 @@ struct Progress {
   Phase phase = Phase::kWaiting;
   int64_t pid = 0;
   std::optional<Usage> usage;  // nothing: not measured yet
+};
+
+// How an attempt has ended.
+struct AttemptReport {
+  Outcome outcome;
+  std::optional<KeptOutputs> outputs;  // of a chief that has succeeded; nothing: it left none
 };
 
 struct Command {

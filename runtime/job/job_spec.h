@@ -106,6 +106,7 @@ struct RoleSpec {
   std::optional<RestartScope> restart_scope;  // nothing: what the framework says
   std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role
   std::vector<FileSpec> files;                // for its tasks, beside the job's
+  std::string node_label;  // of the nodes that will do, as the scheduler's administrator has named them; empty: any
   bool operator==(const RoleSpec&) const = default;
 };
 

@@ -44,6 +44,7 @@ json::object RoleJson(const RoleSpec& role) {
   out["memory_mb"] = role.resources.memory_mb;
   out["vcores"] = role.resources.vcores;
   out["gpus"] = role.resources.gpus;
+  if (!role.node_label.empty()) out["node_label"] = role.node_label;
   out["command"] = role.command;
   out["completion"] = ToString(role.completion);
   out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
@@ -128,6 +129,7 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   role.resources.memory_mb = fields.Int("memory_mb", 1);
   role.resources.vcores = static_cast<int>(fields.Int("vcores", 1, kMostAsked));
   role.resources.gpus = static_cast<int>(fields.Int("gpus", 0, kMostAsked));
+  if (fields.Has("node_label")) role.node_label = fields.String("node_label");
   role.command = fields.String("command");
   const auto completion = CompletionFromString(fields.String("completion"));
   if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");

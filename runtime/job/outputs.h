@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,16 @@ struct Outputs {
   int unnamed = 0;
 
   void Add(OutputProblem problem);
+};
+
+inline constexpr int64_t kLongestOutputs = 1 << 20;  // that is kept
+
+// What of a chief's file is kept, and reported with its outcome.
+struct KeptOutputs {
+  std::string text;                     // the file; of one that was too long, the members that fit
+  std::vector<OutputProblem> left_out;  // what is not in it
+  std::string problem;                  // why there is no text; empty: there is
+  bool operator==(const KeptOutputs&) const = default;
 };
 
 // Who gets TONY_OUTPUT_FILE: the chief; where no task can be one, the only tracked task, as of a job without roles.

@@ -77,6 +77,11 @@ Result<Resources> ResourcesOf(const PropertyValues& values, std::string_view key
   return resources;
 }
 
+std::string NodeLabelOf(const PropertyValues& values, std::string_view keys_of) {
+  const std::string own = KeyOf(keys_of, "node-label");
+  return values.Text(values.Has(own) ? own : "tony.application.node-label");
+}
+
 class Completions {
  public:
   explicit Completions(const PropertyValues& values)
@@ -120,6 +125,7 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   role.name = name;
   role.instances = static_cast<int>(instances);
   TRY_ASSIGN(role.resources, ResourcesOf(values, name));
+  role.node_label = NodeLabelOf(values, name);
   TRY_ASSIGN(role.command, CommandOf(values, name, {KeyOf(name, "command"), "tony.containers.command"}));
   TRY(ParseRoleRestart(values, role));
   return role;
@@ -164,6 +170,7 @@ Result<RoleSpec> SingleTask(const PropertyValues& values) {
   RoleSpec role;
   role.name = kDriver;
   TRY_ASSIGN(role.resources, ResourcesOf(values, "am"));
+  role.node_label = NodeLabelOf(values, "am");
   TRY_ASSIGN(role.command, CommandOf(values, kDriver, {"tony.am.command", "tony.containers.command"}));
   TRY(ParseRoleRestart(values, role));
   return role;

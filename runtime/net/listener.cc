@@ -35,8 +35,8 @@ bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error 
 Result<std::unique_ptr<Listener>> Listener::Open(EventLoop& loop, const std::string& host, int port,
                                                  OnAccept on_accept) {
   TRY_ASSIGN(UniqueFd socket, ListenOn({host, port}));
-  TRY_ASSIGN(const int bound, BoundPort(socket));
-  return std::make_unique<Listener>(loop, std::move(socket), bound, std::move(on_accept));
+  TRY_ASSIGN(const Endpoint bound, BoundAddress(socket));
+  return std::make_unique<Listener>(loop, std::move(socket), bound.port, std::move(on_accept));
 }
 
 Listener::Listener(EventLoop& loop, UniqueFd socket, int port, OnAccept on_accept)

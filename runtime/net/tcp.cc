@@ -55,13 +55,15 @@ Result<UniqueFd> ListenOn(const Endpoint& endpoint) {
   return socket;
 }
 
-Result<int> BoundPort(const UniqueFd& socket) {
+Result<Endpoint> BoundAddress(const UniqueFd& socket) {
   sockaddr_in address{};
   socklen_t size = sizeof address;
   if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     return Error{ErrorCode::kUnavailable, StrCat("getsockname: ", ErrnoText(errno))};
   }
-  return static_cast<int>(ntohs(address.sin_port));
+  char host[INET_ADDRSTRLEN] = "";
+  ::inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
+  return Endpoint{host, ntohs(address.sin_port)};
 }
 
 Result<UniqueFd> StartConnect(const Endpoint& endpoint) {

@@ -13,7 +13,7 @@ inline constexpr int kMostPending = 65535;
 
 // A listening, non-blocking, close-on-exec socket. kUnavailable if the address cannot be bound.
 Result<UniqueFd> ListenOn(const Endpoint& address);
-Result<int> BoundPort(const UniqueFd& socket);
+Result<Endpoint> BoundAddress(const UniqueFd& socket);
 // A non-blocking, close-on-exec socket whose connect() may still be under way.
 Result<UniqueFd> StartConnect(const Endpoint& address);
 

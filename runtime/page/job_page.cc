@@ -7,10 +7,10 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/configuration_json.h"
 #include "runtime/journal/journal_format.h"
+#include "runtime/logs/log_list.h"
+#include "runtime/logs/log_piece.h"
 #include "runtime/page/html.h"
 #include "runtime/page/job_html.h"
-#include "runtime/page/log_list.h"
-#include "runtime/page/log_tail.h"
 #include "runtime/page/page_frame.h"
 #include "runtime/page/side_html.h"
 #include "runtime/store/files.h"
@@ -143,11 +143,10 @@ HttpAnswer JobPage::StatusAnswer(const Shown& shown, Form form) {
 
 std::string JobPage::Html(const ShownStatus& shown, Form form) {
   if (form.document == Form::Document::kLogs) {
-    return LogListHtml(
-        {.status = shown.status,
-         .logs = [this](const TaskStatus& task, int most) { return ListLogs(parts_.folder, task, most); },
-         .all_tasks = form.all_tasks,
-         .ends_with_job = parts_.ends_with_job});
+    return LogListHtml({.status = shown.status,
+                        .logs = [this](const TaskStatus& task, int most) { return ListLogs(*parts_.logs, task, most); },
+                        .all_tasks = form.all_tasks,
+                        .ends_with_job = parts_.ends_with_job});
   }
   const ToldJob* told = Told(shown.status);
   return JobHtml({.status = shown.status,
@@ -199,7 +198,7 @@ void JobPage::ServeLog(const HttpRequest& request, size_t below, const HttpReply
     if (!attempt) return reply.Send(NotFound());
     const auto from = *cursor < 0 ? std::nullopt : cursor;
     const int64_t limit = std::clamp<int64_t>(*most, 4, kLongestLogPiece);  // a character, at least
-    const LogPiece piece = ReadLogPiece(parts_.folder, *attempt, name->stream, from, limit);
+    const LogPiece piece = ReadLogPiece(*parts_.logs, *attempt, name->stream, from, limit);
     if (!name->plain) return reply.Send(Page(LogHtml({*attempt, name->stream, piece, !from.has_value()})));
     HttpAnswer answer = TextAnswer(200, ReadableLog(piece.text));
     answer.headers.emplace_back("X-Tony-Cursor", std::to_string(piece.next));

@@ -20,6 +20,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/journal/history_json.h"
+#include "runtime/logs/log_source.h"
 #include "runtime/page/http_connection.h"
 #include "runtime/page/status_feed.h"
 #include "runtime/store/job_folder.h"
@@ -31,6 +32,7 @@ class JobPage {
   struct Parts {
     EventLoop& loop;
     JobFolder folder;
+    std::shared_ptr<const LogSource> logs;
     StatusFeed::Ask ask;
     bool ends_with_job = false;  // served by the application master
   };

@@ -23,8 +23,9 @@ constexpr Duration kBetweenLooks{20};
 
 // The thread and what is its own. Made, started and joined by the master's thread.
 struct LivePage::Server {
-  void Run(const JobFolder& folder, const std::string& token, const StatusFeed::Ask& ask) {
-    page.emplace(JobPage::Parts{loop, folder, ask, /*ends_with_job=*/true});
+  void Run(const JobFolder& folder, std::shared_ptr<const LogSource> logs, const std::string& token,
+           const StatusFeed::Ask& ask) {
+    page.emplace(JobPage::Parts{loop, folder, std::move(logs), ask, /*ends_with_job=*/true});
     const auto serve = [this, token](const HttpRequest& request, const HttpReply& reply) {
       HasToken(request, token) ? page->Serve(request, 1, reply) : reply.Send(NotFound());
     };
@@ -47,18 +48,23 @@ struct LivePage::Server {
   std::thread thread;
 };
 
-Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobFolder& folder, UniqueFd inherited) {
-  TRY_ASSIGN(PageSocket socket, inherited.valid() ? AdoptPageSocket(std::move(inherited)) : ListenForPage(folder));
+Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobFolder& folder,
+                                                 std::shared_ptr<const LogSource> logs, UniqueFd inherited,
+                                                 const std::string& host) {
+  TRY_ASSIGN(PageSocket socket,
+             inherited.valid() ? AdoptPageSocket(std::move(inherited)) : ListenForPage(folder, host));
   TRY_ASSIGN(std::string token, ReadPageToken(folder));  // a new address has a new one
-  return std::make_unique<LivePage>(loop, folder, std::move(token), std::move(socket.listening), socket.port);
+  return std::make_unique<LivePage>(loop, folder, std::move(logs), std::move(token), std::move(socket));
 }
 
-LivePage::LivePage(EventLoop& loop, JobFolder folder, std::string token, UniqueFd listening, int port)
+LivePage::LivePage(EventLoop& loop, JobFolder folder, std::shared_ptr<const LogSource> logs, std::string token,
+                   PageSocket socket)
     : loop_(loop),
       folder_(std::move(folder)),
+      logs_(std::move(logs)),
       token_(std::move(token)),
-      url_(PageUrl(port, token_)),
-      listening_(std::move(listening)) {}
+      url_(PageUrl(socket.at, token_)),
+      listening_(std::move(socket.listening)) {}
 
 LivePage::~LivePage() { End(); }
 
@@ -82,8 +88,9 @@ void LivePage::Start() {
     });
   };
   try {
-    server_->thread = std::thread(
-        [server = server_.get(), folder = folder_, token = token_, ask] { server->Run(folder, token, ask); });
+    server_->thread = std::thread([server = server_.get(), folder = folder_, logs = logs_, token = token_, ask] {
+      server->Run(folder, logs, token, ask);
+    });
   } catch (const std::system_error& error) {
     LogWarn(StrCat("the job's page is not served: ", error.what()));
     server_.reset();

@@ -10,6 +10,8 @@
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/job_status.h"
+#include "runtime/logs/log_source.h"
+#include "runtime/page/page_address.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony {
@@ -17,10 +19,14 @@ namespace tony {
 // All methods are for the thread of `loop`, which outlives this.
 class LivePage {
  public:
-  // At `inherited`, the socket that the master's keeper holds; where that is none at a new address (page_address.h).
+  // At `inherited`, the socket that the master's keeper holds; where that is none at a new address of `host`
+  // (page_address.h).
   // kNotFound: the job has no token for a page.
-  static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobFolder& folder, UniqueFd inherited);
-  LivePage(EventLoop& loop, JobFolder folder, std::string token, UniqueFd listening, int port);
+  static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobFolder& folder,
+                                                std::shared_ptr<const LogSource> logs, UniqueFd inherited,
+                                                const std::string& host);
+  LivePage(EventLoop& loop, JobFolder folder, std::shared_ptr<const LogSource> logs, std::string token,
+           PageSocket socket);
   ~LivePage();
 
   const std::string& url() const { return url_; }
@@ -37,6 +43,7 @@ class LivePage {
 
   EventLoop& loop_;
   const JobFolder folder_;
+  const std::shared_ptr<const LogSource> logs_;  // read on the thread that serves
   const std::string token_;
   const std::string url_;
   UniqueFd listening_;

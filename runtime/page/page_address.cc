@@ -18,7 +18,6 @@
 namespace tony {
 namespace {
 
-constexpr const char* kHost = "127.0.0.1";
 constexpr int kTokenBytes = 16;
 // To read a file and to write it takes no longer, but where the disk hangs.
 constexpr Duration kLockPatience{5000};
@@ -59,12 +58,12 @@ Result<std::string> KeepPageToken(const std::filesystem::path& file) {
   return token;
 }
 
-Result<PageSocket> ListenForPage(const JobFolder& folder) {
+Result<PageSocket> ListenForPage(const JobFolder& folder, const std::string& host) {
   if (const auto token = ReadPageToken(folder); !token.ok()) return token.error();
-  TRY_ASSIGN(UniqueFd listening, ListenOn({kHost, 0}));
-  TRY_ASSIGN(const int port, BoundPort(listening));
-  TRY(BeginNewAddress(folder, port));
-  return PageSocket{std::move(listening), port};
+  TRY_ASSIGN(UniqueFd listening, ListenOn({host, 0}));
+  TRY_ASSIGN(Endpoint at, BoundAddress(listening));
+  TRY(BeginNewAddress(folder, at.port));
+  return PageSocket{std::move(listening), std::move(at)};
 }
 
 Result<PageSocket> AdoptPageSocket(UniqueFd listening) {
@@ -72,8 +71,8 @@ Result<PageSocket> AdoptPageSocket(UniqueFd listening) {
   socklen_t size = sizeof listens;
   if (getsockopt(listening.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
     return Error{ErrorCode::kUnavailable, "the socket of the job's page: it does not listen"};
-  TRY_ASSIGN(const int port, BoundPort(listening));
-  return PageSocket{std::move(listening), port};
+  TRY_ASSIGN(Endpoint at, BoundAddress(listening));
+  return PageSocket{std::move(listening), std::move(at)};
 }
 
 UniqueFd InheritedPageSocket() {
@@ -85,7 +84,9 @@ UniqueFd InheritedPageSocket() {
   return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? UniqueFd(fd) : UniqueFd();
 }
 
-std::string PageUrl(int port, const std::string& token) { return StrCat("http://", kHost, ":", port, "/", token, "/"); }
+std::string PageUrl(const Endpoint& at, const std::string& token) {
+  return StrCat("http://", ToString(at), "/", token, "/");
+}
 
 bool HasToken(const HttpRequest& request, const std::string& token) {
   return !request.path.empty() && SameSecret(request.path.front(), token);

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/page/http_request.h"
@@ -20,7 +21,7 @@ namespace tony {
 
 struct PageSocket {
   UniqueFd listening;
-  int port = 0;
+  Endpoint at;
 };
 
 // The token of the job's page. kNotFound: it has no page.
@@ -30,10 +31,10 @@ Result<std::string> ReadPageToken(const JobFolder& folder);
 // also for those who ask at once; who removes the file gets a new one. An error: there is none, and none can be made.
 Result<std::string> KeepPageToken(const std::filesystem::path& file);
 
-// A new address of the job's page, on the loopback device, noted in the folder. Where the page had one before, its
+// A new address of the job's page, at any port of `host`, noted in the folder. Where the page had one before, its
 // token is a new one, too: whoever has taken the port since then was told the old one by the first browser that asked
 // again. kNotFound: the job has no page. Only for whoever may be the only one who serves it.
-Result<PageSocket> ListenForPage(const JobFolder& folder);
+Result<PageSocket> ListenForPage(const JobFolder& folder, const std::string& host);
 
 // A socket that another process of the job has opened for its page: the address stays as long as one of them lives.
 Result<PageSocket> AdoptPageSocket(UniqueFd listening);
@@ -42,7 +43,7 @@ Result<PageSocket> AdoptPageSocket(UniqueFd listening);
 inline constexpr char kPageSocketVariable[] = "TONY_PAGE_SOCKET";
 UniqueFd InheritedPageSocket();  // of this process; once. Not valid: there is none
 
-std::string PageUrl(int port, const std::string& token);  // "http://127.0.0.1:4711/TOKEN/"
+std::string PageUrl(const Endpoint& at, const std::string& token);  // "http://127.0.0.1:4711/TOKEN/"
 
 bool HasToken(const HttpRequest& request, const std::string& token);
 

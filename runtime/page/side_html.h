@@ -9,8 +9,8 @@
 #include "runtime/config/configuration.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_status.h"
-#include "runtime/page/log_list.h"
-#include "runtime/page/log_tail.h"
+#include "runtime/logs/log_list.h"
+#include "runtime/logs/log_piece.h"
 
 namespace tony {
 

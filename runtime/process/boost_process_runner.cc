@@ -2,6 +2,7 @@
 // named where it is.
 #include "runtime/process/boost_process_runner.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/stat.h>
@@ -9,9 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
 #include <boost/process/v2/posix/default_launcher.hpp>
-#include <boost/process/v2/process.hpp>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -59,6 +58,37 @@ Result<ChildFiles> OpenFiles(const ProcessSpec& spec) {
   return files;
 }
 
+// Does `on_each` for every descriptor above the standard streams, where the kernel does not do it for all of them
+// (before Linux 5.9, or in a container whose filter does not know the call). System calls only.
+template <class OnEach>
+bool ForOwnDescriptors(OnEach on_each) {
+  const int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  alignas(dirent64) char buffer[2048];
+  ssize_t size;
+  while ((size = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0) {
+    for (ssize_t at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      at += entry->d_reclen;
+      int fd = 0;
+      for (const char* digit = entry->d_name; *digit >= '0' && *digit <= '9'; ++digit) fd = 10 * fd + (*digit - '0');
+      if (fd > 2 && fd != folder) on_each(fd);
+    }
+  }
+  close(folder);
+  return size == 0;
+}
+
+// For the next exec: not closed yet, since by one of them a failed exec is reported.
+bool MarkDescriptors() {
+  return close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0 ||
+         ForOwnDescriptors([](int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); });
+}
+
+bool CloseDescriptors() {
+  return close_range(3, ~0U, 0) == 0 || ForOwnDescriptors([](int fd) { close(fd); });
+}
+
 // What the child does between vfork and exec, on its parent's memory: system calls only.
 struct ChildSetup {
   const ChildFiles& files;
@@ -71,8 +101,7 @@ struct ChildSetup {
     if (spec.own_session && setsid() < 0) return false;
     if (fchdir(files.directory.get()) != 0) return false;
     if (dup2(files.in.get(), 0) < 0 || dup2(files.out.get(), 1) < 0 || dup2(files.err.get(), 2) < 0) return false;
-    // Marked, not closed: by one of them a failed exec is reported.
-    if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return false;
+    if (!MarkDescriptors()) return false;
     // Here and not by the parent afterwards: then nothing that it starts can be left outside.
     if (spec.cgroup >= 0) (void)!write(spec.cgroup, "0", 1);
     for (const int fd : spec.inherited)
@@ -111,31 +140,23 @@ class SignalsBlocked {
 }
 
 // Boost's default launcher forks: a copy of all page tables, and a fault for each page that is written afterwards, in
-// both. Its vfork_launcher lets the child renew the descriptors of the io_context, which is the parent's, too.
+// both. Its vfork_launcher lets the child renew the descriptors of the io_context, which is the parent's, too. Its
+// handle of a process opens a pidfd, and throws where the kernel has none.
 struct VforkLauncher : process::posix::default_launcher {
-  template <class Executor>
-  process::basic_process<Executor> Launch(Executor executor, boost::system::error_code& error,
-                                          const std::vector<std::string>& arguments, const ChildSetup& setup) {
+  // What went wrong, as errno has it; 0: `pid` runs.
+  int Launch(const std::vector<std::string>& arguments, const ChildSetup& setup) {
     const std::string& program = ProgramOf(setup.spec);
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return Failed(executor, error, errno);
+    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
     const UniqueFd read_end(ends[0]);
     UniqueFd write_end(ends[1]);
     pid = Vfork(setup, program.c_str(), build_argv_(setup.spec.argv[0], arguments), env, write_end.get());
-    if (pid < 0) return Failed(executor, error, errno);
+    if (pid < 0) return errno;
     write_end.Reset();
     int child_error = 0;
     ssize_t got = 0;
     while ((got = read(read_end.get(), &child_error, sizeof child_error)) < 0 && errno == EINTR) continue;
-    if (got > 0) return Failed(executor, error, child_error);
-    return process::basic_process<Executor>(executor, pid);
-  }
-
- private:
-  template <class Executor>
-  static process::basic_process<Executor> Failed(Executor executor, boost::system::error_code& error, int why) {
-    error.assign(why, boost::system::system_category());
-    return process::basic_process<Executor>(executor);
+    return got > 0 ? child_error : 0;
   }
 };
 
@@ -176,12 +197,26 @@ pid_t ForkCopy(const std::function<void()>& work) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
-  close_range(3, ~0U, 0);
+  (void)CloseDescriptors();
   sigset_t none;
   sigemptyset(&none);
   if (setsid() < 0 || chdir("/") != 0 || sigprocmask(SIG_SETMASK, &none, nullptr) != 0) _exit(127);
   work();
   _exit(0);
+}
+
+Result<pid_t> Launch(const ProcessSpec& spec, const ChildFiles& files) {
+  std::vector<const char*> environment;
+  environment.reserve(spec.env.size() + 1);
+  for (const auto& variable : spec.env) environment.push_back(variable.c_str());
+  environment.push_back(nullptr);
+  VforkLauncher launch;
+  launch.env = environment.data();
+  const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
+  const int error = launch.Launch(arguments, ChildSetup{files, spec});
+  if (error == 0) return launch.pid;
+  KillAndReap(launch.pid);  // the launcher leaves a zombie
+  return CannotStart(spec, error);
 }
 
 // The launcher would put its pipe, and open() our files, where standard streams belong if one of those were closed.
@@ -193,76 +228,35 @@ void OpenStandardStreams() {
 
 }  // namespace
 
-class BoostProcessRunner::Launcher {
- public:
-  struct Launched {
-    pid_t pid;
-    UniqueFd pidfd;
-  };
-
-  Result<Launched> Launch(const ProcessSpec& spec, const ChildFiles& files) {
-    std::vector<const char*> environment;
-    environment.reserve(spec.env.size() + 1);
-    for (const auto& variable : spec.env) environment.push_back(variable.c_str());
-    environment.push_back(nullptr);
-    VforkLauncher launch;
-    launch.env = environment.data();
-    try {
-      boost::system::error_code error;
-      const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
-      auto child = launch.Launch(io_.get_executor(), error, arguments, ChildSetup{files, spec});
-      if (error) {
-        KillAndReap(launch.pid);  // the launcher leaves a zombie
-        return CannotStart(spec, error.value());
-      }
-      Launched launched{child.id(), UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, child.id(), 0)))};
-      const int pidfd_error = errno;
-      child.detach();  // or its destructor would kill and wait
-      if (launched.pidfd.valid()) return launched;
-      KillAndReap(launched.pid);
-      return SystemError(ErrorCode::kUnavailable, StrCat("watch ", ProgramOf(spec)), pidfd_error);
-    } catch (const boost::system::system_error& e) {
-      KillAndReap(launch.pid);
-      return CannotStart(spec, e.code().value());
-    } catch (const std::exception& e) {  // no pidfd_open on this kernel, or no memory
-      KillAndReap(launch.pid);
-      return Error{ErrorCode::kUnavailable, StrCat("start ", ProgramOf(spec), ": ", e.what())};
-    }
-  }
-
- private:
-  boost::asio::io_context io_{1};
-};
-
-BoostProcessRunner::BoostProcessRunner(EventLoop& loop) : loop_(loop), launcher_(std::make_unique<Launcher>()) {
+BoostProcessRunner::BoostProcessRunner(EventLoop& loop) : loop_(loop) {
   OpenStandardStreams();
   std::signal(SIGCHLD, SIG_DFL);  // if it was inherited as ignored, the kernel would reap for us
 }
 
-BoostProcessRunner::~BoostProcessRunner() = default;
-
 Result<pid_t> BoostProcessRunner::Start(const ProcessSpec& spec, OnExit on_exit) {
   CHECK(!spec.argv.empty() && ProgramOf(spec).starts_with('/'));
   TRY_ASSIGN(const ChildFiles files, OpenFiles(spec));
-  TRY_ASSIGN(auto launched, launcher_->Launch(spec, files));
-  return Keep(launched.pid, std::move(launched.pidfd), std::move(on_exit));
+  TRY_ASSIGN(const pid_t pid, Launch(spec, files));
+  return Keep(pid, ProgramOf(spec), std::move(on_exit));
 }
 
 Result<pid_t> BoostProcessRunner::StartCopy(const std::function<void()>& work, OnExit on_exit) {
   const pid_t pid = ForkCopy(work);
   if (pid < 0) return SystemError(ErrorCode::kUnavailable, "fork", errno);
-  UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (pidfd.valid()) return Keep(pid, std::move(pidfd), std::move(on_exit));
-  const int error = errno;
-  KillAndReap(pid);
-  return SystemError(ErrorCode::kUnavailable, "watch a copy of this process", error);
+  return Keep(pid, "a copy of this process", std::move(on_exit));
 }
 
-pid_t BoostProcessRunner::Keep(pid_t pid, UniqueFd pidfd, OnExit on_exit) {
+Result<pid_t> BoostProcessRunner::Keep(pid_t pid, const std::string& what, OnExit on_exit) {
+  HeldProcess process(pid);
+  if (!process.valid()) {
+    const int error = errno;
+    KillAndReap(pid);
+    return SystemError(ErrorCode::kUnavailable, "watch " + what, error);
+  }
   Child& child = children_[pid];
-  child.pidfd = std::move(pidfd);
+  child.process = std::move(process);
   child.on_exit = std::move(on_exit);
-  child.watch = loop_.WhenReadable(child.pidfd.get(), [this, pid] { Reap(pid); });
+  child.watch = child.process.WhenEnded(loop_, [this, pid] { Reap(pid); });
   return pid;
 }
 

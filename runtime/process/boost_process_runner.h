@@ -1,14 +1,13 @@
-// The real ProcessRunner: Boost.Process v2 starts, a pidfd on the loop waits.
+// The real ProcessRunner: Boost.Process v2 starts, a held process on the loop waits.
 #pragma once
 
 #include <sys/types.h>
 
 #include <functional>
 #include <map>
-#include <memory>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/base/unique_fd.h"
+#include "runtime/process/held_process.h"
 #include "runtime/process/process_runner.h"
 
 namespace tony {
@@ -18,7 +17,6 @@ namespace tony {
 class BoostProcessRunner : public ProcessRunner {
  public:
   explicit BoostProcessRunner(EventLoop& loop);
-  ~BoostProcessRunner() override;
 
   Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override;
   bool ReapStrangers() override;
@@ -32,17 +30,15 @@ class BoostProcessRunner : public ProcessRunner {
 
  private:
   struct Child {
-    UniqueFd pidfd;
-    EventLoop::FdWatch watch;  // after pidfd: released before the descriptor closes
+    HeldProcess process;
+    EventLoop::FdWatch watch;  // of its end; after it, and so released first
     OnExit on_exit;
   };
-  class Launcher;
 
-  pid_t Keep(pid_t pid, UniqueFd pidfd, OnExit on_exit);
+  Result<pid_t> Keep(pid_t pid, const std::string& what, OnExit on_exit);
   void Reap(pid_t pid);
 
   EventLoop& loop_;
-  std::unique_ptr<Launcher> launcher_;
   std::map<pid_t, Child> children_;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/process/held_process.h"
 #include "runtime/process/process_tree.h"
 
 namespace tony {

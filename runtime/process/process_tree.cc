@@ -16,6 +16,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/process/held_process.h"
 
 namespace tony {
 namespace {
@@ -173,12 +175,6 @@ std::optional<ProcessStat> ReadStat(pid_t pid) {
 std::string StartTime(pid_t pid) {
   const auto stat = ReadStat(pid);
   return stat ? stat->start_time : "";
-}
-
-HeldProcess::HeldProcess(pid_t pid) : pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
-
-bool HeldProcess::Signal(int signal) const {
-  return syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0) == 0;
 }
 
 void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal) {

@@ -11,8 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/unique_fd.h"
-
 namespace tony {
 
 // One process that is not a zombie. The environment is what it was started with, "NAME=value\0..."; empty where it
@@ -48,17 +46,6 @@ struct ProcessStat {
   std::string start_time;
 };
 std::optional<ProcessStat> ReadStat(pid_t pid);  // nothing: there is none
-
-// By a pidfd. What is read of the pid while this is held, and a signal arrives afterwards, was read of this process.
-class HeldProcess {
- public:
-  explicit HeldProcess(pid_t pid);
-  bool valid() const { return pidfd_.valid(); }
-  bool Signal(int signal) const;  // 0: only asks. False: it has been reaped, or is not ours to signal
-
- private:
-  UniqueFd pidfd_;
-};
 
 // To those of `pids` that are still the processes that were seen.
 void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);

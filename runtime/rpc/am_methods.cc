@@ -89,8 +89,10 @@ Status Heartbeat(AmService& service, const rpc::ExecutorService_Heartbeat_args& 
 Status ReportOutcome(AmService& service, const rpc::ExecutorService_ReportOutcome_args& args,
                      const Reply<std::monostate>& reply) {
   TRY_ASSIGN(const Caller caller, FromThrift(args.caller));
-  TRY_ASSIGN(const Outcome outcome, FromThrift(args.outcome));
-  service.ReportOutcome(caller, outcome, reply);
+  AttemptReport report;
+  TRY_ASSIGN(report.outcome, FromThrift(args.outcome));
+  TRY_ASSIGN(report.outputs, OutputsFromThrift(args.outcome));
+  service.ReportOutcome(caller, report, reply);
   return Ok();
 }
 

@@ -196,6 +196,21 @@ Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) {
   return outcome;
 }
 
+Result<std::optional<KeptOutputs>> OutputsFromThrift(const rpc::TaskOutcome& wire) {
+  if (!wire.__isset.outputs) return std::optional<KeptOutputs>();
+  KeptOutputs outputs;
+  TRY(NoLonger("outputs.text", wire.outputs.text, static_cast<size_t>(kLongestOutputs)));
+  outputs.text = wire.outputs.text;
+  TRY_ASSIGN(outputs.problem, Text("outputs.problem", wire.outputs.problem));
+  TRY(NoLonger("outputs.left_out", wire.outputs.left_out, kLongestText));
+  if (!wire.outputs.left_out.empty()) {
+    auto left_out = OutputProblemsFromJson(wire.outputs.left_out);
+    if (!left_out.ok()) return Bad("outputs.left_out", left_out.error().message);
+    outputs.left_out = *std::move(left_out);
+  }
+  return std::optional(std::move(outputs));
+}
+
 Result<Command> FromThrift(const rpc::Command& wire) {
   Command command;
   TRY_ASSIGN(command.number, Within("number", wire.number, 0, kNoLimit));
@@ -279,6 +294,15 @@ rpc::TaskOutcome ToThrift(const Outcome& outcome) {
   wire.__set_advice(std::string(ToString(outcome.advice)));
   if (outcome.usage) wire.__set_usage(ToThrift(*outcome.usage));
   return wire;
+}
+
+void AddOutputs(rpc::TaskOutcome& wire, const KeptOutputs& outputs) {
+  rpc::KeptOutputs kept;
+  kept.__set_text(outputs.text);
+  kept.__set_problem(outputs.problem.substr(0, kLongestText));
+  const std::string left_out = StrCat(R"({"problems":)", ToJson(outputs.left_out), "}");
+  if (!outputs.left_out.empty() && left_out.size() <= kLongestText) kept.__set_left_out(left_out);
+  wire.__set_outputs(kept);
 }
 
 rpc::Command ToThrift(const Command& command) {

@@ -34,6 +34,7 @@ Result<Usage> FromThrift(const rpc::Usage& wire);
 // Bytes of the two texts that are not UTF-8 become '?': they go into JSON, and what a user's program printed is no
 // reason to refuse an outcome.
 Result<Outcome> FromThrift(const rpc::TaskOutcome& wire);
+Result<std::optional<KeptOutputs>> OutputsFromThrift(const rpc::TaskOutcome& wire);
 Result<Command> FromThrift(const rpc::Command& wire);
 Result<Epoch> FromThrift(const rpc::Registered& wire);
 Result<KillRequest> FromThrift(const rpc::KillOrder& wire);
@@ -46,6 +47,7 @@ rpc::Progress ToThrift(const Progress& progress);
 rpc::Usage ToThrift(const Usage& usage);
 rpc::TaskOutcome ToThrift(
     const Outcome& outcome);  // texts cut to what FromThrift accepts: an outcome always gets there
+void AddOutputs(rpc::TaskOutcome& wire, const KeptOutputs& outputs);
 rpc::Command ToThrift(const Command& command);
 rpc::Registered ToThrift(const Epoch& epoch);
 rpc::Refused ToThrift(const Refusal& refusal);

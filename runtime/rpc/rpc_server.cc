@@ -57,8 +57,8 @@ class LoopRpcServer : public RpcServer {
 
   Status ListenOne(const Endpoint& endpoint) {
     TRY_ASSIGN(UniqueFd socket, ListenOn(endpoint));
-    TRY_ASSIGN(const int port, BoundPort(socket));
-    return Accept(std::move(socket), Endpoint{endpoint.host, port});
+    TRY_ASSIGN(const Endpoint bound, BoundAddress(socket));
+    return Accept(std::move(socket), Endpoint{endpoint.host, bound.port});
   }
 
   Status Accept(UniqueFd listening, Address at) {

@@ -28,10 +28,11 @@
 namespace tony {
 
 struct RpcServerOptions {
-  std::filesystem::path folder;    // that the sockets' names are in
-  std::vector<Address> at;         // where it listens; port 0: any free one
-  uint32_t max_frame = 256 << 10;  // bytes; the largest call is an outcome with two texts of 64 KiB
-  int max_open_calls = 16;         // per connection
+  std::filesystem::path folder;  // that the sockets' names are in
+  std::vector<Address> at;       // where it listens; port 0: any free one
+  // Bytes; the largest call is an outcome with the outputs of a chief (1 MiB) and texts of 64 KiB.
+  uint32_t max_frame = 1536 << 10;
+  int max_open_calls = 16;  // per connection
   int max_connections = 20000;
   size_t max_unsent = 16 << 20;   // bytes per connection
   size_t max_partial = 64 << 20;  // bytes of unfinished frames, of all connections together
@@ -92,7 +93,7 @@ class AmService {
   virtual void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) = 0;
   virtual void Await(const Caller& caller, int64_t since, Reply<Command> reply) = 0;
   virtual void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) = 0;
-  virtual void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) = 0;
+  virtual void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) = 0;
   virtual void GetStatus(const std::string& token, Reply<StatusAnswer> reply) = 0;
   virtual void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
                      Reply<StatusAnswer> reply) = 0;

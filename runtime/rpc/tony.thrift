@@ -101,6 +101,13 @@ struct Progress {
   3: optional Usage usage  // not measured yet: none
 }
 
+// What a chief has left in $TONY_OUTPUT_FILE.
+struct KeptOutputs {
+  1: binary text          // one JSON object, at most 1 MiB
+  2: string left_out      // {"problems":[...]}: what is not in it; empty: nothing
+  3: string problem       // why there is none; empty: there is
+}
+
 struct TaskOutcome {
   1: string outcome_class
   2: optional i32 exit_code
@@ -111,6 +118,7 @@ struct TaskOutcome {
   7: optional Usage usage
   8: string stdout_tail   // where stderr does not say what was wrong
   9: string source        // "itself", "peer", "signal"; empty: "itself"
+  10: optional KeptOutputs outputs  // of a chief that has succeeded, and has left some
 }
 
 service ExecutorService {

@@ -1,5 +1,9 @@
 // Who rules a job, seen from outside: what verbs and adapters ask, so that they know neither locks nor processes. Seam:
 // LocalArbiter; AmLauncher, which can also start one.
+//
+// Who brings a job to its end for good also writes what is kept of it elsewhere: its line of ended.log and the files of
+// TonY's history. That is the arbiter, here the keeper as it leaves, or Settle() for one that can no longer; no master,
+// no verb and no adapter writes them. `tony gc` and `tony history --export` add what was not written then.
 #pragma once
 
 #include <optional>

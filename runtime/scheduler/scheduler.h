@@ -18,16 +18,15 @@
 namespace tony {
 
 struct ContainerAsk {
-  AttemptId attempt;  // who the container is for
+  AttemptId attempt;  // who the container is for; what tasks of one role ask for is the same
   Resources resources;
+  std::string node_label;  // the nodes that will do, in the words of the scheduler's administrator; empty: any
 };
 
-// What to start in a container: the executor.
-struct LaunchSpec {
-  std::vector<std::string> argv;
-  std::vector<std::string> env;  // "NAME=value", beside what the scheduler's node gives every process
-  std::string log_file;          // stdout and stderr of the executor itself
-  Resources resources;           // what the container may use
+// What to start in a container: the executor of an attempt. How that is done is the scheduler's affair.
+struct ExecutorLaunch {
+  AttemptId attempt;
+  Resources resources;  // what the container may use
 };
 
 struct ContainerGranted {
@@ -77,11 +76,15 @@ class Scheduler {
   // false before SchedulerLost can be told.
   virtual bool Holds() const = 0;
   virtual void Request(const std::vector<ContainerAsk>& asks) = 0;
-  virtual void Launch(const ContainerId& container, const LaunchSpec& what) = 0;
+  // No container is wanted any more for these, which have none. One that is granted all the same comes to the sink.
+  virtual void Withdraw(const std::vector<AttemptId>& attempts) = 0;
+  virtual void Launch(const ContainerId& container, const ExecutorLaunch& what) = 0;
   // Also before it was launched: then it never starts.
   virtual void Stop(const ContainerId& container, StopMode mode) = 0;
-  // The job has ended: end what is left of it, and do not start an AM again. `done` is called when that is recorded.
-  virtual void Finish(std::function<void()> done) = 0;
+  // How much of the job is done, from 0 to 1, for those who look at the scheduler and not at the job.
+  virtual void TellProgress(double done) = 0;
+  // The job has ended so: end what is left of it, and do not start an AM again. `done` is called when that is recorded.
+  virtual void Finish(const Verdict& verdict, std::function<void()> done) = 0;
 };
 
 }  // namespace tony

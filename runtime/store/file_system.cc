@@ -1,12 +1,16 @@
 #include "runtime/store/file_system.h"
 
+#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
 
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/store/files.h"
 
 namespace tony {
@@ -80,6 +84,20 @@ Result<FileSystem> FileSystemOf(const fs::path& path) {
   file_system.read_only = (room.f_flag & ST_RDONLY) != 0;
   file_system.no_programs = (room.f_flag & ST_NOEXEC) != 0;
   return file_system;
+}
+
+std::string Describe(const FileSystem& system) {
+  constexpr int64_t kMegabyte = 1 << 20;
+  return StrCat(system.type, system.network ? " (network)" : "", ", ", system.free_bytes / kMegabyte, " MB free");
+}
+
+bool MayBeWritten(const fs::path& folder) {
+  const fs::path there = NearestExisting(folder);
+  const UniqueFd fd(open(there.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd.valid() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))  // a file system that has none
+    return access(there.c_str(), R_OK | W_OK | X_OK) == 0;
+  const std::string page(4096, 'x');
+  return fd.valid() && write(fd.get(), page.data(), page.size()) == static_cast<ssize_t>(page.size());
 }
 
 }  // namespace tony

@@ -24,6 +24,12 @@ Result<FileSystem> FileSystemOf(const std::filesystem::path& path);
 // By the kernel's number of it (statfs): type and network.
 FileSystem FileSystemOfMagic(uint32_t magic);
 
+std::string Describe(const FileSystem& system);  // "ext4, 1234 MB free"
+
+// Whether files can be made there, or in the nearest folder above it that is there: a file without a name shows it,
+// also on a full disk, and leaves nothing. Sets errno.
+bool MayBeWritten(const std::filesystem::path& folder);
+
 std::filesystem::path NearestExisting(std::filesystem::path path);
 
 }  // namespace tony

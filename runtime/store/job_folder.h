@@ -31,6 +31,7 @@
 //   acked.json         who has consumed the job's result, and when
 //   logs/worker-3/1/{stdout,stderr,executor.log,outcome.json,usage.json}   work/worker-3/1/   by attempt
 //   logs/worker-0/1/output.json   what the chief left: kept_outputs.h
+//   outputs                       the same, as its master heard it
 #pragma once
 
 #include <filesystem>

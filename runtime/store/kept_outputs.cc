@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/json/object.hpp>
 #include <cerrno>
+#include <limits>
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/job/json_fields.h"
 #include "runtime/job/outputs_parser.h"
 #include "runtime/store/files.h"
 
@@ -110,12 +113,45 @@ Result<std::optional<KeptOutputs>> ReadKeptOutputs(const fs::path& log_folder) {
   if (problem) return Problem(std::string(Trim(*problem)));
   TRY_ASSIGN(auto text, ReadWhole(KeptOutputsFile(log_folder)));
   if (!text) return std::optional<KeptOutputs>();
-  KeptOutputs kept{*std::move(text), {}};
+  KeptOutputs kept{.text = *std::move(text)};
   TRY_ASSIGN(const auto left_out, ReadWhole(LeftOutFile(log_folder)));
   if (left_out) {
     TRY_ASSIGN(kept.left_out, OutputProblemsFromJson(*left_out));
   }
   return std::optional(std::move(kept));
+}
+
+// A line that says whose they are and what is not in them, then their bytes.
+Status WriteJobOutputs(const JobFolder& folder, const RecordedOutputs& recorded) {
+  const KeptOutputs& outputs = recorded.outputs;
+  boost::json::object about{{"task", ToString(recorded.attempt.task)}, {"attempt", recorded.attempt.number}};
+  if (!outputs.problem.empty()) about["problem"] = outputs.problem;
+  const std::string left_out = outputs.left_out.empty() ? "" : StrCat(R"({"problems":)", ToJson(outputs.left_out), "}");
+  about["left_out"] = left_out;
+  return WriteFileByRename(folder.path() / "outputs", StrCat(SerializeJson(about), "\n", outputs.text),
+                           /*durable=*/true);
+}
+
+Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobFolder& folder) {
+  auto bytes = ReadFile(folder.path() / "outputs");
+  if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) return std::optional<RecordedOutputs>();
+  TRY(bytes.ok() ? Ok() : Status(bytes.error()));
+  const size_t line = std::min(bytes->find('\n'), bytes->size());
+  TRY_ASSIGN(const auto json, ParseJson(std::string_view(*bytes).substr(0, line), "outputs"));
+  JsonFields fields(json);
+  RecordedOutputs recorded;
+  const auto task = ParseTaskId(fields.String("task"));
+  if (!task.ok()) fields.Fail("task", "ROLE:INDEX");
+  const int64_t number = fields.Int("attempt", 1, std::numeric_limits<int>::max());
+  const std::string left_out = fields.String("left_out");
+  if (fields.Has("problem")) recorded.outputs.problem = fields.String("problem");
+  TRY(fields.status());
+  recorded.attempt = {*task, static_cast<int>(number)};
+  if (!left_out.empty()) {
+    TRY_ASSIGN(recorded.outputs.left_out, OutputProblemsFromJson(left_out));
+  }
+  recorded.outputs.text = bytes->substr(std::min(line + 1, bytes->size()));
+  return std::optional(std::move(recorded));
 }
 
 }  // namespace tony

@@ -17,11 +17,12 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/job/ids.h"
 #include "runtime/job/outputs.h"
+#include "runtime/store/job_folder.h"
 
 namespace tony {
 
-inline constexpr int64_t kLongestOutputs = 1 << 20;   // that is kept
 inline constexpr int64_t kMostOutputsRead = 4 << 20;  // to find what fits
 
 // Of an attempt that has ended: nothing writes to `file` any more. What is wrong with it, for the log. Failed: none of
@@ -29,13 +30,20 @@ inline constexpr int64_t kMostOutputsRead = 4 << 20;  // to find what fits
 Result<std::vector<OutputProblem>> KeepOutputs(const std::filesystem::path& file,
                                                const std::filesystem::path& log_folder);
 
-struct KeptOutputs {
-  std::string text;
-  std::vector<OutputProblem> left_out;  // what is not in it
-};
 // Nothing: the program wrote none. kInvalid says why it could not be kept, or is none now.
 Result<std::optional<KeptOutputs>> ReadKeptOutputs(const std::filesystem::path& log_folder);
 
 std::filesystem::path KeptOutputsFile(const std::filesystem::path& log_folder);
+
+// The job's outputs, as its master has heard them with the outcome of this attempt: a record of the job, where the
+// files above are the attempt's. Written before the outcome is journalled; a later one replaces it.
+struct RecordedOutputs {
+  AttemptId attempt;
+  KeptOutputs outputs;
+  bool operator==(const RecordedOutputs&) const = default;
+};
+Status WriteJobOutputs(const JobFolder& folder, const RecordedOutputs& recorded);
+// Nothing: none were reported, as by the executors of 0.1. kInvalid: the record cannot be read.
+Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobFolder& folder);
 
 }  // namespace tony

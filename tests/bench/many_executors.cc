@@ -22,7 +22,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/boost_process_runner.h"
-#include "runtime/rpc/am_client.h"
+#include "runtime/rpc/am_connection.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/message_channel.h"
@@ -91,7 +91,7 @@ class Bench {
   // One executor; `caller` is what it is.
   struct Simulated {
     Caller caller;
-    std::unique_ptr<AmClient> client;
+    std::unique_ptr<AmConnection> client;
     EventLoop::Timer heartbeat;
   };
 
@@ -146,7 +146,7 @@ class Bench {
     start_ = loop_.Now();
     for (auto& executor : executors_) {
       executor.caller.token = token;
-      executor.client = MakeThriftAmClient(loop_, folder_.path(), kLimit);
+      executor.client = MakeAmConnection(loop_, folder_.path(), kLimit);
       executor.client->Use(lease->am.own);
       const Registration what{{"127.0.0.1", 20000 + executor.caller.attempt.task.index}, Phase::kWaiting, 0};
       executor.client->Register(executor.caller, what, [this, &executor](const Answer<Epoch>& answer) {
@@ -211,7 +211,7 @@ class Bench {
     ending_ = loop_.Now();
     for (auto& executor : executors_) {
       executor.heartbeat = nullptr;
-      executor.client->ReportOutcome(executor.caller, Outcome{.exit = ExitStatus{}},
+      executor.client->ReportOutcome(executor.caller, {Outcome{.exit = ExitStatus{}}, {}},
                                      [](const Answer<Acknowledged>&) {});
     }
   }

@@ -8,6 +8,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
+#include "tests/support/places.h"
 
 namespace tony {
 
@@ -25,7 +26,7 @@ std::vector<std::string> NamesWith(std::string_view suffix) {
     if (entry.path().extension() == suffix) names.push_back(entry.path().stem());
   }
   std::ranges::sort(names);
-  std::ranges::stable_partition(names, [](const std::string& name) { return name == kBaseSet; });
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == kBaseSet; });
   return names;
 }
 
@@ -104,7 +105,7 @@ std::string Replaced(std::string text, const std::string& from, std::string_view
 
 }  // namespace
 
-std::filesystem::path CorpusFolder() { return std::filesystem::path(TONY_SOURCE_DIR) / "tests/corpus"; }
+std::filesystem::path CorpusFolder() { return std::filesystem::path(SourceFolder()) / "tests/corpus"; }
 std::vector<std::string> SetNames() { return NamesWith(kSetSuffix); }
 std::vector<std::string> GoldenNames() { return NamesWith(kGoldenSuffix); }
 

@@ -10,13 +10,14 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kAdapter = std::string(TONY_BIN_DIR) + "/tony-azkaban";
+const std::string kAdapter = ProgramFolder() + "/tony-azkaban";
 
 class AzkabanInstallTest : public testing::Test {
  protected:
@@ -186,7 +187,7 @@ TEST_F(AzkabanInstallTest, ADiskThatIsFullChangesNothing) {
   const std::string before = "command=/old/tony-azkaban\n";
   Write("tony/plugin.properties", before);
   fs::create_directory(box_.File("shim"));
-  const Ran ran = Install({}, {{"LD_PRELOAD", TONY_CRASH_SHIM},
+  const Ran ran = Install({}, {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
                                {"ASAN_OPTIONS", "verify_asan_link_order=0"},
                                {"SHIM_FOLDER", box_.File("shim")},
                                {"SHIM_PROGRAM", "tony-azkaban"},
@@ -212,7 +213,7 @@ class AzkabanInstallCrashTest : public AzkabanInstallTest, public testing::WithP
       Write("tony/plugin.properties", "command=/old/tony-azkaban\n");
     }
     if (GetParam() == Before::kForeign) Write("TonyJob/private.properties", "jobtype.class=linkedin\n");
-    const Ran ran = Install({"--replace"}, {{"LD_PRELOAD", TONY_CRASH_SHIM},
+    const Ran ran = Install({"--replace"}, {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
                                             {"ASAN_OPTIONS", "verify_asan_link_order=0"},
                                             {"SHIM_FOLDER", box_.File("shim")},
                                             {"SHIM_PROGRAM", "tony-azkaban"},

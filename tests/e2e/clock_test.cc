@@ -4,6 +4,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -18,7 +19,7 @@ class ClockTest : public TonyTest {
  protected:
   // The clocks of `program` go as the file says, which is not there yet.
   std::map<std::string, std::string> ClocksOf(const std::string& program) const {
-    return {{"LD_PRELOAD", CLOCK_SHIM},
+    return {{"LD_PRELOAD", TestProgram("libclock_shim.so")},
             {"ASAN_OPTIONS", "verify_asan_link_order=0"},
             {"CLOCK_SHIM_PROGRAM", program},
             {"CLOCK_SHIM_FILE", box_.File("clocks")}};

@@ -11,6 +11,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -144,9 +145,12 @@ Seen RunJob(const Sweep& sweep, const std::string& at) {
   const Sandbox box;
   const std::string notes = box.File("started");
   std::filesystem::create_directory(box.File("shim"));
-  Sandbox::Variables variables = {{"LD_PRELOAD", TONY_CRASH_SHIM},      {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                                  {"SHIM_FOLDER", box.File("shim")},    {"SHIM_PROGRAM", sweep.program},
-                                  {"SHIM_CRASH_AT", sweep.CrashAt(at)}, {"NOTES", notes}};
+  Sandbox::Variables variables = {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
+                                  {"ASAN_OPTIONS", "verify_asan_link_order=0"},
+                                  {"SHIM_FOLDER", box.File("shim")},
+                                  {"SHIM_PROGRAM", sweep.program},
+                                  {"SHIM_CRASH_AT", sweep.CrashAt(at)},
+                                  {"NOTES", notes}};
   Seen seen;
   seen.submit = box.Tony(sweep.submit, variables);
   // Nothing is left when the client returns; only a keeper that dies while it tidies up leaves that to the next one.

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"
 
 namespace tony {
@@ -16,14 +17,14 @@ class DaemonsTest : public TonyTest {
  protected:
   // Says in the file "alive" which daemons live that attempts of `before` have left, below "locks".
   std::string Check(const std::string& before) const {
-    return "for d in " + box_.File("locks") + "/" + before + "; do [ ! -d $d ] || " + ROUGH_DAEMON + " check $d 2>>" +
-           box_.File("alive") + "; done; ";
+    return "for d in " + box_.File("locks") + "/" + before + "; do [ ! -d $d ] || " + TestProgram("rough_daemon") +
+           " check $d 2>>" + box_.File("alive") + "; done; ";
   }
   // Leaves one below "locks"/`folder`.
   std::string Leave(const std::string& kind, const std::string& folder) const {
     const std::string path = box_.File("locks") + "/" + folder;
-    return "mkdir -p " + path + "; " + ROUGH_DAEMON + " " + kind + " " + path + "/$TASK_INDEX-$TONY_ATTEMPT || echo " +
-           "no daemon >> " + box_.File("alive") + "; ";
+    return "mkdir -p " + path + "; " + TestProgram("rough_daemon") + " " + kind + " " + path +
+           "/$TASK_INDEX-$TONY_ATTEMPT || echo " + "no daemon >> " + box_.File("alive") + "; ";
   }
   void ExpectNoneLived(size_t daemons) const {
     EXPECT_THAT(ReadText(box_.File("alive")), IsEmpty());

@@ -5,6 +5,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -112,7 +113,7 @@ TEST_F(DigestTest, WhatRunsIsReplacedForAFirstTryTakenForALaterOneAndRefusedToAP
 
   const value later = Answer(Submit(Who::kLaterTry, {"--detach"}));
   EXPECT_EQ(Text(later, "/decision"), "attached");
-  EXPECT_EQ(At(later, "/differs_in"), value({"files"}));
+  EXPECT_EQ(At(later, "/differs_in"), ParseJson(R"(["files"])"));
   EXPECT_THAT(Text(later, "/warnings/0"), HasSubstr("other files, and keeps them"));
 
   const value refused = Answer(Submit(Who::kPerson, {"--detach"}), 65);
@@ -150,8 +151,7 @@ class TaskSecretTest : public TonyTest {
   Words Submit(const std::string& json, const std::string& command, const Words& more = {}) const {
     const std::string file = box_.Write("given.json", json);
     const std::string line = "exec 9<" + file + "; rm " + file + "; exec \"$0\" \"$@\"";
-    return Words{"/bin/sh", "-c", line, std::string(TONY_BIN_DIR) + "/tony"} + One(command) +
-           Words{"--secrets-fd", "9"} + more;
+    return Words{"/bin/sh", "-c", line, ProgramFolder() + "/tony"} + One(command) + Words{"--secrets-fd", "9"} + more;
   }
   static std::string Given() { return std::string("{\"DB_PASSWORD\":\"") + kSecret + "\"}"; }
   Ran Run(const Words& words) const { return Background(words, box_.Environment(), box_.folder()).Wait(); }

@@ -13,6 +13,7 @@
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/cgroup_look.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -69,7 +70,7 @@ class FailureReportsTest : public TonyTest {
   // What is wrong with its report; "" if nothing is.
   std::string Inject(const InjectedFailure& failure, const std::string& folder) {
     const auto filled = [&](const std::string& text) {
-      return Replaced(Replaced(text, "@F", TONY_FAILING_PROGRAM), "@D", folder);
+      return Replaced(Replaced(text, "@F", TestProgram("failing_program")), "@D", folder);
     };
     Words words = {"submit", "--json", "-executes", filled(failure.command)};
     for (const std::string& conf : failure.conf) words = words + Conf(conf);

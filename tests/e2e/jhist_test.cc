@@ -5,6 +5,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -31,7 +32,7 @@ class JhistE2eTest : public TonyTest {
     return {};
   }
   json::value Read() const {
-    const Ran ran = Run({kPython, "-B", TONY_SOURCE_DIR "/tests/e2e/read_history.py", Folder().string()});
+    const Ran ran = Run({kPython, "-B", SourceFolder() + "/tests/e2e/read_history.py", Folder().string()});
     EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
     return ParseJson(ran.out);
   }

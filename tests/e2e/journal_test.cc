@@ -8,6 +8,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -20,7 +21,7 @@ class JournalE2eTest : public TonyTest {
   // Two workers run until Go(). The AM, and no other process, finds its disk full while the file "full" is there.
   void Begin() {
     std::filesystem::create_directory(box_.File("shim"));
-    BeginWith({{"LD_PRELOAD", TONY_CRASH_SHIM},
+    BeginWith({{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
                {"ASAN_OPTIONS", "verify_asan_link_order=0"},
                {"SHIM_FOLDER", box_.File("shim")},
                {"SHIM_FULL_WHILE", box_.File("full")}});

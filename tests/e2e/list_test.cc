@@ -6,6 +6,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -53,9 +54,12 @@ TEST_F(ListTest, AJobThatNobodyRulesIsListedAsSuch) {
 TEST_F(ListTest, ADiskThatFailsIsNotAnEmptyList) {
   ASSERT_EQ(box_.Tony(One("true")).exit, 0);
   fs::create_directory(box_.File("shim"));
-  const Sandbox::Variables broken = {{"LD_PRELOAD", TONY_CRASH_SHIM},     {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                                     {"SHIM_FOLDER", box_.File("shim")},  {"SHIM_PROGRAM", "tony"},
-                                     {"SHIM_ROOT", box_.home().string()}, {"SHIM_UNREADABLE", "1"}};
+  const Sandbox::Variables broken = {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
+                                     {"ASAN_OPTIONS", "verify_asan_link_order=0"},
+                                     {"SHIM_FOLDER", box_.File("shim")},
+                                     {"SHIM_PROGRAM", "tony"},
+                                     {"SHIM_ROOT", box_.home().string()},
+                                     {"SHIM_UNREADABLE", "1"}};
   const Ran list = box_.Tony({"list"}, broken);
   EXPECT_EQ(list.exit, 69);
   EXPECT_THAT(list.out, IsEmpty());

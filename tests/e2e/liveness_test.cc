@@ -82,7 +82,7 @@ class WhileStartingTest : public LivenessTest, public testing::WithParamInterfac
 // The first is killed; as soon as another in its place is seen, that one and the second are killed.
 TEST_P(WhileStartingTest, AnotherMayDie) {
   StartJob();
-  const auto& [first, second] = GetParam();
+  const std::string first = std::get<0>(GetParam()), second = std::get<1>(GetParam());
   const std::vector<pid_t> old = box_.Pids(first);
   ASSERT_FALSE(old.empty());
   kill(old.front(), SIGKILL);

@@ -1,6 +1,7 @@
 // `tony logs` while a job runs and after its end.
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -162,7 +163,7 @@ TEST_F(LogsTest, AReaderThatLeavesEndsTheFollowing) {
   const Ran submit = box_.Tony(One("while :; do echo again; sleep 0.02; done") + Words{"--detach"});
   ASSERT_EQ(submit.exit, 0) << submit.err;
   const auto head = std::make_unique<Background>(
-      Words{"/bin/bash", "-c", std::string(TONY_BIN_DIR) + "/tony logs -f " + Job() + " | head -n 1"},
+      Words{"/bin/bash", "-c", ProgramFolder() + "/tony logs -f " + Job() + " | head -n 1"},
       Words{"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string(), "TONY_LEDGER=" + box_.ledger().string()},
       box_.folder());
   const Ran ran = head->Wait();

@@ -8,6 +8,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -23,7 +24,7 @@ class ProgramsE2eTest : public TonyTest {
     fs::remove(box_.home() / "programs");
     fs::create_directory(bin_);
     for (const char* program : {"tony", "tony-am", "tony-executor", "tony-keeper"})
-      fs::copy_file(fs::path(TONY_BIN_DIR) / program, bin_ / program);
+      fs::copy_file(fs::path(ProgramFolder()) / program, bin_ / program);
   }
 
   std::unique_ptr<Background> StartInstalled(const Words& arguments) const {
@@ -160,8 +161,8 @@ TEST_F(ProgramsE2eTest, AJobOfTheLastReleaseGoesOnWithThoseBesideWhoBringsItBack
   KillMasterAndKeeper();
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
-  EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(TONY_BIN_DIR).string()});
-  EXPECT_EQ(Folders("tony-am"), Words{fs::canonical(TONY_BIN_DIR).string()});
+  EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(ProgramFolder()).string()});
+  EXPECT_EQ(Folders("tony-am"), Words{fs::canonical(ProgramFolder()).string()});
   ExpectSuccess(*waiting);
 }
 
@@ -172,7 +173,7 @@ TEST_F(ProgramsE2eTest, AJobWhoseProgramsWereRemovedIsBroughtBackAllTheSame) {
   const auto waiting = box_.StartTony({"wait", Job()});
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << waiting->err();
   EXPECT_THAT(waiting->err(), HasSubstr("its own programs are not in " + Entry()));
-  EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(TONY_BIN_DIR).string()});
+  EXPECT_EQ(Folders("tony-keeper"), Words{fs::canonical(ProgramFolder()).string()});
   ExpectSuccess(*waiting);
 }
 

@@ -9,6 +9,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -57,7 +58,7 @@ class LongLineTest : public RoughTest {
   static std::string WriteIt() { return "head -c " + std::to_string(kLine) + " /dev/zero | tr '\\0' x; printf END"; }
   // `tony` with its output counted, so that it is not in our memory, which each program we start begins with.
   std::unique_ptr<Background> StartCounting(const Words& arguments) const {
-    const Words counted = {"/bin/bash", "-c", "exec \"$@\" > >(wc -c)", "bash", std::string(TONY_BIN_DIR) + "/tony"};
+    const Words counted = {"/bin/bash", "-c", "exec \"$@\" > >(wc -c)", "bash", ProgramFolder() + "/tony"};
     return std::make_unique<Background>(counted + arguments, box_.Environment(), box_.folder());
   }
   static void ExpectAll(Background& counting) {

@@ -5,6 +5,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -63,7 +64,7 @@ class Store {
   bool KillAt(const Words& words, int point) const {
     fs::remove_all(box_.File("shim"));
     fs::create_directory(box_.File("shim"));
-    box_.Tony(words, {{"LD_PRELOAD", TONY_CRASH_SHIM},
+    box_.Tony(words, {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
                       {"ASAN_OPTIONS", "verify_asan_link_order=0"},
                       {"SHIM_FOLDER", box_.File("shim")},
                       {"SHIM_PROGRAM", "tony"},

@@ -4,6 +4,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -52,7 +53,7 @@ TEST_F(StopTest, CtrlCAtATerminalReachesTheWholeGroupAndStillEndsInOrder) {
 TEST_F(StopTest, AHangupThatTheShellIgnoresIsIgnored) {
   Background client(
       {"/bin/bash", "-c",
-       "trap '' HUP; exec " + std::string(TONY_BIN_DIR) + "/tony submit -executes '" + HoldUntilGo() +
+       "trap '' HUP; exec " + ProgramFolder() + "/tony submit -executes '" + HoldUntilGo() +
            "' -conf tony.worker.instances=1"},
       {"PATH=/usr/bin:/bin", "TONY_HOME=" + box_.home().string(), "TONY_LEDGER=" + box_.ledger().string()},
       box_.folder());

@@ -6,6 +6,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -43,7 +44,7 @@ class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
     const Sandbox box;
     const std::string old = replaces_ ? StartPredecessor(box) : "";
     std::filesystem::create_directory(box.File("shim"));
-    const Ran killed = box.Tony(Own(box), {{"LD_PRELOAD", TONY_CRASH_SHIM},
+    const Ran killed = box.Tony(Own(box), {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
                                            {"ASAN_OPTIONS", "verify_asan_link_order=0"},
                                            {"SHIM_FOLDER", box.File("shim")},
                                            {"SHIM_PROGRAM", "tony"},

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/places.h"
 #include "tests/support/screen_reader.h"
 #include "tests/support/tony_runner.h"
 
@@ -26,7 +27,7 @@ class TerminalRun {
               std::map<std::string, std::string> variables = {})
       : screen_(size) {
     const winsize window = Window(size);
-    std::vector<std::string> argv = {std::string(TONY_BIN_DIR) + "/tony"};
+    std::vector<std::string> argv = {ProgramFolder() + "/tony"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     std::vector<std::string> env = box.Environment(variables);
     std::vector<char*> argument_pointers, variable_pointers;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/sanitized.h"
 #include "tests/support/tony_runner.h"
 
 namespace tony {
@@ -19,12 +20,6 @@ inline Words operator+(Words left, const Words& right) {
   return left;
 }
 
-// Sanitizers make the programs slow and large, and keep what was freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 // What the least task asks for: with sanitizers its executor alone has more than a limit of 64 MB.
 inline constexpr const char* kLittleMemory = kSanitized ? "tony.worker.memory=150m" : "tony.worker.memory=10m";
 

@@ -9,6 +9,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -21,7 +22,7 @@ class Triggerer {
   Triggerer(const Sandbox& box, const std::string& watcher) {
     const std::string input = box.File("input-" + watcher);
     EXPECT_EQ(mkfifo(input.c_str(), 0600), 0);
-    const std::string program = std::string(TONY_BIN_DIR) + "/tony";
+    const std::string program = ProgramFolder() + "/tony";
     watch_ = std::make_unique<Background>(
         Words{"/bin/bash", "-c", "exec " + program + " watch - --json --watcher " + watcher + " < " + input},
         box.Environment(), box.folder());

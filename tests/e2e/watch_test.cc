@@ -8,6 +8,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -35,7 +36,7 @@ class WatchTest : public TonyTest {
     return watch;
   }
   std::unique_ptr<Background> Shell(const std::string& script) {
-    const std::string path = "PATH=" + std::string(TONY_BIN_DIR) + ":/usr/bin:/bin; ";
+    const std::string path = "PATH=" + ProgramFolder() + ":/usr/bin:/bin; ";
     return std::make_unique<Background>(Words{"/bin/bash", "-c", path + script}, box_.Environment(), box_.folder());
   }
   void Type(const std::string& line) {

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/places.h"
 
 namespace tony::fuzz {
 
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> FilesOf(const std::string& folder, std::string_view ending) {
   std::vector<std::string> contents;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(TONY_SOURCE_DIR) / folder)) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(SourceFolder()) / folder)) {
     if (!entry.is_regular_file() || !entry.path().string().ends_with(ending)) continue;
     std::ifstream stream(entry.path(), std::ios::binary);
     contents.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());

@@ -48,6 +48,8 @@ ENDED_JOBS = Suite("tests/ended_jobs_test")
 ENDED_WRITERS = Suite("tests/ended_writers_test", timed=True)
 HISTORY = Suite("tests/tony_history_test")
 PAGE = Suite("tests/page_test", timed=True)
+LOGS = Suite("tests/logs_test", timed=True)
+LOG_FOLLOWER = Suite("tests/log_follower_test", timed=True)
 PAGE_SERVER = Suite("tests/page_integration_test", timed=True)
 
 # The most specific first.
@@ -60,6 +62,7 @@ OF_LEDGER = (LEDGER, LEDGER_CLAIM)
 OF_STORE = (STORE, POWER_CUT, STAGING)
 OF_HISTORY = (ENDED_JOBS, HISTORY, ENDED_WRITERS)
 OF_PAGE = (PAGE, PAGE_SERVER)
+OF_LOGS = (LOGS, LOG_FOLLOWER)
 
 FILES = {
     "am/states.cc": OF_AM_CORE,
@@ -99,6 +102,7 @@ FILES = {
     "runtime/scheduler/local/container_cgroup.cc": OF_KEEPER,
     "runtime/base/secret.h": (BASE,),
     "runtime/process/own_cgroup.cc": (PROCESS, KEEPER_PARTS),
+    "runtime/process/held_process.cc": (PROCESS,),
     "runtime/process/process_tree.cc": (PROCESS,),
     "runtime/request/submit_course.cc": (REQUEST, REQUEST_SIM),
     "runtime/request/submit_decision.cc": (REQUEST, REQUEST_SIM),
@@ -115,6 +119,7 @@ PARTS = [
     ("runtime/staging", "*.cc", (STAGING, POWER_CUT)),
     ("runtime/history", "*.cc", OF_HISTORY),
     ("runtime/page", "*.cc", OF_PAGE),
+    ("runtime/logs", "*.cc", OF_LOGS),
 ]
 for folder, pattern, suites in PARTS:
     for path in sorted(pathlib.Path(ROOT, folder).glob(pattern)):

@@ -55,9 +55,9 @@ TURNS = [
     ("a command is told as decided, not as written", MASTER, "    tells_.push_back(now);  // not if it does not rule by now\n",
      "    tells_.push_back(job_.Tell(now.attempt));\n"),
     ("an outcome is acknowledged before the journal has it", MASTER,
-     "  Observe(OutcomeCall{caller, outcome}, [reply](const std::optional<Refusal>& refusal) {\n"
+     "  Observe(OutcomeCall{caller, report.outcome}, [reply](const std::optional<Refusal>& refusal) {\n"
      "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success({});\n  });\n",
-     "  if (const auto refusal = Observe(OutcomeCall{caller, outcome})) return reply.Refuse(refusal->reason, refusal->message);\n"
+     "  if (const auto refusal = Observe(OutcomeCall{caller, report.outcome})) return reply.Refuse(refusal->reason, refusal->message);\n"
      "  reply.Success({});\n"),
     ("a registration is answered before the journal has it", MASTER,
      "  Observe(RegisterCall{caller, what}, [this, reply](const std::optional<Refusal>& refusal) {\n"
@@ -87,12 +87,12 @@ ENDS = [
     ("the end is told before its status is written", MASTER_FILES, "  const JobStatus last = ",
      "  end_told_ = true;\n  AnswerWatches();\n  const JobStatus last = "),
     ("the arbiter hears of the end before its status is written", MASTER_FILES, "  const JobStatus last = ",
-     "  scheduler_->Finish([] {});\n  const JobStatus last = "),
+     "  scheduler_->Finish({}, [] {});\n  const JobStatus last = "),
     ("the last status is not synced", MASTER_FILES, "/*durable=*/true", "/*durable=*/false"),
     ("the arbiter hears of the end before those who watch", MASTER_FILES,
-     "  end_told_ = true;\n  AnswerWatches();\n  scheduler_->Finish([this] {\n"
+     "  end_told_ = true;\n  AnswerWatches();\n  scheduler_->Finish(*job_.verdict(), [this] {\n"
      "    if (auto on_end = std::exchange(on_end_, nullptr)) on_end();\n  });\n",
-     "  scheduler_->Finish([this] {\n    if (auto on_end = std::exchange(on_end_, nullptr)) on_end();\n  });\n"
+     "  scheduler_->Finish(*job_.verdict(), [this] {\n    if (auto on_end = std::exchange(on_end_, nullptr)) on_end();\n  });\n"
      "  end_told_ = true;\n  AnswerWatches();\n"),
     ("stops wait for a journal in trouble", MASTER,
      "    PerformWhatMayNotWait(waiting_.back());\n", ""),
@@ -218,11 +218,11 @@ KEEPERS = [
      "  (void)runner_.ReapStrangers();  // what has been reaped is no stray child\n",
      "  for (auto& [id, container] : containers_)\n    if (container.state == State::kSweeping) End(id, container);\n"),
     ("who a process is is looked at before it is held", CONTAINERS,
-     "  container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();\n"
-     "  // The descriptor first, then the look at who it is: the pid cannot change hands in between.\n"
+     "  if (container.pid > 0) container.process = HeldProcess(container.pid);\n"
+     "  // Held first, then looked at: the pid cannot change hands in between.\n"
      + IS_IT,
      IS_IT +
-     "  container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();\n"),
+     "  if (container.pid > 0) container.process = HeldProcess(container.pid);\n"),
     ("the AM hears that the job is finished before that is recorded", KEEPER_END,
      '  const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);\n',
      '  Report(JobFinished{});\n  const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);\n'),

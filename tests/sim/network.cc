@@ -5,7 +5,7 @@
 namespace tony::sim {
 namespace {
 
-// What an Await gets beside the limit of a call (runtime/rpc/am_client.h).
+// What an Await gets beside the limit of a call (runtime/rpc/am_connection.h).
 constexpr Duration kAwaitsMore{60'000};
 
 constexpr Duration kLateDuplicate{2'000};

@@ -96,6 +96,7 @@ bool SimulatedAm::Survives() {
 void SimulatedAm::Perform(const am::Action& action) {
   std::visit(Overloaded{
                  [&](const am::RequestContainers& a) { scheduler_.Request(a.asks); },
+                 [&](const am::WithdrawRequests& a) { scheduler_.Withdraw(a.attempts); },
                  [&](const am::LaunchExecutor& a) { scheduler_.Launch(a.attempt, a.container); },
                  [&](const am::StopContainer& a) { scheduler_.Stop(a.container, a.mode); },
                  [&](const am::TellExecutor& a) { Tell(a); },

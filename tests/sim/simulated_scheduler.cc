@@ -49,9 +49,17 @@ void SimulatedScheduler::Request(const std::vector<ContainerAsk>& asks) {
   }
 }
 
+// As on a cluster: some are granted all the same.
+void SimulatedScheduler::Withdraw(const std::vector<AttemptId>& attempts) {
+  for (const AttemptId& attempt : attempts)
+    if (!stage_.plan.tasks.at(attempt.task).granted_twice) withdrawn_.insert(attempt);
+}
+
 void SimulatedScheduler::Grant(const AttemptId& attempt, Duration delay) {
   const ContainerId id{StrCat(epoch_.value, "-", ++granted_)};
-  am_.Later(delay, [this, attempt, id] { am_.OnScheduler(ContainerGranted{attempt, id, "node"}); });
+  am_.Later(delay, [this, attempt, id] {
+    if (!withdrawn_.contains(attempt)) am_.OnScheduler(ContainerGranted{attempt, id, "node"});
+  });
 }
 
 void SimulatedScheduler::Launch(const AttemptId& attempt, const ContainerId& container) {

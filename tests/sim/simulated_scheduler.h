@@ -42,6 +42,7 @@ class SimulatedScheduler {
 
   void Begin();
   void Request(const std::vector<ContainerAsk>& asks);
+  void Withdraw(const std::vector<AttemptId>& attempts);
   void Launch(const AttemptId& attempt, const ContainerId& container);
   void Stop(const ContainerId& container, StopMode mode);
   void Finish();
@@ -93,6 +94,7 @@ class SimulatedScheduler {
   Duration retry_{0};
   int64_t retries_ = 0, renewals_ = 0, checks_ = 0;
   int granted_ = 0;
+  std::set<AttemptId> withdrawn_;
   std::map<ContainerId, AttemptId> launches_;
   std::map<ContainerId, StopMode> stops_;
   std::set<ContainerId> ended_;

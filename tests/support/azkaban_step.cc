@@ -11,6 +11,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "tests/support/places.h"
+
 namespace tony {
 namespace {
 
@@ -107,7 +109,7 @@ std::unique_ptr<Background> AzkabanStep::Start(const std::string& how) const {
   std::ofstream(properties_file(), std::ios::binary) << text;
   std::ofstream(outputs_file(), std::ios::binary | std::ios::trunc) << "";
   const std::vector<std::string> argv = {"/bin/bash", "-c", "exec 2>&1 < " + input_ + "; " + how, "bash",
-                                         std::string(TONY_BIN_DIR) + "/tony-azkaban"};
+                                         ProgramFolder() + "/tony-azkaban"};
   return std::make_unique<Background>(argv, box_.Environment(variables), folder_);
 }
 

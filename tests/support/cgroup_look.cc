@@ -1,5 +1,6 @@
 #include "tests/support/cgroup_look.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,12 +39,13 @@ std::string OwnPath(const std::string& controller) {
 
 // A process enters a new cgroup in `folder`, and the cgroup has the file.
 bool CanMakeOne(const fs::path& folder, const char* file) {
-  const fs::path trial = folder / ("tony-look-" + std::to_string(getpid()));
+  const fs::path trial = folder / ("tony-look-" + std::to_string(gettid()));
   if (mkdir(trial.c_str(), 0755) != 0) return false;
+  const std::string procs = trial / "cgroup.procs", needed = trial / file;
   const pid_t pid = fork();
-  if (pid == 0) {
-    std::ofstream procs(trial / "cgroup.procs", std::ios::in);
-    _exit(access((trial / file).c_str(), W_OK) == 0 && procs << "0" << std::flush ? 0 : 1);
+  if (pid == 0) {  // of a program with threads: system calls only
+    const int fd = open(procs.c_str(), O_WRONLY | O_CLOEXEC);
+    _exit(access(needed.c_str(), W_OK) == 0 && write(fd, "0", 1) == 1 ? 0 : 1);
   }
   int status = -1;
   waitpid(pid, &status, 0);

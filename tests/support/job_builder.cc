@@ -35,6 +35,11 @@ std::string Order(const Action& action) {
             for (const ContainerAsk& ask : a.asks) attempts.push_back(ToString(ask.attempt));
             return StrCat("request ", Join(attempts, " "));
           },
+          [](const WithdrawRequests& a) {
+            std::vector<std::string> attempts;
+            for (const AttemptId& attempt : a.attempts) attempts.push_back(ToString(attempt));
+            return StrCat("withdraw ", Join(attempts, " "));
+          },
           [](const LaunchExecutor& a) { return StrCat("launch ", ToString(a.attempt), " in ", a.container.value); },
           [](const StopContainer& a) {
             return StrCat(a.mode == StopMode::kTerm ? "term " : "kill ", a.container.value);

@@ -21,6 +21,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tests/support/places.h"
+
 namespace tony {
 namespace {
 
@@ -119,7 +121,7 @@ std::string CannotBeOthers() {
 const fs::path& ReachablePrograms() {
   static const SharedFolder folder;
   static const fs::path programs = [] {
-    const fs::path built = TONY_BIN_DIR;
+    const fs::path built = ProgramFolder();
     if (OthersReach(built)) return built;
     for (const fs::directory_entry& program : fs::directory_iterator(built))
       LinkOrCopy(program.path(), folder.path() / program.path().filename());

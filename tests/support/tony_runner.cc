@@ -19,6 +19,8 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/places.h"
+
 namespace tony {
 namespace {
 
@@ -64,14 +66,14 @@ std::string WithoutLineEnd(std::string text) {
 
 // All tests have one copy of the programs, which are large. Copies of earlier builds go.
 void ShareProgramsIn(const fs::path& home) {
-  const fs::path shared = fs::path(TONY_BIN_DIR).parent_path() / "programs-of-jobs";
+  const fs::path shared = fs::path(ProgramFolder()).parent_path() / "programs-of-jobs";
   fs::create_directory(home);
   fs::create_directory(shared);
   fs::create_directory_symlink(shared, home / "programs");
   std::error_code ignored;
   fs::file_time_type built = fs::file_time_type::min();
   for (const char* program : {"tony-am", "tony-executor", "tony-keeper"})
-    built = std::max(built, fs::last_write_time(fs::path(TONY_BIN_DIR) / program, ignored));
+    built = std::max(built, fs::last_write_time(fs::path(ProgramFolder()) / program, ignored));
   for (const auto& entry : fs::directory_iterator(shared, ignored)) {
     if (entry.is_directory(ignored) && fs::last_write_time(entry, ignored) < built) fs::remove_all(entry, ignored);
   }
@@ -284,7 +286,7 @@ std::vector<std::string> Sandbox::Environment(const Variables& variables) const 
 
 std::unique_ptr<Background> Sandbox::StartTony(const std::vector<std::string>& arguments,
                                                const Variables& variables) const {
-  std::vector<std::string> argv = {std::string(TONY_BIN_DIR) + "/tony"};
+  std::vector<std::string> argv = {ProgramFolder() + "/tony"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return std::make_unique<Background>(argv, Environment(variables), folder_);
 }

@@ -1,6 +1,5 @@
 #include "runtime/scheduler/local/am_supervision.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,7 +113,7 @@ Status AmSupervision::StartNext() {
                             StrCat(kPageSocketVariable, "=", page >= 0 ? std::to_string(page) : "")});
   am.directory = folder_.path().string();
   am.stdout_file = am.stderr_file = (folder_.path() / "am.log").string();
-  pidfd_.Reset();
+  process_ = {};
   TRY_ASSIGN(pid_, runner_.Start(am, [this](ExitStatus status) { OnEnded(status); }));
   LogInfo(StrCat("AM started: epoch ", epoch_.value, ", pid ", pid_));
   listener_.on_start();
@@ -131,18 +130,18 @@ void AmSupervision::BeRunning() {
 // An AM that is not our child.
 void AmSupervision::Watch(pid_t pid) {
   watch_.reset();
-  pidfd_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd_.valid()) return;  // gone already: the timer of the state finds out
+  process_ = HeldProcess(pid);
+  if (!process_.valid()) return;  // gone already: the timer of the state finds out
   pid_ = pid;
-  watch_ = loop_.WhenReadable(pidfd_.get(), [this] { OnEnded(std::nullopt); });
+  watch_ = process_.WhenEnded(loop_, [this] { OnEnded(std::nullopt); });
 }
 
-// One that was found by its mark. The descriptor first, then the look at who it is.
+// One that was found by its mark. Held first, then looked at.
 void AmSupervision::WatchMarked(pid_t pid) {
   Watch(pid);
   if (IsMarked(pid, Mark())) return;
   watch_.reset();
-  pidfd_.Reset();
+  process_ = {};
   pid_ = 0;
 }
 
@@ -185,7 +184,7 @@ void AmSupervision::CheckSilence(Instant expected) {
 
 void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
   watch_.reset();
-  pidfd_.Reset();
+  process_ = {};
   pid_ = 0;
   timer_.reset();
   const std::string how = status ? ToString(*status) : "not seen how";
@@ -253,8 +252,8 @@ void AmSupervision::BeRetired() {
 }
 
 void AmSupervision::Kill() {
-  if (pidfd_.valid()) {
-    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  if (process_.valid()) {
+    (void)process_.Signal(SIGKILL);
   } else if (pid_ > 0) {
     kill(pid_, SIGKILL);  // our child, not reaped yet: the pid is still its own
   } else {

@@ -17,6 +17,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/process/held_process.h"
 #include "runtime/process/process_runner.h"
 #include "runtime/scheduler/local/am_deaths.h"
 #include "runtime/scheduler/local/page_holder.h"
@@ -91,8 +92,8 @@ class AmSupervision {
   DeathBudget budget_;
   Instant renewed_;
   pid_t pid_ = 0;             // of an AM that is our child, or of one that we adopt; 0: none, or not known
-  UniqueFd pidfd_;            // of one that is not our child
-  EventLoop::FdWatch watch_;  // after pidfd_: released before the descriptor closes
+  HeldProcess process_;       // one that is not our child
+  EventLoop::FdWatch watch_;  // of its end; after it, and so released first
   EventLoop::Timer timer_;    // of the state
 };
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/process/held_process.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/store/files.h"
 

@@ -1,6 +1,5 @@
 #include "runtime/scheduler/local/containers.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,8 +17,6 @@
 
 namespace tony::keeper {
 namespace {
-
-UniqueFd OpenProcess(pid_t pid) { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
 
 // An executor that was forked, but whose pid was not written down: of the marked processes the topmost.
 pid_t FindExecutor(const std::string& mark) {
@@ -70,18 +67,17 @@ void Containers::AdoptOne(const ContainerRecord& record) {
   container.cgroup = record.cgroup;
   const std::string mark = ContainerMark(folder_.job(), record.id);
   container.pid = record.pid > 0 ? record.pid : FindExecutor(mark);
-  container.pidfd = container.pid > 0 ? OpenProcess(container.pid) : UniqueFd();
-  // The descriptor first, then the look at who it is: the pid cannot change hands in between.
+  if (container.pid > 0) container.process = HeldProcess(container.pid);
+  // Held first, then looked at: the pid cannot change hands in between.
   const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))
                                      : StartTime(container.pid) == record.start_time;
-  if (!container.pidfd.valid() || !is_it) {
+  if (!container.process.valid() || !is_it) {
     LogInfo(StrCat("container ", record.id.value, " ended unseen"));
     container.state = State::kSweeping;
     return;
   }
   LogInfo(StrCat("container ", record.id.value, " adopted: pid ", container.pid));
-  container.watch =
-      loop_.WhenReadable(container.pidfd.get(), [this, id = record.id] { OnExecutorEnded(id, std::nullopt); });
+  container.watch = container.process.WhenEnded(loop_, [this, id = record.id] { OnExecutorEnded(id, std::nullopt); });
 }
 
 void Containers::Launch(const LaunchContainer& launch) {
@@ -191,8 +187,8 @@ void Containers::Stop(const StopContainer& stop) {
 
 void Containers::Terminate(const Container& container) {
   if (container.state != State::kRunning) return;
-  if (container.pidfd.valid()) {
-    syscall(SYS_pidfd_send_signal, container.pidfd.get(), SIGTERM, nullptr, 0);
+  if (container.process.valid()) {
+    (void)container.process.Signal(SIGTERM);
   } else {
     kill(container.pid, SIGTERM);  // our child, not reaped yet: the pid is still its own
   }

@@ -20,6 +20,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/boost_process_runner.h"
+#include "runtime/process/held_process.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
@@ -67,8 +68,8 @@ class Containers {
     State state = State::kRunning;
     bool adopted = false;  // not our child: nor are the orphans that it leaves
     pid_t pid = 0;
-    UniqueFd pidfd;            // of an adopted executor, which is not our child
-    EventLoop::FdWatch watch;  // after pidfd: released before the descriptor closes
+    HeldProcess process;       // an adopted executor, which is not our child
+    EventLoop::FdWatch watch;  // of its end; after it, and so released first
     std::vector<int> gpus;
     std::filesystem::path cgroup;  // empty: none, or removed
     ContainerExited exited;

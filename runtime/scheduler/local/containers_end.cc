@@ -28,7 +28,7 @@ constexpr int kEmptyLooks = 3;
 void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus> status) {
   Container& container = containers_[id];
   container.watch.reset();
-  container.pidfd.Reset();
+  container.process = {};
   container.state = State::kSweeping;
   container.exited.status = status;
   LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));

@@ -33,6 +33,13 @@ struct AmHello {
 struct AmRenew {
   int64_t stamp = 0;  // comes back in KeeperRenewed: the AM's own time of asking
 };
+// What to start in a container: a program.
+struct LaunchSpec {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // "NAME=value", beside what the keeper gives every process
+  std::string log_file;          // its stdout and stderr
+  Resources resources;           // what the container may use
+};
 struct LaunchContainer {
   ContainerId container;
   LaunchSpec what;

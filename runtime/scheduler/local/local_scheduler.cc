@@ -3,16 +3,16 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 
 namespace tony {
 namespace {
-
-constexpr char kHost[] = "127.0.0.1";
 
 // A keeper that was just started listens within some milliseconds; one that hangs is not worth a busy loop.
 constexpr Duration kFirstRetry{10};
@@ -24,13 +24,26 @@ constexpr int kRenewalsPerLease = 3;
 
 }  // namespace
 
+LaunchSpec LaunchOf(const JobFolder& folder, const std::string& executor_program, const ContainerId& container,
+                    const ExecutorLaunch& launch) {
+  const std::filesystem::path logs = folder.LogFolder(launch.attempt);
+  std::error_code ignored;  // the executor says it better when it cannot write there
+  std::filesystem::create_directories(logs, ignored);
+  return {.argv = {executor_program, folder.path().string(), ToString(launch.attempt.task),
+                   StrCat(launch.attempt.number), container.value, kLoopback},
+          .env = {},
+          .log_file = (logs / "executor.log").string(),
+          .resources = launch.resources};
+}
+
 LocalScheduler::LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher,
-                               Sink sink)
+                               MakeLaunch make_launch, Sink sink)
     : loop_(loop),
       folder_(std::move(folder)),
       epoch_(epoch),
       am_lease_(am_lease),
       launcher_(launcher),
+      make_launch_(std::move(make_launch)),
       sink_(std::move(sink)),
       contact_(loop.Now()) {
   retry_timer_ = loop_.After(Duration(0), [this] { Connect(); });
@@ -44,7 +57,13 @@ void LocalScheduler::Request(const std::vector<ContainerAsk>& asks) {
   ActOnTurn();
 }
 
-void LocalScheduler::Launch(const ContainerId& container, const LaunchSpec& what) {
+void LocalScheduler::Withdraw(const std::vector<AttemptId>& attempts) {
+  const std::set<AttemptId> unwanted(attempts.begin(), attempts.end());
+  std::erase_if(requested_, [&](const ContainerAsk& ask) { return unwanted.contains(ask.attempt); });
+}
+
+void LocalScheduler::Launch(const ContainerId& container, const ExecutorLaunch& launch) {
+  const LaunchSpec what = make_launch_(container, launch);
   if (Encode(LaunchContainer{container, what}).size() > kMaxKeeperMessage) {
     ended_.insert(container);
     return Tell(ContainerExited{
@@ -62,7 +81,8 @@ void LocalScheduler::Stop(const ContainerId& container, StopMode mode) {
   Send(StopContainer{container, wanted});
 }
 
-void LocalScheduler::Finish(std::function<void()> done) {
+// The verdict is in the job's folder, where everybody looks for it.
+void LocalScheduler::Finish(const Verdict&, std::function<void()> done) {
   finished_ = std::move(done);
   Send(FinishJob{});
 }
@@ -184,7 +204,7 @@ void LocalScheduler::ActOnTurn() {
     case Turn::kAdmitted:
       TellDelay("");
       for (const auto& ask : std::exchange(requested_, {}))
-        Tell(ContainerGranted{ask.attempt, {StrCat(epoch_.value, "-", ++granted_)}, kHost});
+        Tell(ContainerGranted{ask.attempt, {StrCat(epoch_.value, "-", ++granted_)}, kLoopback});
       return;
   }
 }

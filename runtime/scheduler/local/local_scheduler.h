@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,12 +17,18 @@
 
 namespace tony {
 
+// How the executor of an attempt is started: the program, on a job's folder and this machine's own address.
+LaunchSpec LaunchOf(const JobFolder& folder, const std::string& executor_program, const ContainerId& container,
+                    const ExecutorLaunch& launch);
+
 // Grants every container that is asked for, on this machine, once the machine's ledger has admitted the job. What is
 // launched or stopped while the keeper cannot be reached, or got lost with it, is said again when it is reached. The
 // references outlive it.
 class LocalScheduler : public Scheduler {
  public:
-  LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher, Sink sink);
+  using MakeLaunch = std::function<LaunchSpec(const ContainerId&, const ExecutorLaunch&)>;
+  LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher,
+                 MakeLaunch make_launch, Sink sink);
   ~LocalScheduler() override;
 
   // The socket of the job's page: each keeper that this speaks to gets it, and holds it for the next AM.
@@ -29,9 +36,11 @@ class LocalScheduler : public Scheduler {
 
   bool Holds() const override { return link_ == Link::kNotNeeded || LeaseHolds(); }
   void Request(const std::vector<ContainerAsk>& asks) override;
-  void Launch(const ContainerId& container, const LaunchSpec& what) override;
+  void Withdraw(const std::vector<AttemptId>& attempts) override;
+  void Launch(const ContainerId& container, const ExecutorLaunch& what) override;
   void Stop(const ContainerId& container, StopMode mode) override;
-  void Finish(std::function<void()> done) override;
+  void TellProgress(double) override {}  // who looks at this machine's jobs asks the job itself
+  void Finish(const Verdict& verdict, std::function<void()> done) override;
 
  private:
   enum class Standing { kNew, kReached, kLost };          // as the sink was told
@@ -64,6 +73,7 @@ class LocalScheduler : public Scheduler {
   const Epoch epoch_;
   const Duration am_lease_;
   AmLauncher& launcher_;
+  const MakeLaunch make_launch_;
   const Sink sink_;
 
   Standing standing_ = Standing::kNew;

@@ -10,6 +10,7 @@
 
 #include "runtime/net/unix_socket.h"
 #include "tests/e2e/strangers/master_job.h"
+#include "tests/support/sanitized.h"
 
 namespace tony {
 namespace {
@@ -19,11 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kMostMb = 400;  // a sanitizer's own share, and what it keeps of freed memory
-#else
-constexpr int kMostMb = 64;
-#endif
+constexpr int kMostMb = kSanitized ? 400 : 64;  // a sanitizer's own share, and what it keeps of freed memory
 
 // "VmRSS:", "VmHWM:" of a process, in MB.
 long MemoryOf(pid_t pid, const std::string& what) {

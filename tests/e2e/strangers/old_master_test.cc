@@ -22,7 +22,7 @@ class OldMasterTest : public MasterTest {
     impostor_ = *ListenOn({"127.0.0.1", 0});
     kill(Master(), SIGSTOP);
     const std::string lease = R"({"schema":1,"epoch":1,"host":"127.0.0.1","port":)" +
-                              std::to_string(*BoundPort(impostor_)) + R"(,"renewal":9})";
+                              std::to_string(BoundAddress(impostor_)->port) + R"(,"renewal":9})";
     ASSERT_TRUE(user_->Write(Folder() / "am.lease", lease, 0600));
   }
   bool WasCalled() const {

@@ -105,6 +105,16 @@ TEST_F(ApplicationMasterTest, WithoutItsArbiterItAnswersNobodyUntilThatIsBack) {
   EXPECT_TRUE(Heartbeat("worker:0")->value);
 }
 
+TEST_F(ApplicationMasterTest, TheSchedulerIsToldWhichPartHasSucceeded) {
+  GrantBothAndRegisterOne();
+  Register("worker:1");
+  journal_.WriteAll();
+  EXPECT_EQ(scheduler_.progress, 0);
+  Report("worker:0", Outcome{.exit = ExitStatus{}});
+  journal_.WriteAll();
+  EXPECT_EQ(scheduler_.progress, 0.5);
+}
+
 TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterLeavesWhenTheSchedulerKnows) {
   journal_.WriteAll();
   const auto killed = Kill();
@@ -118,7 +128,7 @@ TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterL
   EXPECT_EQ((*status)->state, "KILLED");
   ASSERT_TRUE(killed->value);
   EXPECT_TRUE(killed->value->ended);
-  EXPECT_EQ(scheduler_.orders.back(), "finish");
+  EXPECT_EQ(scheduler_.orders.back(), "finish KILLED");
   EXPECT_FALSE(ended_);
   scheduler_.finished();
   EXPECT_TRUE(ended_);
@@ -132,7 +142,7 @@ TEST_F(ApplicationMasterTest, AKillRequestInTheFolderIsObeyed) {
 
   EXPECT_TRUE(RunUntil(loop_, [this] {
     journal_.WriteAll();
-    return !scheduler_.orders.empty() && scheduler_.orders.back() == "finish";
+    return !scheduler_.orders.empty() && scheduler_.orders.back() == "finish KILLED";
   }));
 }
 

@@ -32,6 +32,10 @@ void GangWorld::Perform(const Actions& actions) {
             [&](const RequestContainers& a) {
               for (const ContainerAsk& ask : a.asks) asks_[ask.attempt] = {StrCat("c", ++granted_)};
             },
+            [&](const WithdrawRequests& a) {
+              for (const AttemptId& attempt : a.attempts)
+                if (granted_ % 2 == 0) asks_.erase(attempt);  // others are granted all the same
+            },
             [&](const LaunchExecutor& a) { executors_.try_emplace(a.container, Executor{.attempt = a.attempt}); },
             [&](const StopContainer& a) { Stop(a.container, a.mode); },
             [](const TellExecutor&) {},  // executors look by themselves

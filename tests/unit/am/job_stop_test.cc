@@ -29,7 +29,7 @@ TEST(JobStopTest, AKillBeforeAnyContainerEndsTheJobInThatTurn) {
   const TurnResult turn = driver.Kill("changed my mind");
 
   EXPECT_THAT(Decisions(turn), ElementsAre("job_stopping", "attempt_ended", "attempt_ended", "job_ended"));
-  EXPECT_THAT(Orders(turn), ElementsAre("end job"));
+  EXPECT_THAT(Orders(turn), ElementsAre("withdraw worker:0#1 worker:1#1", "end job"));
   EXPECT_EQ(driver.Status().state, "KILLED");
   EXPECT_EQ(driver.Status().verdict->cls, OutcomeClass::kKilled);
   EXPECT_EQ(driver.Status().verdict->message, "changed my mind");

@@ -86,7 +86,7 @@ TEST(JobTimersTest, AnAllocationTimeoutOfAJobWithoutAnyContainerEndsItAtOnce) {
 
   const TurnResult turn = driver.Pass(kJobTimeout);
 
-  EXPECT_THAT(Orders(turn), ElementsAre("end job"));
+  EXPECT_THAT(Orders(turn), ElementsAre("withdraw worker:0#1 worker:1#1", "end job"));
   EXPECT_EQ(driver.Status().state, "FAILED");
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/journal/describe.h"
 #include "runtime/journal/journal_format.h"
+#include "tests/support/places.h"
 
 namespace tony::am {
 namespace {
@@ -25,7 +26,7 @@ std::string ReadText(const fs::path& path) {
 
 std::vector<std::string> Recorded() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(TONY_SOURCE_DIR) / "tests" / "journals")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(SourceFolder()) / "tests" / "journals")) {
     if (entry.is_directory()) names.push_back(entry.path().filename().string());
   }
   std::ranges::sort(names);
@@ -36,7 +37,7 @@ class CorpusTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { Load(GetParam()); }
   void Load(const std::string& name) {
-    const fs::path folder = fs::path(TONY_SOURCE_DIR) / "tests" / "journals" / name;
+    const fs::path folder = fs::path(SourceFolder()) / "tests" / "journals" / name;
     auto journal = DecodeJournal(ReadText(folder / "journal"));
     ASSERT_TRUE(journal.ok()) << journal.error().message;
     decisions_ = std::move(journal->decisions);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "runtime/store/files.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 
@@ -100,6 +101,7 @@ TEST_F(MasterEdgeTest, AKillIsAnsweredWhenItIsWritten) {
 
 TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
   GrantBothAndRegisterOne();
+  ASSERT_TRUE(MakeFolder(JobFolder(temp_.path()).LogFolder(AttemptOf("worker:0"))).ok());
   ASSERT_TRUE(JobFolder(temp_.path()).WriteOutcome(AttemptOf("worker:0"), Failure(3)).ok());
 
   master_.OnScheduler(ContainerExited{ContainerOf("worker:0"), std::nullopt, ""});
@@ -159,7 +161,6 @@ TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
       {.loop = loop,
        .folder = folder,
        .submission = {},
-       .executor_program = "/x/tony-executor",
        .token = kToken,
        .epoch = {1},
        .job = Job({"job-1"}, JobBuilder().Role("worker", 1).With({.record_fresh = std::chrono::minutes(5)}).Build()),

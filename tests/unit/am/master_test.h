@@ -49,17 +49,20 @@ class RecordingScheduler : public Scheduler {
  public:
   bool Holds() const override { return holds; }
   void Request(const std::vector<ContainerAsk>& asks) override { Record(RequestContainers{asks}); }
-  void Launch(const ContainerId& id, const LaunchSpec& what) override {
-    orders.push_back(StrCat("launch ", id.value, " ", what.argv.at(2)));
+  void Withdraw(const std::vector<AttemptId>& attempts) override { Record(WithdrawRequests{attempts}); }
+  void Launch(const ContainerId& id, const ExecutorLaunch& what) override {
+    orders.push_back(StrCat("launch ", id.value, " ", ToString(what.attempt.task)));
   }
   void Stop(const ContainerId& id, StopMode mode) override { Record(StopContainer{id, mode}); }
-  void Finish(std::function<void()> done) override {
-    orders.emplace_back("finish");
+  void TellProgress(double done) override { progress = done; }
+  void Finish(const Verdict& verdict, std::function<void()> done) override {
+    orders.push_back(StrCat("finish ", ToString(verdict.state)));
     finished = std::move(done);
   }
 
   bool holds = true;
   std::vector<std::string> orders;
+  double progress = -1;  // as told last
   std::function<void()> finished;
 
  private:
@@ -86,7 +89,6 @@ class ApplicationMasterTest : public testing::Test {
       : master_({.loop = loop_,
                  .folder = JobFolder(temp_.path()),
                  .submission = {},
-                 .executor_program = "/x/tony-executor",
                  .token = kToken,
                  .epoch = {1},
                  .job = Job({"job-1"}, spec),
@@ -121,7 +123,7 @@ class ApplicationMasterTest : public testing::Test {
   }
   std::shared_ptr<Answered<std::monostate>> Report(std::string_view task, const Outcome& outcome) {
     auto answer = std::make_shared<Answered<std::monostate>>();
-    master_.ReportOutcome(CallerOf(task), outcome, Reply<std::monostate>(answer));
+    master_.ReportOutcome(CallerOf(task), {outcome, {}}, Reply<std::monostate>(answer));
     return answer;
   }
   std::shared_ptr<Answered<StatusAnswer>> Watch(int64_t since) {

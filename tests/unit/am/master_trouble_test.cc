@@ -142,7 +142,7 @@ TEST_F(TroubleTest, AStopDoesNotOvertakeItsLaunch) {
 
   EndTrouble();
 
-  EXPECT_THAT(scheduler_.orders, ElementsAre("launch c-worker-0 worker:0", "term c-worker-0"));
+  EXPECT_THAT(scheduler_.orders, ElementsAre("launch c-worker-0 worker:0", "term c-worker-0", "withdraw worker:1#1"));
 }
 
 TEST_F(TroubleTest, WhatAnExecutorReportsIsAcknowledgedOnlyWhenItIsWritten) {
@@ -196,12 +196,12 @@ TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsTriedAgain) {
   std::filesystem::create_directories(blocked);
   Kill();
   journal_.WriteAll();
-  EXPECT_THAT(scheduler_.orders, Not(Contains("finish")));
+  EXPECT_THAT(scheduler_.orders, Not(Contains("finish KILLED")));
   EXPECT_THAT(StatusNow().trouble, HasSubstr("the end of the job waits"));
 
   std::filesystem::remove_all(blocked.parent_path());
 
-  EXPECT_TRUE(RunUntil(loop_, [this] { return scheduler_.orders.back() == "finish"; }));
+  EXPECT_TRUE(RunUntil(loop_, [this] { return scheduler_.orders.back() == "finish KILLED"; }));
   const auto status = JobFolder(temp_.path()).ReadStatus();
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "KILLED");

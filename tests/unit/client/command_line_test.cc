@@ -83,7 +83,7 @@ TEST(CommandLineTest, WhatCanBeOnlyOnceIsNotOverwritten) {
 }
 
 TEST(CommandLineTest, EveryVerbHasAnOptionTableWithoutDuplicates) {
-  for (const Command& command : Commands()) {
+  for (const Verb& command : Verbs()) {
     std::vector<std::string_view> names;
     for (const OptionSpec& option : command.verb.options) {
       EXPECT_EQ(std::ranges::count(names, option.name), 0) << command.verb.name << " " << option.name;

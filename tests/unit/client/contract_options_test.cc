@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
 CommandLine LineOf(const std::string& verb, const Words& arguments) {
-  for (const Command& command : Commands()) {
+  for (const Verb& command : Verbs()) {
     if (command.verb.name != verb) continue;
     const auto line = CommandLine::Parse(command.verb, arguments);
     EXPECT_TRUE(line.ok()) << line.error().message;

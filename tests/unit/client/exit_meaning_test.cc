@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/places.h"
+
 namespace tony {
 namespace {
 
@@ -91,7 +93,7 @@ TEST(ExitMeaningTest, TheTableHasALineForEveryRule) {
 
 TEST(ExitMeaningTest, TheManualHasTheTableAsItIsPrinted) {
   std::stringstream manual;
-  manual << std::ifstream(TONY_SOURCE_DIR "/runtime/job/FAILURES.md").rdbuf();
+  manual << std::ifstream(SourceFolder() + "/runtime/job/FAILURES.md").rdbuf();
   EXPECT_THAT(manual.str(), HasSubstr(RuleTable({BuiltInRules().begin(), BuiltInRules().end()})));
 }
 

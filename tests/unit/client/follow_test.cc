@@ -170,7 +170,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
   auto lock = folder_.Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
-  const Address port = Endpoint{"127.0.0.1", *BoundPort(impostor)};
+  const Address port = Endpoint{"127.0.0.1", BoundAddress(impostor)->port};
   ASSERT_TRUE(folder_.WriteLease({{1}, {port}, 1}).ok());
   JobStatus status;
   status.state = "RUNNING";

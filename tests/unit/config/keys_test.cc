@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -81,7 +82,7 @@ TEST(KeysTest, EveryRowIsFoundByAnInstanceOfItself) {
 }
 
 TEST(KeysTest, TheReadmeListsTheKeysWithoutEffect) {
-  std::ifstream file(TONY_SOURCE_DIR "/runtime/config/README.md");
+  std::ifstream file(SourceFolder() + "/runtime/config/README.md");
   std::vector<std::string> listed, expected;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("| `tony.")) listed.push_back(line);

@@ -8,7 +8,7 @@
 
 #include "executor/executor.h"
 #include "runtime/store/files.h"
-#include "tests/support/fake_am_client.h"
+#include "tests/support/fake_am.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -74,7 +74,7 @@ class ExecutorBed {
   JobFolder folder;
   JobSpec spec;
   EventLoop loop;
-  FakeAmClient am{loop};
+  FakeAm am{loop};
   std::optional<Executor> executor;
   std::optional<int> exit_code;  // once it left
 };

@@ -14,6 +14,7 @@
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
+#include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -48,8 +49,8 @@ class RepeatingAm : public AmService {
     GoOn(caller.attempt);
   }
   void Heartbeat(const Caller&, const Progress&, Reply<std::monostate> reply) override { reply.Success({}); }
-  void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) override {
-    outcomes[caller.attempt] = outcome;
+  void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) override {
+    outcomes[caller.attempt] = report.outcome;
     tasks_[caller.attempt.task].reported = true;
     reply.Success({});
     GoOn(caller.attempt);
@@ -94,10 +95,11 @@ class ExecutorDaemonsTest : public testing::TestWithParam<std::string> {
     JobSpec spec;
     spec.framework = FrameworkKind::kStandalone;
     const std::string own = StrCat(locks, "/$TASK_INDEX");
-    spec.roles = {{.name = "worker",
-                   .instances = kTasks,
-                   .command = StrCat("mkdir -p ", own, "; ", ROUGH_DAEMON, " check ", own, " || exit 9; ", ROUGH_DAEMON,
-                                     " ", kind, " ", own, "/$TONY_ATTEMPT || exit 8; exit 1")}};
+    spec.roles = {
+        {.name = "worker",
+         .instances = kTasks,
+         .command = StrCat("mkdir -p ", own, "; ", TestProgram("rough_daemon"), " check ", own, " || exit 9; ",
+                           TestProgram("rough_daemon"), " ", kind, " ", own, "/$TONY_ATTEMPT || exit 8; exit 1")}};
     ASSERT_TRUE(MakeFolder(folder_.src()).ok());
     ASSERT_TRUE(WriteNewFile(folder_.path() / "spec.json", ToJson(spec), false).ok());
     ASSERT_TRUE(WriteNewFile(folder_.path() / "token", kToken, false).ok());
@@ -109,8 +111,8 @@ class ExecutorDaemonsTest : public testing::TestWithParam<std::string> {
     ASSERT_TRUE(folder_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
     int ended = 0;
     for (int i = 0; i < kTasks; ++i) {
-      const auto started = processes_.Start({.argv = {std::string(TONY_BIN_DIR) + "/tony-executor",
-                                                      folder_.path().string(), StrCat("worker:", i), "1", "c-1"},
+      const auto started = processes_.Start({.argv = {ProgramFolder() + "/tony-executor", folder_.path().string(),
+                                                      StrCat("worker:", i), "1", "c-1", kLoopback},
                                              .env = {"PATH=/usr/bin:/bin"},
                                              .directory = "/",
                                              .stderr_file = (temp_.path() / StrCat("log", i)).string()},

@@ -68,16 +68,16 @@ TEST_F(ExecutorNextTest, AnAttemptThatCannotBeginLeavesTheOutcomeOfTheOneBeforeA
 
 // The process of StartProcess is started at once, and that is the next event; but SendAwait stood behind StartProcess.
 TEST_F(ExecutorNextTest, AllThatAnEventAsksForIsDoneBeforeTheNextEvent) {
-  class Watched : public FakeAmClient {
+  class Watched : public FakeAm {
    public:
-    using FakeAmClient::FakeAmClient;
+    using FakeAm::FakeAm;
     void Await(const Caller& caller, int64_t since, OnAnswer<Command> done) override {
       calls.push_back("await " + std::to_string(since));
-      FakeAmClient::Await(caller, since, std::move(done));
+      FakeAm::Await(caller, since, std::move(done));
     }
     void Heartbeat(const Caller& caller, const Progress& progress, OnAnswer<Acknowledged> done) override {
       calls.emplace_back("heartbeat");
-      FakeAmClient::Heartbeat(caller, progress, std::move(done));
+      FakeAm::Heartbeat(caller, progress, std::move(done));
     }
     std::vector<std::string> calls;
   };

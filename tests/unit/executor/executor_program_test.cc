@@ -11,6 +11,7 @@
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
+#include "tests/support/places.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -40,8 +41,8 @@ class ScriptedAm : public AmService {
     heartbeats.push_back(progress);
     reply.Success({});
   }
-  void ReportOutcome(const Caller&, const Outcome& outcome, Reply<std::monostate> reply) override {
-    outcomes.push_back(outcome);
+  void ReportOutcome(const Caller&, const AttemptReport& report, Reply<std::monostate> reply) override {
+    outcomes.push_back(report.outcome);
     reply.Success({});
     Release();
   }
@@ -90,7 +91,7 @@ class ExecutorProgramTest : public testing::Test {
   // The program's exit, once it has ended.
   std::shared_ptr<std::optional<ExitStatus>> Launch(const std::vector<std::string>& arguments) {
     auto exit = std::make_shared<std::optional<ExitStatus>>();
-    std::vector<std::string> argv = {std::string(TONY_BIN_DIR) + "/tony-executor"};
+    std::vector<std::string> argv = {ProgramFolder() + "/tony-executor"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     const auto pid = processes_.Start({.argv = argv,
                                        .env = {"PATH=/usr/bin:/bin"},
@@ -102,7 +103,7 @@ class ExecutorProgramTest : public testing::Test {
     return exit;
   }
   std::shared_ptr<std::optional<ExitStatus>> LaunchAttempt() {
-    return Launch({folder_.path().string(), "worker:0", "1", "c-1"});
+    return Launch({folder_.path().string(), "worker:0", "1", "c-1", kLoopback});
   }
   bool Until(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
   static ExitStatus Exited(int code) { return {ExitStatus::Kind::kExited, code}; }
@@ -165,7 +166,7 @@ TEST_F(ExecutorProgramTest, ASecondExecutorOfAnAttemptLeavesAtOnce) {
 }
 
 TEST_F(ExecutorProgramTest, AWrongCommandLineIsAUsageError) {
-  const auto exit = Launch({"/nowhere", "worker", "1", "c-1"});
+  const auto exit = Launch({"/nowhere", "worker", "1", "c-1", kLoopback});
   ASSERT_TRUE(Until([&] { return exit->has_value(); }));
   EXPECT_EQ(**exit, Exited(64));
 }

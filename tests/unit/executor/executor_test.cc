@@ -81,6 +81,7 @@ TEST_F(ExecutorTest, HasTheChiefsOutputsOnDiskWhenItReportsSuccess) {
   processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {});
   ASSERT_TRUE(bed_.Reported());
   EXPECT_EQ(Content(bed_.folder.LogFolder(bed_.attempt) / "output.json"), "{\"new\":1}");
+  EXPECT_EQ(bed_.am.reported_outputs, KeptOutputs{.text = "{\"new\":1}"});
 }
 
 TEST_F(ExecutorTest, KeepsNoOutputsOfAProcessThatFailed) {
@@ -90,6 +91,7 @@ TEST_F(ExecutorTest, KeepsNoOutputsOfAProcessThatFailed) {
   processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 3});
   ASSERT_TRUE(bed_.Reported());
   EXPECT_FALSE(std::filesystem::exists(bed_.folder.LogFolder(bed_.attempt) / "output.json"));
+  EXPECT_EQ(bed_.am.reported_outputs, std::nullopt);
 }
 
 TEST_F(ExecutorTest, SaysWhyAProcessCouldNotBeStarted) {

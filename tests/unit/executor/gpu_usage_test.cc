@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "runtime/base/event_loop.h"
+#include "tests/support/places.h"
 #include "tests/support/run_until.h"
 
 namespace tony::executor {
@@ -32,7 +33,7 @@ TEST(VisibleGpusTest, WhatFollowsAnInvalidOneDoesNotCount) {
 // The fake library is beside this program.
 std::optional<GpuUsage> Measured(const std::vector<std::string>& devices) {
   EventLoop loop;
-  const GpuWatch watch(devices, TONY_FAKE_NVML);
+  const GpuWatch watch(devices, TestProgram("libfake_nvml.so"));
   RunUntil(loop, [&] { return watch.Newest().has_value(); });
   return watch.Newest();
 }
@@ -63,7 +64,7 @@ TEST(GpuWatchTest, WhereThereIsNoLibraryNothingIsMeasured) {
 TEST(GpuWatchTest, ADriverThatHangsIsLeftBehind) {
   const auto begin = std::chrono::steady_clock::now();
   {
-    const GpuWatch watch({"GPU-hang"}, TONY_FAKE_NVML);
+    const GpuWatch watch({"GPU-hang"}, TestProgram("libfake_nvml.so"));
     EXPECT_EQ(watch.Newest(), std::nullopt);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));

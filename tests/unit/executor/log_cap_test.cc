@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/log_holes.h"
+#include "runtime/logs/log_holes.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::executor {

@@ -18,6 +18,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/process_tree.h"
+#include "tests/support/sanitized.h"
 
 namespace tony::executor {
 namespace {
@@ -98,9 +99,8 @@ TEST_F(UsageSamplerTest, AHundredMegabytesAreSeen) {
   const TreeSample sample = sampler.Sample();
   EXPECT_EQ(sample.processes, 2);
   EXPECT_GE(sample.memory_bytes, before + 100 * kMegabyte);
-#if !defined(__SANITIZE_THREAD__)  // it keeps four bytes of its own for each
-  EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMegabyte) << "and not twice";
-#endif
+  if (!kThreadSanitized)  // it keeps four bytes of its own for each
+    EXPECT_LE(sample.memory_bytes, 2 * before + 140 * kMegabyte) << "and not twice";
 }
 
 TEST_F(UsageSamplerTest, MemoryThatProcessesMapTogetherCountsOnce) {

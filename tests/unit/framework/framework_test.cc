@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "runtime/base/strings.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -90,7 +91,7 @@ std::vector<GoldenCase> GoldenCases() {
 class GoldenTest : public ::testing::TestWithParam<GoldenCase> {};
 
 TEST_P(GoldenTest, EveryTaskHasTheEnvironmentOfTheGoldenFile) {
-  const std::string path = StrCat(TONY_SOURCE_DIR, "/tests/unit/framework/golden/", GetParam().file, ".txt");
+  const std::string path = StrCat(SourceFolder(), "/tests/unit/framework/golden/", GetParam().file, ".txt");
   std::stringstream golden;
   golden << std::ifstream(path).rdbuf();
   EXPECT_EQ(Render(GetParam().spec), golden.str()) << path;

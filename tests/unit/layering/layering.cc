@@ -26,22 +26,24 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/journal", {"runtime/base", "runtime/job"}},
       {"runtime/process", {"runtime/base", "runtime/job"}},
       {"runtime/store", {"runtime/base", "runtime/job", "runtime/request"}},
+      {"runtime/logs", {"runtime/base", "runtime/job", "runtime/store"}},
       {"runtime/staging", {"runtime/base", "runtime/job", "runtime/store"}},
       {"runtime/history", {"runtime/base", "runtime/config", "runtime/job", "runtime/journal", "runtime/store"}},
       {"runtime/page",
-       {"runtime/base", "runtime/config", "runtime/net", "runtime/job", "runtime/journal", "runtime/store"}},
+       {"runtime/base", "runtime/config", "runtime/net", "runtime/job", "runtime/journal", "runtime/logs",
+        "runtime/store"}},
       {"runtime/rpc", {"runtime/base", "runtime/net", "runtime/job"}},
       {"runtime/scheduler",
        {"runtime/base", "runtime/net", "runtime/job", "runtime/process", "runtime/store", "runtime/history",
         "runtime/page"}},
-      {"runtime/backend", {"runtime/base", "runtime/job", "runtime/process", "runtime/scheduler"}},
+      {"runtime/backend", {"runtime/base", "runtime/job", "runtime/logs", "runtime/process", "runtime/scheduler"}},
       {"runtime/client",
        {"runtime/backend", "runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process",
         "runtime/store", "runtime/staging", "runtime/rpc", "runtime/scheduler", "runtime/journal", "runtime/request",
-        "runtime/history", "runtime/net", "runtime/page"}},
+        "runtime/history", "runtime/logs", "runtime/net", "runtime/page"}},
       {"am",
        {"runtime/base", "runtime/net", "runtime/job", "runtime/framework", "runtime/journal", "runtime/process",
-        "runtime/rpc", "runtime/scheduler", "runtime/store", "runtime/history", "runtime/page"}},
+        "runtime/rpc", "runtime/scheduler", "runtime/store", "runtime/history", "runtime/logs", "runtime/page"}},
       {"executor",
        {"runtime/base", "runtime/job", "runtime/framework", "runtime/rpc", "runtime/store", "runtime/process"}},
       {"azkaban-plugin",
@@ -51,11 +53,12 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
   return table;
 }
 
-// The local scheduler's rooms, and who outside may know them: its backend's file, and who is still to ask a backend.
+// The local scheduler's rooms, and who outside may know them: its backend's file, and the master's main file, which has
+// its scheduler from there.
 constexpr std::string_view kLocalScheduler = "runtime/scheduler/local/";
 constexpr std::string_view kKnowLocalScheduler[] = {
-    "runtime/backend/local_backend.cc", "am/main.cc", "runtime/client/machine_check.cc", "runtime/client/queue.cc",
-    "runtime/client/doctor_checks.cc",
+    "runtime/backend/local_backend.cc",
+    "am/main.cc",
 };
 
 // An include that starts with `prefix` may stand only in files whose path starts with one of `users`, first match
@@ -91,8 +94,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
 // An adapter of many files has headers that show its library. Nobody outside of the folder sees any header of it but
 // these, and these include none of the others.
 constexpr std::string_view kAdapterFolder = "runtime/rpc/";
-constexpr std::string_view kAdapterPublicHeaders[] = {"runtime/rpc/am_client.h", "runtime/rpc/rpc_server.h",
-                                                      "runtime/rpc/status_client.h"};
+constexpr std::string_view kAdapterPublicHeaders[] = {"runtime/rpc/am_connection.h", "runtime/rpc/rpc_server.h"};
 
 // What a function of (state, observation, now) has no use for. Not runtime/scheduler/scheduler.h: its events are among
 // the observations.

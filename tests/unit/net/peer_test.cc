@@ -39,7 +39,7 @@ TEST(PeerTest, TheKernelSaysWhoIsThere) {
 
 TEST(PeerTest, OfATcpPeerNoUserIsKnown) {
   const UniqueFd listening = *ListenOn({"127.0.0.1", 0});
-  const UniqueFd socket = *StartConnect({"127.0.0.1", *BoundPort(listening)});
+  const UniqueFd socket = *StartConnect({"127.0.0.1", BoundAddress(listening)->port});
   EXPECT_FALSE(PeerOf(socket).ok());
 }
 

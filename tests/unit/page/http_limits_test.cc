@@ -11,7 +11,7 @@ class HttpLimitsTest : public testing::Test {
  protected:
   HttpLimitsTest() {
     UniqueFd listening = *ListenOn({"127.0.0.1", 0});
-    port = *BoundPort(listening);
+    port = BoundAddress(listening)->port;
     const HttpLimits limits{.header = Duration(100), .idle = Duration(200), .stalled = Duration(100)};
     const auto serve = [this](const HttpRequest&, const HttpReply& reply) {
       reply.Send(std::exchange(answer, TextAnswer(200, "x")));

@@ -17,7 +17,7 @@ class HttpServerTest : public testing::Test {
   void Serve(const HttpLimits& limits) {
     server.reset();
     UniqueFd listening = *ListenOn({"127.0.0.1", 0});
-    port = *BoundPort(listening);
+    port = BoundAddress(listening)->port;
     server.emplace(
         loop, std::move(listening), [this](const HttpRequest& r, HttpReply reply) { Answer(r, reply); }, limits);
   }

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "runtime/journal/journal_format.h"
+#include "runtime/logs/local_log_source.h"
 #include "runtime/page/http_server.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/page/raw_browser.h"
@@ -28,9 +29,10 @@ class JobPageTest : public testing::Test {
     status.submitted = FromMillis(1763717415000);
     status.tasks.push_back({.id = {"worker", 0}, .state = "active", .attempt = 2, .attempt_state = "running"});
     UniqueFd listening = *ListenOn({"127.0.0.1", 0});
-    port = *BoundPort(listening);
+    port = BoundAddress(listening)->port;
     const auto ask = [this](const auto& answer) { loop.Post([this, answer] { answer(status); }); };
-    page.emplace(JobPage::Parts{loop, JobFolder(temp.path()), ask});
+    page.emplace(
+        JobPage::Parts{loop, JobFolder(temp.path()), std::make_shared<LocalLogSource>(JobFolder(temp.path())), ask});
     const auto serve = [this](const HttpRequest& request, const HttpReply& reply) {
       request.path[0] == "t" ? page->Serve(request, 1, reply) : reply.Send(NotFound());
     };

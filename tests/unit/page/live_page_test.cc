@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "runtime/logs/local_log_source.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/page/raw_browser.h"
 
@@ -25,7 +26,7 @@ class LivePageTest : public testing::Test {
  protected:
   LivePageTest() {
     std::ofstream(temp.path() / "page-token") << "0123456789abcdef0123456789abcdef";
-    auto opened = LivePage::Open(loop, folder, UniqueFd());
+    auto opened = LivePage::Open(loop, folder, std::make_shared<LocalLogSource>(folder), UniqueFd(), kLoopback);
     EXPECT_TRUE(opened.ok());
     page = *std::move(opened);
     port = std::stoi(page->url().substr(page->url().rfind(':') + 1));
@@ -118,13 +119,14 @@ TEST_F(LivePageTest, TheNextMasterServesAtTheSocketOfTheLast) {
   Serve();
   UniqueFd shared = UniqueFd();
   {
-    auto other = LivePage::Open(loop, folder, UniqueFd());  // before it serves, as a master shares it
+    auto other = LivePage::Open(loop, folder, std::make_shared<LocalLogSource>(folder), UniqueFd(),
+                                kLoopback);  // before it serves, as a master shares it
     ASSERT_TRUE(other.ok());
     shared = (*other)->ShareSocket();
     port = std::stoi((*other)->url().substr((*other)->url().rfind(':') + 1));
   }
   RawBrowser browser(loop, port);  // while nobody serves
-  auto next = LivePage::Open(loop, folder, std::move(shared));
+  auto next = LivePage::Open(loop, folder, std::make_shared<LocalLogSource>(folder), std::move(shared), kLoopback);
   ASSERT_TRUE(next.ok());
   page = *std::move(next);
   Serve();

@@ -40,21 +40,21 @@ TEST_F(PageAddressTest, AJobWithoutAWholeTokenHasNoPage) {
 }
 
 TEST_F(PageAddressTest, TheFirstAddressHasTheTokenThatTheJobWasMadeWith) {
-  EXPECT_EQ(ListenForPage(folder_).error().code, ErrorCode::kNotFound) << "a job without a page";
+  EXPECT_EQ(ListenForPage(folder_, kLoopback).error().code, ErrorCode::kNotFound) << "a job without a page";
   Write("page-token", kToken);
-  const auto first = ListenForPage(folder_);
+  const auto first = ListenForPage(folder_, kLoopback);
   ASSERT_TRUE(first.ok());
-  EXPECT_GT(first->port, 0);
+  EXPECT_GT(first->at.port, 0);
   EXPECT_EQ(*ReadPageToken(folder_), kToken);
 }
 
 TEST_F(PageAddressTest, EachFurtherAddressHasATokenOfItsOwn) {
   Write("page-token", kToken);
   std::set<std::string> tokens = {kToken};
-  ASSERT_TRUE(ListenForPage(folder_).ok());
+  ASSERT_TRUE(ListenForPage(folder_, kLoopback).ok());
   for (const char* port : {"4711", "", "x"}) {
     Write("page-port", port);
-    ASSERT_TRUE(ListenForPage(folder_).ok());
+    ASSERT_TRUE(ListenForPage(folder_, kLoopback).ok());
     tokens.insert(*ReadPageToken(folder_));
   }
   EXPECT_EQ(tokens.size(), 4u);
@@ -62,20 +62,20 @@ TEST_F(PageAddressTest, EachFurtherAddressHasATokenOfItsOwn) {
 
 TEST_F(PageAddressTest, WithoutANewTokenThereIsNoNewAddress) {
   Write("page-token", kToken);
-  ASSERT_TRUE(ListenForPage(folder_).ok());
+  ASSERT_TRUE(ListenForPage(folder_, kLoopback).ok());
   std::filesystem::remove(temp_.path() / "page-token");
   std::filesystem::create_directory(temp_.path() / "page-token");
-  EXPECT_FALSE(ListenForPage(folder_).ok());
+  EXPECT_FALSE(ListenForPage(folder_, kLoopback).ok());
 }
 
 TEST_F(PageAddressTest, AnAddressIsHandedOnWithItsSocket) {
   Write("page-token", kToken);
-  auto first = ListenForPage(folder_);
+  auto first = ListenForPage(folder_, kLoopback);
   ASSERT_TRUE(first.ok());
-  const int port = first->port;
+  const int port = first->at.port;
   const auto next = AdoptPageSocket(UniqueFd(dup(first->listening.get())));
   ASSERT_TRUE(next.ok());
-  EXPECT_EQ(next->port, port);
+  EXPECT_EQ(next->at.port, port);
   first->listening.Reset();
   EXPECT_FALSE(ListenOn({"127.0.0.1", port}).ok()) << "it is not free";
   EXPECT_FALSE(AdoptPageSocket(UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))).ok()) << "does not listen";

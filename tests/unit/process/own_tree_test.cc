@@ -11,6 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
+#include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -30,10 +31,11 @@ class OwnTreeTest : public testing::Test {
   // Through the end of a program that only has started it.
   void StartDaemon(const std::string& kind) {
     bool ended = false;
-    const auto started = runner_.Start(Spec({ROUGH_DAEMON, kind, lock_.string()}), [&](ExitStatus status) {
-      EXPECT_TRUE(status.Succeeded()) << kind;
-      ended = true;
-    });
+    const auto started =
+        runner_.Start(Spec({TestProgram("rough_daemon"), kind, lock_.string()}), [&](ExitStatus status) {
+          EXPECT_TRUE(status.Succeeded()) << kind;
+          ended = true;
+        });
     ASSERT_TRUE(started.ok()) << started.error().message;
     ASSERT_TRUE(RunUntil(loop_, [&] { return ended; }));
     ASSERT_TRUE(DaemonLives(lock_));

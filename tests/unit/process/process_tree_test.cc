@@ -15,6 +15,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/boost_process_runner.h"
+#include "tests/support/places.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -103,7 +104,8 @@ TEST_F(ProcessTreeTest, ZombiesAreDead) {
 }
 
 TEST_F(ProcessTreeTest, WhoseMainThreadHasEndedLivesWhileAnotherRuns) {
-  StartMarked(StrCat(ROUGH_DAEMON, " headless ", (folder_.path() / "lock").string(), " && >ready; exec sleep 1000"));
+  StartMarked(StrCat(TestProgram("rough_daemon"), " headless ", (folder_.path() / "lock").string(),
+                     " && >ready; exec sleep 1000"));
   const auto is_headless = [](pid_t pid) { return ReadStat(pid).value_or(ProcessStat{}).state == 'Z'; };
   EXPECT_TRUE(RunUntil(loop_, [&] { return std::ranges::count_if(Descendants(getpid()), is_headless) == 1; }));
 }

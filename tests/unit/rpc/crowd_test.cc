@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/rpc/am_client.h"
+#include "runtime/rpc/am_connection.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -33,9 +33,9 @@ class CrowdTest : public RpcFixture {
   bool RegisterAll() const {
     EventLoop own_loop;
     int registered = 0, failed = 0;
-    std::vector<std::unique_ptr<AmClient>> clients;
+    std::vector<std::unique_ptr<AmConnection>> clients;
     for (int i = 0; i < kCrowd; ++i) {
-      clients.push_back(MakeThriftAmClient(own_loop, temp.path(), std::chrono::minutes(5)));
+      clients.push_back(MakeAmConnection(own_loop, temp.path(), std::chrono::minutes(5)));
       clients.back()->Use(SocketName{"am.1.sock"});
       clients.back()->Register(SomeCaller(), SomeRegistration(), [&](const Answer<Epoch>& answer) {
         ++(std::holds_alternative<Epoch>(answer) ? registered : failed);

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "runtime/rpc/am_methods.h"
+#include "tests/support/places.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -42,7 +43,7 @@ class DispatcherTest : public testing::Test {
 
 // "  Registered Register(1: Caller caller, ...": the word before the bracket.
 std::vector<std::string> MethodsInTheIdl() {
-  std::ifstream file(TONY_SOURCE_DIR "/runtime/rpc/tony.thrift");
+  std::ifstream file(SourceFolder() + "/runtime/rpc/tony.thrift");
   std::vector<std::string> names;
   for (std::string line; std::getline(file, line);) {
     const size_t bracket = line.find("(1: ");

@@ -23,9 +23,10 @@ void FakeAmService::Heartbeat(const Caller&, const Progress&, Reply<std::monosta
   reply.Success({});
 }
 
-void FakeAmService::ReportOutcome(const Caller&, const Outcome& outcome, Reply<std::monostate> reply) {
+void FakeAmService::ReportOutcome(const Caller&, const AttemptReport& report, Reply<std::monostate> reply) {
   calls.push_back("ReportOutcome");
-  outcomes.push_back(outcome);
+  outcomes.push_back(report.outcome);
+  outputs = report.outputs;
   reply.Success({});
 }
 

@@ -18,7 +18,7 @@ class FakeAmService : public AmService {
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
-  void ReportOutcome(const Caller& caller, const Outcome& outcome, Reply<std::monostate> reply) override;
+  void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) override;
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
              Reply<StatusAnswer> reply) override;
@@ -34,6 +34,7 @@ class FakeAmService : public AmService {
   std::vector<std::string> calls;  // method names in the order they came
   std::vector<std::pair<Caller, Registration>> registered;
   std::vector<Outcome> outcomes;
+  std::optional<KeptOutputs> outputs;                   // with the last of them
   std::vector<std::pair<std::string, Duration>> kills;  // reason and grace
   std::vector<std::string> askers;                      // of kills of both kinds
   std::vector<Duration> watch_limits;

@@ -4,12 +4,10 @@
 #include <unistd.h>
 
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "runtime/net/unix_socket.h"
-#include "runtime/rpc/am_client.h"
-#include "runtime/rpc/status_client.h"
+#include "runtime/rpc/am_connection.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -36,14 +34,14 @@ class CrowdedAm {
 
 class FullQueueTest : public RpcFixture {
  protected:
-  void Heartbeat(AmClient& client, std::optional<Answer<Acknowledged>>& answer) {
+  void Heartbeat(ExecutorCalls& client, std::optional<Answer<Acknowledged>>& answer) {
     client.Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>& given) { answer = given; });
   }
 };
 
 TEST_F(FullQueueTest, AnExecutorWaitsAndWhatItAskedIsSentThen) {
   CrowdedAm am(temp.path());
-  const auto client = MakeThriftAmClient(loop, temp.path(), std::chrono::seconds(30));
+  const auto client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(30));
   client->Use(kFullAm);
   std::optional<Answer<Acknowledged>> first, second;
   Heartbeat(*client, first);
@@ -65,7 +63,7 @@ TEST_F(FullQueueTest, AnExecutorWaitsAndWhatItAskedIsSentThen) {
 
 TEST_F(FullQueueTest, AnExecutorThatHasWaitedForItsLimitKnowsThatTheAmIsThere) {
   const CrowdedAm am(temp.path());
-  const auto client = MakeThriftAmClient(loop, temp.path(), Duration(50));
+  const auto client = MakeAmConnection(loop, temp.path(), Duration(50));
   client->Use(kFullAm);
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(*client, beat);
@@ -73,26 +71,16 @@ TEST_F(FullQueueTest, AnExecutorThatHasWaitedForItsLimitKnowsThatTheAmIsThere) {
   EXPECT_TRUE(std::get<Disconnected>(*beat).crowded);
 }
 
-TEST_F(FullQueueTest, AClientWaits) {
+TEST_F(FullQueueTest, AClientWaitsAndKnowsWhy) {
   CrowdedAm am(temp.path());
-  const auto too_long = ConnectStatusClient(temp.path(), kFullAm, "secret", Duration(50));
-  ASSERT_FALSE(too_long.ok());
-  EXPECT_EQ(too_long.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(too_long.error().message, HasSubstr("its queue is full"));
-
-  std::jthread accepting([&] {
-    while (!am.Accept().valid()) std::this_thread::yield();
-  });
-  const auto in_time = ConnectStatusClient(temp.path(), kFullAm, "secret", Duration(10'000));
-  EXPECT_TRUE(in_time.ok()) << in_time.error().message;
-}
-
-TEST_F(FullQueueTest, AClientThatIsToldToStopDoesNotWait) {
-  const CrowdedAm am(temp.path());
-  std::stop_source stop;
-  stop.request_stop();
-  const auto client = ConnectStatusClient(temp.path(), kFullAm, "secret", std::chrono::hours(1), stop.get_token());
-  EXPECT_FALSE(client.ok());
+  const auto impatient = MakeAmConnection(loop, temp.path(), Duration(50));
+  impatient->Use(kFullAm);
+  std::optional<Answer<JobStatus>> status;
+  impatient->GetStatus("secret", [&](const Answer<JobStatus>& given) { status = given; });
+  ASSERT_TRUE(RunUntil([&] { return status.has_value(); }));
+  const Error error = ErrorOf(std::get<Disconnected>(*status));
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_THAT(error.message, HasSubstr("its queue is full"));
 }
 
 }  // namespace

@@ -5,10 +5,8 @@
 #include <sys/un.h>
 #include <thrift/TApplicationException.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
 namespace tony {
 namespace {
@@ -82,16 +80,6 @@ std::string RpcFixture::ReadFrame(RawPeer& peer) {
   std::optional<std::string> frame;
   EXPECT_TRUE(RunUntil([&] { return (frame = peer.TryReadFrame()).has_value(); }));
   return frame.value_or("");
-}
-
-void RpcFixture::InThread(const std::function<void()>& body) {
-  std::atomic<bool> done = false;
-  std::thread thread([&] {
-    body();
-    done = true;
-  });
-  EXPECT_TRUE(RunUntil([&] { return done.load(); }));
-  thread.join();
 }
 
 void RpcFixture::ExpectAlive() {

@@ -46,8 +46,6 @@ class RpcFixture : public testing::Test {
   std::filesystem::path Socket() const { return temp.path() / "am.1.sock"; }
   bool RunUntil(const std::function<bool()>& done) { return tony::RunUntil(loop, done); }
   std::string ReadFrame(RawPeer& peer);  // empty, and a failure, if none comes
-  // Runs `body`, which may block, in a thread of its own while the loop runs in the test's.
-  void InThread(const std::function<void()>& body);
   // The heartbeat of a well-behaved peer is answered: the server lives.
   void ExpectAlive();
 

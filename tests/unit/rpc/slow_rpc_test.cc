@@ -1,7 +1,7 @@
 // What takes longer than a unit test may.
 #include <gmock/gmock.h>
 
-#include "runtime/rpc/status_client.h"
+#include "runtime/rpc/am_connection.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -28,11 +28,13 @@ TEST_F(SlowRpcTest, AllAnswersOfAConnectionTogetherMayBeLargerThanOneMayBe) {
   service.job.state = "RUNNING";
   service.job.name = std::string(8 << 20, 'n');
   StartServer();
-  std::unique_ptr<StatusClient> client;
-  InThread(
-      [&] { client = *ConnectStatusClient(temp.path(), SocketName{"am.1.sock"}, "secret", std::chrono::seconds(10)); });
+  const auto am = MakeAmConnection(loop, temp.path(), std::chrono::seconds(10));
+  am->Use(SocketName{"am.1.sock"});
   for (int i = 0; i < 9; ++i) {  // 72 MiB; one may have 64
-    InThread([&] { EXPECT_TRUE(client->GetStatus().ok()) << "call " << i; });
+    std::optional<Answer<JobStatus>> status;
+    am->GetStatus("secret", [&](const Answer<JobStatus>& given) { status = given; });
+    ASSERT_TRUE(RunUntil([&] { return status.has_value(); }));
+    EXPECT_TRUE(std::holds_alternative<JobStatus>(*status)) << "call " << i;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support/places.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 extern char** environ;
@@ -45,7 +46,7 @@ TEST_F(StockClientTest, PythonRegistersAwaitsReportsAndIsRefused) {
   if (Run({kPython, "-c", "import importlib.util as u, sys; sys.exit(u.find_spec('thrift') is None)"}) != 0) {
     GTEST_SKIP() << "needs " << kPython << " with the Thrift library (Debian: python3-thrift)";
   }
-  ASSERT_EQ(Run({TONY_THRIFT_COMPILER, "--gen", "py", "-out", folder, TONY_SOURCE_DIR "/runtime/rpc/tony.thrift"}), 0);
+  ASSERT_EQ(Run({TONY_THRIFT_COMPILER, "--gen", "py", "-out", folder, SourceFolder() + "/runtime/rpc/tony.thrift"}), 0);
   service.job.job = {"local-1"};
   service.job.state = "RUNNING";
   service.job.seq = 12;
@@ -56,7 +57,7 @@ TEST_F(StockClientTest, PythonRegistersAwaitsReportsAndIsRefused) {
   };
 
   const pid_t pid =
-      Start({kPython, "-B", TONY_SOURCE_DIR "/tests/unit/rpc/stock_client.py", folder, Socket().string()});
+      Start({kPython, "-B", SourceFolder() + "/tests/unit/rpc/stock_client.py", folder, Socket().string()});
   ASSERT_GT(pid, 0);
   int status = -1;
   EXPECT_TRUE(RunUntil([&] { return ::waitpid(pid, &status, WNOHANG) == pid; }));

@@ -17,6 +17,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/store/files.h"
 #include "tests/support/cgroup_look.h"
+#include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/support/temp_folder.h"
 
@@ -207,10 +208,11 @@ class KillCgroupTest : public ::testing::TestWithParam<std::tuple<CgroupVersion,
   void StartDaemon() {
     const auto procs = MakeCgroupWithoutLimits(cgroup_);
     ASSERT_TRUE(procs.ok()) << procs.error().message;
+    const std::string daemon = TestProgram("rough_daemon");
     const pid_t child = fork();
     if (child == 0) {
       if (write(procs->get(), "0", 1) == 1)
-        execl(ROUGH_DAEMON, ROUGH_DAEMON, std::get<1>(GetParam()).c_str(), lock_.c_str(), nullptr);
+        execl(daemon.c_str(), daemon.c_str(), std::get<1>(GetParam()).c_str(), lock_.c_str(), nullptr);
       _exit(1);
     }
     int status = 0;

@@ -103,7 +103,8 @@ TEST_F(KeeperCgroupTest, NeedsWritableCgroupCgroupsMadeByTheProgramGoWithItsCont
 }
 
 TEST_F(KeeperCgroupTest, NeedsWritableCgroupAProgramThatCannotBeStartedLeavesNone) {
-  scheduler_->Launch({"1-1"}, {{"/no/such/executor"}, {}, "", {}});
+  launches_[{"1-1"}] = {{"/no/such/executor"}, {}, "", {}};
+  scheduler_->Launch({"1-1"}, {});
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_TRUE(Gone());
 }

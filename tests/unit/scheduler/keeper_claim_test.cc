@@ -136,7 +136,7 @@ TEST_F(KeeperClaimTest, RunningJobWhoseKeeperIsKilledKeepsItsPlace) {
   ASSERT_TRUE(Granted()) << "what it has asked for is still its own";
   EXPECT_FALSE(other->admitted);
   bool finished = false;
-  scheduler_->Finish([&] { finished = true; });
+  scheduler_->Finish({}, [&] { finished = true; });
   ASSERT_TRUE(WaitFor([&] { return finished; }));
   EXPECT_TRUE(IsAdmitted(*other));
 }

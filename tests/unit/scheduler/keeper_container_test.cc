@@ -89,7 +89,8 @@ TEST_F(KeeperContainerTest, GangOfThirtyTwoStartsAtOnce) {
 }
 
 TEST_F(KeeperContainerTest, ProgramThatCannotBeStartedIsAnErrorAndNoExitCode) {
-  scheduler_->Launch({"1-1"}, {{"/no/such/executor"}, {}, ""});
+  launches_[{"1-1"}] = {{"/no/such/executor"}, {}, ""};
+  scheduler_->Launch({"1-1"}, {});
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_FALSE(Exit("1-1")->status);
   EXPECT_EQ(Exit("1-1")->error, "start /no/such/executor: no such file or directory");

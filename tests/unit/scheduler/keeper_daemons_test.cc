@@ -12,6 +12,7 @@
 #include "runtime/process/process_tree.h"
 #include "runtime/store/files.h"
 #include "tests/support/cgroup_look.h"
+#include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
@@ -60,7 +61,8 @@ class KeeperDaemonsTest : public KeeperFixture {
  protected:
   // Its executor has this daemon below it, and goes on.
   void LaunchWith(const std::string& kind) {
-    Launch("1-1", StrCat(ROUGH_DAEMON, " ", kind, " ", Lock().string(), " && echo $$ >pid; exec sleep 1000"));
+    Launch("1-1",
+           StrCat(TestProgram("rough_daemon"), " ", kind, " ", Lock().string(), " && echo $$ >pid; exec sleep 1000"));
     ASSERT_TRUE(WaitFor([&] { return Content("pid").ends_with("\n"); })) << Content("logs/1-1/log");
     ASSERT_TRUE(DaemonLives(Lock()));
   }

@@ -24,7 +24,7 @@ class KeeperEndTest : public KeeperFixture {
   KeeperEndTest() { SetLimits({"QUICK_KEEPER_FAREWELL=300"}); }
   bool Finish() {
     bool finished = false;
-    scheduler_->Finish([&] { finished = true; });
+    scheduler_->Finish({}, [&] { finished = true; });
     return WaitFor([&] { return finished; });
   }
 };
@@ -120,7 +120,7 @@ TEST_F(KeeperEndTest, TermGivesTheTasksTheirGraceThoughTheAmCannotBeAsked) {
 TEST_F(KeeperEndTest, LaunchAfterTheEndIsRefused) {
   StartKeeper();
   BecomeAm({1});
-  scheduler_->Finish([] {});
+  scheduler_->Finish({}, [] {});
   Launch("1-1", ">ran");
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_EQ(Exit("1-1")->error, "launch: the job has ended");

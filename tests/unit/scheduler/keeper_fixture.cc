@@ -11,6 +11,7 @@
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_store.h"
+#include "tests/support/places.h"
 
 namespace tony {
 
@@ -30,7 +31,7 @@ KeeperFixture::KeeperFixture(const std::string& am_script) {
   folder_ = *folder;
   // The keeper looks for the AM beside itself.
   fs::create_directory(temp_.path() / "bin");
-  fs::copy_file(QUICK_KEEPER, temp_.path() / "bin/tony-keeper");
+  fs::copy_file(TestProgram("quick_keeper"), temp_.path() / "bin/tony-keeper");
   std::ofstream(temp_.path() / "bin/tony-am") << "#!/bin/sh\n" << am_script << "\n";
   fs::permissions(temp_.path() / "bin/tony-am", fs::perms(0700));
 }
@@ -112,7 +113,8 @@ void KeeperFixture::KillKeeper(pid_t keeper) {
 void KeeperFixture::SpeakAsAm(Epoch epoch, Duration lease) {
   scheduler_.reset();
   events_.clear();
-  scheduler_ = std::make_unique<LocalScheduler>(loop_, folder_, epoch, lease, *this,
+  const auto launch = [this](const ContainerId& container, const ExecutorLaunch&) { return launches_.at(container); };
+  scheduler_ = std::make_unique<LocalScheduler>(loop_, folder_, epoch, lease, *this, launch,
                                                 [this](SchedulerEvent event) { events_.push_back(std::move(event)); });
 }
 
@@ -124,7 +126,8 @@ void KeeperFixture::BecomeAm(Epoch epoch, Duration lease) {
 void KeeperFixture::Launch(const std::string& container, const std::string& command,
                            const std::vector<std::string>& env, const Resources& resources) {
   const std::string log = (folder_.path() / "logs" / container / "log").string();
-  scheduler_->Launch({container}, {{"/bin/sh", "-c", command}, env, log, resources});
+  launches_[{container}] = {{"/bin/sh", "-c", command}, env, log, resources};
+  scheduler_->Launch({container}, {{{"worker", 0}, 1}, resources});
 }
 
 bool KeeperFixture::WaitForFile(const std::string& name) {

@@ -86,6 +86,7 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   JobFolder folder_{""};
   std::map<pid_t, std::optional<ExitStatus>> keepers_;
   int keepers_started_ = 0;
+  std::map<ContainerId, LaunchSpec> launches_;  // scripts in the place of executors
   std::vector<SchedulerEvent> events_;
   std::unique_ptr<LocalScheduler> scheduler_;
 };

@@ -49,7 +49,7 @@ class RequestsWithoutAmTest : public UnreadableJobTest {
     })) << "no answer";
     return ReadFiledAnswer(folder_, name)->value_or(FiledAnswer{});
   }
-  void Look(const std::string& watcher = "") { ASSERT_TRUE(*LeaveLook(folder_, {watcher})); }
+  void LeaveOneLook(const std::string& watcher = "") { ASSERT_TRUE(*LeaveLook(folder_, {watcher})); }
   bool Runs() const { return !Marked("1-1").empty() && Content("termed").empty(); }
   void ExpectKilled(const std::string& message, OutcomeClass cls = OutcomeClass::kKilled) {
     ASSERT_TRUE(KeeperEnded(keeper_));
@@ -97,12 +97,12 @@ TEST_F(RequestsWithoutAmTest, ADelayedKillOfAWatcherIsVoidWhenAnotherLooks) {
   RunOutAfter(Owned("o1", "w1"));
   Ask("k", After(Duration(3'000), IfWatcher("w1")));
   EXPECT_EQ(AnswerTo("k").answer, KillAnswer::kPlanned);
-  Look("w2");
+  LeaveOneLook("w2");
   ASSERT_TRUE(WaitFor([this] {
     const auto word = ReadFiledAnswer(folder_, "k");
     return word.ok() && *word && (*word)->answer == KillAnswer::kFenced;
   }));
-  Look("w1");
+  LeaveOneLook("w1");
   PassTime(Duration(3'500));
   EXPECT_TRUE(Runs()) << "void for good";
   Ask("k2", IfWatcher("w1"));
@@ -111,7 +111,7 @@ TEST_F(RequestsWithoutAmTest, ADelayedKillOfAWatcherIsVoidWhenAnotherLooks) {
 
 TEST_F(RequestsWithoutAmTest, AWatcherThatCameWhileNobodyRuledIsTheNewest) {
   RunOutAfter(Owned("o1", "w1"));
-  Look("w2");
+  LeaveOneLook("w2");
   Ask("k", IfWatcher("w1"));
   EXPECT_EQ(AnswerTo("k").answer, KillAnswer::kFenced);
   Ask("k2", IfWatcher("w2"));
@@ -210,7 +210,7 @@ TEST_F(RequestsWithoutAmTest, WhoeverLooksKeepsTheJobFromBeingAbandoned) {
   told.claim.watch_timeout = Duration(1'000);
   RunOutAfter(told);
   for (int i = 0; i < 4; ++i) {
-    Look();
+    LeaveOneLook();
     PassTime(Duration(2'000));
   }
   EXPECT_TRUE(Runs());

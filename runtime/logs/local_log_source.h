@@ -1,0 +1,41 @@
+// Logs that are files below a folder of this machine: logs/<role>-<index>/<attempt>/<stream>.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/unique_fd.h"
+#include "runtime/logs/log_source.h"
+#include "runtime/store/job_folder.h"
+
+namespace tony {
+
+// Any thread, but for the watch.
+class LocalLogSource : public LogSource {
+ public:
+  explicit LocalLogSource(JobFolder folder) : folder_(std::move(folder)) {}
+
+  std::vector<AttemptId> Attempts(const std::optional<TaskId>& task) const override;
+  std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const override;
+  std::optional<Files> List(const AttemptId& attempt) const override;
+  std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task, LogWatchSink sink) const override;
+
+ private:
+  const JobFolder folder_;
+};
+
+// The regular file behind a descriptor.
+std::unique_ptr<LogStream> LogOf(UniqueFd file);
+
+// "worker-3" -> worker:3, and "2" -> 2: what JobFolder::LogFolder() made of them. Nothing: the name of something else.
+std::optional<TaskId> TaskOfFolder(const std::string& name);
+std::optional<int> AttemptOfFolder(const std::string& name);
+
+// Names of the entries; none of a folder that cannot be read.
+std::vector<std::string> FolderNames(const std::filesystem::path& folder);
+
+}  // namespace tony

@@ -1,0 +1,97 @@
+#include "runtime/logs/local_log_watch.h"
+
+#include <sys/inotify.h>
+
+#include <filesystem>
+
+#include "runtime/logs/local_log_source.h"
+
+namespace tony {
+namespace {
+
+constexpr uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_MOVED_TO;
+constexpr size_t kBuffer = 64 * 1024;
+
+}  // namespace
+
+LocalLogWatch::LocalLogWatch(EventLoop& loop, const JobFolder& folder, std::optional<TaskId> task, LogWatchSink sink)
+    : folder_(folder),
+      task_(std::move(task)),
+      sink_(std::move(sink)),
+      inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
+      blind_(!inotify_.valid()) {
+  if (!blind_) watch_ = loop.WhenReadable(inotify_.get(), [this] { Drain(); });
+}
+
+// A folder is watched before it is listed, so that nothing comes between.
+void LocalLogWatch::Look() {
+  Add(folder_.path(), {Place::Kind::kJob, {}});
+  Add(folder_.path() / "logs", {Place::Kind::kLogs, {}});
+  if (task_) return LookAtTask(FolderName(*task_));
+  for (const std::string& name : FolderNames(folder_.path() / "logs")) LookAtTask(name);
+}
+
+void LocalLogWatch::LookAtTask(const std::string& folder_name) {
+  const auto task = TaskOfFolder(folder_name);
+  const std::filesystem::path folder = folder_.path() / "logs" / folder_name;
+  if (!task || (task_ && *task_ != *task) || !std::filesystem::exists(folder)) return;
+  Add(folder, {Place::Kind::kTask, {*task, 0}});
+  std::set<int> numbers;  // in order
+  for (const std::string& name : FolderNames(folder)) {
+    if (const auto number = AttemptOfFolder(name)) numbers.insert(*number);
+  }
+  for (const int number : numbers) {
+    const AttemptId attempt{*task, number};
+    if (told_.contains(attempt)) continue;
+    Add(folder / std::to_string(number), {Place::Kind::kAttempt, attempt});
+    told_.insert(attempt);
+    sink_.on_attempt(attempt);
+  }
+}
+
+void LocalLogWatch::Add(const std::filesystem::path& folder, Place place) {
+  if (!inotify_.valid() || watched_.contains(folder.string())) return;
+  const int watch = inotify_add_watch(inotify_.get(), folder.c_str(), kEvents);
+  if (watch < 0) {
+    blind_ = blind_ || std::filesystem::exists(folder);
+    return;
+  }
+  watched_.insert(folder.string());
+  places_[watch] = std::move(place);
+}
+
+void LocalLogWatch::Drain() {
+  alignas(inotify_event) char events[kBuffer];
+  const ssize_t got = read(inotify_.get(), events, sizeof events);
+  for (ssize_t at = 0; at < got;) {
+    const auto& event = reinterpret_cast<const inotify_event&>(events[at]);
+    at += static_cast<ssize_t>(sizeof event + event.len);
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {
+      Look();
+      sink_.on_missed();
+    } else {
+      OnEvent(event.wd, event.len > 0 ? event.name : "");
+    }
+  }
+}
+
+void LocalLogWatch::OnEvent(int watch, const std::string& name) {
+  const auto found = places_.find(watch);
+  if (found == places_.end()) return;
+  const Place place = found->second;  // a copy: what follows may add others
+  switch (place.kind) {
+    case Place::Kind::kJob:
+      if (name == "logs") Look();
+      if (name == "status.json") sink_.on_status();
+      return;
+    case Place::Kind::kLogs:
+      return LookAtTask(name);
+    case Place::Kind::kTask:
+      return LookAtTask(FolderName(place.attempt.task));
+    case Place::Kind::kAttempt:
+      // The executor's own file is the last that it writes there.
+      return name == "outcome.json" ? sink_.on_ended(place.attempt) : sink_.on_written(place.attempt, name);
+  }
+}
+
+}  // namespace tony

@@ -1,0 +1,55 @@
+#include "runtime/logs/log_choice.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+
+Status LogCursor::Set(const std::string& text) {
+  for (const std::string& part : Split(text, ',')) {
+    const size_t equals = part.rfind('=');
+    const auto offset = equals == std::string::npos ? std::nullopt : ParseInt(part.substr(equals + 1));
+    if (!offset || *offset < 0)
+      return Error{ErrorCode::kUsage, StrCat("--cursor \"", text, "\": expected a cursor from an earlier answer")};
+    offsets_[part.substr(0, equals)] = static_cast<uint64_t>(*offset);
+  }
+  return Ok();
+}
+
+std::string LogCursor::Text() const {
+  std::vector<std::string> parts;
+  for (const auto& [stream, offset] : offsets_) parts.push_back(StrCat(stream, "=", offset));
+  return Join(parts, ",");
+}
+
+uint64_t& LogCursor::Offset(const AttemptId& attempt, std::string_view stream) {
+  return offsets_[StrCat(ToString(attempt), "/", stream)];
+}
+
+int LogCursor::OldestBegun(const TaskId& task, int newest) const {
+  int oldest = newest;
+  const std::string prefix = ToString(task) + "#";
+  for (auto entry = offsets_.lower_bound(prefix); entry != offsets_.end() && entry->first.starts_with(prefix);
+       ++entry) {
+    const std::string_view rest = std::string_view(entry->first).substr(prefix.size());
+    oldest = std::min(oldest, static_cast<int>(ParseInt(rest.substr(0, rest.find('/'))).value_or(newest)));
+  }
+  return oldest;
+}
+
+std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& choice, const LogCursor& cursor) {
+  std::map<TaskId, int> newest;
+  for (const AttemptId& there : logs.Attempts(choice.task)) newest[there.task] = there.number;
+  std::vector<AttemptId> attempts;
+  for (const auto& [task, last] : newest) {
+    if (choice.attempt > 0) attempts.push_back({task, choice.attempt});
+    // What an attempt wrote after the last reading must not be lost because another has begun.
+    for (int number = cursor.OldestBegun(task, last); choice.attempt == 0 && number <= last; ++number)
+      attempts.push_back({task, number});
+  }
+  return attempts;
+}
+
+}  // namespace tony

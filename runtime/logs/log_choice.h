@@ -1,0 +1,47 @@
+// Which logs of a job are wanted, how far each has been read, and what is handed out of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/job/ids.h"
+#include "runtime/logs/log_source.h"
+
+namespace tony {
+
+struct LogChoice {
+  std::optional<TaskId> task;  // none: all
+  int attempt = 0;             // 0: the newest of each task, and those before it that the cursor has begun
+  bool standard_output = true;
+  bool standard_error = true;
+};
+
+struct LogText {
+  AttemptId attempt;
+  std::string_view stream;  // "stdout", "stderr"
+  std::string_view text;    // whole lines, unless a line is longer than a reading or its end has not been written
+};
+
+// Offsets by stream. Its text form is for programs that go on later.
+class LogCursor {
+ public:
+  Status Set(const std::string& text);  // kUsage: not a cursor of ours
+  std::string Text() const;
+  // Of that stream, from now on part of the cursor. The reference stays valid.
+  uint64_t& Offset(const AttemptId& attempt, std::string_view stream);
+  // The oldest attempt of the task that has been begun; `newest` if none has.
+  int OldestBegun(const TaskId& task, int newest) const;
+
+ private:
+  std::map<std::string, uint64_t> offsets_;  // "worker:0#1/stdout" -> bytes handed out
+};
+
+// Attempts that have logs and are chosen, by task and number.
+std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& choice, const LogCursor& cursor);
+
+}  // namespace tony

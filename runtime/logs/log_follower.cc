@@ -1,0 +1,220 @@
+#include "runtime/logs/log_follower.h"
+
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "runtime/logs/log_text.h"
+
+namespace tony {
+namespace {
+
+// Large enough to read more than a gigabyte a second, small enough that a thousand tasks take turns within 200 ms.
+constexpr size_t kReadSize = 256 * 1024;
+constexpr size_t kLongestPiece = 1 << 20;
+constexpr Duration kLinePatience{1000};
+constexpr Duration kLineLook{250};
+constexpr Duration kBlindLook{100};
+
+}  // namespace
+
+LogFollower::LogFollower(EventLoop& loop, Job job, LogChoice choice, LogCursor& cursor, Sink sink)
+    : loop_(loop),
+      job_(std::move(job)),
+      choice_(std::move(choice)),
+      cursor_(cursor),
+      sink_(std::move(sink)),
+      buffer_(kLongestPiece + kReadSize, '\0') {}
+
+void LogFollower::Start(EventLoop::Callback done) {
+  done_ = std::move(done);
+  // Of the attempts that are there already, those before the newest only if the cursor has begun them.
+  for (const AttemptId& id : ChosenAttempts(job_.logs, choice_, cursor_)) oldest_.emplace(id.task, id.number);
+  watch_ =
+      job_.logs.Watch(loop_, choice_.task,
+                      {.on_attempt = [this](const AttemptId& id) { AddAttempt(id); },
+                       .on_written = [this](const AttemptId& id, const std::string& stream) { OnWritten(id, stream); },
+                       .on_ended = [this](const AttemptId& id) { OnEnded(id); },
+                       .on_status = [this] { LookAtJob(); },
+                       .on_missed = [this] { LookEverywhere(); }});
+  watch_->Look();
+  LookAtJob();
+}
+
+void LogFollower::AddAttempt(const AttemptId& id) {
+  if (watch_->is_blind() && !blindness_) blindness_ = loop_.After(kBlindLook, [this] { LookAfterBlindness(); });
+  const auto oldest = oldest_.try_emplace(id.task, id.number).first;
+  if (choice_.attempt > 0 ? choice_.attempt != id.number : id.number < oldest->second) return;
+  Task& task = tasks_[id.task];
+  Attempt attempt = {.id = id};
+  for (const auto& [name, chosen] :
+       {std::pair("stdout", choice_.standard_output), {"stderr", choice_.standard_error}}) {
+    if (!chosen) continue;
+    uint64_t* const offset = &cursor_.Offset(id, name);
+    attempt.streams.push_back({.name = name, .offset = offset, .searched = *offset});
+  }
+  task.attempts.emplace(id.number, std::move(attempt));
+  // What those before it wrote may have come without a word to us, if they ended just now.
+  for (auto& [number, earlier] : task.attempts) earlier.ended = earlier.ended || number < id.number;
+  Queue(task);
+}
+
+LogFollower::Attempt* LogFollower::Find(const AttemptId& id) {
+  const auto task = tasks_.find(id.task);
+  if (task == tasks_.end()) return nullptr;
+  const auto attempt = task->second.attempts.find(id.number);
+  return attempt == task->second.attempts.end() ? nullptr : &attempt->second;
+}
+
+void LogFollower::OnWritten(const AttemptId& id, const std::string& stream_name) {
+  Attempt* const attempt = Find(id);
+  if (!attempt) return;
+  const auto stream = std::ranges::find(attempt->streams, stream_name, &Stream::name);
+  if (stream == attempt->streams.end()) return;
+  stream->grown = true;
+  Queue(tasks_.at(id.task));
+}
+
+void LogFollower::OnEnded(const AttemptId& id) {
+  Attempt* const attempt = Find(id);
+  if (!attempt) return;
+  attempt->ended = true;
+  Queue(tasks_.at(id.task));
+}
+
+// The end of the job is looked at before its logs: what is there then is all.
+void LogFollower::LookAtJob() {
+  if (ended_) return;
+  if (!job_.has_ended()) return;
+  ended_ = true;
+  watch_->Look();
+  LookEverywhere();
+}
+
+void LogFollower::LookEverywhere() {
+  for (auto& [id, task] : tasks_) {
+    for (auto& [number, attempt] : task.attempts) {
+      attempt.ended = attempt.ended || ended_;
+      for (Stream& stream : attempt.streams) stream.grown = true;
+    }
+    Queue(task);
+  }
+  if (ended_ && queue_.empty()) loop_.Post(done_);
+}
+
+void LogFollower::LookAfterBlindness() {
+  watch_->Look();
+  LookAtJob();
+  LookEverywhere();
+  blindness_ = loop_.After(kBlindLook, [this] { LookAfterBlindness(); });
+}
+
+// Somewhere a line waits for its end; nothing will tell us that it has waited long enough.
+void LogFollower::LookAfterWaiting() {
+  waiting_ = nullptr;
+  for (auto& [id, task] : tasks_) {
+    const bool waits = std::ranges::any_of(task.attempts, [](const auto& entry) {
+      return std::ranges::any_of(entry.second.streams, [](const Stream& s) { return s.searched > *s.offset; });
+    });
+    if (!waits) continue;
+    Queue(task);
+    if (!waiting_) waiting_ = loop_.After(kLineLook, [this] { LookAfterWaiting(); });
+  }
+}
+
+void LogFollower::Queue(Task& task) {
+  if (!task.queued) queue_.push_back(&task);
+  task.queued = true;
+  if (!turn_posted_) loop_.Post([this] { Turn(); });
+  turn_posted_ = true;
+}
+
+void LogFollower::Turn() {
+  turn_posted_ = false;
+  for (size_t left = queue_.size(); left > 0; --left) {
+    Task& task = *queue_.front();
+    queue_.pop_front();
+    task.queued = false;
+    if (ReadTask(task)) Queue(task);
+  }
+  if (ended_ && queue_.empty()) loop_.Post(done_);
+}
+
+bool LogFollower::ReadTask(Task& task) {
+  for (auto& [number, attempt] : task.attempts) {
+    bool more = false;
+    for (Stream& stream : attempt.streams) more = ReadStream(attempt, stream, attempt.ended) || more;
+    if (more) return true;  // a newer attempt waits until this one has been read
+  }
+  return false;
+}
+
+bool LogFollower::ReadStream(const Attempt& attempt, Stream& stream, bool ended) {
+  const bool waits = stream.searched > *stream.offset;
+  const bool waits_long = waits && (ended || loop_.Now() - stream.waits_since >= kLinePatience);
+  if (!stream.grown && !waits_long) return false;
+  const auto log = job_.logs.Open(attempt.id, stream.name);
+  stream.grown = false;
+  if (!log) return false;
+  const LogBytes got = log->Read(static_cast<int64_t>(stream.searched), {buffer_.data(), kReadSize});
+  if (got.cut > 0) {
+    // The reading below overwrites the buffer; what came behind the cut is read again.
+    TakeCut(*log, attempt, stream, got.cut);
+    stream.grown = true;
+    return true;
+  }
+  if (got.size > 0) {
+    SearchLineEnd(*log, attempt, stream, {buffer_.data(), got.size});
+    stream.grown = stream.grown || got.size == kReadSize || ended;
+  }
+  if (!stream.grown && (ended || waits_long)) HandOut(*log, attempt, stream, {stream.searched, ended});
+  const bool begins_to_wait = stream.searched > *stream.offset;
+  if (begins_to_wait && !waiting_) waiting_ = loop_.After(kLineLook, [this] { LookAfterWaiting(); });
+  return stream.grown;
+}
+
+void LogFollower::SearchLineEnd(const LogStream& log, const Attempt& attempt, Stream& stream, std::string_view text) {
+  const size_t line_end = text.rfind('\n');
+  const bool nothing_waits = stream.searched == *stream.offset;
+  const uint64_t begin = stream.searched;
+  stream.searched = begin + text.size();
+  if (line_end == std::string_view::npos) {
+    if (nothing_waits) stream.waits_since = loop_.Now();
+    if (stream.searched - *stream.offset >= kLongestPiece) HandOut(log, attempt, stream, {stream.searched, false});
+    return;
+  }
+  stream.waits_since = loop_.Now();
+  if (nothing_waits) return Tell(attempt, stream, text.substr(0, line_end + 1));
+  HandOut(log, attempt, stream, {begin + line_end + 1, true});
+}
+
+void LogFollower::TakeCut(const LogStream& log, const Attempt& attempt, Stream& stream, int64_t bytes) {
+  if (!HandOut(log, attempt, stream, {stream.searched, true})) return;
+  const std::string line = CutLine(bytes, LineBegins(log, *stream.offset));
+  *stream.offset += static_cast<uint64_t>(bytes);
+  stream.searched = *stream.offset;
+  sink_({attempt.id, stream.name, line});
+}
+
+// From the file once more: it was too much to keep. Of text that goes on, no half of a character.
+bool LogFollower::HandOut(const LogStream& log, const Attempt& attempt, Stream& stream, Piece piece) {
+  while (*stream.offset < piece.end) {
+    const size_t wanted = std::min<size_t>(buffer_.size(), piece.end - *stream.offset);
+    const LogBytes got = log.Read(static_cast<int64_t>(*stream.offset), {buffer_.data(), wanted});
+    if (got.cut > 0 || got.size == 0) {  // gone meanwhile: the next reading finds the cut
+      stream.searched = *stream.offset;
+      stream.grown = true;
+      return false;
+    }
+    const std::string_view text(buffer_.data(), got.size);
+    Tell(attempt, stream, piece.is_closed ? text : text.substr(0, WholeCharacters(text)));
+    if (!piece.is_closed) return true;
+  }
+  return true;
+}
+
+void LogFollower::Tell(const Attempt& attempt, Stream& stream, std::string_view text) {
+  *stream.offset += text.size();  // before it is handed out: the receiver may want a cursor behind it
+  sink_({attempt.id, stream.name, text});
+}
+
+}  // namespace tony

@@ -1,0 +1,116 @@
+#include "runtime/logs/log_reader.h"
+
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "runtime/logs/last_lines.h"
+#include "runtime/logs/log_text.h"
+
+namespace tony {
+namespace {
+
+constexpr size_t kChunk = 64 * 1024;
+
+// How much of a reading may be handed out.
+size_t Ready(std::string_view text, bool full, bool last) {
+  const size_t line_end = text.rfind('\n');
+  if (last && !full) return text.size();
+  if (line_end != std::string_view::npos) return line_end + 1;
+  return full ? WholeCharacters(text) : 0;
+}
+
+// The most that each may have so that all together have no more than `limit`.
+uint64_t EqualShare(std::vector<uint64_t> sizes, const uint64_t limit) {
+  std::ranges::sort(sizes);
+  uint64_t left = limit;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const uint64_t share = left / (sizes.size() - i);
+    if (sizes[i] > share) return share;
+    left -= sizes[i];
+  }
+  return limit;
+}
+
+}  // namespace
+
+bool LogReader::Read(size_t limit, bool last, const std::function<void(const LogText&)>& sink) {
+  Budget budget = {limit, false};
+  const std::vector<AttemptId> attempts = ChosenAttempts(logs_, choice_, cursor_);
+  for (size_t i = 0; i < attempts.size(); ++i) {
+    const bool ended = last || (i + 1 < attempts.size() && attempts[i + 1].task == attempts[i].task);
+    if (choice_.standard_output && !ReadStream(attempts[i], "stdout", budget, ended, sink)) return false;
+    if (choice_.standard_error && !ReadStream(attempts[i], "stderr", budget, ended, sink)) return false;
+  }
+  return true;
+}
+
+void LogReader::ReadLastLines(uint64_t lines, size_t limit, bool last, const Sink& sink) {
+  const std::vector<Stream> streams = ChosenStreams();
+  std::vector<uint64_t> sizes;
+  for (const Stream& stream : streams) {
+    const auto log = logs_.Open(stream.attempt, stream.name);
+    sizes.push_back(FindLastLines(log.get(), lines, limit, !last).text);
+  }
+  const uint64_t share = EqualShare(sizes, limit);
+  for (const Stream& stream : streams) {
+    const auto log = logs_.Open(stream.attempt, stream.name);
+    const LastLines found = FindLastLines(log.get(), lines, share, !last);
+    cursor_.Offset(stream.attempt, stream.name) = found.begin;
+    Budget budget = {std::numeric_limits<size_t>::max(), false};
+    ReadStream(stream.attempt, stream.name, budget, true, sink, found.end);
+  }
+}
+
+void LogReader::GoToLastLines(uint64_t lines) {
+  for (const Stream& stream : ChosenStreams()) {
+    const auto log = logs_.Open(stream.attempt, stream.name);
+    const LastLines found = FindLastLines(log.get(), lines, std::numeric_limits<uint64_t>::max(), true);
+    cursor_.Offset(stream.attempt, stream.name) = found.begin;
+  }
+}
+
+std::vector<LogReader::Stream> LogReader::ChosenStreams() const {
+  std::vector<Stream> streams;
+  for (const AttemptId& attempt : ChosenAttempts(logs_, choice_, cursor_)) {
+    if (choice_.standard_output) streams.push_back({attempt, "stdout"});
+    if (choice_.standard_error) streams.push_back({attempt, "stderr"});
+  }
+  return streams;
+}
+
+bool LogReader::ReadStream(const AttemptId& attempt, std::string_view stream, Budget& budget, bool last,
+                           const Sink& sink, uint64_t end) {
+  const auto log = logs_.Open(attempt, stream);
+  if (!log) return true;
+  uint64_t& offset = cursor_.Offset(attempt, stream);
+  std::string chunk;
+  while (offset < end) {
+    const size_t wanted = std::min(kChunk, budget.left);
+    chunk.resize(std::min(std::max<size_t>(wanted, 1), end - offset));  // at least one byte: is there more?
+    LogBytes got = log->Read(static_cast<int64_t>(offset), chunk);
+    if (got.cut > 0) {
+      if (wanted == 0) return false;
+      const std::string line = CutLine(got.cut, LineBegins(*log, offset));
+      offset += static_cast<uint64_t>(got.cut);
+      sink({attempt, stream, line});
+      got.size = std::min(got.size, end - std::min(end, offset));
+    }
+    if (got.size == 0) return true;
+    if (wanted == 0) return false;
+    // What stands before a cut will not get longer.
+    const bool full = got.size == wanted, closed = !full && IsCut(*log, offset + got.size);
+    const std::string_view text(chunk.data(), got.size);
+    const bool line_fits = !full || wanted == kChunk || text.find('\n') != std::string_view::npos;
+    if (!line_fits && budget.used) return false;  // the next answer begins with that line
+    const size_t ready = Ready(text, full, last || closed);
+    if (ready == 0) return true;
+    offset += ready;  // before it is handed out: the receiver may want a cursor behind it
+    budget.left -= ready;
+    budget.used = true;
+    sink({attempt, stream, text.substr(0, ready)});
+    if (!full && !closed) return true;
+  }
+  return true;
+}
+
+}  // namespace tony

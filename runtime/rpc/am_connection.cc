@@ -1,0 +1,268 @@
+#include "runtime/rpc/am_connection.h"
+
+#include <thrift/TApplicationException.h>
+
+#include <map>
+#include <type_traits>
+#include <utility>
+
+#include "ClientService.h"
+#include "ExecutorService.h"
+#include "runtime/base/strings.h"
+#include "runtime/rpc/convert.h"
+#include "runtime/rpc/frame_connection.h"
+#include "runtime/rpc/reach.h"
+#include "runtime/rpc/wire.h"
+
+namespace tony {
+namespace {
+
+// A cluster spec of ten thousand tasks is about 300 KiB, their status some megabytes.
+constexpr FrameConnection::Limits kLimits{64 << 20, 16 << 20};
+constexpr Duration kParked = std::chrono::seconds(60);  // the AM answers an Await sooner than this
+
+// An AM takes no larger first call of somebody whom it does not know yet: RpcServerOptions::stranger_frame, less names.
+constexpr size_t kLongestFirstReason = 2048;
+
+using tony::FromThrift;
+
+Result<JobStatus> FromThrift(const rpc::StatusReply& reply) { return JobStatusFromJson(reply.status); }
+Result<KilledAnswer> FromThrift(const rpc::KillReply& reply) {
+  TRY_ASSIGN(const KillAnswer answer, AnswerOf(reply));
+  TRY_ASSIGN(JobStatus status, FromThrift(reply.status));
+  return KilledAnswer{answer, std::move(status)};
+}
+Result<AttachedAnswer> FromThrift(const rpc::AttachReply& reply) {
+  TRY_ASSIGN(JobStatus status, FromThrift(reply.status));
+  return AttachedAnswer{reply.attached, std::move(status)};
+}
+
+using Delivery = std::function<void()>;  // an answer, ready to be given to whoever asked
+
+// The answer in a generated result struct. kInvalid: the AM does not speak our protocol.
+template <class T, class ResultStruct>
+Result<Answer<T>> AnswerIn(MessageReader& message) {
+  ResultStruct result;
+  TRY(message.ReadBody(result));
+  if (result.__isset.refused) return Answer<T>(FromThrift(result.refused));
+  if constexpr (std::is_same_v<T, Acknowledged>) {
+    return Answer<T>(Acknowledged{});
+  } else {
+    if (!result.__isset.success) return Error{ErrorCode::kInvalid, "neither a result nor a refusal"};
+    TRY_ASSIGN(T value, FromThrift(result.success));
+    return Answer<T>(std::move(value));
+  }
+}
+
+class ThriftConnection : public AmConnection {
+ public:
+  ThriftConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit)
+      : loop_(loop), folder_(std::move(folder)), call_limit_(call_limit) {}
+  ~ThriftConnection() override {
+    if (connection_) connection_->Close();
+  }
+
+  void Use(const Address& am) override {
+    Drop(StrCat("the AM is at ", ToString(am), " now"));
+    am_ = am;
+  }
+
+  void Register(const Caller& caller, const Registration& what, OnAnswer<Epoch> done) override {
+    rpc::ExecutorService_Register_args args;
+    args.caller = ToThrift(caller);
+    args.registration = ToThrift(what);
+    Start<rpc::ExecutorService_Register_result>("Register", args, call_limit_, std::move(done));
+  }
+
+  void Await(const Caller& caller, int64_t since, OnAnswer<Command> done) override {
+    rpc::ExecutorService_Await_args args;
+    args.caller = ToThrift(caller);
+    args.since = since;
+    Start<rpc::ExecutorService_Await_result>("Await", args, call_limit_ + kParked, std::move(done));
+  }
+
+  void Heartbeat(const Caller& caller, const Progress& progress, OnAnswer<Acknowledged> done) override {
+    rpc::ExecutorService_Heartbeat_args args;
+    args.caller = ToThrift(caller);
+    args.progress = ToThrift(progress);
+    Start<rpc::ExecutorService_Heartbeat_result>("Heartbeat", args, call_limit_, std::move(done));
+  }
+
+  void ReportOutcome(const Caller& caller, const AttemptReport& report, OnAnswer<Acknowledged> done) override {
+    rpc::ExecutorService_ReportOutcome_args args;
+    args.caller = ToThrift(caller);
+    args.outcome = ToThrift(report.outcome);
+    if (report.outputs) AddOutputs(args.outcome, *report.outputs);
+    Start<rpc::ExecutorService_ReportOutcome_result>("ReportOutcome", args, call_limit_, std::move(done));
+  }
+
+  void GetStatus(const std::string& token, OnAnswer<JobStatus> done) override {
+    rpc::ClientService_GetStatus_args args;
+    args.token = token;
+    Start<rpc::ClientService_GetStatus_result>("GetStatus", args, call_limit_, std::move(done));
+  }
+
+  void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
+             OnAnswer<JobStatus> done) override {
+    rpc::ClientService_Watch_args args;
+    args.token = token;
+    args.since = since;
+    args.timeout_ms = limit.count();
+    args.watcher = watcher.value;
+    Start<rpc::ClientService_Watch_result>("Watch", args, call_limit_ + limit, std::move(done));
+  }
+
+  void Kill(const std::string& token, const KillRequest& request, OnAnswer<KilledAnswer> done) override {
+    if (request.reason.size() <= kLongestFirstReason) return KillNow(token, request, std::move(done));
+    GetStatus(token, [this, token, request, done = std::move(done)](const Answer<JobStatus>& known) {
+      if (const auto* refusal = std::get_if<Refusal>(&known)) return done(*refusal);
+      if (const auto* disconnected = std::get_if<Disconnected>(&known)) return done(*disconnected);
+      KillNow(token, request, done);
+    });
+  }
+
+  void Attach(const std::string& token, const Claim& claim, OnAnswer<AttachedAnswer> done) override {
+    rpc::ClientService_Attach_args args;
+    args.token = token;
+    args.owner = claim.owner.value;
+    args.watch_timeout_ms = claim.watch_timeout.count();
+    Start<rpc::ClientService_Attach_result>("Attach", args, call_limit_, std::move(done));
+  }
+
+ private:
+  // A plain one in the words of 0.1, whose AMs may still rule.
+  void KillNow(const std::string& token, const KillRequest& request, OnAnswer<KilledAnswer> done) {
+    if (!request.IsPlain()) {
+      rpc::ClientService_KillIf_args args;
+      args.token = token;
+      args.order = ToThrift(request);
+      return Start<rpc::ClientService_KillIf_result>("KillIf", args, call_limit_, std::move(done));
+    }
+    rpc::ClientService_Kill_args args;
+    args.token = token;
+    args.reason = request.reason;
+    args.grace_ms = request.grace.count();
+    const OnAnswer<JobStatus> taken = [done = std::move(done)](const Answer<JobStatus>& answer) {
+      if (const auto* refusal = std::get_if<Refusal>(&answer)) return done(*refusal);
+      if (const auto* disconnected = std::get_if<Disconnected>(&answer)) return done(*disconnected);
+      done(KilledAnswer{KillAnswer::kTaken, std::get<JobStatus>(answer)});
+    };
+    Start<rpc::ClientService_Kill_result>("Kill", args, call_limit_, taken);
+  }
+
+  struct OpenCall {
+    std::string method;
+    std::function<Result<Delivery>(MessageReader&)> answered;
+    std::function<void(const Disconnected&)> disconnected;
+    EventLoop::Timer limit;
+  };
+
+  template <class ResultStruct, class Args, class T>
+  void Start(const std::string& method, const Args& args, Duration limit, OnAnswer<T> done) {
+    OpenCall call;
+    call.method = method;
+    call.answered = [done](MessageReader& message) -> Result<Delivery> {
+      TRY_ASSIGN(Answer<T> answer, (AnswerIn<T, ResultStruct>(message)));
+      return Delivery([done, answer = std::move(answer)] { done(answer); });
+    };
+    call.disconnected = [done](const Disconnected& why) { done(why); };
+    call.limit = loop_.After(
+        limit, [this, method, limit] { Drop(StrCat("no answer to ", method, " within ", limit.count(), " ms")); });
+    const int32_t seq = ++last_seq_;
+    open_calls_[seq] = std::move(call);
+    unsent_ += WriteMessage({method, apache::thrift::protocol::T_CALL, seq}, args);
+    if (!waiting_) Send();
+  }
+
+  void Send() {
+    waiting_.reset();
+    if (const Status connected = Connect(); !connected.ok())
+      return Drop(connected.error().message, connected.error().code == ErrorCode::kNotPermitted);
+    if (connection_) return connection_->Send(std::exchange(unsent_, {}));
+    waiting_ = loop_.After(pause_.Next(), [this] { Send(); });
+  }
+
+  // No connection afterwards: the AM's queue is full.
+  Status Connect() {
+    if (connection_) return Ok();
+    TRY_ASSIGN(auto socket, ReachAm(folder_, am_));
+    if (!socket) return Ok();
+    pause_ = {};
+    FrameConnection::Callbacks callbacks{[this](std::string_view frame) { OnFrame(frame); },
+                                         [this](const std::string& reason) { Drop(reason); }};
+    connection_ = std::make_shared<FrameConnection>(loop_, *std::move(socket), kLimits, std::move(callbacks));
+    return Ok();
+  }
+
+  void OnFrame(std::string_view frame) {
+    const auto delivery = TakeAnswer(frame);
+    if (!delivery.ok()) return Drop(StrCat("bad answer: ", delivery.error().message));
+    (*delivery)();  // may destroy this
+  }
+
+  Result<Delivery> TakeAnswer(std::string_view frame) {
+    MessageReader message(frame);
+    TRY_ASSIGN(const MessageHeader header, message.ReadHeader());
+    const auto call = open_calls_.find(header.seq);
+    if (call == open_calls_.end() || call->second.method != header.method) {
+      return Error{ErrorCode::kInvalid, StrCat(header.method, " was not asked")};
+    }
+    if (header.type == apache::thrift::protocol::T_EXCEPTION) {
+      apache::thrift::TApplicationException failure;
+      TRY(message.ReadBody(failure));
+      return Error{ErrorCode::kInvalid, StrCat(header.method, ": ", failure.what())};
+    }
+    TRY_ASSIGN(Delivery delivery, call->second.answered(message));
+    open_calls_.erase(call);
+    return delivery;
+  }
+
+  // Every Disconnected answer means that the connection is gone. Callbacks run later, unless this is destroyed first.
+  void Drop(const std::string& reason, bool mistrusted = false) {
+    const bool crowded = waiting_ != nullptr;
+    waiting_.reset();
+    unsent_.clear();
+    if (connection_) connection_->Close();
+    connection_.reset();
+    for (auto& [seq, call] : std::exchange(open_calls_, {})) {
+      loop_.Post([alive = std::weak_ptr<int>(alive_), disconnected = std::move(call.disconnected),
+                  why = Disconnected{reason, crowded, mistrusted}] {
+        if (!alive.expired()) disconnected(why);
+      });
+    }
+  }
+
+  EventLoop& loop_;
+  const std::filesystem::path folder_;
+  const Duration call_limit_;
+  Address am_;
+  std::string unsent_;        // calls that wait for the connection
+  EventLoop::Timer waiting_;  // for room in the AM's queue
+  QueuePause pause_;
+  std::shared_ptr<FrameConnection> connection_;  // null: the next call connects
+  int32_t last_seq_ = 0;
+  std::map<int32_t, OpenCall> open_calls_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+};
+
+}  // namespace
+
+std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit) {
+  return std::make_unique<ThriftConnection>(loop, std::move(folder), call_limit);
+}
+
+Error ErrorOf(const Refusal& refusal) {
+  const bool token = refusal.reason == RefusalReason::kBadToken;
+  const bool request = refusal.reason == RefusalReason::kBadRequest;
+  return {token     ? ErrorCode::kNotPermitted
+          : request ? ErrorCode::kInvalid
+                    : ErrorCode::kUnavailable,
+          StrCat("the application master refuses: ", ToString(refusal.reason), ": ", refusal.message)};
+}
+
+Error ErrorOf(const Disconnected& disconnected) {
+  return {disconnected.mistrusted ? ErrorCode::kNotPermitted : ErrorCode::kUnavailable,
+          StrCat(disconnected.reason, disconnected.crowded ? ": its queue is full" : "")};
+}
+
+}  // namespace tony

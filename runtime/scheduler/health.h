@@ -1,0 +1,18 @@
+// What `tony doctor` finds, wherever it looks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tony {
+
+enum class Health { kOk, kWarn, kFail };  // fail: jobs cannot run
+struct Check {
+  std::string name;  // "ledger"
+  Health health = Health::kOk;
+  std::string text;    // what was found
+  std::string advice;  // what to do; empty where nothing is to be done
+};
+using Checks = std::vector<Check>;
+
+}  // namespace tony

@@ -1,0 +1,181 @@
+#include "runtime/logs/log_follower.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "runtime/base/strings.h"
+#include "runtime/logs/local_log_source.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A job that is nothing but its folder.
+class LogFollowerTest : public testing::Test {
+ protected:
+  void Append(const std::string& task, int attempt, const std::string& text, const std::string& stream = "stdout") {
+    const auto logs = home_.path() / "logs" / task / std::to_string(attempt);
+    std::filesystem::create_directories(logs);
+    std::ofstream(logs / stream, std::ios::app | std::ios::binary) << text;
+  }
+  void EndJob() {
+    JobStatus status;
+    status.state = "SUCCEEDED";
+    status.verdict = Verdict{};
+    ASSERT_TRUE(JobFolder(home_.path()).WriteStatus(status, false).ok());
+  }
+  void Start(LogChoice choice = {}) {
+    follower_ = std::make_unique<LogFollower>(loop_, LogFollower::Job{logs_, [this] { return HasEnded(); }}, choice,
+                                              cursor_, [this](const LogText& log) { Take(log); });
+    follower_->Start([this] { done_ = true; });
+  }
+  bool HasEnded() const {
+    const auto status = JobFolder(home_.path()).ReadStatus();
+    return status.ok() && *status && (*status)->verdict;
+  }
+  void Take(const LogText& log) {
+    pieces_.push_back(ToString(log.attempt) + "/" + std::string(log.stream));
+    bytes_ += log.text.size();
+    longest_ = std::max(longest_, log.text.size());
+    if (log.text.size() < 1000) pieces_.back() += ":" + std::string(log.text);
+  }
+  bool RunToEnd() {
+    return RunUntil(loop_, [this] { return done_; });
+  }
+  bool RunUntilPieces(size_t count) {
+    return RunUntil(loop_, [this, count] { return pieces_.size() >= count; });
+  }
+
+  TempFolder home_;
+  const LocalLogSource logs_{JobFolder(home_.path())};
+  EventLoop loop_;
+  LogCursor cursor_;
+  std::unique_ptr<LogFollower> follower_;
+  std::vector<std::string> pieces_;
+  size_t bytes_ = 0, longest_ = 0;
+  bool done_ = false;
+};
+
+TEST_F(LogFollowerTest, LinesComeAsTheyAreWrittenAndTheEndOfTheJobIsTheEnd) {
+  Start();
+  Append("worker-0", 1, "one\n");
+  ASSERT_TRUE(RunUntilPieces(1));
+  Append("worker-1", 1, "two\nthr", "stderr");
+  ASSERT_TRUE(RunUntilPieces(2));
+  EXPECT_FALSE(done_);
+  Append("worker-1", 1, "ee", "stderr");
+  EndJob();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n", "worker:1#1/stderr:two\n", "worker:1#1/stderr:three"));
+  EXPECT_EQ(cursor_.Text(), "worker:0#1/stderr=0,worker:0#1/stdout=4,worker:1#1/stderr=9,worker:1#1/stdout=0");
+}
+
+TEST_F(LogFollowerTest, AJobThatHasEndedIsReadAndNotWaitedFor) {
+  Append("worker-0", 1, "old\n");
+  Append("worker-0", 2, "last");
+  EndJob();
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(pieces_, ElementsAre("worker:0#2/stdout:last"));
+}
+
+TEST_F(LogFollowerTest, ALineWithoutEndIsShownAfterAWhileAndAtTheEndOfItsAttempt) {
+  Start();
+  Append("worker-0", 1, "password: ");
+  ASSERT_TRUE(RunUntilPieces(1));
+  Append("worker-0", 1, "secret");
+  Append("worker-0", 1, "{}", "outcome.json");
+  ASSERT_TRUE(RunUntilPieces(2));
+  EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:password: ", "worker:0#1/stdout:secret"));
+}
+
+TEST_F(LogFollowerTest, ANewAttemptIsReadAfterAllOfTheOneBefore) {
+  Start();
+  Append("worker-0", 1, std::string(3'000'000, 'x'));
+  Append("worker-0", 1, "\nlast words");
+  Append("worker-0", 2, "again\n");
+  ASSERT_TRUE(RunUntil(loop_, [this] { return bytes_ == 3'000'000 + 17; }));
+  EXPECT_EQ(pieces_.back(), "worker:0#2/stdout:again\n");
+  EXPECT_THAT(pieces_.front(), StartsWith("worker:0#1"));
+}
+
+TEST_F(LogFollowerTest, AnEndlessLineComesInPiecesOfBoundedSize) {
+  const std::string part(1 << 20, 'x');
+  for (int i = 0; i < 20; ++i) Append("worker-0", 1, part);
+  Start();
+  ASSERT_TRUE(RunUntil(loop_, [this] { return bytes_ == 20u << 20; }));
+  EXPECT_LE(longest_, 3u << 19);
+  EXPECT_GE(pieces_.size(), 10u);
+}
+
+TEST_F(LogFollowerTest, ALineBelowAMegabyteComesWholeHoweverSlowlyItIsWritten) {
+  Start();
+  const std::string part(100'000, 'x');
+  for (int i = 0; i < 9; ++i) {
+    Append("worker-0", 1, part);
+    RunUntil(
+        loop_, [] { return false; }, Duration(10));
+  }
+  Append("worker-0", 1, "\n");
+  ASSERT_TRUE(RunUntilPieces(1));
+  EXPECT_EQ(longest_, 900'001u);
+}
+
+TEST_F(LogFollowerTest, ATaskThatWroteMuchDoesNotKeepAnotherFromBeingSeen) {
+  const std::string megabyte = std::string((1 << 20) - 1, 'x') + "\n";
+  for (int i = 0; i < 40; ++i) Append("worker-0", 1, megabyte);
+  Append("worker-1", 1, "hello\n");
+  Start();
+  ASSERT_TRUE(RunUntil(loop_, [this] { return bytes_ == (40u << 20) + 6; }));
+  const auto hello = std::ranges::find(pieces_, "worker:1#1/stdout:hello\n");
+  EXPECT_LE(hello - pieces_.begin(), 2);
+}
+
+TEST_F(LogFollowerTest, WhatALimitHasCutOutIsOneLine) {
+  Start();
+  Append("worker-0", 1, "head\n");
+  ASSERT_TRUE(RunUntilPieces(1));
+  const auto file = home_.path() / "logs/worker-0/1/stdout";
+  std::filesystem::resize_file(file, 64 << 20);
+  Append("worker-0", 1, "of a line\ntail\n");
+  ASSERT_TRUE(RunUntil(loop_, [this] { return pieces_.back().ends_with("tail\n"); }));
+  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (lseek(fd.get(), 0, SEEK_HOLE) == (64 << 20) + 15)
+    GTEST_SKIP() << "this file system does not tell where holes are";
+  ASSERT_GE(pieces_.size(), 3u);
+  EXPECT_THAT(pieces_[pieces_.size() - 2], HasSubstr("[... 67 MB cut ...]\n"));
+}
+
+TEST_F(LogFollowerTest, ACursorGoesOnWithTheAttemptItHadBegun) {
+  Append("worker-0", 1, "never begun\n");
+  Append("worker-0", 2, "one\ntwo\n");
+  Append("worker-0", 3, "again\n");
+  ASSERT_TRUE(cursor_.Set("worker:0#2/stdout=4").ok());
+  EndJob();
+  Start();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(pieces_, ElementsAre("worker:0#2/stdout:two\n", "worker:0#3/stdout:again\n"));
+}
+
+TEST_F(LogFollowerTest, OneAttemptOfOneTaskMayBeChosen) {
+  Append("worker-0", 1, "one\n");
+  Append("worker-0", 2, "two\n");
+  Append("worker-1", 1, "other\n");
+  EndJob();
+  Start({.task = TaskId{"worker", 0}, .attempt = 1});
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
+}
+
+}  // namespace
+}  // namespace tony
