@@ -135,6 +135,8 @@ Rules WrittenByThePrograms() {
        .meaning = "another process has the port that it wants to listen at", .remedy = "the port that it names; each task has one of its own in the cluster's description"},
       {.name = "native-assertion", .pattern = "(: Assertion [`'].*' failed|: [Aa]ssertion failed|Check failed: )", .cls = kUserError,
        .meaning = "native code found that something was wrong", .remedy = kSeeTheCore},
+      {.name = "native-thread", .pattern = "^terminate called without an active exception", .cls = kUserError,
+       .meaning = "native code was taken down while one of its threads was still running", .remedy = "a program of PyTorch that has done its work: os._exit(0) as its last line; others: join the threads"},
       {.name = "native-exception", .pattern = "(^terminate called|^ *what\\(\\): )", .cls = kUserError,
        .meaning = "an exception that native code did not catch", .remedy = kSeeTheCore},
       {.name = "heap-damaged", .pattern = "^(double free or corruption|free\\(\\): |malloc\\(\\): |realloc\\(\\): |munmap_chunk\\(\\): |corrupted |\\*\\*\\* stack smashing)", .cls = kUserError,

@@ -93,3 +93,7 @@ def main():
 
 if __name__ == "__main__":
     main()
+    # gloo's threads outlive destroy_process_group() where there was a DistributedDataParallel. One that still holds a
+    # tensor while Python is taken down ends the process with SIGABRT: so Python is not taken down.
+    sys.stdout.flush()
+    os._exit(0)

@@ -151,7 +151,8 @@ std::vector<TableRow> Rows() {
           Signal(SIGABRT, OomEvidence::kNone, "train: train.cc:7: int main(): Assertion `rows > 0' failed.\n"),
           Signal(SIGABRT, OomEvidence::kNone, "F0000 00:00:00 1 graph.cc:42] Check failed: rows > 0 \n")}},
       {"native-exception", kUserError, kCharged, {
-          Signal(SIGABRT, OomEvidence::kNone, "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad row 17\n"),
+          Signal(SIGABRT, OomEvidence::kNone, "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad row 17\n")}},
+      {"native-thread", kUserError, kCharged, {
           Signal(SIGABRT, OomEvidence::kNone, "terminate called without an active exception\n")}},
       {"heap-damaged", kUserError, kCharged, {
           Signal(SIGABRT, OomEvidence::kNone, "double free or corruption (out)\n"), Signal(SIGABRT, OomEvidence::kNone, "free(): invalid pointer\n"),
