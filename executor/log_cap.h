@@ -1,6 +1,6 @@
 // Keeps a log that other processes write within a limit of room on the disk. Nobody can rotate such a file, for its
 // writers hold it open; instead its middle is freed (fallocate, FALLOC_FL_PUNCH_HOLE): what was first and last stays
-// where it was, the file keeps its length, and its writers notice nothing. Read it with runtime/logs/log_holes.h.
+// where it was, the file keeps its length, and its writers notice nothing. Read it with runtime/logs/log_source.h.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 namespace tony::executor {
 
 // What a program left in a log, for people, in an outcome: as valid UTF-8 (bad bytes replaced) without control
-// characters other than tab and line end. A file that cannot be read is empty.
+// characters other than tab and line end. What cannot be read, or is no regular file but a link or a pipe, is empty.
 struct LastWords {
   std::string lines;  // the last 20, at most 4 KiB
   std::string

@@ -1,11 +1,11 @@
 #include "runtime/logs/local_log_source.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <limits>
-#include <system_error>
 
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_watch.h"
@@ -43,9 +43,14 @@ std::optional<LogFile> LookAt(const UniqueFd& folder, std::string_view name) {
   return LogFile{info.st_size, ChangeOf(info)};
 }
 
-// Its tasks own what is below the folder of the logs, and may put anything in the place of a folder, too.
-UniqueFd OpenFolder(const JobFolder& folder, const AttemptId& attempt) {
-  return UniqueFd(open(folder.LogFolder(attempt).c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+UniqueFd OpenLogFolder(const JobFolder& folder, const AttemptId& attempt) {
+  return OpenBelow(folder, std::filesystem::path("logs") / FolderName(attempt.task) / std::to_string(attempt.number));
+}
+
+bool IsFolder(DIR* parent, const dirent& entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+  struct stat info {};
+  return fstatat(dirfd(parent), entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
 }
 
 }  // namespace
@@ -54,10 +59,11 @@ std::unique_ptr<LogStream> LogOf(UniqueFd file) { return std::make_unique<LocalL
 
 std::vector<AttemptId> LocalLogSource::Attempts(const std::optional<TaskId>& task) const {
   std::vector<AttemptId> attempts;
-  for (const std::string& name : FolderNames(folder_.path() / "logs")) {
+  const std::filesystem::path logs = "logs";
+  for (const std::string& name : FolderNames(OpenBelow(folder_, logs))) {
     const auto found = TaskOfFolder(name);
     if (!found || (task && *task != *found)) continue;
-    for (const std::string& number : FolderNames(folder_.path() / "logs" / name))
+    for (const std::string& number : FolderNames(OpenBelow(folder_, logs / name)))
       if (const auto attempt = AttemptOfFolder(number)) attempts.push_back({*found, *attempt});
   }
   std::ranges::sort(attempts);
@@ -65,7 +71,7 @@ std::vector<AttemptId> LocalLogSource::Attempts(const std::optional<TaskId>& tas
 }
 
 std::unique_ptr<LogStream> LocalLogSource::Open(const AttemptId& attempt, std::string_view stream) const {
-  const UniqueFd folder = OpenFolder(folder_, attempt);
+  const UniqueFd folder = OpenLogFolder(folder_, attempt);
   if (!folder.valid()) return nullptr;
   // A link is not followed, and opening a pipe does not block.
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
@@ -76,7 +82,7 @@ std::unique_ptr<LogStream> LocalLogSource::Open(const AttemptId& attempt, std::s
 }
 
 std::optional<LogSource::Files> LocalLogSource::List(const AttemptId& attempt) const {
-  const UniqueFd folder = OpenFolder(folder_, attempt);
+  const UniqueFd folder = OpenLogFolder(folder_, attempt);
   if (!folder.valid()) return std::nullopt;
   Files files;
   for (size_t i = 0; i < kLogNames.size(); ++i) files[i] = LookAt(folder, kLogNames[i]);
@@ -88,25 +94,37 @@ std::unique_ptr<LogWatch> LocalLogSource::Watch(EventLoop& loop, const std::opti
   return std::make_unique<LocalLogWatch>(loop, folder_, task, std::move(sink));
 }
 
+UniqueFd OpenBelow(const JobFolder& job, const std::filesystem::path& below) {
+  constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  UniqueFd folder(open(job.path().c_str(), kFlags));
+  for (const auto& name : below) folder = UniqueFd(openat(folder.get(), name.c_str(), kFlags | O_NOFOLLOW));
+  return folder;
+}
+
+std::vector<std::string> FolderNames(const UniqueFd& folder) {
+  UniqueFd list(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(list.valid() ? fdopendir(list.get()) : nullptr, closedir);
+  std::vector<std::string> names;
+  if (!entries) return names;
+  list.Release();
+  while (const dirent* entry = readdir(entries.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != ".." && IsFolder(entries.get(), *entry)) names.push_back(name);
+  }
+  return names;
+}
+
 std::optional<TaskId> TaskOfFolder(const std::string& name) {
   const size_t dash = name.rfind('-');
   if (dash == std::string::npos) return {};
   const auto task = ParseTaskId(StrCat(name.substr(0, dash), ":", name.substr(dash + 1)));
-  return task.ok() ? std::optional(*task) : std::nullopt;
+  return task.ok() && FolderName(*task) == name ? std::optional(*task) : std::nullopt;
 }
 
 std::optional<int> AttemptOfFolder(const std::string& name) {
   const auto number = ParseInt(name);
-  if (!number || *number < 1 || *number > std::numeric_limits<int>::max()) return {};
+  if (!number || *number < 1 || *number > std::numeric_limits<int>::max() || StrCat(*number) != name) return {};
   return static_cast<int>(*number);
-}
-
-std::vector<std::string> FolderNames(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    names.push_back(entry->path().filename().string());
-  return names;
 }
 
 }  // namespace tony

@@ -31,11 +31,15 @@ class LocalLogSource : public LogSource {
 // The regular file behind a descriptor.
 std::unique_ptr<LogStream> LogOf(UniqueFd file);
 
+// A folder below the job's, "logs/worker-3/1", to look at and into. No name of `below` may be a link: tasks own their
+// logs and may put anything in a folder's place. The job's own may be reached by links. Not valid: there is none.
+UniqueFd OpenBelow(const JobFolder& job, const std::filesystem::path& below);
+
+// Names of the folders in it; none of a folder that cannot be read.
+std::vector<std::string> FolderNames(const UniqueFd& folder);
+
 // "worker-3" -> worker:3, and "2" -> 2: what JobFolder::LogFolder() made of them. Nothing: the name of something else.
 std::optional<TaskId> TaskOfFolder(const std::string& name);
 std::optional<int> AttemptOfFolder(const std::string& name);
-
-// Names of the entries; none of a folder that cannot be read.
-std::vector<std::string> FolderNames(const std::filesystem::path& folder);
 
 }  // namespace tony

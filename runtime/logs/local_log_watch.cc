@@ -2,6 +2,7 @@
 
 #include <sys/inotify.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "runtime/logs/local_log_source.h"
@@ -25,17 +26,19 @@ LocalLogWatch::LocalLogWatch(EventLoop& loop, const JobFolder& folder, std::opti
 
 // A folder is watched before it is listed, so that nothing comes between.
 void LocalLogWatch::Look() {
-  Add(folder_.path(), {Place::Kind::kJob, {}});
-  Add(folder_.path() / "logs", {Place::Kind::kLogs, {}});
+  Add("", {Place::Kind::kJob, {}});
+  Add("logs", {Place::Kind::kLogs, {}});
   if (task_) return LookAtTask(FolderName(*task_));
-  for (const std::string& name : FolderNames(folder_.path() / "logs")) LookAtTask(name);
+  for (const std::string& name : FolderNames(OpenBelow(folder_, "logs"))) LookAtTask(name);
 }
 
 void LocalLogWatch::LookAtTask(const std::string& folder_name) {
   const auto task = TaskOfFolder(folder_name);
-  const std::filesystem::path folder = folder_.path() / "logs" / folder_name;
-  if (!task || (task_ && *task_ != *task) || !std::filesystem::exists(folder)) return;
-  Add(folder, {Place::Kind::kTask, {*task, 0}});
+  if (!task || (task_ && *task_ != *task)) return;
+  const std::filesystem::path below = std::filesystem::path("logs") / folder_name;
+  const UniqueFd folder = OpenBelow(folder_, below);
+  if (!folder.valid()) return;
+  Add(below, {Place::Kind::kTask, {*task, 0}});
   std::set<int> numbers;  // in order
   for (const std::string& name : FolderNames(folder)) {
     if (const auto number = AttemptOfFolder(name)) numbers.insert(*number);
@@ -43,25 +46,28 @@ void LocalLogWatch::LookAtTask(const std::string& folder_name) {
   for (const int number : numbers) {
     const AttemptId attempt{*task, number};
     if (told_.contains(attempt)) continue;
-    Add(folder / std::to_string(number), {Place::Kind::kAttempt, attempt});
+    Add(below / std::to_string(number), {Place::Kind::kAttempt, attempt});
     told_.insert(attempt);
     sink_.on_attempt(attempt);
   }
 }
 
-void LocalLogWatch::Add(const std::filesystem::path& folder, Place place) {
-  if (!inotify_.valid() || watched_.contains(folder.string())) return;
-  const int watch = inotify_add_watch(inotify_.get(), folder.c_str(), kEvents);
+void LocalLogWatch::Add(const std::filesystem::path& below, Place place) {
+  if (!inotify_.valid() || watched_.contains(below)) return;
+  // Below the job's folder links are not followed; the watch of its parent tells when a folder takes a link's place.
+  const uint32_t links = place.kind == Place::Kind::kJob ? 0 : IN_DONT_FOLLOW;
+  const int watch = inotify_add_watch(inotify_.get(), (folder_.path() / below).c_str(), kEvents | IN_ONLYDIR | links);
   if (watch < 0) {
-    blind_ = blind_ || std::filesystem::exists(folder);
+    blind_ = blind_ || (errno != ENOENT && errno != ENOTDIR);
     return;
   }
-  watched_.insert(folder.string());
+  watched_.insert(below);
   places_[watch] = std::move(place);
 }
 
 void LocalLogWatch::Drain() {
   alignas(inotify_event) char events[kBuffer];
+  const bool was_blind = blind_;
   const ssize_t got = read(inotify_.get(), events, sizeof events);
   for (ssize_t at = 0; at < got;) {
     const auto& event = reinterpret_cast<const inotify_event&>(events[at]);
@@ -73,6 +79,7 @@ void LocalLogWatch::Drain() {
       OnEvent(event.wd, event.len > 0 ? event.name : "");
     }
   }
+  if (blind_ && !was_blind) sink_.on_missed();
 }
 
 void LocalLogWatch::OnEvent(int watch, const std::string& name) {

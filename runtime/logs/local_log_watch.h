@@ -30,7 +30,7 @@ class LocalLogWatch : public LogWatch {
   };
   void Drain();
   void OnEvent(int watch, const std::string& name);
-  void Add(const std::filesystem::path& folder, Place place);
+  void Add(const std::filesystem::path& below, Place place);  // a path from the job's folder on
   void LookAtTask(const std::string& folder_name);
 
   const JobFolder folder_;
@@ -38,8 +38,8 @@ class LocalLogWatch : public LogWatch {
   const LogWatchSink sink_;
   UniqueFd inotify_;
   bool blind_ = false;
-  std::map<int, Place> places_;  // by watch
-  std::set<std::string> watched_;
+  std::map<int, Place> places_;              // by watch
+  std::set<std::filesystem::path> watched_;  // paths from the job's folder on
   std::set<AttemptId> told_;
   EventLoop::FdWatch watch_;  // after inotify_: released before it is closed
 };

@@ -40,14 +40,18 @@ int LogCursor::OldestBegun(const TaskId& task, int newest) const {
 }
 
 std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& choice, const LogCursor& cursor) {
-  std::map<TaskId, int> newest;
-  for (const AttemptId& there : logs.Attempts(choice.task)) newest[there.task] = there.number;
+  std::map<TaskId, std::vector<int>> there;
+  for (const AttemptId& attempt : logs.Attempts(choice.task)) there[attempt.task].push_back(attempt.number);
   std::vector<AttemptId> attempts;
-  for (const auto& [task, last] : newest) {
-    if (choice.attempt > 0) attempts.push_back({task, choice.attempt});
+  for (const auto& [task, numbers] : there) {
+    if (choice.attempt > 0) {
+      attempts.push_back({task, choice.attempt});
+      continue;
+    }
     // What an attempt wrote after the last reading must not be lost because another has begun.
-    for (int number = cursor.OldestBegun(task, last); choice.attempt == 0 && number <= last; ++number)
-      attempts.push_back({task, number});
+    const int oldest = cursor.OldestBegun(task, numbers.back());
+    for (const int number : numbers)
+      if (number >= oldest) attempts.push_back({task, number});
   }
   return attempts;
 }

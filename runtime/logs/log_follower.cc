@@ -35,13 +35,13 @@ void LogFollower::Start(EventLoop::Callback done) {
                        .on_written = [this](const AttemptId& id, const std::string& stream) { OnWritten(id, stream); },
                        .on_ended = [this](const AttemptId& id) { OnEnded(id); },
                        .on_status = [this] { LookAtJob(); },
-                       .on_missed = [this] { LookEverywhere(); }});
+                       .on_missed = [this] { OnMissed(); }});
   watch_->Look();
   LookAtJob();
+  LookAgainIfBlind();
 }
 
 void LogFollower::AddAttempt(const AttemptId& id) {
-  if (watch_->is_blind() && !blindness_) blindness_ = loop_.After(kBlindLook, [this] { LookAfterBlindness(); });
   const auto oldest = oldest_.try_emplace(id.task, id.number).first;
   if (choice_.attempt > 0 ? choice_.attempt != id.number : id.number < oldest->second) return;
   Task& task = tasks_[id.task];
@@ -81,6 +81,11 @@ void LogFollower::OnEnded(const AttemptId& id) {
   Queue(tasks_.at(id.task));
 }
 
+void LogFollower::OnMissed() {
+  LookEverywhere();
+  LookAgainIfBlind();
+}
+
 // The end of the job is looked at before its logs: what is there then is all.
 void LogFollower::LookAtJob() {
   if (ended_) return;
@@ -101,11 +106,18 @@ void LogFollower::LookEverywhere() {
   if (ended_ && queue_.empty()) loop_.Post(done_);
 }
 
+// Nothing tells a blind watch of the first attempt, nor of the end of the job.
+void LogFollower::LookAgainIfBlind() {
+  if (ended_ || blindness_ || !watch_->is_blind()) return;
+  blindness_ = loop_.After(kBlindLook, [this] { LookAfterBlindness(); });
+}
+
 void LogFollower::LookAfterBlindness() {
+  blindness_ = nullptr;
   watch_->Look();
   LookAtJob();
-  LookEverywhere();
-  blindness_ = loop_.After(kBlindLook, [this] { LookAfterBlindness(); });
+  if (!ended_) LookEverywhere();
+  LookAgainIfBlind();
 }
 
 // Somewhere a line waits for its end; nothing will tell us that it has waited long enough.

@@ -55,8 +55,10 @@ class LogFollower {
   Attempt* Find(const AttemptId& id);
   void OnWritten(const AttemptId& id, const std::string& stream_name);
   void OnEnded(const AttemptId& id);
+  void OnMissed();
   void LookAtJob();
   void LookEverywhere();
+  void LookAgainIfBlind();
   void LookAfterBlindness();
   void LookAfterWaiting();
   void Queue(Task& task);

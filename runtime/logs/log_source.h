@@ -57,7 +57,7 @@ struct LogWatchSink {
   std::function<void(const AttemptId&, const std::string&)> on_written;  // this stream of it has grown
   std::function<void(const AttemptId&)> on_ended;                        // nothing more is written by it
   std::function<void()> on_status;                                       // the job's status has changed
-  std::function<void()> on_missed;                                       // anything may have happened
+  std::function<void()> on_missed;  // anything may have happened, or the watch has become blind outside of Look()
 };
 
 // Tells of what is written until it is destroyed.

@@ -1,7 +1,9 @@
 #include "executor/log_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "runtime/base/strings.h"
@@ -123,6 +125,18 @@ TEST(LogFilesTest, OfALongTracebackTheEndIsKept) {
 }
 
 TEST(LogFilesTest, AFileThatIsNotThereHasNoLastLines) { EXPECT_EQ(ReadLastWords("/nowhere/stderr").lines, ""); }
+
+// What a task puts in its log's place would get into its outcome.
+TEST(LogFilesTest, AFileThatIsALinkOrAPipeHasNoLastLines) {
+  const TempFolder folder;
+  std::ofstream(folder.path() / "secret") << "secret\n";
+  ASSERT_EQ(ReadLastWords(folder.path() / "secret").lines, "secret\n");
+  std::filesystem::create_symlink("secret", folder.path() / "stderr");
+  EXPECT_EQ(ReadLastWords(folder.path() / "stderr").lines, "");
+  ASSERT_EQ(mkfifo((folder.path() / "stdout").c_str(), 0600), 0);
+  EXPECT_EQ(ReadLastWords(folder.path() / "stdout").lines, "");
+  EXPECT_EQ(ReadLastWords(folder.path()).lines, "") << "a folder";
+}
 
 }  // namespace
 }  // namespace tony::executor

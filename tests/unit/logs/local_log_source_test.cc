@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "runtime/logs/log_reader.h"
 #include "tests/support/temp_folder.h"
@@ -35,6 +36,15 @@ class LocalLogSourceTest : public testing::Test {
   std::vector<std::string> Attempts(const std::optional<TaskId>& task = std::nullopt) const {
     std::vector<std::string> names;
     for (const AttemptId& attempt : logs_.Attempts(task)) names.push_back(ToString(attempt));
+    return names;
+  }
+  // The attempts that a watch tells of.
+  static std::set<std::string> Watched(const LogSource& logs) {
+    std::set<std::string> names;
+    EventLoop loop;
+    const auto watch = logs.Watch(loop, std::nullopt,
+                                  {.on_attempt = [&](const AttemptId& attempt) { names.insert(ToString(attempt)); }});
+    watch->Look();
     return names;
   }
 
@@ -81,6 +91,53 @@ TEST_F(LocalLogSourceTest, ALinkIsNotFollowed) {
   fs::create_directory_symlink(temp_.path() / "elsewhere", folder);
   EXPECT_EQ(Read(), "no log");
   EXPECT_EQ(logs_.List({{"worker", 0}, 1}), std::nullopt);
+}
+
+TEST_F(LocalLogSourceTest, WhatIsNoFolderIsNoAttempt) {
+  const fs::path task = Folder().parent_path();
+  Write(task / "2147483647", "");
+  ASSERT_EQ(mkfifo((task / "2").c_str(), 0600), 0);
+  fs::create_directory_symlink(task / "1", task / "3");
+  Write(temp_.path() / "logs/worker-1", "");
+  EXPECT_THAT(Attempts(), ElementsAre("worker:0#1"));
+}
+
+TEST_F(LocalLogSourceTest, ANameThatATaskWroteInAnotherWayIsNone) {
+  for (const char* name : {"worker-0/1", "worker-0/01", "worker-00/2"}) Folder(name);
+  EXPECT_THAT(Attempts(), ElementsAre("worker:0#1"));
+}
+
+TEST_F(LocalLogSourceTest, ALinkInThePlaceOfATasksFolderIsNotFollowed) {
+  const fs::path task = Folder().parent_path();
+  Write(task / "1/stdout", "secret");
+  ASSERT_EQ(Read(), "secret");
+  fs::rename(task, temp_.path() / "elsewhere");
+  fs::create_directory_symlink(temp_.path() / "elsewhere", task);
+  EXPECT_EQ(Read(), "no log");
+  EXPECT_EQ(logs_.List({{"worker", 0}, 1}), std::nullopt);
+  EXPECT_THAT(Attempts(), IsEmpty());
+  EXPECT_THAT(Watched(logs_), IsEmpty());
+}
+
+TEST_F(LocalLogSourceTest, ALinkInThePlaceOfAllLogsIsNotFollowed) {
+  Write(Folder() / "stdout", "secret");
+  fs::rename(temp_.path() / "logs", temp_.path() / "elsewhere");
+  fs::create_directory_symlink(temp_.path() / "elsewhere", temp_.path() / "logs");
+  EXPECT_EQ(Read(), "no log");
+  EXPECT_EQ(logs_.List({{"worker", 0}, 1}), std::nullopt);
+  EXPECT_THAT(Attempts(), IsEmpty());
+  EXPECT_THAT(Watched(logs_), IsEmpty());
+}
+
+TEST_F(LocalLogSourceTest, AJobsFolderMayBeReachedByALink) {
+  Write(Folder() / "stdout", "words");
+  const TempFolder other;
+  fs::create_directory_symlink(temp_.path(), other.path() / "job");
+  const LocalLogSource logs{JobFolder(other.path() / "job")};
+  EXPECT_NE(logs.Open({{"worker", 0}, 1}, "stdout"), nullptr);
+  EXPECT_NE(logs.List({{"worker", 0}, 1}), std::nullopt);
+  EXPECT_EQ(logs.Attempts(std::nullopt).size(), 1u);
+  EXPECT_THAT(Watched(logs), ElementsAre("worker:0#1"));
 }
 
 }  // namespace

@@ -3,15 +3,34 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
+#include <set>
 
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
+
+namespace {
+
+bool watches_are_used_up = false;
+int refused_watches = 0;
+
+}  // namespace
+
+// In the place of the C library's, for this program alone: a user's watches can be used up.
+extern "C" int inotify_add_watch(int fd, const char* path, uint32_t events) noexcept {
+  if (!watches_are_used_up) return static_cast<int>(syscall(SYS_inotify_add_watch, fd, path, events));
+  ++refused_watches;
+  errno = ENOSPC;
+  return -1;
+}
 
 namespace tony {
 namespace {
@@ -19,10 +38,57 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
+using testing::UnorderedElementsAre;
+
+// Tells of new attempts when it is asked to look, and of nothing else.
+class SilentWatch : public LogWatch {
+ public:
+  SilentWatch(const LogSource& logs, LogWatchSink sink, const bool& blind)
+      : logs_(logs), sink_(std::move(sink)), blind_(blind) {}
+  void Look() override {
+    for (const AttemptId& attempt : logs_.Attempts(std::nullopt))
+      if (told_.insert(attempt).second) sink_.on_attempt(attempt);
+  }
+  bool is_blind() const override { return blind_; }
+
+ private:
+  const LogSource& logs_;
+  const LogWatchSink sink_;
+  const bool& blind_;
+  std::set<AttemptId> told_;
+};
+
+// The same logs with a watch that is blind, or becomes so.
+class SilentLogs : public LogSource {
+ public:
+  SilentLogs(const LogSource& logs, bool blind) : logs_(logs), blind_(blind) {}
+  void GoBlind() {
+    blind_ = true;
+    on_missed_();
+  }
+  std::vector<AttemptId> Attempts(const std::optional<TaskId>& task) const override { return logs_.Attempts(task); }
+  std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const override {
+    return logs_.Open(attempt, stream);
+  }
+  std::optional<Files> List(const AttemptId& attempt) const override { return logs_.List(attempt); }
+  std::unique_ptr<LogWatch> Watch(EventLoop&, const std::optional<TaskId>&, LogWatchSink sink) const override {
+    on_missed_ = sink.on_missed;
+    return std::make_unique<SilentWatch>(logs_, std::move(sink), blind_);
+  }
+
+ private:
+  const LogSource& logs_;
+  bool blind_;
+  mutable std::function<void()> on_missed_;
+};
 
 // A job that is nothing but its folder.
 class LogFollowerTest : public testing::Test {
  protected:
+  LogFollowerTest() {
+    watches_are_used_up = false;
+    refused_watches = 0;
+  }
   void Append(const std::string& task, int attempt, const std::string& text, const std::string& stream = "stdout") {
     const auto logs = home_.path() / "logs" / task / std::to_string(attempt);
     std::filesystem::create_directories(logs);
@@ -34,8 +100,9 @@ class LogFollowerTest : public testing::Test {
     status.verdict = Verdict{};
     ASSERT_TRUE(JobFolder(home_.path()).WriteStatus(status, false).ok());
   }
-  void Start(LogChoice choice = {}) {
-    follower_ = std::make_unique<LogFollower>(loop_, LogFollower::Job{logs_, [this] { return HasEnded(); }}, choice,
+  void Start(LogChoice choice = {}) { Follow(logs_, choice); }
+  void Follow(const LogSource& logs, LogChoice choice = {}) {
+    follower_ = std::make_unique<LogFollower>(loop_, LogFollower::Job{logs, [this] { return HasEnded(); }}, choice,
                                               cursor_, [this](const LogText& log) { Take(log); });
     follower_->Start([this] { done_ = true; });
   }
@@ -175,6 +242,73 @@ TEST_F(LogFollowerTest, OneAttemptOfOneTaskMayBeChosen) {
   Start({.task = TaskId{"worker", 0}, .attempt = 1});
   ASSERT_TRUE(RunToEnd());
   EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
+}
+
+TEST_F(LogFollowerTest, ABlindWatchFindsTheFirstAttemptThatComes) {
+  const SilentLogs logs(logs_, /*blind=*/true);
+  Follow(logs);
+  Append("worker-0", 1, "one\n");
+  ASSERT_TRUE(RunUntilPieces(1));
+  EndJob();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
+}
+
+TEST_F(LogFollowerTest, ABlindWatchFindsTheEndOfAJobThatNeverHadAnAttempt) {
+  const SilentLogs logs(logs_, /*blind=*/true);
+  Follow(logs);
+  EndJob();
+  ASSERT_TRUE(RunToEnd());
+}
+
+TEST_F(LogFollowerTest, AWatchThatBecomesBlindMissesNothing) {
+  SilentLogs logs(logs_, /*blind=*/false);
+  Append("worker-0", 1, "one\n");
+  Follow(logs);
+  ASSERT_TRUE(RunUntilPieces(1));
+  logs.GoBlind();
+  Append("worker-0", 1, "two\n");
+  Append("worker-1", 1, "three\n");
+  ASSERT_TRUE(RunUntilPieces(3));
+  EndJob();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(pieces_,
+              UnorderedElementsAre("worker:0#1/stdout:one\n", "worker:0#1/stdout:two\n", "worker:1#1/stdout:three\n"));
+}
+
+TEST_F(LogFollowerTest, AJobIsFollowedWhereNoFolderOfItCanBeWatched) {
+  watches_are_used_up = true;
+  Start();
+  Append("worker-0", 1, "one\n");
+  ASSERT_TRUE(RunUntilPieces(1));
+  EndJob();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
+}
+
+TEST_F(LogFollowerTest, AJobWhoseFolderIsReachedByALinkIsFollowedToItsEnd) {
+  const TempFolder other;
+  std::filesystem::create_directory_symlink(home_.path(), other.path() / "job");
+  const LocalLogSource logs{JobFolder(other.path() / "job")};
+  Follow(logs);
+  Append("worker-0", 1, "one\n");
+  ASSERT_TRUE(RunUntilPieces(1));
+  EndJob();
+  ASSERT_TRUE(RunToEnd());
+}
+
+TEST_F(LogFollowerTest, ATaskIsFollowedWhoseFolderWasRefusedAWatchBeforeItsFirstAttempt) {
+  Start();
+  Append("worker-0", 1, "one\n");
+  ASSERT_TRUE(RunUntilPieces(1));
+  watches_are_used_up = true;
+  std::filesystem::create_directory(home_.path() / "logs/worker-1");
+  // In vain only where the user has no inotify instance left: then all is looked at from the beginning.
+  RunUntil(
+      loop_, [] { return refused_watches > 0; }, Duration(5000));
+  Append("worker-1", 1, "two\n");
+  ASSERT_TRUE(RunUntilPieces(2));
+  EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n", "worker:1#1/stdout:two\n"));
 }
 
 }  // namespace
