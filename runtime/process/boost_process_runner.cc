@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/process/v2/posix/default_launcher.hpp>
 #include <cerrno>
 #include <csignal>
@@ -86,7 +87,9 @@ bool MarkDescriptors() {
 }
 
 bool CloseDescriptors() {
-  return close_range(3, ~0U, 0) == 0 || ForOwnDescriptors([](int fd) { close(fd); });
+  if (close_range(3, ~0U, 0) == 0) return true;
+  close(3);  // makes room for the list of the others
+  return ForOwnDescriptors([](int fd) { close(fd); });
 }
 
 // What the child does between vfork and exec, on its parent's memory: system calls only.
@@ -191,13 +194,19 @@ void KillAndReap(pid_t pid) {
   waitpid(pid, nullptr, 0);
 }
 
+// Of a child; it stays to be reaped.
+bool ChildHasEnded(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
 // Signals are blocked until the child has the default handlers: none of ours runs in it.
 pid_t ForkCopy(const std::function<void()>& work) {
   const SignalsBlocked blocked;
   const pid_t pid = fork();
   if (pid != 0) return pid;
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
-  (void)CloseDescriptors();
+  if (!CloseDescriptors()) _exit(127);
   sigset_t none;
   sigemptyset(&none);
   if (setsid() < 0 || chdir("/") != 0 || sigprocmask(SIG_SETMASK, &none, nullptr) != 0) _exit(127);
@@ -254,10 +263,36 @@ Result<pid_t> BoostProcessRunner::Keep(pid_t pid, const std::string& what, OnExi
     return SystemError(ErrorCode::kUnavailable, "watch " + what, error);
   }
   Child& child = children_[pid];
-  child.process = std::move(process);
   child.on_exit = std::move(on_exit);
+  if (!process.TellsItsEnd()) {
+    if (!look_) LookLater(kBetweenLooks);
+    return pid;
+  }
+  child.process = std::move(process);
   child.watch = child.process.WhenEnded(loop_, [this, pid] { Reap(pid); });
   return pid;
+}
+
+void BoostProcessRunner::LookLater(Duration delay) {
+  look_ = loop_.After(delay, [this] { Look(); });
+}
+
+// One look for all children, and no timer for each: a keeper may have a thousand.
+void BoostProcessRunner::Look() {
+  look_.reset();
+  if (children_.empty()) return;
+  const pid_t ended = EndedChild();
+  LookLater(ended > 0 ? Duration(0) : kBetweenLooks);
+  if (ended > 0) Reap(ended);
+}
+
+pid_t BoostProcessRunner::EndedChild() const {
+  siginfo_t info{};
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
+  if (children_.contains(info.si_pid)) return info.si_pid;
+  // This is a stranger: it is not for us to reap, and it may hide children of ours.
+  const auto ended = std::ranges::find_if(children_, [](const auto& child) { return ChildHasEnded(child.first); });
+  return ended == children_.end() ? 0 : ended->first;
 }
 
 void BoostProcessRunner::Reap(pid_t pid) {

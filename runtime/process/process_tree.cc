@@ -160,11 +160,12 @@ std::vector<pid_t> WithEnvironment(std::string_view name_and_value) {
   return found;
 }
 
-std::optional<ProcessStat> ReadStat(pid_t pid) {
-  const std::string text = ReadProcFile(pid, "stat");
+std::optional<ProcessStat> ReadStat(pid_t pid) { return ParseStat(ReadProcFile(pid, "stat")); }
+
+std::optional<ProcessStat> ParseStat(std::string_view text) {
   const size_t end_of_name = text.rfind(')');  // the name may hold blanks and parentheses
-  if (end_of_name == std::string::npos) return std::nullopt;
-  const auto fields = Split(Trim(std::string_view(text).substr(end_of_name + 1)), ' ');
+  if (end_of_name == std::string_view::npos) return std::nullopt;
+  const auto fields = Split(Trim(text.substr(end_of_name + 1)), ' ');
   if (fields.size() < 20) return std::nullopt;  // field 3 of proc(5), the state, is the first here
   // A zombie with more than one thread is a process whose main thread has ended and whose others run on.
   const bool zombie = fields[0] == "Z" && ParseInt(fields[17]).value_or(1) <= 1;

@@ -45,7 +45,8 @@ struct ProcessStat {
   bool dead = false;  // a zombie with all its threads
   std::string start_time;
 };
-std::optional<ProcessStat> ReadStat(pid_t pid);  // nothing: there is none
+std::optional<ProcessStat> ReadStat(pid_t pid);               // nothing: there is none, or it cannot be looked at
+std::optional<ProcessStat> ParseStat(std::string_view text);  // of /proc/pid/stat; nothing: it is not whole
 
 // To those of `pids` that are still the processes that were seen.
 void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);

@@ -1,5 +1,8 @@
-// old_kernel PROGRAM [ARGUMENTS...]: runs it as on a Linux of 2018, RHEL 8's 4.18: the calls that came later, as far as
-// we or libc make them, answer ENOSYS to it and to all that it starts.
+// old_kernel [--eperm] PROGRAM [ARGUMENTS...]: runs it as on a Linux of 2018, RHEL 8's 4.18: the calls that came later,
+// as far as we or libc make them, answer ENOSYS to it and to all that it starts.
+// --eperm: as in a container whose filter does not know the calls: those that we make answer EPERM. Those that libc
+// makes still answer ENOSYS: libc goes another way only then.
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -11,6 +14,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <iterator>
+#include <string_view>
 
 #if defined(__x86_64__)
 constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
@@ -18,27 +22,47 @@ constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
 constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
-int main(int argc, char** argv) {
-  if (argc < 2) return 64;
+bool Filter(unsigned error) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 0, 7),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_send_signal, 6, 0),  // 5.1
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 5, 0),         // 5.3
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 4, 0),             // 5.3
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 3, 0),            // 5.6
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_faccessat2, 2, 0),         // 5.8
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 1, 0),        // 5.9
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_send_signal, 7, 0),  // 5.1
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 6, 0),         // 5.3
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 5, 0),        // 5.9
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 3, 0),             // 5.3, libc's
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 2, 0),            // 5.6, libc's
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_faccessat2, 1, 0),         // 5.8, libc's
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
   };
   const sock_fprog program = {static_cast<unsigned short>(std::size(filter)), filter};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-    std::perror("old_kernel: seccomp");
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+bool Answers(long result, int error) { return result < 0 && errno == error; }
+
+// The arguments are such that a kernel without the filter would do the calls.
+bool Works(int error) {
+  return Answers(syscall(SYS_pidfd_open, getpid(), 0), error) &&
+         Answers(syscall(SYS_close_range, ~0U, ~0U, 0), error) &&
+         Answers(syscall(SYS_faccessat2, AT_FDCWD, "/", F_OK, 0), ENOSYS);
+}
+
+int main(int argc, char** argv) {
+  int error = ENOSYS;
+  char** program = argv + 1;
+  if (argc > 1 && std::string_view(*program) == "--eperm") {
+    error = EPERM;
+    ++program;
+  }
+  if (!*program) return 64;
+  if (!Filter(error) || !Works(error)) {
+    std::perror("old_kernel: the filter does not work");
     return 69;
   }
-  execv(argv[1], argv + 1);
-  std::perror(argv[1]);
+  execv(*program, program);
+  std::perror(*program);
   return 127;
 }

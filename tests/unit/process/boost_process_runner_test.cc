@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -278,6 +280,39 @@ TEST_F(BoostProcessRunnerTest, ACopyWorksInAFolderAndASessionOfItsOwnAndHoldsNot
   EXPECT_TRUE(ended->Succeeded());
   EXPECT_EQ(Content("told"), "/ 1 1");
   EXPECT_FALSE(runner_.Started(*pid));
+}
+
+bool g_copy_fills_its_descriptors = false;
+
+void FillDescriptors() {
+  if (!g_copy_fills_its_descriptors) return;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) std::abort();
+  limit.rlim_cur = 256;  // or it may be a billion
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) std::abort();
+  while (dup(0) >= 0) continue;
+}
+
+TEST_F(BoostProcessRunnerTest, ACopyThatCanOpenNothingHoldsNothing) {
+  ASSERT_EQ(pthread_atfork(nullptr, nullptr, FillDescriptors), 0);
+  const UniqueFd held(open(File("held").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  std::optional<ExitStatus> ended;
+  g_copy_fills_its_descriptors = true;
+  const auto pid = runner_.StartCopy([&] { _exit(fcntl(held.get(), F_GETFD) < 0 ? 0 : 1); },
+                                     [&](ExitStatus status) { ended = status; });
+  g_copy_fills_its_descriptors = false;
+  ASSERT_TRUE(pid.ok()) << pid.error().message;
+  ASSERT_TRUE(RunUntil(loop_, [&] { return ended.has_value(); }));
+  EXPECT_EQ(*ended, (ExitStatus{Kind::kExited, 0}));
+}
+
+TEST_F(BoostProcessRunnerTest, AnEndIsSeenBesideAStrangerThatNobodyReaps) {
+  const pid_t stranger = fork();
+  if (stranger == 0) _exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, stranger, &info, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(RunToEnd(Shell("exit 3")), (ExitStatus{Kind::kExited, 3}));
+  EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), stranger) << "it was not ours to reap";
 }
 
 TEST_F(BoostProcessRunnerTest, ACopyCanBeStoppedBySignalsThatThisProcessWaitsFor) {

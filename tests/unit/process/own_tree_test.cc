@@ -173,15 +173,5 @@ TEST_F(OwnTreeTest, ASignalForOneThatWasSeenDoesNotReachWhoHasItsNumberNow) {
   EXPECT_TRUE(RunUntil(loop_, [&] { return ReadStat(pid).value_or(ProcessStat{.dead = true}).dead; }));
 }
 
-TEST_F(OwnTreeTest, AHeldProcessThatWasReapedGetsNoSignal) {
-  const pid_t pid = fork();
-  if (pid == 0) _exit(0);
-  const HeldProcess held(pid);
-  ASSERT_TRUE(held.valid());
-  EXPECT_TRUE(held.Signal(0));
-  waitpid(pid, nullptr, 0);
-  EXPECT_FALSE(held.Signal(0));
-}
-
 }  // namespace
 }  // namespace tony

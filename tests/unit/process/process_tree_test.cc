@@ -94,6 +94,11 @@ TEST_F(ProcessTreeTest, DaemonThatClearsItsEnvironmentIsFoundByDescent) {
   EXPECT_THAT(Descendants(getpid()), SizeIs(2));
 }
 
+TEST(ParseStatTest, ALineThatIsNotWholeTellsNothing) {
+  EXPECT_FALSE(ParseStat(""));
+  EXPECT_FALSE(ParseStat("7 (sh) S 1 7 7 0 -1"));
+}
+
 TEST_F(ProcessTreeTest, ZombiesAreDead) {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);

@@ -1,0 +1,125 @@
+#include "runtime/process/held_process.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/process/own_tree.h"
+#include "runtime/process/process_tree.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+// While it lives, this process can open nothing.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit none = {3, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoMoreFiles() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+class HeldProcessTest : public testing::Test {
+ protected:
+  HeldProcessTest() { BecomeSubreaper(); }
+  ~HeldProcessTest() override {
+    EXPECT_TRUE(RunUntil(loop_, [this] {
+      KillOwnTree();
+      return runner_.ReapStrangers();
+    }));
+  }
+  // Not our child. Its parent never reaps it.
+  pid_t StartGrandchild() {
+    const char* command = "sleep 1000 & echo $! >new; mv new pid; exec sleep 1000";
+    const ProcessSpec spec{{"/bin/sh", "-c", command}, {"PATH=/usr/bin:/bin"}, folder_.path().string(), "", ""};
+    EXPECT_TRUE(runner_.Start(spec, [](ExitStatus) {}).ok());
+    EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / "pid"); }));
+    std::ifstream file(folder_.path() / "pid");
+    pid_t pid = 0;
+    file >> pid;
+    return pid;
+  }
+
+  TempFolder folder_;
+  EventLoop loop_;
+  BoostProcessRunner runner_{loop_};
+};
+
+TEST_F(HeldProcessTest, ItsEndIsSeenBeforeItIsReaped) {
+  const HeldProcess held(StartGrandchild());
+  ASSERT_TRUE(held.valid());
+  int ends = 0;
+  EventLoop::FdWatch watch;
+  watch = held.WhenEnded(loop_, [&] {
+    ++ends;
+    watch.reset();
+  });
+  EXPECT_TRUE(held.Signal(SIGKILL));
+  EXPECT_TRUE(RunUntil(loop_, [&] { return ends > 0; }));
+  EXPECT_TRUE(held.Signal(0)) << "it is a zombie";
+  EXPECT_EQ(ends, 1);
+}
+
+TEST_F(HeldProcessTest, AShortageOfDescriptorsIsNotTakenForItsEnd) {
+  const HeldProcess held(StartGrandchild());
+  ASSERT_TRUE(held.valid());
+  const NoMoreFiles shortage;
+  bool ended = false;
+  const auto watch = held.WhenEnded(loop_, [&] { ended = true; });
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return ended; }, 5 * kBetweenLooks));
+  EXPECT_TRUE(held.Signal(SIGKILL)) << "a signal needs no descriptor either";
+  EXPECT_TRUE(RunUntil(loop_, [&] { return ended; }));
+}
+
+TEST_F(HeldProcessTest, AShortageOfDescriptorsIsSaidWhenNoneCanBeHeld) {
+  const NoMoreFiles shortage;
+  errno = 0;
+  const HeldProcess held(getppid());
+  EXPECT_EQ(errno, EMFILE);
+  EXPECT_FALSE(held.valid());
+}
+
+TEST_F(HeldProcessTest, OneThatIsGoneCannotBeHeld) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
+  errno = 0;
+  const HeldProcess held(pid);
+  EXPECT_EQ(errno, ESRCH);
+  EXPECT_FALSE(held.valid());
+  EXPECT_FALSE(held.Signal(0));
+}
+
+TEST_F(HeldProcessTest, OneThatWasReapedGetsNoSignal) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  const HeldProcess held(pid);
+  ASSERT_TRUE(held.valid());
+  EXPECT_TRUE(held.Signal(0));
+  ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
+  errno = 0;
+  EXPECT_FALSE(held.Signal(0));
+  EXPECT_EQ(errno, ESRCH);
+  bool ended = false;
+  const auto watch = held.WhenEnded(loop_, [&] { ended = true; });
+  EXPECT_TRUE(RunUntil(loop_, [&] { return ended; }));
+}
+
+}  // namespace
+}  // namespace tony
