@@ -61,6 +61,18 @@ constexpr std::string_view kKnowLocalScheduler[] = {
     "am/main.cc",
 };
 
+// How logs are read on this machine, and who outside of runtime/logs may know it: as above, each makes its LogSource.
+// All others read by runtime/logs/log_source.h.
+constexpr std::string_view kLocalLogs[] = {
+    "runtime/logs/local_log_source.h",
+    "runtime/logs/local_log_watch.h",
+    "runtime/logs/log_holes.h",
+};
+constexpr std::string_view kKnowLocalLogs[] = {
+    "runtime/backend/local_backend.cc",
+    "am/main.cc",
+};
+
 // An include that starts with `prefix` may stand only in files whose path starts with one of `users`, first match
 // decides; and in no header but the private ones.
 struct ThirdPartyRule {
@@ -128,16 +140,22 @@ std::optional<Include> ParseInclude(const std::string& code, int line) {
 }
 
 template <class Visit>
-void ForEachLine(const SourceFile& source, Visit visit) {
+void ForEachRawLine(const SourceFile& source, Visit visit) {
   std::istringstream lines(source.text);
   std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) visit(number, WithoutComment(line));
+  for (int number = 1; std::getline(lines, line); ++number) visit(number, line);
 }
 
+template <class Visit>
+void ForEachLine(const SourceFile& source, Visit visit) {
+  ForEachRawLine(source, [&](int number, const std::string& line) { visit(number, WithoutComment(line)); });
+}
+
+// Of the raw lines: in "am//job.h" no comment begins.
 std::vector<Include> Includes(const SourceFile& source) {
   std::vector<Include> includes;
-  ForEachLine(source, [&](int number, const std::string& code) {
-    if (auto include = ParseInclude(code, number)) includes.push_back(*include);
+  ForEachRawLine(source, [&](int number, const std::string& line) {
+    if (auto include = ParseInclude(line, number)) includes.push_back(*include);
   });
   return includes;
 }
@@ -291,6 +309,26 @@ std::vector<std::string> LocalSchedulerViolations(const SourceFile& source) {
         violations.push_back(At(source, line, StrCat(lock, " is its backend's to know")));
     }
   });
+  return violations;
+}
+
+std::vector<std::string> LocalLogViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  if (source.path.starts_with("runtime/logs/") || std::ranges::count(kKnowLocalLogs, source.path)) return violations;
+  for (const Include& include : Includes(source)) {
+    if (std::ranges::count(kLocalLogs, include.name))
+      violations.push_back(At(source, include.line, include.name + " is its backend's to know"));
+  }
+  return violations;
+}
+
+std::vector<std::string> IncludePathViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  for (const Include& include : Includes(source)) {
+    const std::vector<std::string> parts = Split(include.name, '/');
+    if (std::ranges::any_of(parts, [](const auto& part) { return part.empty() || part == "." || part == ".."; }))
+      violations.push_back(At(source, include.line, include.name + ": write the shortest path"));
+  }
   return violations;
 }
 

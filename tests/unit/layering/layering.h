@@ -26,6 +26,8 @@ std::vector<std::string> ArrowViolations(const SourceFile& source);       // fol
 std::vector<std::string> ThirdPartyViolations(const SourceFile& source);  // libraries, and headers private to a folder
 std::vector<std::string> PurityViolations(const SourceFile& source);      // for the pure cores
 std::vector<std::string> LocalSchedulerViolations(const SourceFile& source);  // who knows its headers and locks
+std::vector<std::string> LocalLogViolations(const SourceFile& source);        // who knows how local logs are read
+std::vector<std::string> IncludePathViolations(const SourceFile& source);     // paths that the other rules would miss
 std::vector<std::string> UsingNamespaceViolations(const SourceFile& source);
 
 }  // namespace tony::layering

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/base/strings.h"
 #include "tests/support/places.h"
 
 namespace tony::layering {
@@ -68,6 +69,26 @@ TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {
   EXPECT_THAT(LocalSchedulerViolations({"runtime/client/kill.cc", header}), SizeIs(1));
   EXPECT_THAT(LocalSchedulerViolations({"runtime/scheduler/local/keeper.cc", header}), IsEmpty());
   EXPECT_THAT(LocalSchedulerViolations({"runtime/client/gc.cc", "folder.IsLocked(\"keeper.lock\");\n"}), SizeIs(1));
+}
+
+TEST(LayeringTest, OnlyTheBackendAndTheMasterKnowWhereLocalLogsAre) {
+  EXPECT_THAT(ViolationsIn(AllSources(), LocalLogViolations), IsEmpty());
+  for (const char* header : {"local_log_source.h", "local_log_watch.h", "log_holes.h"}) {
+    const std::string include = StrCat("#include \"runtime/logs/", header, "\"\n");
+    EXPECT_THAT(LocalLogViolations({"runtime/client/logs.cc", include}), SizeIs(1));
+    EXPECT_THAT(LocalLogViolations({"runtime/backend/backend.cc", include}), SizeIs(1));
+    EXPECT_THAT(LocalLogViolations({"runtime/backend/local_backend.cc", include}), IsEmpty());
+    EXPECT_THAT(LocalLogViolations({"runtime/logs/log_reader.cc", include}), IsEmpty());
+  }
+  EXPECT_THAT(LocalLogViolations({"runtime/client/logs.cc", "#include \"runtime/logs/log_source.h\"\n"}), IsEmpty());
+}
+
+TEST(LayeringTest, IncludesAreWrittenWithTheShortestPath) {
+  EXPECT_THAT(ViolationsIn(AllSources(), IncludePathViolations), IsEmpty());
+  for (const char* include : {"\"runtime/base/../../am/job.h\"", "\"am/./job.h\"", "\"am//job.h\"", "<am//job.h>",
+                              "<../am/job.h>", "<./am/job.h>", "\"/usr/include/thrift/Thrift.h\""})
+    EXPECT_THAT(IncludePathViolations({"runtime/job/x.cc", StrCat("#include ", include, "\n")}), SizeIs(1)) << include;
+  EXPECT_THAT(IncludePathViolations({"am/job.cc", "#include \"am/job.h\"  // see am/../README\n"}), IsEmpty());
 }
 
 TEST(LayeringTest, NobodyUsesAWholeNamespace) {
