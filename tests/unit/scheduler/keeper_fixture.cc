@@ -161,7 +161,7 @@ std::vector<pid_t> KeeperFixture::Ams() {
   std::vector<pid_t> found;
   EXPECT_TRUE(WaitFor([&] {
     found = WithEnvironment("TONY_AM=" + folder_.job().value);
-    return !found.empty();
+    return !found.empty() && Content("ams").ends_with('\n');
   }));
   return found;
 }

@@ -81,7 +81,6 @@ TEST_F(KeeperRecoveryTest, KeeperAndAmDeadTogetherAreReplacedWithoutHarmToExecut
 TEST_F(KeeperRecoveryTest, AmThatSaysNoHelloToTheNewKeeperIsReplaced) {
   SetLimits({"QUICK_KEEPER_ADOPTION=200"});
   const pid_t keeper = StartKeeper();
-  ASSERT_TRUE(WaitForFile("ams"));
   const auto old_am = Ams();
   ASSERT_THAT(old_am, SizeIs(1));
   KillKeeper(keeper);
@@ -95,7 +94,7 @@ TEST_F(KeeperRecoveryTest, AmThatSaysNoHelloToTheNewKeeperIsReplaced) {
 
 TEST_F(KeeperRecoveryTest, AmThatDiesBeforeItsHelloIsReplacedAtOnce) {
   const pid_t keeper = StartKeeper();
-  ASSERT_TRUE(WaitForFile("ams"));
+  (void)Ams();
   KillKeeper(keeper);
   StartKeeper();
   KillAm();
@@ -186,8 +185,8 @@ TEST_F(KeeperRecoveryTest, ManyKilledKeepersLoseNothing) {
   pid_t keeper = StartKeeper();
   BecomeAm({1});
   Launch("1-1", "exec sleep 1000");
-  ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
-  const auto before = Marked("1-1");
+  std::vector<pid_t> before;  // not seen while it turns into `sleep`
+  ASSERT_TRUE(WaitFor([&] { return Started("1-1") && !(before = Marked("1-1")).empty(); }));
   for (size_t round = 2; round < 6; ++round) {
     KillKeeper(keeper);
     Launch(StrCat("1-", round), StrCat("exit ", round));

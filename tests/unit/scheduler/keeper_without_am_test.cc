@@ -116,7 +116,6 @@ TEST_F(KilledAmTest, AnAmThatIsKilledFromOutsideIsNoCrashLoop) {
 TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
   SetLimits({"QUICK_KEEPER_SILENCE=3000"});
   StartKeeper();
-  ASSERT_TRUE(WaitForFile("ams"));
   const auto stopped = Ams();
   SignalAll(stopped, SIGSTOP);
   ASSERT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
