@@ -10,6 +10,7 @@
 #include "executor/attempt_files.h"
 #include "executor/executor.h"
 #include "executor/port_reservation.h"
+#include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
@@ -32,16 +33,16 @@ struct Arguments {
 
 Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
   const Error usage{ErrorCode::kUsage, "usage: tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST"};
-  if (arguments.size() != 5) return usage;
+  if (arguments.size() != 4 && arguments.size() != 5) return usage;
+  const std::string host = arguments.size() == 5 ? arguments[4] : kLoopback;  // masters of 0.1 name none
   const auto task = ParseTaskId(arguments[1]);
   const auto number = ParseInt(arguments[2]);
-  if (!task.ok() || !number || *number < 1 || *number > 1'000'000 || arguments[3].empty() || arguments[4].empty())
-    return usage;
+  if (!task.ok() || !number || *number < 1 || *number > 1'000'000 || arguments[3].empty() || host.empty()) return usage;
   std::error_code error;
   return Arguments{JobFolder(std::filesystem::absolute(arguments[0], error)),
                    {*task, static_cast<int>(*number)},
                    {arguments[3]},
-                   arguments[4]};
+                   host};
 }
 
 std::vector<std::string> OwnEnvironment() {

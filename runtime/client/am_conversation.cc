@@ -65,8 +65,8 @@ class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
     trouble_ = status.trouble;
     delay_ = status.delay;
     const bool ended = status.verdict.has_value();
-    if ((is_news || ended) && !Tell(sink_.on_status, status)) return;
-    if (!ended) Watch();
+    if (!ended) Watch();  // first: the sink may be slow, as one that writes to somebody who is not reading
+    if (is_news || ended) (void)Tell(sink_.on_status, status);
   }
 
   void Watch() {

@@ -28,13 +28,16 @@ std::optional<AttemptId> NewestThatSucceeded(const JobFolder& folder, const JobS
   return std::nullopt;
 }
 
-// As its master has heard them; where it has not (a job of 0.1, or one that ended without a master), as its executor
-// has kept them.
+// As its master has heard them; where it has not (a job of 0.1, one that ended without a master, a record that is
+// damaged), as its executor has kept them.
 Result<std::optional<KeptOutputs>> FindKept(const JobFolder& folder, const AttemptId& attempt) {
-  TRY_ASSIGN(auto recorded, ReadJobOutputs(folder));
-  if (!recorded || recorded->attempt != attempt) return ReadKeptOutputs(folder.LogFolder(attempt));
-  if (!recorded->outputs.problem.empty()) return Error{ErrorCode::kInvalid, recorded->outputs.problem};
-  return std::optional(std::move(recorded->outputs));
+  auto recorded = ReadJobOutputs(folder);
+  const bool is_its = recorded.ok() && *recorded && (*recorded)->attempt == attempt;
+  if (is_its && (*recorded)->outputs.problem.empty()) return std::optional(std::move((*recorded)->outputs));
+  auto kept = ReadKeptOutputs(folder.LogFolder(attempt));
+  if (!kept.ok() || *kept) return kept;
+  if (is_its) return Error{ErrorCode::kInvalid, (*recorded)->outputs.problem};
+  return recorded.ok() ? std::move(kept) : recorded.error();
 }
 
 Result<Outputs> ReadKept(const JobFolder& folder, const AttemptId& attempt) {

@@ -63,7 +63,7 @@ class ThriftConnection : public AmConnection {
   }
 
   void Use(const Address& am) override {
-    Drop(StrCat("the AM is at ", ToString(am), " now"));
+    Drop({StrCat("the AM is at ", ToString(am), " now")});
     am_ = am;
   }
 
@@ -167,7 +167,7 @@ class ThriftConnection : public AmConnection {
     };
     call.disconnected = [done](const Disconnected& why) { done(why); };
     call.limit = loop_.After(
-        limit, [this, method, limit] { Drop(StrCat("no answer to ", method, " within ", limit.count(), " ms")); });
+        limit, [this, method, limit] { Drop({StrCat("no answer to ", method, " within ", limit.count(), " ms")}); });
     const int32_t seq = ++last_seq_;
     open_calls_[seq] = std::move(call);
     unsent_ += WriteMessage({method, apache::thrift::protocol::T_CALL, seq}, args);
@@ -177,7 +177,8 @@ class ThriftConnection : public AmConnection {
   void Send() {
     waiting_.reset();
     if (const Status connected = Connect(); !connected.ok())
-      return Drop(connected.error().message, connected.error().code == ErrorCode::kNotPermitted);
+      return Drop(
+          {.reason = connected.error().message, .mistrusted = connected.error().code == ErrorCode::kNotPermitted});
     if (connection_) return connection_->Send(std::exchange(unsent_, {}));
     waiting_ = loop_.After(pause_.Next(), [this] { Send(); });
   }
@@ -189,14 +190,15 @@ class ThriftConnection : public AmConnection {
     if (!socket) return Ok();
     pause_ = {};
     FrameConnection::Callbacks callbacks{[this](std::string_view frame) { OnFrame(frame); },
-                                         [this](const std::string& reason) { Drop(reason); }};
+                                         [this](const std::string& reason) { Drop({reason}); }};
     connection_ = std::make_shared<FrameConnection>(loop_, *std::move(socket), kLimits, std::move(callbacks));
     return Ok();
   }
 
   void OnFrame(std::string_view frame) {
     const auto delivery = TakeAnswer(frame);
-    if (!delivery.ok()) return Drop(StrCat("bad answer: ", delivery.error().message));
+    if (!delivery.ok())
+      return Drop({.reason = StrCat("bad answer: ", delivery.error().message), .misunderstood = true});
     (*delivery)();  // may destroy this
   }
 
@@ -218,15 +220,14 @@ class ThriftConnection : public AmConnection {
   }
 
   // Every Disconnected answer means that the connection is gone. Callbacks run later, unless this is destroyed first.
-  void Drop(const std::string& reason, bool mistrusted = false) {
-    const bool crowded = waiting_ != nullptr;
+  void Drop(Disconnected why) {
+    why.crowded = waiting_ != nullptr;
     waiting_.reset();
     unsent_.clear();
     if (connection_) connection_->Close();
     connection_.reset();
     for (auto& [seq, call] : std::exchange(open_calls_, {})) {
-      loop_.Post([alive = std::weak_ptr<int>(alive_), disconnected = std::move(call.disconnected),
-                  why = Disconnected{reason, crowded, mistrusted}] {
+      loop_.Post([alive = std::weak_ptr<int>(alive_), disconnected = std::move(call.disconnected), why] {
         if (!alive.expired()) disconnected(why);
       });
     }
@@ -261,7 +262,9 @@ Error ErrorOf(const Refusal& refusal) {
 }
 
 Error ErrorOf(const Disconnected& disconnected) {
-  return {disconnected.mistrusted ? ErrorCode::kNotPermitted : ErrorCode::kUnavailable,
+  return {disconnected.mistrusted      ? ErrorCode::kNotPermitted
+          : disconnected.misunderstood ? ErrorCode::kInternal
+                                       : ErrorCode::kUnavailable,
           StrCat(disconnected.reason, disconnected.crowded ? ": its queue is full" : "")};
 }
 

@@ -24,8 +24,9 @@ namespace tony {
 
 struct Disconnected {
   std::string reason;
-  bool crowded = false;     // the AM's queue was full all the time: it is there, and others were before us
-  bool mistrusted = false;  // who listens there may not be told the token, and was not: reach.h
+  bool crowded = false;        // the AM's queue was full all the time: it is there, and others were before us
+  bool mistrusted = false;     // who listens there may not be told the token, and was not: reach.h
+  bool misunderstood = false;  // it has answered, in words that we do not know: another release
 };
 struct Acknowledged {};
 
@@ -74,7 +75,7 @@ class AmConnection : public ExecutorCalls, public ClientCalls {};
 std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit);
 
 // For people. kNotPermitted: a wrong token, or who listens there is not told it; kInvalid: what was asked makes no
-// sense; else kUnavailable.
+// sense; kInternal: its answer was not understood; else kUnavailable.
 Error ErrorOf(const Refusal& refusal);
 Error ErrorOf(const Disconnected& disconnected);
 

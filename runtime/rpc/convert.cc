@@ -137,6 +137,21 @@ std::string EndOf(const std::string& tail) {
   return tail.size() <= kLongestText ? tail : tail.substr(tail.size() - kLongestText);
 }
 
+// As many of them as fit, and how many there are beside them.
+std::string LeftOutJson(const std::vector<OutputProblem>& left_out) {
+  constexpr size_t kRoom = kLongestText - 256;  // for what is around them, and the last one
+  std::vector<OutputProblem> told;
+  size_t size = 0;
+  for (const OutputProblem& problem : left_out) {
+    size += ToJson(std::vector<OutputProblem>{problem}).size();
+    if (size > kRoom) break;
+    told.push_back(problem);
+  }
+  if (told.size() < left_out.size())
+    told.push_back({"", StrCat(left_out.size() - told.size(), " more are not in it: see output.left-out")});
+  return StrCat(R"({"problems":)", ToJson(told), "}");
+}
+
 }  // namespace
 
 Result<Caller> FromThrift(const rpc::Caller& wire) {
@@ -300,8 +315,7 @@ void AddOutputs(rpc::TaskOutcome& wire, const KeptOutputs& outputs) {
   rpc::KeptOutputs kept;
   kept.__set_text(outputs.text);
   kept.__set_problem(outputs.problem.substr(0, kLongestText));
-  const std::string left_out = StrCat(R"({"problems":)", ToJson(outputs.left_out), "}");
-  if (!outputs.left_out.empty() && left_out.size() <= kLongestText) kept.__set_left_out(left_out);
+  if (!outputs.left_out.empty()) kept.__set_left_out(LeftOutJson(outputs.left_out));
   wire.__set_outputs(kept);
 }
 

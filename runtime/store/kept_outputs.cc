@@ -129,15 +129,16 @@ Status WriteJobOutputs(const JobFolder& folder, const RecordedOutputs& recorded)
   const std::string left_out = outputs.left_out.empty() ? "" : StrCat(R"({"problems":)", ToJson(outputs.left_out), "}");
   about["left_out"] = left_out;
   return WriteFileByRename(folder.path() / "outputs", StrCat(SerializeJson(about), "\n", outputs.text),
-                           /*durable=*/true);
+                           /*durable=*/false);  // the executor's are
 }
 
 Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobFolder& folder) {
-  auto bytes = ReadFile(folder.path() / "outputs");
-  if (!bytes.ok() && bytes.error().code == ErrorCode::kNotFound) return std::optional<RecordedOutputs>();
-  TRY(bytes.ok() ? Ok() : Status(bytes.error()));
-  const size_t line = std::min(bytes->find('\n'), bytes->size());
-  TRY_ASSIGN(const auto json, ParseJson(std::string_view(*bytes).substr(0, line), "outputs"));
+  TRY_ASSIGN(const auto file, ReadSmallFile(folder.path() / "outputs", kMostOutputsRead));
+  if (!file) return std::optional<RecordedOutputs>();
+  if (file->size > kMostOutputsRead) return TooLong(file->size);
+  const std::string& bytes = file->bytes;
+  const size_t line = std::min(bytes.find('\n'), bytes.size());
+  TRY_ASSIGN(const auto json, ParseJson(std::string_view(bytes).substr(0, line), "outputs"));
   JsonFields fields(json);
   RecordedOutputs recorded;
   const auto task = ParseTaskId(fields.String("task"));
@@ -150,7 +151,7 @@ Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobFolder& folder) {
   if (!left_out.empty()) {
     TRY_ASSIGN(recorded.outputs.left_out, OutputProblemsFromJson(left_out));
   }
-  recorded.outputs.text = bytes->substr(std::min(line + 1, bytes->size()));
+  recorded.outputs.text = bytes.substr(std::min(line + 1, bytes.size()));
   return std::optional(std::move(recorded));
 }
 

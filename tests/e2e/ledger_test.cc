@@ -148,6 +148,13 @@ TEST_F(LedgerTest, AMachineFileThatCannotBeReadIsSaidAndLeftOut) {
   EXPECT_THAT(ran.err, HasSubstr("machine.json is left out: "));
 }
 
+TEST_F(LedgerTest, ARefusalSaysThatTheMachineFileIsLeftOut) {
+  box_.SetMachine("{");
+  const Ran ran = box_.Tony(One("true") + Conf("tony.worker.memory=100000g"));
+  EXPECT_EQ(ran.exit, 65);
+  EXPECT_THAT(ran.err, HasSubstr("machine.json is left out: "));
+}
+
 TEST_F(LedgerTest, TheDoctorFindsNothingInTheWayHere) {
   const Ran ran = box_.Tony({"doctor", "--json"});
   EXPECT_EQ(ran.exit, 0) << ran.out;

@@ -1,4 +1,6 @@
 // What the chief leaves in $TONY_OUTPUT_FILE, and what `tony outputs` makes of it afterwards.
+#include <sys/stat.h>
+
 #include <csignal>
 #include <filesystem>
 
@@ -55,6 +57,17 @@ TEST_F(OutputsTest, TheObjectOfTheChiefIsThereWhenAllHasExited) {
   EXPECT_EQ(Text(outputs, "/task"), "worker:0");
   EXPECT_EQ(Text(outputs, "/outputs/model"), "/m/7");
   EXPECT_EQ(box_.Tony({"outputs", Job()}).out, "{\n  \"model\": \"/m/7\",\n  \"loss\": 0.10\n}\n");
+}
+
+TEST_F(OutputsTest, TheJobsRecordServesWhereTheChiefsFolderIsGoneAndTheFolderWhereTheRecordIsDamaged) {
+  Leave(R"(printf '{"a":1}' > $TONY_OUTPUT_FILE)");
+  const std::filesystem::path folder = box_.JobFolder(Job()), copy = folder / "logs/worker-0/1/output.json";
+  std::filesystem::rename(copy, folder / "aside");
+  EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
+  std::filesystem::rename(folder / "aside", copy);
+  std::filesystem::remove(folder / "outputs");
+  ASSERT_EQ(mkfifo((folder / "outputs").c_str(), 0600), 0);
+  EXPECT_EQ(Number(Outputs(), "/outputs/a"), 1);
 }
 
 TEST_F(OutputsTest, NothingWrittenIsNoMistake) {

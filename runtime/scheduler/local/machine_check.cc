@@ -37,6 +37,12 @@ Status CheckOwnLimits(const JobSpec& spec) {
   return Ok();
 }
 
+// A refusal may come of what the warnings tell.
+Status WithWarnings(const Status& refusal, const std::vector<std::string>& warnings) {
+  if (refusal.ok() || warnings.empty()) return refusal;
+  return Error{refusal.error().code, StrCat(refusal.error().message, "; ", Join(warnings, "; "))};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec) {
@@ -45,7 +51,7 @@ Result<std::vector<std::string>> CheckMachine(const JobSpec& spec) {
   TRY_ASSIGN(const LedgerFolder folder, LedgerFolder::FindHere());
   TRY(folder.Make());
   TRY_ASSIGN(const LedgerView view, folder.Read());
-  TRY(CheckEverFits(spec, view.ledger.machine(), geteuid()));
+  TRY(WithWarnings(CheckEverFits(spec, view.ledger.machine(), geteuid()), view.warnings));
   std::vector<std::string> notes;
   for (const std::string& warning : view.warnings) notes.push_back("warning: " + warning);
   if (folder.is_private()) notes.push_back(folder.Announcement());
@@ -57,7 +63,7 @@ std::optional<std::string> MachineWarning(const JobSpec& spec) {
   if (!folder.ok()) return folder.error().message;
   const auto view = folder->Read();
   if (!view.ok()) return view.error().message;
-  const Status fits = CheckEverFits(spec, view->ledger.machine(), geteuid());
+  const Status fits = WithWarnings(CheckEverFits(spec, view->ledger.machine(), geteuid()), view->warnings);
   if (fits.ok()) return std::nullopt;
   return fits.error().message;
 }

@@ -120,15 +120,19 @@ TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterL
   const auto killed = Kill();
   EXPECT_TRUE(killed->open());
   EXPECT_FALSE(std::filesystem::exists(JobFolder(temp_.path()).status()));
+  bool was_written = false;
+  scheduler_.on_finish = [&] { was_written = std::filesystem::exists(JobFolder(temp_.path()).status()); };
 
   journal_.WriteAll();
 
+  EXPECT_TRUE(was_written);
   const auto status = JobFolder(temp_.path()).ReadStatus();
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "KILLED");
   ASSERT_TRUE(killed->value);
   EXPECT_TRUE(killed->value->ended);
-  EXPECT_EQ(scheduler_.orders.back(), "finish KILLED");
+  EXPECT_THAT(scheduler_.orders,
+              ElementsAre("request worker:0#1 worker:1#1", "withdraw worker:0#1 worker:1#1", "finish KILLED"));
   EXPECT_FALSE(ended_);
   scheduler_.finished();
   EXPECT_TRUE(ended_);

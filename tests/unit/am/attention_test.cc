@@ -128,6 +128,15 @@ TEST_F(AttentionTest, NobodyLookedForTheWatchTimeout) {
   EXPECT_FALSE(attention_.NextDeadline());
 }
 
+TEST_F(AttentionTest, WhicheverComesFirstOfPlanAndTimeoutIsTheNextDeadline) {
+  attention_.StartAnew(kLookedAt);
+  Plan(Kill("", "", In(5000)));
+  Attach("o1", Duration(2000));
+  EXPECT_EQ(attention_.NextDeadline(), In(2000));
+  Attach("o2", Duration(9000));
+  EXPECT_EQ(attention_.NextDeadline(), In(5000));
+}
+
 TEST_F(AttentionTest, APlanThatCameDueUnseenWaitsForThoseWhoMayVoidIt) {
   Look("w1");
   Plan(Kill("", "w1", In(100)));

@@ -67,6 +67,7 @@ TEST_F(JobAttentionTest, ALateKillByAnOldOwnerDoesNothing) {
 TEST_F(JobAttentionTest, APlannedKillEndsTheJobWhenItIsDue) {
   StartAs(kFirstClaim);
   EXPECT_EQ(AnswerTo({.due = In(100)}), KillAnswer::kPlanned);
+  EXPECT_EQ(AnswerTo({.due = In(0)}), KillAnswer::kTaken);
   EXPECT_THAT(Names(Kill({.due = In(100)})), ElementsAre("kill_planned"));
   EXPECT_TRUE(driver_.Status().planned_kill);
   driver_.Replay();

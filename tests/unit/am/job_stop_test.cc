@@ -107,8 +107,10 @@ TEST(JobStopTest, AKillWhileRunningTellsEveryExecutorAndWaitsForThem) {
   EXPECT_EQ(driver.CommandFor("worker:0").kind, Command::Kind::kStop);
   EXPECT_EQ(driver.CommandFor("worker:0").grace, kStopGrace);
   EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "stopping");
+  EXPECT_TRUE(driver.job().MayRunTasks());
 
   EndAll(driver);
+  EXPECT_FALSE(driver.job().MayRunTasks());
   EXPECT_EQ(driver.Status().state, "KILLED");
   EXPECT_EQ(driver.Status().verdict->message, "enough");
 }

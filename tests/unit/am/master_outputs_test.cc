@@ -35,9 +35,10 @@ class MasterOutputsTest : public ApplicationMasterTest {
 };
 
 TEST_F(MasterOutputsTest, TheyAreThereBeforeTheOutcomeIsJournalled) {
-  const auto answer = ReportWith("chief:0", success_, "{\"loss\":1}");
-  EXPECT_TRUE(answer->open());
-  EXPECT_EQ(Recorded(), "chief:0#1 {\"loss\":1}");
+  std::string seen;
+  journal_.on_append = [&] { seen = Recorded(); };
+  ReportWith("chief:0", success_, "{\"loss\":1}");
+  EXPECT_EQ(seen, "chief:0#1 {\"loss\":1}");
 }
 
 TEST_F(MasterOutputsTest, OnlyThoseOfAChiefThatHasSucceededCount) {

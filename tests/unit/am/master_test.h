@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "am/application_master.h"
@@ -22,6 +24,7 @@ class SlowJournal : public Journal {
   void Append(const std::vector<Decision>& decisions, bool durable, Done done) override {
     for (const Decision& decision : decisions) appended.emplace_back(Name(decision));
     any_durable |= durable;
+    if (on_append) on_append();
     waiting_.push_back(std::move(done));
   }
   void TellOfTrouble(OnTrouble fn) override { trouble = std::move(fn); }
@@ -37,6 +40,7 @@ class SlowJournal : public Journal {
   }
 
   OnTrouble trouble;
+  std::function<void()> on_append;
   std::vector<std::string> appended;
   bool any_durable = false;
 
@@ -56,6 +60,7 @@ class RecordingScheduler : public Scheduler {
   void Stop(const ContainerId& id, StopMode mode) override { Record(StopContainer{id, mode}); }
   void TellProgress(double done) override { progress = done; }
   void Finish(const Verdict& verdict, std::function<void()> done) override {
+    if (on_finish) std::exchange(on_finish, nullptr)();
     orders.push_back(StrCat("finish ", ToString(verdict.state)));
     finished = std::move(done);
   }
@@ -63,7 +68,7 @@ class RecordingScheduler : public Scheduler {
   bool holds = true;
   std::vector<std::string> orders;
   double progress = -1;  // as told last
-  std::function<void()> finished;
+  std::function<void()> on_finish, finished;
 
  private:
   void Record(const Action& action) { orders.push_back(Orders({action}).front()); }

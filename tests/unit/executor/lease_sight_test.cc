@@ -41,6 +41,14 @@ TEST(LeaseSightTest, AfterABreakItIsAliveAnew) {
   EXPECT_EQ(sight.alive()->since, kStart + seconds{16});
 }
 
+TEST(LeaseSightTest, TheBreakBeginsInTheMomentThatTheRecordIsStale) {
+  LeaseSight sight(seconds{15});
+  sight.Read(Renewal(1), kStart);
+  sight.Read(Renewal(1), kStart + seconds{15});
+  sight.Read(Renewal(2), kStart + seconds{15});
+  EXPECT_EQ(sight.alive()->since, kStart + seconds{15});
+}
+
 TEST(LeaseSightTest, AGapInWhichNobodyLookedIsNoBreak) {
   LeaseSight sight(seconds{15});
   sight.Read(Renewal(1), kStart);

@@ -276,6 +276,7 @@ TEST_F(AmConnectionTest, AFailureOfTheAmDisconnects) {
   Heartbeat(beat);
   WaitFor(beat);
   EXPECT_THAT(ReasonOf(beat), HasSubstr("Heartbeat: boom"));
+  EXPECT_EQ(ErrorOf(std::get<Disconnected>(*beat)).code, ErrorCode::kInternal) << "asking again would not help";
 }
 
 TEST_F(AmConnectionTest, AnswersThatAreNoneDisconnect) {

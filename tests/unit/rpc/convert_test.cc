@@ -136,6 +136,18 @@ TEST(ConvertTest, OutcomesComeThroughWithTheirExitStatus) {
   }
 }
 
+TEST(ConvertTest, OfWhatWasLeftOutAsMuchIsToldAsFitsAndHowMuchMoreThereIs) {
+  const std::string name(5000, 'n');
+  rpc::TaskOutcome wire = ToThrift(Outcome{});
+  AddOutputs(wire, {.text = "{}", .left_out = std::vector<OutputProblem>(100, {name, "too long"})});
+  const auto outputs = OutputsFromThrift(wire);
+  ASSERT_TRUE(outputs.ok() && *outputs);
+  const std::vector<OutputProblem>& told = (*outputs)->left_out;
+  ASSERT_EQ(told.size(), 13u);
+  EXPECT_EQ(told[11].name, name);
+  EXPECT_EQ(told[12].why, "88 more are not in it: see output.left-out");
+}
+
 TEST(ConvertTest, WhatWasUsedComesThroughWithProgressAndOutcome) {
   const Usage used{.samples = 3,
                    .memory_bytes = kHuge,
