@@ -89,14 +89,14 @@ void ApplicationMaster::PerformWhatMayNotWait(const Turn& turn) {
 }
 
 // Parked at once, so that a stop reaches it. Its command is told if it is on the disk: if no turn that waits changes
-// it.
+// it. Who asks as an earlier attempt of the task would hear of the newest, too.
 void ApplicationMaster::AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply) {
   if (Observe(AwaitCall{caller})) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   parked_.ParkAwait(caller.attempt, since, reply);
   const TellExecutor now = job_.Tell(caller.attempt);
   const bool unwritten = Waits([&](const Action& waiting) {
     const auto* tell = std::get_if<TellExecutor>(&waiting);
-    return tell && tell->attempt == caller.attempt;
+    return tell && tell->attempt.task == caller.attempt.task;
   });
   if (!unwritten || MayNotWait(now)) Tell(now);
 }

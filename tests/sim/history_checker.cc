@@ -78,6 +78,7 @@ void HistoryChecker::On(const AmBegan& e) {
 
 void HistoryChecker::On(const AmGone&) {
   am_lives_ = false;
+  if (stuck_ || now_ - written_again_ < kOrderTravels) died_with_unwritten_ = newest_;
   am_ends_.push_back(now_);
 }
 
@@ -148,7 +149,8 @@ void HistoryChecker::On(const Ordered& e) {
   Expect(e.epoch >= listened_to_,
          StrCat("an order of am ", e.epoch.value, " after the keeper had heard am ", listened_to_.value));
   const bool known = rules_.IsAssigned(e.container);
-  const bool stuck = stuck_ || now_ - written_again_ < kOrderTravels;  // when it was given
+  // When it was given. What a dead AM has sent may travel for long.
+  const bool stuck = stuck_ || now_ - written_again_ < kOrderTravels || e.epoch == died_with_unwritten_;
   switch (e.what) {
     case Ordered::What::kLaunch:
       return Expect(known, "an order for a container that is not in the journal");
@@ -246,7 +248,8 @@ void HistoryChecker::CheckSuccess() {
       const auto newest = rules_.NewestOf({role.name, index});
       const bool good = newest && attempts_[*newest].exit && attempts_[*newest].exit->Succeeded();
       Expect(good, StrCat("SUCCEEDED, but ", role.name, ":", index, " did not"));
-      const bool stopped = newest && attempts_[*newest].told_unwritten;
+      // It may have ended before it heard of that, or its executor never did.
+      const bool stopped = newest && attempts_[*newest].told_unwritten && attempts_[*newest].signalled;
       Expect(!stopped, StrCat("SUCCEEDED, but ", role.name, ":", index, " was told to stop, which was never written"));
     }
   }

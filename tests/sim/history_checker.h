@@ -134,6 +134,7 @@ class HistoryChecker {
   Instant am_contact_{}, am_back_{};  // with its arbiter, and since when again
   bool stuck_ = false;                // its journal is
   Instant written_again_{};
+  Epoch died_with_unwritten_;  // the AM, and orders that were not in the journal yet
   std::deque<Instant> am_ends_;
   std::optional<Instant> kill_written_, lease_written_;
   int renewals_since_kill_ = 0;                                  // by one AM

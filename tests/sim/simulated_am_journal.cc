@@ -190,7 +190,7 @@ void SimulatedAm::AskInTrouble(const CallId& call, const AwaitQuestion& question
   const am::TellExecutor now = job_.Tell(attempt);
   const bool unwritten = Waits([&](const am::Action& waiting) {
     const auto* tell = std::get_if<am::TellExecutor>(&waiting);
-    return tell && tell->attempt == attempt;
+    return tell && tell->attempt.task == attempt.task;
   });
   if (!unwritten || MayNotWait(now)) Tell(now);
 }
