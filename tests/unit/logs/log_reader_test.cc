@@ -24,20 +24,30 @@ class LogReaderTest : public testing::Test {
   }
   std::string Read(LogReader& reader, size_t limit, bool last) {
     std::string seen;
-    all_ = reader.Read(limit, last, [&](const LogText& log) {
-      seen += ToString(log.attempt) + "/" + std::string(log.stream) + ":" + std::string(log.text);
-    });
+    all_ = reader.Read(limit, last, [&](const LogText& log) { seen += Shown(log); });
     return seen;
   }
 
   std::string ReadLast(LogReader& reader, uint64_t lines, size_t limit) {
     std::string seen;
-    reader.ReadLastLines(lines, limit, false, [&](const LogText& log) {
-      seen += ToString(log.attempt) + "/" + std::string(log.stream) + ":" + std::string(log.text);
-    });
+    reader.ReadLastLines(lines, limit, false, [&](const LogText& log) { seen += Shown(log); });
     return seen;
   }
 
+  // A log whose middle was cut out. False: this file system does not tell where holes are.
+  bool AppendWithCut() {
+    constexpr off_t kHole = 8 << 20;
+    Append("worker-0", 1, "stdout", "head\nnever ende" + std::string(4081, 'd'));
+    const auto file = folder_ / "logs/worker-0/1/stdout";
+    std::filesystem::resize_file(file, 4096 + kHole);
+    if (!HasHole(file)) return false;
+    Append("worker-0", 1, "stdout", "of a line\ntail\n");
+    return true;
+  }
+
+  static std::string Shown(const LogText& log) {
+    return ToString(log.attempt) + "/" + std::string(log.stream) + ":" + std::string(log.text);
+  }
   static bool HasHole(const std::filesystem::path& file) {
     const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
     return lseek(fd.get(), 0, SEEK_HOLE) < static_cast<off_t>(std::filesystem::file_size(file));
@@ -114,12 +124,7 @@ TEST_F(LogReaderTest, ALineLongerThanTheLimitIsCutBetweenCharacters) {
 }
 
 TEST_F(LogReaderTest, WhatALimitHasCutOutIsOneLineAndTheCursorGoesBehindIt) {
-  constexpr off_t kHole = 8 << 20;
-  Append("worker-0", 1, "stdout", "head\nnever ende" + std::string(4081, 'd'));
-  const auto file = folder_ / "logs/worker-0/1/stdout";
-  std::filesystem::resize_file(file, 4096 + kHole);
-  if (!HasHole(file)) GTEST_SKIP() << "this file system does not tell where holes are";
-  Append("worker-0", 1, "stdout", "of a line\ntail\n");
+  if (!AppendWithCut()) GTEST_SKIP() << "this file system does not tell where holes are";
   LogReader reader(logs_, {}, cursor_);
   const std::string seen = Read(reader, 100000, false);
   EXPECT_THAT(seen, testing::HasSubstr("stdout:\n[... 8389 kB cut ...]\n"));
@@ -182,12 +187,7 @@ TEST_F(LogReaderTest, TheLastLinesMayBeMoreThanOneReading) {
 }
 
 TEST_F(LogReaderTest, TheLastLinesGoOverACutWithItsLine) {
-  constexpr off_t kHole = 8 << 20;
-  Append("worker-0", 1, "stdout", "head\nnever ende" + std::string(4081, 'd'));
-  const auto file = folder_ / "logs/worker-0/1/stdout";
-  std::filesystem::resize_file(file, 4096 + kHole);
-  if (!HasHole(file)) GTEST_SKIP() << "this file system does not tell where holes are";
-  Append("worker-0", 1, "stdout", "of a line\ntail\n");
+  if (!AppendWithCut()) GTEST_SKIP() << "this file system does not tell where holes are";
   LogReader reader(logs_, {}, cursor_);
   EXPECT_EQ(ReadLast(reader, 2, 10'000), "worker:0#1/stdout:of a line\ntail\n");
   const std::string seen = ReadLast(reader, 3, 10'000);
