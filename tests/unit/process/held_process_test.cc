@@ -1,5 +1,6 @@
 #include "runtime/process/held_process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -7,14 +8,11 @@
 
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/own_tree.h"
 #include "runtime/process/process_tree.h"
 #include "tests/support/run_until.h"
-#include "tests/support/temp_folder.h"
 
 namespace tony {
 namespace {
@@ -43,19 +41,21 @@ class HeldProcessTest : public testing::Test {
       return runner_.ReapStrangers();
     }));
   }
-  // Not our child. Its parent never reaps it.
-  pid_t StartGrandchild() {
-    const char* command = "sleep 1000 & echo $! >new; mv new pid; exec sleep 1000";
-    const ProcessSpec spec{{"/bin/sh", "-c", command}, {"PATH=/usr/bin:/bin"}, folder_.path().string(), "", ""};
-    EXPECT_TRUE(runner_.Start(spec, [](ExitStatus) {}).ok());
-    EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / "pid"); }));
-    std::ifstream file(folder_.path() / "pid");
+  // Not our child. Its parent never reaps it, as a shell that waits for another of its children would.
+  static pid_t StartGrandchild() {
+    int pipe[2];
+    EXPECT_EQ(pipe2(pipe, O_CLOEXEC), 0);
+    if (fork() == 0) {
+      const pid_t grandchild = fork();
+      if (grandchild > 0) (void)!write(pipe[1], &grandchild, sizeof grandchild);
+      for (;;) pause();
+    }
     pid_t pid = 0;
-    file >> pid;
+    EXPECT_EQ(read(pipe[0], &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
+    for (const int end : pipe) close(end);
     return pid;
   }
 
-  TempFolder folder_;
   EventLoop loop_;
   BoostProcessRunner runner_{loop_};
 };
@@ -78,6 +78,7 @@ TEST_F(HeldProcessTest, ItsEndIsSeenBeforeItIsReaped) {
 TEST_F(HeldProcessTest, AShortageOfDescriptorsIsNotTakenForItsEnd) {
   const HeldProcess held(StartGrandchild());
   ASSERT_TRUE(held.valid());
+  (void)loop_.After(Duration(0), [] {});  // opens what a loop needs
   const NoMoreFiles shortage;
   bool ended = false;
   const auto watch = held.WhenEnded(loop_, [&] { ended = true; });
