@@ -7,7 +7,7 @@ namespace {
 
 class MasterPowerCutTest : public ApplicationMasterTest {
  protected:
-  RecordedDisk disk_{temp_.path()};
+  RecordedDisk disk_{folder_.path()};
 };
 
 TEST_F(MasterPowerCutTest, AnEndThatItHasToldIsThere) {

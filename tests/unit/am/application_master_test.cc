@@ -119,14 +119,14 @@ TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterL
   journal_.WriteAll();
   const auto killed = Kill();
   EXPECT_TRUE(killed->open());
-  EXPECT_FALSE(std::filesystem::exists(JobFolder(temp_.path()).status()));
+  EXPECT_FALSE(std::filesystem::exists(folder_.status()));
   bool was_written = false;
-  scheduler_.on_finish = [&] { was_written = std::filesystem::exists(JobFolder(temp_.path()).status()); };
+  scheduler_.on_finish = [&] { was_written = std::filesystem::exists(folder_.status()); };
 
   journal_.WriteAll();
 
   EXPECT_TRUE(was_written);
-  const auto status = JobFolder(temp_.path()).ReadStatus();
+  const auto status = folder_.ReadStatus();
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "KILLED");
   ASSERT_TRUE(killed->value);
@@ -142,7 +142,7 @@ TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterL
 TEST_F(ApplicationMasterTest, AKillRequestInTheFolderIsObeyed) {
   journal_.WriteAll();
 
-  ASSERT_TRUE(JobFolder(temp_.path()).WriteKillRequest({.reason = "from the folder"}).ok());
+  ASSERT_TRUE(folder_.WriteKillRequest({.reason = "from the folder"}).ok());
 
   EXPECT_TRUE(RunUntil(loop_, [this] {
     journal_.WriteAll();

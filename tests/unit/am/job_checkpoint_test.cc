@@ -107,6 +107,16 @@ TEST(JobCheckpointTest, WhatIsSeenForNobodyOrTwiceChangesNothing) {
   EXPECT_THAT(Decisions(job.See(Step(2))), IsEmpty());
 }
 
+// The next AM may run where the clock is behind.
+TEST(JobCheckpointTest, ARestartThatWasDueIsNotWaitedForAgain) {
+  Restarts job(OneWorker().Build());
+  job.Fail();
+
+  job.driver.WaitWithoutRenewal(Duration(-500));
+
+  EXPECT_THAT(Decisions(job.See(Step(5))), ElementsAre("checkpoint_noted", "restart_began", "gang_allocated"));
+}
+
 TEST(JobCheckpointTest, ADirectoryThatCannotBeReadLeavesTheLastCheckpointInForce) {
   Restarts job(OneWorker().Build());
   job.Once(Step(5));

@@ -101,8 +101,8 @@ TEST_F(MasterEdgeTest, AKillIsAnsweredWhenItIsWritten) {
 
 TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
   GrantBothAndRegisterOne();
-  ASSERT_TRUE(MakeFolder(JobFolder(temp_.path()).LogFolder(AttemptOf("worker:0"))).ok());
-  ASSERT_TRUE(JobFolder(temp_.path()).WriteOutcome(AttemptOf("worker:0"), Failure(3)).ok());
+  ASSERT_TRUE(MakeFolder(folder_.LogFolder(AttemptOf("worker:0"))).ok());
+  ASSERT_TRUE(folder_.WriteOutcome(AttemptOf("worker:0"), Failure(3)).ok());
 
   master_.OnScheduler(ContainerExited{ContainerOf("worker:0"), std::nullopt, ""});
   journal_.WriteAll();
@@ -118,13 +118,13 @@ TEST_F(MasterEdgeTest, NobodyHearsOfAnEndWhoseStatusCannotBeWritten) {
   Kill();
   for (const char* task : {"worker:0", "worker:1"})
     master_.OnScheduler(ContainerExited{ContainerOf(task), std::nullopt, ""});
-  std::filesystem::remove_all(temp_.path());
+  std::filesystem::remove_all(folder_.path());
 
   journal_.WriteAll();
   Pass(Duration(100));
 
   EXPECT_FALSE(watch->value && watch->value->ended);
-  std::filesystem::create_directory(temp_.path());
+  std::filesystem::create_directory(folder_.path());
   const auto ended = [&] {
     const auto now = Watch(-1);
     return now->value && now->value->ended;
@@ -144,7 +144,7 @@ class ShortLeaseTest : public MasterEdgeTest {
 // Its executors may not be able to see that it rules.
 TEST_F(ShortLeaseTest, NobodyIsSuspectedByAMasterThatCannotRenew) {
   GrantBothAndRegisterOne();
-  std::filesystem::remove_all(temp_.path());
+  std::filesystem::remove_all(folder_.path());
 
   Pass(Duration(900));
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "am/application_master.h"
 #include "runtime/base/strings.h"
+#include "runtime/store/files.h"
 #include "tests/support/job_builder.h"
 #include "tests/support/temp_folder.h"
 
@@ -92,7 +94,7 @@ class ApplicationMasterTest : public testing::Test {
   ApplicationMasterTest() : ApplicationMasterTest(JobBuilder().Role("worker", 2).Build()) {}
   explicit ApplicationMasterTest(const JobSpec& spec)
       : master_({.loop = loop_,
-                 .folder = JobFolder(temp_.path()),
+                 .folder = folder_,
                  .submission = {},
                  .token = kToken,
                  .epoch = {1},
@@ -148,7 +150,13 @@ class ApplicationMasterTest : public testing::Test {
     journal_.WriteAll();
   }
 
-  const TempFolder temp_;
+  static JobFolder MadeFolder(const std::filesystem::path& path) {
+    EXPECT_TRUE(MakeFolder(path).ok());
+    return JobFolder(path);
+  }
+
+  const TempFolder temp_;  // $TONY_HOME
+  const JobFolder folder_ = MadeFolder(temp_.path() / "jobs/job-1");
   EventLoop loop_;
   SlowJournal journal_;
   RecordingScheduler scheduler_;

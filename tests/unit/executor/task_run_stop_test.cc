@@ -265,6 +265,20 @@ TEST(TaskRunStopTest, ATreeThatOutlivesSigkillIsLeftToTheKeeperWithoutAnEnd) {
   EXPECT_EQ(task.Count<SendOutcome>(), 0) << "the AM hears of no end before the container's";
 }
 
+TEST(TaskRunStopTest, AStoppedTreeThatOutlivesSigkillIsLeftToTheKeeper) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Stop(Duration{1000});
+  task.Exit(KilledBy(SIGTERM));
+  task.PassLinked(Duration{1000});
+  ASSERT_EQ(task.run.state(), State::kKilling);
+  task.PassLinked(Duration{30'000});
+  task.Give(TreeLives{"1 process, process 4711 for one"});
+  EXPECT_EQ(task.run.state(), State::kLeft);
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftTreeAlive);
+  EXPECT_EQ(task.Last<KeepOutcome>().outcome.exit, KilledBy(SIGTERM));
+}
+
 TEST(TaskRunStopTest, ATreeInTheKernelsHandsIsWaitedForAndSaidOnceInAWhile) {
   TaskRunDriver task;
   task.RunTask();

@@ -1,10 +1,12 @@
 // The keeper and the cgroups of containers. On a machine where none can be made these are skipped.
 #include <gmock/gmock.h>
+#include <sys/inotify.h>
 
 #include <algorithm>
 #include <csignal>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/store/files.h"
@@ -56,6 +58,27 @@ TEST_F(KeeperCgroupTest, NeedsWritableCgroupAContainerHasOneWithItsLimitUntilItE
   ASSERT_TRUE(WriteFileByRename(folder_.path() / "go", "", false).ok());
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_TRUE(Gone()) << "when the end is told";
+}
+
+// What is recorded as ended is not looked at again.
+TEST_F(KeeperCgroupTest, NeedsWritableCgroupItIsRemovedBeforeTheEndIsRecorded) {
+  Launch("1-1", "while ! [ -e go ]; do sleep 0.01; done");
+  ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
+  const UniqueFd changes(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  const int cgroups = inotify_add_watch(changes.get(), cgroup_.parent_path().c_str(), IN_DELETE);
+  const int records = inotify_add_watch(changes.get(), (folder_.path() / "containers").c_str(), IN_MODIFY);
+  ASSERT_TRUE(cgroups > 0 && records > 0);
+  ASSERT_TRUE(WriteFileByRename(folder_.path() / "go", "", false).ok());
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
+  std::vector<int> seen;
+  alignas(inotify_event) char buffer[4096];
+  const ssize_t size = read(changes.get(), buffer, sizeof buffer);
+  for (ssize_t at = 0; at < size;) {
+    const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
+    if (event->wd == records || event->name == cgroup_.filename()) seen.push_back(event->wd);
+    at += static_cast<ssize_t>(sizeof *event + event->len);
+  }
+  EXPECT_THAT(seen, ::testing::ElementsAre(cgroups, records));
 }
 
 TEST_F(KeeperCgroupTest, NeedsWritableCgroupTheLogSaysOnceWhereLimitsComeFrom) {

@@ -1,0 +1,65 @@
+// A job whose checkpoint folder another job of the same home still has.
+#include <algorithm>
+#include <limits>
+
+#include "runtime/store/checkpoint_holder.h"
+#include "runtime/store/job_store.h"
+#include "tests/support/run_until.h"
+#include "tests/unit/am/master_test.h"
+
+namespace tony::am {
+namespace {
+
+struct CheckpointHome {
+  TempFolder checkpoints;
+};
+
+class MasterCheckpointTest : private CheckpointHome, public ApplicationMasterTest {
+ protected:
+  MasterCheckpointTest()
+      : ApplicationMasterTest(JobBuilder().Role("worker", 1).Checkpoints(checkpoints.path().string()).Build()) {
+    const auto other = LocalJobStore(temp_.path()).Create({}, loop_.Now());
+    EXPECT_TRUE(other.ok()) << other.error().message;
+    other_ = *other;
+    const auto taken = TakeCheckpointFolder(temp_.path(), std::filesystem::canonical(checkpoints.path()), other_.job());
+    EXPECT_TRUE(taken.ok() && taken->job == other_.job());
+  }
+  void FormGang() {
+    Grant("worker:0");
+    Register("worker:0");
+    journal_.WriteAll();
+  }
+  // As a client is told that watches from now on.
+  std::string NextDelay() {
+    const auto answer = Watch(std::numeric_limits<int64_t>::max());
+    EXPECT_TRUE(RunUntil(loop_, [&] { return !answer->open(); }));
+    const auto status = JobStatusFromJson(answer->value->status_json);
+    return status.ok() ? status->delay : status.error().message;
+  }
+  bool Appended(const std::string& decision) const {
+    return std::ranges::find(journal_.appended, decision) != journal_.appended.end();
+  }
+
+  JobFolder other_{""};
+};
+
+TEST_F(MasterCheckpointTest, AJobThatIsEndingIsWaitedForAndNamed) {
+  ASSERT_TRUE(other_.WriteKillRequest({.reason = "enough"}).ok());
+  FormGang();
+  EXPECT_EQ(NextDelay(), "waits for job " + other_.job().value + " to leave the checkpoint folder");
+
+  std::filesystem::remove_all(other_.path());
+
+  EXPECT_EQ(NextDelay(), "");
+  EXPECT_TRUE(RunUntil(loop_, [this] { return Appended("checkpoints_listed"); }));
+  EXPECT_FALSE(Appended("job_stopping"));
+}
+
+TEST_F(MasterCheckpointTest, AJobThatRunsIsNotWaitedFor) {
+  FormGang();
+  EXPECT_TRUE(RunUntil(loop_, [this] { return Appended("job_stopping"); }));
+  EXPECT_FALSE(Appended("checkpoints_listed"));
+}
+
+}  // namespace
+}  // namespace tony::am
