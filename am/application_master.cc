@@ -175,7 +175,7 @@ void ApplicationMaster::ListTheCheckpoints() {
       look_timer_ = loop_.After(kLookAgain, [this] { ListTheCheckpoints(); });
       return;
     }
-    if (first_looks_ > 0) TellDelay("");
+    TellDelay("");
     if (in_use) {
       Observe(CheckpointsThere{{}, in_use->by});
       return;

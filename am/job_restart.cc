@@ -76,16 +76,17 @@ std::optional<DecisionBody> Job::NextOfRestarts(Instant now) const {
 }
 
 std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) const {
-  if (!restart.ending.empty() || now < restart.not_before) return std::nullopt;
+  if (!restart.ending.empty()) return std::nullopt;
+  // At once, also where the clock of this machine is behind that of the AM before, by which the restart was due.
+  if (restart.noted && ConcernsTracked(restart) && fruitless_ >= spec_.checkpoint.most_fruitless)
+    return JobStopping{Fruitless(restart), spec_.timers.grace};
+  if (now < restart.not_before) return std::nullopt;
   if (!restart.unconfirmed.empty() && now < restart.confirm_by) return std::nullopt;
   const bool may_resume = !spec_.checkpoint.directory.empty() && generation_.value > 0;  // else nothing has run yet
   if (may_resume && !restart.noted) {
     if (!restart.sought) return CheckpointSought{restart.number};
     if (now >= *restart.sought + kLookLimit) return CheckpointNoted{restart.number, std::nullopt, /*known=*/false};
     return std::nullopt;
-  }
-  if (restart.noted && ConcernsTracked(restart) && fruitless_ >= spec_.checkpoint.most_fruitless) {
-    return JobStopping{Fruitless(restart), spec_.timers.grace};
   }
   return Begin(restart);
 }
