@@ -7,6 +7,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
+#include "runtime/store/attempt_folder.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony::am {
@@ -21,7 +22,7 @@ constexpr int kMostFirstLooks = 40;
 
 ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
     : loop_(parts.loop),
-      folder_(std::move(parts.folder)),
+      records_(std::move(parts.records)),
       submission_(std::move(parts.submission)),
       token_(std::move(parts.token)),
       tracking_url_(std::move(parts.tracking_url)),
@@ -33,7 +34,7 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
               [this] {
                 if (Rules()) Observe(Looked{});
               }),
-      checkpoint_look_(loop_, folder_, submission_, job_.spec().checkpoint) {
+      checkpoint_look_(loop_, records_, submission_, job_.spec().checkpoint) {
   journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
 }
 
@@ -217,7 +218,7 @@ void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptRepor
   const AttemptState state = job_.StateOf(attempt);
   const bool counts = state != AttemptState::kNew && !IsFinal(state) && LeavesOutputs(job_.spec(), attempt.task);
   if (!counts || !report.outputs || !report.outcome.Succeeded()) return;
-  const Status written = WriteJobOutputs(folder_, {attempt, *report.outputs});
+  const Status written = WriteJobOutputs(records_, {attempt, *report.outputs});
   if (!written.ok()) LogWarn(StrCat("outputs: ", written.error().message));
 }
 
@@ -235,7 +236,7 @@ std::optional<Outcome> ApplicationMaster::KeptOutcome(const SchedulerEvent& even
   if (!exited) return std::nullopt;
   const auto attempt = job_.AttemptIn(exited->container);
   if (!attempt || IsFinal(job_.StateOf(*attempt))) return std::nullopt;
-  auto kept = folder_.ReadOutcome(*attempt);
+  auto kept = AttemptFolder(records_.place(), *attempt).ReadOutcome();
   if (kept.ok()) return *std::move(kept);
   LogWarn(kept.error().message);
   return std::nullopt;

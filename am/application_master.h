@@ -25,13 +25,13 @@
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/store/claim_record.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony::am {
 
 struct ApplicationMasterParts {
   EventLoop& loop;
-  JobFolder folder;
+  JobRecords records;
   Submission submission;
   std::string token;
   std::string tracking_url;  // of the job's page; empty: there is none
@@ -131,7 +131,7 @@ class ApplicationMaster : public AmService {
   void End();
 
   EventLoop& loop_;
-  const JobFolder folder_;
+  const JobRecords records_;
   const Submission submission_;
   const std::string token_;
   const std::string tracking_url_;

@@ -23,7 +23,7 @@ constexpr Duration kBetweenTries{1000};
 }  // namespace
 
 bool ApplicationMaster::WriteLease() {
-  const Status written = folder_.WriteLease(lease_);
+  const Status written = records_.WriteLease(lease_);
   if (!written.ok()) LogWarn(written.error().message);
   published_ |= written.ok();
   const Duration next = job_.spec().timers.record_fresh / 3;
@@ -49,13 +49,13 @@ void ApplicationMaster::KeepClaim() {
   if (!published_ || kept_claim_ == record) return;
   kept_claim_.reset();
   stale_claim_.clear();
-  const Status written = WriteClaimRecord(folder_, record);
+  const Status written = WriteClaimRecord(records_, record);
   if (written.ok()) {
     kept_claim_ = std::move(record);
     return;
   }
   LogWarn(written.error().message);
-  if (const Status removed = RemoveClaimRecord(folder_); !removed.ok()) stale_claim_ = removed.error().message;
+  if (const Status removed = RemoveClaimRecord(records_); !removed.ok()) stale_claim_ = removed.error().message;
   claim_timer_ = loop_.After(kBetweenTries, [this] { KeepClaim(); });
 }
 
@@ -74,7 +74,7 @@ void ApplicationMaster::LookForKillRequest() {
 
 void ApplicationMaster::ReadKillRequests() {
   if (!Rules()) return;
-  const auto request = folder_.ReadKillRequest();
+  const auto request = records_.ReadKillRequest();
   if (!request.ok()) return LogWarn(request.error().message);
   if (*request && *request != std::exchange(plain_kill_, *request))
     LogInfo(StrCat("kill-request.json of ", (*request)->asker.empty() ? "the job's own user" : (*request)->asker, ": ",
@@ -85,14 +85,14 @@ void ApplicationMaster::ReadKillRequests() {
 
 // The request of a kill that is taken stays, as a plain one does: it holds until the end of the job.
 void ApplicationMaster::ReadConditionalKills() {
-  const auto conditional = folder_.ReadConditionalKills();
+  const auto conditional = records_.ReadConditionalKills();
   if (!conditional.ok()) return LogWarn(conditional.error().message);
   for (const auto& kill : *conditional) {
     if (!reading_kills_.insert(kill.name).second) continue;
     const KillRequest mine = ByOwnClock(kill.request);
     const bool taken = job_.AnswerTo(mine, loop_.Now()) == KillAnswer::kTaken;
     Observe(KillAsked{mine}, [this, taken, name = kill.name](const std::optional<Refusal>&) {
-      if (taken || folder_.RemoveConditionalKill(name).ok()) reading_kills_.erase(name);
+      if (taken || records_.RemoveConditionalKill(name).ok()) reading_kills_.erase(name);
     });
   }
 }
@@ -110,15 +110,15 @@ void ApplicationMaster::StatusChanged() {
   status_timer_ = loop_.After(StatusFileInterval(job_.spec().TotalTasks()), [this] {
     status_timer_.reset();
     if (job_.Ended()) return;  // End() writes the last one
-    if (const Status written = folder_.WriteStatus(Snapshot(), /*durable=*/false); !written.ok())
+    if (const Status written = records_.WriteStatus(Snapshot(), /*durable=*/false); !written.ok())
       LogWarn(written.error().message);
   });
 }
 
 void ApplicationMaster::End() {
-  folder_.GiveUpReserve();
+  records_.GiveUpReserve();
   const JobStatus last = JobAndSubmission();
-  if (const Status written = folder_.WriteStatus(last, /*durable=*/true); !written.ok()) {
+  if (const Status written = records_.WriteStatus(last, /*durable=*/true); !written.ok()) {
     const std::string& why = written.error().message;  // names a file that is another each time
     TellTrouble(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
     end_timer_ = loop_.After(kBetweenTries, [this] { End(); });

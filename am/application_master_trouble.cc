@@ -35,7 +35,7 @@ void ApplicationMaster::OnJournalTrouble(const std::string& why) {
 
 // The tasks that filled the disk are over, and nothing but the job's own last records will be written.
 void ApplicationMaster::MakeRoomForTheEnd() {
-  if (!job_.MayRunTasks()) folder_.GiveUpReserve();
+  if (!job_.MayRunTasks()) records_.GiveUpReserve();
 }
 
 void ApplicationMaster::TellTrouble(const std::string& trouble) {

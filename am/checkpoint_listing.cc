@@ -16,17 +16,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path HomeOf(const JobFolder& folder) { return folder.path().parent_path().parent_path(); }  // <home>/jobs/<id>
+fs::path HomeOf(const JobRecords& records) { return records.place().parent_path().parent_path(); }  // <home>/jobs/<id>
 
-bool IsEnding(const JobFolder& folder) {
-  const auto status = folder.ReadStatus();
-  const auto kill = folder.ReadKillRequest();
+bool IsEnding(const JobRecords& records) {
+  const auto status = records.ReadStatus();
+  const auto kill = records.ReadKillRequest();
   return (status.ok() && *status && (*status)->state == "STOPPING") || (kill.ok() && *kill);
 }
 
-Result<std::optional<CheckpointListing>> ListingIn(const fs::path& journal) {
-  TRY_ASSIGN(const std::string bytes, ReadFile(journal));
-  TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(bytes));
+Result<std::optional<CheckpointListing>> ListingIn(const JobRecords& job) {
+  TRY_ASSIGN(const auto bytes, job.ReadJournal());
+  if (!bytes) return Error{ErrorCode::kNotFound, StrCat(job.PlaceOfJournal(), ": it is gone")};
+  TRY_ASSIGN(const DecodedJournal decoded, DecodeJournal(*bytes));
   for (const Decision& decision : decoded.decisions) {
     if (const auto* listed = std::get_if<CheckpointsListed>(&decision.body)) return std::optional(listed->listing);
   }
@@ -34,7 +35,7 @@ Result<std::optional<CheckpointListing>> ListingIn(const fs::path& journal) {
 }
 
 // Nothing: `earlier` is not one that this job goes on from.
-Result<std::optional<CheckpointListing>> ListingToContinue(const JobFolder& earlier, const Submission& own,
+Result<std::optional<CheckpointListing>> ListingToContinue(const JobRecords& earlier, const Submission& own,
                                                            const CheckpointSpec& spec) {
   TRY_ASSIGN(const Submission submission, earlier.ReadSubmission());
   TRY_ASSIGN(const auto status, earlier.ReadStatus());
@@ -45,7 +46,7 @@ Result<std::optional<CheckpointListing>> ListingToContinue(const JobFolder& earl
   const bool succeeded = status && status->verdict && status->verdict->state == FinalState::kSucceeded;
   if (!same_request || succeeded || earlier_spec.checkpoint.pattern != spec.pattern)
     return std::optional<CheckpointListing>();
-  return ListingIn(earlier.journal());
+  return ListingIn(earlier);
 }
 
 void ContinueFrom(const JobId& before, const fs::path& home, const Submission& own, const CheckpointSpec& spec,
@@ -65,13 +66,13 @@ CheckpointListing Unknown(const CheckpointSpec& spec, const Error& why) {
 
 }  // namespace
 
-FirstLook LookFirst(const JobFolder& folder, const Submission& submission, const CheckpointSpec& spec) {
-  const fs::path home = HomeOf(folder);
+FirstLook LookFirst(const JobRecords& records, const Submission& submission, const CheckpointSpec& spec) {
+  const fs::path home = HomeOf(records);
   const auto resolved = ResolveCheckpointFolder(spec);
   if (!resolved.ok()) return Unknown(spec, resolved.error());
-  const auto holder = TakeCheckpointFolder(home, *resolved, folder.job());
+  const auto holder = TakeCheckpointFolder(home, *resolved, records.job());
   if (!holder.ok()) return Unknown(spec, holder.error());
-  if (holder->job != folder.job()) {
+  if (holder->job != records.job()) {
     const auto other = LocalJobStore(home).Find(holder->job);
     return FolderInUse{holder->job, other.ok() && IsEnding(*other)};
   }
@@ -84,11 +85,11 @@ FirstLook LookFirst(const JobFolder& folder, const Submission& submission, const
   return listing;
 }
 
-Result<std::optional<Checkpoint>> LookAgain(const JobFolder& folder, const CheckpointSpec& spec,
+Result<std::optional<Checkpoint>> LookAgain(const JobRecords& records, const CheckpointSpec& spec,
                                             const CheckpointListing& listing) {
   if (spec.resume_latest) return NewestCheckpoint(spec, listing);
-  TRY_ASSIGN(const auto holder, HolderOf(HomeOf(folder), listing.folder));
-  if (listing.unknown.empty() && (!holder || holder->job != folder.job()))
+  TRY_ASSIGN(const auto holder, HolderOf(HomeOf(records), listing.folder));
+  if (listing.unknown.empty() && (!holder || holder->job != records.job()))
     return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": whose they are is not known: ",
                                                  holder ? StrCat("job ", holder->job.value, " has the folder now")
                                                         : "nothing says any more which job has the folder")};

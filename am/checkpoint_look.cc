@@ -11,8 +11,8 @@ struct CheckpointLook::Shared {
   EventLoop* loop;  // null once nobody waits any more
 };
 
-CheckpointLook::CheckpointLook(EventLoop& loop, JobFolder folder, Submission submission, CheckpointSpec spec)
-    : folder_(std::move(folder)),
+CheckpointLook::CheckpointLook(EventLoop& loop, JobRecords records, Submission submission, CheckpointSpec spec)
+    : records_(std::move(records)),
       submission_(std::move(submission)),
       spec_(std::move(spec)),
       shared_(std::make_shared<Shared>()) {
@@ -37,12 +37,12 @@ void CheckpointLook::Run(Look look, Done done) {
 }
 
 void CheckpointLook::List(Listed listed) {
-  Run([folder = folder_, submission = submission_, spec = spec_] { return LookFirst(folder, submission, spec); },
+  Run([folder = records_, submission = submission_, spec = spec_] { return LookFirst(folder, submission, spec); },
       std::move(listed));
 }
 
 void CheckpointLook::Begin(const CheckpointListing& listing, Found found) {
-  Run([folder = folder_, spec = spec_, listing] { return LookAgain(folder, spec, listing); }, std::move(found));
+  Run([folder = records_, spec = spec_, listing] { return LookAgain(folder, spec, listing); }, std::move(found));
 }
 
 }  // namespace tony::am

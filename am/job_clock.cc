@@ -6,15 +6,15 @@
 
 namespace tony::am {
 
-void UseJobClock(const JobFolder& folder, std::optional<Instant> newest) {
-  const auto kept = folder.ReadClock();
+void UseJobClock(const JobRecords& records, std::optional<Instant> newest) {
+  const auto kept = records.ReadClock();
   if (!kept.ok()) LogWarn(kept.error().message);
   const OwnClocks own{BootId(), SinceBoot(), WallNow()};
   const Instant now = NowOfJob(kept.ok() ? *kept : std::nullopt, own, newest);
   RealClock::Set(now);
   const KeptClock mine{own.boot, now.time_since_epoch() - own.since_boot};
   if (kept.ok() && *kept && (*kept)->boot == mine.boot) return;
-  if (const Status written = folder.WriteClock(mine); !written.ok()) LogWarn(written.error().message);
+  if (const Status written = records.WriteClock(mine); !written.ok()) LogWarn(written.error().message);
 }
 
 }  // namespace tony::am

@@ -30,6 +30,7 @@
 #include "runtime/store/files.h"
 #include "runtime/store/folder_presence.h"
 #include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 #include "runtime/store/staged_files.h"
 
 namespace tony::am {
@@ -38,49 +39,50 @@ namespace {
 // The lock of an AM that was killed is free at once; one that is being replaced gets this long to die.
 constexpr Duration kLockLimit{10000};
 
-Result<UniqueFd> LockJob(const JobFolder& folder) {
+Result<UniqueFd> LockJob(const JobRecords& records) {
   const RealClock clock;
   const Instant limit = clock.Now() + kLockLimit;
   for (;;) {
-    auto lock = folder.Lock("am.lock");
+    auto lock = JobFolder(records).Lock("am.lock");
     if (lock.ok() || clock.Now() >= limit) return lock;
     std::this_thread::sleep_for(Duration(10));
   }
 }
 
 // The AM's own folder, with the files that were asked for there. An AM does not need them to rule.
-Status LinkAmFiles(const JobFolder& folder) {
-  TRY_ASSIGN(const auto staged, folder.ReadStaged());
+Status LinkAmFiles(const JobRecords& records) {
+  TRY_ASSIGN(const auto staged, records.ReadStaged());
   if (!staged || staged->am.empty()) return Ok();
-  const std::filesystem::path work = folder.path() / "work" / "am";
+  const std::filesystem::path work = records.place() / "work" / "am";
   TRY(MakeFolder(work));
   return LinkStaged(staged->am, work);
 }
 
 // A job can do without its page.
-std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobFolder& folder) {
-  auto page = LivePage::Open(loop, folder, std::make_shared<LocalLogSource>(folder), InheritedPageSocket(), kLoopback);
+std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobRecords& records) {
+  auto page =
+      LivePage::Open(loop, records, std::make_shared<LocalLogSource>(records), InheritedPageSocket(), kLoopback);
   if (page.ok()) return *std::move(page);
   if (page.error().code != ErrorCode::kNotFound) LogWarn(page.error().message);
   return nullptr;
 }
 
-Result<Job> Replay(const JobFolder& folder, const std::vector<Decision>& decisions) {
-  TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
-  Job job(folder.job(), std::move(spec));
+Result<Job> Replay(const JobRecords& records, const std::vector<Decision>& decisions) {
+  TRY_ASSIGN(JobSpec spec, records.ReadSpec());
+  Job job(records.job(), std::move(spec));
   for (size_t i = 0; i < decisions.size(); ++i) {
     const auto actions = job.Evolve(decisions[i]);
     if (actions.ok()) continue;
-    const std::string where = StrCat(folder.journal().string(), ": decision ", i + 1, ", ", Name(decisions[i]));
+    const std::string where = StrCat(records.PlaceOfJournal(), ": decision ", i + 1, ", ", Name(decisions[i]));
     return Annotate({ErrorCode::kInvalid, actions.error().message}, where);
   }
   return job;
 }
 
 // Those of masters before this one, which died without removing them. Never a later one's.
-void RemoveStaleSockets(const JobFolder& folder, Epoch epoch) {
+void RemoveStaleSockets(const JobRecords& records, Epoch epoch) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path(), error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(records.place(), error)) {
     const std::string name = entry.path().filename().string();
     const auto of = EpochOfSocket({name});
     if (of && *of < epoch) unlink(entry.path().c_str());
@@ -89,9 +91,9 @@ void RemoveStaleSockets(const JobFolder& folder, Epoch epoch) {
 
 // Executors that the release before this one started look for a host and port in the lease record, and there is one in
 // the record of such a job alone. Nothing listens there for anybody else.
-RpcServerOptions WhereToListen(const JobFolder& folder, Epoch epoch) {
-  RpcServerOptions options{.folder = folder.path(), .at = {SocketOf(epoch)}};
-  const auto before = folder.ReadLease();
+RpcServerOptions WhereToListen(const JobRecords& records, Epoch epoch) {
+  RpcServerOptions options{.folder = records.place(), .at = {SocketOf(epoch)}};
+  const auto before = records.ReadLease();
   if (!before.ok()) LogWarn(before.error().message);
   if (!before.ok() || !*before) return options;
   const AmAddresses& am = (*before)->am;
@@ -110,8 +112,8 @@ AmAddresses AddressesOf(const RpcServer& server) {
 // Calls `on_gone` once when the job's folder was removed.
 class FolderLook {
  public:
-  FolderLook(EventLoop& loop, const JobFolder& folder, EventLoop::Callback on_gone)
-      : loop_(loop), presence_(folder.path()), on_gone_(std::move(on_gone)) {
+  FolderLook(EventLoop& loop, const JobRecords& records, EventLoop::Callback on_gone)
+      : loop_(loop), presence_(records.place()), on_gone_(std::move(on_gone)) {
     LookLater();
   }
   Status end() const { return gone_ ? Status(presence_.GoneError()) : Ok(); }
@@ -132,40 +134,40 @@ class FolderLook {
   EventLoop::Timer timer_;
 };
 
-Status Rule(const JobFolder& folder, Epoch epoch) {
+Status Rule(const JobRecords& records, Epoch epoch) {
   TRY(CheckOwnUser());
-  TRY_ASSIGN(const UniqueFd lock, LockJob(folder));
-  if (const Status linked = LinkAmFiles(folder); !linked.ok()) LogError(linked.error().message);
+  TRY_ASSIGN(const UniqueFd lock, LockJob(records));
+  if (const Status linked = LinkAmFiles(records); !linked.ok()) LogError(linked.error().message);
   EventLoop loop;
   // Whoever wants the job ended says so by a kill request; a service manager's TERM to everybody is not one.
   const auto signals =
       loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
-  TRY_ASSIGN(const OpenedJournal opened, LocalJournal::Open(loop, folder.journal().string()));
+  TRY_ASSIGN(const OpenedJournal opened, LocalJournal::Open(loop, JobFolder(records).journal().string()));
   if (opened.torn_bytes > 0)
     LogWarn(StrCat("journal: ", opened.torn_bytes, " bytes of an unfinished append are cut off"));
-  UseJobClock(folder, opened.decisions.empty() ? std::nullopt : std::optional(opened.decisions.back().time));
-  TRY_ASSIGN(Job job, Replay(folder, opened.decisions));
-  TRY_ASSIGN(Submission submission, folder.ReadSubmission());
-  TRY_ASSIGN(std::string token, folder.ReadToken());
+  UseJobClock(records, opened.decisions.empty() ? std::nullopt : std::optional(opened.decisions.back().time));
+  TRY_ASSIGN(Job job, Replay(records, opened.decisions));
+  TRY_ASSIGN(Submission submission, records.ReadSubmission());
+  TRY_ASSIGN(std::string token, records.ReadToken());
   const Duration am_lease = job.spec().timers.am_lease;
   LogInfo(
       StrCat("epoch ", epoch.value, ": ", opened.decisions.size(), " decisions replayed, job ", ToString(job.state())));
 
-  const std::unique_ptr<LivePage> page = OpenPage(loop, folder);
-  ApplicationMaster master({loop, folder, std::move(submission), std::move(token), page ? page->url() : "", epoch,
+  const std::unique_ptr<LivePage> page = OpenPage(loop, records);
+  ApplicationMaster master({loop, records, std::move(submission), std::move(token), page ? page->url() : "", epoch,
                             std::move(job), *opened.journal, opened.outdated});
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   const auto executor = [&, program = SiblingProgram("tony-executor")](const auto& container, const auto& launch) {
-    return LaunchOf(folder, program, container, launch);
+    return LaunchOf(records, program, container, launch);
   };
-  LocalScheduler scheduler(loop, folder, epoch, am_lease, launcher, executor,
+  LocalScheduler scheduler(loop, records, epoch, am_lease, launcher, executor,
                            [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
   if (page) scheduler.HandToKeeper(page->ShareSocket());
-  RemoveStaleSockets(folder, epoch);
-  TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, WhereToListen(folder, epoch), master));
+  RemoveStaleSockets(records, epoch);
+  TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, WhereToListen(records, epoch), master));
   const auto leave = [&] { server->Stop([&] { loop.Stop(); }); };
-  FolderLook look(loop, folder, leave);
+  FolderLook look(loop, records, leave);
   master.Start(scheduler, AddressesOf(*server), leave);
   if (page) page->Serve([&] { return master.ShowStatus(); });
   loop.Run();
@@ -182,7 +184,7 @@ int Main(int argc, char** argv) {
     LogError("usage: tony-am JOB_FOLDER EPOCH");
     return static_cast<int>(ErrorCode::kUsage);
   }
-  const Status ruled = WithoutThrowing([&] { return Rule(JobFolder(argv[1]), Epoch{*epoch}); });
+  const Status ruled = WithoutThrowing([&] { return Rule(LocalJobRecords(argv[1]), Epoch{*epoch}); });
   if (ruled.ok()) return 0;
   LogError(ruled.error().message);
   return static_cast<int>(ruled.error().code);

@@ -49,7 +49,7 @@ void Account::Tell(JobStatus status) {
 void Account::TellEnd(const JobStatus& status) {
   attached_ = {};
   Attach(status);
-  Print(SafeText(VerdictText(status, folder_)));
+  Print(SafeText(VerdictText(status, records_)));
 }
 
 void Account::Attach(const JobStatus& status) {
@@ -57,7 +57,7 @@ void Account::Attach(const JobStatus& status) {
   const bool soon = now - attached_ < kAttachmentInterval && before_ && before_->state == status.state;
   if (attachment_.empty() || soon) return;
   attached_ = now;
-  const Status done = WriteAttachment(attachment_, StatusDocument(folder_, status));
+  const Status done = WriteAttachment(attachment_, StatusDocument(records_, status));
   if (done.ok()) return;
   SayInLog(StrCat("warning: no live status for Azkaban: ", done.error().message));
   attachment_.clear();

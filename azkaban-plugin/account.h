@@ -8,7 +8,7 @@
 
 #include "runtime/base/time.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony::azkaban {
 
@@ -23,8 +23,8 @@ void LetLogBeRead();
 class Account {
  public:
   // `attachment`: see WriteAttachment(); empty: none is wanted.
-  Account(const JobFolder& folder, std::filesystem::path attachment)
-      : folder_(folder), attachment_(std::move(attachment)) {}
+  Account(const JobRecords& records, std::filesystem::path attachment)
+      : records_(records), attachment_(std::move(attachment)) {}
 
   void Tell(JobStatus status);  // what has changed
   void TellEnd(const JobStatus& status);
@@ -32,7 +32,7 @@ class Account {
  private:
   void Attach(const JobStatus& status);
 
-  const JobFolder folder_;
+  const JobRecords records_;
   std::filesystem::path attachment_;  // empty also once it could not be written
   std::string page_;
   std::optional<JobStatus> before_;

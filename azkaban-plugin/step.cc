@@ -88,11 +88,11 @@ class StepRun {
     if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
     if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
     if (job.spec_differs) SayInLog("warning: " + DifferenceText(job));
-    SayInLog(StrCat("logs: ", (job.folder->path() / "logs").string(), "; tony logs ", id, " -f"));
+    SayInLog(StrCat("logs: ", (job.folder->place() / "logs").string(), "; tony logs ", id, " -f"));
     for (const std::string& note : step_.request.notes) SayInLog(note);
   }
 
-  Result<Exit> Follow(const JobFolder& folder, Account& account) {
+  Result<Exit> Follow(const JobRecords& records, Account& account) {
     EventLoop::FdWatch parent_end;
     if (parent_.valid()) parent_end = parent_.WhenEnded(loop_, [this] { loop_.Stop(); });
     const WatchOptions options = {.patience = kKeeperPatience,
@@ -102,19 +102,19 @@ class StepRun {
                                         return true;
                                       },
                                   .usage_interval = kUsageInterval};
-    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, folder, *launcher_, options));
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, records, *launcher_, options));
     if (watched.status && HasEnded(*watched.status)) {
       account.TellEnd(*watched.status);
-      return End(folder, *watched.status);
+      return End(records, *watched.status);
     }
-    if (watched.signal != 0) return Cancel(folder, watched.signal);
+    if (watched.signal != 0) return Cancel(records, watched.signal);
     return Exit{static_cast<int>(ErrorCode::kUnavailable),
-                StrCat("what started this step has ended; job ", folder.job().value, " goes on for another attempt")};
+                StrCat("what started this step has ended; job ", records.job().value, " goes on for another attempt")};
   }
 
   // The job ends by its AM, which needs nobody to wait for it. Where the submit had not come to its end, the request is
   // told too: a job that is made in spite of it is not run.
-  Result<Exit> Cancel(std::optional<JobFolder> folder, int signal) {
+  Result<Exit> Cancel(std::optional<JobRecords> folder, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
     if (!folder) {
       TRY_ASSIGN(folder, FindForKill(step_.request.id, kill));
@@ -134,23 +134,23 @@ class StepRun {
                              fenced ? " has another owner and goes on" : " is being killed")};
   }
 
-  Result<Exit> End(const JobFolder& folder, const JobStatus& status) {
+  Result<Exit> End(const JobRecords& records, const JobStatus& status) {
     const Verdict& verdict = *status.verdict;
     const std::string job = StrCat("job ", status.job.value, " ", ToString(verdict.state));
     if (verdict.state != FinalState::kSucceeded)
       return Exit{1, StrCat(job, " (", ToString(verdict.cls), "): ", verdict.message)};
-    TRY(LeaveOutputs(folder, status));
-    if (const Status acked = Acknowledge(folder, asked_.order.claim.owner); !acked.ok())
+    TRY(LeaveOutputs(records, status));
+    if (const Status acked = Acknowledge(records, asked_.order.claim.owner); !acked.ok())
       SayInLog("warning: " + acked.error().message);
     return Exit{0, job};
   }
 
-  Status LeaveOutputs(const JobFolder& folder, const JobStatus& status) const {
-    const auto outputs = ReadOutputs(folder, status);
+  Status LeaveOutputs(const JobRecords& records, const JobStatus& status) const {
+    const auto outputs = ReadOutputs(records, status);
     // What is wrong with the outputs the account has told, and the job has succeeded all the same.
     if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
     const auto members = outputs.ok() ? outputs->members : std::vector<OutputMember>();
-    const OutputProperties properties = PropertiesForNextSteps(status.job, folder.path() / "logs", members);
+    const OutputProperties properties = PropertiesForNextSteps(status.job, records.place() / "logs", members);
     for (const std::string& note : properties.notes) SayInLog(note);
     if (place_.outputs.empty()) return Ok();
     return WriteOutputProperties(place_.outputs, ToJson(properties.values));

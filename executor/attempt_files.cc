@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "runtime/job/json_fields.h"
+#include "runtime/store/file_lock.h"
 #include "runtime/store/files.h"
 
 namespace tony::executor {
@@ -35,18 +36,17 @@ Status LinkAll(const StagedFiles& staged, const std::string& role, const fs::pat
 
 }  // namespace
 
-Result<UniqueFd> LockAttempt(const JobFolder& folder, const AttemptId& attempt) {
-  const fs::path logs = folder.LogFolder(attempt);
-  TRY(MakeFolder(logs));
-  return folder.Lock((logs.lexically_relative(folder.path()) / "lock").string());
+Result<UniqueFd> LockAttempt(const AttemptFolder& folder) {
+  TRY(MakeFolder(folder.logs));
+  return TakeLock(folder.logs / "lock");
 }
 
-Status PrepareWorkFolder(const JobFolder& folder, const AttemptId& attempt, const std::vector<LongValue>& long_values) {
-  const fs::path work = folder.WorkFolder(attempt);
-  TRY(MakeFolder(work));
+Status PrepareWorkFolder(const JobRecords& records, const std::string& role, const AttemptFolder& folder,
+                         const std::vector<LongValue>& long_values) {
+  TRY(MakeFolder(folder.work));
   for (const auto& [file, value] : long_values) TRY(WriteFileByRename(file, value, false));
-  TRY_ASSIGN(const auto staged, folder.ReadStaged());
-  return staged ? LinkAll(*staged, attempt.task.role, work) : LinkSources(folder.src(), work);
+  TRY_ASSIGN(const auto staged, records.ReadStaged());
+  return staged ? LinkAll(*staged, role, folder.work) : LinkSources(records.place() / "src", folder.work);
 }
 
 Status WriteNotice(const fs::path& file, const std::string& reason, Instant deadline) {

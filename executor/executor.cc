@@ -10,7 +10,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/process/own_tree.h"
-#include "runtime/store/file_watch.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony::executor {
@@ -30,13 +29,13 @@ std::string Describe(const Outcome& outcome) {
 
 }  // namespace
 
-Executor::Executor(Surroundings surroundings, JobFolder folder, JobSpec spec, Caller self, Endpoint endpoint,
+Executor::Executor(Surroundings surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint,
                    double jitter)
     : surroundings_(std::move(surroundings)),
-      folder_(std::move(folder)),
-      presence_(folder_.path()),
+      records_(std::move(records)),
+      presence_(records_.place()),
       spec_(std::move(spec)),
-      place_{self.job, self.attempt, self.container, folder_.WorkFolder(self.attempt), folder_.LogFolder(self.attempt)},
+      place_{self.job, self.attempt, self.container, AttemptFolder(records_.place(), self.attempt)},
       run_(std::move(self), std::move(endpoint), spec_.timers, jitter) {}
 
 void Executor::Begin(std::function<void(int)> left) {
@@ -129,7 +128,7 @@ void Executor::Perform(const SendHeartbeat& action) {
 
 std::optional<KeptOutputs> Executor::OutputsToReport(const Outcome& outcome) const {
   if (!outcome.Succeeded() || !LeavesOutputs(spec_, place_.attempt.task)) return std::nullopt;
-  auto kept = ReadKeptOutputs(place_.log_folder);
+  auto kept = ReadKeptOutputs(place_.folder.logs);
   return kept.ok() ? *std::move(kept) : KeptOutputs{.problem = kept.error().message};
 }
 
@@ -140,7 +139,7 @@ void Executor::Perform(const SendOutcome& action) {
 }
 
 Event Executor::LeaseNow() {
-  const auto lease = folder_.ReadLease();
+  const auto lease = records_.ReadLease();
   if (!lease.ok()) return LeaseUnreadable{};
   if (!*lease && presence_.IsGone(surroundings_.loop.Now())) return FolderGone{};
   if (!*lease) return LeaseRead{};
@@ -151,7 +150,7 @@ void Executor::Perform(const ReadLease&) { Feed(LeaseNow()); }
 
 void Executor::Perform(const WatchLease&) {
   if (lease_watch_) return;
-  auto watch = WatchFolder(surroundings_.loop, folder_.path(), [this] { Feed(LeaseNow()); });
+  auto watch = records_.store().Watch(surroundings_.loop, [this] { Feed(LeaseNow()); });
   if (watch.ok()) {
     lease_watch_ = *std::move(watch);
   } else {
@@ -164,9 +163,8 @@ void Executor::Perform(const UnwatchLease&) { lease_watch_ = nullptr; }
 void Executor::Perform(const BeginAttempt& action) {
   usage_ = nullptr;
   place_.attempt = action.attempt;
-  place_.work_folder = folder_.WorkFolder(action.attempt);
-  place_.log_folder = folder_.LogFolder(action.attempt);
-  auto lock = LockAttempt(folder_, action.attempt);
+  place_.folder = AttemptFolder(records_.place(), action.attempt);
+  auto lock = LockAttempt(place_.folder);
   const Status port = surroundings_.port ? surroundings_.port->Renew() : Ok();
   if (lock.ok() && port.ok()) {
     attempt_lock_ = *std::move(lock);
@@ -190,21 +188,21 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
   const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
   if (!role) return Error{ErrorCode::kInternal, "no role " + place_.attempt.task.role};
   place_.resume_from = action.resume_from;
-  TRY_ASSIGN(const auto secrets, folder_.ReadSecrets());
+  TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
   const auto environment = MakeUserEnvironment(spec_, cluster, place_, surroundings_.environment, secrets);
-  TRY(PrepareWorkFolder(folder_, place_.attempt, environment.long_values));
+  TRY(PrepareWorkFolder(records_, role->name, place_.folder, environment.long_values));
   const ProcessSpec process{.env = environment.variables,
-                            .directory = place_.work_folder.string(),
-                            .stdout_file = (place_.log_folder / "stdout").string(),
-                            .stderr_file = (place_.log_folder / "stderr").string(),
+                            .directory = place_.folder.work.string(),
+                            .stdout_file = (place_.folder.logs / "stdout").string(),
+                            .stderr_file = (place_.folder.logs / "stderr").string(),
                             .own_session = true};
-  const auto error_file = ErrorFile(place_.work_folder);
-  for (const auto& file : {error_file, OutputFile(place_.work_folder), NoticeFile(place_.work_folder)})
+  const auto error_file = ErrorFile(place_.folder.work);
+  for (const auto& file : {error_file, OutputFile(place_.folder.work), NoticeFile(place_.folder.work)})
     ForgetFile(file);
   const OomKills killed_before = CountOomKills();
   const std::string memory_key = StrCat("tony.", role->name, ".memory");
   if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
-  const auto log_folder = place_.log_folder;
+  const auto log_folder = place_.folder.logs;
   const auto pid = StartCommand(surroundings_.processes, role->command, process, [=, this](ExitStatus exit) {
     const Evidence evidence = Gather(exit, error_file, log_folder, killed_before, memory_key);
     Feed(ProcessExited{exit, evidence.stderr_tail, Classify(evidence, spec_.failure_rules)});
@@ -221,7 +219,7 @@ void Executor::WatchUsage() {
     if (variable.starts_with(kName)) gpus = VisibleGpus(std::string_view(variable).substr(kName.size()));
   }
   usage_ = std::make_unique<UsageWatch>(surroundings_.loop,
-                                        WatchedAttempt{place_.log_folder, spec_.log_limit_mb, std::move(gpus)},
+                                        WatchedAttempt{place_.folder.logs, spec_.log_limit_mb, std::move(gpus)},
                                         [this](const Usage& usage) { Feed(UsageMeasured{usage}); });
 }
 
@@ -250,7 +248,7 @@ void Executor::Perform(const WarnOfTree& action) {
 }
 
 void Executor::Perform(const GiveNotice& action) {
-  const Status given = WriteNotice(NoticeFile(place_.work_folder), action.reason, action.deadline);
+  const Status given = WriteNotice(NoticeFile(place_.folder.work), action.reason, action.deadline);
   if (!given.ok()) LogWarn(given.error().message);  // the signal says the same, but for the reason
 }
 
@@ -258,12 +256,12 @@ void Executor::Perform(const KeepOutcome& action) {
   if (usage_) usage_->Finish();
   // Before the outcome: what is known to have succeeded has its outputs beside it, also if this is our last moment.
   if (action.outcome.Succeeded() && LeavesOutputs(spec_, place_.attempt.task)) {
-    const auto kept = KeepOutputs(OutputFile(place_.work_folder), place_.log_folder);
+    const auto kept = KeepOutputs(OutputFile(place_.folder.work), place_.folder.logs);
     if (!kept.ok()) LogError(StrCat("outputs: ", kept.error().message));
     for (const OutputProblem& problem : kept.ok() ? *kept : std::vector<OutputProblem>())
       LogWarn(StrCat("outputs: ", Describe(problem)));
   }
-  const Status kept = folder_.WriteOutcome(place_.attempt, action.outcome);
+  const Status kept = place_.folder.WriteOutcome(action.outcome);
   if (!kept.ok()) LogError(kept.error().message);  // it is reported all the same
 }
 

@@ -19,7 +19,7 @@
 #include "runtime/process/process_runner.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/store/folder_presence.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony::executor {
 
@@ -36,7 +36,7 @@ struct Surroundings {
 // descendant of it belongs to the task and is ended with it.
 class Executor {
  public:
-  Executor(Surroundings surroundings, JobFolder folder, JobSpec spec, Caller self, Endpoint endpoint, double jitter);
+  Executor(Surroundings surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint, double jitter);
 
   // `left` is called once, with the exit code, when there is nothing more to do.
   void Begin(std::function<void(int)> left);
@@ -75,7 +75,7 @@ class Executor {
   void LogChange(State before_state, Link before_link) const;
 
   Surroundings surroundings_;
-  const JobFolder folder_;
+  const JobRecords records_;
   FolderPresence presence_;
   const JobSpec spec_;
   AttemptPlace place_;     // of the attempt at hand

@@ -25,7 +25,7 @@ namespace {
 constexpr int kAttemptIsLocked = 75;
 
 struct Arguments {
-  JobFolder folder;
+  JobRecords records;
   AttemptId attempt;
   ContainerId container;
   std::string host;
@@ -39,7 +39,7 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
   const auto number = ParseInt(arguments[2]);
   if (!task.ok() || !number || *number < 1 || *number > 1'000'000 || arguments[3].empty() || host.empty()) return usage;
   std::error_code error;
-  return Arguments{JobFolder(std::filesystem::absolute(arguments[0], error)),
+  return Arguments{LocalJobRecords(std::filesystem::absolute(arguments[0], error)),
                    {*task, static_cast<int>(*number)},
                    {arguments[3]},
                    host};
@@ -52,25 +52,25 @@ std::vector<std::string> OwnEnvironment() {
 }
 
 Result<int> Run(const Arguments& arguments) {
-  const auto& [folder, attempt, container, host] = arguments;
-  const auto lock = LockAttempt(folder, attempt);
+  const auto& [records, attempt, container, host] = arguments;
+  const auto lock = LockAttempt(AttemptFolder(records.place(), attempt));
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) {
     LogError(lock.error().message);
     return kAttemptIsLocked;
   }
   TRY(lock.ok() ? Ok() : Status(lock.error()));
-  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
-  TRY_ASSIGN(const std::string token, folder.ReadToken());
+  TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
+  TRY_ASSIGN(const std::string token, records.ReadToken());
   TRY_ASSIGN(PortReservation port,
              BindsPortAlone(spec, attempt.task) ? PortReservation::MakeToLetGo() : PortReservation::Make());
 
   BecomeSubreaper();
   EventLoop loop;
-  const auto am = MakeAmConnection(loop, folder.path(), CallLimit(spec.timers));
+  const auto am = MakeAmConnection(loop, records.place(), CallLimit(spec.timers));
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
-  Executor executor({loop, *am, processes, OwnEnvironment(), &port}, folder, spec,
-                    {.job = folder.job(), .attempt = attempt, .container = container, .token = token},
+  Executor executor({loop, *am, processes, OwnEnvironment(), &port}, records, spec,
+                    {.job = records.job(), .attempt = attempt, .container = container, .token = token},
                     {host, port.port()}, jitter);
   const auto signals = loop.OnSignals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [&](int signal) {
     if (signal == SIGCHLD) {

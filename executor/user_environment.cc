@@ -38,17 +38,17 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
       {"APPID", place.job.value},
       {"CONTAINER_ID", place.container.value},
       {"JOB_ID", place.job.value},
-      {"PWD", place.work_folder.string()},
+      {"PWD", place.folder.work.string()},
       {"TONY_ATTEMPT", StrCat(place.attempt.number)},
       {"TONY_CONTAINER", StrCat(place.job.value, "/", place.container.value)},
-      {"TONY_ERROR_FILE", ErrorFile(place.work_folder).string()},
+      {"TONY_ERROR_FILE", ErrorFile(place.folder.work).string()},
       {"TONY_GENERATION", StrCat(cluster.generation.value)},
       {"TONY_JOB_ID", place.job.value},
-      {"TONY_LOG_DIR", place.log_folder.string()},
-      {"TONY_NOTICE_FILE", NoticeFile(place.work_folder).string()},
+      {"TONY_LOG_DIR", place.folder.logs.string()},
+      {"TONY_NOTICE_FILE", NoticeFile(place.folder.work).string()},
       {"TONY_TASK", ToString(place.attempt.task)},
   };
-  if (LeavesOutputs(spec, place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.work_folder).string();
+  if (LeavesOutputs(spec, place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.folder.work).string();
   if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;
   if (!place.resume_from.empty()) own["TONY_RESUME_FROM"] = place.resume_from;
   // TonY restarted only whole jobs, and told programs so by this; it was not set before.
@@ -91,7 +91,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   // As root it would write __pycache__ into the staged folders that all jobs share.
   if (SharesFolders(spec, place.attempt.task.role)) environment.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
   if (spec.framework == FrameworkKind::kPytorch) {
-    environment.try_emplace(kTorchErrorFile, ErrorFile(place.work_folder).string());
+    environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work).string());
   }
   UserEnvironment result;
   for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task)) {
@@ -99,7 +99,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
       environment[name] = value;
       continue;
     }
-    const auto file = place.work_folder / StrCat("tony-", ToLower(name));
+    const auto file = place.folder.work / StrCat("tony-", ToLower(name));
     environment[name + "_FILE"] = file.string();
     environment.erase(name);
     result.long_values.push_back({file, value});

@@ -12,6 +12,7 @@
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/store/attempt_folder.h"
 
 namespace tony::executor {
 
@@ -19,8 +20,7 @@ struct AttemptPlace {
   JobId job;
   AttemptId attempt;
   ContainerId container;
-  std::filesystem::path work_folder;  // the process's working directory
-  std::filesystem::path log_folder;
+  AttemptFolder folder;     // `work` is the process's working directory
   std::string resume_from;  // the newest checkpoint, where a restarted task may go on from; empty: none
 };
 

@@ -22,7 +22,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual const Arbiter& arbiter() const = 0;
-  virtual std::unique_ptr<LogSource> LogsOf(const JobFolder& folder) const = 0;
+  virtual std::unique_ptr<LogSource> LogsOf(const JobRecords& records) const = 0;
   // Whether it can run the job at all, asked before anything is staged or started; else why not. What a person should
   // know beside that, in lines.
   virtual Result<std::vector<std::string>> Check(const JobSpec& spec) const = 0;

@@ -24,8 +24,8 @@ class OwningLauncher : private OwnRunner, public LocalAmLauncher {
 class LocalBackendImage : public Backend {
  public:
   const Arbiter& arbiter() const override { return arbiter_; }
-  std::unique_ptr<LogSource> LogsOf(const JobFolder& folder) const override {
-    return std::make_unique<LocalLogSource>(folder);
+  std::unique_ptr<LogSource> LogsOf(const JobRecords& records) const override {
+    return std::make_unique<LocalLogSource>(records);
   }
   Result<std::vector<std::string>> Check(const JobSpec& spec) const override { return CheckMachine(spec); }
   std::optional<std::string> WhyRefused(const JobSpec& spec) const override { return MachineWarning(spec); }

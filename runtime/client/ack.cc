@@ -29,13 +29,13 @@ Result<OwnerToken> OwnerOf(const JobStatus& status) {
 Result<int> RunAck(const CommandLine& line) {
   TRY_ASSIGN(const OwnerToken owner, OwnerOption(line, "owner"));
   if (owner.value.empty()) return Error{ErrorCode::kUsage, "ack: expected --owner"};
-  TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
-  TRY_ASSIGN(const KnownStatus known, AskStatus(folder));
-  const std::string job = folder.job().value;
+  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
+  TRY_ASSIGN(const KnownStatus known, AskStatus(records));
+  const std::string job = records.job().value;
   if (!HasEnded(known.status)) return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended")};
   TRY_ASSIGN(const OwnerToken newest, OwnerOf(known.status));
   const bool acked = owner == newest;
-  if (acked && !known.acked) TRY(Acknowledge(folder, owner));
+  if (acked && !known.acked) TRY(Acknowledge(records, owner));
   if (line.Has("json")) {
     PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(job), R"(,"acked":)", acked ? "true" : "false", "}"));
   } else {

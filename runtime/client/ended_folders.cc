@@ -27,14 +27,14 @@ void VisitLog(const std::filesystem::path& home, Visit visit) {
 
 // The folders are read before the log is locked, so that nobody who ends a job waits for it.
 Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home) {
-  TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home).List());
+  TRY_ASSIGN(const std::vector<JobRecords> folders, LocalJobStore(home).List());
   Reindexed done;
   std::vector<EndedJob> ended;
-  for (const JobFolder& folder : folders) {
-    const auto status = StoredStatus(folder);
+  for (const JobRecords& records : folders) {
+    const auto status = StoredStatus(records);
     if (!status.ok()) {
       ++done.left_out;
-      Say(StrCat("tony: job ", folder.job().value, " left out: ", status.error().message));
+      Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
     } else if (HasEnded(*status)) {
       ended.push_back(EndedJobOf(*status));
     }

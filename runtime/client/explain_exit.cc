@@ -15,8 +15,8 @@ constexpr std::string_view kPrecedence =
 
 Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
   if (!line.Has("job")) return std::vector<FailureRule>();
-  TRY_ASSIGN(const JobFolder folder, FindJob(line.Value("job")));
-  TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
+  TRY_ASSIGN(const JobRecords records, FindJob(line.Value("job")));
+  TRY_ASSIGN(JobSpec spec, records.ReadSpec());
   return std::move(spec.failure_rules);
 }
 

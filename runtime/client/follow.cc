@@ -5,7 +5,6 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
-#include "runtime/store/file_watch.h"
 #include "runtime/store/kill_answers.h"
 #include "runtime/store/looks.h"
 
@@ -31,8 +30,8 @@ constexpr Duration kAnswerPause{100};
 
 }  // namespace
 
-Follower::Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, FollowSink sink)
-    : loop_(loop), folder_(folder), launcher_(launcher), sink_(std::move(sink)), pause_(kFirstPause) {}
+Follower::Follower(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, FollowSink sink)
+    : loop_(loop), records_(records), launcher_(launcher), sink_(std::move(sink)), pause_(kFirstPause) {}
 
 void Follower::Start(Duration patience, Duration usage_interval) {
   usage_interval_ = usage_interval;
@@ -43,7 +42,7 @@ void Follower::Start(Duration patience, Duration usage_interval) {
 
 void Follower::Watch() {
   if (watch_) return;
-  auto watch = WatchFolder(loop_, folder_.path(), [this] { OnFolderChange(); });
+  auto watch = records_.store().Watch(loop_, [this] { OnFolderChange(); });
   if (watch.ok()) {
     watch_ = *std::move(watch);
   } else {
@@ -81,7 +80,7 @@ void Follower::OnFolderChange() {
 }
 
 bool Follower::SeeStatusFile() {
-  const auto status = folder_.ReadStatus();
+  const auto status = records_.ReadStatus();
   if (!status.ok() || !*status) return false;
   if (HasEnded(**status)) {
     End(**status);
@@ -121,19 +120,19 @@ void Follower::ReadAlong(const Error& why) {
 }
 
 void Follower::SeeLease() {
-  const auto lease = folder_.ReadLease();
+  const auto lease = records_.ReadLease();
   if (lease.ok() && *lease && (*lease)->epoch > talked_to_) TalkTo(**lease);
 }
 
 void Follower::TalkTo(const LeaseRecord& lease) {
   talked_to_ = lease.epoch;
-  const auto token = folder_.ReadToken();
+  const auto token = records_.ReadToken();
   if (!token.ok()) return ReadAlong(token.error());
   talk_began_ = loop_.Now();
   state_ = State::kTalking;
   timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
   conversation_ = std::make_unique<AmConversation>(
-      loop_, AmConversation::Opening{folder_.path(), lease.am.own, *token, attach_, kill_, watcher_, usage_interval_},
+      loop_, AmConversation::Opening{records_.place(), lease.am.own, *token, attach_, kill_, watcher_, usage_interval_},
       Ears());
 }
 
@@ -157,11 +156,11 @@ AmConversation::Sink Follower::Ears() {
 }
 
 void Follower::LookAfterKeeper(bool was_there) {
-  const ArbiterView seen = launcher_.Look(folder_);
+  const ArbiterView seen = launcher_.Look(records_);
   const bool is_there = seen.IsKept();
   const bool missing = !was_there && !seen.WillBeKept();
-  if (missing && keepers_started_++ < kMostKeepers && launcher_.Start(folder_).ok())
-    sink_.on_note(StrCat("the keeper of job ", folder_.job().value, " was started again"));
+  if (missing && keepers_started_++ < kMostKeepers && launcher_.Start(records_).ok())
+    sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was started again"));
   timer_ = loop_.After(kKeeperLook, [this, is_there] { LookAfterKeeper(is_there); });
 }
 
@@ -191,7 +190,7 @@ void Follower::SearchAfter(Duration pause) {
 // The name is said once, as to an AM: who goes on looking is not newer than who has begun meanwhile.
 void Follower::ShowThatWeLook() {
   if (loop_.Now() - signed_ < kBetweenSigns) return;
-  const auto left = LeaveLook(folder_, sign_as_);
+  const auto left = LeaveLook(records_, sign_as_);
   if (!left.ok() || !*left) return;
   signed_ = loop_.Now();
   sign_as_ = {};
@@ -199,13 +198,13 @@ void Follower::ShowThatWeLook() {
 
 void Follower::SeeFiledAnswer() {
   if (kill_name_.empty()) return;
-  const auto filed = ReadFiledAnswer(folder_, kill_name_);
+  const auto filed = ReadFiledAnswer(records_, kill_name_);
   if (!filed.ok() || !*filed) return;
-  RemoveFiledAnswer(folder_, std::exchange(kill_name_, ""));
+  RemoveFiledAnswer(records_, std::exchange(kill_name_, ""));
   kill_.reset();
   if (!(*filed)->answer) return Fail({ErrorCode::kUnavailable, (*filed)->why});
   sink_.on_kill(*(*filed)->answer);
-  if (const auto status = StoredStatus(folder_); status.ok()) sink_.on_status(*status);
+  if (const auto status = StoredStatus(records_); status.ok()) sink_.on_status(*status);
 }
 
 void Follower::Search() {
@@ -214,11 +213,11 @@ void Follower::Search() {
     ShowThatWeLook();
     SeeFiledAnswer();
   }
-  const bool is_kept = launcher_.Look(folder_).IsKept();
+  const bool is_kept = launcher_.Look(records_).IsKept();
   if (state_ == State::kReading && is_kept) return SearchAfter(kReadEvery);
   if (state_ == State::kReading) state_ = State::kSearching;
   if (state_ != State::kSearching) return;
-  const auto lease = folder_.ReadLease();
+  const auto lease = records_.ReadLease();
   const bool tried_just_now = loop_.Now() - talk_began_ < pause_;
   if (!is_kept) return BringBack();
   keepers_started_ = 0;
@@ -230,15 +229,15 @@ void Follower::Search() {
 void Follower::BringBack() {
   // The keeper is seen to be gone only after the final status is in the folder: look again before judging.
   if (SeeStatusFile()) return;
-  if (launcher_.Look(folder_).WillBeKept()) return SearchAfter(kLongestPause);
-  if (const Status settled = launcher_.Settle(folder_); !settled.ok()) return Fail(settled.error());
+  if (launcher_.Look(records_).WillBeKept()) return SearchAfter(kLongestPause);
+  if (const Status settled = launcher_.Settle(records_); !settled.ok()) return Fail(settled.error());
   if (SeeStatusFile()) return;
   if (keepers_started_++ == kMostKeepers)
-    return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", folder_.job().value,
-                                                 " ends as soon as it is started; ", launcher_.WhyItEnds(folder_))});
-  const Status started = launcher_.Start(folder_);
+    return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
+                                                 " ends as soon as it is started; ", launcher_.WhyItEnds(records_))});
+  const Status started = launcher_.Start(records_);
   if (!started.ok()) return Fail(started.error());
-  sink_.on_note(StrCat("nobody ruled job ", folder_.job().value, ": its keeper was started again"));
+  sink_.on_note(StrCat("nobody ruled job ", records_.job().value, ": its keeper was started again"));
   SearchAfter(kLongestPause);  // its AM's lease is seen at once
 }
 
@@ -252,17 +251,17 @@ void Follower::End(const JobStatus& status) {
 }
 
 void Follower::AwaitKeeper() {
-  const ArbiterView seen = launcher_.Look(folder_);
+  const ArbiterView seen = launcher_.Look(records_);
   const bool gone = !seen.IsKept();
   // It died before it had swept up, and so did the AM: one more does that, and nothing else.
   if (gone && !seen.swept && !std::exchange(swept_, true)) {
-    if (launcher_.Start(folder_).ok()) {
+    if (launcher_.Start(records_).ok()) {
       timer_ = loop_.After(kLongestPause, [this] { AwaitKeeper(); });
       return;
     }
   }
   if (gone || loop_.Now() >= give_up_keeper_) {
-    if (!gone) sink_.on_note(StrCat("the keeper of job ", folder_.job().value, " is still sweeping up"));
+    if (!gone) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " is still sweeping up"));
     timer_ = loop_.After(Duration(0), [this] { sink_.on_end(*end_); });
     return;
   }

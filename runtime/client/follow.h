@@ -24,7 +24,7 @@
 #include "runtime/client/am_conversation.h"
 #include "runtime/job/job_status.h"
 #include "runtime/scheduler/am_launcher.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -39,7 +39,7 @@ struct FollowSink {
 
 class Follower {
  public:
-  Follower(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, FollowSink sink);
+  Follower(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, FollowSink sink);
 
   // Before Start(). The AM, once there is one, is told of the new owner.
   void Attach(const Claim& claim) { attach_ = claim; }
@@ -79,7 +79,7 @@ class Follower {
   void Fail(const Error& error);
 
   EventLoop& loop_;
-  const JobFolder folder_;
+  const JobRecords records_;
   AmLauncher& launcher_;
   const FollowSink sink_;
   State state_ = State::kSearching;

@@ -48,11 +48,12 @@ class Collection {
       : home_(std::move(home)), jobs_(home_ / "jobs"), now_(now), age_(age), dry_run_(dry_run), history_(home_, now) {}
 
   Status Run() {
-    TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
-    std::vector<JobFolder> going;
-    std::ranges::copy_if(folders, std::back_inserter(going), [this](const JobFolder& folder) { return MayGo(folder); });
+    TRY_ASSIGN(const std::vector<JobRecords> folders, LocalJobStore(home_).List());
+    std::vector<JobRecords> going;
+    std::ranges::copy_if(folders, std::back_inserter(going),
+                         [this](const JobRecords& records) { return MayGo(records); });
     if (!going.empty() && !dry_run_) TRY(history_.Sync());
-    for (const JobFolder& folder : going) Remove(folder.path(), removed_jobs_);
+    for (const JobRecords& records : going) Remove(records.place(), removed_jobs_);
     RemoveUnfinished();
     if (!dry_run_) dropped_ = history_.DropOld();
     if (!dry_run_) TRY(SweepCheckpointHolders(home_));
@@ -97,15 +98,15 @@ class Collection {
   }
 
   // A job that has ended has its line in the history before its folder may go.
-  bool MayGo(const JobFolder& folder) {
-    const auto status = StoredStatus(folder);
+  bool MayGo(const JobRecords& records) {
+    const auto status = StoredStatus(records);
     if (!status.ok()) {
-      Say(StrCat("tony: job ", folder.job().value, " left alone: ", status.error().message));
+      Say(StrCat("tony: job ", records.job().value, " left alone: ", status.error().message));
       return false;
     }
     const bool kept = !HasEnded(*status) || dry_run_ || history_.Keep(*status);
     if (!kept || !HasEnded(*status) || status->ended.value_or(status->submitted) > now_ - age_) return false;
-    return !BackendOf(folder.job()).arbiter().Look(folder).IsRuled();
+    return !BackendOf(records.job()).arbiter().Look(records).IsRuled();
   }
 
   // Of submits that died, and of a gc that did.
@@ -143,10 +144,10 @@ class Collection {
   // What the jobs that stay refer to. One whose manifest cannot be read may refer to anything.
   Result<std::set<std::string>> Kept() const {
     std::set<std::string> kept;
-    TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
-    for (const JobFolder& folder : folders) {
-      if (std::ranges::find(removed_jobs_, folder.job().value) != removed_jobs_.end()) continue;
-      const auto staged = folder.ReadStaged();
+    TRY_ASSIGN(const std::vector<JobRecords> folders, LocalJobStore(home_).List());
+    for (const JobRecords& records : folders) {
+      if (std::ranges::find(removed_jobs_, records.job().value) != removed_jobs_.end()) continue;
+      const auto staged = records.ReadStaged();
       if (!staged.ok() && staged.error().code != ErrorCode::kNotFound) return staged.error();
       if (!staged.ok() || !*staged) continue;
       for (const auto& entry : (*staged)->job) kept.insert(entry.path.filename());
@@ -161,10 +162,10 @@ class Collection {
   // Those of the jobs that may be brought back.
   Result<std::set<std::string>> ProgramsInUse() const {
     std::set<std::string> kept;
-    TRY_ASSIGN(const std::vector<JobFolder> folders, LocalJobStore(home_).List());
-    for (const JobFolder& folder : folders) {
-      if (IsGone(folder)) continue;
-      const auto submission = folder.ReadSubmission();
+    TRY_ASSIGN(const std::vector<JobRecords> folders, LocalJobStore(home_).List());
+    for (const JobRecords& records : folders) {
+      if (IsGone(records)) continue;
+      const auto submission = records.ReadSubmission();
       if (!submission.ok() && submission.error().code != ErrorCode::kNotFound) return submission.error();
       if (submission.ok()) kept.insert(submission->programs);
     }

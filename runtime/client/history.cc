@@ -92,30 +92,28 @@ std::string Summary(const ToldJob& told) {
 }
 
 // The journal first: a job may end while we read, and its end must then be in the status.
-Result<ToldJob> Read(const JobFolder& folder) {
+Result<ToldJob> Read(const JobRecords& records) {
   ToldJob told;
-  auto bytes = ReadFile(folder.journal());
-  if (!bytes.ok() && bytes.error().code != ErrorCode::kNotFound) return bytes.error();
-  if (bytes.ok()) {  // else no AM has ruled yet
+  TRY_ASSIGN(const auto bytes, records.ReadJournal());
+  if (bytes) {  // else no AM has ruled yet
     Result<DecodedJournal> journal = DecodeJournal(*bytes);
-    if (!journal.ok()) return Annotate(journal.error(), folder.journal().string());
+    if (!journal.ok()) return Annotate(journal.error(), records.PlaceOfJournal());
     told.decisions = std::move(journal->decisions);
     told.torn_bytes = bytes->size() - journal->valid_bytes;
   }
-  TRY_ASSIGN(told.status, StoredStatus(folder));
+  TRY_ASSIGN(told.status, StoredStatus(records));
   const Instant until = told.status.ended.value_or(RealClock().Now());
   told.history = HistoryOf(told.decisions, told.status.submitted, until);
   return told;
 }
 
-Result<Configuration> StoredConfiguration(const JobFolder& folder) {
-  const auto text = ReadFile(folder.configuration());
-  if (!text.ok() && text.error().code == ErrorCode::kNotFound)
+Result<Configuration> StoredConfiguration(const JobRecords& records) {
+  TRY_ASSIGN(const auto text, records.ReadConfiguration());
+  if (!text)
     return Error{ErrorCode::kNotFound,
-                 StrCat("job ", folder.job().value, ": an earlier release made it and kept no configuration")};
-  if (!text.ok()) return text.error();
+                 StrCat("job ", records.job().value, ": an earlier release made it and kept no configuration")};
   auto configuration = ConfigurationFromJson(*text);
-  if (!configuration.ok()) return Annotate(configuration.error(), folder.configuration().string());
+  if (!configuration.ok()) return Annotate(configuration.error(), records.PlaceOfConfiguration());
   return configuration;
 }
 
@@ -132,12 +130,12 @@ Result<int> RunHistory(const CommandLine& line) {
   if (line.Has("serve")) return ServeHistory(line);
   TRY(CheckHistoryOptions(line));
   if (line.words().empty()) return ListHistory(line);
-  TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
-  if (line.Has("export")) return ExportHistory(folder, line.Has("json"));
-  TRY_ASSIGN(const ToldJob told, Read(folder));
+  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
+  if (line.Has("export")) return ExportHistory(records, line.Has("json"));
+  TRY_ASSIGN(const ToldJob told, Read(records));
   Configuration configuration;
   if (line.Has("conf")) {
-    TRY_ASSIGN(configuration, StoredConfiguration(folder));
+    TRY_ASSIGN(configuration, StoredConfiguration(records));
   }
   const bool events = line.Has("events");
   if (line.Has("json")) {

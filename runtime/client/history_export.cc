@@ -8,18 +8,18 @@
 
 namespace tony {
 
-Result<int> ExportHistory(const JobFolder& folder, bool json) {
-  TRY_ASSIGN(const auto path, HistoryFolder(folder));
+Result<int> ExportHistory(const JobRecords& records, bool json) {
+  TRY_ASSIGN(const auto path, HistoryFolder(records));
   if (!path) {
     return Error{ErrorCode::kInvalid,
-                 StrCat("job ", folder.job().value, " was submitted without tony.history.location")};
+                 StrCat("job ", records.job().value, " was submitted without tony.history.location")};
   }
-  TRY(BackendOf(folder.job()).arbiter().Settle(folder));
-  TRY_ASSIGN(const JobStatus status, StoredStatus(folder));
-  TRY(HasEnded(status) ? FinishHistory(folder) : BeginHistory(folder));
+  TRY(BackendOf(records.job()).arbiter().Settle(records));
+  TRY_ASSIGN(const JobStatus status, StoredStatus(records));
+  TRY(HasEnded(status) ? FinishHistory(records) : BeginHistory(records));
   const std::string text = path->string();
   if (json) {
-    PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value), R"(,"folder":)", JsonString(text), "}"));
+    PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), R"(,"folder":)", JsonString(text), "}"));
   } else {
     PrintLine(text);
   }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "runtime/base/result.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // Prints where. Returns the exit code; kInvalid: the job was submitted without a folder for it.
-Result<int> ExportHistory(const JobFolder& folder, bool json);
+Result<int> ExportHistory(const JobRecords& records, bool json);
 
 }  // namespace tony

@@ -40,12 +40,12 @@ JobStatus NotYetRuled(const JobSpec& spec, const Submission& submission) {
   return status;
 }
 
-Result<JobStatus> AskAm(const JobFolder& folder) {
-  TRY_ASSIGN(const auto lease, folder.ReadLease());
+Result<JobStatus> AskAm(const JobRecords& records) {
+  TRY_ASSIGN(const auto lease, records.ReadLease());
   if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
-  TRY_ASSIGN(const std::string token, folder.ReadToken());
+  TRY_ASSIGN(const std::string token, records.ReadToken());
   EventLoop loop;
-  const auto am = MakeAmConnection(loop, folder.path(), kAskLimit);
+  const auto am = MakeAmConnection(loop, records.place(), kAskLimit);
   am->Use(lease->am.own);
   Result<JobStatus> status = Error{ErrorCode::kUnavailable, "not answered"};
   am->GetStatus(token, [&](const Answer<JobStatus>& answer) {
@@ -58,80 +58,79 @@ Result<JobStatus> AskAm(const JobFolder& folder) {
   return status;
 }
 
-KnownStatus Ended(const JobFolder& folder, JobStatus status) {
-  const std::string problem = OutputsProblem(folder, status);
-  return {.status = std::move(status), .acked = std::filesystem::exists(folder.acked()), .outputs_problem = problem};
+KnownStatus Ended(const JobRecords& records, JobStatus status) {
+  const std::string problem = OutputsProblem(records, status);
+  const auto acked = records.IsAcked();
+  return {.status = std::move(status), .acked = acked.ok() && *acked, .outputs_problem = problem};
 }
 
 }  // namespace
 
-Result<JobFolder> FindJob(const std::string& id) {
+Result<JobRecords> FindJob(const std::string& id) {
   // An id becomes a path: nothing that leaves the folder of jobs.
   if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
     return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is no job id; \"tony list\" shows them")};
   TRY_ASSIGN(const auto home, TonyHome());
-  TRY_ASSIGN(JobFolder folder, LocalJobStore(home).Find({id}));
-  TRY_ASSIGN(const Submission submission, folder.ReadSubmission());
-  if (submission.host == HostName()) return folder;
-  TRY_ASSIGN(const JobStatus status, StoredStatus(folder));
-  if (HasEnded(status)) return folder;
+  TRY_ASSIGN(JobRecords records, LocalJobStore(home).Find({id}));
+  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
+  if (submission.host == HostName()) return records;
+  TRY_ASSIGN(const JobStatus status, StoredStatus(records));
+  if (HasEnded(status)) return records;
   return Error{ErrorCode::kUnavailable, StrCat("job ", id, " belongs to the local scheduler of ", submission.host,
                                                " and this is ", HostName(), "; ask there")};
 }
 
-Result<std::optional<JobFolder>> FindIfThere(const std::optional<JobId>& job) {
-  if (!job) return std::optional<JobFolder>();
-  Result<JobFolder> folder = FindJob(job->value);
+Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job) {
+  if (!job) return std::optional<JobRecords>();
+  Result<JobRecords> folder = FindJob(job->value);
   if (folder.ok()) return std::optional(*std::move(folder));
-  if (folder.error().code == ErrorCode::kNotFound) return std::optional<JobFolder>();
+  if (folder.error().code == ErrorCode::kNotFound) return std::optional<JobRecords>();
   return folder.error();
 }
 
-Result<JobStatus> StoredStatus(const JobFolder& folder) {
-  const auto stored = folder.ReadStatus();
+Result<JobStatus> StoredStatus(const JobRecords& records) {
+  const auto stored = records.ReadStatus();
   if (stored.ok() && *stored && HasEnded(**stored)) return **stored;
   // A power cut may have emptied the last one, which is not synced before the job's end; of an ended job it is damaged.
-  const bool may_be_empty = !std::filesystem::exists(folder.finished());
+  const bool may_be_empty = !BackendOf(records.job()).arbiter().Look(records).swept;
   if (stored.ok() || may_be_empty) {
-    TRY_ASSIGN(auto end, BackendOf(folder.job()).arbiter().UnwrittenEnd(folder));
+    TRY_ASSIGN(auto end, BackendOf(records.job()).arbiter().UnwrittenEnd(records));
     if (end) return *std::move(end);
   }
   TRY(stored);
   if (*stored) return **stored;
-  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
-  TRY_ASSIGN(const Submission submission, folder.ReadSubmission());
+  TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
+  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
   return NotYetRuled(spec, submission);
 }
 
 bool HasEnded(const JobStatus& status) { return status.verdict.has_value(); }
 
-bool IsUnruled(const JobFolder& folder, const JobStatus& status) {
-  return !HasEnded(status) && !BackendOf(folder.job()).arbiter().Look(folder).IsRuled();
+bool IsUnruled(const JobRecords& records, const JobStatus& status) {
+  return !HasEnded(status) && !BackendOf(records.job()).arbiter().Look(records).IsRuled();
 }
 
-bool IsGone(const JobFolder& folder) {
-  const ArbiterView view = BackendOf(folder.job()).arbiter().Look(folder);
+bool IsGone(const JobRecords& records) {
+  const ArbiterView view = BackendOf(records.job()).arbiter().Look(records);
   return view.swept && !view.IsRuled();
 }
 
-bool IsGone(const JobFolder& folder, const JobStatus& status) { return HasEnded(status) && IsGone(folder); }
+bool IsGone(const JobRecords& records, const JobStatus& status) { return HasEnded(status) && IsGone(records); }
 
-Result<KnownStatus> AskStatus(const JobFolder& folder) {
-  TRY_ASSIGN(JobStatus stored, StoredStatus(folder));
-  if (HasEnded(stored)) return Ended(folder, std::move(stored));
-  Result<JobStatus> asked = AskAm(folder);
+Result<KnownStatus> AskStatus(const JobRecords& records) {
+  TRY_ASSIGN(JobStatus stored, StoredStatus(records));
+  if (HasEnded(stored)) return Ended(records, std::move(stored));
+  Result<JobStatus> asked = AskAm(records);
   if (asked.ok()) return KnownStatus{.status = *std::move(asked), .am_reachable = true};
-  TRY_ASSIGN(stored, StoredStatus(folder));  // it may have ended while we asked
-  if (HasEnded(stored)) return Ended(folder, std::move(stored));
-  (void)LeaveLook(folder, {});  // an AM would have taken the question for one
-  const bool unruled = IsUnruled(folder, stored);
+  TRY_ASSIGN(stored, StoredStatus(records));  // it may have ended while we asked
+  if (HasEnded(stored)) return Ended(records, std::move(stored));
+  (void)LeaveLook(records, {});  // an AM would have taken the question for one
+  const bool unruled = IsUnruled(records, stored);
   return KnownStatus{.status = std::move(stored), .unruled = unruled};
 }
 
-Status Acknowledge(const JobFolder& folder, const OwnerToken& owner) {
-  const std::string document = StrCat(R"({"schema":1,"owner":)", JsonString(owner.value), R"(,"time":)",
-                                      JsonString(ToIso8601(RealClock().Now())), "}");
-  return WriteFileByRename(folder.acked(), document, /*durable=*/true);
+Status Acknowledge(const JobRecords& records, const OwnerToken& owner) {
+  return records.WriteAcked(owner, RealClock().Now());
 }
 
 std::string ToJson(const KnownStatus& known) {

@@ -6,27 +6,27 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // kNotFound: no such job. kUnavailable: it runs under the local scheduler of another machine, which the message names.
-Result<JobFolder> FindJob(const std::string& id);
+Result<JobRecords> FindJob(const std::string& id);
 // Nothing: no id, or no job of it (any more).
-Result<std::optional<JobFolder>> FindIfThere(const std::optional<JobId>& job);
+Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job);
 
 // status.json; before it has been written for the first time, a document made of spec and submission. A job whose
 // machine was restarted while it ran has ended with that reason, whether or not that is written down yet.
-Result<JobStatus> StoredStatus(const JobFolder& folder);
+Result<JobStatus> StoredStatus(const JobRecords& records);
 
 bool HasEnded(const JobStatus& status);
 
 // Whether the job has not ended and neither keeper nor AM lives.
-bool IsUnruled(const JobFolder& folder, const JobStatus& status);
+bool IsUnruled(const JobRecords& records, const JobStatus& status);
 
 // Whether the job has ended, nothing of it runs, and nothing will be started to sweep up after it.
-bool IsGone(const JobFolder& folder, const JobStatus& status);
-bool IsGone(const JobFolder& folder);  // of one whose status nobody has to read for it
+bool IsGone(const JobRecords& records, const JobStatus& status);
+bool IsGone(const JobRecords& records);  // of one whose status nobody has to read for it
 
 // What a reader can know now. Asks the AM of a job that has not ended, for at most a second.
 struct KnownStatus {
@@ -36,10 +36,10 @@ struct KnownStatus {
   bool acked = false;           // `tony ack`: its engine has consumed the result
   std::string outputs_problem;  // why the outputs of a job that succeeded cannot be had
 };
-Result<KnownStatus> AskStatus(const JobFolder& folder);
+Result<KnownStatus> AskStatus(const JobRecords& records);
 
 // Records that `owner`'s engine has consumed the result of a job that has ended.
-Status Acknowledge(const JobFolder& folder, const OwnerToken& owner);
+Status Acknowledge(const JobRecords& records, const OwnerToken& owner);
 
 // The document of `tony status --json`.
 std::string ToJson(const KnownStatus& known);

@@ -73,13 +73,13 @@ void SayWhoAsks(KillRequest& request) {
   request.asker.clear();
 }
 
-Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const KillRequest& request,
+Result<int> KillJob(const CommandLine& line, const JobRecords& records, const KillRequest& request,
                     const JobStatus& before) {
   // A full disk keeps nobody from telling the AM.
-  const auto recorded = RecordKill(folder, request);
+  const auto recorded = RecordKill(records, request);
   if (!recorded.ok()) Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   EventLoop loop;
-  const auto launcher = BackendOf(folder.job()).MakeLauncher(loop);
+  const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
   WatchOptions options = {.kill = request, .kill_name = recorded.ok() ? *recorded : ""};
   options.until_told = line.Has("no-wait") || request.due != Instant{};
@@ -88,9 +88,9 @@ Result<int> KillJob(const CommandLine& line, const JobFolder& folder, const Kill
   } else {
     options.on_status = SayChanges();
   }
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, *launcher, options));
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, options));
   if (watched.signal != 0) {
-    Say(StrCat("interrupted; the kill of job ", folder.job().value,
+    Say(StrCat("interrupted; the kill of job ", records.job().value,
                recorded.ok() ? " is recorded" : " may be forgotten"));
     return 128 + watched.signal;
   }
@@ -107,7 +107,7 @@ Result<int> RunKill(const CommandLine& line) {
   SayWhoAsks(request);
   if (line.words().empty() == by_request.value.empty())
     return Error{ErrorCode::kUsage, "kill: expected JOB or --request-id, and not both"};
-  std::optional<JobFolder> folder;
+  std::optional<JobRecords> folder;
   if (line.words().empty()) {
     TRY_ASSIGN(folder, FindForKill(by_request, request));
     if (!folder) return ReportRemembered(line, by_request, request.if_owner);

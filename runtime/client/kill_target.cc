@@ -9,7 +9,7 @@
 namespace tony {
 namespace {
 
-Result<std::optional<JobFolder>> JobOf(const RequestIndex& index, const RequestId& request) {
+Result<std::optional<JobRecords>> JobOf(const RequestIndex& index, const RequestId& request) {
   TRY_ASSIGN(const auto record, index.Read(request));
   return FindIfThere(record ? record->job : std::nullopt);
 }
@@ -18,7 +18,7 @@ Result<std::optional<JobFolder>> JobOf(const RequestIndex& index, const RequestI
 
 // The owner is told to stop before the job is looked for: its submit makes the job before it looks whether it was. A
 // kill that may still be void tells it only where there is no job that it could be void for.
-Result<std::optional<JobFolder>> FindForKill(const RequestId& request, const KillRequest& kill) {
+Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill) {
   TRY_ASSIGN(const auto home, TonyHome());
   const RequestIndex index(home);
   const auto revoke = [&] { return index.Revoke(request, kill.if_owner, RealClock().Now()); };

@@ -5,12 +5,12 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/claim.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // Nothing: there is no job yet, and a submit by the kill's owner will be refused. kNotFound: there is none, and the
 // kill names no owner. The kill itself is not told to anybody.
-Result<std::optional<JobFolder>> FindForKill(const RequestId& request, const KillRequest& kill);
+Result<std::optional<JobRecords>> FindForKill(const RequestId& request, const KillRequest& kill);
 
 }  // namespace tony

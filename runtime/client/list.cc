@@ -71,14 +71,14 @@ Result<Listing> ListJobs(const std::filesystem::path& home, size_t most_finished
   TRY_ASSIGN(const auto chosen, LocalJobStore(home).ListNewest(most_finished));
   Listing listing = {.left_out = chosen.left_out};
   size_t unread = 0;
-  for (const JobFolder& folder : chosen.folders) {
-    Result<JobStatus> status = StoredStatus(folder);
+  for (const JobRecords& records : chosen.folders) {
+    Result<JobStatus> status = StoredStatus(records);
     std::error_code error;
     if (status.ok()) {
-      const bool unruled = IsUnruled(folder, *status);
+      const bool unruled = IsUnruled(records, *status);
       listing.jobs.push_back({*std::move(status), unruled});
-    } else if (std::filesystem::exists(folder.path(), error) || error) {  // else it was removed meanwhile
-      Say(StrCat("tony: job ", folder.job().value, " left out: ", status.error().message));
+    } else if (std::filesystem::exists(records.place(), error) || error) {  // else it was removed meanwhile
+      Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
       const ErrorCode code = listing.failure ? listing.failure->code : CodeOf(status.error());
       listing.failure = Error{code, StrCat(++unread, " of ", chosen.folders.size(), " jobs could not be read")};
     }

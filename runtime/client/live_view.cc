@@ -26,14 +26,14 @@ UniqueFd OpenTerminal() { return UniqueFd(open("/proc/self/fd/2", O_WRONLY | O_N
 
 }  // namespace
 
-std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobFolder& folder) {
+std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobRecords& records) {
   if (!IsTerminal(STDERR_FILENO)) return nullptr;
   UniqueFd terminal = OpenTerminal();
   if (!terminal.valid()) return nullptr;
   std::unique_ptr<LiveView> view(new LiveView(loop, std::move(terminal)));
-  view->SayAbove(StrCat("logs: ", (folder.path() / "logs").string()));
-  view->SayAbove(StrCat("follow: tony logs ", folder.job().value, " -f"));
-  if (const auto status = StoredStatus(folder); status.ok()) view->Show(*status);
+  view->SayAbove(StrCat("logs: ", (records.place() / "logs").string()));
+  view->SayAbove(StrCat("follow: tony logs ", records.job().value, " -f"));
+  if (const auto status = StoredStatus(records); status.ok()) view->Show(*status);
   return view;
 }
 

@@ -14,14 +14,14 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/client/screen.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 class LiveView {
  public:
   // Null where standard error is no terminal. Shows what is known of the job already.
-  static std::unique_ptr<LiveView> Make(EventLoop& loop, const JobFolder& folder);
+  static std::unique_ptr<LiveView> Make(EventLoop& loop, const JobRecords& records);
 
   void Show(const JobStatus& status);
   void SayAbove(const std::string& line);

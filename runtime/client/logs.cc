@@ -25,7 +25,7 @@ constexpr int64_t kDefaultAnswer = 1 << 20;  // bytes of text in one JSON answer
 constexpr Duration kUnruledInterval{1000};
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
-Result<LogChoice> ReadChoice(const CommandLine& line, const JobFolder& folder) {
+Result<LogChoice> ReadChoice(const CommandLine& line, const JobRecords& records) {
   LogChoice choice;
   const bool both = line.Has("stdout") == line.Has("stderr");
   choice.standard_output = both || line.Has("stdout");
@@ -41,15 +41,15 @@ Result<LogChoice> ReadChoice(const CommandLine& line, const JobFolder& folder) {
       return Error{ErrorCode::kUsage, StrCat("attempt \"", word, "\": expected ROLE:INDEX#NUMBER, as in worker:0#1")};
     choice.attempt = static_cast<int>(*number);
   }
-  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
+  TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   const RoleSpec* role = spec.FindRole(choice.task->role);
   if (role == nullptr || choice.task->index >= role->instances)
-    return Error{ErrorCode::kNotFound, StrCat("job ", folder.job().value, " has no task ", ToString(*choice.task))};
+    return Error{ErrorCode::kNotFound, StrCat("job ", records.job().value, " has no task ", ToString(*choice.task))};
   return choice;
 }
 
-bool JobHasEnded(const JobFolder& folder) {
-  const auto status = StoredStatus(folder);
+bool JobHasEnded(const JobRecords& records) {
+  const auto status = StoredStatus(records);
   return status.ok() && HasEnded(*status);
 }
 
@@ -70,42 +70,42 @@ bool ReadOnce(LogReader& reader, const Amount& amount, bool ended, const std::fu
   return true;
 }
 
-void AnswerJson(const JobFolder& folder, LogReader& reader, const LogCursor& cursor, const Amount& amount) {
-  const bool ended = JobHasEnded(folder);  // before reading: what is written later is not part of this answer
+void AnswerJson(const JobRecords& records, LogReader& reader, const LogCursor& cursor, const Amount& amount) {
+  const bool ended = JobHasEnded(records);  // before reading: what is written later is not part of this answer
   std::vector<std::string> entries;
   const bool all = ReadOnce(reader, amount, ended,
                             [&](const LogText& log) { entries.push_back(StrCat("{", EntryFields(log), "}")); });
-  PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value), R"(,"entries":[)", Join(entries, ","),
+  PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), R"(,"entries":[)", Join(entries, ","),
                    R"(],"cursor":)", JsonString(cursor.Text()), R"(,"eof":)", ended && all ? "true" : "false", "}"));
 }
 
 // Says once each time that nobody rules a job: it may stay so until somebody waits for it.
 class UnruledNotice {
  public:
-  explicit UnruledNotice(const JobFolder& folder) : folder_(folder) {}
+  explicit UnruledNotice(const JobRecords& records) : records_(records) {}
 
   void Look() {
-    const auto status = StoredStatus(folder_);
-    const bool unruled = status.ok() && IsUnruled(folder_, *status);
+    const auto status = StoredStatus(records_);
+    const bool unruled = status.ok() && IsUnruled(records_, *status);
     // Twice in a row: an AM and a keeper that die together are both back in a moment where somebody waits.
     if (unruled && ++seen_ == 2) {
-      const std::string& job = folder_.job().value;
+      const std::string& job = records_.job().value;
       Say(StrCat("nobody rules job ", job, "; tony wait ", job, " brings it back"));
     }
     if (!unruled) seen_ = 0;
   }
 
  private:
-  const JobFolder folder_;
+  const JobRecords records_;
   int seen_ = 0;
 };
 
-void FollowLogs(const JobFolder& folder, const LogSource& logs, const LogChoice& choice, LogCursor& cursor,
+void FollowLogs(const JobRecords& records, const LogSource& logs, const LogChoice& choice, LogCursor& cursor,
                 const LogFollower::Sink& sink) {
   EventLoop loop;
-  LogFollower follower(loop, {logs, [&] { return JobHasEnded(folder); }}, choice, cursor, sink);
+  LogFollower follower(loop, {logs, [&] { return JobHasEnded(records); }}, choice, cursor, sink);
   follower.Start([&loop] { loop.Stop(); });
-  UnruledNotice notice(folder);
+  UnruledNotice notice(records);
   EventLoop::Timer timer;
   const std::function<void()> look = [&] {
     notice.Look();
@@ -115,8 +115,8 @@ void FollowLogs(const JobFolder& folder, const LogSource& logs, const LogChoice&
   loop.Run();
 }
 
-Result<LogPrinter> MakePrinter(const JobFolder& folder, const LogChoice& choice) {
-  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
+Result<LogPrinter> MakePrinter(const JobRecords& records, const LogChoice& choice) {
+  TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   LogStyle style = {.prefixed = !choice.task && spec.TotalTasks() > 1,
                     .is_terminal = isatty(STDOUT_FILENO) == 1,
                     .colour = WantsColour(STDOUT_FILENO)};
@@ -136,26 +136,26 @@ Result<int> RunLogs(const CommandLine& line) {
   TRY_ASSIGN(amount.lines, NumberOption(line, "tail"));
   if (amount.lines && line.Has("cursor")) return Error{ErrorCode::kUsage, "logs: --tail does not go with --cursor"};
   if (limit || (json && !line.Has("f"))) amount.limit = static_cast<size_t>(limit.value_or(kDefaultAnswer));
-  TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
-  TRY_ASSIGN(const LogChoice choice, ReadChoice(line, folder));
+  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
+  TRY_ASSIGN(const LogChoice choice, ReadChoice(line, records));
   LogCursor cursor;
   TRY(cursor.Set(line.Value("cursor")));
-  const auto logs = BackendOf(folder.job()).LogsOf(folder);
+  const auto logs = BackendOf(records.job()).LogsOf(records);
   LogReader reader(*logs, choice, cursor);
   if (json && !line.Has("f")) {
-    AnswerJson(folder, reader, cursor, amount);
+    AnswerJson(records, reader, cursor, amount);
     return 0;
   }
   if (amount.lines && line.Has("f")) reader.GoToLastLines(static_cast<uint64_t>(*amount.lines));
   if (json) {
-    FollowLogs(folder, *logs, choice, cursor, [&cursor](const LogText& log) {
+    FollowLogs(records, *logs, choice, cursor, [&cursor](const LogText& log) {
       PrintLine(StrCat(R"({"schema":1,)", EntryFields(log), R"(,"cursor":)", JsonString(cursor.Text()), "}"));
     });
     return 0;
   }
-  TRY_ASSIGN(LogPrinter printer, MakePrinter(folder, choice));
+  TRY_ASSIGN(LogPrinter printer, MakePrinter(records, choice));
   if (line.Has("f")) {
-    FollowLogs(folder, *logs, choice, cursor, std::ref(printer));
+    FollowLogs(records, *logs, choice, cursor, std::ref(printer));
   } else {
     ReadOnce(reader, amount, true, std::ref(printer));
   }

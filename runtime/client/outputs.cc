@@ -7,22 +7,23 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
 #include "runtime/job/outputs_parser.h"
+#include "runtime/store/attempt_folder.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony {
 namespace {
 
-bool Succeeded(const JobFolder& folder, const TaskStatus& task, int attempt) {
+bool Succeeded(const JobRecords& records, const TaskStatus& task, int attempt) {
   if (attempt == task.attempt && task.outcome) return task.outcome->Succeeded();
-  const auto kept = folder.ReadOutcome({task.id, attempt});
+  const auto kept = AttemptFolder(records.place(), {task.id, attempt}).ReadOutcome();
   return kept.ok() && *kept && (*kept)->Succeeded();
 }
 
-std::optional<AttemptId> NewestThatSucceeded(const JobFolder& folder, const JobSpec& spec, const JobStatus& status) {
+std::optional<AttemptId> NewestThatSucceeded(const JobRecords& records, const JobSpec& spec, const JobStatus& status) {
   for (const TaskStatus& task : status.tasks) {
     if (!LeavesOutputs(spec, task.id)) continue;
     for (int attempt = task.attempt; attempt > 0; --attempt) {
-      if (Succeeded(folder, task, attempt)) return AttemptId{task.id, attempt};
+      if (Succeeded(records, task, attempt)) return AttemptId{task.id, attempt};
     }
   }
   return std::nullopt;
@@ -30,72 +31,72 @@ std::optional<AttemptId> NewestThatSucceeded(const JobFolder& folder, const JobS
 
 // As its master has heard them; where it has not (a job of 0.1, one that ended without a master, a record that is
 // damaged), as its executor has kept them.
-Result<std::optional<KeptOutputs>> FindKept(const JobFolder& folder, const AttemptId& attempt) {
-  auto recorded = ReadJobOutputs(folder);
+Result<std::optional<KeptOutputs>> FindKept(const JobRecords& records, const AttemptId& attempt) {
+  auto recorded = ReadJobOutputs(records);
   const bool is_its = recorded.ok() && *recorded && (*recorded)->attempt == attempt;
   if (is_its && (*recorded)->outputs.problem.empty()) return std::optional(std::move((*recorded)->outputs));
-  auto kept = ReadKeptOutputs(folder.LogFolder(attempt));
+  auto kept = ReadKeptOutputs(AttemptFolder(records.place(), attempt).logs);
   if (!kept.ok() || *kept) return kept;
   if (is_its) return Error{ErrorCode::kInvalid, (*recorded)->outputs.problem};
   return recorded.ok() ? std::move(kept) : recorded.error();
 }
 
-Result<Outputs> ReadKept(const JobFolder& folder, const AttemptId& attempt) {
-  TRY_ASSIGN(const auto kept, FindKept(folder, attempt));
+Result<Outputs> ReadKept(const JobRecords& records, const AttemptId& attempt) {
+  TRY_ASSIGN(const auto kept, FindKept(records, attempt));
   if (!kept) return Outputs();
   TRY_ASSIGN(Outputs outputs, ParseOutputs(kept->text));
   for (const OutputProblem& problem : kept->left_out) outputs.Add(problem);
   return outputs;
 }
 
-std::string PlaceText(const JobFolder& folder, const JobStatus& status, const AttemptId& attempt) {
+std::string PlaceText(const JobRecords& records, const JobStatus& status, const AttemptId& attempt) {
   return StrCat("outputs of ", ToString(attempt), " in job ", status.job.value, " (",
-                KeptOutputsFile(folder.LogFolder(attempt)).string(), ")");
+                KeptOutputsFile(AttemptFolder(records.place(), attempt).logs).string(), ")");
 }
 
 }  // namespace
 
-Result<JobOutputs> ReadOutputs(const JobFolder& folder, const JobStatus& status) {
-  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
-  const auto attempt = NewestThatSucceeded(folder, spec, status);
+Result<JobOutputs> ReadOutputs(const JobRecords& records, const JobStatus& status) {
+  TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
+  const auto attempt = NewestThatSucceeded(records, spec, status);
   if (!attempt) return JobOutputs();
-  auto kept = ReadKept(folder, *attempt);
+  auto kept = ReadKept(records, *attempt);
   if (kept.ok()) return JobOutputs{*std::move(kept), attempt};
   return Error{kept.error().code,
-               StrCat(PlaceText(folder, status, *attempt), ": ", kept.error().message, "; expected one JSON object")};
+               StrCat(PlaceText(records, status, *attempt), ": ", kept.error().message, "; expected one JSON object")};
 }
 
-std::string OutputsProblem(const JobFolder& folder, const JobStatus& status) {
+std::string OutputsProblem(const JobRecords& records, const JobStatus& status) {
   if (!status.verdict || status.verdict->state != FinalState::kSucceeded) return "";
-  const auto outputs = ReadOutputs(folder, status);
+  const auto outputs = ReadOutputs(records, status);
   if (!outputs.ok()) return outputs.error().code == ErrorCode::kInvalid ? outputs.error().message : "";
   if (outputs->problems.empty()) return "";
   std::vector<std::string> problems;
   for (const OutputProblem& problem : outputs->problems) problems.push_back(Describe(problem));
-  return StrCat(PlaceText(folder, status, *outputs->attempt), ": ", Join(problems, "; "));
+  return StrCat(PlaceText(records, status, *outputs->attempt), ": ", Join(problems, "; "));
 }
 
-std::string StatusDocument(const JobFolder& folder, const JobStatus& status) {
-  const std::string problem = OutputsProblem(folder, status);
+std::string StatusDocument(const JobRecords& records, const JobStatus& status) {
+  const std::string problem = OutputsProblem(records, status);
   if (problem.empty()) return ToJson(status);
   return WithFields(ToJson(status), {{"outputs_problem", JsonString(problem)}});
 }
 
 Result<int> RunOutputs(const CommandLine& line) {
-  TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
   // The AM's word counts, too: it tells of the end a moment before that is in the folder.
-  TRY_ASSIGN(const KnownStatus known, AskStatus(folder));
+  TRY_ASSIGN(const KnownStatus known, AskStatus(records));
   if (!HasEnded(known.status)) {
-    return Error{ErrorCode::kUnavailable, StrCat("job ", folder.job().value, " has not ended (", known.status.state,
+    return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " has not ended (", known.status.state,
                                                  "); its outputs are there when it has succeeded")};
   }
-  TRY_ASSIGN(const JobOutputs outputs, ReadOutputs(folder, known.status));
+  TRY_ASSIGN(const JobOutputs outputs, ReadOutputs(records, known.status));
   if (!line.Has("json")) {
     for (const OutputProblem& problem : outputs.problems) Say(StrCat("tony: ", Describe(problem)));
     PrintLine(IndentedJson(ObjectOf(outputs)));
     return 0;
   }
-  std::string document = StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value));
+  std::string document = StrCat(R"({"schema":1,"job":)", JsonString(records.job().value));
   if (outputs.attempt) document += StrCat(R"(,"task":)", JsonString(ToString(outputs.attempt->task)));
   document += StrCat(R"(,"outputs":)", ObjectOf(outputs));
   if (!outputs.problems.empty()) document += StrCat(R"(,"problems":)", ToJson(outputs.problems));

@@ -7,7 +7,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/outputs.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -16,13 +16,13 @@ struct JobOutputs : Outputs {        // no members also where the program wrote 
 };
 
 // `status`: of the job, which has ended. kInvalid, where nothing can be had, names task and file, and what is wrong.
-Result<JobOutputs> ReadOutputs(const JobFolder& folder, const JobStatus& status);
+Result<JobOutputs> ReadOutputs(const JobRecords& records, const JobStatus& status);
 
 // What of the outputs of a job that succeeded cannot be had as it was written, and why; empty: all can, or the job has
 // not succeeded.
-std::string OutputsProblem(const JobFolder& folder, const JobStatus& status);
+std::string OutputsProblem(const JobRecords& records, const JobStatus& status);
 
 // The status document, with "outputs_problem" where there is one.
-std::string StatusDocument(const JobFolder& folder, const JobStatus& status);
+std::string StatusDocument(const JobRecords& records, const JobStatus& status);
 
 }  // namespace tony

@@ -201,7 +201,7 @@ std::string NewsLine(const JobStatus& status) {
   return status.delay.empty() ? "-" : status.delay;
 }
 
-std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
+std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   const Verdict& verdict = *status.verdict;
   const std::string& job = status.job.value;
   const Duration length = status.ended.value_or(status.submitted) - status.submitted;
@@ -212,14 +212,15 @@ std::string VerdictText(const JobStatus& status, const JobFolder& folder) {
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)
     text += StrCat("  more: tony logs ", job, " ", ToString(*verdict.attempt), "\n");
   text += RestartSummary(status) + CheckpointSummary(status);
-  if (const std::string problem = OutputsProblem(folder, status); !problem.empty()) text += StrCat("  ", problem, "\n");
-  return text + StrCat("  logs: ", (folder.path() / "logs").string(), "\n");
+  if (const std::string problem = OutputsProblem(records, status); !problem.empty())
+    text += StrCat("  ", problem, "\n");
+  return text + StrCat("  logs: ", (records.place() / "logs").string(), "\n");
 }
 
-std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instant now) {
+std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now) {
   const JobStatus& status = known.status;
   const std::string tags = status.tags.empty() ? "" : StrCat("  tags: ", Join(status.tags, ", "), "\n");
-  if (HasEnded(status)) return VerdictText(status, folder) + tags + TasksText(status);
+  if (HasEnded(status)) return VerdictText(status, records) + tags + TasksText(status);
   std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
                             ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
                             status.generation.value, "\n");

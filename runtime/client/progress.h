@@ -9,7 +9,7 @@
 #include "runtime/base/time.h"
 #include "runtime/client/job_access.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -19,10 +19,10 @@ std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, con
 std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, const JobStatus& after);
 
 // The end of a job: state, duration, the first cause with the last lines of its stderr, where to read more.
-std::string VerdictText(const JobStatus& status, const JobFolder& folder);
+std::string VerdictText(const JobStatus& status, const JobRecords& records);
 
 // `tony status`: the job in one line, then a table of its tasks; of an ended one the verdict too.
-std::string StatusText(const KnownStatus& known, const JobFolder& folder, Instant now);
+std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now);
 
 // "SUCCEEDED", "FAILED: worker:1#1 ..." in one line.
 std::string VerdictLine(const JobStatus& status);

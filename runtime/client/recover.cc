@@ -23,34 +23,34 @@ struct Recovered {
   std::string_view what;  // "none", "settled", "brought_back"
 };
 
-Result<Recovered> BringBack(const JobFolder& folder) {
+Result<Recovered> BringBack(const JobRecords& records) {
   EventLoop loop;
-  const auto launcher = BackendOf(folder.job()).MakeLauncher(loop);
+  const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
   WatchOptions options = {.limit = kAnswerLimit};
   options.on_status = [](const JobStatus&) { return false; };
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, *launcher, options));
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, options));
   if (watched.status) return Recovered{*watched.status, "brought_back"};
-  return Error{ErrorCode::kUnavailable, StrCat("job ", folder.job().value, " was not brought back: no answer")};
+  return Error{ErrorCode::kUnavailable, StrCat("job ", records.job().value, " was not brought back: no answer")};
 }
 
-Result<Recovered> Recover(const JobFolder& folder) {
-  TRY(StoredStatus(folder));
-  const auto written = folder.ReadStatus();
-  TRY(BackendOf(folder.job()).arbiter().Settle(folder));
-  TRY_ASSIGN(JobStatus status, StoredStatus(folder));
-  if (IsUnruled(folder, status)) return BringBack(folder);
+Result<Recovered> Recover(const JobRecords& records) {
+  TRY(StoredStatus(records));
+  const auto written = records.ReadStatus();
+  TRY(BackendOf(records.job()).arbiter().Settle(records));
+  TRY_ASSIGN(JobStatus status, StoredStatus(records));
+  if (IsUnruled(records, status)) return BringBack(records);
   const bool settled = HasEnded(status) && !(written.ok() && *written && HasEnded(**written));
   return Recovered{std::move(status), settled ? "settled" : "none"};
 }
 
 // Those of this machine.
-Result<std::vector<JobFolder>> AllJobs() {
+Result<std::vector<JobRecords>> AllJobs() {
   TRY_ASSIGN(const auto home, TonyHome());
-  TRY_ASSIGN(const std::vector<JobFolder> all, LocalJobStore(home).List());
-  std::vector<JobFolder> ours;
-  for (const JobFolder& folder : all) {
-    const auto found = FindJob(folder.job().value);
+  TRY_ASSIGN(const std::vector<JobRecords> all, LocalJobStore(home).List());
+  std::vector<JobRecords> ours;
+  for (const JobRecords& records : all) {
+    const auto found = FindJob(records.job().value);
     if (found.ok()) ours.push_back(*found);
     if (!found.ok() && found.error().code != ErrorCode::kUnavailable) Say(StrCat("tony: ", found.error().message));
   }
@@ -65,23 +65,23 @@ std::string Entry(const Recovered& recovered) {
 }  // namespace
 
 Result<int> RunRecover(const CommandLine& line) {
-  std::vector<JobFolder> folders;
+  std::vector<JobRecords> folders;
   if (line.words().empty()) {
     TRY_ASSIGN(folders, AllJobs());
   } else {
-    TRY_ASSIGN(JobFolder folder, FindJob(line.words().front()));
-    folders.push_back(std::move(folder));
+    TRY_ASSIGN(JobRecords records, FindJob(line.words().front()));
+    folders.push_back(std::move(records));
   }
   std::vector<std::string> entries, lines;
   std::optional<Error> failure;
-  for (const JobFolder& folder : folders) {
-    const Result<Recovered> recovered = Recover(folder);
+  for (const JobRecords& records : folders) {
+    const Result<Recovered> recovered = Recover(records);
     if (!recovered.ok()) {
       if (failure) Say(StrCat("tony: ", failure->message));
       failure = recovered.error();
     } else if (recovered->what != "none" || !line.words().empty()) {
       entries.push_back(Entry(*recovered));
-      lines.push_back(StrCat(folder.job().value, " ", recovered->status.state, " ", recovered->what, "\n"));
+      lines.push_back(StrCat(records.job().value, " ", recovered->status.state, " ", recovered->what, "\n"));
     }
   }
   const std::string document = StrCat(R"({"schema":1,"jobs":[)", Join(entries, ","), "]}");

@@ -11,9 +11,9 @@ namespace tony {
 namespace {
 
 Result<std::string> Tell(const std::string& id, bool json) {
-  TRY_ASSIGN(const JobFolder folder, FindJob(id));
-  TRY_ASSIGN(const KnownStatus known, AskStatus(folder));
-  return json ? ToJson(known) : StatusText(known, folder, RealClock().Now());
+  TRY_ASSIGN(const JobRecords records, FindJob(id));
+  TRY_ASSIGN(const KnownStatus known, AskStatus(records));
+  return json ? ToJson(known) : StatusText(known, records, RealClock().Now());
 }
 
 }  // namespace

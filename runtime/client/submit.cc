@@ -46,14 +46,14 @@ Result<int> RunSubmit(const CommandLine& line) {
                       .configuration = ToJson(parsed.configuration),
                       .secrets = parsed.secrets,
                       .programs = programs.kept.hash};
-  TRY_ASSIGN(const JobFolder folder, LocalJobStore(home).Create(job, RealClock().Now()));
+  TRY_ASSIGN(const JobRecords records, LocalJobStore(home).Create(job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
-  Announce(folder.job(), json, detach);
-  TRY(StartKeeper(folder, *launcher));
+  Announce(records.job(), json, detach);
+  TRY(StartKeeper(records, *launcher));
   staged.store.reset();  // the job's folder refers to the entries now
   programs.kept.lock.Reset();
-  if (!detach) return WatchToEnd(loop, interrupts, folder, *launcher, {.json = json});
-  if (json) PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(folder.job().value), "}"));
+  if (!detach) return WatchToEnd(loop, interrupts, records, *launcher, {.json = json});
+  if (json) PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), "}"));
   return 0;
 }
 

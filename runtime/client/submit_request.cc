@@ -15,7 +15,7 @@ namespace tony {
 namespace {
 
 // `existing` runs or has ended with the spec that it was submitted with.
-Result<bool> SpecDiffers(const JobFolder& existing, const JobSpec& spec) {
+Result<bool> SpecDiffers(const JobRecords& existing, const JobSpec& spec) {
   TRY_ASSIGN(const JobSpec its, existing.ReadSpec());
   return ToJson(its) != ToJson(spec);
 }
@@ -43,12 +43,12 @@ std::string Names(const RequestedJob& asked, const JobId& job) {
                 JsonString(asked.order.request.value), R"(,"submission":)", asked.order.ask.number, "}");
 }
 
-Result<int> ReportAdopted(const JobFolder& folder, const std::map<std::string, std::string>& fields, bool json) {
-  TRY_ASSIGN(const JobStatus status, StoredStatus(folder));
+Result<int> ReportAdopted(const JobRecords& records, const std::map<std::string, std::string>& fields, bool json) {
+  TRY_ASSIGN(const JobStatus status, StoredStatus(records));
   if (json) {
-    PrintLine(WithFields(StatusDocument(folder, status), fields));
+    PrintLine(WithFields(StatusDocument(records, status), fields));
   } else {
-    Print(VerdictText(status, folder));
+    Print(VerdictText(status, records));
   }
   return 0;
 }
@@ -75,10 +75,10 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
   TRY_ASSIGN(const auto last, steps.Walk());
   if (!last) return SubmittedJob{.signal = steps.signal()};
   if (last->end >= SubmitEnd::kRefusedStale) return Refusal(*last, asked.order);
-  TRY_ASSIGN(const JobFolder folder, FindJob(last->job.value));
-  SubmittedJob submitted = {.folder = folder, .end = last->end, .differs_in = last->differs_in};
+  TRY_ASSIGN(const JobRecords records, FindJob(last->job.value));
+  SubmittedJob submitted = {.folder = records, .end = last->end, .differs_in = last->differs_in};
   if (submitted.end == SubmitEnd::kCreated) return submitted;
-  TRY_ASSIGN(submitted.spec_differs, SpecDiffers(folder, asked.job.spec));
+  TRY_ASSIGN(submitted.spec_differs, SpecDiffers(records, asked.job.spec));
   submitted.spec_differs |= !submitted.differs_in.empty();
   return submitted;
 }
@@ -91,19 +91,19 @@ Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& l
     Say("tony: interrupted; nothing was submitted");
     return 128 + submitted.signal;
   }
-  const JobFolder& folder = *submitted.folder;
-  if (submitted.end != SubmitEnd::kCreated) Announce(folder.job(), json, detach);
+  const JobRecords& records = *submitted.folder;
+  if (submitted.end != SubmitEnd::kCreated) Announce(records.job(), json, detach);
   if (const std::string text = DifferenceText(submitted); !text.empty()) {
     asked.job.warnings.push_back(text);
     Say(StrCat("tony: warning: ", text));
   }
   const auto fields = DecisionFields(submitted, asked.job.warnings);
   if (detach) {
-    if (json) PrintLine(WithFields(Names(asked, folder.job()), fields));
+    if (json) PrintLine(WithFields(Names(asked, records.job()), fields));
     return 0;
   }
-  if (submitted.end == SubmitEnd::kAdopted) return ReportAdopted(folder, fields, json);
-  return WatchToEnd(loop, interrupts, folder, launcher,
+  if (submitted.end == SubmitEnd::kAdopted) return ReportAdopted(records, fields, json);
+  return WatchToEnd(loop, interrupts, records, launcher,
                     {.json = json, .kill_as = asked.order.claim.owner, .fields = fields});
 }
 

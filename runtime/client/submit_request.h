@@ -15,7 +15,7 @@
 #include "runtime/job/job_spec_parser.h"
 #include "runtime/request/submit_course.h"
 #include "runtime/scheduler/am_launcher.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -27,7 +27,7 @@ struct RequestedJob {
 
 struct SubmittedJob {
   int signal = 0;                         // the first that came, in time: the request id finds what there is of a job
-  std::optional<JobFolder> folder;        // nothing if there was a signal
+  std::optional<JobRecords> folder;       // nothing if there was a signal
   SubmitEnd end = SubmitEnd::kCreated;    // ... or attached, or adopted
   bool spec_differs = false;              // from the one that the job was submitted with, and keeps
   std::vector<std::string> differs_in{};  // which parts of what is run (submit_digest.h)

@@ -77,8 +77,8 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
     case SubmitStepKind::kAwaitGone:
       return Taken(AwaitGone(step.job));
     case SubmitStepKind::kStart: {
-      TRY_ASSIGN(const JobFolder folder, store_.Find(step.job));
-      return Taken(StartKeeper(folder, launcher_));
+      TRY_ASSIGN(const JobRecords records, store_.Find(step.job));
+      return Taken(StartKeeper(records, launcher_));
     }
     case SubmitStepKind::kDone:
       break;

@@ -14,13 +14,13 @@
 namespace tony {
 namespace {
 
-int ReportEnd(const Watched& watched, const JobFolder& folder, const SubmitWatch& watch) {
-  if (watch.json) PrintLine(WithFields(StatusDocument(folder, *watched.status), watch.fields));
+int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitWatch& watch) {
+  if (watch.json) PrintLine(WithFields(StatusDocument(records, *watched.status), watch.fields));
   if (!HasEnded(*watched.status)) {
-    Say(StrCat("interrupted; job ", folder.job().value, " has another owner and goes on"));
+    Say(StrCat("interrupted; job ", records.job().value, " has another owner and goes on"));
     return 128 + watched.signal;
   }
-  if (!watch.json) Print(VerdictText(*watched.status, folder));
+  if (!watch.json) Print(VerdictText(*watched.status, records));
   if (watched.status->verdict->state == FinalState::kSucceeded) return 0;
   return watched.signal == 0 ? 1 : 128 + watched.signal;
 }
@@ -38,22 +38,22 @@ void Announce(const JobId& job, bool json, bool detach) {
   if (!detach) Say(StrCat("job ", job.value));
 }
 
-Status StartKeeper(const JobFolder& folder, AmLauncher& launcher) {
-  const Status started = launcher.Start(folder);
+Status StartKeeper(const JobRecords& records, AmLauncher& launcher) {
+  const Status started = launcher.Start(records);
   if (started.ok()) return Ok();
   std::error_code ignored;
-  std::filesystem::remove_all(folder.path(), ignored);
-  return Annotate(started.error(), StrCat("job ", folder.job().value, " could not be started"));
+  std::filesystem::remove_all(records.place(), ignored);
+  return Annotate(started.error(), StrCat("job ", records.job().value, " could not be started"));
 }
 
-Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,
+Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                        const SubmitWatch& watch) {
-  const auto view = watch.json ? nullptr : LiveView::Make(loop, folder);
+  const auto view = watch.json ? nullptr : LiveView::Make(loop, records);
   WatchOptions options = {
       .kill_on_signal = true, .kill_as = watch.kill_as, .patience = kKeeperPatience, .view = view.get()};
   if (!view) options.on_status = SayChanges();
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, launcher, options));
-  return ReportEnd(watched, folder, watch);
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, launcher, options));
+  return ReportEnd(watched, records, watch);
 }
 
 }  // namespace tony

@@ -11,7 +11,7 @@
 #include "runtime/client/watch_job.h"
 #include "runtime/job/job_status.h"
 #include "runtime/scheduler/am_launcher.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -24,7 +24,7 @@ std::vector<std::string> CurrentEnvironment();
 void Announce(const JobId& job, bool json, bool detach);
 
 // A job whose keeper cannot be started is taken back.
-Status StartKeeper(const JobFolder& folder, AmLauncher& launcher);
+Status StartKeeper(const JobRecords& records, AmLauncher& launcher);
 
 struct SubmitWatch {
   bool json = false;
@@ -32,7 +32,7 @@ struct SubmitWatch {
   std::map<std::string, std::string> fields;  // JSON values that are added to the document
 };
 // Returns the exit code.
-Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,
+Result<int> WatchToEnd(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                        const SubmitWatch& watch);
 
 }  // namespace tony

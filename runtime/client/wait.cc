@@ -38,12 +38,12 @@ bool IsAnothers(const WaitOrder& order, const JobStatus& status) {
   return !HasEnded(status) && !order.owner.value.empty() && !owner.value.empty() && owner != order.owner;
 }
 
-std::function<bool(const JobStatus&)> OnStatus(const WaitOrder& order, const JobFolder& folder) {
-  return [order, folder, before = std::optional<JobStatus>()](const JobStatus& status) mutable {
+std::function<bool(const JobStatus&)> OnStatus(const WaitOrder& order, const JobRecords& records) {
+  return [order, records, before = std::optional<JobStatus>()](const JobStatus& status) mutable {
     const bool anothers = IsAnothers(order, status);
     if (order.since && status.seq <= *order.since && !HasEnded(status)) return !anothers;
     if (order.follow && order.json) {
-      PrintLine(StatusDocument(folder, status));
+      PrintLine(StatusDocument(records, status));
     } else {
       for (const std::string& change : ChangeLines(before, status)) order.follow ? PrintLine(change) : Say(change);
     }
@@ -52,21 +52,21 @@ std::function<bool(const JobStatus&)> OnStatus(const WaitOrder& order, const Job
   };
 }
 
-std::string Document(const Watched& watched, const JobFolder& folder) {
-  std::string document = StatusDocument(folder, *watched.status);
+std::string Document(const Watched& watched, const JobRecords& records) {
+  std::string document = StatusDocument(records, *watched.status);
   return watched.timed_out ? WithFields(std::move(document), {{"timed_out", "true"}}) : document;
 }
 
-Result<int> Report(const WaitOrder& order, const Watched& watched, const JobFolder& folder) {
-  const std::string job = StrCat("job ", folder.job().value);
+Result<int> Report(const WaitOrder& order, const Watched& watched, const JobRecords& records) {
+  const std::string job = StrCat("job ", records.job().value);
   const bool told = order.json && order.follow && !watched.timed_out;  // the last line of the stream was it
   const bool answers = watched.status && (order.since || HasEnded(*watched.status));
   const bool fails = watched.timed_out && !answers;
   const auto error = Error{ErrorCode::kUnavailable,
                            StrCat(job, " has not ended within ", HumanDuration(order.limit.value_or(Duration(0))))};
-  if (fails && watched.status && order.json) return FailWith(error, Document(watched, folder));
+  if (fails && watched.status && order.json) return FailWith(error, Document(watched, records));
   if (fails) return error;
-  if (watched.status && order.json && !told) PrintLine(Document(watched, folder));
+  if (watched.status && order.json && !told) PrintLine(Document(watched, records));
   if (watched.signal != 0) {
     Say(StrCat("interrupted; ", job, " goes on"));
     return 128 + watched.signal;
@@ -79,7 +79,7 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobFold
     }
     return 0;
   }
-  if (!order.json) Print(VerdictText(*watched.status, folder));
+  if (!order.json) Print(VerdictText(*watched.status, records));
   return watched.status->verdict->state == FinalState::kSucceeded ? 0 : 1;
 }
 
@@ -87,16 +87,16 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobFold
 
 Result<int> RunWait(const CommandLine& line) {
   TRY_ASSIGN(const WaitOrder order, ReadWaitOrder(line));
-  TRY_ASSIGN(const JobFolder folder, FindJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
   EventLoop loop;
-  const auto launcher = BackendOf(folder.job()).MakeLauncher(loop);
+  const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);
   const bool plain = order.json || order.follow || order.since || !order.owner.value.empty();
-  const auto view = plain ? nullptr : LiveView::Make(loop, folder);
+  const auto view = plain ? nullptr : LiveView::Make(loop, records);
   WatchOptions options = {.watcher = order.watcher, .limit = order.limit, .view = view.get()};
-  if (!view) options.on_status = OnStatus(order, folder);
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, folder, *launcher, options));
-  return Report(order, watched, folder);
+  if (!view) options.on_status = OnStatus(order, records);
+  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, options));
+  return Report(order, watched, records);
 }
 
 }  // namespace tony

@@ -47,7 +47,7 @@ class JobsWatch {
     auto folder = FindJob(id);
     if (!folder.ok()) return TellError(id, folder.error());
     Job& job = jobs_[id];
-    job.folder = std::make_unique<JobFolder>(*std::move(folder));
+    job.folder = std::make_unique<JobRecords>(*std::move(folder));
     job.follower = std::make_unique<Follower>(
         loop_, *job.folder, LauncherOf(job.folder->job()),
         FollowSink{.on_status = [this, id](const JobStatus& status) { OnStatus(id, status); },
@@ -65,7 +65,7 @@ class JobsWatch {
 
  private:
   struct Job {
-    std::unique_ptr<JobFolder> folder;
+    std::unique_ptr<JobRecords> folder;
     std::unique_ptr<Follower> follower;
     std::optional<JobStatus> before;
     std::string told;  // the newest line

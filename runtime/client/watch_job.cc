@@ -17,11 +17,11 @@ std::string SignalName(int signal) { return StrCat("SIG", sigabbrev_np(signal));
 
 class Watcher {
  public:
-  Watcher(EventLoop& loop, const JobFolder& folder, AmLauncher& launcher, const WatchOptions& options)
+  Watcher(EventLoop& loop, const JobRecords& records, AmLauncher& launcher, const WatchOptions& options)
       : loop_(loop),
-        folder_(folder),
+        folder_(records),
         options_(options),
-        follower_(loop, folder, launcher,
+        follower_(loop, records, launcher,
                   {.on_status = [this](const JobStatus& status) { OnStatus(status); },
                    .on_note = [this](const std::string& note) { Tell(note); },
                    .on_end = [this](const Result<JobStatus>& end) { OnEnd(end); },
@@ -93,7 +93,7 @@ class Watcher {
   }
 
   EventLoop& loop_;
-  const JobFolder& folder_;
+  const JobRecords& folder_;
   const WatchOptions& options_;
   Follower follower_;
   EventLoop::Timer limit_;
@@ -114,16 +114,16 @@ Interrupts::Interrupts(EventLoop& loop) {
   }
 }
 
-Result<std::string> RecordKill(const JobFolder& folder, const KillRequest& request) {
+Result<std::string> RecordKill(const JobRecords& records, const KillRequest& request) {
   constexpr int kNameBytes = 8;
   const std::string name = request.IsPlain() ? "" : RandomHex(kNameBytes);
-  TRY(name.empty() ? folder.WriteKillRequest(request) : folder.WriteConditionalKill(name, request));
+  TRY(name.empty() ? records.WriteKillRequest(request) : records.WriteConditionalKill(name, request));
   return name;
 }
 
-Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,
+Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                          const WatchOptions& options) {
-  return Watcher(loop, folder, launcher, options).Run(interrupts);
+  return Watcher(loop, records, launcher, options).Run(interrupts);
 }
 
 std::function<bool(const JobStatus&)> SayChanges() {

@@ -9,7 +9,7 @@
 #include "runtime/client/live_view.h"
 #include "runtime/job/job_status.h"
 #include "runtime/scheduler/am_launcher.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -49,11 +49,11 @@ struct Watched {
 };
 
 // In its folder, for whoever rules it: nobody may do so now. The name by which it is answered there; empty: it is not.
-Result<std::string> RecordKill(const JobFolder& folder, const KillRequest& request);
+Result<std::string> RecordKill(const JobRecords& records, const KillRequest& request);
 
 // Until the job has ended and its keeper is gone, or one of the options ends it earlier. A kill that was not taken ends
 // it too: there is nothing to wait for.
-Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobFolder& folder, AmLauncher& launcher,
+Result<Watched> WatchJob(EventLoop& loop, Interrupts& interrupts, const JobRecords& records, AmLauncher& launcher,
                          const WatchOptions& options);
 
 // Says each change on standard error.

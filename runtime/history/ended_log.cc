@@ -168,13 +168,14 @@ Status EndedLog::Rewrite(const std::vector<EndedJob>& jobs, Instant since) const
   return WriteFileByRename(path(), Merged(old.text(), jobs, since), /*durable=*/true);
 }
 
-Status RecordEnd(const JobFolder& folder) {
-  const fs::path jobs = folder.path().parent_path();
+Status RecordEnd(const JobRecords& records) {
+  const fs::path jobs = records.place().parent_path();
   if (jobs.filename() != "jobs")
-    return Error{ErrorCode::kNotFound, StrCat("record the end of ", folder.path().string(), ": not in a folder jobs")};
-  TRY_ASSIGN(const auto status, folder.ReadStatus());
+    return Error{ErrorCode::kNotFound,
+                 StrCat("record the end of ", records.place().string(), ": not in a folder jobs")};
+  TRY_ASSIGN(const auto status, records.ReadStatus());
   if (!status || !status->verdict)
-    return Error{ErrorCode::kUnavailable, StrCat("record the end of ", folder.job().value, ": it has no verdict")};
+    return Error{ErrorCode::kUnavailable, StrCat("record the end of ", records.job().value, ": it has no verdict")};
   return EndedLog(jobs.parent_path()).Append(EndedJobOf(*status));
 }
 

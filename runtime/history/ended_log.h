@@ -15,7 +15,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/history/ended_line.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -52,7 +52,7 @@ class EndedLog {
 };
 
 // Appends the job of this folder, $TONY_HOME/jobs/ID, if its status has a verdict. An error leaves it unrecorded.
-Status RecordEnd(const JobFolder& folder);
+Status RecordEnd(const JobRecords& records);
 
 // Calls `visit` with the last line of each job, from the end of the log to its beginning, until it says false.
 struct EndedScan {

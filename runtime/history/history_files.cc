@@ -43,25 +43,22 @@ struct Story {
   fs::path folder;
 };
 
-Result<Story> ReadStory(const JobFolder& folder, JobSpec spec) {
+Result<Story> ReadStory(const JobRecords& records, JobSpec spec) {
   Story story;
   story.spec = std::move(spec);
-  TRY_ASSIGN(story.submission, folder.ReadSubmission());
-  story.folder = fs::path(story.spec.history_folder) / ApplicationId(folder.job());
-  const auto bytes = ReadFile(folder.journal());
-  if (!bytes.ok() && bytes.error().code != ErrorCode::kNotFound) return bytes.error();
-  if (!bytes.ok()) return story;  // no AM has ruled yet
+  TRY_ASSIGN(story.submission, records.ReadSubmission());
+  story.folder = fs::path(story.spec.history_folder) / ApplicationId(records.job());
+  TRY_ASSIGN(const auto bytes, records.ReadJournal());
+  if (!bytes) return story;  // no AM has ruled yet
   auto journal = DecodeJournal(*bytes);
   // A damaged one may be why the job has ended as it did.
   if (journal.ok()) story.decisions = std::move(journal->decisions);
   return story;
 }
 
-Result<Configuration> ReadConfiguration(const JobFolder& folder) {
-  const auto text = ReadFile(folder.configuration());
-  if (text.ok()) return ConfigurationFromJson(*text);
-  if (text.error().code == ErrorCode::kNotFound) return Configuration();
-  return text.error();
+Result<Configuration> ReadConfiguration(const JobRecords& records) {
+  TRY_ASSIGN(const auto text, records.ReadConfiguration());
+  return text ? ConfigurationFromJson(*text) : Configuration();
 }
 
 // Not by the name of what it will be: TonY's readers take each name with "jhist" in it for a history.
@@ -87,14 +84,14 @@ Status MakeFolderForOthers(const fs::path& path) {
   return Ok();
 }
 
-Status WriteTonyFinal(const JobFolder& folder, const Story& story) {
+Status WriteTonyFinal(const JobRecords& records, const Story& story) {
   TRY(MakeFolderForOthers(story.folder));
-  TRY_ASSIGN(const Configuration configuration, ReadConfiguration(folder));
-  return WriteForOthers(story.folder / "tony-final.xml", TonyFinalXml(configuration, story.spec, folder.job()));
+  TRY_ASSIGN(const Configuration configuration, ReadConfiguration(records));
+  return WriteForOthers(story.folder / "tony-final.xml", TonyFinalXml(configuration, story.spec, records.job()));
 }
 
-Status WriteJhist(const JobFolder& folder, const Story& story, const std::string& name) {
-  const JhistJob job{.application = ApplicationId(folder.job()),
+Status WriteJhist(const JobRecords& records, const Story& story, const std::string& name) {
+  const JhistJob job{.application = ApplicationId(records.job()),
                      .submitted = story.submission.time,
                      .host = story.submission.host,
                      .tasks = story.spec.TotalTasks()};
@@ -102,41 +99,41 @@ Status WriteJhist(const JobFolder& folder, const Story& story, const std::string
   return WriteForOthers(story.folder / name, EncodeJhist(events, RandomHex(kSyncHexBytes)));
 }
 
-Result<JobStatus> FinalStatus(const JobFolder& folder) {
-  TRY_ASSIGN(std::optional<JobStatus> status, folder.ReadStatus());
+Result<JobStatus> FinalStatus(const JobRecords& records) {
+  TRY_ASSIGN(std::optional<JobStatus> status, records.ReadStatus());
   if (status && status->verdict && status->ended) return *std::move(status);
-  return Error{ErrorCode::kInvalid, StrCat("job ", folder.job().value, " has not ended")};
+  return Error{ErrorCode::kInvalid, StrCat("job ", records.job().value, " has not ended")};
 }
 
 }  // namespace
 
-Status BeginHistory(const JobFolder& folder) {
-  TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
+Status BeginHistory(const JobRecords& records) {
+  TRY_ASSIGN(JobSpec spec, records.ReadSpec());
   if (spec.history_folder.empty()) return Ok();
-  TRY_ASSIGN(const Story story, ReadStory(folder, std::move(spec)));
-  TRY(WriteTonyFinal(folder, story));
-  return WriteJhist(folder, story, JhistName(folder.job(), story.submission.user, story.submission.time));
+  TRY_ASSIGN(const Story story, ReadStory(records, std::move(spec)));
+  TRY(WriteTonyFinal(records, story));
+  return WriteJhist(records, story, JhistName(records.job(), story.submission.user, story.submission.time));
 }
 
-Status FinishHistory(const JobFolder& folder) {
-  TRY_ASSIGN(JobSpec spec, folder.ReadSpec());
+Status FinishHistory(const JobRecords& records) {
+  TRY_ASSIGN(JobSpec spec, records.ReadSpec());
   if (spec.history_folder.empty()) return Ok();
-  TRY_ASSIGN(Story story, ReadStory(folder, std::move(spec)));
-  TRY_ASSIGN(story.end, FinalStatus(folder));
-  TRY(WriteTonyFinal(folder, story));
+  TRY_ASSIGN(Story story, ReadStory(records, std::move(spec)));
+  TRY_ASSIGN(story.end, FinalStatus(records));
+  TRY(WriteTonyFinal(records, story));
   const Submission& submission = story.submission;
   TRY(WriteJhist(
-      folder, story,
-      JhistName(folder.job(), submission.user, submission.time, *story.end->ended, story.end->verdict->state)));
-  const fs::path begun = story.folder / JhistName(folder.job(), submission.user, submission.time);
+      records, story,
+      JhistName(records.job(), submission.user, submission.time, *story.end->ended, story.end->verdict->state)));
+  const fs::path begun = story.folder / JhistName(records.job(), submission.user, submission.time);
   if (unlink(begun.c_str()) != 0 && errno != ENOENT) return FileError(ErrorCode::kCannotWrite, "remove", begun, errno);
   return Ok();
 }
 
-Result<std::optional<fs::path>> HistoryFolder(const JobFolder& folder) {
-  TRY_ASSIGN(const JobSpec spec, folder.ReadSpec());
+Result<std::optional<fs::path>> HistoryFolder(const JobRecords& records) {
+  TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   if (spec.history_folder.empty()) return std::optional<fs::path>();
-  return std::optional(fs::path(spec.history_folder) / ApplicationId(folder.job()));
+  return std::optional(fs::path(spec.history_folder) / ApplicationId(records.job()));
 }
 
 std::string ApplicationId(const JobId& job) {

@@ -18,19 +18,19 @@
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/outcome.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // For whoever takes up a job: that it runs, and with what. Harmless if it was written before.
-Status BeginHistory(const JobFolder& folder);
+Status BeginHistory(const JobRecords& records);
 
 // For whoever has written its last status: what has become of it. Also if BeginHistory() was never called; a second
 // call writes the same. kInvalid: it has not ended.
-Status FinishHistory(const JobFolder& folder);
+Status FinishHistory(const JobRecords& records);
 
 // Where they are; nothing: the job names no folder.
-Result<std::optional<std::filesystem::path>> HistoryFolder(const JobFolder& folder);
+Result<std::optional<std::filesystem::path>> HistoryFolder(const JobRecords& records);
 
 // TonY's readers insist on application_<digits>_<digits>: "local-20261121-093015-4f2a9c" has the time and the last part
 // as a decimal number, so it can be turned back. An id of YARN's is itself; any other gets a checksum for its number.

@@ -43,8 +43,8 @@ std::optional<LogFile> LookAt(const UniqueFd& folder, std::string_view name) {
   return LogFile{info.st_size, ChangeOf(info)};
 }
 
-UniqueFd OpenLogFolder(const JobFolder& folder, const AttemptId& attempt) {
-  return OpenBelow(folder, std::filesystem::path("logs") / FolderName(attempt.task) / std::to_string(attempt.number));
+UniqueFd OpenLogFolder(const JobRecords& records, const AttemptId& attempt) {
+  return OpenBelow(records, std::filesystem::path("logs") / FolderName(attempt.task) / std::to_string(attempt.number));
 }
 
 bool IsFolder(DIR* parent, const dirent& entry) {
@@ -60,10 +60,10 @@ std::unique_ptr<LogStream> LogOf(UniqueFd file) { return std::make_unique<LocalL
 std::vector<AttemptId> LocalLogSource::Attempts(const std::optional<TaskId>& task) const {
   std::vector<AttemptId> attempts;
   const std::filesystem::path logs = "logs";
-  for (const std::string& name : FolderNames(OpenBelow(folder_, logs))) {
+  for (const std::string& name : FolderNames(OpenBelow(records_, logs))) {
     const auto found = TaskOfFolder(name);
     if (!found || (task && *task != *found)) continue;
-    for (const std::string& number : FolderNames(OpenBelow(folder_, logs / name)))
+    for (const std::string& number : FolderNames(OpenBelow(records_, logs / name)))
       if (const auto attempt = AttemptOfFolder(number)) attempts.push_back({*found, *attempt});
   }
   std::ranges::sort(attempts);
@@ -71,7 +71,7 @@ std::vector<AttemptId> LocalLogSource::Attempts(const std::optional<TaskId>& tas
 }
 
 std::unique_ptr<LogStream> LocalLogSource::Open(const AttemptId& attempt, std::string_view stream) const {
-  const UniqueFd folder = OpenLogFolder(folder_, attempt);
+  const UniqueFd folder = OpenLogFolder(records_, attempt);
   if (!folder.valid()) return nullptr;
   // A link is not followed, and opening a pipe does not block.
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
@@ -82,7 +82,7 @@ std::unique_ptr<LogStream> LocalLogSource::Open(const AttemptId& attempt, std::s
 }
 
 std::optional<LogSource::Files> LocalLogSource::List(const AttemptId& attempt) const {
-  const UniqueFd folder = OpenLogFolder(folder_, attempt);
+  const UniqueFd folder = OpenLogFolder(records_, attempt);
   if (!folder.valid()) return std::nullopt;
   Files files;
   for (size_t i = 0; i < kLogNames.size(); ++i) files[i] = LookAt(folder, kLogNames[i]);
@@ -91,12 +91,12 @@ std::optional<LogSource::Files> LocalLogSource::List(const AttemptId& attempt) c
 
 std::unique_ptr<LogWatch> LocalLogSource::Watch(EventLoop& loop, const std::optional<TaskId>& task,
                                                 LogWatchSink sink) const {
-  return std::make_unique<LocalLogWatch>(loop, folder_, task, std::move(sink));
+  return std::make_unique<LocalLogWatch>(loop, records_, task, std::move(sink));
 }
 
-UniqueFd OpenBelow(const JobFolder& job, const std::filesystem::path& below) {
+UniqueFd OpenBelow(const JobRecords& job, const std::filesystem::path& below) {
   constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-  UniqueFd folder(open(job.path().c_str(), kFlags));
+  UniqueFd folder(open(job.place().c_str(), kFlags));
   for (const auto& name : below) folder = UniqueFd(openat(folder.get(), name.c_str(), kFlags | O_NOFOLLOW));
   return folder;
 }

@@ -10,14 +10,14 @@
 
 #include "runtime/base/unique_fd.h"
 #include "runtime/logs/log_source.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // Any thread, but for the watch.
 class LocalLogSource : public LogSource {
  public:
-  explicit LocalLogSource(JobFolder folder) : folder_(std::move(folder)) {}
+  explicit LocalLogSource(JobRecords records) : records_(std::move(records)) {}
 
   std::vector<AttemptId> Attempts(const std::optional<TaskId>& task) const override;
   std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const override;
@@ -25,7 +25,7 @@ class LocalLogSource : public LogSource {
   std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task, LogWatchSink sink) const override;
 
  private:
-  const JobFolder folder_;
+  const JobRecords records_;
 };
 
 // The regular file behind a descriptor.
@@ -33,12 +33,12 @@ std::unique_ptr<LogStream> LogOf(UniqueFd file);
 
 // A folder below the job's, "logs/worker-3/1", to look at and into. No name of `below` may be a link: tasks own their
 // logs and may put anything in a folder's place. The job's own may be reached by links. Not valid: there is none.
-UniqueFd OpenBelow(const JobFolder& job, const std::filesystem::path& below);
+UniqueFd OpenBelow(const JobRecords& job, const std::filesystem::path& below);
 
 // Names of the folders in it; none of a folder that cannot be read.
 std::vector<std::string> FolderNames(const UniqueFd& folder);
 
-// "worker-3" -> worker:3, and "2" -> 2: what JobFolder::LogFolder() made of them. Nothing: the name of something else.
+// "worker-3" -> worker:3, and "2" -> 2: what JobRecords::LogFolder() made of them. Nothing: the name of something else.
 std::optional<TaskId> TaskOfFolder(const std::string& name);
 std::optional<int> AttemptOfFolder(const std::string& name);
 

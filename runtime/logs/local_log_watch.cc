@@ -15,8 +15,8 @@ constexpr size_t kBuffer = 64 * 1024;
 
 }  // namespace
 
-LocalLogWatch::LocalLogWatch(EventLoop& loop, const JobFolder& folder, std::optional<TaskId> task, LogWatchSink sink)
-    : folder_(folder),
+LocalLogWatch::LocalLogWatch(EventLoop& loop, const JobRecords& records, std::optional<TaskId> task, LogWatchSink sink)
+    : records_(records),
       task_(std::move(task)),
       sink_(std::move(sink)),
       inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
@@ -29,14 +29,14 @@ void LocalLogWatch::Look() {
   Add("", {Place::Kind::kJob, {}});
   Add("logs", {Place::Kind::kLogs, {}});
   if (task_) return LookAtTask(FolderName(*task_));
-  for (const std::string& name : FolderNames(OpenBelow(folder_, "logs"))) LookAtTask(name);
+  for (const std::string& name : FolderNames(OpenBelow(records_, "logs"))) LookAtTask(name);
 }
 
 void LocalLogWatch::LookAtTask(const std::string& folder_name) {
   const auto task = TaskOfFolder(folder_name);
   if (!task || (task_ && *task_ != *task)) return;
   const std::filesystem::path below = std::filesystem::path("logs") / folder_name;
-  const UniqueFd folder = OpenBelow(folder_, below);
+  const UniqueFd folder = OpenBelow(records_, below);
   if (!folder.valid()) return;
   Add(below, {Place::Kind::kTask, {*task, 0}});
   std::set<int> numbers;  // in order
@@ -56,7 +56,7 @@ void LocalLogWatch::Add(const std::filesystem::path& below, Place place) {
   if (!inotify_.valid() || watched_.contains(below)) return;
   // Below the job's folder links are not followed; the watch of its parent tells when a folder takes a link's place.
   const uint32_t links = place.kind == Place::Kind::kJob ? 0 : IN_DONT_FOLLOW;
-  const int watch = inotify_add_watch(inotify_.get(), (folder_.path() / below).c_str(), kEvents | IN_ONLYDIR | links);
+  const int watch = inotify_add_watch(inotify_.get(), (records_.place() / below).c_str(), kEvents | IN_ONLYDIR | links);
   if (watch < 0) {
     blind_ = blind_ || (errno != ENOENT && errno != ENOTDIR);
     return;

@@ -12,13 +12,13 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/logs/log_source.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 class LocalLogWatch : public LogWatch {
  public:
-  LocalLogWatch(EventLoop& loop, const JobFolder& folder, std::optional<TaskId> task, LogWatchSink sink);
+  LocalLogWatch(EventLoop& loop, const JobRecords& records, std::optional<TaskId> task, LogWatchSink sink);
 
   void Look() override;
   bool is_blind() const override { return blind_; }
@@ -33,7 +33,7 @@ class LocalLogWatch : public LogWatch {
   void Add(const std::filesystem::path& below, Place place);  // a path from the job's folder on
   void LookAtTask(const std::string& folder_name);
 
-  const JobFolder folder_;
+  const JobRecords records_;
   const std::optional<TaskId> task_;  // the only one that is wanted
   const LogWatchSink sink_;
   UniqueFd inotify_;

@@ -70,11 +70,12 @@ std::optional<LogName> ReadLogName(std::string name) {
   return LogName{std::move(name), plain};
 }
 
-Result<ToldJob> ReadTold(const JobFolder& folder, const JobStatus& status, Instant now) {
-  TRY_ASSIGN(const std::string bytes, ReadFile(folder.journal()));
-  TRY_ASSIGN(const DecodedJournal journal, DecodeJournal(bytes));
+Result<ToldJob> ReadTold(const JobRecords& records, const JobStatus& status, Instant now) {
+  TRY_ASSIGN(const auto bytes, records.ReadJournal());
+  if (!bytes) return Error{ErrorCode::kNotFound, StrCat(records.PlaceOfJournal(), ": there is none yet")};
+  TRY_ASSIGN(const DecodedJournal journal, DecodeJournal(*bytes));
   ToldJob told{.status = status};
-  told.torn_bytes = bytes.size() - journal.valid_bytes;
+  told.torn_bytes = bytes->size() - journal.valid_bytes;
   told.history = HistoryOf(journal.decisions, status.submitted, status.ended.value_or(now));
   return told;
 }
@@ -171,7 +172,7 @@ const ToldJob* JobPage::Told(const JobStatus& status) {
   const Instant began = parts_.loop.Now();
   const bool has_ended = told_ && status.verdict && !told_->status.verdict;
   if (began >= read_again_ || has_ended) {
-    auto told = ReadTold(parts_.folder, status, began);
+    auto told = ReadTold(parts_.records, status, began);
     told_ = told.ok() ? std::make_optional(*std::move(told)) : std::nullopt;
     const Instant ended = parts_.loop.Now();
     read_again_ = ended + kReadingShare * (ended - began);
@@ -180,9 +181,9 @@ const ToldJob* JobPage::Told(const JobStatus& status) {
 }
 
 HttpAnswer JobPage::ConfigurationAnswer() const {
-  const auto json = ReadFile(parts_.folder.configuration());
-  if (!json.ok()) return TextAnswer(404, "the configuration of this job was not kept\n");
-  const auto configuration = ConfigurationFromJson(*json);
+  const auto json = parts_.records.ReadConfiguration();
+  if (!json.ok() || !*json) return TextAnswer(404, "the configuration of this job was not kept\n");
+  const auto configuration = ConfigurationFromJson(**json);
   if (!configuration.ok()) return TextAnswer(503, configuration.error().message + "\n");
   return Page(ConfigurationHtml(*configuration));
 }

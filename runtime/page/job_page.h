@@ -23,7 +23,7 @@
 #include "runtime/logs/log_source.h"
 #include "runtime/page/http_connection.h"
 #include "runtime/page/status_feed.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -31,7 +31,7 @@ class JobPage {
  public:
   struct Parts {
     EventLoop& loop;
-    JobFolder folder;
+    JobRecords records;
     std::shared_ptr<const LogSource> logs;
     StatusFeed::Ask ask;
     bool ends_with_job = false;  // served by the application master

@@ -23,9 +23,9 @@ constexpr Duration kBetweenLooks{20};
 
 // The thread and what is its own. Made, started and joined by the master's thread.
 struct LivePage::Server {
-  void Run(const JobFolder& folder, std::shared_ptr<const LogSource> logs, const std::string& token,
+  void Run(const JobRecords& records, std::shared_ptr<const LogSource> logs, const std::string& token,
            const StatusFeed::Ask& ask) {
-    page.emplace(JobPage::Parts{loop, folder, std::move(logs), ask, /*ends_with_job=*/true});
+    page.emplace(JobPage::Parts{loop, records, std::move(logs), ask, /*ends_with_job=*/true});
     const auto serve = [this, token](const HttpRequest& request, const HttpReply& reply) {
       HasToken(request, token) ? page->Serve(request, 1, reply) : reply.Send(NotFound());
     };
@@ -48,19 +48,19 @@ struct LivePage::Server {
   std::thread thread;
 };
 
-Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobFolder& folder,
+Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobRecords& records,
                                                  std::shared_ptr<const LogSource> logs, UniqueFd inherited,
                                                  const std::string& host) {
   TRY_ASSIGN(PageSocket socket,
-             inherited.valid() ? AdoptPageSocket(std::move(inherited)) : ListenForPage(folder, host));
-  TRY_ASSIGN(std::string token, ReadPageToken(folder));  // a new address has a new one
-  return std::make_unique<LivePage>(loop, folder, std::move(logs), std::move(token), std::move(socket));
+             inherited.valid() ? AdoptPageSocket(std::move(inherited)) : ListenForPage(records, host));
+  TRY_ASSIGN(std::string token, ReadPageToken(records));  // a new address has a new one
+  return std::make_unique<LivePage>(loop, records, std::move(logs), std::move(token), std::move(socket));
 }
 
-LivePage::LivePage(EventLoop& loop, JobFolder folder, std::shared_ptr<const LogSource> logs, std::string token,
+LivePage::LivePage(EventLoop& loop, JobRecords records, std::shared_ptr<const LogSource> logs, std::string token,
                    PageSocket socket)
     : loop_(loop),
-      folder_(std::move(folder)),
+      records_(std::move(records)),
       logs_(std::move(logs)),
       token_(std::move(token)),
       url_(PageUrl(socket.at, token_)),
@@ -88,7 +88,7 @@ void LivePage::Start() {
     });
   };
   try {
-    server_->thread = std::thread([server = server_.get(), folder = folder_, logs = logs_, token = token_, ask] {
+    server_->thread = std::thread([server = server_.get(), folder = records_, logs = logs_, token = token_, ask] {
       server->Run(folder, logs, token, ask);
     });
   } catch (const std::system_error& error) {
@@ -100,7 +100,7 @@ void LivePage::Start() {
 void LivePage::End() {
   first_visitor_.reset();
   if (!server_) return;
-  server_->loop.Post([server = server_.get(), folder = folder_] {
+  server_->loop.Post([server = server_.get(), folder = records_] {
     const auto last = folder.ReadStatus();
     if (last.ok() && *last) server->page->End(**last);
     server->StopWhenSeen();

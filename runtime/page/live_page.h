@@ -12,7 +12,7 @@
 #include "runtime/job/job_status.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/page/page_address.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -22,10 +22,10 @@ class LivePage {
   // At `inherited`, the socket that the master's keeper holds; where that is none at a new address of `host`
   // (page_address.h).
   // kNotFound: the job has no token for a page.
-  static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobFolder& folder,
+  static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobRecords& records,
                                                 std::shared_ptr<const LogSource> logs, UniqueFd inherited,
                                                 const std::string& host);
-  LivePage(EventLoop& loop, JobFolder folder, std::shared_ptr<const LogSource> logs, std::string token,
+  LivePage(EventLoop& loop, JobRecords records, std::shared_ptr<const LogSource> logs, std::string token,
            PageSocket socket);
   ~LivePage();
 
@@ -42,7 +42,7 @@ class LivePage {
   void Start();
 
   EventLoop& loop_;
-  const JobFolder folder_;
+  const JobRecords records_;
   const std::shared_ptr<const LogSource> logs_;  // read on the thread that serves
   const std::string token_;
   const std::string url_;

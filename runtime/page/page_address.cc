@@ -34,17 +34,17 @@ Result<std::string> ReadToken(const std::filesystem::path& file) {
 }
 
 // Before the new address is known to anybody. A token that cannot be exchanged is not served any more.
-Status BeginNewAddress(const JobFolder& folder, int port) {
-  const std::filesystem::path noted = folder.path() / "page-port";
+Status BeginNewAddress(const JobRecords& records, int port) {
+  const std::filesystem::path noted = records.place() / "page-port";
   std::error_code error;
   if (std::filesystem::exists(noted, error) || error)
-    TRY(WriteFileByRename(folder.path() / "page-token", RandomHex(kTokenBytes), /*durable=*/false));
+    TRY(WriteFileByRename(records.place() / "page-token", RandomHex(kTokenBytes), /*durable=*/false));
   return WriteFileByRename(noted, std::to_string(port), /*durable=*/false);
 }
 
 }  // namespace
 
-Result<std::string> ReadPageToken(const JobFolder& folder) { return ReadToken(folder.path() / "page-token"); }
+Result<std::string> ReadPageToken(const JobRecords& records) { return ReadToken(records.place() / "page-token"); }
 
 Result<std::string> KeepPageToken(const std::filesystem::path& file) {
   if (auto kept = ReadToken(file); kept.ok()) return kept;
@@ -58,11 +58,11 @@ Result<std::string> KeepPageToken(const std::filesystem::path& file) {
   return token;
 }
 
-Result<PageSocket> ListenForPage(const JobFolder& folder, const std::string& host) {
-  if (const auto token = ReadPageToken(folder); !token.ok()) return token.error();
+Result<PageSocket> ListenForPage(const JobRecords& records, const std::string& host) {
+  if (const auto token = ReadPageToken(records); !token.ok()) return token.error();
   TRY_ASSIGN(UniqueFd listening, ListenOn({host, 0}));
   TRY_ASSIGN(Endpoint at, BoundAddress(listening));
-  TRY(BeginNewAddress(folder, at.port));
+  TRY(BeginNewAddress(records, at.port));
   return PageSocket{std::move(listening), std::move(at)};
 }
 

@@ -15,7 +15,7 @@
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/page/http_request.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -25,7 +25,7 @@ struct PageSocket {
 };
 
 // The token of the job's page. kNotFound: it has no page.
-Result<std::string> ReadPageToken(const JobFolder& folder);
+Result<std::string> ReadPageToken(const JobRecords& records);
 
 // The token of pages that no job has made one for, in a private file: made by the first who asks, the same ever after,
 // also for those who ask at once; who removes the file gets a new one. An error: there is none, and none can be made.
@@ -34,7 +34,7 @@ Result<std::string> KeepPageToken(const std::filesystem::path& file);
 // A new address of the job's page, at any port of `host`, noted in the folder. Where the page had one before, its
 // token is a new one, too: whoever has taken the port since then was told the old one by the first browser that asked
 // again. kNotFound: the job has no page. Only for whoever may be the only one who serves it.
-Result<PageSocket> ListenForPage(const JobFolder& folder, const std::string& host);
+Result<PageSocket> ListenForPage(const JobRecords& records, const std::string& host);
 
 // A socket that another process of the job has opened for its page: the address stays as long as one of them lives.
 Result<PageSocket> AdoptPageSocket(UniqueFd listening);

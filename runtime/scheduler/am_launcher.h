@@ -3,7 +3,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/scheduler/arbiter.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -11,7 +11,7 @@ class AmLauncher : public Arbiter {
  public:
   // Returns once the keeper is started (not: once the AM answers). Harmless where one rules already. Until it can be
   // seen to rule, which may take long on a busy machine, Look() answers kStarting.
-  virtual Status Start(const JobFolder& folder) = 0;
+  virtual Status Start(const JobRecords& records) = 0;
 };
 
 }  // namespace tony

@@ -11,7 +11,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -36,13 +36,13 @@ struct ArbiterView {
 class Arbiter {
  public:
   virtual ~Arbiter() = default;
-  virtual ArbiterView Look(const JobFolder& folder) const = 0;
+  virtual ArbiterView Look(const JobRecords& records) const = 0;
   // How a job has ended that nobody could write the end of. Writes nothing; nothing: it may go on, or has its end.
-  virtual Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const = 0;
+  virtual Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const = 0;
   // Writes such an end, for ever. Harmless where there is none, or somebody else does the same now.
-  virtual Status Settle(const JobFolder& folder) const = 0;
+  virtual Status Settle(const JobRecords& records) const = 0;
   // For people: where to see why its keeper cannot stay alive, and its last words.
-  virtual std::string WhyItEnds(const JobFolder& folder) const = 0;
+  virtual std::string WhyItEnds(const JobRecords& records) const = 0;
 };
 
 }  // namespace tony

@@ -1,24 +1,19 @@
 #include "runtime/store/claim_record.h"
 
-#include <unistd.h>
-
 #include <boost/json.hpp>
-#include <cerrno>
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/store/files.h"
-#include "runtime/store/read_parsed.h"
+#include "runtime/store/parsed_records.h"
 
 namespace tony {
 namespace {
 
 namespace json = boost::json;
-namespace fs = std::filesystem;
 
 constexpr int kClaimSchema = 1;
 
-fs::path ClaimFile(const JobFolder& folder) { return folder.path() / "claim.json"; }
+constexpr const char* kClaim = "claim.json";
 
 // The clocks of an AM and of a keeper may be apart; that of the boot is one. A job does not outlive its boot.
 Duration SinceBootAt(Instant time) { return time - RealClock().Now() + SinceBoot(); }
@@ -73,22 +68,18 @@ Result<ClaimRecord> ClaimRecordFromJson(std::string_view text) {
 }
 
 // What it says is of this boot, so the power may take it.
-Status WriteClaimRecord(const JobFolder& folder, const ClaimRecord& record) {
-  return WriteFileByRename(ClaimFile(folder), ToJson(record), /*durable=*/false);
+Status WriteClaimRecord(const JobRecords& records, const ClaimRecord& record) {
+  return records.store().Replace(kClaim, ToJson(record), Durability::kLostWithPower);
 }
 
-Status RemoveClaimRecord(const JobFolder& folder) {
-  const fs::path path = ClaimFile(folder);
-  if (unlink(path.c_str()) == 0 || errno == ENOENT) return Ok();
-  return FileError(ErrorCode::kCannotWrite, "remove", path, errno);
-}
+Status RemoveClaimRecord(const JobRecords& records) { return records.store().Remove(kClaim); }
 
-Result<ClaimRecord> ReadClaimRecord(const JobFolder& folder) {
-  TRY_ASSIGN(ClaimRecord record, ReadParsed(ClaimFile(folder), ClaimRecordFromJson));
-  TRY_ASSIGN(const auto lease, folder.ReadLease());
+Result<ClaimRecord> ReadClaimRecord(const JobRecords& records) {
+  TRY_ASSIGN(ClaimRecord record, ReadParsed(records.store(), kClaim, ClaimRecordFromJson));
+  TRY_ASSIGN(const auto lease, records.ReadLease());
   if (lease && lease->epoch == record.epoch) return record;
-  return Error{ErrorCode::kNotFound, StrCat(ClaimFile(folder).string(), ": of application master ", record.epoch.value,
-                                            ", which is not the one that ruled last")};
+  return Error{ErrorCode::kNotFound, StrCat(records.store().PlaceOf(kClaim), ": of application master ",
+                                            record.epoch.value, ", which is not the one that ruled last")};
 }
 
 }  // namespace tony

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -20,10 +20,10 @@ struct ClaimRecord {
   bool operator==(const ClaimRecord&) const = default;
 };
 
-Status WriteClaimRecord(const JobFolder& folder, const ClaimRecord& record);  // by rename
-Status RemoveClaimRecord(const JobFolder& folder);                            // harmless if there is none
+Status WriteClaimRecord(const JobRecords& records, const ClaimRecord& record);  // by rename
+Status RemoveClaimRecord(const JobRecords& records);                            // harmless if there is none
 // kNotFound: no AM has written one, or the newest that ruled has not. kInvalid: it is not what an AM writes.
-Result<ClaimRecord> ReadClaimRecord(const JobFolder& folder);
+Result<ClaimRecord> ReadClaimRecord(const JobRecords& records);
 
 std::string ToJson(const ClaimRecord& record);
 Result<ClaimRecord> ClaimRecordFromJson(std::string_view json);

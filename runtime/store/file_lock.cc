@@ -18,10 +18,17 @@ namespace fs = std::filesystem;
 // The kernel's own wait for a lock could not be given up when a person interrupts.
 constexpr Duration kLook{10};
 
-bool TryLock(int fd, LockKind kind) {
+// Locks of the open file, not of the process: inherited by forks, not lost when another descriptor of the file is
+// closed, and, other than flock's, to be asked about without being taken.
+struct flock WholeFile(LockKind kind) {
   struct flock lock = {};
   lock.l_type = kind == LockKind::kAlone ? F_WRLCK : F_RDLCK;
   lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+bool TryLock(int fd, LockKind kind) {
+  struct flock lock = WholeFile(kind);
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
@@ -49,6 +56,21 @@ Result<UniqueFd> LockFile(const fs::path& path, LockKind kind, const std::functi
     if (!locked) return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
     if (IsStillNamed(fd.get(), path)) return fd;
   }
+}
+
+Result<UniqueFd> TakeLock(const fs::path& path) {
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+  if (TryLock(fd.get(), LockKind::kAlone)) return fd;
+  if (errno == EAGAIN || errno == EACCES)
+    return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
+  return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
+}
+
+bool IsLockTaken(const fs::path& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct flock lock = WholeFile(LockKind::kAlone);
+  return fd.valid() && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 Status ShareLock(const UniqueFd& lock, const fs::path& path) {

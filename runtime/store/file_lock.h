@@ -15,6 +15,12 @@ enum class LockKind { kShared, kAlone };
 // holds the file that has this name. kUnavailable: gave up; kCannotWrite.
 Result<UniqueFd> LockFile(const std::filesystem::path& path, LockKind kind, const std::function<bool()>& give_up);
 
+// Takes the lock of the file, making it, or says kUnavailable if it is held, by whomever. Held until the descriptor is
+// closed, copies of it in forked children included. Other than those of LockFile() it can be asked about without being
+// taken: IsLockTaken() never makes a TakeLock() elsewhere fail.
+Result<UniqueFd> TakeLock(const std::filesystem::path& path);
+bool IsLockTaken(const std::filesystem::path& path);
+
 // Makes a lock that is held alone a shared one, with no moment in between. `path` is for the message.
 Status ShareLock(const UniqueFd& lock, const std::filesystem::path& path);
 

@@ -16,7 +16,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_folder_json.h"
+#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records_json.h"
 #include "runtime/store/machine_boot.h"
 
 namespace tony {
@@ -75,11 +76,11 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
   if (!job.secrets.empty()) {
     std::vector<std::string> variables;
     for (const auto& [name, value] : job.secrets) variables.push_back(StrCat(name, "=", value));
-    files.push_back(JobFolder(folder).secrets());
+    files.push_back(folder / "secrets");
     TRY(WriteNewFile(files.back(), JoinEnvironment(variables), /*durable=*/false));
   }
   if (!job.configuration.empty()) {
-    files.push_back(JobFolder(folder).configuration());
+    files.push_back(folder / "conf.json");
     TRY(WriteNewFile(files.back(), job.configuration, /*durable=*/false));
   }
   return SyncTogether(files);
@@ -114,7 +115,7 @@ JobId NewJobId(Instant now) {
   return {StrCat("local-", stamp, "-", RandomHex(kIdBytes))};
 }
 
-Result<JobFolder> LocalJobStore::Create(const NewJob& job, Instant now) const {
+Result<JobRecords> LocalJobStore::Create(const NewJob& job, Instant now) const {
   const fs::path jobs = home_ / "jobs";
   TRY(MakeFolder(jobs));
   TRY(CheckRoom(jobs));
@@ -139,14 +140,14 @@ Result<JobFolder> LocalJobStore::Create(const NewJob& job, Instant now) const {
     return filled.error();
   }
   TRY(SyncHome(home_, {jobs}));
-  return JobFolder(folder);
+  return LocalJobRecords(folder);
 }
 
-Result<JobFolder> LocalJobStore::Find(const JobId& job) const {
+Result<JobRecords> LocalJobStore::Find(const JobId& job) const {
   const fs::path folder = home_ / "jobs" / job.value;
   const bool name = !job.value.empty() && job.value[0] != '.' && job.value.find('/') == std::string::npos;
   std::error_code error;
-  if (name && fs::is_directory(folder, error)) return JobFolder(folder);
+  if (name && fs::is_directory(folder, error)) return LocalJobRecords(folder);
   if (name && error == std::errc::permission_denied)
     return FileError(ErrorCode::kNotPermitted, "look at job", folder, error.value());
   if (name && error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
@@ -154,7 +155,7 @@ Result<JobFolder> LocalJobStore::Find(const JobId& job) const {
   return Error{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", (home_ / "jobs").string())};
 }
 
-Result<std::vector<JobFolder>> LocalJobStore::List() const {
+Result<std::vector<JobRecords>> LocalJobStore::List() const {
   TRY_ASSIGN(NewestJobs all, ListNewest(SIZE_MAX));
   return std::move(all.folders);
 }
@@ -170,7 +171,7 @@ Result<LocalJobStore::NewestJobs> LocalJobStore::ListNewest(size_t most_finished
     if (!all && faccessat(folder.get(), (name + "/finished").c_str(), F_OK, 0) == 0 && finished++ >= most_finished) {
       ++newest.left_out;
     } else {
-      newest.folders.emplace_back(jobs / name);
+      newest.folders.push_back(LocalJobRecords(jobs / name));
     }
   }
   return newest;

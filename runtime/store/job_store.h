@@ -8,7 +8,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 #include "runtime/store/staged_files.h"
 
 namespace tony {
@@ -35,13 +35,13 @@ class LocalJobStore {
 
   // Makes the folder, under a temporary name and then by rename: a submit that dies half way leaves
   // no job. kCannotWrite names the path.
-  Result<JobFolder> Create(const NewJob& job, Instant now) const;
-  Result<JobFolder> Find(const JobId& job) const;  // kNotFound; kNotPermitted: it is somebody else's
-  Result<std::vector<JobFolder>> List() const;     // newest first; no folder yet: none
+  Result<JobRecords> Create(const NewJob& job, Instant now) const;
+  Result<JobRecords> Find(const JobId& job) const;  // kNotFound; kNotPermitted: it is somebody else's
+  Result<std::vector<JobRecords>> List() const;     // newest first; no folder yet: none
 
   // All that may not have ended, and of the others the newest: the file `finished` tells without a look at a status.
   struct NewestJobs {
-    std::vector<JobFolder> folders;  // newest first
+    std::vector<JobRecords> folders;  // newest first
     size_t left_out = 0;
   };
   Result<NewestJobs> ListNewest(size_t most_finished) const;

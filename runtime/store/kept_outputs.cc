@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kOutputs = "outputs";  // of the job
+
 fs::path LeftOutFile(const fs::path& log_folder) { return log_folder / "output.left-out"; }
 fs::path ProblemFile(const fs::path& log_folder) { return log_folder / "output.problem"; }
 
@@ -122,21 +124,20 @@ Result<std::optional<KeptOutputs>> ReadKeptOutputs(const fs::path& log_folder) {
 }
 
 // A line that says whose they are and what is not in them, then their bytes.
-Status WriteJobOutputs(const JobFolder& folder, const RecordedOutputs& recorded) {
+Status WriteJobOutputs(const JobRecords& records, const RecordedOutputs& recorded) {
   const KeptOutputs& outputs = recorded.outputs;
   boost::json::object about{{"task", ToString(recorded.attempt.task)}, {"attempt", recorded.attempt.number}};
   if (!outputs.problem.empty()) about["problem"] = outputs.problem;
   const std::string left_out = outputs.left_out.empty() ? "" : StrCat(R"({"problems":)", ToJson(outputs.left_out), "}");
   about["left_out"] = left_out;
-  return WriteFileByRename(folder.path() / "outputs", StrCat(SerializeJson(about), "\n", outputs.text),
-                           /*durable=*/false);  // the executor's are
+  return records.store().Replace(kOutputs, StrCat(SerializeJson(about), "\n", outputs.text),
+                                 Durability::kLostWithPower);  // the executor's are kept
 }
 
-Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobFolder& folder) {
-  TRY_ASSIGN(const auto file, ReadSmallFile(folder.path() / "outputs", kMostOutputsRead));
-  if (!file) return std::optional<RecordedOutputs>();
-  if (file->size > kMostOutputsRead) return TooLong(file->size);
-  const std::string& bytes = file->bytes;
+Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobRecords& records) {
+  TRY_ASSIGN(const auto record, records.store().Get(kOutputs));
+  if (!record) return std::optional<RecordedOutputs>();
+  const std::string& bytes = record->bytes;
   const size_t line = std::min(bytes.find('\n'), bytes.size());
   TRY_ASSIGN(const auto json, ParseJson(std::string_view(bytes).substr(0, line), "outputs"));
   JsonFields fields(json);

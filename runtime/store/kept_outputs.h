@@ -19,7 +19,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/outputs.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -42,8 +42,8 @@ struct RecordedOutputs {
   KeptOutputs outputs;
   bool operator==(const RecordedOutputs&) const = default;
 };
-Status WriteJobOutputs(const JobFolder& folder, const RecordedOutputs& recorded);
+Status WriteJobOutputs(const JobRecords& records, const RecordedOutputs& recorded);
 // Nothing: none were reported, as by the executors of 0.1. kInvalid: the record cannot be read.
-Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobFolder& folder);
+Result<std::optional<RecordedOutputs>> ReadJobOutputs(const JobRecords& records);
 
 }  // namespace tony

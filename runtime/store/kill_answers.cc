@@ -1,12 +1,9 @@
 #include "runtime/store/kill_answers.h"
 
-#include <unistd.h>
-
 #include <boost/json.hpp>
 
 #include "runtime/job/json_fields.h"
-#include "runtime/store/files.h"
-#include "runtime/store/read_parsed.h"
+#include "runtime/store/parsed_records.h"
 
 namespace tony {
 namespace {
@@ -25,9 +22,7 @@ constexpr NamedAnswer kAnswers[] = {{"taken", KillAnswer::kTaken},
                                     {"ended", KillAnswer::kEnded},
                                     {"refused", std::nullopt}};
 
-std::filesystem::path PathOf(const JobFolder& folder, const std::string& name) {
-  return folder.path() / "kill-requests" / (name + ".answer");
-}
+std::string NameOf(const std::string& request) { return StrCat("kill-requests/", request, ".answer"); }
 
 Result<FiledAnswer> FromJson(std::string_view text) {
   TRY_ASSIGN(const json::value document, ParseJson(text, "answer"));
@@ -45,17 +40,19 @@ Result<FiledAnswer> FromJson(std::string_view text) {
 
 }  // namespace
 
-Status WriteFiledAnswer(const JobFolder& folder, const std::string& name, const FiledAnswer& filed) {
+Status WriteFiledAnswer(const JobRecords& records, const std::string& name, const FiledAnswer& filed) {
   json::object out{{"schema", kAnswerSchema}, {"why", filed.why}};
   for (const auto& [known, answer] : kAnswers)
     if (answer == filed.answer) out["answer"] = known;
-  return WriteFileByRename(PathOf(folder, name), SerializeJson(out), /*durable=*/false);
+  return records.store().Replace(NameOf(name), SerializeJson(out), Durability::kLostWithPower);
 }
 
-Result<std::optional<FiledAnswer>> ReadFiledAnswer(const JobFolder& folder, const std::string& name) {
-  return ReadOptional(PathOf(folder, name), FromJson);
+Result<std::optional<FiledAnswer>> ReadFiledAnswer(const JobRecords& records, const std::string& name) {
+  return ReadOptional(records.store(), NameOf(name), FromJson);
 }
 
-void RemoveFiledAnswer(const JobFolder& folder, const std::string& name) { unlink(PathOf(folder, name).c_str()); }
+void RemoveFiledAnswer(const JobRecords& records, const std::string& name) {
+  (void)records.store().Remove(NameOf(name));
+}
 
 }  // namespace tony

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -15,8 +15,8 @@ struct FiledAnswer {
 };
 
 // `name`: the request's.
-Status WriteFiledAnswer(const JobFolder& folder, const std::string& name, const FiledAnswer& filed);  // by rename
-Result<std::optional<FiledAnswer>> ReadFiledAnswer(const JobFolder& folder, const std::string& name);
-void RemoveFiledAnswer(const JobFolder& folder, const std::string& name);
+Status WriteFiledAnswer(const JobRecords& records, const std::string& name, const FiledAnswer& filed);  // by rename
+Result<std::optional<FiledAnswer>> ReadFiledAnswer(const JobRecords& records, const std::string& name);
+void RemoveFiledAnswer(const JobRecords& records, const std::string& name);
 
 }  // namespace tony

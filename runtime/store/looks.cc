@@ -10,6 +10,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 
 namespace tony {
 namespace {
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostAtOnce = 64 << 10;
 
-fs::path LookFile(const JobFolder& folder) { return folder.path() / "looked"; }
+fs::path LookFile(const JobRecords& records) { return records.place() / "looked"; }
 
 std::string ReadFrom(int fd, off_t from, size_t most) {
   std::string text(most, '\0');
@@ -38,10 +39,10 @@ bool Same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec &&
 
 }  // namespace
 
-Result<bool> LeaveLook(const JobFolder& folder, const WatcherToken& watcher) {
-  TRY_ASSIGN(const auto lease, folder.ReadLease());
-  if (!lease || folder.IsLocked("am.lock")) return false;
-  const fs::path path = LookFile(folder);
+Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) {
+  TRY_ASSIGN(const auto lease, records.ReadLease());
+  if (!lease || JobFolder(records).IsLocked("am.lock")) return false;
+  const fs::path path = LookFile(records);
   const UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   const std::string line = StrCat(lease->epoch.value, " ", watcher.value, "\n");
@@ -54,7 +55,7 @@ Result<bool> LeaveLook(const JobFolder& folder, const WatcherToken& watcher) {
 }
 
 LookReader::Looks LookReader::Read() {
-  const UniqueFd fd(open(LookFile(folder_).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd fd(open(LookFile(records_).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat file = {};
   if (!fd.valid() || fstat(fd.get(), &file) != 0 || !S_ISREG(file.st_mode)) return {};
   if (file.st_ino != file_ || file.st_size < read_) read_ = 0;

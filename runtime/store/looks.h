@@ -6,17 +6,17 @@
 #include <ctime>
 #include <vector>
 
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // Leaves the sign, if an AM has ruled and none lives; false: it does. `watcher` may be empty: somebody without a name.
-Result<bool> LeaveLook(const JobFolder& folder, const WatcherToken& watcher);
+Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher);
 
 // Reads signs as they come.
 class LookReader {
  public:
-  explicit LookReader(JobFolder folder) : folder_(std::move(folder)) {}
+  explicit LookReader(JobRecords records) : records_(std::move(records)) {}
 
   struct Look {
     Epoch epoch;
@@ -30,7 +30,7 @@ class LookReader {
   Looks Read();
 
  private:
-  JobFolder folder_;
+  JobRecords records_;
   ino_t file_ = 0;
   timespec changed_{};
   off_t read_ = 0;  // up to here, in whole lines

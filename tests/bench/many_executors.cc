@@ -70,15 +70,15 @@ Footprint Measure(pid_t pid) {
 class Bench {
  public:
   Bench(std::string am, std::filesystem::path home, int tasks, int seconds)
-      : am_program_(std::move(am)), tasks_(tasks), seconds_(seconds), folder_(Create(home)) {}
+      : am_program_(std::move(am)), tasks_(tasks), seconds_(seconds), records_(Create(home)) {}
 
   int Run() {
-    listener_ = Must(ListenAsKeeper(folder_));
+    listener_ = Must(ListenAsKeeper(records_));
     accepting_ = loop_.WhenReadable(listener_.get(), [this] { Accept(); });
-    const std::string log = (folder_.path() / "am.log").string();
-    am_ = Must(runner_.Start({.argv = {am_program_, folder_.path().string(), "1"},
+    const std::string log = (records_.path() / "am.log").string();
+    am_ = Must(runner_.Start({.argv = {am_program_, records_.path().string(), "1"},
                               .env = {"PATH=/usr/bin:/bin"},
-                              .directory = folder_.path().string(),
+                              .directory = records_.path().string(),
                               .stdout_file = log,
                               .stderr_file = log},
                              [this](ExitStatus status) { OnAmEnded(status); }));
@@ -95,7 +95,7 @@ class Bench {
     EventLoop::Timer heartbeat;
   };
 
-  JobFolder Create(const std::filesystem::path& home) const {
+  JobRecords Create(const std::filesystem::path& home) const {
     JobSpec spec;
     spec.name = "many executors";
     spec.framework = FrameworkKind::kPytorch;
@@ -133,20 +133,21 @@ class Bench {
   void Launch(const LaunchContainer& launch) {
     const auto& argv = launch.what.argv;  // program, job folder, task, number, container
     const AttemptId attempt{Must(ParseTaskId(argv.at(2))), static_cast<int>(*ParseInt(argv.at(3)))};
-    executors_.push_back({{.job = folder_.job(), .attempt = attempt, .container = launch.container}, nullptr, nullptr});
+    executors_.push_back(
+        {{.job = records_.job(), .attempt = attempt, .container = launch.container}, nullptr, nullptr});
     Say(ContainerStarted{launch.container});
     if (std::ssize(executors_) == tasks_) loop_.Post([this] { RegisterAll(); });
   }
 
   // ---- as executors
   void RegisterAll() {
-    const auto lease = Must(folder_.ReadLease());
+    const auto lease = Must(records_.ReadLease());
     if (!lease) Die("no lease");
-    const std::string token = Must(folder_.ReadToken());
+    const std::string token = Must(records_.ReadToken());
     start_ = loop_.Now();
     for (auto& executor : executors_) {
       executor.caller.token = token;
-      executor.client = MakeAmConnection(loop_, folder_.path(), kLimit);
+      executor.client = MakeAmConnection(loop_, records_.path(), kLimit);
       executor.client->Use(lease->am.own);
       const Registration what{{"127.0.0.1", 20000 + executor.caller.attempt.task.index}, Phase::kWaiting, 0};
       executor.client->Register(executor.caller, what, [this, &executor](const Answer<Epoch>& answer) {
@@ -228,7 +229,7 @@ class Bench {
   const int seconds_;
   EventLoop loop_;
   BoostProcessRunner runner_{loop_};
-  const JobFolder folder_;
+  const JobRecords records_;
   UniqueFd listener_;
   EventLoop::FdWatch accepting_;
   std::unique_ptr<MessageChannel> channel_;

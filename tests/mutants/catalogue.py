@@ -107,7 +107,6 @@ FILES = {
     "runtime/request/submit_course.cc": (REQUEST, REQUEST_SIM),
     "runtime/request/submit_decision.cc": (REQUEST, REQUEST_SIM),
     "runtime/client/submit_steps.cc": (CONTRACT,),
-    "runtime/client/job_access.cc": (POWER_CUT,),
     "runtime/scheduler/local/lost_job.cc": (POWER_CUT,),
     "runtime/client/gc.cc": (POWER_CUT,),
 }
@@ -131,7 +130,7 @@ WITHOUT_COMPARISONS = {"executor/executor.cc", "runtime/scheduler/local/containe
                        "runtime/scheduler/local/keeper.cc", "runtime/scheduler/local/message_channel.cc",
                        "runtime/scheduler/local/container_cgroup.cc", "runtime/process/own_cgroup.cc",
                        "runtime/process/process_tree.cc", "runtime/client/submit_steps.cc",
-                       "runtime/client/job_access.cc", "runtime/client/gc.cc", "runtime/base/secret.h",
+                       "runtime/client/gc.cc", "runtime/base/secret.h",
                        "am/application_master.h"}
 
 

@@ -169,7 +169,7 @@ EXECUTORS = [
      "  const bool linked = link_ == Link::kLinked;\n  link_ = Link::kSearching;\n  if (linked && false) Lose();\n"),
     ("the next attempt is not locked", EXECUTOR, "  attempt_lock_ = *std::move(lock);\n", ""),
     ("the next attempt's folders are those of the last", EXECUTOR,
-     "  place_.work_folder = folder_.WorkFolder(action.attempt);\n  place_.log_folder = folder_.LogFolder(action.attempt);\n", ""),
+     "  place_.folder = AttemptFolder(records_.place(), action.attempt);\n", ""),
     ("what an event brings about is done before it is over", EXECUTOR,
      "    for (const auto& action : actions) std::visit([this](const auto& what) { Perform(what); }, action);\n"
      "    events_.pop_front();\n",
@@ -187,7 +187,7 @@ EXITED = "  if (IsContainerName(id)) WarnUnless(records_.Exited(container.exited
 IS_IT = ('  const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))\n'
          "                                     : StartTime(container.pid) == record.start_time;\n")
 TOLD_EXITED = "  listener_.on_exited(container.exited);\n"
-EPOCH = '  TRY(WriteFileByRename(folder_.path() / "epoch", StrCat(next.value, "\\n"), /*durable=*/false));\n'
+EPOCH = '  TRY(WriteFileByRename(records_.place() / "epoch", StrCat(next.value, "\\n"), /*durable=*/false));\n'
 AM_STARTED = "  TRY_ASSIGN(pid_, runner_.Start(am, [this](ExitStatus status) { OnEnded(status); }));\n"
 
 KEEPERS = [
@@ -224,16 +224,16 @@ KEEPERS = [
      IS_IT +
      "  if (container.pid > 0) container.process = HeldProcess(container.pid);\n"),
     ("the AM hears that the job is finished before that is recorded", KEEPER_END,
-     '  const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);\n',
-     '  Report(JobFinished{});\n  const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);\n'),
+     '  const Status recorded = WriteFileByRename(JobFolder(records_).finished(), "", /*durable=*/false);\n',
+     '  Report(JobFinished{});\n  const Status recorded = WriteFileByRename(JobFolder(records_).finished(), "", /*durable=*/false);\n'),
     ("the job is finished before its verdict is written", KEEPER_END,
      "  if (!written.ok()) return TryAgain(&Keeper::WriteVerdict, written.error());\n  Finish();\n", "  Finish();\n"),
     ("the epoch is written after its AM has started", SUPERVISION, EPOCH, "", AM_STARTED, AM_STARTED + EPOCH),
     ("an AM's death is not recorded", SUPERVISION,
-     "  if (const Status recorded = RecordDeath(folder_, death); !recorded.ok()) LogWarn(recorded.error().message);\n", ""),
+     "  if (const Status recorded = RecordDeath(records_, death); !recorded.ok()) LogWarn(recorded.error().message);\n", ""),
     ("silence is judged before what has arrived is read", SUPERVISION, "  listener_.before_judging();\n", ""),
     ("an AM is started before the one of an earlier epoch is killed", SUPERVISION,
-     '  if (folder_.IsLocked("am.lock")) KillMarked();\n', ""),
+     '  if (JobFolder(records_).IsLocked("am.lock")) KillMarked();\n', ""),
 ]
 
 SECRET = "runtime/base/secret.h"
@@ -278,7 +278,7 @@ INDEX = "runtime/store/request_index.cc"
 JOB_STORE = "runtime/store/job_store.cc"
 ENTRIES = "runtime/store/entry_store.cc"
 HOLDER = "runtime/store/checkpoint_holder.cc"
-ACCESS = "runtime/client/job_access.cc"
+RECORDS = "runtime/store/job_records.cc"
 PROGRAMS = "runtime/staging/programs.cc"
 GC = "runtime/client/gc.cc"
 LOST_JOB = "runtime/scheduler/local/lost_job.cc"
@@ -307,13 +307,13 @@ SYNCS = [
     ("gc does not sync the history before it removes jobs", GC, "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n", ""),
     ("gc removes jobs before it syncs the history", GC,
      "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n"
-     "    for (const JobFolder& folder : going) Remove(folder.path(), removed_jobs_);\n",
-     "    for (const JobFolder& folder : going) Remove(folder.path(), removed_jobs_);\n"
+     "    for (const JobRecords& records : going) Remove(records.place(), removed_jobs_);\n",
+     "    for (const JobRecords& records : going) Remove(records.place(), removed_jobs_);\n"
      "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n"),
     ("the verdict on a lost job is not synced", LOST_JOB, "/*durable=*/true", "/*durable=*/false"),
     ("the journal's end is not synced", JOURNAL_FILE, '    if (fdatasync(journal_.get()) != 0) return Failed("sync: ");\n', ""),
-    ("an acknowledgement is not synced", ACCESS, "WriteFileByRename(folder.acked(), document, /*durable=*/true)",
-     "WriteFileByRename(folder.acked(), document, /*durable=*/false)"),
+    ("an acknowledgement is not synced", RECORDS, "PutNew(kAcked, SerializeJson(document), Durability::kSurvivesPowerCut)",
+     "PutNew(kAcked, SerializeJson(document), Durability::kLostWithPower)"),
     ("a staged entry's content is not synced", ENTRIES, "  if (made.ok()) made = Sync(temporary);\n", ""),
     ("a staged entry's name is not synced", ENTRIES, "  if (made.ok()) return SyncPath(folder_);\n", "  if (made.ok()) return Ok();\n"),
 ]

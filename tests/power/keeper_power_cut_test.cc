@@ -29,15 +29,15 @@ TEST(KeeperPowerCutTest, TheVerdictThatItGivesItselfIsThereWhenItHasLeft) {
   const auto folder = LocalJobStore(jobs.path()).Create(job, RealClock().Now());
   ASSERT_TRUE(folder.ok()) << folder.error().message;
 
-  RecordedDisk disk(folder->path());
+  RecordedDisk disk(folder->place());
   AmOptions options;
   options.program = am;
-  ASSERT_TRUE(RunKeeper(folder->path(), options).ok());
+  ASSERT_TRUE(RunKeeper(folder->place(), options).ok());
   disk.Promise("left");
   int looks = 0;
   disk.ForEachCut([&](const PowerCut& cut) {
     if (cut.promised.empty()) return;
-    const auto status = JobFolder(cut.left).ReadStatus();
+    const auto status = LocalJobRecords(cut.left).ReadStatus();
     ASSERT_TRUE(status.ok() && *status && (*status)->verdict) << cut.point;
     EXPECT_EQ((*status)->verdict->message, "journal: damaged at byte 12") << cut.point;
     ++looks;

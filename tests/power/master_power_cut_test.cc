@@ -7,7 +7,7 @@ namespace {
 
 class MasterPowerCutTest : public ApplicationMasterTest {
  protected:
-  RecordedDisk disk_{folder_.path()};
+  RecordedDisk disk_{records_.place()};
 };
 
 TEST_F(MasterPowerCutTest, AnEndThatItHasToldIsThere) {
@@ -19,7 +19,7 @@ TEST_F(MasterPowerCutTest, AnEndThatItHasToldIsThere) {
   int looks = 0;
   disk_.ForEachCut([&](const PowerCut& cut) {
     if (cut.promised.empty()) return;
-    const auto status = JobFolder(cut.left).ReadStatus();
+    const auto status = LocalJobRecords(cut.left).ReadStatus();
     EXPECT_TRUE(status.ok() && *status && (*status)->verdict) << cut.point;
     ++looks;
   });

@@ -16,6 +16,7 @@
 #include "runtime/store/checkpoint_holder.h"
 #include "runtime/store/entry_store.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
 #include "runtime/store/request_record_json.h"
@@ -45,7 +46,7 @@ class PowerCutTest : public testing::Test {
     job.configuration = "{}";
     return job;
   }
-  JobFolder CreateJob() const {
+  JobRecords CreateJob() const {
     const auto folder = LocalJobStore(home_).Create(SmallJob(), now_);
     EXPECT_TRUE(folder.ok()) << folder.error().message;
     return *folder;
@@ -96,7 +97,7 @@ TEST_F(PowerCutTest, ARevocationIsThere) {
 }
 
 TEST_F(PowerCutTest, AJobIsThereWholeOrNotAtAll) {
-  const JobFolder created = CreateJob();
+  const JobRecords created = CreateJob();
   disk_.Promise("created");
   disk_.ForEachCut([&](const PowerCut& cut) {
     const auto folder = LocalJobStore(HomeIn(cut.left)).Find(created.job());
@@ -108,55 +109,56 @@ TEST_F(PowerCutTest, AJobIsThereWholeOrNotAtAll) {
     EXPECT_EQ(folder->ReadEnvironment()->size(), 1u) << cut.point;
     const auto staged = folder->ReadStaged();
     EXPECT_TRUE(staged.ok() && *staged) << cut.point;
-    EXPECT_EQ(ReadFile(folder->configuration()).ok() ? *ReadFile(folder->configuration()) : "none", "{}") << cut.point;
+    EXPECT_EQ(ReadFile(folder->place() / "conf.json").ok() ? *ReadFile(folder->place() / "conf.json") : "none", "{}")
+        << cut.point;
   });
 }
 
 // Before its end nothing of a job is promised but that it can be told to be lost.
 TEST_F(PowerCutTest, AVerdictAndItsAcknowledgementAreThereAndAJobWithoutIsLost) {
-  const JobFolder folder = CreateJob();
+  const JobRecords records = CreateJob();
   disk_.Promise("created");
-  JobStatus status = {.job = folder.job(), .state = "RUNNING", .submitted = now_};
-  ASSERT_TRUE(folder.WriteStatus(status, /*durable=*/false).ok());
-  ASSERT_TRUE(folder.WriteKillRequest({.reason = "enough"}).ok());
+  JobStatus status = {.job = records.job(), .state = "RUNNING", .submitted = now_};
+  ASSERT_TRUE(records.WriteStatus(status, /*durable=*/false).ok());
+  ASSERT_TRUE(records.WriteKillRequest({.reason = "enough"}).ok());
   status.state = "SUCCEEDED";
   status.verdict = Verdict{.state = FinalState::kSucceeded};
-  ASSERT_TRUE(folder.WriteStatus(status, /*durable=*/true).ok());
+  ASSERT_TRUE(records.WriteStatus(status, /*durable=*/true).ok());
   disk_.Promise("verdict");
-  ASSERT_TRUE(Acknowledge(folder, {"owner"}).ok());
+  ASSERT_TRUE(Acknowledge(records, {"owner"}).ok());
   disk_.Promise("acknowledged");
   disk_.ForEachCut([&](const PowerCut& cut) {
     if (!cut.promised.contains("created")) return;
-    const JobFolder left = *LocalJobStore(HomeIn(cut.left)).Find(folder.job());
-    ASSERT_TRUE(left.WriteBoot("an earlier one").ok());
+    const JobRecords left = *LocalJobStore(HomeIn(cut.left)).Find(records.job());
+    ASSERT_TRUE(JobFolder(left).WriteBoot("an earlier one").ok());
     const auto stored = StoredStatus(left);
     ASSERT_TRUE(stored.ok()) << cut.point << ": " << stored.error().message;
     ASSERT_TRUE(stored->verdict) << cut.point;
     const bool ended_well = stored->verdict->state == FinalState::kSucceeded;
     EXPECT_TRUE(ended_well || !cut.promised.contains("verdict")) << cut.point;
-    EXPECT_TRUE(fs::exists(left.acked()) || !cut.promised.contains("acknowledged")) << cut.point;
+    EXPECT_TRUE(fs::exists(left.place() / "acked.json") || !cut.promised.contains("acknowledged")) << cut.point;
   });
 }
 
 TEST_F(PowerCutTest, ALostJobIsSettledOnce) {
-  const JobFolder folder = CreateJob();
-  ASSERT_TRUE(EndLostJob(folder).ok());
+  const JobRecords records = CreateJob();
+  ASSERT_TRUE(EndLostJob(records).ok());
   disk_.Promise("settled");
   disk_.ForEachCut([&](const PowerCut& cut) {
     if (!cut.promised.contains("settled")) return;
-    const auto status = LocalJobStore(HomeIn(cut.left)).Find(folder.job())->ReadStatus();
+    const auto status = LocalJobStore(HomeIn(cut.left)).Find(records.job())->ReadStatus();
     EXPECT_TRUE(status.ok() && *status && (*status)->verdict) << cut.point;
   });
 }
 
 TEST_F(PowerCutTest, AJobThatGcRemovesIsInTheHistory) {
-  const JobFolder folder = CreateJob();
-  const JobStatus ended = {.job = folder.job(),
+  const JobRecords records = CreateJob();
+  const JobStatus ended = {.job = records.job(),
                            .state = "SUCCEEDED",
                            .submitted = now_,
                            .ended = now_ - Duration(3'600'000),
                            .verdict = Verdict{.state = FinalState::kSucceeded}};
-  ASSERT_TRUE(folder.WriteStatus(ended, /*durable=*/true).ok());
+  ASSERT_TRUE(records.WriteStatus(ended, /*durable=*/true).ok());
   disk_.Promise("ended");
   setenv("TONY_HOME", home_.c_str(), 1);
   EXPECT_EQ(RunTony({"gc", "--older-than", "1m"}), 0);
@@ -164,9 +166,9 @@ TEST_F(PowerCutTest, AJobThatGcRemovesIsInTheHistory) {
   bool removed = false;
   disk_.ForEachCut([&](const PowerCut& cut) {
     if (!cut.promised.contains("ended")) return;
-    const bool is_there = LocalJobStore(HomeIn(cut.left)).Find(folder.job()).ok();
+    const bool is_there = LocalJobStore(HomeIn(cut.left)).Find(records.job()).ok();
     const auto log = EndedLog(HomeIn(cut.left)).Read();
-    const bool is_told = log.ok() && log->text().find(folder.job().value) != std::string_view::npos;
+    const bool is_told = log.ok() && log->text().find(records.job().value) != std::string_view::npos;
     EXPECT_TRUE(is_there || is_told) << cut.point;
     removed |= !is_there;
   });

@@ -102,6 +102,9 @@ class Recorder {
       nodes[to.folder].names[to.name] = node;
     });
   }
+  void Link(const Place& from, const Place& to) {
+    Do("link " + to.name, [=, node = NodeAt(from)](auto& nodes, auto&) { nodes[to.folder].names[to.name] = node; });
+  }
   void Remove(const Place& at) {
     Do("remove " + at.name, [=](auto& nodes, auto&) { nodes[at.folder].names.erase(at.name); });
   }
@@ -172,6 +175,16 @@ int MoveAt(const char* from, const char* to, unsigned flags) {
   if (recorder && done == 0) {
     const auto source = recorder->Find(AT_FDCWD, from), target = recorder->Find(AT_FDCWD, to);
     if (source.folder >= 0 && target.folder >= 0) recorder->Move(source, target, (flags & RENAME_EXCHANGE) != 0);
+  }
+  return static_cast<int>(done);
+}
+
+int LinkAt(const char* from, const char* to) {
+  const auto lock = Locked();
+  const long done = syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+  if (recorder && done == 0) {
+    const auto source = recorder->Find(AT_FDCWD, from), target = recorder->Find(AT_FDCWD, to);
+    if (source.folder >= 0 && target.folder >= 0) recorder->Link(source, target);
   }
   return static_cast<int>(done);
 }
@@ -300,6 +313,7 @@ int mkdir(const char* path, mode_t mode) noexcept {
 
 int rename(const char* from, const char* to) noexcept { return MoveAt(from, to, 0); }
 int renameat2(int, const char* from, int, const char* to, unsigned flags) noexcept { return MoveAt(from, to, flags); }
+int link(const char* from, const char* to) noexcept { return LinkAt(from, to); }
 int unlink(const char* path) noexcept { return RemoveAt(AT_FDCWD, path, 0); }
 int unlinkat(int directory, const char* path, int flags) noexcept { return RemoveAt(directory, path, flags); }
 int rmdir(const char* path) noexcept { return RemoveAt(AT_FDCWD, path, AT_REMOVEDIR); }

@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kFirstDelay{100};
 constexpr Duration kLongestDelay{5000};
 
-std::filesystem::path DeathsFile(const JobFolder& folder) { return folder.path() / "am.deaths"; }
+std::filesystem::path DeathsFile(const JobRecords& records) { return records.place() / "am.deaths"; }
 
 // Times after `now` come from a clock that was set back since; they would never become old.
 void Forget(std::deque<Instant>& times, Instant now) {
@@ -38,17 +38,17 @@ void DeathBudget::Restore(const std::vector<AmDeath>& earlier) {
   for (const auto& death : earlier) (void)Died(death);
 }
 
-Status RecordDeath(const JobFolder& folder, const AmDeath& death) {
-  const auto path = DeathsFile(folder);
+Status RecordDeath(const JobRecords& records, const AmDeath& death) {
+  const auto path = DeathsFile(records);
   const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   const char* kind = death.kind == AmDeath::Kind::kCrashed ? "crashed" : "killed";
   return WriteAll(fd.get(), StrCat(ToMillis(death.time), " ", kind, "\n"), path);
 }
 
-std::vector<AmDeath> ReadDeaths(const JobFolder& folder) {
+std::vector<AmDeath> ReadDeaths(const JobRecords& records) {
   std::vector<AmDeath> deaths;
-  const auto content = ReadFile(DeathsFile(folder));
+  const auto content = ReadFile(DeathsFile(records));
   if (!content.ok()) return deaths;
   for (const auto& line : Split(*content, '\n')) {
     const auto words = Split(line, ' ');

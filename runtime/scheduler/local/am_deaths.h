@@ -8,7 +8,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony::keeper {
 
@@ -38,7 +38,7 @@ class DeathBudget {
   std::deque<Instant> crashes_, kills_;
 };
 
-Status RecordDeath(const JobFolder& folder, const AmDeath& death);  // appended to am.deaths
-std::vector<AmDeath> ReadDeaths(const JobFolder& folder);           // what cannot be read is left out
+Status RecordDeath(const JobRecords& records, const AmDeath& death);  // appended to am.deaths
+std::vector<AmDeath> ReadDeaths(const JobRecords& records);           // what cannot be read is left out
 
 }  // namespace tony::keeper

@@ -14,6 +14,7 @@
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
 namespace {
@@ -30,12 +31,12 @@ constexpr Duration kDying{10000};
 // What an AM ends with that cannot read the job's own files: the next one could not either.
 constexpr ExitStatus kUnreadable{ExitStatus::Kind::kExited, static_cast<int>(ErrorCode::kInvalid)};
 
-Epoch NewestEpoch(const JobFolder& folder) {
+Epoch NewestEpoch(const JobRecords& records) {
   Epoch newest;
-  const auto stored = ReadFile(folder.path() / "epoch");
+  const auto stored = ReadFile(records.place() / "epoch");
   if (stored.ok()) newest.value = ParseInt(Trim(*stored)).value_or(0);
   // A power cut may have emptied the file.
-  const auto lease = folder.ReadLease();
+  const auto lease = records.ReadLease();
   if (lease.ok() && *lease) newest = std::max(newest, (*lease)->epoch);
   return newest;
 }
@@ -47,8 +48,8 @@ AmDeath::Kind KindOf(const std::optional<ExitStatus>& status) {
 }
 
 // Its last line, without the log's own words in front.
-std::string LastWordsOfAm(const JobFolder& folder) {
-  const std::string lines = LastLinesOfAm(folder);
+std::string LastWordsOfAm(const JobRecords& records) {
+  const std::string lines = LastLinesOfAm(records);
   const auto last = Trim(lines).substr(Trim(lines).rfind('\n') + 1);
   constexpr std::string_view kError = " error: ";
   const size_t at = last.find(kError);
@@ -58,23 +59,23 @@ std::string LastWordsOfAm(const JobFolder& folder) {
 
 }  // namespace
 
-AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFolder& folder,
+AmSupervision::AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobRecords& records,
                              std::vector<std::string> environment, AmOptions options, Listener listener)
     : loop_(loop),
       runner_(runner),
-      folder_(folder),
+      records_(records),
       environment_(std::move(environment)),
       options_(std::move(options)),
       listener_(std::move(listener)),
-      page_(folder),
-      epoch_(NewestEpoch(folder)) {
-  budget_.Restore(ReadDeaths(folder_));
+      page_(records),
+      epoch_(NewestEpoch(records)) {
+  budget_.Restore(ReadDeaths(records_));
 }
 
 void AmSupervision::Begin() {
   if (epoch_.value == 0) return Start();  // the job is new: no need to look at every process of the machine
   const auto alive = Alive();
-  if (alive.empty() && !folder_.IsLocked("am.lock")) return Start();
+  if (alive.empty() && !JobFolder(records_).IsLocked("am.lock")) return Start();
   LogInfo(StrCat("an AM is alive, waiting for its hello, epoch ", epoch_.value));
   state_ = State::kAwaited;
   if (!alive.empty()) WatchMarked(alive.back());
@@ -91,7 +92,7 @@ void AmSupervision::Start() {
   if (started.ok()) return;
   const Error& error = started.error();
   // A full disk under the job is no crash, and may pass; a folder that was taken away does not come back.
-  if (error.code != ErrorCode::kCannotWrite || !std::filesystem::exists(folder_.path()))
+  if (error.code != ErrorCode::kCannotWrite || !std::filesystem::exists(records_.place()))
     return OnDeath(AmDeath::Kind::kCrashed, error.message);
   LogWarn(error.message);
   state_ = State::kBackoff;
@@ -100,19 +101,19 @@ void AmSupervision::Start() {
 
 Status AmSupervision::StartNext() {
   // One of an earlier epoch, that a keeper died over before its mark could be seen.
-  if (folder_.IsLocked("am.lock")) KillMarked();
+  if (JobFolder(records_).IsLocked("am.lock")) KillMarked();
   const Epoch next = epoch_.Next();
-  TRY(WriteFileByRename(folder_.path() / "epoch", StrCat(next.value, "\n"), /*durable=*/false));
+  TRY(WriteFileByRename(records_.place() / "epoch", StrCat(next.value, "\n"), /*durable=*/false));
   epoch_ = next;
   ProcessSpec am;
-  am.argv = {options_.program, folder_.path().string(), std::to_string(epoch_.value)};
+  am.argv = {options_.program, records_.place().string(), std::to_string(epoch_.value)};
   const int page = page_.SocketForMaster();
   if (page >= 0) am.inherited.push_back(page);
   am.env = OverEnvironment(environment_,
-                           {StrCat(kJobMark, "=", folder_.job().value), StrCat(kAmMark, "=", folder_.job().value),
+                           {StrCat(kJobMark, "=", records_.job().value), StrCat(kAmMark, "=", records_.job().value),
                             StrCat(kPageSocketVariable, "=", page >= 0 ? std::to_string(page) : "")});
-  am.directory = folder_.path().string();
-  am.stdout_file = am.stderr_file = (folder_.path() / "am.log").string();
+  am.directory = records_.place().string();
+  am.stdout_file = am.stderr_file = (records_.place() / "am.log").string();
   process_ = {};
   TRY_ASSIGN(pid_, runner_.Start(am, [this](ExitStatus status) { OnEnded(status); }));
   LogInfo(StrCat("AM started: epoch ", epoch_.value, ", pid ", pid_));
@@ -193,7 +194,7 @@ void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
     case State::kAwaited:
       return Start();
     case State::kRunning:
-      if (status == kUnreadable) return BeGone(listener_.on_unreadable, LastWordsOfAm(folder_));
+      if (status == kUnreadable) return BeGone(listener_.on_unreadable, LastWordsOfAm(records_));
       return OnDeath(KindOf(status), how);
     case State::kHung:
       return OnDeath(AmDeath::Kind::kCrashed, StrCat("it hung for ", options_.silence.count(), " ms"));
@@ -208,7 +209,7 @@ void AmSupervision::OnEnded(std::optional<ExitStatus> status) {
 
 void AmSupervision::OnDeath(AmDeath::Kind kind, const std::string& how) {
   const AmDeath death{loop_.Now(), kind};
-  if (const Status recorded = RecordDeath(folder_, death); !recorded.ok()) LogWarn(recorded.error().message);
+  if (const Status recorded = RecordDeath(records_, death); !recorded.ok()) LogWarn(recorded.error().message);
   const auto delay = budget_.Died(death);
   if (delay) {
     state_ = State::kBackoff;
@@ -265,6 +266,6 @@ void AmSupervision::KillMarked() const { SignalMarked(Mark(), SIGKILL); }
 
 std::vector<pid_t> AmSupervision::Alive() const { return WithEnvironment(Mark()); }
 
-std::string AmSupervision::Mark() const { return StrCat(kAmMark, "=", folder_.job().value); }
+std::string AmSupervision::Mark() const { return StrCat(kAmMark, "=", records_.job().value); }
 
 }  // namespace tony::keeper

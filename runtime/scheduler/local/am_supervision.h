@@ -21,7 +21,7 @@
 #include "runtime/process/process_runner.h"
 #include "runtime/scheduler/local/am_deaths.h"
 #include "runtime/scheduler/local/page_holder.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony::keeper {
 
@@ -46,7 +46,7 @@ class AmSupervision {
     std::function<void(const std::string&)> on_unreadable;
     std::function<void()> on_retired;  // no AM runs any more
   };
-  AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobFolder& folder, std::vector<std::string> environment,
+  AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobRecords& records, std::vector<std::string> environment,
                 AmOptions options, Listener listener);
 
   void Begin();                          // adopts or starts
@@ -81,7 +81,7 @@ class AmSupervision {
 
   EventLoop& loop_;
   ProcessRunner& runner_;
-  const JobFolder folder_;
+  const JobRecords records_;
   const std::vector<std::string> environment_;
   const AmOptions options_;
   const Listener listener_;

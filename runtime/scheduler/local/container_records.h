@@ -10,7 +10,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony::keeper {
 
@@ -26,7 +26,7 @@ struct ContainerRecord {
 // Lines are appended, never synced: after a power cut there is nothing to adopt. A torn last line is ignored.
 class ContainerRecords {
  public:
-  explicit ContainerRecords(const JobFolder& folder) : folder_(folder.path() / "containers") {}
+  explicit ContainerRecords(const JobRecords& records) : folder_(records.place() / "containers") {}
 
   // Before the fork, and before the cgroup is made.
   Status Launching(const ContainerId& id, const std::vector<int>& gpus, const std::filesystem::path& cgroup) const;

@@ -30,21 +30,22 @@ pid_t FindExecutor(const std::string& mark) {
   return 0;
 }
 
-int64_t SubmittersOpenFiles(const JobFolder& folder) {
-  const auto submission = folder.ReadSubmission();
+int64_t SubmittersOpenFiles(const JobRecords& records) {
+  const auto submission = records.ReadSubmission();
   return submission.ok() ? submission->open_files : 0;
 }
 
 }  // namespace
 
-Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobFolder& folder,
+Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
                        std::vector<std::string> environment, Listener listener)
     : loop_(loop),
       runner_(runner),
-      folder_(folder),
-      records_(folder),
+      job_(records.job()),
+      folder_(records.place()),
+      records_(records),
       environment_(std::move(environment)),
-      open_files_(SubmittersOpenFiles(folder)),
+      open_files_(SubmittersOpenFiles(records)),
       listener_(std::move(listener)) {}
 
 Status Containers::Adopt() {
@@ -65,7 +66,7 @@ void Containers::AdoptOne(const ContainerRecord& record) {
   container.adopted = true;
   container.gpus = record.gpus;
   container.cgroup = record.cgroup;
-  const std::string mark = ContainerMark(folder_.job(), record.id);
+  const std::string mark = ContainerMark(job_, record.id);
   container.pid = record.pid > 0 ? record.pid : FindExecutor(mark);
   if (container.pid > 0) container.process = HeldProcess(container.pid);
   // Held first, then looked at: the pid cannot change hands in between.
@@ -144,7 +145,7 @@ void Containers::StartExecutor(const LaunchContainer& launch) {
 
 Status Containers::StartIn(const LaunchContainer& launch, Container& container) {
   const ContainerId& id = launch.container;
-  if (cgroups_) container.cgroup = CgroupFolder(*cgroups_, folder_.job(), id);
+  if (cgroups_) container.cgroup = CgroupFolder(*cgroups_, job_, id);
   TRY(records_.Launching(id, container.gpus, container.cgroup));
   if (!launch.what.log_file.empty()) TRY(MakeFolder(std::filesystem::path(launch.what.log_file).parent_path()));
   const UniqueFd cgroup = MakeCgroupFor(launch, container);
@@ -159,11 +160,11 @@ ProcessSpec Containers::ExecutorOf(const LaunchContainer& launch, const Containe
   const ContainerId& id = launch.container;
   ProcessSpec executor;
   executor.argv = launch.what.argv;
-  executor.env = OverEnvironment(
-      OverEnvironment(OverEnvironment(environment_, launch.what.env),
-                      GpuEnvironment(container.gpus, admission_->machine_has_gpus)),
-      {StrCat(kJobMark, "=", folder_.job().value), StrCat(kContainerMark, "=", ContainerMark(folder_.job(), id))});
-  executor.directory = folder_.path().string();
+  executor.env =
+      OverEnvironment(OverEnvironment(OverEnvironment(environment_, launch.what.env),
+                                      GpuEnvironment(container.gpus, admission_->machine_has_gpus)),
+                      {StrCat(kJobMark, "=", job_.value), StrCat(kContainerMark, "=", ContainerMark(job_, id))});
+  executor.directory = folder_.string();
   executor.stdout_file = executor.stderr_file = launch.what.log_file;
   if (admission_->lock >= 0) executor.inherited = {admission_->lock};
   return executor;

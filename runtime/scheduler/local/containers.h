@@ -42,8 +42,8 @@ class Containers {
     std::function<void(const ContainerExited&)> on_exited;  // nothing of the container is left
   };
   // `environment`: what every executor starts with, below what its launch says.
-  Containers(EventLoop& loop, BoostProcessRunner& runner, const JobFolder& folder, std::vector<std::string> environment,
-             Listener listener);
+  Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
+             std::vector<std::string> environment, Listener listener);
 
   // Takes over what an earlier keeper has left: executors that live, or what is left of others.
   Status Adopt();
@@ -107,7 +107,8 @@ class Containers {
 
   EventLoop& loop_;
   BoostProcessRunner& runner_;
-  const JobFolder folder_;
+  const JobId job_;
+  const std::filesystem::path folder_;  // of the job
   const ContainerRecords records_;
   const std::vector<std::string> environment_;
   const int64_t open_files_;  // a task's limit; 0: as it is

@@ -63,9 +63,9 @@ bool Containers::NothingCanBeLeft() const {
 }
 
 SweepScope Containers::Scope() const {
-  SweepScope scope{folder_.job(), getpid(), {}, [this](pid_t pid) { return runner_.Started(pid); }};
+  SweepScope scope{job_, getpid(), {}, [this](pid_t pid) { return runner_.Started(pid); }};
   for (const auto& [id, container] : containers_) {
-    if (container.adopted) scope.writes_logs = [this](pid_t pid) { return WritesBelow(pid, folder_.path() / "logs"); };
+    if (container.adopted) scope.writes_logs = [this](pid_t pid) { return WritesBelow(pid, folder_ / "logs"); };
     if (container.state != State::kRunning) continue;
     scope.live.insert(id);
     scope.live_executors.insert(container.pid);
@@ -77,7 +77,7 @@ SweepScope Containers::Scope() const {
 // the mark of one of these.
 bool Containers::IsSpared(pid_t child, const std::set<pid_t>& doomed) const {
   if (runner_.Started(child)) return !doomed.contains(child);
-  const auto id = ContainerOf(EnvironmentOf(child), folder_.job());
+  const auto id = ContainerOf(EnvironmentOf(child), job_);
   const auto container = id ? containers_.find(*id) : containers_.end();
   return container != containers_.end() && container->second.state == State::kRunning;
 }
@@ -93,7 +93,7 @@ std::set<pid_t> Containers::Doomed() const {
 void Containers::AddStrayChildren(Victims& victims) const {
   for (const pid_t child : OwnChildren().value_or(std::vector<pid_t>())) {
     if (runner_.Started(child) || IsSpared(child, {})) continue;
-    const auto id = ContainerOf(EnvironmentOf(child), folder_.job());
+    const auto id = ContainerOf(EnvironmentOf(child), job_);
     if (id) victims.containers.insert(*id);
     if (!id) victims.strays = true;
   }

@@ -10,6 +10,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/store/attempt_folder.h"
 #include "runtime/store/claim_record.h"
 
 namespace tony {
@@ -17,17 +18,17 @@ namespace {
 
 constexpr off_t kTailBytes = 2000;  // some twenty lines: what a person reads first
 
-Result<JobStatus> FreshStatus(const JobFolder& folder) {
-  TRY_ASSIGN(const Submission submission, folder.ReadSubmission());
+Result<JobStatus> FreshStatus(const JobRecords& records) {
+  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
   JobStatus status;
-  status.job = folder.job();
+  status.job = records.job();
   status.user = submission.user;
   status.state = "ACCEPTED";
   status.submitted = submission.time;
   status.request = submission.request;
   status.number = submission.number;
   status.claim = submission.claim;
-  const auto spec = folder.ReadSpec();  // one that cannot be read may be why there is no AM
+  const auto spec = records.ReadSpec();  // one that cannot be read may be why there is no AM
   if (!spec.ok()) return status;
   status.name = spec->name;
   status.framework = ToString(spec->framework);
@@ -38,36 +39,36 @@ Result<JobStatus> FreshStatus(const JobFolder& folder) {
 }
 
 // By its log folders, which an AM makes before it launches an attempt.
-int NewestAttempt(const JobFolder& folder, const TaskId& task) {
+int NewestAttempt(const JobRecords& records, const TaskId& task) {
   int newest = 0;
   std::error_code error;
-  std::filesystem::directory_iterator entry(folder.LogFolder({task, 1}).parent_path(), error);
+  std::filesystem::directory_iterator entry(AttemptFolder(records.place(), {task, 1}).logs.parent_path(), error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
     newest = std::max(newest, static_cast<int>(ParseInt(entry->path().filename().string()).value_or(0)));
   return newest;
 }
 
 // The document may be older than the AM was.
-void CatchUp(const JobFolder& folder, JobStatus& status) {
+void CatchUp(const JobRecords& records, JobStatus& status) {
   for (auto& task : status.tasks) {
-    const int newest = NewestAttempt(folder, task.id);
+    const int newest = NewestAttempt(records, task.id);
     if (newest <= task.attempt) continue;
     task = {.id = task.id, .state = "active", .attempt = newest, .attempt_state = "launching", .host = task.host};
   }
 }
 
 // The AM writes down who owns and watches the job before it tells anybody; its document comes later.
-void CatchUpWithClaim(const JobFolder& folder, JobStatus& status) {
-  const auto told = ReadClaimRecord(folder);
+void CatchUpWithClaim(const JobRecords& records, JobStatus& status) {
+  const auto told = ReadClaimRecord(records);
   if (!told.ok()) return;
   status.claim = told->claim;
   status.watcher = told->watcher;
 }
 
-Result<JobStatus> LastStatus(const JobFolder& folder) {
-  auto last = folder.ReadStatus();
-  TRY_ASSIGN(JobStatus status, last.ok() && *last ? Result<JobStatus>(**std::move(last)) : FreshStatus(folder));
-  if (!status.verdict) CatchUpWithClaim(folder, status);
+Result<JobStatus> LastStatus(const JobRecords& records) {
+  auto last = records.ReadStatus();
+  TRY_ASSIGN(JobStatus status, last.ok() && *last ? Result<JobStatus>(**std::move(last)) : FreshStatus(records));
+  if (!status.verdict) CatchUpWithClaim(records, status);
   return status;
 }
 
@@ -87,26 +88,26 @@ void EndTask(TaskStatus& task, const Outcome& outcome, Instant now) {
 }
 
 // No exit code is lost because nobody was there to be told of it.
-void EndTasksWithKeptOutcome(const JobFolder& folder, JobStatus& status, Instant now) {
+void EndTasksWithKeptOutcome(const JobRecords& records, JobStatus& status, Instant now) {
   for (auto& task : status.tasks) {
     if (task.state != "active") continue;
-    const auto kept = folder.ReadOutcome({task.id, task.attempt});
+    const auto kept = AttemptFolder(records.place(), {task.id, task.attempt}).ReadOutcome();
     if (kept.ok() && *kept) EndTask(task, **kept, now);
   }
 }
 
 }  // namespace
 
-Result<JobStatus> EndedStatus(const JobFolder& folder, const Verdict& verdict, Instant now) {
-  TRY_ASSIGN(JobStatus status, LastStatus(folder));
+Result<JobStatus> EndedStatus(const JobRecords& records, const Verdict& verdict, Instant now) {
+  TRY_ASSIGN(JobStatus status, LastStatus(records));
   if (status.verdict) return status;
-  CatchUp(folder, status);
+  CatchUp(records, status);
   status.state = ToString(verdict.state);
   status.verdict = verdict;
   status.trouble.clear();
   status.ended = std::max(now, status.submitted);
   ++status.seq;
-  EndTasksWithKeptOutcome(folder, status, *status.ended);
+  EndTasksWithKeptOutcome(records, status, *status.ended);
   for (auto& task : status.tasks) {
     if (task.state == "active") EndTask(task, {verdict.cls, std::nullopt, "ended with its job", ""}, *status.ended);
     task.state = "done";
@@ -114,27 +115,27 @@ Result<JobStatus> EndedStatus(const JobFolder& folder, const Verdict& verdict, I
   return status;
 }
 
-Result<JobStatus> TroubledStatus(const JobFolder& folder, const std::string& trouble) {
-  TRY_ASSIGN(JobStatus status, LastStatus(folder));
+Result<JobStatus> TroubledStatus(const JobRecords& records, const std::string& trouble) {
+  TRY_ASSIGN(JobStatus status, LastStatus(records));
   if (status.verdict) return status;
-  CatchUp(folder, status);
+  CatchUp(records, status);
   status.trouble = trouble;
   ++status.seq;
-  EndTasksWithKeptOutcome(folder, status, RealClock().Now());
+  EndTasksWithKeptOutcome(records, status, RealClock().Now());
   return status;
 }
 
-Verdict InfraVerdict(const JobFolder& folder, const std::string& reason) {
+Verdict InfraVerdict(const JobRecords& records, const std::string& reason) {
   Verdict verdict;
   verdict.state = FinalState::kFailed;
   verdict.cls = OutcomeClass::kInfra;
   verdict.message = reason;
-  verdict.stderr_tail = LastLinesOfAm(folder);
+  verdict.stderr_tail = LastLinesOfAm(records);
   return verdict;
 }
 
-std::string LastLinesOfAm(const JobFolder& folder) {
-  const UniqueFd fd(open((folder.path() / "am.log").c_str(), O_RDONLY | O_CLOEXEC));
+std::string LastLinesOfAm(const JobRecords& records) {
+  const UniqueFd fd(open((records.place() / "am.log").c_str(), O_RDONLY | O_CLOEXEC));
   struct stat file {};
   if (!fd.valid() || fstat(fd.get(), &file) != 0) return "";
   std::string tail(static_cast<size_t>(std::min(file.st_size, kTailBytes)), '\0');

@@ -12,6 +12,7 @@
 #include "runtime/history/history_files.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/write_apart.h"
+#include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
 namespace {
@@ -19,30 +20,30 @@ namespace {
 // The AM's connection, and some of AMs that are about to learn that they are not it.
 constexpr size_t kMostConnections = 16;
 // Finished, or about to be when its AM or keeper died: what the world was told stays so.
-bool IsOver(const JobFolder& folder) {
-  if (std::filesystem::exists(folder.finished())) return true;
-  const auto status = folder.ReadStatus();
+bool IsOver(const JobRecords& records) {
+  if (std::filesystem::exists(JobFolder(records).finished())) return true;
+  const auto status = records.ReadStatus();
   return status.ok() && *status && (*status)->verdict;
 }
 
 }  // namespace
 
-Keeper::Keeper(EventLoop& loop, JobFolder folder, std::vector<std::string> environment, AmOptions am,
+Keeper::Keeper(EventLoop& loop, JobRecords records, std::vector<std::string> environment, AmOptions am,
                EventLoop::Callback on_done)
     : loop_(loop),
-      folder_(std::move(folder)),
+      records_(std::move(records)),
       on_done_(std::move(on_done)),
       stop_margin_(am.stop_margin),
       runner_(loop),
-      containers_(loop, runner_, folder_, environment,
+      containers_(loop, runner_, records_, environment,
                   {[this](const ContainerId& id) { Report(ContainerStarted{id}); },
                    [this](const ContainerExited& exited) {
                      Report(exited);
                      Proceed();
                    }}),
-      am_(loop, runner_, folder_, std::move(environment), std::move(am),
+      am_(loop, runner_, records_, std::move(environment), std::move(am),
           {[this] {
-             const auto history = HistoryFolder(folder_);
+             const auto history = HistoryFolder(records_);
              if (history.ok() && *history) StartWriter(WriteHistoryBegin, nullptr);
            },
            [this] {
@@ -50,22 +51,22 @@ Keeper::Keeper(EventLoop& loop, JobFolder folder, std::vector<std::string> envir
            },
            [this](const std::string& reason) { GiveUp(reason); }, [this](const std::string& reason) { RunOut(reason); },
            [this] { Proceed(); }}),
-      presence_(folder_.path()) {}
+      presence_(records_.place()) {}
 
 Status Keeper::Begin() {
-  TRY_ASSIGN(listener_, ListenAsKeeper(folder_));
+  TRY_ASSIGN(listener_, ListenAsKeeper(records_));
   TRY(containers_.Adopt());
   accepting_ = loop_.WhenReadable(listener_.get(), [this] { AcceptConnections(); });
   signals_ = loop_.OnSentSignals({SIGCHLD, SIGTERM, SIGINT, SIGHUP},
                                  [this](const EventLoop::SentSignal& signal) { OnSignal(signal); });
   LookForFolder();
-  if (IsOver(folder_)) {
+  if (IsOver(records_)) {
     Finish();
   } else {
     am_.Begin();
     // While the AM starts.
     EnterLedger();
-    const auto spec = folder_.ReadSpec();
+    const auto spec = records_.ReadSpec();
     if (spec.ok()) grace_ = spec->timers.grace;
     containers_.FindCgroups(/*with_limits=*/!spec.ok() || spec->memory_limits);
   }

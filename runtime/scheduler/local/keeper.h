@@ -38,14 +38,14 @@
 #include "runtime/scheduler/local/message_channel.h"
 #include "runtime/scheduler/local/requests_without_am.h"
 #include "runtime/store/folder_presence.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony::keeper {
 
 // Loop thread only. The caller holds keeper.lock and is a subreaper; it stops the loop when `on_done` is called.
 class Keeper {
  public:
-  Keeper(EventLoop& loop, JobFolder folder, std::vector<std::string> environment, AmOptions am,
+  Keeper(EventLoop& loop, JobRecords records, std::vector<std::string> environment, AmOptions am,
          EventLoop::Callback on_done);
 
   Status Begin();
@@ -94,11 +94,11 @@ class Keeper {
   void SweepJob();
   void WriteHistory();
   void BeDone();
-  bool StartWriter(void (*work)(const JobFolder&), EventLoop::Callback on_end);
+  bool StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on_end);
   void TryAgain(void (Keeper::*step)(), const Error& error);
 
   EventLoop& loop_;
-  const JobFolder folder_;
+  const JobRecords records_;
   const EventLoop::Callback on_done_;
   const Duration stop_margin_;
   BoostProcessRunner runner_;

@@ -28,11 +28,11 @@ void Keeper::EnterLedger() {
 }
 
 Status Keeper::TryToEnterLedger() {
-  TRY_ASSIGN(const JobSpec spec, folder_.ReadSpec());
-  TRY_ASSIGN(const LedgerFolder ledger, LedgerFolder::FindFor(folder_));
+  TRY_ASSIGN(const JobSpec spec, records_.ReadSpec());
+  TRY_ASSIGN(const LedgerFolder ledger, LedgerFolder::FindFor(records_));
   const bool runs = containers_.Running() > 0;
   TRY_ASSIGN(claim_,
-             LedgerClaim::Enter(loop_, ledger, folder_.job(), AskOf(spec), runs,
+             LedgerClaim::Enter(loop_, ledger, records_.job(), AskOf(spec), runs,
                                 {[this] { OnAdmitted(); }, [this](const std::string& why) { SayTurn(JobQueued{why}); }},
                                 spec.priority));
   return Ok();
@@ -47,7 +47,7 @@ void Keeper::OnAdmitted() {
 // The limit is read again and again: the owner of the machine may have raised it, or set one.
 void Keeper::WatchRunTime() {
   if (!claim_ || claim_->admitted_at() == Instant()) return;
-  const auto ledger = LedgerFolder::FindFor(folder_);
+  const auto ledger = LedgerFolder::FindFor(records_);
   const auto minutes = ledger.ok() ? ledger->ReadMachine().LimitsOf(geteuid()).run_minutes : std::nullopt;
   const Instant now = loop_.Now();
   Instant next = now + kBetweenLimitLooks;
@@ -64,7 +64,7 @@ void Keeper::EndAtRunLimit(int64_t minutes) {
       StrCat("the job has run for ", minutes, minutes == 1 ? " minute" : " minutes",
              ", all that machine.json lets a job of ", UserName(geteuid()), " run here (run_minutes)");
   LogInfo(reason);
-  const Status written = folder_.WriteKillRequest({reason});
+  const Status written = records_.WriteKillRequest({reason});
   if (written.ok()) return;
   LogError(written.error().message);
   run_timer_ = loop_.After(kBetweenTries, [this, minutes] { EndAtRunLimit(minutes); });

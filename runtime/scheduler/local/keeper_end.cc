@@ -9,6 +9,7 @@
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/write_apart.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
 namespace {
@@ -42,7 +43,7 @@ Verdict Killed(const std::string& reason) {
 void Keeper::Stop(const std::string& reason) {
   stop_reason_ = reason;
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
-  const Status written = folder_.WriteKillRequest({reason});
+  const Status written = records_.WriteKillRequest({reason});
   if (!written.ok()) LogError(written.error().message);
   if (!written.ok()) return StopWithoutAm(grace_);
   stop_timer_ = loop_.After(grace_ + stop_margin_, [this] { StopWithoutAm(Duration(0)); });
@@ -57,8 +58,8 @@ void Keeper::StopWithoutAm(Duration grace) {
 }
 
 // False: no process can be made, and `tony gc` and `tony history --export` write what is not written now.
-bool Keeper::StartWriter(void (*work)(const JobFolder&), EventLoop::Callback on_end) {
-  const auto started = runner_.StartCopy([&] { work(folder_); },
+bool Keeper::StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on_end) {
+  const auto started = runner_.StartCopy([&] { work(records_); },
                                          [on_end = std::move(on_end)](ExitStatus) {
                                            if (on_end) on_end();
                                          });
@@ -67,7 +68,7 @@ bool Keeper::StartWriter(void (*work)(const JobFolder&), EventLoop::Callback on_
 }
 
 void Keeper::Finish() {
-  folder_.GiveUpReserve();
+  records_.GiveUpReserve();
   phase_ = Phase::kRecording;
   // Before `finished`: without that a job whose keeper dies now gets another one, which comes here too. No job fails
   // for the sake of its line, nor does the machine wait for it.
@@ -80,9 +81,9 @@ void Keeper::Finish() {
 
 void Keeper::WriteFinished() {
   if (phase_ != Phase::kRecording) return;
-  const Status recorded = WriteFileByRename(folder_.finished(), "", /*durable=*/false);
+  const Status recorded = WriteFileByRename(JobFolder(records_).finished(), "", /*durable=*/false);
   if (!recorded.ok()) return TryAgain(&Keeper::WriteFinished, recorded.error());
-  folder_.RemoveSecrets();
+  records_.RemoveSecrets();
   LogInfo("the job is finished");
   timer_.reset();
   phase_ = Phase::kFinishing;
@@ -95,16 +96,16 @@ void Keeper::WriteFinished() {
 void Keeper::GiveUp(const std::string& reason) {
   LogError(reason);
   if (phase_ != Phase::kServing) return;
-  verdict_ = stop_reason_.empty() ? InfraVerdict(folder_, reason) : Killed(stop_reason_);
+  verdict_ = stop_reason_.empty() ? InfraVerdict(records_, reason) : Killed(stop_reason_);
   EndTasks(grace_);
 }
 
 void Keeper::RunOut(const std::string& reason) {
   if (phase_ != Phase::kServing) return;
   LogError(StrCat("no application master can rule this job; its tasks go on: ", reason));
-  verdict_ = InfraVerdict(folder_, reason);
+  verdict_ = InfraVerdict(records_, reason);
   phase_ = Phase::kRunningOut;
-  requests_.emplace(folder_);
+  requests_.emplace(records_);
   Proceed();
   if (phase_ == Phase::kRunningOut) SayTrouble();
   LookAtTasks();
@@ -112,8 +113,8 @@ void Keeper::RunOut(const std::string& reason) {
 
 void Keeper::SayTrouble() {
   running_told_ = containers_.Running();
-  const auto status = TroubledStatus(folder_, verdict_.message);
-  const Status written = status.ok() ? folder_.WriteStatus(*status, /*durable=*/false) : Status(status.error());
+  const auto status = TroubledStatus(records_, verdict_.message);
+  const Status written = status.ok() ? records_.WriteStatus(*status, /*durable=*/false) : Status(status.error());
   if (!written.ok()) LogWarn(written.error().message);
 }
 
@@ -180,10 +181,10 @@ void Keeper::Proceed() {
 
 void Keeper::WriteVerdict() {
   phase_ = Phase::kEndingTasks;
-  folder_.GiveUpReserve();
-  const auto status = EndedStatus(folder_, verdict_, loop_.Now());
+  records_.GiveUpReserve();
+  const auto status = EndedStatus(records_, verdict_, loop_.Now());
   if (!status.ok()) LogError(status.error().message);
-  const Status written = status.ok() ? folder_.WriteStatus(*status, /*durable=*/true) : Ok();
+  const Status written = status.ok() ? records_.WriteStatus(*status, /*durable=*/true) : Ok();
   if (!written.ok()) return TryAgain(&Keeper::WriteVerdict, written.error());
   Finish();
 }
@@ -205,7 +206,7 @@ void Keeper::SweepJob() {
 // Last of all; `tony history --export` mends what this does not get done.
 void Keeper::WriteHistory() {
   phase_ = Phase::kWritingHistory;
-  const auto history = HistoryFolder(folder_);
+  const auto history = HistoryFolder(records_);
   if (!history.ok()) LogWarn(history.error().message);
   if (!history.ok() || !*history || !StartWriter(WriteHistoryEnd, [this] { BeDone(); })) return BeDone();
   timer_ = loop_.After(kHistoryLimit, [this] {
@@ -218,7 +219,7 @@ void Keeper::BeDone() {
   if (phase_ == Phase::kDone) return;
   LogInfo("nothing is left");
   phase_ = Phase::kDone;
-  RemoveKeeperSocket(folder_);
+  RemoveKeeperSocket(records_);
   on_done_();
 }
 

@@ -6,21 +6,21 @@
 namespace tony {
 namespace {
 
-SocketPlace PlaceIn(const JobFolder& folder) { return {folder.path(), "keeper.sock"}; }
+SocketPlace PlaceIn(const JobRecords& records) { return {records.place(), "keeper.sock"}; }
 
 }  // namespace
 
-Result<UniqueFd> ListenAsKeeper(const JobFolder& folder) {
+Result<UniqueFd> ListenAsKeeper(const JobRecords& records) {
   constexpr int kBacklog = 16;  // one AM connects, again and again at worst
-  return ListenAt(PlaceIn(folder), SocketKind::kMessages, kBacklog);
+  return ListenAt(PlaceIn(records), SocketKind::kMessages, kBacklog);
 }
 
-Result<UniqueFd> ConnectToKeeper(const JobFolder& folder) {
-  TRY_ASSIGN(auto socket, ConnectTo(PlaceIn(folder), SocketKind::kMessages));
+Result<UniqueFd> ConnectToKeeper(const JobRecords& records) {
+  TRY_ASSIGN(auto socket, ConnectTo(PlaceIn(records), SocketKind::kMessages));
   if (socket) return *std::move(socket);
-  return Error{ErrorCode::kUnavailable, StrCat("connect to ", ToString(PlaceIn(folder)), ": its queue is full")};
+  return Error{ErrorCode::kUnavailable, StrCat("connect to ", ToString(PlaceIn(records)), ": its queue is full")};
 }
 
-void RemoveKeeperSocket(const JobFolder& folder) { RemoveSocket(PlaceIn(folder)); }
+void RemoveKeeperSocket(const JobRecords& records) { RemoveSocket(PlaceIn(records)); }
 
 }  // namespace tony

@@ -3,13 +3,13 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // A name left by an earlier keeper is replaced: the caller holds keeper.lock.
-Result<UniqueFd> ListenAsKeeper(const JobFolder& folder);
-Result<UniqueFd> ConnectToKeeper(const JobFolder& folder);  // kUnavailable; never blocks
-void RemoveKeeperSocket(const JobFolder& folder);
+Result<UniqueFd> ListenAsKeeper(const JobRecords& records);
+Result<UniqueFd> ConnectToKeeper(const JobRecords& records);  // kUnavailable; never blocks
+void RemoveKeeperSocket(const JobRecords& records);
 
 }  // namespace tony

@@ -29,7 +29,7 @@
 #include "runtime/scheduler/local/ledger.h"
 #include "runtime/scheduler/local/ledger_belief.h"
 #include "runtime/store/file_system.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
@@ -58,8 +58,9 @@ class LedgerFolder {
   // Where the ledger is: `configured` ($TONY_LEDGER), else /var/lib/tony/ledger where that may be written or made, else
   // a private one in `home`. kInvalid: on a network file system, where locks do not tell who lives here. Makes nothing.
   static Result<LedgerFolder> Find(const std::filesystem::path& home, const std::string& configured);
-  static Result<LedgerFolder> FindHere();                        // of this process: its $TONY_HOME and $TONY_LEDGER
-  static Result<LedgerFolder> FindFor(const JobFolder& folder);  // of the job's submitter: the same for all its keepers
+  static Result<LedgerFolder> FindHere();  // of this process: its $TONY_HOME and $TONY_LEDGER
+  static Result<LedgerFolder> FindFor(
+      const JobRecords& records);  // of the job's submitter: the same for all its keepers
 
   const std::filesystem::path& path() const { return path_; }
   bool is_private() const { return !why_private_.empty(); }

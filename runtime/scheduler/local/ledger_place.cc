@@ -82,14 +82,14 @@ Result<LedgerFolder> LedgerFolder::FindHere() {
   return Find(home, Variable("TONY_LEDGER"));
 }
 
-Result<LedgerFolder> LedgerFolder::FindFor(const JobFolder& folder) {
-  TRY_ASSIGN(const auto environment, folder.ReadEnvironment());
+Result<LedgerFolder> LedgerFolder::FindFor(const JobRecords& records) {
+  TRY_ASSIGN(const auto environment, records.ReadEnvironment());
   const std::string prefix = StrCat(kVariable, "=");
   std::string configured;
   for (const std::string& variable : environment) {
     if (variable.starts_with(prefix)) configured = variable.substr(prefix.size());
   }
-  return Find(folder.path().parent_path().parent_path(), configured);  // <home>/jobs/<id>
+  return Find(records.place().parent_path().parent_path(), configured);  // <home>/jobs/<id>
 }
 
 std::string LedgerFolder::Announcement() const {

@@ -19,52 +19,52 @@ bool HasAll(const std::filesystem::path& programs) {
 }
 
 // The job's own, whatever lies beside this program now. Without them it is better brought back than lost.
-std::string KeeperOf(const JobFolder& folder) {
+std::string KeeperOf(const JobRecords& records) {
   const std::string beside = SiblingProgram("tony-keeper");
-  const auto submission = folder.ReadSubmission();
+  const auto submission = records.ReadSubmission();
   if (!submission.ok() || submission->programs.empty()) return beside;
   const std::filesystem::path name = std::filesystem::path(submission->programs).filename();
   // The job's own AM, which may know the job's folder by another path than its home's.
   if (std::filesystem::path(beside).parent_path().filename() == name) return beside;
-  const std::filesystem::path own = folder.path().parent_path().parent_path() / "programs" / name;
+  const std::filesystem::path own = records.place().parent_path().parent_path() / "programs" / name;
   if (HasAll(own)) return (own / "tony-keeper").string();
   LogWarn(
-      StrCat("job ", folder.job().value, ": its own programs are not in ", own.string(), ": going on with ", beside));
+      StrCat("job ", records.job().value, ": its own programs are not in ", own.string(), ": going on with ", beside));
   return beside;
 }
 
 }  // namespace
 
-Status LocalAmLauncher::Start(const JobFolder& folder) {
-  TRY_ASSIGN(const auto environment, folder.ReadEnvironment());
+Status LocalAmLauncher::Start(const JobRecords& records) {
+  TRY_ASSIGN(const auto environment, records.ReadEnvironment());
   ProcessSpec keeper;
-  keeper.argv = {KeeperOf(folder), folder.path().string()};
+  keeper.argv = {KeeperOf(records), records.place().string()};
   keeper.env = WithoutMarks(environment);
-  keeper.directory = folder.path().string();
-  keeper.stdout_file = keeper.stderr_file = (folder.path() / "keeper.log").string();
-  const auto on_end = [living = std::weak_ptr(living_), job = folder.job()](ExitStatus) {
+  keeper.directory = records.place().string();
+  keeper.stdout_file = keeper.stderr_file = (records.place() / "keeper.log").string();
+  const auto on_end = [living = std::weak_ptr(living_), job = records.job()](ExitStatus) {
     if (const auto map = living.lock()) --(*map)[job];
   };
   const auto started = runner_.Start(keeper, on_end);
   if (!started.ok()) return started.error();
-  ++(*living_)[folder.job()];
+  ++(*living_)[records.job()];
   return Ok();
 }
 
-ArbiterView LocalAmLauncher::Look(const JobFolder& folder) const {
-  ArbiterView view = arbiter_.Look(folder);
-  const auto started = living_->find(folder.job());
+ArbiterView LocalAmLauncher::Look(const JobRecords& records) const {
+  ArbiterView view = arbiter_.Look(records);
+  const auto started = living_->find(records.job());
   const bool is_up = started != living_->end() && started->second > 0;
   if (is_up && !view.IsKept()) view.kind = ArbiterView::Kind::kStarting;
   return view;
 }
 
-Result<std::optional<JobStatus>> LocalAmLauncher::UnwrittenEnd(const JobFolder& folder) const {
-  return arbiter_.UnwrittenEnd(folder);
+Result<std::optional<JobStatus>> LocalAmLauncher::UnwrittenEnd(const JobRecords& records) const {
+  return arbiter_.UnwrittenEnd(records);
 }
 
-Status LocalAmLauncher::Settle(const JobFolder& folder) const { return arbiter_.Settle(folder); }
+Status LocalAmLauncher::Settle(const JobRecords& records) const { return arbiter_.Settle(records); }
 
-std::string LocalAmLauncher::WhyItEnds(const JobFolder& folder) const { return arbiter_.WhyItEnds(folder); }
+std::string LocalAmLauncher::WhyItEnds(const JobRecords& records) const { return arbiter_.WhyItEnds(records); }
 
 }  // namespace tony

@@ -17,11 +17,11 @@ namespace tony {
 class LocalAmLauncher : public AmLauncher {
  public:
   explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}
-  Status Start(const JobFolder& folder) override;
-  ArbiterView Look(const JobFolder& folder) const override;
-  Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const override;
-  Status Settle(const JobFolder& folder) const override;
-  std::string WhyItEnds(const JobFolder& folder) const override;
+  Status Start(const JobRecords& records) override;
+  ArbiterView Look(const JobRecords& records) const override;
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
+  Status Settle(const JobRecords& records) const override;
+  std::string WhyItEnds(const JobRecords& records) const override;
 
  private:
   using Living = std::map<JobId, int>;  // keepers that were started and have not ended

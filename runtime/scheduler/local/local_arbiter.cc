@@ -6,6 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 
 namespace tony {
 namespace {
@@ -19,28 +20,29 @@ ArbiterView::Kind KindOf(const JobFolder& folder) {
 }  // namespace
 
 // What has been swept is said after the locks are let go.
-ArbiterView LocalArbiter::Look(const JobFolder& folder) const {
+ArbiterView LocalArbiter::Look(const JobRecords& records) const {
+  const JobFolder folder(records);
   const ArbiterView::Kind kind = KindOf(folder);
   std::error_code error;
   return {.kind = kind, .swept = std::filesystem::exists(folder.finished(), error)};
 }
 
-Result<std::optional<JobStatus>> LocalArbiter::UnwrittenEnd(const JobFolder& folder) const {
-  if (!IsLost(folder)) return std::optional<JobStatus>();
-  TRY_ASSIGN(JobStatus status, LostStatus(folder));
+Result<std::optional<JobStatus>> LocalArbiter::UnwrittenEnd(const JobRecords& records) const {
+  if (!IsLost(records)) return std::optional<JobStatus>();
+  TRY_ASSIGN(JobStatus status, LostStatus(records));
   return std::optional(std::move(status));
 }
 
-Status LocalArbiter::Settle(const JobFolder& folder) const { return SettleIfLost(folder); }
+Status LocalArbiter::Settle(const JobRecords& records) const { return SettleIfLost(records); }
 
-std::string LocalArbiter::WhyItEnds(const JobFolder& folder) const {
-  const auto log = ReadFile(folder.path() / "keeper.log");
+std::string LocalArbiter::WhyItEnds(const JobRecords& records) const {
+  const auto log = ReadFile(records.place() / "keeper.log");
   std::string_view last;
   if (log.ok()) {
     last = std::string_view(*log).substr(0, log->find_last_not_of('\n') + 1);
     last.remove_prefix(last.rfind('\n') + 1);
   }
-  return StrCat("see ", folder.path().string(), "; the last line of its keeper.log: ", last);
+  return StrCat("see ", records.place().string(), "; the last line of its keeper.log: ", last);
 }
 
 }  // namespace tony

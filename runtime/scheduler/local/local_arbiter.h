@@ -7,10 +7,10 @@ namespace tony {
 
 class LocalArbiter : public Arbiter {
  public:
-  ArbiterView Look(const JobFolder& folder) const override;
-  Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const override;
-  Status Settle(const JobFolder& folder) const override;
-  std::string WhyItEnds(const JobFolder& folder) const override;
+  ArbiterView Look(const JobRecords& records) const override;
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
+  Status Settle(const JobRecords& records) const override;
+  std::string WhyItEnds(const JobRecords& records) const override;
 };
 
 }  // namespace tony

@@ -10,6 +10,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/keeper_socket.h"
+#include "runtime/store/attempt_folder.h"
 
 namespace tony {
 namespace {
@@ -24,22 +25,22 @@ constexpr int kRenewalsPerLease = 3;
 
 }  // namespace
 
-LaunchSpec LaunchOf(const JobFolder& folder, const std::string& executor_program, const ContainerId& container,
+LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch) {
-  const std::filesystem::path logs = folder.LogFolder(launch.attempt);
+  const std::filesystem::path logs = AttemptFolder(records.place(), launch.attempt).logs;
   std::error_code ignored;  // the executor says it better when it cannot write there
   std::filesystem::create_directories(logs, ignored);
-  return {.argv = {executor_program, folder.path().string(), ToString(launch.attempt.task),
+  return {.argv = {executor_program, records.place().string(), ToString(launch.attempt.task),
                    StrCat(launch.attempt.number), container.value, kLoopback},
           .env = {},
           .log_file = (logs / "executor.log").string(),
           .resources = launch.resources};
 }
 
-LocalScheduler::LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher,
-                               MakeLaunch make_launch, Sink sink)
+LocalScheduler::LocalScheduler(EventLoop& loop, JobRecords records, Epoch epoch, Duration am_lease,
+                               AmLauncher& launcher, MakeLaunch make_launch, Sink sink)
     : loop_(loop),
-      folder_(std::move(folder)),
+      records_(std::move(records)),
       epoch_(epoch),
       am_lease_(am_lease),
       launcher_(launcher),
@@ -88,7 +89,7 @@ void LocalScheduler::Finish(const Verdict&, std::function<void()> done) {
 }
 
 void LocalScheduler::Connect() {
-  auto socket = ConnectToKeeper(folder_);
+  auto socket = ConnectToKeeper(records_);
   if (!socket.ok()) {
     BringKeeperBack();
     return ConnectLater();
@@ -121,10 +122,10 @@ void LocalScheduler::OnClosed() {
 }
 
 void LocalScheduler::BringKeeperBack() {
-  if (loop_.Now() < next_launch_ || launcher_.Look(folder_).WillBeKept()) return;
+  if (loop_.Now() < next_launch_ || launcher_.Look(records_).WillBeKept()) return;
   next_launch_ = loop_.Now() + kBetweenLaunches;
   LogWarn("the keeper is gone: starting another");
-  const Status started = launcher_.Start(folder_);
+  const Status started = launcher_.Start(records_);
   if (!started.ok()) LogWarn(started.error().message);
 }
 

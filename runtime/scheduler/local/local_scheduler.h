@@ -13,12 +13,12 @@
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/message_channel.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // How the executor of an attempt is started: the program, on a job's folder and this machine's own address.
-LaunchSpec LaunchOf(const JobFolder& folder, const std::string& executor_program, const ContainerId& container,
+LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch);
 
 // Grants every container that is asked for, on this machine, once the machine's ledger has admitted the job. What is
@@ -27,7 +27,7 @@ LaunchSpec LaunchOf(const JobFolder& folder, const std::string& executor_program
 class LocalScheduler : public Scheduler {
  public:
   using MakeLaunch = std::function<LaunchSpec(const ContainerId&, const ExecutorLaunch&)>;
-  LocalScheduler(EventLoop& loop, JobFolder folder, Epoch epoch, Duration am_lease, AmLauncher& launcher,
+  LocalScheduler(EventLoop& loop, JobRecords records, Epoch epoch, Duration am_lease, AmLauncher& launcher,
                  MakeLaunch make_launch, Sink sink);
   ~LocalScheduler() override;
 
@@ -69,7 +69,7 @@ class LocalScheduler : public Scheduler {
   bool LeaseHolds() const { return loop_.Now() < contact_ + am_lease_; }
 
   EventLoop& loop_;
-  const JobFolder folder_;
+  const JobRecords records_;
   const Epoch epoch_;
   const Duration am_lease_;
   AmLauncher& launcher_;

@@ -5,6 +5,7 @@
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/write_apart.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/machine_boot.h"
 
 namespace tony {
@@ -17,35 +18,36 @@ constexpr Duration kHistoryPatience{3000};
 
 // The locks come first: they are the kernel's own word, and outlive a boot id that changes under living processes
 // (a virtual machine or container that was moved).
-bool IsLost(const JobFolder& folder) {
+bool IsLost(const JobRecords& records) {
+  const JobFolder folder(records);
   return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock") && folder.IsOfEarlierBoot();
 }
 
-Result<JobStatus> LostStatus(const JobFolder& folder) {
+Result<JobStatus> LostStatus(const JobRecords& records) {
   const Instant restart = BootTime(RealClock().Now());
   Verdict verdict;
   verdict.state = FinalState::kFailed;
   verdict.cls = OutcomeClass::kNodeLost;
   verdict.message = StrCat("the machine was restarted at ", ToIso8601(restart), " while the job ran");
-  return EndedStatus(folder, verdict, restart);
+  return EndedStatus(records, verdict, restart);
 }
 
-Status EndLostJob(const JobFolder& folder) {
-  TRY_ASSIGN(const JobStatus status, LostStatus(folder));
-  TRY(folder.WriteStatus(status, /*durable=*/true));
-  WriteApart(folder, WriteEndedLine, kHistoryPatience);
-  TRY(WriteFileByRename(folder.finished(), "", /*durable=*/false));
-  folder.RemoveSecrets();
-  const auto history = HistoryFolder(folder);
-  if (history.ok() && *history) WriteApart(folder, WriteHistoryEnd, kHistoryPatience);
+Status EndLostJob(const JobRecords& records) {
+  TRY_ASSIGN(const JobStatus status, LostStatus(records));
+  TRY(records.WriteStatus(status, /*durable=*/true));
+  WriteApart(records, WriteEndedLine, kHistoryPatience);
+  TRY(WriteFileByRename(JobFolder(records).finished(), "", /*durable=*/false));
+  records.RemoveSecrets();
+  const auto history = HistoryFolder(records);
+  if (history.ok() && *history) WriteApart(records, WriteHistoryEnd, kHistoryPatience);
   return Ok();
 }
 
-Status SettleIfLost(const JobFolder& folder) {
-  if (!IsLost(folder)) return Ok();
-  const auto lock = folder.Lock("keeper.lock");
+Status SettleIfLost(const JobRecords& records) {
+  if (!IsLost(records)) return Ok();
+  const auto lock = JobFolder(records).Lock("keeper.lock");
   if (!lock.ok()) return lock.error().code == ErrorCode::kUnavailable ? Ok() : Status(lock.error());
-  return EndLostJob(folder);
+  return EndLostJob(records);
 }
 
 }  // namespace tony

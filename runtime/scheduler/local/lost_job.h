@@ -4,21 +4,21 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // Whether nobody keeps the job and it belongs to an earlier boot. Says nothing of jobs that have ended.
-bool IsLost(const JobFolder& folder);
+bool IsLost(const JobRecords& records);
 
 // How such a job ended. Writes nothing.
-Result<JobStatus> LostStatus(const JobFolder& folder);
+Result<JobStatus> LostStatus(const JobRecords& records);
 
 // Writes that as the final status, for ever, into the log of ended jobs and the history for TonY's portal. The caller
 // holds keeper.lock.
-Status EndLostJob(const JobFolder& folder);
+Status EndLostJob(const JobRecords& records);
 
 // Takes the lock for it. Harmless if the job is not lost, or somebody else does the same now.
-Status SettleIfLost(const JobFolder& folder);
+Status SettleIfLost(const JobRecords& records);
 
 }  // namespace tony

@@ -9,7 +9,7 @@ namespace tony::keeper {
 
 int PageHolder::SocketForMaster() {
   if (socket_.valid()) return socket_.get();
-  auto opened = ListenForPage(folder_, kLoopback);
+  auto opened = ListenForPage(records_, kLoopback);
   if (opened.ok()) {
     socket_ = std::move(opened->listening);
   } else if (opened.error().code != ErrorCode::kNotFound) {

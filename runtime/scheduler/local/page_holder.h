@@ -6,13 +6,13 @@
 #include <string>
 
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony::keeper {
 
 class PageHolder {
  public:
-  explicit PageHolder(const JobFolder& folder) : folder_(folder) {}
+  explicit PageHolder(const JobRecords& records) : records_(records) {}
 
   // For a master that is about to start. Opened now, at a new address, if there is none. -1: the job has no page, or
   // none can be opened, which the log says; the job does without.
@@ -22,7 +22,7 @@ class PageHolder {
   void LetGo() { socket_.Reset(); }  // when no master is started any more
 
  private:
-  const JobFolder folder_;
+  const JobRecords records_;
   UniqueFd socket_;
 };
 

@@ -21,10 +21,10 @@ KillRequest ByOwnClock(KillRequest request, Instant now) {
 
 }  // namespace
 
-RequestsWithoutAm::RequestsWithoutAm(JobFolder folder) : folder_(std::move(folder)), looks_(folder_) {}
+RequestsWithoutAm::RequestsWithoutAm(JobRecords records) : records_(std::move(records)), looks_(records_) {}
 
 std::optional<RequestsWithoutAm::End> RequestsWithoutAm::Look(Instant now) {
-  const auto plain = folder_.ReadKillRequest();
+  const auto plain = records_.ReadKillRequest();
   if (plain.ok() && *plain) return End{KilledBy(**plain), (*plain)->grace};
   Learn(now);
   attention_.Wake(now);
@@ -38,7 +38,7 @@ std::optional<RequestsWithoutAm::End> RequestsWithoutAm::Look(Instant now) {
 
 void RequestsWithoutAm::Learn(Instant now) {
   if (attention_.knows()) return;
-  const auto told = ReadClaimRecord(folder_);
+  const auto told = ReadClaimRecord(records_);
   if (told.ok()) {
     epoch_ = told->epoch;
     return attention_.Know(*told, now);
@@ -60,7 +60,7 @@ void RequestsWithoutAm::SeeWhoLooks(Instant now) {
 }
 
 std::optional<RequestsWithoutAm::End> RequestsWithoutAm::HearKills(Instant now) {
-  const auto kills = folder_.ReadConditionalKills();
+  const auto kills = records_.ReadConditionalKills();
   if (!kills.ok()) LogWarn(kills.error().message);
   if (!kills.ok()) return std::nullopt;
   for (const auto& kill : *kills)
@@ -68,7 +68,7 @@ std::optional<RequestsWithoutAm::End> RequestsWithoutAm::HearKills(Instant now) 
   return std::nullopt;
 }
 
-std::optional<RequestsWithoutAm::End> RequestsWithoutAm::Decide(const JobFolder::NamedKillRequest& kill, Instant now) {
+std::optional<RequestsWithoutAm::End> RequestsWithoutAm::Decide(const JobRecords::NamedKillRequest& kill, Instant now) {
   const KillRequest mine = ByOwnClock(kill.request, now);
   const auto answer = attention_.Hear(kill.name, mine, now);
   if (!answer) {
@@ -87,8 +87,8 @@ std::optional<RequestsWithoutAm::End> RequestsWithoutAm::Decide(const JobFolder:
       Settle(kill.name, {KillAnswer::kFenced, ""});
       return std::nullopt;
     case KillAnswer::kPlanned:
-      if (const auto told = ReadFiledAnswer(folder_, kill.name); told.ok() && *told) return std::nullopt;
-      if (const Status written = WriteFiledAnswer(folder_, kill.name, {KillAnswer::kPlanned, ""}); !written.ok())
+      if (const auto told = ReadFiledAnswer(records_, kill.name); told.ok() && *told) return std::nullopt;
+      if (const Status written = WriteFiledAnswer(records_, kill.name, {KillAnswer::kPlanned, ""}); !written.ok())
         LogWarn(written.error().message);
       return std::nullopt;
     case KillAnswer::kEnded:
@@ -100,7 +100,7 @@ std::optional<RequestsWithoutAm::End> RequestsWithoutAm::Decide(const JobFolder:
 // The asker is told when it holds whatever becomes of this keeper.
 RequestsWithoutAm::End RequestsWithoutAm::Take(const std::string& name, const KillRequest& request) {
   LogInfo(StrCat("a kill with a condition is taken: ", ReasonWithAsker(request)));
-  const Status kept = folder_.WriteKillRequest({.reason = ReasonWithAsker(request), .grace = request.grace});
+  const Status kept = records_.WriteKillRequest({.reason = ReasonWithAsker(request), .grace = request.grace});
   if (kept.ok()) {
     Settle(name, {KillAnswer::kTaken, ""});
   } else {
@@ -111,9 +111,9 @@ RequestsWithoutAm::End RequestsWithoutAm::Take(const std::string& name, const Ki
 
 void RequestsWithoutAm::Settle(const std::string& name, const FiledAnswer& filed) {
   if (name.empty()) return;
-  const Status written = WriteFiledAnswer(folder_, name, filed);
+  const Status written = WriteFiledAnswer(records_, name, filed);
   if (!written.ok()) return LogWarn(written.error().message);  // the asker waits for it: at the next look
-  if (const Status removed = folder_.RemoveConditionalKill(name); !removed.ok()) LogWarn(removed.error().message);
+  if (const Status removed = records_.RemoveConditionalKill(name); !removed.ok()) LogWarn(removed.error().message);
 }
 
 }  // namespace tony::keeper

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/scheduler/local/attention_without_am.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 #include "runtime/store/kill_answers.h"
 #include "runtime/store/looks.h"
 
@@ -14,7 +14,7 @@ namespace tony::keeper {
 
 class RequestsWithoutAm {
  public:
-  explicit RequestsWithoutAm(JobFolder folder);
+  explicit RequestsWithoutAm(JobRecords records);
 
   struct End {
     Verdict verdict;
@@ -28,11 +28,11 @@ class RequestsWithoutAm {
   void Learn(Instant now);
   void SeeWhoLooks(Instant now);
   std::optional<End> HearKills(Instant now);
-  std::optional<End> Decide(const JobFolder::NamedKillRequest& kill, Instant now);
+  std::optional<End> Decide(const JobRecords::NamedKillRequest& kill, Instant now);
   End Take(const std::string& name, const KillRequest& request);
   void Settle(const std::string& name, const FiledAnswer& filed);
 
-  const JobFolder folder_;
+  const JobRecords records_;
   AttentionWithoutAm attention_;
   LookReader looks_;
   Epoch epoch_;          // of the AM that ruled last

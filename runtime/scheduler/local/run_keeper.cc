@@ -9,28 +9,30 @@
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/scheduler/local/open_files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/machine_boot.h"
 
 namespace tony::keeper {
 
 Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   std::signal(SIGPIPE, SIG_IGN);
+  const JobRecords records = LocalJobRecords(path);
   const JobFolder folder(path);
   auto lock = folder.Lock("keeper.lock");
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) return Ok();
   if (!lock.ok()) return lock.error();
   // Left to the kernel, which lets go of it when the process is gone: who waits for the lock waits for that.
   (void)lock->Release();
-  TRY_ASSIGN(const auto environment, folder.ReadEnvironment());
-  if (folder.IsOfEarlierBoot()) return EndLostJob(folder);
+  TRY_ASSIGN(const auto environment, records.ReadEnvironment());
+  if (folder.IsOfEarlierBoot()) return EndLostJob(records);
   if (const Status written = folder.WriteBoot(BootId()); !written.ok()) LogWarn(written.error().message);
   // An older folder does not say what to give back to the tasks.
-  if (const auto submission = folder.ReadSubmission(); submission.ok() && submission->open_files > 0) RaiseOpenFiles();
+  if (const auto submission = records.ReadSubmission(); submission.ok() && submission->open_files > 0) RaiseOpenFiles();
   BecomeSubreaper();
   EventLoop loop;
-  Keeper keeper(loop, folder, WithoutMarks(environment), am, [&loop] { loop.Stop(); });
+  Keeper keeper(loop, records, WithoutMarks(environment), am, [&loop] { loop.Stop(); });
   TRY(keeper.Begin());
-  LogInfo("keeping " + folder.job().value);
+  LogInfo("keeping " + records.job().value);
   loop.Run();
   return keeper.end();
 }

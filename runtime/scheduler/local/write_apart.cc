@@ -19,8 +19,8 @@ void WarnUnless(const Status& status) {
 }
 
 // Whoever reads the caller's output to its end is not to wait for a writer that cannot end.
-void WriteToLogOf(const JobFolder& folder) {
-  const UniqueFd log(open((folder.path() / "keeper.log").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+void WriteToLogOf(const JobRecords& records) {
+  const UniqueFd log(open((records.place() / "keeper.log").c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
   const int output = log.valid() ? log.get() : null.get();
   dup2(output, STDOUT_FILENO);
@@ -29,29 +29,29 @@ void WriteToLogOf(const JobFolder& folder) {
 
 }  // namespace
 
-void WriteHistoryBegin(const JobFolder& folder) {
-  WarnUnless(BeginHistory(folder));
+void WriteHistoryBegin(const JobRecords& records) {
+  WarnUnless(BeginHistory(records));
   // The job may have ended while this waited for the disk.
-  const auto status = folder.ReadStatus();
-  if (status.ok() && *status && (*status)->verdict) WriteHistoryEnd(folder);
+  const auto status = records.ReadStatus();
+  if (status.ok() && *status && (*status)->verdict) WriteHistoryEnd(records);
 }
 
-void WriteEndedLine(const JobFolder& folder) { WarnUnless(RecordEnd(folder)); }
+void WriteEndedLine(const JobRecords& records) { WarnUnless(RecordEnd(records)); }
 
-void WriteHistoryEnd(const JobFolder& folder) { WarnUnless(FinishHistory(folder)); }
+void WriteHistoryEnd(const JobRecords& records) { WarnUnless(FinishHistory(records)); }
 
-void WriteApart(const JobFolder& folder, void (*work)(const JobFolder&), Duration patience) {
+void WriteApart(const JobRecords& records, void (*work)(const JobRecords&), Duration patience) {
   EventLoop loop;
   BoostProcessRunner runner(loop);
   const auto started = runner.StartCopy(
       [&] {
-        WriteToLogOf(folder);
-        work(folder);
+        WriteToLogOf(records);
+        work(records);
       },
       [&](ExitStatus) { loop.Stop(); });
   if (!started.ok()) return LogWarn(started.error().message);
   const auto limit = loop.After(patience, [&] {
-    LogWarn(StrCat("job ", folder.job().value, ": its history does not answer"));
+    LogWarn(StrCat("job ", records.job().value, ": its history does not answer"));
     loop.Stop();
   });
   loop.Run();

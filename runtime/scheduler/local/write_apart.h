@@ -5,17 +5,17 @@
 #pragma once
 
 #include "runtime/base/time.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 
 // The work of such processes. What goes wrong is a line in the log.
-void WriteHistoryBegin(const JobFolder& folder);  // history_files.h, for a job whose master is starting
-void WriteEndedLine(const JobFolder& folder);     // ended_log.h
-void WriteHistoryEnd(const JobFolder& folder);    // history_files.h
+void WriteHistoryBegin(const JobRecords& records);  // history_files.h, for a job whose master is starting
+void WriteEndedLine(const JobRecords& records);     // ended_log.h
+void WriteHistoryEnd(const JobRecords& records);    // history_files.h
 
 // `work` in a process of its own, and waits for it for so long: for callers without an event loop. The process writes
 // to the log of the job's keeper.
-void WriteApart(const JobFolder& folder, void (*work)(const JobFolder&), Duration patience);
+void WriteApart(const JobRecords& records, void (*work)(const JobRecords&), Duration patience);
 
 }  // namespace tony

@@ -119,14 +119,14 @@ TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterL
   journal_.WriteAll();
   const auto killed = Kill();
   EXPECT_TRUE(killed->open());
-  EXPECT_FALSE(std::filesystem::exists(folder_.status()));
+  EXPECT_FALSE(std::filesystem::exists(records_.place() / "status.json"));
   bool was_written = false;
-  scheduler_.on_finish = [&] { was_written = std::filesystem::exists(folder_.status()); };
+  scheduler_.on_finish = [&] { was_written = std::filesystem::exists(records_.place() / "status.json"); };
 
   journal_.WriteAll();
 
   EXPECT_TRUE(was_written);
-  const auto status = folder_.ReadStatus();
+  const auto status = records_.ReadStatus();
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "KILLED");
   ASSERT_TRUE(killed->value);
@@ -142,7 +142,7 @@ TEST_F(ApplicationMasterTest, AnEndIsToldWhenItsStatusIsInTheFolderAndTheMasterL
 TEST_F(ApplicationMasterTest, AKillRequestInTheFolderIsObeyed) {
   journal_.WriteAll();
 
-  ASSERT_TRUE(folder_.WriteKillRequest({.reason = "from the folder"}).ok());
+  ASSERT_TRUE(records_.WriteKillRequest({.reason = "from the folder"}).ok());
 
   EXPECT_TRUE(RunUntil(loop_, [this] {
     journal_.WriteAll();

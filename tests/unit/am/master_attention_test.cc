@@ -59,21 +59,21 @@ TEST_F(MasterAttentionTest, AFencedKillIsAnsweredAndDoesNothing) {
 TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   Attach("o1");
   journal_.WriteAll();
-  ASSERT_TRUE(folder_.WriteConditionalKill("a", {.reason = "stale", .if_owner = {"o0"}}).ok());
-  ASSERT_TRUE(folder_.WriteConditionalKill("b", {.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)}).ok());
+  ASSERT_TRUE(records_.WriteConditionalKill("a", {.reason = "stale", .if_owner = {"o0"}}).ok());
+  ASSERT_TRUE(records_.WriteConditionalKill("b", {.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)}).ok());
   master_.OnScheduler(SchedulerLost{"gone for a moment"});
   master_.OnScheduler(SchedulerReached{});  // an AM that rules again looks at once
-  EXPECT_EQ(folder_.ReadConditionalKills()->size(), 1u)
+  EXPECT_EQ(records_.ReadConditionalKills()->size(), 1u)
       << "what had nothing to write is settled, the plan waits for it";
   journal_.WriteAll();
   EXPECT_THAT(journal_.appended, Contains("kill_planned"));
-  EXPECT_TRUE(folder_.ReadConditionalKills()->empty());
+  EXPECT_TRUE(records_.ReadConditionalKills()->empty());
 }
 
 TEST_F(MasterAttentionTest, WhatWasAnsweredFencedIsNotTakenFromTheFolderLater) {
   const KillRequest kill = {.reason = "late", .if_owner = {"o1"}};
   Attach("o2");
-  ASSERT_TRUE(folder_.WriteConditionalKill("a", kill).ok());
+  ASSERT_TRUE(records_.WriteConditionalKill("a", kill).ok());
   const auto killed = KillIf(kill);
   journal_.WriteAll();
   ASSERT_TRUE(killed->value);
@@ -88,25 +88,25 @@ TEST_F(MasterAttentionTest, WhatWasAnsweredFencedIsNotTakenFromTheFolderLater) {
 TEST_F(MasterAttentionTest, TheRequestOfAConditionalKillThatIsTakenStays) {
   Attach("o1");
   journal_.WriteAll();
-  ASSERT_TRUE(folder_.WriteConditionalKill("a", {.reason = "enough", .if_owner = {"o1"}}).ok());
+  ASSERT_TRUE(records_.WriteConditionalKill("a", {.reason = "enough", .if_owner = {"o1"}}).ok());
   master_.OnScheduler(SchedulerLost{"gone for a moment"});
   master_.OnScheduler(SchedulerReached{});
   journal_.WriteAll();
   EXPECT_THAT(journal_.appended, Contains("job_stopping"));
-  EXPECT_EQ(folder_.ReadConditionalKills()->size(), 1u) << "whoever keeps the job without a journal has to know of it";
+  EXPECT_EQ(records_.ReadConditionalKills()->size(), 1u) << "whoever keeps the job without a journal has to know of it";
 }
 
 class KeptClaimTest : public MasterAttentionTest {
  protected:
-  Result<ClaimRecord> Kept() const { return ReadClaimRecord(folder_); }
+  Result<ClaimRecord> Kept() const { return ReadClaimRecord(records_); }
   std::string Owner() const {
     const auto kept = Kept();
     return kept.ok() ? kept->claim.owner.value : "none: " + kept.error().message;
   }
   // Neither a new claim.json nor its removal.
   void LockTheFolder() {
-    std::filesystem::remove(folder_.path() / "claim.json");
-    std::filesystem::create_directories(folder_.path() / "claim.json/x");
+    std::filesystem::remove(records_.place() / "claim.json");
+    std::filesystem::create_directories(records_.place() / "claim.json/x");
   }
   void LookAs(const std::string& watcher, const std::shared_ptr<Answered<StatusAnswer>>& answer) {
     master_.Watch(kToken, 0, Duration(0), {watcher}, Reply<StatusAnswer>(answer));
@@ -149,7 +149,7 @@ TEST_F(KeptClaimTest, WhereItCanBeNeitherWrittenNorRemovedNobodyIsToldOfAnother)
   ASSERT_TRUE(attached->refusal);
   EXPECT_EQ(attached->refusal->reason, RefusalReason::kNotRuling);
   ASSERT_TRUE(looked->refusal);
-  std::filesystem::remove_all(folder_.path() / "claim.json");
+  std::filesystem::remove_all(records_.place() / "claim.json");
   EXPECT_TRUE(RunUntil(loop_, [&] { return Owner() == "o2"; })) << Owner();
   const auto again = Attach("o2");
   journal_.WriteAll();

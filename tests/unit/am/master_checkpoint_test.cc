@@ -40,7 +40,7 @@ class MasterCheckpointTest : private CheckpointHome, public ApplicationMasterTes
     return std::ranges::find(journal_.appended, decision) != journal_.appended.end();
   }
 
-  JobFolder other_{""};
+  JobRecords other_ = LocalJobRecords("");
 };
 
 TEST_F(MasterCheckpointTest, AJobThatIsEndingIsWaitedForAndNamed) {
@@ -48,7 +48,7 @@ TEST_F(MasterCheckpointTest, AJobThatIsEndingIsWaitedForAndNamed) {
   FormGang();
   EXPECT_EQ(NextDelay(), "waits for job " + other_.job().value + " to leave the checkpoint folder");
 
-  std::filesystem::remove_all(other_.path());
+  std::filesystem::remove_all(other_.place());
 
   EXPECT_EQ(NextDelay(), "");
   EXPECT_TRUE(RunUntil(loop_, [this] { return Appended("checkpoints_listed"); }));

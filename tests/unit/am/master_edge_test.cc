@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "runtime/store/attempt_folder.h"
 #include "runtime/store/files.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
@@ -101,8 +102,8 @@ TEST_F(MasterEdgeTest, AKillIsAnsweredWhenItIsWritten) {
 
 TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
   GrantBothAndRegisterOne();
-  ASSERT_TRUE(MakeFolder(folder_.LogFolder(AttemptOf("worker:0"))).ok());
-  ASSERT_TRUE(folder_.WriteOutcome(AttemptOf("worker:0"), Failure(3)).ok());
+  ASSERT_TRUE(MakeFolder(AttemptFolder(records_.place(), AttemptOf("worker:0")).logs).ok());
+  ASSERT_TRUE(AttemptFolder(records_.place(), AttemptOf("worker:0")).WriteOutcome(Failure(3)).ok());
 
   master_.OnScheduler(ContainerExited{ContainerOf("worker:0"), std::nullopt, ""});
   journal_.WriteAll();
@@ -118,13 +119,13 @@ TEST_F(MasterEdgeTest, NobodyHearsOfAnEndWhoseStatusCannotBeWritten) {
   Kill();
   for (const char* task : {"worker:0", "worker:1"})
     master_.OnScheduler(ContainerExited{ContainerOf(task), std::nullopt, ""});
-  std::filesystem::remove_all(folder_.path());
+  std::filesystem::remove_all(records_.place());
 
   journal_.WriteAll();
   Pass(Duration(100));
 
   EXPECT_FALSE(watch->value && watch->value->ended);
-  std::filesystem::create_directory(folder_.path());
+  std::filesystem::create_directory(records_.place());
   const auto ended = [&] {
     const auto now = Watch(-1);
     return now->value && now->value->ended;
@@ -144,7 +145,7 @@ class ShortLeaseTest : public MasterEdgeTest {
 // Its executors may not be able to see that it rules.
 TEST_F(ShortLeaseTest, NobodyIsSuspectedByAMasterThatCannotRenew) {
   GrantBothAndRegisterOne();
-  std::filesystem::remove_all(folder_.path());
+  std::filesystem::remove_all(records_.place());
 
   Pass(Duration(900));
 
@@ -153,13 +154,13 @@ TEST_F(ShortLeaseTest, NobodyIsSuspectedByAMasterThatCannotRenew) {
 
 TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
   const TempFolder temp;
-  const JobFolder folder(temp.path() / "not-there-yet");
+  const JobRecords records = LocalJobRecords(temp.path() / "not-there-yet");
   EventLoop loop;
   SlowJournal journal;
   RecordingScheduler scheduler;
   ApplicationMaster master(
       {.loop = loop,
-       .folder = folder,
+       .records = records,
        .submission = {},
        .token = kToken,
        .epoch = {1},
@@ -167,10 +168,10 @@ TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
        .journal = journal});
   master.Start(scheduler, {SocketOf({1})}, [] {});
 
-  std::filesystem::create_directory(folder.path());
+  std::filesystem::create_directory(records.place());
 
   EXPECT_TRUE(RunUntil(loop, [&] {
-    const auto lease = folder.ReadLease();
+    const auto lease = records.ReadLease();
     return lease.ok() && *lease;
   }));
 }

@@ -26,7 +26,7 @@ class MasterOutputsTest : public ApplicationMasterTest {
     return answer;
   }
   std::string Recorded() const {
-    const auto read = ReadJobOutputs(folder_);
+    const auto read = ReadJobOutputs(records_);
     EXPECT_TRUE(read.ok());
     return *read ? ToString((*read)->attempt) + " " + (*read)->outputs.text : "nothing";
   }
@@ -56,7 +56,7 @@ TEST_F(MasterOutputsTest, AnAttemptThatHasEndedChangesNothingMore) {
 }
 
 TEST_F(MasterOutputsTest, WhereTheyCannotBeWrittenTheOutcomeCountsAllTheSame) {
-  std::filesystem::create_directory(folder_.path() / "outputs");
+  std::filesystem::create_directory(records_.place() / "outputs");
   const auto answer = ReportWith("chief:0", success_, "{}");
   journal_.WriteAll();
   EXPECT_TRUE(RunUntil(loop_, [&] { return answer->value.has_value(); }));

@@ -94,7 +94,7 @@ class ApplicationMasterTest : public testing::Test {
   ApplicationMasterTest() : ApplicationMasterTest(JobBuilder().Role("worker", 2).Build()) {}
   explicit ApplicationMasterTest(const JobSpec& spec)
       : master_({.loop = loop_,
-                 .folder = folder_,
+                 .records = records_,
                  .submission = {},
                  .token = kToken,
                  .epoch = {1},
@@ -150,13 +150,13 @@ class ApplicationMasterTest : public testing::Test {
     journal_.WriteAll();
   }
 
-  static JobFolder MadeFolder(const std::filesystem::path& path) {
+  static JobRecords MadeFolder(const std::filesystem::path& path) {
     EXPECT_TRUE(MakeFolder(path).ok());
-    return JobFolder(path);
+    return LocalJobRecords(path);
   }
 
   const TempFolder temp_;  // $TONY_HOME
-  const JobFolder folder_ = MadeFolder(temp_.path() / "jobs/job-1");
+  const JobRecords records_ = MadeFolder(temp_.path() / "jobs/job-1");
   EventLoop loop_;
   SlowJournal journal_;
   RecordingScheduler scheduler_;

@@ -192,7 +192,7 @@ TEST_F(TroubleTest, AnEndIsNotToldBeforeItIsWrittenAndTheTroubleIs) {
 
 TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsTriedAgain) {
   journal_.WriteAll();
-  const auto blocked = folder_.status() / "in the way";
+  const auto blocked = records_.place() / "status.json" / "in the way";
   std::filesystem::create_directories(blocked);
   Kill();
   journal_.WriteAll();
@@ -202,7 +202,7 @@ TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsTriedAgain) {
   std::filesystem::remove_all(blocked.parent_path());
 
   EXPECT_TRUE(RunUntil(loop_, [this] { return scheduler_.orders.back() == "finish KILLED"; }));
-  const auto status = folder_.ReadStatus();
+  const auto status = records_.ReadStatus();
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "KILLED");
   EXPECT_EQ((*status)->trouble, "");

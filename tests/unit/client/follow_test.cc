@@ -9,6 +9,7 @@
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/kill_answers.h"
 #include "runtime/store/looks.h"
@@ -20,23 +21,23 @@ namespace {
 
 class FakeAmLauncher : public AmLauncher {
  public:
-  Status Start(const JobFolder& folder) override {
+  Status Start(const JobRecords& records) override {
     ++starts;
-    return on_start ? on_start(folder) : Ok();
+    return on_start ? on_start(records) : Ok();
   }
-  ArbiterView Look(const JobFolder& folder) const override {
-    ArbiterView view = local_.Look(folder);
+  ArbiterView Look(const JobRecords& records) const override {
+    ArbiterView view = local_.Look(records);
     if (up && !view.IsKept()) view.kind = ArbiterView::Kind::kStarting;
     return view;
   }
-  Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const override {
-    return local_.UnwrittenEnd(folder);
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override {
+    return local_.UnwrittenEnd(records);
   }
-  Status Settle(const JobFolder& folder) const override { return local_.Settle(folder); }
-  std::string WhyItEnds(const JobFolder& folder) const override { return local_.WhyItEnds(folder); }
+  Status Settle(const JobRecords& records) const override { return local_.Settle(records); }
+  std::string WhyItEnds(const JobRecords& records) const override { return local_.WhyItEnds(records); }
   int starts = 0;
   bool up = false;
-  std::function<Status(const JobFolder&)> on_start;
+  std::function<Status(const JobRecords&)> on_start;
 
  private:
   LocalArbiter local_;
@@ -45,9 +46,9 @@ class FakeAmLauncher : public AmLauncher {
 // A job of which no process lives. What its keeper would do, a test does in FakeAmLauncher.
 class FollowTest : public testing::Test {
  protected:
-  FollowTest() : folder_(NewJob()) {}
+  FollowTest() : records_(NewJob()) {}
 
-  JobFolder NewJob() {
+  JobRecords NewJob() {
     JobSpec spec;
     spec.roles = {{.name = "worker", .command = "true"}};
     auto folder = LocalJobStore(home_.path()).Create({spec, {}}, FromMillis(0));
@@ -61,9 +62,9 @@ class FollowTest : public testing::Test {
     return status;
   }
   // What a keeper leaves at the end.
-  static Status BeOver(const JobFolder& folder) {
-    std::ofstream(folder.finished()) << "";
-    return folder.WriteStatus(Ended(), false);
+  static Status BeOver(const JobRecords& records) {
+    std::ofstream(JobFolder(records).finished()) << "";
+    return records.WriteStatus(Ended(), false);
   }
   FollowSink Sink() {
     return {.on_status =
@@ -80,7 +81,7 @@ class FollowTest : public testing::Test {
 
   TempFolder home_;
   EventLoop loop_;
-  JobFolder folder_;
+  JobRecords records_;
   FakeAmLauncher launcher_;
   int statuses_ = 0;
   JobStatus newest_;
@@ -89,23 +90,23 @@ class FollowTest : public testing::Test {
 };
 
 TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
-  launcher_.on_start = [this](const JobFolder&) {
+  launcher_.on_start = [this](const JobRecords&) {
     launcher_.up = true;
     return Ok();
   };
-  Follower follower(loop_, folder_, launcher_, Sink());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   EXPECT_FALSE(RunUntil(
       loop_, [this] { return end_ || launcher_.starts > 1; }, std::chrono::seconds(4)));
-  ASSERT_TRUE(BeOver(folder_).ok());
+  ASSERT_TRUE(BeOver(records_).ok());
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
   EXPECT_EQ(launcher_.starts, 1);
 }
 
 TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {
-  ASSERT_TRUE(BeOver(folder_).ok());
-  Follower follower(loop_, folder_, launcher_, Sink());
+  ASSERT_TRUE(BeOver(records_).ok());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
@@ -115,7 +116,7 @@ TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {
 
 TEST_F(FollowTest, AJobThatNobodyRulesIsBroughtBackOnce) {
   launcher_.on_start = BeOver;
-  Follower follower(loop_, folder_, launcher_, Sink());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
@@ -124,18 +125,18 @@ TEST_F(FollowTest, AJobThatNobodyRulesIsBroughtBackOnce) {
 }
 
 TEST_F(FollowTest, AKeeperThatCannotBeStartedIsTheEnd) {
-  launcher_.on_start = [](const JobFolder&) { return Status(Error{ErrorCode::kUnavailable, "no keeper"}); };
-  Follower follower(loop_, folder_, launcher_, Sink());
+  launcher_.on_start = [](const JobRecords&) { return Status(Error{ErrorCode::kUnavailable, "no keeper"}); };
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunToEnd());
   EXPECT_EQ(end_->error().message, "no keeper");
 }
 
 TEST_F(FollowTest, TheEndWaitsForTheKeeperToBeGone) {
-  auto lock = folder_.Lock("keeper.lock");
+  auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
-  ASSERT_TRUE(BeOver(folder_).ok());
-  Follower follower(loop_, folder_, launcher_, Sink());
+  ASSERT_TRUE(BeOver(records_).ok());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [this] { return statuses_ == 1; }));
   EXPECT_FALSE(end_.has_value());
@@ -145,9 +146,9 @@ TEST_F(FollowTest, TheEndWaitsForTheKeeperToBeGone) {
 }
 
 TEST_F(FollowTest, WhereKeeperAndAmDiedRightAfterTheVerdictAnotherKeeperSweepsUp) {
-  ASSERT_TRUE(folder_.WriteStatus(Ended(), false).ok());
+  ASSERT_TRUE(records_.WriteStatus(Ended(), false).ok());
   launcher_.on_start = BeOver;
-  Follower follower(loop_, folder_, launcher_, Sink());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
@@ -155,38 +156,38 @@ TEST_F(FollowTest, WhereKeeperAndAmDiedRightAfterTheVerdictAnotherKeeperSweepsUp
 }
 
 TEST_F(FollowTest, AJobWhoseMachineWasRestartedHasEndedAndNothingIsStartedForIt) {
-  ASSERT_TRUE(folder_.WriteBoot("another").ok());
-  Follower follower(loop_, folder_, launcher_, Sink());
+  ASSERT_TRUE(JobFolder(records_).WriteBoot("another").ok());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunToEnd());
   ASSERT_TRUE(end_->ok());
   EXPECT_EQ((*end_)->verdict->cls, OutcomeClass::kNodeLost);
   EXPECT_EQ(launcher_.starts, 0);
-  EXPECT_TRUE((*folder_.ReadStatus())->verdict) << "it is written down";
+  EXPECT_TRUE((*records_.ReadStatus())->verdict) << "it is written down";
 }
 
 // Whoever has its port now would get the job's token.
 TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
-  auto lock = folder_.Lock("keeper.lock");
+  auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
   const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
   const Address port = Endpoint{"127.0.0.1", BoundAddress(impostor)->port};
-  ASSERT_TRUE(folder_.WriteLease({{1}, {port}, 1}).ok());
+  ASSERT_TRUE(records_.WriteLease({{1}, {port}, 1}).ok());
   JobStatus status;
   status.state = "RUNNING";
   status.seq = 1;
-  ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
-  Follower follower(loop_, folder_, launcher_, Sink());
+  ASSERT_TRUE(records_.WriteStatus(status, false).ok());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 1; }));
   status.seq = 2;
-  ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, false).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 2; }));
   follower.TellKill({.reason = "enough"}, "");
   status.seq = 3;
-  ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, false).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 3; }));
-  ASSERT_TRUE(BeOver(folder_).ok());
+  ASSERT_TRUE(BeOver(records_).ok());
   lock->Reset();
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
@@ -196,10 +197,10 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
 }
 
 TEST_F(FollowTest, AJobOfAnEarlierReleaseGetsNoNewOwner) {
-  auto lock = folder_.Lock("keeper.lock");
+  auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
-  ASSERT_TRUE(folder_.WriteLease({{1}, {Endpoint{"127.0.0.1", 1}}, 1}).ok());
-  Follower follower(loop_, folder_, launcher_, Sink());
+  ASSERT_TRUE(records_.WriteLease({{1}, {Endpoint{"127.0.0.1", 1}}, 1}).ok());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Attach({{"o2"}, Duration(0)});
   follower.Start(Duration(0));
   ASSERT_TRUE(RunToEnd());
@@ -208,17 +209,17 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseGetsNoNewOwner) {
 }
 
 TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
-  auto lock = folder_.Lock("keeper.lock");
+  auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
-  ASSERT_TRUE(folder_.WriteStatus(*TroubledStatus(folder_, "journal: damaged"), false).ok());
-  Follower follower(loop_, folder_, launcher_, Sink());
+  ASSERT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), false).ok());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [this] { return statuses_ == 1; }));
   EXPECT_EQ(newest_.trouble, "journal: damaged");
-  std::ofstream(folder_.path() / "touched") << "";
+  std::ofstream(records_.place() / "touched") << "";
   EXPECT_FALSE(RunUntil(
       loop_, [this] { return statuses_ > 1 || end_; }, Duration(300)));
-  ASSERT_TRUE(BeOver(folder_).ok());
+  ASSERT_TRUE(BeOver(records_).ok());
   lock->Reset();
   ASSERT_TRUE(RunToEnd());
   EXPECT_EQ(launcher_.starts, 0);
@@ -227,12 +228,12 @@ TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
 // A keeper rules alone: its AM has died, and none can follow it.
 class FollowWithoutAmTest : public FollowTest {
  protected:
-  FollowWithoutAmTest() : lock_(*folder_.Lock("keeper.lock")) {
-    EXPECT_TRUE(folder_.WriteLease({{3}, {SocketOf({3})}, 1}).ok());
-    EXPECT_TRUE(folder_.WriteStatus(*TroubledStatus(folder_, "journal: damaged"), false).ok());
+  FollowWithoutAmTest() : lock_(*JobFolder(records_).Lock("keeper.lock")) {
+    EXPECT_TRUE(records_.WriteLease({{3}, {SocketOf({3})}, 1}).ok());
+    EXPECT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), false).ok());
   }
   std::string Signs() const {
-    const auto signs = ReadFile(folder_.path() / "looked");
+    const auto signs = ReadFile(records_.place() / "looked");
     return signs.ok() ? *signs : "none";
   }
   FollowSink SinkForKills() {
@@ -246,12 +247,12 @@ class FollowWithoutAmTest : public FollowTest {
 };
 
 TEST_F(FollowWithoutAmTest, AWatcherSaysItsNameOnceAndGoesOnToShowThatItLooks) {
-  Follower follower(loop_, folder_, launcher_, Sink());
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.LookAs({"w1"});
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [this] { return Signs() == "3 w1\n"; })) << Signs();
-  ASSERT_TRUE(*LeaveLook(folder_, {"w2"}));
-  LookReader reader(folder_);
+  ASSERT_TRUE(*LeaveLook(records_, {"w2"}));
+  LookReader reader(records_);
   reader.Read();
   bool again = false;
   ASSERT_TRUE(RunUntil(loop_, [&] { return again = again || reader.Read().any; }));
@@ -259,8 +260,8 @@ TEST_F(FollowWithoutAmTest, AWatcherSaysItsNameOnceAndGoesOnToShowThatItLooks) {
 }
 
 TEST_F(FollowWithoutAmTest, NoSignIsLeftWhileAnAmLives) {
-  const auto am = folder_.Lock("am.lock");
-  Follower follower(loop_, folder_, launcher_, Sink());
+  const auto am = JobFolder(records_).Lock("am.lock");
+  Follower follower(loop_, records_, launcher_, Sink());
   follower.LookAs({"w1"});
   follower.Start(Duration(0));
   EXPECT_FALSE(RunUntil(
@@ -268,24 +269,24 @@ TEST_F(FollowWithoutAmTest, NoSignIsLeftWhileAnAmLives) {
 }
 
 TEST_F(FollowWithoutAmTest, TheKeepersAnswerToAKillIsTakenFromTheFolder) {
-  Follower follower(loop_, folder_, launcher_, SinkForKills());
+  Follower follower(loop_, records_, launcher_, SinkForKills());
   follower.Start(Duration(0));
   const KillRequest request = {.reason = "late", .if_owner = {"o1"}};
-  ASSERT_TRUE(folder_.WriteConditionalKill("k", request).ok());
+  ASSERT_TRUE(records_.WriteConditionalKill("k", request).ok());
   follower.TellKill(request, "k");
-  ASSERT_TRUE(WriteFiledAnswer(folder_, "k", {KillAnswer::kFenced, ""}).ok());
+  ASSERT_TRUE(WriteFiledAnswer(records_, "k", {KillAnswer::kFenced, ""}).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return kill_.has_value(); }));
   EXPECT_EQ(kill_, KillAnswer::kFenced);
   EXPECT_EQ(newest_.trouble, "journal: damaged") << "and the status after it";
-  EXPECT_EQ(*ReadFiledAnswer(folder_, "k"), std::nullopt) << "it was taken";
+  EXPECT_EQ(*ReadFiledAnswer(records_, "k"), std::nullopt) << "it was taken";
 }
 
 TEST_F(FollowWithoutAmTest, AKillThatTheKeeperRefusesIsAnError) {
-  Follower follower(loop_, folder_, launcher_, SinkForKills());
+  Follower follower(loop_, records_, launcher_, SinkForKills());
   follower.Start(Duration(0));
-  ASSERT_TRUE(folder_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok());
+  ASSERT_TRUE(records_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok());
   follower.TellKill({.reason = "late", .if_owner = {"o1"}}, "k");
-  ASSERT_TRUE(WriteFiledAnswer(folder_, "k", {std::nullopt, "claim.json: none"}).ok());
+  ASSERT_TRUE(WriteFiledAnswer(records_, "k", {std::nullopt, "claim.json: none"}).ok());
   ASSERT_TRUE(RunToEnd());
   ASSERT_FALSE(end_->ok());
   EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);

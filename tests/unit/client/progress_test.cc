@@ -90,7 +90,7 @@ TEST(ProgressTest, TheVerdictNamesTheFirstCauseAndWhereToReadMore) {
                            .host = "127.0.0.1",
                            .exit = ExitStatus{ExitStatus::Kind::kSignaled, 11},
                            .stderr_tail = "a\nb\n"};
-  EXPECT_EQ(VerdictText(status, JobFolder("/h/jobs/local-1")),
+  EXPECT_EQ(VerdictText(status, LocalJobRecords("/h/jobs/local-1")),
             "job local-1 FAILED after 1 min 2 s\n"
             "  first cause: worker:1 failed on 127.0.0.1: signal 11 (SIGSEGV)\n"
             "  its last words on stderr:\n    a\n    b\n"
@@ -100,7 +100,7 @@ TEST(ProgressTest, TheVerdictNamesTheFirstCauseAndWhereToReadMore) {
 
 TEST(ProgressTest, AJobThatNobodyRulesIsToldHowToBringItBack) {
   const KnownStatus known = {.status = Running({Worker(0, "running", 77)}), .am_reachable = false, .unruled = true};
-  const std::string text = StatusText(known, JobFolder("/h/jobs/local-1"), FromMillis(0));
+  const std::string text = StatusText(known, LocalJobRecords("/h/jobs/local-1"), FromMillis(0));
   EXPECT_THAT(text, HasSubstr("nobody rules this job; tony wait local-1 brings it back"));
   EXPECT_THAT(text, Not(HasSubstr("cannot be reached")));
 }
@@ -174,7 +174,7 @@ TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
   status.tasks[0].attempt = 2;
   status.tasks[0].usage = Usage{.samples = 3, .memory_bytes = 5 << 20, .most_memory_bytes = 7 << 20, .millicores = 500};
   status.delay = "waits for 8192 MB of memory";
-  const std::string text = StatusText({.status = status, .am_reachable = true}, JobFolder("/j"), FromMillis(0));
+  const std::string text = StatusText({.status = status, .am_reachable = true}, LocalJobRecords("/j"), FromMillis(0));
   EXPECT_THAT(text, HasSubstr("  trouble: journal: no space left on device\n"));
   EXPECT_THAT(text, HasSubstr("  restarts: 1, the last (gang): worker:1 failed on h: exit code 3 (user_error)\n"));
   EXPECT_THAT(text, HasSubstr("  worker:0  2  "));
@@ -185,7 +185,7 @@ TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
 TEST(ProgressTest, StatusSaysWhatWasResumedFromAndWhoseItIs) {
   JobStatus status = Restarted("RUNNING", {2});
   const auto text = [&] {
-    return StatusText({.status = status, .am_reachable = true}, JobFolder("/j"), FromMillis(0));
+    return StatusText({.status = status, .am_reachable = true}, LocalJobRecords("/j"), FromMillis(0));
   };
   status.checkpoint = CheckpointStatus{.directory = "/c"};
   EXPECT_THAT(text(), Not(HasSubstr("/c")));
@@ -203,10 +203,10 @@ TEST(ProgressTest, StatusSaysWhatWasResumedFromAndWhoseItIs) {
 TEST(ProgressTest, TagsAreOneLine) {
   JobStatus status = Running({Worker(0, "running", 77)});
   const KnownStatus untagged = {.status = status, .am_reachable = true};
-  EXPECT_THAT(StatusText(untagged, JobFolder("/j"), FromMillis(0)), Not(HasSubstr("tags")));
+  EXPECT_THAT(StatusText(untagged, LocalJobRecords("/j"), FromMillis(0)), Not(HasSubstr("tags")));
   status.tags = {"azkaban.flow.execid:17", "mine"};
   const KnownStatus tagged = {.status = status, .am_reachable = true};
-  EXPECT_THAT(StatusText(tagged, JobFolder("/j"), FromMillis(0)),
+  EXPECT_THAT(StatusText(tagged, LocalJobRecords("/j"), FromMillis(0)),
               HasSubstr("\n  tags: azkaban.flow.execid:17, mine\n"));
 }
 

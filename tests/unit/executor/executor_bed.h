@@ -28,15 +28,16 @@ inline JobSpec OneWorker(const std::string& command) {
 
 class ExecutorBed {
  public:
-  explicit ExecutorBed(const std::string& command) : folder(temp_.path() / "job-1"), spec(OneWorker(command)) {
-    EXPECT_TRUE(MakeFolder(folder.path() / "src").ok());
-    EXPECT_TRUE(MakeFolder(folder.LogFolder(attempt)).ok());
+  explicit ExecutorBed(const std::string& command)
+      : records(LocalJobRecords(temp_.path() / "job-1")), spec(OneWorker(command)) {
+    EXPECT_TRUE(MakeFolder(records.place() / "src").ok());
+    EXPECT_TRUE(MakeFolder(AttemptFolder(records.place(), attempt).logs).ok());
   }
 
-  void Rule(int64_t epoch) { EXPECT_TRUE(folder.WriteLease({{epoch}, {SocketOf({epoch})}, 1}).ok()); }
+  void Rule(int64_t epoch) { EXPECT_TRUE(records.WriteLease({{epoch}, {SocketOf({epoch})}, 1}).ok()); }
 
   void Begin(ProcessRunner& processes) {
-    executor.emplace(Surroundings{loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}}, folder, spec,
+    executor.emplace(Surroundings{loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}}, records, spec,
                      Caller{.job = {"job-1"}, .attempt = attempt, .container = {"c-1"}, .token = "secret"},
                      Endpoint{"127.0.0.1", 4711}, 0.0);
     executor->Begin([this](int code) { exit_code = code; });
@@ -64,14 +65,16 @@ class ExecutorBed {
   }
 
   static std::string ClusterJson() { return ToJson(ClusterSpec{{1}, {{"worker", {{"127.0.0.1", 4711}}}}}); }
-  std::filesystem::path InWork(const std::string& name) const { return folder.WorkFolder(attempt) / name; }
+  std::filesystem::path InWork(const std::string& name) const {
+    return AttemptFolder(records.place(), attempt).work / name;
+  }
 
  private:
   TempFolder temp_;
 
  public:
   const AttemptId attempt{{"worker", 0}, 1};
-  JobFolder folder;
+  JobRecords records;
   JobSpec spec;
   EventLoop loop;
   FakeAm am{loop};

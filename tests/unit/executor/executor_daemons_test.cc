@@ -13,7 +13,7 @@
 #include "runtime/process/process_tree.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 #include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"
 #include "tests/support/run_until.h"
@@ -100,18 +100,18 @@ class ExecutorDaemonsTest : public testing::TestWithParam<std::string> {
          .instances = kTasks,
          .command = StrCat("mkdir -p ", own, "; ", TestProgram("rough_daemon"), " check ", own, " || exit 9; ",
                            TestProgram("rough_daemon"), " ", kind, " ", own, "/$TONY_ATTEMPT || exit 8; exit 1")}};
-    ASSERT_TRUE(MakeFolder(folder_.src()).ok());
-    ASSERT_TRUE(WriteNewFile(folder_.path() / "spec.json", ToJson(spec), false).ok());
-    ASSERT_TRUE(WriteNewFile(folder_.path() / "token", kToken, false).ok());
+    ASSERT_TRUE(MakeFolder(records_.place() / "src").ok());
+    ASSERT_TRUE(WriteNewFile(records_.place() / "spec.json", ToJson(spec), false).ok());
+    ASSERT_TRUE(WriteNewFile(records_.place() / "token", kToken, false).ok());
   }
 
   void Run(RepeatingAm& am, Duration limit) {
-    auto server = StartRpcServer(loop_, {.folder = folder_.path(), .at = {SocketOf({1})}}, am);
+    auto server = StartRpcServer(loop_, {.folder = records_.place(), .at = {SocketOf({1})}}, am);
     ASSERT_TRUE(server.ok()) << server.error().message;
-    ASSERT_TRUE(folder_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
+    ASSERT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
     int ended = 0;
     for (int i = 0; i < kTasks; ++i) {
-      const auto started = processes_.Start({.argv = {ProgramFolder() + "/tony-executor", folder_.path().string(),
+      const auto started = processes_.Start({.argv = {ProgramFolder() + "/tony-executor", records_.place().string(),
                                                       StrCat("worker:", i), "1", "c-1", kLoopback},
                                              .env = {"PATH=/usr/bin:/bin"},
                                              .directory = "/",
@@ -127,7 +127,7 @@ class ExecutorDaemonsTest : public testing::TestWithParam<std::string> {
   }
 
   TempFolder temp_;
-  JobFolder folder_{temp_.path() / "job-1"};
+  JobRecords records_ = LocalJobRecords(temp_.path() / "job-1");
   EventLoop loop_;
   BoostProcessRunner processes_{loop_};
 };

@@ -22,13 +22,13 @@ class ExecutorFailureTest : public testing::Test {
     ExecutorBed bed(command);
     bed.spec.failure_rules = rules;
     bed.spec.framework = framework;
-    std::ofstream(bed.folder.path() / "src" / "tony-error.json") << R"({"class":"hung"})";  // of an earlier run
+    std::ofstream(bed.records.place() / "src" / "tony-error.json") << R"({"class":"hung"})";  // of an earlier run
     BoostProcessRunner processes(bed.loop);
     const auto child_signals = bed.loop.OnSignals({SIGCHLD}, [&](int) { processes.ReapStrangers(); });
     EXPECT_TRUE(bed.Start(processes));
     const auto outcome = bed.Reported();
     EXPECT_TRUE(outcome);
-    EXPECT_EQ(Content(bed.folder.path() / "src" / "tony-error.json"), R"({"class":"hung"})") << "of the user";
+    EXPECT_EQ(Content(bed.records.place() / "src" / "tony-error.json"), R"({"class":"hung"})") << "of the user";
     return outcome.value_or(Outcome{});
   }
 };

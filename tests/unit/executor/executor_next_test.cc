@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/store/file_lock.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/unit/executor/executor_bed.h"
 
@@ -32,7 +33,7 @@ TEST_F(ExecutorNextTest, TheNextAttemptIsLockedBeforeTheAmHearsOfIt) {
   ASSERT_TRUE(RunFirst());
   ASSERT_TRUE(BeginSecond());
   EXPECT_EQ(bed_.am.registers.front().caller.attempt, second_);
-  EXPECT_TRUE(bed_.folder.IsLocked((bed_.folder.LogFolder(second_) / "lock").lexically_relative(bed_.folder.path())));
+  EXPECT_TRUE(IsLockTaken(AttemptFolder(bed_.records.place(), second_).logs / "lock"));
 }
 
 TEST_F(ExecutorNextTest, TheNextAttemptHasFoldersOfItsOwn) {
@@ -45,23 +46,24 @@ TEST_F(ExecutorNextTest, TheNextAttemptHasFoldersOfItsOwn) {
                           .cluster_spec = ExecutorBed::ClusterJson(),
                           .resume_from = "/ckpt/step-5"}));
   ASSERT_TRUE(bed_.Until([this] { return processes_.started.size() == 2; }));
-  EXPECT_EQ(processes_.started[1].directory, bed_.folder.WorkFolder(second_).string());
-  EXPECT_EQ(processes_.started[1].stdout_file, (bed_.folder.LogFolder(second_) / "stdout").string());
-  EXPECT_EQ(processes_.started[1].stderr_file, (bed_.folder.LogFolder(second_) / "stderr").string());
+  EXPECT_EQ(processes_.started[1].directory, AttemptFolder(bed_.records.place(), second_).work.string());
+  EXPECT_EQ(processes_.started[1].stdout_file, (AttemptFolder(bed_.records.place(), second_).logs / "stdout").string());
+  EXPECT_EQ(processes_.started[1].stderr_file, (AttemptFolder(bed_.records.place(), second_).logs / "stderr").string());
   EXPECT_THAT(processes_.started[1].env, testing::Contains("TONY_ATTEMPT=2"));
   EXPECT_THAT(processes_.started[1].env, testing::Contains("TONY_RESUME_FROM=/ckpt/step-5"));
 }
 
 TEST_F(ExecutorNextTest, AnAttemptThatCannotBeginLeavesTheOutcomeOfTheOneBeforeAlone) {
   ASSERT_TRUE(RunFirst());
-  ASSERT_TRUE(WriteNewFile(bed_.folder.LogFolder(second_), "where its folder should be", false).ok());
+  ASSERT_TRUE(
+      WriteNewFile(AttemptFolder(bed_.records.place(), second_).logs, "where its folder should be", false).ok());
   ASSERT_TRUE(BeginSecond());
   bed_.am.Answer(bed_.am.registers, Answer<Epoch>(Epoch{1}));
   const auto reported = bed_.Reported();
   ASSERT_TRUE(reported);
   EXPECT_EQ(reported->cls, OutcomeClass::kInfra);
   EXPECT_EQ(bed_.am.outcomes.front().caller.attempt, second_);
-  const auto kept = bed_.folder.ReadOutcome(bed_.attempt);
+  const auto kept = AttemptFolder(bed_.records.place(), bed_.attempt).ReadOutcome();
   ASSERT_TRUE(kept.ok() && *kept);
   EXPECT_EQ((*kept)->cls, OutcomeClass::kUserError);
 }
@@ -82,7 +84,7 @@ TEST_F(ExecutorNextTest, AllThatAnEventAsksForIsDoneBeforeTheNextEvent) {
     std::vector<std::string> calls;
   };
   Watched am(bed_.loop);
-  Executor executor({bed_.loop, am, processes_, {}}, bed_.folder, bed_.spec,
+  Executor executor({bed_.loop, am, processes_, {}}, bed_.records, bed_.spec,
                     {.job = {"job-1"}, .attempt = bed_.attempt, .container = {"c-1"}, .token = "secret"},
                     {"127.0.0.1", 4711}, 0.0);
   bed_.Rule(1);

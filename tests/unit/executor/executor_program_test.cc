@@ -9,8 +9,9 @@
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/rpc/rpc_server.h"
+#include "runtime/store/attempt_folder.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 #include "tests/support/places.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -76,16 +77,16 @@ class ExecutorProgramTest : public testing::Test {
     JobSpec spec;
     spec.framework = FrameworkKind::kStandalone;
     spec.roles = {{.name = "worker", .command = command}};
-    ASSERT_TRUE(MakeFolder(folder_.src()).ok());
-    ASSERT_TRUE(WriteNewFile(folder_.path() / "spec.json", ToJson(spec), false).ok());
-    ASSERT_TRUE(WriteNewFile(folder_.path() / "token", std::string(64, 'a'), false).ok());
+    ASSERT_TRUE(MakeFolder(records_.place() / "src").ok());
+    ASSERT_TRUE(WriteNewFile(records_.place() / "spec.json", ToJson(spec), false).ok());
+    ASSERT_TRUE(WriteNewFile(records_.place() / "token", std::string(64, 'a'), false).ok());
   }
 
   void Rule(ScriptedAm& am, int64_t epoch) {
-    auto server = StartRpcServer(loop_, {.folder = folder_.path(), .at = {SocketOf({epoch})}}, am);
+    auto server = StartRpcServer(loop_, {.folder = records_.place(), .at = {SocketOf({epoch})}}, am);
     ASSERT_TRUE(server.ok()) << server.error().message;
     server_ = *std::move(server);
-    ASSERT_TRUE(folder_.WriteLease({{epoch}, {SocketOf({epoch})}, 1}).ok());
+    ASSERT_TRUE(records_.WriteLease({{epoch}, {SocketOf({epoch})}, 1}).ok());
   }
 
   // The program's exit, once it has ended.
@@ -103,13 +104,13 @@ class ExecutorProgramTest : public testing::Test {
     return exit;
   }
   std::shared_ptr<std::optional<ExitStatus>> LaunchAttempt() {
-    return Launch({folder_.path().string(), "worker:0", "1", "c-1", kLoopback});
+    return Launch({records_.place().string(), "worker:0", "1", "c-1", kLoopback});
   }
   bool Until(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
   static ExitStatus Exited(int code) { return {ExitStatus::Kind::kExited, code}; }
 
   TempFolder temp_;
-  JobFolder folder_{temp_.path() / "job-1"};
+  JobRecords records_ = LocalJobRecords(temp_.path() / "job-1");
   EventLoop loop_;
   BoostProcessRunner processes_{loop_};
   std::unique_ptr<RpcServer> server_;
@@ -127,7 +128,7 @@ TEST_F(ExecutorProgramTest, RunsATaskFromRegistrationToRelease) {
   EXPECT_EQ(am.outcomes[0].cls, OutcomeClass::kUserError);
   EXPECT_EQ(am.outcomes[0].exit, Exited(3));
   EXPECT_EQ(am.outcomes[0].stderr_tail, "worker:0\n");
-  EXPECT_EQ(*ReadFile(folder_.LogFolder({{"worker", 0}, 1}) / "stdout"), "out\n");
+  EXPECT_EQ(*ReadFile(AttemptFolder(records_.place(), {{"worker", 0}, 1}).logs / "stdout"), "out\n");
 }
 
 TEST_F(ExecutorProgramTest, TheTaskDoesNotNoticeThatTheAmWasReplaced) {
@@ -141,7 +142,7 @@ TEST_F(ExecutorProgramTest, TheTaskDoesNotNoticeThatTheAmWasReplaced) {
   ASSERT_TRUE(Until([&] { return !second.registered.empty(); }));
   EXPECT_EQ(second.registered[0].phase, Phase::kRunning);
   EXPECT_EQ(second.registered[0].pid, first.heartbeats.back().pid);
-  ASSERT_TRUE(WriteNewFile(folder_.WorkFolder({{"worker", 0}, 1}) / "go", "", false).ok());
+  ASSERT_TRUE(WriteNewFile(AttemptFolder(records_.place(), {{"worker", 0}, 1}).work / "go", "", false).ok());
   ASSERT_TRUE(Until([&] { return exit->has_value(); }));
   EXPECT_EQ(**exit, Exited(kLeftReleased));
   ASSERT_EQ(second.outcomes.size(), 1u);

@@ -34,14 +34,14 @@ TEST_F(ExecutorTest, WaitsForAnAmToAppear) {
 }
 
 TEST_F(ExecutorTest, StartsTheCommandInItsWorkFolder) {
-  ASSERT_TRUE(WriteNewFile(bed_.folder.src() / "train.py", "print()", false).ok());
+  ASSERT_TRUE(WriteNewFile(bed_.records.place() / "src" / "train.py", "print()", false).ok());
   ASSERT_TRUE(bed_.Start(processes_));
   ASSERT_TRUE(bed_.Until([&] { return !processes_.started.empty(); }));
   const ProcessSpec& process = processes_.started.front();
   EXPECT_THAT(process.argv.back(), EndsWith("train.py"));
-  EXPECT_EQ(process.directory, bed_.folder.WorkFolder(bed_.attempt).string());
-  EXPECT_EQ(process.stdout_file, (bed_.folder.LogFolder(bed_.attempt) / "stdout").string());
-  EXPECT_EQ(process.stderr_file, (bed_.folder.LogFolder(bed_.attempt) / "stderr").string());
+  EXPECT_EQ(process.directory, AttemptFolder(bed_.records.place(), bed_.attempt).work.string());
+  EXPECT_EQ(process.stdout_file, (AttemptFolder(bed_.records.place(), bed_.attempt).logs / "stdout").string());
+  EXPECT_EQ(process.stderr_file, (AttemptFolder(bed_.records.place(), bed_.attempt).logs / "stderr").string());
   EXPECT_THAT(process.env, Contains("TONY_TASK=worker:0"));
   EXPECT_THAT(process.env, Contains("HOME=/home/ada"));
   EXPECT_EQ(Content(bed_.InWork("train.py")), "print()");
@@ -56,7 +56,7 @@ TEST_F(ExecutorTest, TellsTheAmThatTheProcessRuns) {
 TEST_F(ExecutorTest, HasTheOutcomeOnDiskWhenItReportsIt) {
   ASSERT_TRUE(bed_.Start(processes_));
   ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
-  ASSERT_TRUE(WriteNewFile(bed_.folder.LogFolder(bed_.attempt) / "stderr", "boom\n", false).ok());
+  ASSERT_TRUE(WriteNewFile(AttemptFolder(bed_.records.place(), bed_.attempt).logs / "stderr", "boom\n", false).ok());
   processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 3});
   const auto reported = bed_.Reported();
   ASSERT_TRUE(reported);
@@ -66,13 +66,13 @@ TEST_F(ExecutorTest, HasTheOutcomeOnDiskWhenItReportsIt) {
                                 .message = "its last line: boom",
                                 .stderr_tail = "boom\n",
                                 .usage = reported->usage}));
-  const auto kept = bed_.folder.ReadOutcome(bed_.attempt);
+  const auto kept = AttemptFolder(bed_.records.place(), bed_.attempt).ReadOutcome();
   ASSERT_TRUE(kept.ok()) << kept.error().message;
   EXPECT_EQ(*kept, reported);
 }
 
 TEST_F(ExecutorTest, HasTheChiefsOutputsOnDiskWhenItReportsSuccess) {
-  ASSERT_TRUE(WriteNewFile(bed_.folder.src() / "tony-output.json", "{\"old\":1}", false).ok());
+  ASSERT_TRUE(WriteNewFile(bed_.records.place() / "src" / "tony-output.json", "{\"old\":1}", false).ok());
   ASSERT_TRUE(bed_.Start(processes_));
   ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
   const auto file = bed_.InWork("tony-output.json");
@@ -80,7 +80,7 @@ TEST_F(ExecutorTest, HasTheChiefsOutputsOnDiskWhenItReportsSuccess) {
   ASSERT_TRUE(WriteNewFile(file, "{\"new\":1}", false).ok());
   processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {});
   ASSERT_TRUE(bed_.Reported());
-  EXPECT_EQ(Content(bed_.folder.LogFolder(bed_.attempt) / "output.json"), "{\"new\":1}");
+  EXPECT_EQ(Content(AttemptFolder(bed_.records.place(), bed_.attempt).logs / "output.json"), "{\"new\":1}");
   EXPECT_EQ(bed_.am.reported_outputs, KeptOutputs{.text = "{\"new\":1}"});
 }
 
@@ -90,7 +90,7 @@ TEST_F(ExecutorTest, KeepsNoOutputsOfAProcessThatFailed) {
   ASSERT_TRUE(WriteNewFile(bed_.InWork("tony-output.json"), "{}", false).ok());
   processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 3});
   ASSERT_TRUE(bed_.Reported());
-  EXPECT_FALSE(std::filesystem::exists(bed_.folder.LogFolder(bed_.attempt) / "output.json"));
+  EXPECT_FALSE(std::filesystem::exists(AttemptFolder(bed_.records.place(), bed_.attempt).logs / "output.json"));
   EXPECT_EQ(bed_.am.reported_outputs, std::nullopt);
 }
 

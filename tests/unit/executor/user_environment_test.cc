@@ -27,7 +27,7 @@ class UserEnvironmentTest : public testing::Test {
     return Make(task, inherited).variables;
   }
   UserEnvironment Make(const TaskId& task, const std::vector<std::string>& inherited = {}) {
-    return MakeUserEnvironment(spec_, cluster_, {{"job-1"}, {task, 2}, {"c-7"}, "/job/work", "/job/logs", ""},
+    return MakeUserEnvironment(spec_, cluster_, {{"job-1"}, {task, 2}, {"c-7"}, {"/job/work", "/job/logs"}, ""},
                                inherited);
   }
   JobSpec spec_;
@@ -94,7 +94,7 @@ TEST_F(UserEnvironmentTest, ARestartedTaskIsToldWhereToGoOn) {
   spec_.checkpoint.directory = "/saved";
   EXPECT_THAT(Variables({"worker", 0}), Contains("TONY_CHECKPOINT_DIR=/saved"));
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_RESUME_FROM="))));
-  const AttemptPlace place{{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, "/job/work", "/job/logs", "/saved/ckpt-7"};
+  const AttemptPlace place{{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, {"/job/work", "/job/logs"}, "/saved/ckpt-7"};
   EXPECT_THAT(MakeUserEnvironment(spec_, cluster_, place, {}).variables, Contains("TONY_RESUME_FROM=/saved/ckpt-7"));
 }
 

@@ -134,14 +134,14 @@ class RecordEndTest : public EndedLogTest {
     NewJob job;
     job.spec.name = "digits";
     job.spec.roles = {{.name = "worker", .command = "true"}};
-    folder_ = *LocalJobStore(temp_.path()).Create(job, FromMillis(1000));
+    records_ = *LocalJobStore(temp_.path()).Create(job, FromMillis(1000));
   }
   JobStatus Document() const {
-    JobStatus status{.job = folder_.job(), .name = "digits", .state = "RUNNING", .submitted = FromMillis(1000)};
+    JobStatus status{.job = records_.job(), .name = "digits", .state = "RUNNING", .submitted = FromMillis(1000)};
     status.tasks = {{.id = {"worker", 0}, .state = "done"}};
     return status;
   }
-  JobFolder folder_{""};
+  JobRecords records_ = LocalJobRecords("");
 };
 
 TEST_F(RecordEndTest, AppendsAJobThatHasEnded) {
@@ -152,9 +152,9 @@ TEST_F(RecordEndTest, AppendsAJobThatHasEnded) {
   status.restart_count = 3;
   status.request = {"k"};
   status.number = 7;
-  ASSERT_TRUE(folder_.WriteStatus(status, /*durable=*/false).ok());
-  ASSERT_TRUE(RecordEnd(folder_).ok());
-  EXPECT_THAT(Jobs(), ElementsAre(EndedJob{.job = folder_.job(),
+  ASSERT_TRUE(records_.WriteStatus(status, /*durable=*/false).ok());
+  ASSERT_TRUE(RecordEnd(records_).ok());
+  EXPECT_THAT(Jobs(), ElementsAre(EndedJob{.job = records_.job(),
                                            .name = "digits",
                                            .state = FinalState::kFailed,
                                            .cls = OutcomeClass::kOom,
@@ -168,18 +168,18 @@ TEST_F(RecordEndTest, AppendsAJobThatHasEnded) {
 }
 
 TEST_F(RecordEndTest, OfAJobThatRunsThereIsNoLine) {
-  EXPECT_FALSE(RecordEnd(folder_).ok());
-  ASSERT_TRUE(folder_.WriteStatus(Document(), /*durable=*/false).ok());
-  EXPECT_FALSE(RecordEnd(folder_).ok());
+  EXPECT_FALSE(RecordEnd(records_).ok());
+  ASSERT_TRUE(records_.WriteStatus(Document(), /*durable=*/false).ok());
+  EXPECT_FALSE(RecordEnd(records_).ok());
   EXPECT_THAT(Ids(), IsEmpty());
 }
 
 TEST_F(RecordEndTest, AFolderThatCannotBeWrittenIsAnErrorThatNamesIt) {
   JobStatus status = Document();
   status.verdict = Verdict{};
-  ASSERT_TRUE(folder_.WriteStatus(status, /*durable=*/false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, /*durable=*/false).ok());
   std::ofstream(temp_.path() / "history") << "a file";
-  const Status recorded = RecordEnd(folder_);
+  const Status recorded = RecordEnd(records_);
   ASSERT_FALSE(recorded.ok());
   EXPECT_THAT(recorded.error().message, HasSubstr((temp_.path() / "history").string()));
 }

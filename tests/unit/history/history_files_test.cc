@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/job_store.h"
 #include "tests/support/temp_folder.h"
 
@@ -49,7 +50,7 @@ TEST(JhistNameTest, IsTonys) {
 
 class HistoryFilesTest : public testing::Test {
  protected:
-  JobFolder MakeJob(const fs::path& history) {
+  JobRecords MakeJob(const fs::path& history) {
     NewJob job;
     RoleSpec worker;
     worker.name = "worker";
@@ -61,25 +62,25 @@ class HistoryFilesTest : public testing::Test {
     EXPECT_TRUE(folder.ok());
     return *folder;
   }
-  void End(const JobFolder& folder) const {
+  void End(const JobRecords& records) const {
     JobStatus status;
-    status.job = folder.job();
+    status.job = records.job();
     status.state = "FAILED";
     status.submitted = submitted_;
     status.ended = submitted_ + Duration(5000);
     status.verdict = Verdict{.state = FinalState::kFailed, .cls = OutcomeClass::kUserError};
-    ASSERT_TRUE(folder.WriteStatus(status, /*durable=*/false).ok());
+    ASSERT_TRUE(records.WriteStatus(status, /*durable=*/false).ok());
   }
   static std::vector<std::string> Names(const fs::path& folder) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
     return names;
   }
-  std::string Begun(const JobFolder& folder) const {
-    return JhistName(folder.job(), folder.ReadSubmission()->user, submitted_);
+  std::string Begun(const JobRecords& records) const {
+    return JhistName(records.job(), records.ReadSubmission()->user, submitted_);
   }
-  std::string Ended(const JobFolder& folder) const {
-    return JhistName(folder.job(), folder.ReadSubmission()->user, submitted_, submitted_ + Duration(5000),
+  std::string Ended(const JobRecords& records) const {
+    return JhistName(records.job(), records.ReadSubmission()->user, submitted_, submitted_ + Duration(5000),
                      FinalState::kFailed);
   }
 
@@ -89,61 +90,61 @@ class HistoryFilesTest : public testing::Test {
 };
 
 TEST_F(HistoryFilesTest, AJobThatRunsHasItsConfigurationAndThatItBegan) {
-  const JobFolder folder = MakeJob(history_);
-  ASSERT_TRUE(BeginHistory(folder).ok());
-  ASSERT_TRUE(BeginHistory(folder).ok()) << "the next application master does it again";
-  const fs::path where = **HistoryFolder(folder);
-  EXPECT_EQ(where, history_ / ApplicationId(folder.job()));
-  EXPECT_THAT(Names(where), UnorderedElementsAre("tony-final.xml", Begun(folder)));
+  const JobRecords records = MakeJob(history_);
+  ASSERT_TRUE(BeginHistory(records).ok());
+  ASSERT_TRUE(BeginHistory(records).ok()) << "the next application master does it again";
+  const fs::path where = **HistoryFolder(records);
+  EXPECT_EQ(where, history_ / ApplicationId(records.job()));
+  EXPECT_THAT(Names(where), UnorderedElementsAre("tony-final.xml", Begun(records)));
   EXPECT_THAT(*ReadFile(where / "tony-final.xml"), HasSubstr("<source>default</source>"));
 }
 
 TEST_F(HistoryFilesTest, AtTheEndTheHistoryIsWholeUnderItsFinalName) {
-  const JobFolder folder = MakeJob(history_);
-  ASSERT_TRUE(BeginHistory(folder).ok());
-  End(folder);
-  ASSERT_TRUE(FinishHistory(folder).ok());
-  ASSERT_TRUE(FinishHistory(folder).ok()) << "by hand, once more";
-  EXPECT_THAT(Names(**HistoryFolder(folder)), UnorderedElementsAre("tony-final.xml", Ended(folder)));
+  const JobRecords records = MakeJob(history_);
+  ASSERT_TRUE(BeginHistory(records).ok());
+  End(records);
+  ASSERT_TRUE(FinishHistory(records).ok());
+  ASSERT_TRUE(FinishHistory(records).ok()) << "by hand, once more";
+  EXPECT_THAT(Names(**HistoryFolder(records)), UnorderedElementsAre("tony-final.xml", Ended(records)));
 }
 
 TEST_F(HistoryFilesTest, AJobWhoseBeginningNobodyWroteHasItsHistoryToo) {
-  const JobFolder folder = MakeJob(history_);
-  End(folder);
-  ASSERT_TRUE(WriteNewFile(folder.journal(), "damaged", false).ok());
-  const Status finished = FinishHistory(folder);
+  const JobRecords records = MakeJob(history_);
+  End(records);
+  ASSERT_TRUE(WriteNewFile(JobFolder(records).journal(), "damaged", false).ok());
+  const Status finished = FinishHistory(records);
   ASSERT_TRUE(finished.ok()) << finished.error().message;
-  EXPECT_THAT(Names(**HistoryFolder(folder)), UnorderedElementsAre("tony-final.xml", Ended(folder)));
+  EXPECT_THAT(Names(**HistoryFolder(records)), UnorderedElementsAre("tony-final.xml", Ended(records)));
 }
 
 TEST_F(HistoryFilesTest, AJobThatHasNotEndedIsNotFinished) {
-  const JobFolder folder = MakeJob(history_);
-  const Status finished = FinishHistory(folder);
+  const JobRecords records = MakeJob(history_);
+  const Status finished = FinishHistory(records);
   ASSERT_FALSE(finished.ok());
-  EXPECT_EQ(finished.error().message, "job " + folder.job().value + " has not ended");
+  EXPECT_EQ(finished.error().message, "job " + records.job().value + " has not ended");
   EXPECT_FALSE(fs::exists(history_));
 }
 
 TEST_F(HistoryFilesTest, AJobThatNamesNoFolderHasNone) {
-  const JobFolder folder = MakeJob("");
-  EXPECT_TRUE(BeginHistory(folder).ok());
-  EXPECT_TRUE(FinishHistory(folder).ok());
-  EXPECT_EQ(*HistoryFolder(folder), std::nullopt);
+  const JobRecords records = MakeJob("");
+  EXPECT_TRUE(BeginHistory(records).ok());
+  EXPECT_TRUE(FinishHistory(records).ok());
+  EXPECT_EQ(*HistoryFolder(records), std::nullopt);
   EXPECT_THAT(Names(temp_.path()), UnorderedElementsAre("home"));
 }
 
 TEST_F(HistoryFilesTest, ThePortalsGroupMayReadAndMoveIt) {
   fs::create_directories(history_);
   ASSERT_EQ(chmod(history_.c_str(), 02777), 0);
-  const JobFolder folder = MakeJob(history_);
+  const JobRecords records = MakeJob(history_);
   const mode_t before = umask(077);
-  const Status begun = BeginHistory(folder);
+  const Status begun = BeginHistory(records);
   umask(before);
   ASSERT_TRUE(begun.ok()) << begun.error().message;
   struct stat info = {};
-  ASSERT_EQ(stat((*HistoryFolder(folder))->c_str(), &info), 0);
+  ASSERT_EQ(stat((*HistoryFolder(records))->c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, mode_t{02770});
-  for (const auto& entry : fs::directory_iterator(**HistoryFolder(folder)))
+  for (const auto& entry : fs::directory_iterator(**HistoryFolder(records)))
     EXPECT_EQ(entry.status().permissions(), fs::perms(0640)) << entry.path();
 }
 

@@ -322,6 +322,18 @@ std::vector<std::string> LocalLogViolations(const SourceFile& source) {
   return violations;
 }
 
+// All others reach a job by its records, which need not be here.
+std::vector<std::string> JobFolderViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  const bool knows = source.path.starts_with("runtime/scheduler/local/") || source.path.starts_with("runtime/store/");
+  if (knows || source.path == "am/main.cc") return violations;
+  for (const Include& include : Includes(source)) {
+    if (include.name == "runtime/store/job_folder.h")
+      violations.push_back(At(source, include.line, include.name + " is the local scheduler's to know"));
+  }
+  return violations;
+}
+
 std::vector<std::string> IncludePathViolations(const SourceFile& source) {
   std::vector<std::string> violations;
   for (const Include& include : Includes(source)) {

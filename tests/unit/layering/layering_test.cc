@@ -83,6 +83,13 @@ TEST(LayeringTest, OnlyTheBackendAndTheMasterKnowWhereLocalLogsAre) {
   EXPECT_THAT(LocalLogViolations({"runtime/client/logs.cc", "#include \"runtime/logs/log_source.h\"\n"}), IsEmpty());
 }
 
+TEST(LayeringTest, OnlyTheLocalSchedulerKnowsTheFolderOfAJob) {
+  EXPECT_THAT(ViolationsIn(AllSources(), JobFolderViolations), IsEmpty());
+  const std::string include = "#include \"runtime/store/job_folder.h\"\n";
+  EXPECT_THAT(JobFolderViolations({"runtime/client/wait.cc", include}), SizeIs(1));
+  EXPECT_THAT(JobFolderViolations({"runtime/scheduler/local/keeper.cc", include}), IsEmpty());
+}
+
 TEST(LayeringTest, IncludesAreWrittenWithTheShortestPath) {
   EXPECT_THAT(ViolationsIn(AllSources(), IncludePathViolations), IsEmpty());
   for (const char* include : {"\"runtime/base/../../am/job.h\"", "\"am/./job.h\"", "\"am//job.h\"", "<am//job.h>",

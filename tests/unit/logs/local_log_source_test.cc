@@ -49,7 +49,7 @@ class LocalLogSourceTest : public testing::Test {
   }
 
   TempFolder temp_;
-  const LocalLogSource logs_{JobFolder(temp_.path())};
+  const LocalLogSource logs_{LocalJobRecords(temp_.path())};
 };
 
 TEST_F(LocalLogSourceTest, AttemptsComeByTaskAndNumberAndOtherNamesAreNone) {
@@ -133,7 +133,7 @@ TEST_F(LocalLogSourceTest, AJobsFolderMayBeReachedByALink) {
   Write(Folder() / "stdout", "words");
   const TempFolder other;
   fs::create_directory_symlink(temp_.path(), other.path() / "job");
-  const LocalLogSource logs{JobFolder(other.path() / "job")};
+  const LocalLogSource logs{LocalJobRecords(other.path() / "job")};
   EXPECT_NE(logs.Open({{"worker", 0}, 1}, "stdout"), nullptr);
   EXPECT_NE(logs.List({{"worker", 0}, 1}), std::nullopt);
   EXPECT_EQ(logs.Attempts(std::nullopt).size(), 1u);

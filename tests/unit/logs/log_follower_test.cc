@@ -98,7 +98,7 @@ class LogFollowerTest : public testing::Test {
     JobStatus status;
     status.state = "SUCCEEDED";
     status.verdict = Verdict{};
-    ASSERT_TRUE(JobFolder(home_.path()).WriteStatus(status, false).ok());
+    ASSERT_TRUE(LocalJobRecords(home_.path()).WriteStatus(status, false).ok());
   }
   void Start(LogChoice choice = {}) { Follow(logs_, choice); }
   void Follow(const LogSource& logs, LogChoice choice = {}) {
@@ -107,7 +107,7 @@ class LogFollowerTest : public testing::Test {
     follower_->Start([this] { done_ = true; });
   }
   bool HasEnded() const {
-    const auto status = JobFolder(home_.path()).ReadStatus();
+    const auto status = LocalJobRecords(home_.path()).ReadStatus();
     return status.ok() && *status && (*status)->verdict;
   }
   void Take(const LogText& log) {
@@ -124,7 +124,7 @@ class LogFollowerTest : public testing::Test {
   }
 
   TempFolder home_;
-  const LocalLogSource logs_{JobFolder(home_.path())};
+  const LocalLogSource logs_{LocalJobRecords(home_.path())};
   EventLoop loop_;
   LogCursor cursor_;
   std::unique_ptr<LogFollower> follower_;
@@ -289,7 +289,7 @@ TEST_F(LogFollowerTest, AJobIsFollowedWhereNoFolderOfItCanBeWatched) {
 TEST_F(LogFollowerTest, AJobWhoseFolderIsReachedByALinkIsFollowedToItsEnd) {
   const TempFolder other;
   std::filesystem::create_directory_symlink(home_.path(), other.path() / "job");
-  const LocalLogSource logs{JobFolder(other.path() / "job")};
+  const LocalLogSource logs{LocalJobRecords(other.path() / "job")};
   Follow(logs);
   Append("worker-0", 1, "one\n");
   ASSERT_TRUE(RunUntilPieces(1));

@@ -45,19 +45,19 @@ class LogListTest : public testing::Test {
   }
   std::vector<int> Attempts(const TaskStatus& task, int most = 10) const {
     std::vector<int> numbers;
-    for (const AttemptLogs& logs : ListLogs(LocalLogSource(folder_), task, most))
+    for (const AttemptLogs& logs : ListLogs(LocalLogSource(records_), task, most))
       numbers.push_back(logs.attempt.number);
     return numbers;
   }
   std::string Html(bool ends_with_job = false) const {
     const auto logs = [this](const TaskStatus& task, int most) {
-      return ListLogs(LocalLogSource(folder_), task, most);
+      return ListLogs(LocalLogSource(records_), task, most);
     };
     return LogListHtml({.status = status_, .logs = logs, .ends_with_job = ends_with_job});
   }
 
   TempFolder temp_;
-  JobFolder folder_{temp_.path()};
+  JobRecords records_ = LocalJobRecords(temp_.path());
   JobStatus status_;
 };
 
@@ -85,7 +85,7 @@ TEST_F(LogListTest, ALogHasItsSizeAndTheTimeOfItsLastChange) {
   const fs::path log = temp_.path() / "logs/worker-0/1/stdout";
   const timespec times[] = {{1, 0}, {1763717415, 123'000'000}};
   ASSERT_EQ(utimensat(AT_FDCWD, log.c_str(), times, 0), 0);
-  const auto logs = ListLogs(LocalLogSource(folder_), Worker(0, 1), 10);
+  const auto logs = ListLogs(LocalLogSource(records_), Worker(0, 1), 10);
   ASSERT_EQ(logs.size(), 1u);
   ASSERT_TRUE(logs[0].files[0].has_value());
   EXPECT_EQ(logs[0].files[0]->size, 6);
@@ -121,7 +121,7 @@ TEST_F(LogListTest, WhatATaskPutsInItsLogsPlaceIsNotListed) {
   fs::create_directory(logs / "worker-0/1/executor.log");
   fs::create_directory_symlink("/etc", logs / "worker-0/2");
   Write("worker-0/3", "a file");
-  const auto listed = ListLogs(LocalLogSource(folder_), Worker(0, 3), 10);
+  const auto listed = ListLogs(LocalLogSource(records_), Worker(0, 3), 10);
   ASSERT_EQ(listed.size(), 1u);
   EXPECT_EQ(listed[0].attempt.number, 1);
   for (const auto& file : listed[0].files) EXPECT_FALSE(file.has_value());

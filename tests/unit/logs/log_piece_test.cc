@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "runtime/logs/local_log_source.h"
+#include "runtime/store/attempt_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -15,16 +16,16 @@ namespace {
 
 class LogPieceTest : public testing::Test {
  protected:
-  LogPieceTest() { std::filesystem::create_directories(folder_.LogFolder(kAttempt)); }
-  std::filesystem::path Log() const { return folder_.LogFolder(kAttempt) / "stdout"; }
+  LogPieceTest() { std::filesystem::create_directories(AttemptFolder(records_.place(), kAttempt).logs); }
+  std::filesystem::path Log() const { return AttemptFolder(records_.place(), kAttempt).logs / "stdout"; }
   void Write(const std::string& text) const { std::ofstream(Log(), std::ios::app) << text; }
   LogPiece Read(std::optional<int64_t> cursor, int64_t most) const {
-    return ReadLogPiece(LocalLogSource(folder_), kAttempt, "stdout", cursor, most);
+    return ReadLogPiece(LocalLogSource(records_), kAttempt, "stdout", cursor, most);
   }
 
   inline static const AttemptId kAttempt{{"worker", 3}, 1};
   TempFolder temp_;
-  JobFolder folder_{temp_.path()};
+  JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
 TEST_F(LogPieceTest, TheEndBeginsWithALine) {

@@ -55,7 +55,7 @@ class LogReaderTest : public testing::Test {
 
   TempFolder temp_;
   const std::filesystem::path folder_ = temp_.path();
-  const LocalLogSource logs_{JobFolder(folder_)};
+  const LocalLogSource logs_{LocalJobRecords(folder_)};
   LogCursor cursor_;
   bool all_ = false;
 };

@@ -31,8 +31,8 @@ class JobPageTest : public testing::Test {
     UniqueFd listening = *ListenOn({"127.0.0.1", 0});
     port = BoundAddress(listening)->port;
     const auto ask = [this](const auto& answer) { loop.Post([this, answer] { answer(status); }); };
-    page.emplace(
-        JobPage::Parts{loop, JobFolder(temp.path()), std::make_shared<LocalLogSource>(JobFolder(temp.path())), ask});
+    page.emplace(JobPage::Parts{loop, LocalJobRecords(temp.path()),
+                                std::make_shared<LocalLogSource>(LocalJobRecords(temp.path())), ask});
     const auto serve = [this](const HttpRequest& request, const HttpReply& reply) {
       request.path[0] == "t" ? page->Serve(request, 1, reply) : reply.Send(NotFound());
     };

@@ -43,7 +43,7 @@ class LivePageTest : public testing::Test {
   std::string path() const { return page->url().substr(page->url().find('/', 8)); }
 
   TempFolder temp;
-  JobFolder folder{temp.path()};
+  JobRecords folder = LocalJobRecords(temp.path());
   EventLoop loop;
   JobStatus status;
   int looks = 0;

@@ -26,51 +26,51 @@ class PageAddressTest : public testing::Test {
   void Write(const std::string& name, const std::string& text) const { std::ofstream(temp_.path() / name) << text; }
 
   TempFolder temp_;
-  JobFolder folder_{temp_.path()};
+  JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
 TEST_F(PageAddressTest, AJobWithoutAWholeTokenHasNoPage) {
-  EXPECT_EQ(ReadPageToken(folder_).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(ReadPageToken(records_).error().code, ErrorCode::kNotFound);
   for (const std::string& text : {std::string(), std::string("abc"), std::string(32, 'x'), std::string(33, 'a')}) {
     Write("page-token", text);
-    EXPECT_FALSE(ReadPageToken(folder_).ok()) << text;
+    EXPECT_FALSE(ReadPageToken(records_).ok()) << text;
   }
   Write("page-token", kToken);
-  EXPECT_EQ(*ReadPageToken(folder_), kToken);
+  EXPECT_EQ(*ReadPageToken(records_), kToken);
 }
 
 TEST_F(PageAddressTest, TheFirstAddressHasTheTokenThatTheJobWasMadeWith) {
-  EXPECT_EQ(ListenForPage(folder_, kLoopback).error().code, ErrorCode::kNotFound) << "a job without a page";
+  EXPECT_EQ(ListenForPage(records_, kLoopback).error().code, ErrorCode::kNotFound) << "a job without a page";
   Write("page-token", kToken);
-  const auto first = ListenForPage(folder_, kLoopback);
+  const auto first = ListenForPage(records_, kLoopback);
   ASSERT_TRUE(first.ok());
   EXPECT_GT(first->at.port, 0);
-  EXPECT_EQ(*ReadPageToken(folder_), kToken);
+  EXPECT_EQ(*ReadPageToken(records_), kToken);
 }
 
 TEST_F(PageAddressTest, EachFurtherAddressHasATokenOfItsOwn) {
   Write("page-token", kToken);
   std::set<std::string> tokens = {kToken};
-  ASSERT_TRUE(ListenForPage(folder_, kLoopback).ok());
+  ASSERT_TRUE(ListenForPage(records_, kLoopback).ok());
   for (const char* port : {"4711", "", "x"}) {
     Write("page-port", port);
-    ASSERT_TRUE(ListenForPage(folder_, kLoopback).ok());
-    tokens.insert(*ReadPageToken(folder_));
+    ASSERT_TRUE(ListenForPage(records_, kLoopback).ok());
+    tokens.insert(*ReadPageToken(records_));
   }
   EXPECT_EQ(tokens.size(), 4u);
 }
 
 TEST_F(PageAddressTest, WithoutANewTokenThereIsNoNewAddress) {
   Write("page-token", kToken);
-  ASSERT_TRUE(ListenForPage(folder_, kLoopback).ok());
+  ASSERT_TRUE(ListenForPage(records_, kLoopback).ok());
   std::filesystem::remove(temp_.path() / "page-token");
   std::filesystem::create_directory(temp_.path() / "page-token");
-  EXPECT_FALSE(ListenForPage(folder_, kLoopback).ok());
+  EXPECT_FALSE(ListenForPage(records_, kLoopback).ok());
 }
 
 TEST_F(PageAddressTest, AnAddressIsHandedOnWithItsSocket) {
   Write("page-token", kToken);
-  auto first = ListenForPage(folder_, kLoopback);
+  auto first = ListenForPage(records_, kLoopback);
   ASSERT_TRUE(first.ok());
   const int port = first->at.port;
   const auto next = AdoptPageSocket(UniqueFd(dup(first->listening.get())));
@@ -121,7 +121,7 @@ TEST_F(PageAddressTest, WhoAskForAKeptTokenAtOnceGetTheSame) {
 TEST_F(PageAddressTest, AKeptTokenThatIsDamagedIsMadeAnewAndWhereNoneCanBeMadeThatIsSaid) {
   Write("page-token", "");
   const std::string token = *KeepPageToken(temp_.path() / "page-token");
-  EXPECT_EQ(token, *ReadPageToken(folder_));
+  EXPECT_EQ(token, *ReadPageToken(records_));
   EXPECT_FALSE(KeepPageToken("/proc/none/page-token").ok());
 }
 

@@ -51,11 +51,11 @@ TEST(DeathBudgetTest, AClockThatWasSetBackDoesNotMakeCrashesLast) {
 
 TEST(AmDeathsTest, AreReadBackByTheNextKeeper) {
   const TempFolder temp;
-  const JobFolder folder(temp.path());
-  EXPECT_THAT(ReadDeaths(folder), IsEmpty());
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(RecordDeath(folder, {kNow + i * 1ms}).ok());
-  ASSERT_TRUE(RecordDeath(folder, {kNow, Kind::kKilled}).ok());
-  const auto deaths = ReadDeaths(folder);
+  const JobRecords records = LocalJobRecords(temp.path());
+  EXPECT_THAT(ReadDeaths(records), IsEmpty());
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(RecordDeath(records, {kNow + i * 1ms}).ok());
+  ASSERT_TRUE(RecordDeath(records, {kNow, Kind::kKilled}).ok());
+  const auto deaths = ReadDeaths(records);
   ASSERT_THAT(deaths, SizeIs(5));
   EXPECT_EQ(deaths[3].time, kNow + 3ms);
   EXPECT_EQ(deaths[4].kind, Kind::kKilled);
@@ -67,7 +67,7 @@ TEST(AmDeathsTest, AreReadBackByTheNextKeeper) {
 TEST(AmDeathsTest, WhatCannotBeReadIsLeftOut) {
   const TempFolder temp;
   std::ofstream(temp.path() / "am.deaths") << "x crashed\n12 sneezed\n\n12\n13 crashed\n14 cra";
-  EXPECT_THAT(ReadDeaths(JobFolder(temp.path())), SizeIs(1));
+  EXPECT_THAT(ReadDeaths(LocalJobRecords(temp.path())), SizeIs(1));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/job_store.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/living_process.h"
@@ -32,9 +33,9 @@ constexpr Duration kNever = std::chrono::hours(100);
 // As FakeProcessRunner, but looks at the job's folder whenever something is started, and may say that it is `pid`.
 class LookingRunner : public FakeProcessRunner {
  public:
-  LookingRunner(EventLoop& loop, const JobFolder& folder) : FakeProcessRunner(loop), folder_(folder) {}
+  LookingRunner(EventLoop& loop, const JobRecords& records) : FakeProcessRunner(loop), records_(records) {}
   Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override {
-    const auto epoch = ReadFile(folder_.path() / "epoch");
+    const auto epoch = ReadFile(records_.place() / "epoch");
     epochs.push_back(epoch.ok() ? std::string(Trim(*epoch)) : "none");
     auto given = FakeProcessRunner::Start(spec, std::move(on_exit));
     if (!given.ok()) return given;
@@ -46,7 +47,7 @@ class LookingRunner : public FakeProcessRunner {
   pid_t newest = 0;
 
  private:
-  const JobFolder& folder_;
+  const JobRecords& records_;
 };
 
 class AmSupervisionTest : public ::testing::Test {
@@ -56,8 +57,8 @@ class AmSupervisionTest : public ::testing::Test {
     job.spec.roles.emplace_back().name = "worker";
     auto folder = LocalJobStore(temp_.path()).Create(job, FromMillis(0));
     EXPECT_TRUE(folder.ok());
-    folder_ = *std::move(folder);
-    runner_ = std::make_unique<LookingRunner>(loop_, folder_);
+    records_ = *std::move(folder);
+    runner_ = std::make_unique<LookingRunner>(loop_, records_);
     options_ = {.program = "/bin/tony-am", .silence = kNever, .adoption = kNever, .farewell = kNever};
   }
 
@@ -70,7 +71,7 @@ class AmSupervisionTest : public ::testing::Test {
     listener.on_gave_up = [this](const std::string& why) { said_.push_back("gave up: " + why); };
     listener.on_unreadable = [this](const std::string& why) { said_.push_back("unreadable: " + why); };
     listener.on_retired = [this] { said_.emplace_back("retired"); };
-    supervision_ = std::make_unique<AmSupervision>(loop_, *runner_, folder_, environment_, options_, listener);
+    supervision_ = std::make_unique<AmSupervision>(loop_, *runner_, records_, environment_, options_, listener);
     return *supervision_;
   }
   void Exit(ExitStatus status) { runner_->Exit(runner_->newest, status); }
@@ -81,17 +82,17 @@ class AmSupervisionTest : public ::testing::Test {
     EventLoop::Timer first = loop_.After(Duration(0), [&] { loop_.Post([&] { settled = true; }); });
     ASSERT_TRUE(WaitFor([&] { return settled; }));
   }
-  void Write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path() / name) << text; }
+  void Write(const std::string& name, const std::string& text) const { std::ofstream(records_.place() / name) << text; }
   std::string Content(const std::string& name) const {
-    const auto text = ReadFile(folder_.path() / name);
+    const auto text = ReadFile(records_.place() / name);
     return text.ok() ? *text : "";
   }
-  std::string Mark() const { return StrCat(kAmMark, "=", folder_.job().value); }
+  std::string Mark() const { return StrCat(kAmMark, "=", records_.job().value); }
   std::string EpochOfStart(size_t i) const { return runner_->started.at(i).argv.at(2); }
 
   TempFolder temp_;
   EventLoop loop_;
-  JobFolder folder_{""};
+  JobRecords records_ = LocalJobRecords("");
   std::unique_ptr<LookingRunner> runner_;
   std::vector<std::string> environment_;
   AmOptions options_;
@@ -109,7 +110,7 @@ TEST_F(AmSupervisionTest, TheEpochIsInItsFileWhenItsAmStarts) {
 
 TEST_F(AmSupervisionTest, TheNewestEpochIsThatOfTheFileOrOfTheLeaseWhicheverIsNewer) {
   Write("epoch", "3\n");
-  ASSERT_TRUE(folder_.WriteLease({.epoch = {7}, .am = {.own = Endpoint{"127.0.0.1", 1}}}).ok());
+  ASSERT_TRUE(records_.WriteLease({.epoch = {7}, .am = {.own = Endpoint{"127.0.0.1", 1}}}).ok());
   Supervise().Begin();
   EXPECT_EQ(EpochOfStart(0), "8") << "a power cut took the newer file";
   Write("epoch", "9\n");
@@ -136,7 +137,7 @@ TEST_F(AmSupervisionTest, EachDeathIsRecordedAsWhatItWas) {
 }
 
 TEST_F(AmSupervisionTest, DeathsThatAnEarlierKeeperSawCount) {
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(RecordDeath(folder_, {loop_.Now()}).ok());
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(RecordDeath(records_, {loop_.Now()}).ok());
   Supervise().Begin();
   Exit({ExitKind::kExited, 70});
   ASSERT_TRUE(WaitFor([&] { return said_.size() == 2; }));
@@ -147,7 +148,7 @@ TEST_F(AmSupervisionTest, DeathsThatAnEarlierKeeperSawCount) {
 
 TEST_F(AmSupervisionTest, BeingKilledTooOftenIsSaidToBeThat) {
   for (size_t i = 1; i < DeathBudget::kMostKills; ++i)
-    ASSERT_TRUE(RecordDeath(folder_, {loop_.Now(), AmDeath::Kind::kKilled}).ok());
+    ASSERT_TRUE(RecordDeath(records_, {loop_.Now(), AmDeath::Kind::kKilled}).ok());
   Supervise().Begin();
   Exit({ExitKind::kSignaled, SIGKILL});
   ASSERT_TRUE(WaitFor([&] { return said_.size() == 2; }));
@@ -207,7 +208,7 @@ TEST_F(AmSupervisionTest, ASilentAmIsKilledByItsPidAlsoWhereItsMarkIsNotToBeSeen
 
 TEST_F(AmSupervisionTest, AnAmThatAKeeperDiedOverIsKilledBeforeTheNextIsStarted) {
   LivingProcess am(Mark());
-  const auto lock = folder_.Lock("am.lock");
+  const auto lock = JobFolder(records_).Lock("am.lock");
   ASSERT_TRUE(lock.ok());
   Supervise().Begin();
   EXPECT_TRUE(WaitFor([&] { return am.End().has_value(); }));

@@ -24,7 +24,7 @@ class ContainerRecordsTest : public ::testing::Test {
   }
 
   TempFolder temp_;
-  const ContainerRecords records_{JobFolder(temp_.path())};
+  const ContainerRecords records_{LocalJobRecords(temp_.path())};
 };
 
 TEST_F(ContainerRecordsTest, ContainerIsKnownAtEachOfItsSteps) {
@@ -79,7 +79,7 @@ TEST_F(ContainerRecordsTest, TornAndForeignLinesAreIgnored) {
 }
 
 TEST_F(ContainerRecordsTest, FolderThatIsNotThereHoldsNone) {
-  EXPECT_TRUE(ContainerRecords(JobFolder(temp_.path() / "missing")).ReadAll()->empty());
+  EXPECT_TRUE(ContainerRecords(LocalJobRecords(temp_.path() / "missing")).ReadAll()->empty());
 }
 
 TEST(IsContainerNameTest, RefusesWhatIsNoFileName) {

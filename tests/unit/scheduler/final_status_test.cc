@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/store/attempt_folder.h"
 #include "runtime/store/job_store.h"
 #include "tests/support/temp_folder.h"
 
@@ -27,19 +28,19 @@ class FinalStatusTest : public ::testing::Test {
     job.spec.roles = {worker};
     auto folder = LocalJobStore(temp_.path()).Create(job, now_);
     EXPECT_TRUE(folder.ok());
-    folder_ = *folder;
+    records_ = *folder;
   }
 
   TempFolder temp_;
   const Instant now_ = FromMillis(1795253415000);
-  JobFolder folder_{""};
+  JobRecords records_ = LocalJobRecords("");
 };
 
 TEST_F(FinalStatusTest, JobWithoutAStatusGetsOneFromItsSpec) {
-  std::ofstream(folder_.path() / "am.log") << std::string(10'000, '.') << "terminate called";
-  const auto status = EndedStatus(folder_, InfraVerdict(folder_, "crashed 5 times"), now_);
+  std::ofstream(records_.place() / "am.log") << std::string(10'000, '.') << "terminate called";
+  const auto status = EndedStatus(records_, InfraVerdict(records_, "crashed 5 times"), now_);
   ASSERT_TRUE(status.ok());
-  EXPECT_EQ(status->job, folder_.job());
+  EXPECT_EQ(status->job, records_.job());
   EXPECT_EQ(status->name, "demo");
   EXPECT_EQ(status->state, "FAILED");
   EXPECT_EQ(status->submitted, now_);
@@ -56,7 +57,7 @@ TEST_F(FinalStatusTest, JobWithoutAStatusGetsOneFromItsSpec) {
 
 TEST_F(FinalStatusTest, LastStatusIsContinued) {
   JobStatus last;
-  last.job = folder_.job();
+  last.job = records_.job();
   last.state = "RUNNING";
   last.seq = 41;
   TaskStatus active{{"worker", 0}, "active", 2, "running"};
@@ -64,8 +65,8 @@ TEST_F(FinalStatusTest, LastStatusIsContinued) {
   TaskStatus done{{"worker", 1}, "done", 1, "succeeded"};
   done.outcome = Outcome{};
   last.tasks = {active, done};
-  ASSERT_TRUE(folder_.WriteStatus(last, false).ok());
-  const auto status = EndedStatus(folder_, InfraVerdict(folder_, "why"), now_);
+  ASSERT_TRUE(records_.WriteStatus(last, false).ok());
+  const auto status = EndedStatus(records_, InfraVerdict(records_, "why"), now_);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->seq, 42);
   EXPECT_EQ(status->tasks[0].state, "done");
@@ -78,15 +79,15 @@ TEST_F(FinalStatusTest, LastStatusIsContinued) {
 
 TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
   JobStatus last;
-  last.job = folder_.job();
+  last.job = records_.job();
   last.state = "RUNNING";
   last.seq = 7;
   last.tasks = {{{"worker", 0}, "active", 2, "running"}, {{"worker", 1}, "active", 1, "running"}};
-  ASSERT_TRUE(folder_.WriteStatus(last, false).ok());
-  std::filesystem::create_directories(folder_.LogFolder({{"worker", 0}, 2}));
+  ASSERT_TRUE(records_.WriteStatus(last, false).ok());
+  std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 0}, 2}).logs);
   const Outcome three{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
-  ASSERT_TRUE(folder_.WriteOutcome({{"worker", 0}, 2}, three).ok());
-  const auto troubled = TroubledStatus(folder_, "journal: damaged");
+  ASSERT_TRUE(AttemptFolder(records_.place(), {{"worker", 0}, 2}).WriteOutcome(three).ok());
+  const auto troubled = TroubledStatus(records_, "journal: damaged");
   ASSERT_TRUE(troubled.ok());
   EXPECT_EQ(troubled->trouble, "journal: damaged");
   EXPECT_EQ(troubled->state, "RUNNING");
@@ -94,8 +95,8 @@ TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
   EXPECT_EQ(troubled->seq, 8);
   EXPECT_EQ(troubled->tasks[0].outcome, three);
   EXPECT_EQ(troubled->tasks[1].attempt_state, "running");
-  ASSERT_TRUE(folder_.WriteStatus(*troubled, false).ok());
-  const auto ended = EndedStatus(folder_, {.state = FinalState::kFailed, .cls = OutcomeClass::kNodeLost}, now_);
+  ASSERT_TRUE(records_.WriteStatus(*troubled, false).ok());
+  const auto ended = EndedStatus(records_, {.state = FinalState::kFailed, .cls = OutcomeClass::kNodeLost}, now_);
   ASSERT_TRUE(ended.ok());
   EXPECT_EQ(ended->trouble, "");
   EXPECT_EQ(ended->seq, 9);
@@ -105,10 +106,10 @@ TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
 }
 
 TEST_F(FinalStatusTest, AttemptsThatTheDocumentDoesNotKnowYetAreFoundByTheirLogs) {
-  std::filesystem::create_directories(folder_.LogFolder({{"worker", 1}, 2}));
-  ASSERT_TRUE(folder_.WriteOutcome({{"worker", 1}, 2}, {}).ok());
-  std::filesystem::create_directories(folder_.LogFolder({{"worker", 0}, 1}));
-  const auto status = EndedStatus(folder_, InfraVerdict(folder_, "why"), now_);
+  std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 1}, 2}).logs);
+  ASSERT_TRUE(AttemptFolder(records_.place(), {{"worker", 1}, 2}).WriteOutcome({}).ok());
+  std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 0}, 1}).logs);
+  const auto status = EndedStatus(records_, InfraVerdict(records_, "why"), now_);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->tasks[0].attempt_state, "failed");
   EXPECT_EQ(status->tasks[1].attempt, 2);
@@ -117,17 +118,17 @@ TEST_F(FinalStatusTest, AttemptsThatTheDocumentDoesNotKnowYetAreFoundByTheirLogs
 
 TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
   JobStatus last;
-  last.job = folder_.job();
+  last.job = records_.job();
   last.state = "SUCCEEDED";
   last.verdict = Verdict{};
-  ASSERT_TRUE(folder_.WriteStatus(last, false).ok());
-  EXPECT_EQ(EndedStatus(folder_, InfraVerdict(folder_, "why"), now_)->state, "SUCCEEDED");
+  ASSERT_TRUE(records_.WriteStatus(last, false).ok());
+  EXPECT_EQ(EndedStatus(records_, InfraVerdict(records_, "why"), now_)->state, "SUCCEEDED");
 }
 
 TEST_F(FinalStatusTest, DamagedSpecAndStatusAreNoObstacle) {
-  std::ofstream(folder_.path() / "spec.json") << "{";
-  std::ofstream(folder_.path() / "status.json") << "{";
-  const auto status = EndedStatus(folder_, InfraVerdict(folder_, "why"), now_);
+  std::ofstream(records_.place() / "spec.json") << "{";
+  std::ofstream(records_.place() / "status.json") << "{";
+  const auto status = EndedStatus(records_, InfraVerdict(records_, "why"), now_);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->verdict->message, "why");
 }

@@ -11,7 +11,8 @@
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
-#include "runtime/store/job_folder_json.h"
+#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records_json.h"
 #include "runtime/store/machine_boot.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
@@ -30,9 +31,9 @@ TEST_F(KeeperAmTest, AmStartsWithTheJobsEnvironmentAndItsEpoch) {
   StartKeeper();
   ASSERT_TRUE(WaitForFile("ams"));
   EXPECT_THAT(Content("am.log"), HasSubstr("FROM=job\n"));
-  EXPECT_THAT(Content("am.log"), HasSubstr("TONY_JOB_ID=" + folder_.job().value + "\n"));
-  EXPECT_THAT(Content("am.log"), HasSubstr("\n" + folder_.path().string() + "\n"));
-  EXPECT_THAT(Content("am.log"), HasSubstr(StrCat("2 ", folder_.path().string(), " 1\n")));
+  EXPECT_THAT(Content("am.log"), HasSubstr("TONY_JOB_ID=" + records_.job().value + "\n"));
+  EXPECT_THAT(Content("am.log"), HasSubstr("\n" + records_.place().string() + "\n"));
+  EXPECT_THAT(Content("am.log"), HasSubstr(StrCat("2 ", records_.place().string(), " 1\n")));
 }
 
 TEST_F(KeeperAmTest, CrashedAmIsRestartedUnderTheNextEpochAndContainersLiveOn) {
@@ -62,7 +63,7 @@ class StrangerToKeeperTest : public KeeperFixture {
   UniqueFd ConnectAs(uid_t user) const {
     EXPECT_EQ(seteuid(user), 0);
     setfsuid(0);
-    auto socket = ConnectToKeeper(folder_);
+    auto socket = ConnectToKeeper(records_);
     EXPECT_EQ(seteuid(0), 0);
     EXPECT_TRUE(socket.ok());
     return *std::move(socket);
@@ -96,9 +97,9 @@ class OpenFilesTest : public KeeperFixture {
 };
 
 TEST_F(OpenFilesTest, KeeperAndAmMayHaveManyAndTasksWhatTheirSubmitterHad) {
-  auto submission = *folder_.ReadSubmission();
+  auto submission = *records_.ReadSubmission();
   submission.open_files = 321;
-  std::ofstream(folder_.path() / "submission.json") << ToJson(submission);
+  std::ofstream(records_.place() / "submission.json") << ToJson(submission);
   StartKeeper();
   BecomeAm({1});
   ASSERT_TRUE(WaitFor([&] { return !Content("limit").empty(); }));
@@ -108,10 +109,10 @@ TEST_F(OpenFilesTest, KeeperAndAmMayHaveManyAndTasksWhatTheirSubmitterHad) {
 }
 
 TEST_F(KeeperAmTest, AJobOfAnEarlierBootIsEndedAndNothingStarted) {
-  ASSERT_TRUE(folder_.WriteBoot("another").ok());
+  ASSERT_TRUE(JobFolder(records_).WriteBoot("another").ok());
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "");
-  EXPECT_EQ((*folder_.ReadStatus())->verdict->cls, OutcomeClass::kNodeLost);
+  EXPECT_EQ((*records_.ReadStatus())->verdict->cls, OutcomeClass::kNodeLost);
 }
 
 class CrashingAmTest : public KeeperFixture {
@@ -132,17 +133,17 @@ class HopelessAmTest : public KeeperFixture {
 };
 
 TEST_F(HopelessAmTest, FiveCrashesEndTheJobAsInfra) {
-  std::ofstream(folder_.path() / "good") << "";
+  std::ofstream(records_.place() / "good") << "";
   const pid_t keeper = StartKeeper();
   BecomeAm({1});
   Launch("1-1", "setsid sleep 1000 & sleep 1000");
   ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 3; }));
   scheduler_.reset();
-  std::filesystem::remove(folder_.path() / "good");
+  std::filesystem::remove(records_.place() / "good");
   KillAm();
   ASSERT_TRUE(KeeperEnded(keeper));
   EXPECT_EQ(Content("ams"), "1\n2\n3\n4\n5\n6\n") << "the first was killed, which is no crash of its own";
-  const auto status = folder_.ReadStatus();
+  const auto status = records_.ReadStatus();
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "FAILED");
   EXPECT_EQ((*status)->verdict->cls, OutcomeClass::kInfra);
@@ -156,7 +157,7 @@ TEST_F(HopelessAmTest, FiveCrashesEndTheJobAsInfra) {
 TEST_F(HopelessAmTest, MissingAmProgramEndsTheJobAsInfraToo) {
   std::filesystem::remove(temp_.path() / "bin/tony-am");
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
-  EXPECT_THAT((*folder_.ReadStatus())->verdict->message, HasSubstr("tony-am: no such file or directory"));
+  EXPECT_THAT((*records_.ReadStatus())->verdict->message, HasSubstr("tony-am: no such file or directory"));
 }
 
 TEST_F(KeeperAmTest, AmThatNeverRenewsIsKilled) {
@@ -186,7 +187,7 @@ TEST_F(KeeperAmTest, AmOfAnEarlierEpochIsNotListenedTo) {
     EXPECT_THAT(Told<SchedulerReached>(), IsEmpty());
   }
   EXPECT_EQ(keepers_started_, 1);
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "ran"));
+  EXPECT_FALSE(std::filesystem::exists(records_.place() / "ran"));
 }
 
 TEST_F(KeeperAmTest, GarbageEndsItsConnectionAndNothingElse) {
@@ -194,7 +195,7 @@ TEST_F(KeeperAmTest, GarbageEndsItsConnectionAndNothingElse) {
   BecomeAm({1});
   for (const std::string& garbage :
        {std::string("GET / HTTP/1.1\r\n"), std::string(100'000, 'x'), std::string("\x01\x02", 2)}) {
-    const auto socket = ConnectToKeeper(folder_);
+    const auto socket = ConnectToKeeper(records_);
     ASSERT_TRUE(socket.ok());
     ASSERT_GT(send(socket->get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
     char byte;
@@ -208,7 +209,7 @@ TEST_F(KeeperAmTest, GarbageEndsItsConnectionAndNothingElse) {
 TEST_F(KeeperAmTest, SecondKeeperLeavesAtOnce) {
   StartKeeper();
   ASSERT_TRUE(WaitForFile("ams"));
-  ASSERT_TRUE(Start(folder_).ok());
+  ASSERT_TRUE(Start(records_).ok());
   ASSERT_TRUE(
       WaitFor([&] { return std::ranges::any_of(keepers_, [](const auto& k) { return k.second.has_value(); }); }));
   EXPECT_EQ(Content("ams"), "1\n");

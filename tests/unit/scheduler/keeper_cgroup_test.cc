@@ -29,7 +29,7 @@ class KeeperCgroupTest : public KeeperFixture {
     if (LookForCgroups().limits.empty()) GTEST_SKIP() << "no cgroup with a memory limit can be made";
     const auto place = FindCgroupPlace();
     ASSERT_TRUE(place.ok()) << place.error().message;
-    cgroup_ = CgroupFolder(*place, folder_.job(), {"1-1"});
+    cgroup_ = CgroupFolder(*place, records_.job(), {"1-1"});
     keeper_ = StartKeeper();
     BecomeAm({1});
   }
@@ -55,7 +55,7 @@ TEST_F(KeeperCgroupTest, NeedsWritableCgroupAContainerHasOneWithItsLimitUntilItE
   const pid_t executor = PidIn("pid");
   EXPECT_EQ(Limit(), StrCat(64 << 20, "\n"));
   EXPECT_THAT(ProcessesInCgroup(cgroup_), ::testing::Contains(executor));
-  ASSERT_TRUE(WriteFileByRename(folder_.path() / "go", "", false).ok());
+  ASSERT_TRUE(WriteFileByRename(records_.place() / "go", "", false).ok());
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_TRUE(Gone()) << "when the end is told";
 }
@@ -66,9 +66,9 @@ TEST_F(KeeperCgroupTest, NeedsWritableCgroupItIsRemovedBeforeTheEndIsRecorded) {
   ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
   const UniqueFd changes(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   const int cgroups = inotify_add_watch(changes.get(), cgroup_.parent_path().c_str(), IN_DELETE);
-  const int records = inotify_add_watch(changes.get(), (folder_.path() / "containers").c_str(), IN_MODIFY);
+  const int records = inotify_add_watch(changes.get(), (records_.place() / "containers").c_str(), IN_MODIFY);
   ASSERT_TRUE(cgroups > 0 && records > 0);
-  ASSERT_TRUE(WriteFileByRename(folder_.path() / "go", "", false).ok());
+  ASSERT_TRUE(WriteFileByRename(records_.place() / "go", "", false).ok());
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   std::vector<int> seen;
   alignas(inotify_event) char buffer[4096];

@@ -33,7 +33,7 @@ class KeeperClaimTest : public KeeperFixture {
   };
   std::unique_ptr<Other> EnterOther() {
     auto other = std::make_unique<Other>();
-    auto claim = LedgerClaim::Enter(loop_, *LedgerFolder::FindFor(folder_), {"other"}, {.memory_mb = 600}, false,
+    auto claim = LedgerClaim::Enter(loop_, *LedgerFolder::FindFor(records_), {"other"}, {.memory_mb = 600}, false,
                                     {[o = other.get()] { o->admitted = true; }, [](const std::string&) {}});
     EXPECT_TRUE(claim.ok());
     other->claim = *std::move(claim);
@@ -86,7 +86,7 @@ TEST_F(KeeperClaimTest, NewAmOfAWaitingJobIsToldToo) {
   StartKeeper();
   BecomeAm({1});
   ASSERT_TRUE(Waits());
-  SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+  SignalAll(WithEnvironment("TONY_AM=" + records_.job().value), SIGKILL);
   ASSERT_TRUE(WaitFor([this] { return Content("ams") == "1\n2\n"; }));
   BecomeAm({2});
   EXPECT_TRUE(Waits());
@@ -106,8 +106,8 @@ TEST_F(KeeperClaimTest, LaunchOfAJobThatIsNotAdmittedWaitsOrIsStopped) {
   EXPECT_FALSE(Started("1-2"));
   other->claim->Leave();
   ASSERT_TRUE(WaitFor([&] { return Exit("1-2"); }));
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "ran2"));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "ran1"));
+  EXPECT_TRUE(std::filesystem::exists(records_.place() / "ran2"));
+  EXPECT_FALSE(std::filesystem::exists(records_.place() / "ran1"));
 }
 
 TEST_F(KeeperClaimTest, JobWhoseKeeperIsKilledKeepsWaiting) {
@@ -148,7 +148,7 @@ TEST_F(KeeperClaimTest, ExecutorsHoldTheClaimOfADeadKeeper) {
   ASSERT_TRUE(WaitFor([&] { return !Content("pid").empty(); }));
   scheduler_.reset();
   KillKeeper(keeper);
-  SignalAll(WithEnvironment("TONY_AM=" + folder_.job().value), SIGKILL);
+  SignalAll(WithEnvironment("TONY_AM=" + records_.job().value), SIGKILL);
   const auto other = EnterOther();
   EXPECT_FALSE(RunUntil(
       loop_, [&] { return other->admitted; }, Duration(300)));
@@ -173,13 +173,13 @@ TEST_F(KeeperClaimTest, LedgerThatCannotBeUsedIsNamedUntilItCanBe) {
 TEST_F(KeeperClaimTest, JobPastItsUsersRunTimeIsAskedToEndWithTheLimitNamed) {
   SetMachine(R"({"memory_mb": 1000, "gpus": [0, 1, 2, 3], "user_limits": {"run_minutes": 59}})");
   // As an earlier keeper of the job left it; we are in the place of an executor.
-  LedgerEntry entry{.number = 1, .job = folder_.job(), .ask = {.memory_mb = 600}, .place = Place::kAdmitted};
+  LedgerEntry entry{.number = 1, .job = records_.job(), .ask = {.memory_mb = 600}, .place = Place::kAdmitted};
   entry.admitted_at = loop_.Now() - std::chrono::hours(1);
-  const auto held = LedgerFolder::FindFor(folder_)->Lock()->Add(entry);
+  const auto held = LedgerFolder::FindFor(records_)->Lock()->Add(entry);
   ASSERT_TRUE(held.ok()) << held.error().message;
   StartKeeper();
   const auto asked = [this] {
-    const auto request = folder_.ReadKillRequest();
+    const auto request = records_.ReadKillRequest();
     return request.ok() && request->has_value() ? (*request)->reason : "";
   };
   ASSERT_TRUE(WaitFor([&] { return !asked().empty(); }));
@@ -195,7 +195,7 @@ class KeeperGpuTest : public KeeperClaimTest {
   void Hold(const std::string& number, const Resources& resources = kTwoGpus) {
     Launch("1-" + number, kHold, {"N=" + number}, resources);
   }
-  void Go(const std::string& number) const { std::ofstream(folder_.path() / ("go-" + number)) << ""; }
+  void Go(const std::string& number) const { std::ofstream(records_.place() / ("go-" + number)) << ""; }
   std::string Gpus(const std::string& number) {
     EXPECT_TRUE(WaitFor([&] { return !Content("gpus-" + number).empty(); }));
     return Content("gpus-" + number);

@@ -52,9 +52,9 @@ TEST_F(KeeperContainerTest, ExecutorHasTheJobsEnvironmentItsOwnAndTheMarks) {
   Launch("1-1", "env | sort; pwd", {"FROM=launch", "TONY_CONTAINER=forged"});
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_THAT(Content("logs/1-1/log"), AllOf(HasSubstr("FROM=launch\n"), HasSubstr("PATH=/usr/bin:/bin\n"),
-                                             HasSubstr("TONY_JOB_ID=" + folder_.job().value + "\n"),
-                                             HasSubstr("TONY_CONTAINER=" + folder_.job().value + "/1-1\n"),
-                                             HasSubstr("\n" + folder_.path().string() + "\n")));
+                                             HasSubstr("TONY_JOB_ID=" + records_.job().value + "\n"),
+                                             HasSubstr("TONY_CONTAINER=" + records_.job().value + "/1-1\n"),
+                                             HasSubstr("\n" + records_.place().string() + "\n")));
   EXPECT_THAT(Content("logs/1-1/log"), ::testing::Not(HasSubstr("TONY_AM")));
 }
 
@@ -158,7 +158,7 @@ TEST_F(KeeperContainerTest, StoppedBeforeItsLaunchItNeverStarts) {
   Launch("1-1", ">ran");
   Launch("1-2", "exit 0");
   ASSERT_TRUE(WaitFor([&] { return Exit("1-2"); }));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "ran"));
+  EXPECT_FALSE(std::filesystem::exists(records_.place() / "ran"));
   EXPECT_THAT(Told<ContainerExited>(), SizeIs(2)) << "each end once";
 }
 
@@ -167,8 +167,8 @@ TEST_F(KeeperContainerTest, FilesOfTheKeeperArePrivate) {
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   for (const char* name :
        {"keeper.sock", "keeper.lock", "keeper.log", "am.log", "epoch", "containers/1-1", "logs/1-1/log"})
-    EXPECT_EQ(std::filesystem::status(folder_.path() / name).permissions(), std::filesystem::perms(0600)) << name;
-  EXPECT_EQ(std::filesystem::status(folder_.path() / "logs/1-1").permissions(), std::filesystem::perms(0700));
+    EXPECT_EQ(std::filesystem::status(records_.place() / name).permissions(), std::filesystem::perms(0600)) << name;
+  EXPECT_EQ(std::filesystem::status(records_.place() / "logs/1-1").permissions(), std::filesystem::perms(0700));
 }
 
 }  // namespace

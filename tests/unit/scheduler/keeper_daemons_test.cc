@@ -40,20 +40,20 @@ class HiddenCgroups {
  public:
   explicit HiddenCgroups(Cgroups seen) {
     if (seen == Cgroups::kAll) return;
-    folder_ = seen == Cgroups::kNone ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    records_ = seen == Cgroups::kNone ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        mount("none", folder_.c_str(), "tmpfs", 0, "size=64k") != 0)
-      folder_.clear();
-    works_ = !folder_.empty();
+        mount("none", records_.c_str(), "tmpfs", 0, "size=64k") != 0)
+      records_.clear();
+    works_ = !records_.empty();
   }
   ~HiddenCgroups() {
-    if (!folder_.empty()) umount2(folder_.c_str(), MNT_DETACH);
+    if (!records_.empty()) umount2(records_.c_str(), MNT_DETACH);
   }
   HiddenCgroups(const HiddenCgroups&) = delete;
   bool works() const { return works_; }
 
  private:
-  std::string folder_;
+  std::string records_;
   bool works_ = true;
 };
 
@@ -66,7 +66,7 @@ class KeeperDaemonsTest : public KeeperFixture {
     ASSERT_TRUE(WaitFor([&] { return Content("pid").ends_with("\n"); })) << Content("logs/1-1/log");
     ASSERT_TRUE(DaemonLives(Lock()));
   }
-  std::filesystem::path Lock() const { return folder_.path() / "lock"; }
+  std::filesystem::path Lock() const { return records_.place() / "lock"; }
   pid_t Executor() const { return static_cast<pid_t>(ParseInt(Trim(Content("pid"))).value_or(0)); }
   void ExpectGoneWhenTold() {
     ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));

@@ -7,6 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {
@@ -17,9 +18,9 @@ using ::testing::IsEmpty;
 class KeeperEndTest : public KeeperFixture {
  protected:
   void SetGrace(Duration grace) {
-    JobSpec spec = *folder_.ReadSpec();
+    JobSpec spec = *records_.ReadSpec();
     spec.timers.grace = grace;
-    EXPECT_TRUE(WriteFileByRename(folder_.path() / "spec.json", ToJson(spec), /*durable=*/false).ok());
+    EXPECT_TRUE(WriteFileByRename(records_.place() / "spec.json", ToJson(spec), /*durable=*/false).ok());
   }
   KeeperEndTest() { SetLimits({"QUICK_KEEPER_FAREWELL=300"}); }
   bool Finish() {
@@ -35,12 +36,12 @@ TEST_F(KeeperEndTest, FinishLeavesNothing) {
   Launch("1-1", "setsid sleep 1000 & setsid env -i sleep 1000 & sleep 1000");
   ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 3; }));
   ASSERT_TRUE(Finish());
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "finished")) << "recorded before it is told";
+  EXPECT_TRUE(std::filesystem::exists(records_.place() / "finished")) << "recorded before it is told";
   ASSERT_TRUE(KeeperEnded(keeper));
   EXPECT_THAT(OfJob(), IsEmpty());
   EXPECT_EQ(Content("ams"), "1\n");
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "keeper.sock"));
-  EXPECT_FALSE(folder_.IsLocked("keeper.lock"));
+  EXPECT_FALSE(std::filesystem::exists(records_.place() / "keeper.sock"));
+  EXPECT_FALSE(JobFolder(records_).IsLocked("keeper.lock"));
   EXPECT_EQ(keepers_started_, 1) << "a keeper that is done is not brought back";
 }
 
@@ -60,7 +61,7 @@ TEST_F(KeeperEndTest, JobThatIsFinishedGetsNoAmAgain) {
   ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 3; }));
   scheduler_.reset();
   KillKeeper(keeper);
-  std::ofstream(folder_.path() / "finished") << "";  // as if it had died right after recording it
+  std::ofstream(records_.place() / "finished") << "";  // as if it had died right after recording it
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
   EXPECT_THAT(OfJob(), IsEmpty());
@@ -74,7 +75,7 @@ TEST_F(KeeperEndTest, TermAsksTheAmToEndTheJob) {
   kill(keeper, SIGHUP);
   kill(keeper, SIGTERM);
   ASSERT_TRUE(WaitFor([this] { return Content("keeper.log").find("is stopping already") != std::string::npos; }));
-  const auto request = folder_.ReadKillRequest();
+  const auto request = records_.ReadKillRequest();
   ASSERT_TRUE(request.ok() && *request);
   EXPECT_EQ((*request)->reason, StrCat("the job's keeper got SIGTERM from process ", getpid(), " of uid ", getuid()));
   Launch("1-1", "exit 0");
@@ -92,18 +93,18 @@ TEST_F(KeeperEndTest, TermEndsTheJobThoughTheAmDoesNot) {
   scheduler_.reset();
   kill(keeper, SIGTERM);
   ASSERT_TRUE(KeeperEnded(keeper)) << "with 0";
-  const auto status = folder_.ReadStatus();
+  const auto status = records_.ReadStatus();
   ASSERT_TRUE(status.ok() && *status && (*status)->verdict);
   EXPECT_EQ((*status)->verdict->state, FinalState::kKilled);
   EXPECT_THAT((*status)->verdict->message, ::testing::StartsWith("the job's keeper got SIGTERM from process "));
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "finished"));
+  EXPECT_TRUE(std::filesystem::exists(records_.place() / "finished"));
   EXPECT_EQ(Content("ams"), "1\n") << "no other AM";
   EXPECT_THAT(OfJob(), IsEmpty());
 }
 
 TEST_F(KeeperEndTest, TermGivesTheTasksTheirGraceThoughTheAmCannotBeAsked) {
   SetGrace(Duration(60000));
-  std::filesystem::create_directory(folder_.path() / "kill-request.json");  // in the place of the file
+  std::filesystem::create_directory(records_.place() / "kill-request.json");  // in the place of the file
   const pid_t keeper = StartKeeper();
   BecomeAm({1});
   Launch("1-1", "trap 'touch saved; exit 0' TERM; touch runs; while :; do sleep 0.01; done");
@@ -111,8 +112,8 @@ TEST_F(KeeperEndTest, TermGivesTheTasksTheirGraceThoughTheAmCannotBeAsked) {
   scheduler_.reset();
   kill(keeper, SIGTERM);
   ASSERT_TRUE(KeeperEnded(keeper));
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "saved"));
-  const auto status = folder_.ReadStatus();
+  EXPECT_TRUE(std::filesystem::exists(records_.place() / "saved"));
+  const auto status = records_.ReadStatus();
   ASSERT_TRUE(status.ok() && *status && (*status)->verdict);
   EXPECT_EQ((*status)->verdict->state, FinalState::kKilled);
 }
@@ -124,7 +125,7 @@ TEST_F(KeeperEndTest, LaunchAfterTheEndIsRefused) {
   Launch("1-1", ">ran");
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_EQ(Exit("1-1")->error, "launch: the job has ended");
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "ran"));
+  EXPECT_FALSE(std::filesystem::exists(records_.place() / "ran"));
 }
 
 }  // namespace

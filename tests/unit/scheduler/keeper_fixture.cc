@@ -10,6 +10,7 @@
 #include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/job_store.h"
 #include "tests/support/places.h"
 
@@ -28,7 +29,7 @@ KeeperFixture::KeeperFixture(const std::string& am_script) {
   SetMachine(R"({"memory_mb": 100000, "gpus": []})");
   auto folder = LocalJobStore(temp_.path() / "home").Create(job, loop_.Now());
   EXPECT_TRUE(folder.ok()) << folder.error().message;
-  folder_ = *folder;
+  records_ = *folder;
   // The keeper looks for the AM beside itself.
   fs::create_directory(temp_.path() / "bin");
   fs::copy_file(TestProgram("quick_keeper"), temp_.path() / "bin/tony-keeper");
@@ -53,32 +54,32 @@ KeeperFixture::~KeeperFixture() {
 
 // That killed keepers left, and no next one removed.
 void KeeperFixture::RemoveCgroups() const {
-  const auto records = keeper::ContainerRecords(folder_).ReadAll();
+  const auto records = keeper::ContainerRecords(records_).ReadAll();
   if (!records.ok()) return;
   for (const auto& record : *records)
     if (!record.cgroup.empty()) (void)RemoveCgroup(record.cgroup);
 }
 
 void KeeperFixture::SetTasks(int count, const Resources& each) {
-  JobSpec spec = *folder_.ReadSpec();
+  JobSpec spec = *records_.ReadSpec();
   spec.roles[0].instances = count;
   spec.roles[0].resources = each;
-  EXPECT_TRUE(WriteFileByRename(folder_.path() / "spec.json", ToJson(spec), /*durable=*/false).ok());
+  EXPECT_TRUE(WriteFileByRename(records_.place() / "spec.json", ToJson(spec), /*durable=*/false).ok());
 }
 
 void KeeperFixture::SetMachine(const std::string& json) { std::ofstream(ledger() / "machine.json") << json; }
 
 void KeeperFixture::SetLimits(const std::vector<std::string>& limits) {
-  std::ofstream file(folder_.path() / "environment", std::ios::app | std::ios::binary);
+  std::ofstream file(records_.place() / "environment", std::ios::app | std::ios::binary);
   for (const auto& limit : limits) file << limit << '\0';
 }
 
-Status KeeperFixture::Start(const JobFolder& folder) {
+Status KeeperFixture::Start(const JobRecords& records) {
   ProcessSpec keeper;
-  keeper.argv = {(temp_.path() / "bin/tony-keeper").string(), folder.path().string()};
-  keeper.env = *folder.ReadEnvironment();
-  keeper.directory = folder.path().string();
-  keeper.stdout_file = keeper.stderr_file = (folder.path() / "keeper.log").string();
+  keeper.argv = {(temp_.path() / "bin/tony-keeper").string(), records.place().string()};
+  keeper.env = *records.ReadEnvironment();
+  keeper.directory = records.place().string();
+  keeper.stdout_file = keeper.stderr_file = (records.place() / "keeper.log").string();
   auto pid = std::make_shared<pid_t>(0);
   const auto started = runner_.Start(keeper, [this, pid](ExitStatus status) { keepers_[*pid] = status; });
   if (!started.ok()) return started.error();
@@ -90,13 +91,14 @@ Status KeeperFixture::Start(const JobFolder& folder) {
 
 pid_t KeeperFixture::StartKeeper() {
   const size_t listening = Split(Content("keeper.log"), '\n').size();
-  EXPECT_TRUE(Start(folder_).ok());
+  EXPECT_TRUE(Start(records_).ok());
   pid_t newest = 0;
   for (const auto& [pid, status] : keepers_)
     if (!status) newest = pid;
   EXPECT_TRUE(WaitFor([&] {
-    return keepers_[newest] || (fs::exists(folder_.path() / "keeper.sock") && folder_.IsLocked("keeper.lock") &&
-                                Split(Content("keeper.log"), '\n').size() > listening);
+    return keepers_[newest] ||
+           (fs::exists(records_.place() / "keeper.sock") && JobFolder(records_).IsLocked("keeper.lock") &&
+            Split(Content("keeper.log"), '\n').size() > listening);
   }));
   return newest;
 }
@@ -114,7 +116,7 @@ void KeeperFixture::SpeakAsAm(Epoch epoch, Duration lease) {
   scheduler_.reset();
   events_.clear();
   const auto launch = [this](const ContainerId& container, const ExecutorLaunch&) { return launches_.at(container); };
-  scheduler_ = std::make_unique<LocalScheduler>(loop_, folder_, epoch, lease, *this, launch,
+  scheduler_ = std::make_unique<LocalScheduler>(loop_, records_, epoch, lease, *this, launch,
                                                 [this](SchedulerEvent event) { events_.push_back(std::move(event)); });
 }
 
@@ -125,17 +127,17 @@ void KeeperFixture::BecomeAm(Epoch epoch, Duration lease) {
 
 void KeeperFixture::Launch(const std::string& container, const std::string& command,
                            const std::vector<std::string>& env, const Resources& resources) {
-  const std::string log = (folder_.path() / "logs" / container / "log").string();
+  const std::string log = (records_.place() / "logs" / container / "log").string();
   launches_[{container}] = {{"/bin/sh", "-c", command}, env, log, resources};
   scheduler_->Launch({container}, {{{"worker", 0}, 1}, resources});
 }
 
 bool KeeperFixture::WaitForFile(const std::string& name) {
-  return WaitFor([&] { return fs::exists(folder_.path() / name); });
+  return WaitFor([&] { return fs::exists(records_.place() / name); });
 }
 
 std::string KeeperFixture::Content(const std::string& name) const {
-  std::ifstream in(folder_.path() / name, std::ios::binary);
+  std::ifstream in(records_.place() / name, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -154,13 +156,13 @@ bool KeeperFixture::Started(const std::string& container) const {
 }
 
 std::vector<pid_t> KeeperFixture::Marked(const std::string& container) const {
-  return WithEnvironment(StrCat(kContainerMark, "=", ContainerMark(folder_.job(), {container})));
+  return WithEnvironment(StrCat(kContainerMark, "=", ContainerMark(records_.job(), {container})));
 }
 
 std::vector<pid_t> KeeperFixture::Ams() {
   std::vector<pid_t> found;
   EXPECT_TRUE(WaitFor([&] {
-    found = WithEnvironment("TONY_AM=" + folder_.job().value);
+    found = WithEnvironment("TONY_AM=" + records_.job().value);
     return !found.empty() && Content("ams").ends_with('\n');
   }));
   return found;
@@ -168,6 +170,6 @@ std::vector<pid_t> KeeperFixture::Ams() {
 
 void KeeperFixture::KillAm() { SignalAll(Ams(), SIGKILL); }
 
-std::vector<pid_t> KeeperFixture::OfJob() const { return WithEnvironment(StrCat(kJobMark, "=", folder_.job().value)); }
+std::vector<pid_t> KeeperFixture::OfJob() const { return WithEnvironment(StrCat(kJobMark, "=", records_.job().value)); }
 
 }  // namespace tony

@@ -16,7 +16,7 @@
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/scheduler/local/local_scheduler.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -24,13 +24,13 @@ namespace tony {
 
 class KeeperFixture : public ::testing::Test, public AmLauncher {
  public:
-  Status Start(const JobFolder& folder) override;  // of a keeper, as the scheduler asks for it
-  ArbiterView Look(const JobFolder& folder) const override { return arbiter_.Look(folder); }
-  Result<std::optional<JobStatus>> UnwrittenEnd(const JobFolder& folder) const override {
-    return arbiter_.UnwrittenEnd(folder);
+  Status Start(const JobRecords& records) override;  // of a keeper, as the scheduler asks for it
+  ArbiterView Look(const JobRecords& records) const override { return arbiter_.Look(records); }
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override {
+    return arbiter_.UnwrittenEnd(records);
   }
-  Status Settle(const JobFolder& folder) const override { return arbiter_.Settle(folder); }
-  std::string WhyItEnds(const JobFolder& folder) const override { return arbiter_.WhyItEnds(folder); }
+  Status Settle(const JobRecords& records) const override { return arbiter_.Settle(records); }
+  std::string WhyItEnds(const JobRecords& records) const override { return arbiter_.WhyItEnds(records); }
 
  protected:
   // An AM that writes its epoch to the file "ams" and then waits to be killed.
@@ -83,7 +83,7 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   TempFolder temp_;
   EventLoop loop_;
   BoostProcessRunner runner_{loop_};
-  JobFolder folder_{""};
+  JobRecords records_ = LocalJobRecords("");
   std::map<pid_t, std::optional<ExitStatus>> keepers_;
   int keepers_started_ = 0;
   std::map<ContainerId, LaunchSpec> launches_;  // scripts in the place of executors

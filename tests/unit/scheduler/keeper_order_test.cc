@@ -10,6 +10,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {
@@ -28,11 +29,11 @@ class KeeperOrderTest : public KeeperFixture {
 TEST_F(KeeperOrderTest, AnExecutorThatCannotBeRecordedIsNotStarted) {
   StartKeeper();
   BecomeAm({1});
-  fs::create_directories(folder_.path() / "containers/1-1");  // in the place of the file
+  fs::create_directories(records_.place() / "containers/1-1");  // in the place of the file
   Launch("1-1", ">ran");
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_THAT(Exit("1-1")->error, HasSubstr("containers/1-1"));
-  EXPECT_FALSE(fs::exists(folder_.path() / "ran"));
+  EXPECT_FALSE(fs::exists(records_.place() / "ran"));
 }
 
 TEST_F(KeeperOrderTest, AnEndIsRecordedBeforeItIsTold) {
@@ -41,7 +42,7 @@ TEST_F(KeeperOrderTest, AnEndIsRecordedBeforeItIsTold) {
   // Whoever opens the pipe to write waits for a reader.
   Launch("1-1",
          "until grep -q started containers/1-1; do sleep 0.01; done; rm containers/1-1; mkfifo containers/1-1; exit 3");
-  const fs::path record = folder_.path() / "containers/1-1";
+  const fs::path record = records_.place() / "containers/1-1";
   ASSERT_TRUE(WaitFor([&] { return fs::is_fifo(record) && Marked("1-1").empty(); }));
   EXPECT_FALSE(ComesToPass([&] { return Exit("1-1"); }));
 
@@ -57,7 +58,7 @@ TEST_F(KeeperOrderTest, TheEndOfTheJobIsRecordedBeforeItsAmHearsOfIt) {
   SetLimits({"QUICK_KEEPER_FAREWELL=300"});
   const pid_t keeper = StartKeeper();
   BecomeAm({1});
-  const fs::path record = folder_.path() / "finished";
+  const fs::path record = records_.place() / "finished";
   fs::create_directory(record);
   bool finished = false;
   scheduler_->Finish({}, [&] { finished = true; });
@@ -71,18 +72,18 @@ TEST_F(KeeperOrderTest, TheEndOfTheJobIsRecordedBeforeItsAmHearsOfIt) {
 
 TEST_F(KeeperOrderTest, AJobIsNotFinishedBeforeItsVerdictIsWritten) {
   SetLimits({"QUICK_KEEPER_STOP_MARGIN=50"});
-  fs::create_directory(folder_.status());
+  fs::create_directory(records_.place() / "status.json");
   const pid_t keeper = StartKeeper();
   BecomeAm({1});
   scheduler_.reset();
   KillAm();
   kill(keeper, SIGTERM);
-  ASSERT_TRUE(WaitFor([&] { return LogHas(folder_.status()); }));
-  EXPECT_FALSE(ComesToPass([&] { return fs::exists(folder_.finished()); }));
+  ASSERT_TRUE(WaitFor([&] { return LogHas(records_.place() / "status.json"); }));
+  EXPECT_FALSE(ComesToPass([&] { return fs::exists(JobFolder(records_).finished()); }));
 
-  fs::remove(folder_.status());
+  fs::remove(records_.place() / "status.json");
   ASSERT_TRUE(KeeperEnded(keeper));
-  const auto status = folder_.ReadStatus();
+  const auto status = records_.ReadStatus();
   ASSERT_TRUE(status.ok() && *status && (*status)->verdict);
   EXPECT_EQ((*status)->verdict->state, FinalState::kKilled);
 }

@@ -37,7 +37,7 @@ TEST_F(KeeperRecoveryTest, KilledKeeperIsBroughtBackAndAdoptsItsExecutors) {
   EXPECT_EQ(Marked("1-2"), before) << "same processes";
   EXPECT_THAT(Told<SchedulerLost>(), IsEmpty());
   EXPECT_EQ(Content("ams"), "1\n") << "the AM lives, so no other is started";
-  std::ofstream(folder_.path() / "go") << "";
+  std::ofstream(records_.place() / "go") << "";
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_FALSE(Exit("1-1")->status) << "not its child: nobody saw how";
   scheduler_->Stop({"1-2"}, StopMode::kTerm);
@@ -70,7 +70,7 @@ TEST_F(KeeperRecoveryTest, KeeperAndAmDeadTogetherAreReplacedWithoutHarmToExecut
   scheduler_.reset();
   KillKeeper(keeper);
   KillAm();
-  ASSERT_TRUE(WaitFor([&] { return WithEnvironment("TONY_AM=" + folder_.job().value).empty(); }));
+  ASSERT_TRUE(WaitFor([&] { return WithEnvironment("TONY_AM=" + records_.job().value).empty(); }));
   StartKeeper();
   ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
   BecomeAm({2});
@@ -87,7 +87,7 @@ TEST_F(KeeperRecoveryTest, AmThatSaysNoHelloToTheNewKeeperIsReplaced) {
   StartKeeper();
   ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n"; }));
   EXPECT_TRUE(WaitFor([&] {
-    const auto ams = WithEnvironment("TONY_AM=" + folder_.job().value);
+    const auto ams = WithEnvironment("TONY_AM=" + records_.job().value);
     return ams.size() == 1 && ams[0] != old_am[0];
   }));
 }
@@ -102,8 +102,8 @@ TEST_F(KeeperRecoveryTest, AmThatDiesBeforeItsHelloIsReplacedAtOnce) {
 }
 
 TEST_F(KeeperRecoveryTest, AnEpochThatAPowerCutTookIsKnownFromTheLeaseRecord) {
-  ASSERT_TRUE(WriteFileByRename(folder_.path() / "epoch", "", /*durable=*/false).ok());
-  ASSERT_TRUE(folder_.WriteLease({.epoch = {5}, .am = {SocketOf({5})}}).ok());
+  ASSERT_TRUE(WriteFileByRename(records_.place() / "epoch", "", /*durable=*/false).ok());
+  ASSERT_TRUE(records_.WriteLease({.epoch = {5}, .am = {SocketOf({5})}}).ok());
   StartKeeper();
   ASSERT_TRUE(WaitFor([this] { return !Content("ams").empty(); }));
   EXPECT_EQ(Content("ams"), "6\n");
@@ -116,8 +116,8 @@ TEST_F(KeeperRecoveryTest, ForkThatWasNotWrittenDownIsFoundByItsMark) {
   ASSERT_TRUE(WaitFor([&] { return Marked("1-1").size() == 2; }));
   scheduler_.reset();
   KillKeeper(keeper);
-  std::ofstream(folder_.path() / "containers/1-1") << "launching\n";  // as if it had died between fork and writing
-  std::ofstream(folder_.path() / "containers/1-2") << "launching\n";  // ... and before the fork
+  std::ofstream(records_.place() / "containers/1-1") << "launching\n";  // as if it had died between fork and writing
+  std::ofstream(records_.place() / "containers/1-2") << "launching\n";  // ... and before the fork
   StartKeeper();
   BecomeAm({1});
   EXPECT_EQ(Told<SchedulerReached>()[0].running, std::vector<ContainerId>{{"1-1"}});
@@ -133,7 +133,7 @@ TEST_F(KeeperRecoveryTest, ReusedPidIsNotTakenForTheExecutor) {
   const pid_t keeper = StartKeeper();
   ASSERT_TRUE(WaitForFile("ams"));
   KillKeeper(keeper);
-  std::ofstream(folder_.path() / "containers/1-1") << "launching\nstarted " << getpid() << " 1\n";
+  std::ofstream(records_.place() / "containers/1-1") << "launching\nstarted " << getpid() << " 1\n";
   StartKeeper();
   BecomeAm({1});
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));  // and this process lives

@@ -7,6 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/am_deaths.h"
+#include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/unreadable_job.h"
 
 namespace tony {
@@ -18,10 +19,10 @@ using ::testing::SizeIs;
 
 TEST_F(UnreadableJobTest, TasksRunOnAndTheVerdictComesWhenTheyHaveEnded) {
   RunThenDamage(kBusy);
-  EXPECT_EQ((*folder_.ReadStatus())->verdict, std::nullopt);
+  EXPECT_EQ((*records_.ReadStatus())->verdict, std::nullopt);
   EXPECT_THAT(Marked("1-1"), ::testing::Not(IsEmpty()));
   EXPECT_EQ(Content("ams"), "1\n2\n") << "trying again would not help";
-  std::ofstream(folder_.path() / "go") << "";
+  std::ofstream(records_.place() / "go") << "";
   ASSERT_TRUE(KeeperEnded(keeper_));
   const JobStatus status = FinalStatus();
   EXPECT_EQ(status.state, "FAILED");
@@ -34,7 +35,7 @@ TEST_F(UnreadableJobTest, TasksRunOnAndTheVerdictComesWhenTheyHaveEnded) {
 
 TEST_F(UnreadableJobTest, AKillRequestEndsIt) {
   RunThenDamage("trap 'echo asked >termed; exit 0' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
-  ASSERT_TRUE(folder_.WriteKillRequest({"enough"}).ok());
+  ASSERT_TRUE(records_.WriteKillRequest({"enough"}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
   const JobStatus status = FinalStatus();
   EXPECT_EQ(status.state, "KILLED");
@@ -45,7 +46,7 @@ TEST_F(UnreadableJobTest, AKillRequestEndsIt) {
 
 TEST_F(UnreadableJobTest, AKillAtOnceAsksNobody) {
   RunThenDamage("trap '' TERM; until [ -e go ]; do sleep 0.01; done & >ready; wait");
-  ASSERT_TRUE(folder_.WriteKillRequest({"enough", Duration(0)}).ok());
+  ASSERT_TRUE(records_.WriteKillRequest({"enough", Duration(0)}).ok());
   ASSERT_TRUE(KeeperEnded(keeper_));
   EXPECT_EQ(FinalStatus().state, "KILLED");
 }
@@ -62,14 +63,14 @@ TEST_F(UnreadableJobTest, AnotherKeeperGoesOnWithIt) {
   KillKeeper(keeper_);
   keeper_ = StartKeeper();
   ASSERT_TRUE(WaitFor([&] { return Content("ams") == "1\n2\n3\n"; })) << "it has to ask one to know";
-  std::ofstream(folder_.path() / "go") << "";
+  std::ofstream(records_.place() / "go") << "";
   ASSERT_TRUE(KeeperEnded(keeper_));
   EXPECT_EQ(FinalStatus().verdict->message, "journal: damaged at byte 12");
   EXPECT_EQ(Content("ams"), "1\n2\n3\n");
 }
 
 TEST_F(UnreadableJobTest, AJobThatHasNothingYetFailsAtOnce) {
-  std::filesystem::remove(folder_.path() / "good");
+  std::filesystem::remove(records_.place() / "good");
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(FinalStatus().verdict->message, "journal: damaged at byte 12");
 }
@@ -80,24 +81,24 @@ class CrashLoopTest : public KeeperFixture {
 };
 
 TEST_F(CrashLoopTest, AnotherKeeperDoesNotBeginToCountAnew) {
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(keeper::RecordDeath(folder_, {loop_.Now()}).ok());
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(keeper::RecordDeath(records_, {loop_.Now()}).ok());
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "1\n");
-  const auto status = folder_.ReadStatus();
+  const auto status = records_.ReadStatus();
   EXPECT_EQ((*status)->verdict->message, "the application master crashed 5 times within 5 min, at last: exit code 70");
   EXPECT_THAT((*status)->verdict->stderr_tail, HasSubstr("last words"));
-  EXPECT_THAT(keeper::ReadDeaths(folder_), SizeIs(5));
+  EXPECT_THAT(keeper::ReadDeaths(records_), SizeIs(5));
 }
 
 TEST_F(CrashLoopTest, AKeeperThatDiesWithAVerdictIsFollowedByOneThatOnlySweeps) {
   JobStatus status;
-  status.job = folder_.job();
+  status.job = records_.job();
   status.state = "FAILED";
   status.verdict = Verdict{.state = FinalState::kFailed};
-  ASSERT_TRUE(folder_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, false).ok());
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "") << "what the world was told stays so";
-  EXPECT_TRUE(std::filesystem::exists(folder_.finished()));
+  EXPECT_TRUE(std::filesystem::exists(JobFolder(records_).finished()));
 }
 
 using KilledAmTest = KeeperFixture;
@@ -120,14 +121,14 @@ TEST_F(KilledAmTest, AStoppedAmIsReplaced) {
   SignalAll(stopped, SIGSTOP);
   ASSERT_TRUE(WaitFor([&] { return Content("ams").starts_with("1\n2\n"); }));
   SignalAll(stopped, SIGCONT);
-  const auto now = WithEnvironment("TONY_AM=" + folder_.job().value);
+  const auto now = WithEnvironment("TONY_AM=" + records_.job().value);
   EXPECT_TRUE(std::ranges::none_of(now, [&](pid_t pid) { return pid == stopped[0]; })) << "it cannot wake";
 }
 
 TEST_F(KilledAmTest, OneThatHoldsTheLockOfAJobThatNobodyKeepsIsEndedBeforeTheNextStarts) {
-  const auto lock = folder_.Lock("am.lock");
+  const auto lock = JobFolder(records_).Lock("am.lock");
   ASSERT_TRUE(lock.ok());
-  ProcessSpec lost{{"/bin/sleep", "1000"}, {"TONY_AM=" + folder_.job().value}, "/", "", ""};
+  ProcessSpec lost{{"/bin/sleep", "1000"}, {"TONY_AM=" + records_.job().value}, "/", "", ""};
   std::optional<ExitStatus> ended;
   ASSERT_TRUE(runner_.Start(lost, [&](ExitStatus status) { ended = status; }).ok());
   StartKeeper();

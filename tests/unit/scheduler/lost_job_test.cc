@@ -7,6 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/machine_boot.h"
 #include "tests/support/temp_folder.h"
@@ -25,48 +26,48 @@ class LostJobTest : public ::testing::Test {
     job.spec.history_folder = temp_.path() / "tony";
     auto folder = LocalJobStore(temp_.path()).Create(job, RealClock().Now());
     EXPECT_TRUE(folder.ok());
-    folder_ = *folder;
+    records_ = *folder;
   }
-  void Restart() const { std::ofstream(folder_.path() / "boot-id") << "another\n"; }
+  void Restart() const { std::ofstream(records_.place() / "boot-id") << "another\n"; }
 
   TempFolder temp_;
-  JobFolder folder_{""};
+  JobRecords records_ = LocalJobRecords("");
 };
 
 TEST_F(LostJobTest, AJobOfThisBootIsNotLost) {
-  EXPECT_FALSE(IsLost(folder_));
-  ASSERT_TRUE(folder_.WriteBoot(BootId()).ok());
-  EXPECT_FALSE(IsLost(folder_));
-  ASSERT_TRUE(SettleIfLost(folder_).ok());
-  EXPECT_FALSE(folder_.ReadStatus()->has_value());
+  EXPECT_FALSE(IsLost(records_));
+  ASSERT_TRUE(JobFolder(records_).WriteBoot(BootId()).ok());
+  EXPECT_FALSE(IsLost(records_));
+  ASSERT_TRUE(SettleIfLost(records_).ok());
+  EXPECT_FALSE(records_.ReadStatus()->has_value());
 }
 
 TEST_F(LostJobTest, AJobOfAnEarlierBootIs) {
   Restart();
-  ASSERT_TRUE(IsLost(folder_));
-  const auto status = LostStatus(folder_);
+  ASSERT_TRUE(IsLost(records_));
+  const auto status = LostStatus(records_);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->state, "FAILED");
   EXPECT_EQ(status->verdict->cls, OutcomeClass::kNodeLost);
   EXPECT_THAT(status->verdict->message, StartsWith("the machine was restarted at "));
   EXPECT_THAT(status->verdict->message, HasSubstr(" while the job ran"));
   EXPECT_GE(*status->ended, status->submitted);
-  EXPECT_FALSE(folder_.ReadStatus()->has_value()) << "nothing is written";
+  EXPECT_FALSE(records_.ReadStatus()->has_value()) << "nothing is written";
 }
 
 TEST_F(LostJobTest, ItsEndIsWrittenForEver) {
   Restart();
-  ASSERT_TRUE(SettleIfLost(folder_).ok());
-  EXPECT_EQ((*folder_.ReadStatus())->state, "FAILED");
-  EXPECT_TRUE(std::filesystem::exists(folder_.finished()));
+  ASSERT_TRUE(SettleIfLost(records_).ok());
+  EXPECT_EQ((*records_.ReadStatus())->state, "FAILED");
+  EXPECT_TRUE(std::filesystem::exists(JobFolder(records_).finished()));
 }
 
 TEST_F(LostJobTest, TonysPortalHearsOfItsEnd) {
-  ASSERT_TRUE(BeginHistory(folder_).ok());
+  ASSERT_TRUE(BeginHistory(records_).ok());
   Restart();
-  ASSERT_TRUE(SettleIfLost(folder_).ok());
+  ASSERT_TRUE(SettleIfLost(records_).ok());
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(**HistoryFolder(folder_)))
+  for (const auto& entry : std::filesystem::directory_iterator(**HistoryFolder(records_)))
     names.push_back(entry.path().filename());
   EXPECT_THAT(names, ::testing::UnorderedElementsAre("tony-final.xml", ::testing::EndsWith("-FAILED.jhist")));
 }
@@ -74,19 +75,19 @@ TEST_F(LostJobTest, TonysPortalHearsOfItsEnd) {
 TEST_F(LostJobTest, WhoHoldsALockLivesWhateverTheBootIs) {
   Restart();
   for (const char* name : {"keeper.lock", "am.lock"}) {
-    const auto lock = folder_.Lock(name);
+    const auto lock = JobFolder(records_).Lock(name);
     ASSERT_TRUE(lock.ok());
-    EXPECT_FALSE(IsLost(folder_)) << name;
-    ASSERT_TRUE(SettleIfLost(folder_).ok());
+    EXPECT_FALSE(IsLost(records_)) << name;
+    ASSERT_TRUE(SettleIfLost(records_).ok());
   }
-  EXPECT_FALSE(folder_.ReadStatus()->has_value());
+  EXPECT_FALSE(records_.ReadStatus()->has_value());
 }
 
 class OlderFolderTest : public LostJobTest {
  protected:
   // `replace` in submission.json by `with`.
   void Edit(const std::string& replace, const std::string& with) const {
-    const auto path = folder_.path() / "submission.json";
+    const auto path = records_.place() / "submission.json";
     std::ifstream in(path);
     std::string text((std::istreambuf_iterator<char>(in)), {});
     const size_t at = text.find(replace);
@@ -97,21 +98,21 @@ class OlderFolderTest : public LostJobTest {
 
 TEST_F(OlderFolderTest, WithoutABootIsNotLost) {
   Edit(StrCat("\"boot\":\"", BootId(), "\""), "\"later\":1");
-  ASSERT_TRUE(folder_.ReadSubmission().ok());
-  EXPECT_FALSE(IsLost(folder_));
+  ASSERT_TRUE(records_.ReadSubmission().ok());
+  EXPECT_FALSE(IsLost(records_));
 }
 
 TEST_F(OlderFolderTest, TheSubmissionsBootCountsWhereNoKeeperRecordedOne) {
   Edit(BootId(), "another");
-  EXPECT_TRUE(IsLost(folder_));
-  ASSERT_TRUE(folder_.WriteBoot(BootId()).ok());
-  EXPECT_FALSE(IsLost(folder_)) << "a keeper of this boot has it";
+  EXPECT_TRUE(IsLost(records_));
+  ASSERT_TRUE(JobFolder(records_).WriteBoot(BootId()).ok());
+  EXPECT_FALSE(IsLost(records_)) << "a keeper of this boot has it";
 }
 
 TEST_F(OlderFolderTest, AnotherMachinesBootIsNotJudgedHere) {
   Edit(StrCat("\"host\":\"", HostName(), "\""), "\"host\":\"elsewhere\"");
   Restart();
-  EXPECT_FALSE(IsLost(folder_));
+  EXPECT_FALSE(IsLost(records_));
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ class RequestsWithoutAmTest : public UnreadableJobTest {
   void RunOutAfter(ClaimRecord told) {
     Run(kObeys);
     told.epoch = {1};
-    ASSERT_TRUE(folder_.WriteLease({.epoch = {1}, .am = {SocketOf({1})}}).ok());
-    ASSERT_TRUE(WriteClaimRecord(folder_, told).ok());
+    ASSERT_TRUE(records_.WriteLease({.epoch = {1}, .am = {SocketOf({1})}}).ok());
+    ASSERT_TRUE(WriteClaimRecord(records_, told).ok());
     Damage();
   }
   static ClaimRecord Owned(const std::string& owner, const std::string& watcher = "") {
@@ -40,16 +40,16 @@ class RequestsWithoutAmTest : public UnreadableJobTest {
     return request;
   }
   void Ask(const std::string& name, const KillRequest& request) {
-    ASSERT_TRUE(folder_.WriteConditionalKill(name, request).ok());
+    ASSERT_TRUE(records_.WriteConditionalKill(name, request).ok());
   }
   FiledAnswer AnswerTo(const std::string& name) {
     EXPECT_TRUE(WaitFor([&] {
-      const auto word = ReadFiledAnswer(folder_, name);
+      const auto word = ReadFiledAnswer(records_, name);
       return word.ok() && *word;
     })) << "no answer";
-    return ReadFiledAnswer(folder_, name)->value_or(FiledAnswer{});
+    return ReadFiledAnswer(records_, name)->value_or(FiledAnswer{});
   }
-  void LeaveOneLook(const std::string& watcher = "") { ASSERT_TRUE(*LeaveLook(folder_, {watcher})); }
+  void LeaveOneLook(const std::string& watcher = "") { ASSERT_TRUE(*LeaveLook(records_, {watcher})); }
   bool Runs() const { return !Marked("1-1").empty() && Content("termed").empty(); }
   void ExpectKilled(const std::string& message, OutcomeClass cls = OutcomeClass::kKilled) {
     ASSERT_TRUE(KeeperEnded(keeper_));
@@ -77,7 +77,7 @@ TEST_F(RequestsWithoutAmTest, AKillByAnEarlierOwnerDoesNothingAndIsAnswered) {
   RunOutAfter(Owned("o2"));
   Ask("k", IfOwner("o1"));
   EXPECT_EQ(AnswerTo("k"), (FiledAnswer{KillAnswer::kFenced, ""}));
-  EXPECT_TRUE(WaitFor([this] { return folder_.ReadConditionalKills()->empty(); }));
+  EXPECT_TRUE(WaitFor([this] { return records_.ReadConditionalKills()->empty(); }));
   EXPECT_TRUE(Runs());
   Ask("k2", IfOwner("o2"));
   ExpectKilled("enough");
@@ -99,7 +99,7 @@ TEST_F(RequestsWithoutAmTest, ADelayedKillOfAWatcherIsVoidWhenAnotherLooks) {
   EXPECT_EQ(AnswerTo("k").answer, KillAnswer::kPlanned);
   LeaveOneLook("w2");
   ASSERT_TRUE(WaitFor([this] {
-    const auto word = ReadFiledAnswer(folder_, "k");
+    const auto word = ReadFiledAnswer(records_, "k");
     return word.ok() && *word && (*word)->answer == KillAnswer::kFenced;
   }));
   LeaveOneLook("w1");
@@ -119,7 +119,7 @@ TEST_F(RequestsWithoutAmTest, AWatcherThatCameWhileNobodyRuledIsTheNewest) {
 }
 
 TEST_F(RequestsWithoutAmTest, SignsFromBeforeTheLastMasterDoNotCount) {
-  ASSERT_TRUE(WriteFileByRename(folder_.path() / "looked", "0 w2\n", false).ok());
+  ASSERT_TRUE(WriteFileByRename(records_.place() / "looked", "0 w2\n", false).ok());
   RunOutAfter(Owned("o1", "w1"));
   Ask("k", IfWatcher("w2"));
   EXPECT_EQ(AnswerTo("k").answer, KillAnswer::kFenced);
@@ -138,7 +138,7 @@ TEST_F(RequestsWithoutAmTest, WhatWasTakenHoldsForTheNextKeeper) {
   RunOutAfter(Owned("o1"));
   Ask("k", IfOwner("o1"));
   EXPECT_EQ(AnswerTo("k").answer, KillAnswer::kTaken);
-  EXPECT_EQ((*folder_.ReadKillRequest())->reason, "enough");
+  EXPECT_EQ((*records_.ReadKillRequest())->reason, "enough");
   ExpectKilled("enough");
 }
 
@@ -160,7 +160,7 @@ TEST_F(RequestsWithoutAmTest, WithoutAClaimRecordAConditionalKillIsRefusedAndAPl
   EXPECT_EQ(word.answer, std::nullopt);
   EXPECT_THAT(word.why, HasSubstr("claim.json: no such file or directory; a kill without a condition ends it"));
   EXPECT_TRUE(Runs());
-  ASSERT_TRUE(folder_.WriteKillRequest({"plain"}).ok());
+  ASSERT_TRUE(records_.WriteKillRequest({"plain"}).ok());
   ExpectKilled("plain");
 }
 
@@ -169,30 +169,30 @@ TEST_F(RequestsWithoutAmTest, ADamagedClaimRecordKillsNobody) {
   KillKeeper(keeper_);
   const std::string whole = Content("claim.json");
   for (const std::string& damaged : {std::string(), whole.substr(0, whole.size() / 2), std::string("\0\0\0", 3)}) {
-    ASSERT_TRUE(WriteFileByRename(folder_.path() / "claim.json", damaged, false).ok());
+    ASSERT_TRUE(WriteFileByRename(records_.place() / "claim.json", damaged, false).ok());
     keeper_ = StartKeeper();
     Ask("k", IfOwner("o1"));
     const FiledAnswer word = AnswerTo("k");
     EXPECT_EQ(word.answer, std::nullopt);
     EXPECT_THAT(word.why, HasSubstr("claim.json: "));
     EXPECT_TRUE(Runs());
-    RemoveFiledAnswer(folder_, "k");
+    RemoveFiledAnswer(records_, "k");
     KillKeeper(keeper_);
   }
   keeper_ = StartKeeper();
-  ASSERT_TRUE(folder_.WriteKillRequest({"plain"}).ok());
+  ASSERT_TRUE(records_.WriteKillRequest({"plain"}).ok());
   ExpectKilled("plain");
 }
 
 TEST_F(RequestsWithoutAmTest, AClaimRecordOfAnEarlierMasterIsNotBelieved) {
   RunOutAfter(Owned("o1"));
   KillKeeper(keeper_);
-  ASSERT_TRUE(folder_.WriteLease({.epoch = {2}, .am = {SocketOf({2})}}).ok());
+  ASSERT_TRUE(records_.WriteLease({.epoch = {2}, .am = {SocketOf({2})}}).ok());
   keeper_ = StartKeeper();
   Ask("k", IfOwner("o1"));
   EXPECT_THAT(AnswerTo("k").why, HasSubstr("not the one that ruled last"));
   EXPECT_TRUE(Runs());
-  ASSERT_TRUE(folder_.WriteKillRequest({"plain"}).ok());
+  ASSERT_TRUE(records_.WriteKillRequest({"plain"}).ok());
   ExpectKilled("plain");
 }
 
@@ -219,10 +219,10 @@ TEST_F(RequestsWithoutAmTest, WhoeverLooksKeepsTheJobFromBeingAbandoned) {
 
 TEST_F(RequestsWithoutAmTest, TheStatusNamesTheOwnerThatTheMasterHadTold) {
   RunOutAfter(Owned("o2", "w2"));
-  const auto status = folder_.ReadStatus();
+  const auto status = records_.ReadStatus();
   EXPECT_EQ((*status)->claim.owner.value, "o2");
   EXPECT_EQ((*status)->watcher.value, "w2");
-  ASSERT_TRUE(folder_.WriteKillRequest({"plain"}).ok());
+  ASSERT_TRUE(records_.WriteKillRequest({"plain"}).ok());
   ExpectKilled("plain");
 }
 
@@ -233,8 +233,8 @@ class GoneFolderTest : public KeeperFixture {
   void RemoveFolder() {
     ASSERT_TRUE(WaitFor([this] {
       std::error_code error;
-      std::filesystem::remove_all(folder_.path(), error);
-      return !std::filesystem::exists(folder_.path());
+      std::filesystem::remove_all(records_.place(), error);
+      return !std::filesystem::exists(records_.place());
     }));
   }
 };

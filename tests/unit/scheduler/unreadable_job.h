@@ -16,7 +16,7 @@ class UnreadableJobTest : public KeeperFixture {
       : KeeperFixture(
             "echo $2 >>$1/ams; [ -e $1/good ] && exec sleep 1000;"
             "echo 'now tony-am[7] error: journal: damaged at byte 12' >&2; exit 65") {
-    std::ofstream(folder_.path() / "good") << "";
+    std::ofstream(records_.place() / "good") << "";
   }
 
   // A container with `command` runs, and the AM is replaced by one that cannot read the journal.
@@ -32,16 +32,16 @@ class UnreadableJobTest : public KeeperFixture {
   }
   void Damage() {
     scheduler_.reset();
-    std::filesystem::remove(folder_.path() / "good");
+    std::filesystem::remove(records_.place() / "good");
     KillAm();
     ASSERT_TRUE(WaitFor([this] { return Trouble() == "journal: damaged at byte 12"; }));
   }
   std::string Trouble() const {
-    const auto status = folder_.ReadStatus();
+    const auto status = records_.ReadStatus();
     return status.ok() && *status ? (*status)->trouble : "";
   }
   JobStatus FinalStatus() const {
-    const auto status = folder_.ReadStatus();
+    const auto status = records_.ReadStatus();
     EXPECT_TRUE(status.ok() && *status && (*status)->verdict);
     return **status;
   }

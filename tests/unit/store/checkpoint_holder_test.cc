@@ -24,7 +24,7 @@ class CheckpointHolderTest : public testing::Test {
   }
   void End(const JobId& job) {
     JobStatus status{.job = job, .state = "FAILED", .verdict = Verdict{.state = FinalState::kFailed}};
-    ASSERT_TRUE(JobFolder(home_.path() / "jobs" / job.value).WriteStatus(status, /*durable=*/false).ok());
+    ASSERT_TRUE(LocalJobRecords(home_.path() / "jobs" / job.value).WriteStatus(status, /*durable=*/false).ok());
   }
   CheckpointHolder Take(const JobId& job, const fs::path& folder = "/ckpt") {
     const auto holder = TakeCheckpointFolder(home_.path(), folder, job);

@@ -27,14 +27,14 @@ class ClaimRecordTest : public ::testing::Test {
   }
 
   TempFolder temp_;
-  const JobFolder folder_{temp_.path()};
+  const JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
 TEST_F(ClaimRecordTest, IsReadAsItWasWritten) {
-  ASSERT_TRUE(folder_.WriteLease({.epoch = {3}, .am = {SocketOf({3})}}).ok());
+  ASSERT_TRUE(records_.WriteLease({.epoch = {3}, .am = {SocketOf({3})}}).ok());
   ClaimRecord record = Sample();
-  ASSERT_TRUE(WriteClaimRecord(folder_, record).ok());
-  auto read = ReadClaimRecord(folder_);
+  ASSERT_TRUE(WriteClaimRecord(records_, record).ok());
+  auto read = ReadClaimRecord(records_);
   ASSERT_TRUE(read.ok()) << read.error().message;
   for (size_t i = 0; i < record.planned.size(); ++i) {
     EXPECT_LE(std::chrono::abs(read->planned.at(i).due - record.planned[i].due), Duration(100))
@@ -45,26 +45,26 @@ TEST_F(ClaimRecordTest, IsReadAsItWasWritten) {
 }
 
 TEST_F(ClaimRecordTest, ThatOfAnEarlierMasterDoesNotCount) {
-  ASSERT_TRUE(WriteClaimRecord(folder_, Sample()).ok());
-  EXPECT_THAT(ReadClaimRecord(folder_).error().message, HasSubstr("not the one that ruled last")) << "no lease at all";
-  ASSERT_TRUE(folder_.WriteLease({.epoch = {4}, .am = {SocketOf({4})}}).ok());
-  EXPECT_THAT(ReadClaimRecord(folder_).error().message, HasSubstr("of application master 3, which is not the one"));
+  ASSERT_TRUE(WriteClaimRecord(records_, Sample()).ok());
+  EXPECT_THAT(ReadClaimRecord(records_).error().message, HasSubstr("not the one that ruled last")) << "no lease at all";
+  ASSERT_TRUE(records_.WriteLease({.epoch = {4}, .am = {SocketOf({4})}}).ok());
+  EXPECT_THAT(ReadClaimRecord(records_).error().message, HasSubstr("of application master 3, which is not the one"));
 }
 
 TEST_F(ClaimRecordTest, AMissingOneIsNoneAndRemovingItIsHarmless) {
-  EXPECT_EQ(ReadClaimRecord(folder_).error().code, ErrorCode::kNotFound);
-  EXPECT_TRUE(RemoveClaimRecord(folder_).ok());
-  ASSERT_TRUE(WriteClaimRecord(folder_, Sample()).ok());
-  EXPECT_TRUE(RemoveClaimRecord(folder_).ok());
-  EXPECT_EQ(ReadClaimRecord(folder_).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(ReadClaimRecord(records_).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(RemoveClaimRecord(records_).ok());
+  ASSERT_TRUE(WriteClaimRecord(records_, Sample()).ok());
+  EXPECT_TRUE(RemoveClaimRecord(records_).ok());
+  EXPECT_EQ(ReadClaimRecord(records_).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(ClaimRecordTest, ADamagedOneIsRefusedWithItsField) {
-  ASSERT_TRUE(folder_.WriteLease({.epoch = {3}, .am = {SocketOf({3})}}).ok());
+  ASSERT_TRUE(records_.WriteLease({.epoch = {3}, .am = {SocketOf({3})}}).ok());
   const std::string whole = ToJson(Sample());
   for (size_t length = 0; length < whole.size(); ++length) {
     Write(whole.substr(0, length));
-    EXPECT_FALSE(ReadClaimRecord(folder_).ok()) << length;
+    EXPECT_FALSE(ReadClaimRecord(records_).ok()) << length;
   }
   const std::pair<const char*, const char*> damaged[] = {
       {"[]", ""},
@@ -77,7 +77,7 @@ TEST_F(ClaimRecordTest, ADamagedOneIsRefusedWithItsField) {
   };
   for (const auto& [text, field] : damaged) {
     Write(text);
-    const auto read = ReadClaimRecord(folder_);
+    const auto read = ReadClaimRecord(records_);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_THAT(read.error().message, HasSubstr((temp_.path() / "claim.json").string()));
     EXPECT_THAT(read.error().message, HasSubstr(field));

@@ -49,12 +49,12 @@ TEST_F(JobStoreTest, SecretsAreInTheirOwnFileAndInNoOther) {
   const auto folder = store_.Create(job, now_);
   ASSERT_TRUE(folder.ok());
   EXPECT_EQ(*folder->ReadSecrets(), std::vector<std::string>{"DB_PASSWORD=hush hush"});
-  EXPECT_EQ(std::filesystem::status(folder->secrets()).permissions(), std::filesystem::perms(0600));
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder->path())) {
-    if (!entry.is_regular_file() || entry.path() == folder->secrets()) continue;
+  EXPECT_EQ(std::filesystem::status(folder->place() / "secrets").permissions(), std::filesystem::perms(0600));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder->place())) {
+    if (!entry.is_regular_file() || entry.path() == folder->place() / "secrets") continue;
     EXPECT_EQ(ReadFile(entry.path())->find("hush hush"), std::string::npos) << entry.path();
   }
-  EXPECT_FALSE(std::filesystem::exists(store_.Create(SmallJob(), now_ + Duration(5000))->secrets()));
+  EXPECT_FALSE(std::filesystem::exists(store_.Create(SmallJob(), now_ + Duration(5000))->place() / "secrets"));
 }
 
 TEST_F(JobStoreTest, JobIsNamedByItsTimeAndReadBack) {
@@ -88,8 +88,8 @@ TEST_F(JobStoreTest, EverythingIsPrivate) {
   const auto folder = store_.Create(job, now_);
   umask(before);
   ASSERT_TRUE(folder.ok());
-  EXPECT_TRUE(fs::exists(folder->path() / "staged.json"));
-  EXPECT_EQ(*ReadFile(folder->configuration()), job.configuration);
+  EXPECT_TRUE(fs::exists(folder->place() / "staged.json"));
+  EXPECT_EQ(*ReadFile(folder->place() / "conf.json"), job.configuration);
   for (const auto& entry : fs::recursive_directory_iterator(home_)) {
     const auto expected = entry.is_directory() ? fs::perms(0700) : fs::perms(0600);
     EXPECT_EQ(entry.status().permissions(), expected) << entry.path();
@@ -99,7 +99,7 @@ TEST_F(JobStoreTest, EverythingIsPrivate) {
 TEST_F(JobStoreTest, FindsItsJobsAndNoOthers) {
   const auto folder = store_.Create(SmallJob(), now_);
   ASSERT_TRUE(folder.ok());
-  EXPECT_EQ(store_.Find(folder->job())->path(), folder->path());
+  EXPECT_EQ(store_.Find(folder->job())->place(), folder->place());
   for (const char* name : {"", ".", "..", "../jobs", "/etc", "local-20261121-093015-000000", ".new-x"}) {
     const auto none = store_.Find({name});
     ASSERT_FALSE(none.ok()) << name;

@@ -113,19 +113,19 @@ TEST_F(KeptOutputsTest, WhatReplacedTheCopyIsNotFollowedEither) {
 }
 
 TEST_F(KeptOutputsTest, TheJobsRecordSaysWhoseTheyAreAndHasTheirBytes) {
-  const JobFolder folder(temp_.path());
-  EXPECT_EQ(*ReadJobOutputs(folder), std::nullopt) << "a job of 0.1";
+  const JobRecords records = LocalJobRecords(temp_.path());
+  EXPECT_EQ(*ReadJobOutputs(records), std::nullopt) << "a job of 0.1";
   const AttemptId chief{{"chief", 0}, 2};
   const KeptOutputs kept{std::string("{\"a\":1}\n\xff\0b", 12), {{"b", "too long"}}, ""};
   for (const KeptOutputs& outputs : {kept, KeptOutputs{}, KeptOutputs{.problem = "it is a symbolic link"}}) {
-    ASSERT_TRUE(WriteJobOutputs(folder, {chief, outputs}).ok());
-    const auto read = ReadJobOutputs(folder);
+    ASSERT_TRUE(WriteJobOutputs(records, {chief, outputs}).ok());
+    const auto read = ReadJobOutputs(records);
     ASSERT_TRUE(read.ok() && *read) << read.error().message;
     EXPECT_EQ((*read)->attempt, chief);
     EXPECT_EQ((*read)->outputs, outputs);
   }
   std::ofstream(temp_.path() / "outputs") << "{\"task\":";
-  EXPECT_EQ(ReadJobOutputs(folder).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(ReadJobOutputs(records).error().code, ErrorCode::kInvalid);
 }
 
 TEST_F(KeptOutputsTest, WhereNothingCanBeWrittenThatIsSaid) {

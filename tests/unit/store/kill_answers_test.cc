@@ -11,35 +11,35 @@ namespace {
 
 class KillAnswersTest : public ::testing::Test {
  protected:
-  KillAnswersTest() { EXPECT_TRUE(folder_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok()); }
+  KillAnswersTest() { EXPECT_TRUE(records_.WriteConditionalKill("k", {.reason = "late", .if_owner = {"o1"}}).ok()); }
 
   TempFolder temp_;
-  const JobFolder folder_{temp_.path()};
+  const JobRecords records_ = LocalJobRecords(temp_.path());
 };
 
 TEST_F(KillAnswersTest, AreReadAsTheyWereWrittenUntilTheyAreTaken) {
   for (const FiledAnswer& word :
        {FiledAnswer{KillAnswer::kTaken, ""}, FiledAnswer{KillAnswer::kPlanned, ""},
         FiledAnswer{KillAnswer::kFenced, ""}, FiledAnswer{std::nullopt, "claim.json: none"}}) {
-    ASSERT_TRUE(WriteFiledAnswer(folder_, "k", word).ok());
-    const auto read = ReadFiledAnswer(folder_, "k");
+    ASSERT_TRUE(WriteFiledAnswer(records_, "k", word).ok());
+    const auto read = ReadFiledAnswer(records_, "k");
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(*read, word);
   }
-  RemoveFiledAnswer(folder_, "k");
-  EXPECT_EQ(*ReadFiledAnswer(folder_, "k"), std::nullopt);
+  RemoveFiledAnswer(records_, "k");
+  EXPECT_EQ(*ReadFiledAnswer(records_, "k"), std::nullopt);
 }
 
 TEST_F(KillAnswersTest, AreNoRequests) {
-  ASSERT_TRUE(WriteFiledAnswer(folder_, "k", {KillAnswer::kFenced, ""}).ok());
-  ASSERT_TRUE(folder_.RemoveConditionalKill("k").ok());
-  EXPECT_TRUE(folder_.ReadConditionalKills()->empty());
+  ASSERT_TRUE(WriteFiledAnswer(records_, "k", {KillAnswer::kFenced, ""}).ok());
+  ASSERT_TRUE(records_.RemoveConditionalKill("k").ok());
+  EXPECT_TRUE(records_.ReadConditionalKills()->empty());
 }
 
 TEST_F(KillAnswersTest, ThatAreDamagedAreNamed) {
   for (const char* text : {"", "{", R"({"schema":1,"answer":"yes","why":""})", R"({"schema":1,"answer":"taken"})"}) {
     std::ofstream(temp_.path() / "kill-requests/k.answer") << text;
-    EXPECT_FALSE(ReadFiledAnswer(folder_, "k").ok()) << text;
+    EXPECT_FALSE(ReadFiledAnswer(records_, "k").ok()) << text;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "runtime/store/job_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -14,8 +15,8 @@ namespace {
 
 class LooksTest : public ::testing::Test {
  protected:
-  void Ruled(Epoch epoch) { ASSERT_TRUE(folder_.WriteLease({.epoch = epoch, .am = {SocketOf(epoch)}}).ok()); }
-  void Look(const std::string& watcher = "") { ASSERT_TRUE(LeaveLook(folder_, {watcher}).ok()); }
+  void Ruled(Epoch epoch) { ASSERT_TRUE(records_.WriteLease({.epoch = epoch, .am = {SocketOf(epoch)}}).ok()); }
+  void Look(const std::string& watcher = "") { ASSERT_TRUE(LeaveLook(records_, {watcher}).ok()); }
   void Append(const std::string& text) const { std::ofstream(file_, std::ios::app | std::ios::binary) << text; }
   // As if it had been touched some time ago: clocks of file systems are coarse.
   void Age() const {
@@ -29,16 +30,16 @@ class LooksTest : public ::testing::Test {
   }
 
   TempFolder temp_;
-  const JobFolder folder_{temp_.path()};
+  const JobRecords records_ = LocalJobRecords(temp_.path());
   const std::filesystem::path file_ = temp_.path() / "looked";
-  LookReader reader_{folder_};
+  LookReader reader_{records_};
 };
 
 TEST_F(LooksTest, NobodyLeavesASignBeforeAnAmHasRuledOrWhileOneLives) {
   Look("w1");
   Ruled({1});
   {
-    const auto am = folder_.Lock("am.lock");
+    const auto am = JobFolder(records_).Lock("am.lock");
     Look("w1");
   }
   EXPECT_FALSE(std::filesystem::exists(file_));
@@ -67,7 +68,7 @@ TEST_F(LooksTest, WatchersAreToldInTheirOrderWithTheMasterBeforeThem) {
   EXPECT_EQ(Names(reader_.Read()), "1w1 1w2 4w2 ");
   Look("w3");
   EXPECT_EQ(Names(reader_.Read()), "4w3 ");
-  EXPECT_EQ(Names(LookReader(folder_).Read()), "1w1 1w2 4w2 4w3 ");
+  EXPECT_EQ(Names(LookReader(records_).Read()), "1w1 1w2 4w2 4w3 ");
 }
 
 TEST_F(LooksTest, WhoPollsUnderOneNameLeavesOneLineAndALookEachTime) {
@@ -110,7 +111,7 @@ TEST_F(LooksTest, WhatIsNoFileIsNeitherWrittenNorRead) {
   const auto elsewhere = temp_.path() / "elsewhere";
   std::ofstream(elsewhere) << "";
   std::filesystem::create_symlink(elsewhere, file_);
-  EXPECT_FALSE(LeaveLook(folder_, {"w1"}).ok());
+  EXPECT_FALSE(LeaveLook(records_, {"w1"}).ok());
   EXPECT_EQ(std::filesystem::file_size(elsewhere), 0u);
   EXPECT_FALSE(reader_.Read().any);
   std::filesystem::remove(file_);

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "runtime/base/result.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/store/job_records.h"
 
 namespace tony {
 

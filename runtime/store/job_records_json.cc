@@ -1,4 +1,4 @@
-#include "runtime/store/job_folder_json.h"
+#include "runtime/store/job_records_json.h"
 
 #include <boost/json.hpp>
 
