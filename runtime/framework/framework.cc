@@ -50,24 +50,6 @@ Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
   return environment;
 }
 
-const Framework& FrameworkOf(const JobSpec& spec) {
-  switch (spec.framework) {
-    case FrameworkKind::kStandalone:
-      return StandaloneFramework();
-    case FrameworkKind::kTensorflow:
-      return TensorflowFramework();
-    case FrameworkKind::kPytorch:
-      return PytorchFramework();
-    case FrameworkKind::kJax:
-      return JaxFramework();
-    case FrameworkKind::kLightgbm:
-      return LightgbmFramework();
-    case FrameworkKind::kXgboost:
-      return XgboostFramework();
-  }
-  CHECK(false);
-}
-
 // `ways`: how it may have been given, each of which ends in its name.
 Status CheckNotReserved(const std::map<std::string, std::string>& environment, const std::vector<std::string>& ways,
                         const std::vector<std::string>& reserved) {
@@ -93,6 +75,24 @@ int TrackedPosition(const JobSpec& spec, const TaskId& task) {
 }
 
 }  // namespace
+
+const Framework& FrameworkOf(const JobSpec& spec) {
+  switch (spec.framework) {
+    case FrameworkKind::kStandalone:
+      return StandaloneFramework();
+    case FrameworkKind::kTensorflow:
+      return TensorflowFramework();
+    case FrameworkKind::kPytorch:
+      return PytorchFramework();
+    case FrameworkKind::kJax:
+      return JaxFramework();
+    case FrameworkKind::kLightgbm:
+      return LightgbmFramework();
+    case FrameworkKind::kXgboost:
+      return XgboostFramework();
+  }
+  CHECK(false);
+}
 
 Status CheckFramework(const JobSpec& spec) {
   if (spec.mode == DistributedMode::kFcfs) return CheckFcfs(spec);

@@ -12,6 +12,9 @@ struct Framework {
   Status (*check)(const JobSpec& spec);
   Environment (*environment)(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task);
   std::vector<std::string_view> variables;  // every name that `environment` may return
+  // For SmallestScope(), of a role that is no sidecar, in GANG mode. `if_reachable`: of tasks to which the others can
+  // connect again.
+  RestartScope (*smallest_scope)(const JobSpec& spec, const RoleSpec& role, RestartScope if_reachable);
   bool (*binds_port_alone)(const JobSpec& spec, const TaskId& task) = nullptr;  // null: no task's process does
 };
 
@@ -21,6 +24,10 @@ const Framework& JaxFramework();
 const Framework& LightgbmFramework();
 const Framework& XgboostFramework();
 const Framework& StandaloneFramework();
+const Framework& FrameworkOf(const JobSpec& spec);
+
+// Where the tracked tasks are one collective, which cannot take a member back.
+RestartScope ScopeOfCollective(const JobSpec& spec, const RoleSpec& role, RestartScope if_reachable);
 
 // Where the task with rank 0 listens; the cluster spec holds every task of the job.
 const Endpoint& LeaderEndpoint(const JobSpec& spec, const ClusterSpec& cluster);

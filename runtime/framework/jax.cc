@@ -25,7 +25,8 @@ const Framework& JaxFramework() {
   static const Framework framework = {
       [](const JobSpec&) { return Ok(); },
       JaxEnvironment,
-      {"JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_BIND_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"}};
+      {"JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_BIND_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"},
+      ScopeOfCollective};
   return framework;
 }
 

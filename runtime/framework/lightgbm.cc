@@ -42,6 +42,7 @@ const Framework& LightgbmFramework() {
       [](const JobSpec&) { return Ok(); },
       LightGbmEnvironment,
       {"LIGHTGBM_LOCAL_LISTEN_PORT", "LIGHTGBM_MACHINES", "LIGHTGBM_NUM_MACHINES", "LIGHTGBM_RANK"},
+      ScopeOfCollective,
       [](const JobSpec& spec, const TaskId& task) { return GlobalRank(spec, task) >= 0; }};
   return framework;
 }

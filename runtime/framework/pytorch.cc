@@ -30,7 +30,8 @@ const Framework& PytorchFramework() {
   static const Framework framework = {
       [](const JobSpec&) { return Ok(); },
       PyTorchEnvironment,
-      {"INIT_METHOD", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD", "WORLD_SIZE"}};
+      {"INIT_METHOD", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD", "WORLD_SIZE"},
+      ScopeOfCollective};
   return framework;
 }
 

@@ -50,11 +50,17 @@ Environment TensorFlowEnvironment(const JobSpec&, const ClusterSpec& cluster, co
   return {{"CLUSTER_SPEC", json::serialize(AllRoles(cluster))}, {"TF_CONFIG", TfConfig(cluster, task)}};
 }
 
+RestartScope ScopeOfTensorFlow(const JobSpec& spec, const RoleSpec& role, RestartScope if_reachable) {
+  if (role.name == kEvaluator) return RestartScope::kTask;
+  const bool serves = role.name == "ps" || role.name == "chief";
+  return spec.FindRole("ps") && !serves ? if_reachable : RestartScope::kGang;
+}
+
 }  // namespace
 
 const Framework& TensorflowFramework() {
   static const Framework framework = {
-      [](const JobSpec&) { return Ok(); }, TensorFlowEnvironment, {"CLUSTER_SPEC", "TF_CONFIG"}};
+      [](const JobSpec&) { return Ok(); }, TensorFlowEnvironment, {"CLUSTER_SPEC", "TF_CONFIG"}, ScopeOfTensorFlow};
   return framework;
 }
 

@@ -60,6 +60,7 @@ const Framework& XgboostFramework() {
   static const Framework framework = {CheckTracker,
                                       XgBoostEnvironment,
                                       {"DMLC_NUM_WORKER", "DMLC_TASK_ID", "DMLC_TRACKER_PORT", "DMLC_TRACKER_URI"},
+                                      ScopeOfCollective,
                                       [](const JobSpec&, const TaskId& task) { return task.role == kTracker; }};
   return framework;
 }
