@@ -17,14 +17,9 @@ std::string Told(const Configuration& configuration, const std::string& key) {
   return StrCat(key, "=", found->value, " (", found->source == "default" ? "TonY's default" : found->source, ")");
 }
 
-std::vector<std::string> KeysOf(const RoleSpec& role, bool is_only) {
-  // A job without roles has one task of this name, whose keys are TonY's for the AM.
-  const bool has_no_role = is_only && role.name == "driver";
-  const std::string prefix = has_no_role ? "tony.am" : StrCat("tony.", role.name);
-  std::vector<std::string> keys;
-  if (!has_no_role) keys.push_back(prefix + ".instances");
-  keys.push_back(prefix + ".memory");
-  if (role.resources.gpus > 0) keys.push_back(prefix + ".gpus");
+std::vector<std::string> KeysOf(const RoleSpec& role) {
+  std::vector<std::string> keys = {role.Key("instances"), role.Key("memory")};
+  if (role.resources.gpus > 0) keys.push_back(role.Key("gpus"));
   return keys;
 }
 
@@ -34,7 +29,7 @@ Error WithWhatAsks(Error refused, const JobSpec& spec, const Configuration& conf
   if (!refused.message.starts_with(kAsk)) return refused;
   std::vector<std::string> told;
   for (const RoleSpec& role : spec.roles)
-    for (const std::string& key : KeysOf(role, spec.roles.size() == 1))
+    for (const std::string& key : KeysOf(role))
       if (std::string text = Told(configuration, key); !text.empty()) told.push_back(std::move(text));
   refused.message += StrCat("; it asks by ", Join(told, ", "));
   return refused;

@@ -200,7 +200,7 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
   for (const auto& file : {error_file, OutputFile(place_.folder.work), NoticeFile(place_.folder.work)})
     ForgetFile(file);
   const OomKills killed_before = CountOomKills();
-  const std::string memory_key = StrCat("tony.", role->name, ".memory");
+  const std::string memory_key = role->Key("memory");
   if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
   const auto log_folder = place_.folder.logs;
   const auto pid = StartCommand(surroundings_.processes, role->command, process, [=, this](ExitStatus exit) {

@@ -100,6 +100,10 @@ std::optional<Completion> CompletionFromString(std::string_view text) {
 
 Duration CallLimit(const Timers& timers) { return std::min(Duration(5000), timers.record_fresh); }
 
+std::string RoleSpec::Key(std::string_view what) const {
+  return StrCat(key_prefix.empty() ? StrCat("tony.", name) : key_prefix, ".", what);
+}
+
 const RoleSpec* JobSpec::FindRole(std::string_view role) const {
   for (const auto& candidate : roles) {
     if (candidate.name == role) return &candidate;

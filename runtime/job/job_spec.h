@@ -107,7 +107,10 @@ struct RoleSpec {
   std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role
   std::vector<FileSpec> files;                // for its tasks, beside the job's
   std::string node_label;  // of the nodes that will do, as the scheduler's administrator has named them; empty: any
+  std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
   bool operator==(const RoleSpec&) const = default;
+
+  std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages
 };
 
 // Timers of liveness and recovery. The parser refuses cutoff_after + grace + 5 s >= lost_after: a replaced attempt

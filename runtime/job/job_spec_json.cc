@@ -45,6 +45,7 @@ json::object RoleJson(const RoleSpec& role) {
   out["vcores"] = role.resources.vcores;
   out["gpus"] = role.resources.gpus;
   if (!role.node_label.empty()) out["node_label"] = role.node_label;
+  if (!role.key_prefix.empty()) out["key_prefix"] = role.key_prefix;
   out["command"] = role.command;
   out["completion"] = ToString(role.completion);
   out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
@@ -130,6 +131,7 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   role.resources.vcores = static_cast<int>(fields.Int("vcores", 1, kMostAsked));
   role.resources.gpus = static_cast<int>(fields.Int("gpus", 0, kMostAsked));
   if (fields.Has("node_label")) role.node_label = fields.String("node_label");
+  if (fields.Has("key_prefix")) role.key_prefix = fields.String("key_prefix");
   role.command = fields.String("command");
   const auto completion = CompletionFromString(fields.String("completion"));
   if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");

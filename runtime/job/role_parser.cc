@@ -15,6 +15,7 @@ constexpr size_t kLongestRole = 63;  // it becomes a folder's name
 constexpr std::string_view kPrefix = "tony.";
 constexpr std::string_view kInstances = ".instances";
 constexpr std::string_view kDriver = "driver";
+constexpr std::string_view kAm = "am";
 constexpr std::string_view kOutputs = "tony.output.";  // of earlier Azkaban steps; one may be called "instances"
 
 std::string KeyOf(std::string_view role, std::string_view what) { return StrCat("tony.", role, ".", what); }
@@ -169,9 +170,10 @@ void WarnOfSingleTask(const PropertyValues& values, Warnings& warnings) {
 Result<RoleSpec> SingleTask(const PropertyValues& values) {
   RoleSpec role;
   role.name = kDriver;
-  TRY_ASSIGN(role.resources, ResourcesOf(values, "am"));
-  role.node_label = NodeLabelOf(values, "am");
-  TRY_ASSIGN(role.command, CommandOf(values, kDriver, {"tony.am.command", "tony.containers.command"}));
+  role.key_prefix = StrCat(kPrefix, kAm);
+  TRY_ASSIGN(role.resources, ResourcesOf(values, kAm));
+  role.node_label = NodeLabelOf(values, kAm);
+  TRY_ASSIGN(role.command, CommandOf(values, kDriver, {role.Key("command"), "tony.containers.command"}));
   TRY(ParseRoleRestart(values, role));
   return role;
 }

@@ -23,10 +23,7 @@ std::string Sum(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::st
 std::string KeysToSet(const JobSpec& spec, int64_t (*amount)(const RoleSpec&), std::string_view key) {
   const auto all = [&](const RoleSpec& role) { return role.instances * amount(role); };
   const RoleSpec& most = *std::ranges::max_element(spec.roles, {}, all);
-  if (most.instances > 1) return StrCat("tony.", most.name, ".", key, " or tony.", most.name, ".instances");
-  // A job without roles has one task of this name, whose keys are TonY's for the AM.
-  if (spec.roles.size() == 1 && most.name == "driver") return StrCat("tony.am.", key);
-  return StrCat("tony.", most.name, ".", key);
+  return most.instances > 1 ? StrCat(most.Key(key), " or ", most.Key("instances")) : most.Key(key);
 }
 
 int64_t MemoryOf(const RoleSpec& role) { return role.resources.memory_mb; }

@@ -35,6 +35,7 @@ TEST(WhatAsksTest, EachRolesPropertiesAreNamedWithValueAndOrigin) {
 TEST(WhatAsksTest, AJobWithoutRolesHasTheKeysOfItsOnlyTask) {
   JobSpec spec;
   spec.roles = {Role("driver", 1)};
+  spec.roles[0].key_prefix = "tony.am";
   EXPECT_EQ(WithWhatAsks(kRefused, spec, {{"tony.am.memory", "36g", "the step's properties"}}).message,
             kRefused.message + "; it asks by tony.am.memory=36g (the step's properties)");
 }

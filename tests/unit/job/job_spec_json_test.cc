@@ -63,6 +63,14 @@ TEST(JobSpecJsonTest, APriorityIsWrittenOnlyWhereThereIsOne) {
   EXPECT_EQ(JobSpecFromJson(ToJson(spec))->priority, -3);
 }
 
+TEST(JobSpecJsonTest, TheKeysOfARoleAreWrittenOnlyWhereItsNameDoesNotSayThem) {
+  JobSpec spec = FullSpec();
+  EXPECT_EQ(ToJson(spec).find("key_prefix"), std::string::npos);
+  EXPECT_EQ(JobSpecFromJson(ToJson(spec))->roles[2].Key("memory"), "tony.worker.memory");
+  spec.roles[2].key_prefix = "tony.am";
+  EXPECT_EQ(JobSpecFromJson(ToJson(spec))->roles[2].Key("memory"), "tony.am.memory");
+}
+
 TEST(JobSpecJsonTest, TheFormIsCanonical) {
   JobSpec spec;
   spec.roles = {{"worker", 1, {}, "true", Completion::kTracked}};

@@ -35,7 +35,12 @@ TEST(RoleParserTest, WithoutRolesThereIsOneDriverWithTheAmsResources) {
                                  {"tony.am.gpus", "1"},
                                  {"tony.application.framework", "pytorch"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  const std::vector<RoleSpec> expected = {{"driver", 1, {3072, 2, 1}, "true", Completion::kTracked}};
+  const std::vector<RoleSpec> expected = {{.name = "driver",
+                                           .instances = 1,
+                                           .resources = {3072, 2, 1},
+                                           .command = "true",
+                                           .completion = Completion::kTracked,
+                                           .key_prefix = "tony.am"}};
   EXPECT_EQ(parsed->spec.roles, expected);
   EXPECT_EQ(parsed->spec.framework, FrameworkKind::kStandalone);
   EXPECT_EQ(ParseWith({{"tony.worker.instances", "0"}, {"tony.am.command", "own"}})->spec.roles[0].command, "own");

@@ -115,6 +115,9 @@ TEST(LedgerTest, GpusBeyondTheMachineAreRefusedWithBothNumbersAndTheKey) {
 TEST(LedgerTest, AJobWithoutRolesIsToldTheKeyItHas) {
   JobSpec spec;
   spec.roles = {Role("driver", 1, 2048)};
+  EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 1000}, 0).error().message, HasSubstr("set tony.driver.memory"))
+      << "a role may have this name";
+  spec.roles[0].key_prefix = "tony.am";
   EXPECT_THAT(CheckEverFits(spec, {.memory_mb = 1000}, 0).error().message, HasSubstr("set tony.am.memory"));
 }
 
