@@ -1,7 +1,6 @@
 #include "executor/evidence.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -13,8 +12,8 @@
 
 #include "executor/log_files.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/process/own_cgroup.h"
+#include "runtime/store/files.h"
 
 namespace tony::executor {
 namespace {
@@ -83,19 +82,17 @@ bool Grew(const std::optional<int64_t>& before, const std::optional<int64_t>& af
   return before && after && *after > *before;
 }
 
-// The file's text; nothing: there is none. Never waits for a pipe, never follows a link.
+// The file's text; nothing: there is none.
 Result<std::optional<std::string>> ReadErrorFile(const std::filesystem::path& file) {
   const auto fail = [](const std::string& why) { return Error{ErrorCode::kInvalid, "error file: " + why}; };
-  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid() && errno == ENOENT) return std::optional<std::string>();
-  struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return fail(ErrnoText(errno));
-  if (!S_ISREG(info.st_mode)) return fail("not a regular file");
-  if (info.st_size > static_cast<off_t>(kLongestErrorFile)) {
+  const auto opened = OpenRegularFile(file, O_RDONLY);
+  if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::optional<std::string>();
+  if (!opened.ok()) return fail(opened.error().message);
+  if (opened->size > static_cast<int64_t>(kLongestErrorFile)) {
     return fail(StrCat("larger than ", kLongestErrorFile >> 10, " KiB"));
   }
-  std::string text(static_cast<size_t>(info.st_size), '\0');
-  const ssize_t got = pread(fd.get(), text.data(), text.size(), 0);
+  std::string text(static_cast<size_t>(opened->size), '\0');
+  const ssize_t got = pread(opened->fd.get(), text.data(), text.size(), 0);
   if (got < 0) return fail(ErrnoText(errno));
   text.resize(static_cast<size_t>(got));
   return std::optional(std::move(text));

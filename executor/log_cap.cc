@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
+#include "runtime/store/files.h"
 
 namespace tony::executor {
 namespace {
@@ -16,8 +17,9 @@ constexpr int64_t kStep = 1 << 20;
 constexpr int64_t kStatBlock = 512;  // whatever the file system's is
 
 UniqueFd OpenLogFile(const std::filesystem::path& file) {
-  // Never through a link: a task may have put one there, to a file that it would like to keep.
-  return UniqueFd(open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  // A task may have put a link there, to a file that it would like to keep.
+  auto opened = OpenRegularFile(file, O_WRONLY);
+  return opened.ok() ? std::move(opened->fd) : UniqueFd();
 }
 
 // Worth another try: a full disk frees nothing, but may have room for the note of it later.

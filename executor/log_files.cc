@@ -1,13 +1,12 @@
 #include "executor/log_files.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "runtime/base/unique_fd.h"
 #include "runtime/base/utf8.h"
+#include "runtime/store/files.h"
 
 namespace tony::executor {
 namespace {
@@ -89,12 +88,11 @@ std::string_view FindTraceback(std::string_view text) {
 
 std::string ReadEnd(const std::filesystem::path& file) {
   // A task may have put a link or a pipe in its log's place: nothing of another file gets into its outcome.
-  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
-  const off_t from = std::max<off_t>(0, info.st_size - kReadBytes);
-  std::string text(static_cast<size_t>(info.st_size - from), '\0');
-  const ssize_t got = pread(fd.get(), text.data(), text.size(), from);
+  const auto log = OpenRegularFile(file, O_RDONLY);
+  if (!log.ok()) return "";
+  const off_t from = std::max<off_t>(0, log->size - kReadBytes);
+  std::string text(static_cast<size_t>(log->size - from), '\0');
+  const ssize_t got = pread(log->fd.get(), text.data(), text.size(), from);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return text;
 }

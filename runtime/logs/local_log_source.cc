@@ -10,6 +10,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_watch.h"
 #include "runtime/logs/log_holes.h"
+#include "runtime/store/files.h"
 
 namespace tony {
 namespace {
@@ -73,12 +74,8 @@ std::vector<AttemptId> LocalLogSource::Attempts(const std::optional<TaskId>& tas
 std::unique_ptr<LogStream> LocalLogSource::Open(const AttemptId& attempt, std::string_view stream) const {
   const UniqueFd folder = OpenLogFolder(records_, attempt);
   if (!folder.valid()) return nullptr;
-  // A link is not followed, and opening a pipe does not block.
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
-  UniqueFd file(openat(folder.get(), std::string(stream).c_str(), kFlags));
-  struct stat info {};
-  if (!file.valid() || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return nullptr;
-  return LogOf(std::move(file));
+  auto log = OpenRegularFile(stream, O_RDONLY, folder.get());
+  return log.ok() ? LogOf(std::move(log->fd)) : nullptr;
 }
 
 std::optional<LogSource::Files> LocalLogSource::List(const AttemptId& attempt) const {

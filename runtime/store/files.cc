@@ -68,6 +68,26 @@ Result<std::string> ReadFile(const fs::path& path) {
   }
 }
 
+Result<RegularFile> OpenRegularFile(const fs::path& path, int access, int folder) {
+  UniqueFd fd(openat(folder, path.c_str(), access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat info {};
+  if (fd.valid() && fstat(fd.get(), &info) == 0) {
+    if (!S_ISREG(info.st_mode)) return Error{ErrorCode::kInvalid, "it is no regular file"};
+    return RegularFile{std::move(fd), info.st_size};
+  }
+  switch (errno) {
+    case ENOENT:
+      return Error{ErrorCode::kNotFound, ErrnoText(errno)};
+    case ELOOP:
+      return Error{ErrorCode::kInvalid, "it is a symbolic link, expected a regular file"};
+    case ENXIO:   // a socket, or a FIFO that nobody reads
+    case EISDIR:  // and it was to be written
+      return Error{ErrorCode::kInvalid, "it is no regular file"};
+    default:
+      return Error{ErrorCode::kUnavailable, StrCat(ErrnoText(errno), LimitNote(errno))};
+  }
+}
+
 Status WriteAll(int fd, std::string_view content, const fs::path& path) {
   while (!content.empty()) {
     const ssize_t size = write(fd, content.data(), content.size());

@@ -2,6 +2,8 @@
 // Errors name the path: "make /x/jobs: read-only file system".
 #pragma once
 
+#include <fcntl.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -17,6 +19,15 @@ namespace tony {
 Error FileError(ErrorCode code, std::string_view what, const std::filesystem::path& path, int error);
 
 Result<std::string> ReadFile(const std::filesystem::path& path);  // kNotFound, kNotPermitted, else kUnavailable
+
+struct RegularFile {
+  UniqueFd fd;
+  int64_t size = 0;
+};
+// Opens what others may have put there: a link of this name is not followed, and a FIFO not waited for; anything but a
+// regular file is refused. `access`: O_RDONLY or O_WRONLY; `folder`: where a relative path begins. kNotFound: there is
+// nothing. kInvalid: what is there is something else. The message says why, without the path.
+Result<RegularFile> OpenRegularFile(const std::filesystem::path& path, int access, int folder = AT_FDCWD);
 
 // A new file of mode 0600; kCannotWrite if there is one. `durable` here and below: it survives a power cut.
 Status WriteNewFile(const std::filesystem::path& path, std::string_view content, bool durable);

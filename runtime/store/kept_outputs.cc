@@ -1,7 +1,6 @@
 #include "runtime/store/kept_outputs.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <limits>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/job/outputs_parser.h"
 #include "runtime/store/files.h"
@@ -50,17 +48,13 @@ struct SmallFile {
   int64_t size = 0;   // of the file
 };
 
-// kInvalid: what is there is not such a file.
+// Nothing: there is none. kInvalid: it cannot be read.
 Result<std::optional<SmallFile>> ReadSmallFile(const fs::path& file, int64_t most) {
-  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid() && errno == ENOENT) return std::optional<SmallFile>();
-  if (!fd.valid() && errno == ELOOP) return Problem("it is a symbolic link, expected a regular file");
-  if (!fd.valid() && errno == ENXIO) return Problem("it is a socket, expected a regular file");
-  struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return Problem(ErrnoText(errno));
-  if (!S_ISREG(info.st_mode)) return Problem("it is no regular file");
-  TRY_ASSIGN(std::string bytes, ReadBounded(fd.get(), std::min<int64_t>(info.st_size, most)));
-  return std::optional(SmallFile{std::move(bytes), info.st_size});
+  const auto opened = OpenRegularFile(file, O_RDONLY);
+  if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::optional<SmallFile>();
+  if (!opened.ok()) return Problem(opened.error().message);
+  TRY_ASSIGN(std::string bytes, ReadBounded(opened->fd.get(), std::min(opened->size, most)));
+  return std::optional(SmallFile{std::move(bytes), opened->size});
 }
 
 // Of a file of ours.

@@ -147,7 +147,7 @@ TEST_F(EvidenceTest, AFileThatIsNoReportIsNamedAndIgnored) {
 
 TEST_F(EvidenceTest, WhatIsNoFileIsNeitherReadNorWaitedFor) {
   ASSERT_EQ(mkfifo(In("error.json").c_str(), 0600), 0);
-  EXPECT_EQ(Trouble(), "error file: not a regular file");
+  EXPECT_EQ(Trouble(), "error file: it is no regular file");
   ForgetFile(In("error.json"));
   Write("elsewhere", R"({"class":"infra"})");
   std::filesystem::create_symlink(In("elsewhere"), In("error.json"));

@@ -1,5 +1,6 @@
 #include "runtime/store/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -90,6 +91,34 @@ TEST(FilesTest, ReadErrorsTellMissingFromOthers) {
   EXPECT_EQ(ReadFile(folder.path() / "x").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(ReadFile(folder.path()).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(ReadFile(folder.path()).error().message, "read " + folder.path().string() + ": is a directory");
+}
+
+TEST(FilesTest, OnlyARegularFileOfThatNameIsOpened) {
+  const TempFolder folder;
+  const auto in = [&](const char* name) { return folder.path() / name; };
+  const auto refusal = [&](const char* name, int access) {
+    const auto opened = OpenRegularFile(in(name), access);
+    return opened.ok() ? "opened" : opened.error().message;
+  };
+  ASSERT_TRUE(WriteNewFile(in("file"), "four", false).ok());
+  ASSERT_EQ(mkfifo(in("fifo").c_str(), 0600), 0);
+  ASSERT_TRUE(MakeFolder(in("folder")).ok());
+  fs::create_symlink("file", in("link"));
+  fs::create_symlink("nowhere", in("broken"));
+  for (const int access : {O_RDONLY, O_WRONLY}) {
+    const auto file = OpenRegularFile("file", access, UniqueFd(open(folder.path().c_str(), O_PATH | O_CLOEXEC)).get());
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    EXPECT_EQ(file->size, 4);
+    EXPECT_EQ(fcntl(file->fd.get(), F_GETFL) & O_ACCMODE, access);
+    EXPECT_EQ(fcntl(file->fd.get(), F_GETFD), FD_CLOEXEC);
+    EXPECT_EQ(refusal("fifo", access), "it is no regular file") << "and it is not waited for";
+    EXPECT_EQ(refusal("folder", access), "it is no regular file");
+    EXPECT_EQ(refusal("link", access), "it is a symbolic link, expected a regular file");
+    EXPECT_EQ(refusal("broken", access), "it is a symbolic link, expected a regular file");
+    EXPECT_EQ(OpenRegularFile(in("link"), access).error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(OpenRegularFile(in("none"), access).error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(refusal("file/below", access), "not a directory");
+  }
 }
 
 TEST(FilesTest, RandomHexDoesNotRepeat) {

@@ -104,7 +104,7 @@ TEST_F(KeptOutputsTest, AFolderOrASocketIsNoFile) {
   sockaddr_un address = {.sun_family = AF_UNIX};
   file_.string().copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(Kept(), "refused: it is a socket, expected a regular file");
+  EXPECT_EQ(Kept(), "refused: it is no regular file");
 }
 
 TEST_F(KeptOutputsTest, WhatReplacedTheCopyIsNotFollowedEither) {
