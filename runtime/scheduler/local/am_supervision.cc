@@ -128,11 +128,11 @@ void AmSupervision::BeRunning() {
   CheckSilence(renewed_);
 }
 
-// An AM that is not our child.
+// An AM that is not our child. `pid_` stays 0 if it is gone already, or cannot be watched in a shortage of descriptors.
 void AmSupervision::Watch(pid_t pid) {
   watch_.reset();
   process_ = HeldProcess(pid);
-  if (!process_.valid()) return;  // gone already: the timer of the state finds out
+  if (!process_.valid()) return;
   pid_ = pid;
   watch_ = process_.WhenEnded(loop_, [this] { OnEnded(std::nullopt); });
 }
@@ -151,6 +151,7 @@ bool AmSupervision::OnHello(Epoch epoch, pid_t pid) {
   switch (state_) {
     case State::kAwaited:
       if (pid_ == 0) Watch(pid);  // its mark was not to be seen
+      if (pid_ == 0) return false;
       LogInfo(StrCat("AM adopted: epoch ", epoch_.value, ", pid ", pid_));
       BeRunning();
       return true;

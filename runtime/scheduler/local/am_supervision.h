@@ -49,8 +49,9 @@ class AmSupervision {
   AmSupervision(EventLoop& loop, ProcessRunner& runner, const JobRecords& records, std::vector<std::string> environment,
                 AmOptions options, Listener listener);
 
-  void Begin();                          // adopts or starts
-  bool OnHello(Epoch epoch, pid_t pid);  // false: it is not the newest, and must not be listened to
+  void Begin();  // adopts or starts
+  // False: it must not be listened to. It is not the newest, or nobody would see its end: then it may say hello again.
+  bool OnHello(Epoch epoch, pid_t pid);
   void TakePage(UniqueFd socket) { page_.Take(std::move(socket)); }  // that came with the hello
   void OnRenewed();
   // The job has ended: no AM is started again, and the one that there is has its farewell to leave, or is killed at

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
@@ -30,6 +32,12 @@ pid_t FindExecutor(const std::string& mark) {
   return 0;
 }
 
+// In a shortage of descriptors a live process looks like one that has ended. A look takes two, as this does.
+bool CanLookAtProcesses() {
+  const HeldProcess self(getpid());
+  return self.valid() && ReadStat(getpid());
+}
+
 int64_t SubmittersOpenFiles(const JobRecords& records) {
   const auto submission = records.ReadSubmission();
   return submission.ok() ? submission->open_files : 0;
@@ -50,18 +58,21 @@ Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRec
 
 Status Containers::Adopt() {
   TRY_ASSIGN(const auto records, records_.ReadAll());
-  for (const auto& record : records) AdoptOne(record);
+  for (const auto& record : records) TRY(AdoptOne(record));
   if (!records.empty()) SweepSoon();
   return Ok();
 }
 
-void Containers::AdoptOne(const ContainerRecord& record) {
+Status Containers::AdoptOne(const ContainerRecord& record) {
   Container& container = containers_[record.id];
   if (record.exited) {
     container.state = State::kEnded;
     container.exited = *record.exited;
-    return;
+    return Ok();
   }
+  if (!CanLookAtProcesses())
+    return Error{ErrorCode::kUnavailable,
+                 StrCat("adopt container ", record.id.value, ": ", ErrnoText(errno), LimitNote(errno))};
   container.exited.container = record.id;
   container.adopted = true;
   container.gpus = record.gpus;
@@ -75,10 +86,11 @@ void Containers::AdoptOne(const ContainerRecord& record) {
   if (!container.process.valid() || !is_it) {
     LogInfo(StrCat("container ", record.id.value, " ended unseen"));
     container.state = State::kSweeping;
-    return;
+    return Ok();
   }
   LogInfo(StrCat("container ", record.id.value, " adopted: pid ", container.pid));
   container.watch = container.process.WhenEnded(loop_, [this, id = record.id] { OnExecutorEnded(id, std::nullopt); });
+  return Ok();
 }
 
 void Containers::Launch(const LaunchContainer& launch) {

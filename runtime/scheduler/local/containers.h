@@ -45,7 +45,8 @@ class Containers {
   Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
              std::vector<std::string> environment, Listener listener);
 
-  // Takes over what an earlier keeper has left: executors that live, or what is left of others.
+  // Takes over what an earlier keeper has left: executors that live, or what is left of others. kUnavailable: which of
+  // them live cannot be told now, and another keeper has to try again.
   Status Adopt();
   void FindCgroups(bool with_limits);  // soon before the first launch
   void Admit(Admission admission);
@@ -75,7 +76,7 @@ class Containers {
     ContainerExited exited;
   };
 
-  void AdoptOne(const ContainerRecord& record);
+  Status AdoptOne(const ContainerRecord& record);
   void StartWaiting();
   bool MayStart(const LaunchContainer& launch);  // false: it waits, or has ended
   std::vector<int> TakenGpus() const;

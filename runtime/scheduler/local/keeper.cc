@@ -101,7 +101,7 @@ void Keeper::OnMessage(Peer from, std::string_view message) {
 
 void Keeper::OnRequest(Peer from, const AmHello& hello) {
   if (!am_.OnHello(hello.epoch, peers_.at(from)->PeerProcess())) {
-    LogWarn(StrCat("hello of epoch ", hello.epoch.value, ", which does not rule"));
+    LogWarn(StrCat("hello of epoch ", hello.epoch.value, " refused: it does not rule, or cannot be watched"));
     return Drop(from);
   }
   am_.TakePage(peers_.at(from)->TakeDescriptor());

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,25 +11,11 @@
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/own_tree.h"
 #include "runtime/process/process_tree.h"
+#include "tests/support/no_more_files.h"
 #include "tests/support/run_until.h"
 
 namespace tony {
 namespace {
-
-// While it lives, this process can open nothing.
-class NoMoreFiles {
- public:
-  NoMoreFiles() {
-    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const rlimit none = {3, before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  ~NoMoreFiles() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
-  NoMoreFiles(const NoMoreFiles&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 class HeldProcessTest : public testing::Test {
  protected:

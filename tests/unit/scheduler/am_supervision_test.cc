@@ -14,6 +14,7 @@
 #include "runtime/store/job_store.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/living_process.h"
+#include "tests/support/no_more_files.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -226,6 +227,32 @@ TEST_F(AmSupervisionTest, AnAmThatIsAliveIsWaitedFor) {
   kill(am.pid(), SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return runner_->started.size() == 1; }));
   EXPECT_EQ(EpochOfStart(0), "5");
+}
+
+TEST_F(AmSupervisionTest, AnAmThatCannotBeWatchedIsAdoptedByALaterHello) {
+  Write("epoch", "4\n");
+  LivingProcess am("A=1");
+  const auto lock = JobFolder(records_).Lock("am.lock");
+  ASSERT_TRUE(lock.ok());
+  Supervise().Begin();
+  {
+    const NoMoreFiles shortage;
+    EXPECT_FALSE(supervision_->OnHello({4}, am.pid()));
+  }
+  EXPECT_TRUE(supervision_->OnHello({4}, am.pid()));
+  kill(am.pid(), SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return runner_->started.size() == 1; })) << "its end was not seen";
+}
+
+TEST_F(AmSupervisionTest, AnAmThatHasEndedWhenItsHelloIsReadIsReplaced) {
+  Write("epoch", "4\n");
+  options_.adoption = Duration(1);
+  const auto lock = JobFolder(records_).Lock("am.lock");
+  ASSERT_TRUE(lock.ok());
+  Supervise().Begin();
+  const pid_t gone = LivingProcess("A=1").pid();
+  EXPECT_FALSE(supervision_->OnHello({4}, gone));
+  EXPECT_TRUE(WaitFor([&] { return runner_->started.size() == 1; }));
 }
 
 TEST_F(AmSupervisionTest, AnAmHasItsFarewellToLeave) {

@@ -1,0 +1,61 @@
+#include "runtime/scheduler/local/containers.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/environment.h"
+#include "tests/support/living_process.h"
+#include "tests/support/no_more_files.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::keeper {
+namespace {
+
+class ContainersTest : public ::testing::Test {
+ protected:
+  ContainersTest() { std::filesystem::create_directories(temp_.path() / "job-1/containers"); }
+  void Record(const ContainerId& id, pid_t pid) const {
+    const ContainerRecords records(job_);
+    EXPECT_TRUE(records.Launching(id, {}, "").ok());
+    if (pid > 0) EXPECT_TRUE(records.Started(id, pid, StartTime(pid)).ok());
+  }
+  // How many a keeper adopts that can open `files` more; nothing: it refuses to go on.
+  std::optional<size_t> AdoptedWith(size_t files) {
+    EventLoop loop;
+    (void)loop.After(Duration(0), [] {});  // opens what a loop needs
+    BoostProcessRunner runner(loop);
+    Containers containers(loop, runner, job_, {}, {});
+    const NoMoreFiles shortage(files);
+    return containers.Adopt().ok() ? std::optional(containers.Running()) : std::nullopt;
+  }
+
+  TempFolder temp_;
+  const JobRecords job_ = LocalJobRecords(temp_.path() / "job-1");
+};
+
+TEST_F(ContainersTest, ExecutorsThatCannotBeLookedAtAreNotTakenForGone) {
+  const LivingProcess first("A=1"), second("A=1"), third("A=1");
+  Record({"1-1"}, first.pid());
+  Record({"1-2"}, second.pid());
+  Record({"1-3"}, third.pid());
+  for (const size_t files : {0, 1, 2, 3, 4, 5}) EXPECT_EQ(AdoptedWith(files).value_or(3), 3u) << files;
+  EXPECT_EQ(AdoptedWith(10), 3u);
+}
+
+TEST_F(ContainersTest, NorIsOneThatOnlyItsMarkTellsOf) {
+  const LivingProcess recorded("A=1");
+  const LivingProcess marked(StrCat(kContainerMark, "=", ContainerMark(job_.job(), {"1-2"})));
+  Record({"1-1"}, recorded.pid());
+  Record({"1-2"}, 0);
+  for (const size_t files : {2, 3, 4}) EXPECT_EQ(AdoptedWith(files).value_or(2), 2u) << files;
+  EXPECT_EQ(AdoptedWith(10), 2u);
+}
+
+TEST_F(ContainersTest, AnExecutorThatIsGoneKeepsNoKeeperFromGoingOn) {
+  Record({"1-1"}, 0);
+  EXPECT_EQ(AdoptedWith(10), 0u);
+}
+
+}  // namespace
+}  // namespace tony::keeper
