@@ -58,10 +58,14 @@ Result<std::string> ReadFile(const fs::path& path) {
                                         : ErrorCode::kUnavailable;
     return FileError(code, "open", path, errno);
   }
+  return ReadAll(fd.get(), path);
+}
+
+Result<std::string> ReadAll(int fd, const fs::path& path) {
   std::string content;
   char buffer[65536];
   for (;;) {
-    const ssize_t size = read(fd.get(), buffer, sizeof buffer);
+    const ssize_t size = read(fd, buffer, sizeof buffer);
     if (size == 0) return content;
     if (size > 0) content.append(buffer, size);
     if (size < 0 && errno != EINTR) return FileError(ErrorCode::kUnavailable, "read", path, errno);
@@ -77,7 +81,10 @@ Result<RegularFile> OpenRegularFile(const fs::path& path, int access, int folder
   }
   switch (errno) {
     case ENOENT:
+    case ENOTDIR:
       return Error{ErrorCode::kNotFound, ErrnoText(errno)};
+    case EACCES:
+      return Error{ErrorCode::kNotPermitted, ErrnoText(errno)};
     case ELOOP:
       return Error{ErrorCode::kInvalid, "it is a symbolic link, expected a regular file"};
     case ENXIO:   // a socket, or a FIFO that nobody reads

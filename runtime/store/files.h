@@ -26,7 +26,8 @@ struct RegularFile {
 };
 // Opens what others may have put there: a link of this name is not followed, and a FIFO not waited for; anything but a
 // regular file is refused. `access`: O_RDONLY or O_WRONLY; `folder`: where a relative path begins. kNotFound: there is
-// nothing. kInvalid: what is there is something else. The message says why, without the path.
+// nothing. kInvalid: what is there is something else. kNotPermitted, kUnavailable. The message says why, without the
+// path.
 Result<RegularFile> OpenRegularFile(const std::filesystem::path& path, int access, int folder = AT_FDCWD);
 
 // A new file of mode 0600; kCannotWrite if there is one. `durable` here and below: it survives a power cut.
@@ -43,6 +44,7 @@ Status SyncPath(const std::filesystem::path& path);    // a file's content, or t
 Status SyncTogether(const std::vector<std::filesystem::path>& paths);
 // The names in these folders below `home`, in home, and home's own: whoever made them may have died before a sync.
 Status SyncHome(const std::filesystem::path& home, std::vector<std::filesystem::path> folders);
+Result<std::string> ReadAll(int fd, const std::filesystem::path& path);  // to its end; kUnavailable
 Status WriteAll(int fd, std::string_view content, const std::filesystem::path& path);
 
 std::string RandomHex(int bytes);  // from the kernel's random source

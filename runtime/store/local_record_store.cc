@@ -15,20 +15,20 @@ namespace {
 namespace fs = std::filesystem;
 
 // Whoever may write there could say anything in the file itself.
-std::string WriterOf(const fs::path& file) {
+std::string WriterOf(int file) {
   struct stat info = {};
-  if (stat(file.c_str(), &info) != 0) return "";
-  return OtherUser(info.st_uid);
+  return fstat(file, &info) == 0 ? OtherUser(info.st_uid) : "";
 }
 
 }  // namespace
 
 Result<std::optional<StoredRecord>> LocalRecordStore::Get(const std::string& name) const {
   const fs::path file = folder_ / name;
-  auto bytes = ReadFile(file);
-  if (bytes.ok()) return std::optional(StoredRecord{*std::move(bytes), WriterOf(file)});
-  if (bytes.error().code == ErrorCode::kNotFound) return std::optional<StoredRecord>();
-  return bytes.error();
+  const auto opened = OpenRegularFile(file, O_RDONLY);
+  if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return std::optional<StoredRecord>();
+  if (!opened.ok()) return Annotate(opened.error(), StrCat("open ", file.string()));
+  TRY_ASSIGN(std::string bytes, ReadAll(opened->fd.get(), file));
+  return std::optional(StoredRecord{std::move(bytes), WriterOf(opened->fd.get())});
 }
 
 Result<bool> LocalRecordStore::PutNew(const std::string& name, std::string_view bytes, Durability durability) const {
