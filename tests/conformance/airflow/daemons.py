@@ -19,6 +19,7 @@ import common
 from runs import Run
 
 FERNET_KEY = "YSBrZXkgb2YgdGhlIGNvbmZvcm1hbmNlIHRlc3RzLi4="  # the same in all processes: triggers are stored encrypted
+MOST_RESTARTS = 3  # of a scheduler that ends by itself; then the checks fail
 TRIGGERER_THRESHOLD = 8  # seconds without a heartbeat until another triggerer takes the triggers
 
 
@@ -47,6 +48,8 @@ class Program:
         self.name, self.words, self.environment = name, words, environment
         self.folder = sandbox.folder / "airflow"
         self.process = None
+        self.wanted = False  # started, and not ended by us
+        self.starting = threading.Lock()
         self.log_start = 0
         self.log_path = sandbox.folder / f"{name}.log"
 
@@ -61,7 +64,17 @@ class Program:
             self.process = subprocess.Popen(self.words, env=self.environment, cwd=self.folder,
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True)  # fmt: skip
+        self.wanted = True
         return self
+
+    def start_again(self):
+        """Whether it had ended, and was started again."""
+        with self.starting:
+            if self.running():
+                return False
+            self.kill()  # what is left of its session
+            self.start()
+            return True
 
     def running(self):
         return self.process is not None and self.process.poll() is None
@@ -84,6 +97,7 @@ class Program:
 
     def kill(self):
         """SIGKILL for the daemon and all that it has started, as when its machine is gone."""
+        self.wanted = False
         while self.session():
             self.signal(signal.SIGKILL)
             time.sleep(0.02)
@@ -92,6 +106,7 @@ class Program:
 
     def kill_alone(self):
         """SIGKILL for the daemon's own process only."""
+        self.wanted = False
         self.process.kill()
         self.process.wait(common.LIMIT)
 
@@ -99,6 +114,7 @@ class Program:
         """It is told to end, and what is left of it after the limit is killed: a triggerer of Airflow 3 takes 12 s."""
         if self.process is None:
             return
+        self.wanted = False
         self.signal(signal.SIGCONT)
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(self.END)
@@ -183,6 +199,7 @@ class Airflow:
         self.daemons = {name: Daemon(self, name, words) for name, words in self.version.daemons(self.port).items()}
         self.daemons.update(self.machines.workers(self.program, self.environment))
         self.token = None
+        self.scheduler_restarts = 0
         self.count = 0
         self.lock = threading.Lock()
         self.of_check = threading.local()
@@ -225,6 +242,19 @@ class Airflow:
             daemon.wait_ready()
         self.token = self.version.token(self.rest)
         common.wait_for("the Dags", lambda: self._known(dag_ids), common.LIMIT)
+        threading.Thread(target=self._supervise, daemon=True).start()
+
+    def _supervise(self):
+        """What systemd does for a scheduler that ends by itself: Airflow's own units say Restart=always.
+
+        3.1.0's dies of a StaleDataError when it looks at a task that is being cleared.
+        """
+        scheduler = self.daemons["scheduler"]
+        while self.scheduler_restarts < MOST_RESTARTS:
+            time.sleep(1)
+            if scheduler.wanted and scheduler.start_again():
+                self.scheduler_restarts += 1
+                print("   Airflow's scheduler had ended by itself and was started again", flush=True)
 
     def _known(self, dag_ids):
         errors = self.rows("SELECT filename, stacktrace FROM import_error")

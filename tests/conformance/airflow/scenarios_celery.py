@@ -27,9 +27,7 @@ def workers(airflow):
 def bring_back(airflow):
     """As whatever looks after an Airflow does: some of its daemons end, sooner or later, if the database was away."""
     for daemon in airflow.daemons.values():
-        if not daemon.running():
-            daemon.kill()  # what is left of its session
-            daemon.start()
+        daemon.start_again()
 
 
 def begun(airflow, dag_id, *task_ids):
