@@ -79,6 +79,7 @@ class Job {
     ContainerId container;  // empty: none yet
     std::string host;
     std::optional<Endpoint> endpoint;  // since it registered
+    NamedPorts ports;                  // the same
     int64_t pid = 0;
     bool suspect = false;
     std::optional<Outcome> outcome;

@@ -157,15 +157,14 @@ Decided Job::OnRegister(const RegisterCall& call, Instant now) {
     if (call.registration.phase == Phase::kEnded) return out;
     return Refuse(RefusalReason::kStaleAttempt, StrCat(ToString(attempt.id), " has ended: ", ToString(attempt.state)));
   }
-  if (attempt.endpoint && *attempt.endpoint != call.registration.endpoint) {
+  const Registration& what = call.registration;
+  if (attempt.endpoint && (*attempt.endpoint != what.endpoint || attempt.ports != what.ports)) {
     return Refuse(RefusalReason::kBadRequest,
                   StrCat(ToString(attempt.id), " registered as ", ToString(*attempt.endpoint)));
   }
   const bool is_new = attempt.state == AttemptState::kAllocated || attempt.state == AttemptState::kLaunching;
-  if (is_new) out.decisions.push_back(AttemptRegistered{attempt.id, call.registration.endpoint});
-  if (CanRun(attempt) && call.registration.phase == Phase::kRunning) {
-    out.decisions.push_back(AttemptRan{attempt.id, call.registration.pid});
-  }
+  if (is_new) out.decisions.push_back(AttemptRegistered{attempt.id, what.endpoint, what.ports});
+  if (CanRun(attempt) && what.phase == Phase::kRunning) out.decisions.push_back(AttemptRan{attempt.id, what.pid});
   return out;
 }
 

@@ -115,6 +115,7 @@ Result<Actions> Job::Apply(const AttemptLaunched& d, Instant) {
 Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
   TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kRegister));
   attempt->endpoint = d.endpoint;
+  attempt->ports = d.ports;
   attempt->last_heard = time;
   registering_.erase({attempt->register_by, d.attempt});
   if (!silence_check_) silence_check_ = time + spec_.timers.suspect_after;
@@ -155,6 +156,7 @@ Job::ClusterSpecText Job::MakeClusterSpec() const {
     const auto known = std::ranges::find_if(task.attempts.rbegin(), task.attempts.rend(),
                                             [](const Attempt& attempt) { return attempt.endpoint.has_value(); });
     cluster.roles[id.role].push_back(*known->endpoint);
+    if (!known->ports.empty()) cluster.ports[id] = known->ports;
   }
   return std::make_shared<const std::string>(ToJson(cluster));
 }

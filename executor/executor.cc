@@ -107,6 +107,7 @@ void Executor::Perform(const UseAm& action) {
 void Executor::Perform(const SendRegister& action) {
   Registration what = action.what;
   if (surroundings_.port) what.endpoint.port = surroundings_.port->port();
+  what.ports = surroundings_.named_ports;
   surroundings_.am.Register(action.caller, what, Answered<Epoch>([](int64_t link, Epoch epoch) -> Event {
                               return Registered{link, epoch};
                             }));

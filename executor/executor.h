@@ -30,6 +30,7 @@ struct Surroundings {
   ProcessRunner& processes;
   std::vector<std::string> environment;  // "NAME=value", of this process
   PortReservation* port = nullptr;       // of the task; null: its endpoint stays as it is, and is the caller's care
+  NamedPorts named_ports;                // reserved by the caller for as long as the executor lives
 };
 
 // Loop thread only. The process that an executor lives in is a subreaper and has no children but the task's: every

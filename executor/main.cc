@@ -63,13 +63,16 @@ Result<int> Run(const Arguments& arguments) {
   TRY_ASSIGN(const std::string token, records.ReadToken());
   TRY_ASSIGN(PortReservation port,
              BindsPortAlone(spec, attempt.task) ? PortReservation::MakeToLetGo() : PortReservation::Make());
+  TRY_ASSIGN(const auto reserved, ReservePorts(PortNames(spec, attempt.task)));
+  NamedPorts named_ports;
+  for (const auto& [name, reservation] : reserved) named_ports[name] = reservation.port();
 
   BecomeSubreaper();
   EventLoop loop;
   const auto am = MakeAmConnection(loop, records.place(), CallLimit(spec.timers));
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
-  Executor executor({loop, *am, processes, OwnEnvironment(), &port}, records, spec,
+  Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports}, records, spec,
                     {.job = records.job(), .attempt = attempt, .container = container, .token = token},
                     {host, port.port()}, jitter);
   const auto signals = loop.OnSignals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [&](int signal) {

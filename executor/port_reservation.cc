@@ -93,4 +93,13 @@ Status PortReservation::Renew() {
   return Ok();
 }
 
+Result<std::map<std::string, PortReservation>> ReservePorts(const std::vector<std::string>& names) {
+  std::map<std::string, PortReservation> ports;
+  for (const std::string& name : names) {
+    TRY_ASSIGN(PortReservation port, PortReservation::Make());
+    ports.emplace(name, std::move(port));
+  }
+  return ports;
+}
+
 }  // namespace tony::executor

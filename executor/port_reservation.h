@@ -6,6 +6,10 @@
 // the framework is known for one (BindsPortAlone), the reservation is let go as the process starts.
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 
@@ -33,5 +37,8 @@ class PortReservation {
   UniqueFd guard_;   // of one that may be let go
   int port_;
 };
+
+// One for each name; none if not all can be had.
+Result<std::map<std::string, PortReservation>> ReservePorts(const std::vector<std::string>& names);
 
 }  // namespace tony::executor

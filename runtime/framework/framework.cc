@@ -90,6 +90,8 @@ const Framework& FrameworkOf(const JobSpec& spec) {
       return LightgbmFramework();
     case FrameworkKind::kXgboost:
       return XgboostFramework();
+    case FrameworkKind::kStaged:
+      return StagedFramework();
   }
   CHECK(false);
 }
@@ -108,6 +110,12 @@ Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster
 bool BindsPortAlone(const JobSpec& spec, const TaskId& task) {
   const auto binds_port_alone = FrameworkOf(spec).binds_port_alone;
   return binds_port_alone && binds_port_alone(spec, task);
+}
+
+std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task) {
+  const auto port_names = FrameworkOf(spec).port_names;
+  if (!port_names || spec.mode == DistributedMode::kFcfs) return {};
+  return port_names(spec, task);
 }
 
 std::vector<std::string> ReservedVariables(const JobSpec& spec) {

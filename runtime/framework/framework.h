@@ -26,6 +26,9 @@ Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster
 // Whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT, so that nobody may hold it.
 bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 
+// Names of the ports that the task has besides its own; at most kMostNamedPorts, each an IsPortName().
+std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
+
 // Names of all variables that a task of this job may get from us: the framework's, TonY's and our own TONY_*. Sorted.
 std::vector<std::string> ReservedVariables(const JobSpec& spec);
 

@@ -16,6 +16,8 @@ struct Framework {
   // connect again.
   RestartScope (*smallest_scope)(const JobSpec& spec, const RoleSpec& role, RestartScope if_reachable);
   bool (*binds_port_alone)(const JobSpec& spec, const TaskId& task) = nullptr;  // null: no task's process does
+  // As PortNames(); null: no task has others than its own.
+  std::vector<std::string> (*port_names)(const JobSpec& spec, const TaskId& task) = nullptr;
 };
 
 const Framework& TensorflowFramework();
@@ -24,6 +26,7 @@ const Framework& JaxFramework();
 const Framework& LightgbmFramework();
 const Framework& XgboostFramework();
 const Framework& StandaloneFramework();
+const Framework& StagedFramework();
 const Framework& FrameworkOf(const JobSpec& spec);
 
 // Where the tracked tasks are one collective, which cannot take a member back.

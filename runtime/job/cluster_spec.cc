@@ -1,5 +1,6 @@
 #include "runtime/job/cluster_spec.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <optional>
 
@@ -22,7 +23,27 @@ std::optional<Endpoint> ParseEndpoint(std::string_view text) {
   return Endpoint{std::string(text.substr(0, colon)), static_cast<int>(*port)};
 }
 
+Result<std::map<TaskId, NamedPorts>> ReadPorts(JsonFields fields) {
+  std::map<TaskId, NamedPorts> ports;
+  for (const std::string& name : fields.Names()) {
+    TRY_ASSIGN(const TaskId task, ParseTaskId(name));
+    JsonFields of_task = fields.Fields(name);
+    for (const std::string& port : of_task.Names())
+      ports[task][port] = static_cast<int>(of_task.Int(port, 1, kMaxPort));
+    TRY(of_task.status());
+  }
+  TRY(fields.status());
+  return ports;
+}
+
 }  // namespace
+
+bool IsPortName(std::string_view name) {
+  constexpr size_t kLongest = 32;
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (name.empty() || name.size() > kLongest || !is_letter(name.front())) return false;
+  return std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
+}
 
 std::string ToJson(const ClusterSpec& spec) {
   json::object roles;
@@ -34,6 +55,12 @@ std::string ToJson(const ClusterSpec& spec) {
   json::object document;
   document["generation"] = spec.generation.value;
   document["roles"] = std::move(roles);
+  json::object ports;
+  for (const auto& [task, named] : spec.ports) {
+    auto& of_task = ports[ToString(task)].emplace_object();
+    for (const auto& [name, port] : named) of_task[name] = port;
+  }
+  if (!ports.empty()) document["ports"] = std::move(ports);
   return SerializeJson(document);
 }
 
@@ -51,6 +78,9 @@ Result<ClusterSpec> ClusterSpecFromJson(std::string_view text) {
       endpoints.push_back(endpoint.value_or(Endpoint{}));
     }
   }
+  auto ports = fields.Has("ports") ? ReadPorts(fields.Fields("ports")) : std::map<TaskId, NamedPorts>();
+  if (!ports.ok()) return Annotate(ports.error(), "cluster spec");
+  spec.ports = *std::move(ports);
   for (const auto& status : {fields.status(), roles.status()}) {
     if (!status.ok()) return Annotate(status.error(), "cluster spec");
   }

@@ -12,14 +12,21 @@
 
 namespace tony {
 
+// Ports of a task besides its own, at the same host, by the names that its framework gives them.
+using NamedPorts = std::map<std::string, int>;
+constexpr size_t kMostNamedPorts = 8;    // of one task
+bool IsPortName(std::string_view name);  // lower-case letters, digits and underscores after a letter; 32 at most
+
 struct ClusterSpec {
   Generation generation;
   // Every task of the job, also untracked ones. Empty where tasks start first come first served.
   std::map<std::string, std::vector<Endpoint>> roles;
+  std::map<TaskId, NamedPorts> ports;  // of the tasks that have any
   bool operator==(const ClusterSpec&) const = default;
 };
 
-// {"generation":1,"roles":{"worker":["127.0.0.1:4711", ...]}}
+// {"generation":1,"roles":{"worker":["127.0.0.1:4711", ...]},"ports":{"worker:0":{"data":4712}}}; "ports" where there
+// are any.
 std::string ToJson(const ClusterSpec& spec);
 Result<ClusterSpec> ClusterSpecFromJson(std::string_view json);
 

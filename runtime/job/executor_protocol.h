@@ -32,6 +32,7 @@ struct Registration {
   Endpoint endpoint;
   Phase phase = Phase::kWaiting;
   int64_t pid = 0;
+  NamedPorts ports = {};  // besides its own; executors of earlier releases name none
 };
 
 struct Progress {

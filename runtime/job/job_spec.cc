@@ -21,6 +21,8 @@ std::string_view ToString(FrameworkKind kind) {
       return "lightgbm";
     case FrameworkKind::kXgboost:
       return "xgboost";
+    case FrameworkKind::kStaged:
+      return "staged";
   }
   CHECK(false);
 }
@@ -84,7 +86,7 @@ std::optional<RestartScope> RestartScopeFromString(std::string_view text) {
 
 std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text) {
   using enum FrameworkKind;
-  for (const auto kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost}) {
+  for (const auto kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost, kStaged}) {
     if (ToString(kind) == text) return kind;
   }
   return std::nullopt;

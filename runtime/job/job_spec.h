@@ -16,7 +16,8 @@
 
 namespace tony {
 
-enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost };
+// kStaged is for tests of TonY itself: a job spec may have it, and no property can ask for it.
+enum class FrameworkKind { kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost, kStaged };
 std::string_view ToString(FrameworkKind kind);  // "standalone", "tensorflow", "pytorch", "jax", "lightgbm", "xgboost"
 std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text);
 

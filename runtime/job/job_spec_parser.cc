@@ -28,7 +28,8 @@ constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray
 
 Result<FrameworkKind> ParseFramework(const PropertyValues& values) {
   const std::string name = ToLower(Trim(values.Text(kFramework)));
-  if (const auto kind = FrameworkKindFromString(name)) return *kind;
+  const auto kind = FrameworkKindFromString(name);
+  if (kind && kind != FrameworkKind::kStaged) return *kind;
   const bool later = std::ranges::find(kLaterFrameworks, name) != std::end(kLaterFrameworks);
   return values.Bad(kFramework, StrCat(later ? "not supported yet; " : "",
                                        "expected tensorflow, pytorch, jax, lightgbm, xgboost or standalone"));

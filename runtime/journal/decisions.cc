@@ -79,6 +79,12 @@ void WritePlanned(json::object& out, const KillPlanned& d) {
   if (!d.request.asker.empty()) out["asker"] = d.request.asker;
 }
 
+void WritePorts(json::object& out, const NamedPorts& ports) {
+  if (ports.empty()) return;  // as before there were any
+  auto& named = out["ports"].emplace_object();
+  for (const auto& [name, port] : ports) named[name] = port;
+}
+
 void WriteBody(json::object& out, const DecisionBody& body) {
   std::visit(Overloaded{
                  [&](const EpochBegan& d) { out["epoch"] = d.epoch.value; },
@@ -95,6 +101,7 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                    WriteAttempt(out, d.attempt);
                    out["host"] = d.endpoint.host;
                    out["port"] = d.endpoint.port;
+                   WritePorts(out, d.ports);
                  },
                  [&](const GenerationFormed& d) { out["generation"] = d.generation.value; },
                  [&](const AttemptRan& d) {
@@ -233,11 +240,22 @@ Result<DecisionBody> ReadPlanned(JsonFields& f) {
 
 using Reader = std::function<Result<DecisionBody>(JsonFields&)>;
 
+constexpr int64_t kMaxPort = 65535;
+
 ContainerId ReadContainer(JsonFields& f) { return {f.String("container")}; }
 
 Endpoint ReadEndpoint(JsonFields& f) {
   std::string host = f.String("host");
-  return {std::move(host), static_cast<int>(f.Int("port", 0, 65535))};
+  return {std::move(host), static_cast<int>(f.Int("port", 0, kMaxPort))};
+}
+
+Result<DecisionBody> ReadRegistered(JsonFields& f) {
+  AttemptRegistered registered{ReadAttempt(f), ReadEndpoint(f)};
+  if (!f.Has("ports")) return DecisionBody(std::move(registered));
+  JsonFields ports = f.Fields("ports");
+  for (const std::string& name : ports.Names()) registered.ports[name] = static_cast<int>(ports.Int(name, 1, kMaxPort));
+  TRY(ports.status());
+  return DecisionBody(std::move(registered));
 }
 
 const std::map<std::string_view, Reader>& Readers() {
@@ -252,10 +270,7 @@ const std::map<std::string_view, Reader>& Readers() {
        }},
       {"gang_allocated", [](JsonFields&) { return Body(GangAllocated{}); }},
       {"attempt_launched", [](JsonFields& f) { return Body(AttemptLaunched{ReadAttempt(f)}); }},
-      {"attempt_registered",
-       [](JsonFields& f) {
-         return Body(AttemptRegistered{ReadAttempt(f), ReadEndpoint(f)});
-       }},
+      {"attempt_registered", ReadRegistered},
       {"generation_formed", [](JsonFields& f) { return Body(GenerationFormed{{f.Int("generation", 1)}}); }},
       {"attempt_ran",
        [](JsonFields& f) {

@@ -38,6 +38,7 @@ struct AttemptLaunched {
 struct AttemptRegistered {
   AttemptId attempt;
   Endpoint endpoint;
+  NamedPorts ports = {};
 };
 struct GenerationFormed {
   Generation generation;

@@ -173,6 +173,12 @@ Result<Registration> FromThrift(const rpc::Registration& wire) {
   TRY_ASSIGN(what.endpoint.port, IntWithin("port", wire.port, 1, 65535));
   TRY_ASSIGN(what.phase, CheckedPhase(wire.phase));
   TRY_ASSIGN(what.pid, CheckedPid(wire.pid));
+  if (wire.ports.size() > kMostNamedPorts)
+    return Bad("ports", StrCat(wire.ports.size(), ", expected at most ", kMostNamedPorts));
+  for (const auto& [name, port] : wire.ports) {
+    if (!IsPortName(name)) return Bad("ports", "a name that is none");
+    TRY_ASSIGN(what.ports[name], IntWithin("ports." + name, port, 1, 65535));
+  }
   return what;
 }
 
@@ -286,6 +292,7 @@ rpc::Registration ToThrift(const Registration& what) {
   wire.__set_port(what.endpoint.port);
   wire.__set_phase(WireOf<rpc::Phase>(what.phase, kPhases));
   wire.__set_pid(what.pid);
+  if (!what.ports.empty()) wire.__set_ports({what.ports.begin(), what.ports.end()});
   return wire;
 }
 

@@ -48,6 +48,7 @@ struct Registration {
   3: i32 port
   4: Phase phase
   5: i64 pid           // of the user's process; 0: none
+  6: optional map<string, i32> ports  // besides its own, by the names that its framework gives them
 }
 
 struct Registered {

@@ -4,12 +4,14 @@
 
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
 
 namespace tony::am {
 namespace {
 
 const JobId kJob{"job-1"};
 constexpr int kFirstPort = 4000;
+constexpr int kFirstNamedPort = 5000;
 
 TaskId TaskOf(std::string_view text) {
   auto task = ParseTaskId(text.substr(0, text.find('#')));
@@ -149,6 +151,13 @@ ContainerId ContainerOf(std::string_view task) { return {StrCat("c-", Suffix(Att
 std::string HostOf(std::string_view task) { return StrCat("node-", Suffix(AttemptOf(task))); }
 Endpoint EndpointOf(std::string_view task) { return {HostOf(task), kFirstPort + TaskOf(task).index}; }
 
+NamedPorts PortsOf(const JobSpec& spec, std::string_view task) {
+  NamedPorts ports;
+  for (const std::string& name : PortNames(spec, TaskOf(task)))
+    ports[name] = kFirstNamedPort + static_cast<int>(ports.size());
+  return ports;
+}
+
 JobDriver::JobDriver(JobSpec spec) : spec_(std::move(spec)), job_(std::make_unique<Job>(kJob, spec_)) {}
 
 TaskStatus JobDriver::StatusOf(std::string_view task) const {
@@ -213,7 +222,8 @@ TurnResult JobDriver::ConfirmLaunch(std::string_view task) {
 }
 
 TurnResult JobDriver::Register(std::string_view task, Phase phase, int64_t pid) {
-  return Observe(RegisterCall{CallerOf(task), {EndpointIn(ContainerFor(task), TaskOf(task)), phase, pid}});
+  return Observe(
+      RegisterCall{CallerOf(task), {EndpointIn(ContainerFor(task), TaskOf(task)), phase, pid, PortsOf(spec_, task)}});
 }
 
 TurnResult JobDriver::Heartbeat(std::string_view task, Phase phase, int64_t pid) {

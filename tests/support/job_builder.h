@@ -67,6 +67,7 @@ AttemptId AttemptOf(std::string_view task);
 ContainerId ContainerOf(std::string_view task);
 std::string HostOf(std::string_view task);
 Endpoint EndpointOf(std::string_view task);
+NamedPorts PortsOf(const JobSpec& spec, std::string_view task);  // 5000 and on, in the order of their names
 
 // Gives one observation a call to a Job, at the driver's own time, and keeps the decisions as a journal would. A task
 // is named "worker:0", its later attempts "worker:0#2"; those have the container that the journal gave them.

@@ -27,6 +27,14 @@ TEST_F(ExecutorTest, RegistersWithTheAmThatTheLeaseRecordNames) {
   EXPECT_EQ(bed_.am.registers.front().argument.endpoint, (Endpoint{"127.0.0.1", 4711}));
 }
 
+TEST_F(ExecutorTest, RegistersThePortsThatAreReservedForItsTask) {
+  bed_.ports = {{"control", 4712}, {"data", 4713}};
+  bed_.Rule(1);
+  bed_.Begin(processes_);
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
+  EXPECT_EQ(bed_.am.registers.front().argument.ports, bed_.ports);
+}
+
 TEST_F(ExecutorTest, WaitsForAnAmToAppear) {
   bed_.Begin(processes_);
   bed_.Rule(1);

@@ -103,6 +103,14 @@ TEST_F(PortReservationTest, ThePortIsFreeAfterTheReservation) {
   EXPECT_EQ(Server({}).Listen(port), 0);
 }
 
+TEST_F(PortReservationTest, EachNameHasAPortOfItsOwn) {
+  const auto ports = ReservePorts({"control", "data"});
+  ASSERT_TRUE(ports.ok());
+  ASSERT_EQ(ports->size(), 2u);
+  EXPECT_NE(ports->at("control").port(), ports->at("data").port());
+  EXPECT_EQ(Server({}).Listen(ports->at("data").port()), EADDRINUSE);
+}
+
 TEST_F(PortReservationTest, NoPortIsReservedTwice) {
   std::vector<PortReservation> held;
   std::set<int> ports;

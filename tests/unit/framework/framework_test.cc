@@ -57,6 +57,25 @@ std::string Render(const JobSpec& spec) {
   return out;
 }
 
+TEST(FrameworkTest, OnlyTheStagedFrameworkNamesPorts) {
+  for (const FrameworkKind kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost})
+    EXPECT_TRUE(PortNames(Spec(kind, {Role("worker", 1)}), {"worker", 0}).empty()) << ToString(kind);
+  const JobSpec staged = Spec(kStaged, {Role("driver", 1), Role("worker", 1)});
+  EXPECT_EQ(PortNames(staged, {"driver", 0}), (std::vector<std::string>{"control", "data"}));
+  EXPECT_TRUE(PortNames(Fcfs(staged), {"driver", 0}).empty());
+  for (const std::string& name : PortNames(staged, {"driver", 0})) EXPECT_TRUE(IsPortName(name)) << name;
+}
+
+TEST(FrameworkTest, ATaskKnowsItsOwnNamedPortsAndThoseOfOthers) {
+  const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 2)});
+  ClusterSpec cluster = ClusterOf(spec);
+  cluster.ports = {{{"driver", 0}, {{"control", 1}, {"data", 2}}}, {{"worker", 1}, {{"data", 3}}}};
+  EXPECT_EQ(FrameworkEnvironment(spec, cluster, {"driver", 0}).at("STAGED_PORTS"), "control=1,data=2");
+  EXPECT_EQ(FrameworkEnvironment(spec, cluster, {"worker", 0}).at("STAGED_PORTS"), "");
+  EXPECT_EQ(FrameworkEnvironment(spec, cluster, {"worker", 1}).at("STAGED_DATA"),
+            "driver:0=node-driver:2,worker:1=node-worker:3");
+}
+
 struct GoldenCase {
   std::string file;
   JobSpec spec;

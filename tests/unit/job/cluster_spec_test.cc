@@ -14,6 +14,22 @@ TEST(ClusterSpecTest, TheFormIsFixedAndReadBack) {
   EXPECT_EQ(*read, spec);
 }
 
+TEST(ClusterSpecTest, NamedPortsStandThereWhereThereAreAny) {
+  const ClusterSpec spec = {
+      {1}, {{"driver", {{"n", 1}}}, {"worker", {{"n", 2}}}}, {{{"driver", 0}, {{"control", 7}, {"data", 8}}}}};
+  const std::string json = ToJson(spec);
+  EXPECT_EQ(json, R"({"generation":1,"roles":{"driver":["n:1"],"worker":["n:2"]},)"
+                  R"("ports":{"driver:0":{"control":7,"data":8}}})");
+  EXPECT_EQ(*ClusterSpecFromJson(json), spec);
+}
+
+TEST(ClusterSpecTest, APortHasAShortPlainName) {
+  for (const std::string name : {"a", "data", "metrics_2", "abcdefghijklmnopqrstuvwxyz012345"})
+    EXPECT_TRUE(IsPortName(name)) << name;
+  for (const std::string name : {"", "2", "_a", "Data", "a-b", "a b", "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz0123456"})
+    EXPECT_FALSE(IsPortName(name)) << name;
+}
+
 TEST(ClusterSpecTest, ABadFieldIsNamed) {
   const auto error = [](std::string_view json) {
     const auto read = ClusterSpecFromJson(json);
@@ -30,6 +46,12 @@ TEST(ClusterSpecTest, ABadFieldIsNamed) {
     EXPECT_EQ(error(R"({"generation":1,"roles":{"w":[")" + address + "\"]}}"),
               "cluster spec: field roles.w: expected host:port, not \"" + address + "\"");
   }
+  const auto of_ports = [&](const std::string& ports) {
+    return error(R"({"generation":1,"roles":{},"ports":)" + ports + "}");
+  };
+  EXPECT_EQ(of_ports("[]"), "cluster spec: field ports: expected an object");
+  EXPECT_EQ(of_ports(R"({"w:0":{"a":0}})"), "cluster spec: field ports.w:0.a: expected a whole number from 1 to 65535");
+  EXPECT_NE(of_ports(R"({"w":{}})"), "accepted");
   EXPECT_TRUE(error("{").starts_with("cluster spec: not JSON: ")) << error("{");
 }
 

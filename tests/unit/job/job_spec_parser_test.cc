@@ -27,8 +27,10 @@ TEST(JobSpecParserTest, FrameworksThatAreNotThereAreRefused) {
     EXPECT_EQ(ErrorWith({{"tony.application.framework", name}}),
               StrCat("tony.application.framework: \"", name, "\" (from -conf): not supported yet; ", kExpected));
   }
-  EXPECT_EQ(ErrorWith({{"tony.application.framework", "torch"}}),
-            StrCat("tony.application.framework: \"torch\" (from -conf): ", kExpected));
+  for (const std::string name : {"torch", "staged"}) {
+    EXPECT_EQ(ErrorWith({{"tony.application.framework", name}}),
+              StrCat("tony.application.framework: \"", name, "\" (from -conf): ", kExpected));
+  }
 }
 
 TEST(JobSpecParserTest, TasksStartAsAGangOrFirstComeFirstServed) {

@@ -33,7 +33,7 @@ TEST(JobSpecTest, TheFirstWorkerIsChiefUnlessThereIsARoleChief) {
 }
 
 TEST(JobSpecTest, NamesOfEnumeratorsAreReadBack) {
-  for (const auto* name : {"standalone", "tensorflow", "pytorch", "jax"}) {
+  for (const auto* name : {"standalone", "tensorflow", "pytorch", "jax", "staged"}) {
     ASSERT_TRUE(FrameworkKindFromString(name)) << name;
     EXPECT_EQ(ToString(*FrameworkKindFromString(name)), name);
   }

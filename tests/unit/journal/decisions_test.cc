@@ -64,6 +64,22 @@ TEST(DecisionsTest, OfACheckpointInAJournalBeforeListingsTheWriterIsNotKnown) {
   EXPECT_EQ(std::get<CheckpointNoted>(noted->body).newest->writer, CheckpointWriter::kUnknown);
 }
 
+// Journals of the releases before named ports have none.
+TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
+  const std::string text = R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
+                           R"("host":"n","port":4711})";
+  const auto read = DecisionFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(std::get<AttemptRegistered>(read->body).ports, NamedPorts());
+  EXPECT_EQ(ToJson(*read), text);
+}
+
+TEST(DecisionsTest, ANamedPortThatIsNoneIsDamage) {
+  EXPECT_FALSE(DecisionFromJson(R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
+                                R"("host":"n","port":4711,"ports":{"data":70000}})")
+                   .ok());
+}
+
 // Journals of the releases before it have no asker.
 TEST(DecisionsTest, TheAskerOfAPlannedKillIsKeptAndMayBeAbsent) {
   const Decision planned{FromMillis(5),

@@ -27,7 +27,7 @@ inline std::vector<Decision> OneOfEachKind() {
       ContainerAssigned{worker, {"7-1"}, "node-7"},
       GangAllocated{},
       AttemptLaunched{worker},
-      AttemptRegistered{worker, {"node-7", 40123}},
+      AttemptRegistered{worker, {"node-7", 40123}, {{"control", 40124}, {"data", 40125}}},
       GenerationFormed{{4}},
       AttemptRan{worker, 4711},
       AttemptSuspected{worker},

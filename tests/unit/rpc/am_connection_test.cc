@@ -66,12 +66,15 @@ class ScriptedAm {
 
 TEST_F(AmConnectionTest, RegisterBringsTheEpochAndTheServiceGetsEveryField) {
   std::optional<Answer<Epoch>> epoch;
-  client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
+  Registration what = SomeRegistration();
+  what.ports = {{"data", 4712}};
+  client->Register(SomeCaller(), what, Into(epoch));
   EXPECT_FALSE(epoch);
   WaitFor(epoch);
   EXPECT_EQ(std::get<Epoch>(*epoch), Epoch{7});
   EXPECT_EQ(service.registered.front().first.attempt, SomeCaller().attempt);
   EXPECT_EQ(service.registered.front().second.endpoint, SomeRegistration().endpoint);
+  EXPECT_EQ(service.registered.front().second.ports, what.ports);
 }
 
 TEST_F(AmConnectionTest, ACallBesideAParkedAwaitIsAnsweredFirst) {

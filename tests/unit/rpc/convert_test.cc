@@ -76,6 +76,25 @@ TEST(ConvertTest, ABadFieldOfARegistrationIsNamed) {
   EXPECT_THAT(bad([](rpc::Registration& r) { r.pid = kHuge; }), StartsWith("pid: "));
 }
 
+TEST(ConvertTest, NamedPortsComeThroughAndBadOnesAreNamed) {
+  Registration what = SomeRegistration();
+  EXPECT_FALSE(ToThrift(what).__isset.ports);
+  what.ports = {{"control", 1}, {"data", 65535}};
+  EXPECT_EQ(FromThrift(ToThrift(what))->ports, what.ports);
+  const auto bad = [&](auto spoil) { return Spoiled(ToThrift(what), spoil); };
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.ports["data"] = 0; }), StartsWith("ports.data: 0"));
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.ports["data"] = 65536; }), StartsWith("ports.data: 65536"));
+  EXPECT_THAT(bad([](rpc::Registration& r) { r.ports["no\nname"] = 1; }), StartsWith("ports: a name"));
+  EXPECT_EQ(bad([](rpc::Registration& r) {
+              for (char name = 'e'; r.ports.size() < kMostNamedPorts; ++name) r.ports[{name}] = 1;
+            }),
+            "");
+  EXPECT_THAT(bad([](rpc::Registration& r) {
+                for (char name = 'e'; r.ports.size() <= kMostNamedPorts; ++name) r.ports[{name}] = 1;
+              }),
+              StartsWith("ports: 9, expected at most 8"));
+}
+
 TEST(ConvertTest, ARegistrationCarriesOurProtocolVersion) {
   EXPECT_EQ(ToThrift(SomeRegistration()).protocol, rpc::g_tony_constants.PROTOCOL_VERSION);
 }

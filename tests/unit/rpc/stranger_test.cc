@@ -45,7 +45,9 @@ TEST_F(StrangerTest, TheLargestRegisterFitsIntoAStrangersFrame) {
   rpc::ExecutorService_Register_args args;
   args.caller = ToThrift(caller);
   args.caller.token = std::string(255, 't');
-  args.registration = ToThrift(Registration{{std::string(255, 'h'), 65535}, Phase::kRunning, 1 << 30});
+  Registration what = {{std::string(255, 'h'), 65535}, Phase::kRunning, 1 << 30};
+  for (char name = 'a'; what.ports.size() < kMostNamedPorts; ++name) what.ports[std::string(32, name)] = 65535;
+  args.registration = ToThrift(what);
   EXPECT_LT(WriteMessage({"Register", T_CALL, 1}, args).size(), RpcServerOptions().stranger_frame);
 }
 

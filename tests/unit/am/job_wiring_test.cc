@@ -1,0 +1,74 @@
+// What tasks are told of each other beside their addresses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "am/job.h"
+#include "tests/support/job_builder.h"
+
+namespace tony::am {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+JobBuilder Staged() { return JobBuilder().Role("driver", 1).Role("worker", 2).Framework(FrameworkKind::kStaged); }
+
+ClusterSpec ToldTo(const JobDriver& driver, std::string_view task) {
+  const auto cluster = ClusterSpecFromJson(driver.CommandFor(task).cluster_spec);
+  CHECK(cluster.ok());
+  return *cluster;
+}
+
+TEST(JobWiringTest, EveryTaskIsToldOfTheNamedPortsOfAll) {
+  JobDriver driver(Staged().Build());
+  driver.Gathering().RegisterAll();
+  EXPECT_THAT(ToldTo(driver, "driver:0").ports,
+              ElementsAre(Pair(TaskId{"driver", 0}, NamedPorts{{"control", 5000}, {"data", 5001}}),
+                          Pair(TaskId{"worker", 0}, NamedPorts{{"data", 5000}}),
+                          Pair(TaskId{"worker", 1}, NamedPorts{{"data", 5000}})));
+}
+
+TEST(JobWiringTest, NamedPortsAreJournalledWithTheRegistration) {
+  JobDriver driver(Staged().Build());
+  driver.Gathering();
+  const TurnResult turn = driver.Register("worker:0");
+  ASSERT_TRUE(Find<AttemptRegistered>(turn));
+  EXPECT_THAT(Find<AttemptRegistered>(turn)->ports, ElementsAre(Pair("data", 5000)));
+  driver.RegisterAll();
+  const Command before = driver.CommandFor("driver:0");
+  driver.Replay();
+  driver.Start({2});
+  EXPECT_EQ(driver.CommandFor("driver:0"), before);
+}
+
+TEST(JobWiringTest, AnExecutorCannotComeBackWithOtherPorts) {
+  JobDriver driver(Staged().Build());
+  driver.Running();
+  RegisterCall call{driver.CallerOf("worker:0"), {EndpointOf("worker:0"), Phase::kRunning, 100, {{"data", 5000}}}};
+  EXPECT_FALSE(driver.Observe(call).refusal);
+  for (const NamedPorts& others : {NamedPorts(), NamedPorts{{"data", 5001}}}) {
+    call.registration.ports = others;
+    const TurnResult turn = driver.Observe(call);
+    ASSERT_TRUE(turn.refusal);
+    EXPECT_EQ(turn.refusal->reason, RefusalReason::kBadRequest);
+    EXPECT_THAT(Decisions(turn), IsEmpty());
+  }
+}
+
+TEST(JobWiringTest, ATaskInANewContainerHasTheNamedPortsOfThatOne) {
+  JobDriver driver(Staged().Build());
+  driver.Gathering();
+  for (const auto* task : {"driver:0", "worker:0", "worker:1"}) driver.ConfirmLaunch(task);
+  driver.Register("worker:1");
+  driver.Exit("worker:1");
+  driver.Grant("worker:1#2");
+  driver.Observe(
+      RegisterCall{driver.CallerOf("worker:1#2"), {EndpointOf("worker:1#2"), Phase::kWaiting, 0, {{"data", 77}}}});
+  driver.Register("driver:0");
+  driver.Register("worker:0");
+  EXPECT_EQ(ToldTo(driver, "driver:0").ports.at({"worker", 1}), (NamedPorts{{"data", 77}}));
+}
+
+}  // namespace
+}  // namespace tony::am
