@@ -212,6 +212,14 @@ void ApplicationMaster::Heartbeat(const Caller& caller, const Progress& progress
   });
 }
 
+void ApplicationMaster::Publish(const Caller& caller, const PublishedValues& values, Reply<std::monostate> reply) {
+  if (!Admit(caller.token, reply)) return;
+  Observe(PublishCall{caller, values}, [reply](const std::optional<Refusal>& refusal) {
+    if (refusal) return reply.Refuse(refusal->reason, refusal->message);
+    reply.Success({});
+  });
+}
+
 // Before it is known that the attempt has succeeded: whoever knows that finds them. Where they cannot be written, the
 // executor's own copy is what is left.
 void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report) const {

@@ -58,6 +58,7 @@ class ApplicationMaster : public AmService {
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
+  void Publish(const Caller& caller, const PublishedValues& values, Reply<std::monostate> reply) override;
   void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) override;
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,

@@ -80,6 +80,8 @@ class Job {
     std::string host;
     std::optional<Endpoint> endpoint;  // since it registered
     NamedPorts ports;                  // the same
+    PublishedValues values;
+    Instant publish_by{};  // when it has been told to start and others wait for its values
     int64_t pid = 0;
     bool suspect = false;
     std::optional<Outcome> outcome;
@@ -165,6 +167,13 @@ class Job {
   Outcome Silence(const std::string& more = "") const;
   std::string Missing(bool container) const;  // tasks that have no container, or have not registered, for a message
 
+  // ---- job_stages.cc: policy
+  Decided OnPublish(const PublishCall& call, Instant now);
+  std::optional<DecisionBody> NextStage() const;
+  bool HasPublished(const Attempt& attempt) const;  // all that others wait for
+  Outcome WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass if_missing) const;
+  std::string MissingValues() const;
+
   // ---- first_cause.cc: policy
   std::optional<DecisionBody> Judge(Instant now) const;
   std::optional<Instant> NextJudgement() const;  // of a failure that waits for a better cause
@@ -192,7 +201,7 @@ class Job {
   Verdict Fruitless(const Restart& restart) const;
   std::optional<Instant> NextRestart() const;
 
-  // ---- job_evolve.cc, job_evolve_restart.cc, job_evolve_stop.cc: state
+  // ---- job_evolve.cc, job_evolve_restart.cc, job_evolve_stages.cc, job_evolve_stop.cc: state
   Result<Actions> Apply(const EpochBegan& d, Instant time);
   Result<Actions> Apply(const JobAccepted& d, Instant time);
   Result<Actions> Apply(const ContainersRequested& d, Instant time);
@@ -221,6 +230,8 @@ class Job {
   Result<Actions> Apply(const WatcherChanged& d, Instant time);
   Result<Actions> Apply(const KillPlanned& d, Instant time);
   Result<Actions> Apply(const KillVoided& d, Instant time);
+  Result<Actions> Apply(const ValuesPublished& d, Instant time);
+  Result<Actions> Apply(const StageOpened& d, Instant time);
   Result<Attempt*> Step(const AttemptId& id, AttemptStep step);
   Status Step(JobStep step);
   Result<Attempt*> MakeAttempt(const AttemptId& id, AttemptStep how, Instant time);
@@ -244,9 +255,12 @@ class Job {
   int NextIn(const Attempt& ended) const;     // number of the attempt that its executor runs next; 0: none
   bool IsHeld(const Attempt& ended) const;    // its executor is neither released nor told to go on
   bool IsFcfs() const { return spec_.mode == DistributedMode::kFcfs; }
-  ClusterSpecText MakeClusterSpec() const;
-  void TakeIn(Attempt& attempt, const ClusterSpecText& cluster);  // into the generation
-  void Arrive(const Attempt& attempt, Actions& actions);
+  ClusterSpecText MakeClusterSpec(int stage = 0) const;  // as it is told to tasks of this stage
+  bool StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time);  // whether it may start
+  void TakeIn(Attempt& attempt, const ClusterSpecText& cluster, Instant time);       // into the generation
+  void AwaitValues(const AttemptId& id);
+  void StopAwaiting(const Attempt& attempt);
+  void Arrive(const Attempt& attempt, Instant time, Actions& actions);
   void Note(const RestartDecided& d, Instant time);
   CheckpointStatus SnapshotOfCheckpoints() const;
   std::optional<Checkpoint> ResumeOf(const AttemptId& id) const;  // what its task goes on from
@@ -282,6 +296,9 @@ class Job {
   std::set<AttemptId> unplaced_;                         // asked for, and no container yet
   std::set<AttemptId> withdrawn_;                        // told to stop before they had a container
   std::set<std::pair<Instant, AttemptId>> allocating_;   // by when they should have a container
+  std::set<std::pair<int, TaskId>> unpublished_;         // by stage: others wait for their values
+  std::set<std::pair<int, AttemptId>> held_;             // by stage: they wait for it to open
+  std::set<std::pair<Instant, AttemptId>> publishing_;   // by when they should have published
   std::set<std::pair<Instant, AttemptId>> registering_;  // by when they should have registered
   std::set<std::pair<Instant, ContainerId>> stopping_;   // by when their attempts should have ended
   std::set<std::pair<Instant, AttemptId>> silent_;       // their containers are being ended: given up by then

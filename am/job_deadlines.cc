@@ -51,6 +51,12 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
                         " (tony.container.registration.timeout): missing ", Missing(/*container=*/false))),
         spec_.timers.grace};
   }
+  if (!publishing_.empty() && now >= publishing_.begin()->first) {
+    return JobStopping{
+        TimedOut(StrCat("not every task published what others wait for within ", Seconds(spec_.registration_timeout),
+                        " (tony.container.registration.timeout): missing ", MissingValues())),
+        spec_.timers.grace};
+  }
   if (const auto limit = TimeLimit(); limit && now >= *limit) {
     return JobStopping{TimedOut(StrCat("the job ran longer than ", Seconds(spec_.timeout),
                                        " (tony.application.timeout)", WhoWasSilent(now))),
@@ -117,6 +123,7 @@ std::optional<Instant> Job::NextDeadline() const {
   if (AnyWatched()) sooner(silence_check_);
   if (!allocating_.empty()) sooner(allocating_.begin()->first);
   if (!registering_.empty()) sooner(registering_.begin()->first);
+  if (!publishing_.empty()) sooner(publishing_.begin()->first);
   sooner(TimeLimit());
   if (!verdict_) sooner(attention_.NextDeadline());
   if (!stopping_.empty()) sooner(stopping_.begin()->first);

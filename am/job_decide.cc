@@ -34,6 +34,7 @@ Decided Job::Decide(const Observation& observation, Instant now) {
                         [&](const RegisterCall& call) { return OnRegister(call, now); },
                         [&](const AwaitCall& call) { return OnAwait(call, now); },
                         [&](const HeartbeatCall& call) { return OnHeartbeat(call, now); },
+                        [&](const PublishCall& call) { return OnPublish(call, now); },
                         [&](const OutcomeCall& call) { return OnOutcome(call, now); },
                         [&](const ContainerEvent& seen) { return OnContainer(seen); },
                         [&](const CheckpointsThere& seen) { return OnListing(seen); },
@@ -68,6 +69,7 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
       if (Count(AttemptState::kStopping) > 0 || containers_left_ > 0) return std::nullopt;
       return JobEnded{};
     case JobState::kRunning:
+      return NextStage();
     case JobState::kRestarting:
     case JobState::kSucceeded:
     case JobState::kFailed:
@@ -190,7 +192,8 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   const Attempt& attempt = *Find(call.caller.attempt);
   if (IsFinal(attempt.state)) return out;  // told before; the first report counts
   if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
-  out.decisions.push_back(AttemptEnded{attempt.id, Explained(attempt, call.outcome), /*reported=*/true});
+  const Outcome outcome = WithoutValues(attempt, call.outcome, OutcomeClass::kUserError);
+  out.decisions.push_back(AttemptEnded{attempt.id, Explained(attempt, outcome), /*reported=*/true});
   return out;
 }
 
@@ -246,7 +249,10 @@ Decided Job::OnExited(const ContainerExited& exited, const std::optional<Outcome
     const Attempt& attempt = *Find(id);
     const bool believable = kept && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
-    Outcome outcome = believable ? *kept : given_up ? Silence() : OutcomeOfSilentEnd(state, exited);
+    // An executor that could not report could not tell what its task had published.
+    Outcome outcome = believable ? WithoutValues(attempt, *kept, OutcomeClass::kInfra)
+                      : given_up ? Silence()
+                                 : OutcomeOfSilentEnd(state, exited);
     // An executor that was told to leave does not know why; its scheduler may.
     const bool vague = outcome.cls == OutcomeClass::kInfra || outcome.cls == OutcomeClass::kKilled;
     if (vague && exited.cls && exited.cls != OutcomeClass::kSuccess) outcome.cls = *exited.cls;

@@ -1,5 +1,5 @@
-// What follows from a decision. Only Evolve(), here and in job_evolve_restart.cc and job_evolve_stop.cc, changes the
-// state of a Job.
+// What follows from a decision. Only Evolve(), here and in job_evolve_restart.cc, job_evolve_stages.cc and
+// job_evolve_stop.cc, changes the state of a Job.
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +7,7 @@
 #include "am/job.h"
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
 
 namespace tony::am {
 namespace {
@@ -120,15 +121,15 @@ Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
   registering_.erase({attempt->register_by, d.attempt});
   if (!silence_check_) silence_check_ = time + spec_.timers.suspect_after;
   Actions actions;
-  Arrive(*attempt, actions);
+  Arrive(*attempt, time, actions);
   if (IsFcfs() && state_ == JobState::kRunning) {
-    TakeIn(*attempt, MakeClusterSpec());
+    TakeIn(*attempt, MakeClusterSpec(), time);
     actions.push_back(Tell(d.attempt));
   }
   return actions;
 }
 
-Result<Actions> Job::Apply(const GenerationFormed& d, Instant) {
+Result<Actions> Job::Apply(const GenerationFormed& d, Instant time) {
   if (d.generation != generation_.Next()) return Misfit(StrCat("generation ", d.generation.value));
   if (!IsFcfs() && Count(AttemptState::kRegistered) != static_cast<int>(tasks_.size()))
     return Misfit("not every task has registered");
@@ -136,20 +137,14 @@ Result<Actions> Job::Apply(const GenerationFormed& d, Instant) {
   generation_ = d.generation;
   const ClusterSpecText cluster = MakeClusterSpec();
   for (auto& [id, task] : tasks_) {
-    if (task.newest()->state == AttemptState::kRegistered) TakeIn(*task.newest(), cluster);
+    if (task.newest()->state == AttemptState::kRegistered) StartOrHold(*task.newest(), cluster, time);
   }
   return TellAll();
 }
 
-void Job::TakeIn(Attempt& attempt, const ClusterSpecText& cluster) {
-  attempt.generation = generation_;
-  attempt.cluster_spec = cluster;
-  resumed_from_ = ResumeOf(attempt.id);
-}
-
 // From the newest address of every task: one that is being replaced is still known by the address it had. Tasks that do
 // not wait for each other are told of nobody.
-Job::ClusterSpecText Job::MakeClusterSpec() const {
+Job::ClusterSpecText Job::MakeClusterSpec(int stage) const {
   ClusterSpec cluster{.generation = generation_};
   for (const auto& [id, task] : tasks_) {
     if (IsFcfs()) break;
@@ -157,6 +152,8 @@ Job::ClusterSpecText Job::MakeClusterSpec() const {
                                             [](const Attempt& attempt) { return attempt.endpoint.has_value(); });
     cluster.roles[id.role].push_back(*known->endpoint);
     if (!known->ports.empty()) cluster.ports[id] = known->ports;
+    const PublishedValues& values = task.newest()->values;
+    if (!values.empty() && StageOf(spec_, id.role) < stage) cluster.values[id] = values;
   }
   return std::make_shared<const std::string>(ToJson(cluster));
 }
@@ -198,13 +195,14 @@ Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
   allocating_.erase({attempt->allocate_by, d.attempt});
   registering_.erase({attempt->register_by, d.attempt});
   silent_.erase({attempt->give_up_at, d.attempt});
+  StopAwaiting(*attempt);
   if (tasks_.at(d.attempt.task).state == TaskState::kDone) {
     const Completion completion = spec_.FindRole(d.attempt.task.role)->completion;
     if (completion == Completion::kTracked && d.outcome.Succeeded()) ++tracked_successes_;
     if (completion != Completion::kSidecar && !d.outcome.Succeeded()) failed_.emplace(time, d.attempt);
   }
   Actions actions;
-  Arrive(*attempt, actions);
+  Arrive(*attempt, time, actions);
   Restart* restart = RestartOf(d.attempt.task);
   if (restart) restart->ending.erase(d.attempt.task);
   if (attempt->container.value.empty()) return actions;
@@ -263,6 +261,7 @@ Result<Job::Attempt*> Job::MakeAttempt(const AttemptId& id, AttemptStep how, Ins
   if (last) --counts_[static_cast<size_t>(last->state)];
   Attempt& attempt = task.attempts.emplace_back(Attempt{.id = id, .restart = restart, .last_heard = time});
   ++counts_[static_cast<size_t>(AttemptState::kNew)];
+  AwaitValues(id);
   if (how == AttemptStep::kRenew) {
     attempt.register_by = time + spec_.registration_timeout;
     registering_.emplace(attempt.register_by, id);

@@ -152,7 +152,7 @@ Status Job::Replace(const AttemptId& id, Instant time, Actions& actions) {
 }
 
 // An attempt that joins a running generation has registered, or never will.
-void Job::Arrive(const Attempt& attempt, Actions& actions) {
+void Job::Arrive(const Attempt& attempt, Instant time, Actions& actions) {
   const auto found = joining_.find(attempt.restart);
   if (found == joining_.end()) return;
   Joining& joining = found->second;
@@ -164,8 +164,7 @@ void Job::Arrive(const Attempt& attempt, Actions& actions) {
   for (const AttemptId& id : attempts) {
     Attempt& joiner = *Find(id);
     if (joiner.state != AttemptState::kRegistered) continue;
-    TakeIn(joiner, cluster);
-    actions.push_back(Tell(id));
+    if (StartOrHold(joiner, cluster, time)) actions.push_back(Tell(id));
   }
 }
 

@@ -86,6 +86,7 @@ void Job::StopAttempt(Attempt& attempt, Duration grace, Instant time, Actions& a
   attempt.stop_grace = grace;
   allocating_.erase({attempt.allocate_by, attempt.id});
   registering_.erase({attempt.register_by, attempt.id});
+  StopAwaiting(attempt);
   if (attempt.container.value.empty()) {
     withdrawn_.insert(attempt.id);
     auto* others = actions.empty() ? nullptr : std::get_if<WithdrawRequests>(&actions.back());

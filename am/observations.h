@@ -57,6 +57,10 @@ struct HeartbeatCall {
   Caller caller;
   Progress progress;
 };
+struct PublishCall {
+  Caller caller;
+  PublishedValues values;
+};
 struct OutcomeCall {
   Caller caller;
   Outcome outcome;
@@ -70,6 +74,6 @@ struct ContainerEvent {
 
 using Observation =
     std::variant<AmStarted, LeaseRenewed, TimePassed, KillAsked, AttachAsked, Looked, RegisterCall, AwaitCall,
-                 HeartbeatCall, OutcomeCall, ContainerEvent, CheckpointsThere, CheckpointSeen>;
+                 HeartbeatCall, PublishCall, OutcomeCall, ContainerEvent, CheckpointsThere, CheckpointSeen>;
 
 }  // namespace tony::am

@@ -29,6 +29,10 @@ struct SendHeartbeat {
   Progress progress;
   Instant sent{};  // comes back with the answer
 };
+struct SendValues {  // all of them: those that the AM has already are passed over
+  Caller caller;
+  PublishedValues values;
+};
 struct SendOutcome {
   Caller caller;
   Outcome outcome;
@@ -64,8 +68,8 @@ struct Leave {  // end the executor; nothing follows
 };
 
 using Action =
-    std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendOutcome, ReadLease, WatchLease, UnwatchLease,
-                 BeginAttempt, StartProcess, GiveNotice, SignalTree, WarnOfTree, KeepOutcome, Leave>;
+    std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendValues, SendOutcome, ReadLease, WatchLease,
+                 UnwatchLease, BeginAttempt, StartProcess, GiveNotice, SignalTree, WarnOfTree, KeepOutcome, Leave>;
 
 // Exit codes of the executor, after sysexits.h where there is a fitting one.
 inline constexpr int kLeftReleased = 0;

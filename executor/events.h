@@ -29,6 +29,9 @@ struct HeartbeatAnswered {
   int64_t link = 0;
   Instant sent{};  // when the heartbeat was
 };
+struct ValuesAcknowledged {
+  int64_t link = 0;
+};
 struct OutcomeAcknowledged {
   int64_t link = 0;
 };
@@ -76,11 +79,17 @@ struct UsageMeasured {
   Usage usage;
 };
 
+// What the program has published so far. Between ProcessStarted and TreeGone; once more before ProcessExited.
+struct ValuesSeen {
+  PublishedValues values;
+};
+
 struct TermSignal {};  // the keeper or NodeManager wants this executor gone
 struct Tick {};        // NextDeadline() has passed
 
-using Event = std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, OutcomeAcknowledged, Refused,
-                           ConnectionLost, LeaseRead, LeaseUnreadable, FolderGone, AttemptNotBegun, ProcessStarted,
-                           ProcessNotStarted, ProcessExited, TreeGone, TreeLives, UsageMeasured, TermSignal, Tick>;
+using Event =
+    std::variant<Begun, Registered, CommandReceived, HeartbeatAnswered, ValuesAcknowledged, OutcomeAcknowledged,
+                 Refused, ConnectionLost, LeaseRead, LeaseUnreadable, FolderGone, AttemptNotBegun, ProcessStarted,
+                 ProcessNotStarted, ProcessExited, TreeGone, TreeLives, UsageMeasured, ValuesSeen, TermSignal, Tick>;
 
 }  // namespace tony::executor

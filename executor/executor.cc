@@ -127,6 +127,12 @@ void Executor::Perform(const SendHeartbeat& action) {
                              }));
 }
 
+void Executor::Perform(const SendValues& action) {
+  surroundings_.am.Publish(
+      action.caller, action.values,
+      Answered<Acknowledged>([](int64_t link, Acknowledged) -> Event { return ValuesAcknowledged{link}; }));
+}
+
 std::optional<KeptOutputs> Executor::OutputsToReport(const Outcome& outcome) const {
   if (!outcome.Succeeded() || !LeavesOutputs(spec_, place_.attempt.task)) return std::nullopt;
   auto kept = ReadKeptOutputs(place_.folder.logs);
@@ -163,6 +169,7 @@ void Executor::Perform(const UnwatchLease&) { lease_watch_ = nullptr; }
 
 void Executor::Perform(const BeginAttempt& action) {
   usage_ = nullptr;
+  published_ = nullptr;
   place_.attempt = action.attempt;
   place_.folder = AttemptFolder(records_.place(), action.attempt);
   auto lock = LockAttempt(place_.folder);
@@ -198,18 +205,21 @@ Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
                             .stderr_file = (place_.folder.logs / "stderr").string(),
                             .own_session = true};
   const auto error_file = ErrorFile(place_.folder.work);
-  for (const auto& file : {error_file, OutputFile(place_.folder.work), NoticeFile(place_.folder.work)})
+  for (const auto& file :
+       {error_file, OutputFile(place_.folder.work), NoticeFile(place_.folder.work), PublishFile(place_.folder.work)})
     ForgetFile(file);
   const OomKills killed_before = CountOomKills();
   const std::string memory_key = role->Key("memory");
   if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
   const auto log_folder = place_.folder.logs;
   const auto pid = StartCommand(surroundings_.processes, role->command, process, [=, this](ExitStatus exit) {
+    if (published_) published_->Look();
     const Evidence evidence = Gather(exit, error_file, log_folder, killed_before, memory_key);
     Feed(ProcessExited{exit, evidence.stderr_tail, Classify(evidence, spec_.failure_rules)});
   });
   if (!pid.ok()) return pid.error();
   WatchUsage();
+  WatchPublished();
   return int64_t{*pid};
 }
 
@@ -222,6 +232,13 @@ void Executor::WatchUsage() {
   usage_ = std::make_unique<UsageWatch>(surroundings_.loop,
                                         WatchedAttempt{place_.folder.logs, spec_.log_limit_mb, std::move(gpus)},
                                         [this](const Usage& usage) { Feed(UsageMeasured{usage}); });
+}
+
+void Executor::WatchPublished() {
+  const std::vector<std::string> names = ValueNames(spec_, place_.attempt.task);
+  if (names.empty()) return;
+  published_ = std::make_unique<PublishWatch>(surroundings_.loop, PublishFile(place_.folder.work), names,
+                                              [this](const PublishedValues& values) { Feed(ValuesSeen{values}); });
 }
 
 void Executor::Perform(const SignalTree& action) {

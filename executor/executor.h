@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/port_reservation.h"
+#include "executor/publish_watch.h"
 #include "executor/task_run.h"
 #include "executor/usage_watch.h"
 #include "executor/user_environment.h"
@@ -52,6 +53,7 @@ class Executor {
   void Perform(const SendRegister& action);
   void Perform(const SendAwait& action);
   void Perform(const SendHeartbeat& action);
+  void Perform(const SendValues& action);
   void Perform(const SendOutcome& action);
   void Perform(const ReadLease&);
   void Perform(const WatchLease&);
@@ -72,6 +74,7 @@ class Executor {
   Event LeaseNow();
   Result<int64_t> StartUserProcess(const StartProcess& action);
   void WatchUsage();
+  void WatchPublished();
   void SayTreeGone();
   void LogChange(State before_state, Link before_link) const;
 
@@ -88,7 +91,8 @@ class Executor {
   std::deque<Event> events_;  // not empty while Feed() is at work
   EventLoop::Timer timer_;
   std::unique_ptr<EventLoop::Handle> lease_watch_;
-  std::unique_ptr<UsageWatch> usage_;  // of the attempt at hand, once its process was started
+  std::unique_ptr<UsageWatch> usage_;        // of the attempt at hand, once its process was started
+  std::unique_ptr<PublishWatch> published_;  // the same, where its task publishes anything
 };
 
 }  // namespace tony::executor

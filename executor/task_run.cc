@@ -100,6 +100,8 @@ void TaskRun::BeginNext(int attempt) {
   pid_ = 0;
   exit_.reset();
   usage_.reset();
+  values_.clear();
+  values_acknowledged_ = 0;
   ending_.reset();
   killed_since_.reset();
   outcome_.reset();
@@ -198,6 +200,12 @@ void TaskRun::On(const TreeLives& event) {
 }
 
 void TaskRun::On(const UsageMeasured& event) { usage_ = event.usage; }
+
+void TaskRun::On(const ValuesSeen& event) {
+  if (state_ == State::kWaiting || state_ == State::kEnded) return;
+  values_.insert(event.values.begin(), event.values.end());
+  Publish();
+}
 
 void TaskRun::On(const TermSignal&) {
   Depart({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""}, {kLeftTerminated, kLastReport});

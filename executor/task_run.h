@@ -43,6 +43,7 @@ class TaskRun {
   void On(const Registered& event);
   void On(const CommandReceived& event);
   void On(const HeartbeatAnswered& event);
+  void On(const ValuesAcknowledged& event);
   void On(const OutcomeAcknowledged& event);
   void On(const Refused& event);
   void On(const ConnectionLost& event);
@@ -56,6 +57,7 @@ class TaskRun {
   void On(const TreeGone&);
   void On(const TreeLives& event);
   void On(const UsageMeasured& event);
+  void On(const ValuesSeen& event);
   void On(const TermSignal&);
   void On(const Tick&);
 
@@ -67,6 +69,7 @@ class TaskRun {
   void Try(const SeenLease& lease);
   void Rejoin();
   void Beat();
+  void Publish();
   void Report();
   void Await();
   void Hear(Instant sent);
@@ -104,6 +107,9 @@ class TaskRun {
   int64_t pid_ = 0;                 // of the process while it is there
   std::optional<ExitStatus> exit_;  // of the process, once reaped
   std::optional<Usage> usage_;      // of the attempt, newest
+  PublishedValues values_;          // of the attempt: the first of each name
+  size_t values_acknowledged_ = 0;  // so many of them are in the journal
+  size_t values_sent_ = 0;          // on this link, and not answered yet; 0: none
   std::optional<Outcome> ending_;   // the outcome to be, once everything is gone
   std::optional<Outcome> outcome_;
   std::optional<Departure> departure_;
@@ -121,7 +127,7 @@ class TaskRun {
   LeaseSight lease_;
   std::optional<SeenLease> tried_;  // what the last UseAm came from
   Instant heard_at_;                // when the newest call was sent that an AM has answered
-  Instant register_sent_, await_sent_, report_sent_;
+  Instant register_sent_, await_sent_, publish_sent_, report_sent_;
   Instant crowded_at_;              // when an AM's queue was last full: it is there, and hears others first
   Instant noticed_at_;              // when the loss of the link was noticed
   std::optional<Instant> read_at_;  // Searching, Registering: when to read the record again

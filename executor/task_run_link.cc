@@ -58,6 +58,7 @@ void TaskRun::On(const Registered& event) {
   beat_at_ = now_ + timers_.heartbeat;
   Do(UnwatchLease{});
   Await();
+  Publish();
   if (state_ == State::kEnded) Report();
   // The phase may have changed since the call was sent.
   if (phase() == Phase::kRunning || phase() == Phase::kStopping) Beat();
@@ -78,6 +79,14 @@ void TaskRun::On(const HeartbeatAnswered& event) {
   if (!IsCurrent(event.link) || link_ != Link::kLinked) return;
   Hear(event.sent);
   beat_at_ = now_ + timers_.heartbeat;
+}
+
+void TaskRun::On(const ValuesAcknowledged& event) {
+  if (!IsCurrent(event.link) || link_ != Link::kLinked || values_sent_ == 0) return;
+  Hear(publish_sent_);
+  values_acknowledged_ = std::exchange(values_sent_, 0);
+  Publish();
+  if (state_ == State::kEnded) Report();
 }
 
 void TaskRun::On(const OutcomeAcknowledged& event) {
@@ -178,6 +187,7 @@ void TaskRun::Try(const SeenLease& lease) {
   if (!read_at_) read_at_ = now_ + Spread(kReadEvery);
   link_ = Link::kRegistering;
   ++link_number_;
+  values_sent_ = 0;
   register_sent_ = now_;
   Do(UseAm{link_number_, lease.am});
   Do(SendRegister{Self(), {endpoint_, phase(), pid_}});
@@ -195,8 +205,16 @@ void TaskRun::Beat() {
   Do(SendHeartbeat{Self(), {phase(), pid_, usage_}, now_});
 }
 
+void TaskRun::Publish() {
+  if (link_ != Link::kLinked || values_sent_ > 0 || values_.size() == values_acknowledged_) return;
+  publish_sent_ = now_;
+  values_sent_ = values_.size();
+  Do(SendValues{Self(), values_});
+}
+
+// After an outcome nothing counts that was published before it.
 void TaskRun::Report() {
-  if (link_ != Link::kLinked) return;
+  if (link_ != Link::kLinked || values_.size() > values_acknowledged_) return;
   report_sent_ = now_;
   Do(SendOutcome{Self(), *outcome_});
 }

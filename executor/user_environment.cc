@@ -49,6 +49,7 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
       {"TONY_TASK", ToString(place.attempt.task)},
   };
   if (LeavesOutputs(spec, place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.folder.work).string();
+  if (!ValueNames(spec, place.attempt.task).empty()) own["TONY_PUBLISH_FILE"] = PublishFile(place.folder.work).string();
   if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;
   if (!place.resume_from.empty()) own["TONY_RESUME_FROM"] = place.resume_from;
   // TonY restarted only whole jobs, and told programs so by this; it was not set before.
@@ -117,6 +118,8 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
 std::filesystem::path ErrorFile(const std::filesystem::path& work_folder) { return work_folder / "tony-error.json"; }
 
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder) { return work_folder / "tony-output.json"; }
+
+std::filesystem::path PublishFile(const std::filesystem::path& work_folder) { return work_folder / "tony-publish"; }
 
 std::filesystem::path NoticeFile(const std::filesystem::path& work_folder) { return work_folder / "tony-notice.json"; }
 

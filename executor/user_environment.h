@@ -46,6 +46,9 @@ std::filesystem::path ErrorFile(const std::filesystem::path& work_folder);
 // Where the chief may leave the job's outputs as one JSON object: $TONY_OUTPUT_FILE.
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder);
 
+// Where a task whose framework names values publishes them, as lines of NAME=value: $TONY_PUBLISH_FILE.
+std::filesystem::path PublishFile(const std::filesystem::path& work_folder);
+
 // Where a task is told that it is about to be stopped, and why: $TONY_NOTICE_FILE; see attempt_files.h.
 std::filesystem::path NoticeFile(const std::filesystem::path& work_folder);
 

@@ -11,9 +11,10 @@ namespace {
 
 // The contract's variables, and JOB_ID and NUM_AM_RETRIES, which TonY's tasks had: the executor sets them.
 constexpr std::string_view kOwnVariables[] = {
-    "JOB_ID",           "NUM_AM_RETRIES",   "TONY_ATTEMPT",     "TONY_CHECKPOINT_DIR",
-    "TONY_CONTAINER",   "TONY_ERROR_FILE",  "TONY_GENERATION",  "TONY_JOB_ID",
-    "TONY_NOTICE_FILE", "TONY_OUTPUT_FILE", "TONY_RESUME_FROM", "TONY_TASK",
+    "JOB_ID",           "NUM_AM_RETRIES",   "TONY_ATTEMPT",      "TONY_CHECKPOINT_DIR",
+    "TONY_CONTAINER",   "TONY_ERROR_FILE",  "TONY_GENERATION",   "TONY_JOB_ID",
+    "TONY_NOTICE_FILE", "TONY_OUTPUT_FILE", "TONY_PUBLISH_FILE", "TONY_RESUME_FROM",
+    "TONY_TASK",
 };
 
 // What TonY gave to every task, whatever the framework.
@@ -63,6 +64,26 @@ Status CheckNotReserved(const std::map<std::string, std::string>& environment, c
   return Ok();
 }
 
+int LastStageIn(const JobSpec& spec) {
+  int last = 0;
+  for (const RoleSpec& role : spec.roles) last = std::max(last, StageOf(spec, role.name));
+  return last;
+}
+
+Status CheckValues(const JobSpec& spec) {
+  size_t all = 0;
+  for (const RoleSpec& role : spec.roles) {
+    all += ValueNames(spec, {role.name, 0}).size() * static_cast<size_t>(role.instances);
+    if (role.completion == Completion::kSidecar && !AwaitedValues(spec, {role.name, 0}).empty()) {
+      return Error{ErrorCode::kInvalid,
+                   StrCat("role ", role.name, ": others wait for what it publishes, so it cannot be a sidecar")};
+    }
+  }
+  if (all <= kMostPublishedValuesOfJob) return Ok();
+  return Error{ErrorCode::kInvalid, StrCat("framework ", ToString(spec.framework), ": the tasks of this job publish ",
+                                           all, " values, expected at most ", kMostPublishedValuesOfJob)};
+}
+
 // Position among the tracked tasks in the order of the spec; -1 if not tracked.
 int TrackedPosition(const JobSpec& spec, const TaskId& task) {
   int position = 0;
@@ -98,7 +119,8 @@ const Framework& FrameworkOf(const JobSpec& spec) {
 
 Status CheckFramework(const JobSpec& spec) {
   if (spec.mode == DistributedMode::kFcfs) return CheckFcfs(spec);
-  return FrameworkOf(spec).check(spec);
+  TRY(FrameworkOf(spec).check(spec));
+  return CheckValues(spec);
 }
 
 Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
@@ -116,6 +138,22 @@ std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task) {
   const auto port_names = FrameworkOf(spec).port_names;
   if (!port_names || spec.mode == DistributedMode::kFcfs) return {};
   return port_names(spec, task);
+}
+
+int StageOf(const JobSpec& spec, std::string_view role) {
+  const auto stage = FrameworkOf(spec).stage;
+  return stage && spec.mode == DistributedMode::kGang ? stage(spec, role) : 0;
+}
+
+std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task) {
+  const auto value_names = FrameworkOf(spec).value_names;
+  if (!value_names || spec.mode == DistributedMode::kFcfs) return {};
+  return value_names(spec, task);
+}
+
+std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task) {
+  if (StageOf(spec, task.role) >= LastStageIn(spec)) return {};
+  return ValueNames(spec, task);
 }
 
 std::vector<std::string> ReservedVariables(const JobSpec& spec) {

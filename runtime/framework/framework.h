@@ -14,8 +14,8 @@ namespace tony {
 
 using Environment = std::map<std::string, std::string>;
 
-// Whether the framework can run the spec at all (standalone: one task, unless FCFS; collectives: never FCFS); kInvalid
-// says why not.
+// Whether the framework can run the spec at all (standalone: one task, unless FCFS; collectives: never FCFS; nobody
+// waits for a sidecar's values, and there are at most kMostPublishedValuesOfJob); kInvalid says why not.
 Status CheckFramework(const JobSpec& spec);
 
 // What the task's process gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,
@@ -28,6 +28,15 @@ bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 
 // Names of the ports that the task has besides its own; at most kMostNamedPorts, each an IsPortName().
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
+
+// When the tasks of a role start. Those of stage 0 do as the gang has formed, those of a later one when every task of
+// the stages before it has published its ValueNames().
+int StageOf(const JobSpec& spec, std::string_view role);
+
+// What the task publishes: at most kMostPublishedValues, each an IsValueName().
+std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task);
+// Those of them for which others wait: none in the last stage.
+std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task);
 
 // Names of all variables that a task of this job may get from us: the framework's, TonY's and our own TONY_*. Sorted.
 std::vector<std::string> ReservedVariables(const JobSpec& spec);

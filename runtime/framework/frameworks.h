@@ -18,6 +18,9 @@ struct Framework {
   bool (*binds_port_alone)(const JobSpec& spec, const TaskId& task) = nullptr;  // null: no task's process does
   // As PortNames(); null: no task has others than its own.
   std::vector<std::string> (*port_names)(const JobSpec& spec, const TaskId& task) = nullptr;
+  int (*stage)(const JobSpec& spec, std::string_view role) = nullptr;  // null: all start together
+  // As ValueNames(); null: no task publishes any.
+  std::vector<std::string> (*value_names)(const JobSpec& spec, const TaskId& task) = nullptr;
 };
 
 const Framework& TensorflowFramework();

@@ -7,6 +7,7 @@ namespace tony {
 
 RestartScope SmallestScope(const JobSpec& spec, const RoleSpec& role, bool same_address) {
   if (role.completion == Completion::kSidecar || spec.mode == DistributedMode::kFcfs) return RestartScope::kTask;
+  if (!AwaitedValues(spec, {role.name, 0}).empty()) return RestartScope::kGang;
   return FrameworkOf(spec).smallest_scope(spec, role, same_address ? RestartScope::kTask : RestartScope::kGang);
 }
 

@@ -18,6 +18,8 @@ namespace tony {
 //   TensorFlow with ps: a worker                        task, if it keeps its address; the coordinator connects again
 //   TensorFlow with ps: ps, chief                       gang: the variables, or who knows of the progress, are gone
 //   untracked roles of these                            task, if they keep their address
+//   whose published values others wait for              gang: those who run were told the values of this attempt
+//   others of staged                                    task, if they keep their address
 RestartScope SmallestScope(const JobSpec& spec, const RoleSpec& role, bool same_address);
 
 // One line for each role that asks for less than that, even where its tasks keep their address.

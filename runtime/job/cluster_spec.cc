@@ -23,17 +23,28 @@ std::optional<Endpoint> ParseEndpoint(std::string_view text) {
   return Endpoint{std::string(text.substr(0, colon)), static_cast<int>(*port)};
 }
 
-Result<std::map<TaskId, NamedPorts>> ReadPorts(JsonFields fields) {
-  std::map<TaskId, NamedPorts> ports;
-  for (const std::string& name : fields.Names()) {
-    TRY_ASSIGN(const TaskId task, ParseTaskId(name));
-    JsonFields of_task = fields.Fields(name);
-    for (const std::string& port : of_task.Names())
-      ports[task][port] = static_cast<int>(of_task.Int(port, 1, kMaxPort));
+// What each task has of `what`; nothing where there is no such field. `read` gets one by its name.
+template <class Named, class Read>
+Status ReadNamed(JsonFields& document, std::string_view what, std::map<TaskId, Named>& all, Read read) {
+  if (!document.Has(what)) return Ok();
+  JsonFields by_task = document.Fields(what);
+  for (const std::string& text : by_task.Names()) {
+    TRY_ASSIGN(const TaskId task, ParseTaskId(text));
+    JsonFields of_task = by_task.Fields(text);
+    for (const std::string& name : of_task.Names()) all[task][name] = read(of_task, name);
     TRY(of_task.status());
   }
-  TRY(fields.status());
-  return ports;
+  return by_task.status();
+}
+
+template <class Named>
+void WriteNamed(json::object& document, std::string_view field, const std::map<TaskId, Named>& all) {
+  json::object by_task;
+  for (const auto& [task, named] : all) {
+    auto& of_task = by_task[ToString(task)].emplace_object();
+    for (const auto& [name, value] : named) of_task[name] = value;
+  }
+  if (!by_task.empty()) document[field] = std::move(by_task);
 }
 
 }  // namespace
@@ -55,12 +66,8 @@ std::string ToJson(const ClusterSpec& spec) {
   json::object document;
   document["generation"] = spec.generation.value;
   document["roles"] = std::move(roles);
-  json::object ports;
-  for (const auto& [task, named] : spec.ports) {
-    auto& of_task = ports[ToString(task)].emplace_object();
-    for (const auto& [name, port] : named) of_task[name] = port;
-  }
-  if (!ports.empty()) document["ports"] = std::move(ports);
+  WriteNamed(document, "ports", spec.ports);
+  WriteNamed(document, "values", spec.values);
   return SerializeJson(document);
 }
 
@@ -78,10 +85,12 @@ Result<ClusterSpec> ClusterSpecFromJson(std::string_view text) {
       endpoints.push_back(endpoint.value_or(Endpoint{}));
     }
   }
-  auto ports = fields.Has("ports") ? ReadPorts(fields.Fields("ports")) : std::map<TaskId, NamedPorts>();
-  if (!ports.ok()) return Annotate(ports.error(), "cluster spec");
-  spec.ports = *std::move(ports);
-  for (const auto& status : {fields.status(), roles.status()}) {
+  const Status ports = ReadNamed(fields, "ports", spec.ports, [](JsonFields& f, const std::string& name) {
+    return static_cast<int>(f.Int(name, 1, kMaxPort));
+  });
+  const Status values =
+      ReadNamed(fields, "values", spec.values, [](JsonFields& f, const std::string& name) { return f.String(name); });
+  for (const auto& status : {fields.status(), roles.status(), ports, values}) {
     if (!status.ok()) return Annotate(status.error(), "cluster spec");
   }
   return spec;

@@ -9,6 +9,7 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/published_values.h"
 
 namespace tony {
 
@@ -21,12 +22,13 @@ struct ClusterSpec {
   Generation generation;
   // Every task of the job, also untracked ones. Empty where tasks start first come first served.
   std::map<std::string, std::vector<Endpoint>> roles;
-  std::map<TaskId, NamedPorts> ports;  // of the tasks that have any
+  std::map<TaskId, NamedPorts> ports;        // of the tasks that have any
+  std::map<TaskId, PublishedValues> values;  // of tasks of earlier stages than whoever is told
   bool operator==(const ClusterSpec&) const = default;
 };
 
-// {"generation":1,"roles":{"worker":["127.0.0.1:4711", ...]},"ports":{"worker:0":{"data":4712}}}; "ports" where there
-// are any.
+// {"generation":1,"roles":{"worker":["127.0.0.1:4711", ...]},"ports":{"worker:0":{"data":4712}},
+//  "values":{"driver:0":{"ADDRESS":"..."}}}; "ports" and "values" where there are any.
 std::string ToJson(const ClusterSpec& spec);
 Result<ClusterSpec> ClusterSpecFromJson(std::string_view json);
 

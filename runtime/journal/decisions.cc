@@ -24,7 +24,7 @@ std::string_view NameOf(const DecisionBody& body) {
       "attempt_heard",    "attempt_ended",      "container_kill_ordered", "container_ended",    "job_stopping",
       "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
       "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
-      "kill_voided",      "listing_sought",     "checkpoints_listed",
+      "kill_voided",      "listing_sought",     "checkpoints_listed",     "values_published",   "stage_opened",
   };
   static_assert(std::size(kNames) == std::variant_size_v<DecisionBody>);
   return kNames[body.index()];
@@ -148,6 +148,12 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                  },
                  [&](const ListingSought&) {},
                  [&](const CheckpointsListed& d) { WriteListing(out, d.listing); },
+                 [&](const ValuesPublished& d) {
+                   WriteAttempt(out, d.attempt);
+                   auto& values = out["values"].emplace_object();
+                   for (const auto& [name, value] : d.values) values[name] = value;
+                 },
+                 [&](const StageOpened& d) { out["stage"] = d.stage; },
              },
              body);
 }
@@ -258,6 +264,14 @@ Result<DecisionBody> ReadRegistered(JsonFields& f) {
   return DecisionBody(std::move(registered));
 }
 
+Result<DecisionBody> ReadPublished(JsonFields& f) {
+  ValuesPublished published{.attempt = ReadAttempt(f)};
+  JsonFields values = f.Fields("values");
+  for (const std::string& name : values.Names()) published.values[name] = values.String(name);
+  TRY(values.status());
+  return DecisionBody(std::move(published));
+}
+
 const std::map<std::string_view, Reader>& Readers() {
   using Body = DecisionBody;
   static const std::map<std::string_view, Reader> readers = {
@@ -301,6 +315,8 @@ const std::map<std::string_view, Reader>& Readers() {
        }},
       {"listing_sought", [](JsonFields&) { return Body(ListingSought{}); }},
       {"checkpoints_listed", ReadListed},
+      {"values_published", ReadPublished},
+      {"stage_opened", [](JsonFields& f) { return Body(StageOpened{static_cast<int>(f.Int("stage", 1, kMaxCount))}); }},
   };
   return readers;
 }

@@ -112,6 +112,15 @@ struct AttemptStopping {
   Outcome because;  // what it will have ended of, unless it ends otherwise before
   Duration grace{0};
 };
+// For those who start after it. What an attempt has published stands until its task has another.
+struct ValuesPublished {
+  AttemptId attempt;
+  PublishedValues values;  // none of them published by this attempt before
+};
+// Every task of the stages before has published what is awaited: who waits in this one starts.
+struct StageOpened {
+  int stage = 0;
+};
 // The newest word on whose job it is.
 struct OwnerChanged {
   Claim claim;
@@ -134,7 +143,7 @@ using DecisionBody =
                  AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected, AttemptHeard, AttemptEnded,
                  ContainerKillOrdered, ContainerEnded, JobStopping, StopHurried, JobEnded, RestartDecided,
                  CheckpointSought, CheckpointNoted, RestartBegan, AttemptStopping, OwnerChanged, WatcherChanged,
-                 KillPlanned, KillVoided, ListingSought, CheckpointsListed>;
+                 KillPlanned, KillVoided, ListingSought, CheckpointsListed, ValuesPublished, StageOpened>;
 
 struct Decision {
   Instant time;

@@ -130,6 +130,11 @@ std::string Describe(const Decision& decision) {
           [](const KillVoided& d) { return StrCat("kill ", d.number, ": ", d.reason); },
           [](const ListingSought&) { return std::string(); },
           [](const CheckpointsListed& d) { return Listed(d.listing); },
+          [](const ValuesPublished& d) {
+            return StrCat(ToString(d.attempt), ": ",
+                          Names(d.values, [](const auto& value) { return StrCat(value.first, "=", value.second); }));
+          },
+          [](const StageOpened& d) { return StrCat("stage ", d.stage); },
       },
       decision.body));
 }

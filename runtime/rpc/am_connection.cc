@@ -88,6 +88,13 @@ class ThriftConnection : public AmConnection {
     Start<rpc::ExecutorService_Heartbeat_result>("Heartbeat", args, call_limit_, std::move(done));
   }
 
+  void Publish(const Caller& caller, const PublishedValues& values, OnAnswer<Acknowledged> done) override {
+    rpc::ExecutorService_Publish_args args;
+    args.caller = ToThrift(caller);
+    args.values = values;
+    Start<rpc::ExecutorService_Publish_result>("Publish", args, call_limit_, std::move(done));
+  }
+
   void ReportOutcome(const Caller& caller, const AttemptReport& report, OnAnswer<Acknowledged> done) override {
     rpc::ExecutorService_ReportOutcome_args args;
     args.caller = ToThrift(caller);

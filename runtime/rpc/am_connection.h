@@ -44,6 +44,7 @@ class ExecutorCalls {
   virtual void Register(const Caller& caller, const Registration& what, OnAnswer<Epoch> done) = 0;
   virtual void Await(const Caller& caller, int64_t since, OnAnswer<Command> done) = 0;
   virtual void Heartbeat(const Caller& caller, const Progress& progress, OnAnswer<Acknowledged> done) = 0;
+  virtual void Publish(const Caller& caller, const PublishedValues& values, OnAnswer<Acknowledged> done) = 0;
   virtual void ReportOutcome(const Caller& caller, const AttemptReport& report, OnAnswer<Acknowledged> done) = 0;
 };
 

@@ -86,6 +86,13 @@ Status Heartbeat(AmService& service, const rpc::ExecutorService_Heartbeat_args& 
   return Ok();
 }
 
+Status Publish(AmService& service, const rpc::ExecutorService_Publish_args& args, const Reply<std::monostate>& reply) {
+  TRY_ASSIGN(const Caller caller, FromThrift(args.caller));
+  TRY_ASSIGN(const PublishedValues values, CheckedValues(args.values));
+  service.Publish(caller, values, reply);
+  return Ok();
+}
+
 Status ReportOutcome(AmService& service, const rpc::ExecutorService_ReportOutcome_args& args,
                      const Reply<std::monostate>& reply) {
   TRY_ASSIGN(const Caller caller, FromThrift(args.caller));
@@ -148,12 +155,14 @@ Dispatcher MakeAmDispatcher(AmService& service) {
   using rpc::ClientService_Watch_args, rpc::ClientService_Watch_result;
   using rpc::ExecutorService_Await_args, rpc::ExecutorService_Await_result;
   using rpc::ExecutorService_Heartbeat_args, rpc::ExecutorService_Heartbeat_result;
+  using rpc::ExecutorService_Publish_args, rpc::ExecutorService_Publish_result;
   using rpc::ExecutorService_Register_args, rpc::ExecutorService_Register_result;
   using rpc::ExecutorService_ReportOutcome_args, rpc::ExecutorService_ReportOutcome_result;
   Dispatcher all;
   Add<ExecutorService_Register_args, ExecutorService_Register_result>(all, "Register", service, Register);
   Add<ExecutorService_Await_args, ExecutorService_Await_result>(all, "Await", service, Await);
   Add<ExecutorService_Heartbeat_args, ExecutorService_Heartbeat_result>(all, "Heartbeat", service, Heartbeat);
+  Add<ExecutorService_Publish_args, ExecutorService_Publish_result>(all, "Publish", service, Publish);
   Add<ExecutorService_ReportOutcome_args, ExecutorService_ReportOutcome_result>(all, "ReportOutcome", service,
                                                                                 ReportOutcome);
   Add<ClientService_GetStatus_args, ClientService_GetStatus_result>(all, "GetStatus", service, GetStatus);

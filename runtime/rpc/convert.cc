@@ -386,6 +386,16 @@ rpc::AttachReply ToThrift(const AttachReply& reply) {
   return wire;
 }
 
+Result<PublishedValues> CheckedValues(const std::map<std::string, std::string>& values) {
+  if (values.size() > kMostPublishedValues)
+    return Bad("values", StrCat(values.size(), ", expected at most ", kMostPublishedValues));
+  for (const auto& [name, value] : values) {
+    if (!IsValueName(name)) return Bad("values", "a name that is none");
+    if (!IsPublishable(value)) return Bad("values." + name, "too long, or not plain text");
+  }
+  return values;
+}
+
 Result<int64_t> CheckedSince(int64_t since) { return Within("since", since, 0, kNoLimit); }
 
 Result<std::string> CheckedToken(const std::string& token) {

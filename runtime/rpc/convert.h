@@ -57,6 +57,7 @@ rpc::KillReply ToThrift(const KillReply& reply);
 rpc::AttachReply ToThrift(const AttachReply& reply);
 
 // Fields that are plain numbers and strings on the wire.
+Result<PublishedValues> CheckedValues(const std::map<std::string, std::string>& values);
 Result<int64_t> CheckedSince(int64_t since);
 Result<std::string> CheckedToken(const std::string& token);
 Result<std::string> CheckedReason(const std::string& reason);

@@ -93,6 +93,7 @@ class AmService {
   virtual void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) = 0;
   virtual void Await(const Caller& caller, int64_t since, Reply<Command> reply) = 0;
   virtual void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) = 0;
+  virtual void Publish(const Caller& caller, const PublishedValues& values, Reply<std::monostate> reply) = 0;
   virtual void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) = 0;
   virtual void GetStatus(const std::string& token, Reply<StatusAnswer> reply) = 0;
   virtual void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,

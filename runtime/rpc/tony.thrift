@@ -127,6 +127,8 @@ service ExecutorService {
   // Answered when there is a command with a number above `since`, or with NONE after about 30 s.
   Command Await(1: Caller caller, 2: i64 since) throws (1: Refused refused)
   void Heartbeat(1: Caller caller, 2: Progress progress) throws (1: Refused refused)
+  // Answered when they are in the journal. Of a value that this attempt has published before, the first counts.
+  void Publish(1: Caller caller, 2: map<string, string> values) throws (1: Refused refused)
   // Answered when the outcome is in the journal.
   void ReportOutcome(1: Caller caller, 2: TaskOutcome outcome) throws (1: Refused refused)
 }

@@ -35,6 +35,8 @@ inline std::vector<std::string> EveryCall() {
   registration.registration = ToThrift(SomeRegistration());
   rpc::ExecutorService_Heartbeat_args heartbeat;
   heartbeat.progress = ToThrift(Progress{Phase::kRunning, 1234});
+  rpc::ExecutorService_Publish_args publish;
+  publish.values = {{"ADDRESS", "here:1"}};
   rpc::ExecutorService_ReportOutcome_args outcome;
   outcome.outcome = ToThrift(Outcome{.cls = OutcomeClass::kOom, .message = "why", .stderr_tail = "last words"});
   rpc::ClientService_KillIf_args kill;
@@ -42,6 +44,7 @@ inline std::vector<std::string> EveryCall() {
   return {ExecutorFrame("Register", registration),
           ExecutorFrame("Await", rpc::ExecutorService_Await_args()),
           ExecutorFrame("Heartbeat", heartbeat),
+          ExecutorFrame("Publish", publish),
           ExecutorFrame("ReportOutcome", outcome),
           ClientFrame("GetStatus", rpc::ClientService_GetStatus_args()),
           ClientFrame("Watch", rpc::ClientService_Watch_args()),

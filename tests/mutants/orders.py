@@ -59,6 +59,11 @@ TURNS = [
      "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success({});\n  });\n",
      "  if (const auto refusal = Observe(OutcomeCall{caller, report.outcome})) return reply.Refuse(refusal->reason, refusal->message);\n"
      "  reply.Success({});\n"),
+    ("values are acknowledged before the journal has them", MASTER,
+     "  Observe(PublishCall{caller, values}, [reply](const std::optional<Refusal>& refusal) {\n"
+     "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success({});\n  });\n",
+     "  if (const auto refusal = Observe(PublishCall{caller, values})) return reply.Refuse(refusal->reason, refusal->message);\n"
+     "  reply.Success({});\n"),
     ("a registration is answered before the journal has it", MASTER,
      "  Observe(RegisterCall{caller, what}, [this, reply](const std::optional<Refusal>& refusal) {\n"
      "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success(epoch_);\n  });\n",
@@ -167,6 +172,13 @@ EXECUTORS = [
      "  Do(SendRegister{Self(), {endpoint_, phase(), pid_}});\n  Do(UseAm{link_number_, lease.am});\n"),
     ("searches before it has noted the loss", LINK, "  if (link_ == Link::kLinked) Lose();\n  link_ = Link::kSearching;\n",
      "  const bool linked = link_ == Link::kLinked;\n  link_ = Link::kSearching;\n  if (linked && false) Lose();\n"),
+    ("an outcome is reported before the values are acknowledged", LINK,
+     "  if (link_ != Link::kLinked || values_.size() > values_acknowledged_) return;\n",
+     "  if (link_ != Link::kLinked) return;\n"),
+    ("values count as acknowledged by whoever answers", LINK,
+     "  if (!IsCurrent(event.link) || link_ != Link::kLinked || values_sent_ == 0) return;\n",
+     "  if (values_sent_ == 0) return;\n"),
+    ("the last values of a process are not looked for", EXECUTOR, "    if (published_) published_->Look();\n", ""),
     ("the next attempt is not locked", EXECUTOR, "  attempt_lock_ = *std::move(lock);\n", ""),
     ("the next attempt's folders are those of the last", EXECUTOR,
      "  place_.folder = AttemptFolder(records_.place(), action.attempt);\n", ""),

@@ -7,6 +7,7 @@ enum class Flaw {
   kNone,
   // ---- the AM's
   kActsBeforeJournal,       // answers and acts, then writes
+  kOpensStagesEarly,        // the same, of published values alone
   kForgetsJournal,          // a new AM begins from nothing
   kKeepsTornTail,           // appends behind half a record
   kTellsAhead,              // answers an Await from a state that is not in the journal yet
@@ -23,6 +24,7 @@ enum class Flaw {
   kConfirmsUnseen,  // says that a container is gone as soon as its end is ordered
   // ---- the executor's
   kStartsTwice,        // starts a process again that ended
+  kLosesValues,        // does not see what its process publishes
   kLosesResume,        // does not say where to resume
   kAltersClusterSpec,  // gives its process another cluster spec than the AM gave it
   kIgnoresStop,        // does not signal what it is told to stop

@@ -29,6 +29,14 @@ TEST(FlawTest, AnAmThatTellsADecisionOfALaterTurnIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kTellsAhead, "not in the journal"), 0u);
 }
 
+TEST(FlawTest, AnAmThatOpensAStageBeforeItsJournalHasTheValuesIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kOpensStagesEarly, "before its stage was open"), 0u);
+}
+
+TEST(FlawTest, AnExecutorThatForgetsWhatItsTaskPublishedIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kLosesValues, "had published was lost"), 0u);
+}
+
 TEST(FlawTest, AnAmThatForgetsItsJournalIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kForgetsJournal, "whole decisions"), 0u);
 }

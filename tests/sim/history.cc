@@ -115,6 +115,10 @@ std::string ToString(const Event& event) {
           },
           [](const ProcessSignalled& e) { return StrCat(Process(e.attempt, e.pid), "gets signal ", e.signal); },
           [](const ProcessEnded& e) { return StrCat(Process(e.attempt, e.pid), "ended: ", ToString(e.exit)); },
+          [](const ValuesAcknowledged& e) {
+            return StrCat(Am(e.epoch), "acknowledges values of ", ToString(e.attempt));
+          },
+          [](const ValuesWritten& e) { return StrCat(ToString(e.attempt), " publishes"); },
           [](const CheckpointThere& e) { return e.checkpoint.path + " is there, of others"; },
           [](const CheckpointWritten& e) { return StrCat(ToString(e.attempt), " writes ", e.checkpoint.path); },
       },

@@ -81,6 +81,11 @@ struct AmHeard {  // a call of this attempt's executor has reached it
   Epoch epoch;
   AttemptId attempt;
 };
+struct ValuesAcknowledged {
+  Epoch epoch;
+  AttemptId attempt;
+  PublishedValues values;
+};
 struct OutcomeAcknowledged {
   Epoch epoch;
   AttemptId attempt;
@@ -182,17 +187,23 @@ struct CheckpointWritten {
   Checkpoint checkpoint;
 };
 
+struct ValuesWritten {  // by the process, for its executor to see
+  AttemptId attempt;
+  PublishedValues values;
+};
+
 struct CheckpointThere {  // before the job; others wrote it
   Checkpoint checkpoint;
 };
 
-using Event = std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack,
-                           LeaseWritten, StatusWritten, LookFailed, ArbiterHeard, KeeperListens, Ordered, Told, AmHeard,
-                           OutcomeAcknowledged, KillAcknowledged, KillWritten, ConditionalKillWritten, AttachAnswered,
-                           LookAnswered, KeeperBegan, KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone,
-                           ContainerToldGone, PreemptionTold, ExecutorTermed, ExecutorDied, JobClosed, AttemptBegun,
-                           ExecutorHeard, ExecutorPutOff, ExecutorBound, ExecutorObeyed, ExecutorStalled, StoreCut,
-                           ProcessStarted, ProcessSignalled, ProcessEnded, CheckpointWritten, CheckpointThere>;
+using Event =
+    std::variant<AmBegan, AmGone, AmWoke, JournalOpened, JournalWritten, JournalStuck, JournalCutBack, LeaseWritten,
+                 StatusWritten, LookFailed, ArbiterHeard, KeeperListens, Ordered, Told, AmHeard, OutcomeAcknowledged,
+                 KillAcknowledged, KillWritten, ConditionalKillWritten, AttachAnswered, LookAnswered, KeeperBegan,
+                 KeeperGone, KeeperGaveUp, ContainerBegan, ContainerGone, ContainerToldGone, PreemptionTold,
+                 ExecutorTermed, ExecutorDied, JobClosed, AttemptBegun, ExecutorHeard, ExecutorPutOff, ExecutorBound,
+                 ExecutorObeyed, ExecutorStalled, StoreCut, ProcessStarted, ProcessSignalled, ProcessEnded,
+                 CheckpointWritten, CheckpointThere, ValuesAcknowledged, ValuesWritten>;
 std::string ToString(const Event& event);
 
 struct Seen {

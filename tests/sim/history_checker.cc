@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "tests/sim/stage_rules.h"
 #include "tests/sim/timeline.h"
 
 namespace tony::sim {
@@ -172,6 +173,7 @@ void HistoryChecker::On(const Told& e) {
     case Command::Kind::kStart:
       ExpectInTouch(e.epoch, "it starts " + who);
       Expect(e.generation <= rules_.generation(), "told to start a generation that is not in the journal");
+      Expect(rules_.MayStart(e.attempt), who + " is told to start before its stage was open");
       return Expect(e.generation == rules_.generation(), who + " is told to start an old generation");
     case Command::Kind::kStop: {
       const bool written = rules_.verdict() || rules_.IsToStop(e.attempt);
@@ -190,6 +192,12 @@ void HistoryChecker::On(const Told& e) {
 
 void HistoryChecker::On(const AmHeard& e) { attempts_[e.attempt].heard.push_back(now_); }
 
+void HistoryChecker::On(const ValuesAcknowledged& e) {
+  ExpectRules(e.epoch, "it acknowledged values");
+  const bool written = rules_.ValuesOf(e.attempt) == e.values || rules_.OutcomeOf(e.attempt);
+  Expect(written || !MustPublish(spec_, e.attempt.task.role), "acknowledged values that are not in the journal");
+}
+
 void HistoryChecker::On(const OutcomeAcknowledged& e) {
   ExpectRules(e.epoch, "it acknowledged an outcome");
   const Outcome* kept = rules_.OutcomeOf(e.attempt);
@@ -198,7 +206,10 @@ void HistoryChecker::On(const OutcomeAcknowledged& e) {
   const bool given_up = !kept->exit && !kept->Succeeded();
   const bool vague = e.outcome.cls == OutcomeClass::kKilled || e.outcome.cls == OutcomeClass::kInfra;
   const bool explained = kept->exit == e.outcome.exit && vague;  // by the scheduler
-  Expect(given_up || explained || *kept == e.outcome, "the journal has another outcome for " + ToString(e.attempt));
+  const bool silent = e.outcome.Succeeded() && kept->exit == e.outcome.exit && kept->cls == OutcomeClass::kUserError &&
+                      MustPublish(spec_, e.attempt.task.role) && rules_.ValuesOf(e.attempt).empty();
+  Expect(given_up || explained || silent || *kept == e.outcome,
+         "the journal has another outcome for " + ToString(e.attempt));
 }
 
 void HistoryChecker::On(const KillAcknowledged& e) {
@@ -240,6 +251,8 @@ void HistoryChecker::CheckOutcome(const AttemptId& id, const Outcome& outcome) {
   const bool ended_by_itself = attempt.exit && !attempt.signalled && !attempt.executor.died;
   const bool given_up = outcome.cls == OutcomeClass::kNodeLost;
   Expect(!ended_by_itself || given_up || outcome.exit, "the exit status of " + ToString(id) + " was lost");
+  const bool lost = outcome.cls == OutcomeClass::kUserError && attempt.exit && attempt.exit->Succeeded();
+  Expect(!lost || attempt.published.empty(), "what " + ToString(id) + " had published was lost");
 }
 
 void HistoryChecker::CheckSuccess() {

@@ -37,6 +37,7 @@ class HistoryChecker {
     bool signalled = false;
     bool stops = false;  // for a good reason
     std::optional<ExitStatus> exit;
+    PublishedValues published;  // by its process
     bool started = false;
     bool told_unwritten = false;       // to stop, and that was not in the journal yet
     std::optional<Instant> given_up;   // while its process ran
@@ -56,6 +57,7 @@ class HistoryChecker {
   void On(const Ordered& e);
   void On(const Told& e);
   void On(const AmHeard& e);
+  void On(const ValuesAcknowledged& e);
   void On(const OutcomeAcknowledged& e);
   void On(const KillAcknowledged& e);
   void On(const KillWritten& e);
@@ -90,6 +92,7 @@ class HistoryChecker {
   void On(const ProcessEnded& e);
   void On(const CheckpointWritten& e);
   void On(const CheckpointThere& e);
+  void On(const ValuesWritten& e) { attempts_[e.attempt].published = e.values; }
 
   void Expect(bool so, const std::string& otherwise);
   void ExpectRules(Epoch epoch, const std::string& what);    // this AM is the newest, and lives
@@ -102,6 +105,7 @@ class HistoryChecker {
   void CheckAttention(bool settled);
   void CheckListed(const CheckpointListing& listing, Instant time);
   void CheckNoted(const CheckpointNoted& noted, Instant time);
+  void CheckPublished(const ValuesPublished& published);
   void CheckEnvironment(const ProcessStarted& e);
   void CheckAlone(const ProcessStarted& e);
   bool HasReasonToStop(const AttemptId& attempt) const;

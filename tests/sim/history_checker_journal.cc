@@ -90,6 +90,7 @@ void HistoryChecker::Read(const Decision& decision) {
       CheckSilence(*id, decision.time);
     }
   }
+  if (const auto* published = std::get_if<ValuesPublished>(&decision.body)) CheckPublished(*published);
   if (std::holds_alternative<ListingSought>(decision.body)) listing_sought_ = decision.time;
   if (const auto* listed = std::get_if<CheckpointsListed>(&decision.body)) CheckListed(listed->listing, decision.time);
   if (const auto* sought = std::get_if<CheckpointSought>(&decision.body)) {
@@ -97,6 +98,11 @@ void HistoryChecker::Read(const Decision& decision) {
     newest_when_sought_[sought->restart] = NewestOf(checkpoints_);
   }
   if (const auto* noted = std::get_if<CheckpointNoted>(&decision.body)) CheckNoted(*noted, decision.time);
+}
+
+void HistoryChecker::CheckPublished(const ValuesPublished& published) {
+  Expect(attempts_[published.attempt].published == published.values,
+         ToString(published.attempt) + " published something else");
 }
 
 void HistoryChecker::CheckKilled(const Verdict& verdict, Instant time) {

@@ -101,7 +101,8 @@ void HistoryChecker::CheckAlone(const ProcessStarted& e) {
 
 void HistoryChecker::CheckEnvironment(const ProcessStarted& e) {
   const bool stale = e.generation != rules_.generation();
-  Expect(stale || rules_.cluster_specs().contains(e.cluster_spec),
+  Expect(stale || rules_.MayStart(e.attempt), ToString(e.attempt) + " was started before its stage was open");
+  Expect(stale || rules_.cluster_specs(e.attempt.task.role).contains(e.cluster_spec),
          ToString(e.attempt) + " got another cluster spec than its generation has");
   const auto& noted = rules_.checkpoints();
   const size_t before = rules_.CheckpointsBefore(e.attempt);

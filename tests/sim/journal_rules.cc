@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "tests/sim/stage_rules.h"
 
 namespace tony::sim {
 
@@ -93,12 +94,14 @@ void JournalRules::On(const ContainerAssigned& d, Instant time) {
   if (!containers_.emplace(d.container, d.attempt).second) Complain(d.container.value + " was assigned twice");
 }
 
-void JournalRules::On(const AttemptRegistered& d, Instant) {
+void JournalRules::On(const AttemptRegistered& d, Instant time) {
   const auto attempt = made_.find(d.attempt);
   if (attempt == made_.end() || outcomes_.contains(d.attempt)) {
     return Complain(ToString(d.attempt) + " registered and is not there");
   }
   attempt->second.endpoint = d.endpoint;
+  attempt->second.ports = d.ports;
+  attempt->second.registered = time;
   if (together_) NoteClusterSpec();
 }
 
@@ -120,16 +123,74 @@ void JournalRules::On(const GenerationFormed& d, Instant) {
 }
 
 // A task that is being replaced is known by its last address.
-void JournalRules::NoteClusterSpec() {
+void JournalRules::NoteClusterSpec(int stage) {
   ClusterSpec cluster{.generation = generation_};
-  std::map<TaskId, Endpoint> newest;
+  std::map<TaskId, const Made*> newest;
   for (const auto& [id, made] : made_) {
-    if (made.endpoint) newest[id.task] = *made.endpoint;
+    if (made.endpoint) newest[id.task] = &made;
   }
-  for (const auto& [task, endpoint] : newest) {
-    if (spec_->mode == DistributedMode::kGang) cluster.roles[task.role].push_back(endpoint);
+  for (const auto& [task, made] : newest) {
+    if (spec_->mode == DistributedMode::kFcfs) break;
+    cluster.roles[task.role].push_back(*made->endpoint);
+    if (!made->ports.empty()) cluster.ports[task] = made->ports;
+    if (StageRule(*spec_, task.role) < stage) cluster.values[task] = made->values;
   }
-  cluster_specs_.insert(ToJson(cluster));
+  cluster_specs_[stage].insert(ToJson(cluster));
+}
+
+const std::set<std::string>& JournalRules::cluster_specs(const std::string& role) {
+  return cluster_specs_[StageRule(*spec_, role)];
+}
+
+// ---- stages
+
+const PublishedValues& JournalRules::ValuesOf(const AttemptId& attempt) const {
+  static const PublishedValues kNone;
+  const auto found = made_.find(attempt);
+  return found == made_.end() ? kNone : found->second.values;
+}
+
+bool JournalRules::Publishes(const AttemptId& attempt) const {
+  return !MustPublish(*spec_, attempt.task.role) || ValuesOf(attempt).contains(kPublished);
+}
+
+bool JournalRules::MayStart(const AttemptId& attempt) const {
+  const auto found = made_.find(attempt);
+  return StageRule(*spec_, attempt.task.role) == 0 || (found != made_.end() && found->second.opened);
+}
+
+void JournalRules::On(const ValuesPublished& d, Instant) {
+  const auto attempt = made_.find(d.attempt);
+  const bool there = attempt != made_.end() && attempt->second.endpoint && !outcomes_.contains(d.attempt);
+  if (!there || !MayStart(d.attempt)) return Complain(ToString(d.attempt) + " publishes and does not run");
+  if (d.values.size() != 1 || !d.values.contains(kPublished) || !attempt->second.values.empty())
+    Complain(ToString(d.attempt) + " publishes what it may not");
+  attempt->second.values = d.values;
+}
+
+// To everybody who has registered and waits.
+void JournalRules::On(const StageOpened& d, Instant) {
+  if (!together_ || verdict_) Complain("a stage was opened to a gang that is not there");
+  for (const RoleSpec& role : spec_->roles) {
+    for (int index = 0; index < role.instances; ++index) {
+      const auto newest = NewestOf({role.name, index});
+      const int stage = StageRule(*spec_, role.name);
+      if (stage < d.stage && (!newest || !Publishes(*newest)))
+        Complain(StrCat("stage ", d.stage, " was opened before ", role.name, ":", index, " had published"));
+      if (stage != d.stage || !newest || outcomes_.contains(*newest) || stopping_.contains(*newest)) continue;
+      Made& made = made_.at(*newest);
+      made.opened = made.opened || made.endpoint;
+    }
+  }
+  NoteClusterSpec(d.stage);
+}
+
+bool JournalRules::IsSilent(Instant time) const {
+  return std::ranges::any_of(made_, [&](const auto& entry) {
+    const auto& [id, made] = entry;
+    if (!made.registered || outcomes_.contains(id) || stopping_.contains(id) || Publishes(id)) return false;
+    return time - *made.registered >= spec_->registration_timeout - skew_;
+  });
 }
 
 void JournalRules::On(const AttemptEnded& d, Instant time) {
@@ -144,6 +205,8 @@ void JournalRules::On(const AttemptEnded& d, Instant time) {
   const bool sidecar = spec_->FindRole(d.attempt.task.role)->completion == Completion::kSidecar;
   attempt->second.let_go = !judged && (sidecar || d.outcome.Succeeded());
   judged_at_ = time;
+  if (!judged && together_ && d.outcome.Succeeded() && !Publishes(d.attempt))
+    Complain(ToString(d.attempt) + " succeeded, and others wait for its values for ever");
 }
 
 void JournalRules::On(const ContainerKillOrdered& d, Instant time) { kill_ordered_.emplace(d.container, time); }
@@ -237,7 +300,8 @@ void JournalRules::On(const JobStopping& d, Instant time) {
   if ((successes == spec_->TrackedTasks()) != (state == FinalState::kSucceeded)) {
     Complain(StrCat(ToString(state), " with ", successes, " of ", spec_->TrackedTasks(), " successes"));
   }
-  if (state == FinalState::kFailed && !(d.verdict.cls == OutcomeClass::kTimeout && IsOverdue(time, -skew_))) {
+  if (state == FinalState::kFailed &&
+      !(d.verdict.cls == OutcomeClass::kTimeout && (IsOverdue(time, -skew_) || IsSilent(time)))) {
     Complain("FAILED without a reason: " + d.verdict.message);
   }
 }

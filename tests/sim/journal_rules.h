@@ -32,8 +32,11 @@ class JournalRules {
   bool IsRenewed(const AttemptId& attempt, const ContainerId& container) const;
   bool IsOverdue(Instant time, Duration by = Duration(0)) const;  // it has to stop for a time limit
   Generation generation() const { return generation_; }
-  const std::set<std::string>& cluster_specs() const { return cluster_specs_; }  // of the generation, as it changed
-  const std::vector<std::string>& checkpoints() const { return checkpoints_; }   // noted, in this order
+  // What tasks of this role are told, of the generation, as it changed.
+  const std::set<std::string>& cluster_specs(const std::string& role);
+  bool MayStart(const AttemptId& attempt) const;  // its stage was opened to it; of the first stage: always
+  const PublishedValues& ValuesOf(const AttemptId& attempt) const;
+  const std::vector<std::string>& checkpoints() const { return checkpoints_; }             // noted, in this order
   const std::optional<Checkpoint>& first_checkpoint() const { return first_checkpoint_; }  // of first attempts
   bool is_listing_known() const { return listing_known_; }
   size_t CheckpointsBefore(const AttemptId& attempt) const;           // how many had been noted when it was made
@@ -50,6 +53,10 @@ class JournalRules {
     Instant time;
     std::optional<Instant> placed;  // in its container
     std::optional<Endpoint> endpoint;
+    NamedPorts ports;
+    std::optional<Instant> registered;
+    PublishedValues values;
+    bool opened = false;  // its stage, to it
     bool reported = false;
     bool let_go = false;  // its executor does not wait for another attempt: a sidecar that ended by itself
     std::optional<Instant> ended;
@@ -66,8 +73,10 @@ class JournalRules {
   void On(const JobAccepted& d, Instant time);
   void On(const ContainersRequested& d, Instant time);
   void On(const ContainerAssigned& d, Instant time);
-  void On(const AttemptRegistered& d, Instant);
+  void On(const AttemptRegistered& d, Instant time);
   void On(const GenerationFormed& d, Instant);
+  void On(const ValuesPublished& d, Instant);
+  void On(const StageOpened& d, Instant);
   void On(const AttemptEnded& d, Instant time);
   void On(const ContainerKillOrdered& d, Instant time);
   void On(const ContainerEnded& d, Instant);
@@ -99,7 +108,9 @@ class JournalRules {
   std::set<TaskId> TasksIn(RestartScope scope, const TaskId& cause) const;
   bool IsTracked(const TaskId& task) const;
   bool ConcernsTracked(const Restart& restart) const;
-  void NoteClusterSpec();
+  void NoteClusterSpec(int stage = 0);
+  bool Publishes(const AttemptId& attempt) const;  // what others wait for, and has
+  bool IsSilent(Instant time) const;               // some task has not published in time
   int TrackedSuccesses() const;
 
   const JobSpec* spec_;  // never null; it can be assigned
@@ -114,11 +125,11 @@ class JournalRules {
   std::map<AttemptId, Outcome> outcomes_;
   std::set<AttemptId> stopping_;
   Generation generation_;
-  bool together_ = false;  // the gang has formed, and is not being restarted
-  std::set<std::string> cluster_specs_;
-  std::optional<AttemptId> pending_;  // its end has not been judged yet
-  Instant judged_at_{};               // when it was or will be: in the turn of its end, or of the next AM's begin
-  std::map<int, Restart> restarts_;   // decided, and not begun
+  bool together_ = false;                               // the gang has formed, and is not being restarted
+  std::map<int, std::set<std::string>> cluster_specs_;  // by stage
+  std::optional<AttemptId> pending_;                    // its end has not been judged yet
+  Instant judged_at_{};              // when it was or will be: in the turn of its end, or of the next AM's begin
+  std::map<int, Restart> restarts_;  // decided, and not begun
   std::vector<RestartSeen> past_;
   std::vector<std::string> checkpoints_;
   bool listing_sought_ = false, listed_ = false, listing_known_ = false;

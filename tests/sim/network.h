@@ -17,7 +17,7 @@ struct AwaitQuestion {
   am::AwaitCall call;
   int64_t since = 0;
 };
-using Question = std::variant<am::RegisterCall, AwaitQuestion, am::HeartbeatCall, am::OutcomeCall>;
+using Question = std::variant<am::RegisterCall, AwaitQuestion, am::HeartbeatCall, am::PublishCall, am::OutcomeCall>;
 using Reply = std::variant<Epoch, Command, std::monostate, Refusal>;  // monostate: acknowledged
 
 struct CallId {

@@ -23,6 +23,7 @@ struct ProcessPlan {
   std::optional<Duration> obeys_term = Duration(50);  // nothing: only SIGKILL ends it
   bool leaves_children = false;                       // they outlive it and ignore SIGTERM
   Duration checkpoint_every{0};                       // of its work; 0: it writes none
+  std::optional<Duration> publish_after;              // at the latest when half its work is done; nothing: never
 };
 
 struct TaskPlan {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/sim/stage_rules.h"
+
 namespace tony::sim {
 namespace {
 
@@ -41,6 +43,7 @@ bool HasRole(const JobSpec& spec, const std::string& name) {
 bool StandsAlone(const JobSpec& spec, const RoleSpec& role, bool same_address) {
   if (role.completion == Completion::kSidecar || spec.framework == FrameworkKind::kStandalone) return true;
   if (spec.mode == DistributedMode::kFcfs) return true;
+  if (spec.framework == FrameworkKind::kStaged) return same_address && !MustPublish(spec, role.name);
   if (spec.framework != FrameworkKind::kTensorflow) return role.completion != Completion::kTracked && same_address;
   if (role.name == "evaluator") return true;
   return HasRole(spec, "ps") && role.name != "ps" && role.name != "chief" && same_address;

@@ -4,6 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "tests/sim/random.h"
+#include "tests/sim/stage_rules.h"
 
 namespace tony::sim {
 namespace {
@@ -277,9 +278,34 @@ Fault AskFor(Random& random) {
   return kill;
 }
 
-}  // namespace
+// ---- stages
 
-Plan PlanFor(uint64_t seed) {
+void PublishIn(Random& random, TaskPlan& task) {
+  const auto some_time = [&] { return random.Between(Duration(0), Duration(random.Chance(100) ? 40'000 : 5'000)); };
+  for (ProcessPlan& process : task.earlier)
+    if (!random.Chance(200)) process.publish_after = some_time();
+  if (!random.Chance(40)) task.process.publish_after = some_time();
+}
+
+// The job gets a driver, on which its other tasks wait.
+void MakeStaged(Random& random, Plan& plan) {
+  const TaskId driver{"driver", 0};
+  const Completion completion = random.Chance(500) ? Completion::kTracked : Completion::kUntracked;
+  plan.spec.framework = FrameworkKind::kStaged;
+  plan.spec.roles.insert(plan.spec.roles.begin(), Role(random, driver.role, 1, completion));
+  plan.tasks[driver] = TaskFor(random, plan.spec, completion);
+  bool silent = false;
+  for (auto& [id, task] : plan.tasks) {
+    if (!MustPublish(plan.spec, id.role)) continue;
+    PublishIn(random, task);
+    silent = silent || !task.process.publish_after;
+  }
+  if (silent || FailsForEver(plan)) CountAll(plan.spec.restart);
+  if (random.Chance(500))
+    plan.faults.push_back({random.Between(Duration(0), Duration(20'000)), FaultFor(random, driver)});
+}
+
+Plan PlanOf(uint64_t seed) {
   Random random(seed);
   Plan plan{.seed = random.Next(), .spec = SpecFor(random), .faults_end = kFaultsEnd};
   const std::vector<TaskId> tasks = TasksOf(plan.spec);
@@ -313,6 +339,15 @@ Plan PlanFor(uint64_t seed) {
     const Duration at = random.Between(Duration(0), Duration(50'000));
     plan.faults.push_back({at, AskFor(random)});
   }
+  return plan;
+}
+
+}  // namespace
+
+Plan PlanFor(uint64_t seed) {
+  Plan plan = PlanOf(seed);
+  Random of_stages(seed ^ 0x57a6e);  // seeds that stand in tests keep the rest of their plan
+  if (of_stages.Chance(150) && plan.spec.mode == DistributedMode::kGang) MakeStaged(of_stages, plan);
   return plan;
 }
 

@@ -217,6 +217,12 @@ void SimulatedAm::Ask(const CallId& call, const Question& question) {
                      Tell(now);
                    });
                  },
+                 [&](const am::PublishCall& q) {
+                   Observe(q, [=, this](const auto& refusal) {
+                     if (!refusal) stage_.Add(ValuesAcknowledged{epoch_, q.caller.attempt, q.values});
+                     network_.Answer(call, refusal ? Reply(*refusal) : Reply(std::monostate()));
+                   });
+                 },
                  [&](const am::OutcomeCall& q) {
                    Observe(q, [=, this](const auto& refusal) {
                      if (!refusal) stage_.Add(OutcomeAcknowledged{epoch_, q.caller.attempt, q.outcome});

@@ -61,7 +61,8 @@ std::optional<Refusal> SimulatedAm::Observe(const am::Observation& observation, 
   if (!skip) turn.actions = std::move(result.actions);
   if (!turn.bytes.empty() || std::holds_alternative<am::TimePassed>(observation)) ArmTimer();
   if (!turn.bytes.empty() && !Survives()) return result.refusal;
-  if (flaw_ == Flaw::kActsBeforeJournal) {
+  const bool stages_early = flaw_ == Flaw::kOpensStagesEarly && std::holds_alternative<am::PublishCall>(observation);
+  if (flaw_ == Flaw::kActsBeforeJournal || stages_early) {
     Finish(turn);
     turn = {.bytes = turn.bytes};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
 #include "runtime/job/failure_rules.h"
 #include "tests/sim/simulated_am.h"
 
@@ -129,6 +130,7 @@ executor::Event SimulatedExecutor::EventOf(int64_t link, const Question& questio
   if (const auto* refusal = std::get_if<Refusal>(&reply)) return executor::Refused{link, refusal->reason};
   if (const auto* command = std::get_if<Command>(&reply)) return executor::CommandReceived{link, *command};
   if (const auto* epoch = std::get_if<Epoch>(&reply)) return executor::Registered{link, *epoch};
+  if (std::holds_alternative<am::PublishCall>(question)) return executor::ValuesAcknowledged{link};
   if (std::holds_alternative<am::OutcomeCall>(question)) return executor::OutcomeAcknowledged{link};
   return executor::HeartbeatAnswered{link, clock_.At(asked)};
 }
@@ -141,7 +143,10 @@ void SimulatedExecutor::Perform(const executor::UseAm& action) {
 }
 
 void SimulatedExecutor::Perform(const executor::SendRegister& action) {
-  network_.Ask(connection_, am::RegisterCall{action.caller, action.what});
+  Registration what = action.what;
+  for (const std::string& name : PortNames(stage_.plan.spec, attempt_.task))
+    what.ports[name] = what.endpoint.port + 10'000 + static_cast<int>(what.ports.size());
+  network_.Ask(connection_, am::RegisterCall{action.caller, what});
 }
 
 void SimulatedExecutor::Perform(const executor::SendAwait& action) {
@@ -150,6 +155,10 @@ void SimulatedExecutor::Perform(const executor::SendAwait& action) {
 
 void SimulatedExecutor::Perform(const executor::SendHeartbeat& action) {
   network_.Ask(connection_, am::HeartbeatCall{action.caller, action.progress});
+}
+
+void SimulatedExecutor::Perform(const executor::SendValues& action) {
+  network_.Ask(connection_, am::PublishCall{action.caller, action.values});
 }
 
 void SimulatedExecutor::Perform(const executor::SendOutcome& action) {
@@ -191,12 +200,22 @@ void SimulatedExecutor::Perform(const executor::StartProcess& action) {
 }
 
 void SimulatedExecutor::Start(const ProcessStarted& start, const ProcessPlan& plan) {
-  const auto reaped = [this, start, plan](ExitStatus exit) {
-    if (flaw_ == Flaw::kStartsTwice && !exit.Succeeded() && processes_.size() == 1) return Start(start, plan);
-    FeedAfter(random_.Between(Duration(0), kSlowestReaping),
-              executor::ProcessExited{exit, "", Classify({.exit = exit}, {})});
+  const auto published = std::make_shared<PublishedValues>();
+  const auto look = [this, attempt = start.attempt, published] {  // the file of an earlier attempt is not watched
+    if (attempt == attempt_ && !published->empty()) Feed(executor::ValuesSeen{*published});
   };
-  processes_.push_back(std::make_unique<SimulatedProcess>(stage_, start, plan, reaped));
+  const auto write = [this, published, look](const PublishedValues& values) {
+    *published = values;
+    if (flaw_ != Flaw::kLosesValues) stage_.time.After(random_.Between(Duration(0), kFileNotice), look);
+  };
+  const auto reaped = [this, start, plan, look](ExitStatus exit) {
+    if (flaw_ == Flaw::kStartsTwice && !exit.Succeeded() && processes_.size() == 1) return Start(start, plan);
+    stage_.time.After(random_.Between(Duration(0), kSlowestReaping), [this, exit, look] {
+      if (flaw_ != Flaw::kLosesValues) look();
+      Feed(executor::ProcessExited{exit, "", Classify({.exit = exit}, {})});
+    });
+  };
+  processes_.push_back(std::make_unique<SimulatedProcess>(stage_, start, plan, write, reaped));
 }
 
 void SimulatedExecutor::Perform(const executor::SignalTree& action) {

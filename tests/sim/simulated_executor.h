@@ -45,6 +45,7 @@ class SimulatedExecutor : public AskingEnd {
   void Perform(const executor::SendRegister& action);
   void Perform(const executor::SendAwait& action);
   void Perform(const executor::SendHeartbeat& action);
+  void Perform(const executor::SendValues& action);
   void Perform(const executor::SendOutcome& action);
   void Perform(const executor::ReadLease& action);
   void Perform(const executor::WatchLease& action);

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "runtime/base/strings.h"
+#include "tests/sim/stage_rules.h"
 
 namespace tony::sim {
 namespace {
@@ -19,11 +20,19 @@ Duration WorkIn(const Disk& disk, const std::string& path) {
 }  // namespace
 
 SimulatedProcess::SimulatedProcess(Stage& stage, const ProcessStarted& start, const ProcessPlan& plan,
+                                   std::function<void(const PublishedValues&)> on_publish,
                                    std::function<void(ExitStatus)> on_end)
-    : stage_(stage), start_(start), plan_(plan), on_end_(std::move(on_end)), children_(plan.leaves_children) {
+    : stage_(stage),
+      start_(start),
+      plan_(plan),
+      on_publish_(std::move(on_publish)),
+      on_end_(std::move(on_end)),
+      children_(plan.leaves_children) {
   stage_.Add(start_);
   const Duration done = WorkIn(stage_.disk, start_.resume_from);
-  EndAfter(std::max(plan_.run - done, Duration(0)), {ExitStatus::Kind::kExited, plan_.exit_code});
+  const Duration run = std::max(plan_.run - done, Duration(0));
+  if (plan_.publish_after) PublishAfter(std::min(*plan_.publish_after, run / 2));
+  EndAfter(run, {ExitStatus::Kind::kExited, plan_.exit_code});
   if (plan_.checkpoint_every.count() > 0) WriteCheckpoint(done + plan_.checkpoint_every);
 }
 
@@ -47,6 +56,15 @@ void SimulatedProcess::WriteCheckpoint(Duration work) {
     stage_.disk.checkpoints.push_back({path, work.count(), stage_.time.now()});
     stage_.Add(CheckpointWritten{start_.attempt, stage_.disk.checkpoints.back()});
     WriteCheckpoint(work + plan_.checkpoint_every);
+  });
+}
+
+void SimulatedProcess::PublishAfter(Duration delay) {
+  stage_.time.After(delay, [this] {
+    if (!running_) return;
+    const PublishedValues values{{kPublished, StrCat("process ", start_.pid)}};
+    stage_.Add(ValuesWritten{start_.attempt, values});
+    on_publish_(values);
   });
 }
 

@@ -11,7 +11,7 @@ class SimulatedProcess {
  public:
   // `on_end` is called when it has ended, which is some time before anybody may have reaped it.
   SimulatedProcess(Stage& stage, const ProcessStarted& start, const ProcessPlan& plan,
-                   std::function<void(ExitStatus)> on_end);
+                   std::function<void(const PublishedValues&)> on_publish, std::function<void(ExitStatus)> on_end);
 
   void Signal(int signal);  // to the whole tree
   bool AnythingLeft() const { return running_ || children_; }
@@ -19,10 +19,12 @@ class SimulatedProcess {
  private:
   void EndAfter(Duration delay, ExitStatus exit);
   void WriteCheckpoint(Duration work);
+  void PublishAfter(Duration delay);
 
   Stage& stage_;
   const ProcessStarted start_;
   const ProcessPlan plan_;
+  const std::function<void(const PublishedValues&)> on_publish_;
   const std::function<void(ExitStatus)> on_end_;
   bool running_ = true;
   bool children_;

@@ -34,6 +34,9 @@ class FakeAm : public ExecutorCalls {
   void Heartbeat(const Caller& caller, const Progress& progress, OnAnswer<Acknowledged> done) override {
     heartbeats.push_back({caller, progress, std::move(done)});
   }
+  void Publish(const Caller& caller, const PublishedValues& values, OnAnswer<Acknowledged> done) override {
+    published.push_back({caller, values, std::move(done)});
+  }
   void ReportOutcome(const Caller& caller, const AttemptReport& report, OnAnswer<Acknowledged> done) override {
     outcomes.push_back({caller, report.outcome, std::move(done)});
     reported_outputs = report.outputs;
@@ -51,6 +54,7 @@ class FakeAm : public ExecutorCalls {
     BreakAll(registers, reason);
     BreakAll(awaits, reason);
     BreakAll(heartbeats, reason);
+    BreakAll(published, reason);
     BreakAll(outcomes, reason);
   }
 
@@ -58,6 +62,7 @@ class FakeAm : public ExecutorCalls {
   std::deque<Call<Registration, Epoch>> registers;  // open calls, oldest first
   std::deque<Call<int64_t, Command>> awaits;
   std::deque<Call<Progress, Acknowledged>> heartbeats;
+  std::deque<Call<PublishedValues, Acknowledged>> published;
   std::deque<Call<Outcome, Acknowledged>> outcomes;
   std::optional<KeptOutputs> reported_outputs;  // with the newest outcome
 

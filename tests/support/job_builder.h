@@ -97,6 +97,9 @@ class JobDriver {
   TurnResult Register(std::string_view task, Phase phase = Phase::kWaiting, int64_t pid = 0);
   TurnResult Await(std::string_view task) { return Observe(AwaitCall{CallerOf(task)}); }
   TurnResult Heartbeat(std::string_view task, Phase phase = Phase::kRunning, int64_t pid = 100);
+  TurnResult Publish(std::string_view task, const PublishedValues& values = {{"ADDRESS", "here:1"}}) {
+    return Observe(PublishCall{CallerOf(task), values});
+  }
   TurnResult Report(std::string_view task, const Outcome& outcome);
   TurnResult Exit(std::string_view task, std::optional<Outcome> kept = std::nullopt);  // its container has ended
   TurnResult Preempt(std::string_view task, Duration notice);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
 
 namespace tony::am {
 namespace {
@@ -19,6 +20,7 @@ const Caller* CallerIn(const Observation& observation) {
   if (const auto* call = std::get_if<RegisterCall>(&observation)) return &call->caller;
   if (const auto* call = std::get_if<AwaitCall>(&observation)) return &call->caller;
   if (const auto* call = std::get_if<HeartbeatCall>(&observation)) return &call->caller;
+  if (const auto* call = std::get_if<PublishCall>(&observation)) return &call->caller;
   if (const auto* call = std::get_if<OutcomeCall>(&observation)) return &call->caller;
   return nullptr;
 }
@@ -111,6 +113,12 @@ void GangWorld::AddExecutor(const Job& job, const ContainerId& id, const Executo
   }
   if (job.CommandFor(executor.attempt).number > executor.since) choices.emplace_back(AwaitCall{caller});
   if (runs && !executor.run_told) choices.emplace_back(HeartbeatCall{caller, {Phase::kRunning, 100}});
+  const std::vector<std::string> names = ValueNames(job.spec(), executor.attempt.task);
+  const bool may_publish = runs || (ended && executor.outcome->Succeeded());
+  if (may_publish && !executor.published && !names.empty()) {
+    choices.emplace_back(PublishCall{caller, {{names.front(), ToString(executor.attempt)}}});
+    return;  // before its end is reported
+  }
   if (ended && !executor.report_acknowledged) choices.emplace_back(OutcomeCall{caller, *executor.outcome});
 }
 
@@ -137,6 +145,7 @@ void GangWorld::Answer(const Job& job, const Observation& observation, const std
   if (std::holds_alternative<RegisterCall>(observation)) executor.master = job.epoch();
   if (std::holds_alternative<AwaitCall>(observation)) Obey(executor, job.CommandFor(executor.attempt));
   if (std::holds_alternative<HeartbeatCall>(observation)) executor.run_told = true;
+  if (std::holds_alternative<PublishCall>(observation)) executor.published = true;
   if (std::holds_alternative<OutcomeCall>(observation)) executor.report_acknowledged = true;
 }
 
@@ -177,7 +186,7 @@ void GangWorld::Begin(Executor& executor, int attempt) {
   executor.outcome.reset();
   executor.since = 0;
   executor.master = {};
-  executor.run_told = executor.report_acknowledged = false;
+  executor.run_told = executor.published = executor.report_acknowledged = false;
 }
 
 const Outcome* GangWorld::EndOf(const AttemptId& attempt) const {

@@ -48,7 +48,7 @@ class GangWorld {
     int64_t since = 0;               // the newest command it knows
     Generation generation;
     Epoch master;  // it is registered there
-    bool start_told = false, run_told = false, report_acknowledged = false, exit_told = false;
+    bool start_told = false, run_told = false, published = false, report_acknowledged = false, exit_told = false;
     bool notice_given = false;  // of preemption
   };
   static void Begin(Executor& executor, int attempt);

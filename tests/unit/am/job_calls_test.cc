@@ -15,10 +15,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The four calls, signed by the same caller.
+// The five calls, signed by the same caller.
 std::vector<Observation> AllCalls(const Caller& caller) {
   return {RegisterCall{caller, {EndpointOf("worker:0"), Phase::kRunning, 100}}, AwaitCall{caller},
-          HeartbeatCall{caller, {Phase::kRunning, 100}}, OutcomeCall{caller, Success()}};
+          HeartbeatCall{caller, {Phase::kRunning, 100}}, PublishCall{caller, {{"ADDRESS", "here:1"}}},
+          OutcomeCall{caller, Success()}};
 }
 
 void ExpectAllRefused(JobDriver& driver, const Caller& caller, RefusalReason reason) {

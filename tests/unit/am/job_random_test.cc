@@ -30,7 +30,8 @@ using Random = std::mt19937;
 bool OneIn(Random& random, unsigned n) { return random() % n == 0; }
 
 void AllowRestarts(Random& random, JobBuilder& builder) {
-  constexpr std::array kFrameworks = {FrameworkKind::kStandalone, FrameworkKind::kTensorflow, FrameworkKind::kPytorch};
+  constexpr std::array kFrameworks = {FrameworkKind::kStandalone, FrameworkKind::kTensorflow, FrameworkKind::kPytorch,
+                                      FrameworkKind::kStaged};
   builder.Framework(kFrameworks[random() % kFrameworks.size()]).LostRestarts(static_cast<int>(random() % 4));
   for (size_t level = 0; level < kRestartScopes; ++level) {
     if (OneIn(random, 2)) builder.Restarts(static_cast<RestartScope>(level), static_cast<int>(1 + random() % 2));

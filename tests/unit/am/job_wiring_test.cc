@@ -12,25 +12,25 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-JobBuilder Staged() { return JobBuilder().Role("driver", 1).Role("worker", 2).Framework(FrameworkKind::kStaged); }
+JobBuilder WithPorts() { return JobBuilder().Role("driver", 1).Role("worker", 2).Framework(FrameworkKind::kStaged); }
 
-ClusterSpec ToldTo(const JobDriver& driver, std::string_view task) {
+ClusterSpec ClusterToldTo(const JobDriver& driver, std::string_view task) {
   const auto cluster = ClusterSpecFromJson(driver.CommandFor(task).cluster_spec);
   CHECK(cluster.ok());
   return *cluster;
 }
 
 TEST(JobWiringTest, EveryTaskIsToldOfTheNamedPortsOfAll) {
-  JobDriver driver(Staged().Build());
+  JobDriver driver(WithPorts().Build());
   driver.Gathering().RegisterAll();
-  EXPECT_THAT(ToldTo(driver, "driver:0").ports,
+  EXPECT_THAT(ClusterToldTo(driver, "driver:0").ports,
               ElementsAre(Pair(TaskId{"driver", 0}, NamedPorts{{"control", 5000}, {"data", 5001}}),
                           Pair(TaskId{"worker", 0}, NamedPorts{{"data", 5000}}),
                           Pair(TaskId{"worker", 1}, NamedPorts{{"data", 5000}})));
 }
 
 TEST(JobWiringTest, NamedPortsAreJournalledWithTheRegistration) {
-  JobDriver driver(Staged().Build());
+  JobDriver driver(WithPorts().Build());
   driver.Gathering();
   const TurnResult turn = driver.Register("worker:0");
   ASSERT_TRUE(Find<AttemptRegistered>(turn));
@@ -43,7 +43,7 @@ TEST(JobWiringTest, NamedPortsAreJournalledWithTheRegistration) {
 }
 
 TEST(JobWiringTest, AnExecutorCannotComeBackWithOtherPorts) {
-  JobDriver driver(Staged().Build());
+  JobDriver driver(WithPorts().Build());
   driver.Running();
   RegisterCall call{driver.CallerOf("worker:0"), {EndpointOf("worker:0"), Phase::kRunning, 100, {{"data", 5000}}}};
   EXPECT_FALSE(driver.Observe(call).refusal);
@@ -57,7 +57,7 @@ TEST(JobWiringTest, AnExecutorCannotComeBackWithOtherPorts) {
 }
 
 TEST(JobWiringTest, ATaskInANewContainerHasTheNamedPortsOfThatOne) {
-  JobDriver driver(Staged().Build());
+  JobDriver driver(WithPorts().Build());
   driver.Gathering();
   for (const auto* task : {"driver:0", "worker:0", "worker:1"}) driver.ConfirmLaunch(task);
   driver.Register("worker:1");
@@ -67,7 +67,7 @@ TEST(JobWiringTest, ATaskInANewContainerHasTheNamedPortsOfThatOne) {
       RegisterCall{driver.CallerOf("worker:1#2"), {EndpointOf("worker:1#2"), Phase::kWaiting, 0, {{"data", 77}}}});
   driver.Register("driver:0");
   driver.Register("worker:0");
-  EXPECT_EQ(ToldTo(driver, "driver:0").ports.at({"worker", 1}), (NamedPorts{{"data", 77}}));
+  EXPECT_EQ(ClusterToldTo(driver, "driver:0").ports.at({"worker", 1}), (NamedPorts{{"data", 77}}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An Executor of the task worker:0#1 in a job folder of its own, with an AM that the test plays.
+// An Executor of one task's first attempt in a job folder of its own, with an AM that the test plays.
 #pragma once
 
 #include <fstream>
@@ -19,17 +19,17 @@ inline std::string Content(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-inline JobSpec OneWorker(const std::string& command) {
+inline JobSpec OneTask(const std::string& command, const std::string& role) {
   JobSpec spec;
   spec.framework = FrameworkKind::kStandalone;
-  spec.roles = {{.name = "worker", .command = command}};
+  spec.roles = {{.name = role, .command = command}};
   return spec;
 }
 
 class ExecutorBed {
  public:
-  explicit ExecutorBed(const std::string& command)
-      : records(LocalJobRecords(temp_.path() / "job-1")), spec(OneWorker(command)) {
+  explicit ExecutorBed(const std::string& command, const std::string& role = "worker")
+      : attempt{{role, 0}, 1}, records(LocalJobRecords(temp_.path() / "job-1")), spec(OneTask(command, role)) {
     EXPECT_TRUE(MakeFolder(records.place() / "src").ok());
     EXPECT_TRUE(MakeFolder(AttemptFolder(records.place(), attempt).logs).ok());
   }
@@ -74,7 +74,7 @@ class ExecutorBed {
   TempFolder temp_;
 
  public:
-  const AttemptId attempt{{"worker", 0}, 1};
+  const AttemptId attempt;
   JobRecords records;
   JobSpec spec;
   NamedPorts ports;

@@ -49,6 +49,7 @@ class RepeatingAm : public AmService {
     GoOn(caller.attempt);
   }
   void Heartbeat(const Caller&, const Progress&, Reply<std::monostate> reply) override { reply.Success({}); }
+  void Publish(const Caller&, const PublishedValues&, Reply<std::monostate>) override {}
   void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) override {
     outcomes[caller.attempt] = report.outcome;
     tasks_[caller.attempt.task].reported = true;

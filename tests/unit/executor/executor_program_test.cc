@@ -42,6 +42,7 @@ class ScriptedAm : public AmService {
     heartbeats.push_back(progress);
     reply.Success({});
   }
+  void Publish(const Caller&, const PublishedValues&, Reply<std::monostate>) override {}
   void ReportOutcome(const Caller&, const AttemptReport& report, Reply<std::monostate> reply) override {
     outcomes.push_back(report.outcome);
     reply.Success({});

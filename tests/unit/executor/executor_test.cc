@@ -170,5 +170,37 @@ TEST_F(ExecutorTest, OnSigtermBeforeTheStartItReportsAndLeaves) {
   EXPECT_EQ(bed_.exit_code, kLeftTerminated);
 }
 
+class PublishingExecutorTest : public testing::Test {
+ protected:
+  PublishingExecutorTest() { bed_.spec.framework = FrameworkKind::kStaged; }
+  bool StartTask() {
+    return bed_.Start(processes_) && bed_.Until([&] { return !bed_.am.heartbeats.empty(); });
+  }
+  void Publish() { ASSERT_TRUE(WriteNewFile(bed_.InWork("tony-publish"), "ADDRESS=here:1\n", false).ok()); }
+
+  ExecutorBed bed_{"python3 drive.py", "driver"};
+  FakeProcessRunner processes_{bed_.loop};
+};
+
+TEST_F(PublishingExecutorTest, TellsTheAmWhatItsTaskPublishes) {
+  ASSERT_TRUE(WriteNewFile(bed_.records.place() / "src" / "tony-publish", "ADDRESS=old\n", false).ok());
+  ASSERT_TRUE(StartTask());
+  EXPECT_THAT(processes_.started.front().env, Contains("TONY_PUBLISH_FILE=" + bed_.InWork("tony-publish").string()));
+  Publish();
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.published.empty(); }));
+  EXPECT_EQ(bed_.am.published.front().argument, (PublishedValues{{"ADDRESS", "here:1"}}));
+}
+
+TEST_F(PublishingExecutorTest, ReportsTheEndWhenItsLastWordsAreAcknowledged) {
+  ASSERT_TRUE(StartTask());
+  Publish();
+  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kExited, 0});
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.published.empty(); }));
+  EXPECT_TRUE(bed_.am.outcomes.empty());
+  bed_.am.Answer(bed_.am.published, Answer<Acknowledged>(Acknowledged{}));
+  ASSERT_TRUE(bed_.Reported());
+  EXPECT_TRUE(bed_.Reported()->Succeeded());
+}
+
 }  // namespace
 }  // namespace tony::executor

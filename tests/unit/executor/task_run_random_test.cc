@@ -43,7 +43,7 @@ class RandomWalk {
       return AttemptNotBegun{};
     }
     begun_ = false;
-    switch (Below(18)) {
+    switch (Below(20)) {
       case 0:
       case 1:
         return LeaseRead{LeaseOf(1 + Below(4), 7000 + Below(3), Below(100))};
@@ -77,9 +77,20 @@ class RandomWalk {
       case 15:
         return CommandReceived{SomeLink(),
                                {.number = Below(100), .kind = Command::Kind::kNext, .attempt = Below(attempt_ + 3)}};
+      case 16:
+        return process_ == Process::kRunning ? Publish() : Event(Tick{});
+      case 17:
+        return ValuesAcknowledged{SomeLink()};
       default:
         return Tick{};
     }
+  }
+
+  // The file may be written anew; the first value of a name counts.
+  Event Publish() {
+    const PublishedValues values{{Below(2) ? "ADDRESS" : "TOKEN", std::to_string(Below(100))}};
+    published_.insert(values.begin(), values.end());
+    return ValuesSeen{values};
   }
 
   // The process's own events keep their order: asked for, started, exited.
@@ -102,6 +113,7 @@ class RandomWalk {
       attempt_ = next->attempt.number;
       process_ = Process::kNone;
       kept_ = false;
+      published_.clear();
       begun_ = true;
     }
     if (std::holds_alternative<StartProcess>(action)) {
@@ -121,6 +133,11 @@ class RandomWalk {
       EXPECT_GE(call->caller.epoch, epoch_);
       epoch_ = call->caller.epoch;
     }
+    if (const auto* call = std::get_if<SendValues>(&action)) {
+      EXPECT_EQ(task_.run.link(), Link::kLinked);
+      EXPECT_EQ(call->values, published_);
+      EXPECT_EQ(call->caller.attempt.number, attempt_);
+    }
     if (std::holds_alternative<SendAwait>(action)) {
       EXPECT_EQ(task_.run.link(), Link::kLinked);
     }
@@ -135,6 +152,7 @@ class RandomWalk {
   TaskRunDriver task_;
   Process process_ = Process::kNone;
   bool kept_ = false;
+  PublishedValues published_;
   int attempt_ = 2;
   bool begun_ = false;  // just now
   Epoch epoch_;

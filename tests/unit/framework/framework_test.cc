@@ -76,6 +76,48 @@ TEST(FrameworkTest, ATaskKnowsItsOwnNamedPortsAndThoseOfOthers) {
             "driver:0=node-driver:2,worker:1=node-worker:3");
 }
 
+TEST(FrameworkTest, OnlyTheStagedFrameworkHasStages) {
+  for (const FrameworkKind kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost}) {
+    const JobSpec spec = Spec(kind, {Role("driver", 1), Role("worker", 1)});
+    EXPECT_EQ(StageOf(spec, "worker"), 0) << ToString(kind);
+    EXPECT_TRUE(ValueNames(spec, {"driver", 0}).empty()) << ToString(kind);
+  }
+  const JobSpec staged = Spec(kStaged, {Role("driver", 1), Role("ps", 2), Role("worker", 1)});
+  EXPECT_EQ(StageOf(staged, "driver"), 0);
+  EXPECT_EQ(StageOf(staged, "ps"), 1);
+  EXPECT_EQ(StageOf(staged, "worker"), 2);
+  EXPECT_EQ(AwaitedValues(staged, {"ps", 1}), std::vector<std::string>{"ADDRESS"});
+  EXPECT_TRUE(AwaitedValues(staged, {"worker", 0}).empty());
+  EXPECT_EQ(StageOf(Fcfs(staged), "worker"), 0);
+  EXPECT_TRUE(ValueNames(Fcfs(staged), {"driver", 0}).empty());
+}
+
+TEST(FrameworkTest, NobodyAwaitsWhatTheLastStagePublishes) {
+  const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("ps", 1)});
+  EXPECT_EQ(ValueNames(spec, {"ps", 0}), std::vector<std::string>{"ADDRESS"});
+  EXPECT_TRUE(AwaitedValues(spec, {"ps", 0}).empty());
+}
+
+TEST(FrameworkTest, ValuesThatOthersAwaitAreFewAndNotOfSidecars) {
+  const auto refused = [](const std::vector<RoleSpec>& roles) {
+    const Status status = CheckFramework(Spec(kStaged, roles));
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_EQ(refused({Role("driver", 1), Role("ps", 255), Role("worker", 1)}), "");
+  EXPECT_EQ(refused({Role("driver", 1), Role("ps", 256), Role("worker", 1)}),
+            "framework staged: the tasks of this job publish 257 values, expected at most 256");
+  EXPECT_EQ(refused({Role("driver", 1, kSidecar), Role("worker", 1)}),
+            "role driver: others wait for what it publishes, so it cannot be a sidecar");
+  EXPECT_EQ(refused({Role("driver", 1), Role("ps", 1, kSidecar)}), "");
+}
+
+TEST(FrameworkTest, ATaskIsToldWhatTheStagesBeforeItHavePublished) {
+  const JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 1)});
+  ClusterSpec cluster = ClusterOf(spec);
+  cluster.values = {{{"driver", 0}, {{"ADDRESS", "here:1"}}}};
+  EXPECT_EQ(FrameworkEnvironment(spec, cluster, {"worker", 0}).at("STAGED_ADDRESSES"), "driver:0=here:1");
+}
+
 struct GoldenCase {
   std::string file;
   JobSpec spec;

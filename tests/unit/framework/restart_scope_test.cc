@@ -63,6 +63,14 @@ TEST(RestartScopeTest, AnUntrackedRoleBesideACollectiveComesBackAloneIfItKeepsIt
   EXPECT_EQ(ScopeOf(spec, "store", false), "gang");
 }
 
+TEST(RestartScopeTest, WhoseValuesOthersWereToldComesBackWithThem) {
+  const JobSpec spec = SpecOf(kStaged, {Role("driver"), Role("ps"), Role("worker")});
+  EXPECT_EQ(ScopeOf(spec, "driver"), "gang");
+  EXPECT_EQ(ScopeOf(spec, "ps"), "gang");
+  EXPECT_EQ(ScopeOf(spec, "worker", true), "task");
+  EXPECT_EQ(ScopeOf(spec, "worker", false), "gang");
+}
+
 TEST(RestartScopeTest, ARoleThatAsksForLessThanItsFrameworkNeedsIsWarnedOf) {
   JobSpec spec = SpecOf(kJax, {Role("tensorboard", kSidecar), Role("worker")});
   EXPECT_THAT(ScopeWarnings(spec), IsEmpty());

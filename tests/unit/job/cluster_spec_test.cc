@@ -23,6 +23,15 @@ TEST(ClusterSpecTest, NamedPortsStandThereWhereThereAreAny) {
   EXPECT_EQ(*ClusterSpecFromJson(json), spec);
 }
 
+TEST(ClusterSpecTest, PublishedValuesStandThereWhereThereAreAny) {
+  const ClusterSpec spec = {{1}, {{"driver", {{"n", 1}}}}, {}, {{{"driver", 0}, {{"ADDRESS", "a \"b\""}}}}};
+  const std::string json = ToJson(spec);
+  EXPECT_EQ(json, R"({"generation":1,"roles":{"driver":["n:1"]},"values":{"driver:0":{"ADDRESS":"a \"b\""}}})");
+  EXPECT_EQ(*ClusterSpecFromJson(json), spec);
+  EXPECT_FALSE(ClusterSpecFromJson(R"({"generation":1,"roles":{},"values":{"driver:0":{"A":1}}})").ok());
+  EXPECT_FALSE(ClusterSpecFromJson(R"({"generation":1,"roles":{},"values":{"driver:0":[]}})").ok());
+}
+
 TEST(ClusterSpecTest, APortHasAShortPlainName) {
   for (const std::string name : {"a", "data", "metrics_2", "abcdefghijklmnopqrstuvwxyz012345"})
     EXPECT_TRUE(IsPortName(name)) << name;

@@ -48,6 +48,8 @@ constexpr Documented kDocumented[] = {
     {"kill_voided", false},
     {"listing_sought", false},
     {"checkpoints_listed", false},
+    {"values_published", false},
+    {"stage_opened", false},
 };
 
 TEST(DecisionsTest, TheSamplesCoverEveryKind) {

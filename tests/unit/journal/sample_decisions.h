@@ -65,6 +65,8 @@ inline std::vector<Decision> OneOfEachKind() {
                          .earlier_job = JobId{"job-0"},
                          .there = {{"step-3", -7, 4096, 1'700'000'000'000'000'007, true}},
                          .newest = Checkpoint{"/ckpt/step-3", 3, Instant(Duration(1)), CheckpointWriter::kEarlierJob}}},
+      ValuesPublished{worker, {{"ADDRESS", "node-7:5000"}, {"TOKEN", "\xC3\xA4 = 1"}}},
+      StageOpened{2},
   };
   std::vector<Decision> decisions;
   for (const DecisionBody& body : bodies)

@@ -5,6 +5,7 @@
 
 #include "runtime/net/tcp.h"
 #include "runtime/net/unix_socket.h"
+#include "runtime/rpc/convert.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -96,6 +97,27 @@ TEST_F(AmConnectionTest, ACallBesideAParkedAwaitIsAnsweredFirst) {
   WaitFor(command);
   EXPECT_EQ(std::get<Command>(*command), stop);
   EXPECT_EQ(server->connections(), 1u);
+}
+
+TEST_F(AmConnectionTest, PublishedValuesReachTheServiceAndBadOnesAreRefused) {
+  PublishedValues values{{"TOKEN", ""}};
+  for (char name = 'A'; values.size() < kMostPublishedValues; ++name) values[{name}] = std::string(1024, 'x');
+  std::optional<Answer<Acknowledged>> beat, answer;
+  Heartbeat(beat);  // a stranger's calls are small
+  WaitFor(beat);
+  client->Publish(SomeCaller(), values, Into(answer));
+  WaitFor(answer);
+  EXPECT_TRUE(std::holds_alternative<Acknowledged>(*answer));
+  EXPECT_THAT(service.published, ElementsAre(values));
+  for (const PublishedValues& bad :
+       {PublishedValues{{"lower", "x"}}, {{"A", std::string(1025, 'x')}}, {{"A", "two\nlines"}}}) {
+    answer.reset();
+    client->Publish(SomeCaller(), bad, Into(answer));
+    WaitFor(answer);
+    EXPECT_EQ(std::get<Refusal>(*answer).reason, RefusalReason::kBadRequest);
+  }
+  values["ONE_MORE"] = "x";
+  EXPECT_FALSE(CheckedValues(values).ok());
 }
 
 TEST_F(AmConnectionTest, TheLongestOutputsAreReportedAndNoLongerOnes) {

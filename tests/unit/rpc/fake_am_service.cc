@@ -23,6 +23,12 @@ void FakeAmService::Heartbeat(const Caller&, const Progress&, Reply<std::monosta
   reply.Success({});
 }
 
+void FakeAmService::Publish(const Caller&, const PublishedValues& values, Reply<std::monostate> reply) {
+  calls.push_back("Publish");
+  published.push_back(values);
+  reply.Success({});
+}
+
 void FakeAmService::ReportOutcome(const Caller&, const AttemptReport& report, Reply<std::monostate> reply) {
   calls.push_back("ReportOutcome");
   outcomes.push_back(report.outcome);

@@ -18,6 +18,7 @@ class FakeAmService : public AmService {
   void Register(const Caller& caller, const Registration& what, Reply<Epoch> reply) override;
   void Await(const Caller& caller, int64_t since, Reply<Command> reply) override;
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
+  void Publish(const Caller& caller, const PublishedValues& values, Reply<std::monostate> reply) override;
   void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) override;
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
@@ -33,6 +34,7 @@ class FakeAmService : public AmService {
   Epoch epoch{7};
   std::vector<std::string> calls;  // method names in the order they came
   std::vector<std::pair<Caller, Registration>> registered;
+  std::vector<PublishedValues> published;
   std::vector<Outcome> outcomes;
   std::optional<KeptOutputs> outputs;                   // with the last of them
   std::vector<std::pair<std::string, Duration>> kills;  // reason and grace
