@@ -1,14 +1,13 @@
 #include "executor/publish_watch.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "runtime/base/log.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/store/file_watch.h"
+#include "runtime/store/files.h"
 
 namespace tony::executor {
 namespace {
@@ -48,11 +47,10 @@ void PublishWatch::Look() {
 }
 
 PublishedValues ReadPublished(const std::filesystem::path& file, const std::vector<std::string>& names) {
-  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-  struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  const auto opened = OpenRegularFile(file, O_RDONLY);
+  if (!opened.ok()) return {};
   std::string text(kReadOfFile, '\0');
-  const ssize_t got = pread(fd.get(), text.data(), text.size(), 0);
+  const ssize_t got = pread(opened->fd.get(), text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return ParsePublished(text, names);
 }
