@@ -140,8 +140,12 @@ class Task:
         return pid, int(stat.rpartition(")")[2].split()[1])
 
     def kill(self):
-        """SIGKILL for the process; for both where Airflow would not try again, as if a machine died."""
-        for pid in self.worker()[: 1 if self.airflow.retries_what_was_killed else 2]:
+        """SIGKILL for the process; for both where Airflow would not try again, as if a machine died.
+
+        Who looks after it goes first, and cannot say any more how it ended.
+        """
+        process, keeper = self.worker()
+        for pid in [process] if self.airflow.retries_what_was_killed else [keeper, process]:
             os.kill(pid, signal.SIGKILL)
 
     def wait_until_watched(self, triggerer):
