@@ -252,9 +252,10 @@ class Airflow:
         scheduler = self.daemons["scheduler"]
         while self.scheduler_restarts < MOST_RESTARTS:
             time.sleep(1)
-            if scheduler.wanted and scheduler.start_again():
-                self.scheduler_restarts += 1
-                print("   Airflow's scheduler had ended by itself and was started again", flush=True)
+            with contextlib.suppress(AssertionError):  # the database is away: who took it brings all daemons back
+                if scheduler.wanted and scheduler.start_again():
+                    self.scheduler_restarts += 1
+                    print("   Airflow's scheduler had ended by itself and was started again", flush=True)
 
     def _known(self, dag_ids):
         errors = self.rows("SELECT filename, stacktrace FROM import_error")
