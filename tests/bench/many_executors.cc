@@ -75,10 +75,10 @@ class Bench {
   int Run() {
     listener_ = Must(ListenAsKeeper(records_));
     accepting_ = loop_.WhenReadable(listener_.get(), [this] { Accept(); });
-    const std::string log = (records_.path() / "am.log").string();
-    am_ = Must(runner_.Start({.argv = {am_program_, records_.path().string(), "1"},
+    const std::string log = (records_.place() / "am.log").string();
+    am_ = Must(runner_.Start({.argv = {am_program_, records_.place().string(), "1"},
                               .env = {"PATH=/usr/bin:/bin"},
-                              .directory = records_.path().string(),
+                              .directory = records_.place().string(),
                               .stdout_file = log,
                               .stderr_file = log},
                              [this](ExitStatus status) { OnAmEnded(status); }));
@@ -147,7 +147,7 @@ class Bench {
     start_ = loop_.Now();
     for (auto& executor : executors_) {
       executor.caller.token = token;
-      executor.client = MakeAmConnection(loop_, records_.path(), kLimit);
+      executor.client = MakeAmConnection(loop_, records_.place(), kLimit);
       executor.client->Use(lease->am.own);
       const Registration what{{"127.0.0.1", 20000 + executor.caller.attempt.task.index}, Phase::kWaiting, 0};
       executor.client->Register(executor.caller, what, [this, &executor](const Answer<Epoch>& answer) {
