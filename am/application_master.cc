@@ -176,7 +176,7 @@ void ApplicationMaster::ListTheCheckpoints() {
       look_timer_ = loop_.After(kLookAgain, [this] { ListTheCheckpoints(); });
       return;
     }
-    TellDelay("");
+    if (first_looks_ > 0) TellDelay("");  // else it is the scheduler's
     if (in_use) {
       Observe(CheckpointsThere{{}, in_use->by});
       return;

@@ -64,5 +64,24 @@ TEST_F(MasterCheckpointTest, AJobThatRunsIsNotWaitedFor) {
   EXPECT_FALSE(Appended("checkpoints_listed"));
 }
 
+// In FCFS mode a job lists as its first task has registered, while others may wait for containers.
+class FcfsMasterCheckpointTest : private CheckpointHome, public ApplicationMasterTest {
+ protected:
+  FcfsMasterCheckpointTest()
+      : ApplicationMasterTest(JobBuilder().Role("worker", 2).Fcfs().Checkpoints(checkpoints.path().string()).Build()) {}
+};
+
+TEST_F(FcfsMasterCheckpointTest, AListingLeavesTheDelayOfTheScheduler) {
+  master_.OnScheduler(ContainersDelayed{"waits for 8192 MB of memory"});
+  Grant("worker:0");
+  Register("worker:0");
+  journal_.WriteAll();
+  ASSERT_TRUE(
+      RunUntil(loop_, [this] { return std::ranges::count(journal_.appended, std::string("checkpoints_listed")) > 0; }));
+  const auto answer = Watch(std::numeric_limits<int64_t>::max());
+  ASSERT_TRUE(RunUntil(loop_, [&] { return !answer->open(); }));
+  EXPECT_EQ(JobStatusFromJson(answer->value->status_json)->delay, "waits for 8192 MB of memory");
+}
+
 }  // namespace
 }  // namespace tony::am
