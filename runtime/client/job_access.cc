@@ -92,9 +92,9 @@ Result<JobStatus> StoredStatus(const JobRecords& records) {
   const auto stored = records.ReadStatus();
   if (stored.ok() && *stored && HasEnded(**stored)) return **stored;
   // A power cut may have emptied the last one, which is not synced before the job's end; of an ended job it is damaged.
-  const bool may_be_empty = !BackendOf(records.job()).arbiter().Look(records).swept;
-  if (stored.ok() || may_be_empty) {
-    TRY_ASSIGN(auto end, BackendOf(records.job()).arbiter().UnwrittenEnd(records));
+  const Arbiter& arbiter = BackendOf(records.job()).arbiter();
+  if (stored.ok() || !arbiter.Look(records).swept) {
+    TRY_ASSIGN(auto end, arbiter.UnwrittenEnd(records));
     if (end) return *std::move(end);
   }
   TRY(stored);

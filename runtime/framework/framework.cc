@@ -64,6 +64,10 @@ Status CheckNotReserved(const std::map<std::string, std::string>& environment, c
   return Ok();
 }
 
+std::vector<std::string> NamesOf(const TaskId& task, const JobSpec& spec, Framework::Names names) {
+  return names && spec.mode == DistributedMode::kGang ? names(spec, task) : std::vector<std::string>();
+}
+
 int LastStageIn(const JobSpec& spec) {
   int last = 0;
   for (const RoleSpec& role : spec.roles) last = std::max(last, StageOf(spec, role.name));
@@ -135,9 +139,7 @@ bool BindsPortAlone(const JobSpec& spec, const TaskId& task) {
 }
 
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task) {
-  const auto port_names = FrameworkOf(spec).port_names;
-  if (!port_names || spec.mode == DistributedMode::kFcfs) return {};
-  return port_names(spec, task);
+  return NamesOf(task, spec, FrameworkOf(spec).port_names);
 }
 
 int StageOf(const JobSpec& spec, std::string_view role) {
@@ -146,9 +148,7 @@ int StageOf(const JobSpec& spec, std::string_view role) {
 }
 
 std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task) {
-  const auto value_names = FrameworkOf(spec).value_names;
-  if (!value_names || spec.mode == DistributedMode::kFcfs) return {};
-  return value_names(spec, task);
+  return NamesOf(task, spec, FrameworkOf(spec).value_names);
 }
 
 std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task) {

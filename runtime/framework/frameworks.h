@@ -9,6 +9,7 @@
 namespace tony {
 
 struct Framework {
+  using Names = std::vector<std::string> (*)(const JobSpec& spec, const TaskId& task);
   Status (*check)(const JobSpec& spec);
   Environment (*environment)(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task);
   std::vector<std::string_view> variables;  // every name that `environment` may return
@@ -16,11 +17,9 @@ struct Framework {
   // connect again.
   RestartScope (*smallest_scope)(const JobSpec& spec, const RoleSpec& role, RestartScope if_reachable);
   bool (*binds_port_alone)(const JobSpec& spec, const TaskId& task) = nullptr;  // null: no task's process does
-  // As PortNames(); null: no task has others than its own.
-  std::vector<std::string> (*port_names)(const JobSpec& spec, const TaskId& task) = nullptr;
-  int (*stage)(const JobSpec& spec, std::string_view role) = nullptr;  // null: all start together
-  // As ValueNames(); null: no task publishes any.
-  std::vector<std::string> (*value_names)(const JobSpec& spec, const TaskId& task) = nullptr;
+  Names port_names = nullptr;                                                   // null: no task has others than its own
+  int (*stage)(const JobSpec& spec, std::string_view role) = nullptr;           // null: all start together
+  Names value_names = nullptr;                                                  // null: no task publishes any
 };
 
 const Framework& TensorflowFramework();

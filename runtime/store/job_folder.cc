@@ -11,6 +11,7 @@
 #include "runtime/store/machine_boot.h"
 
 namespace tony {
+
 namespace fs = std::filesystem;
 
 Status JobFolder::WriteBoot(const std::string& boot) const {
