@@ -7,7 +7,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/attempt_folder.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony::am {
@@ -22,7 +21,7 @@ constexpr int kMostFirstLooks = 40;
 
 ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
     : loop_(parts.loop),
-      records_(std::move(parts.records)),
+      calls_(parts.calls),
       submission_(std::move(parts.submission)),
       token_(std::move(parts.token)),
       tracking_url_(std::move(parts.tracking_url)),
@@ -34,7 +33,7 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
               [this] {
                 if (Rules()) Observe(Looked{});
               }),
-      checkpoint_look_(loop_, records_, submission_, job_.spec().checkpoint) {
+      checkpoint_look_(loop_, std::move(parts.records), submission_, job_.spec().checkpoint) {
   journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
 }
 
@@ -42,7 +41,7 @@ void ApplicationMaster::Start(Scheduler& scheduler, AmAddresses at, std::functio
   scheduler_ = &scheduler;
   on_end_ = std::move(on_end);
   lease_ = {.epoch = epoch_, .am = std::move(at)};
-  WriteLease();
+  WriteLease([this] { KeepClaim(); });
   Observe(AmStarted{epoch_, submission_.claim, turns_may_be_torn_});
   LookForKillRequest();
 }
@@ -62,11 +61,12 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
     return refusal;
   }
   if (decisions.empty() && turn.result.actions.empty() && !turn.answer) return refusal;
+  turn.changed = !decisions.empty();
+  turn.claim = claims_asked_;
   waiting_.push_back(std::move(turn));
-  const bool durable = std::ranges::any_of(decisions, MustBeDurable);
-  journal_.Append(decisions, durable, [this, changed = !decisions.empty()] {
-    FinishFirst();
-    if (changed) StatusChanged();
+  journal_.Append(decisions, [this] {
+    ++written_;
+    FinishWritten();
   });
   if (!trouble_.empty()) {
     PerformWhatMayNotWait(waiting_.back());
@@ -75,10 +75,14 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   return refusal;
 }
 
-void ApplicationMaster::FinishFirst() {
-  const Turn turn = std::move(waiting_.front());
-  waiting_.pop_front();
-  Finish(turn);
+void ApplicationMaster::FinishWritten() {
+  while (written_ > 0 && waiting_.front().claim <= claims_over_) {
+    const Turn turn = std::move(waiting_.front());
+    waiting_.pop_front();
+    --written_;
+    Finish(turn);
+    if (turn.changed) StatusChanged();
+  }
 }
 
 void ApplicationMaster::Finish(const Turn& turn) {
@@ -123,8 +127,7 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
   }
   if (const auto* delayed = std::get_if<ContainersDelayed>(&event)) return TellDelay(delayed->reason);
   const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(ruling_, true);
-  std::optional<Outcome> kept = KeptOutcome(event);
-  Observe(ContainerEvent{std::move(event), std::move(kept)});
+  Observe(ContainerEvent{std::move(event)});
   if (!resumes) return;
   Renew();
   ReadKillRequests();
@@ -222,32 +225,32 @@ void ApplicationMaster::Publish(const Caller& caller, const PublishedValues& val
 
 // Before it is known that the attempt has succeeded: whoever knows that finds them. Where they cannot be written, the
 // executor's own copy is what is left.
-void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report) const {
+void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then) {
   const AttemptState state = job_.StateOf(attempt);
   const bool counts = state != AttemptState::kNew && !IsFinal(state) && LeavesOutputs(job_.spec(), attempt.task);
-  if (!counts || !report.outputs || !report.outcome.Succeeded()) return;
-  const Status written = WriteJobOutputs(records_, {attempt, *report.outputs});
-  if (!written.ok()) LogWarn(StrCat("outputs: ", written.error().message));
+  if (!counts || !report.outputs || !report.outcome.Succeeded()) return then();
+  calls_.Ask([kept = RecordedOutputs{attempt, *report.outputs}](
+                 const JobRecords& records) { return WriteJobOutputs(records, kept); },
+             [then = std::move(then)](const Status& written) {
+               if (!written.ok()) LogWarn(StrCat("outputs: ", written.error().message));
+               then();
+             });
 }
 
 void ApplicationMaster::ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) {
   if (!Admit(caller.token, reply)) return;
-  KeepOutputs(caller.attempt, report);
-  Observe(OutcomeCall{caller, report.outcome}, [reply](const std::optional<Refusal>& refusal) {
-    if (refusal) return reply.Refuse(refusal->reason, refusal->message);
-    reply.Success({});
+  KeepOutputs(caller.attempt, report, [this, caller, outcome = report.outcome, reply] {
+    if (!Admit(caller.token, reply)) return;
+    Observe(OutcomeCall{caller, outcome}, [reply](const std::optional<Refusal>& refusal) {
+      if (refusal) return reply.Refuse(refusal->reason, refusal->message);
+      reply.Success({});
+    });
   });
 }
 
-std::optional<Outcome> ApplicationMaster::KeptOutcome(const SchedulerEvent& event) const {
-  const auto* exited = std::get_if<ContainerExited>(&event);
-  if (!exited) return std::nullopt;
-  const auto attempt = job_.AttemptIn(exited->container);
-  if (!attempt || IsFinal(job_.StateOf(*attempt))) return std::nullopt;
-  auto kept = AttemptFolder(records_.place(), *attempt).ReadOutcome();
-  if (kept.ok()) return *std::move(kept);
-  LogWarn(kept.error().message);
-  return std::nullopt;
+std::optional<AttemptId> ApplicationMaster::UnendedIn(const ContainerId& container) const {
+  const auto attempt = job_.AttemptIn(container);
+  return attempt && !IsFinal(job_.StateOf(*attempt)) ? attempt : std::nullopt;
 }
 
 void ApplicationMaster::ScheduleTimer() {

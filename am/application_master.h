@@ -20,6 +20,7 @@
 #include "am/job.h"
 #include "am/journal.h"
 #include "am/parked_calls.h"
+#include "am/record_calls.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/secret.h"
 #include "runtime/rpc/rpc_server.h"
@@ -38,6 +39,7 @@ struct ApplicationMasterParts {
   Epoch epoch;
   Job job;  // as replayed
   Journal& journal;
+  RecordCalls& calls;              // to the same records
   bool turns_may_be_torn = false;  // AmStarted
 };
 
@@ -50,6 +52,9 @@ class ApplicationMaster : public AmService {
   void Start(Scheduler& scheduler, AmAddresses at, std::function<void()> on_end);
 
   void OnScheduler(SchedulerEvent event);  // the scheduler's sink
+
+  // The attempt that was started in it, until its end is known.
+  std::optional<AttemptId> UnendedIn(const ContainerId& container) const;
 
   JobStatus ShowStatus();  // for the job's page; counts as a look at the job
 
@@ -73,14 +78,16 @@ class ApplicationMaster : public AmService {
   struct Turn {
     TurnResult result;
     Answer answer;
+    bool changed = false;  // the job, by a decision
+    int64_t claim = 0;     // which writing of the claim record it waits for
   };
 
   // The refusal is for `answer` to tell, when the journal has what it may depend on.
   std::optional<Refusal> Observe(const Observation& observation, Answer answer = nullptr);
   void Finish(const Turn& turn);
-  void FinishFirst();
+  void FinishWritten();
   void Perform(const Action& action);
-  void KeepOutputs(const AttemptId& attempt, const AttemptReport& report) const;
+  void KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then);
   void Tell(const TellExecutor& order);
   void TellSome();
   void ListTheCheckpoints();
@@ -94,6 +101,7 @@ class ApplicationMaster : public AmService {
   }
 
   // ---- application_master_clients.cc
+  void TellOrPark(int64_t since, Duration limit, const Reply<StatusAnswer>& reply);
   bool MayTell() const;  // an end is told only when it is on the disk
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
@@ -114,25 +122,28 @@ class ApplicationMaster : public AmService {
   bool Waits(Match match) const;  // whether a turn with such an action waits for the journal
   Duration LongestWatch() const;
 
-  std::optional<Outcome> KeptOutcome(const SchedulerEvent& event) const;
   void ScheduleTimer();
   void OnDeadline();
   // Also false in the moment in which an AM that stood still wakes, before it is told of its arbiter.
   bool Rules() const { return ruling_ && scheduler_->Holds(); }
 
   // ---- application_master_files.cc
-  bool WriteLease();
+  void WriteLease(std::function<void()> then);
   void Renew();
   void RenewLease();
   void KeepClaim();
+  void WhenClaimIsKept(std::function<void()> fn);
   void LookForKillRequest();
   void ReadKillRequests();
-  void ReadConditionalKills();
+  void TakePlainKill(const KillRequest& request);
+  void TakeConditionalKills(const std::vector<JobRecords::NamedKillRequest>& kills);
   void StatusChanged();
+  void WriteStatusLater();
   void End();
+  void TellEnd();
 
   EventLoop& loop_;
-  const JobRecords records_;
+  RecordCalls& calls_;
   const Submission submission_;
   const std::string token_;
   const std::string tracking_url_;
@@ -148,17 +159,24 @@ class ApplicationMaster : public AmService {
   bool ruling_ =
       true;  // as its scheduler told: false while the arbiter is out of reach: nothing is issued, nobody is answered
   bool end_told_ = false;
+  bool room_made_ = false;                 // the reserve is given up
   std::deque<TellExecutor> tells_;         // journalled, and not told yet
-  std::deque<Turn> waiting_;               // for the journal, in order
+  std::deque<Turn> waiting_;               // for the journal, or the claim record, in order
+  size_t written_ = 0;                     // so many of the first of these are in the journal
   std::set<std::string> reading_kills_;    // names of conditional kill requests that are being decided
   std::string trouble_;                    // why nothing can be written now; empty: it can
   std::string delay_;                      // why containers are not there yet, as the scheduler told
   Instant unnumbered_changed_{};           // trouble or delay
   std::optional<KillRequest> plain_kill_;  // as last read from its file
+  bool looks_for_kills_ = false;           // and has no answer yet
   LeaseRecord lease_;
-  std::optional<ClaimRecord> kept_claim_;  // what claim.json says; nothing: it is not there, or stale
-  std::string stale_claim_;                // why it may name an earlier owner or watcher; empty: it does not
-  bool published_ = false;                 // the lease of this epoch has been written
+  std::optional<ClaimRecord> kept_claim_;  // what claim.json says, or will; nothing: it is not there, or stale
+  int64_t claims_asked_ = 0;               // writings of it so far, and those that are over
+  int64_t claims_over_ = 0;
+  std::deque<std::pair<int64_t, std::function<void()>>> after_claim_;  // what waits for which writing
+  std::string stale_claim_;      // why it may name an earlier owner or watcher; empty: it does not
+  bool published_ = false;       // the lease of this epoch has been written
+  bool status_changed_ = false;  // since status.json was written
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,
       look_timer_, end_timer_, tell_timer_, claim_timer_;
 };

@@ -24,7 +24,14 @@ void ApplicationMaster::Watch(const std::string& token, int64_t since, Duration 
                               Reply<StatusAnswer> reply) {
   if (!Admit(token, reply)) return;
   Observe(Looked{watcher});
-  if (!watcher.value.empty() && !stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);
+  if (watcher.value.empty()) return TellOrPark(since, limit, reply);
+  WhenClaimIsKept([this, since, limit, reply] {
+    if (!stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);
+    TellOrPark(since, limit, reply);
+  });
+}
+
+void ApplicationMaster::TellOrPark(int64_t since, Duration limit, const Reply<StatusAnswer>& reply) {
   const bool news = end_told_ || (job_.seq() > since && !push_timer_);
   if (MayTell() && news) return reply.Success(CurrentStatus());
   // Where an end is about to be written, even a caller who would not wait gets it; that takes one sync.
@@ -49,12 +56,17 @@ void ApplicationMaster::KillIf(const std::string& token, const KillRequest& requ
   if (!Admit(token, reply)) return;
   if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
   LogAsker(request);
-  const KillRequest mine = ByOwnClock(request);
-  const KillAnswer answer = job_.AnswerTo(mine, loop_.Now());
-  ReadConditionalKills();
-  Observe(KillAsked{mine}, [this, answer, reply](const std::optional<Refusal>&) {
-    reply.Success({answer, CurrentStatus()});
-  });
+  calls_.Ask([](const JobRecords& records) { return records.ReadConditionalKills(); },
+             [this, token, mine = ByOwnClock(request), reply](const auto& recorded) {
+               if (!Admit(token, reply)) return;
+               if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
+               const KillAnswer answer = job_.AnswerTo(mine, loop_.Now());
+               if (!recorded.ok()) LogWarn(recorded.error().message);
+               if (recorded.ok()) TakeConditionalKills(*recorded);
+               Observe(KillAsked{mine}, [this, answer, reply](const std::optional<Refusal>&) {
+                 reply.Success({answer, CurrentStatus()});
+               });
+             });
 }
 
 KillRequest ApplicationMaster::ByOwnClock(KillRequest request) const {

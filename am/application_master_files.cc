@@ -22,41 +22,68 @@ constexpr Duration kBetweenTries{1000};
 
 }  // namespace
 
-bool ApplicationMaster::WriteLease() {
-  const Status written = records_.WriteLease(lease_);
-  if (!written.ok()) LogWarn(written.error().message);
-  published_ |= written.ok();
-  const Duration next = job_.spec().timers.record_fresh / 3;
-  lease_timer_ = loop_.After(written.ok() ? next : std::min(next, kBetweenTries), [this] { RenewLease(); });
-  return written.ok();
+// `then`, if it is written.
+void ApplicationMaster::WriteLease(std::function<void()> then) {
+  calls_.Ask([lease = lease_](const JobRecords& records) { return records.WriteLease(lease); },
+             [this, then = std::move(then)](const Status& written) {
+               if (!written.ok()) LogWarn(written.error().message);
+               published_ |= written.ok();
+               const Duration next = job_.spec().timers.record_fresh / 3;
+               lease_timer_ =
+                   loop_.After(written.ok() ? next : std::min(next, kBetweenTries), [this] { RenewLease(); });
+               if (written.ok()) then();
+             });
 }
 
 // An AM that cannot renew goes on ruling; executors that still reach it do not look at the record.
 void ApplicationMaster::Renew() {
   ++lease_.renewal;
-  if (!WriteLease()) return;
-  KeepClaim();
-  Observe(LeaseRenewed{});
+  WriteLease([this] {
+    KeepClaim();
+    if (Rules()) Observe(LeaseRenewed{});
+  });
 }
 
 // The keeper decides conditional kills by it where no master can read the journal. So it is written before anybody is
-// told of what it says, also before the journal: one that is too new only keeps the keeper from killing. One that is
-// too old would let it kill another owner's job: it is removed, and while that fails nobody is told. Nobody knows of a
-// master whose lease is not written.
+// told of what it says: one that is too new only keeps the keeper from killing. One that is too old would let it kill
+// another owner's job: it is removed, and while that fails nobody is told. Nobody knows of a master whose lease is not
+// written.
 void ApplicationMaster::KeepClaim() {
   const Attention& attention = job_.attention();
-  ClaimRecord record = {epoch_, attention.claim(), attention.watcher(), attention.Planned()};
+  const ClaimRecord record = {epoch_, attention.claim(), attention.watcher(), attention.Planned()};
   if (!published_ || kept_claim_ == record) return;
-  kept_claim_.reset();
-  stale_claim_.clear();
-  const Status written = WriteClaimRecord(records_, record);
-  if (written.ok()) {
-    kept_claim_ = std::move(record);
-    return;
-  }
-  LogWarn(written.error().message);
-  if (const Status removed = RemoveClaimRecord(records_); !removed.ok()) stale_claim_ = removed.error().message;
-  claim_timer_ = loop_.After(kBetweenTries, [this] { KeepClaim(); });
+  kept_claim_ = record;
+  ++claims_asked_;
+  struct Kept {
+    Status written = Ok();
+    Status removed = Ok();  // where it is not written
+  };
+  calls_.Ask(
+      [record](const JobRecords& records) {
+        Kept kept{.written = WriteClaimRecord(records, record)};
+        if (!kept.written.ok()) kept.removed = RemoveClaimRecord(records);
+        return kept;
+      },
+      [this, record](const Kept& kept) {
+        ++claims_over_;
+        stale_claim_ = kept.removed.ok() ? "" : kept.removed.error().message;
+        if (!kept.written.ok()) {
+          LogWarn(kept.written.error().message);
+          if (kept_claim_ == record) kept_claim_.reset();
+          claim_timer_ = loop_.After(kBetweenTries, [this] { KeepClaim(); });
+        }
+        while (!after_claim_.empty() && after_claim_.front().first <= claims_over_) {
+          const auto fn = std::move(after_claim_.front().second);
+          after_claim_.pop_front();
+          fn();
+        }
+        FinishWritten();
+      });
+}
+
+void ApplicationMaster::WhenClaimIsKept(std::function<void()> fn) {
+  if (claims_over_ == claims_asked_) return fn();
+  after_claim_.emplace_back(claims_asked_, std::move(fn));
 }
 
 // The record of an AM that does not rule, or can keep no promise, gets stale: nobody is to think itself cut off. But
@@ -73,26 +100,47 @@ void ApplicationMaster::LookForKillRequest() {
 }
 
 void ApplicationMaster::ReadKillRequests() {
-  if (!Rules()) return;
-  const auto request = records_.ReadKillRequest();
-  if (!request.ok()) return LogWarn(request.error().message);
-  if (*request && *request != std::exchange(plain_kill_, *request))
-    LogInfo(StrCat("kill-request.json of ", (*request)->asker.empty() ? "the job's own user" : (*request)->asker, ": ",
-                   (*request)->reason));
-  if (*request) Observe(KillAsked{**request});
-  ReadConditionalKills();
+  if (!Rules() || std::exchange(looks_for_kills_, true)) return;
+  struct Kills {
+    Result<std::optional<KillRequest>> plain;
+    Result<std::vector<JobRecords::NamedKillRequest>> conditional;
+  };
+  calls_.Ask(
+      [](const JobRecords& records) {
+        return Kills{records.ReadKillRequest(), records.ReadConditionalKills()};
+      },
+      [this](const Kills& kills) {
+        looks_for_kills_ = false;
+        if (!Rules()) return;
+        if (!kills.plain.ok()) return LogWarn(kills.plain.error().message);
+        if (*kills.plain) TakePlainKill(**kills.plain);
+        if (!kills.conditional.ok()) return LogWarn(kills.conditional.error().message);
+        TakeConditionalKills(*kills.conditional);
+      });
+}
+
+void ApplicationMaster::TakePlainKill(const KillRequest& request) {
+  if (request != std::exchange(plain_kill_, request))
+    LogInfo(StrCat("kill-request.json of ", request.asker.empty() ? "the job's own user" : request.asker, ": ",
+                   request.reason));
+  Observe(KillAsked{request});
 }
 
 // The request of a kill that is taken stays, as a plain one does: it holds until the end of the job.
-void ApplicationMaster::ReadConditionalKills() {
-  const auto conditional = records_.ReadConditionalKills();
-  if (!conditional.ok()) return LogWarn(conditional.error().message);
-  for (const auto& kill : *conditional) {
+void ApplicationMaster::TakeConditionalKills(const std::vector<JobRecords::NamedKillRequest>& kills) {
+  for (const auto& kill : kills) {
     if (!reading_kills_.insert(kill.name).second) continue;
     const KillRequest mine = ByOwnClock(kill.request);
     const bool taken = job_.AnswerTo(mine, loop_.Now()) == KillAnswer::kTaken;
     Observe(KillAsked{mine}, [this, taken, name = kill.name](const std::optional<Refusal>&) {
-      if (taken || records_.RemoveConditionalKill(name).ok()) reading_kills_.erase(name);
+      if (taken) {
+        reading_kills_.erase(name);
+        return;
+      }
+      calls_.Ask([name](const JobRecords& records) { return records.RemoveConditionalKill(name); },
+                 [this, name](const Status& removed) {
+                   if (removed.ok()) reading_kills_.erase(name);
+                 });
     });
   }
 }
@@ -106,24 +154,40 @@ void ApplicationMaster::StatusChanged() {
       AnswerWatches();
     });
   }
-  if (status_timer_ || end_told_) return;
+  status_changed_ = true;
+  WriteStatusLater();
+}
+
+// One at a time, also where the store takes longer than the interval.
+void ApplicationMaster::WriteStatusLater() {
+  if (status_timer_ || !status_changed_ || end_told_) return;
   status_timer_ = loop_.After(StatusFileInterval(job_.spec().TotalTasks()), [this] {
-    status_timer_.reset();
     if (job_.Ended()) return;  // End() writes the last one
-    if (const Status written = records_.WriteStatus(Snapshot(), /*durable=*/false); !written.ok())
-      LogWarn(written.error().message);
+    status_changed_ = false;
+    calls_.Ask([status = Snapshot()](const JobRecords& records) { return records.WriteStatus(status, false); },
+               [this](const Status& written) {
+                 if (!written.ok()) LogWarn(written.error().message);
+                 status_timer_.reset();
+                 WriteStatusLater();
+               });
   });
 }
 
 void ApplicationMaster::End() {
-  records_.GiveUpReserve();
-  const JobStatus last = JobAndSubmission();
-  if (const Status written = records_.WriteStatus(last, /*durable=*/true); !written.ok()) {
-    const std::string& why = written.error().message;  // names a file that is another each time
-    TellTrouble(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
-    end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
-    return;
-  }
+  calls_.Ask(
+      [last = JobAndSubmission()](const JobRecords& records) {
+        records.GiveUpReserve();
+        return records.WriteStatus(last, /*durable=*/true);
+      },
+      [this](const Status& written) {
+        if (written.ok()) return TellEnd();
+        const std::string& why = written.error().message;  // names a file that is another each time
+        TellTrouble(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
+        end_timer_ = loop_.After(kBetweenTries, [this] { End(); });
+      });
+}
+
+void ApplicationMaster::TellEnd() {
   trouble_.clear();
   status_timer_.reset();
   LogInfo(StrCat("job ", ToString(job_.state()), ": ", job_.verdict()->message));

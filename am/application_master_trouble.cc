@@ -35,7 +35,13 @@ void ApplicationMaster::OnJournalTrouble(const std::string& why) {
 
 // The tasks that filled the disk are over, and nothing but the job's own last records will be written.
 void ApplicationMaster::MakeRoomForTheEnd() {
-  if (!job_.MayRunTasks()) records_.GiveUpReserve();
+  if (job_.MayRunTasks() || std::exchange(room_made_, true)) return;
+  calls_.Ask(
+      [](const JobRecords& records) {
+        records.GiveUpReserve();
+        return true;
+      },
+      [](bool) {});
 }
 
 void ApplicationMaster::TellTrouble(const std::string& trouble) {

@@ -149,7 +149,7 @@ class Job {
   Decided OnContainer(const ContainerEvent& seen) const;
   Decided OnGranted(const ContainerGranted& granted) const;
   Decided OnStartedContainer(const ContainerStarted& started) const;
-  Decided OnExited(const ContainerExited& exited, const std::optional<Outcome>& kept) const;
+  Decided OnExited(const ContainerExited& exited) const;
   Decided OnPreempting(const ContainerPreempting& notice) const;
   Decided OnReached(const SchedulerReached& reached) const;
   std::optional<Refusal> CheckCaller(const Caller& caller) const;

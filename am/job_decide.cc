@@ -217,7 +217,7 @@ Decided Job::OnContainer(const ContainerEvent& seen) const {
   return std::visit(Overloaded{
                         [&](const ContainerGranted& granted) { return OnGranted(granted); },
                         [&](const ContainerStarted& started) { return OnStartedContainer(started); },
-                        [&](const ContainerExited& exited) { return OnExited(exited, seen.kept_outcome); },
+                        [&](const ContainerExited& exited) { return OnExited(exited); },
                         [&](const ContainerPreempting& notice) { return OnPreempting(notice); },
                         [&](const SchedulerReached& reached) { return OnReached(reached); },
                         [&](const ContainersDelayed&) { return Decided{}; },
@@ -240,17 +240,17 @@ Decided Job::OnStartedContainer(const ContainerStarted& started) const {
   return {.decisions = {AttemptLaunched{*attempt}}};
 }
 
-Decided Job::OnExited(const ContainerExited& exited, const std::optional<Outcome>& kept) const {
+Decided Job::OnExited(const ContainerExited& exited) const {
   const auto found = containers_.find(exited.container);
   if (found == containers_.end() || found->second.state == ContainerState::kGone) return {};
   Decided out;
   const AttemptId& id = found->second.attempt;
   if (const AttemptState state = StateOf(id); !IsFinal(state)) {
     const Attempt& attempt = *Find(id);
-    const bool believable = kept && MayReport(attempt);
+    const bool believable = exited.kept && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
     // An executor that could not report could not tell what its task had published.
-    Outcome outcome = believable ? WithoutValues(attempt, *kept, OutcomeClass::kInfra)
+    Outcome outcome = believable ? WithoutValues(attempt, *exited.kept, OutcomeClass::kInfra)
                       : given_up ? Silence()
                                  : OutcomeOfSilentEnd(state, exited);
     // An executor that was told to leave does not know why; its scheduler may.

@@ -181,9 +181,11 @@ Result<OpenedJournal> LocalJournal::Open(EventLoop& loop, const std::string& pat
   return journal;
 }
 
-void LocalJournal::Append(const std::vector<Decision>& decisions, bool durable, Done done) {
+void LocalJournal::Append(const std::vector<Decision>& decisions, Done done) {
   std::string lines;
+  bool durable = false;
   for (const Decision& decision : decisions) {
+    durable |= std::holds_alternative<JobEnded>(decision.body);
     const std::string json = ToJson(decision);
     LogDecision(json);  // the journal's own words, put into JSON once
     lines += (lines.empty() ? "" : "\n") + json;

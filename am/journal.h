@@ -19,9 +19,9 @@ class Journal {
   using OnTrouble = std::function<void(const std::string& why)>;
   virtual ~Journal() = default;
   // Appends `decisions`, a turn's, after all earlier ones: all of them or, if this process dies, none. `done` is called
-  // on the loop, in order, when they are written, and if `durable` also synced. A disk that does not take them is tried
-  // again until it does.
-  virtual void Append(const std::vector<Decision>& decisions, bool durable, Done done) = 0;
+  // on the loop, in order, when they are as safe as what they start. A disk that does not take them is tried again
+  // until it does.
+  virtual void Append(const std::vector<Decision>& decisions, Done done) = 0;
   // `fn` is called on the loop: with the reason when nothing can be written, with nothing when all is written again.
   virtual void TellOfTrouble(OnTrouble fn) = 0;
 };
@@ -30,6 +30,9 @@ struct OpenedJournal;
 
 // A file in the job folder, written by a thread of its own, so that a slow disk does not hold the loop; everything that
 // waits is written and synced together (group commit).
+//
+// Only the end of the job is synced: to outlive the AM it is enough to be written, and what the other decisions start
+// on this machine does not outlive its power either.
 //
 // An append that fails is cut off again and repeated, with pauses. A sync that failed is never repeated on the same
 // file: the kernel may have dropped what it could not write and call the next sync a success. The whole journal, of
@@ -42,7 +45,7 @@ class LocalJournal : public Journal {
 
   LocalJournal(EventLoop& loop, OpenedJournalFile opened);
   ~LocalJournal() override;  // writes what was appended, unless the disk does not take it; no longer calls back
-  void Append(const std::vector<Decision>& decisions, bool durable, Done done) override;
+  void Append(const std::vector<Decision>& decisions, Done done) override;
   void TellOfTrouble(OnTrouble fn) override;
 
   struct Counts {

@@ -13,6 +13,7 @@
 #include "am/application_master.h"
 #include "am/job_clock.h"
 #include "am/journal.h"
+#include "am/record_calls.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
@@ -154,14 +155,19 @@ Status Rule(const JobRecords& records, Epoch epoch) {
       StrCat("epoch ", epoch.value, ": ", opened.decisions.size(), " decisions replayed, job ", ToString(job.state())));
 
   const std::unique_ptr<LivePage> page = OpenPage(loop, records);
+  RecordThread calls(loop, records);
   ApplicationMaster master({loop, records, std::move(submission), std::move(token), page ? page->url() : "", epoch,
-                            std::move(job), *opened.journal, opened.outdated});
+                            std::move(job), *opened.journal, calls, opened.outdated});
   BoostProcessRunner runner(loop);
   LocalAmLauncher launcher(runner);
   const auto executor = [&, program = SiblingProgram("tony-executor")](const auto& container, const auto& launch) {
     return LaunchOf(records, program, container, launch);
   };
-  LocalScheduler scheduler(loop, records, epoch, am_lease, launcher, executor,
+  const auto kept = [&](const ContainerId& container) -> std::optional<Outcome> {
+    const auto attempt = master.UnendedIn(container);
+    return attempt ? OutcomeKeptOf(records, *attempt) : std::nullopt;
+  };
+  LocalScheduler scheduler(loop, records, epoch, am_lease, launcher, executor, kept,
                            [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
   if (page) scheduler.HandToKeeper(page->ShareSocket());
   RemoveStaleSockets(records, epoch);

@@ -66,10 +66,8 @@ struct OutcomeCall {
   Outcome outcome;
 };
 
-// A scheduler's event, and for a container that ended: the outcome its executor kept on disk, if one was found there.
 struct ContainerEvent {
   SchedulerEvent event;
-  std::optional<Outcome> kept_outcome;
 };
 
 using Observation =

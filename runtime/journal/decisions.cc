@@ -325,8 +325,6 @@ const std::map<std::string_view, Reader>& Readers() {
 
 std::string_view Name(const Decision& decision) { return NameOf(decision.body); }
 
-bool MustBeDurable(const Decision& decision) { return std::holds_alternative<JobEnded>(decision.body); }
-
 std::string ToJson(const Decision& decision) {
   json::object out;
   out["time"] = ToMillis(decision.time);

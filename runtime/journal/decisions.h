@@ -152,11 +152,6 @@ struct Decision {
 
 std::string_view Name(const Decision& decision);  // "container_assigned"
 
-// Whether the decision must survive a power cut before anyone hears of it. To survive the AM it is enough that it is
-// written, and what all but the last one start does not outlive this machine's power either: only how the job ended
-// does. A journal for executors on other machines has to sync every append.
-bool MustBeDurable(const Decision& decision);
-
 // One line of JSON: {"time":...,"decision":"container_assigned",...}.
 std::string ToJson(const Decision& decision);
 Result<Decision> DecisionFromJson(std::string_view json);

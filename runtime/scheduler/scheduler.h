@@ -45,6 +45,7 @@ struct ContainerExited {
   std::string error;  // "start /x/tony-executor: permission denied"; empty where it ran
   // What the scheduler knows of the reason: node_lost, preempted, oom, killed... Nothing: it just ended.
   std::optional<OutcomeClass> cls;
+  std::optional<Outcome> kept = {};  // what its executor left of its attempt's end, where the scheduler can see that
 };
 // The scheduler will take the container away; its task may use the time to save what it has.
 struct ContainerPreempting {

@@ -16,15 +16,16 @@ LINK = "executor/task_run_link.cc"
 EXECUTOR = "executor/executor.cc"
 CONTAINERS = "runtime/scheduler/local/containers.cc"
 CONTAINERS_END = "runtime/scheduler/local/containers_end.cc"
+LOCAL_SCHEDULER = "runtime/scheduler/local/local_scheduler.cc"
 KEEPER_END = "runtime/scheduler/local/keeper_end.cc"
 SUPERVISION = "runtime/scheduler/local/am_supervision.cc"
 
 TELLS = "  if (!tells_.empty() && !tell_timer_) TellSome();\n"
 ANSWERS = "  if (turn.answer) turn.answer(turn.result.refusal);\n"
 PUSH = "  waiting_.push_back(std::move(turn));\n"
-APPEND = """  journal_.Append(decisions, durable, [this, changed = !decisions.empty()] {
-    FinishFirst();
-    if (changed) StatusChanged();
+APPEND = """  journal_.Append(decisions, [this] {
+    ++written_;
+    FinishWritten();
   });
 """
 
@@ -34,16 +35,19 @@ TURNS = [
     ("answers before the journal has it", MASTER, PUSH,
      "  if (turn.answer) std::exchange(turn.answer, nullptr)(turn.result.refusal);\n" + PUSH),
     ("tells watchers before the journal has it", MASTER, APPEND,
-     "  if (!decisions.empty()) StatusChanged();\n  journal_.Append(decisions, durable, [this] { FinishFirst(); });\n"),
+     "  if (!decisions.empty()) StatusChanged();\n" + APPEND),
     ("a turn without decisions does not wait for those before it", MASTER,
      "if (decisions.empty() && waiting_.empty()) {", "if (decisions.empty()) {"),
-    ("nothing is synced", MASTER, "std::ranges::any_of(decisions, MustBeDurable)", "false"),
+    ("nothing is synced", JOURNAL, "    durable |= std::holds_alternative<JobEnded>(decision.body);\n", ""),
     ("answers before it acts", MASTER,
      "  for (const Action& action : turn.result.actions) Perform(action);\n" + TELLS + ANSWERS,
      ANSWERS + "  for (const Action& action : turn.result.actions) Perform(action);\n" + TELLS),
     ("a turn still waits while it is finished", MASTER,
-     "  const Turn turn = std::move(waiting_.front());\n  waiting_.pop_front();\n  Finish(turn);\n",
-     "  const Turn turn = waiting_.front();\n  Finish(turn);\n  waiting_.pop_front();\n"),
+     "    const Turn turn = std::move(waiting_.front());\n    waiting_.pop_front();\n    --written_;\n    Finish(turn);\n",
+     "    const Turn turn = waiting_.front();\n    Finish(turn);\n    waiting_.pop_front();\n    --written_;\n"),
+    ("a turn does not wait for the claim record", MASTER, "  turn.claim = claims_asked_;\n", ""),
+    ("a named watcher does not wait for the claim record", MASTER_FILES, "  if (claims_over_ == claims_asked_) return fn();\n",
+     "  return fn();\n"),
     ("consequences come before the decisions of the call", JOB,
      "  for (DecisionBody& body : decided.decisions) evolve(std::move(body));\n",
      "  while (auto body = job.Consequence(now)) evolve(*std::move(body));\n"
@@ -55,10 +59,12 @@ TURNS = [
     ("a command is told as decided, not as written", MASTER, "    tells_.push_back(now);  // not if it does not rule by now\n",
      "    tells_.push_back(job_.Tell(now.attempt));\n"),
     ("an outcome is acknowledged before the journal has it", MASTER,
-     "  Observe(OutcomeCall{caller, report.outcome}, [reply](const std::optional<Refusal>& refusal) {\n"
-     "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success({});\n  });\n",
-     "  if (const auto refusal = Observe(OutcomeCall{caller, report.outcome})) return reply.Refuse(refusal->reason, refusal->message);\n"
-     "  reply.Success({});\n"),
+     "    Observe(OutcomeCall{caller, outcome}, [reply](const std::optional<Refusal>& refusal) {\n"
+     "      if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n      reply.Success({});\n    });\n",
+     "    if (const auto refusal = Observe(OutcomeCall{caller, outcome})) return reply.Refuse(refusal->reason, refusal->message);\n"
+     "    reply.Success({});\n"),
+    ("an outcome that waited for its outputs is taken by who no longer rules", MASTER,
+     "    if (!Admit(caller.token, reply)) return;\n    Observe(OutcomeCall", "    Observe(OutcomeCall"),
     ("values are acknowledged before the journal has them", MASTER,
      "  Observe(PublishCall{caller, values}, [reply](const std::optional<Refusal>& refusal) {\n"
      "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success({});\n  });\n",
@@ -78,21 +84,22 @@ TURNS = [
      "    reply.Success({attached, CurrentStatus()});\n  });\n",
      "  Observe(AttachAsked{claim});\n  reply.Success({attached, CurrentStatus()});\n"),
     ("back with its arbiter it renews before it hears what happened", MASTER,
-     "  std::optional<Outcome> kept = KeptOutcome(event);\n"
-     "  Observe(ContainerEvent{std::move(event), std::move(kept)});\n  if (!resumes) return;\n  Renew();\n",
-     "  if (resumes) Renew();\n  std::optional<Outcome> kept = KeptOutcome(event);\n"
-     "  Observe(ContainerEvent{std::move(event), std::move(kept)});\n  if (!resumes) return;\n"),
-    ("an exit is judged before the kept outcome is read", MASTER,
-     "  std::optional<Outcome> kept = KeptOutcome(event);\n", "  std::optional<Outcome> kept;\n"),
-    ("a renewal counts before it is written", MASTER_FILES, "  if (!WriteLease()) return;\n  KeepClaim();\n  Observe(LeaseRenewed{});\n",
-     "  Observe(LeaseRenewed{});\n  if (!WriteLease()) return;\n  KeepClaim();\n"),
+     "  Observe(ContainerEvent{std::move(event)});\n  if (!resumes) return;\n  Renew();\n",
+     "  if (resumes) Renew();\n  Observe(ContainerEvent{std::move(event)});\n  if (!resumes) return;\n"),
+    ("an exit is told before the kept outcome is read", LOCAL_SCHEDULER,
+     "  told.kept = outcome_kept_in_(exited.container);\n  Tell(std::move(told));\n", "  Tell(std::move(told));\n"),
+    ("a renewal counts before it is written", MASTER_FILES,
+     "  WriteLease([this] {\n    KeepClaim();\n    if (Rules()) Observe(LeaseRenewed{});\n  });\n",
+     "  Observe(LeaseRenewed{});\n  WriteLease([this] { KeepClaim(); });\n"),
 ]
 
+WRITE_LAST = "  calls_.Ask(\n      [last = JobAndSubmission()]"
+
 ENDS = [
-    ("the end is told before its status is written", MASTER_FILES, "  const JobStatus last = ",
-     "  end_told_ = true;\n  AnswerWatches();\n  const JobStatus last = "),
-    ("the arbiter hears of the end before its status is written", MASTER_FILES, "  const JobStatus last = ",
-     "  scheduler_->Finish({}, [] {});\n  const JobStatus last = "),
+    ("the end is told before its status is written", MASTER_FILES, WRITE_LAST,
+     "  end_told_ = true;\n  AnswerWatches();\n" + WRITE_LAST),
+    ("the arbiter hears of the end before its status is written", MASTER_FILES, WRITE_LAST,
+     "  scheduler_->Finish({}, [] {});\n" + WRITE_LAST),
     ("the last status is not synced", MASTER_FILES, "/*durable=*/true", "/*durable=*/false"),
     ("the arbiter hears of the end before those who watch", MASTER_FILES,
      "  end_told_ = true;\n  AnswerWatches();\n  scheduler_->Finish(*job_.verdict(), [this] {\n"

@@ -190,9 +190,9 @@ TEST_F(JournalPowerCutTest, TheEndOfAJobIsInItsJournal) {
   auto opened = am::LocalJournal::Open(loop, path_);
   ASSERT_TRUE(opened.ok());
   int written = 0;
-  opened->journal->Append({{now_, JobAccepted{}}}, /*durable=*/false, [&] { ++written; });
+  opened->journal->Append({{now_, JobAccepted{}}}, [&] { ++written; });
   ASSERT_TRUE(RunUntil(loop, [&] { return written == 1; }));
-  opened->journal->Append({{now_, JobEnded{}}}, /*durable=*/true, [&] {
+  opened->journal->Append({{now_, JobEnded{}}}, [&] {
     disk_.Promise("end");
     ++written;
   });

@@ -171,13 +171,7 @@ void SimulatedAm::OnScheduler(const SchedulerEvent& event) {
     return;
   }
   const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(ruling_, true);
-  std::optional<Outcome> kept;
-  if (const auto* exited = std::get_if<ContainerExited>(&event)) {
-    const auto attempt = job_.AttemptIn(exited->container);
-    const auto found = attempt ? stage_.disk.outcomes.find(*attempt) : stage_.disk.outcomes.end();
-    if (found != stage_.disk.outcomes.end()) kept = found->second;
-  }
-  Observe(am::ContainerEvent{event, kept});
+  Observe(am::ContainerEvent{event});
   if (resumes && alive_) Renew();
   if (resumes && alive_) ReadKillRequest();
 }

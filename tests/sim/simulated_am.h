@@ -37,6 +37,7 @@ class SimulatedAm : public AnsweringEnd {
 
   // For its scheduler.
   void OnScheduler(const SchedulerEvent& event);
+  std::optional<AttemptId> AttemptIn(const ContainerId& container) const { return job_.AttemptIn(container); }
   void OnFinished() { Die(); }
   Instant Now() const { return clock_.At(stage_.time.now()); }
   void Later(Duration delay, std::function<void()> what);  // if still alive, when no longer frozen

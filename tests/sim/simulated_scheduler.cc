@@ -200,8 +200,13 @@ void SimulatedScheduler::Send(const Ordered& order) {
   if (link_ == Link::kUp) keeper_.Send(channel_, order);
 }
 
-void SimulatedScheduler::Tell(const SchedulerEvent& event) {
-  am_.Later(Duration(0), [this, event] { am_.OnScheduler(event); });
+void SimulatedScheduler::Tell(SchedulerEvent event) {
+  if (auto* exited = std::get_if<ContainerExited>(&event)) {
+    const auto attempt = am_.AttemptIn(exited->container);
+    const auto kept = attempt ? stage_.disk.outcomes.find(*attempt) : stage_.disk.outcomes.end();
+    if (kept != stage_.disk.outcomes.end()) exited->kept = kept->second;
+  }
+  am_.Later(Duration(0), [this, event = std::move(event)] { am_.OnScheduler(event); });
 }
 
 }  // namespace tony::sim

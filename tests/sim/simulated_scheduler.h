@@ -75,7 +75,7 @@ class SimulatedScheduler {
   void CheckLease();
   void GoUp();
   void Send(const Ordered& order);
-  void Tell(const SchedulerEvent& event);
+  void Tell(SchedulerEvent event);
 
   Stage& stage_;
   SimulatedKeeper& keeper_;

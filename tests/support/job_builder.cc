@@ -214,11 +214,11 @@ void JobDriver::Keep(const Decision& decision) {
 }
 
 TurnResult JobDriver::Grant(std::string_view task) {
-  return Observe(ContainerEvent{ContainerGranted{AttemptOf(task), ContainerOf(task), HostOf(task)}, std::nullopt});
+  return Observe(ContainerEvent{ContainerGranted{AttemptOf(task), ContainerOf(task), HostOf(task)}});
 }
 
 TurnResult JobDriver::ConfirmLaunch(std::string_view task) {
-  return Observe(ContainerEvent{ContainerStarted{ContainerFor(task)}, std::nullopt});
+  return Observe(ContainerEvent{ContainerStarted{ContainerFor(task)}});
 }
 
 TurnResult JobDriver::Register(std::string_view task, Phase phase, int64_t pid) {
@@ -235,11 +235,11 @@ TurnResult JobDriver::Report(std::string_view task, const Outcome& outcome) {
 }
 
 TurnResult JobDriver::Exit(std::string_view task, std::optional<Outcome> kept) {
-  return Observe(ContainerEvent{ContainerExited{ContainerFor(task), ExitStatus{}, ""}, std::move(kept)});
+  return Observe(ContainerEvent{ContainerExited{ContainerFor(task), ExitStatus{}, "", {}, std::move(kept)}});
 }
 
 TurnResult JobDriver::Preempt(std::string_view task, Duration notice) {
-  return Observe(ContainerEvent{ContainerPreempting{ContainerFor(task), notice}, std::nullopt});
+  return Observe(ContainerEvent{ContainerPreempting{ContainerFor(task), notice}});
 }
 
 TurnResult JobDriver::SeeCheckpoint(int restart, std::optional<Checkpoint> newest, bool readable) {
@@ -251,7 +251,7 @@ TurnResult JobDriver::Kill(const std::string& reason, Duration grace) {
 }
 
 TurnResult JobDriver::Reach(const std::vector<ContainerId>& running) {
-  return Observe(ContainerEvent{SchedulerReached{running}, std::nullopt});
+  return Observe(ContainerEvent{SchedulerReached{running}});
 }
 
 void JobDriver::Wait(Duration time) {

@@ -37,14 +37,22 @@ LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_progr
           .resources = launch.resources};
 }
 
+std::optional<Outcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt) {
+  auto kept = AttemptFolder(records.place(), attempt).ReadOutcome();
+  if (kept.ok()) return *std::move(kept);
+  LogWarn(kept.error().message);
+  return std::nullopt;
+}
+
 LocalScheduler::LocalScheduler(EventLoop& loop, JobRecords records, Epoch epoch, Duration am_lease,
-                               AmLauncher& launcher, MakeLaunch make_launch, Sink sink)
+                               AmLauncher& launcher, MakeLaunch make_launch, OutcomeKeptIn outcome_kept_in, Sink sink)
     : loop_(loop),
       records_(std::move(records)),
       epoch_(epoch),
       am_lease_(am_lease),
       launcher_(launcher),
       make_launch_(std::move(make_launch)),
+      outcome_kept_in_(std::move(outcome_kept_in)),
       sink_(std::move(sink)),
       contact_(loop.Now()) {
   retry_timer_ = loop_.After(Duration(0), [this] { Connect(); });
@@ -175,7 +183,10 @@ void LocalScheduler::On(const ContainerExited& exited) {
   }
   launches_.erase(exited.container);
   stops_.erase(exited.container);
-  if (ended_.insert(exited.container).second) Tell(exited);
+  if (!ended_.insert(exited.container).second) return;
+  ContainerExited told = exited;
+  told.kept = outcome_kept_in_(exited.container);
+  Tell(std::move(told));
 }
 
 void LocalScheduler::On(const JobFinished&) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -20,6 +21,8 @@ namespace tony {
 // How the executor of an attempt is started: the program, on a job's folder and this machine's own address.
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch);
+// What an executor kept of its attempt's end. Nothing: it kept none, or none that can be read, which the log says.
+std::optional<Outcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt);
 
 // Grants every container that is asked for, on this machine, once the machine's ledger has admitted the job. What is
 // launched or stopped while the keeper cannot be reached, or got lost with it, is said again when it is reached. The
@@ -27,8 +30,9 @@ LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_progr
 class LocalScheduler : public Scheduler {
  public:
   using MakeLaunch = std::function<LaunchSpec(const ContainerId&, const ExecutorLaunch&)>;
+  using OutcomeKeptIn = std::function<std::optional<Outcome>(const ContainerId&)>;  // of one that has ended
   LocalScheduler(EventLoop& loop, JobRecords records, Epoch epoch, Duration am_lease, AmLauncher& launcher,
-                 MakeLaunch make_launch, Sink sink);
+                 MakeLaunch make_launch, OutcomeKeptIn outcome_kept_in, Sink sink);
   ~LocalScheduler() override;
 
   // The socket of the job's page: each keeper that this speaks to gets it, and holds it for the next AM.
@@ -74,6 +78,7 @@ class LocalScheduler : public Scheduler {
   const Duration am_lease_;
   AmLauncher& launcher_;
   const MakeLaunch make_launch_;
+  const OutcomeKeptIn outcome_kept_in_;
   const Sink sink_;
 
   Standing standing_ = Standing::kNew;

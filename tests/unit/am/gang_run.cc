@@ -45,7 +45,7 @@ void GangRun::BeginMaster() {
   const Epoch mine = epoch_;
   ordered_again_.emplace_back();
   Observe(AmStarted{mine, {}, /*turns_may_be_torn=*/true});
-  if (epoch_ == mine) Observe(ContainerEvent{SchedulerReached{world_.Running()}, std::nullopt});
+  if (epoch_ == mine) Observe(ContainerEvent{SchedulerReached{world_.Running()}});
   if (epoch_ == mine && killed_) Observe(KillAsked{{.reason = "a person asked"}});
 }
 

@@ -78,17 +78,15 @@ std::optional<Observation> GangWorld::Next(const Job& job) {
 
 void GangWorld::AddScheduler(std::vector<Observation>& choices) const {
   for (const auto& [attempt, container] : asks_)
-    choices.emplace_back(ContainerEvent{ContainerGranted{attempt, container, ToString(attempt.task)}, std::nullopt});
+    choices.emplace_back(ContainerEvent{ContainerGranted{attempt, container, ToString(attempt.task)}});
   for (const auto& [id, executor] : executors_) AddScheduler(id, executor, choices);
   if (lists_) choices.emplace_back(CheckpointsThere{});
   for (const int restart : looks_) choices.push_back(Look(restart));
 }
 
 void GangWorld::AddScheduler(const ContainerId& id, const Executor& executor, std::vector<Observation>& choices) const {
-  const auto add = [&](SchedulerEvent event, std::optional<Outcome> kept = std::nullopt) {
-    choices.emplace_back(ContainerEvent{std::move(event), std::move(kept)});
-  };
-  if (executor.state == State::kGone && !executor.exit_told) add(ContainerExited{id, {}, ""}, executor.outcome);
+  const auto add = [&](SchedulerEvent event) { choices.emplace_back(ContainerEvent{std::move(event)}); };
+  if (executor.state == State::kGone && !executor.exit_told) add(ContainerExited{id, {}, "", {}, executor.outcome});
   if (executor.state != State::kGone && !executor.start_told) add(ContainerStarted{id});
   const bool wanted = executor.state == State::kRunning && plan_.preempted.contains(executor.attempt);
   if (wanted && !executor.notice_given) add(ContainerPreempting{id, Duration(5000)});

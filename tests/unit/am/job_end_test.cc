@@ -182,8 +182,8 @@ TEST(JobEndTest, AnExecutorThatExitsWithoutAReportIsOurFaultNotTheUsers) {
   JobDriver driver(OneOfEach());
   driver.Running();
 
-  const TurnResult turn = driver.Observe(ContainerEvent{
-      ContainerExited{ContainerOf("worker:0"), ExitStatus{ExitStatus::Kind::kSignaled, 11}, ""}, std::nullopt});
+  const TurnResult turn = driver.Observe(
+      ContainerEvent{ContainerExited{ContainerOf("worker:0"), ExitStatus{ExitStatus::Kind::kSignaled, 11}, ""}});
 
   EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_ended", "job_stopping"));
   EXPECT_EQ(driver.StatusOf("worker:0").attempt_state, "lost");
@@ -196,8 +196,7 @@ TEST(JobEndTest, AnExecutorThatCouldNotBeStartedEndsTheJobWithTheReason) {
   driver.Gathering();
 
   driver.Observe(ContainerEvent{
-      ContainerExited{ContainerOf("worker:0"), std::nullopt, "start /x/tony-executor: permission denied"},
-      std::nullopt});
+      ContainerExited{ContainerOf("worker:0"), std::nullopt, "start /x/tony-executor: permission denied"}});
 
   EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kInfra);
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("start /x/tony-executor: permission denied"));

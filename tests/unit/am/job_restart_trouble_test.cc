@@ -251,7 +251,7 @@ TEST(JobRestartTroubleTest, AnEndBeforeTheRegistrationIsALossWhateverItsReason) 
   JobDriver driver(Alone().Build());
   driver.Gathering();
 
-  driver.Observe(ContainerEvent{ContainerExited{ContainerOf("worker:0"), {}, "", OutcomeClass::kOom}, std::nullopt});
+  driver.Observe(ContainerEvent{ContainerExited{ContainerOf("worker:0"), {}, "", OutcomeClass::kOom}});
 
   EXPECT_EQ(driver.StateOf("worker:0"), AttemptState::kLost);
   EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kOom) << "the same ask would end the same way";
@@ -261,7 +261,7 @@ TEST(JobRestartTroubleTest, WhatTheSchedulerKnowsOfAnEndIsBelievedWhereNobodySaw
   const auto end = [](std::optional<Outcome> kept, OutcomeClass cls) {
     JobDriver driver(Alone().NoRestarts().Build());
     driver.Running();
-    driver.Observe(ContainerEvent{ContainerExited{ContainerOf("worker:0"), {}, "", cls}, std::move(kept)});
+    driver.Observe(ContainerEvent{ContainerExited{ContainerOf("worker:0"), {}, "", cls, std::move(kept)}});
     return driver.StatusOf("worker:0").outcome->cls;
   };
   EXPECT_EQ(end(std::nullopt, OutcomeClass::kNodeLost), OutcomeClass::kNodeLost);

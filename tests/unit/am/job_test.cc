@@ -80,8 +80,7 @@ TEST(JobTest, ASecondContainerForTheSameTaskGoesBack) {
   driver.Accepted();
   driver.Grant("worker:0");
 
-  const TurnResult turn =
-      driver.Observe(ContainerEvent{ContainerGranted{AttemptOf("worker:0"), {"surplus"}, "node"}, std::nullopt});
+  const TurnResult turn = driver.Observe(ContainerEvent{ContainerGranted{AttemptOf("worker:0"), {"surplus"}, "node"}});
 
   EXPECT_THAT(Decisions(turn), IsEmpty());
   EXPECT_THAT(Orders(turn), ElementsAre("kill surplus"));

@@ -36,9 +36,9 @@ class JournalTest : public testing::Test {
   void Listen(LocalJournal& journal) {
     journal.TellOfTrouble([this](const std::string& why) { troubles_.push_back(why); });
   }
-  void Append(LocalJournal& journal, const std::vector<Decision>& decisions, bool durable = true) {
+  void Append(LocalJournal& journal, const std::vector<Decision>& decisions) {
     ++expected_;
-    journal.Append(decisions, durable, [this] {
+    journal.Append(decisions, [this] {
       EXPECT_EQ(std::this_thread::get_id(), thread_);
       ++answers_;
     });
@@ -175,7 +175,8 @@ TEST_F(JournalTest, AnswersComeInOrderOnTheLoop) {
   std::vector<int> order;
   constexpr int kAppends = 200;
   for (int i = 0; i < kAppends; ++i) {
-    journal->Append({OneOfEachKind()[0]}, /*durable=*/i % 7 == 0, [&order, i, this] {
+    const Decision end = {{}, JobEnded{}};  // is synced
+    journal->Append({i % 7 == 0 ? end : OneOfEachKind()[0]}, [&order, i, this] {
       EXPECT_EQ(std::this_thread::get_id(), thread_);
       order.push_back(i);
     });
@@ -186,13 +187,15 @@ TEST_F(JournalTest, AnswersComeInOrderOnTheLoop) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST_F(JournalTest, WhatNeedNotBeDurableIsWrittenWithoutASync) {
+TEST_F(JournalTest, OnlyTheEndOfTheJobIsSynced) {
   const auto journal = Opened();
 
-  Append(*journal, OneOfEachKind(), /*durable=*/false);
-  RunUntilAnswered();
+  for (const Decision& decision : OneOfEachKind()) {
+    const int64_t before = journal->counts().syncs;
+    AppendAndWait(*journal, {decision});
+    EXPECT_EQ(journal->counts().syncs - before, std::holds_alternative<JobEnded>(decision.body)) << Name(decision);
+  }
 
-  EXPECT_EQ(journal->counts().syncs, 0);
   EXPECT_EQ(DecodeJournal(Bytes(path_))->decisions.size(), OneOfEachKind().size());
 }
 
@@ -200,7 +203,7 @@ TEST_F(JournalTest, AnAppendOfNothingIsAnsweredInItsPlace) {
   const auto journal = Opened();
 
   Append(*journal, OneOfEachKind());
-  Append(*journal, {}, /*durable=*/false);
+  Append(*journal, {});
   RunUntilAnswered();
 
   EXPECT_EQ(answers_, 2U);
@@ -210,7 +213,7 @@ TEST_F(JournalTest, AJournalThatGoesAwayWritesWhatItWasGivenAndAnswersNobody) {
   bool answered = false;
   {
     const auto journal = Opened();
-    journal->Append(OneOfEachKind(), /*durable=*/true, [&] { answered = true; });
+    journal->Append(OneOfEachKind(), [&] { answered = true; });
   }
   loop_.Post([this] { loop_.Stop(); });
   loop_.Run();
@@ -224,7 +227,7 @@ TEST_F(JournalTest, AJournalThatGoesAwayWritesWhatItWasGivenAndAnswersNobody) {
 TEST_F(JournalTest, AnAnswerMayEndTheJournal) {
   auto journal = Opened();
   for (int i = 0; i < 2; ++i) {
-    journal->Append(OneOfEachKind(), /*durable=*/true, [&] {
+    journal->Append(OneOfEachKind(), [&] {
       ASSERT_NE(journal, nullptr) << "the second answer comes from a journal that is gone";
       journal.reset();
     });

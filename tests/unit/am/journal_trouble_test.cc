@@ -83,9 +83,9 @@ class JournalTroubleTest : public testing::Test {
     journal_ = std::make_unique<LocalJournal>(loop_, *std::move(opened));
     journal_->TellOfTrouble([this](const std::string& why) { told_.push_back(why.empty() ? "over" : why); });
   }
-  void Append(const std::vector<Decision>& decisions, bool durable = false) {
+  void Append(const std::vector<Decision>& decisions) {
     ++expected_;
-    journal_->Append(decisions, durable, [this] { told_.emplace_back("written"); });
+    journal_->Append(decisions, [this] { told_.emplace_back("written"); });
   }
   void RunUntilWritten() {
     EXPECT_TRUE(RunUntil(
@@ -101,6 +101,7 @@ class JournalTroubleTest : public testing::Test {
   }
 
   const std::vector<Decision> kSome = OneOfEachKind();
+  const Decision kEnd = {{}, JobEnded{}};  // is synced
   const TempFolder folder_;
   const std::string path_ = (folder_.path() / "journal").string();
   Disk disk_;
@@ -129,9 +130,9 @@ TEST_F(JournalTroubleTest, AFullDiskIsToldOnceAndAllIsWrittenWhenThereIsRoom) {
 // Appends that come while the disk is busy are written together.
 TEST_F(JournalTroubleTest, ManyAppendsShareASync) {
   disk_.room = 0;
-  Append(kSome);
+  Append({kSome[0]});
   RunUntil(loop_, [this] { return !told_.empty(); });
-  for (int i = 0; i < 1000; ++i) Append({kSome[3]}, /*durable=*/true);
+  for (int i = 0; i < 1000; ++i) Append({kEnd});
   disk_.room = SIZE_MAX;
 
   RunUntilWritten();
@@ -139,12 +140,12 @@ TEST_F(JournalTroubleTest, ManyAppendsShareASync) {
   EXPECT_EQ(journal_->counts().syncs, 1);
 }
 
-TEST_F(JournalTroubleTest, OneThatMustBeDurableIsSyncedWhateverIsWrittenWithIt) {
+TEST_F(JournalTroubleTest, AnEndIsSyncedWhateverIsWrittenWithIt) {
   disk_.room = 0;
-  Append(kSome);
+  Append({kSome[0]});
   RunUntil(loop_, [this] { return !told_.empty(); });
-  Append(kSome, /*durable=*/true);
-  Append(kSome, /*durable=*/false);
+  Append({kSome[1], kEnd});
+  Append({kSome[2]});
   disk_.room = SIZE_MAX;
 
   RunUntilWritten();
@@ -192,23 +193,23 @@ TEST_F(JournalTroubleTest, ANewJournalWaitsForRoomForItsHeader) {
 }
 
 TEST_F(JournalTroubleTest, AFailedSyncIsNeverRepeatedOnTheSameFile) {
-  Append({kSome[0]}, /*durable=*/true);
+  Append({kEnd});
   RunUntilWritten();
   disk_.fails_sync = true;
   disk_.fails_fresh = true;
-  Append({kSome[1]}, /*durable=*/true);
+  Append({kEnd});
   RunUntilTold("write it anew: input/output error");
   disk_.fails_sync = false;
   EXPECT_EQ(disk_.replaced, 0);
 
   disk_.fails_fresh = false;
   RunUntilWritten();
-  Append({kSome[2]}, /*durable=*/true);
+  Append({kEnd});
   RunUntilWritten();
 
   EXPECT_EQ(disk_.replaced, 1);
   EXPECT_EQ(disk_.old_syncs, 0);
-  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1], kSome[2]}));
+  EXPECT_EQ(Json(OnDisk()), Json({kEnd, kEnd, kEnd}));
   EXPECT_THAT(told_, ElementsAre("written", "sync: input/output error", "write it anew: input/output error", "over",
                                  "written", "written"));
 }
@@ -218,7 +219,7 @@ TEST_F(JournalTroubleTest, AJournalWrittenAnewIsAnotherFileInTheSamePlace) {
   RunUntilWritten();
   const std::ifstream before(path_, std::ios::binary);
   disk_.fails_sync = true;
-  Append({kSome[1]}, /*durable=*/true);
+  Append({kEnd});
   RunUntilWritten();
   disk_.fails_sync = false;
   Append({kSome[2]});
@@ -226,8 +227,8 @@ TEST_F(JournalTroubleTest, AJournalWrittenAnewIsAnotherFileInTheSamePlace) {
 
   std::ostringstream old;
   old << before.rdbuf();
-  EXPECT_EQ(old.str(), EncodeHeader() + EncodeTurn({kSome[0]}) + EncodeTurn({kSome[1]}));
-  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1], kSome[2]}));
+  EXPECT_EQ(old.str(), EncodeHeader() + EncodeTurn({kSome[0]}) + EncodeTurn({kEnd}));
+  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kEnd, kSome[2]}));
   Open();
   EXPECT_EQ(read_.size(), 3U);
 }
@@ -263,11 +264,11 @@ TEST_F(JournalTroubleTest, AFileThatTheKernelDoesNotLetGrowIsTreatedTheSame) {
   RunUntilWritten();
   {
     const FileSizeLimit limit(Bytes(path_).size() + 10);
-    Append({kSome[1]}, /*durable=*/true);
+    Append({kEnd});
     RunUntilTold("file too large");
   }
   RunUntilWritten();
-  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kSome[1]}));
+  EXPECT_EQ(Json(OnDisk()), Json({kSome[0], kEnd}));
 }
 
 // The start of a thousand tasks, turn by turn as the shell does it.
@@ -280,7 +281,7 @@ TEST_F(JournalTroubleTest, AStartOfAThousandTasksCostsHardlyAnySync) {
                                      driver.journal().end());
     appended = driver.journal().size();
     ++turns;
-    Append(turn, std::ranges::any_of(turn, MustBeDurable));
+    Append(turn);
   };
   append();
   for (int i = 0; i < 1000; ++i) {

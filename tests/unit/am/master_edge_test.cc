@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "runtime/store/attempt_folder.h"
 #include "runtime/store/files.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
@@ -15,11 +14,6 @@ namespace {
 class MasterEdgeTest : public ApplicationMasterTest {
  protected:
   using ApplicationMasterTest::ApplicationMasterTest;
-  void Pass(Duration time) {
-    bool over = false;
-    const auto timer = loop_.After(time, [&] { over = true; });
-    ASSERT_TRUE(RunUntil(loop_, [&] { return over; }));
-  }
 };
 
 TEST_F(MasterEdgeTest, ATokenWithOneWrongDigitIsWrong) {
@@ -102,10 +96,10 @@ TEST_F(MasterEdgeTest, AKillIsAnsweredWhenItIsWritten) {
 
 TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
   GrantBothAndRegisterOne();
-  ASSERT_TRUE(MakeFolder(AttemptFolder(records_.place(), AttemptOf("worker:0")).logs).ok());
-  ASSERT_TRUE(AttemptFolder(records_.place(), AttemptOf("worker:0")).WriteOutcome(Failure(3)).ok());
+  EXPECT_EQ(master_.UnendedIn(ContainerOf("worker:0")), AttemptOf("worker:0"));
 
-  master_.OnScheduler(ContainerExited{ContainerOf("worker:0"), std::nullopt, ""});
+  master_.OnScheduler(ContainerExited{ContainerOf("worker:0"), std::nullopt, "", {}, Failure(3)});
+  EXPECT_EQ(master_.UnendedIn(ContainerOf("worker:0")), std::nullopt);
   journal_.WriteAll();
 
   const auto status = Watch(-1);
@@ -157,6 +151,7 @@ TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
   const JobRecords records = LocalJobRecords(temp.path() / "not-there-yet");
   EventLoop loop;
   SlowJournal journal;
+  SlowCalls calls(records);
   RecordingScheduler scheduler;
   ApplicationMaster master(
       {.loop = loop,
@@ -165,7 +160,8 @@ TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
        .token = kToken,
        .epoch = {1},
        .job = Job({"job-1"}, JobBuilder().Role("worker", 1).With({.record_fresh = std::chrono::minutes(5)}).Build()),
-       .journal = journal});
+       .journal = journal,
+       .calls = calls});
   master.Start(scheduler, {SocketOf({1})}, [] {});
 
   std::filesystem::create_directory(records.place());

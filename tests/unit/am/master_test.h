@@ -16,6 +16,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/store/files.h"
 #include "tests/support/job_builder.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::am {
@@ -23,9 +24,8 @@ namespace tony::am {
 // A disk as slow as the test wants.
 class SlowJournal : public Journal {
  public:
-  void Append(const std::vector<Decision>& decisions, bool durable, Done done) override {
+  void Append(const std::vector<Decision>& decisions, Done done) override {
     for (const Decision& decision : decisions) appended.emplace_back(Name(decision));
-    any_durable |= durable;
     if (on_append) on_append();
     waiting_.push_back(std::move(done));
   }
@@ -44,10 +44,39 @@ class SlowJournal : public Journal {
   OnTrouble trouble;
   std::function<void()> on_append;
   std::vector<std::string> appended;
-  bool any_durable = false;
 
  private:
   std::deque<Done> waiting_;
+};
+
+// A store as slow as the test wants.
+class SlowCalls : public RecordCalls {
+ public:
+  explicit SlowCalls(JobRecords records) : records_(std::move(records)) {}
+  bool AnswerOne() {
+    if (waiting_.empty()) return false;
+    const auto call = std::move(waiting_.front());
+    waiting_.pop_front();
+    call(records_)();
+    return true;
+  }
+  void AnswerAll() {
+    while (AnswerOne()) continue;
+  }
+
+  size_t waiting() const { return waiting_.size(); }
+
+  bool at_once = true;
+
+ protected:
+  void Do(std::function<Then(const JobRecords&)> call) override {
+    waiting_.push_back(std::move(call));
+    if (at_once) AnswerAll();
+  }
+
+ private:
+  const JobRecords records_;
+  std::deque<std::function<Then(const JobRecords&)>> waiting_;
 };
 
 // Records its orders in the words of Orders().
@@ -99,7 +128,8 @@ class ApplicationMasterTest : public testing::Test {
                  .token = kToken,
                  .epoch = {1},
                  .job = Job({"job-1"}, spec),
-                 .journal = journal_}) {
+                 .journal = journal_,
+                 .calls = calls_}) {
     master_.Start(scheduler_, {SocketOf({1})}, [this] { ended_ = true; });
   }
 
@@ -143,6 +173,11 @@ class ApplicationMasterTest : public testing::Test {
     master_.Kill(kToken, request, Reply<StatusAnswer>(answer));
     return answer;
   }
+  void Pass(Duration time) {
+    bool over = false;
+    const auto timer = loop_.After(time, [&] { over = true; });
+    ASSERT_TRUE(RunUntil(loop_, [&] { return over; }));
+  }
   void GrantBothAndRegisterOne() {
     Grant("worker:0");
     Grant("worker:1");
@@ -159,6 +194,7 @@ class ApplicationMasterTest : public testing::Test {
   const JobRecords records_ = MadeFolder(temp_.path() / "jobs/job-1");
   EventLoop loop_;
   SlowJournal journal_;
+  SlowCalls calls_{records_};
   RecordingScheduler scheduler_;
   bool ended_ = false;
   ApplicationMaster master_;

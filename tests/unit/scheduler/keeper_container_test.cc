@@ -162,6 +162,15 @@ TEST_F(KeeperContainerTest, StoppedBeforeItsLaunchItNeverStarts) {
   EXPECT_THAT(Told<ContainerExited>(), SizeIs(2)) << "each end once";
 }
 
+TEST_F(KeeperContainerTest, AnExitComesWithWhatTheExecutorKept) {
+  kept_[{"1-1"}] = {.cls = OutcomeClass::kUserError, .message = "kept"};
+  Launch("1-1", "exit 1");
+  Launch("1-2", "exit 1");
+  ASSERT_TRUE(WaitFor([&] { return Exit("1-1") && Exit("1-2"); }));
+  EXPECT_EQ(Exit("1-1")->kept, kept_.at({"1-1"}));
+  EXPECT_EQ(Exit("1-2")->kept, std::nullopt);
+}
+
 TEST_F(KeeperContainerTest, FilesOfTheKeeperArePrivate) {
   Launch("1-1", "exit 0");
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));

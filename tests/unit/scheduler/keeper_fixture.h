@@ -87,6 +87,7 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   std::map<pid_t, std::optional<ExitStatus>> keepers_;
   int keepers_started_ = 0;
   std::map<ContainerId, LaunchSpec> launches_;  // scripts in the place of executors
+  std::map<ContainerId, Outcome> kept_;         // by these
   std::vector<SchedulerEvent> events_;
   std::unique_ptr<LocalScheduler> scheduler_;
 };
