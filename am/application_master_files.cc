@@ -164,7 +164,8 @@ void ApplicationMaster::WriteStatusLater() {
   status_timer_ = loop_.After(StatusFileInterval(job_.spec().TotalTasks()), [this] {
     if (job_.Ended()) return;  // End() writes the last one
     status_changed_ = false;
-    calls_.Ask([status = Snapshot()](const JobRecords& records) { return records.WriteStatus(status, false); },
+    calls_.Ask([status = Snapshot()](
+                   const JobRecords& records) { return records.WriteStatus(status, Durability::kLostWithPower); },
                [this](const Status& written) {
                  if (!written.ok()) LogWarn(written.error().message);
                  status_timer_.reset();
@@ -177,7 +178,7 @@ void ApplicationMaster::End() {
   calls_.Ask(
       [last = JobAndSubmission()](const JobRecords& records) {
         records.GiveUpReserve();
-        return records.WriteStatus(last, /*durable=*/true);
+        return records.WriteStatus(last, Durability::kSurvivesPowerCut);
       },
       [this](const Status& written) {
         if (written.ok()) return TellEnd();

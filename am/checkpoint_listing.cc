@@ -9,7 +9,7 @@
 #include "runtime/store/checkpoint_holder.h"
 #include "runtime/store/checkpoints.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 
 namespace tony::am {
 namespace {

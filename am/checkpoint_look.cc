@@ -37,12 +37,12 @@ void CheckpointLook::Run(Look look, Done done) {
 }
 
 void CheckpointLook::List(Listed listed) {
-  Run([folder = records_, submission = submission_, spec = spec_] { return LookFirst(folder, submission, spec); },
+  Run([records = records_, submission = submission_, spec = spec_] { return LookFirst(records, submission, spec); },
       std::move(listed));
 }
 
 void CheckpointLook::Begin(const CheckpointListing& listing, Found found) {
-  Run([folder = records_, spec = spec_, listing] { return LookAgain(folder, spec, listing); }, std::move(found));
+  Run([records = records_, spec = spec_, listing] { return LookAgain(records, spec, listing); }, std::move(found));
 }
 
 }  // namespace tony::am

@@ -22,8 +22,6 @@
 #include "runtime/client/submit_watch.h"
 #include "runtime/process/held_process.h"
 #include "runtime/store/files.h"
-#include "runtime/store/request_index.h"
-#include "runtime/store/user_home.h"
 
 namespace tony::azkaban {
 namespace {
@@ -39,7 +37,7 @@ struct Exit {
 
 class StepRun {
  public:
-  StepRun(StepPlace place, Step step)
+  StepRun(const Backend& backend, StepPlace place, Step step)
       : place_(std::move(place)),
         step_(std::move(step)),
         asked_{.order = {.request = step_.request.id,
@@ -47,12 +45,13 @@ class StepRun {
                                  .asker = step_.request.is_first_try ? SubmitAsker::kFirstTry : SubmitAsker::kLaterTry},
                          .claim = {{RandomHex(kOwnerBytes)}, step_.job.watch_timeout}},
                .job = step_.job},
-        launcher_(BackendFor(asked_.job.spec).MakeLauncher(loop_)),
+        backend_(backend),
+        launcher_(backend.MakeLauncher(loop_)),
         interrupts_(loop_) {}
 
   Result<Exit> Run() {
     for (const std::string& warning : step_.job.warnings) SayInLog("warning: " + warning);
-    const auto notes = BackendFor(step_.job.spec).Check(step_.job.spec);
+    const auto notes = backend_.Check(step_.job.spec);
     if (!notes.ok()) return WithWhatAsks(notes.error(), step_.job.spec, step_.job.configuration);
     for (const std::string& note : *notes) SayInLog(note);
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());
@@ -60,18 +59,18 @@ class StepRun {
     TRY_ASSIGN(const SubmittedJob job, FindOrMakeJob(loop_, interrupts_, *launcher_, asked_));
     if (job.signal != 0) return Cancel(std::nullopt, job.signal);
     TellSubmitted(job);
-    Account account(*job.folder, step_.attachment);
-    if (job.end != SubmitEnd::kAdopted) return Follow(*job.folder, account);
-    TRY_ASSIGN(const JobStatus status, StoredStatus(*job.folder));
+    Account account(*job.records, step_.attachment);
+    if (job.end != SubmitEnd::kAdopted) return Follow(*job.records, account);
+    TRY_ASSIGN(const JobStatus status, StoredStatus(*job.records));
     account.TellEnd(status);
-    return End(*job.folder, status);
+    return End(*job.records, status);
   }
 
  private:
   // What submitting does anyway; but here it can be said in the words of who reads Azkaban's log.
   Status LookAtOlderExecutions() const {
-    TRY_ASSIGN(const auto home, TonyHome());
-    TRY_ASSIGN(const auto record, RequestIndex(home).Read(step_.request.id));
+    TRY_ASSIGN(const auto index, backend_.Requests());
+    TRY_ASSIGN(const auto record, index->Read(step_.request.id));
     if (record && record->newest_number > step_.request.submission)
       return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has had this step; by ",
                                                     kReplaceOlder, "=true no older one trains beside it")};
@@ -84,11 +83,11 @@ class StepRun {
   }
 
   void TellSubmitted(const SubmittedJob& job) const {
-    const std::string& id = job.folder->job().value;
+    const std::string& id = job.records->job().value;
     if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
     if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
     if (job.spec_differs) SayInLog("warning: " + DifferenceText(job));
-    SayInLog(StrCat("logs: ", (job.folder->place() / "logs").string(), "; tony logs ", id, " -f"));
+    SayInLog(StrCat("logs: ", (job.records->place() / "logs").string(), "; tony logs ", id, " -f"));
     for (const std::string& note : step_.request.notes) SayInLog(note);
   }
 
@@ -114,23 +113,23 @@ class StepRun {
 
   // The job ends by its AM, which needs nobody to wait for it. Where the submit had not come to its end, the request is
   // told too: a job that is made in spite of it is not run.
-  Result<Exit> Cancel(std::optional<JobRecords> folder, int signal) {
+  Result<Exit> Cancel(std::optional<JobRecords> records, int signal) {
     const KillRequest kill = {.reason = "Azkaban cancelled the step", .if_owner = asked_.order.claim.owner};
-    if (!folder) {
-      TRY_ASSIGN(folder, FindForKill(step_.request.id, kill));
+    if (!records) {
+      TRY_ASSIGN(records, FindForKill(step_.request.id, kill));
     }
     const int code = 128 + signal;
-    if (!folder) return Exit{code, "cancelled before there was a job"};
-    const auto recorded = RecordKill(*folder, kill);
+    if (!records) return Exit{code, "cancelled before there was a job"};
+    const auto recorded = RecordKill(*records, kill);
     const WatchOptions options = {.kill = kill,
                                   .kill_name = recorded.ok() ? *recorded : "",
                                   .until_told = true,
                                   .limit = kTellLimit,
                                   .patience = kKeeperPatience};
-    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, *launcher_, options));
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, *launcher_, options));
     if (!watched.kill && !recorded.ok()) return recorded.error();
     const bool fenced = watched.kill == KillAnswer::kFenced;
-    return Exit{code, StrCat("cancelled; job ", folder->job().value,
+    return Exit{code, StrCat("cancelled; job ", records->job().value,
                              fenced ? " has another owner and goes on" : " is being killed")};
   }
 
@@ -162,6 +161,7 @@ class StepRun {
   const HeldProcess parent_{getppid()};
   RequestedJob asked_;
   EventLoop loop_;
+  const Backend& backend_;
   const std::unique_ptr<AmLauncher> launcher_;
   Interrupts interrupts_;  // from here on a signal kills the job instead of leaving one that nobody rules
 };
@@ -179,7 +179,8 @@ Result<Exit> Run() {
   UseOwnHome();
   TRY_ASSIGN(StepPlace place, PlaceOfStep());
   TRY_ASSIGN(Step step, ReadStep(place.properties, place.directory));
-  return StepRun(std::move(place), std::move(step)).Run();
+  TRY_ASSIGN(const Backend* const backend, BackendFor(step.job));
+  return StepRun(*backend, std::move(place), std::move(step)).Run();
 }
 
 }  // namespace

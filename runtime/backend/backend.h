@@ -3,17 +3,22 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/event_loop.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/job/job_spec_parser.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/arbiter.h"
 #include "runtime/scheduler/health.h"
 #include "runtime/scheduler/queue_view.h"
+#include "runtime/store/job_store.h"
+#include "runtime/store/request_index.h"
 
 namespace tony {
 
@@ -21,6 +26,9 @@ namespace tony {
 class Backend {
  public:
   virtual ~Backend() = default;
+  // Its jobs of this user, and what is known under request ids. Errors: where they are cannot be told, or not reached.
+  virtual Result<std::unique_ptr<JobStore>> Jobs() const = 0;
+  virtual Result<std::unique_ptr<RequestIndex>> Requests() const = 0;
   virtual const Arbiter& arbiter() const = 0;
   virtual std::unique_ptr<LogSource> LogsOf(const JobRecords& records) const = 0;
   // Whether it can run the job at all, asked before anything is staged or started; else why not. What a person should
@@ -34,9 +42,18 @@ class Backend {
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
 };
 
-// Of a job that is there, by its id; of one that is to be made; where no job is named.
+// Of a job that is there, by its id; of one that is to be made, by tony.scheduler (kInvalid: there is no such); where
+// no job is named.
 const Backend& BackendOf(const JobId& job);
-const Backend& BackendFor(const JobSpec& spec);
+Result<const Backend*> BackendFor(const ParsedJobSpec& job);
 const Backend& DefaultBackend();
+
+// All there are: backends.cc, or a test's own. The first is the default.
+struct BackendEntry {
+  std::string_view scheduler;  // as tony.scheduler names it; ids of its jobs begin with `job_prefix`
+  std::string_view job_prefix;
+  const Backend& (*backend)();
+};
+std::span<const BackendEntry> Backends();
 
 }  // namespace tony

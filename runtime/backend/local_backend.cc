@@ -1,5 +1,6 @@
 #include "runtime/backend/local_backend.h"
 
+#include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
@@ -7,6 +8,10 @@
 #include "runtime/scheduler/local/machine_check.h"
 #include "runtime/scheduler/local/machine_health.h"
 #include "runtime/scheduler/local/queue_report.h"
+#include "runtime/store/local_job_store.h"
+#include "runtime/store/local_request_index.h"
+#include "runtime/store/machine_boot.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
@@ -21,8 +26,31 @@ class OwningLauncher : private OwnRunner, public LocalAmLauncher {
   explicit OwningLauncher(EventLoop& loop) : OwnRunner{BoostProcessRunner(loop)}, LocalAmLauncher(runner) {}
 };
 
+// Of one home on several machines: a job that has not ended is known to the machine that runs it.
+class JobsOfThisMachine : public LocalJobStore {
+ public:
+  using LocalJobStore::LocalJobStore;
+  Result<JobRecords> Find(const JobId& job) const override {
+    TRY_ASSIGN(JobRecords records, LocalJobStore::Find(job));
+    TRY_ASSIGN(const Submission submission, records.ReadSubmission());
+    if (submission.host == HostName()) return records;
+    TRY_ASSIGN(const auto status, records.ReadStatus());
+    if (status && status->verdict) return records;
+    return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " belongs to the local scheduler of ",
+                                                 submission.host, " and this is ", HostName(), "; ask there")};
+  }
+};
+
 class LocalBackendImage : public Backend {
  public:
+  Result<std::unique_ptr<JobStore>> Jobs() const override {
+    TRY_ASSIGN(auto home, TonyHome());
+    return std::unique_ptr<JobStore>(std::make_unique<JobsOfThisMachine>(std::move(home)));
+  }
+  Result<std::unique_ptr<RequestIndex>> Requests() const override {
+    TRY_ASSIGN(auto home, TonyHome());
+    return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(std::move(home)));
+  }
   const Arbiter& arbiter() const override { return arbiter_; }
   std::unique_ptr<LogSource> LogsOf(const JobRecords& records) const override {
     return std::make_unique<LocalLogSource>(records);

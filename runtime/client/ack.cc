@@ -1,11 +1,10 @@
 // `tony ack`: an engine says that it has consumed a job's result. Only the newest owner may, or who has adopted it.
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
-#include "runtime/store/request_index.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
@@ -13,8 +12,8 @@ namespace {
 // Who took the result after the job had ended; empty: nobody.
 Result<OwnerToken> Adopter(const JobStatus& status) {
   if (status.request.value.empty()) return OwnerToken();
-  TRY_ASSIGN(const auto home, TonyHome());
-  TRY_ASSIGN(const auto record, RequestIndex(home).Read(status.request));
+  TRY_ASSIGN(const auto index, BackendOf(status.job).Requests());
+  TRY_ASSIGN(const auto record, index->Read(status.request));
   return record && record->job == status.job ? record->adopter : OwnerToken();
 }
 

@@ -7,7 +7,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
 #include "runtime/history/ended_log.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 
 namespace tony {
 namespace {
@@ -27,10 +27,10 @@ void VisitLog(const std::filesystem::path& home, Visit visit) {
 
 // The folders are read before the log is locked, so that nobody who ends a job waits for it.
 Result<Reindexed> ReindexEndedJobs(const std::filesystem::path& home) {
-  TRY_ASSIGN(const std::vector<JobRecords> folders, LocalJobStore(home).List());
+  TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home).List());
   Reindexed done;
   std::vector<EndedJob> ended;
-  for (const JobRecords& records : folders) {
+  for (const JobRecords& records : jobs) {
     const auto status = StoredStatus(records);
     if (!status.ok()) {
       ++done.left_out;

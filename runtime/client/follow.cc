@@ -6,7 +6,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/store/kill_answers.h"
-#include "runtime/store/looks.h"
 
 namespace tony {
 namespace {
@@ -190,7 +189,7 @@ void Follower::SearchAfter(Duration pause) {
 // The name is said once, as to an AM: who goes on looking is not newer than who has begun meanwhile.
 void Follower::ShowThatWeLook() {
   if (loop_.Now() - signed_ < kBetweenSigns) return;
-  const auto left = LeaveLook(records_, sign_as_);
+  const auto left = launcher_.LeaveLook(records_, sign_as_);
   if (!left.ok() || !*left) return;
   signed_ = loop_.Now();
   sign_as_ = {};

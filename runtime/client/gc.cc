@@ -20,9 +20,9 @@
 #include "runtime/staging/staged_store.h"
 #include "runtime/store/checkpoint_holder.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
+#include "runtime/store/local_request_index.h"
 #include "runtime/store/remove_tree.h"
-#include "runtime/store/request_index.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
@@ -48,10 +48,9 @@ class Collection {
       : home_(std::move(home)), jobs_(home_ / "jobs"), now_(now), age_(age), dry_run_(dry_run), history_(home_, now) {}
 
   Status Run() {
-    TRY_ASSIGN(const std::vector<JobRecords> folders, LocalJobStore(home_).List());
+    TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
     std::vector<JobRecords> going;
-    std::ranges::copy_if(folders, std::back_inserter(going),
-                         [this](const JobRecords& records) { return MayGo(records); });
+    std::ranges::copy_if(jobs, std::back_inserter(going), [this](const JobRecords& records) { return MayGo(records); });
     if (!going.empty() && !dry_run_) TRY(history_.Sync());
     for (const JobRecords& records : going) Remove(records.place(), removed_jobs_);
     RemoveUnfinished();
@@ -68,7 +67,7 @@ class Collection {
     programs_ = programs->names;
     bytes_ += programs->bytes;
     // A submit records its request just before it makes the job's folder.
-    TRY_ASSIGN(requests_, RequestIndex(home_).Sweep(now_ - std::max<Duration>(age_, kGrace), now_, dry_run_));
+    TRY_ASSIGN(requests_, LocalRequestIndex(home_).Sweep(now_ - std::max<Duration>(age_, kGrace), now_, dry_run_));
     return failure_;
   }
 
@@ -144,8 +143,8 @@ class Collection {
   // What the jobs that stay refer to. One whose manifest cannot be read may refer to anything.
   Result<std::set<std::string>> Kept() const {
     std::set<std::string> kept;
-    TRY_ASSIGN(const std::vector<JobRecords> folders, LocalJobStore(home_).List());
-    for (const JobRecords& records : folders) {
+    TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
+    for (const JobRecords& records : jobs) {
       if (std::ranges::find(removed_jobs_, records.job().value) != removed_jobs_.end()) continue;
       const auto staged = records.ReadStaged();
       if (!staged.ok() && staged.error().code != ErrorCode::kNotFound) return staged.error();
@@ -162,8 +161,8 @@ class Collection {
   // Those of the jobs that may be brought back.
   Result<std::set<std::string>> ProgramsInUse() const {
     std::set<std::string> kept;
-    TRY_ASSIGN(const std::vector<JobRecords> folders, LocalJobStore(home_).List());
-    for (const JobRecords& records : folders) {
+    TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
+    for (const JobRecords& records : jobs) {
       if (IsGone(records)) continue;
       const auto submission = records.ReadSubmission();
       if (!submission.ok() && submission.error().code != ErrorCode::kNotFound) return submission.error();

@@ -19,7 +19,6 @@
 #include "runtime/page/page_address.h"
 #include "runtime/page/side_html.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_store.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
@@ -32,7 +31,7 @@ constexpr size_t kMostKept = 100;  // pages of jobs, with what was read for them
 class HistorySite {
  public:
   HistorySite(EventLoop& loop, std::filesystem::path home, std::string token)
-      : loop_(loop), home_(std::move(home)), store_(home_), token_(std::move(token)) {}
+      : loop_(loop), home_(std::move(home)), token_(std::move(token)) {}
 
   void Serve(const HttpRequest& request, const HttpReply& reply) {
     if (!HasToken(request, token_)) return reply.Send(NotFound());
@@ -53,7 +52,7 @@ class HistorySite {
     for (const EndedJob& job : found.jobs) {
       const bool good = job.state == FinalState::kSucceeded;
       jobs.push_back({job.job, job.name, job.user, std::string(ToString(job.state)), good ? "" : job.cause,
-                      job.submitted, job.ended, /*kept=*/store_.Find(job.job).ok()});
+                      job.submitted, job.ended, /*kept=*/FindJob(job.job.value).ok()});
     }
     HttpAnswer answer;
     answer.body = std::make_shared<const std::string>(JobListHtml(jobs, !found.complete));
@@ -61,20 +60,19 @@ class HistorySite {
   }
 
   JobPage* PageOf(const JobId& job) {
-    const auto folder = store_.Find(job);
-    if (!folder.ok()) return nullptr;
+    const auto records = FindJob(job.value);
+    if (!records.ok()) return nullptr;
     if (pages_.size() >= kMostKept && !pages_.contains(job)) pages_.clear();
     const auto [page, fresh] = pages_.try_emplace(job);
     if (fresh) {
-      const auto ask = [folder = *folder](const auto& answer) { answer(StoredStatus(folder)); };
-      page->second = std::make_unique<JobPage>(JobPage::Parts{loop_, *folder, BackendOf(job).LogsOf(*folder), ask});
+      const auto ask = [records = *records](const auto& answer) { answer(StoredStatus(records)); };
+      page->second = std::make_unique<JobPage>(JobPage::Parts{loop_, *records, BackendOf(job).LogsOf(*records), ask});
     }
     return page->second.get();
   }
 
   EventLoop& loop_;
   const std::filesystem::path home_;
-  const LocalJobStore store_;
   const std::string token_;
   std::map<JobId, std::unique_ptr<JobPage>> pages_;
 };

@@ -11,10 +11,6 @@
 #include "runtime/client/outputs.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/looks.h"
-#include "runtime/store/machine_boot.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
@@ -70,14 +66,8 @@ Result<JobRecords> FindJob(const std::string& id) {
   // An id becomes a path: nothing that leaves the folder of jobs.
   if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
     return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is no job id; \"tony list\" shows them")};
-  TRY_ASSIGN(const auto home, TonyHome());
-  TRY_ASSIGN(JobRecords records, LocalJobStore(home).Find({id}));
-  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
-  if (submission.host == HostName()) return records;
-  TRY_ASSIGN(const JobStatus status, StoredStatus(records));
-  if (HasEnded(status)) return records;
-  return Error{ErrorCode::kUnavailable, StrCat("job ", id, " belongs to the local scheduler of ", submission.host,
-                                               " and this is ", HostName(), "; ask there")};
+  TRY_ASSIGN(const auto jobs, BackendOf({id}).Jobs());
+  return jobs->Find({id});
 }
 
 Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job) {
@@ -124,7 +114,7 @@ Result<KnownStatus> AskStatus(const JobRecords& records) {
   if (asked.ok()) return KnownStatus{.status = *std::move(asked), .am_reachable = true};
   TRY_ASSIGN(stored, StoredStatus(records));  // it may have ended while we asked
   if (HasEnded(stored)) return Ended(records, std::move(stored));
-  (void)LeaveLook(records, {});  // an AM would have taken the question for one
+  (void)BackendOf(records.job()).arbiter().LeaveLook(records, {});  // an AM would have taken the question for one
   const bool unruled = IsUnruled(records, stored);
   return KnownStatus{.status = std::move(stored), .unruled = unruled};
 }

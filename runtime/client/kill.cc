@@ -107,17 +107,17 @@ Result<int> RunKill(const CommandLine& line) {
   SayWhoAsks(request);
   if (line.words().empty() == by_request.value.empty())
     return Error{ErrorCode::kUsage, "kill: expected JOB or --request-id, and not both"};
-  std::optional<JobRecords> folder;
+  std::optional<JobRecords> records;
   if (line.words().empty()) {
-    TRY_ASSIGN(folder, FindForKill(by_request, request));
-    if (!folder) return ReportRemembered(line, by_request, request.if_owner);
+    TRY_ASSIGN(records, FindForKill(by_request, request));
+    if (!records) return ReportRemembered(line, by_request, request.if_owner);
   } else {
-    TRY_ASSIGN(folder, FindJob(line.words().front()));
+    TRY_ASSIGN(records, FindJob(line.words().front()));
   }
-  TRY(BackendOf(folder->job()).arbiter().Settle(*folder));
-  TRY_ASSIGN(const JobStatus before, StoredStatus(*folder));
+  TRY(BackendOf(records->job()).arbiter().Settle(*records));
+  TRY_ASSIGN(const JobStatus before, StoredStatus(*records));
   if (HasEnded(before)) return Report(line, before, OfEnded(before, request));
-  return KillJob(line, *folder, request, before);
+  return KillJob(line, *records, request, before);
 }
 
 }  // namespace tony

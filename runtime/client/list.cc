@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/error_json.h"
@@ -20,8 +21,6 @@
 #include "runtime/client/queue.h"
 #include "runtime/client/terminal.h"
 #include "runtime/job/task_text.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
@@ -67,21 +66,29 @@ ErrorCode CodeOf(const Error& error) {
   return error.code == ErrorCode::kNotFound ? ErrorCode::kInvalid : error.code;  // a file of a job that is there
 }
 
-Result<Listing> ListJobs(const std::filesystem::path& home, size_t most_finished) {
-  TRY_ASSIGN(const auto chosen, LocalJobStore(home).ListNewest(most_finished));
-  Listing listing = {.left_out = chosen.left_out};
+Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
+  TRY_ASSIGN(const auto chosen, jobs.ListNewest(most_finished));
+  listing.left_out += chosen.left_out;
   size_t unread = 0;
-  for (const JobRecords& records : chosen.folders) {
+  for (const JobRecords& records : chosen.jobs) {
     Result<JobStatus> status = StoredStatus(records);
-    std::error_code error;
     if (status.ok()) {
       const bool unruled = IsUnruled(records, *status);
       listing.jobs.push_back({*std::move(status), unruled});
-    } else if (std::filesystem::exists(records.place(), error) || error) {  // else it was removed meanwhile
+    } else if (const auto found = jobs.Find(records.job()); found.ok() || found.error().code != ErrorCode::kNotFound) {
       Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
       const ErrorCode code = listing.failure ? listing.failure->code : CodeOf(status.error());
-      listing.failure = Error{code, StrCat(++unread, " of ", chosen.folders.size(), " jobs could not be read")};
-    }
+      listing.failure = Error{code, StrCat(++unread, " of ", chosen.jobs.size(), " jobs could not be read")};
+    }  // else it was removed meanwhile
+  }
+  return Ok();
+}
+
+Result<Listing> ListJobs(size_t most_finished) {
+  Listing listing;
+  for (const BackendEntry& entry : Backends()) {
+    TRY_ASSIGN(const auto jobs, entry.backend().Jobs());
+    TRY(AddJobs(*jobs, most_finished, listing));
   }
   return listing;
 }
@@ -92,8 +99,7 @@ Result<int> RunList(const CommandLine& line) {
   if (line.Has("queue")) return RunQueue(line);
   TRY_ASSIGN(const auto limit, NumberOption(line, "limit"));
   const int64_t most = limit.value_or(kDefaultLimit);
-  TRY_ASSIGN(const auto home, TonyHome());
-  TRY_ASSIGN(const Listing listing, ListJobs(home, most == 0 ? SIZE_MAX : static_cast<size_t>(most)));
+  TRY_ASSIGN(const Listing listing, ListJobs(most == 0 ? SIZE_MAX : static_cast<size_t>(most)));
   if (line.Has("json")) {
     std::vector<std::string> documents;
     for (const JobRow& job : listing.jobs) documents.push_back(Document(job));

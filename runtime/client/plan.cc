@@ -36,7 +36,8 @@ std::string Explain(const Configuration& configuration) {
 
 Result<int> RunPlan(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
-  if (const auto warning = BackendFor(parsed.spec).WhyRefused(parsed.spec)) parsed.warnings.push_back(*warning);
+  TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
+  if (const auto warning = backend->WhyRefused(parsed.spec)) parsed.warnings.push_back(*warning);
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   JobSpec shown = parsed.spec;
   Mask(shown.execution_env);

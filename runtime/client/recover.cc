@@ -9,8 +9,6 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
@@ -44,15 +42,17 @@ Result<Recovered> Recover(const JobRecords& records) {
   return Recovered{std::move(status), settled ? "settled" : "none"};
 }
 
-// Those of this machine.
+// Those that can be brought back from here.
 Result<std::vector<JobRecords>> AllJobs() {
-  TRY_ASSIGN(const auto home, TonyHome());
-  TRY_ASSIGN(const std::vector<JobRecords> all, LocalJobStore(home).List());
   std::vector<JobRecords> ours;
-  for (const JobRecords& records : all) {
-    const auto found = FindJob(records.job().value);
-    if (found.ok()) ours.push_back(*found);
-    if (!found.ok() && found.error().code != ErrorCode::kUnavailable) Say(StrCat("tony: ", found.error().message));
+  for (const BackendEntry& entry : Backends()) {
+    TRY_ASSIGN(const auto jobs, entry.backend().Jobs());
+    TRY_ASSIGN(const std::vector<JobRecords> all, jobs->List());
+    for (const JobRecords& records : all) {
+      const auto found = jobs->Find(records.job());
+      if (found.ok()) ours.push_back(*found);
+      if (!found.ok() && found.error().code != ErrorCode::kUnavailable) Say(StrCat("tony: ", found.error().message));
+    }
   }
   return ours;
 }
@@ -65,16 +65,16 @@ std::string Entry(const Recovered& recovered) {
 }  // namespace
 
 Result<int> RunRecover(const CommandLine& line) {
-  std::vector<JobRecords> folders;
+  std::vector<JobRecords> jobs;
   if (line.words().empty()) {
-    TRY_ASSIGN(folders, AllJobs());
+    TRY_ASSIGN(jobs, AllJobs());
   } else {
     TRY_ASSIGN(JobRecords records, FindJob(line.words().front()));
-    folders.push_back(std::move(records));
+    jobs.push_back(std::move(records));
   }
   std::vector<std::string> entries, lines;
   std::optional<Error> failure;
-  for (const JobRecords& records : folders) {
+  for (const JobRecords& records : jobs) {
     const Result<Recovered> recovered = Recover(records);
     if (!recovered.ok()) {
       if (failure) Say(StrCat("tony: ", failure->message));

@@ -13,7 +13,6 @@
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/job/configuration_json.h"
-#include "runtime/store/job_store.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
@@ -23,11 +22,12 @@ Result<int> RunSubmit(const CommandLine& line) {
   TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
   TRY_ASSIGN(const ParsedJobSpec parsed, ReadJobSpec(line));
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
-  TRY_ASSIGN(const auto notes, BackendFor(parsed.spec).Check(parsed.spec));
+  TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
+  TRY_ASSIGN(const auto notes, backend->Check(parsed.spec));
   for (const std::string& note : notes) Say(StrCat("tony: ", note));
 
   EventLoop loop;
-  const auto launcher = BackendFor(parsed.spec).MakeLauncher(loop);
+  const auto launcher = backend->MakeLauncher(loop);
   Interrupts interrupts(loop);  // from here on a signal kills the job instead of leaving one that nobody rules
   if (!order.request.value.empty())
     return SubmitRequest(loop, interrupts, *launcher, {.order = order, .job = parsed}, json, detach);
@@ -46,10 +46,11 @@ Result<int> RunSubmit(const CommandLine& line) {
                       .configuration = ToJson(parsed.configuration),
                       .secrets = parsed.secrets,
                       .programs = programs.kept.hash};
-  TRY_ASSIGN(const JobRecords records, LocalJobStore(home).Create(job, RealClock().Now()));
+  TRY_ASSIGN(const auto jobs, backend->Jobs());
+  TRY_ASSIGN(const JobRecords records, jobs->Create(job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
   Announce(records.job(), json, detach);
-  TRY(StartKeeper(records, *launcher));
+  TRY(StartJob(*jobs, records, *launcher));
   staged.store.reset();  // the job's folder refers to the entries now
   programs.kept.lock.Reset();
   if (!detach) return WatchToEnd(loop, interrupts, records, *launcher, {.json = json});

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
@@ -58,7 +59,7 @@ Result<int> ReportAdopted(const JobRecords& records, const std::map<std::string,
 std::string DifferenceText(const SubmittedJob& job) {
   if (!job.spec_differs) return "";
   const std::string what = job.differs_in.empty() ? "settings" : Join(job.differs_in, ", ");
-  return StrCat("job ", job.folder->job().value, " was submitted with other ", what, ", and keeps them");
+  return StrCat("job ", job.records->job().value, " was submitted with other ", what, ", and keeps them");
 }
 
 std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const std::vector<std::string>& warnings) {
@@ -71,12 +72,15 @@ std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const RequestedJob& asked) {
   TRY_ASSIGN(const auto home, TonyHome());
-  CourseSteps steps(loop, interrupts, launcher, asked, home);
+  TRY_ASSIGN(const Backend* const backend, BackendFor(asked.job));
+  TRY_ASSIGN(const auto jobs, backend->Jobs());
+  TRY_ASSIGN(const auto index, backend->Requests());
+  CourseSteps steps(loop, interrupts, launcher, asked, home, *jobs, *index);
   TRY_ASSIGN(const auto last, steps.Walk());
   if (!last) return SubmittedJob{.signal = steps.signal()};
   if (last->end >= SubmitEnd::kRefusedStale) return Refusal(*last, asked.order);
   TRY_ASSIGN(const JobRecords records, FindJob(last->job.value));
-  SubmittedJob submitted = {.folder = records, .end = last->end, .differs_in = last->differs_in};
+  SubmittedJob submitted = {.records = records, .end = last->end, .differs_in = last->differs_in};
   if (submitted.end == SubmitEnd::kCreated) return submitted;
   TRY_ASSIGN(submitted.spec_differs, SpecDiffers(records, asked.job.spec));
   submitted.spec_differs |= !submitted.differs_in.empty();
@@ -91,7 +95,7 @@ Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& l
     Say("tony: interrupted; nothing was submitted");
     return 128 + submitted.signal;
   }
-  const JobRecords& records = *submitted.folder;
+  const JobRecords& records = *submitted.records;
   if (submitted.end != SubmitEnd::kCreated) Announce(records.job(), json, detach);
   if (const std::string text = DifferenceText(submitted); !text.empty()) {
     asked.job.warnings.push_back(text);

@@ -27,7 +27,7 @@ struct RequestedJob {
 
 struct SubmittedJob {
   int signal = 0;                         // the first that came, in time: the request id finds what there is of a job
-  std::optional<JobRecords> folder;       // nothing if there was a signal
+  std::optional<JobRecords> records;      // nothing if there was a signal
   SubmitEnd end = SubmitEnd::kCreated;    // ... or attached, or adopted
   bool spec_differs = false;              // from the one that the job was submitted with, and keeps
   std::vector<std::string> differs_in{};  // which parts of what is run (submit_digest.h)

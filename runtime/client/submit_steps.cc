@@ -30,7 +30,7 @@ Result<SubmitObservation> Taken(const Status& status) {
 }  // namespace
 
 CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
-                         const std::filesystem::path& home)
+                         const std::filesystem::path& home, const JobStore& jobs, const RequestIndex& index)
     : loop_(loop),
       interrupts_(interrupts),
       launcher_(launcher),
@@ -38,11 +38,12 @@ CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& la
       request_(asked.order.request),
       claim_(asked.order.claim),
       home_(home),
-      store_(home),
-      index_(home) {}
+      jobs_(jobs),
+      index_(index) {}
 
 Result<std::optional<SubmitStep>> CourseSteps::Walk() {
-  SubmitCourse course(asked_.order.ask, claim_.owner, NewJobId(RealClock().Now()));
+  TRY_ASSIGN(JobId id, jobs_.NewId(RealClock().Now()));
+  SubmitCourse course(asked_.order.ask, claim_.owner, std::move(id));
   while (course.step().kind != SubmitStepKind::kDone) {
     TRY_ASSIGN(const SubmitObservation seen, Take(course.step()));
     if (signal_ != 0) return std::optional<SubmitStep>();
@@ -60,7 +61,7 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
     case SubmitStepKind::kRecord:
       return Taken(index_.Write(request_, step.record));
     case SubmitStepKind::kUnlock:
-      lock_.Reset();
+      lock_.reset();
       return Taken(Ok());
     case SubmitStepKind::kPrepare:
       return Prepare(step.to_tell);
@@ -77,8 +78,8 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
     case SubmitStepKind::kAwaitGone:
       return Taken(AwaitGone(step.job));
     case SubmitStepKind::kStart: {
-      TRY_ASSIGN(const JobRecords records, store_.Find(step.job));
-      return Taken(StartKeeper(records, launcher_));
+      TRY_ASSIGN(const JobRecords records, jobs_.Find(step.job));
+      return Taken(StartJob(jobs_, records, launcher_));
     }
     case SubmitStepKind::kDone:
       break;
@@ -116,17 +117,17 @@ Result<SubmitObservation> CourseSteps::Read() const {
   TRY_ASSIGN(const auto record, index_.Read(request_));
   TRY_ASSIGN(seen.revoked, IsRevoked());
   if (record) seen.record = *record;
-  TRY_ASSIGN(const auto folder, FindIfThere(seen.record.job));
-  if (!folder) return SubmitObservation(seen);
-  TRY(launcher_.Settle(*folder));
-  TRY_ASSIGN(const KnownStatus known, AskStatus(*folder));
+  TRY_ASSIGN(const auto records, FindIfThere(seen.record.job));
+  if (!records) return SubmitObservation(seen);
+  TRY(launcher_.Settle(*records));
+  TRY_ASSIGN(const KnownStatus known, AskStatus(*records));
   bool kill_requested = false;
   if (!HasEnded(known.status)) {  // of one that a power cut has ended the request may be empty
-    TRY_ASSIGN(const auto kill, folder->ReadKillRequest());
+    TRY_ASSIGN(const auto kill, records->ReadKillRequest());
     kill_requested = kill.has_value();
   }
   seen.existing = ToExisting(known.status, kill_requested);
-  seen.gone = IsGone(*folder, known.status);
+  seen.gone = IsGone(*records, known.status);
   seen.consumed = known.acked;
   return SubmitObservation(seen);
 }
@@ -156,7 +157,7 @@ Status CourseSteps::Create(const JobId& id) {
                       .configuration = ToJson(asked_.job.configuration),
                       .secrets = asked_.job.secrets,
                       .programs = programs.kept.hash};
-  TRY(store_.Create(job, RealClock().Now()));
+  TRY(jobs_.Create(job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
   asked_.on_recorded(id);
   staged_.store.reset();  // the job's folder refers to the entries now
@@ -164,10 +165,10 @@ Status CourseSteps::Create(const JobId& id) {
 }
 
 Result<SubmitObservation> CourseSteps::Attach(const JobId& job) {
-  TRY_ASSIGN(const auto folder, FindIfThere(job));
-  if (!folder) return SubmitObservation(AttachSeen());
+  TRY_ASSIGN(const auto records, FindIfThere(job));
+  if (!records) return SubmitObservation(AttachSeen());
   const WatchOptions options = {.attach = claim_, .limit = kAttachLimit, .patience = kKeeperPatience};
-  TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, launcher_, options));
+  TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, launcher_, options));
   signal_ = watched.signal;
   if (watched.timed_out) return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " does not answer")};
   const bool attached = watched.attached.value_or(false);
@@ -176,32 +177,32 @@ Result<SubmitObservation> CourseSteps::Attach(const JobId& job) {
 }
 
 Status CourseSteps::Kill(const SubmitStep& step) {
-  TRY_ASSIGN(const auto folder, FindIfThere(step.job));
-  if (!folder) return Ok();
+  TRY_ASSIGN(const auto records, FindIfThere(step.job));
+  if (!records) return Ok();
   if (step.own) {
-    TRY(RecordKill(*folder, {.reason = "its owner was told to stop before it came", .if_owner = claim_.owner}));
+    TRY(RecordKill(*records, {.reason = "its owner was told to stop before it came", .if_owner = claim_.owner}));
     return Ok();
   }
   replaced_ = KillRequest{.reason = StrCat("replaced by submission ", asked_.order.ask.number, " of its request")};
   if (!step.differs_in.empty()) replaced_->reason += StrCat(", with other ", Join(step.differs_in, ", "));
   // A full disk keeps nobody from telling the AM.
-  if (const auto recorded = RecordKill(*folder, *replaced_); !recorded.ok())
+  if (const auto recorded = RecordKill(*records, *replaced_); !recorded.ok())
     Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));
   return Ok();
 }
 
 Status CourseSteps::AwaitGone(const JobId& job) {
-  TRY_ASSIGN(const auto folder, FindIfThere(job));
-  if (!folder) return Ok();
+  TRY_ASSIGN(const auto records, FindIfThere(job));
+  if (!records) return Ok();
   Say(StrCat("waiting until job ", job.value, " is gone"));
-  const auto spec = folder->ReadSpec();
+  const auto spec = records->ReadSpec();
   const Instant limit = loop_.Now() + kGoneLimit + (spec.ok() ? spec->timers.grace : Timers().grace);
   const std::optional<KillRequest> kill = std::exchange(replaced_, {});
   while (signal_ == 0) {
     const WatchOptions options = {.kill = kill, .limit = limit - loop_.Now()};
-    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *folder, launcher_, options));
+    TRY_ASSIGN(const Watched watched, WatchJob(loop_, interrupts_, *records, launcher_, options));
     signal_ = watched.signal;
-    if (watched.status && IsGone(*folder, *watched.status)) break;
+    if (watched.status && IsGone(*records, *watched.status)) break;
     if (loop_.Now() >= limit)
       return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " is still not gone; nothing was submitted")};
     if (signal_ == 0) HeedSignals(kGonePause);

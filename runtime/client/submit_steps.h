@@ -2,11 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/client/stage_files.h"
 #include "runtime/client/submit_request.h"
 #include "runtime/client/watch_job.h"
@@ -20,7 +20,7 @@ namespace tony {
 class CourseSteps {
  public:
   CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
-              const std::filesystem::path& home);
+              const std::filesystem::path& home, const JobStore& jobs, const RequestIndex& index);
 
   // The last step; nothing: a signal came first, and what there is of a job the request id finds.
   Result<std::optional<SubmitStep>> Walk();
@@ -45,9 +45,9 @@ class CourseSteps {
   const RequestId& request_;
   const Claim& claim_;
   const std::filesystem::path home_;
-  const LocalJobStore store_;
-  const RequestIndex index_;
-  UniqueFd lock_;
+  const JobStore& jobs_;
+  const RequestIndex& index_;
+  std::unique_ptr<RequestLock> lock_;
   StagedForJob staged_;
   std::optional<KillRequest> replaced_;  // of the job that has to make way
   int signal_ = 0;                       // the first that came; 0: none

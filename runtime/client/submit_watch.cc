@@ -38,11 +38,10 @@ void Announce(const JobId& job, bool json, bool detach) {
   if (!detach) Say(StrCat("job ", job.value));
 }
 
-Status StartKeeper(const JobRecords& records, AmLauncher& launcher) {
+Status StartJob(const JobStore& jobs, const JobRecords& records, AmLauncher& launcher) {
   const Status started = launcher.Start(records);
   if (started.ok()) return Ok();
-  std::error_code ignored;
-  std::filesystem::remove_all(records.place(), ignored);
+  jobs.Discard(records);
   return Annotate(started.error(), StrCat("job ", records.job().value, " could not be started"));
 }
 

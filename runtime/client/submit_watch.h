@@ -12,6 +12,7 @@
 #include "runtime/job/job_status.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/store/job_records.h"
+#include "runtime/store/job_store.h"
 
 namespace tony {
 
@@ -24,7 +25,7 @@ std::vector<std::string> CurrentEnvironment();
 void Announce(const JobId& job, bool json, bool detach);
 
 // A job whose keeper cannot be started is taken back.
-Status StartKeeper(const JobRecords& records, AmLauncher& launcher);
+Status StartJob(const JobStore& jobs, const JobRecords& records, AmLauncher& launcher);
 
 struct SubmitWatch {
   bool json = false;

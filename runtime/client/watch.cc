@@ -44,18 +44,18 @@ class JobsWatch {
       if (!watched->second.told.empty()) lines_.Put(id, watched->second.told);
       return;
     }
-    auto folder = FindJob(id);
-    if (!folder.ok()) return TellError(id, folder.error());
+    auto records = FindJob(id);
+    if (!records.ok()) return TellError(id, records.error());
     Job& job = jobs_[id];
-    job.folder = std::make_unique<JobRecords>(*std::move(folder));
+    job.records = std::make_unique<JobRecords>(*std::move(records));
     job.follower = std::make_unique<Follower>(
-        loop_, *job.folder, LauncherOf(job.folder->job()),
+        loop_, *job.records, LauncherOf(job.records->job()),
         FollowSink{.on_status = [this, id](const JobStatus& status) { OnStatus(id, status); },
                    .on_note = [](const std::string& note) { Say(note); },
                    .on_end = [this, id](const Result<JobStatus>& end) { OnEnd(id, end); }});
     job.follower->LookAs(options_.watcher);
     // Whoever asks need not wait for an AM that is not there yet.
-    if (const auto stored = StoredStatus(*job.folder); stored.ok()) OnStatus(id, *stored);
+    if (const auto stored = StoredStatus(*job.records); stored.ok()) OnStatus(id, *stored);
     job.follower->Start(Duration(0));
   }
 
@@ -65,7 +65,7 @@ class JobsWatch {
 
  private:
   struct Job {
-    std::unique_ptr<JobRecords> folder;
+    std::unique_ptr<JobRecords> records;
     std::unique_ptr<Follower> follower;
     std::optional<JobStatus> before;
     std::string told;  // the newest line
@@ -117,7 +117,7 @@ class JobsWatch {
 
   void TellStatus(const std::string& id, const JobStatus& status) {
     Job& job = jobs_.at(id);
-    std::string line = options_.json ? StatusDocument(*job.folder, status) : TextOf(job, status);
+    std::string line = options_.json ? StatusDocument(*job.records, status) : TextOf(job, status);
     job.before = status;
     if (line.empty() || line == job.told) return;
     job.told = line;

@@ -26,6 +26,7 @@ constexpr Key kKeys[] = {
     {"tony.application.timeout", kMillis, "0", kImplemented, "limit of the whole job from its acceptance; 0: none"},
     {"tony.application.training-stage", kList, "", kRefused, "roles that run after those of the prepare stage"},
     {"tony.application.untracked.jobtypes", kList, "ps", kImplemented, "roles that are not waited for, but whose failure fails the job"},
+    {"tony.scheduler", kText, "local", kImplemented, "what the job runs on: local, which is this machine"},
     {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program, whose content is in each task's folder (-src_dir)"},
 
     // Its command and environment.

@@ -136,6 +136,7 @@ inline constexpr int64_t kMostJobPriority = 1000;  // and the least is as far be
 struct JobSpec {
   std::string name = "TonyApplication";
   FrameworkKind framework = FrameworkKind::kTensorflow;
+  std::string scheduler = "local";                   // what runs it; runtime/backend knows which there are
   std::vector<RoleSpec> roles;                       // sorted by name; never empty; at least one is tracked
   std::map<std::string, std::string> execution_env;  // -shell_env: the user's process
   std::map<std::string, std::string> container_env;  // -container_env: also for the user's process; execution_env wins

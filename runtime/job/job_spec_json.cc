@@ -233,6 +233,7 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
   if (fields.Has("priority")) spec.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
   if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
   if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
+  if (fields.Has("scheduler")) spec.scheduler = fields.String("scheduler");
   if (fields.Has("tags")) spec.tags = fields.Strings("tags");
   if (fields.Has("history_folder")) spec.history_folder = fields.String("history_folder");
   TRY(fields.status());
@@ -277,6 +278,7 @@ std::string ToJson(const JobSpec& spec) {
   out["schema"] = kSpecSchema;
   out["name"] = spec.name;
   out["framework"] = ToString(spec.framework);
+  if (spec.scheduler != JobSpec().scheduler) out["scheduler"] = spec.scheduler;
   out["mode"] = ToString(spec.mode);
   out["roles"] = std::move(roles);
   out["execution_env"] = EnvironmentJson(spec.execution_env);

@@ -17,6 +17,7 @@ constexpr std::string_view kHistoryLocation = "tony.history.location";
 constexpr std::string_view kMemoryLimits = "tony.local.memory-limits";
 constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
+constexpr std::string_view kScheduler = "tony.scheduler";
 constexpr std::string_view kTags = "tony.application.tags";
 
 constexpr size_t kLongestJobName = 256;
@@ -135,6 +136,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   spec.roles = std::move(roles.roles);
   take(ParseName(values), spec.name);
   take(ParseTags(values), spec.tags);
+  spec.scheduler = ToLower(Trim(values.Text(kScheduler)));
   ParsedEnvironment environment;
   take(ParseEnvironment(values), environment);
   spec.execution_env = std::move(environment.execution);

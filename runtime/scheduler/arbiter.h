@@ -32,7 +32,7 @@ struct ArbiterView {
   bool IsRuled() const { return WillBeKept() || kind == Kind::kAmAlone; }  // whether a process of ours lives for it
 };
 
-// Calls do not wait, but for Settle.
+// Calls do not wait, but for Settle, and the store of the records.
 class Arbiter {
  public:
   virtual ~Arbiter() = default;
@@ -41,6 +41,9 @@ class Arbiter {
   virtual Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const = 0;
   // Writes such an end, for ever. Harmless where there is none, or somebody else does the same now.
   virtual Status Settle(const JobRecords& records) const = 0;
+  // Leaves a sign that somebody looks at the job, where no AM lives that could be told; false: one does, or none has
+  // ruled yet. `watcher` may be empty: somebody without a name.
+  virtual Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const = 0;
   // For people: where to see why its keeper cannot stay alive, and its last words.
   virtual std::string WhyItEnds(const JobRecords& records) const = 0;
 };

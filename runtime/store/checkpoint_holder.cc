@@ -7,7 +7,7 @@
 #include "runtime/job/json_fields.h"
 #include "runtime/store/file_lock.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "runtime/store/read_parsed.h"
 #include "runtime/store/sha256.h"
 

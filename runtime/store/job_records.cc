@@ -144,9 +144,8 @@ Status JobRecords::RemoveConditionalKill(const std::string& name) const {
   return store_->Remove(ConditionalKill(name));
 }
 
-Status JobRecords::WriteStatus(const JobStatus& status, bool durable) const {
-  return store_->Replace("status.json", ToJson(status),
-                         durable ? Durability::kSurvivesPowerCut : Durability::kLostWithPower);
+Status JobRecords::WriteStatus(const JobStatus& status, Durability durability) const {
+  return store_->Replace("status.json", ToJson(status), durability);
 }
 
 Result<std::optional<JobStatus>> JobRecords::ReadStatus() const {

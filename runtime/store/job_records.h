@@ -113,8 +113,8 @@ class JobRecords {
   };
   Status WriteConditionalKill(const std::string& name, const KillRequest& request) const;  // `name`: new, random
   Result<std::vector<NamedKillRequest>> ReadConditionalKills() const;
-  Status RemoveConditionalKill(const std::string& name) const;      // harmless if it is gone
-  Status WriteStatus(const JobStatus& status, bool durable) const;  // durable: survives a power cut
+  Status RemoveConditionalKill(const std::string& name) const;  // harmless if it is gone
+  Status WriteStatus(const JobStatus& status, Durability durability) const;
   Result<std::optional<JobStatus>> ReadStatus() const;
   void GiveUpReserve() const;  // for the end of the job: room for its last records; harmless if it is gone
   Status WriteAcked(const OwnerToken& owner, Instant now) const;  // harmless if somebody was first

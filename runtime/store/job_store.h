@@ -1,7 +1,6 @@
-// All jobs of one user on this machine: $TONY_HOME/jobs.
+// The jobs of one user, of one backend. Seam: LocalJobStore; the fake backend's in tests.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,28 +25,22 @@ struct NewJob {
   std::string programs{};                        // the entry of $TONY_HOME/programs; empty: none
 };
 
-// A new one: "local-20261121-093015-4f2a9c".
-JobId NewJobId(Instant now);
-
-class LocalJobStore {
+class JobStore {
  public:
-  explicit LocalJobStore(std::filesystem::path home) : home_(std::move(home)) {}
-
-  // Makes the folder, under a temporary name and then by rename: a submit that dies half way leaves
-  // no job. kCannotWrite names the path.
-  Result<JobRecords> Create(const NewJob& job, Instant now) const;
-  Result<JobRecords> Find(const JobId& job) const;  // kNotFound; kNotPermitted: it is somebody else's
-  Result<std::vector<JobRecords>> List() const;     // newest first; no folder yet: none
-
-  // All that may not have ended, and of the others the newest: the file `finished` tells without a look at a status.
+  virtual ~JobStore() = default;
+  virtual Result<JobId> NewId(Instant now) const = 0;
+  // All of it or nothing, also where the submit dies half way. kCannotWrite names the place.
+  virtual Result<JobRecords> Create(const NewJob& job, Instant now) const = 0;
+  virtual void Discard(const JobRecords& job) const = 0;  // one that was made, and cannot be started
+  // kNotFound; kNotPermitted: it is somebody else's.
+  virtual Result<JobRecords> Find(const JobId& job) const = 0;
+  virtual Result<std::vector<JobRecords>> List() const = 0;  // newest first
+  // All that may not have ended, and of the others the newest.
   struct NewestJobs {
-    std::vector<JobRecords> folders;  // newest first
+    std::vector<JobRecords> jobs;  // newest first
     size_t left_out = 0;
   };
-  Result<NewestJobs> ListNewest(size_t most_finished) const;
-
- private:
-  std::filesystem::path home_;
+  virtual Result<NewestJobs> ListNewest(size_t most_finished) const = 0;
 };
 
 }  // namespace tony

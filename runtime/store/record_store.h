@@ -35,8 +35,8 @@ class RecordStore {
   virtual Status Replace(const std::string& name, std::string_view bytes, Durability durability) const = 0;
   virtual Status Remove(const std::string& name) const = 0;                            // harmless if it is gone
   virtual Result<std::vector<std::string>> List(const std::string& folder) const = 0;  // names in it, in no order
-  // Calls `fn` on the loop after records outside of folders may have changed, until the handle is destroyed. An error:
-  // the store cannot tell, and the caller looks by its own clock.
+  // Calls `fn` on the loop after records outside of folders may have changed, until the handle is destroyed. Where there
+  // is none, the caller looks by its own clock: null if the store never tells, an error if it cannot now.
   virtual Result<std::unique_ptr<EventLoop::Handle>> Watch(EventLoop& loop, EventLoop::Callback fn) const = 0;
   virtual std::string PlaceOf(const std::string& name) const = 0;  // for people: "/home/me/.tony/jobs/x/status.json"
 };

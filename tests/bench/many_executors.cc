@@ -26,7 +26,7 @@
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/message_channel.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 
 namespace tony {
 namespace {

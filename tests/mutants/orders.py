@@ -100,7 +100,7 @@ ENDS = [
      "  end_told_ = true;\n  AnswerWatches();\n" + WRITE_LAST),
     ("the arbiter hears of the end before its status is written", MASTER_FILES, WRITE_LAST,
      "  scheduler_->Finish({}, [] {});\n" + WRITE_LAST),
-    ("the last status is not synced", MASTER_FILES, "/*durable=*/true", "/*durable=*/false"),
+    ("the last status is not synced", MASTER_FILES, "Durability::kSurvivesPowerCut", "Durability::kLostWithPower"),
     ("the arbiter hears of the end before those who watch", MASTER_FILES,
      "  end_told_ = true;\n  AnswerWatches();\n  scheduler_->Finish(*job_.verdict(), [this] {\n"
      "    if (auto on_end = std::exchange(on_end_, nullptr)) on_end();\n  });\n",
@@ -293,8 +293,8 @@ GUARDS = [
 ]
 
 FILES = "runtime/store/files.cc"
-INDEX = "runtime/store/request_index.cc"
-JOB_STORE = "runtime/store/job_store.cc"
+INDEX = "runtime/store/local_request_index.cc"
+JOB_STORE = "runtime/store/local_job_store.cc"
 ENTRIES = "runtime/store/entry_store.cc"
 HOLDER = "runtime/store/checkpoint_holder.cc"
 RECORDS = "runtime/store/job_records.cc"
@@ -329,7 +329,7 @@ SYNCS = [
      "    for (const JobRecords& records : going) Remove(records.place(), removed_jobs_);\n",
      "    for (const JobRecords& records : going) Remove(records.place(), removed_jobs_);\n"
      "    if (!going.empty() && !dry_run_) TRY(history_.Sync());\n"),
-    ("the verdict on a lost job is not synced", LOST_JOB, "/*durable=*/true", "/*durable=*/false"),
+    ("the verdict on a lost job is not synced", LOST_JOB, "Durability::kSurvivesPowerCut", "Durability::kLostWithPower"),
     ("the journal's end is not synced", JOURNAL_FILE, '    if (fdatasync(journal_.get()) != 0) return Failed("sync: ");\n', ""),
     ("an acknowledgement is not synced", RECORDS, "PutNew(kAcked, SerializeJson(document), Durability::kSurvivesPowerCut)",
      "PutNew(kAcked, SerializeJson(document), Durability::kLostWithPower)"),
@@ -358,12 +358,12 @@ REQUESTS = [
     ("a revoked submit leaves its job alone", COURSE, "  if (seen.revoked) Plan(std::move(kill));\n", ""),
     ("a lock that was not had counts", STEPS, "      lock_ = *std::move(lock);\n", ""),
     ("what a replaced job is killed for is not recorded", STEPS,
-     "  if (const auto recorded = RecordKill(*folder, *replaced_); !recorded.ok())\n"
+     "  if (const auto recorded = RecordKill(*records, *replaced_); !recorded.ok())\n"
      '    Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n', ""),
     ("staged files are let go before the job refers to them", STEPS,
      "  const ProgramsOfJob programs = ProgramsForJob(home_);\n",
      "  staged_.store.reset();\n  const ProgramsOfJob programs = ProgramsForJob(home_);\n"),
-    ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(launcher_.Settle(*folder));\n", ""),
+    ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(launcher_.Settle(*records));\n", ""),
 ]
 
 ALL = TURNS + ENDS + WRITES + EXECUTORS + KEEPERS + GUARDS + SYNCS + REQUESTS

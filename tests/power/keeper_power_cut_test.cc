@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "runtime/scheduler/local/run_keeper.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/power/recorded_disk.h"
 #include "tests/support/temp_folder.h"
 

@@ -17,8 +17,8 @@
 #include "runtime/store/entry_store.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/request_index.h"
+#include "runtime/store/local_job_store.h"
+#include "runtime/store/local_request_index.h"
 #include "runtime/store/request_record_json.h"
 #include "runtime/store/sha256.h"
 #include "tests/power/recorded_disk.h"
@@ -53,7 +53,7 @@ class PowerCutTest : public testing::Test {
   }
   // Of the newest submission that is known; 0: of none.
   static int64_t NumberIn(const PowerCut& cut) {
-    const auto record = RequestIndex(HomeIn(cut.left)).Read(request_id_);
+    const auto record = LocalRequestIndex(HomeIn(cut.left)).Read(request_id_);
     EXPECT_TRUE(record.ok()) << cut.point << ": " << record.error().message;
     return record.ok() && *record ? (*record)->newest_number : 0;
   }
@@ -66,7 +66,7 @@ class PowerCutTest : public testing::Test {
 };
 
 TEST_F(PowerCutTest, ARecordOfARequestIsThereAndNeverDamaged) {
-  const RequestIndex index(home_);
+  const LocalRequestIndex index(home_);
   ASSERT_TRUE(index.Write(request_id_, {.newest_number = 1}).ok());
   disk_.Promise("first");
   ASSERT_TRUE(index.Write(request_id_, {.newest_number = 2}).ok());
@@ -80,17 +80,17 @@ TEST_F(PowerCutTest, ARecordIsThereWhereWhoMadeTheFoldersDiedBeforeSyncingThem) 
   ASSERT_TRUE(MakeFolder(folder).ok());
   ASSERT_TRUE(
       WriteFileByRename(folder / "record.json", ToJson(KeptRequest{request_id_, {.newest_number = 1}}), true).ok());
-  ASSERT_TRUE(RequestIndex(home_).Write(request_id_, {.newest_number = 2}).ok());
+  ASSERT_TRUE(LocalRequestIndex(home_).Write(request_id_, {.newest_number = 2}).ok());
   disk_.Promise("second");
   disk_.ForEachCut([](const PowerCut& cut) { EXPECT_TRUE(NumberIn(cut) == 2 || cut.promised.empty()) << cut.point; });
 }
 
 TEST_F(PowerCutTest, ARevocationIsThere) {
   const OwnerToken owner{"owner"};
-  ASSERT_TRUE(RequestIndex(home_).Revoke(request_id_, owner, now_).ok());
+  ASSERT_TRUE(LocalRequestIndex(home_).Revoke(request_id_, owner, now_).ok());
   disk_.Promise("revoked");
   disk_.ForEachCut([&](const PowerCut& cut) {
-    const auto revoked = RequestIndex(HomeIn(cut.left)).IsRevoked(request_id_, owner, now_);
+    const auto revoked = LocalRequestIndex(HomeIn(cut.left)).IsRevoked(request_id_, owner, now_);
     ASSERT_TRUE(revoked.ok()) << cut.point;
     EXPECT_TRUE(*revoked || cut.promised.empty()) << cut.point;
   });
@@ -119,11 +119,11 @@ TEST_F(PowerCutTest, AVerdictAndItsAcknowledgementAreThereAndAJobWithoutIsLost) 
   const JobRecords records = CreateJob();
   disk_.Promise("created");
   JobStatus status = {.job = records.job(), .state = "RUNNING", .submitted = now_};
-  ASSERT_TRUE(records.WriteStatus(status, /*durable=*/false).ok());
+  ASSERT_TRUE(records.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(records.WriteKillRequest({.reason = "enough"}).ok());
   status.state = "SUCCEEDED";
   status.verdict = Verdict{.state = FinalState::kSucceeded};
-  ASSERT_TRUE(records.WriteStatus(status, /*durable=*/true).ok());
+  ASSERT_TRUE(records.WriteStatus(status, Durability::kSurvivesPowerCut).ok());
   disk_.Promise("verdict");
   ASSERT_TRUE(Acknowledge(records, {"owner"}).ok());
   disk_.Promise("acknowledged");
@@ -158,7 +158,7 @@ TEST_F(PowerCutTest, AJobThatGcRemovesIsInTheHistory) {
                            .submitted = now_,
                            .ended = now_ - Duration(3'600'000),
                            .verdict = Verdict{.state = FinalState::kSucceeded}};
-  ASSERT_TRUE(records.WriteStatus(ended, /*durable=*/true).ok());
+  ASSERT_TRUE(records.WriteStatus(ended, Durability::kSurvivesPowerCut).ok());
   disk_.Promise("ended");
   setenv("TONY_HOME", home_.c_str(), 1);
   EXPECT_EQ(RunTony({"gc", "--older-than", "1m"}), 0);

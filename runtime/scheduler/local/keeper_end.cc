@@ -114,7 +114,8 @@ void Keeper::RunOut(const std::string& reason) {
 void Keeper::SayTrouble() {
   running_told_ = containers_.Running();
   const auto status = TroubledStatus(records_, verdict_.message);
-  const Status written = status.ok() ? records_.WriteStatus(*status, /*durable=*/false) : Status(status.error());
+  const Status written =
+      status.ok() ? records_.WriteStatus(*status, Durability::kLostWithPower) : Status(status.error());
   if (!written.ok()) LogWarn(written.error().message);
 }
 
@@ -184,7 +185,7 @@ void Keeper::WriteVerdict() {
   records_.GiveUpReserve();
   const auto status = EndedStatus(records_, verdict_, loop_.Now());
   if (!status.ok()) LogError(status.error().message);
-  const Status written = status.ok() ? records_.WriteStatus(*status, /*durable=*/true) : Ok();
+  const Status written = status.ok() ? records_.WriteStatus(*status, Durability::kSurvivesPowerCut) : Ok();
   if (!written.ok()) return TryAgain(&Keeper::WriteVerdict, written.error());
   Finish();
 }

@@ -7,6 +7,7 @@
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
+#include "runtime/store/looks.h"
 
 namespace tony {
 namespace {
@@ -34,6 +35,10 @@ Result<std::optional<JobStatus>> LocalArbiter::UnwrittenEnd(const JobRecords& re
 }
 
 Status LocalArbiter::Settle(const JobRecords& records) const { return SettleIfLost(records); }
+
+Result<bool> LocalArbiter::LeaveLook(const JobRecords& records, const WatcherToken& watcher) const {
+  return tony::LeaveLook(records, watcher);
+}
 
 std::string LocalArbiter::WhyItEnds(const JobRecords& records) const {
   const auto log = ReadFile(records.place() / "keeper.log");

@@ -10,6 +10,7 @@ class LocalArbiter : public Arbiter {
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
+  Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const override;
   std::string WhyItEnds(const JobRecords& records) const override;
 };
 

@@ -34,7 +34,7 @@ Result<JobStatus> LostStatus(const JobRecords& records) {
 
 Status EndLostJob(const JobRecords& records) {
   TRY_ASSIGN(const JobStatus status, LostStatus(records));
-  TRY(records.WriteStatus(status, /*durable=*/true));
+  TRY(records.WriteStatus(status, Durability::kSurvivesPowerCut));
   WriteApart(records, WriteEndedLine, kHistoryPatience);
   TRY(WriteFileByRename(JobFolder(records).finished(), "", /*durable=*/false));
   records.RemoveSecrets();

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "runtime/store/checkpoint_holder.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 

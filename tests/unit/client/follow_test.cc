@@ -10,8 +10,8 @@
 #include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
-#include "runtime/store/job_store.h"
 #include "runtime/store/kill_answers.h"
+#include "runtime/store/local_job_store.h"
 #include "runtime/store/looks.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -34,6 +34,9 @@ class FakeAmLauncher : public AmLauncher {
     return local_.UnwrittenEnd(records);
   }
   Status Settle(const JobRecords& records) const override { return local_.Settle(records); }
+  Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const override {
+    return local_.LeaveLook(records, watcher);
+  }
   std::string WhyItEnds(const JobRecords& records) const override { return local_.WhyItEnds(records); }
   int starts = 0;
   bool up = false;
@@ -64,7 +67,7 @@ class FollowTest : public testing::Test {
   // What a keeper leaves at the end.
   static Status BeOver(const JobRecords& records) {
     std::ofstream(JobFolder(records).finished()) << "";
-    return records.WriteStatus(Ended(), false);
+    return records.WriteStatus(Ended(), Durability::kLostWithPower);
   }
   FollowSink Sink() {
     return {.on_status =
@@ -146,7 +149,7 @@ TEST_F(FollowTest, TheEndWaitsForTheKeeperToBeGone) {
 }
 
 TEST_F(FollowTest, WhereKeeperAndAmDiedRightAfterTheVerdictAnotherKeeperSweepsUp) {
-  ASSERT_TRUE(records_.WriteStatus(Ended(), false).ok());
+  ASSERT_TRUE(records_.WriteStatus(Ended(), Durability::kLostWithPower).ok());
   launcher_.on_start = BeOver;
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
@@ -176,16 +179,16 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseIsFollowedByItsFilesAndSaysSoOnce) {
   JobStatus status;
   status.state = "RUNNING";
   status.seq = 1;
-  ASSERT_TRUE(records_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 1; }));
   status.seq = 2;
-  ASSERT_TRUE(records_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 2; }));
   follower.TellKill({.reason = "enough"}, "");
   status.seq = 3;
-  ASSERT_TRUE(records_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(RunUntil(loop_, [this] { return newest_.seq == 3; }));
   ASSERT_TRUE(BeOver(records_).ok());
   lock->Reset();
@@ -211,7 +214,7 @@ TEST_F(FollowTest, AJobOfAnEarlierReleaseGetsNoNewOwner) {
 TEST_F(FollowTest, TheKeepersTroubleIsToldOnceAndTheWaitGoesOn) {
   auto lock = JobFolder(records_).Lock("keeper.lock");
   ASSERT_TRUE(lock.ok());
-  ASSERT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), false).ok());
+  ASSERT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
   Follower follower(loop_, records_, launcher_, Sink());
   follower.Start(Duration(0));
   ASSERT_TRUE(RunUntil(loop_, [this] { return statuses_ == 1; }));
@@ -230,7 +233,7 @@ class FollowWithoutAmTest : public FollowTest {
  protected:
   FollowWithoutAmTest() : lock_(*JobFolder(records_).Lock("keeper.lock")) {
     EXPECT_TRUE(records_.WriteLease({{3}, {SocketOf({3})}, 1}).ok());
-    EXPECT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), false).ok());
+    EXPECT_TRUE(records_.WriteStatus(*TroubledStatus(records_, "journal: damaged"), Durability::kLostWithPower).ok());
   }
   std::string Signs() const {
     const auto signs = ReadFile(records_.place() / "looked");

@@ -7,7 +7,7 @@
 
 #include "runtime/history/crc32.h"
 #include "runtime/store/files.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -152,7 +152,7 @@ TEST_F(RecordEndTest, AppendsAJobThatHasEnded) {
   status.restart_count = 3;
   status.request = {"k"};
   status.number = 7;
-  ASSERT_TRUE(records_.WriteStatus(status, /*durable=*/false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(RecordEnd(records_).ok());
   EXPECT_THAT(Jobs(), ElementsAre(EndedJob{.job = records_.job(),
                                            .name = "digits",
@@ -169,7 +169,7 @@ TEST_F(RecordEndTest, AppendsAJobThatHasEnded) {
 
 TEST_F(RecordEndTest, OfAJobThatRunsThereIsNoLine) {
   EXPECT_FALSE(RecordEnd(records_).ok());
-  ASSERT_TRUE(records_.WriteStatus(Document(), /*durable=*/false).ok());
+  ASSERT_TRUE(records_.WriteStatus(Document(), Durability::kLostWithPower).ok());
   EXPECT_FALSE(RecordEnd(records_).ok());
   EXPECT_THAT(Ids(), IsEmpty());
 }
@@ -177,7 +177,7 @@ TEST_F(RecordEndTest, OfAJobThatRunsThereIsNoLine) {
 TEST_F(RecordEndTest, AFolderThatCannotBeWrittenIsAnErrorThatNamesIt) {
   JobStatus status = Document();
   status.verdict = Verdict{};
-  ASSERT_TRUE(records_.WriteStatus(status, /*durable=*/false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   std::ofstream(temp_.path() / "history") << "a file";
   const Status recorded = RecordEnd(records_);
   ASSERT_FALSE(recorded.ok());

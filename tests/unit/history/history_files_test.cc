@@ -8,7 +8,7 @@
 
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -69,7 +69,7 @@ class HistoryFilesTest : public testing::Test {
     status.submitted = submitted_;
     status.ended = submitted_ + Duration(5000);
     status.verdict = Verdict{.state = FinalState::kFailed, .cls = OutcomeClass::kUserError};
-    ASSERT_TRUE(records.WriteStatus(status, /*durable=*/false).ok());
+    ASSERT_TRUE(records.WriteStatus(status, Durability::kLostWithPower).ok());
   }
   static std::vector<std::string> Names(const fs::path& folder) {
     std::vector<std::string> names;

@@ -36,7 +36,8 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/scheduler",
        {"runtime/base", "runtime/net", "runtime/job", "runtime/process", "runtime/store", "runtime/history",
         "runtime/page"}},
-      {"runtime/backend", {"runtime/base", "runtime/job", "runtime/logs", "runtime/process", "runtime/scheduler"}},
+      {"runtime/backend",
+       {"runtime/base", "runtime/job", "runtime/logs", "runtime/process", "runtime/scheduler", "runtime/store"}},
       {"runtime/client",
        {"runtime/backend", "runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process",
         "runtime/store", "runtime/staging", "runtime/rpc", "runtime/scheduler", "runtime/journal", "runtime/request",
@@ -71,6 +72,19 @@ constexpr std::string_view kLocalLogs[] = {
 constexpr std::string_view kKnowLocalLogs[] = {
     "runtime/backend/local_backend.cc",
     "am/main.cc",
+};
+
+// Where the jobs of this machine are. Beside their backend: the upkeep of $TONY_HOME, and whose a folder of checkpoints
+// on this machine is.
+constexpr std::string_view kLocalStores[] = {
+    "runtime/store/local_job_store.h",
+    "runtime/store/local_request_index.h",
+};
+constexpr std::string_view kKnowLocalStores[] = {
+    "runtime/backend/local_backend.cc",
+    "runtime/client/gc.cc",
+    "runtime/client/ended_folders.cc",
+    "am/checkpoint_listing.cc",
 };
 
 // An include that starts with `prefix` may stand only in files whose path starts with one of `users`, first match
@@ -330,6 +344,16 @@ std::vector<std::string> JobFolderViolations(const SourceFile& source) {
   for (const Include& include : Includes(source)) {
     if (include.name == "runtime/store/job_folder.h")
       violations.push_back(At(source, include.line, include.name + " is the local scheduler's to know"));
+  }
+  return violations;
+}
+
+std::vector<std::string> LocalStoreViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  if (source.path.starts_with("runtime/store/") || std::ranges::count(kKnowLocalStores, source.path)) return violations;
+  for (const Include& include : Includes(source)) {
+    if (std::ranges::count(kLocalStores, include.name))
+      violations.push_back(At(source, include.line, include.name + " is its backend's to know"));
   }
   return violations;
 }

@@ -27,8 +27,9 @@ std::vector<std::string> ThirdPartyViolations(const SourceFile& source);  // lib
 std::vector<std::string> PurityViolations(const SourceFile& source);      // for the pure cores
 std::vector<std::string> LocalSchedulerViolations(const SourceFile& source);  // who knows its headers and locks
 std::vector<std::string> LocalLogViolations(const SourceFile& source);        // who knows how local logs are read
-std::vector<std::string> JobFolderViolations(const SourceFile& source);       // who knows a job's folder on this machine
-std::vector<std::string> IncludePathViolations(const SourceFile& source);     // paths that the other rules would miss
+std::vector<std::string> JobFolderViolations(const SourceFile& source);    // who knows a job's folder on this machine
+std::vector<std::string> LocalStoreViolations(const SourceFile& source);   // who knows where this machine's jobs are
+std::vector<std::string> IncludePathViolations(const SourceFile& source);  // paths that the other rules would miss
 std::vector<std::string> UsingNamespaceViolations(const SourceFile& source);
 
 }  // namespace tony::layering

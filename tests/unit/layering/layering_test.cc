@@ -90,6 +90,15 @@ TEST(LayeringTest, OnlyTheLocalSchedulerKnowsTheFolderOfAJob) {
   EXPECT_THAT(JobFolderViolations({"runtime/scheduler/local/keeper.cc", include}), IsEmpty());
 }
 
+TEST(LayeringTest, OnlyTheirBackendKnowsWhereTheJobsOfThisMachineAre) {
+  EXPECT_THAT(ViolationsIn(AllSources(), LocalStoreViolations), IsEmpty());
+  for (const char* header : {"local_job_store.h", "local_request_index.h"}) {
+    const std::string include = StrCat("#include \"runtime/store/", header, "\"\n");
+    EXPECT_THAT(LocalStoreViolations({"runtime/client/list.cc", include}), SizeIs(1));
+    EXPECT_THAT(LocalStoreViolations({"runtime/backend/local_backend.cc", include}), IsEmpty());
+  }
+}
+
 TEST(LayeringTest, IncludesAreWrittenWithTheShortestPath) {
   EXPECT_THAT(ViolationsIn(AllSources(), IncludePathViolations), IsEmpty());
   for (const char* include : {"\"runtime/base/../../am/job.h\"", "\"am/./job.h\"", "\"am//job.h\"", "<am//job.h>",

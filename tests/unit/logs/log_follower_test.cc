@@ -98,7 +98,7 @@ class LogFollowerTest : public testing::Test {
     JobStatus status;
     status.state = "SUCCEEDED";
     status.verdict = Verdict{};
-    ASSERT_TRUE(LocalJobRecords(home_.path()).WriteStatus(status, false).ok());
+    ASSERT_TRUE(LocalJobRecords(home_.path()).WriteStatus(status, Durability::kLostWithPower).ok());
   }
   void Start(LogChoice choice = {}) { Follow(logs_, choice); }
   void Follow(const LogSource& logs, LogChoice choice = {}) {

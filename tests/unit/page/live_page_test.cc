@@ -90,7 +90,7 @@ TEST_F(LivePageTest, WhoHasJustSeenThePageAndComesBackIsShownTheEnd) {
   last.seq = 9;
   last.verdict = Verdict{};
   last.ended = Instant();
-  ASSERT_TRUE(folder.WriteStatus(last, /*durable=*/false).ok());
+  ASSERT_TRUE(folder.WriteStatus(last, Durability::kLostWithPower).ok());
   // It asks while the page is about to stop: End() does not return before.
   std::thread later([&] {
     const std::string ask = "GET " + path() + "?since=1&timeout=30 HTTP/1.1\r\n\r\n";

@@ -11,7 +11,7 @@
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/living_process.h"
 #include "tests/support/no_more_files.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "runtime/store/attempt_folder.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -65,7 +65,7 @@ TEST_F(FinalStatusTest, LastStatusIsContinued) {
   TaskStatus done{{"worker", 1}, "done", 1, "succeeded"};
   done.outcome = Outcome{};
   last.tasks = {active, done};
-  ASSERT_TRUE(records_.WriteStatus(last, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(last, Durability::kLostWithPower).ok());
   const auto status = EndedStatus(records_, InfraVerdict(records_, "why"), now_);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(status->seq, 42);
@@ -83,7 +83,7 @@ TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
   last.state = "RUNNING";
   last.seq = 7;
   last.tasks = {{{"worker", 0}, "active", 2, "running"}, {{"worker", 1}, "active", 1, "running"}};
-  ASSERT_TRUE(records_.WriteStatus(last, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(last, Durability::kLostWithPower).ok());
   std::filesystem::create_directories(AttemptFolder(records_.place(), {{"worker", 0}, 2}).logs);
   const Outcome three{OutcomeClass::kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
   ASSERT_TRUE(AttemptFolder(records_.place(), {{"worker", 0}, 2}).WriteOutcome(three).ok());
@@ -95,7 +95,7 @@ TEST_F(FinalStatusTest, WhatAnExecutorKeptIsNotLost) {
   EXPECT_EQ(troubled->seq, 8);
   EXPECT_EQ(troubled->tasks[0].outcome, three);
   EXPECT_EQ(troubled->tasks[1].attempt_state, "running");
-  ASSERT_TRUE(records_.WriteStatus(*troubled, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(*troubled, Durability::kLostWithPower).ok());
   const auto ended = EndedStatus(records_, {.state = FinalState::kFailed, .cls = OutcomeClass::kNodeLost}, now_);
   ASSERT_TRUE(ended.ok());
   EXPECT_EQ(ended->trouble, "");
@@ -121,7 +121,7 @@ TEST_F(FinalStatusTest, VerdictThatIsThereStays) {
   last.job = records_.job();
   last.state = "SUCCEEDED";
   last.verdict = Verdict{};
-  ASSERT_TRUE(records_.WriteStatus(last, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(last, Durability::kLostWithPower).ok());
   EXPECT_EQ(EndedStatus(records_, InfraVerdict(records_, "why"), now_)->state, "SUCCEEDED");
 }
 

@@ -95,7 +95,7 @@ TEST_F(CrashLoopTest, AKeeperThatDiesWithAVerdictIsFollowedByOneThatOnlySweeps) 
   status.job = records_.job();
   status.state = "FAILED";
   status.verdict = Verdict{.state = FinalState::kFailed};
-  ASSERT_TRUE(records_.WriteStatus(status, false).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   ASSERT_TRUE(KeeperEnded(StartKeeper()));
   EXPECT_EQ(Content("ams"), "") << "what the world was told stays so";
   EXPECT_TRUE(std::filesystem::exists(JobFolder(records_).finished()));

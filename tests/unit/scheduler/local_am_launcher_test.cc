@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "runtime/process/sibling_program.h"
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/temp_folder.h"
 

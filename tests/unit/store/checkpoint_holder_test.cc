@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -24,7 +24,8 @@ class CheckpointHolderTest : public testing::Test {
   }
   void End(const JobId& job) {
     JobStatus status{.job = job, .state = "FAILED", .verdict = Verdict{.state = FinalState::kFailed}};
-    ASSERT_TRUE(LocalJobRecords(home_.path() / "jobs" / job.value).WriteStatus(status, /*durable=*/false).ok());
+    ASSERT_TRUE(
+        LocalJobRecords(home_.path() / "jobs" / job.value).WriteStatus(status, Durability::kLostWithPower).ok());
   }
   CheckpointHolder Take(const JobId& job, const fs::path& folder = "/ckpt") {
     const auto holder = TakeCheckpointFolder(home_.path(), folder, job);

@@ -156,7 +156,7 @@ TEST_F(JobRecordsTest, StatusIsReadBack) {
   status.job = records_.job();
   status.state = "RUNNING";
   status.seq = 7;
-  ASSERT_TRUE(records_.WriteStatus(status, /*durable=*/true).ok());
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kSurvivesPowerCut).ok());
   EXPECT_EQ((*records_.ReadStatus())->seq, 7);
 }
 

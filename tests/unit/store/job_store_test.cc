@@ -1,5 +1,3 @@
-#include "runtime/store/job_store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -11,6 +9,7 @@
 #include <regex>
 
 #include "runtime/store/files.h"
+#include "runtime/store/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -1,5 +1,3 @@
-#include "runtime/store/request_index.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,6 +7,7 @@
 #include <thread>
 
 #include "runtime/store/files.h"
+#include "runtime/store/local_request_index.h"
 #include "runtime/store/sha256.h"
 #include "tests/support/temp_folder.h"
 
@@ -26,7 +25,7 @@ class RequestIndexTest : public ::testing::Test {
 
   TempFolder temp_;
   const fs::path home_ = temp_.path() / "home";
-  const RequestIndex index_{home_};
+  const LocalRequestIndex index_{home_};
   const RequestId request_{"airflow://dag/run/task/-1"};
   const OwnerToken owner_{"o1"};
   const RequestRecord record_{3,         JobId{"local-1"}, 2, OwnerToken{"o0"}, {{{"files", "f1"}, {"roles", "r1"}}},
@@ -175,7 +174,7 @@ TEST_F(RequestIndexTest, TheLockIsWaitedForAndTheWaitHasAnEnd) {
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(refused.error().message, "lock " + (FolderOf(request_) / "lock").string() + ": another process holds it");
   std::jthread waits([&] { EXPECT_TRUE(index_.Lock(request_, kLong).ok()); });
-  lock->Reset();
+  lock->reset();
 }
 
 // What a submit does: looks, and makes the job if there is none.

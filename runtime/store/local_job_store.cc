@@ -1,4 +1,4 @@
-#include "runtime/store/job_store.h"
+#include "runtime/store/local_job_store.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -143,6 +143,11 @@ Result<JobRecords> LocalJobStore::Create(const NewJob& job, Instant now) const {
   return LocalJobRecords(folder);
 }
 
+void LocalJobStore::Discard(const JobRecords& job) const {
+  std::error_code ignored;
+  fs::remove_all(job.place(), ignored);
+}
+
 Result<JobRecords> LocalJobStore::Find(const JobId& job) const {
   const fs::path folder = home_ / "jobs" / job.value;
   const bool name = !job.value.empty() && job.value[0] != '.' && job.value.find('/') == std::string::npos;
@@ -157,10 +162,10 @@ Result<JobRecords> LocalJobStore::Find(const JobId& job) const {
 
 Result<std::vector<JobRecords>> LocalJobStore::List() const {
   TRY_ASSIGN(NewestJobs all, ListNewest(SIZE_MAX));
-  return std::move(all.folders);
+  return std::move(all.jobs);
 }
 
-Result<LocalJobStore::NewestJobs> LocalJobStore::ListNewest(size_t most_finished) const {
+Result<JobStore::NewestJobs> LocalJobStore::ListNewest(size_t most_finished) const {
   const fs::path jobs = home_ / "jobs";
   TRY_ASSIGN(const std::vector<std::string> names, JobNames(jobs));
   const UniqueFd folder(open(jobs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -171,7 +176,7 @@ Result<LocalJobStore::NewestJobs> LocalJobStore::ListNewest(size_t most_finished
     if (!all && faccessat(folder.get(), (name + "/finished").c_str(), F_OK, 0) == 0 && finished++ >= most_finished) {
       ++newest.left_out;
     } else {
-      newest.folders.push_back(LocalJobRecords(jobs / name));
+      newest.jobs.push_back(LocalJobRecords(jobs / name));
     }
   }
   return newest;
