@@ -1,0 +1,153 @@
+// A cluster that is none, tony.scheduler=fake: jobs in $TONY_HOME/cluster, whose master and executors are processes of
+// this machine that nobody keeps. Its records are a FlakyStore's. A file `declared-dead` in a job's folder holds the
+// epoch of a master that the cluster takes for dead, though it may live.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "runtime/backend/backend.h"
+#include "runtime/backend/local_backend.h"
+#include "runtime/base/strings.h"
+#include "runtime/logs/local_log_source.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/process/sibling_program.h"
+#include "runtime/store/file_lock.h"
+#include "runtime/store/files.h"
+#include "runtime/store/local_job_store.h"
+#include "runtime/store/local_request_index.h"
+#include "runtime/store/user_home.h"
+#include "tests/cluster/flaky_store.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<fs::path> ClusterHome() {
+  TRY_ASSIGN(const fs::path home, TonyHome());
+  return home / "cluster";
+}
+
+// A job's id is LocalJobStore's with another beginning.
+class FakeJobs : public JobStore {
+ public:
+  explicit FakeJobs(fs::path home) : jobs_(home / "jobs"), local_(std::move(home)) {}
+
+  Result<JobId> NewId(Instant now) const override {
+    return JobId{StrCat("fake-", NewJobId(now).value.substr(std::string_view("local-").size()))};
+  }
+  Result<JobRecords> Create(const NewJob& job, Instant now) const override {
+    NewJob named = job;
+    if (named.id.value.empty()) {
+      TRY_ASSIGN(named.id, NewId(now));
+    }
+    TRY_ASSIGN(const JobRecords made, local_.Create(named, now));
+    return cluster::FlakyRecords(made.place());
+  }
+  void Discard(const JobRecords& job) const override { local_.Discard(job); }
+  Result<JobRecords> Find(const JobId& job) const override {
+    TRY_ASSIGN(const JobRecords found, local_.Find(job));
+    return cluster::FlakyRecords(found.place());
+  }
+  Result<std::vector<JobRecords>> List() const override {
+    std::vector<JobRecords> all;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(jobs_, none)) all.push_back(cluster::FlakyRecords(entry.path()));
+    return all;
+  }
+  Result<NewestJobs> ListNewest(size_t) const override {
+    TRY_ASSIGN(auto all, List());
+    return NewestJobs{std::move(all), 0};
+  }
+
+ private:
+  const fs::path jobs_;
+  const LocalJobStore local_;
+};
+
+struct Master {
+  int64_t epoch = 0;
+  bool lives = false;
+};
+
+Master MasterOf(const JobRecords& records) {
+  const auto text = ReadFile(records.place() / "master");
+  const auto words = Split(text.ok() ? *text : "", ' ');
+  if (words.size() != 3) return {};
+  const auto dead = ReadFile(records.place() / "declared-dead");
+  Master master = {.epoch = ParseInt(words[0]).value_or(0)};
+  const bool declared = dead.ok() && ParseInt(Trim(*dead)).value_or(0) >= master.epoch;
+  const auto stat = ReadStat(static_cast<pid_t>(ParseInt(words[1]).value_or(0)));
+  master.lives = !declared && stat && !stat->dead && stat->start_time == words[2];
+  return master;
+}
+
+class FakeCluster : public AmLauncher {
+ public:
+  ArbiterView Look(const JobRecords& records) const override {
+    std::error_code error;
+    const auto kind = MasterOf(records).lives ? ArbiterView::Kind::kKept : ArbiterView::Kind::kNobody;
+    return {.kind = kind, .swept = fs::exists(records.place() / "finished", error)};
+  }
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords&) const override { return std::optional<JobStatus>(); }
+  Status Settle(const JobRecords&) const override { return Ok(); }
+  Result<bool> LeaveLook(const JobRecords&, const WatcherToken&) const override { return false; }
+  std::string WhyItEnds(const JobRecords& records) const override {
+    return StrCat("see ", (records.place() / "am.log").string());
+  }
+  // The one before writes no more from here on.
+  Status Start(const JobRecords& records) override {
+    TRY_ASSIGN(const UniqueFd lock, LockFile(records.place() / "start.lock", LockKind::kAlone, [] { return false; }));
+    const Master before = MasterOf(records);
+    if (before.lives || Look(records).swept) return Ok();
+    TRY(cluster::Seal(records.place(), before.epoch));
+    const std::string program = SiblingProgram("fake-am"), epoch = StrCat(before.epoch + 1);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      setsid();
+      execl(program.c_str(), program.c_str(), records.place().c_str(), epoch.c_str(), nullptr);
+      _exit(127);
+    }
+    if (pid < 0) return Error{ErrorCode::kUnavailable, "fork"};
+    return WriteFileByRename(records.place() / "master", StrCat(epoch, " ", pid, " ", StartTime(pid)), false);
+  }
+};
+
+class FakeBackend : public Backend {
+ public:
+  Result<std::unique_ptr<JobStore>> Jobs() const override {
+    TRY_ASSIGN(auto home, ClusterHome());
+    return std::unique_ptr<JobStore>(std::make_unique<FakeJobs>(std::move(home)));
+  }
+  Result<std::unique_ptr<RequestIndex>> Requests() const override {
+    TRY_ASSIGN(auto home, ClusterHome());
+    return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(std::move(home)));
+  }
+  const Arbiter& arbiter() const override { return cluster_; }
+  std::unique_ptr<LogSource> LogsOf(const JobRecords& records) const override {
+    return std::make_unique<LocalLogSource>(records);
+  }
+  Result<std::vector<std::string>> Check(const JobSpec&) const override { return std::vector<std::string>(); }
+  std::optional<std::string> WhyRefused(const JobSpec&) const override { return std::nullopt; }
+  Result<QueueView> Queue() const override { return QueueView(); }
+  Checks Doctor() const override { return {}; }
+  std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override { return std::make_unique<FakeCluster>(); }
+
+ private:
+  const FakeCluster cluster_{};
+};
+
+const Backend& TheFakeBackend() {
+  static const FakeBackend backend;
+  return backend;
+}
+
+}  // namespace
+
+std::span<const BackendEntry> Backends() {
+  static constexpr BackendEntry kBackends[] = {{"local", "local-", LocalBackend}, {"fake", "fake-", TheFakeBackend}};
+  return kBackends;
+}
+
+}  // namespace tony
