@@ -14,20 +14,16 @@
 #include "am/job_clock.h"
 #include "am/journal.h"
 #include "am/record_calls.h"
+#include "runtime/backend/backend.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
-#include "runtime/logs/local_log_source.h"
 #include "runtime/net/peer.h"
 #include "runtime/page/live_page.h"
 #include "runtime/page/page_address.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/sibling_program.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/scheduler/local/local_am_launcher.h"
-#include "runtime/scheduler/local/local_scheduler.h"
 #include "runtime/store/files.h"
 #include "runtime/store/folder_presence.h"
 #include "runtime/store/job_folder.h"
@@ -61,8 +57,8 @@ Status LinkAmFiles(const JobRecords& records) {
 
 // A job can do without its page.
 std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobRecords& records) {
-  auto page =
-      LivePage::Open(loop, records, std::make_shared<LocalLogSource>(records), InheritedPageSocket(), kLoopback);
+  auto page = LivePage::Open(loop, records, std::shared_ptr<LogSource>(BackendOf(records.job()).LogsOf(records)),
+                             InheritedPageSocket(), kLoopback);
   if (page.ok()) return *std::move(page);
   if (page.error().code != ErrorCode::kNotFound) LogWarn(page.error().message);
   return nullptr;
@@ -158,23 +154,20 @@ Status Rule(const JobRecords& records, Epoch epoch) {
   RecordThread calls(loop, records);
   ApplicationMaster master({loop, records, std::move(submission), std::move(token), page ? page->url() : "", epoch,
                             std::move(job), *opened.journal, calls, opened.outdated});
-  BoostProcessRunner runner(loop);
-  LocalAmLauncher launcher(runner);
-  const auto executor = [&, program = SiblingProgram("tony-executor")](const auto& container, const auto& launch) {
-    return LaunchOf(records, program, container, launch);
-  };
-  const auto kept = [&](const ContainerId& container) -> std::optional<Outcome> {
-    const auto attempt = master.UnendedIn(container);
-    return attempt ? OutcomeKeptOf(records, *attempt) : std::nullopt;
-  };
-  LocalScheduler scheduler(loop, records, epoch, am_lease, launcher, executor, kept,
-                           [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
-  if (page) scheduler.HandToKeeper(page->ShareSocket());
+  const auto scheduler =
+      BackendOf(records.job())
+          .MakeScheduler({.loop = loop,
+                          .records = records,
+                          .epoch = epoch,
+                          .am_lease = am_lease,
+                          .sink = [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); },
+                          .unended_in = [&](const ContainerId& container) { return master.UnendedIn(container); },
+                          .page_socket = page ? page->ShareSocket() : UniqueFd()});
   RemoveStaleSockets(records, epoch);
   TRY_ASSIGN(const std::unique_ptr<RpcServer> server, StartRpcServer(loop, WhereToListen(records, epoch), master));
   const auto leave = [&] { server->Stop([&] { loop.Stop(); }); };
   FolderLook look(loop, records, leave);
-  master.Start(scheduler, AddressesOf(*server), leave);
+  master.Start(*scheduler, AddressesOf(*server), leave);
   if (page) page->Serve([&] { return master.ShowStatus(); });
   loop.Run();
   if (page) page->End();

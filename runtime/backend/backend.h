@@ -1,6 +1,7 @@
-// The schedulers that a job may run on, as verbs and adapters reach them: what each brings beside the AM's part.
+// The schedulers that a job may run on, as verbs, adapters and masters reach them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_spec_parser.h"
@@ -17,10 +19,23 @@
 #include "runtime/scheduler/arbiter.h"
 #include "runtime/scheduler/health.h"
 #include "runtime/scheduler/queue_view.h"
+#include "runtime/scheduler/scheduler.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
 
 namespace tony {
+
+// What an application master brings along for its scheduler.
+struct MasterSide {
+  EventLoop& loop;  // outlives the scheduler
+  JobRecords records;
+  Epoch epoch;
+  Duration am_lease{0};
+  Scheduler::Sink sink;
+  // The attempt that was started in a container, until its end is known.
+  std::function<std::optional<AttemptId>(const ContainerId&)> unended_in;
+  UniqueFd page_socket = {};  // of the job's page, for the next master; none: it has no page
+};
 
 // Has no state of its own; any thread.
 class Backend {
@@ -40,6 +55,8 @@ class Backend {
   virtual Checks Doctor() const = 0;  // what of it stands in the way of jobs, and what to do
   // For who may also bring the job's AM back. The loop must outlive it.
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
+  // For the job's application master.
+  virtual std::unique_ptr<Scheduler> MakeScheduler(MasterSide side) const = 0;
 };
 
 // Of a job that is there, by its id; of one that is to be made, by tony.scheduler (kInvalid: there is no such); where

@@ -3,8 +3,10 @@
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/process/boost_process_runner.h"
+#include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/scheduler/local/local_arbiter.h"
+#include "runtime/scheduler/local/local_scheduler.h"
 #include "runtime/scheduler/local/machine_check.h"
 #include "runtime/scheduler/local/machine_health.h"
 #include "runtime/scheduler/local/queue_report.h"
@@ -24,6 +26,28 @@ struct OwnRunner {
 class OwningLauncher : private OwnRunner, public LocalAmLauncher {
  public:
   explicit OwningLauncher(EventLoop& loop) : OwnRunner{BoostProcessRunner(loop)}, LocalAmLauncher(runner) {}
+};
+
+struct OwnLauncher {
+  OwningLauncher launcher;
+};
+
+// The same, with its launcher.
+class OwningScheduler : private OwnLauncher, public LocalScheduler {
+ public:
+  explicit OwningScheduler(MasterSide& side)
+      : OwnLauncher{OwningLauncher(side.loop)},
+        LocalScheduler(
+            side.loop, side.records, side.epoch, side.am_lease, launcher,
+            [records = side.records, program = SiblingProgram("tony-executor")](
+                const auto& container, const auto& launch) { return LaunchOf(records, program, container, launch); },
+            [records = side.records, unended_in = side.unended_in](const auto& container) -> std::optional<Outcome> {
+              const auto attempt = unended_in(container);
+              return attempt ? OutcomeKeptOf(records, *attempt) : std::nullopt;
+            },
+            side.sink) {
+    if (side.page_socket.valid()) HandToKeeper(std::move(side.page_socket));
+  }
 };
 
 // Of one home on several machines: a job that has not ended is known to the machine that runs it.
@@ -61,6 +85,9 @@ class LocalBackendImage : public Backend {
   Checks Doctor() const override { return CheckMachineHealth(); }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const override {
     return std::make_unique<OwningLauncher>(loop);
+  }
+  std::unique_ptr<Scheduler> MakeScheduler(MasterSide side) const override {
+    return std::make_unique<OwningScheduler>(side);
   }
 
  private:

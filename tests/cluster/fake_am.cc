@@ -1,107 +1,22 @@
-// fake-am JOB_FOLDER EPOCH: the real application master on the fake cluster. Its executors are the real ones; they live
-// on when it dies, and the next one finds them by the files in `granted`.
+// fake-am JOB_FOLDER EPOCH: the real application master on the fake cluster.
 #include <csignal>
 #include <filesystem>
-#include <map>
 
 #include "am/application_master.h"
 #include "am/job_clock.h"
 #include "am/journal.h"
 #include "am/record_calls.h"
+#include "runtime/backend/backend.h"
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/held_process.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/process/sibling_program.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/scheduler/local/local_scheduler.h"
-#include "runtime/store/files.h"
 #include "tests/cluster/flaky_store.h"
 
 namespace tony::cluster {
 namespace {
 
 namespace fs = std::filesystem;
-
-class FakeScheduler : public Scheduler {
- public:
-  FakeScheduler(EventLoop& loop, JobRecords records, Epoch epoch, Sink sink)
-      : loop_(loop), records_(std::move(records)), epoch_(epoch), runner_(loop), sink_(std::move(sink)) {
-    SchedulerReached reached;
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(Granted(), none)) {
-      const ContainerId id{entry.path().filename().string()};
-      reached.running.push_back(id);
-      Hold(id, static_cast<pid_t>(ParseInt(ReadFile(entry.path()).ok() ? *ReadFile(entry.path()) : "").value_or(0)));
-    }
-    Tell(reached);
-  }
-
-  bool Holds() const override { return SealedEpoch(records_.place()) < epoch_.value; }
-  void Request(const std::vector<ContainerAsk>& asks) override {
-    for (const ContainerAsk& ask : asks)
-      Tell(ContainerGranted{ask.attempt, {StrCat(epoch_.value, "-", ++granted_)}, "127.0.0.1"});
-  }
-  void Withdraw(const std::vector<AttemptId>&) override {}
-  void Launch(const ContainerId& id, const ExecutorLaunch& what) override {
-    const LaunchSpec launch = LaunchOf(records_, SiblingProgram("tony-executor"), id, what);
-    const auto environment = records_.ReadEnvironment();
-    const auto pid = runner_.Start({.argv = launch.argv,
-                                    .env = environment.ok() ? *environment : std::vector<std::string>(),
-                                    .directory = records_.place(),
-                                    .stdout_file = launch.log_file,
-                                    .stderr_file = launch.log_file},
-                                   [this, id](ExitStatus status) { End(id, status); });
-    if (!pid.ok()) return Tell(ContainerExited{id, std::nullopt, pid.error().message});
-    CHECK(MakeFolder(Granted()).ok() && WriteFileByRename(Granted() / id.value, StrCat(*pid), false).ok());
-    held_.emplace(id, Held{*pid, HeldProcess(*pid), {}});
-    Tell(ContainerStarted{id});
-  }
-  void Stop(const ContainerId& id, StopMode mode) override {
-    const auto held = held_.find(id);
-    if (held == held_.end()) return Tell(ContainerExited{id, std::nullopt, "it never ran"});
-    if (mode == StopMode::kKill) SignalAll(Descendants(held->second.pid), SIGKILL);
-    held->second.process.Signal(mode == StopMode::kKill ? SIGKILL : SIGTERM);
-  }
-  void TellProgress(double) override {}
-  void Finish(const Verdict&, std::function<void()> done) override {
-    CHECK(WriteFileByRename(records_.place() / "finished", "", false).ok());
-    loop_.Post(std::move(done));
-  }
-
- private:
-  struct Held {
-    pid_t pid = 0;
-    HeldProcess process;
-    EventLoop::FdWatch end;  // of one that an earlier master started
-  };
-  fs::path Granted() const { return records_.place() / "granted"; }
-  void Hold(const ContainerId& id, pid_t pid) {
-    Held& held = held_.emplace(id, Held{pid, HeldProcess(pid), {}}).first->second;
-    if (!held.process.valid()) return loop_.Post([this, id] { End(id, std::nullopt); });
-    held.end = held.process.WhenEnded(loop_, [this, id] { End(id, std::nullopt); });
-  }
-  void End(const ContainerId& id, const std::optional<ExitStatus>& status) {
-    if (!fs::remove(Granted() / id.value)) return;
-    Tell(ContainerExited{id, status, ""});
-    loop_.Post([this, id] { held_.erase(id); });
-  }
-  void Tell(SchedulerEvent event) {
-    loop_.Post([this, event = std::move(event)] {
-      if (Holds()) sink_(event);
-    });
-  }
-
-  EventLoop& loop_;
-  const JobRecords records_;
-  const Epoch epoch_;
-  BoostProcessRunner runner_;
-  const Sink sink_;
-  int granted_ = 0;
-  std::map<ContainerId, Held> held_;
-};
 
 class LookAgain {
  public:
@@ -140,11 +55,15 @@ Status Rule(const fs::path& folder, Epoch epoch) {
                                 .job = std::move(job),
                                 .journal = *opened.journal,
                                 .calls = calls});
-  FakeScheduler scheduler(loop, records, epoch, [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); });
+  const auto scheduler =
+      BackendOf(records.job())
+          .MakeScheduler({.loop = loop, .records = records, .epoch = epoch, .sink = [&](SchedulerEvent event) {
+                            master.OnScheduler(std::move(event));
+                          }});
   TRY_ASSIGN(const auto server, StartRpcServer(loop, {.folder = folder, .at = {SocketOf(epoch)}}, master));
-  master.Start(scheduler, {server->addresses().front()}, [&] { server->Stop([&] { loop.Stop(); }); });
+  master.Start(*scheduler, {server->addresses().front()}, [&] { server->Stop([&] { loop.Stop(); }); });
   const LookAgain fence(loop, [&] {
-    if (!scheduler.Holds()) loop.Stop();
+    if (!scheduler->Holds()) loop.Stop();
   });
   loop.Run();
   return Ok();

@@ -17,6 +17,7 @@
 #include "runtime/store/local_job_store.h"
 #include "runtime/store/local_request_index.h"
 #include "runtime/store/user_home.h"
+#include "tests/cluster/fake_scheduler.h"
 #include "tests/cluster/flaky_store.h"
 
 namespace tony {
@@ -133,6 +134,9 @@ class FakeBackend : public Backend {
   Result<QueueView> Queue() const override { return QueueView(); }
   Checks Doctor() const override { return {}; }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override { return std::make_unique<FakeCluster>(); }
+  std::unique_ptr<Scheduler> MakeScheduler(MasterSide side) const override {
+    return cluster::MakeFakeScheduler(std::move(side));
+  }
 
  private:
   const FakeCluster cluster_{};

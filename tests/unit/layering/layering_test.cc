@@ -71,7 +71,7 @@ TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {
   EXPECT_THAT(LocalSchedulerViolations({"runtime/client/gc.cc", "folder.IsLocked(\"keeper.lock\");\n"}), SizeIs(1));
 }
 
-TEST(LayeringTest, OnlyTheBackendAndTheMasterKnowWhereLocalLogsAre) {
+TEST(LayeringTest, OnlyTheBackendKnowsWhereLocalLogsAre) {
   EXPECT_THAT(ViolationsIn(AllSources(), LocalLogViolations), IsEmpty());
   for (const char* header : {"local_log_source.h", "local_log_watch.h", "log_holes.h"}) {
     const std::string include = StrCat("#include \"runtime/logs/", header, "\"\n");
