@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,7 +66,7 @@ bool ForOwnDescriptors(OnEach on_each) {
   if (folder < 0) return false;
   alignas(dirent64) char buffer[2048];
   ssize_t size;
-  while ((size = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0) {
+  while ((size = getdents64(folder, buffer, sizeof buffer)) > 0) {
     for (ssize_t at = 0; at < size;) {
       const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
       at += entry->d_reclen;

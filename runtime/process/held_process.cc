@@ -1,8 +1,11 @@
 #include "runtime/process/held_process.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+extern "C" {  // glibc 2.36's header does not say so itself
+#include <sys/pidfd.h>
+}
 
 #include <cerrno>
 #include <csignal>
@@ -66,7 +69,7 @@ class EndPoll : public EventLoop::Handle {
 
 }  // namespace
 
-HeldProcess::HeldProcess(pid_t pid) : fd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {
+HeldProcess::HeldProcess(pid_t pid) : fd_(pidfd_open(pid, 0)) {
   if (fd_.valid() || !KernelHasNone(errno)) return;
   fd_ = OpenStat(pid);
   pid_ = pid;
@@ -77,7 +80,7 @@ bool HeldProcess::Signal(int signal) const {
     errno = ESRCH;
     return false;
   }
-  if (TellsItsEnd()) return syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0) == 0;
+  if (TellsItsEnd()) return pidfd_send_signal(fd_.get(), signal, nullptr, 0) == 0;
   return LookAt(fd_.get()) && kill(pid_, signal) == 0;
 }
 

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,7 +44,7 @@ class ProcessNumbers {
   std::optional<pid_t> Next() {
     for (;;) {
       begin_ = lseek(folder_.get(), 0, SEEK_CUR);
-      const ssize_t size = syscall(SYS_getdents64, folder_.get(), buffer_, room_);
+      const ssize_t size = getdents64(folder_.get(), buffer_, room_);
       if (size <= 0) return std::nullopt;
       for (ssize_t at = 0; at < size;) {
         const auto* entry = reinterpret_cast<const dirent64*>(buffer_ + at);

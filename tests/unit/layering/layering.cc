@@ -359,6 +359,18 @@ std::vector<std::string> IncludePathViolations(const SourceFile& source) {
   return violations;
 }
 
+// Tests stand in front of the C library's functions (tests/faults). A raw call passes them by.
+std::vector<std::string> RawCallViolations(const SourceFile& source) {
+  std::vector<std::string> violations;
+  ForEachLine(source, [&](int line, const std::string& code) {
+    for (const char* raw : {"syscall(", "sys/syscall.h"}) {
+      if (code.find(raw) != std::string::npos)
+        violations.push_back(At(source, line, StrCat(raw, ": call a function of the C library")));
+    }
+  });
+  return violations;
+}
+
 std::vector<std::string> UsingNamespaceViolations(const SourceFile& source) {
   std::vector<std::string> violations;
   ForEachLine(source, [&](int line, const std::string& code) {

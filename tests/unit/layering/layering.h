@@ -30,6 +30,7 @@ std::vector<std::string> LocalLogViolations(const SourceFile& source);        //
 std::vector<std::string> JobFolderViolations(const SourceFile& source);    // who knows a job's folder on this machine
 std::vector<std::string> LocalStoreViolations(const SourceFile& source);   // who knows where this machine's jobs are
 std::vector<std::string> IncludePathViolations(const SourceFile& source);  // paths that the other rules would miss
+std::vector<std::string> RawCallViolations(const SourceFile& source);      // what tests cannot stand in front of
 std::vector<std::string> UsingNamespaceViolations(const SourceFile& source);
 
 }  // namespace tony::layering

@@ -107,6 +107,14 @@ TEST(LayeringTest, IncludesAreWrittenWithTheShortestPath) {
   EXPECT_THAT(IncludePathViolations({"am/job.cc", "#include \"am/job.h\"  // see am/../README\n"}), IsEmpty());
 }
 
+TEST(LayeringTest, NobodyCallsTheKernelPastTheCLibrary) {
+  EXPECT_THAT(ViolationsIn(AllSources(), RawCallViolations), IsEmpty());
+  EXPECT_THAT(RawCallViolations({"runtime/process/x.cc", "const int fd = syscall(SYS_openat, -1, \"x\");\n"}),
+              SizeIs(1));
+  EXPECT_THAT(RawCallViolations({"runtime/process/x.cc", "#include <sys/syscall.h>\n"}), SizeIs(1));
+  EXPECT_THAT(RawCallViolations({"runtime/process/x.cc", "// getdents64(), not syscall()\n"}), IsEmpty());
+}
+
 TEST(LayeringTest, NobodyUsesAWholeNamespace) {
   std::vector<SourceFile> sources = AllSources();
   std::vector<SourceFile> tests = ReadSources(SourceFolder(), "tests");
