@@ -2,12 +2,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdarg>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -15,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/file_front.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -37,11 +35,40 @@ struct Step {
   std::function<void(std::vector<Node>&, std::set<std::string>& promised)> act;
 };
 
+// However it came there: the kernel may have copied it from another file.
+std::string ContentOf(int fd) {
+  std::string content;
+  char buffer[65536];
+  for (ssize_t size; (size = pread(fd, buffer, sizeof buffer, static_cast<off_t>(content.size()))) > 0;)
+    content.append(buffer, static_cast<size_t>(size));
+  return content;
+}
+
 // The tree as it is now, to find nodes by path, and the steps that made it.
-class Recorder {
+class Recorder : public FileHook {
  public:
   explicit Recorder(fs::path root) : root_(std::move(root)) { nodes_.push_back({.is_folder = true}); }
 
+  std::unique_lock<std::mutex> Lock(const FileCall& call) override {
+    // Those that change nothing may wait for another thread.
+    const bool changes = call.name != "read" && call.name != "lock" && call.name != "stat" && call.name != "list";
+    return changes ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+  }
+  void After(const FileCall& call, long result) override {
+    if (call.name == "open") Opened(call, static_cast<int>(result));
+    if (call.name == "close") files_[call.fd] = -1;
+    if (call.name == "write") Wrote(call, result);
+    if (call.name == "resize" && NodeOf(call.fd) >= 0) Resize(NodeOf(call.fd), call.size);
+    if (call.name == "fsync" || call.name == "fdatasync" || call.name == "syncfs") Synced(call);
+    if (call.path) ChangedNames(call);
+  }
+
+  void Promise(const std::string& what) {
+    Do("promise " + what, [=](auto&, auto& promised) { promised.insert(what); });
+  }
+  const std::vector<Step>& steps() const { return steps_; }
+
+ private:
   struct Place {
     int folder = -1;  // -1: elsewhere
     std::string name;
@@ -69,7 +96,39 @@ class Recorder {
     const auto found = files_.find(fd);
     return found == files_.end() ? -1 : found->second;
   }
-  void Opened(int fd, int node) { files_[fd] = node; }
+
+  void Opened(const FileCall& call, int fd) {
+    const auto place = Find(call.fd, call.path);
+    int node = IsRoot(call.path) ? 0 : NodeAt(place);
+    if (node < 0 && place.folder >= 0 && (call.flags & O_CREAT) != 0) node = Make(place, false);
+    if (node > 0 && (call.flags & O_TRUNC) != 0) Resize(node, 0);
+    files_[fd] = node;
+  }
+  void Wrote(const FileCall& call, long size) {
+    const int node = size > 0 && call.bytes ? NodeOf(call.fd) : -1;
+    if (node < 0) return;
+    const off_t at = call.offset >= 0 ? call.offset : lseek(call.fd, 0, SEEK_CUR) - size;
+    Write(node, static_cast<size_t>(at), {static_cast<const char*>(call.bytes), static_cast<size_t>(size)});
+  }
+  void Synced(const FileCall& call) {
+    const int node = NodeOf(call.fd);
+    if (node < 0) return;
+    if ((fcntl(call.fd, F_GETFL) & O_ACCMODE) == O_RDWR) Write(node, 0, ContentOf(call.fd));
+    if (call.name == "syncfs") {
+      SyncAll();
+    } else {
+      Sync(node);
+    }
+  }
+  void ChangedNames(const FileCall& call) {
+    const auto from = Find(call.fd, call.path);
+    const auto to = call.to ? Find(AT_FDCWD, call.to) : Place();
+    if (call.name == "mkdir" && from.folder >= 0) Make(from, true);
+    if (call.name == "unlink" && from.folder >= 0) Remove(from);
+    if (from.folder < 0 || to.folder < 0) return;
+    if (call.name == "rename") Move(from, to, (call.flags & RENAME_EXCHANGE) != 0);
+    if (call.name == "link") Link(from, to);
+  }
 
   int Make(const Place& at, bool is_folder) {
     const int node = static_cast<int>(nodes_.size());
@@ -108,14 +167,7 @@ class Recorder {
   void Remove(const Place& at) {
     Do("remove " + at.name, [=](auto& nodes, auto&) { nodes[at.folder].names.erase(at.name); });
   }
-  void Promise(const std::string& what) {
-    Do("promise " + what, [=](auto&, auto& promised) { promised.insert(what); });
-  }
 
-  const std::vector<Step>& steps() const { return steps_; }
-  std::mutex mutex;
-
- private:
   fs::path Below(const fs::path& path) const {
     const fs::path normal = path.lexically_normal();  // "x/.tony/.." ends with a slash then
     return (normal.has_filename() ? normal : normal.parent_path()).lexically_relative(root_);
@@ -132,6 +184,7 @@ class Recorder {
   }
 
   const fs::path root_;
+  std::mutex mutex_;
   std::vector<Node> nodes_;
   std::map<int, int> files_;  // descriptor -> node; -1: elsewhere, or closed
   std::vector<Step> steps_;
@@ -152,93 +205,22 @@ void Build(const std::vector<Node>& nodes, const Node& folder, const fs::path& a
   }
 }
 
-// The recorder's lock, for the time of a call; nothing while nobody records.
-std::unique_lock<std::mutex> Locked() {
-  return recorder ? std::unique_lock(recorder->mutex) : std::unique_lock<std::mutex>();
-}
-
-int OpenAt(int directory, const char* path, int flags, mode_t mode) {
-  const auto lock = Locked();
-  const int fd = static_cast<int>(syscall(SYS_openat, directory, path, flags, mode));
-  if (!recorder || fd < 0) return fd;
-  const auto place = recorder->Find(directory, path);
-  int node = recorder->IsRoot(path) ? 0 : recorder->NodeAt(place);
-  if (node < 0 && place.folder >= 0 && (flags & O_CREAT) != 0) node = recorder->Make(place, false);
-  if (node > 0 && (flags & O_TRUNC) != 0) recorder->Resize(node, 0);
-  recorder->Opened(fd, node);
-  return fd;
-}
-
-int MoveAt(const char* from, const char* to, unsigned flags) {
-  const auto lock = Locked();
-  const long done = syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, flags);
-  if (recorder && done == 0) {
-    const auto source = recorder->Find(AT_FDCWD, from), target = recorder->Find(AT_FDCWD, to);
-    if (source.folder >= 0 && target.folder >= 0) recorder->Move(source, target, (flags & RENAME_EXCHANGE) != 0);
-  }
-  return static_cast<int>(done);
-}
-
-int LinkAt(const char* from, const char* to) {
-  const auto lock = Locked();
-  const long done = syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
-  if (recorder && done == 0) {
-    const auto source = recorder->Find(AT_FDCWD, from), target = recorder->Find(AT_FDCWD, to);
-    if (source.folder >= 0 && target.folder >= 0) recorder->Link(source, target);
-  }
-  return static_cast<int>(done);
-}
-
-int RemoveAt(int directory, const char* path, int flags) {
-  const auto lock = Locked();
-  const long done = syscall(SYS_unlinkat, directory, path, flags);
-  if (recorder && done == 0) {
-    const auto place = recorder->Find(directory, path);
-    if (place.folder >= 0) recorder->Remove(place);
-  }
-  return static_cast<int>(done);
-}
-
-// However it came there: the kernel may have copied it from another file.
-std::string ContentOf(int fd) {
-  std::string content;
-  char buffer[65536];
-  for (long size; (size = syscall(SYS_pread64, fd, buffer, sizeof buffer, content.size())) > 0;)
-    content.append(buffer, static_cast<size_t>(size));
-  return content;
-}
-
-int SyncFd(long call, int fd) {
-  const auto lock = Locked();
-  const long done = syscall(call, fd);
-  const int node = recorder && done == 0 ? recorder->NodeOf(fd) : -1;
-  if (node >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR) recorder->Write(node, 0, ContentOf(fd));
-  if (node >= 0 && call != SYS_syncfs) recorder->Sync(node);
-  if (node >= 0 && call == SYS_syncfs) recorder->SyncAll();
-  return static_cast<int>(done);
-}
-
-void Wrote(int fd, const void* bytes, ssize_t size, off_t end) {
-  const int node = recorder && size > 0 ? recorder->NodeOf(fd) : -1;
-  if (node >= 0)
-    recorder->Write(node, static_cast<size_t>(end - size),
-                    {static_cast<const char*>(bytes), static_cast<size_t>(size)});
-}
-
 }  // namespace
 
 RecordedDisk::RecordedDisk(const fs::path& folder) {
   static std::unique_ptr<Recorder> only;
   only = std::make_unique<Recorder>(folder);
   recorder = only.get();
+  SetFileHook(recorder);
 }
 
-RecordedDisk::~RecordedDisk() { recorder = nullptr; }
+RecordedDisk::~RecordedDisk() { SetFileHook(nullptr); }
 
 void RecordedDisk::Promise(const std::string& what) { recorder->Promise(what); }
 
 void RecordedDisk::ForEachCut(const std::function<void(const PowerCut&)>& look) {
-  const std::vector<Step> steps = std::exchange(recorder, nullptr)->steps();
+  SetFileHook(nullptr);
+  const std::vector<Step> steps = recorder->steps();
   static constexpr std::pair<Survives, const char*> kKinds[] = {
       {Survives::kSynced, ""}, {Survives::kNames, ", names survive"}, {Survives::kContents, ", contents survive"}};
   std::vector<Node> nodes = {{.is_folder = true}};
@@ -253,74 +235,5 @@ void RecordedDisk::ForEachCut(const std::function<void(const PowerCut&)>& look) 
     }
   }
 }
-
-// In front of the C library. Each does the kernel's call, as it would be done without it.
-extern "C" {
-
-int open(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
-  va_end(rest);
-  return OpenAt(AT_FDCWD, path, flags, mode);
-}
-
-int openat(int directory, const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
-  va_end(rest);
-  return OpenAt(directory, path, flags, mode);
-}
-
-int close(int fd) {
-  const auto lock = Locked();
-  if (recorder) recorder->Opened(fd, -1);
-  return static_cast<int>(syscall(SYS_close, fd));
-}
-
-ssize_t write(int fd, const void* bytes, size_t size) {
-  const auto lock = Locked();
-  const ssize_t done = syscall(SYS_write, fd, bytes, size);
-  if (recorder && recorder->NodeOf(fd) >= 0) Wrote(fd, bytes, done, lseek(fd, 0, SEEK_CUR));
-  return done;
-}
-
-ssize_t pwrite(int fd, const void* bytes, size_t size, off_t offset) {
-  const auto lock = Locked();
-  const ssize_t done = syscall(SYS_pwrite64, fd, bytes, size, offset);
-  Wrote(fd, bytes, done, offset + done);
-  return done;
-}
-
-int ftruncate(int fd, off_t size) noexcept {
-  const auto lock = Locked();
-  const long done = syscall(SYS_ftruncate, fd, size);
-  const int node = recorder && done == 0 ? recorder->NodeOf(fd) : -1;
-  if (node >= 0) recorder->Resize(node, static_cast<size_t>(size));
-  return static_cast<int>(done);
-}
-
-int mkdir(const char* path, mode_t mode) noexcept {
-  const auto lock = Locked();
-  const long done = syscall(SYS_mkdir, path, mode);
-  if (recorder && done == 0) {
-    const auto place = recorder->Find(AT_FDCWD, path);
-    if (place.folder >= 0) recorder->Make(place, true);
-  }
-  return static_cast<int>(done);
-}
-
-int rename(const char* from, const char* to) noexcept { return MoveAt(from, to, 0); }
-int renameat2(int, const char* from, int, const char* to, unsigned flags) noexcept { return MoveAt(from, to, flags); }
-int link(const char* from, const char* to) noexcept { return LinkAt(from, to); }
-int unlink(const char* path) noexcept { return RemoveAt(AT_FDCWD, path, 0); }
-int unlinkat(int directory, const char* path, int flags) noexcept { return RemoveAt(directory, path, flags); }
-int rmdir(const char* path) noexcept { return RemoveAt(AT_FDCWD, path, AT_REMOVEDIR); }
-int fsync(int fd) { return SyncFd(SYS_fsync, fd); }
-int fdatasync(int fd) { return SyncFd(SYS_fdatasync, fd); }
-int syncfs(int fd) noexcept { return SyncFd(SYS_syncfs, fd); }
-
-}  // extern "C"
 
 }  // namespace tony
