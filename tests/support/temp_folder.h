@@ -11,8 +11,8 @@ namespace tony {
 
 class TempFolder {
  public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tony-test-XXXXXX").string();
+  explicit TempFolder(const std::filesystem::path& place = std::filesystem::temp_directory_path()) {
+    std::string name = (place / "tony-test-XXXXXX").string();
     EXPECT_NE(mkdtemp(name.data()), nullptr) << name;
     path_ = name;
   }

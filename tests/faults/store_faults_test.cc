@@ -1,0 +1,340 @@
+// What runtime/store writes and reads, on a disk on which each operation fails in turn.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "runtime/store/attempt_folder.h"
+#include "runtime/store/checkpoint_holder.h"
+#include "runtime/store/entry_store.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_records.h"
+#include "runtime/store/job_store.h"
+#include "runtime/store/request_index.h"
+#include "tests/faults/faulty_disk.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+const RequestId kRequest{"request"};
+const OwnerToken kOwner{"owner"};
+const JobId kJob{"local-20261122-000000-abcdef"};
+
+fs::path HomeIn(const fs::path& folder) { return folder / ".tony"; }
+
+NewJob SmallJob() {
+  NewJob job;
+  RoleSpec worker;
+  worker.name = "worker";
+  worker.command = "true";
+  job.spec.roles = {worker};
+  job.environment = {"A=b"};
+  job.staged.job = {{.name = "data", .path = "/staged/data"}};
+  job.secrets = {{"PASSWORD", "x"}};
+  job.id = kJob;
+  job.configuration = "{}";
+  return job;
+}
+
+void Make(const fs::path& folder) { ASSERT_TRUE(MakeFolder(folder).ok()); }
+
+// ---- the records of a job ----
+
+// Before the call and after it: as a reader finds it.
+struct RecordWrite {
+  std::string name;
+  std::function<Status(const JobRecords&, bool first)> write;  // first: what is there before
+  std::function<std::string(const JobRecords&)> read;
+  std::string before, after;
+  bool may_be_left_out = false;  // by who reads, one of several that cannot be read
+};
+void PrintTo(const RecordWrite& write, std::ostream* out) { *out << write.name; }
+
+template <class T, class Text>
+std::string TextOf(const Result<std::optional<T>>& record, Text text) {
+  if (!record.ok()) return record.error().message;
+  return *record ? text(**record) : "none";
+}
+
+Status WriteState(const JobRecords& records, bool first, bool durable) {
+  return records.WriteStatus({.job = kJob, .state = first ? "RUNNING" : "STOPPING"}, durable);
+}
+std::string ReadState(const JobRecords& records) {
+  return TextOf(records.ReadStatus(), [](const JobStatus& status) { return status.state; });
+}
+std::string ReadKills(const JobRecords& records) {
+  const auto kills = records.ReadConditionalKills();
+  if (!kills.ok()) return kills.error().message;
+  return kills->empty() ? "none" : kills->front().request.reason;
+}
+
+std::vector<RecordWrite> RecordWrites() {
+  return {
+      {"Status", [](auto& records, bool first) { return WriteState(records, first, false); }, ReadState, "RUNNING",
+       "STOPPING"},
+      {"DurableStatus", [](auto& records, bool first) { return WriteState(records, first, true); }, ReadState,
+       "RUNNING", "STOPPING"},
+      {"Clock",
+       [](auto& records, bool first) {
+         return records.WriteClock({"boot", Duration(first ? 1 : 2)});
+       },
+       [](auto& records) {
+         return TextOf(records.ReadClock(), [](const KeptClock& c) { return std::to_string(c.ahead.count()); });
+       },
+       "1", "2"},
+      {"Lease",
+       [](auto& records, bool first) {
+         return records.WriteLease({{1}, {Endpoint{"host", 1}}, first ? 1 : 2});
+       },
+       [](auto& records) {
+         return TextOf(records.ReadLease(), [](const LeaseRecord& r) { return std::to_string(r.renewal); });
+       },
+       "1", "2"},
+      {"KillRequest",
+       [](auto& records, bool first) {
+         return records.WriteKillRequest({.reason = first ? "one" : "two", .grace = Duration(first ? 2 : 1)});
+       },
+       [](auto& records) { return TextOf(records.ReadKillRequest(), [](const KillRequest& r) { return r.reason; }); },
+       "one", "two"},
+      {"ConditionalKill",
+       [](auto& records, bool first) {
+         return first ? Ok() : records.WriteConditionalKill("4f2a", {.reason = "two", .if_owner = kOwner});
+       },
+       ReadKills, "none", "two"},
+      {"RemovalOfAConditionalKill",
+       [](auto& records, bool first) {
+         return first ? records.WriteConditionalKill("4f2a", {.reason = "one", .if_owner = kOwner})
+                      : records.RemoveConditionalKill("4f2a");
+       },
+       ReadKills, "one", "none", /*may_be_left_out=*/true},
+      {"Acknowledgement",
+       [](auto& records, bool first) { return first ? Ok() : records.WriteAcked(kOwner, FromMillis(1)); },
+       [](auto& records) {
+         const auto acked = records.IsAcked();
+         return !acked.ok() ? acked.error().message : *acked ? std::string("acked") : std::string("none");
+       },
+       "none", "acked"},
+  };
+}
+
+class RecordFaultsTest : public testing::TestWithParam<RecordWrite> {
+ protected:
+  static JobRecords RecordsIn(const fs::path& folder) { return LocalJobRecords(HomeIn(folder) / "jobs" / kJob.value); }
+  static void Prepare(const fs::path& folder) {
+    ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok());
+    ASSERT_TRUE(GetParam().write(RecordsIn(folder), true).ok());
+  }
+};
+
+TEST_P(RecordFaultsTest, IsWrittenWholeOrNotAtAll) {
+  TryEveryFault({.prepare = Prepare,
+                 .call = [](auto& folder) { return GetParam().write(RecordsIn(folder), false); },
+                 .look =
+                     [](auto& folder, bool done) {
+                       const std::string text = GetParam().read(RecordsIn(folder));
+                       EXPECT_TRUE(text == GetParam().after || (!done && text == GetParam().before)) << text;
+                     }});
+}
+
+TEST_P(RecordFaultsTest, IsReadAsItIsOrWithAnError) {
+  TryEveryFault({.prepare = Prepare,
+                 .call = [](auto& folder) -> Status {
+                   const std::string text = GetParam().read(RecordsIn(folder));
+                   if (text == GetParam().before || (text == "none" && GetParam().may_be_left_out)) return Ok();
+                   return Error{ErrorCode::kUnavailable, text};
+                 },
+                 .look = [](auto&, bool) {}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, RecordFaultsTest, testing::ValuesIn(RecordWrites()),
+                         [](const auto& about) { return about.param.name; });
+
+// ---- jobs ----
+
+void ExpectWhole(const JobRecords& job) {
+  EXPECT_TRUE(job.ReadSpec().ok());
+  EXPECT_TRUE(job.ReadSubmission().ok());
+  EXPECT_TRUE(job.ReadToken().ok());
+  EXPECT_EQ(job.ReadEnvironment()->size(), 1u);
+  EXPECT_EQ(job.ReadSecrets()->size(), 1u);
+  EXPECT_TRUE(*job.ReadStaged());
+  EXPECT_TRUE(*job.ReadConfiguration());
+}
+
+TEST(JobStoreFaultsTest, AJobIsMadeWholeOrNotAtAll) {
+  TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); },
+                 .call = [](auto& folder) -> Status {
+                   NewJob job = SmallJob();
+                   job.id = {};  // each submit has a new one
+                   const auto made = LocalJobStore(HomeIn(folder)).Create(job, RealClock().Now());
+                   return made.ok() ? Ok() : Status(made.error());
+                 },
+                 .look =
+                     [](auto& folder, bool done) {
+                       const auto jobs = LocalJobStore(HomeIn(folder)).List();
+                       ASSERT_TRUE(jobs.ok()) << jobs.error().message;
+                       EXPECT_TRUE(!jobs->empty() || !done);
+                       for (const auto& job : *jobs) ExpectWhole(job);
+                     }});
+}
+
+TEST(JobStoreFaultsTest, AJobIsFoundOrItsStoreIsSaidToBeUnreadable) {
+  TryEveryFault(
+      {.prepare =
+           [](auto& folder) { ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok()); },
+       .call = [](auto& folder) -> Status {
+         const auto found = LocalJobStore(HomeIn(folder)).Find(kJob);
+         EXPECT_TRUE(found.ok() || found.error().code != ErrorCode::kNotFound) << found.error().message;
+         const auto all = LocalJobStore(HomeIn(folder)).List();
+         EXPECT_TRUE(!all.ok() || all->size() == 1);
+         if (!found.ok()) return found.error();
+         return all.ok() ? Ok() : Status(all.error());
+       },
+       .look = [](auto&, bool) {}});
+}
+
+// ---- requests ----
+
+int64_t NumberIn(const fs::path& folder) {
+  const auto record = RequestIndex(HomeIn(folder)).Read(kRequest);
+  EXPECT_TRUE(record.ok()) << record.error().message;
+  return record.ok() && *record ? (*record)->newest_number : 0;
+}
+
+TEST(RequestFaultsTest, ARecordIsWrittenWholeOrNotAtAll) {
+  TryEveryFault(
+      {.prepare =
+           [](auto& folder) { ASSERT_TRUE(RequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 1}).ok()); },
+       .call = [](auto& folder) { return RequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 2}); },
+       .look =
+           [](auto& folder, bool done) {
+             const int64_t number = NumberIn(folder);
+             EXPECT_TRUE(number == 2 || (!done && number == 1)) << number;
+           }});
+}
+
+TEST(RequestFaultsTest, ARevocationIsWrittenWholeOrNotAtAll) {
+  const Instant now = FromMillis(1'700'000'000'000);
+  TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); },
+                 .call = [&](auto& folder) { return RequestIndex(HomeIn(folder)).Revoke(kRequest, kOwner, now); },
+                 .look =
+                     [&](auto& folder, bool done) {
+                       const auto revoked = RequestIndex(HomeIn(folder)).IsRevoked(kRequest, kOwner, now);
+                       ASSERT_TRUE(revoked.ok()) << revoked.error().message;
+                       EXPECT_TRUE(*revoked || !done);
+                     }});
+}
+
+TEST(RequestFaultsTest, ALockIsTakenOrNot) {
+  TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); },
+                 .call = [](auto& folder) -> Status {
+                   const auto lock = RequestIndex(HomeIn(folder)).Lock(kRequest, Duration(0));
+                   return lock.ok() ? Ok() : Status(lock.error());
+                 },
+                 .look = [](auto&, bool) {}});
+}
+
+// ---- staged entries ----
+
+Status MakeEntry(const fs::path& entry) {
+  TRY(MakeFolder(entry / "lib"));
+  return WriteNewFile(entry / "lib/a.py", "content", /*durable=*/false);
+}
+
+Status KeepEntry(const fs::path& folder) {
+  TRY_ASSIGN(const auto store, EntryStore::Open(HomeIn(folder) / "staged", {}));
+  const EntryStore::Maker maker{.make = MakeEntry, .verify = [](const fs::path& entry) -> Result<bool> {
+                                  const auto content = ReadFile(entry / "lib/a.py");
+                                  if (!content.ok()) return content.error();
+                                  return *content == "content";
+                                }};
+  const auto kept = store.Keep("entry", {}, maker);
+  return kept.ok() ? Ok() : Status(kept.error());
+}
+
+void LookAtEntry(const fs::path& folder, bool done) {
+  const fs::path entry = HomeIn(folder) / "staged/entry";
+  const auto content = ReadFile(entry / "lib/a.py");
+  EXPECT_TRUE((!done && !fs::exists(entry)) || (content.ok() && *content == "content"));
+}
+
+TEST(EntryFaultsTest, AnEntryIsThereWholeOrNotAtAll) {
+  TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); }, .call = KeepEntry, .look = LookAtEntry});
+}
+
+TEST(EntryFaultsTest, AnEntryThatIsThereStays) {
+  TryEveryFault({.prepare = [](auto& folder) { ASSERT_TRUE(KeepEntry(folder).ok()); },
+                 .call = KeepEntry,
+                 .look = [](auto& folder, bool) { LookAtEntry(folder, true); }});
+}
+
+TEST(EntryFaultsTest, ASweepRemovesWhatNobodyKeepsAndNothingElse) {
+  const auto find_kept = []() -> Result<std::set<std::string>> { return std::set<std::string>{"entry"}; };
+  const Instant later = RealClock().Now() + std::chrono::hours(1);
+  TryEveryFault({.prepare =
+                     [](auto& folder) {
+                       ASSERT_TRUE(KeepEntry(folder).ok());
+                       ASSERT_TRUE(MakeEntry(HomeIn(folder) / "staged/useless").ok());
+                     },
+                 .call = [&](auto& folder) -> Status {
+                   const auto swept =
+                       EntryStore::Sweep(HomeIn(folder) / "staged", find_kept, later, Duration(0), false);
+                   return swept.ok() ? Ok() : Status(swept.error());
+                 },
+                 .look = [](auto& folder, bool) { LookAtEntry(folder, true); }});
+}
+
+// ---- folders of checkpoints ----
+
+void TakeFolder(const fs::path& folder, const JobId& job) {
+  ASSERT_TRUE(TakeCheckpointFolder(HomeIn(folder), "/checkpoints", job).ok());
+}
+std::string HolderIn(const fs::path& folder) {
+  return TextOf(HolderOf(HomeIn(folder), "/checkpoints"), [](const CheckpointHolder& h) { return h.job.value; });
+}
+
+TEST(CheckpointHolderFaultsTest, AFolderIsTakenOrNot) {
+  TryEveryFault({.prepare = [](auto& folder) { TakeFolder(folder, {"gone"}); },
+                 .call = [](auto& folder) -> Status {
+                   const auto holder = TakeCheckpointFolder(HomeIn(folder), "/checkpoints", kJob);
+                   if (!holder.ok()) return holder.error();
+                   EXPECT_EQ(holder->job, kJob);
+                   return Ok();
+                 },
+                 .look =
+                     [](auto& folder, bool done) {
+                       const std::string holder = HolderIn(folder);
+                       EXPECT_TRUE(holder == kJob.value || (!done && holder == "gone")) << holder;
+                     }});
+}
+
+// ---- attempts ----
+
+TEST(AttemptFaultsTest, AnOutcomeIsWrittenWholeOrNotAtAll) {
+  const auto attempt = [](const fs::path& folder) { return AttemptFolder(folder, {{"worker", 3}, 1}); };
+  const auto read = [&](const fs::path& folder) {
+    return TextOf(attempt(folder).ReadOutcome(), [](const Outcome& outcome) { return outcome.message; });
+  };
+  const auto write = [&](const fs::path& folder, const std::string& message) {
+    Outcome outcome;
+    outcome.message = message;
+    return attempt(folder).WriteOutcome(outcome);
+  };
+  TryEveryFault({.prepare =
+                     [&](auto& folder) {
+                       Make(attempt(folder).logs);
+                       ASSERT_TRUE(write(folder, "one").ok());
+                     },
+                 .call = [&](auto& folder) { return write(folder, "two"); },
+                 .look =
+                     [&](auto& folder, bool done) {
+                       const std::string text = read(folder);
+                       EXPECT_TRUE(text == "two" || (!done && text == "one")) << text;
+                     }});
+}
+
+}  // namespace
+}  // namespace tony
