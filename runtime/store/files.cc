@@ -129,6 +129,13 @@ bool IsThere(const fs::path& path) {
   return lstat(path.c_str(), &info) == 0;
 }
 
+Result<bool> TryIsThere(const fs::path& path) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return FileError(errno == EACCES ? ErrorCode::kNotPermitted : ErrorCode::kUnavailable, "look at", path, errno);
+}
+
 Status MakeFolder(const fs::path& path) {
   std::error_code error;
   if (path.has_relative_path() && !fs::is_directory(path.parent_path(), error)) TRY(MakeFolder(path.parent_path()));

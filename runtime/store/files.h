@@ -37,6 +37,8 @@ Status WriteNewFile(const std::filesystem::path& path, std::string_view content,
 Status WriteFileByRename(const std::filesystem::path& path, std::string_view content, bool durable);
 
 bool IsThere(const std::filesystem::path& path);  // something of that name, also a link that leads nowhere
+// The same where a wrong no would do harm: kNotPermitted, kUnavailable where nobody can tell.
+Result<bool> TryIsThere(const std::filesystem::path& path);
 
 Status MakeFolder(const std::filesystem::path& path);  // and those above it, 0700 each; harmless if it is there
 Status SyncPath(const std::filesystem::path& path);    // a file's content, or the names in a folder

@@ -68,7 +68,7 @@ Result<std::vector<fs::path>> EntriesOf(const fs::path& folder) {
 
 Instant ModifiedAt(const fs::path& path) {
   struct stat found {};
-  if (lstat(path.c_str(), &found) != 0) return Instant{};
+  if (lstat(path.c_str(), &found) != 0) return Instant::max();  // nobody can tell that it is old
   const auto modified = std::chrono::seconds(found.st_mtim.tv_sec) + std::chrono::nanoseconds(found.st_mtim.tv_nsec);
   return Instant(std::chrono::duration_cast<Duration>(modified));
 }
@@ -79,10 +79,7 @@ fs::path LocalRequestIndex::Folder(const RequestId& request) const {
   return home_ / "requests" / Sha256Hex(request.value);
 }
 
-bool LocalRequestIndex::HasFolder(const JobId& job) const {
-  std::error_code error;
-  return fs::exists(home_ / "jobs" / job.value, error);
-}
+Result<bool> LocalRequestIndex::HasFolder(const JobId& job) const { return TryIsThere(home_ / "jobs" / job.value); }
 
 Result<std::unique_ptr<RequestLock>> LocalRequestIndex::Lock(const RequestId& request, Duration limit) const {
   TRY(CheckId(request));
@@ -101,7 +98,10 @@ Result<std::optional<RequestRecord>> LocalRequestIndex::Read(const RequestId& re
   if (!kept) return std::optional<RequestRecord>();
   if (kept->id != request)
     return Error{ErrorCode::kInvalid, StrCat("read ", path.string(), ": belongs to another request id")};
-  const bool made = kept->record.job && HasFolder(*kept->record.job);
+  bool made = false;
+  if (kept->record.job) {
+    TRY_ASSIGN(made, HasFolder(*kept->record.job));
+  }
   return std::optional<RequestRecord>(made ? std::move(kept->record) : WithoutItsJob(kept->record));
 }
 
@@ -177,8 +177,13 @@ Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before,
 Result<bool> LocalRequestIndex::RecordCounts(const fs::path& folder, Instant before) const {
   TRY_ASSIGN(const auto kept, ReadOptional(RecordIn(folder), KeptRequestFromJson));
   if (!kept) return false;
-  const bool has_job = (kept->record.job && HasFolder(*kept->record.job)) ||
-                       (kept->record.before && HasFolder(kept->record.before->job));
+  bool has_job = false;
+  if (kept->record.job) {
+    TRY_ASSIGN(has_job, HasFolder(*kept->record.job));
+  }
+  if (!has_job && kept->record.before) {
+    TRY_ASSIGN(has_job, HasFolder(kept->record.before->job));
+  }
   return has_job || ModifiedAt(RecordIn(folder)) >= before;
 }
 

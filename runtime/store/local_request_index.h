@@ -30,7 +30,7 @@ class LocalRequestIndex : public RequestIndex {
 
  private:
   std::filesystem::path Folder(const RequestId& request) const;
-  bool HasFolder(const JobId& job) const;
+  Result<bool> HasFolder(const JobId& job) const;
   Result<bool> SweepOne(const std::filesystem::path& folder, Instant before, Instant now, bool dry_run) const;
   Result<bool> RecordCounts(const std::filesystem::path& folder, Instant before) const;
 

@@ -237,6 +237,41 @@ TEST(RequestFaultsTest, ALockIsTakenOrNot) {
                  .look = [](auto&, bool) {}});
 }
 
+// A request whose job is there and is told not to be would get a second job.
+void MakeRequestWithJob(const fs::path& folder) {
+  ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok());
+  RequestRecord record{.newest_number = 2, .job = kJob, .job_number = 2};
+  record.before = RequestRecord::Predecessor{.job = {"local-before"}, .number = 1};
+  ASSERT_TRUE(RequestIndex(HomeIn(folder)).Write(kRequest, record).ok());
+}
+
+TEST(RequestFaultsTest, ItsJobIsKnownOrTheReadFails) {
+  TryEveryFault({.prepare = MakeRequestWithJob,
+                 .call = [](auto& folder) -> Status {
+                   const auto record = RequestIndex(HomeIn(folder)).Read(kRequest);
+                   if (!record.ok()) return record.error();
+                   EXPECT_TRUE(*record && (*record)->job == kJob);
+                   return Ok();
+                 },
+                 .look = [](auto&, bool) {}});
+}
+
+TEST(RequestFaultsTest, ASweepForgetsNoRequestWhoseJobIsThere) {
+  const Instant later = RealClock().Now() + std::chrono::hours(1);
+  TryEveryFault({.prepare = MakeRequestWithJob,
+                 .call = [&](auto& folder) -> Status {
+                   const auto swept = RequestIndex(HomeIn(folder)).Sweep(later, later, false);
+                   if (!swept.ok()) return swept.error();
+                   EXPECT_EQ(*swept, 0);
+                   return Ok();
+                 },
+                 .look =
+                     [](auto& folder, bool) {
+                       const auto record = RequestIndex(HomeIn(folder)).Read(kRequest);
+                       EXPECT_TRUE(record.ok() && *record && (*record)->job == kJob);
+                     }});
+}
+
 // ---- staged entries ----
 
 Status MakeEntry(const fs::path& entry) {
