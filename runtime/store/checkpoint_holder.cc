@@ -53,6 +53,14 @@ Result<bool> HasEnded(const fs::path& home, const JobId& job) {
   return status && status->verdict;
 }
 
+// False, too, where nobody can make anything of it, as of what a writer that died has left.
+Result<bool> IsOfJobThatIsThere(const fs::path& home, const fs::path& record) {
+  const auto holder = ReadOptional<CheckpointHolder>(record, HolderFromJson);
+  if (!holder.ok() && holder.error().code != ErrorCode::kInvalid) return holder.error();
+  if (!holder.ok() || !*holder) return false;
+  return TryIsThere(home / "jobs" / (*holder)->job.value);
+}
+
 }  // namespace
 
 Result<CheckpointHolder> TakeCheckpointFolder(const fs::path& home, const fs::path& folder, const JobId& job) {
@@ -74,16 +82,21 @@ Result<std::optional<CheckpointHolder>> HolderOf(const fs::path& home, const fs:
   return ReadOptional<CheckpointHolder>(RecordOf(home, folder), HolderFromJson);
 }
 
+// One that cannot be read stays: it may be of a job that goes on.
 Status SweepCheckpointHolders(const fs::path& home) {
-  std::error_code error;
-  if (!fs::exists(RecordsIn(home), error)) return Ok();
+  TRY_ASSIGN(const bool any, TryIsThere(RecordsIn(home)));
+  if (!any) return Ok();
   TRY_ASSIGN(const UniqueFd lock, LockRecords(home));
-  for (const auto& entry : fs::directory_iterator(RecordsIn(home), error)) {
-    if (entry.path().filename() == kLock) continue;
-    const auto holder = ReadOptional<CheckpointHolder>(entry.path(), HolderFromJson);
-    const bool kept = holder.ok() && *holder && fs::exists(home / "jobs" / (*holder)->job.value, error);
-    if (!kept) fs::remove(entry.path(), error);
+  std::error_code error;
+  fs::directory_iterator entry(RecordsIn(home), error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() == kLock) continue;
+    const auto kept = IsOfJobThatIsThere(home, entry->path());
+    if (!kept.ok() || *kept) continue;
+    std::error_code ignored;
+    fs::remove(entry->path(), ignored);
   }
+  if (error) return FileError(ErrorCode::kUnavailable, "read", RecordsIn(home), error.value());
   return Ok();
 }
 

@@ -346,6 +346,16 @@ TEST(CheckpointHolderFaultsTest, AFolderIsTakenOrNot) {
                      }});
 }
 
+TEST(CheckpointHolderFaultsTest, ASweepForgetsNoFolderWhoseJobIsThere) {
+  TryEveryFault({.prepare =
+                     [](auto& folder) {
+                       ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok());
+                       TakeFolder(folder, kJob);
+                     },
+                 .call = [](auto& folder) { return SweepCheckpointHolders(HomeIn(folder)); },
+                 .look = [](auto& folder, bool) { EXPECT_EQ(HolderIn(folder), kJob.value); }});
+}
+
 // ---- attempts ----
 
 TEST(AttemptFaultsTest, AnOutcomeIsWrittenWholeOrNotAtAll) {
