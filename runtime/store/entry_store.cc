@@ -113,8 +113,15 @@ Status EntryStore::Place(const fs::path& temporary, const std::string& name) con
   const fs::path aside = folder_ / AsideName("damaged", name);
   const auto failed = [&] { return FileError(ErrorCode::kCannotWrite, "make", entry, errno); };
   if (!IsThere(entry)) return rename(temporary.c_str(), entry.c_str()) == 0 ? Ok() : Status(failed());
-  if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, entry.c_str(), RENAME_EXCHANGE) == 0)
-    return rename(temporary.c_str(), aside.c_str()) == 0 ? Ok() : Status(failed());
+  const auto exchange = [&] {
+    return renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, entry.c_str(), RENAME_EXCHANGE) == 0;
+  };
+  if (exchange()) {
+    if (rename(temporary.c_str(), aside.c_str()) == 0) return Ok();
+    const Status status = failed();
+    exchange();  // what is under the temporary name is removed after a failure
+    return status;
+  }
   if (errno != EINVAL && errno != ENOSYS) return failed();
   // A file system that cannot, as NFS: for a moment there is none.
   if (rename(entry.c_str(), aside.c_str()) != 0 || rename(temporary.c_str(), entry.c_str()) != 0) return failed();

@@ -306,6 +306,20 @@ TEST(EntryFaultsTest, AnEntryThatIsThereStays) {
                  .look = [](auto& folder, bool) { LookAtEntry(folder, true); }});
 }
 
+TEST(EntryFaultsTest, ADamagedEntryStaysUntilASoundOneHasItsName) {
+  TryEveryFault({.prepare =
+                     [](auto& folder) {
+                       ASSERT_TRUE(KeepEntry(folder).ok());
+                       fs::remove(HomeIn(folder) / "staged/entry/lib/a.py");
+                     },
+                 .call = KeepEntry,
+                 .look =
+                     [](auto& folder, bool done) {
+                       EXPECT_TRUE(fs::exists(HomeIn(folder) / "staged/entry/lib"));
+                       if (done) LookAtEntry(folder, true);
+                     }});
+}
+
 TEST(EntryFaultsTest, ASweepRemovesWhatNobodyKeepsAndNothingElse) {
   const auto find_kept = []() -> Result<std::set<std::string>> { return std::set<std::string>{"entry"}; };
   const Instant later = RealClock().Now() + std::chrono::hours(1);
