@@ -97,12 +97,6 @@ std::string FaultyDisk::point() const { return hook_->point(); }
 
 namespace {
 
-// A disk would be waited for at each of thousands of syncs.
-fs::path MemoryFolder() {
-  const fs::path shared = "/dev/shm";
-  return access(shared.c_str(), W_OK | X_OK) == 0 ? shared : fs::temp_directory_path();
-}
-
 std::ptrdiff_t OpenDescriptors() {
   return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
 }
@@ -139,6 +133,7 @@ bool Try(const FailingCall& failing, const DiskFault& fault, const std::multiset
   disk.Repair();
   if (!disk.HasFailed()) return false;
   SCOPED_TRACE(disk.point());
+  if (failing.tells_every_fault && disk.failed() != "access") EXPECT_FALSE(done.ok());
   if (!done.ok() && failing.names_the_file)
     EXPECT_NE(done.error().message.find(folder.path().string()), std::string::npos) << done.error().message;
   failing.look(folder.path(), done.ok());
@@ -150,6 +145,11 @@ bool Try(const FailingCall& failing, const DiskFault& fault, const std::multiset
 }
 
 }  // namespace
+
+fs::path MemoryFolder() {
+  const fs::path shared = "/dev/shm";
+  return access(shared.c_str(), W_OK | X_OK) == 0 ? shared : fs::temp_directory_path();
+}
 
 void TryEveryFault(const FailingCall& failing) {
   const std::multiset<std::string> usual = HiddenWithoutFault(failing);

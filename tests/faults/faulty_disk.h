@@ -41,7 +41,8 @@ struct FailingCall {
   std::function<Status(const std::filesystem::path&)> call;
   // Reads what is there, on a sound disk. `done`: the call said so. If not, it may be done all the same, or not at all.
   std::function<void(const std::filesystem::path&, bool done)> look;
-  bool names_the_file = true;  // an error does
+  bool names_the_file = true;      // an error does
+  bool tells_every_fault = false;  // but that of an access: it does more then
 };
 
 // Does the call on a new folder for each fault: for every n, each error, once and for good. Each time it expects that
@@ -49,5 +50,7 @@ struct FailingCall {
 // is sound again. After a fault that came once it expects no file with a leading dot that is not there without a fault,
 // unless it was the removal that failed. It looks after the fault and after the success.
 void TryEveryFault(const FailingCall& failing);
+
+std::filesystem::path MemoryFolder();  // for folders of tests: a disk would be waited for at each of thousands of syncs
 
 }  // namespace tony

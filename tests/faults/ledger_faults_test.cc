@@ -1,0 +1,92 @@
+// The ledger of the machine on a disk on which each operation fails in turn.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <optional>
+
+#include "runtime/base/strings.h"
+#include "runtime/scheduler/local/ledger_folder.h"
+#include "tests/faults/faulty_disk.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Instant kNow = FromMillis(1'700'000'100'000);
+
+LedgerFolder FolderIn(const fs::path& folder) { return *LedgerFolder::Find(folder, (folder / "ledger").string()); }
+
+LedgerEntry Ask(const std::string& job, int64_t number) {
+  return {.number = number, .job = {job}, .ask = {.memory_mb = 100, .vcores = 3, .gpus = 2}, .since = kNow};
+}
+
+class LedgerFaultsTest : public testing::Test {
+ protected:
+  static Status AddTo(const fs::path& folder, const std::string& job, int64_t number, std::optional<HeldEntry>& held) {
+    const LedgerFolder ledger = FolderIn(folder);
+    TRY(ledger.Make());
+    TRY_ASSIGN(LedgerSession session, ledger.Lock());
+    TRY_ASSIGN(held, session.Add(Ask(job, number)));
+    return Ok();
+  }
+  // Two entries of live keepers, of which the first is admitted.
+  void AddTwo(const fs::path& folder) {
+    one_.reset();
+    two_.reset();
+    fs::create_directories(folder / "ledger");
+    std::ofstream(folder / "ledger/machine.json") << R"({"memory_mb": 1000, "gpus": [0, 1, 2, 3]})";
+    ASSERT_TRUE(AddTo(folder, "local-1", 1, one_).ok());
+    ASSERT_TRUE(AddTo(folder, "local-2", 2, two_).ok());
+    ASSERT_TRUE(FolderIn(folder).Lock()->Admit(*one_, {0, 1}, kNow).ok());
+  }
+  static void ExpectTwo(const fs::path& folder) {
+    const auto view = FolderIn(folder).Read();
+    ASSERT_TRUE(view.ok()) << view.error().message;
+    EXPECT_THAT(view->warnings, testing::IsEmpty());
+    ASSERT_EQ(view->ledger.entries().size(), 2u);
+    const LedgerEntry* one = view->ledger.Find({"local-1"}, geteuid());
+    EXPECT_TRUE(one && one->admitted());
+    EXPECT_THAT(one->gpus, testing::ElementsAre(0, 1));
+  }
+
+  std::optional<HeldEntry> one_, two_;
+};
+
+TEST_F(LedgerFaultsTest, AnEntryIsAdmittedOrWaits) {
+  TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
+                 .call = [this](auto& folder) -> Status {
+                   TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
+                   return session.Admit(*two_, {2, 3}, kNow);
+                 },
+                 .look =
+                     [](auto& folder, bool done) {
+                       const auto view = FolderIn(folder).Read();
+                       ASSERT_TRUE(view.ok()) << view.error().message;
+                       const LedgerEntry* two = view->ledger.Find({"local-2"}, geteuid());
+                       ASSERT_TRUE(two) << testing::PrintToString(view->warnings);
+                       EXPECT_TRUE(two->admitted() || !done);
+                       if (two->admitted()) EXPECT_THAT(two->gpus, testing::ElementsAre(2, 3));
+                     }});
+}
+
+TEST_F(LedgerFaultsTest, AnEntryIsMovedOrStays) {
+  TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
+                 .call = [this](auto& folder) -> Status {
+                   TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
+                   return session.Move(*two_, Place::kAside, 7);
+                 },
+                 .look =
+                     [](auto& folder, bool done) {
+                       const auto view = FolderIn(folder).Read();
+                       ASSERT_TRUE(view.ok()) << view.error().message;
+                       const LedgerEntry* two = view->ledger.Find({"local-2"}, geteuid());
+                       ASSERT_TRUE(two);
+                       EXPECT_EQ(two->number, two->place == Place::kAside ? 7 : 2);
+                       EXPECT_TRUE(two->place == Place::kAside || !done);
+                     }});
+}
+
+}  // namespace
+}  // namespace tony
