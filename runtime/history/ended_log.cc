@@ -149,8 +149,8 @@ Status EndedLog::Append(const EndedJob& job) const {
 }
 
 Status EndedLog::Sync() const {
-  std::error_code error;
-  if (!fs::exists(path(), error)) return Ok();
+  TRY_ASSIGN(const bool any, TryIsThere(path()));
+  if (!any) return Ok();
   return SyncHome(home_, {path(), path().parent_path()});
 }
 

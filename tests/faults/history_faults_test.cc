@@ -54,6 +54,14 @@ TEST(EndedLogFaultsTest, WrittenAnewItIsTheOldOneOrTheNewOne) {
                      }});
 }
 
+// gc removes a job's folder then.
+TEST(EndedLogFaultsTest, WhatMayNotSurviveAPowerCutIsNotSaidToBeSynced) {
+  TryEveryFault({.prepare = [](auto& folder) { AppendFirst(folder / "home"); },
+                 .call = [](auto& folder) { return EndedLog(folder / "home").Sync(); },
+                 .look = [](auto&, bool) {},
+                 .tells_every_fault = true});
+}
+
 TEST(EndedLogFaultsTest, ItIsReadWholeOrNotAtAll) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) -> Status {
