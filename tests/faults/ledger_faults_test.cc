@@ -54,6 +54,21 @@ class LedgerFaultsTest : public testing::Test {
   std::optional<HeldEntry> one_, two_;
 };
 
+TEST_F(LedgerFaultsTest, NoLiveEntryIsRemovedForOneThatNobodyHolds) {
+  TryEveryFault({.prepare =
+                     [this](auto& folder) {
+                       AddTwo(folder);
+                       std::optional<HeldEntry> dead;
+                       ASSERT_TRUE(AddTo(folder, "local-3", 3, dead).ok());
+                     },
+                 .call = [](auto& folder) -> Status {
+                   TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
+                   const auto view = session.Read();
+                   return view.ok() ? Ok() : Status(view.error());
+                 },
+                 .look = [](auto& folder, bool) { ExpectTwo(folder); }});
+}
+
 TEST_F(LedgerFaultsTest, AnEntryIsAdmittedOrWaits) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [this](auto& folder) -> Status {

@@ -110,7 +110,7 @@ Result<std::vector<std::string>> NamesIn(const fs::path& folder) {
 bool IsHeld(int fd) {
   struct flock lock = Byte(0, 0);  // all of it
   lock.l_type = F_RDLCK;           // so that only a lock for writing is in the way
-  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 Status TakeHold(int fd) {

@@ -34,7 +34,8 @@ std::string EntryJson(const LedgerEntry& entry);
 Result<std::vector<std::string>> NamesIn(const std::filesystem::path& folder);
 
 // Whether anybody holds a lock on it for writing, by another open file: its owner then, if only he may write to it.
-// Whoever can read the file may hold a lock for reading on it, so such locks show nothing.
+// Whoever can read the file may hold a lock for reading on it, so such locks show nothing. True, too, where the kernel
+// does not tell: what nobody holds is removed.
 bool IsHeld(int fd);
 // Of one byte that nobody holds. kUnavailable: others hold locks for reading on all of them.
 Status TakeHold(int fd);
