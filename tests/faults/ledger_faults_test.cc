@@ -69,6 +69,26 @@ TEST_F(LedgerFaultsTest, NoLiveEntryIsRemovedForOneThatNobodyHolds) {
                  .look = [](auto& folder, bool) { ExpectTwo(folder); }});
 }
 
+TEST_F(LedgerFaultsTest, AnEntryIsAddedWholeOrNotAtAll) {
+  TryEveryFault({.prepare = [](auto& folder) { ASSERT_TRUE(FolderIn(folder).Make().ok()); },
+                 .call =
+                     [](auto& folder) {
+                       std::optional<HeldEntry> held;
+                       return AddTo(folder, "local-1", 1, held);
+                     },
+                 .look =
+                     [](auto& folder, bool done) {
+                       const bool is_there = fs::exists(folder / "ledger/0000000001.local-1.waiting");
+                       EXPECT_TRUE(is_there || !done);
+                       const auto view = FolderIn(folder).Read();
+                       ASSERT_TRUE(view.ok()) << view.error().message;
+                       EXPECT_EQ(view->dead, is_there ? 1 : 0);
+                       EXPECT_THAT(view->warnings, testing::IsEmpty());
+                       EXPECT_TRUE(FolderIn(folder).Lock()->Read().ok());  // and removes what nobody holds
+                       EXPECT_TRUE(fs::is_empty(folder / "ledger"));
+                     }});
+}
+
 TEST_F(LedgerFaultsTest, AnEntryIsAdmittedOrWaits) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [this](auto& folder) -> Status {

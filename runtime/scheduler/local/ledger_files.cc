@@ -113,14 +113,13 @@ bool IsHeld(int fd) {
   return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-Status TakeHold(int fd) {
+Status TakeHold(int fd, const fs::path& path) {
   for (int64_t at = 0; at < kMostHolders; ++at) {
     struct flock lock = Byte(at, 1);
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return Ok();
-    if (errno != EAGAIN && errno != EACCES)
-      return Error{ErrorCode::kCannotWrite, StrCat("lock an entry of the ledger: ", ErrnoText(errno))};
+    if (errno != EAGAIN && errno != EACCES) return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
   }
-  return Error{ErrorCode::kUnavailable, "lock an entry of the ledger: others hold locks on all of it"};
+  return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": others hold locks on all of it")};
 }
 
 Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {

@@ -37,8 +37,8 @@ Result<std::vector<std::string>> NamesIn(const std::filesystem::path& folder);
 // Whoever can read the file may hold a lock for reading on it, so such locks show nothing. True, too, where the kernel
 // does not tell: what nobody holds is removed.
 bool IsHeld(int fd);
-// Of one byte that nobody holds. kUnavailable: others hold locks for reading on all of them.
-Status TakeHold(int fd);
+// Of one byte that nobody holds. kUnavailable: others hold locks for reading on all of them. `path` is for the message.
+Status TakeHold(int fd, const std::filesystem::path& path);
 
 // A regular file, opened so that nothing there can make us wait, and what the kernel knows of it. Nothing: it is gone.
 struct OpenEntry {

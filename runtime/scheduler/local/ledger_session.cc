@@ -53,7 +53,7 @@ Result<HeldEntry> LedgerSession::Make(const LedgerEntry& entry) {
   // Messages name `path`: the other name is new at each try, and a reason that changes is told again.
   UniqueFd fd(open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
-  Status added = TakeHold(fd.get());
+  Status added = TakeHold(fd.get(), path);
   if (added.ok()) added = Write(fd.get(), entry, path);
   if (added.ok() && fchmod(fd.get(), 0644) != 0) added = FileError(ErrorCode::kCannotWrite, "open to all", path, errno);
   if (added.ok() && rename(made.c_str(), path.c_str()) != 0)
@@ -96,7 +96,7 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   }
   const bool dead = !IsHeld((*file)->fd.get());
   entry->keeper = ThisKeeper();
-  const Status taken = TakeHold((*file)->fd.get());
+  const Status taken = TakeHold((*file)->fd.get(), path);
   if (!taken.ok() && taken.error().code != ErrorCode::kUnavailable) return taken.error();
   HeldEntry held{*entry, std::move((*file)->fd)};
   if (taken.ok()) {
