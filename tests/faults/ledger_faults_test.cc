@@ -89,6 +89,17 @@ TEST_F(LedgerFaultsTest, AnEntryIsAddedWholeOrNotAtAll) {
                      }});
 }
 
+TEST_F(LedgerFaultsTest, AnEntryIsTakenOverOrStaysWithWhoHasIt) {
+  TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
+                 .call = [](auto& folder) -> Status {
+                   TRY_ASSIGN(LedgerSession session, FolderIn(folder).Lock());
+                   TRY_ASSIGN(const auto taken, session.TakeOver({"local-1"}));
+                   EXPECT_TRUE(taken && taken->entry.admitted());  // who has none adds another one
+                   return Ok();
+                 },
+                 .look = [](auto& folder, bool) { ExpectTwo(folder); }});
+}
+
 TEST_F(LedgerFaultsTest, AnEntryIsAdmittedOrWaits) {
   TryEveryFault({.prepare = [this](auto& folder) { AddTwo(folder); },
                  .call = [this](auto& folder) -> Status {

@@ -137,7 +137,7 @@ Result<std::string> ReadSmall(const OpenEntry& file) {
     return Error{ErrorCode::kInvalid, StrCat("it has ", file.size, " bytes, at most ", kLongestEntry, " are expected")};
   std::string content(static_cast<size_t>(file.size), '\0');
   const ssize_t size = pread(file.fd.get(), content.data(), content.size(), 0);
-  if (size < 0) return Error{ErrorCode::kInvalid, StrCat("read: ", ErrnoText(errno))};
+  if (size < 0) return Error{ErrorCode::kUnavailable, StrCat("read: ", ErrnoText(errno))};
   content.resize(static_cast<size_t>(size));
   return content;
 }

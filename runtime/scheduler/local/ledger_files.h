@@ -48,9 +48,10 @@ struct OpenEntry {
   uint64_t inode = 0;
   int64_t size = 0;
 };
+// kUnavailable: this process may have no more descriptors; it says nothing of the file.
 Result<std::optional<OpenEntry>> OpenFile(const std::filesystem::path& path, int flags);
 
-// The content of a file of at most 64 KiB.
+// The content of a file of at most 64 KiB. kUnavailable: it cannot be read; kInvalid: it is longer.
 Result<std::string> ReadSmall(const OpenEntry& file);
 // Nobody has looked at its processes yet.
 Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file);

@@ -87,18 +87,24 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOver(const JobId& job) {
 
 Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& name) {
   const fs::path path = folder_.path() / name;
-  auto file = OpenFile(path, O_RDWR);
-  if (!file.ok() || !*file || (*file)->owner != geteuid()) return std::optional<HeldEntry>();  // another user's
-  auto entry = EntryFrom(*ParseEntryName(name), **file);
+  struct stat status = {};
+  if (lstat(path.c_str(), &status) != 0 && errno != ENOENT)
+    return FileError(ErrorCode::kCannotWrite, "look at", path, errno);
+  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return std::optional<HeldEntry>();  // another user's
+  TRY_ASSIGN(auto file, OpenFile(path, O_RDWR));
+  if (!file || file->owner != geteuid()) return std::optional<HeldEntry>();
+  auto entry = EntryFrom(*ParseEntryName(name), *file);
+  // Who cannot read it for the moment neither removes it nor goes without it.
+  if (!entry.ok() && entry.error().code == ErrorCode::kUnavailable) return Annotate(entry.error(), path.string());
   if (!entry.ok() || entry->number > kMostNumber) {  // cut short by a full disk, or led astray by a stranger's number
     unlink(path.c_str());
     return std::optional<HeldEntry>();
   }
-  const bool dead = !IsHeld((*file)->fd.get());
+  const bool dead = !IsHeld(file->fd.get());
   entry->keeper = ThisKeeper();
-  const Status taken = TakeHold((*file)->fd.get(), path);
+  const Status taken = TakeHold(file->fd.get(), path);
   if (!taken.ok() && taken.error().code != ErrorCode::kUnavailable) return taken.error();
-  HeldEntry held{*entry, std::move((*file)->fd)};
+  HeldEntry held{*entry, std::move(file->fd)};
   if (taken.ok()) {
     TRY(Write(held.lock.get(), held.entry, path));
   } else {
