@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "runtime/base/strings.h"
@@ -33,7 +35,7 @@ class Look {
 
   Result<LedgerView> Take() {
     TRY_ASSIGN(const std::vector<std::string> names, NamesIn(folder_));
-    TakeMachine();
+    TRY(TakeMachine());
     std::vector<EntryName> entries;
     for (const std::string& name : names) {
       if (const auto parsed = ParseEntryName(name)) {
@@ -46,31 +48,50 @@ class Look {
     std::ranges::sort(entries, [](const EntryName& a, const EntryName& b) {
       return std::tie(b.place, a.number, a.job) < std::tie(a.place, b.number, b.job);
     });
-    for (const EntryName& entry : entries) TakeEntry(entry);
+    for (const EntryName& entry : entries) TRY(TakeEntry(entry));
     return View();
   }
 
  private:
-  void TakeMachine() {
+  Status TakeMachine() {
     auto stated = ReadStatedMachine(folder_, detected_);
     machine_ = detected_;
-    if (!stated.ok()) return Warn(LeftOut(folder_ / kMachine, stated.error().message));
+    if (!stated.ok()) return LeaveOut(folder_ / kMachine, stated.error());
     machine_ = std::move(stated->machine);
     for (const std::string& warning : stated->warnings) Warn(StrCat((folder_ / kMachine).string(), " ", warning));
+    return Ok();
   }
 
-  void TakeEntry(const EntryName& name) {
+  Status TakeEntry(const EntryName& name) {
     const fs::path path = folder_ / NameOf(name);
     struct stat status = {};
-    if (lstat(path.c_str(), &status) != 0) return;
-    if (!S_ISREG(status.st_mode)) return WarnOf(status.st_uid, LeftOut(path, "it is not a file"));
+    if (lstat(path.c_str(), &status) != 0) {
+      if (errno != ENOENT) Warn(LeftOut(path, ErrnoText(errno)));
+      return Ok();
+    }
+    if (!S_ISREG(status.st_mode)) {
+      WarnOf(status.st_uid, LeftOut(path, "it is not a file"));
+      return Ok();
+    }
     const bool is_strangers = status.st_uid != 0 && status.st_uid != geteuid();
-    if (is_strangers && ++of_user_[status.st_uid] > kMostOfOneUser) return;
+    if (is_strangers && ++of_user_[status.st_uid] > kMostOfOneUser) return Ok();
     for (int reads = 1;; ++reads) {
       const Status taken = ReadEntry(path, name);
-      if (taken.ok()) return;
-      if (reads == kReads) return WarnOf(status.st_uid, LeftOut(path, taken.error().message));
+      if (taken.ok()) return Ok();
+      if (reads == kReads) return LeaveOut(path, taken.error(), status.st_uid);
     }
+  }
+
+  // What is wrong with a file is its owner's to mend, and others go on without it. A shortage of ours says nothing of
+  // the file: without it we would take what somebody has.
+  Status LeaveOut(const fs::path& path, const Error& error, std::optional<int64_t> user = std::nullopt) {
+    if (error.code == ErrorCode::kUnavailable) return error;
+    if (user) {
+      WarnOf(*user, LeftOut(path, error.message));
+    } else {
+      Warn(LeftOut(path, error.message));
+    }
+    return Ok();
   }
 
   Status ReadEntry(const fs::path& path, const EntryName& name) {
@@ -80,9 +101,10 @@ class Look {
       ++dead_;
       return Ok();
     }
-    TRY_ASSIGN(Sighting sighting, SightingOf(name, *file));
-    if (IsPlausible(sighting, machine_, detected_)) sighting.witness = witnesses_.Of(sighting.entry);
-    sightings_.push_back(std::move(sighting));
+    auto sighting = SightingOf(name, *file);
+    if (!sighting.ok()) return Error{ErrorCode::kInvalid, sighting.error().message};
+    if (IsPlausible(*sighting, machine_, detected_)) sighting->witness = witnesses_.Of(sighting->entry);
+    sightings_.push_back(*std::move(sighting));
     return Ok();
   }
 
@@ -141,8 +163,11 @@ Result<StatedMachine> ReadStatedMachine(const fs::path& folder, const Machine& d
   if (!file) return StatedMachine{detected, {}};
   if (file->owner != 0 && (stat(folder.c_str(), &status) != 0 || file->owner != status.st_uid))
     return Error{ErrorCode::kInvalid, "it belongs neither to root nor to the owner of the folder"};
-  TRY_ASSIGN(const std::string content, ReadSmall(*file));
-  return MachineFromJson(content, detected);
+  const auto content = ReadSmall(*file);
+  if (!content.ok() && content.error().code == ErrorCode::kUnavailable)
+    return Annotate(content.error(), (folder / kMachine).string());
+  TRY(content);
+  return MachineFromJson(*content, detected);
 }
 
 Result<LedgerView> LookAtLedger(const fs::path& folder, bool remove_dead) { return Look(folder, remove_dead).Take(); }
