@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -145,11 +144,6 @@ bool Try(const FailingCall& failing, const DiskFault& fault, const std::multiset
 }
 
 }  // namespace
-
-fs::path MemoryFolder() {
-  const fs::path shared = "/dev/shm";
-  return access(shared.c_str(), W_OK | X_OK) == 0 ? shared : fs::temp_directory_path();
-}
 
 void TryEveryFault(const FailingCall& failing) {
   const std::multiset<std::string> usual = HiddenWithoutFault(failing);

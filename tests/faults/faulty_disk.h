@@ -51,6 +51,4 @@ struct FailingCall {
 // unless it was the removal that failed. It looks after the fault and after the success.
 void TryEveryFault(const FailingCall& failing);
 
-std::filesystem::path MemoryFolder();  // for folders of tests: a disk would be waited for at each of thousands of syncs
-
 }  // namespace tony

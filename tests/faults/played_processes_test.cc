@@ -1,0 +1,301 @@
+// runtime/process and executor/usage_sampler on a machine whose processes are played: what real processes do too
+// rarely, or at no moment that a test could choose.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "executor/usage_sampler.h"
+#include "runtime/base/strings.h"
+#include "runtime/process/held_process.h"
+#include "runtime/process/own_tree.h"
+#include "runtime/process/process_tree.h"
+#include "tests/faults/played_machine.h"
+#include "tests/support/run_until.h"
+
+namespace tony {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+const pid_t kUs = getpid();
+
+// Numbers that this process, and a stranger, do not have.
+constexpr pid_t kChild = 4'000'010, kGrandchild = 4'000'020, kOther = 4'000'030, kLate = 4'000'040;
+constexpr const char* kMark = "TONY_CONTAINER=job/1-1";
+
+class PlayedProcessesTest : public testing::Test {
+ protected:
+  // Does `fn` before the machine is asked this for the n-th time.
+  void At(const std::string& what, int nth, const std::function<void()>& fn) {
+    machine_.before = [what, left = nth, fn](const std::string& now) mutable {
+      if (now == what && --left == 0) fn();
+    };
+  }
+  std::vector<pid_t> Signalled() const {
+    std::vector<pid_t> pids;
+    for (const PlayedSignal& sent : machine_.signals) pids.push_back(sent.pid);
+    return pids;
+  }
+  void BecomesAStranger(pid_t pid, pid_t parent = 1) { machine_.Add(pid, {.parent = parent, .start = "900"}); }
+
+  PlayedMachine machine_;
+};
+
+// ---- numbers that are used again ----
+
+TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeTheSignalIsNotSignalled) {
+  machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  At(StrCat("signal ", kGrandchild), 1, [&] { BecomesAStranger(kGrandchild); });
+  EXPECT_THAT(SignalOwnTree(SIGTERM).living, UnorderedElementsAre(kChild, kGrandchild));
+  EXPECT_THAT(Signalled(), ElementsAre(kChild));
+}
+
+TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeItIsHeldIsNotSignalled) {
+  machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  At(StrCat("hold ", kGrandchild), 1, [&] { BecomesAStranger(kGrandchild); });
+  SignalOwnTree(SIGTERM);
+  EXPECT_THAT(Signalled(), ElementsAre(kChild));
+}
+
+TEST_F(PlayedProcessesTest, AStrangersChildIsNotOursWhenBothHaveNumbersOfOurTree) {
+  machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  At(StrCat("hold ", kGrandchild), 1, [&] {
+    BecomesAStranger(kChild);
+    BecomesAStranger(kGrandchild, kChild);
+  });
+  SignalOwnTree(SIGTERM);
+  EXPECT_THAT(machine_.signals, ElementsAre(PlayedSignal{kChild, "100", SIGTERM}));
+}
+
+TEST_F(PlayedProcessesTest, WhoGetsTheNumberBetweenTheHoldAndTheLookIsNotSignalledWithoutPidfds) {
+  machine_.errors["hold"] = ENOSYS;
+  machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  // A child of the same parent, so only its start time tells it from the one before.
+  At(StrCat(kGrandchild, "/stat"), 2, [&] { BecomesAStranger(kGrandchild, kChild); });
+  SignalOwnTree(SIGTERM);
+  EXPECT_THAT(Signalled(), ElementsAre(kChild));
+}
+
+TEST_F(PlayedProcessesTest, ANumberThatWasListedIsNotSignalledForAnotherProcess) {
+  machine_.Add(kOther, {});
+  machine_.Add(kLate, {});
+  const auto seen = ListProcesses();
+  BecomesAStranger(kOther);
+  SignalSeen(seen, {kOther, kLate}, SIGKILL);
+  EXPECT_THAT(machine_.signals, ElementsAre(PlayedSignal{kLate, "100", SIGKILL}));
+}
+
+TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfAMarkedProcessIsNotSignalled) {
+  machine_.Add(kOther, {.environment = {kMark}});
+  machine_.Add(kLate, {.environment = {kMark}});
+  At(StrCat("hold ", kOther), 1, [&] { BecomesAStranger(kOther); });
+  SignalMarked(kMark, SIGKILL);
+  EXPECT_THAT(Signalled(), ElementsAre(kLate));
+}
+
+TEST_F(PlayedProcessesTest, TheEndOfOneIsToldThoughAnotherHasItsNumber) {
+  for (const int error : {0, ENOSYS, EPERM}) {
+    if (error != 0) machine_.errors["hold"] = error;
+    machine_.Add(kOther, {});
+    EventLoop loop;
+    const HeldProcess held(kOther);
+    ASSERT_TRUE(held.valid());
+    EXPECT_EQ(held.TellsItsEnd(), error == 0);
+    bool has_ended = false;
+    const auto watch = held.WhenEnded(loop, [&] { has_ended = true; });
+    EXPECT_FALSE(RunUntil(
+        loop, [&] { return has_ended; }, 3 * kBetweenLooks));
+    BecomesAStranger(kOther);
+    EXPECT_TRUE(RunUntil(loop, [&] { return has_ended; })) << error;
+    EXPECT_FALSE(held.Signal(SIGKILL));
+    EXPECT_EQ(errno, ESRCH);
+  }
+  EXPECT_THAT(Signalled(), IsEmpty());
+}
+
+// ---- forks while somebody looks ----
+
+TEST_F(PlayedProcessesTest, AListHasWhoWasForkedByOneThatEndedBeforeItWasLookedAt) {
+  machine_.Add(kChild, {.parent = kUs, .environment = {kMark}});
+  machine_.Add(kLate, {.parent = 1});  // the kernel has chosen it as the next one by then
+  At(StrCat(kChild, "/stat"), 1, [&] {
+    machine_.Add(kGrandchild, {.parent = kUs, .environment = {kMark}});
+    machine_.Reap(kChild);
+  });
+  EXPECT_THAT(WithEnvironment(kMark), ElementsAre(kGrandchild));
+}
+
+// Who forks whenever it runs while somebody looks, as long as there is room.
+TEST_F(PlayedProcessesTest, ABombThatForksAtEachLookIsStoppedAndKilled) {
+  constexpr size_t kRoom = 40;
+  pid_t last = kChild;
+  machine_.Add(kChild, {.parent = kUs});
+  machine_.before = [&](const std::string& what) {
+    if (!what.ends_with("/stat")) return;
+    for (const pid_t pid : machine_.Living()) {
+      if (machine_.Find(pid)->state != 'S' || machine_.Living().size() >= kRoom) continue;
+      ++last;
+      machine_.Add(last, {.parent = pid, .start = std::to_string(last)});
+    }
+  };
+  for (int calls = 0; calls < 3 && !machine_.Living().empty(); ++calls) {
+    KillOwnTree();
+    for (const pid_t pid : ChildrenOf(kUs))
+      if (machine_.Find(pid)->state == 'Z') machine_.Reap(pid);
+  }
+  EXPECT_THAT(machine_.Living(), IsEmpty());
+  EXPECT_LT(last, kChild + 200) << "it forked on after it was to be stopped";
+}
+
+TEST_F(PlayedProcessesTest, AChildWhoseParentEndsDuringTheWalkIsLeftToTheNextOne) {
+  machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  At(StrCat("hold ", kGrandchild), 1, [&] { machine_.Reap(kChild); });
+  SignalOwnTree(SIGTERM);
+  EXPECT_THAT(Signalled(), ElementsAre(kChild)) << "held by nobody, it may be a stranger";
+  machine_.before = nullptr;
+  SignalOwnTree(SIGTERM);
+  EXPECT_THAT(Signalled(), ElementsAre(kChild, kGrandchild));
+}
+
+// ---- states ----
+
+TEST_F(PlayedProcessesTest, OneWhoseFirstThreadHasEndedLivesAndHasChildren) {
+  machine_.Add(kChild, {.parent = kUs, .state = 'Z', .threads = 3, .ignored = {SIGTERM}});
+  machine_.Add(kGrandchild, {.parent = kChild, .forked_by = 2});
+  EXPECT_THAT(Descendants(kUs), UnorderedElementsAre(kChild, kGrandchild));
+  EXPECT_THAT(SignalOwnTree(SIGTERM).living, UnorderedElementsAre(kChild, kGrandchild));
+  const TreeWalk walk = KillOwnTree();
+  EXPECT_THAT(walk.living, IsEmpty()) << "after the first round";
+  EXPECT_THAT(machine_.Living(), IsEmpty());
+}
+
+TEST_F(PlayedProcessesTest, OneThatTheKernelHoldsIsMetAndCounted) {
+  machine_.Add(kChild, {.parent = kUs, .state = 'D'});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  const TreeWalk walk = KillOwnTree();
+  EXPECT_THAT(walk.living, ElementsAre(kChild));
+  EXPECT_EQ(walk.in_kernel, 1u);
+  EXPECT_EQ(walk.Describe(), StrCat("1 process, process ", kChild, " for one"));
+  EXPECT_THAT(machine_.Living(), ElementsAre(kChild));
+}
+
+// ---- what cannot be seen ----
+
+TEST_F(PlayedProcessesTest, AnEnvironmentThatIsNotOursToReadHidesNobodyElse) {
+  machine_.Add(kChild, {.parent = kUs});
+  machine_.Add(kOther, {.environment = {kMark}, .user = 4711});
+  machine_.Add(kLate, {.environment = {kMark}});
+  machine_.errors[StrCat(kOther, "/environ")] = EACCES;
+  EXPECT_THAT(WithEnvironment(kMark), ElementsAre(kLate));
+  std::vector<pid_t> listed;
+  for (const auto& process : ListProcesses())
+    if (process.pid >= kChild) listed.push_back(process.pid);
+  EXPECT_THAT(listed, ElementsAre(kChild, kOther, kLate)) << "each once";
+}
+
+TEST_F(PlayedProcessesTest, OneThatIsNotListedIsReachedThroughItsParent) {
+  machine_.Add(kChild, {.parent = kUs});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  machine_.unlisted = {kChild};
+  EXPECT_THAT(Descendants(kUs), IsEmpty()) << "below one that is missing";
+  KillOwnTree();
+  EXPECT_THAT(machine_.Living(), IsEmpty());
+}
+
+TEST_F(PlayedProcessesTest, WhereTheKernelTellsNoChildrenAllAreFoundByTheList) {
+  machine_.Add(kChild, {.parent = kUs});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  machine_.Add(kOther, {});
+  machine_.errors[StrCat(kUs, "/task/", kUs, "/children")] = ENOENT;
+  EXPECT_FALSE(OwnChildren());
+  EXPECT_THAT(SignalOwnTree(SIGKILL).living, UnorderedElementsAre(kChild, kGrandchild));
+  EXPECT_THAT(Signalled(), UnorderedElementsAre(kChild, kGrandchild));
+}
+
+// ---- holding ----
+
+TEST_F(PlayedProcessesTest, OnlyAKernelWithoutPidfdsIsHelpedByAFile) {
+  machine_.Add(kOther, {});
+  const std::string hold = StrCat("hold ", kOther);
+  for (const int error : {ESRCH, ENOMEM, EMFILE}) {
+    machine_.errors[hold] = error;
+    const HeldProcess held(kOther);
+    EXPECT_EQ(errno, error);
+    EXPECT_FALSE(held.valid()) << error;
+  }
+  for (const int error : {ENOSYS, EPERM}) {
+    machine_.errors[hold] = error;
+    const HeldProcess held(kOther);
+    EXPECT_TRUE(held.valid() && !held.TellsItsEnd()) << error;
+    EXPECT_TRUE(held.Signal(0)) << error;
+  }
+}
+
+TEST_F(PlayedProcessesTest, OneThatIsNotOursToSignalIsToldFromOneThatIsGone) {
+  for (const bool with_pidfds : {true, false}) {
+    if (!with_pidfds) machine_.errors["hold"] = ENOSYS;
+    machine_.Add(kOther, {.user = 0});
+    const HeldProcess held(kOther);
+    machine_.errors[StrCat("signal ", kOther)] = EPERM;
+    EXPECT_FALSE(held.Signal(SIGKILL));
+    EXPECT_EQ(errno, EPERM);
+    machine_.errors.erase(StrCat("signal ", kOther));
+    machine_.Reap(kOther);
+    EXPECT_FALSE(held.Signal(SIGKILL));
+    EXPECT_EQ(errno, ESRCH);
+  }
+}
+
+TEST_F(PlayedProcessesTest, OfThoseThatCannotBeHeldOnlyOurOwnChildrenAreSignalled) {
+  machine_.Add(kChild, {.parent = kUs});
+  machine_.Add(kGrandchild, {.parent = kChild});
+  for (const pid_t pid : {kChild, kGrandchild}) machine_.errors[StrCat("hold ", pid)] = ENOMEM;
+  SignalOwnTree(SIGTERM);
+  EXPECT_THAT(Signalled(), ElementsAre(kChild)) << "nobody else can get the number of a child that is not reaped";
+}
+
+TEST_F(PlayedProcessesTest, AReadOfAHeldFileThatFailsIsNotTakenForAnEnd) {
+  machine_.errors["hold"] = ENOSYS;
+  machine_.Add(kOther, {});
+  EventLoop loop;
+  const HeldProcess held(kOther);
+  bool has_ended = false;
+  const auto watch = held.WhenEnded(loop, [&] { has_ended = true; });
+  machine_.errors[StrCat("read ", kOther, "/stat")] = ENOMEM;
+  EXPECT_FALSE(RunUntil(
+      loop, [&] { return has_ended; }, 3 * kBetweenLooks));
+  EXPECT_FALSE(held.Signal(SIGKILL));
+  EXPECT_EQ(errno, ENOMEM);
+  machine_.errors.clear();
+  machine_.End(kOther);
+  EXPECT_TRUE(RunUntil(loop, [&] { return has_ended; }));
+}
+
+// ---- what they use ----
+
+TEST_F(PlayedProcessesTest, AllBelowAreCountedAndOneThatEndsMeanwhileIsNot) {
+  const executor::UsageSampler sampler;
+  const int64_t page = sysconf(_SC_PAGESIZE), ticks = sysconf(_SC_CLK_TCK);
+  machine_.Add(kChild, {.parent = kUs, .threads = 2, .ticks = 3 * ticks, .pages = 10});
+  machine_.Add(kGrandchild, {.parent = kChild, .forked_by = 1, .ticks = ticks, .pages = 5});
+  machine_.Add(kOther, {.parent = kUs, .ticks = 7 * ticks, .pages = 100});
+  At(StrCat(kOther, "/stat"), 1, [&] { machine_.Reap(kOther); });
+  const executor::TreeSample sample = sampler.Sample();
+  EXPECT_EQ(sample.memory_bytes, 15 * page);
+  EXPECT_EQ(sample.cpu, Duration(4000));
+}
+
+}  // namespace
+}  // namespace tony
