@@ -1,0 +1,217 @@
+// What the local scheduler makes of the machine's processes, on a machine whose processes are played.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "runtime/base/strings.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/container_cgroup.h"
+#include "runtime/scheduler/local/ledger_witness.h"
+#include "runtime/scheduler/local/log_writers.h"
+#include "runtime/scheduler/local/sweep.h"
+#include "tests/faults/played_machine.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony::keeper {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr pid_t kKeeper = 4'000'010, kExecutor = 4'000'020, kTask = 4'000'030, kOther = 4'000'040;
+constexpr uid_t kStranger = 4711;
+const JobId kJob{"local-1"};
+
+class PlayedMachineTest : public testing::Test {
+ protected:
+  void At(const std::string& what, int nth, const std::function<void()>& fn) {
+    machine_.before = [what, left = nth, fn](const std::string& now) mutable {
+      if (now == what && --left == 0) fn();
+    };
+  }
+  std::vector<pid_t> Signalled() const {
+    std::vector<pid_t> pids;
+    for (const PlayedSignal& sent : machine_.signals) pids.push_back(sent.pid);
+    return pids;
+  }
+
+  PlayedMachine machine_;
+};
+
+// ---- who witnesses an entry of the ledger ----
+
+class PlayedWitnessTest : public PlayedMachineTest {
+ protected:
+  static PlayedProcess Keeper() {
+    return {.start = "100",
+            .name = "tony-keeper",
+            .command_line = StrCat("tony-keeper", '\0', "/h/jobs/local-1", '\0'),
+            .user = kStranger};
+  }
+  static LedgerEntry Entry() { return {.job = kJob, .user = kStranger, .keeper = {.pid = kKeeper, .start = "100"}}; }
+};
+
+TEST_F(PlayedWitnessTest, AKeeperThatRunsTheJobIsAWitness) {
+  machine_.Add(kKeeper, Keeper());
+  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kRuns);
+}
+
+TEST_F(PlayedWitnessTest, WhoHasTheNumberOfADeadKeeperIsNone) {
+  machine_.Add(kKeeper, {.start = "900", .name = "python3", .command_line = "/h/jobs/local-1", .user = kStranger});
+  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kNone);
+  PlayedProcess other = Keeper();
+  other.user = kStranger + 1;
+  machine_.Add(kKeeper, other);
+  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kNone);
+}
+
+TEST_F(PlayedWitnessTest, AZombieIsNone) {
+  PlayedProcess keeper = Keeper();
+  keeper.state = 'Z';
+  machine_.Add(kKeeper, keeper);
+  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kNone);
+}
+
+TEST_F(PlayedWitnessTest, AnExecutorThatOutlivesItsKeeperIsOne) {
+  PlayedProcess executor = Keeper();
+  executor.name = "tony-executor";
+  machine_.Add(kExecutor, executor);
+  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kRuns);
+  machine_.Reap(kExecutor);
+  EXPECT_EQ(Witnesses().Of(Entry()), Witness::kNone);
+}
+
+TEST_F(PlayedWitnessTest, OneThatEndsBetweenTwoLooksIsNoneAndHidesNobody) {
+  machine_.Add(kKeeper, Keeper());
+  machine_.Add(kExecutor, Keeper());
+  for (const char* file : {"stat", "status", "cmdline"}) {
+    machine_.Add(kKeeper, Keeper());
+    At(StrCat(kKeeper, "/", file), 1, [&] { machine_.Reap(kKeeper); });
+    EXPECT_EQ(Witnesses().Of(Entry()), Witness::kRuns) << file;
+  }
+}
+
+// ---- whom a sweep ends ----
+
+class PlayedSweepTest : public PlayedMachineTest {
+ protected:
+  static SweepScope Scope(const std::filesystem::path& logs) {
+    return {.job = kJob,
+            .keeper = kKeeper,
+            .live = {{"1-1"}},
+            .is_own_child = [](pid_t pid) { return pid == kExecutor; },
+            .writes_logs = [logs](pid_t pid) { return WritesBelow(pid, logs); },
+            .live_executors = {kExecutor}};
+  }
+  void AddKeeperAndExecutor() {
+    machine_.Add(kKeeper, {});
+    machine_.Add(kExecutor, {.parent = kKeeper, .environment = {"TONY_CONTAINER=local-1/1-1"}});
+  }
+  std::vector<pid_t> Leftovers() { return FindLeftovers(ListProcesses(), Scope("/h/jobs/local-1/logs")).pids; }
+};
+
+TEST_F(PlayedSweepTest, ADaemonThatWritesToTheLogsIsOneHoweverItCutItsTies) {
+  AddKeeperAndExecutor();
+  machine_.Add(kOther, {.files = {{STDERR_FILENO, "/h/jobs/local-1/logs/worker-0/1/stderr"}}});
+  EXPECT_THAT(Leftovers(), ElementsAre(kOther));
+  machine_.Find(kOther)->files = {{STDERR_FILENO, "/h/jobs/local-10/logs/worker-0/1/stderr"}};
+  EXPECT_THAT(Leftovers(), IsEmpty());
+}
+
+TEST_F(PlayedSweepTest, WhoseParentIsNotListedIsLeftToTheNextLook) {
+  AddKeeperAndExecutor();
+  machine_.Add(kTask, {.parent = kExecutor});
+  machine_.Add(kOther, {.parent = kTask, .files = {{STDOUT_FILENO, "/h/jobs/local-1/logs/worker-0/1/stdout"}}});
+  machine_.unlisted = {kTask};
+  EXPECT_THAT(Leftovers(), IsEmpty()) << "it may be below a live executor, and is";
+  machine_.unlisted.clear();
+  EXPECT_THAT(Leftovers(), IsEmpty());
+  machine_.Find(kTask)->parent = 1;
+  EXPECT_THAT(Leftovers(), ElementsAre(kOther));
+}
+
+TEST_F(PlayedSweepTest, WhoseEnvironmentIsNotOursToReadIsFoundByItsDescent) {
+  AddKeeperAndExecutor();
+  machine_.Add(kTask, {.parent = kKeeper, .environment = {"TONY_CONTAINER=local-1/1-1"}});
+  machine_.Add(kOther, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
+  EXPECT_THAT(Leftovers(), ElementsAre(kOther));
+  machine_.errors[StrCat(kOther, "/environ")] = EACCES;
+  EXPECT_THAT(Leftovers(), IsEmpty());
+  machine_.Find(kOther)->parent = kKeeper;  // which adopts what below it has lost its parent
+  EXPECT_THAT(Leftovers(), ElementsAre(kOther));
+}
+
+TEST_F(PlayedSweepTest, OneThatIsReplacedAfterTheLookIsNotKilled) {
+  AddKeeperAndExecutor();
+  machine_.Add(kTask, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
+  machine_.Add(kOther, {.environment = {"TONY_CONTAINER=local-1/1-2"}});
+  const auto processes = ListProcesses();
+  const auto victims = FindLeftovers(processes, Scope("/h/jobs/local-1/logs"));
+  At(StrCat("hold ", kTask), 1, [&] { machine_.Add(kTask, {.start = "900"}); });
+  SignalSeen(processes, victims.pids, SIGKILL);
+  EXPECT_THAT(Signalled(), ElementsAre(kOther));
+}
+
+// ---- who is in a container's cgroup ----
+
+class PlayedCgroupTest : public PlayedMachineTest {
+ protected:
+  PlayedCgroupTest() { machine_.MakeCgroup(cgroup_.path()); }
+  PlayedProcess Member() const { return {.cgroup = cgroup_.path()}; }
+
+  const TempFolder cgroup_{MemoryFolder()};
+};
+
+TEST_F(PlayedCgroupTest, WhoGetsTheNumberOfAMemberIsNotKilled) {
+  machine_.Add(kTask, Member());
+  machine_.Add(kOther, Member());
+  At(StrCat("hold ", kTask), 1, [&] { machine_.Add(kTask, {.start = "900"}); });
+  EXPECT_TRUE(KillCgroup(cgroup_.path()));
+  EXPECT_THAT(Signalled(), ElementsAre(kOther));
+  machine_.before = nullptr;
+  EXPECT_FALSE(KillCgroup(cgroup_.path())) << "nothing lives in it";
+}
+
+TEST_F(PlayedCgroupTest, WhoeverForksAtEachKillIsStoppedFirst) {
+  constexpr pid_t kMost = kOther + 200;
+  pid_t last = kOther;
+  machine_.Add(kOther, Member());
+  machine_.before = [&](const std::string& what) {
+    if (!what.starts_with("signal ") || last == kMost) return;
+    for (const pid_t pid : machine_.Living()) {
+      if (machine_.Find(pid)->state != 'S' || machine_.Living().size() >= 20) continue;
+      PlayedProcess child = Member();
+      child.parent = pid;
+      ++last;
+      machine_.Add(last, child);
+    }
+  };
+  for (int calls = 0; calls < 5 && KillCgroup(cgroup_.path());) ++calls;
+  EXPECT_THAT(machine_.Living(), IsEmpty());
+  EXPECT_LT(last, kMost);
+}
+
+TEST_F(PlayedCgroupTest, OneThatCannotBeHeldIsTriedAgain) {
+  machine_.Add(kTask, Member());
+  machine_.errors[StrCat("hold ", kTask)] = ENOMEM;
+  EXPECT_TRUE(KillCgroup(cgroup_.path()));
+  EXPECT_THAT(Signalled(), IsEmpty());
+  machine_.errors.clear();
+  EXPECT_TRUE(KillCgroup(cgroup_.path()));
+  EXPECT_FALSE(KillCgroup(cgroup_.path()));
+}
+
+TEST_F(PlayedCgroupTest, OneInStateDKeepsItFull) {
+  PlayedProcess stuck = Member();
+  stuck.state = 'D';
+  machine_.Add(kTask, stuck);
+  for (int calls = 0; calls < 3; ++calls) EXPECT_TRUE(KillCgroup(cgroup_.path()));
+  machine_.Reap(kTask);
+  EXPECT_FALSE(KillCgroup(cgroup_.path()));
+}
+
+}  // namespace
+}  // namespace tony::keeper
