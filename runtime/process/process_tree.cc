@@ -14,6 +14,7 @@
 #include <set>
 
 #include "runtime/base/check.h"
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/held_process.h"
@@ -39,7 +40,9 @@ std::string ReadProcFile(pid_t pid, const char* name) {
 // for a thousand at once, and one that forks and ends again and again is gone before its turn comes.
 class ProcessNumbers {
  public:
-  ProcessNumbers() : folder_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) { CHECK(folder_.valid()); }
+  ProcessNumbers() : folder_(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+  bool valid() const { return folder_.valid(); }  // false: errno says why
 
   std::optional<pid_t> Next() {
     for (;;) {
@@ -78,16 +81,28 @@ class ProcessNumbers {
   pid_t last_ = 0;
 };
 
-std::vector<ProcessEntry> List(bool with_environment) {
+// Of these errors none says anything of the process.
+bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
+struct Listing {
   std::vector<ProcessEntry> processes;
+  int shortage = 0;  // an errno: some could not be looked at
+};
+
+Listing List(bool with_environment) {
   ProcessNumbers numbers;
+  if (!numbers.valid()) return {{}, errno};
+  Listing listing;
   while (const auto pid = numbers.Next()) {
+    errno = 0;
     const auto stat = ReadStat(*pid);
     std::string environment = with_environment ? EnvironmentOf(*pid) : "";
+    if (IsShortage(errno)) listing.shortage = errno;
     if (!stat || stat->dead || (with_environment && environment.empty())) numbers.LookAgain();
-    if (stat && !stat->dead) processes.push_back({*pid, stat->parent, std::move(environment), stat->start_time});
+    if (stat && !stat->dead)
+      listing.processes.push_back({*pid, stat->parent, std::move(environment), stat->start_time});
   }
-  return processes;
+  return listing;
 }
 
 bool HasMark(std::string_view environment, std::string_view name_and_value) {
@@ -99,7 +114,14 @@ bool HasMark(std::string_view environment, std::string_view name_and_value) {
 
 }  // namespace
 
-std::vector<ProcessEntry> ListProcesses() { return List(true); }
+Result<std::vector<ProcessEntry>> TryListProcesses() {
+  Listing listing = List(true);
+  if (listing.shortage == 0) return std::move(listing.processes);
+  return Error{ErrorCode::kUnavailable,
+               StrCat("look at all processes: ", ErrnoText(listing.shortage), LimitNote(listing.shortage))};
+}
+
+std::vector<ProcessEntry> ListProcesses() { return List(true).processes; }
 
 std::string_view VariableIn(std::string_view environment, std::string_view name) {
   while (!environment.empty()) {
@@ -132,7 +154,7 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
 
 void BecomeSubreaper() { CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0); }
 
-std::vector<pid_t> Descendants(pid_t root) { return DescendantsIn(List(false), root); }
+std::vector<pid_t> Descendants(pid_t root) { return DescendantsIn(List(false).processes, root); }
 
 std::vector<pid_t> DescendantsIn(const std::vector<ProcessEntry>& processes, pid_t root) {
   std::multimap<pid_t, pid_t> children;

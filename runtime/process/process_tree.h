@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/result.h"
+
 namespace tony {
 
 // One process that is not a zombie. The environment is what it was started with, "NAME=value\0..."; empty where it
@@ -22,8 +24,10 @@ struct ProcessEntry {
   std::string start_time = {};  // as StartTime()
 };
 // Of this machine, by ascending pid, each looked at as it is listed: a process that forks and ends again and again is
-// met, unless its number falls back below those that have been looked at.
-std::vector<ProcessEntry> ListProcesses();
+// met, unless its number falls back below those that have been looked at. kUnavailable: descriptors or memory are
+// short, and some that live could not be looked at.
+Result<std::vector<ProcessEntry>> TryListProcesses();
+std::vector<ProcessEntry> ListProcesses();  // those that could be looked at
 // The value of `name` in an environment as above; "" if it is not in it.
 std::string_view VariableIn(std::string_view environment, std::string_view name);
 

@@ -205,6 +205,23 @@ TEST_F(PlayedProcessesTest, AnEnvironmentThatIsNotOursToReadHidesNobodyElse) {
   EXPECT_THAT(listed, ElementsAre(kChild, kOther, kLate)) << "each once";
 }
 
+TEST_F(PlayedProcessesTest, AListThatLacksSomeForAShortageIsNotTakenForWhole) {
+  machine_.Add(kChild, {.parent = kUs});
+  machine_.Add(kLate, {.environment = {kMark}});
+  ASSERT_TRUE(TryListProcesses().ok());
+  const std::string stat = StrCat(kChild, "/stat"), environment = StrCat(kChild, "/environ");
+  for (const std::string& what : {std::string(), stat, "read " + stat, environment}) {
+    for (const int error : {EMFILE, ENFILE, ENOMEM}) {
+      machine_.errors = {{what, error}};
+      const auto listed = TryListProcesses();
+      EXPECT_TRUE(!listed.ok() && listed.error().code == ErrorCode::kUnavailable) << what;
+      EXPECT_EQ(WithEnvironment(kMark).size(), what.empty() ? 0u : 1u) << what << ": the others are there";
+    }
+  }
+  machine_.errors = {{stat, ESRCH}, {environment, EACCES}};
+  EXPECT_TRUE(TryListProcesses().ok());
+}
+
 TEST_F(PlayedProcessesTest, OneThatIsNotListedIsReachedThroughItsParent) {
   machine_.Add(kChild, {.parent = kUs});
   machine_.Add(kGrandchild, {.parent = kChild});

@@ -21,8 +21,8 @@ namespace tony::keeper {
 namespace {
 
 // An executor that was forked, but whose pid was not written down: of the marked processes the topmost.
-pid_t FindExecutor(const std::string& mark) {
-  const auto processes = ListProcesses();
+Result<pid_t> FindExecutor(const std::string& mark) {
+  TRY_ASSIGN(const auto processes, TryListProcesses());
   const auto is_marked = [&](const ProcessEntry& p) { return VariableIn(p.environment, kContainerMark) == mark; };
   for (const auto& process : processes) {
     if (!is_marked(process)) continue;
@@ -78,7 +78,10 @@ Status Containers::AdoptOne(const ContainerRecord& record) {
   container.gpus = record.gpus;
   container.cgroup = record.cgroup;
   const std::string mark = ContainerMark(job_, record.id);
-  container.pid = record.pid > 0 ? record.pid : FindExecutor(mark);
+  container.pid = record.pid;
+  if (record.pid == 0) {
+    TRY_ASSIGN(container.pid, FindExecutor(mark));
+  }
   if (container.pid > 0) container.process = HeldProcess(container.pid);
   // Held first, then looked at: the pid cannot change hands in between.
   const bool is_it = record.pid == 0 ? IsMarked(container.pid, StrCat(kContainerMark, "=", mark))
@@ -213,9 +216,10 @@ void Containers::StopAll() {
 }
 
 void Containers::StopIdle() {
-  const auto processes = ListProcesses();
+  const auto processes = TryListProcesses();
+  if (!processes.ok()) return;  // who cannot be looked at is not idle; the next call tells
   for (const auto& [id, container] : containers_)
-    if (!idle_.contains(id) && DescendantsIn(processes, container.pid).empty()) {
+    if (!idle_.contains(id) && DescendantsIn(*processes, container.pid).empty()) {
       idle_.insert(id);  // asked again and again it would wait again and again for an answer to its last report
       Terminate(container);
     }

@@ -111,9 +111,11 @@ Victims Containers::KillLeftovers() {
   KillOwnTree([&](pid_t child) { return IsSpared(child, doomed); });
   Victims victims;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && victims.Empty(); --looks) {
-    const auto processes = ListProcesses();
-    victims = FindLeftovers(processes, Scope());
-    SignalSeen(processes, victims.pids, SIGKILL);
+    const auto processes = TryListProcesses();
+    victims.strays = !processes.ok();  // it may be of any container
+    if (!processes.ok()) continue;
+    victims = FindLeftovers(*processes, Scope());
+    SignalSeen(*processes, victims.pids, SIGKILL);
   }
   AddStrayChildren(victims);
   return victims;
@@ -143,10 +145,11 @@ std::string Containers::KillAllOfJob() {
   if (!NothingCanBeLeft()) KillOwnTree(writes);
   std::vector<pid_t> left;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && left.empty(); --looks) {
-    const auto processes = ListProcesses();
-    left = FindAllOfJob(processes, Scope());
+    const auto processes = TryListProcesses();
+    if (!processes.ok()) return processes.error().message;
+    left = FindAllOfJob(*processes, Scope());
     std::erase_if(left, writes);
-    SignalSeen(processes, left, SIGKILL);
+    SignalSeen(*processes, left, SIGKILL);
   }
   for (const auto& [id, container] : containers_)
     if (!container.cgroup.empty() && KillCgroup(container.cgroup))

@@ -1,6 +1,11 @@
 #include "runtime/scheduler/local/containers.h"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
@@ -50,6 +55,32 @@ TEST_F(ContainersTest, NorIsOneThatOnlyItsMarkTellsOf) {
   Record({"1-2"}, 0);
   for (const size_t files : {2, 3, 4}) EXPECT_EQ(AdoptedWith(files).value_or(2), 2u) << files;
   EXPECT_EQ(AdoptedWith(10), 2u);
+}
+
+// With none it cannot list them, with one not look at them.
+TEST_F(ContainersTest, NorIsOneTakenForIdleThatCannotBeLookedAt) {
+  for (const size_t files : {0, 1}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      fork();
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (;;) pause();
+    }
+    Record({"1-1"}, child);
+    EventLoop loop;
+    (void)loop.After(Duration(0), [] {});
+    BoostProcessRunner runner(loop);
+    Containers containers(loop, runner, job_, {}, {});
+    EXPECT_TRUE(containers.Adopt().ok());
+    {
+      const NoMoreFiles shortage(files);
+      containers.StopIdle();
+    }
+    kill(child, SIGKILL);
+    siginfo_t end = {};
+    ASSERT_EQ(waitid(P_PID, child, &end, WEXITED), 0);
+    EXPECT_EQ(end.si_status, SIGKILL) << files;
+  }
 }
 
 TEST_F(ContainersTest, AnExecutorThatIsGoneKeepsNoKeeperFromGoingOn) {
