@@ -105,6 +105,23 @@ Listing List(bool with_environment) {
   return listing;
 }
 
+// Nothing: a shortage keeps us from seeing all of them.
+std::optional<std::vector<pid_t>> TryChildrenOf(pid_t pid) {
+  std::vector<pid_t> children;
+  const std::string folder = StrCat("/proc/", pid, "/task/");
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(opendir(folder.c_str()), closedir);
+  if (!threads && IsShortage(errno)) return std::nullopt;
+  while (const dirent* thread = threads ? readdir(threads.get()) : nullptr) {
+    if (thread->d_name[0] == '.') continue;
+    const UniqueFd fd(open(StrCat(folder, thread->d_name, "/children").c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() && IsShortage(errno)) return std::nullopt;
+    if (!fd.valid()) continue;
+    for (const auto& child : Split(Trim(ReadAll(fd.get())), ' '))
+      if (const auto number = ParseInt(child)) children.push_back(static_cast<pid_t>(*number));
+  }
+  return children;
+}
+
 bool HasMark(std::string_view environment, std::string_view name_and_value) {
   const size_t equals = name_and_value.find('=');
   CHECK(equals != std::string_view::npos);
@@ -135,22 +152,10 @@ std::string_view VariableIn(std::string_view environment, std::string_view name)
 
 std::optional<std::vector<pid_t>> OwnChildren() {
   if (access("/proc/thread-self/children", R_OK) != 0) return std::nullopt;
-  return ChildrenOf(getpid());
+  return TryChildrenOf(getpid());
 }
 
-std::vector<pid_t> ChildrenOf(pid_t pid) {
-  std::vector<pid_t> children;
-  const std::string folder = StrCat("/proc/", pid, "/task/");
-  const std::unique_ptr<DIR, int (*)(DIR*)> threads(opendir(folder.c_str()), closedir);
-  while (const dirent* thread = threads ? readdir(threads.get()) : nullptr) {
-    if (thread->d_name[0] == '.') continue;
-    const UniqueFd fd(open(StrCat(folder, thread->d_name, "/children").c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid()) continue;
-    for (const auto& child : Split(Trim(ReadAll(fd.get())), ' '))
-      if (const auto number = ParseInt(child)) children.push_back(static_cast<pid_t>(*number));
-  }
-  return children;
-}
+std::vector<pid_t> ChildrenOf(pid_t pid) { return TryChildrenOf(pid).value_or(std::vector<pid_t>()); }
 
 void BecomeSubreaper() { CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0); }
 

@@ -33,7 +33,7 @@ std::string_view VariableIn(std::string_view environment, std::string_view name)
 
 // Of this process, zombies included. Cheap: one file, not one for each process of the machine. None that is there at
 // the end is missing, if nobody reaps one meanwhile: new ones come last in the kernel's list. Nothing on a kernel that
-// does not tell (CONFIG_PROC_CHILDREN).
+// does not tell (CONFIG_PROC_CHILDREN), and in a shortage of descriptors.
 std::optional<std::vector<pid_t>> OwnChildren();
 std::vector<pid_t> ChildrenOf(pid_t pid);  // of all its threads; some may be missing, as others reap them
 

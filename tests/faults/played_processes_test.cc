@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include "executor/usage_sampler.h"
 #include "runtime/base/strings.h"
@@ -220,6 +221,21 @@ TEST_F(PlayedProcessesTest, AListThatLacksSomeForAShortageIsNotTakenForWhole) {
   }
   machine_.errors = {{stat, ESRCH}, {environment, EACCES}};
   EXPECT_TRUE(TryListProcesses().ok());
+}
+
+TEST_F(PlayedProcessesTest, InAShortageItIsNotSaidThatThereIsNoChild) {
+  machine_.Add(kChild, {.parent = kUs});
+  for (const std::string& what : {StrCat(kUs, "/task"), StrCat(kUs, "/task/", kUs, "/children")}) {
+    ASSERT_EQ(OwnChildren(), std::vector<pid_t>{kChild});
+    bool is_looked_for = false;  // which takes no descriptor
+    machine_.before = [&](const std::string& now) {
+      if (now == what && (now.ends_with("task") || std::exchange(is_looked_for, true)))
+        machine_.errors = {{what, EMFILE}};
+    };
+    EXPECT_FALSE(OwnChildren()) << what;
+    machine_.before = nullptr;
+    machine_.errors.clear();
+  }
 }
 
 TEST_F(PlayedProcessesTest, OneThatIsNotListedIsReachedThroughItsParent) {
