@@ -124,6 +124,19 @@ Status WriteFileByRename(const fs::path& path, std::string_view content, bool du
   return durable ? SyncPath(path.parent_path()) : Ok();
 }
 
+Status AppendLine(const fs::path& path, std::string_view line) {
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  struct stat info {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+  if (info.st_size > 0) {
+    TRY_ASSIGN(const std::string content, ReadFile(path));
+    const size_t whole = content.rfind('\n') + 1;  // 0: there is none
+    if (whole != content.size() && ftruncate(fd.get(), static_cast<off_t>(whole)) != 0)
+      return FileError(ErrorCode::kCannotWrite, "cut a torn line off", path, errno);
+  }
+  return WriteAll(fd.get(), StrCat(line, "\n"), path);
+}
+
 bool IsThere(const fs::path& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0;

@@ -36,6 +36,10 @@ Status WriteNewFile(const std::filesystem::path& path, std::string_view content,
 // leaves at most a file with a leading dot.
 Status WriteFileByRename(const std::filesystem::path& path, std::string_view content, bool durable);
 
+// Makes the file if there is none. What a writer that failed or died has left of a line is cut off before, so it
+// neither spoils this one nor counts. One writer at a time.
+Status AppendLine(const std::filesystem::path& path, std::string_view line);
+
 bool IsThere(const std::filesystem::path& path);  // something of that name, also a link that leads nowhere
 // The same where a wrong no would do harm: kNotPermitted, kUnavailable where nobody can tell.
 Result<bool> TryIsThere(const std::filesystem::path& path);

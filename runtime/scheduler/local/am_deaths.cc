@@ -1,12 +1,8 @@
 #include "runtime/scheduler/local/am_deaths.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/store/files.h"
 
 namespace tony::keeper {
@@ -39,11 +35,8 @@ void DeathBudget::Restore(const std::vector<AmDeath>& earlier) {
 }
 
 Status RecordDeath(const JobRecords& records, const AmDeath& death) {
-  const auto path = DeathsFile(records);
-  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   const char* kind = death.kind == AmDeath::Kind::kCrashed ? "crashed" : "killed";
-  return WriteAll(fd.get(), StrCat(ToMillis(death.time), " ", kind, "\n"), path);
+  return AppendLine(DeathsFile(records), StrCat(ToMillis(death.time), " ", kind));
 }
 
 std::vector<AmDeath> ReadDeaths(const JobRecords& records) {

@@ -1,10 +1,7 @@
 #include "runtime/scheduler/local/container_records.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/gpus.h"
@@ -81,10 +78,7 @@ Status ContainerRecords::Exited(const ContainerExited& exited) const {
 }
 
 Status ContainerRecords::Append(const ContainerId& id, const std::string& line) const {
-  const fs::path path = folder_ / id.value;
-  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
-  return WriteAll(fd.get(), line + "\n", path);
+  return AppendLine(folder_ / id.value, line);
 }
 
 Result<std::vector<ContainerRecord>> ContainerRecords::ReadAll() const {
