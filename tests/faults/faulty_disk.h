@@ -46,9 +46,10 @@ struct FailingCall {
 };
 
 // Does the call on a new folder for each fault: for every n, each error, once and for good. Each time it expects that
-// an error names a path below the folder, that the call leaks no descriptor, and that it succeeds on the disk when that
-// is sound again. After a fault that came once it expects no file with a leading dot that is not there without a fault,
-// unless it was the removal that failed. It looks after the fault and after the success.
+// an error names a path below the folder, that a sync that failed is told, that the call leaks no descriptor, and that
+// it succeeds on the disk when that is sound again. After a fault that came once it expects no file with a leading dot
+// that is not there without a fault, unless it was the removal that failed. It looks after the fault and after the
+// success.
 void TryEveryFault(const FailingCall& failing);
 
 }  // namespace tony
