@@ -134,16 +134,23 @@ bool Try(const FailingCall& failing, const DiskFault& fault, const std::multiset
   if (!disk.HasFailed()) return false;
   SCOPED_TRACE(disk.point());
   const bool is_told = disk.failed().ends_with("sync") || (failing.tells_every_fault && disk.failed() != "access");
-  if (is_told) EXPECT_FALSE(done.ok());
+  if (is_told) {
+    EXPECT_FALSE(done.ok());
+  }
   const bool cleans_up = !fault.stays && disk.failed() != "unlink";
-  if (cleans_up) EXPECT_TRUE(std::ranges::includes(usual, HiddenFiles(folder.path()))) << "temporary files";
-  if (!done.ok() && failing.names_the_file)
+  if (cleans_up) {
+    EXPECT_TRUE(std::ranges::includes(usual, HiddenFiles(folder.path()))) << "temporary files";
+  }
+  if (!done.ok() && failing.names_the_file) {
     EXPECT_NE(done.error().message.find(folder.path().string()), std::string::npos) << done.error().message;
+  }
   failing.look(folder.path(), done.ok());
   const Status again = failing.call(folder.path());
   EXPECT_TRUE(again.ok()) << again.error().message;
   failing.look(folder.path(), again.ok());
-  if (cleans_up) EXPECT_EQ(HiddenFiles(folder.path()), usual);
+  if (cleans_up) {
+    EXPECT_EQ(HiddenFiles(folder.path()), usual);
+  }
   return true;
 }
 
@@ -159,7 +166,9 @@ void TryEveryFault(const FailingCall& failing) {
         ++nth;
       }
       EXPECT_LT(nth, kMostOperations);
-      if (error == EIO) EXPECT_GT(nth, 1);
+      if (error == EIO) {
+        EXPECT_GT(nth, 1);
+      }
     }
   }
 }

@@ -39,7 +39,9 @@ TEST(EndedLogFaultsTest, ALineIsAppendedWholeAndNoOtherIsLost) {
                      [](auto& folder, bool done) {
                        const auto jobs = JobsIn(folder);
                        EXPECT_THAT(jobs, testing::Contains("first"));
-                       if (done) EXPECT_THAT(jobs, testing::ElementsAre("second", "first"));
+                       if (done) {
+                         EXPECT_THAT(jobs, testing::ElementsAre("second", "first"));
+                       }
                      }});
 }
 
@@ -50,7 +52,9 @@ TEST(EndedLogFaultsTest, WrittenAnewItIsTheOldOneOrTheNewOne) {
                      [](auto& folder, bool done) {
                        const auto jobs = JobsIn(folder);
                        EXPECT_THAT(jobs, testing::Contains("first"));
-                       if (done) EXPECT_THAT(jobs, testing::ElementsAre("second", "first"));
+                       if (done) {
+                         EXPECT_THAT(jobs, testing::ElementsAre("second", "first"));
+                       }
                      }});
 }
 

@@ -97,7 +97,9 @@ bool TryToWriteTheEnd(const DiskFault& fault) {
   EXPECT_TRUE(RunUntil(loop, [&] { return written == 2 && trouble.empty(); })) << disk.point();
   EXPECT_EQ(DecisionsIn(folder.path()), 2u) << disk.point();
   // The kernel may have dropped what it could not write, and call the next sync of the same file a success.
-  if (disk.failed() == "fdatasync") EXPECT_NE(InodeOf(JournalIn(folder.path())), before) << disk.point();
+  if (disk.failed() == "fdatasync") {
+    EXPECT_NE(InodeOf(JournalIn(folder.path())), before) << disk.point();
+  }
   opened->journal.reset();
   return disk.HasFailed();
 }

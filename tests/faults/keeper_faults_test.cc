@@ -37,7 +37,9 @@ TEST(ContainerRecordFaultsTest, AnExecutorIsKnownByItsWholeNameOrNotAtAll) {
              EXPECT_EQ(record.cgroup, "/cgroup");
              EXPECT_FALSE(record.exited);
              EXPECT_TRUE(record.pid == 4'000'010 || (!done && record.pid == 0)) << record.pid;
-             if (record.pid != 0) EXPECT_EQ(record.start_time, "123456789");
+             if (record.pid != 0) {
+               EXPECT_EQ(record.start_time, "123456789");
+             }
            }});
 }
 
@@ -53,7 +55,9 @@ TEST(ContainerRecordFaultsTest, AnEndIsKnownThoughWhatStoodBeforeItWasCutShort) 
                      [&](auto& folder, bool done) {
                        const auto read = RecordIn(folder).exited;
                        ASSERT_TRUE(read || !done);
-                       if (read) EXPECT_EQ(read->status, exited.status);
+                       if (read) {
+                         EXPECT_EQ(read->status, exited.status);
+                       }
                      }});
 }
 
@@ -73,7 +77,9 @@ TEST(AmDeathFaultsTest, ADeathIsRecordedAndNoOtherIsLost) {
                        ASSERT_FALSE(times.empty());
                        EXPECT_EQ(times.front(), first.time);
                        for (size_t i = 1; i < times.size(); ++i) EXPECT_EQ(times[i], second.time);
-                       if (done) EXPECT_GT(times.size(), 1u);
+                       if (done) {
+                         EXPECT_GT(times.size(), 1u);
+                       }
                      }});
 }
 

@@ -132,7 +132,9 @@ TEST_F(LedgerFaultsTest, AnEntryIsAdmittedOrWaits) {
                        const LedgerEntry* two = view->ledger.Find({"local-2"}, geteuid());
                        ASSERT_TRUE(two) << testing::PrintToString(view->warnings);
                        EXPECT_TRUE(two->admitted() || !done);
-                       if (two->admitted()) EXPECT_THAT(two->gpus, testing::ElementsAre(2, 3));
+                       if (two->admitted()) {
+                         EXPECT_THAT(two->gpus, testing::ElementsAre(2, 3));
+                       }
                      }});
 }
 
