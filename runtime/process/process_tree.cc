@@ -214,6 +214,12 @@ void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>&
 
 std::string EnvironmentOf(pid_t pid) { return ReadProcFile(pid, "environ"); }
 
+std::optional<std::string> TryEnvironmentOf(pid_t pid) {
+  errno = 0;
+  std::string environment = ReadProcFile(pid, "environ");
+  return IsShortage(errno) ? std::nullopt : std::optional(std::move(environment));
+}
+
 bool IsMarked(pid_t pid, std::string_view name_and_value) { return HasMark(EnvironmentOf(pid), name_and_value); }
 
 void SignalMarked(std::string_view name_and_value, int signal) {

@@ -6,12 +6,16 @@
 #include <csignal>
 
 #include "runtime/base/strings.h"
+#include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/container_cgroup.h"
+#include "runtime/scheduler/local/container_records.h"
+#include "runtime/scheduler/local/containers.h"
 #include "runtime/scheduler/local/ledger_witness.h"
 #include "runtime/scheduler/local/log_writers.h"
 #include "runtime/scheduler/local/sweep.h"
 #include "tests/faults/played_machine.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::keeper {
@@ -19,7 +23,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
 
 constexpr pid_t kKeeper = 4'000'010, kExecutor = 4'000'020, kTask = 4'000'030, kOther = 4'000'040;
 constexpr uid_t kStranger = 4711;
@@ -153,6 +156,47 @@ TEST_F(PlayedSweepTest, OneThatIsReplacedAfterTheLookIsNotKilled) {
   At(StrCat("hold ", kTask), 1, [&] { machine_.Add(kTask, {.start = "900"}); });
   SignalSeen(processes, victims.pids, SIGKILL);
   EXPECT_THAT(Signalled(), ElementsAre(kOther));
+}
+
+// ---- what a keeper ends when a container has ended ----
+
+class PlayedContainersTest : public PlayedMachineTest {
+ protected:
+  // Of two executors of an earlier keeper one has ended, and the other has left us a daemon.
+  PlayedContainersTest() {
+    std::filesystem::create_directories(folder_.path() / "local-1/containers");
+    const ContainerRecords records(job_);
+    for (const auto& [id, pid] : {std::pair("1-1", kExecutor), std::pair("1-2", kOther)})
+      EXPECT_TRUE(records.Launching({id}, {}, "").ok() && records.Started({id}, pid, "100").ok());
+    machine_.Add(kExecutor, {.environment = {"TONY_CONTAINER=local-1/1-1"}});
+    machine_.Add(kTask, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-1"}});
+  }
+  void SweepWith(const std::map<std::string, int>& errors) {
+    EventLoop loop;
+    BoostProcessRunner runner(loop);
+    bool is_swept = false;
+    Containers containers(loop, runner, job_, {}, {[](auto&) {}, [&](auto&) { is_swept = true; }});
+    ASSERT_TRUE(containers.Adopt().ok());
+    machine_.errors = errors;
+    EXPECT_EQ(RunUntil(
+                  loop, [&] { return is_swept; }, Duration(100)),
+              errors.empty());
+    machine_.errors.clear();
+    EXPECT_TRUE(RunUntil(loop, [&] { return is_swept; }));
+  }
+
+  const TempFolder folder_{MemoryFolder()};
+  const JobRecords job_ = LocalJobRecords(folder_.path() / "local-1");
+};
+
+TEST_F(PlayedContainersTest, ADaemonOfALiveContainerIsSpared) {
+  SweepWith({});
+  EXPECT_THAT(Signalled(), IsEmpty());
+}
+
+TEST_F(PlayedContainersTest, ADaemonThatCannotBeLookedAtIsSparedAndLookedAtAgain) {
+  SweepWith({{StrCat(kTask, "/environ"), EMFILE}});
+  EXPECT_THAT(Signalled(), IsEmpty());
 }
 
 // ---- who is in a container's cgroup ----

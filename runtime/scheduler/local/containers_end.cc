@@ -77,7 +77,9 @@ SweepScope Containers::Scope() const {
 // the mark of one of these.
 bool Containers::IsSpared(pid_t child, const std::set<pid_t>& doomed) const {
   if (runner_.Started(child)) return !doomed.contains(child);
-  const auto id = ContainerOf(EnvironmentOf(child), job_);
+  const auto environment = TryEnvironmentOf(child);
+  if (!environment) return true;  // it may be a live container's
+  const auto id = ContainerOf(*environment, job_);
   const auto container = id ? containers_.find(*id) : containers_.end();
   return container != containers_.end() && container->second.state == State::kRunning;
 }
