@@ -27,7 +27,7 @@ std::string DescribeFailure(const EndedTask& task) {
   const Outcome& outcome = *task.outcome;
   std::string text = StrCat(ToString(task.attempt.task), " failed");
   if (!task.host.empty()) text += StrCat(" on ", task.host);
-  if (outcome.exit) text += StrCat(": ", ToString(*outcome.exit));
+  if (const std::string exit = DescribeExit(outcome); !exit.empty()) text += StrCat(": ", exit);
   if (!outcome.message.empty()) text += StrCat(": ", outcome.message);
   return StrCat(text, " (", ToString(outcome.cls), ")");
 }

@@ -154,6 +154,7 @@ Job::ClusterSpecText Job::MakeClusterSpec(int stage) const {
     if (!known->ports.empty()) cluster.ports[id] = known->ports;
     const PublishedValues& values = task.newest()->values;
     if (!values.empty() && StageOf(spec_, id.role) < stage) cluster.values[id] = values;
+    if (const int processes = spec_.ProcessesOf(id.role); processes > 1) cluster.processes[id.role] = processes;
   }
   return std::make_shared<const std::string>(ToJson(cluster));
 }

@@ -22,7 +22,7 @@ Outcome CannotStart(const Error& error) {
 
 std::string Describe(const Outcome& outcome) {
   std::string text(ToString(outcome.cls));
-  if (outcome.exit) text += ", " + ToString(*outcome.exit);
+  if (const std::string exit = DescribeExit(outcome); !exit.empty()) text += ", " + exit;
   if (!outcome.message.empty()) text += ", " + outcome.message;
   return text;
 }

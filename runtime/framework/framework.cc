@@ -11,9 +11,20 @@ namespace {
 
 // The contract's variables, and JOB_ID and NUM_AM_RETRIES, which TonY's tasks had: the executor sets them.
 constexpr std::string_view kOwnVariables[] = {
-    "JOB_ID",           "NUM_AM_RETRIES",   "TONY_ATTEMPT",      "TONY_CHECKPOINT_DIR",
-    "TONY_CONTAINER",   "TONY_ERROR_FILE",  "TONY_GENERATION",   "TONY_JOB_ID",
-    "TONY_NOTICE_FILE", "TONY_OUTPUT_FILE", "TONY_PUBLISH_FILE", "TONY_RESUME_FROM",
+    "JOB_ID",
+    "NUM_AM_RETRIES",
+    "TONY_ATTEMPT",
+    "TONY_CHECKPOINT_DIR",
+    "TONY_CONTAINER",
+    "TONY_ERROR_FILE",
+    "TONY_GENERATION",
+    "TONY_JOB_ID",
+    "TONY_NOTICE_FILE",
+    "TONY_OUTPUT_FILE",
+    "TONY_PROCESS_COUNT",
+    "TONY_PROCESS_INDEX",
+    "TONY_PUBLISH_FILE",
+    "TONY_RESUME_FROM",
     "TONY_TASK",
 };
 
@@ -127,9 +138,10 @@ Status CheckFramework(const JobSpec& spec) {
   return CheckValues(spec);
 }
 
-Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process) {
   Environment environment = CommonEnvironment(spec, task);
-  if (spec.mode == DistributedMode::kGang) environment.merge(FrameworkOf(spec).environment(spec, cluster, task));
+  if (spec.mode == DistributedMode::kGang)
+    environment.merge(FrameworkOf(spec).environment(spec, cluster, task, process));
   return environment;
 }
 

@@ -18,15 +18,16 @@ using Environment = std::map<std::string, std::string>;
 // waits for a sidecar's values, and there are at most kMostPublishedValuesOfJob); kInvalid says why not.
 Status CheckFramework(const JobSpec& spec);
 
-// What the task's process gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,
+// What a process of the task gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,
 // DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...). In FCFS mode TonY's only, and nothing of
-// `cluster`.
-Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task);
+// `cluster`. A task's processes are counted from 0; most tasks have no other.
+Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process = 0);
 
 // Whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT, so that nobody may hold it.
 bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 
-// Names of the ports that the task has besides its own; at most kMostNamedPorts, each an IsPortName().
+// Names of the ports that the task has besides its own, those of its single processes among them; at most
+// kMostNamedPorts, each an IsPortName().
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
 
 // When the tasks of a role start. Those of stage 0 do as the gang has formed, those of a later one when every task of

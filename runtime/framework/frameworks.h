@@ -11,7 +11,7 @@ namespace tony {
 struct Framework {
   using Names = std::vector<std::string> (*)(const JobSpec& spec, const TaskId& task);
   Status (*check)(const JobSpec& spec);
-  Environment (*environment)(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task);
+  Environment (*environment)(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process);
   std::vector<std::string_view> variables;  // every name that `environment` may return
   // For SmallestScope(), of a role that is no sidecar, in GANG mode. `if_reachable`: of tasks to which the others can
   // connect again.

@@ -6,7 +6,7 @@
 namespace tony {
 namespace {
 
-Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment JaxEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
   const std::string coordinator = ToString(LeaderEndpoint(spec, cluster));
   Environment environment = {
       {"JAX_COORDINATOR_ADDRESS", coordinator},

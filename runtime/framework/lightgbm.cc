@@ -20,7 +20,7 @@ std::map<int, std::string> Machines(const JobSpec& spec, const ClusterSpec& clus
   return machines;
 }
 
-Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment LightGbmEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
   std::vector<std::string> machines;
   for (const auto& [rank, machine] : Machines(spec, cluster)) machines.push_back(machine);
   Environment environment = {

@@ -6,7 +6,7 @@
 namespace tony {
 namespace {
 
-Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
   const Endpoint& leader = LeaderEndpoint(spec, cluster);
   const std::string world = StrCat(spec.TrackedTasks());
   Environment environment = {

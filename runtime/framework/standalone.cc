@@ -20,7 +20,7 @@ Status CheckOneTask(const JobSpec& spec) {
 const Framework& StandaloneFramework() {
   static const Framework framework = {
       CheckOneTask,
-      [](const JobSpec&, const ClusterSpec&, const TaskId&) { return Environment(); },
+      [](const JobSpec&, const ClusterSpec&, const TaskId&, int) { return Environment(); },
       {},
       [](const JobSpec&, const RoleSpec&, RestartScope) { return RestartScope::kTask; }};
   return framework;

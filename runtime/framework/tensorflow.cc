@@ -46,7 +46,7 @@ std::string TfConfig(const ClusterSpec& cluster, const TaskId& task) {
   return json::serialize(config);
 }
 
-Environment TensorFlowEnvironment(const JobSpec&, const ClusterSpec& cluster, const TaskId& task) {
+Environment TensorFlowEnvironment(const JobSpec&, const ClusterSpec& cluster, const TaskId& task, int) {
   return {{"CLUSTER_SPEC", json::serialize(AllRoles(cluster))}, {"TF_CONFIG", TfConfig(cluster, task)}};
 }
 

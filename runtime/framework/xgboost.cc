@@ -43,7 +43,7 @@ Status CheckTracker(const JobSpec& spec) {
   return Error{ErrorCode::kInvalid, "framework xgboost needs a tracked role beside tracker, as worker"};
 }
 
-Environment XgBoostEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+Environment XgBoostEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
   const Endpoint& tracker = EndpointOf(cluster, {std::string(kTracker), 0});
   Environment environment = {
       {"DMLC_NUM_WORKER", StrCat(Workers(spec))},

@@ -37,6 +37,14 @@ Status ReadNamed(JsonFields& document, std::string_view what, std::map<TaskId, N
   return by_task.status();
 }
 
+Status ReadProcesses(JsonFields& document, std::map<std::string, int>& processes) {
+  if (!document.Has("processes")) return Ok();
+  JsonFields by_role = document.Fields("processes");
+  for (const std::string& role : by_role.Names())
+    processes[role] = static_cast<int>(by_role.Int(role, 1, kMostProcesses));
+  return by_role.status();
+}
+
 template <class Named>
 void WriteNamed(json::object& document, std::string_view field, const std::map<TaskId, Named>& all) {
   json::object by_task;
@@ -48,6 +56,11 @@ void WriteNamed(json::object& document, std::string_view field, const std::map<T
 }
 
 }  // namespace
+
+int ClusterSpec::ProcessesOf(const std::string& role) const {
+  const auto found = processes.find(role);
+  return found == processes.end() ? 1 : found->second;
+}
 
 bool IsPortName(std::string_view name) {
   constexpr size_t kLongest = 32;
@@ -68,6 +81,7 @@ std::string ToJson(const ClusterSpec& spec) {
   document["roles"] = std::move(roles);
   WriteNamed(document, "ports", spec.ports);
   WriteNamed(document, "values", spec.values);
+  if (!spec.processes.empty()) document["processes"] = json::value_from(spec.processes);
   return SerializeJson(document);
 }
 
@@ -90,7 +104,8 @@ Result<ClusterSpec> ClusterSpecFromJson(std::string_view text) {
   });
   const Status values =
       ReadNamed(fields, "values", spec.values, [](JsonFields& f, const std::string& name) { return f.String(name); });
-  for (const auto& status : {fields.status(), roles.status(), ports, values}) {
+  const Status processes = ReadProcesses(fields, spec.processes);
+  for (const auto& status : {fields.status(), roles.status(), ports, values, processes}) {
     if (!status.ok()) return Annotate(status.error(), "cluster spec");
   }
   return spec;

@@ -35,6 +35,9 @@ struct TaskId {
   auto operator<=>(const TaskId&) const = default;
 };
 
+// The processes of a task are counted from 0; most tasks have no other.
+constexpr int kMostProcesses = 64;
+
 // One try at running a task: "worker:3#2". Numbers start at 1 and never repeat.
 struct AttemptId {
   TaskId task;

@@ -113,6 +113,11 @@ const RoleSpec* JobSpec::FindRole(std::string_view role) const {
   return nullptr;
 }
 
+int JobSpec::ProcessesOf(std::string_view role) const {
+  const RoleSpec* found = FindRole(role);
+  return found ? found->processes : 1;
+}
+
 int JobSpec::TotalTasks() const {
   int total = 0;
   for (const auto& role : roles) total += role.instances;

@@ -109,6 +109,7 @@ struct RoleSpec {
   std::vector<FileSpec> files;                // for its tasks, beside the job's
   std::string node_label;  // of the nodes that will do, as the scheduler's administrator has named them; empty: any
   std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
+  int processes = 1;       // of each of its tasks, side by side; at most kMostProcesses
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages
@@ -161,6 +162,7 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;
+  int ProcessesOf(std::string_view role) const;  // of each task; 1 where there is no such role
   int TotalTasks() const;
   int TrackedTasks() const;
   // The chief decides for collectives who leads: role "chief" index 0, or else "worker" index 0 (TonY's rule).

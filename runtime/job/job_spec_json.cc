@@ -46,6 +46,7 @@ json::object RoleJson(const RoleSpec& role) {
   out["gpus"] = role.resources.gpus;
   if (!role.node_label.empty()) out["node_label"] = role.node_label;
   if (!role.key_prefix.empty()) out["key_prefix"] = role.key_prefix;
+  if (role.processes != 1) out["processes"] = role.processes;  // else as in jobs that know of no more
   out["command"] = role.command;
   out["completion"] = ToString(role.completion);
   out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
@@ -132,6 +133,7 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   role.resources.gpus = static_cast<int>(fields.Int("gpus", 0, kMostAsked));
   if (fields.Has("node_label")) role.node_label = fields.String("node_label");
   if (fields.Has("key_prefix")) role.key_prefix = fields.String("key_prefix");
+  if (fields.Has("processes")) role.processes = static_cast<int>(fields.Int("processes", 1, kMostProcesses));
   role.command = fields.String("command");
   const auto completion = CompletionFromString(fields.String("completion"));
   if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");

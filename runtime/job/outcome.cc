@@ -3,6 +3,7 @@
 #include <array>
 
 #include "runtime/base/check.h"
+#include "runtime/base/strings.h"
 
 namespace tony {
 namespace {
@@ -132,6 +133,12 @@ std::optional<Source> SourceFromString(std::string_view text) {
     if (row.name == text) return row.source;
   }
   return std::nullopt;
+}
+
+std::string DescribeExit(const Outcome& outcome) {
+  const std::string exit = outcome.exit ? ToString(*outcome.exit) : "";
+  if (!outcome.process) return exit;
+  return StrCat("process ", *outcome.process, exit.empty() ? "" : ": ", exit);
 }
 
 Charge ChargeOf(const Outcome& outcome) {

@@ -63,10 +63,14 @@ struct Outcome {
   std::string stdout_tail = {};    // the last lines of its stdout, where stderr does not say what was wrong
   Advice advice = Advice::kNone;
   Source source = Source::kItself;
-  std::optional<Usage> usage;  // nothing: not measured
+  std::optional<Usage> usage;       // nothing: not measured
+  std::optional<int> process = {};  // whose exit and last lines these are, where a task has several and it failed
   bool Succeeded() const { return cls == OutcomeClass::kSuccess; }
   bool operator==(const Outcome&) const = default;
 };
+
+// "process 2: exit code 3"; of a task with one process its exit alone. Empty: neither is known.
+std::string DescribeExit(const Outcome& outcome);
 
 // What pays for a restart after such an end.
 enum class Charge {

@@ -57,6 +57,7 @@ json::object OutcomeJson(const Outcome& outcome) {
   out["class"] = ToString(outcome.cls);
   out["message"] = outcome.message;
   WriteExit(out, outcome.exit);
+  if (outcome.process) out["process"] = *outcome.process;
   out["stderr_tail"] = outcome.stderr_tail;
   if (!outcome.stdout_tail.empty()) out["stdout_tail"] = outcome.stdout_tail;
   if (outcome.source != Source::kItself) out["source"] = ToString(outcome.source);
@@ -88,6 +89,7 @@ Result<Outcome> ReadOutcome(JsonFields fields) {
   outcome.cls = ReadClass(fields);
   outcome.message = fields.String("message");
   outcome.exit = ReadExit(fields);
+  if (fields.Has("process")) outcome.process = static_cast<int>(fields.Int("process", 0, kMostProcesses - 1));
   outcome.stderr_tail = fields.String("stderr_tail");
   if (fields.Has("stdout_tail")) outcome.stdout_tail = fields.String("stdout_tail");
   outcome.source = ReadSource(fields);

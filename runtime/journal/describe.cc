@@ -83,8 +83,8 @@ std::string Planned(const KillPlanned& d) {
 }  // namespace
 
 std::string Describe(const Outcome& outcome) {
-  std::string text = outcome.exit ? StrCat(ToString(*outcome.exit), ", ") : "";
-  text += ToString(outcome.cls);
+  std::string text = DescribeExit(outcome);
+  text += StrCat(text.empty() ? "" : ", ", ToString(outcome.cls));
   if (!outcome.message.empty()) text += StrCat(", ", OneLine(outcome.message));
   return text;
 }

@@ -214,6 +214,9 @@ Result<Outcome> FromThrift(const rpc::TaskOutcome& wire) {
   if (wire.__isset.usage) {
     TRY_ASSIGN(outcome.usage, FromThrift(wire.usage));
   }
+  if (wire.__isset.process) {
+    TRY_ASSIGN(outcome.process, IntWithin("process", wire.process, 0, kMostProcesses - 1));
+  }
   return outcome;
 }
 
@@ -315,6 +318,7 @@ rpc::TaskOutcome ToThrift(const Outcome& outcome) {
   wire.__set_source(std::string(ToString(outcome.source)));
   wire.__set_advice(std::string(ToString(outcome.advice)));
   if (outcome.usage) wire.__set_usage(ToThrift(*outcome.usage));
+  if (outcome.process) wire.__set_process(*outcome.process);
   return wire;
 }
 

@@ -47,7 +47,7 @@ struct Registration {
   2: string host
   3: i32 port
   4: Phase phase
-  5: i64 pid           // of the user's process; 0: none
+  5: i64 pid           // of the user's process, the first of several; 0: none
   6: optional map<string, i32> ports  // besides its own, by the names that its framework gives them
 }
 
@@ -120,6 +120,7 @@ struct TaskOutcome {
   8: string stdout_tail   // where stderr does not say what was wrong
   9: string source        // "itself", "peer", "signal"; empty: "itself"
   10: optional KeptOutputs outputs  // of a chief that has succeeded, and has left some
+  11: optional i32 process  // which one failed, of a task with several processes; counted from 0
 }
 
 service ExecutorService {

@@ -29,6 +29,14 @@ TEST(JobWiringTest, EveryTaskIsToldOfTheNamedPortsOfAll) {
                           Pair(TaskId{"worker", 1}, NamedPorts{{"data", 5000}})));
 }
 
+TEST(JobWiringTest, EveryTaskIsToldHowManyProcessesTheOthersHave) {
+  JobSpec spec = WithPorts().Build();
+  spec.roles[1].processes = 3;
+  JobDriver driver(spec);
+  driver.Gathering().RegisterAll();
+  EXPECT_THAT(ClusterToldTo(driver, "driver:0").processes, ElementsAre(Pair("worker", 3)));
+}
+
 TEST(JobWiringTest, NamedPortsAreJournalledWithTheRegistration) {
   JobDriver driver(WithPorts().Build());
   driver.Gathering();

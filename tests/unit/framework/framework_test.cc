@@ -76,6 +76,23 @@ TEST(FrameworkTest, ATaskKnowsItsOwnNamedPortsAndThoseOfOthers) {
             "driver:0=node-driver:2,worker:1=node-worker:3");
 }
 
+TEST(FrameworkTest, EachProcessOfATaskHasARankAndAPortOfItsOwn) {
+  JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 2)});
+  spec.roles[1].processes = 3;
+  EXPECT_EQ(PortNames(spec, {"worker", 1}), (std::vector<std::string>{"data", "process_0", "process_1", "process_2"}));
+  ClusterSpec cluster = ClusterOf(spec);
+  cluster.processes = {{"worker", 3}};
+  cluster.ports = {{{"worker", 1}, {{"process_1", 7}, {"process_2", 8}}}};
+  const Environment last = FrameworkEnvironment(spec, cluster, {"worker", 1}, 2);
+  EXPECT_EQ(last.at("STAGED_RANK"), "6");
+  EXPECT_EQ(last.at("STAGED_SIZE"), "7");
+  EXPECT_EQ(last.at("STAGED_PROCESS_PORT"), "8");
+  EXPECT_EQ(FrameworkEnvironment(spec, cluster, {"worker", 0}, 1).at("STAGED_RANK"), "2");
+  const Environment driver = FrameworkEnvironment(spec, cluster, {"driver", 0});
+  EXPECT_EQ(driver.at("STAGED_RANK"), "0");
+  EXPECT_FALSE(driver.contains("STAGED_PROCESS_PORT"));
+}
+
 TEST(FrameworkTest, OnlyTheStagedFrameworkHasStages) {
   for (const FrameworkKind kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost}) {
     const JobSpec spec = Spec(kind, {Role("driver", 1), Role("worker", 1)});

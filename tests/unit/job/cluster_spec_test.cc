@@ -32,6 +32,17 @@ TEST(ClusterSpecTest, PublishedValuesStandThereWhereThereAreAny) {
   EXPECT_FALSE(ClusterSpecFromJson(R"({"generation":1,"roles":{},"values":{"driver:0":[]}})").ok());
 }
 
+TEST(ClusterSpecTest, ProcessesStandThereWhereATaskHasSeveral) {
+  const ClusterSpec spec = {{1}, {{"driver", {{"n", 1}}}, {"worker", {{"n", 2}}}}, {}, {}, {{"worker", 3}}};
+  const std::string json = ToJson(spec);
+  EXPECT_EQ(json, R"({"generation":1,"roles":{"driver":["n:1"],"worker":["n:2"]},"processes":{"worker":3}})");
+  EXPECT_EQ(*ClusterSpecFromJson(json), spec);
+  EXPECT_EQ(spec.ProcessesOf("worker"), 3);
+  EXPECT_EQ(spec.ProcessesOf("driver"), 1);
+  for (const std::string bad : {"0", "65", "\"3\"", "null"})
+    EXPECT_FALSE(ClusterSpecFromJson(R"({"generation":1,"roles":{},"processes":{"worker":)" + bad + "}}").ok()) << bad;
+}
+
 TEST(ClusterSpecTest, APortHasAShortPlainName) {
   for (const std::string name : {"a", "data", "metrics_2", "abcdefghijklmnopqrstuvwxyz012345"})
     EXPECT_TRUE(IsPortName(name)) << name;

@@ -71,6 +71,20 @@ TEST(JobSpecJsonTest, TheKeysOfARoleAreWrittenOnlyWhereItsNameDoesNotSayThem) {
   EXPECT_EQ(JobSpecFromJson(ToJson(spec))->roles[2].Key("memory"), "tony.am.memory");
 }
 
+TEST(JobSpecJsonTest, TheProcessesOfATaskAreWrittenOnlyWhereThereAreSeveral) {
+  JobSpec spec = FullSpec();
+  EXPECT_EQ(ToJson(spec).find("processes"), std::string::npos);
+  EXPECT_EQ(JobSpecFromJson(ToJson(spec))->ProcessesOf("worker"), 1);
+  spec.roles[2].processes = 3;
+  EXPECT_EQ(*JobSpecFromJson(ToJson(spec)), spec);
+  EXPECT_EQ(spec.ProcessesOf("worker"), 3);
+  EXPECT_EQ(spec.ProcessesOf("nobody"), 1);
+  for (const int bad : {0, kMostProcesses + 1}) {
+    spec.roles[2].processes = bad;
+    EXPECT_FALSE(JobSpecFromJson(ToJson(spec)).ok()) << bad;
+  }
+}
+
 TEST(JobSpecJsonTest, TheFormIsCanonical) {
   JobSpec spec;
   spec.roles = {{"worker", 1, {}, "true", Completion::kTracked}};

@@ -93,6 +93,19 @@ TEST(OutcomeJsonTest, WhatWasUsedIsReadBackWhole) {
   EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
 }
 
+TEST(OutcomeJsonTest, TheProcessThatFailedIsNamedWhereThereAreSeveral) {
+  Outcome outcome = {kUserError, ExitStatus{ExitStatus::Kind::kExited, 3}, "", ""};
+  EXPECT_EQ(ToJson(outcome).find("process"), std::string::npos);
+  EXPECT_EQ(DescribeExit(outcome), "exit code 3");
+  outcome.process = 2;
+  EXPECT_EQ(*OutcomeFromJson(ToJson(outcome)), outcome);
+  EXPECT_EQ(DescribeExit(outcome), "process 2: exit code 3");
+  outcome.exit.reset();
+  EXPECT_EQ(DescribeExit(outcome), "process 2");
+  outcome.process = kMostProcesses;
+  EXPECT_FALSE(OutcomeFromJson(ToJson(outcome)).ok());
+}
+
 TEST(OutcomeJsonTest, ABadNumberOfWhatWasUsedIsNamed) {
   Outcome outcome;
   outcome.usage = Usage{.gpu = GpuUsage{.percent = 101}};

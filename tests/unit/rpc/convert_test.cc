@@ -85,14 +85,22 @@ TEST(ConvertTest, NamedPortsComeThroughAndBadOnesAreNamed) {
   EXPECT_THAT(bad([](rpc::Registration& r) { r.ports["data"] = 0; }), StartsWith("ports.data: 0"));
   EXPECT_THAT(bad([](rpc::Registration& r) { r.ports["data"] = 65536; }), StartsWith("ports.data: 65536"));
   EXPECT_THAT(bad([](rpc::Registration& r) { r.ports["no\nname"] = 1; }), StartsWith("ports: a name"));
-  EXPECT_EQ(bad([](rpc::Registration& r) {
-              for (char name = 'e'; r.ports.size() < kMostNamedPorts; ++name) r.ports[{name}] = 1;
-            }),
-            "");
-  EXPECT_THAT(bad([](rpc::Registration& r) {
-                for (char name = 'e'; r.ports.size() <= kMostNamedPorts; ++name) r.ports[{name}] = 1;
-              }),
-              StartsWith("ports: 9, expected at most 8"));
+  const auto of_many = [&](size_t ports) {
+    return bad([&](rpc::Registration& r) {
+      for (int i = 0; r.ports.size() < ports; ++i) r.ports["p" + std::to_string(i)] = 1;
+    });
+  };
+  EXPECT_EQ(of_many(kMostNamedPorts), "");
+  EXPECT_EQ(of_many(kMostNamedPorts + 1), "ports: 65, expected at most 64");
+}
+
+TEST(ConvertTest, TheProcessThatFailedComesThrough) {
+  Outcome outcome{.cls = OutcomeClass::kUserError};
+  EXPECT_FALSE(ToThrift(outcome).__isset.process);
+  outcome.process = kMostProcesses - 1;
+  EXPECT_EQ(*FromThrift(ToThrift(outcome)), outcome);
+  for (const int bad : {-1, kMostProcesses})
+    EXPECT_THAT(Spoiled(ToThrift(outcome), [bad](rpc::TaskOutcome& o) { o.process = bad; }), StartsWith("process: "));
 }
 
 TEST(ConvertTest, ARegistrationCarriesOurProtocolVersion) {

@@ -46,7 +46,8 @@ TEST_F(StrangerTest, TheLargestRegisterFitsIntoAStrangersFrame) {
   args.caller = ToThrift(caller);
   args.caller.token = std::string(255, 't');
   Registration what = {{std::string(255, 'h'), 65535}, Phase::kRunning, 1 << 30};
-  for (char name = 'a'; what.ports.size() < kMostNamedPorts; ++name) what.ports[std::string(32, name)] = 65535;
+  for (size_t i = 10; what.ports.size() < kMostNamedPorts; ++i)
+    what.ports[std::string(30, 'p') + std::to_string(i)] = 65535;
   args.registration = ToThrift(what);
   EXPECT_LT(WriteMessage({"Register", T_CALL, 1}, args).size(), RpcServerOptions().stranger_frame);
 }
