@@ -43,7 +43,7 @@ struct UnwatchLease {};  // may come without a WatchLease
 struct BeginAttempt {    // from now on it is this attempt: take its lock. Failed: AttemptNotBegun
   AttemptId attempt;
 };
-struct StartProcess {
+struct StartProcesses {  // all of the attempt
   Generation generation;
   std::string cluster_spec;  // JSON
   std::string resume_from;   // the newest checkpoint; may be empty
@@ -69,7 +69,7 @@ struct Leave {  // end the executor; nothing follows
 
 using Action =
     std::variant<UseAm, SendRegister, SendAwait, SendHeartbeat, SendValues, SendOutcome, ReadLease, WatchLease,
-                 UnwatchLease, BeginAttempt, StartProcess, GiveNotice, SignalTree, WarnOfTree, KeepOutcome, Leave>;
+                 UnwatchLease, BeginAttempt, StartProcesses, GiveNotice, SignalTree, WarnOfTree, KeepOutcome, Leave>;
 
 // Exit codes of the executor, after sysexits.h where there is a fitting one.
 inline constexpr int kLeftReleased = 0;

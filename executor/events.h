@@ -53,17 +53,21 @@ struct FolderGone {};  // the job's folder was removed
 
 struct AttemptNotBegun {};  // answers BeginAttempt where it failed
 
-// Exactly one of the first two answers StartProcess; ProcessExited follows ProcessStarted, once reaped.
+// Exactly one of the first two answers StartProcesses for each process, in their order; after a ProcessNotStarted no
+// further one is tried. ProcessExited follows once reaped, after all of these answers.
 struct ProcessStarted {
   int64_t pid = 0;
+  int process = 0;
 };
 struct ProcessNotStarted {
   Outcome outcome;
+  int process = 0;
 };
 struct ProcessExited {
   ExitStatus exit;
   std::string stderr_tail;
   std::optional<Outcome> judged;  // what all that was seen means; nothing: what the exit status alone means
+  int process = 0;
 };
 // No process of the task is left, living or dead: the kernel says that we have no child. Answers a SignalTree, and
 // comes by itself while the attempt is being ended.
@@ -79,7 +83,7 @@ struct UsageMeasured {
   Usage usage;
 };
 
-// What the program has published so far. Between ProcessStarted and TreeGone; once more before ProcessExited.
+// What the program has published so far. Between ProcessStarted and TreeGone; once more before each ProcessExited.
 struct ValuesSeen {
   PublishedValues values;
 };

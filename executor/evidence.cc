@@ -148,20 +148,19 @@ std::string FullDiskUnder(const std::filesystem::path& folder) {
   return no_room || no_files ? folder.string() : "";
 }
 
-Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const std::filesystem::path& log_folder,
-                const OomKills& before, const std::string& memory_key) {
+Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& before, const std::string& memory_key) {
   Evidence evidence{.exit = exit};
   if (exit.Succeeded()) return evidence;
   const OomKills after = CountOomKills();
   evidence.oom = Compare(before, after);
   if (evidence.oom == OomEvidence::kCgroup)
     evidence.oom_detail = DescribeOom(*after.cgroup - *before.cgroup, memory_key);
-  evidence.full_disk = FullDiskUnder(log_folder);
-  LastWords words = ReadLastWords(log_folder / "stderr");
+  evidence.full_disk = FullDiskUnder(files.stderr_file.parent_path());
+  LastWords words = ReadLastWords(files.stderr_file);
   evidence.stderr_tail = std::move(words.lines);
   evidence.traceback = std::move(words.traceback);
-  evidence.stdout_tail = ReadLastWords(log_folder / "stdout").lines;
-  auto report = ReadReport(error_file);
+  evidence.stdout_tail = ReadLastWords(files.stdout_file).lines;
+  auto report = ReadReport(files.error_file);
   if (report.ok()) {
     evidence.report = *std::move(report);
   } else {

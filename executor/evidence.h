@@ -33,9 +33,11 @@ void ForgetFile(const std::filesystem::path& file);
 // The folder, if its disk has no room left; else "".
 std::string FullDiskUnder(const std::filesystem::path& folder);
 
-// To be called once the process was reaped; `before` was counted before it started. `log_folder` has its stdout and
-// stderr, `memory_key` sets its limit.
-Evidence Gather(ExitStatus exit, const std::filesystem::path& error_file, const std::filesystem::path& log_folder,
-                const OomKills& before, const std::string& memory_key);
+struct ProcessFiles {
+  std::filesystem::path error_file, stdout_file, stderr_file;
+};
+
+// To be called once the process was reaped; `before` was counted before it started. `memory_key` sets its limit.
+Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& before, const std::string& memory_key);
 
 }  // namespace tony::executor

@@ -4,21 +4,13 @@
 #include <utility>
 
 #include "executor/attempt_files.h"
-#include "executor/command.h"
-#include "executor/evidence.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/framework/framework.h"
 #include "runtime/process/own_tree.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony::executor {
 namespace {
-
-Outcome CannotStart(const Error& error) {
-  const bool users_fault = error.code == ErrorCode::kInvalid;  // more arguments or environment than the kernel takes
-  return {users_fault ? OutcomeClass::kUserConfig : OutcomeClass::kInfra, std::nullopt, error.message, ""};
-}
 
 std::string Describe(const Outcome& outcome) {
   std::string text(ToString(outcome.cls));
@@ -36,7 +28,7 @@ Executor::Executor(Surroundings surroundings, JobRecords records, JobSpec spec, 
       presence_(records_.place()),
       spec_(std::move(spec)),
       place_{self.job, self.attempt, self.container, AttemptFolder(records_.place(), self.attempt)},
-      run_(std::move(self), std::move(endpoint), spec_.timers, jitter) {}
+      run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role)) {}
 
 void Executor::Begin(std::function<void(int)> left) {
   left_ = std::move(left);
@@ -180,65 +172,6 @@ void Executor::Perform(const BeginAttempt& action) {
     LogError(lock.ok() ? port.error().message : lock.error().message);
     Feed(AttemptNotBegun{});
   }
-}
-
-void Executor::Perform(const StartProcess& action) {
-  const auto pid = StartUserProcess(action);
-  if (pid.ok()) {
-    Feed(ProcessStarted{*pid});
-  } else {
-    Feed(ProcessNotStarted{CannotStart(pid.error())});
-  }
-}
-
-Result<int64_t> Executor::StartUserProcess(const StartProcess& action) {
-  TRY_ASSIGN(const ClusterSpec cluster, ClusterSpecFromJson(action.cluster_spec));
-  const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
-  if (!role) return Error{ErrorCode::kInternal, "no role " + place_.attempt.task.role};
-  place_.resume_from = action.resume_from;
-  TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
-  const auto environment = MakeUserEnvironment(spec_, cluster, place_, surroundings_.environment, secrets);
-  TRY(PrepareWorkFolder(records_, role->name, place_.folder, environment.long_values));
-  const ProcessSpec process{.env = environment.variables,
-                            .directory = place_.folder.work.string(),
-                            .stdout_file = (place_.folder.logs / "stdout").string(),
-                            .stderr_file = (place_.folder.logs / "stderr").string(),
-                            .own_session = true};
-  const auto error_file = ErrorFile(place_.folder.work);
-  for (const auto& file :
-       {error_file, OutputFile(place_.folder.work), NoticeFile(place_.folder.work), PublishFile(place_.folder.work)})
-    ForgetFile(file);
-  const OomKills killed_before = CountOomKills();
-  const std::string memory_key = role->Key("memory");
-  if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
-  const auto log_folder = place_.folder.logs;
-  const auto pid = StartCommand(surroundings_.processes, role->command, process, [=, this](ExitStatus exit) {
-    if (published_) published_->Look();
-    const Evidence evidence = Gather(exit, error_file, log_folder, killed_before, memory_key);
-    Feed(ProcessExited{exit, evidence.stderr_tail, Classify(evidence, spec_.failure_rules)});
-  });
-  if (!pid.ok()) return pid.error();
-  WatchUsage();
-  WatchPublished();
-  return int64_t{*pid};
-}
-
-void Executor::WatchUsage() {
-  std::vector<std::string> gpus;
-  for (const std::string& variable : surroundings_.environment) {
-    constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
-    if (variable.starts_with(kName)) gpus = VisibleGpus(std::string_view(variable).substr(kName.size()));
-  }
-  usage_ = std::make_unique<UsageWatch>(surroundings_.loop,
-                                        WatchedAttempt{place_.folder.logs, spec_.log_limit_mb, std::move(gpus)},
-                                        [this](const Usage& usage) { Feed(UsageMeasured{usage}); });
-}
-
-void Executor::WatchPublished() {
-  const std::vector<std::string> names = ValueNames(spec_, place_.attempt.task);
-  if (names.empty()) return;
-  published_ = std::make_unique<PublishWatch>(surroundings_.loop, PublishFile(place_.folder.work), names,
-                                              [this](const PublishedValues& values) { Feed(ValuesSeen{values}); });
 }
 
 void Executor::Perform(const SignalTree& action) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/evidence.h"
 #include "executor/port_reservation.h"
 #include "executor/publish_watch.h"
 #include "executor/task_run.h"
@@ -59,7 +60,7 @@ class Executor {
   void Perform(const WatchLease&);
   void Perform(const UnwatchLease&);
   void Perform(const BeginAttempt& action);
-  void Perform(const StartProcess& action);
+  void Perform(const StartProcesses& action);
   void Perform(const GiveNotice& action);
   void Perform(const SignalTree& action);
   void Perform(const WarnOfTree& action);
@@ -72,7 +73,9 @@ class Executor {
   std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
   void TellWhy(const std::string& disconnected);
   Event LeaseNow();
-  Result<int64_t> StartUserProcess(const StartProcess& action);
+  Result<std::vector<ProcessSpec>> Prepare(const StartProcesses& action);
+  std::vector<Event> Start(const std::vector<ProcessSpec>& processes);
+  Result<int64_t> Start(const ProcessSpec& process, int index, const OomKills& killed_before);
   void WatchUsage();
   void WatchPublished();
   void SayTreeGone();

@@ -17,16 +17,16 @@ Duration SinceEpoch(const timespec& time) {
 
 }  // namespace
 
-OutputWatch::OutputWatch(std::filesystem::path log_folder, Instant start)
-    : log_folder_(std::move(log_folder)), looked_(start), wrote_(start) {}
+OutputWatch::OutputWatch(std::vector<std::filesystem::path> logs, Instant start)
+    : logs_(std::move(logs)), looked_(start), wrote_(start) {}
 
 // The files say in wall time when they were written: between two looks, so a clock that steps does little harm.
 Duration OutputWatch::Quiet(Instant now) {
   int64_t written = 0;
   Duration newest{0};
-  for (const char* name : {"stdout", "stderr"}) {
+  for (const auto& log : logs_) {
     struct stat file {};
-    if (stat((log_folder_ / name).c_str(), &file) != 0) continue;
+    if (stat(log.c_str(), &file) != 0) continue;
     written += file.st_size;
     newest = std::max(newest, SinceEpoch(file.st_mtim));
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "runtime/base/time.h"
 
@@ -10,13 +11,13 @@ namespace tony::executor {
 
 class OutputWatch {
  public:
-  // Of `stdout` and `stderr` in the folder, from `start` on.
-  OutputWatch(std::filesystem::path log_folder, Instant start);
+  // To these files, from `start` on.
+  OutputWatch(std::vector<std::filesystem::path> logs, Instant start);
 
   Duration Quiet(Instant now);
 
  private:
-  const std::filesystem::path log_folder_;
+  const std::vector<std::filesystem::path> logs_;
   int64_t written_ = 0;
   Instant looked_, wrote_;
 };

@@ -10,8 +10,10 @@ constexpr std::array kTransitions = {
     Transition{State::kWaiting, Trigger::kStop, State::kEnded},
     Transition{State::kStarting, Trigger::kStarted, State::kRunning},
     Transition{State::kStarting, Trigger::kNotStarted, State::kEnded},
+    Transition{State::kStarting, Trigger::kFailed, State::kStopping},
     Transition{State::kStarting, Trigger::kStop, State::kStopping},
     Transition{State::kRunning, Trigger::kExited, State::kSweeping},
+    Transition{State::kRunning, Trigger::kFailed, State::kStopping},
     Transition{State::kRunning, Trigger::kStop, State::kStopping},
     Transition{State::kSweeping, Trigger::kTreeGone, State::kEnded},
     Transition{State::kSweeping, Trigger::kGiveUp, State::kLeft},
@@ -68,6 +70,8 @@ std::string_view ToString(Trigger trigger) {
       return "not started";
     case Trigger::kExited:
       return "exited";
+    case Trigger::kFailed:
+      return "failed";
     case Trigger::kStop:
       return "stop";
     case Trigger::kGraceOver:

@@ -10,6 +10,10 @@
 //      +---------------+----------------------------------------------------------------+
 //                        ProcessNotStarted
 //
+// With several processes the picture is the same: Running begins when all have been started, and ends when the last one
+// has been reaped, or at once when one fails: the others are stopped (Starting or Running to Stopping), and the outcome
+// is that of the first which failed. One that ends well leaves the others running.
+//
 // NEXT takes Ended back to Waiting, as the next attempt of the task.
 //
 // "stop" is a STOP or RELEASE command, a refusal of the attempt, being cut off, having no AM for orphan_timeout, or
@@ -31,7 +35,19 @@ namespace tony::executor {
 enum class State { kWaiting, kStarting, kRunning, kSweeping, kStopping, kKilling, kEnded, kLeft };
 std::string_view ToString(State state);  // "Waiting", ...
 
-enum class Trigger { kStart, kStarted, kNotStarted, kExited, kStop, kGraceOver, kTreeGone, kGiveUp, kNext, kLeave };
+enum class Trigger {
+  kStart,
+  kStarted,     // all processes
+  kNotStarted,  // none
+  kExited,      // the last one
+  kFailed,      // one of several, and others are left
+  kStop,
+  kGraceOver,
+  kTreeGone,
+  kGiveUp,
+  kNext,
+  kLeave
+};
 std::string_view ToString(Trigger trigger);
 
 struct Transition {

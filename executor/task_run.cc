@@ -9,23 +9,17 @@
 namespace tony::executor {
 namespace {
 
-// Most trees are gone a moment after their process; one that is not may hang in the kernel for minutes.
-constexpr Duration kFirstLook{5};
-constexpr Duration kLongestLook{250};
-// What lives so long under one SIGKILL after the other does not die of the next one either. As long as the keeper's own
-// sweep at the end of a job.
-constexpr Duration kLongestKilling{30'000};
-
 // After SIGTERM there is not much time: a NodeManager's KILL may follow 250 ms later, a keeper's a little later.
 constexpr Duration kLastReport{2000};
 
 }  // namespace
 
-TaskRun::TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter)
+TaskRun::TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter, int processes)
     : identity_(std::move(self)),
       endpoint_(std::move(endpoint)),
       timers_(timers),
       jitter_(jitter),
+      processes_(processes),
       epoch_(identity_.epoch),
       generation_(identity_.generation),
       lease_(timers.record_fresh) {}
@@ -79,7 +73,9 @@ void TaskRun::Obey(const Command& command) {
       return;
     case Command::Kind::kStart:
       generation_ = std::max(generation_, command.generation);
-      if (Go(Trigger::kStart)) Do(StartProcess{command.generation, command.cluster_spec, command.resume_from});
+      if (!Go(Trigger::kStart)) return;
+      unanswered_ = processes_;
+      Do(StartProcesses{command.generation, command.cluster_spec, command.resume_from});
       return;
     case Command::Kind::kStop:
       Announce(command);
@@ -98,7 +94,8 @@ void TaskRun::Obey(const Command& command) {
 void TaskRun::BeginNext(int attempt) {
   identity_.attempt.number = attempt;
   pid_ = 0;
-  exit_.reset();
+  started_ = 0;
+  reaped_ = 0;
   usage_.reset();
   values_.clear();
   values_acknowledged_ = 0;
@@ -154,51 +151,6 @@ void TaskRun::Depart(Outcome because, Departure how) {
   }
 }
 
-void TaskRun::On(const ProcessStarted& event) {
-  pid_ = event.pid;
-  if (state_ == State::kStopping) Do(SignalTree{SIGTERM});  // the stop came first
-  if (state_ == State::kKilling) LookAgain(SIGKILL);
-  Go(Trigger::kStarted);
-}
-
-void TaskRun::On(const ProcessNotStarted& event) { End(Trigger::kNotStarted, ending_ ? *ending_ : event.outcome); }
-
-void TaskRun::On(const ProcessExited& event) {
-  pid_ = 0;
-  exit_ = event.exit;
-  look_delay_ = kFirstLook;
-  if (Go(Trigger::kExited)) {
-    const OutcomeClass cls = ClassOf(event.exit);
-    ending_ = Outcome{cls, event.exit, "", cls == OutcomeClass::kSuccess ? "" : event.stderr_tail};
-    if (event.judged) ending_ = event.judged;
-    LookAgain(SIGKILL);
-  } else if (ending_) {
-    ending_->exit = event.exit;
-    LookAgain(state_ == State::kStopping ? 0 : SIGKILL);
-  }
-}
-
-void TaskRun::On(const TreeGone&) {
-  if (exit_) End(Trigger::kTreeGone, *ending_);
-}
-
-// The attempt has not ended, and does not as long as anything of it lives. Whoever can still be ended is left to the
-// keeper, which has the container's cgroup; the outcome waits on the disk until nothing is left.
-void TaskRun::On(const TreeLives& event) {
-  const bool ending = state_ == State::kSweeping || state_ == State::kKilling;
-  if (!ending || !killed_since_ || now_ < *killed_since_ + kLongestKilling) return;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kLongestKilling).count();
-  const std::string what = StrCat(event.what, ", not ended by SIGKILL for ", seconds, " s");
-  Do(WarnOfTree{what});
-  killed_since_ = now_;
-  if (event.in_kernel) return;
-  outcome_ = *ending_;
-  outcome_->usage = usage_;
-  if (outcome_->cls != OutcomeClass::kSuccess) outcome_->message += (outcome_->message.empty() ? "" : "; ") + what;
-  if (exit_) Do(KeepOutcome{*outcome_});  // else the process itself lives, and nobody knows yet how it ends
-  if (Go(Trigger::kGiveUp)) Do(Leave{kLeftTreeAlive});
-}
-
 void TaskRun::On(const UsageMeasured& event) { usage_ = event.usage; }
 
 void TaskRun::On(const ValuesSeen& event) {
@@ -215,9 +167,8 @@ void TaskRun::On(const Tick&) {
   const auto due = [this](const std::optional<Instant>& deadline) { return deadline && *deadline <= now_; };
   if (due(kill_at_)) {
     kill_at_.reset();
-    look_delay_ = kFirstLook;
     Go(Trigger::kGraceOver);
-    LookAgain(SIGKILL);
+    LookAnew(SIGKILL);
   }
   if (due(look_at_)) LookAgain(state_ == State::kStopping ? 0 : SIGKILL);
   if (due(leave_at_)) LeaveWith(departure_->exit_code);
@@ -229,13 +180,6 @@ void TaskRun::On(const Tick&) {
   }
   if (due(beat_at_)) Beat();
   if (due(read_at_)) AskLease();
-}
-
-void TaskRun::LookAgain(int signal) {
-  if (signal == SIGKILL && !killed_since_) killed_since_ = now_;
-  Do(SignalTree{signal});
-  look_at_ = now_ + look_delay_;
-  look_delay_ = std::min(look_delay_ * 2, kLongestLook);
 }
 
 void TaskRun::End(Trigger trigger, Outcome outcome) {

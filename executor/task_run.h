@@ -22,7 +22,8 @@ class TaskRun {
  public:
   // `self` is who we are in every call; its generation and epoch are kept up to date here. `endpoint` is the task's
   // reserved address. `jitter` in [0, 1) spreads the executors of a job when they all lose their AM at once.
-  TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter);
+  // `processes`: of each attempt.
+  TaskRun(Caller self, Endpoint endpoint, Timers timers, double jitter, int processes = 1);
 
   std::vector<Action> Apply(const Event& event, Instant now);
   std::optional<Instant> NextDeadline() const;  // when to Apply(Tick); nothing: not before the next event
@@ -78,6 +79,13 @@ class TaskRun {
   std::optional<Instant> OrphanedAt() const;
   Duration Spread(Duration delay) const;
 
+  // Its processes: task_run_processes.cc.
+  bool AllReaped() const;
+  Outcome Named(Outcome outcome, int process) const;
+  void Fail(Outcome outcome);
+  void LookAnew(int signal);  // soon after this signal, then ever less often
+  void LookAgain(int signal);
+
   // The task: task_run.cc.
   bool Go(Trigger trigger);
   void Obey(const Command& command);
@@ -85,7 +93,6 @@ class TaskRun {
   void Stop(Outcome because, Duration grace);
   void BeginNext(int attempt);
   void Depart(Outcome because, Departure how);
-  void LookAgain(int signal);
   void End(Trigger trigger, Outcome outcome);
   void ReportThenLeave();
   void LeaveWith(int exit_code);
@@ -99,13 +106,15 @@ class TaskRun {
   const Endpoint endpoint_;
   const Timers timers_;
   const double jitter_;
+  const int processes_;
 
   Instant now_;                  // of the event at hand
   std::vector<Action> actions_;  // of the event at hand
 
   State state_ = State::kWaiting;
-  int64_t pid_ = 0;                 // of the process while it is there
-  std::optional<ExitStatus> exit_;  // of the process, once reaped
+  int64_t pid_ = 0;                 // of the first process while it is there
+  int unanswered_ = 0;              // processes that are to be started: nobody has said yet whether they were
+  int started_ = 0, reaped_ = 0;    // processes
   std::optional<Usage> usage_;      // of the attempt, newest
   PublishedValues values_;          // of the attempt: the first of each name
   size_t values_acknowledged_ = 0;  // so many of them are in the journal

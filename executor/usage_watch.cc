@@ -11,6 +11,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/ids.h"
 #include "runtime/job/usage_json.h"
 #include "runtime/store/files.h"
 
@@ -48,11 +49,18 @@ std::chrono::microseconds OwnCpu() {
   return std::chrono::microseconds(time.tv_sec * 1'000'000 + time.tv_nsec / 1000);
 }
 
+std::vector<std::filesystem::path> LogsOf(const WatchedAttempt& attempt) {
+  std::vector<std::filesystem::path> logs;
+  for (int i = 0; i < attempt.processes; ++i)
+    for (const char* name : {"stdout", "stderr"}) logs.push_back(attempt.log_folder / OfProcess(name, i));
+  return logs;
+}
+
 std::vector<LogCap> CapsFor(const WatchedAttempt& attempt) {
   std::vector<LogCap> caps;
   if (attempt.log_limit_mb <= 0) return caps;
   const int64_t limit = std::min(attempt.log_limit_mb, kNoDiskHasSoMany) << 20;
-  for (const char* name : {"stdout", "stderr"}) caps.emplace_back(attempt.log_folder / name, limit);
+  for (const auto& log : LogsOf(attempt)) caps.emplace_back(log, limit);
   caps.emplace_back(UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)), limit);  // executor.log
   return caps;
 }
@@ -76,7 +84,7 @@ UsageWatch::UsageWatch(EventLoop& loop, WatchedAttempt attempt, std::function<vo
       start_(loop.Now()),
       meter_(start_),
       logs_(CapsFor(attempt_)),
-      output_(attempt_.log_folder, start_),
+      output_(LogsOf(attempt_), start_),
       kept_(start_) {
   if (!attempt_.gpus.empty()) gpus_ = std::make_unique<GpuWatch>(attempt_.gpus);
   sample_timer_ = loop_.After(kFirstSample, [this] { Sample(); });

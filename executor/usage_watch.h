@@ -20,9 +20,10 @@
 namespace tony::executor {
 
 struct WatchedAttempt {
-  std::filesystem::path log_folder;  // with stdout and stderr; gets usage.json
+  std::filesystem::path log_folder;  // with stdout and stderr of each process; gets usage.json
   int64_t log_limit_mb = 0;          // of each of them; 0: none
   std::vector<std::string> gpus;     // VisibleGpus()
+  int processes = 1;
 };
 
 // Loop thread only. Made when the attempt's process has been started, in a process that has no other children.

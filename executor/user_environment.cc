@@ -41,14 +41,19 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
       {"PWD", place.folder.work.string()},
       {"TONY_ATTEMPT", StrCat(place.attempt.number)},
       {"TONY_CONTAINER", StrCat(place.job.value, "/", place.container.value)},
-      {"TONY_ERROR_FILE", ErrorFile(place.folder.work).string()},
+      {"TONY_ERROR_FILE", ErrorFile(place.folder.work, place.process).string()},
       {"TONY_GENERATION", StrCat(cluster.generation.value)},
       {"TONY_JOB_ID", place.job.value},
       {"TONY_LOG_DIR", place.folder.logs.string()},
       {"TONY_NOTICE_FILE", NoticeFile(place.folder.work).string()},
       {"TONY_TASK", ToString(place.attempt.task)},
   };
-  if (LeavesOutputs(spec, place.attempt.task)) own["TONY_OUTPUT_FILE"] = OutputFile(place.folder.work).string();
+  if (const int processes = spec.ProcessesOf(place.attempt.task.role); processes > 1) {
+    own["TONY_PROCESS_COUNT"] = StrCat(processes);
+    own["TONY_PROCESS_INDEX"] = StrCat(place.process);
+  }
+  if (LeavesOutputs(spec, place.attempt.task) && place.process == 0)
+    own["TONY_OUTPUT_FILE"] = OutputFile(place.folder.work).string();
   if (!ValueNames(spec, place.attempt.task).empty()) own["TONY_PUBLISH_FILE"] = PublishFile(place.folder.work).string();
   if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;
   if (!place.resume_from.empty()) own["TONY_RESUME_FROM"] = place.resume_from;
@@ -92,15 +97,15 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   // As root it would write __pycache__ into the staged folders that all jobs share.
   if (SharesFolders(spec, place.attempt.task.role)) environment.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
   if (spec.framework == FrameworkKind::kPytorch) {
-    environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work).string());
+    environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work, place.process).string());
   }
   UserEnvironment result;
-  for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task)) {
+  for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task, place.process)) {
     if (name.size() + value.size() + 2 <= kLongestVariable) {
       environment[name] = value;
       continue;
     }
-    const auto file = place.folder.work / StrCat("tony-", ToLower(name));
+    const auto file = place.folder.work / OfProcess(StrCat("tony-", ToLower(name)), place.process);
     environment[name + "_FILE"] = file.string();
     environment.erase(name);
     result.long_values.push_back({file, value});
@@ -115,7 +120,9 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   return result;
 }
 
-std::filesystem::path ErrorFile(const std::filesystem::path& work_folder) { return work_folder / "tony-error.json"; }
+std::filesystem::path ErrorFile(const std::filesystem::path& work_folder, int process) {
+  return work_folder / (OfProcess("tony-error", process) + ".json");
+}
 
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder) { return work_folder / "tony-output.json"; }
 

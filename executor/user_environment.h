@@ -1,4 +1,5 @@
-// The environment of the user's process. A pure function, so that `tony plan` may show exactly what a task will get.
+// The environment of a process of the user's. A pure function, so that `tony plan` may show exactly what a task will
+// get.
 //
 // Later wins: what the executor inherited (without variables of ours, which would be another job's), container_env,
 // execution_env, secrets ("NAME=value"), the framework's variables, the job's own (TONY_TASK, ...). README.md lists
@@ -22,6 +23,7 @@ struct AttemptPlace {
   ContainerId container;
   AttemptFolder folder;     // `work` is the process's working directory
   std::string resume_from;  // the newest checkpoint, where a restarted task may go on from; empty: none
+  int process = 0;          // which one of the task
 };
 
 // A value of ours that is longer than the kernel lets one variable be (128 KiB). It goes to `file`, which the variable
@@ -40,8 +42,8 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
                                     const std::vector<std::string>& inherited,
                                     const std::vector<std::string>& secrets = {});
 
-// Where the program may say why it failed: $TONY_ERROR_FILE; see runtime/job/error_report.h.
-std::filesystem::path ErrorFile(const std::filesystem::path& work_folder);
+// Where a process may say why it failed: $TONY_ERROR_FILE; see runtime/job/error_report.h.
+std::filesystem::path ErrorFile(const std::filesystem::path& work_folder, int process = 0);
 
 // Where the chief may leave the job's outputs as one JSON object: $TONY_OUTPUT_FILE.
 std::filesystem::path OutputFile(const std::filesystem::path& work_folder);

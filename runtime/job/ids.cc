@@ -7,6 +7,9 @@ namespace tony {
 std::string ToString(const TaskId& id) { return StrCat(id.role, ":", id.index); }
 std::string ToString(const AttemptId& id) { return StrCat(ToString(id.task), "#", id.number); }
 std::string FolderName(const TaskId& id) { return StrCat(id.role, "-", id.index); }
+std::string OfProcess(std::string_view name, int process) {
+  return process == 0 ? std::string(name) : StrCat(name, "-", process);
+}
 
 Result<TaskId> ParseTaskId(std::string_view text) {
   const size_t colon = text.rfind(':');

@@ -48,6 +48,8 @@ struct AttemptId {
 std::string ToString(const TaskId& id);
 std::string ToString(const AttemptId& id);
 std::string FolderName(const TaskId& id);  // "worker-3": no colon, so that it may stand in a PATH
+std::string OfProcess(std::string_view name,
+                      int process);  // "stdout" of a task's first process, "stdout-1" of the next
 Result<TaskId> ParseTaskId(std::string_view text);
 
 }  // namespace tony

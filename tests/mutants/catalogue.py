@@ -80,6 +80,7 @@ FILES = {
     "executor/states.cc": OF_EXECUTOR_CORE,
     "executor/task_run.cc": OF_EXECUTOR_CORE,
     "executor/task_run_link.cc": OF_EXECUTOR_CORE,
+    "executor/task_run_processes.cc": OF_EXECUTOR_CORE,
     "executor/lease_sight.cc": OF_EXECUTOR_CORE,
     "runtime/job/timer_parser.cc": (JOB,),
     "runtime/job/restart_parser.cc": (JOB,),
@@ -94,6 +95,7 @@ FILES = {
     "am/attention.cc": OF_AM_CORE,
     "am/application_master.h": OF_AM_SHELL,
     "executor/executor.cc": OF_EXECUTOR_SHELL,
+    "executor/executor_start.cc": OF_EXECUTOR_SHELL,
     "runtime/scheduler/local/am_deaths.cc": OF_KEEPER,
     "runtime/scheduler/local/am_supervision.cc": OF_KEEPER,
     "runtime/scheduler/local/containers.cc": OF_KEEPER,
@@ -127,7 +129,7 @@ for folder, pattern, suites in PARTS:
         FILES[f"{folder}/{path.name}"] = suites
 
 # Shells, whose comparisons are no policy: what to log, which error to tell. Their orders are changed all the same.
-WITHOUT_COMPARISONS = {"executor/executor.cc", "runtime/scheduler/local/containers.cc",
+WITHOUT_COMPARISONS = {"executor/executor.cc", "executor/executor_start.cc", "runtime/scheduler/local/containers.cc",
                        "runtime/scheduler/local/containers_end.cc", "runtime/scheduler/local/keeper_end.cc",
                        "runtime/scheduler/local/keeper.cc", "runtime/scheduler/local/message_channel.cc",
                        "runtime/scheduler/local/container_cgroup.cc", "runtime/process/own_cgroup.cc",

@@ -13,7 +13,9 @@ JOURNAL = "am/journal.cc"
 JOURNAL_FILE = "am/journal_file.cc"
 RUN = "executor/task_run.cc"
 LINK = "executor/task_run_link.cc"
+RUN_PROCESSES = "executor/task_run_processes.cc"
 EXECUTOR = "executor/executor.cc"
+EXECUTOR_START = "executor/executor_start.cc"
 CONTAINERS = "runtime/scheduler/local/containers.cc"
 CONTAINERS_END = "runtime/scheduler/local/containers_end.cc"
 LOCAL_SCHEDULER = "runtime/scheduler/local/local_scheduler.cc"
@@ -166,8 +168,11 @@ EXECUTORS = [
      "  Rejoin();\n  Do(BeginAttempt{identity_.attempt});\n"),
     ("tells of a stop before it stops", RUN, "      Do(SignalTree{SIGTERM});\n      Go(Trigger::kStop);\n",
      "      Go(Trigger::kStop);\n      Do(SignalTree{SIGTERM});\n"),
-    ("the end of the process is the end of the attempt", RUN, "    if (event.judged) ending_ = event.judged;\n    LookAgain(SIGKILL);\n",
-     "    if (event.judged) ending_ = event.judged;\n    End(Trigger::kTreeGone, *ending_);\n"),
+    ("the end of the process is the end of the attempt", RUN_PROCESSES, "    Go(Trigger::kExited);\n    LookAnew(SIGKILL);\n",
+     "    Go(Trigger::kExited);\n    End(Trigger::kTreeGone, *ending_);\n"),
+    ("the end of one process is the end of all", RUN_PROCESSES, "    if (!AllReaped() && own.Succeeded()) return;\n", ""),
+    ("a later failure is the outcome", RUN_PROCESSES, "    if (!ending_->exit && !ending_->process) ending_->exit = event.exit;\n",
+     "    ending_ = own;\n"),
     ("asks for the next command before it obeys", LINK,
      "  if (event.command.number > since_ && event.command.kind != Command::Kind::kNone) {\n"
      "    since_ = event.command.number;\n    Obey(event.command);\n  }\n",
@@ -185,7 +190,8 @@ EXECUTORS = [
     ("values count as acknowledged by whoever answers", LINK,
      "  if (!IsCurrent(event.link) || link_ != Link::kLinked || values_sent_ == 0) return;\n",
      "  if (values_sent_ == 0) return;\n"),
-    ("the last values of a process are not looked for", EXECUTOR, "    if (published_) published_->Look();\n", ""),
+    ("the last values of a process are not looked for", EXECUTOR_START,
+     "               if (published_) published_->Look();\n", ""),
     ("the next attempt is not locked", EXECUTOR, "  attempt_lock_ = *std::move(lock);\n", ""),
     ("the next attempt's folders are those of the last", EXECUTOR,
      "  place_.folder = AttemptFolder(records_.place(), action.attempt);\n", ""),
@@ -196,7 +202,8 @@ EXECUTORS = [
      "    for (const auto& action : actions) std::visit([this](const auto& what) { Perform(what); }, action);\n"),
     ("a tree is gone when the process is", EXECUTOR,
      "  if (surroundings_.processes.ReapStrangers()) return SayTreeGone();\n", "  return SayTreeGone();\n"),
-    ("an error file left by others is taken for the task's", EXECUTOR, "    ForgetFile(file);\n", "    (void)file;\n"),
+    ("an error file left by others is taken for the task's", EXECUTOR_START,
+     "ForgetFile(ErrorFile(place_.folder.work, i));\n", "(void)i;\n"),
 ]
 
 LAUNCHING = "  TRY(records_.Launching(id, container.gpus, container.cgroup));\n"

@@ -183,7 +183,7 @@ void SimulatedExecutor::Perform(const executor::BeginAttempt& action) {
   stage_.Add(AttemptBegun{container_, attempt_});
 }
 
-void SimulatedExecutor::Perform(const executor::StartProcess& action) {
+void SimulatedExecutor::Perform(const executor::StartProcesses& action) {
   const ProcessPlan& plan = stage_.plan.tasks.at(attempt_.task).ProcessOf(attempt_.number);
   if (plan.cannot_start) {
     return FeedAfter(plan.start, executor::ProcessNotStarted{{OutcomeClass::kInfra, std::nullopt, "no fork", ""}});

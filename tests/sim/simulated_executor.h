@@ -51,7 +51,7 @@ class SimulatedExecutor : public AskingEnd {
   void Perform(const executor::WatchLease& action);
   void Perform(const executor::UnwatchLease& action);
   void Perform(const executor::BeginAttempt& action);
-  void Perform(const executor::StartProcess& action);
+  void Perform(const executor::StartProcesses& action);
   void Perform(const executor::GiveNotice&) {}  // its processes poll no file
   void Perform(const executor::SignalTree& action);
   void Perform(const executor::WarnOfTree&) {}

@@ -17,7 +17,7 @@ class FakeProcessRunner : public ProcessRunner {
 
   Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override {
     started.push_back(spec);
-    if (failure) return *failure;
+    if (failure && started.size() > starts_before_failure) return *failure;
     const pid_t pid = next_pid_++;
     running_[pid] = std::move(on_exit);
     return pid;
@@ -32,7 +32,8 @@ class FakeProcessRunner : public ProcessRunner {
   }
 
   std::vector<ProcessSpec> started;  // every call, also one that failed
-  std::optional<Error> failure;      // what Start answers instead
+  std::optional<Error> failure;      // what Start answers instead,
+  size_t starts_before_failure = 0;  // after so many calls
 
  private:
   EventLoop& loop_;

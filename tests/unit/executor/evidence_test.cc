@@ -22,7 +22,7 @@ class EvidenceTest : public testing::Test {
     std::ofstream(In(name)) << text;
   }
   Evidence Gathered(ExitStatus exit = kFailed) const {
-    return Gather(exit, In("error.json"), temp_.path(), {}, "tony.worker.memory");
+    return Gather(exit, {In("error.json"), In("stdout"), In("stderr")}, {}, "tony.worker.memory");
   }
   std::string Trouble() const { return Gathered().report_trouble; }
 

@@ -68,7 +68,7 @@ TEST_F(ExecutorNextTest, AnAttemptThatCannotBeginLeavesTheOutcomeOfTheOneBeforeA
   EXPECT_EQ((*kept)->cls, OutcomeClass::kUserError);
 }
 
-// The process of StartProcess is started at once, and that is the next event; but SendAwait stood behind StartProcess.
+// The process of StartProcesses is started at once, and that is the next event; but SendAwait stood behind that action.
 TEST_F(ExecutorNextTest, AllThatAnEventAsksForIsDoneBeforeTheNextEvent) {
   class Watched : public FakeAm {
    public:

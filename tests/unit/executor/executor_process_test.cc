@@ -30,8 +30,10 @@ class ExecutorProcessTest : public testing::Test {
   ~ExecutorProcessTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
 
   // Runs `command` until it has made the file `ready` in its work folder.
-  void Run(const std::string& command) {
+  void Run(const std::string& command, int processes = 1) {
     bed_.emplace(command);
+    bed_->spec.roles[0].processes = processes;
+    bed_->spec.timers.grace = Duration(300);  // where one process fails
     processes_.emplace(bed_->loop);
     child_signals_ = bed_->loop.OnSignals({SIGCHLD}, [this](int) { processes_->ReapStrangers(); });
     ASSERT_TRUE(bed_->Start(*processes_));
@@ -57,6 +59,24 @@ TEST_F(ExecutorProcessTest, ATaskThatIgnoresTermIsKilledAfterTheGrace) {
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}));
   EXPECT_GE(bed_->loop.Now() - asked, Duration{200});
   EXPECT_FALSE(IsRunning(PidIn("pid")));
+}
+
+// The first of three ignores SIGTERM, the second fails, the third has a child in a session of its own.
+TEST_F(ExecutorProcessTest, WhenAProcessFailsNothingOfTheOthersIsLeft) {
+  Run("echo $$ > pid-$TONY_PROCESS_INDEX; case $TONY_PROCESS_INDEX in "
+      "0) trap '' TERM; while :; do sleep 0.02; done;; "
+      "1) until [ -e child -a -e pid-0 ]; do sleep 0.02; done; touch ready; until [ -e fail ]; do sleep 0.02; done; "
+      "echo boom >&2; exit 3;; "
+      "2) setsid sleep 1000 & echo $! > child.new; mv child.new child; wait;; esac",
+      3);
+  const auto pids = {PidIn("pid-0"), PidIn("pid-2"), PidIn("child")};
+  ASSERT_TRUE(WriteNewFile(bed_->InWork("fail"), "", false).ok());
+  const Outcome outcome = Reported();
+  EXPECT_EQ(outcome.cls, OutcomeClass::kUserError);
+  EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 3}));
+  EXPECT_EQ(outcome.process, 1);
+  EXPECT_EQ(outcome.stderr_tail, "boom\n");
+  for (const pid_t pid : pids) EXPECT_FALSE(IsRunning(pid));
 }
 
 TEST_F(ExecutorProcessTest, ANoticeIsThereWhenTheSignalComes) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "tests/support/fake_process_runner.h"
 #include "tests/unit/executor/executor_bed.h"
 
@@ -109,6 +111,53 @@ TEST_F(ExecutorTest, SaysWhyAProcessCouldNotBeStarted) {
   ASSERT_TRUE(reported);
   EXPECT_EQ(reported->cls, OutcomeClass::kInfra);
   EXPECT_EQ(reported->message, "start /bin/bash: no such file or directory");
+}
+
+TEST_F(ExecutorTest, EachProcessHasItsOwnLogsAndErrorFile) {
+  bed_.spec.roles[0].processes = 2;
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return processes_.started.size() == 2; }));
+  const auto logs = AttemptFolder(bed_.records.place(), bed_.attempt).logs;
+  EXPECT_EQ(processes_.started[0].stdout_file, (logs / "stdout").string());
+  EXPECT_EQ(processes_.started[1].stdout_file, (logs / "stdout-1").string());
+  EXPECT_EQ(processes_.started[1].stderr_file, (logs / "stderr-1").string());
+  EXPECT_THAT(processes_.started[0].env, Contains("TONY_PROCESS_INDEX=0"));
+  EXPECT_THAT(processes_.started[1].env, Contains("TONY_PROCESS_INDEX=1"));
+}
+
+TEST_F(ExecutorTest, AFailureIsToldInTheWordsOfTheProcessThatFailed) {
+  bed_.spec.roles[0].processes = 2;
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
+  const auto logs = AttemptFolder(bed_.records.place(), bed_.attempt).logs;
+  ASSERT_TRUE(WriteNewFile(logs / "stderr", "fine\n", false).ok());
+  ASSERT_TRUE(WriteNewFile(logs / "stderr-1", "boom\n", false).ok());
+  ASSERT_TRUE(WriteNewFile(bed_.InWork("tony-error-1.json"), R"({"class":"oom","message":"too big"})", false).ok());
+  const auto first = static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid);
+  processes_.Exit(first + 1, {ExitStatus::Kind::kExited, 3});
+  processes_.Exit(first, {ExitStatus::Kind::kSignaled, SIGTERM});
+  const auto reported = bed_.Reported();
+  ASSERT_TRUE(reported);
+  EXPECT_EQ(reported->cls, OutcomeClass::kOom);
+  EXPECT_EQ(reported->message, "too big");
+  EXPECT_EQ(reported->stderr_tail, "boom\n");
+  EXPECT_EQ(reported->process, 1);
+}
+
+TEST_F(ExecutorTest, WhenAProcessCannotBeStartedThoseBeforeItAreEnded) {
+  bed_.spec.roles[0].processes = 3;
+  processes_.failure = Error{ErrorCode::kUnavailable, "start /bin/bash: no memory"};
+  processes_.starts_before_failure = 1;
+  ASSERT_TRUE(bed_.Start(processes_));
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.heartbeats.empty(); }));
+  EXPECT_THAT(processes_.started.back().stdout_file, EndsWith("/stdout-1")) << "the third is not tried";
+  EXPECT_EQ(bed_.am.heartbeats.front().argument.phase, Phase::kStopping);
+  processes_.Exit(static_cast<pid_t>(bed_.am.heartbeats.front().argument.pid), {ExitStatus::Kind::kSignaled, SIGTERM});
+  const auto reported = bed_.Reported();
+  ASSERT_TRUE(reported);
+  EXPECT_EQ(reported->message, "start /bin/bash: no memory");
+  EXPECT_EQ(reported->process, 1);
+  EXPECT_EQ(reported->exit, std::nullopt);
 }
 
 TEST_F(ExecutorTest, TooMuchEnvironmentIsTheUsersFault) {

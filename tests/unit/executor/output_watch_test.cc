@@ -16,7 +16,7 @@ class OutputWatchTest : public testing::Test {
   void Write(const char* name) { std::ofstream(temp_.path() / name, std::ios::app) << "a line\n" << std::flush; }
 
   const TempFolder temp_;
-  OutputWatch watch_{temp_.path(), kStart};
+  OutputWatch watch_{{temp_.path() / "stdout", temp_.path() / "stderr"}, kStart};
 };
 
 TEST_F(OutputWatchTest, WhoNeverWroteIsQuietSinceItsStart) {

@@ -20,9 +20,10 @@ inline ExitStatus KilledBy(int signal) { return {ExitStatus::Kind::kSignaled, si
 
 class TaskRunDriver {
  public:
-  explicit TaskRunDriver(Timers timers = {}, double jitter = 0)
+  explicit TaskRunDriver(Timers timers = {}, double jitter = 0, int its_processes = 1)
       : run({.job = {"job-1"}, .attempt = {{"worker", 3}, 2}, .container = {"c-1"}, .token = "secret"},
-            {"task.example", 4711}, timers, jitter) {
+            {"task.example", 4711}, timers, jitter, its_processes),
+        processes(its_processes) {
     Give(Begun{});
   }
 
@@ -79,12 +80,16 @@ class TaskRunDriver {
     Order({.number = number, .kind = Command::Kind::kNext, .generation = {1}, .attempt = attempt});
   }
   void Exit(ExitStatus exit, const std::string& stderr_tail = "") { Give(ProcessExited{exit, stderr_tail}); }
+  void ExitOf(int process, ExitStatus exit) { Give(ProcessExited{exit, "", std::nullopt, process}); }
+  void ExitAll(ExitStatus exit) {
+    for (int i = 0; i < processes; ++i) ExitOf(i, exit);
+  }
 
   // From the beginning to a running process, with nothing left to take.
   void RunTask() {
     Register();
     Start();
-    Give(ProcessStarted{4242});
+    for (int i = 0; i < processes; ++i) Give(ProcessStarted{4242 + i, i});
     Give(HeartbeatAnswered{link, now});
     actions.clear();
   }
@@ -132,6 +137,7 @@ class TaskRunDriver {
   }
 
   TaskRun run;
+  const int processes;
   Instant now = FromMillis(1'000'000);
   int64_t link = 0;  // of the last UseAm
   std::vector<Action> actions;

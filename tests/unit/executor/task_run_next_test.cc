@@ -65,8 +65,8 @@ TEST(TaskRunNextTest, TheNewAttemptRunsEndsAndReportsAsAnyOther) {
   task.Next(3);
   task.Give(Registered{task.link, {1}});
   task.Order({.number = 5, .kind = Command::Kind::kStart, .generation = {2}, .resume_from = "/ckpt/step-5"});
-  EXPECT_EQ(task.Last<StartProcess>().resume_from, "/ckpt/step-5");
-  EXPECT_EQ(task.Last<StartProcess>().generation, Generation{2});
+  EXPECT_EQ(task.Last<StartProcesses>().resume_from, "/ckpt/step-5");
+  EXPECT_EQ(task.Last<StartProcesses>().generation, Generation{2});
   task.Give(ProcessStarted{5353});
   EXPECT_EQ(task.Last<SendHeartbeat>().progress.pid, 5353);
   EXPECT_EQ(task.Last<SendHeartbeat>().caller.generation, Generation{2});
@@ -201,7 +201,7 @@ TEST(TaskRunNextTest, AnAttemptWhoseFolderCannotBeMadeEndsAndIsReportedOnceThere
   ASSERT_EQ(task.Count<SendOutcome>(), 1);
   EXPECT_EQ(task.Last<SendOutcome>().caller.attempt, kThird);
   task.Start(1);
-  EXPECT_EQ(task.Count<StartProcess>(), 0);
+  EXPECT_EQ(task.Count<StartProcesses>(), 0);
 }
 
 TEST(TaskRunNextTest, ANewAmIsFoundByTheNewAttempt) {

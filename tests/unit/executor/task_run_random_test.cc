@@ -1,7 +1,9 @@
 // Random walks: whatever happens in whatever order, some things always hold.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <random>
+#include <set>
 
 #include "tests/unit/executor/task_run_driver.h"
 
@@ -10,7 +12,7 @@ namespace {
 
 class RandomWalk {
  public:
-  explicit RandomWalk(unsigned seed) : random_(seed) {}
+  explicit RandomWalk(unsigned seed) : random_(seed), task_({}, 0, 1 + static_cast<int>(seed % 3)) {}
 
   void Step() {
     const size_t before = task_.actions.size();
@@ -78,7 +80,7 @@ class RandomWalk {
         return CommandReceived{SomeLink(),
                                {.number = Below(100), .kind = Command::Kind::kNext, .attempt = Below(attempt_ + 3)}};
       case 16:
-        return process_ == Process::kRunning ? Publish() : Event(Tick{});
+        return running_.empty() ? Event(Tick{}) : Publish();
       case 17:
         return ValuesAcknowledged{SomeLink()};
       default:
@@ -93,17 +95,22 @@ class RandomWalk {
     return ValuesSeen{values};
   }
 
-  // The process's own events keep their order: asked for, started, exited.
+  // The processes' own events keep their order: asked for, each started or, from one on, not, exited.
   Event ProcessEvent() {
-    if (process_ == Process::kAsked) {
-      process_ = Below(4) ? Process::kRunning : Process::kGone;
-      return process_ == Process::kRunning ? Event(ProcessStarted{4242}) : Event(ProcessNotStarted{});
+    if (to_answer_ > 0) {
+      const int process = task_.processes - to_answer_;
+      if (Below(4) == 0) {
+        to_answer_ = 0;
+        return ProcessNotStarted{{}, process};
+      }
+      --to_answer_;
+      running_.insert(process);
+      return ProcessStarted{4242 + process, process};
     }
-    if (process_ == Process::kRunning) {
-      process_ = Process::kGone;
-      return ProcessExited{ExitCode(Below(3)), "tail"};
-    }
-    return Tick{};
+    if (running_.empty()) return Tick{};
+    const int process = *std::next(running_.begin(), Below(static_cast<int>(running_.size())));
+    running_.erase(process);
+    return ProcessExited{ExitCode(Below(3)), "tail", std::nullopt, process};
   }
 
   void Check(const Action& action) {
@@ -111,17 +118,18 @@ class RandomWalk {
       EXPECT_TRUE(kept_) << "begun before the one before had ended";
       EXPECT_GT(next->attempt.number, attempt_);
       attempt_ = next->attempt.number;
-      process_ = Process::kNone;
+      asked_ = false;
       kept_ = false;
       published_.clear();
       begun_ = true;
     }
-    if (std::holds_alternative<StartProcess>(action)) {
-      EXPECT_EQ(process_, Process::kNone) << "started twice";
-      process_ = Process::kAsked;
+    if (std::holds_alternative<StartProcesses>(action)) {
+      EXPECT_FALSE(asked_) << "started twice";
+      asked_ = true;
+      to_answer_ = task_.processes;
     }
     if (std::holds_alternative<KeepOutcome>(action)) {
-      EXPECT_TRUE(process_ == Process::kNone || process_ == Process::kGone) << "ended before its process";
+      EXPECT_TRUE(to_answer_ == 0 && running_.empty()) << "ended before its processes";
       EXPECT_FALSE(kept_);
       kept_ = true;
     }
@@ -147,10 +155,11 @@ class RandomWalk {
     }
   }
 
-  enum class Process { kNone, kAsked, kRunning, kGone };
   std::mt19937 random_;
   TaskRunDriver task_;
-  Process process_ = Process::kNone;
+  bool asked_ = false;     // to start the processes of this attempt
+  int to_answer_ = 0;      // of these
+  std::set<int> running_;  // of these
   bool kept_ = false;
   PublishedValues published_;
   int attempt_ = 2;

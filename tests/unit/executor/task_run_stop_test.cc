@@ -108,7 +108,7 @@ TEST(TaskRunStopTest, AStopBeforeTheStartEndsItWithoutAProcess) {
   EXPECT_EQ(task.Last<SendOutcome>().outcome.cls, OutcomeClass::kKilled);
   EXPECT_FALSE(task.Last<SendOutcome>().outcome.exit);
   task.Start(20);
-  EXPECT_EQ(task.Count<StartProcess>(), 0);
+  EXPECT_EQ(task.Count<StartProcesses>(), 0);
 }
 
 TEST(TaskRunStopTest, AStopWhileTheProcessIsBeingStartedReachesIt) {

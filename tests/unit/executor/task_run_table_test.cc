@@ -24,7 +24,7 @@ const std::map<State, Script>& Ways() {
       {State::kSweeping,
        [](TaskRunDriver& task) {
          task.RunTask();
-         task.Exit(ExitCode(0));
+         task.ExitAll(ExitCode(0));
        }},
       {State::kStopping,
        [](TaskRunDriver& task) {
@@ -42,7 +42,7 @@ const std::map<State, Script>& Ways() {
       {State::kEnded,
        [](TaskRunDriver& task) {
          task.RunTask();
-         task.Exit(ExitCode(0));
+         task.ExitAll(ExitCode(0));
          task.Give(TreeGone{});
        }},
       {State::kLeft,
@@ -61,11 +61,20 @@ const std::map<Trigger, Script>& Causes() {
       {Trigger::kStarted, [](TaskRunDriver& task) { task.Give(ProcessStarted{4242}); }},
       {Trigger::kNotStarted, [](TaskRunDriver& task) { task.Give(ProcessNotStarted{}); }},
       {Trigger::kExited, [](TaskRunDriver& task) { task.Exit(ExitCode(1)); }},
+      {Trigger::kFailed,
+       [](TaskRunDriver& task) {
+         if (task.run.state() == State::kStarting) task.Give(ProcessStarted{4242, 0});
+         if (task.run.state() == State::kStarting) task.Give(ProcessNotStarted{{}, 1});
+         if (task.run.state() == State::kRunning) task.ExitOf(1, ExitCode(1));
+       }},
       {Trigger::kStop, [](TaskRunDriver& task) { task.Stop(Duration{1000}, 20); }},
       {Trigger::kGraceOver, [](TaskRunDriver& task) { task.Pass(Duration{1500}); }},
       {Trigger::kTreeGone,
        [](TaskRunDriver& task) {
-         if (task.run.state() == State::kStopping || task.run.state() == State::kKilling) task.Exit(KilledBy(SIGTERM));
+         if (task.run.state() == State::kStopping || task.run.state() == State::kKilling) {
+           task.Give(ProcessStarted{4242});
+           task.Exit(KilledBy(SIGTERM));
+         }
          task.Give(TreeGone{});
        }},
       {Trigger::kGiveUp,
@@ -79,11 +88,13 @@ const std::map<Trigger, Script>& Causes() {
   return causes;
 }
 
+TaskRunDriver DriverFor(Trigger trigger) { return TaskRunDriver({}, 0, trigger == Trigger::kFailed ? 2 : 1); }
+
 TEST(TaskRunTableTest, EveryRowHappens) {
   ASSERT_FALSE(Transitions().empty());
   for (const auto& row : Transitions()) {
     SCOPED_TRACE(std::string(ToString(row.from)) + " " + std::string(ToString(row.trigger)));
-    TaskRunDriver task;
+    TaskRunDriver task = DriverFor(row.trigger);
     Ways().at(row.from)(task);
     ASSERT_EQ(task.run.state(), row.from);
     Causes().at(row.trigger)(task);
@@ -101,7 +112,7 @@ TEST(TaskRunTableTest, WhatHasNoRowChangesNoState) {
       // Being released is also a reason to stop, so it moves every state that a stop moves.
       if (has_row || trigger == Trigger::kLeave) continue;
       SCOPED_TRACE(std::string(ToString(state)) + " " + std::string(ToString(trigger)));
-      TaskRunDriver task;
+      TaskRunDriver task = DriverFor(trigger);
       way(task);
       cause(task);
       EXPECT_EQ(task.run.state(), state);

@@ -43,8 +43,8 @@ TEST(TaskRunTest, AStartRunsTheProcessAndAwaitsTheNextCommand) {
   TaskRunDriver task;
   task.Register();
   task.Start(10);
-  EXPECT_EQ(task.Last<StartProcess>().cluster_spec, "{spec}");
-  EXPECT_EQ(task.Last<StartProcess>().generation, Generation{1});
+  EXPECT_EQ(task.Last<StartProcesses>().cluster_spec, "{spec}");
+  EXPECT_EQ(task.Last<StartProcesses>().generation, Generation{1});
   EXPECT_EQ(task.Last<SendAwait>().since, 10);
   EXPECT_EQ(task.Last<SendAwait>().caller.generation, Generation{1});
 }
@@ -57,7 +57,7 @@ TEST(TaskRunTest, TheProcessIsStartedOnceHoweverOftenItIsOrdered) {
   task.Give(ProcessStarted{4242});
   task.Start(10);
   task.Start(13);
-  EXPECT_EQ(task.Count<StartProcess>(), 1);
+  EXPECT_EQ(task.Count<StartProcesses>(), 1);
 }
 
 TEST(TaskRunTest, AnOlderCommandIsNotObeyed) {

@@ -43,6 +43,24 @@ TEST_F(UserEnvironmentTest, TellsTheTaskWhoItIs) {
   }
 }
 
+TEST_F(UserEnvironmentTest, AProcessOfSeveralIsToldWhichOneItIs) {
+  EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_PROCESS_"))));
+  spec_.roles[1].processes = 3;
+  AttemptPlace place = {{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, {"/job/work", "/job/logs"}, ""};
+  const std::vector<std::string> inherited = {"TONY_PROCESS_INDEX=7", "TONY_PROCESS_COUNT=9"};
+  const auto first = MakeUserEnvironment(spec_, cluster_, place, inherited).variables;
+  EXPECT_THAT(first, Contains("TONY_PROCESS_INDEX=0"));
+  EXPECT_THAT(first, Contains("TONY_ERROR_FILE=/job/work/tony-error.json"));
+  EXPECT_THAT(first, Contains("TONY_OUTPUT_FILE=/job/work/tony-output.json"));
+  place.process = 2;
+  const auto last = MakeUserEnvironment(spec_, cluster_, place, inherited).variables;
+  EXPECT_THAT(last, Contains("TONY_PROCESS_INDEX=2"));
+  EXPECT_THAT(last, Contains("TONY_PROCESS_COUNT=3"));
+  EXPECT_THAT(last, Contains("TONY_ERROR_FILE=/job/work/tony-error-2.json"));
+  EXPECT_THAT(last, Contains("TONY_NOTICE_FILE=/job/work/tony-notice.json"));
+  EXPECT_THAT(last, Not(Contains(StartsWith("TONY_OUTPUT_FILE=")))) << "the first one leaves them";
+}
+
 TEST_F(UserEnvironmentTest, HasTheFrameworksVariables) {
   const auto variables = Variables({"worker", 1});
   EXPECT_THAT(variables, Contains("TASK_INDEX=1"));

@@ -1,0 +1,105 @@
+// How the processes of an attempt are started, and watched from then on.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "executor/attempt_files.h"
+#include "executor/command.h"
+#include "executor/executor.h"
+#include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
+
+namespace tony::executor {
+namespace {
+
+Outcome CannotStart(const Error& error) {
+  const bool users_fault = error.code == ErrorCode::kInvalid;  // more arguments or environment than the kernel takes
+  return {users_fault ? OutcomeClass::kUserConfig : OutcomeClass::kInfra, std::nullopt, error.message, ""};
+}
+
+}  // namespace
+
+void Executor::Perform(const StartProcesses& action) {
+  const auto processes = Prepare(action);
+  if (!processes.ok()) return Feed(ProcessNotStarted{CannotStart(processes.error())});
+  std::vector<Event> answers = Start(*processes);
+  if (std::holds_alternative<ProcessStarted>(answers.front())) {
+    WatchUsage();
+    WatchPublished();
+  }
+  for (Event& answer : answers) Feed(std::move(answer));
+}
+
+// All that they need to start.
+Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action) {
+  TRY_ASSIGN(const ClusterSpec cluster, ClusterSpecFromJson(action.cluster_spec));
+  const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
+  if (!role) return Error{ErrorCode::kInternal, "no role " + place_.attempt.task.role};
+  place_.resume_from = action.resume_from;
+  TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
+  std::vector<ProcessSpec> processes;
+  std::vector<LongValue> long_values;
+  for (AttemptPlace place = place_; place.process < role->processes; ++place.process) {
+    auto environment = MakeUserEnvironment(spec_, cluster, place, surroundings_.environment, secrets);
+    processes.push_back({.env = std::move(environment.variables),
+                         .directory = place_.folder.work.string(),
+                         .stdout_file = (place_.folder.logs / OfProcess("stdout", place.process)).string(),
+                         .stderr_file = (place_.folder.logs / OfProcess("stderr", place.process)).string(),
+                         .own_session = true});
+    std::ranges::move(environment.long_values, std::back_inserter(long_values));
+  }
+  TRY(PrepareWorkFolder(records_, role->name, place_.folder, long_values));
+  for (int i = 0; i < role->processes; ++i) ForgetFile(ErrorFile(place_.folder.work, i));
+  for (const auto& file :
+       {OutputFile(place_.folder.work), NoticeFile(place_.folder.work), PublishFile(place_.folder.work)})
+    ForgetFile(file);
+  return processes;
+}
+
+// What became of each.
+std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
+  const OomKills killed_before = CountOomKills();
+  if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
+  std::vector<Event> answers;
+  for (const ProcessSpec& process : processes) {
+    const int index = static_cast<int>(answers.size());
+    const auto pid = Start(process, index, killed_before);
+    answers.push_back(pid.ok() ? Event(ProcessStarted{*pid, index})
+                               : Event(ProcessNotStarted{CannotStart(pid.error()), index}));
+    if (!pid.ok()) break;
+  }
+  return answers;
+}
+
+Result<int64_t> Executor::Start(const ProcessSpec& process, int index, const OomKills& killed_before) {
+  const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
+  const ProcessFiles files = {ErrorFile(place_.folder.work, index), process.stdout_file, process.stderr_file};
+  const std::string memory_key = role.Key("memory");
+  TRY_ASSIGN(const pid_t pid, StartCommand(surroundings_.processes, role.command, process, [=, this](ExitStatus exit) {
+               if (published_) published_->Look();
+               const Evidence evidence = Gather(exit, files, killed_before, memory_key);
+               Feed(ProcessExited{exit, evidence.stderr_tail, Classify(evidence, spec_.failure_rules), index});
+             }));
+  return int64_t{pid};
+}
+
+void Executor::WatchUsage() {
+  std::vector<std::string> gpus;
+  for (const std::string& variable : surroundings_.environment) {
+    constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
+    if (variable.starts_with(kName)) gpus = VisibleGpus(std::string_view(variable).substr(kName.size()));
+  }
+  usage_ = std::make_unique<UsageWatch>(surroundings_.loop,
+                                        WatchedAttempt{place_.folder.logs, spec_.log_limit_mb, std::move(gpus),
+                                                       spec_.ProcessesOf(place_.attempt.task.role)},
+                                        [this](const Usage& usage) { Feed(UsageMeasured{usage}); });
+}
+
+void Executor::WatchPublished() {
+  const std::vector<std::string> names = ValueNames(spec_, place_.attempt.task);
+  if (names.empty()) return;
+  published_ = std::make_unique<PublishWatch>(surroundings_.loop, PublishFile(place_.folder.work), names,
+                                              [this](const PublishedValues& values) { Feed(ValuesSeen{values}); });
+}
+
+}  // namespace tony::executor
