@@ -19,7 +19,7 @@ size_t ColourOf(const TaskId& task) {
 
 void LogPrinter::operator()(const LogText& log) {
   if (!style_.prefixed) return PrintPlain(log);
-  const std::string source = StrCat(ToString(log.attempt), "/", log.stream), prefix = Prefix(log);
+  const std::string source = StrCat(ToString(log.attempt), "/", log.process, log.stream), prefix = Prefix(log);
   std::string out = unfinished_.empty() || unfinished_ == source ? "" : "\n";
   out.reserve(log.text.size() + log.text.size() / 4);
   bool line_begins = unfinished_ != source;
@@ -36,7 +36,8 @@ void LogPrinter::operator()(const LogText& log) {
 
 std::string LogPrinter::Prefix(const LogText& log) {
   // The first attempt needs no number: most tasks have no other.
-  const std::string label = log.attempt.number > 1 ? ToString(log.attempt) : ToString(log.attempt.task);
+  std::string label = log.attempt.number > 1 ? ToString(log.attempt) : ToString(log.attempt.task);
+  if (log.process > 0) label += StrCat("/", log.process);
   style_.label_width = std::max(style_.label_width, label.size());
   const bool is_error = log.stream == "stderr";
   const std::string prefix = StrCat(FitToWidth(label, style_.label_width), is_error ? " !" : " |");

@@ -2,6 +2,7 @@
 //
 //   worker:0  | a line of standard output
 //   worker:10 ! a line of standard error
+//   worker:10/1 | a line of its second process
 //
 // Of one task, the bytes as they are, with a header where another of its attempts begins. Lines of different tasks are
 // never mixed: what has no end yet gets one before another's line begins.

@@ -55,7 +55,8 @@ bool JobHasEnded(const JobRecords& records) {
 
 std::string EntryFields(const LogText& log) {
   return StrCat(R"("task":)", JsonString(ToString(log.attempt.task)), R"(,"attempt":)", log.attempt.number,
-                R"(,"stream":)", JsonString(log.stream), R"(,"text":)", JsonString(log.text));
+                R"(,"stream":)", JsonString(log.stream), log.process > 0 ? StrCat(R"(,"process":)", log.process) : "",
+                R"(,"text":)", JsonString(log.text));
 }
 
 struct Amount {
@@ -115,9 +116,16 @@ void FollowLogs(const JobRecords& records, const LogSource& logs, const LogChoic
   loop.Run();
 }
 
+int WritersOf(const JobSpec& spec, const LogChoice& choice) {
+  if (choice.task) return spec.ProcessesOf(choice.task->role);
+  int writers = 0;
+  for (const RoleSpec& role : spec.roles) writers += role.instances * role.processes;
+  return writers;
+}
+
 Result<LogPrinter> MakePrinter(const JobRecords& records, const LogChoice& choice) {
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
-  LogStyle style = {.prefixed = !choice.task && spec.TotalTasks() > 1,
+  LogStyle style = {.prefixed = WritersOf(spec, choice) > 1,
                     .is_terminal = isatty(STDOUT_FILENO) == 1,
                     .colour = WantsColour(STDOUT_FILENO)};
   for (const RoleSpec& role : spec.roles)

@@ -78,11 +78,19 @@ std::unique_ptr<LogStream> LocalLogSource::Open(const AttemptId& attempt, std::s
   return log.ok() ? LogOf(std::move(log->fd)) : nullptr;
 }
 
+int LocalLogSource::Processes(const TaskId& task) const {
+  const std::lock_guard lock(mutex_);
+  if (!spec_) {
+    if (auto spec = records_.ReadSpec(); spec.ok()) spec_ = *std::move(spec);
+  }
+  return spec_ ? spec_->ProcessesOf(task.role) : 1;
+}
+
 std::optional<LogSource::Files> LocalLogSource::List(const AttemptId& attempt) const {
   const UniqueFd folder = OpenLogFolder(records_, attempt);
   if (!folder.valid()) return std::nullopt;
   Files files;
-  for (size_t i = 0; i < kLogNames.size(); ++i) files[i] = LookAt(folder, kLogNames[i]);
+  for (const std::string& name : LogNames(Processes(attempt.task))) files.push_back(LookAt(folder, name));
   return files;
 }
 

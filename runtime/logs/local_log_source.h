@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/base/unique_fd.h"
+#include "runtime/job/job_spec.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/store/job_records.h"
 
@@ -21,11 +23,14 @@ class LocalLogSource : public LogSource {
 
   std::vector<AttemptId> Attempts(const std::optional<TaskId>& task) const override;
   std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const override;
+  int Processes(const TaskId& task) const override;
   std::optional<Files> List(const AttemptId& attempt) const override;
   std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task, LogWatchSink sink) const override;
 
  private:
   const JobRecords records_;
+  mutable std::mutex mutex_;
+  mutable std::optional<JobSpec> spec_;  // once it could be read; it never changes
 };
 
 // The regular file behind a descriptor.

@@ -24,8 +24,8 @@ std::string LogCursor::Text() const {
   return Join(parts, ",");
 }
 
-uint64_t& LogCursor::Offset(const AttemptId& attempt, std::string_view stream) {
-  return offsets_[StrCat(ToString(attempt), "/", stream)];
+uint64_t& LogCursor::Offset(const AttemptId& attempt, const TaskStream& stream) {
+  return offsets_[StrCat(ToString(attempt), "/", stream.File())];
 }
 
 int LogCursor::OldestBegun(const TaskId& task, int newest) const {
@@ -37,6 +37,16 @@ int LogCursor::OldestBegun(const TaskId& task, int newest) const {
     oldest = std::min(oldest, static_cast<int>(ParseInt(rest.substr(0, rest.find('/'))).value_or(newest)));
   }
   return oldest;
+}
+
+std::vector<TaskStream> ChosenStreams(const LogSource& logs, const LogChoice& choice, const TaskId& task) {
+  std::vector<TaskStream> streams;
+  const int processes = logs.Processes(task);
+  for (int process = 0; process < processes; ++process) {
+    if (choice.standard_output) streams.push_back({"stdout", process});
+    if (choice.standard_error) streams.push_back({"stderr", process});
+  }
+  return streams;
 }
 
 std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& choice, const LogCursor& cursor) {

@@ -21,10 +21,19 @@ struct LogChoice {
   bool standard_error = true;
 };
 
+// One that a process of a task writes.
+struct TaskStream {
+  std::string_view name;  // "stdout", "stderr"
+  int process = 0;
+
+  std::string File() const { return OfProcess(name, process); }
+};
+
 struct LogText {
   AttemptId attempt;
   std::string_view stream;  // "stdout", "stderr"
   std::string_view text;    // whole lines, unless a line is longer than a reading or its end has not been written
+  int process = 0;
 };
 
 // Offsets by stream. Its text form is for programs that go on later.
@@ -33,13 +42,16 @@ class LogCursor {
   Status Set(const std::string& text);  // kUsage: not a cursor of ours
   std::string Text() const;
   // Of that stream, from now on part of the cursor. The reference stays valid.
-  uint64_t& Offset(const AttemptId& attempt, std::string_view stream);
+  uint64_t& Offset(const AttemptId& attempt, const TaskStream& stream);
   // The oldest attempt of the task that has been begun; `newest` if none has.
   int OldestBegun(const TaskId& task, int newest) const;
 
  private:
   std::map<std::string, uint64_t> offsets_;  // "worker:0#1/stdout" -> bytes handed out
 };
+
+// Those chosen of each attempt of the task, process by process.
+std::vector<TaskStream> ChosenStreams(const LogSource& logs, const LogChoice& choice, const TaskId& task);
 
 // Attempts that have logs and are chosen, by task and number.
 std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& choice, const LogCursor& cursor);

@@ -46,11 +46,9 @@ void LogFollower::AddAttempt(const AttemptId& id) {
   if (choice_.attempt > 0 ? choice_.attempt != id.number : id.number < oldest->second) return;
   Task& task = tasks_[id.task];
   Attempt attempt = {.id = id};
-  for (const auto& [name, chosen] :
-       {std::pair("stdout", choice_.standard_output), {"stderr", choice_.standard_error}}) {
-    if (!chosen) continue;
-    uint64_t* const offset = &cursor_.Offset(id, name);
-    attempt.streams.push_back({.name = name, .offset = offset, .searched = *offset});
+  for (const TaskStream& stream : ChosenStreams(job_.logs, choice_, id.task)) {
+    uint64_t* const offset = &cursor_.Offset(id, stream);
+    attempt.streams.push_back({.of_task = stream, .file = stream.File(), .offset = offset, .searched = *offset});
   }
   task.attempts.emplace(id.number, std::move(attempt));
   // What those before it wrote may have come without a word to us, if they ended just now.
@@ -68,7 +66,7 @@ LogFollower::Attempt* LogFollower::Find(const AttemptId& id) {
 void LogFollower::OnWritten(const AttemptId& id, const std::string& stream_name) {
   Attempt* const attempt = Find(id);
   if (!attempt) return;
-  const auto stream = std::ranges::find(attempt->streams, stream_name, &Stream::name);
+  const auto stream = std::ranges::find(attempt->streams, stream_name, &Stream::file);
   if (stream == attempt->streams.end()) return;
   stream->grown = true;
   Queue(tasks_.at(id.task));
@@ -164,7 +162,7 @@ bool LogFollower::ReadStream(const Attempt& attempt, Stream& stream, bool ended)
   const bool waits = stream.searched > *stream.offset;
   const bool waits_long = waits && (ended || loop_.Now() - stream.waits_since >= kLinePatience);
   if (!stream.grown && !waits_long) return false;
-  const auto log = job_.logs.Open(attempt.id, stream.name);
+  const auto log = job_.logs.Open(attempt.id, stream.file);
   stream.grown = false;
   if (!log) return false;
   const LogBytes got = log->Read(static_cast<int64_t>(stream.searched), {buffer_.data(), kReadSize});
@@ -204,7 +202,7 @@ void LogFollower::TakeCut(const LogStream& log, const Attempt& attempt, Stream& 
   const std::string line = CutLine(bytes, LineBegins(log, *stream.offset));
   *stream.offset += static_cast<uint64_t>(bytes);
   stream.searched = *stream.offset;
-  sink_({attempt.id, stream.name, line});
+  sink_({attempt.id, stream.of_task.name, line, stream.of_task.process});
 }
 
 // From the file once more: it was too much to keep. Of text that goes on, no half of a character.
@@ -226,7 +224,7 @@ bool LogFollower::HandOut(const LogStream& log, const Attempt& attempt, Stream& 
 
 void LogFollower::Tell(const Attempt& attempt, Stream& stream, std::string_view text) {
   *stream.offset += text.size();  // before it is handed out: the receiver may want a cursor behind it
-  sink_({attempt.id, stream.name, text});
+  sink_({attempt.id, stream.of_task.name, text, stream.of_task.process});
 }
 
 }  // namespace tony

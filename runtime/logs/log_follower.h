@@ -35,7 +35,8 @@ class LogFollower {
 
  private:
   struct Stream {
-    std::string_view name;
+    TaskStream of_task;
+    std::string file;
     uint64_t* offset = nullptr;  // handed out; in the cursor
     uint64_t searched = 0;       // up to here there is no line end
     bool grown = true;

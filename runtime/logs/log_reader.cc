@@ -38,51 +38,53 @@ bool LogReader::Read(size_t limit, bool last, const std::function<void(const Log
   const std::vector<AttemptId> attempts = ChosenAttempts(logs_, choice_, cursor_);
   for (size_t i = 0; i < attempts.size(); ++i) {
     const bool ended = last || (i + 1 < attempts.size() && attempts[i + 1].task == attempts[i].task);
-    if (choice_.standard_output && !ReadStream(attempts[i], "stdout", budget, ended, sink)) return false;
-    if (choice_.standard_error && !ReadStream(attempts[i], "stderr", budget, ended, sink)) return false;
+    for (const TaskStream& stream : ChosenStreams(logs_, choice_, attempts[i].task))
+      if (!ReadStream({attempts[i], stream}, budget, ended, sink)) return false;
   }
   return true;
 }
 
 void LogReader::ReadLastLines(uint64_t lines, size_t limit, bool last, const Sink& sink) {
-  const std::vector<Stream> streams = ChosenStreams();
+  const std::vector<Stream> streams = AllChosen();
   std::vector<uint64_t> sizes;
   for (const Stream& stream : streams) {
-    const auto log = logs_.Open(stream.attempt, stream.name);
+    const auto log = Open(stream);
     sizes.push_back(FindLastLines(log.get(), lines, limit, !last).text);
   }
   const uint64_t share = EqualShare(sizes, limit);
   for (const Stream& stream : streams) {
-    const auto log = logs_.Open(stream.attempt, stream.name);
+    const auto log = Open(stream);
     const LastLines found = FindLastLines(log.get(), lines, share, !last);
-    cursor_.Offset(stream.attempt, stream.name) = found.begin;
+    cursor_.Offset(stream.attempt, stream.of_task) = found.begin;
     Budget budget = {std::numeric_limits<size_t>::max(), false};
-    ReadStream(stream.attempt, stream.name, budget, true, sink, found.end);
+    ReadStream(stream, budget, true, sink, found.end);
   }
 }
 
 void LogReader::GoToLastLines(uint64_t lines) {
-  for (const Stream& stream : ChosenStreams()) {
-    const auto log = logs_.Open(stream.attempt, stream.name);
+  for (const Stream& stream : AllChosen()) {
+    const auto log = Open(stream);
     const LastLines found = FindLastLines(log.get(), lines, std::numeric_limits<uint64_t>::max(), true);
-    cursor_.Offset(stream.attempt, stream.name) = found.begin;
+    cursor_.Offset(stream.attempt, stream.of_task) = found.begin;
   }
 }
 
-std::vector<LogReader::Stream> LogReader::ChosenStreams() const {
+std::vector<LogReader::Stream> LogReader::AllChosen() const {
   std::vector<Stream> streams;
-  for (const AttemptId& attempt : ChosenAttempts(logs_, choice_, cursor_)) {
-    if (choice_.standard_output) streams.push_back({attempt, "stdout"});
-    if (choice_.standard_error) streams.push_back({attempt, "stderr"});
-  }
+  for (const AttemptId& attempt : ChosenAttempts(logs_, choice_, cursor_))
+    for (const TaskStream& stream : ChosenStreams(logs_, choice_, attempt.task)) streams.push_back({attempt, stream});
   return streams;
 }
 
-bool LogReader::ReadStream(const AttemptId& attempt, std::string_view stream, Budget& budget, bool last,
-                           const Sink& sink, uint64_t end) {
-  const auto log = logs_.Open(attempt, stream);
+std::unique_ptr<LogStream> LogReader::Open(const Stream& stream) const {
+  return logs_.Open(stream.attempt, stream.of_task.File());
+}
+
+bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, const Sink& sink, uint64_t end) {
+  const auto log = Open(stream);
   if (!log) return true;
-  uint64_t& offset = cursor_.Offset(attempt, stream);
+  const auto& [attempt, of_task] = stream;
+  uint64_t& offset = cursor_.Offset(attempt, of_task);
   std::string chunk;
   while (offset < end) {
     const size_t wanted = std::min(kChunk, budget.left);
@@ -92,7 +94,7 @@ bool LogReader::ReadStream(const AttemptId& attempt, std::string_view stream, Bu
       if (wanted == 0) return false;
       const std::string line = CutLine(got.cut, LineBegins(*log, offset));
       offset += static_cast<uint64_t>(got.cut);
-      sink({attempt, stream, line});
+      sink({attempt, of_task.name, line, of_task.process});
       got.size = std::min(got.size, end - std::min(end, offset));
     }
     if (got.size == 0) return true;
@@ -107,7 +109,7 @@ bool LogReader::ReadStream(const AttemptId& attempt, std::string_view stream, Bu
     offset += ready;  // before it is handed out: the receiver may want a cursor behind it
     budget.left -= ready;
     budget.used = true;
-    sink({attempt, stream, text.substr(0, ready)});
+    sink({attempt, of_task.name, text.substr(0, ready), of_task.process});
     if (!full && !closed) return true;
   }
   return true;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,15 +37,16 @@ class LogReader {
   using Sink = std::function<void(const LogText&)>;
   struct Stream {
     AttemptId attempt;
-    std::string_view name;
+    TaskStream of_task;
   };
   struct Budget {
     size_t left;
     bool used;
   };
-  std::vector<Stream> ChosenStreams() const;
+  std::vector<Stream> AllChosen() const;
+  std::unique_ptr<LogStream> Open(const Stream& stream) const;
   // Up to the offset `end`, if the file has so much.
-  bool ReadStream(const AttemptId& attempt, std::string_view stream, Budget& budget, bool last, const Sink& sink,
+  bool ReadStream(const Stream& stream, Budget& budget, bool last, const Sink& sink,
                   uint64_t end = std::numeric_limits<uint64_t>::max());
 
   const LogSource& logs_;

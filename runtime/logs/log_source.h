@@ -5,7 +5,6 @@
 // as empty, and one that is not there may come.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,8 +21,9 @@
 
 namespace tony {
 
-// The streams of an attempt that are shown, and nothing else of what is beside them.
-inline constexpr std::array<std::string_view, 3> kLogNames = {"stdout", "stderr", "executor.log"};
+// The streams of an attempt that are shown, and nothing else of what is beside them: "stdout", "stderr",
+// "executor.log", then those of the task's further processes: "stdout-1", "stderr-1", "stdout-2", ...
+std::vector<std::string> LogNames(int processes);
 
 struct LogBytes {
   int64_t cut = 0;  // so many bytes from the offset on are gone; what was read begins behind them
@@ -78,8 +78,9 @@ class LogSource {
   // Null: it is not there (yet), or is no log of ours: what a task has put in its place is not followed, nor waited
   // for.
   virtual std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const = 0;
-  // Which of kLogNames there are, in their order; nothing: the attempt has no logs.
-  using Files = std::array<std::optional<LogFile>, kLogNames.size()>;
+  virtual int Processes(const TaskId& task) const = 0;  // of each attempt; 1 where that cannot be known
+  // Which of LogNames() there are, in their order; nothing: the attempt has no logs.
+  using Files = std::vector<std::optional<LogFile>>;
   virtual std::optional<Files> List(const AttemptId& attempt) const = 0;
   // Tells of the attempts that are there already, and of each that comes.
   virtual std::unique_ptr<LogWatch> Watch(EventLoop& loop, const std::optional<TaskId>& task,

@@ -63,10 +63,11 @@ struct LogName {
   std::string stream;
   bool plain = false;
 };
-std::optional<LogName> ReadLogName(std::string name) {
+std::optional<LogName> ReadLogName(std::string name, int processes) {
   const bool plain = name.ends_with(".txt");
   if (plain) name.resize(name.size() - 4);
-  if (std::ranges::find(kLogNames, name) == kLogNames.end()) return std::nullopt;
+  const std::vector<std::string> known = LogNames(processes);
+  if (std::ranges::find(known, name) == known.end()) return std::nullopt;
   return LogName{std::move(name), plain};
 }
 
@@ -189,14 +190,16 @@ HttpAnswer JobPage::ConfigurationAnswer() const {
 }
 
 void JobPage::ServeLog(const HttpRequest& request, size_t below, const HttpReply& reply) {
-  const auto name = ReadLogName(request.path[below + 3]);
   const auto cursor = Number(request, "cursor", -1, INT64_MAX);
   const auto most = Number(request, "max", kLogPiece, INT64_MAX);
-  if (!name) return reply.Send(NotFound());
+  if (!ReadLogName(request.path[below + 3], kMostProcesses)) return reply.Send(NotFound());
   if (!cursor || !most) return reply.Send(TextAnswer(400, "cursor and max are whole numbers\n"));
-  feed_.Latest([=, this, folder = request.path[below + 1], number = request.path[below + 2]](const Shown& shown) {
-    const auto attempt = shown ? KnownAttempt(shown->status, folder, number) : std::nullopt;
+  const std::vector<std::string> path(request.path.begin() + static_cast<ptrdiff_t>(below), request.path.end());
+  feed_.Latest([=, this](const Shown& shown) {
+    const auto attempt = shown ? KnownAttempt(shown->status, path[1], path[2]) : std::nullopt;
     if (!attempt) return reply.Send(NotFound());
+    const auto name = ReadLogName(path[3], parts_.logs->Processes(attempt->task));
+    if (!name) return reply.Send(NotFound());
     const auto from = *cursor < 0 ? std::nullopt : cursor;
     const int64_t limit = std::clamp<int64_t>(*most, 4, kLongestLogPiece);  // a character, at least
     const LogPiece piece = ReadLogPiece(*parts_.logs, *attempt, name->stream, from, limit);

@@ -14,7 +14,9 @@ namespace {
 constexpr std::string_view kToJob = "../../../";  // from logs/worker-3/1/stderr
 
 std::string Pieces(const LogView& view) {
-  const std::string other = view.stream == "stdout" ? "stderr" : "stdout";
+  const bool is_output = view.stream.starts_with("stdout"), is_error = view.stream.starts_with("stderr");
+  const std::string of_process = is_output || is_error ? view.stream.substr(std::string_view("stdout").size()) : "";
+  const std::string other = (is_output ? "stderr" : "stdout") + of_process;
   std::string html = StrCat(Link(StrCat(kToJob, "./"), "The job"), " · ", Link("../../", "All logs"));
   html += StrCat(" · ", Link(other, other), " · ", Link("executor.log", "executor.log"));
   html += StrCat(" · ", Link(StrCat(view.stream, "?cursor=0"), "From the beginning"));
@@ -31,13 +33,23 @@ std::string LogCell(const std::string& from, std::string_view name, const std::o
                 "</td>");
 }
 
-std::string AttemptRow(const AttemptLogs& logs) {
-  const AttemptId& attempt = logs.attempt;
-  const std::string from = StrCat(FolderName(attempt.task), "/", attempt.number, "/");
-  std::string html =
-      StrCat("<tr><td>", Element("span", "task", ToString(attempt.task)), "</td><td>", attempt.number, "</td>");
-  for (size_t i = 0; i < kLogNames.size(); ++i) html += LogCell(from, kLogNames[i], logs.files[i]);
-  return html + "</tr>\n";
+std::string RowBegin(const AttemptId& attempt, int process) {
+  return StrCat("<tr><td>", Element("span", "task", ToString(attempt.task)), "</td><td>", attempt.number,
+                process > 0 ? StrCat(", process ", process) : "", "</td>");
+}
+
+// A row for each process; the first one has the executor's log.
+std::string AttemptRows(const AttemptLogs& logs) {
+  const std::string from = StrCat(FolderName(logs.attempt.task), "/", logs.attempt.number, "/");
+  const int processes = static_cast<int>(logs.files.size() - 1) / 2;
+  const std::vector<std::string> names = LogNames(processes);
+  const auto cell = [&](size_t i) { return LogCell(from, names[i], logs.files[i]); };
+  std::string html = StrCat(RowBegin(logs.attempt, 0), cell(0), cell(1), cell(2), "</tr>\n");
+  for (int process = 1; process < processes; ++process) {
+    const size_t first = static_cast<size_t>(process) * 2 + 1;
+    html += StrCat(RowBegin(logs.attempt, process), cell(first), cell(first + 1), "<td>-</td></tr>\n");
+  }
+  return html;
 }
 
 // Of one task more are not read, and of many no more than keep the page small and the loop free.
@@ -52,7 +64,7 @@ std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
   bool has_older = false;
   const int most = AttemptsListed(tasks.shown.size());
   for (const TaskStatus* task : tasks.shown) {
-    for (const AttemptLogs& logs : view.logs(*task, most)) rows += AttemptRow(logs);
+    for (const AttemptLogs& logs : view.logs(*task, most)) rows += AttemptRows(logs);
     has_older = has_older || task->attempt > most;
   }
   if (rows.empty()) return "";
@@ -61,7 +73,7 @@ std::string RoleLogs(const RoleTasks& tasks, const LogListView& view) {
     html += StrCat("<p>Of each task the newest ", most == 1 ? "attempt" : StrCat(most, " attempts"), "; of older ones ",
                    Element("code", StrCat("tony logs ", view.status.job.value, " TASK#ATTEMPT")), " tells.</p>\n");
   html += "<div class=\"wide\"><table>\n<thead><tr><th>Task</th><th>Attempt</th>";
-  for (const std::string_view name : kLogNames) html += Element("th", name);
+  for (const std::string& name : LogNames(1)) html += Element("th", name);
   return StrCat(html, "</tr></thead>\n<tbody>\n", rows, "</tbody></table></div>\n</section>\n");
 }
 

@@ -28,6 +28,19 @@ TEST_F(LogPrinterTest, EachLineNamesItsTaskAlignedAndMarksStandardError) {
             "worker:0   | late\n");
 }
 
+TEST_F(LogPrinterTest, EachLineNamesItsProcessWhereThatIsNotTheFirst) {
+  LogPrinter print = Printer({.prefixed = true});
+  print({Worker(0), "stdout", "one\n"});
+  print({Worker(0), "stdout", "two", 1});
+  print({Worker(0), "stderr", "bad\n", 2});
+  print({Worker(0, 2), "stdout", "again\n", 2});
+  EXPECT_EQ(out_,
+            "worker:0 | one\n"
+            "worker:0/1 | two\n"
+            "worker:0/2 ! bad\n"
+            "worker:0#2/2 | again\n");
+}
+
 TEST_F(LogPrinterTest, LinesOfTwoTasksAreNeverMixed) {
   LogPrinter print = Printer({.prefixed = true});
   print({Worker(0), "stdout", "no end"});

@@ -20,6 +20,7 @@ class ListedLogs : public LogSource {
     return attempts;
   }
   std::unique_ptr<LogStream> Open(const AttemptId&, std::string_view) const override { return nullptr; }
+  int Processes(const TaskId&) const override { return 1; }
   std::optional<Files> List(const AttemptId&) const override { return std::nullopt; }
   std::unique_ptr<LogWatch> Watch(EventLoop&, const std::optional<TaskId>&, LogWatchSink) const override {
     return nullptr;

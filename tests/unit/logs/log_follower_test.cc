@@ -70,6 +70,7 @@ class SilentLogs : public LogSource {
   std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const override {
     return logs_.Open(attempt, stream);
   }
+  int Processes(const TaskId& task) const override { return logs_.Processes(task); }
   std::optional<Files> List(const AttemptId& attempt) const override { return logs_.List(attempt); }
   std::unique_ptr<LogWatch> Watch(EventLoop&, const std::optional<TaskId>&, LogWatchSink sink) const override {
     on_missed_ = sink.on_missed;
@@ -111,7 +112,7 @@ class LogFollowerTest : public testing::Test {
     return status.ok() && *status && (*status)->verdict;
   }
   void Take(const LogText& log) {
-    pieces_.push_back(ToString(log.attempt) + "/" + std::string(log.stream));
+    pieces_.push_back(ToString(log.attempt) + "/" + OfProcess(log.stream, log.process));
     bytes_ += log.text.size();
     longest_ = std::max(longest_, log.text.size());
     if (log.text.size() < 1000) pieces_.back() += ":" + std::string(log.text);
@@ -132,6 +133,21 @@ class LogFollowerTest : public testing::Test {
   size_t bytes_ = 0, longest_ = 0;
   bool done_ = false;
 };
+
+TEST_F(LogFollowerTest, EachProcessOfATaskIsFollowed) {
+  JobSpec spec;
+  spec.roles = {{.name = "worker", .command = "true", .processes = 2}};
+  std::ofstream(home_.path() / "spec.json") << ToJson(spec);
+  Append("worker-0", 1, "one\n");
+  Start();
+  ASSERT_TRUE(RunUntilPieces(1));
+  Append("worker-0", 1, "two\n", "stderr-1");
+  ASSERT_TRUE(RunUntilPieces(2));
+  Append("worker-0", 1, "three\n", "stdout-2");  // a file of the task's own
+  EndJob();
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_THAT(pieces_, testing::ElementsAre("worker:0#1/stdout:one\n", "worker:0#1/stderr-1:two\n"));
+}
 
 TEST_F(LogFollowerTest, LinesComeAsTheyAreWrittenAndTheEndOfTheJobIsTheEnd) {
   Start();

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/page/side_html.h"
 #include "tests/support/temp_folder.h"
@@ -98,6 +99,22 @@ TEST_F(LogListTest, ALogHasItsSizeAndTheTimeOfItsLastChange) {
                     Not(HasSubstr("href=\"worker-0/1/stderr\""))));
 }
 
+TEST_F(LogListTest, EachProcessOfATaskHasARow) {
+  JobSpec spec;
+  spec.roles = {{.name = "worker", .command = "true", .processes = 2}};
+  std::ofstream(temp_.path() / "spec.json") << ToJson(spec);
+  for (const char* log : {"stdout", "stderr-1", "executor.log", "stdout-2"}) Write(StrCat("worker-0/1/", log), "x");
+  const auto logs = ListLogs(LocalLogSource(records_), Worker(0, 1), 10);
+  ASSERT_EQ(logs.size(), 1u);
+  ASSERT_EQ(logs[0].files.size(), 5u);
+  for (const size_t there : {0, 2, 4}) EXPECT_TRUE(logs[0].files[there].has_value()) << there;
+  status_.tasks = {Worker(0, 1)};
+  const std::string html = Html();
+  EXPECT_EQ(CountOf(html, "<tr><td>"), 2u);
+  EXPECT_THAT(html, AllOf(HasSubstr("</span></td><td>1, process 1</td><td>-</td>"),
+                          HasSubstr("<a href=\"worker-0/1/stderr-1\">stderr-1</a>"), Not(HasSubstr("stdout-2"))));
+}
+
 TEST_F(LogListTest, ATimeThatNoCalendarHasIsABound) {
   Write("worker-0/1/stdout", "");
   status_.tasks = {Worker(0, 1)};
@@ -146,7 +163,9 @@ TEST_F(LogListTest, WhateverOthersWroteIsTextAndEveryLinkIsRelative) {
   status_.job = {evil};
   status_.tasks = {Worker(0, 11)};
   status_.tasks[0].id.role = evil;
-  const auto logs = [](const TaskStatus& task, int) { return std::vector<AttemptLogs>{{{task.id, 1}, {LogFile{}}}}; };
+  const auto logs = [](const TaskStatus& task, int) {
+    return std::vector<AttemptLogs>{{{task.id, 1}, {LogFile{}, {}, {}}}};
+  };
   const std::string html = LogListHtml({.status = status_, .logs = logs});
   EXPECT_EQ(CountOf(html, "<script"), 1u) << "our own";
   EXPECT_EQ(CountOf(html, "alert(1)"), CountOf(html, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;") +

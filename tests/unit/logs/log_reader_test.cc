@@ -45,8 +45,13 @@ class LogReaderTest : public testing::Test {
     return true;
   }
 
+  void MakeWorkersOfTwoProcesses() const {
+    JobSpec spec;
+    spec.roles = {{.name = "worker", .command = "true", .processes = 2}};
+    std::ofstream(folder_ / "spec.json") << ToJson(spec);
+  }
   static std::string Shown(const LogText& log) {
-    return ToString(log.attempt) + "/" + std::string(log.stream) + ":" + std::string(log.text);
+    return ToString(log.attempt) + "/" + OfProcess(log.stream, log.process) + ":" + std::string(log.text);
   }
   static bool HasHole(const std::filesystem::path& file) {
     const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -59,6 +64,21 @@ class LogReaderTest : public testing::Test {
   LogCursor cursor_;
   bool all_ = false;
 };
+
+TEST_F(LogReaderTest, EachProcessOfATaskHasItsStreams) {
+  for (const char* stream : {"stdout", "stderr", "stdout-1", "stderr-1", "stdout-2"})
+    Append("worker-0", 1, stream, std::string(stream) + "\n");
+  LogReader reader(logs_, {}, cursor_);
+  EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout:stdout\nworker:0#1/stderr:stderr\n") << "one process";
+  MakeWorkersOfTwoProcesses();
+  EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout-1:stdout-1\nworker:0#1/stderr-1:stderr-1\n")
+      << "there is no third one: what has its name is the task's own file";
+  Append("worker-0", 1, "stdout-1", "more\n");
+  EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout-1:more\n");
+  EXPECT_EQ(ReadLast(reader, 1, 1000),
+            "worker:0#1/stdout:stdout\nworker:0#1/stderr:stderr\n"
+            "worker:0#1/stdout-1:more\nworker:0#1/stderr-1:stderr-1\n");
+}
 
 TEST_F(LogReaderTest, ReadsTheNewestAttemptOfEachTaskInOrder) {
   Append("worker-10", 1, "stdout", "ten\n");
