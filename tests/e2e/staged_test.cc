@@ -1,9 +1,5 @@
-// Tasks with named ports that start in stages, with real processes. No property asks for the framework that has them: a
-// job waits for room, gets it by its spec, and the master that replaces its first one goes by that.
-#include <csignal>
-
-#include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+// Tasks with named ports that start in stages, with real processes.
+#include "tests/e2e/staged_test.h"
 
 namespace tony {
 namespace {
@@ -35,57 +31,14 @@ read -r greeting <&3
 echo "$greeting from $STAGED_ADDRESSES" > "met-$TASK_INDEX"
 )";
 
-class StagedTest : public TonyTest {
+class StagedTest : public StagedJobTest {
  protected:
   void SetUp() override {
-    box_.SetMachine(R"({"memory_mb":1000})");
-    holder_ = box_.StartTony(One(HoldUntilGo()) + Conf("tony.worker.memory=600m"));
-    ASSERT_TRUE(WaitForRunning(1)) << holder_->err();
-    const std::string holding = Job();
-    const std::string script = box_.Write("task.sh", "cd " + box_.folder().string() + "\n" + std::string(kTask));
-    client_ =
-        box_.StartTony(Words{"submit", "-executes", "bash " + script} + Conf("tony.application.framework=pytorch") +
-                       Conf("tony.driver.instances=1") + Conf("tony.driver.memory=200m") +
-                       Conf("tony.worker.instances=2") + Conf("tony.worker.memory=200m"));
-    ASSERT_TRUE(WaitFor([&] { return client_->out().find('\n') != std::string::npos; })) << client_->err();
-    job_ = client_->out().substr(0, client_->out().find('\n'));
-    ASSERT_TRUE(WaitFor([&] { return Status().find("waits for ") != std::string::npos; })) << Status();
-    MakeStaged();
-    Go();
-    EXPECT_EQ(holder_->Wait().exit, 0) << holder_->err();
+    Submit(kTask);
     ASSERT_TRUE(WaitForFile(box_.File("running-driver"))) << DriverSays();
   }
 
-  void MakeStaged() {
-    const auto file = box_.JobFolder(job_) / "spec.json";
-    std::string spec = ReadText(file);
-    const std::string pytorch = R"("framework":"pytorch")";
-    const size_t at = spec.find(pytorch);
-    ASSERT_NE(at, std::string::npos) << spec;
-    box_.Write("spec.json", spec.replace(at, pytorch.size(), R"("framework":"staged")"));
-    std::filesystem::rename(box_.File("spec.json"), file);
-    Kill("tony-am");
-    ASSERT_TRUE(WaitFor([&] { return Epoch() == 2; })) << Status();
-  }
-
-  std::vector<pid_t> PidsOf(const std::string& program) const {
-    std::vector<pid_t> pids;
-    for (const Process& process : ProcessesWithMark(job_))
-      if (process.program == program) pids.push_back(process.pid);
-    return pids;
-  }
-  void Kill(const std::string& program) const {
-    const std::vector<pid_t> pids = PidsOf(program);
-    ASSERT_EQ(pids.size(), 1u) << program;
-    kill(pids.front(), SIGKILL);
-    ASSERT_TRUE(WaitFor([&] { return PidsOf(program) != pids; }));
-  }
   std::string DriverSays() const { return ReadText(box_.JobFolder(job_) / "logs" / "driver-0" / "1" / "stderr"); }
-  std::string Status() const { return box_.Tony({"status", job_, "--json"}).out; }
-  int64_t Epoch() const {
-    const auto status = ParseJson(Status());
-    return At(status, "/am_reachable") == boost::json::value(true) ? Number(status, "/epoch") : 0;
-  }
   void LetTheDriverPublish() const { box_.Write("publish", ""); }
 
   void ExpectThatWorkersMetTheDriver() {
@@ -98,9 +51,6 @@ class StagedTest : public TonyTest {
       EXPECT_THAT(data, HasSubstr(task));
     ExpectNothingLeft();
   }
-
-  std::unique_ptr<Background> holder_, client_;
-  std::string job_;
 };
 
 TEST_F(StagedTest, WorkersStartWithWhatTheDriverHasPublished) {
