@@ -23,12 +23,13 @@ enum class Flaw {
   // ---- the scheduler's
   kConfirmsUnseen,  // says that a container is gone as soon as its end is ordered
   // ---- the executor's
-  kStartsTwice,        // starts a process again that ended
-  kLosesValues,        // does not see what its process publishes
-  kLosesResume,        // does not say where to resume
-  kAltersClusterSpec,  // gives its process another cluster spec than the AM gave it
-  kIgnoresStop,        // does not signal what it is told to stop
-  kForgetsAttempt,     // goes on in its old attempt's name
+  kStartsTwice,           // starts a process again that ended
+  kLosesValues,           // does not see what its process publishes
+  kLosesResume,           // does not say where to resume
+  kAltersClusterSpec,     // gives its process another cluster spec than the AM gave it
+  kIgnoresStop,           // does not signal what it is told to stop
+  kSeesFirstProcessOnly,  // takes the end of every other process for a good one
+  kForgetsAttempt,        // goes on in its old attempt's name
 };
 
 }  // namespace tony::sim

@@ -123,6 +123,10 @@ TEST(FlawTest, AnExecutorThatDoesNotStopItsTaskIsFoundOut) {
             std::string::npos);
 }
 
+TEST(FlawTest, AnExecutorThatSeesItsFirstProcessOnlyIsFoundOut) {
+  EXPECT_GT(FoundBySeed(Flaw::kSeesFirstProcessOnly, "did not succeed"), 0u);
+}
+
 TEST(FlawTest, AnExecutorThatKeepsItsOldNameIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kForgetsAttempt, "was started again"), 0u);
 }

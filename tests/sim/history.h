@@ -171,6 +171,7 @@ struct ProcessStarted {
   int64_t pid = 0;
   std::string cluster_spec;
   std::string resume_from;
+  int process = 0;  // which one of the attempt
 };
 struct ProcessSignalled {
   AttemptId attempt;
@@ -181,6 +182,7 @@ struct ProcessEnded {
   AttemptId attempt;
   int64_t pid = 0;
   ExitStatus exit;
+  int process = 0;
 };
 struct CheckpointWritten {
   AttemptId attempt;

@@ -202,6 +202,7 @@ void HistoryChecker::On(const OutcomeAcknowledged& e) {
   ExpectRules(e.epoch, "it acknowledged an outcome");
   const Outcome* kept = rules_.OutcomeOf(e.attempt);
   Expect(kept, "acknowledged an outcome that is not in the journal: " + ToString(e.attempt));
+  Expect(!attempts_[e.attempt].runs, ToString(e.attempt) + " has reported its end, and a process of it runs");
   if (!kept) return;
   const bool given_up = !kept->exit && !kept->Succeeded();
   const bool vague = e.outcome.cls == OutcomeClass::kKilled || e.outcome.cls == OutcomeClass::kInfra;
@@ -245,13 +246,13 @@ void HistoryChecker::On(const JobClosed&) { closed_ = true; }
 
 void HistoryChecker::CheckOutcome(const AttemptId& id, const Outcome& outcome) {
   const Attempt& attempt = attempts_[id];
-  Expect(!outcome.exit || outcome.exit == attempt.exit, ToString(id) + " has another exit status in the journal");
-  Expect(!outcome.Succeeded() || (attempt.exit && attempt.exit->Succeeded()), ToString(id) + " did not succeed");
+  CheckExit(id, outcome);
+  Expect(!outcome.Succeeded() || AllSucceeded(id), ToString(id) + " did not succeed");
   // Whoever saw the process end by itself must have been able to say so, unless it was given up for lost.
-  const bool ended_by_itself = attempt.exit && !attempt.signalled && !attempt.executor.died;
+  const bool ended_by_itself = AllEnded(id) && !attempt.signalled && !attempt.executor.died;
   const bool given_up = outcome.cls == OutcomeClass::kNodeLost;
   Expect(!ended_by_itself || given_up || outcome.exit, "the exit status of " + ToString(id) + " was lost");
-  const bool lost = outcome.cls == OutcomeClass::kUserError && attempt.exit && attempt.exit->Succeeded();
+  const bool lost = outcome.cls == OutcomeClass::kUserError && AllSucceeded(id);
   Expect(!lost || attempt.published.empty(), "what " + ToString(id) + " had published was lost");
 }
 
@@ -259,7 +260,7 @@ void HistoryChecker::CheckSuccess() {
   for (const RoleSpec& role : spec_.roles) {
     for (int index = 0; role.completion == Completion::kTracked && index < role.instances; ++index) {
       const auto newest = rules_.NewestOf({role.name, index});
-      const bool good = newest && attempts_[*newest].exit && attempts_[*newest].exit->Succeeded();
+      const bool good = newest && AllSucceeded(*newest);
       Expect(good, StrCat("SUCCEEDED, but ", role.name, ":", index, " did not"));
       // It may have ended before it heard of that, or its executor never did.
       const bool stopped = newest && attempts_[*newest].told_unwritten && attempts_[*newest].signalled;

@@ -32,13 +32,12 @@ class HistoryChecker {
   // And of the attempt.
   struct Attempt {
     Executor executor;
-    std::optional<ProcessStarted> process;  // the newest
-    bool runs = false;
+    std::set<int> started;  // processes, by their index
+    int runs = 0;           // of these
+    std::map<int, ExitStatus> exits;
     bool signalled = false;
-    bool stops = false;  // for a good reason
-    std::optional<ExitStatus> exit;
-    PublishedValues published;  // by its process
-    bool started = false;
+    bool stops = false;                // for a good reason
+    PublishedValues published;         // by its process
     bool told_unwritten = false;       // to stop, and that was not in the journal yet
     std::optional<Instant> given_up;   // while its process ran
     std::optional<Instant> told_gone;  // its container was said to be, and was not
@@ -111,6 +110,10 @@ class HistoryChecker {
   bool HasReasonToStop(const AttemptId& attempt) const;
   bool IsCutOff(const Executor& executor) const;
   void CheckOutcome(const AttemptId& id, const Outcome& outcome);
+  void CheckExit(const AttemptId& id, const Outcome& outcome);
+  bool AllEnded(const AttemptId& id) const;  // its processes, of which it had all
+  bool AnyFailed(const AttemptId& id) const;
+  bool AllSucceeded(const AttemptId& id) const { return AllEnded(id) && !AnyFailed(id); }
   void CheckSuccess();
   void CheckEnd(const History& history);
   // By some clock so much time may have passed in `real`, or `own` in so much real time.

@@ -75,22 +75,22 @@ void HistoryChecker::On(const ExecutorObeyed& e) {
 
 void HistoryChecker::On(const ProcessStarted& e) {
   Attempt& attempt = attempts_[e.attempt];
-  Expect(!std::exchange(attempt.started, true), ToString(e.attempt) + " was started again");
+  const bool again = !attempt.started.insert(e.process).second;
+  Expect(!again, ToString(e.attempt) + " was started again");
   Expect(e.generation.value >= 1 && e.generation <= rules_.generation(), "started before the gang had formed");
   Expect(e.generation >= rules_.generation() || attempt.told_gone,
          StrCat(ToString(e.attempt), " was started in generation ", e.generation.value, " after the next had formed"));
   Expect(!rules_.OutcomeOf(e.attempt) || attempt.told_gone, ToString(e.attempt) + " was started after its end");
   CheckAlone(e);
   CheckEnvironment(e);
-  attempt.process = e;
-  attempt.runs = true;
+  ++attempt.runs;
 }
 
 // With one that was said to be gone it may run at the same time, for as long as such a word may be wrong; what a dead
 // executor leaves behind on a lost node is ended when the node is back.
 void HistoryChecker::CheckAlone(const ProcessStarted& e) {
   for (const auto& [other, state] : attempts_) {
-    if (other.task != e.attempt.task || !state.runs) continue;
+    if (other.task != e.attempt.task || other == e.attempt || !state.runs) continue;
     const auto lied_about = [this](const Attempt& attempt) {
       if (attempt.given_up && attempt.executor.died) return true;
       return attempt.told_gone && (attempt.executor.died || now_ - *attempt.told_gone <= overlap_ + kDyingTakes);
@@ -125,14 +125,34 @@ void HistoryChecker::On(const ProcessSignalled& e) {
 // for a keeper.
 void HistoryChecker::On(const ProcessEnded& e) {
   Attempt& attempt = attempts_[e.attempt];
-  attempt.runs = false;
-  attempt.exit = e.exit;
+  --attempt.runs;
+  attempt.exits[e.process] = e.exit;
   if (!attempt.given_up || attempt.executor.died) return;
   const Timers& timers = spec_.timers;
   const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - *attempt.given_up);
   const Duration limit =
       Faster(timers.cutoff_after + timers.grace) + timers.heartbeat + kBetweenTries + kDyingTakes + stalled;
   Expect(now_ - *attempt.given_up <= limit, ToString(e.attempt) + " ran on long after it was given up");
+}
+
+bool HistoryChecker::AllEnded(const AttemptId& id) const {
+  const auto attempt = attempts_.find(id);
+  const auto all = static_cast<size_t>(spec_.FindRole(id.task.role)->processes);
+  return attempt != attempts_.end() && attempt->second.exits.size() == all;
+}
+
+bool HistoryChecker::AnyFailed(const AttemptId& id) const {
+  return std::ranges::any_of(attempts_.at(id).exits, [](const auto& entry) { return !entry.second.Succeeded(); });
+}
+
+// One that has several processes says whose exit it is, unless it was told to stop.
+void HistoryChecker::CheckExit(const AttemptId& id, const Outcome& outcome) {
+  const auto& exits = attempts_[id].exits;
+  const bool known = std::ranges::any_of(exits, [&](const auto& entry) {
+    return entry.second == outcome.exit && entry.first == outcome.process.value_or(entry.first);
+  });
+  Expect(!outcome.exit || known, ToString(id) + " has another exit status in the journal");
+  Expect(!outcome.process || exits.contains(*outcome.process), ToString(id) + " failed by a process that did not end");
 }
 
 // The job goes on only from what it wrote itself, unless it asks for whatever is newest.
@@ -148,6 +168,7 @@ void HistoryChecker::On(const CheckpointWritten& e) {
 // A task that nobody stops runs on, whatever becomes of the AM.
 bool HistoryChecker::HasReasonToStop(const AttemptId& id) const {
   const Executor& executor = attempts_.at(id).executor;
+  if (AnyFailed(id)) return true;  // of several processes one: the others end, too
   return rules_.verdict() || rules_.OutcomeOf(id) || rules_.IsToStop(id) || executor.died || executor.termed ||
          attempts_.at(id).told_unwritten || gave_up_ || IsCutOff(executor);
 }

@@ -133,6 +133,8 @@ void JournalRules::NoteClusterSpec(int stage) {
     if (spec_->mode == DistributedMode::kFcfs) break;
     cluster.roles[task.role].push_back(*made->endpoint);
     if (!made->ports.empty()) cluster.ports[task] = made->ports;
+    const int processes = spec_->FindRole(task.role)->processes;
+    if (processes > 1) cluster.processes[task.role] = processes;
     if (StageRule(*spec_, task.role) < stage) cluster.values[task] = made->values;
   }
   cluster_specs_[stage].insert(ToJson(cluster));

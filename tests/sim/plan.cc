@@ -8,9 +8,15 @@ namespace {
 // Far more than the budgets of any plan allow.
 constexpr int kMostRestarts = 30;
 
+Duration LongestOf(const ProcessPlan& process) {
+  Duration run = process.run;
+  for (const ProcessPlan& other : process.beside) run = std::max(run, other.run);
+  return process.start + run;
+}
+
 Duration LongestOf(const TaskPlan& task) {
-  Duration run = task.process.start + task.process.run;
-  for (const ProcessPlan& process : task.earlier) run = std::max(run, process.start + process.run);
+  Duration run = LongestOf(task.process);
+  for (const ProcessPlan& process : task.earlier) run = std::max(run, LongestOf(process));
   return task.grant + task.launch + run;
 }
 
@@ -58,7 +64,8 @@ Duration Plan::Limit() const {
 Duration Plan::LongestOverlap() const {
   Duration longest{0};
   for (const TimedFault& fault : faults) {
-    if (const auto* lie = std::get_if<LieAboutEnd>(&fault.fault)) longest = std::max(longest, lie->overlap + Duration(1));
+    if (const auto* lie = std::get_if<LieAboutEnd>(&fault.fault))
+      longest = std::max(longest, lie->overlap + Duration(1));
   }
   return longest;
 }

@@ -14,7 +14,7 @@
 
 namespace tony::sim {
 
-// The user's process of one attempt.
+// A process of one attempt.
 struct ProcessPlan {
   Duration start{2};  // how long it takes to start it
   bool cannot_start = false;
@@ -24,6 +24,7 @@ struct ProcessPlan {
   bool leaves_children = false;                       // they outlive it and ignore SIGTERM
   Duration checkpoint_every{0};                       // of its work; 0: it writes none
   std::optional<Duration> publish_after;              // at the latest when half its work is done; nothing: never
+  std::vector<ProcessPlan> beside = {};  // of the attempt's first process: the others, which are started with it
 };
 
 struct TaskPlan {

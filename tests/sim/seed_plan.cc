@@ -155,7 +155,9 @@ std::vector<Checkpoint> OfOthers(const Plan& plan) {
 bool FailsForEver(const Plan& plan) {
   return std::ranges::any_of(plan.tasks, [](const auto& entry) {
     const ProcessPlan& process = entry.second.process;
-    return process.cannot_start || process.exit_code != 0 || entry.second.cannot_begin;
+    const bool other_fails =
+        std::ranges::any_of(process.beside, [](const ProcessPlan& other) { return other.exit_code != 0; });
+    return process.cannot_start || process.exit_code != 0 || other_fails || entry.second.cannot_begin;
   });
 }
 
@@ -305,6 +307,29 @@ void MakeStaged(Random& random, Plan& plan) {
     plan.faults.push_back({random.Between(Duration(0), Duration(20'000)), FaultFor(random, driver)});
 }
 
+// Started together with the first one, and they can be started.
+void PutBeside(Random& random, ProcessPlan& process, int others, bool waited_for, int failing) {
+  for (; others > 0; --others) {
+    process.beside.push_back(ProcessFor(random, waited_for, failing));
+    process.beside.back().cannot_start = false;
+  }
+}
+
+// Some of its tasks get several processes.
+void MakeProcesses(Random& random, Plan& plan) {
+  for (RoleSpec& role : plan.spec.roles) {
+    if (random.Chance(300)) continue;
+    role.processes = 2 + Few(random, 1);
+    const bool waited_for = role.completion == Completion::kTracked;
+    for (int index = 0; index < role.instances; ++index) {
+      TaskPlan& task = plan.tasks.at({role.name, index});
+      for (ProcessPlan& earlier : task.earlier) PutBeside(random, earlier, role.processes - 1, waited_for, 400);
+      PutBeside(random, task.process, role.processes - 1, waited_for, 40);
+    }
+  }
+  if (FailsForEver(plan)) CountAll(plan.spec.restart);
+}
+
 Plan PlanOf(uint64_t seed) {
   Random random(seed);
   Plan plan{.seed = random.Next(), .spec = SpecFor(random), .faults_end = kFaultsEnd};
@@ -348,6 +373,8 @@ Plan PlanFor(uint64_t seed) {
   Plan plan = PlanOf(seed);
   Random of_stages(seed ^ 0x57a6e);  // seeds that stand in tests keep the rest of their plan
   if (of_stages.Chance(150) && plan.spec.mode == DistributedMode::kGang) MakeStaged(of_stages, plan);
+  Random of_processes(seed ^ 0x9e0c5);
+  if (of_processes.Chance(150)) MakeProcesses(of_processes, plan);
   return plan;
 }
 

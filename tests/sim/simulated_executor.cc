@@ -27,7 +27,7 @@ SimulatedExecutor::SimulatedExecutor(Stage& stage, Network& network, const Attem
       container_(container),
       flaw_(flaw),
       run_({.job = kJob, .attempt = attempt, .container = container}, {"node", port}, stage.plan.spec.timers,
-           JitterFrom(random_)) {}
+           JitterFrom(random_), stage.plan.spec.ProcessesOf(attempt.task.role)) {}
 
 void SimulatedExecutor::Begin(std::function<void(int)> left) {
   left_ = std::move(left);
@@ -193,10 +193,19 @@ void SimulatedExecutor::Perform(const executor::StartProcesses& action) {
   if (flaw_ == Flaw::kLosesResume) start.resume_from.clear();
   if (flaw_ == Flaw::kAltersClusterSpec && random_.Chance(500)) start.cluster_spec += " ";
   stage_.time.After(plan.start, [this, plan, start] {
-    if (!alive_) return;
-    Start(start, plan);
-    Feed(executor::ProcessStarted{start.pid});
+    if (alive_) StartAll(start, plan);
   });
+}
+
+void SimulatedExecutor::StartAll(ProcessStarted start, const ProcessPlan& plan) {
+  Start(start, plan);
+  Feed(executor::ProcessStarted{start.pid, start.process});
+  for (const ProcessPlan& other : plan.beside) {
+    ++start.pid;
+    ++start.process;
+    Start(start, other);
+    Feed(executor::ProcessStarted{start.pid, start.process});
+  }
 }
 
 void SimulatedExecutor::Start(const ProcessStarted& start, const ProcessPlan& plan) {
@@ -210,12 +219,17 @@ void SimulatedExecutor::Start(const ProcessStarted& start, const ProcessPlan& pl
   };
   const auto reaped = [this, start, plan, look](ExitStatus exit) {
     if (flaw_ == Flaw::kStartsTwice && !exit.Succeeded() && processes_.size() == 1) return Start(start, plan);
-    stage_.time.After(random_.Between(Duration(0), kSlowestReaping), [this, exit, look] {
+    stage_.time.After(random_.Between(Duration(0), kSlowestReaping), [this, exit, look, process = start.process] {
       if (flaw_ != Flaw::kLosesValues) look();
-      Feed(executor::ProcessExited{exit, "", Classify({.exit = exit}, {})});
+      Reaped(process, exit);
     });
   };
   processes_.push_back(std::make_unique<SimulatedProcess>(stage_, start, plan, write, reaped));
+}
+
+void SimulatedExecutor::Reaped(int process, ExitStatus exit) {
+  if (flaw_ == Flaw::kSeesFirstProcessOnly && process > 0) exit = {};
+  Feed(executor::ProcessExited{exit, "", Classify({.exit = exit}, {}), process});
 }
 
 void SimulatedExecutor::Perform(const executor::SignalTree& action) {

@@ -35,7 +35,9 @@ class SimulatedExecutor : public AskingEnd {
 
  private:
   void Feed(executor::Event event);
+  void StartAll(ProcessStarted start, const ProcessPlan& plan);
   void Start(const ProcessStarted& start, const ProcessPlan& plan);
+  void Reaped(int process, ExitStatus exit);
   void FeedAfter(Duration delay, executor::Event event);
   void ArmTimer();
   void Observe(const executor::Event& event, executor::State state, executor::Link link, size_t actions);
@@ -76,7 +78,7 @@ class SimulatedExecutor : public AskingEnd {
   Instant store_back_at_;
   int64_t timer_ = 0;
   Instant stalled_until_;
-  std::vector<std::unique_ptr<SimulatedProcess>> processes_;  // one for each attempt, if all is as it should be
+  std::vector<std::unique_ptr<SimulatedProcess>> processes_;  // of all attempts
 };
 
 }  // namespace tony::sim

@@ -72,7 +72,7 @@ void SimulatedProcess::EndAfter(Duration delay, ExitStatus exit) {
   stage_.time.After(delay, [this, exit] {
     if (!running_) return;
     running_ = false;
-    stage_.Add(ProcessEnded{start_.attempt, start_.pid, exit});
+    stage_.Add(ProcessEnded{start_.attempt, start_.pid, exit, start_.process});
     on_end_(exit);
   });
 }
