@@ -84,14 +84,14 @@ bool TryToWriteTheEnd(const DiskFault& fault) {
   EXPECT_TRUE(opened.ok());
   int written = 0;
   std::string trouble;
-  opened->journal->Append({{kNow, JobAccepted{}}}, /*durable=*/true, [&] { ++written; });
+  opened->journal->Append({{kNow, JobAccepted{}}}, [&] { ++written; });
   EXPECT_TRUE(RunUntil(loop, [&] { return written == 1; }));
   const ino_t before = InodeOf(JournalIn(folder.path()));
 
   FaultyDisk disk(folder.path(), fault);
   SCOPED_TRACE(testing::Message() << "fault " << fault.nth);
   opened->journal->TellOfTrouble([&](const std::string& why) { trouble = why; });
-  opened->journal->Append({{kNow, JobEnded{}}}, /*durable=*/true, [&] { ++written; });
+  opened->journal->Append({{kNow, JobEnded{}}}, [&] { ++written; });
   EXPECT_TRUE(RunUntil(loop, [&] { return written == 2 || !trouble.empty(); }));
   disk.Repair();
   EXPECT_TRUE(RunUntil(loop, [&] { return written == 2 && trouble.empty(); })) << disk.point();

@@ -10,8 +10,8 @@
 #include "runtime/store/entry_store.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_records.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/request_index.h"
+#include "runtime/store/local_job_store.h"
+#include "runtime/store/local_request_index.h"
 #include "tests/faults/faulty_disk.h"
 
 namespace tony {
@@ -59,8 +59,8 @@ std::string TextOf(const Result<std::optional<T>>& record, Text text) {
   return *record ? text(**record) : "none";
 }
 
-Status WriteState(const JobRecords& records, bool first, bool durable) {
-  return records.WriteStatus({.job = kJob, .state = first ? "RUNNING" : "STOPPING"}, durable);
+Status WriteState(const JobRecords& records, bool first, Durability durability) {
+  return records.WriteStatus({.job = kJob, .state = first ? "RUNNING" : "STOPPING"}, durability);
 }
 std::string ReadState(const JobRecords& records) {
   return TextOf(records.ReadStatus(), [](const JobStatus& status) { return status.state; });
@@ -73,9 +73,10 @@ std::string ReadKills(const JobRecords& records) {
 
 std::vector<RecordWrite> RecordWrites() {
   return {
-      {"Status", [](auto& records, bool first) { return WriteState(records, first, false); }, ReadState, "RUNNING",
-       "STOPPING"},
-      {"DurableStatus", [](auto& records, bool first) { return WriteState(records, first, true); }, ReadState,
+      {"Status", [](auto& records, bool first) { return WriteState(records, first, Durability::kLostWithPower); },
+       ReadState, "RUNNING", "STOPPING"},
+      {"DurableStatus",
+       [](auto& records, bool first) { return WriteState(records, first, Durability::kSurvivesPowerCut); }, ReadState,
        "RUNNING", "STOPPING"},
       {"Clock",
        [](auto& records, bool first) {
@@ -199,7 +200,7 @@ TEST(JobStoreFaultsTest, AJobIsFoundOrItsStoreIsSaidToBeUnreadable) {
 // ---- requests ----
 
 int64_t NumberIn(const fs::path& folder) {
-  const auto record = RequestIndex(HomeIn(folder)).Read(kRequest);
+  const auto record = LocalRequestIndex(HomeIn(folder)).Read(kRequest);
   EXPECT_TRUE(record.ok()) << record.error().message;
   return record.ok() && *record ? (*record)->newest_number : 0;
 }
@@ -207,8 +208,10 @@ int64_t NumberIn(const fs::path& folder) {
 TEST(RequestFaultsTest, ARecordIsWrittenWholeOrNotAtAll) {
   TryEveryFault(
       {.prepare =
-           [](auto& folder) { ASSERT_TRUE(RequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 1}).ok()); },
-       .call = [](auto& folder) { return RequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 2}); },
+           [](auto& folder) {
+             ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 1}).ok());
+           },
+       .call = [](auto& folder) { return LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 2}); },
        .look =
            [](auto& folder, bool done) {
              const int64_t number = NumberIn(folder);
@@ -219,10 +222,10 @@ TEST(RequestFaultsTest, ARecordIsWrittenWholeOrNotAtAll) {
 TEST(RequestFaultsTest, ARevocationIsWrittenWholeOrNotAtAll) {
   const Instant now = FromMillis(1'700'000'000'000);
   TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); },
-                 .call = [&](auto& folder) { return RequestIndex(HomeIn(folder)).Revoke(kRequest, kOwner, now); },
+                 .call = [&](auto& folder) { return LocalRequestIndex(HomeIn(folder)).Revoke(kRequest, kOwner, now); },
                  .look =
                      [&](auto& folder, bool done) {
-                       const auto revoked = RequestIndex(HomeIn(folder)).IsRevoked(kRequest, kOwner, now);
+                       const auto revoked = LocalRequestIndex(HomeIn(folder)).IsRevoked(kRequest, kOwner, now);
                        ASSERT_TRUE(revoked.ok()) << revoked.error().message;
                        EXPECT_TRUE(*revoked || !done);
                      }});
@@ -231,7 +234,7 @@ TEST(RequestFaultsTest, ARevocationIsWrittenWholeOrNotAtAll) {
 TEST(RequestFaultsTest, ALockIsTakenOrNot) {
   TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); },
                  .call = [](auto& folder) -> Status {
-                   const auto lock = RequestIndex(HomeIn(folder)).Lock(kRequest, Duration(0));
+                   const auto lock = LocalRequestIndex(HomeIn(folder)).Lock(kRequest, Duration(0));
                    return lock.ok() ? Ok() : Status(lock.error());
                  },
                  .look = [](auto&, bool) {}});
@@ -242,13 +245,13 @@ void MakeRequestWithJob(const fs::path& folder) {
   ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok());
   RequestRecord record{.newest_number = 2, .job = kJob, .job_number = 2};
   record.before = RequestRecord::Predecessor{.job = {"local-before"}, .number = 1};
-  ASSERT_TRUE(RequestIndex(HomeIn(folder)).Write(kRequest, record).ok());
+  ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, record).ok());
 }
 
 TEST(RequestFaultsTest, ItsJobIsKnownOrTheReadFails) {
   TryEveryFault({.prepare = MakeRequestWithJob,
                  .call = [](auto& folder) -> Status {
-                   const auto record = RequestIndex(HomeIn(folder)).Read(kRequest);
+                   const auto record = LocalRequestIndex(HomeIn(folder)).Read(kRequest);
                    if (!record.ok()) return record.error();
                    EXPECT_TRUE(*record && (*record)->job == kJob);
                    return Ok();
@@ -260,14 +263,14 @@ TEST(RequestFaultsTest, ASweepForgetsNoRequestWhoseJobIsThere) {
   const Instant later = RealClock().Now() + std::chrono::hours(1);
   TryEveryFault({.prepare = MakeRequestWithJob,
                  .call = [&](auto& folder) -> Status {
-                   const auto swept = RequestIndex(HomeIn(folder)).Sweep(later, later, false);
+                   const auto swept = LocalRequestIndex(HomeIn(folder)).Sweep(later, later, false);
                    if (!swept.ok()) return swept.error();
                    EXPECT_EQ(*swept, 0);
                    return Ok();
                  },
                  .look =
                      [](auto& folder, bool) {
-                       const auto record = RequestIndex(HomeIn(folder)).Read(kRequest);
+                       const auto record = LocalRequestIndex(HomeIn(folder)).Read(kRequest);
                        EXPECT_TRUE(record.ok() && *record && (*record)->job == kJob);
                      }});
 }
