@@ -146,6 +146,7 @@ class HistoryChecker {
   std::optional<Instant> kill_written_, lease_written_;
   int renewals_since_kill_ = 0;                                  // by one AM
   std::vector<Checkpoint> checkpoints_;                          // from which the job may go on
+  std::vector<std::pair<Instant, Checkpoint>> overwritten_;      // of these, and when
   std::map<int, std::optional<Checkpoint>> newest_when_sought_;  // by the number of the restart
   std::map<int, Instant> sought_;                                // by the clock of the AM
   Instant listing_sought_{};

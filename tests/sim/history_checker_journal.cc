@@ -151,7 +151,8 @@ void HistoryChecker::CheckNoted(const CheckpointNoted& noted, Instant time) {
   if (!noted.known) return;
   const auto& before = newest_when_sought_[noted.restart];
   const auto& newest = noted.newest;
-  Expect(!newest || std::ranges::find(checkpoints_, *newest) != checkpoints_.end(),
+  const auto was_there_since = [&](const auto& old) { return old.second == *newest && old.first >= sought - skew_; };
+  Expect(!newest || std::ranges::count(checkpoints_, *newest) > 0 || std::ranges::any_of(overwritten_, was_there_since),
          "noted a checkpoint that never was");
   Expect(!before || (newest && AgeOf(*newest) >= AgeOf(*before)), "there was a newer checkpoint than the one noted");
 }

@@ -161,7 +161,10 @@ void HistoryChecker::On(const CheckpointThere& e) {
 }
 
 void HistoryChecker::On(const CheckpointWritten& e) {
-  std::erase_if(checkpoints_, [&](const Checkpoint& old) { return old.path == e.checkpoint.path; });
+  const auto same = std::partition(checkpoints_.begin(), checkpoints_.end(),
+                                   [&](const Checkpoint& old) { return old.path != e.checkpoint.path; });
+  for (auto old = same; old != checkpoints_.end(); ++old) overwritten_.emplace_back(now_, *old);
+  checkpoints_.erase(same, checkpoints_.end());
   checkpoints_.push_back(e.checkpoint);
 }
 

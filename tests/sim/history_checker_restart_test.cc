@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
+#include "runtime/journal/journal_format.h"
 #include "tests/sim/altered_history.h"
 #include "tests/sim/history_checker.h"
 #include "tests/sim/scenario.h"
@@ -118,6 +119,24 @@ TEST(HistoryCheckerRestartTest, AWrongLookForACheckpointIsNoticed) {
     std::erase_if(decisions, Is<CheckpointNoted>);
   });
   ExpectNoticed(history, "did not look for a checkpoint");
+}
+
+// It was seen before; the note of it was written after.
+TEST(HistoryCheckerRestartTest, ACheckpointMayBeOverwrittenBeforeItsNoteIsWritten) {
+  History history = Right();
+  std::optional<Checkpoint> noted;
+  const auto note = std::ranges::find_if(history.events(), [&](const Seen& seen) {
+    const auto* written = std::get_if<JournalWritten>(&seen.event);
+    const auto decoded = DecodeJournal(EncodeHeader() + (written ? written->bytes : ""));
+    if (!decoded.ok()) return false;
+    for (const Decision& decision : decoded->decisions)
+      if (const auto* body = std::get_if<CheckpointNoted>(&decision.body)) noted = body->newest;
+    return noted.has_value();
+  });
+  ASSERT_TRUE(noted);
+  noted->modified += Duration(1);
+  InsertBefore(history, note, CheckpointWritten{kSecond, *noted});
+  EXPECT_EQ(Join(HistoryChecker::Check(RestartPlan().spec, history), "\n"), "");
 }
 
 TEST(HistoryCheckerRestartTest, RestartsThatDoNotHelpAreNoticed) {
