@@ -1,6 +1,7 @@
 """What people do to tasks, at moments when it is hard to do it right."""
 
 import os
+import re
 import time
 
 import common
@@ -14,15 +15,39 @@ LATE = 20  # seconds: a trigger's kill waits 15 for its conditions
 CLEARED_RUNNING = {2: 0, 3: 1}
 
 
+MOST_CLEARS = 3
+# In the log of a try: a line of the provider's, or a place in it.
+OURS = re.compile(r"tony_airflow|\b(tony|task_try|submission)\.py")
+
+
+def clear_for_second_job(task, clear):
+    """Clears the task until it has a second job; returns how often.
+
+    Airflow itself may fail a try that was cleared just as it wrote down something else of the task, before a line of the
+    provider has run: 3.1.0 by a StaleDataError of its scheduler, 2.11.2 by the key of a trigger that is gone. Whoever
+    cleared the task sees that, and clears it again.
+    """
+
+    def failed_by_airflow():
+        return task.state() == "failed" and not OURS.search(task.log())
+
+    for clears in range(1, MOST_CLEARS + 1):
+        clear()
+        common.wait_for("a second job", lambda: len(task.jobs()) == 2 or failed_by_airflow())
+        if len(task.jobs()) == 2:
+            return clears
+        print(f"   Airflow itself has failed {task.run.dag_id}, which had been cleared", flush=True)
+    raise AssertionError(f"cleared {MOST_CLEARS} times, and no second job")
+
+
 def a_cleared_success_runs_again_as_a_new_job(airflow):
     run = airflow.trigger("clear_after_success")
     train = run.task("train")
     run.wait("success")
     expect_ends(train, (0, "SUCCEEDED"))
-    train.clear()
-    common.wait_for("a second job", lambda: len(train.jobs()) == 2)
+    clears = clear_for_second_job(train, train.clear)
     run.wait("success", limit=common.LIMIT)
-    expect_ends(train, (0, "SUCCEEDED"), (1, "SUCCEEDED"))
+    expect_ends(train, (0, "SUCCEEDED"), (clears, "SUCCEEDED"))
     assert train.xcoms()["return_value"] == {"model_path": f"/models/{train.jobs()[1]}"}, train.xcoms()
 
 
@@ -42,16 +67,13 @@ def a_task_that_is_cleared_while_it_runs_gets_a_new_job(airflow):
     run = airflow.trigger("clear_running")
     train = run.task("train")
     first = wait_running(train)
-    if airflow.major == 2:
-        train.clear_by_command()  # its REST server forgets to write down that a running task has been cleared
-    else:
-        train.clear()
-    common.wait_for("a second job", lambda: len(train.jobs()) == 2)
+    # Airflow 2's REST server forgets to write down that a running task has been cleared.
+    clears = clear_for_second_job(train, train.clear_by_command if airflow.major == 2 else train.clear)
     expect_gone(train, first)
     train.wait_for_job("RUNNING")
     run.release()
     run.wait("success")
-    expect_ends(train, (0, "KILLED"), (CLEARED_RUNNING[airflow.major], "SUCCEEDED"))
+    expect_ends(train, (0, "KILLED"), (CLEARED_RUNNING[airflow.major] + clears - 1, "SUCCEEDED"))
 
 
 def a_kill_reaches_a_submit_that_has_not_arrived(airflow):
@@ -78,18 +100,17 @@ def a_task_that_is_cleared_while_deferred_begins_anew_and_no_late_kill_reaches_i
     wait_deferred(train)
     (first,) = train.jobs()
     owner = train.job()["owner"]
-    train.clear()
+    clears = clear_for_second_job(train, train.clear)
     over = time.monotonic() + LATE
-    common.wait_for("a second job", lambda: len(train.jobs()) == 2)
     expect_gone(train, first)
-    common.wait_for("the second deferral", lambda: train.state() == "deferred" and train.row()["try_number"] == 2)
+    common.wait_for("the second deferral", lambda: train.state() == "deferred" and train.row()["try_number"] == 1 + clears)
     # Airflow 3 tells the first try's trigger, whose kill comes late; of Airflow 2 the check sends one itself.
     common.wait_for("the time of a late kill to be over", lambda: time.monotonic() > over, LATE + 1)
     expect_fenced(train, owner)
     train.wait_for_job("RUNNING")
     run.release()
     run.wait("success")
-    expect_ends(train, (0, "KILLED"), (1, "SUCCEEDED"))
+    expect_ends(train, (0, "KILLED"), (clears, "SUCCEEDED"))
 
 
 TOGETHER = {
