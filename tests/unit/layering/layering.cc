@@ -19,6 +19,7 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
   static const auto& table = *new std::map<std::string, std::vector<std::string>>{
       {"runtime/base", {}},
       {"runtime/net", {"runtime/base"}},
+      {"runtime/http", {"runtime/base"}},
       {"runtime/config", {"runtime/base"}},
       {"runtime/job", {"runtime/base", "runtime/config"}},
       {"runtime/request", {"runtime/base", "runtime/job"}},

@@ -1,0 +1,165 @@
+// An HTTP server on the test's own loop that answers as the test says, also as no server should.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/net/listener.h"
+#include "runtime/net/tcp.h"
+
+namespace tony {
+
+struct ServedRequest {
+  std::string method, target;
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+};
+
+struct ServedAnswer {
+  std::string bytes;   // as they are sent; empty: silence
+  bool close = false;  // after them
+  size_t piece = 0;    // so many bytes each millisecond; 0: all at once
+};
+
+// "HTTP/1.1 200 OK" with the length of the body.
+inline ServedAnswer Answered(int status, std::string_view body, std::string_view headers = "") {
+  return {StrCat("HTTP/1.1 ", status, " X\r\nContent-Length: ", body.size(), "\r\n", headers, "\r\n", body)};
+}
+
+class ScriptedHttpServer {
+ public:
+  using Script = std::function<ServedAnswer(const ServedRequest&)>;
+
+  ScriptedHttpServer(EventLoop& loop, Script script) : loop_(loop), script_(std::move(script)) {
+    UniqueFd socket = *ListenOn({kLoopback, 0});
+    port_ = BoundAddress(socket)->port;
+    listener_ = std::make_unique<Listener>(loop, std::move(socket), port_, [this](UniqueFd fd) { Add(std::move(fd)); });
+  }
+
+  std::string Url(std::string_view target) const { return StrCat("http://", kLoopback, ":", port_, target); }
+  int port() const { return port_; }
+  const std::vector<ServedRequest>& requests() const { return requests_; }
+  int accepted() const { return accepted_; }
+  size_t open() const { return connections_.size(); }
+  // A connection whose request has a body is closed when so much of it has come.
+  void CutBodiesAfter(size_t bytes) { cut_ = bytes; }
+  // Bodies are not read: the sender's buffers fill.
+  void ReadNoBody() { reads_bodies_ = false; }
+
+ private:
+  struct Connection {
+    UniqueFd fd;
+    std::string in, out;
+    ServedAnswer answer;
+    bool continued = false;
+    EventLoop::Timer pace;
+    EventLoop::FdWatch readable, writable;
+  };
+  using Held = std::shared_ptr<Connection>;
+
+  void Add(UniqueFd fd) {
+    ++accepted_;
+    auto connection = std::make_shared<Connection>();
+    connection->fd = std::move(fd);
+    connections_.push_back(connection);
+    connection->readable =
+        loop_.WhenReadable(connection->fd.get(), [this, connection = connection.get()] { Receive(Find(connection)); });
+  }
+  Held Find(const Connection* wanted) const {
+    return *std::find_if(connections_.begin(), connections_.end(), [&](const Held& c) { return c.get() == wanted; });
+  }
+  void Close(const Held& connection) {
+    connection->readable.reset();
+    connection->writable.reset();
+    connection->pace.reset();
+    std::erase(connections_, connection);
+  }
+
+  void Receive(const Held& connection) {
+    std::string chunk(64 << 10, '\0');
+    const ssize_t got = ::recv(connection->fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (got <= 0) return got == 0 || errno != EAGAIN ? Close(connection) : void();
+    connection->in.append(chunk, 0, static_cast<size_t>(got));
+    ServeNext(connection);
+  }
+
+  void ServeNext(const Held& connection) {
+    const size_t end = connection->in.find("\r\n\r\n");
+    if (end == std::string::npos) return;
+    ServedRequest request = Parse(connection->in.substr(0, end));
+    const size_t length = request.headers.count("content-length") ? std::stoul(request.headers["content-length"]) : 0;
+    if (length > 0 && !reads_bodies_) return connection->readable.reset();
+    if (request.headers.count("expect") && !std::exchange(connection->continued, true)) {
+      Send(connection, {"HTTP/1.1 100 Continue\r\n\r\n"});
+    }
+    const size_t body = connection->in.size() - end - 4;
+    if (cut_ != 0 && length > 0 && body >= cut_) return Close(connection);
+    if (body < length) return;
+    request.body = connection->in.substr(end + 4, length);
+    connection->in.erase(0, end + 4 + length);
+    connection->continued = false;
+    requests_.push_back(request);
+    Send(connection, script_(request));
+  }
+
+  static ServedRequest Parse(const std::string& head) {
+    const std::vector<std::string> lines = Split(head, '\n');
+    const std::vector<std::string> words = Split(Trim(lines[0]), ' ');
+    ServedRequest request{words.at(0), words.at(1), {}, {}};
+    for (size_t i = 1; i < lines.size(); ++i) {
+      const size_t colon = lines[i].find(':');
+      request.headers[ToLower(lines[i].substr(0, colon))] = Trim(lines[i].substr(colon + 1));
+    }
+    return request;
+  }
+
+  void Send(const Held& connection, ServedAnswer answer) {
+    connection->answer = std::move(answer);
+    connection->out = connection->answer.bytes;
+    if (connection->out.empty() && connection->answer.close) return Close(connection);
+    SendSome(connection);
+  }
+  void SendSome(const Held& connection) {
+    const size_t piece = connection->answer.piece;
+    while (!connection->out.empty()) {
+      const size_t size = piece != 0 ? std::min(piece, connection->out.size()) : connection->out.size();
+      const ssize_t sent = ::send(connection->fd.get(), connection->out.data(), size, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0 && errno != EAGAIN) return Close(connection);
+      if (sent < 0) return AwaitRoom(connection);
+      connection->out.erase(0, static_cast<size_t>(sent));
+      if (piece != 0 && !connection->out.empty()) return Pace(connection);
+    }
+    connection->writable.reset();
+    if (connection->answer.close) Close(connection);
+  }
+  void AwaitRoom(const Held& connection) {
+    if (connection->writable) return;
+    connection->writable =
+        loop_.WhenWritable(connection->fd.get(), [this, raw = connection.get()] { SendSome(Find(raw)); });
+  }
+  void Pace(const Held& connection) {
+    connection->pace = loop_.After(Duration(1), [this, raw = connection.get()] { SendSome(Find(raw)); });
+  }
+
+  EventLoop& loop_;
+  Script script_;
+  int port_ = 0;
+  int accepted_ = 0;
+  size_t cut_ = 0;
+  bool reads_bodies_ = true;
+  std::vector<ServedRequest> requests_;
+  std::vector<Held> connections_;
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace tony
