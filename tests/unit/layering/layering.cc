@@ -20,6 +20,7 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/base", {}},
       {"runtime/net", {"runtime/base"}},
       {"runtime/http", {"runtime/base"}},
+      {"runtime/hadoop", {"runtime/base", "runtime/http"}},
       {"runtime/config", {"runtime/base"}},
       {"runtime/job", {"runtime/base", "runtime/config"}},
       {"runtime/request", {"runtime/base", "runtime/job"}},

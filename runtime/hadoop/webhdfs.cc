@@ -1,0 +1,280 @@
+#include "runtime/hadoop/webhdfs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/webhdfs_answer.h"
+
+namespace tony {
+namespace {
+
+// Of a folder's entries, about 300 bytes each here.
+constexpr size_t kMostEntries = 200'000;
+// The slowest transfer that is waited for, beside the limit of a call.
+constexpr int64_t kLeastBytesPerMillisecond = 1 << 10;
+
+std::string OctalText(int permission) {
+  std::string digits;
+  for (int shift = 9; shift >= 0; shift -= 3) digits.push_back(static_cast<char>('0' + ((permission >> shift) & 7)));
+  return digits;
+}
+
+std::string BoolText(bool value) { return value ? "true" : "false"; }
+
+// The operation is done, or else it is told why not.
+Status Checked(const Result<HttpResponse>& response, std::string_view subject, bool writes) {
+  if (!response.ok()) return response.error();
+  if (const auto refusal = RefusalIn(*response)) return refusal->ToError(subject, writes);
+  return Ok();
+}
+
+template <class T>
+Result<T> Named(Result<T> result, const std::string& subject) {
+  if (!result.ok()) return Annotate(result.error(), subject);
+  return result;
+}
+
+using OnResponse = std::function<void(Result<HttpResponse>)>;
+
+// Tells `done` what `parse` finds in the answer.
+template <class T, class Parse>
+OnResponse Parsing(std::string subject, bool writes, Parse parse, std::function<void(Result<T>)> done) {
+  return [=, done = std::move(done)](const Result<HttpResponse>& response) {
+    const Status status = Checked(response, subject, writes);
+    if (!status.ok()) return done(status.error());
+    done(Named<T>(parse(*response), subject));
+  };
+}
+
+OnResponse Finishing(std::string subject, std::function<void(Status)> done) {
+  return [=, done = std::move(done)](const Result<HttpResponse>& response) { done(Checked(response, subject, true)); };
+}
+
+// False where somebody was first.
+OnResponse Creating(std::string subject, std::function<void(Result<bool>)> done) {
+  return [=, done = std::move(done)](const Result<HttpResponse>& response) {
+    const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
+    if (refusal && refusal->SaysExists()) return done(false);
+    const Status status = Checked(response, subject, true);
+    done(status.ok() ? Result<bool>(true) : status.error());
+  };
+}
+
+// Where the bytes are to go or come from, by either form that a NameNode or a gateway has for it.
+Result<std::string> LocationIn(const HttpResponse& response, const std::string& base) {
+  const std::string header = HeaderOf(response, "location");
+  const bool is_redirect = response.status == 307 && !header.empty();
+  TRY_ASSIGN(const std::string location, is_redirect ? Result<std::string>(header) : TextIn(response.body, "Location"));
+  if (base.starts_with("https:") && !location.starts_with("https:")) {
+    return Error{ErrorCode::kInvalid, "sent on to a server without TLS"};
+  }
+  return location;
+}
+
+Duration TransferLimit(const HttpCallLimits& limits, int64_t bytes) {
+  return limits.whole + Duration(bytes / kLeastBytesPerMillisecond);
+}
+
+}  // namespace
+
+// The handle of calls that follow each other: it holds the one that runs.
+class WebHdfs::Steps : public EventLoop::Handle {
+ public:
+  WebHdfs::Handle running;
+};
+
+WebHdfs::WebHdfs(EventLoop& loop, Options options) : options_(std::move(options)), http_(loop) {}
+
+HttpCall WebHdfs::CallFor(const Operation& operation) const {
+  HttpCall call;
+  call.method = operation.method;
+  call.url = StrCat(options_.base, "/webhdfs/v1", EscapedPath(operation.path), "?op=", operation.name);
+  if (!options_.user.empty()) call.url += StrCat("&user.name=", Escaped(options_.user));
+  for (const auto& [name, value] : operation.query) call.url += StrCat("&", name, "=", Escaped(value));
+  call.limits = options_.limits;
+  return call;
+}
+
+WebHdfs::Handle WebHdfs::Ask(const Operation& operation, Done<Result<HttpResponse>> done) {
+  return http_.Send(CallFor(operation), std::move(done));
+}
+
+// Two calls by hand: a client that follows the redirect would send the body to the NameNode first.
+WebHdfs::Handle WebHdfs::AskDataNode(const Operation& operation, HttpCall data, Done<Result<HttpResponse>> done) {
+  auto steps = std::make_unique<Steps>();
+  Operation locate = operation;
+  locate.query.emplace_back("noredirect", "true");
+  data.method = operation.method;
+  steps->running = Ask(locate, [this, steps = steps.get(), data = std::move(data), done = std::move(done),
+                                subject = operation.Subject()](Result<HttpResponse> located) {
+    if (!located.ok() || RefusalIn(*located)) return done(std::move(located));
+    const auto location = Named(LocationIn(*located, options_.base), subject);
+    if (!location.ok()) return done(location.error());
+    HttpCall call = data;
+    call.url = *location;
+    steps->running = http_.Send(std::move(call), done);
+  });
+  return steps;
+}
+
+WebHdfs::Handle WebHdfs::SendBytes(const Operation& operation, HdfsBody body, Done<Result<HttpResponse>> done) {
+  HttpCall data;
+  data.limits = options_.limits;
+  data.limits.whole = TransferLimit(options_.limits, body.length());
+  data.headers = {{"Content-Type", "application/octet-stream"}};  // HttpFS asks for it
+  data.body = std::move(body.bytes);
+  data.body_file = body.file;
+  data.on_moved = std::move(body.on_moved);
+  return AskDataNode(operation, std::move(data), std::move(done));
+}
+
+WebHdfs::Handle WebHdfs::MakeFolders(const std::string& path, int permission, Done<Status> done) {
+  const Operation operation{"PUT", "MKDIRS", path, {{"permission", OctalText(permission)}}};
+  const auto parse = [](const HttpResponse& response) -> Result<bool> {
+    TRY_ASSIGN(const bool made, BooleanIn(response.body));
+    if (!made) return Error{ErrorCode::kCannotWrite, "not made"};
+    return true;
+  };
+  const Done<Result<bool>> on_made = [done = std::move(done)](const Result<bool>& made) {
+    done(made.ok() ? Ok() : made.error());
+  };
+  return Ask(operation, Parsing<bool>(operation.Subject(), true, parse, on_made));
+}
+
+WebHdfs::Handle WebHdfs::GetEntry(const std::string& path, Done<Result<HdfsEntry>> done) {
+  const Operation operation{"GET", "GETFILESTATUS", path, {}};
+  const auto parse = [](const HttpResponse& response) { return EntryIn(response.body); };
+  return Ask(operation, Parsing<HdfsEntry>(operation.Subject(), false, parse, std::move(done)));
+}
+
+// Asks for the entries behind the last one until none remain.
+class WebHdfs::Listing : public EventLoop::Handle {
+ public:
+  Listing(WebHdfs& hdfs, std::string path, Done<Result<std::vector<HdfsEntry>>> done)
+      : hdfs_(hdfs), path_(std::move(path)), done_(std::move(done)) {
+    AskNext();
+  }
+
+ private:
+  void AskNext() {
+    Operation operation{"GET", "LISTSTATUS_BATCH", path_, {}};
+    if (!entries_.empty()) operation.query.emplace_back("startAfter", entries_.back().name);
+    const auto parse = [](const HttpResponse& response) { return ListingIn(response.body); };
+    const Done<Result<HdfsListing>> on_some = [this](const Result<HdfsListing>& some) { Take(some); };
+    running_ = hdfs_.Ask(operation, Parsing<HdfsListing>(operation.Subject(), false, parse, on_some));
+  }
+  void Take(const Result<HdfsListing>& some) {
+    const auto done = done_;  // which may destroy this
+    if (!some.ok()) return done(some.error());
+    const std::vector<HdfsEntry>& more = (*some).entries;
+    // A file lists itself, without a name.
+    if (more.size() == 1 && more[0].name.empty()) return done(Failed("is not a folder"));
+    entries_.insert(entries_.end(), more.begin(), more.end());
+    if (entries_.size() > kMostEntries) return done(Failed(StrCat("has more than ", kMostEntries, " entries")));
+    if ((*some).remaining == 0 || more.empty()) return done(std::move(entries_));
+    AskNext();
+  }
+  Error Failed(std::string_view why) const { return {ErrorCode::kInvalid, StrCat(path_, ": ", why)}; }
+
+  WebHdfs& hdfs_;
+  std::string path_;
+  Done<Result<std::vector<HdfsEntry>>> done_;
+  std::vector<HdfsEntry> entries_;
+  WebHdfs::Handle running_;
+};
+
+WebHdfs::Handle WebHdfs::List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done) {
+  return std::make_unique<Listing>(*this, path, std::move(done));
+}
+
+WebHdfs::Handle WebHdfs::Create(const std::string& path, HdfsBody body, const HdfsCreation& how,
+                                Done<Result<bool>> done) {
+  const Operation operation{"PUT",
+                            "CREATE",
+                            path,
+                            {{"overwrite", BoolText(how.overwrite)},
+                             {"createparent", BoolText(how.make_parents)},
+                             {"permission", OctalText(how.permission)}}};
+  return SendBytes(operation, std::move(body), Creating(operation.Subject(), std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::Append(const std::string& path, HdfsBody body, Done<Status> done) {
+  const Operation operation{"POST", "APPEND", path, {}};
+  return SendBytes(operation, std::move(body), Finishing(operation.Subject(), std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::Read(const std::string& path, int64_t offset, int64_t length, Done<Result<std::string>> done) {
+  const Operation operation{"GET", "OPEN", path, {{"offset", StrCat(offset)}, {"length", StrCat(length)}}};
+  HttpCall data;
+  data.limits = options_.limits;
+  const auto parse = [](const HttpResponse& response) -> Result<std::string> { return response.body; };
+  return AskDataNode(operation, std::move(data),
+                     Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::ReadInto(const std::string& path, int64_t offset, const FilePart& to,
+                                  std::function<void(int64_t)> on_moved, Done<Result<int64_t>> done) {
+  const Operation operation{"GET", "OPEN", path, {{"offset", StrCat(offset)}, {"length", StrCat(to.length)}}};
+  HttpCall data;
+  data.limits = options_.limits;
+  data.limits.whole = TransferLimit(options_.limits, to.length);
+  data.answer_file = to;
+  data.on_moved = std::move(on_moved);
+  const auto parse = [](const HttpResponse& response) -> Result<int64_t> { return response.moved; };
+  return AskDataNode(operation, std::move(data), Parsing<int64_t>(operation.Subject(), false, parse, std::move(done)));
+}
+
+// Without options HDFS moves `from` into a folder `to`; with any it answers with an exception or nothing.
+WebHdfs::Handle WebHdfs::Rename(const std::string& from, const std::string& to, HdfsRename how,
+                                Done<Result<bool>> done) {
+  const char* options = how == HdfsRename::kIfNew ? "NONE" : "OVERWRITE";
+  const Operation operation{"PUT", "RENAME", from, {{"destination", to}, {"renameoptions", options}}};
+  if (how == HdfsRename::kIfNew) return Ask(operation, Creating(operation.Subject(), std::move(done)));
+  const auto parse = [](const HttpResponse&) -> Result<bool> { return true; };
+  return Ask(operation, Parsing<bool>(operation.Subject(), true, parse, std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::Remove(const std::string& path, Done<Result<bool>> done) {
+  const Operation operation{"DELETE", "DELETE", path, {{"recursive", "true"}}};
+  const auto parse = [](const HttpResponse& response) { return BooleanIn(response.body); };
+  return Ask(operation, Parsing<bool>(operation.Subject(), true, parse, std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::SetPermission(const std::string& path, int permission, Done<Status> done) {
+  const Operation operation{"PUT", "SETPERMISSION", path, {{"permission", OctalText(permission)}}};
+  return Ask(operation, Finishing(operation.Subject(), std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::SetXattr(const std::string& path, const std::string& name, std::string_view value,
+                                  HdfsXattr how, Done<Result<bool>> done) {
+  Operation operation{"PUT", "SETXATTR", path, {{"xattr.name", name}, {"xattr.value", ToHexText(value)}}};
+  operation.query.emplace_back("flag", how == HdfsXattr::kIfNew ? "CREATE" : "CREATE,REPLACE");
+  return Ask(operation, Creating(operation.Subject(), std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::GetXattrs(const std::string& path, Done<Result<std::map<std::string, std::string>>> done) {
+  const Operation operation{"GET", "GETXATTRS", path, {{"encoding", "hex"}}};
+  const auto parse = [](const HttpResponse& response) { return XattrsIn(response.body); };
+  return Ask(operation,
+             Parsing<std::map<std::string, std::string>>(operation.Subject(), false, parse, std::move(done)));
+}
+
+WebHdfs::Handle WebHdfs::RemoveXattr(const std::string& path, const std::string& name, Done<Result<bool>> done) {
+  const Operation operation{"PUT", "REMOVEXATTR", path, {{"xattr.name", name}}};
+  const auto parse = [](const HttpResponse&) -> Result<bool> { return true; };
+  const auto on_removed = Parsing<bool>(operation.Subject(), true, parse, done);
+  return Ask(operation, [done = std::move(done), on_removed](Result<HttpResponse> response) {
+    const auto refusal = response.ok() ? RefusalIn(*response) : std::nullopt;
+    if (refusal && refusal->SaysMissingXattr()) return done(false);
+    on_removed(std::move(response));
+  });
+}
+
+WebHdfs::Handle WebHdfs::GetHome(Done<Result<std::string>> done) {
+  const Operation operation{"GET", "GETHOMEDIRECTORY", "/", {}};
+  const auto parse = [](const HttpResponse& response) { return TextIn(response.body, "Path"); };
+  return Ask(operation, Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
+}
+
+}  // namespace tony

@@ -1,0 +1,234 @@
+#include "runtime/hadoop/webhdfs_answer.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
+#include <utility>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr char kHexDigits[] = "0123456789ABCDEF";
+// A Java exception's message may be pages long; the first line says it.
+constexpr size_t kLongestMessage = 400;
+
+struct Meaning {
+  std::string_view exception;
+  ErrorCode code;
+};
+constexpr Meaning kMeanings[] = {
+    {"FileNotFoundException", ErrorCode::kNotFound},
+    {"AccessControlException", ErrorCode::kNotPermitted},
+    {"AuthorizationException", ErrorCode::kNotPermitted},
+    {"SecurityException", ErrorCode::kNotPermitted},
+    {"InvalidToken", ErrorCode::kNotPermitted},
+    {"StandbyException", ErrorCode::kUnavailable},
+    {"SafeModeException", ErrorCode::kUnavailable},
+    {"RetriableException", ErrorCode::kUnavailable},
+    {"ObserverRetryOnActiveException", ErrorCode::kUnavailable},
+    {"ConnectException", ErrorCode::kUnavailable},
+    {"SocketTimeoutException", ErrorCode::kUnavailable},
+    {"InvalidPathException", ErrorCode::kInvalid},
+    {"IllegalArgumentException", ErrorCode::kInvalid},
+    {"HadoopIllegalArgumentException", ErrorCode::kInvalid},
+    {"UnsupportedOperationException", ErrorCode::kInvalid},
+};
+
+ErrorCode CodeOfStatus(int status, bool writes) {
+  if (status == 401 || status == 403) return ErrorCode::kNotPermitted;
+  if (status == 404) return ErrorCode::kNotFound;
+  if (status >= 500) return ErrorCode::kUnavailable;
+  return writes ? ErrorCode::kCannotWrite : ErrorCode::kInvalid;
+}
+
+std::string FirstLine(std::string_view text) {
+  std::string line(Trim(text.substr(0, text.find('\n'))));
+  if (line.size() > kLongestMessage) line.resize(kLongestMessage);
+  return line;
+}
+
+Error NoAnswer(std::string_view expected) {
+  return {ErrorCode::kInvalid, StrCat("the answer is not WebHDFS': no ", expected)};
+}
+
+// Null where one of the names on the way is missing.
+const json::value* Find(const json::value& document, std::initializer_list<std::string_view> names) {
+  const json::value* value = &document;
+  for (const std::string_view name : names) {
+    const json::object* object = value->if_object();
+    if (object == nullptr) return nullptr;
+    value = object->if_contains(json::string_view(name.data(), name.size()));
+    if (value == nullptr) return nullptr;
+  }
+  return value;
+}
+
+json::value Parsed(std::string_view text) {
+  json::error_code error;
+  json::value value = json::parse(json::string_view(text.data(), text.size()), error);
+  return error ? json::value() : value;
+}
+
+std::string StringAt(const json::value& value, std::string_view name) {
+  const json::value* found = Find(value, {name});
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
+}
+
+int64_t NumberAt(const json::value& value, std::string_view name) {
+  const json::value* found = Find(value, {name});
+  return found != nullptr && found->is_int64() ? found->get_int64() : 0;
+}
+
+std::optional<int> OctalIn(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::optional<HdfsEntry> EntryOf(const json::value& value) {
+  const std::string type = StringAt(value, "type");
+  const auto permission = OctalIn(StringAt(value, "permission"));
+  const int64_t length = NumberAt(value, "length");
+  if ((type != "FILE" && type != "DIRECTORY" && type != "SYMLINK") || !permission || length < 0) return std::nullopt;
+  HdfsEntry entry;
+  entry.name = StringAt(value, "pathSuffix");
+  entry.is_folder = type == "DIRECTORY";
+  entry.length = length;
+  entry.modified = FromMillis(NumberAt(value, "modificationTime"));
+  entry.permission = *permission;
+  entry.owner = StringAt(value, "owner");
+  entry.group = StringAt(value, "group");
+  return entry;
+}
+
+std::optional<std::string> BytesOfHex(std::string_view text) {
+  if (!text.starts_with("0x") || text.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (text.remove_prefix(2); !text.empty(); text.remove_prefix(2)) {
+    int byte = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + 2, byte, 16);
+    if (error != std::errc() || end != text.data() + 2 || byte < 0) return std::nullopt;
+    bytes.push_back(static_cast<char>(byte));
+  }
+  return bytes;
+}
+
+std::string EscapedBut(std::string_view text, std::string_view kept) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter || kept.find(c) != std::string_view::npos) {
+      escaped.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    escaped += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+  }
+  return escaped;
+}
+
+}  // namespace
+
+// An attribute has no exception of its own.
+bool HdfsRefusal::SaysExists() const {
+  return exception == "FileAlreadyExistsException" ||
+         (exception == "IOException" && message.find("already exists") != std::string::npos);
+}
+
+bool HdfsRefusal::SaysMissingXattr() const {
+  return exception == "IOException" && message.find("No matching attributes found") != std::string::npos;
+}
+
+Error HdfsRefusal::ToError(std::string_view subject, bool writes) const {
+  const auto* meaning = std::ranges::find(kMeanings, std::string_view(exception), &Meaning::exception);
+  if (exception.empty()) return {CodeOfStatus(status, writes), StrCat(subject, ": HTTP status ", status)};
+  // What is left is an IOException or one of its kinds, for which WebHDFS says 403 as well.
+  const ErrorCode code = meaning != std::end(kMeanings) ? meaning->code
+                         : writes && status < 500       ? ErrorCode::kCannotWrite
+                                                        : ErrorCode::kUnavailable;
+  return {code, StrCat(subject, ": ", exception, ": ", message)};
+}
+
+std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response) {
+  if (response.status / 100 == 2 || response.status == 307) return std::nullopt;
+  const json::value document = Parsed(response.body);
+  HdfsRefusal refusal{response.status, "", ""};
+  if (const json::value* remote = Find(document, {"RemoteException"})) {
+    refusal.exception = StringAt(*remote, "exception");
+    refusal.message = FirstLine(StringAt(*remote, "message"));
+  }
+  return refusal;
+}
+
+Result<bool> BooleanIn(std::string_view text) {
+  const json::value document = Parsed(text);
+  const json::value* value = Find(document, {"boolean"});
+  if (value == nullptr || !value->is_bool()) return NoAnswer("boolean");
+  return value->get_bool();
+}
+
+Result<HdfsEntry> EntryIn(std::string_view text) {
+  const json::value document = Parsed(text);
+  const json::value* status = Find(document, {"FileStatus"});
+  const auto entry = status != nullptr ? EntryOf(*status) : std::nullopt;
+  if (!entry) return NoAnswer("FileStatus");
+  return *entry;
+}
+
+Result<HdfsListing> ListingIn(std::string_view text) {
+  const json::value document = Parsed(text);
+  const json::value* all = Find(document, {"DirectoryListing", "partialListing", "FileStatuses", "FileStatus"});
+  const json::value* remaining = Find(document, {"DirectoryListing", "remainingEntries"});
+  if (all == nullptr || !all->is_array() || remaining == nullptr || !remaining->is_int64()) {
+    return NoAnswer("DirectoryListing");
+  }
+  HdfsListing listing;
+  listing.remaining = remaining->get_int64();
+  for (const json::value& value : all->get_array()) {
+    auto entry = EntryOf(value);
+    if (!entry) return NoAnswer("FileStatus");
+    listing.entries.push_back(*std::move(entry));
+  }
+  return listing;
+}
+
+Result<std::map<std::string, std::string>> XattrsIn(std::string_view text) {
+  const json::value document = Parsed(text);
+  const json::value* all = Find(document, {"XAttrs"});
+  if (all == nullptr || !all->is_array()) return NoAnswer("XAttrs");
+  std::map<std::string, std::string> xattrs;
+  for (const json::value& value : all->get_array()) {
+    const json::value* content = Find(value, {"value"});
+    auto bytes = content == nullptr || content->is_null() ? std::string() : BytesOfHex(StringAt(value, "value"));
+    if (!bytes) return NoAnswer("value of an attribute");
+    xattrs[StringAt(value, "name")] = *std::move(bytes);
+  }
+  return xattrs;
+}
+
+Result<std::string> TextIn(std::string_view text, std::string_view name) {
+  const json::value document = Parsed(text);
+  std::string found = StringAt(document, name);
+  if (found.empty()) return NoAnswer(name);
+  return found;
+}
+
+std::string EscapedPath(std::string_view path) { return EscapedBut(path, "/-._~"); }
+std::string Escaped(std::string_view value) { return EscapedBut(value, "-._~"); }
+
+std::string ToHexText(std::string_view bytes) {
+  std::string text = "0x";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += {kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+  }
+  return text;
+}
+
+}  // namespace tony

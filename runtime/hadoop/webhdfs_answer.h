@@ -1,0 +1,48 @@
+// WebHDFS' answers: from JSON to values and errors, and paths to URLs. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/hadoop/webhdfs.h"
+#include "runtime/http/http_call.h"
+
+namespace tony {
+
+// What a NameNode, a DataNode or a gateway before them did not do.
+struct HdfsRefusal {
+  int status = 0;
+  std::string exception;  // "SafeModeException"; empty: the answer is not Hadoop's
+  std::string message;    // its first line
+
+  bool SaysExists() const;  // of a file or an attribute
+  bool SaysMissingXattr() const;
+  // `subject` is as "CREATE /a/b".
+  Error ToError(std::string_view subject, bool writes) const;
+};
+
+std::optional<HdfsRefusal> RefusalIn(const HttpResponse& response);  // none: status 2xx, or a redirect
+
+struct HdfsListing {
+  std::vector<HdfsEntry> entries;
+  int64_t remaining = 0;
+};
+
+// Each is kInvalid for what is no such answer.
+Result<bool> BooleanIn(std::string_view json);
+Result<HdfsEntry> EntryIn(std::string_view json);
+Result<HdfsListing> ListingIn(std::string_view json);
+Result<std::map<std::string, std::string>> XattrsIn(std::string_view json);
+Result<std::string> TextIn(std::string_view json, std::string_view name);  // the member of that name
+
+// Every byte but letters, digits and "-._~" becomes %XX; in a path "/" stays, too.
+std::string EscapedPath(std::string_view path);
+std::string Escaped(std::string_view value);
+
+std::string ToHexText(std::string_view bytes);  // "0x00ff", as attributes are written
+
+}  // namespace tony

@@ -1,0 +1,78 @@
+#include "runtime/hadoop/webhdfs_put.h"
+
+#include <random>
+#include <utility>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+std::string TemporaryFor(const std::string& path) {
+  std::random_device random;
+  return StrCat(path.substr(0, path.rfind('/') + 1), kUnfinishedPut, random(), "-", random());
+}
+
+class Put : public EventLoop::Handle {
+ public:
+  Put(WebHdfs& hdfs, const std::string& path, HdfsRename how, WebHdfs::Done<Result<bool>> done)
+      : hdfs_(hdfs), path_(path), temporary_(TemporaryFor(path)), how_(how), done_(std::move(done)) {}
+
+  void Begin(HdfsBody body, int permission) {
+    length_ = body.length();
+    const HdfsCreation how{.permission = permission};
+    running_ = hdfs_.Create(temporary_, std::move(body), how, [this](const Result<bool>& created) {
+      if (!created.ok()) return CleanUp(created.error());
+      if (!*created)
+        return CleanUp(Error{ErrorCode::kUnavailable, StrCat(temporary_, ": somebody has taken the name")});
+      CheckLength();
+    });
+  }
+
+ private:
+  void CheckLength() {
+    running_ = hdfs_.GetEntry(temporary_, [this](const Result<HdfsEntry>& entry) {
+      if (!entry.ok()) return CleanUp(entry.error());
+      const int64_t there = (*entry).length;
+      if (there == length_) return Rename();
+      CleanUp(Error{ErrorCode::kUnavailable, StrCat(path_, ": ", there, " of ", length_, " bytes arrived")});
+    });
+  }
+  void Rename() {
+    running_ = hdfs_.Rename(temporary_, path_, how_, [this](const Result<bool>& renamed) {
+      if (renamed.ok() && *renamed) return Tell(true);
+      renaming_ = true;
+      CleanUp(renamed);
+    });
+  }
+  // After this nothing can be renamed any more, so what it finds is how it ends.
+  void CleanUp(const Result<bool>& ending) {
+    running_ = hdfs_.Remove(temporary_, [this, ending](const Result<bool>& removed) {
+      const bool was_renamed = renaming_ && !ending.ok() && removed.ok() && !*removed;
+      Tell(was_renamed ? Result<bool>(true) : ending);
+    });
+  }
+  void Tell(const Result<bool>& result) {
+    const auto done = done_;  // which may destroy this
+    done(result);
+  }
+
+  WebHdfs& hdfs_;
+  const std::string path_, temporary_;
+  const HdfsRename how_;
+  WebHdfs::Done<Result<bool>> done_;
+  int64_t length_ = 0;
+  bool renaming_ = false;
+  WebHdfs::Handle running_;
+};
+
+}  // namespace
+
+WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how, int permission,
+                         WebHdfs::Done<Result<bool>> done) {
+  auto put = std::make_unique<Put>(hdfs, path, how, std::move(done));
+  put->Begin(std::move(body), permission);
+  return put;
+}
+
+}  // namespace tony

@@ -1,0 +1,26 @@
+// A whole file under its name, or none.
+//
+//   CREATE .put-<random> -> GETFILESTATUS: as long as it should be? -> RENAME to its name -> done(true)
+//        | error               | no                                       | there is one: DELETE, done(false)
+//        +---------------------+------------------------------------------+ error: DELETE
+//                                                  DELETE finds nothing: it was renamed, done(true); else done(error)
+//
+// HDFS closes a file whose writer is cut off, and the first part of it looks like a whole file. So nothing is written
+// under its own name. A temporary file that cannot be removed stays in the folder; its name begins with
+// kUnfinishedPut, and nobody reads it.
+#pragma once
+
+#include <string>
+
+#include "runtime/hadoop/webhdfs.h"
+
+namespace tony {
+
+inline constexpr char kUnfinishedPut[] = ".put-";
+
+// The folder of `path` is there: it is not made. Loop thread; the handle is the caller's and goes before `hdfs` does.
+// False (only kIfNew): there is one. Errors as WebHdfs; after kUnavailable the file may be there, whole.
+[[nodiscard]] WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how,
+                                       int permission, WebHdfs::Done<Result<bool>> done);
+
+}  // namespace tony

@@ -1,0 +1,157 @@
+// A NameNode and a DataNode in one, for tests: files in memory, answers as Hadoop 3.4.3 gives them. It follows what
+// was seen of the real ones (tests/conformance/hadoop), and can lose answers.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "tests/support/scripted_http_server.h"
+
+namespace tony {
+
+class FakeNameNode {
+ public:
+  explicit FakeNameNode(EventLoop& loop) : server_(loop, [this](const ServedRequest& r) { return Answer(r); }) {}
+
+  std::string url() const { return server_.Url(""); }
+  ScriptedHttpServer& server() { return server_; }
+
+  std::map<std::string, std::string> files;
+  std::map<std::string, std::map<std::string, std::string>> xattrs;  // as they were sent
+  std::string loses_answer_of;                                       // the operation is done, and the connection closed
+  std::string does_not_do;                                           // as above, not done
+  size_t keeps_of_a_body = 1 << 30;  // what is behind it is lost, as when a gateway cuts it
+  bool redirects_by_status = false;  // 307, as where `noredirect` is not known
+  std::optional<ServedAnswer> answers_all;
+
+  static ServedAnswer Refused(int status, std::string_view exception, std::string_view message) {
+    return Answered(status, StrCat("{\"RemoteException\":{\"exception\":\"", exception, "\",\"javaClassName\":\"x.",
+                                   exception, "\",\"message\":\"", message, "\"}}"));
+  }
+
+  // The parameters of a request, decoded.
+  static std::map<std::string, std::string> QueryOf(const std::string& target) {
+    std::map<std::string, std::string> query;
+    const size_t begin = target.find('?');
+    for (const std::string& pair : Split(target.substr(begin + 1), '&')) {
+      const size_t equals = pair.find('=');
+      query[pair.substr(0, equals)] = Decoded(pair.substr(equals + 1));
+    }
+    return query;
+  }
+  static std::string PathOf(const std::string& target) {
+    return Decoded(target.substr(0, target.find('?'))).substr(std::string_view("/webhdfs/v1").size());
+  }
+
+ private:
+  static std::string Decoded(const std::string& text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '%') {
+        out.push_back(text[i]);
+        continue;
+      }
+      out.push_back(static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16)));
+      i += 2;
+    }
+    return out;
+  }
+
+  ServedAnswer Answer(const ServedRequest& request) {
+    if (answers_all) return *answers_all;
+    auto query = QueryOf(request.target);
+    const std::string op = query["op"];
+    const bool to_data_node = query.count("datanode") != 0;
+    const bool has_two_steps = op == "CREATE" || op == "APPEND" || op == "OPEN";
+    if (has_two_steps && !to_data_node) return Locate(request.target);
+    if (op == does_not_do) return {"", true};
+    ServedAnswer answer = Do(op, PathOf(request.target), query, request.body);
+    if (op == loses_answer_of) return {"", true};
+    return answer;
+  }
+  ServedAnswer Locate(const std::string& target) {
+    const std::string location = server_.Url(target + "&datanode=1");
+    if (redirects_by_status) return Answered(307, "", StrCat("Location: ", location, "\r\n"));
+    return Answered(200, StrCat("{\"Location\":\"", location, "\"}"));
+  }
+
+  ServedAnswer Do(const std::string& op, const std::string& path, std::map<std::string, std::string>& query,
+                  const std::string& body) {
+    if (op == "CREATE") return Create(path, query, body.substr(0, keeps_of_a_body));
+    if (op == "OPEN") return Open(path, query);
+    if (op == "RENAME") return Rename(path, query["destination"], query["renameoptions"]);
+    if (op == "DELETE") return Answered(200, files.erase(path) != 0 ? "{\"boolean\":true}" : "{\"boolean\":false}");
+    if (op == "GETFILESTATUS") {
+      if (!files.count(path)) return Missing(path);
+      return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", files[path].size()), "}"));
+    }
+    if (op == "LISTSTATUS_BATCH") return List(path, query["startAfter"]);
+    if (op == "SETXATTR") return SetXattr(path, query);
+    if (op == "APPEND") files[path] += body;
+    return Answered(200, "{\"boolean\":true}");
+  }
+  static ServedAnswer Missing(const std::string& path) {
+    return Refused(404, "FileNotFoundException", StrCat("File does not exist: ", path));
+  }
+  static std::string StatusJson(std::string_view name, size_t length) {
+    return StrCat(
+        "{\"accessTime\":1,\"blockSize\":134217728,\"childrenNum\":0,\"fileId\":16387,\"group\":\"supergroup\","
+        "\"length\":",
+        length, ",\"modificationTime\":1700000000123,\"owner\":\"eve\",\"pathSuffix\":\"", name,
+        "\",\"permission\":\"640\",\"replication\":1,\"storagePolicy\":0,\"type\":\"FILE\"}");
+  }
+  ServedAnswer Create(const std::string& path, std::map<std::string, std::string>& query, const std::string& body) {
+    if (query["overwrite"] != "true" && files.count(path)) {
+      return Refused(403, "FileAlreadyExistsException", StrCat(path, " for client 127.0.0.1 already exists"));
+    }
+    files[path] = body;
+    return Answered(201, "");
+  }
+  ServedAnswer Open(const std::string& path, std::map<std::string, std::string>& query) {
+    if (!files.count(path)) return Missing(path);
+    return Answered(200, files[path].substr(std::stoul(query["offset"]), std::stoul(query["length"])));
+  }
+  ServedAnswer Rename(const std::string& from, const std::string& to, const std::string& options) {
+    if (!files.count(from)) return Missing(from);
+    if (options != "OVERWRITE" && files.count(to)) {
+      return Refused(403, "FileAlreadyExistsException", StrCat("rename destination ", to, " already exists"));
+    }
+    files[to] = files[from];
+    files.erase(from);
+    return Answered(200, "");
+  }
+  ServedAnswer List(const std::string& path, const std::string& after) {
+    constexpr size_t kAtOnce = 3;
+    std::string entries;
+    size_t count = 0, left = 0;
+    for (const auto& [name, content] : files) {
+      if (!name.starts_with(path + "/") || name.substr(path.size() + 1) <= after) continue;
+      if (++count > kAtOnce) {
+        ++left;
+        continue;
+      }
+      entries += StrCat(count > 1 ? "," : "", StatusJson(name.substr(path.size() + 1), content.size()));
+    }
+    return Answered(200, StrCat("{\"DirectoryListing\":{\"partialListing\":{\"FileStatuses\":{\"FileStatus\":[",
+                                entries, "]}},\"remainingEntries\":", left, "}}"));
+  }
+  ServedAnswer SetXattr(const std::string& path, std::map<std::string, std::string>& query) {
+    auto& of_path = xattrs[path];
+    const std::string name = query["xattr.name"];
+    if (query["flag"] == "CREATE" && of_path.count(name)) {
+      return Refused(403, "IOException",
+                     StrCat("XAttr: ", name, " already exists. The REPLACE flag must be specified."));
+    }
+    of_path[name] = query["xattr.value"];
+    return Answered(200, "");
+  }
+
+  ScriptedHttpServer server_;
+};
+
+}  // namespace tony

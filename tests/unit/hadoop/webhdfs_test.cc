@@ -1,0 +1,302 @@
+#include "runtime/hadoop/webhdfs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <optional>
+
+#include "runtime/hadoop/webhdfs_put.h"
+#include "tests/support/run_until.h"
+#include "tests/unit/hadoop/fake_name_node.h"
+
+namespace tony {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::StartsWith;
+
+class WebHdfsTest : public testing::Test {
+ protected:
+  // Calls `start` with a function that takes the result, and waits for that.
+  template <class T, class Start>
+  T Run(Start start) {
+    std::optional<T> result;
+    const WebHdfs::Handle handle = start([&](T value) { result = std::move(value); });
+    EXPECT_TRUE(RunUntil(loop, [&] { return result.has_value(); }));
+    return result ? *std::move(result) : T(Error{ErrorCode::kInternal, "never answered"});
+  }
+  Result<bool> Create(const std::string& path, const std::string& bytes, const HdfsCreation& how = {}) {
+    return Run<Result<bool>>([&](auto done) { return hdfs.Create(path, {bytes, {}, {}}, how, done); });
+  }
+  Result<bool> Put(const std::string& path, const std::string& bytes, HdfsRename how) {
+    return Run<Result<bool>>([&](auto done) { return PutWhole(hdfs, path, {bytes, {}, {}}, how, 0600, done); });
+  }
+  Result<HdfsEntry> GetEntry(const std::string& path) {
+    return Run<Result<HdfsEntry>>([&](auto done) { return hdfs.GetEntry(path, done); });
+  }
+  Status MakeFolders(const std::string& path) {
+    return Run<Status>([&](auto done) { return hdfs.MakeFolders(path, 0750, done); });
+  }
+  const std::string& LastTarget() { return node.server().requests().back().target; }
+
+  EventLoop loop;
+  FakeNameNode node{loop};
+  WebHdfs hdfs{loop, {.base = node.url(), .user = "eve"}};
+};
+
+TEST_F(WebHdfsTest, AFolderIsMadeWithItsPermission) {
+  ASSERT_TRUE(MakeFolders("/a/b").ok());
+  EXPECT_EQ(LastTarget(), "/webhdfs/v1/a/b?op=MKDIRS&user.name=eve&permission=0750");
+}
+
+TEST_F(WebHdfsTest, EveryByteOfAPathAndOfAValueArrives) {
+  std::string bytes;
+  for (int c = 1; c < 256; ++c) bytes.push_back(static_cast<char>(c));
+  ASSERT_TRUE(MakeFolders("/x" + bytes).ok());
+  EXPECT_EQ(FakeNameNode::PathOf(LastTarget()), "/x" + bytes);
+  ASSERT_TRUE(Put("/a", "x", HdfsRename::kOverwrite).ok());
+  ASSERT_TRUE(
+      Run<Result<bool>>([&](auto done) { return hdfs.Rename("/a", "/" + bytes, HdfsRename::kIfNew, done); }).ok());
+  EXPECT_EQ(FakeNameNode::QueryOf(LastTarget())["destination"], "/" + bytes);
+}
+
+TEST_F(WebHdfsTest, AnEntrySaysWhatThereIs) {
+  node.files["/a/b"] = "12345";
+  const auto entry = GetEntry("/a/b");
+  ASSERT_TRUE(entry.ok()) << entry.error().message;
+  EXPECT_EQ((*entry).length, 5);
+  EXPECT_EQ((*entry).permission, 0640);
+  EXPECT_EQ((*entry).owner, "eve");
+  EXPECT_EQ((*entry).group, "supergroup");
+  EXPECT_EQ((*entry).modified, FromMillis(1700000000123));
+  EXPECT_FALSE((*entry).is_folder);
+}
+
+TEST_F(WebHdfsTest, WhatIsMissingIsNotFound) {
+  const auto entry = GetEntry("/a/b");
+  EXPECT_EQ(entry.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(entry.error().message, "GETFILESTATUS /a/b: FileNotFoundException: File does not exist: /a/b");
+}
+
+TEST_F(WebHdfsTest, ALargeFolderIsListedInSeveralCalls) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) node.files[StrCat("/dir/", name)] = name;
+  const auto entries = Run<Result<std::vector<HdfsEntry>>>([&](auto done) { return hdfs.List("/dir", done); });
+  ASSERT_TRUE(entries.ok()) << entries.error().message;
+  std::string names;
+  for (const HdfsEntry& entry : *entries) names += entry.name;
+  EXPECT_EQ(names, "abcdefg");
+  EXPECT_EQ(node.server().requests().size(), 3u);
+}
+
+TEST_F(WebHdfsTest, AFileGoesToTheDataNodeInOnePiece) {
+  for (const bool by_status : {false, true}) {
+    node.redirects_by_status = by_status;
+    const std::string path = by_status ? "/one" : "/two";
+    const auto created = Create(path, "content", {.permission = 0640});
+    ASSERT_TRUE(created.ok() && *created);
+    const auto& requests = node.server().requests();
+    const ServedRequest& to_name_node = requests[requests.size() - 2];
+    EXPECT_EQ(to_name_node.body, "");
+    EXPECT_EQ(FakeNameNode::QueryOf(to_name_node.target)["createparent"], "false");
+    EXPECT_EQ(FakeNameNode::QueryOf(to_name_node.target)["overwrite"], "false");
+    EXPECT_EQ(FakeNameNode::QueryOf(to_name_node.target)["permission"], "0640");
+    EXPECT_EQ(requests.back().body, "content");
+    EXPECT_EQ(node.files[path], "content");
+  }
+}
+
+TEST_F(WebHdfsTest, AFileThatExistsIsNotCreated) {
+  node.files["/a"] = "before";
+  const auto created = Create("/a", "after");
+  ASSERT_TRUE(created.ok()) << created.error().message;
+  EXPECT_FALSE(*created);
+  EXPECT_EQ(node.files["/a"], "before");
+}
+
+TEST_F(WebHdfsTest, APartOfAFileIsRead) {
+  node.files["/a"] = "0123456789";
+  const auto bytes = Run<Result<std::string>>([&](auto done) { return hdfs.Read("/a", 3, 4, done); });
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  EXPECT_EQ(*bytes, "3456");
+  char name[] = "/tmp/tony-test-XXXXXX";
+  const UniqueFd file(::mkstemp(name));
+  ::unlink(name);
+  const auto moved = Run<Result<int64_t>>([&](auto done) {
+    return hdfs.ReadInto("/a", 8, {file.get(), 1, 100}, nullptr, done);
+  });
+  ASSERT_TRUE(moved.ok()) << moved.error().message;
+  EXPECT_EQ(*moved, 2);
+  char read[4] = "";
+  EXPECT_EQ(::pread(file.get(), read, 3, 0), 3);
+  EXPECT_EQ(std::string(read + 1), "89");
+}
+
+TEST_F(WebHdfsTest, BytesAreAppended) {
+  node.files["/a"] = "one ";
+  EXPECT_TRUE(Run<Status>([&](auto done) { return hdfs.Append("/a", {"two", {}, {}}, done); }).ok());
+  EXPECT_EQ(node.files["/a"], "one two");
+  EXPECT_EQ(node.server().requests().back().method, "POST");
+}
+
+TEST_F(WebHdfsTest, ARenameSaysWhenSomebodyWasFirst) {
+  const auto rename = [&](HdfsRename how) {
+    node.files["/from"] = "new";
+    return Run<Result<bool>>([&](auto done) { return hdfs.Rename("/from", "/to", how, done); });
+  };
+  EXPECT_TRUE(*rename(HdfsRename::kIfNew));
+  EXPECT_FALSE(*rename(HdfsRename::kIfNew));
+  EXPECT_TRUE(*rename(HdfsRename::kOverwrite));
+}
+
+TEST_F(WebHdfsTest, AnAttributeIsSetOnceOrReplaced) {
+  const auto set = [&](std::string_view value, HdfsXattr how) {
+    return Run<Result<bool>>([&](auto done) { return hdfs.SetXattr("/a", "user.x", value, how, done); });
+  };
+  EXPECT_TRUE(*set(std::string("\0\xff", 2), HdfsXattr::kIfNew));
+  EXPECT_EQ(node.xattrs["/a"]["user.x"], "0x00FF");
+  EXPECT_FALSE(*set("other", HdfsXattr::kIfNew));
+  EXPECT_TRUE(*set("z", HdfsXattr::kOverwrite));
+  EXPECT_EQ(node.xattrs["/a"]["user.x"], "0x7A");
+}
+
+TEST_F(WebHdfsTest, AttributesAreRead) {
+  node.answers_all = Answered(200,
+                              "{\"XAttrs\":[{\"name\":\"user.a\",\"value\":\"0x00ff41\"},"
+                              "{\"name\":\"user.b\",\"value\":null},{\"name\":\"user.c\",\"value\":\"0x\"}]}");
+  const auto xattrs =
+      Run<Result<std::map<std::string, std::string>>>([&](auto done) { return hdfs.GetXattrs("/a", done); });
+  ASSERT_TRUE(xattrs.ok()) << xattrs.error().message;
+  EXPECT_THAT(*xattrs, ElementsAre(Pair("user.a", std::string("\0\xff"
+                                                              "A",
+                                                              3)),
+                                   Pair("user.b", ""), Pair("user.c", "")));
+}
+
+TEST_F(WebHdfsTest, AnAttributeThatIsNotThereIsNotRemoved) {
+  node.answers_all = FakeNameNode::Refused(403, "IOException", "No matching attributes found for remove operation");
+  const auto removed = Run<Result<bool>>([&](auto done) { return hdfs.RemoveXattr("/a", "user.x", done); });
+  ASSERT_TRUE(removed.ok()) << removed.error().message;
+  EXPECT_FALSE(*removed);
+}
+
+TEST_F(WebHdfsTest, EachRefusalHasItsKindAndItsWord) {
+  const std::vector<std::pair<const char*, ErrorCode>> kinds = {
+      {"FileNotFoundException", ErrorCode::kNotFound},
+      {"AccessControlException", ErrorCode::kNotPermitted},
+      {"StandbyException", ErrorCode::kUnavailable},
+      {"SafeModeException", ErrorCode::kUnavailable},
+      {"RetriableException", ErrorCode::kUnavailable},
+      {"NSQuotaExceededException", ErrorCode::kCannotWrite},
+      {"DSQuotaExceededException", ErrorCode::kCannotWrite},
+      {"IOException", ErrorCode::kCannotWrite},
+      {"ParentNotDirectoryException", ErrorCode::kCannotWrite},
+      {"IllegalArgumentException", ErrorCode::kInvalid}};
+  for (const auto& [exception, code] : kinds) {
+    node.answers_all = FakeNameNode::Refused(403, exception, "why\\nat org.apache");
+    const Status status = MakeFolders("/a");
+    EXPECT_EQ(status.error().code, code) << exception;
+    EXPECT_EQ(status.error().message, StrCat("MKDIRS /a: ", exception, ": why"));
+  }
+}
+
+TEST_F(WebHdfsTest, ARefusalThatIsNotHadoopsIsToldByItsStatus) {
+  for (const auto& [http, code] : std::vector<std::pair<int, ErrorCode>>{{401, ErrorCode::kNotPermitted},
+                                                                         {403, ErrorCode::kNotPermitted},
+                                                                         {404, ErrorCode::kNotFound},
+                                                                         {502, ErrorCode::kUnavailable},
+                                                                         {302, ErrorCode::kCannotWrite}}) {
+    node.answers_all = Answered(http, "<html>");
+    const Status status = MakeFolders("/a");
+    EXPECT_EQ(status.error().code, code);
+    EXPECT_EQ(status.error().message, StrCat("MKDIRS /a: HTTP status ", http));
+  }
+}
+
+TEST_F(WebHdfsTest, AnAnswerThatIsNoneIsRefused) {
+  for (const char* body : {"", "{", "[]", "{\"FileStatus\":7}", "{\"FileStatus\":{\"type\":\"FILE\"}}",
+                           "{\"FileStatus\":{\"type\":\"FILE\",\"permission\":\"9\",\"length\":1}}",
+                           "{\"FileStatus\":{\"type\":\"FILE\",\"permission\":\"644\",\"length\":-1}}"}) {
+    node.answers_all = Answered(200, body);
+    EXPECT_EQ(GetEntry("/a").error().code, ErrorCode::kInvalid) << body;
+    EXPECT_THAT(GetEntry("/a").error().message, StartsWith("GETFILESTATUS /a: the answer is not WebHDFS'"));
+  }
+}
+
+TEST_F(WebHdfsTest, NoNameNodeIsUnavailable) {
+  WebHdfs gone(loop, {.base = "http://127.0.0.1:1", .user = "eve"});
+  const Status status = Run<Status>([&](auto done) { return gone.MakeFolders("/a", 0700, done); });
+  EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(status.error().message, "PUT http://127.0.0.1:1/webhdfs/v1/a: connect: connection refused");
+}
+
+using PutWholeTest = WebHdfsTest;
+
+TEST_F(PutWholeTest, ANewFileIsThereWholeAndNothingElse) {
+  const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
+  ASSERT_TRUE(put.ok()) << put.error().message;
+  EXPECT_TRUE(*put);
+  EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "content")));
+}
+
+TEST_F(PutWholeTest, TheSecondOfTwoFindsTheFirstAndLeavesNothing) {
+  ASSERT_TRUE(*Put("/dir/a", "first", HdfsRename::kIfNew));
+  EXPECT_FALSE(*Put("/dir/a", "second", HdfsRename::kIfNew));
+  EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "first")));
+  EXPECT_TRUE(*Put("/dir/a", "third", HdfsRename::kOverwrite));
+  EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "third")));
+}
+
+TEST_F(PutWholeTest, AFileThatArrivedInPartIsNotPublished) {
+  node.keeps_of_a_body = 4;
+  const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
+  EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(put.error().message, "/dir/a: 4 of 7 bytes arrived");
+  EXPECT_THAT(node.files, IsEmpty());
+}
+
+TEST_F(PutWholeTest, ARenameWhoseAnswerIsLostWasDone) {
+  node.loses_answer_of = "RENAME";
+  const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
+  ASSERT_TRUE(put.ok()) << put.error().message;
+  EXPECT_TRUE(*put);
+  EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "content")));
+}
+
+TEST_F(PutWholeTest, ARenameThatIsNotDoneIsAnErrorAndCannotBeDoneLater) {
+  node.does_not_do = "RENAME";
+  EXPECT_EQ(Put("/dir/a", "content", HdfsRename::kOverwrite).error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(node.files, IsEmpty());
+}
+
+TEST_F(PutWholeTest, AnErrorOfTheFirstStepIsToldAndNothingStays) {
+  node.loses_answer_of = "CREATE";
+  const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
+  EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(node.files, IsEmpty());
+}
+
+TEST_F(PutWholeTest, CancelledAtAnyStepItLeavesTheWholeFileOrNone) {
+  for (size_t requests = 0; requests < 4; ++requests) {
+    node.files.clear();
+    const size_t before = node.server().requests().size();
+    bool told = false;
+    auto handle = PutWhole(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600,
+                           [&](const Result<bool>&) { told = true; });
+    ASSERT_TRUE(RunUntil(loop, [&] { return node.server().requests().size() >= before + requests; }));
+    const bool was_told = told;
+    handle.reset();
+    RunUntil(
+        loop, [] { return false; }, Duration(5));
+    EXPECT_EQ(told, was_told);
+    const auto file = node.files.find("/dir/a");
+    EXPECT_TRUE(file == node.files.end() || file->second == "content");
+  }
+}
+
+}  // namespace
+}  // namespace tony
