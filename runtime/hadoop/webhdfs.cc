@@ -6,7 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs_answer.h"
 
-namespace tony {
+namespace tony::hadoop {
 namespace {
 
 // Of a folder's entries, about 300 bytes each here.
@@ -277,4 +277,4 @@ WebHdfs::Handle WebHdfs::GetHome(Done<Result<std::string>> done) {
   return Ask(operation, Parsing<std::string>(operation.Subject(), false, parse, std::move(done)));
 }
 
-}  // namespace tony
+}  // namespace tony::hadoop

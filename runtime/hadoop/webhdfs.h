@@ -23,7 +23,7 @@
 #include "runtime/base/result.h"
 #include "runtime/http/http_client.h"
 
-namespace tony {
+namespace tony::hadoop {
 
 struct HdfsEntry {
   std::string name;  // in its folder; of GetEntry() empty
@@ -110,4 +110,4 @@ class WebHdfs {
   HttpClient http_;
 };
 
-}  // namespace tony
+}  // namespace tony::hadoop

@@ -7,7 +7,7 @@
 
 #include "runtime/base/strings.h"
 
-namespace tony {
+namespace tony::hadoop {
 
 namespace json = boost::json;
 
@@ -231,4 +231,4 @@ std::string ToHexText(std::string_view bytes) {
   return text;
 }
 
-}  // namespace tony
+}  // namespace tony::hadoop

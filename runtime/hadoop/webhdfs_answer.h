@@ -11,7 +11,7 @@
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/http/http_call.h"
 
-namespace tony {
+namespace tony::hadoop {
 
 // What a NameNode, a DataNode or a gateway before them did not do.
 struct HdfsRefusal {
@@ -45,4 +45,4 @@ std::string Escaped(std::string_view value);
 
 std::string ToHexText(std::string_view bytes);  // "0x00ff", as attributes are written
 
-}  // namespace tony
+}  // namespace tony::hadoop

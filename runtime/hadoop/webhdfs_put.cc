@@ -5,7 +5,7 @@
 
 #include "runtime/base/strings.h"
 
-namespace tony {
+namespace tony::hadoop {
 namespace {
 
 std::string TemporaryFor(const std::string& path) {
@@ -75,4 +75,4 @@ WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, 
   return put;
 }
 
-}  // namespace tony
+}  // namespace tony::hadoop

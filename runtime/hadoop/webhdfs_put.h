@@ -14,7 +14,7 @@
 
 #include "runtime/hadoop/webhdfs.h"
 
-namespace tony {
+namespace tony::hadoop {
 
 inline constexpr char kUnfinishedPut[] = ".put-";
 
@@ -23,4 +23,4 @@ inline constexpr char kUnfinishedPut[] = ".put-";
 [[nodiscard]] WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how,
                                        int permission, WebHdfs::Done<Result<bool>> done);
 
-}  // namespace tony
+}  // namespace tony::hadoop

@@ -12,7 +12,7 @@
 #include "runtime/base/strings.h"
 #include "tests/support/scripted_http_server.h"
 
-namespace tony {
+namespace tony::hadoop {
 
 class FakeNameNode {
  public:
@@ -154,4 +154,4 @@ class FakeNameNode {
   ScriptedHttpServer server_;
 };
 
-}  // namespace tony
+}  // namespace tony::hadoop

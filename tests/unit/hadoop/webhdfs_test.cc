@@ -11,7 +11,7 @@
 #include "tests/support/run_until.h"
 #include "tests/unit/hadoop/fake_name_node.h"
 
-namespace tony {
+namespace tony::hadoop {
 namespace {
 
 using testing::ElementsAre;
@@ -299,4 +299,4 @@ TEST_F(PutWholeTest, CancelledAtAnyStepItLeavesTheWholeFileOrNone) {
 }
 
 }  // namespace
-}  // namespace tony
+}  // namespace tony::hadoop

@@ -1,0 +1,164 @@
+#include "runtime/hadoop/credentials.h"
+
+#include <optional>
+#include <utility>
+
+#include "runtime/hadoop/vint.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr std::string_view kMagic = "HDTS";
+constexpr unsigned char kWritable = 0;
+constexpr unsigned char kProtobuf = 1;
+
+void AppendBytes(std::string& to, std::string_view bytes) {
+  AppendVint(to, static_cast<int64_t>(bytes.size()));
+  to.append(bytes);
+}
+
+bool ReadString(ByteReader& from, std::string& to) {
+  const auto bytes = from.VintBytes();
+  if (bytes) to = *bytes;
+  return bytes.has_value();
+}
+
+bool ReadToken(ByteReader& from, Token& token) {
+  return ReadString(from, token.identifier) && ReadString(from, token.password) && ReadString(from, token.kind) &&
+         ReadString(from, token.service);
+}
+
+// Each entry takes bytes, so a count that lies ends soon.
+std::optional<Credentials> ReadWritable(ByteReader from) {
+  Credentials credentials;
+  const auto tokens = from.Vint();
+  if (!tokens || *tokens < 0) return std::nullopt;
+  for (int64_t i = 0; i < *tokens; ++i) {
+    std::string alias;
+    Token token;
+    if (!ReadString(from, alias) || !ReadToken(from, token)) return std::nullopt;
+    credentials.tokens[alias] = std::move(token);
+  }
+  const auto secrets = from.Vint();
+  if (!secrets || *secrets < 0) return std::nullopt;
+  for (int64_t i = 0; i < *secrets; ++i) {
+    std::string alias, secret;
+    if (!ReadString(from, alias) || !ReadString(from, secret)) return std::nullopt;
+    credentials.secrets[alias] = std::move(secret);
+  }
+  return credentials;
+}
+
+// A field of a message: its number and, if it has a length, its bytes.
+struct Field {
+  uint64_t number = 0;
+  std::optional<std::string_view> bytes;
+};
+
+std::optional<Field> ReadField(ByteReader& from) {
+  const auto tag = from.Varint();
+  if (!tag) return std::nullopt;
+  Field field{*tag >> 3, std::nullopt};
+  bool whole = false;
+  switch (*tag & 7) {
+    case 0:
+      whole = from.Varint().has_value();
+      break;
+    case 1:
+      whole = from.Bytes(8).has_value();
+      break;
+    case 2:
+      if (const auto length = from.Varint()) field.bytes = from.Bytes(*length);
+      whole = field.bytes.has_value();
+      break;
+    case 5:
+      whole = from.Bytes(4).has_value();
+      break;
+    default:
+      break;
+  }
+  if (!whole) return std::nullopt;
+  return field;
+}
+
+// Calls `take` with each field that has bytes; false: they are no message.
+template <class Take>
+bool ReadMessage(std::string_view bytes, Take take) {
+  ByteReader from(bytes);
+  while (from.left() > 0) {
+    const auto field = ReadField(from);
+    if (!field || (field->bytes && !take(field->number, *field->bytes))) return false;
+  }
+  return true;
+}
+
+bool ReadTokenMessage(std::string_view bytes, Token& token) {
+  std::string* const fields[] = {&token.identifier, &token.password, &token.kind, &token.service};
+  return ReadMessage(bytes, [&](uint64_t number, std::string_view value) {
+    if (number >= 1 && number <= 4) *fields[number - 1] = value;
+    return true;
+  });
+}
+
+struct Entry {
+  std::string alias;
+  Token token;
+  std::string secret;
+};
+
+bool ReadEntryMessage(std::string_view bytes, Entry& entry) {
+  return ReadMessage(bytes, [&](uint64_t number, std::string_view value) {
+    if (number == 1) entry.alias = value;
+    if (number == 3) entry.secret = value;
+    return number != 2 || ReadTokenMessage(value, entry.token);
+  });
+}
+
+std::optional<Credentials> ReadProtobuf(ByteReader from) {
+  const auto length = from.Varint();
+  const auto message = length ? from.Bytes(*length) : std::nullopt;
+  if (!message) return std::nullopt;
+  Credentials credentials;
+  const bool whole = ReadMessage(*message, [&](uint64_t number, std::string_view value) {
+    Entry entry;
+    if (!ReadEntryMessage(value, entry)) return false;
+    if (number == 1) credentials.tokens[entry.alias] = std::move(entry.token);
+    if (number == 2) credentials.secrets[entry.alias] = std::move(entry.secret);
+    return true;
+  });
+  if (!whole) return std::nullopt;
+  return credentials;
+}
+
+Error Refused(std::string why) { return {ErrorCode::kInvalid, "credentials: " + std::move(why)}; }
+
+}  // namespace
+
+std::string EncodeCredentials(const Credentials& credentials) {
+  std::string bytes(kMagic);
+  bytes.push_back(static_cast<char>(kWritable));
+  AppendVint(bytes, static_cast<int64_t>(credentials.tokens.size()));
+  for (const auto& [alias, token] : credentials.tokens) {
+    for (const std::string& part : {alias, token.identifier, token.password, token.kind, token.service}) {
+      AppendBytes(bytes, part);
+    }
+  }
+  AppendVint(bytes, static_cast<int64_t>(credentials.secrets.size()));
+  for (const auto& [alias, secret] : credentials.secrets) {
+    AppendBytes(bytes, alias);
+    AppendBytes(bytes, secret);
+  }
+  return bytes;
+}
+
+Result<Credentials> DecodeCredentials(std::string_view bytes) {
+  if (!bytes.starts_with(kMagic)) return Refused("they do not begin with HDTS");
+  ByteReader from(bytes.substr(kMagic.size()));
+  const auto format = from.Byte();
+  if (!format || (*format != kWritable && *format != kProtobuf)) return Refused("of an unknown format");
+  auto credentials = *format == kWritable ? ReadWritable(from) : ReadProtobuf(from);
+  if (!credentials) return Refused("damaged or cut off");
+  return *std::move(credentials);
+}
+
+}  // namespace tony::hadoop
