@@ -16,6 +16,9 @@ namespace tony {
 namespace {
 
 constexpr long kBufferBytes = 64 << 10;
+// Hadoop's HTTP servers close a connection that was idle for a minute (hadoop.http.idle_timeout.ms). One that is half as
+// old is not yet being closed while it is used again.
+constexpr long kLongestIdleSeconds = 30;
 
 // libcurl's own sockets would be inherited by programs that are started.
 curl_socket_t OpenSocket(void*, curlsocktype, curl_sockaddr* address) {
@@ -59,6 +62,7 @@ void Transfer::Configure() {
   // A call that is cancelled while its host's name is being resolved would wait for the resolver, on the loop.
   Set(easy, CURLOPT_QUICK_EXIT, 1L);
   Set(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
+  Set(easy, CURLOPT_MAXAGE_CONN, kLongestIdleSeconds);
   Set(easy, CURLOPT_ERRORBUFFER, problem_.data());
   Set(easy, CURLOPT_OPENSOCKETFUNCTION, OpenSocket);
   Set(easy, CURLOPT_PREREQFUNCTION, OnRequest);
