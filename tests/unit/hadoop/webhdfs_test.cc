@@ -280,6 +280,32 @@ TEST_F(PutWholeTest, AnErrorOfTheFirstStepIsToldAndNothingStays) {
   EXPECT_THAT(node.files, IsEmpty());
 }
 
+TEST_F(PutWholeTest, WhateverFailsItTellsTheTruthAndNoPartIsPublished) {
+  for (const HdfsRename how : {HdfsRename::kIfNew, HdfsRename::kOverwrite}) {
+    for (const char* operation : {"CREATE", "GETFILESTATUS", "RENAME", "DELETE"}) {
+      for (const bool is_done : {false, true}) {
+        for (const bool is_there : {false, true}) {
+          node.files.clear();
+          if (is_there) node.files["/dir/a"] = "before";
+          (is_done ? node.loses_answer_of : node.does_not_do) = operation;
+          const auto put = Put("/dir/a", "content", how);
+          node.loses_answer_of = node.does_not_do = "";
+          const std::string now = node.files.count("/dir/a") ? node.files["/dir/a"] : "";
+          SCOPED_TRACE(
+              StrCat(operation, is_done ? " is done, " : " is not done, ", put.ok() ? "ok" : "error", ", ", now));
+          EXPECT_THAT(now, testing::AnyOf("content", is_there ? "before" : ""));
+          if (put.ok()) {
+            EXPECT_EQ(*put, now == "content");
+          }
+          if (how == HdfsRename::kIfNew && is_there) {
+            EXPECT_EQ(now, "before");
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_F(PutWholeTest, CancelledAtAnyStepItLeavesTheWholeFileOrNone) {
   for (size_t requests = 0; requests < 4; ++requests) {
     node.files.clear();
