@@ -79,7 +79,7 @@ class WebHdfs {
   // The same, as large as may be; how many bytes there were.
   [[nodiscard]] Handle ReadInto(const std::string& path, int64_t offset, const FilePart& to,
                                 std::function<void(int64_t)> on_moved, Done<Result<int64_t>> done);
-  // Never into a folder of that name. False (only kIfNew): `to` exists.
+  // Never into a folder of that name, which is an error. False (only kIfNew): there is a file `to`.
   [[nodiscard]] Handle Rename(const std::string& from, const std::string& to, HdfsRename how, Done<Result<bool>> done);
   // A folder with what is in it. False: there was nothing.
   [[nodiscard]] Handle Remove(const std::string& path, Done<Result<bool>> done);

@@ -1,0 +1,97 @@
+// A cluster's HDFS for checks, which are plain functions.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/webhdfs.h"
+#include "runtime/hadoop/webhdfs_put.h"
+#include "tests/support/run_until.h"
+
+namespace tony::hadoop {
+
+inline constexpr Duration kLimit{120'000};  // far above what anything here takes
+
+inline std::string UserName() { return ::geteuid() == 0 ? "root" : StrCat(::getenv("USER")); }
+
+// What went wrong; empty: nothing.
+using Why = std::string;
+
+#define MUST(condition)                                                                      \
+  do {                                                                                       \
+    if (!(condition)) return StrCat("line ", __LINE__, ": ", #condition, " ", cluster.said); \
+  } while (false)
+
+template <class T>
+bool Is(const Result<T>& result, const T& value) {
+  return result.ok() && *result == value;
+}
+
+// One call after the other, as the cluster's superuser and as eve, who is nobody there.
+class Cluster {
+ public:
+  explicit Cluster(const std::string& url)
+      : root(loop, {.base = url, .user = UserName()}), eve(loop, {.base = url, .user = "eve"}) {}
+
+  // The last error is in `said`.
+  template <class T, class Start>
+  T Run(Start start) {
+    std::optional<T> result;
+    const WebHdfs::Handle handle = start([&](T value) { result = std::move(value); });
+    RunUntil(
+        loop, [&] { return result.has_value(); }, kLimit);
+    if (!result) result = T(Error{ErrorCode::kInternal, "never answered"});
+    said = result->ok() ? "" : result->error().message;
+    return *std::move(result);
+  }
+  Status MakeFolders(WebHdfs& hdfs, const std::string& path, int permission = 0755) {
+    return Run<Status>([&](auto done) { return hdfs.MakeFolders(path, permission, done); });
+  }
+  Result<bool> Put(const std::string& path, std::string bytes, HdfsRename how = HdfsRename::kIfNew) {
+    return Run<Result<bool>>([&](auto done) { return PutWhole(eve, path, {bytes, {}, {}}, how, 0640, done); });
+  }
+  Result<std::string> Read(const std::string& path, int64_t offset = 0, int64_t length = 1 << 20) {
+    return Run<Result<std::string>>([&](auto done) { return eve.Read(path, offset, length, done); });
+  }
+  Result<HdfsEntry> GetEntry(const std::string& path) {
+    return Run<Result<HdfsEntry>>([&](auto done) { return eve.GetEntry(path, done); });
+  }
+  Result<std::vector<HdfsEntry>> List(const std::string& path) {
+    return Run<Result<std::vector<HdfsEntry>>>([&](auto done) { return eve.List(path, done); });
+  }
+  Result<bool> SetXattr(const std::string& name, std::string_view value, HdfsXattr how = HdfsXattr::kIfNew) {
+    return Run<Result<bool>>([&](auto done) { return eve.SetXattr("/user/eve", name, value, how, done); });
+  }
+  // Nothing also after an error.
+  std::map<std::string, std::string> GetXattrs() {
+    using Xattrs = std::map<std::string, std::string>;
+    const auto xattrs = Run<Result<Xattrs>>([&](auto done) { return eve.GetXattrs("/user/eve", done); });
+    return xattrs.ok() ? *xattrs : Xattrs();
+  }
+  std::vector<std::string> NamesIn(const std::string& path) {
+    std::vector<std::string> names;
+    const auto entries = List(path);
+    if (!entries.ok()) return names;
+    for (const HdfsEntry& entry : *entries) names.push_back(entry.name);
+    return names;
+  }
+  Result<bool> Remove(const std::string& path) {
+    return Run<Result<bool>>([&](auto done) { return eve.Remove(path, done); });
+  }
+  Result<bool> RemoveXattr(const std::string& name) {
+    return Run<Result<bool>>([&](auto done) { return eve.RemoveXattr("/user/eve", name, done); });
+  }
+
+  EventLoop loop;
+  WebHdfs root, eve;
+  std::string said;
+};
+
+}  // namespace tony::hadoop

@@ -1,0 +1,359 @@
+// Checks of WebHDFS against a real cluster: `hadoop_webhdfs_check NAMENODE_URL GROUP`. Prints "ok NAME (MS)" or
+// "FAILED NAME: why" for each; the exit code is 1 if one failed.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "tests/conformance/hadoop/hdfs_cluster.h"
+
+namespace tony::hadoop {
+namespace {
+
+std::string SomeBytes(size_t size) {
+  std::string bytes(size, '\0');
+  uint32_t state = 1;
+  for (char& c : bytes) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  return bytes;
+}
+
+Why FoldersAndEntries(Cluster& cluster) {
+  MUST(cluster.MakeFolders(cluster.root, "/user/eve").ok());
+  MUST(cluster.Run<Status>([&](auto done) { return cluster.root.SetPermission("/user/eve", 0777, done); }).ok());
+  MUST(cluster.MakeFolders(cluster.root, "/full", 0777).ok());
+  MUST(cluster.Run<Status>([&](auto done) { return cluster.root.SetPermission("/full", 0777, done); }).ok());
+  MUST(cluster.MakeFolders(cluster.eve, "/user/eve/a/b", 0750).ok());
+  MUST(cluster.MakeFolders(cluster.eve, "/user/eve/a/b", 0750).ok());  // harmless
+  const auto folder = cluster.GetEntry("/user/eve/a/b");
+  MUST(folder.ok() && (*folder).is_folder && (*folder).permission == 0750 && (*folder).owner == "eve");
+  MUST(Is(cluster.Put("/user/eve/a/file", "12345"), true));
+  const auto file = cluster.GetEntry("/user/eve/a/file");
+  MUST(file.ok() && !(*file).is_folder && (*file).permission == 0640 && (*file).length == 5);
+  MUST(std::chrono::abs(WallNow() - (*file).modified) < std::chrono::minutes(1));
+  MUST(cluster.GetEntry("/user/eve/none").error().code == ErrorCode::kNotFound);
+  const auto home = cluster.Run<Result<std::string>>([&](auto done) { return cluster.eve.GetHome(done); });
+  MUST(home.ok() && *home == "/user/eve");
+  const Status onto_file = cluster.MakeFolders(cluster.eve, "/user/eve/a/file/x");
+  MUST(onto_file.error().code == ErrorCode::kCannotWrite);
+  return "";
+}
+
+Why ANewFileIsPutOnce(Cluster& cluster) {
+  MUST(Is(cluster.Put("/user/eve/new", "first"), true));
+  MUST(Is(cluster.Put("/user/eve/new", "second"), false));
+  MUST(Is<std::string>(cluster.Read("/user/eve/new"), "first"));
+  MUST(Is(cluster.Put("/user/eve/new", "third", HdfsRename::kOverwrite), true));
+  MUST(Is<std::string>(cluster.Read("/user/eve/new"), "third"));
+  MUST(Is(cluster.Put("/user/eve/empty", ""), true));
+  MUST(Is<std::string>(cluster.Read("/user/eve/empty"), ""));
+  const auto create = [&](const HdfsCreation& how) {
+    return cluster.Run<Result<bool>>([&](auto done) {
+      return cluster.eve.Create("/user/eve/new", {"fourth", {}, {}}, how, done);
+    });
+  };
+  MUST(Is(create({}), false));
+  MUST(Is(create({.overwrite = true}), true));
+  MUST(Is<std::string>(cluster.Read("/user/eve/new"), "fourth"));
+  return "";
+}
+
+Why OfTwentyAtOnceOneIsFirst(Cluster& cluster) {
+  int first = 0, others = 0, errors = 0;
+  std::vector<WebHdfs::Handle> handles;
+  for (int i = 0; i < 20; ++i) {
+    handles.push_back(PutWhole(cluster.eve, "/user/eve/race", {StrCat(i), {}, {}}, HdfsRename::kIfNew, 0600,
+                               [&](const Result<bool>& put) {
+                                 ++(!put.ok() ? errors : *put ? first : others);
+                               }));
+  }
+  RunUntil(
+      cluster.loop, [&] { return first + others + errors == 20; }, kLimit);
+  MUST(first == 1 && others == 19);
+  return "";
+}
+
+Why NothingIsMovedIntoAFolder(Cluster& cluster) {
+  MUST(cluster.MakeFolders(cluster.eve, "/user/eve/folder/full").ok());
+  MUST(cluster.Put("/user/eve/folder", "x").error().code == ErrorCode::kCannotWrite);
+  const auto overwriting = cluster.Put("/user/eve/folder", "x", HdfsRename::kOverwrite);
+  MUST(overwriting.error().code == ErrorCode::kCannotWrite);
+  MUST(cluster.NamesIn("/user/eve/folder") == std::vector<std::string>{"full"});
+  return "";
+}
+
+Why AFolderThatIsGoneIsNotMadeAnew(Cluster& cluster) {
+  MUST(cluster.Put("/user/eve/gone/file", "x").error().code == ErrorCode::kNotFound);
+  MUST(cluster.GetEntry("/user/eve/gone").error().code == ErrorCode::kNotFound);
+  return "";
+}
+
+Why ThreeThousandEntriesAreListed(Cluster& cluster) {
+  constexpr size_t kEntries = 3000;
+  size_t asked = 0, made = 0, failed = 0;
+  std::vector<WebHdfs::Handle> handles(16);
+  std::function<void(size_t)> next = [&](size_t lane) {
+    if (asked == kEntries) return;
+    const std::string path = StrCat("/user/eve/many/entry-", asked++);
+    handles[lane] = cluster.eve.MakeFolders(path, 0700, [&, lane](const Status& status) {
+      ++(status.ok() ? made : failed);
+      next(lane);
+    });
+  };
+  for (size_t lane = 0; lane < handles.size(); ++lane) next(lane);
+  RunUntil(
+      cluster.loop, [&] { return made + failed == kEntries; }, kLimit);
+  MUST(made == kEntries);
+  const Instant began = cluster.loop.Now();
+  const std::vector<std::string> names = cluster.NamesIn("/user/eve/many");
+  std::printf("   3000 entries listed in %lld ms\n", static_cast<long long>((cluster.loop.Now() - began).count()));
+  MUST(names.size() == kEntries && std::ranges::is_sorted(names));
+  MUST(cluster.List("/user/eve/new").error().code == ErrorCode::kInvalid);
+  MUST(Is(cluster.Remove("/user/eve/many"), true));
+  MUST(Is(cluster.Remove("/user/eve/many"), false));
+  MUST(cluster.List("/user/eve/many").error().code == ErrorCode::kNotFound);
+  return "";
+}
+
+Why AnAttributeIsSetOnce(Cluster& cluster) {
+  const std::string large = SomeBytes(12'000);
+  MUST(Is(cluster.SetXattr("user.tony.1", large), true));
+  MUST(Is(cluster.SetXattr("user.tony.1", "other"), false));
+  MUST(cluster.GetXattrs() == (std::map<std::string, std::string>{{"user.tony.1", large}}));
+  MUST(Is(cluster.SetXattr("user.tony.1", "other", HdfsXattr::kOverwrite), true));
+  MUST(Is(cluster.SetXattr("user.tony.2", "", HdfsXattr::kOverwrite), true));
+  MUST(cluster.GetXattrs() == (std::map<std::string, std::string>{{"user.tony.1", "other"}, {"user.tony.2", ""}}));
+  const auto too_large = cluster.SetXattr("user.tony.3", std::string(20'000, 'x'));
+  MUST(!too_large.ok());
+  for (int i = 3; i <= 32; ++i) MUST(Is(cluster.SetXattr(StrCat("user.tony.", i), "x"), true));
+  MUST(cluster.SetXattr("user.tony.33", "x").error().code == ErrorCode::kCannotWrite);
+  MUST(Is(cluster.RemoveXattr("user.tony.1"), true));
+  MUST(Is(cluster.RemoveXattr("user.tony.1"), false));
+  for (int i = 2; i <= 32; ++i) MUST(Is(cluster.RemoveXattr(StrCat("user.tony.", i)), true));
+  MUST(cluster.GetXattrs().empty() && cluster.said.empty());
+  return "";
+}
+
+UniqueFd TemporaryFile() {
+  return UniqueFd(::open(::getenv("TMPDIR") ? ::getenv("TMPDIR") : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+}
+
+Why ALargeFileGoesUpAndDown(Cluster& cluster) {
+  constexpr int64_t kSize = 64 << 20;
+  const std::string bytes = SomeBytes(kSize);
+  const UniqueFd up = TemporaryFile(), down = TemporaryFile();
+  MUST(::pwrite(up.get(), bytes.data(), bytes.size(), 0) == kSize);
+  int told = 0;
+  int64_t last = 0;
+  const auto progress = [&](int64_t moved) { ++told, last = moved; };
+  Instant began = cluster.loop.Now();
+  MUST(Is(cluster.Run<Result<bool>>([&](auto done) {
+    return PutWhole(cluster.eve, "/user/eve/large", {"", FilePart{up.get(), 0, kSize}, progress}, HdfsRename::kIfNew,
+                    0600, done);
+  }),
+          true));
+  const auto up_time = (cluster.loop.Now() - began).count();
+  MUST(told > 0 && last > 0 && last <= kSize);
+  began = cluster.loop.Now();
+  const auto moved = cluster.Run<Result<int64_t>>([&](auto done) {
+    return cluster.eve.ReadInto("/user/eve/large", 0, {down.get(), 0, kSize}, progress, done);
+  });
+  const auto down_time = (cluster.loop.Now() - began).count();
+  std::printf("   64 MB up in %lld ms, down in %lld ms, progress told %d times\n", static_cast<long long>(up_time),
+              static_cast<long long>(down_time), told);
+  MUST(moved.ok() && *moved == kSize);
+  std::string read(kSize, '\0');
+  MUST(::pread(down.get(), read.data(), read.size(), 0) == kSize && read == bytes);
+  MUST(Is<std::string>(cluster.Read("/user/eve/large", kSize - 10, 100), bytes.substr(kSize - 10)));
+  return "";
+}
+
+Why EveryByteMayBeInAName(Cluster& cluster) {
+  MUST(cluster.MakeFolders(cluster.eve, "/user/eve/names").ok());
+  std::vector<std::string> names;
+  for (int c = 1; c < 128; ++c) {
+    if (c != '/' && c != ':') names.push_back(StrCat("x", static_cast<char>(c), "y"));  // HDFS has no such names
+  }
+  size_t ended = 0;
+  std::vector<WebHdfs::Handle> handles;
+  for (const std::string& name : names) {
+    handles.push_back(PutWhole(cluster.eve, "/user/eve/names/" + name, {name, {}, {}}, HdfsRename::kIfNew, 0600,
+                               [&](const Result<bool>&) { ++ended; }));
+  }
+  RunUntil(
+      cluster.loop, [&] { return ended == names.size(); }, kLimit);
+  std::string refused;
+  for (const std::string& name : names) {
+    if (!Is(cluster.Read("/user/eve/names/" + name), name)) refused += StrCat(" ", static_cast<int>(name[1]));
+  }
+  const std::string words = "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\x98 %41 a+b";
+  MUST(Is(cluster.Put("/user/eve/names/" + words, words), true));
+  MUST(Is<std::string>(cluster.Read("/user/eve/names/" + words), words));
+  MUST(std::ranges::count(cluster.NamesIn("/user/eve/names"), words) == 1);
+  if (!refused.empty()) std::printf("   names with these bytes do not work:%s\n", refused.c_str());
+  MUST(refused.empty());
+  return "";
+}
+
+Why BytesAreAppended(Cluster& cluster) {
+  MUST(Is(cluster.Put("/user/eve/log", "one "), true));
+  MUST(cluster.Run<Status>([&](auto done) { return cluster.eve.Append("/user/eve/log", {"two", {}, {}}, done); }).ok());
+  MUST(Is<std::string>(cluster.Read("/user/eve/log"), "one two"));
+  MUST(Is<std::string>(cluster.Read("/user/eve/log", 2, 3), "e t"));
+  return "";
+}
+
+Why AFolderWithoutTheRightIsNotWritten(Cluster& cluster) {
+  MUST(cluster.MakeFolders(cluster.root, "/others").ok());
+  MUST(cluster.Put("/others/file", "x").error().code == ErrorCode::kNotPermitted);
+  MUST(cluster.MakeFolders(cluster.eve, "/others/folder").error().code == ErrorCode::kNotPermitted);
+  return "";
+}
+
+// Both: that a file which is cut off looks whole, and that PutWhole shows none.
+Why AFileThatIsCutOffIsNotThere(Cluster& cluster) {
+  constexpr int64_t kSize = 512 << 20;  // half a second and more, of which a tenth is sent
+  const UniqueFd file = TemporaryFile();
+  MUST(::ftruncate(file.get(), kSize) == 0);
+  const auto cut_off = [&](const std::function<WebHdfs::Handle(HdfsBody)>& start) {
+    WebHdfs::Handle handle;
+    bool cut = false;
+    handle = start({"", FilePart{file.get(), 0, kSize}, [&](int64_t) { handle.reset(), cut = true; }});
+    return RunUntil(
+        cluster.loop, [&] { return cut; }, kLimit);
+  };
+  MUST(cluster.MakeFolders(cluster.eve, "/user/eve/cut").ok());
+  MUST(cut_off([&](HdfsBody body) {
+    return cluster.eve.Create("/user/eve/cut/create", std::move(body), {}, [](const Result<bool>&) {});
+  }));
+  MUST(cut_off([&](HdfsBody body) {
+    return PutWhole(cluster.eve, "/user/eve/cut/put", std::move(body), HdfsRename::kIfNew, 0600,
+                    [](const Result<bool>&) {});
+  }));
+  // The DataNode closes what it has when it sees the connection end. Until then the length is 0.
+  int64_t length = 0;
+  for (const Instant end = cluster.loop.Now() + kLimit; length == 0 && cluster.loop.Now() < end;) {
+    const auto created = cluster.GetEntry("/user/eve/cut/create");
+    MUST(created.ok());
+    length = (*created).length;
+  }
+  std::printf("   cut off, a file of %lld bytes looks like one of %lld\n", static_cast<long long>(kSize),
+              static_cast<long long>(length));
+  MUST(length > 0 && length < kSize);
+  MUST(cluster.GetEntry("/user/eve/cut/put").error().code == ErrorCode::kNotFound);
+  return "";
+}
+
+template <class Call>
+long long MedianMicros(int count, Call call) {
+  std::vector<long long> times;
+  for (int i = 0; i < count; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    call(i);
+    times.push_back(
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count());
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+Why CallsAreQuick(Cluster& cluster) {
+  const auto entry = MedianMicros(50, [&](int) { (void)cluster.GetEntry("/user/eve").ok(); });
+  const auto xattr = MedianMicros(
+      50, [&](int) { (void)cluster.SetXattr("user.t", std::string(300, 'x'), HdfsXattr::kOverwrite).ok(); });
+  const auto put =
+      MedianMicros(20, [&](int i) { (void)cluster.Put(StrCat("/user/eve/quick-", i), std::string(1000, 'x')).ok(); });
+  std::printf("   medians: GETFILESTATUS %lld us, SETXATTR of 300 bytes %lld us, PutWhole of 1000 bytes %lld us\n",
+              entry, xattr, put);
+  MUST(cluster.GetEntry("/user/eve/quick-19").ok());
+  return "";
+}
+
+Why InSafeModeNothingIsWritten(Cluster& cluster) {
+  MUST(cluster.MakeFolders(cluster.eve, "/user/eve/safe").error().code == ErrorCode::kUnavailable);
+  MUST(cluster.said.find("SafeModeException") != std::string::npos);
+  MUST(cluster.Put("/user/eve/safe", "x").error().code == ErrorCode::kUnavailable);
+  MUST(cluster.SetXattr("user.safe", "x").error().code == ErrorCode::kUnavailable);
+  MUST(cluster.Read("/user/eve/a/file").ok());
+  return "";
+}
+
+Why BeyondTheQuotaNothingIsWritten(Cluster& cluster) {
+  MUST(cluster.Put("/full/file", "x").error().code == ErrorCode::kCannotWrite);
+  std::printf("   %s\n", cluster.said.c_str());
+  MUST(cluster.NamesIn("/full").empty() && cluster.said.empty());
+  return "";
+}
+
+Why WithoutADataNodeBytesAreUnavailable(Cluster& cluster) {
+  MUST(cluster.Read("/user/eve/a/file").error().code == ErrorCode::kUnavailable);
+  MUST(cluster.Put("/user/eve/later", "x").error().code == ErrorCode::kUnavailable);
+  std::printf("   %s\n", cluster.said.c_str());
+  MUST(cluster.GetEntry("/user/eve/a/file").ok());
+  return "";
+}
+
+Why WithoutANameNodeAllIsUnavailable(Cluster& cluster) {
+  MUST(cluster.GetEntry("/user/eve").error().code == ErrorCode::kUnavailable);
+  return "";
+}
+
+struct Check {
+  const char* group;
+  const char* name;
+  Why (*run)(Cluster&);
+};
+constexpr Check kChecks[] = {
+    {"usual", "folders and entries are as they were made", FoldersAndEntries},
+    {"usual", "a new file is put once, and replaced", ANewFileIsPutOnce},
+    {"usual", "of twenty writers at once one is first", OfTwentyAtOnceOneIsFirst},
+    {"usual", "nothing is moved into a folder of the name", NothingIsMovedIntoAFolder},
+    {"usual", "a folder that is gone is not made anew", AFolderThatIsGoneIsNotMadeAnew},
+    {"usual", "three thousand entries are listed", ThreeThousandEntriesAreListed},
+    {"usual", "an attribute is set once, and replaced", AnAttributeIsSetOnce},
+    {"usual", "a large file goes up and down", ALargeFileGoesUpAndDown},
+    {"usual", "every byte may be in a name", EveryByteMayBeInAName},
+    {"usual", "bytes are appended", BytesAreAppended},
+    {"usual", "a folder without the right is not written", AFolderWithoutTheRightIsNotWritten},
+    {"usual", "a file that is cut off is not there", AFileThatIsCutOffIsNotThere},
+    {"usual", "calls are quick", CallsAreQuick},
+    {"full", "beyond the quota nothing is written", BeyondTheQuotaNothingIsWritten},
+    {"safe-mode", "in safe mode nothing is written", InSafeModeNothingIsWritten},
+    {"no-datanode", "without a DataNode bytes are unavailable", WithoutADataNodeBytesAreUnavailable},
+    {"no-namenode", "without a NameNode all is unavailable", WithoutANameNodeAllIsUnavailable},
+};
+
+int RunChecks(const std::string& url, const std::string& group) {
+  Cluster cluster(url);
+  int failed = 0;
+  for (const Check& check : kChecks) {
+    if (group != check.group) continue;
+    const Instant began = cluster.loop.Now();
+    const Why why = check.run(cluster);
+    const auto took = static_cast<long long>((cluster.loop.Now() - began).count());
+    if (why.empty()) {
+      std::printf("ok webhdfs: %s (%lld ms)\n", check.name, took);
+    } else {
+      std::printf("FAILED webhdfs: %s: %s\n", check.name, why.c_str());
+      ++failed;
+    }
+    std::fflush(stdout);
+  }
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tony::hadoop
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: %s NAMENODE_URL GROUP\n", argv[0]);
+    return 64;
+  }
+  return tony::hadoop::RunChecks(argv[1], argv[2]);
+}
