@@ -159,7 +159,11 @@ class WebHdfs::Listing : public EventLoop::Handle {
  private:
   void AskNext() {
     Operation operation{"GET", "LISTSTATUS_BATCH", path_, {}};
-    if (!entries_.empty()) operation.query.emplace_back("startAfter", entries_.back().name);
+    if (!entries_.empty()) {
+      // The first is how Hadoop names it; 3.5.0 knows the second alone.
+      operation.query.emplace_back("startAfter", entries_.back().name);
+      operation.query.emplace_back("startafter", entries_.back().name);
+    }
     const auto parse = [](const HttpResponse& response) { return ListingIn(response.body); };
     const Done<Result<HdfsListing>> on_some = [this](const Result<HdfsListing>& some) { Take(some); };
     running_ = hdfs_.Ask(operation, Parsing<HdfsListing>(operation.Subject(), false, parse, on_some));
@@ -170,6 +174,9 @@ class WebHdfs::Listing : public EventLoop::Handle {
     const std::vector<HdfsEntry>& more = (*some).entries;
     // A file lists itself, without a name.
     if (more.size() == 1 && more[0].name.empty()) return done(Failed("is not a folder"));
+    if (!entries_.empty() && !more.empty() && more[0].name == entries_[0].name) {
+      return done(Failed("is listed from its beginning each time"));
+    }
     entries_.insert(entries_.end(), more.begin(), more.end());
     if (entries_.size() > kMostEntries) return done(Failed(StrCat("has more than ", kMostEntries, " entries")));
     if ((*some).remaining == 0 || more.empty()) return done(std::move(entries_));

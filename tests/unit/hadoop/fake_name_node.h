@@ -25,8 +25,9 @@ class FakeNameNode {
   std::map<std::string, std::map<std::string, std::string>> xattrs;  // as they were sent
   std::string loses_answer_of;                                       // the operation is done, and the connection closed
   std::string does_not_do;                                           // as above, not done
-  size_t keeps_of_a_body = 1 << 30;  // what is behind it is lost, as when a gateway cuts it
-  bool redirects_by_status = false;  // 307, as where `noredirect` is not known
+  size_t keeps_of_a_body = 1 << 30;        // what is behind it is lost, as when a gateway cuts it
+  std::string start_after = "startafter";  // what it calls that parameter
+  bool redirects_by_status = false;        // 307, as where `noredirect` is not known
   std::optional<ServedAnswer> answers_all;
 
   static ServedAnswer Refused(int status, std::string_view exception, std::string_view message) {
@@ -90,7 +91,7 @@ class FakeNameNode {
       if (!files.count(path)) return Missing(path);
       return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", files[path].size()), "}"));
     }
-    if (op == "LISTSTATUS_BATCH") return List(path, query["startAfter"]);
+    if (op == "LISTSTATUS_BATCH") return List(path, query[start_after]);
     if (op == "SETXATTR") return SetXattr(path, query);
     if (op == "APPEND") files[path] += body;
     return Answered(200, "{\"boolean\":true}");

@@ -85,12 +85,23 @@ TEST_F(WebHdfsTest, WhatIsMissingIsNotFound) {
 
 TEST_F(WebHdfsTest, ALargeFolderIsListedInSeveralCalls) {
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) node.files[StrCat("/dir/", name)] = name;
+  for (const char* start_after : {"startafter", "startAfter"}) {
+    node.start_after = start_after;
+    const size_t before = node.server().requests().size();
+    const auto entries = Run<Result<std::vector<HdfsEntry>>>([&](auto done) { return hdfs.List("/dir", done); });
+    ASSERT_TRUE(entries.ok()) << entries.error().message;
+    std::string names;
+    for (const HdfsEntry& entry : *entries) names += entry.name;
+    EXPECT_EQ(names, "abcdefg");
+    EXPECT_EQ(node.server().requests().size() - before, 3u);
+  }
+}
+
+TEST_F(WebHdfsTest, AServerThatListsTheBeginningAgainIsNotAskedForEver) {
+  for (const char* name : {"a", "b", "c", "d"}) node.files[StrCat("/dir/", name)] = name;
+  node.start_after = "something else";
   const auto entries = Run<Result<std::vector<HdfsEntry>>>([&](auto done) { return hdfs.List("/dir", done); });
-  ASSERT_TRUE(entries.ok()) << entries.error().message;
-  std::string names;
-  for (const HdfsEntry& entry : *entries) names += entry.name;
-  EXPECT_EQ(names, "abcdefg");
-  EXPECT_EQ(node.server().requests().size(), 3u);
+  EXPECT_EQ(entries.error().code, ErrorCode::kInvalid);
 }
 
 TEST_F(WebHdfsTest, AFileGoesToTheDataNodeInOnePiece) {
