@@ -16,8 +16,8 @@ namespace tony {
 namespace {
 
 constexpr long kBufferBytes = 64 << 10;
-// Hadoop's HTTP servers close a connection that was idle for a minute (hadoop.http.idle_timeout.ms). One that is half as
-// old is not yet being closed while it is used again.
+// Hadoop's HTTP servers close a connection that was idle for a minute (hadoop.http.idle_timeout.ms). One that is half
+// as old is not yet being closed while it is used again.
 constexpr long kLongestIdleSeconds = 30;
 
 // libcurl's own sockets would be inherited by programs that are started.
