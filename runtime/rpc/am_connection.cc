@@ -9,8 +9,8 @@
 #include "ClientService.h"
 #include "ExecutorService.h"
 #include "runtime/base/strings.h"
+#include "runtime/net/frame_connection.h"
 #include "runtime/rpc/convert.h"
-#include "runtime/rpc/frame_connection.h"
 #include "runtime/rpc/reach.h"
 #include "runtime/rpc/wire.h"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/net/frame_connection.h"
 #include "runtime/rpc/call.h"
 #include "runtime/rpc/dispatcher.h"
-#include "runtime/rpc/frame_connection.h"
 #include "runtime/rpc/rpc_server.h"
 
 namespace tony {

@@ -5,9 +5,9 @@
 
 #include "ClientService.h"
 #include "ExecutorService.h"
+#include "runtime/net/frame_cutter.h"
 #include "runtime/rpc/am_methods.h"
 #include "runtime/rpc/convert.h"
-#include "runtime/rpc/frame_cutter.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/rpc_seeds.h"
 #include "tests/unit/rpc/fake_am_service.h"

@@ -11,8 +11,8 @@
 
 #include "ExecutorService.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/net/frame_cutter.h"
 #include "runtime/rpc/convert.h"
-#include "runtime/rpc/frame_cutter.h"
 #include "runtime/rpc/wire.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/rpc/fake_am_service.h"

@@ -9,7 +9,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/rpc/frame_cutter.h"
+#include "runtime/net/frame_cutter.h"
 
 namespace tony {
 

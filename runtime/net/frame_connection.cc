@@ -1,4 +1,4 @@
-#include "runtime/rpc/frame_connection.h"
+#include "runtime/net/frame_connection.h"
 
 #include <sys/socket.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/rpc/frame_cutter.h"
+#include "runtime/net/frame_cutter.h"
 
 #include "runtime/base/strings.h"
 
