@@ -1,0 +1,192 @@
+#include "runtime/hadoop/hadoop_xml.h"
+
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/config/config_text.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr const char* kSiteFiles[] = {"core-site.xml", "hdfs-site.xml", "yarn-site.xml"};
+constexpr int kMostReplacements = 20;              // Configuration.MAX_SUBST
+constexpr std::streamoff kLongestFile = 16 << 20;  // a thousand times a usual one
+
+struct Default {
+  const char* key;
+  const char* value;
+  const char* file;  // of Hadoop's jars, where the value stands
+};
+constexpr Default kDefaults[] = {
+    {"fs.defaultFS", "file:///", "core-default.xml"},
+    {"hadoop.security.authentication", "simple", "core-default.xml"},
+    {"hadoop.rpc.protection", "authentication", "core-default.xml"},
+    {"yarn.resourcemanager.hostname", "0.0.0.0", "yarn-default.xml"},
+    {"yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:8032", "yarn-default.xml"},
+    {"yarn.resourcemanager.scheduler.address", "${yarn.resourcemanager.hostname}:8030", "yarn-default.xml"},
+    {"yarn.resourcemanager.ha.enabled", "false", "yarn-default.xml"},
+    {"yarn.resourcemanager.connect.max-wait.ms", "900000", "yarn-default.xml"},
+    {"yarn.resourcemanager.connect.retry-interval.ms", "30000", "yarn-default.xml"},
+};
+constexpr int kClientPort = 8032;     // YarnConfiguration.DEFAULT_RM_PORT
+constexpr int kSchedulerPort = 8030;  // YarnConfiguration.DEFAULT_RM_SCHEDULER_PORT
+
+Error NotOfTheForm(const SiteConfiguration::Value& value, const std::string& key, std::string_view expected) {
+  return {ErrorCode::kInvalid, StrCat(value.origin, ": ", key, " is \"", value.text, "\", expected ", expected)};
+}
+
+// Nothing: there is no such file.
+Result<std::optional<std::string>> ReadSiteFile(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::optional<std::string>();
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return Error{ErrorCode::kNotPermitted, StrCat("open ", path.string(), ": not readable")};
+  if (file.tellg() > kLongestFile) return Error{ErrorCode::kInvalid, StrCat(path.string(), ": more than 16 MiB")};
+  file.seekg(0);
+  return std::optional<std::string>(std::string{std::istreambuf_iterator<char>(file), {}});
+}
+
+struct Reference {
+  size_t begin = 0;  // of "${"
+  size_t end = 0;    // behind "}"
+  std::string name;
+};
+
+// The first innermost one: a "${" whose "}" comes before any blank and any further "$".
+std::optional<Reference> FirstReference(std::string_view text) {
+  for (size_t begin = text.find("${"); begin != std::string_view::npos; begin = text.find("${", begin + 2)) {
+    const size_t end = text.find_first_of("}$ \t\r\n", begin + 2);
+    if (end == std::string_view::npos) return std::nullopt;
+    if (text[end] == '}' && end > begin + 2)
+      return Reference{begin, end + 1, std::string(text.substr(begin + 2, end - begin - 2))};
+  }
+  return std::nullopt;
+}
+
+// `name` is what stands behind "env.": X, X-text (if X is not set) or X:-text (also if X is empty).
+std::optional<std::string> FromEnvironment(const std::string& name, const SiteConfiguration::Environment& environment) {
+  const size_t dash = name.find('-');
+  if (dash == std::string::npos) return environment(name);
+  const bool or_empty = dash > 0 && name[dash - 1] == ':';
+  const auto value = environment(name.substr(0, or_empty ? dash - 1 : dash));
+  if (value && !(or_empty && value->empty())) return value;
+  return name.substr(dash + 1);
+}
+
+}  // namespace
+
+SiteConfiguration::SiteConfiguration(const Properties& sites, Environment environment)
+    : properties_(sites), environment_(std::move(environment)) {
+  for (const Default& known : kDefaults) {
+    if (!properties_.Find(known.key)) properties_.Set(known.key, known.value, known.file);
+  }
+}
+
+Result<SiteConfiguration> SiteConfiguration::Read(const std::filesystem::path& folder, Environment environment) {
+  Properties sites;
+  bool any = false;
+  for (const char* name : kSiteFiles) {
+    const std::filesystem::path path = folder / name;
+    TRY_ASSIGN(const auto text, ReadSiteFile(path));
+    if (!text) continue;
+    any = true;
+    TRY_ASSIGN(const Properties properties, ParseRawHadoopXml(*text, path.string()));
+    sites.Merge(properties);
+  }
+  if (!any) {
+    return Error{ErrorCode::kNotFound,
+                 StrCat(folder.string(), ": expected core-site.xml, hdfs-site.xml or yarn-site.xml")};
+  }
+  return SiteConfiguration(sites, std::move(environment));
+}
+
+Result<std::optional<SiteConfiguration::Value>> SiteConfiguration::Find(const std::string& key) const {
+  const Property* property = properties_.Find(key);
+  if (!property) return std::optional<Value>();
+  std::string text = property->value;
+  for (int i = 0;; ++i) {
+    const auto reference = FirstReference(text);
+    if (!reference) break;
+    const Property* other = properties_.Find(reference->name);
+    const auto value = reference->name.starts_with("env.") ? FromEnvironment(reference->name.substr(4), environment_)
+                                                           : (other ? std::optional(other->value) : std::nullopt);
+    if (!value) break;
+    if (i == kMostReplacements)
+      return Error{ErrorCode::kInvalid, StrCat(property->origin, ": ", key, ": more than 20 ${...}, or a cycle")};
+    text.replace(reference->begin, reference->end - reference->begin, *value);
+  }
+  return std::optional<Value>({std::string(Trim(text)), property->origin});
+}
+
+Result<SiteConfiguration::Value> SiteConfiguration::Needed(const std::string& key) const {
+  TRY_ASSIGN(auto value, Find(key));
+  if (!value || value->text.empty())
+    return Error{ErrorCode::kInvalid, StrCat(value ? value->origin : "Hadoop's site files", ": ", key, " is not set")};
+  return *std::move(value);
+}
+
+Result<std::string> SiteConfiguration::Text(const std::string& key) const {
+  TRY_ASSIGN(Value value, Needed(key));
+  return std::move(value.text);
+}
+
+Result<int64_t> SiteConfiguration::Int(const std::string& key) const {
+  TRY_ASSIGN(const Value value, Needed(key));
+  const auto number = ParseInt(value.text);
+  if (!number) return NotOfTheForm(value, key, "a whole number");
+  return *number;
+}
+
+Result<bool> SiteConfiguration::Bool(const std::string& key) const {
+  TRY_ASSIGN(const Value value, Needed(key));
+  const std::string text = ToLower(value.text);
+  if (text != "true" && text != "false") return NotOfTheForm(value, key, "true or false");
+  return text == "true";
+}
+
+Result<Endpoint> SiteConfiguration::Address(const std::string& key, int default_port) const {
+  TRY_ASSIGN(const Value value, Needed(key));
+  const size_t colon = value.text.rfind(':');
+  const auto port = colon == std::string::npos ? default_port : ParseInt(value.text.substr(colon + 1));
+  std::string host = value.text.substr(0, colon);
+  if (!port || *port < 1 || *port > UINT16_MAX || host.empty()) return NotOfTheForm(value, key, "host:port");
+  // A server's "on all addresses" is for a client the machine it runs on (NetUtils.getConnectAddress).
+  if (host == "0.0.0.0") host = kLoopback;
+  return Endpoint{std::move(host), static_cast<int>(*port)};
+}
+
+namespace {
+
+// With several ResourceManagers the keys of one end with its id; its host alone is enough.
+Result<Endpoint> AddressOfRm(const SiteConfiguration& site, const std::string& key, const std::string& id, int port) {
+  if (id.empty()) return site.Address(key, port);
+  const std::string own_key = StrCat(key, ".", id);
+  TRY_ASSIGN(const auto own, site.Find(own_key));
+  if (own) return site.Address(own_key, port);
+  return site.Address(StrCat("yarn.resourcemanager.hostname.", id), port);
+}
+
+}  // namespace
+
+Result<std::vector<ResourceManager>> ResourceManagers(const SiteConfiguration& site) {
+  std::vector<std::string> ids = {""};
+  TRY_ASSIGN(const bool several, site.Bool("yarn.resourcemanager.ha.enabled"));
+  if (several) {
+    TRY_ASSIGN(const std::string text, site.Text("yarn.resourcemanager.ha.rm-ids"));
+    ids = Split(text, ',');
+  }
+  std::vector<ResourceManager> all;
+  for (const std::string& id : ids) {
+    ResourceManager manager{.id = std::string(Trim(id))};
+    TRY_ASSIGN(manager.client, AddressOfRm(site, "yarn.resourcemanager.address", manager.id, kClientPort));
+    TRY_ASSIGN(manager.scheduler,
+               AddressOfRm(site, "yarn.resourcemanager.scheduler.address", manager.id, kSchedulerPort));
+    all.push_back(std::move(manager));
+  }
+  return all;
+}
+
+}  // namespace tony::hadoop
