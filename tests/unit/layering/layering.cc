@@ -117,6 +117,9 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
 // these, and these include none of the others.
 constexpr std::string_view kAdapterFolder = "runtime/rpc/";
 constexpr std::string_view kAdapterPublicHeaders[] = {"runtime/rpc/am_connection.h", "runtime/rpc/rpc_server.h"};
+// Of a folder with other headers than its adapter's, those that show its library.
+constexpr std::string_view kPrivateHeaders[] = {"runtime/hadoop/rpc_frames.h", "runtime/hadoop/sasl.h",
+                                                "runtime/hadoop/typed_call.h", "runtime/hadoop/wire_records.h"};
 
 // What a function of (state, observation, now) has no use for. Not runtime/scheduler/scheduler.h: its events are among
 // the observations.
@@ -188,6 +191,7 @@ std::string At(const SourceFile& source, int line, const std::string& what) {
 }
 
 bool IsPrivateHeader(const std::string& path) {
+  if (std::ranges::count(kPrivateHeaders, path)) return true;
   return path.starts_with(kAdapterFolder) && path.ends_with(".h") &&
          std::find(std::begin(kAdapterPublicHeaders), std::end(kAdapterPublicHeaders), path) ==
              std::end(kAdapterPublicHeaders);
@@ -279,7 +283,7 @@ std::vector<std::string> ThirdPartyViolations(const SourceFile& source) {
       if (!StartsWithAny(source.path, rule->users)) report(include, " outside of its adapter");
     } else if (IsPrivateHeader(include.name)) {
       if (public_header) report(include, " is private, in a header that others include");
-      if (!source.path.starts_with(kAdapterFolder)) report(include, " is private to its folder");
+      if (FolderOf(source.path) != FolderOf(include.name)) report(include, " is private to its folder");
     } else if (include.quoted && !IsOurs(include.name)) {
       report(include, ": name our headers by their whole path");
     }

@@ -161,6 +161,9 @@ TEST(LayeringTest, AnAdaptersPrivateHeaderShowsItsLibraryToItsFolderAlone) {
   EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include \"runtime/rpc/convert.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ThirdPartyViolations({"runtime/rpc/rpc_server.h", "#include \"runtime/rpc/convert.h\"\n"}), SizeIs(1));
   EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include \"runtime/rpc/rpc_server.h\"\n"}), IsEmpty());
+  EXPECT_THAT(ThirdPartyViolations({"am/main.cc", "#include \"runtime/hadoop/sasl.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"runtime/hadoop/rm_client.h", "#include \"runtime/hadoop/sasl.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(ThirdPartyViolations({"runtime/hadoop/rm_client.cc", "#include \"runtime/hadoop/sasl.h\"\n"}), IsEmpty());
 }
 
 TEST(LayeringTest, AHeaderNamedWithoutItsFolderIsReported) {
