@@ -1,0 +1,199 @@
+#include "runtime/hadoop/rpc_connection.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/digest_md5.h"
+#include "runtime/hadoop/rpc_frames.h"
+#include "runtime/hadoop/sasl.h"
+#include "runtime/net/tcp.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr size_t kNonceSize = 16;
+// Some requests of the largest size wait for a server that reads slowly.
+constexpr FrameConnection::Limits kFrameLimits{.max_frame = kLongestAnswer, .max_unsent = 4 * kLongestRequest};
+
+std::string RandomBytes() {
+  std::string bytes(kNonceSize, '\0');
+  CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+RpcFailure Lost(std::string message) { return {RpcFailure::Kind::kLost, "", std::move(message)}; }
+RpcFailure Misunderstood(std::string message) { return {RpcFailure::Kind::kMisunderstood, "", std::move(message)}; }
+
+// Of the SASL exchange or an answer.
+RpcFailure FailureOf(const Error& error) {
+  return {error.code == ErrorCode::kNotPermitted ? RpcFailure::Kind::kNotPermitted : RpcFailure::Kind::kMisunderstood,
+          "", error.message};
+}
+
+RpcFailure ExceptionIn(const wire::RpcResponseHeader& header) {
+  const bool fatal = header.status() == wire::RpcResponseHeader::FATAL;
+  return {fatal ? RpcFailure::Kind::kRefused : RpcFailure::Kind::kAnswered, header.exceptionclassname(),
+          FirstLine(header.errormsg())};
+}
+
+int ConnectError(const UniqueFd& socket) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+}  // namespace
+
+RpcConnection::RpcConnection(EventLoop& loop, HostResolver& names, RpcServer server, RpcIdentity identity,
+                             RpcLimits limits)
+    : loop_(loop),
+      names_(names),
+      server_(std::move(server)),
+      identity_(std::move(identity)),
+      limits_(limits),
+      client_id_(RandomBytes()) {}
+
+RpcConnection::~RpcConnection() {
+  if (frames_) frames_->Close();
+}
+
+void RpcConnection::Call(const std::string& method, std::string request, OnReply done) {
+  if (request.size() > kLongestRequest) {
+    return PostReply(std::move(done), RpcFailure{RpcFailure::Kind::kMisunderstood, "",
+                                                 StrCat("a request of ", request.size(), " bytes is too long")});
+  }
+  last_call_ = (last_call_ + 1) & INT32_MAX;
+  const auto late = [this, method] {
+    Drop(Lost(StrCat("no answer to ", method, " within ", limits_.call.count(), " ms")));
+  };
+  open_calls_[last_call_] = {std::move(done), loop_.After(limits_.call, late)};
+  Send(CallFrame(client_id_, {.id = last_call_, .method = method, .protocol = server_.protocol}, request));
+  if (!ping_) ArmPing();
+}
+
+void RpcConnection::Send(std::string bytes) {
+  if (stage_ != Stage::kOpen) {
+    unsent_ += bytes;
+    if (stage_ == Stage::kIdle) Establish();
+    return;
+  }
+  last_traffic_ = loop_.Now();
+  frames_->Send(std::move(bytes));
+}
+
+void RpcConnection::Establish() {
+  stage_ = Stage::kResolving;
+  establish_limit_ = loop_.After(
+      limits_.establish, [this] { Drop(Lost(StrCat("no connection within ", limits_.establish.count(), " ms"))); });
+  resolving_ = names_.Resolve(server_.address.host, [this](const Result<std::string>& address) {
+    if (!address.ok()) return Drop(Lost(address.error().message));
+    Connect(*address);
+  });
+}
+
+void RpcConnection::Connect(const std::string& address) {
+  stage_ = Stage::kConnecting;
+  auto socket = StartConnect({address, server_.address.port});
+  if (!socket.ok()) return Drop(Lost(socket.error().message));
+  socket_ = *std::move(socket);
+  connected_ = loop_.WhenWritable(socket_.get(), [this] { OnConnected(); });
+}
+
+void RpcConnection::OnConnected() {
+  connected_.reset();
+  if (const int error = ConnectError(socket_); error != 0) return Drop(Lost(StrCat("connect: ", ErrnoText(error))));
+  ConfigureAccepted(socket_);
+  frames_ = std::make_shared<FrameConnection>(
+      loop_, std::move(socket_), kFrameLimits,
+      FrameConnection::Callbacks{[this](std::string_view frame) { OnFrame(frame); },
+                                 [this](const std::string& reason) { Drop(Lost(reason)); }});
+  const Token* token = std::get_if<Token>(&identity_);
+  frames_->Send(ConnectionHeader(token ? RpcAuth::kSasl : RpcAuth::kNone));
+  if (!token) return Open();
+  stage_ = Stage::kProving;
+  proof_ = std::make_unique<SaslExchange>(*token, Base64(RandomBytes()));
+  frames_->Send(SaslFrame(proof_->Start()));
+}
+
+// The server waits for a context and the first call, and answers the call alone.
+void RpcConnection::Open() {
+  stage_ = Stage::kOpen;
+  establish_limit_.reset();
+  proof_.reset();
+  const SimpleUser* user = std::get_if<SimpleUser>(&identity_);
+  Send(ContextFrame(client_id_, user ? user->name : "", server_.protocol) + std::exchange(unsent_, {}));
+}
+
+void RpcConnection::OnFrame(std::string_view frame) {
+  last_traffic_ = loop_.Now();
+  const auto response = ReadResponse(frame);
+  if (!response.ok()) return Drop(Misunderstood(response.error().message));
+  if (response->header.status() == wire::RpcResponseHeader::FATAL) return Drop(ExceptionIn(response->header));
+  if (stage_ == Stage::kOpen) return TakeAnswer(*response);
+  if (const Status proved = Prove(*response); !proved.ok()) Drop(FailureOf(proved.error()));
+}
+
+Status RpcConnection::Prove(const RpcResponse& response) {
+  if (response.call_id != kSaslCallId || response.header.status() != wire::RpcResponseHeader::SUCCESS)
+    return Error{ErrorCode::kInvalid, "the server answers before the token is proved"};
+  wire::RpcSasl message;
+  if (!message.ParsePartialFromArray(response.body.data(), static_cast<int>(response.body.size())) ||
+      !message.IsInitialized())
+    return Error{ErrorCode::kInvalid, "not a SASL message"};
+  TRY_ASSIGN(const auto next, proof_->Next(message));
+  if (next) {
+    frames_->Send(SaslFrame(*next));
+  } else {
+    Open();
+  }
+  return Ok();
+}
+
+void RpcConnection::TakeAnswer(const RpcResponse& response) {
+  const auto call = open_calls_.find(response.call_id);
+  if (call == open_calls_.end())
+    return Drop(Misunderstood(StrCat("an answer to call ", response.call_id, ", which nobody made")));
+  const OnReply done = std::move(call->second.done);
+  open_calls_.erase(call);
+  if (response.header.status() == wire::RpcResponseHeader::SUCCESS) {
+    done(std::string(response.body));  // may destroy this
+  } else {
+    done(ExceptionIn(response.header));
+  }
+}
+
+// A ping has no answer. It finds out that the other host is gone, and keeps the server from taking us for idle.
+void RpcConnection::ArmPing() {
+  ping_ = loop_.After(limits_.ping, [this] {
+    if (open_calls_.empty()) return ping_.reset();
+    if (stage_ == Stage::kOpen && loop_.Now() - last_traffic_ >= limits_.ping) Send(PingFrame(client_id_));
+    ArmPing();
+  });
+}
+
+void RpcConnection::Drop(const RpcFailure& why) {
+  const RpcFailure last = why;  // may be a call's own, which goes now
+  stage_ = Stage::kIdle;
+  resolving_.reset();
+  connected_.reset();
+  socket_.Reset();
+  establish_limit_.reset();
+  proof_.reset();
+  unsent_.clear();
+  if (frames_) frames_->Close();
+  frames_.reset();
+  for (auto& [id, call] : std::exchange(open_calls_, {})) PostReply(std::move(call.done), last);
+}
+
+void RpcConnection::PostReply(OnReply done, Reply reply) {
+  loop_.Post([alive = std::weak_ptr<int>(alive_), done = std::move(done), reply = std::move(reply)] {
+    if (!alive.expired()) done(reply);
+  });
+}
+
+}  // namespace tony::hadoop

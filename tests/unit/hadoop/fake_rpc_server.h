@@ -1,0 +1,70 @@
+// A Hadoop server on loopback, as a test wants it: reads what a client sends, keeps it, and answers when it is told.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/hadoop/credentials.h"
+#include "runtime/hadoop/wire/rpc.pb.h"
+#include "runtime/net/frame_cutter.h"
+#include "runtime/net/listener.h"
+
+namespace tony::hadoop {
+
+class FakeRpcServer {
+ public:
+  struct Call {
+    int connection = 0;  // numbered from 1
+    wire::RpcRequestHeader header;
+    std::string method, protocol;
+    std::string request;  // bytes of the message
+  };
+
+  // With a token it takes nobody without that; `port` 0: any.
+  FakeRpcServer(EventLoop& loop, std::optional<Token> token, int port = 0);
+  int port() const { return listener_->port(); }
+
+  void Succeed(const Call& call, const google::protobuf::MessageLite& response);
+  void Fail(const Call& call, const std::string& exception, const std::string& message, bool fatal = false);
+  void SendRaw(int connection, const std::string& bytes);
+  void CloseAll();
+
+  // What came.
+  std::vector<Call> calls;
+  std::vector<wire::IpcConnectionContext> contexts;
+  std::string header;  // the last connection's first seven bytes
+  int connections = 0;
+  int pings = 0;
+
+  // What to do, beside keeping it.
+  std::function<void(const Call&)> on_call = [](const Call&) {};
+  std::string challenge_qop = "auth";
+  bool knows_password = true;  // else its own proof is wrong
+  bool is_mute = false;        // accepts connections, and says nothing
+
+ private:
+  struct Peer {
+    UniqueFd socket;
+    std::string head;
+    FrameCutter cutter{1 << 20};
+    EventLoop::FdWatch readable;
+  };
+  void Accept(UniqueFd socket);
+  void OnReadable(int connection);
+  void OnFrame(int connection, std::string_view frame);
+  void OnSasl(int connection, const wire::RpcSasl& message);
+  void SendSasl(int connection, const wire::RpcSasl& message);
+  wire::RpcSasl Offer() const;
+
+  EventLoop& loop_;
+  std::optional<Token> token_;
+  std::map<int, Peer> peers_;
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace tony::hadoop

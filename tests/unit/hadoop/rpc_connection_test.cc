@@ -1,0 +1,274 @@
+#include "runtime/hadoop/rpc_connection.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/wire/client.pb.h"
+#include "tests/support/run_until.h"
+#include "tests/unit/base/event_loop_fixture.h"
+#include "tests/unit/hadoop/fake_rpc_server.h"
+
+namespace tony::hadoop {
+namespace {
+
+const Token kToken{"an identifier", "a password", "YARN_AM_RM_TOKEN", ""};
+constexpr char kProtocol[] = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
+using Kind = RpcFailure::Kind;
+
+class RpcConnectionTest : public EventLoopTest {
+ protected:
+  void Connect(RpcIdentity identity, RpcLimits limits = {}) {
+    connection.emplace(loop, names, RpcServer{{"localhost", server->port()}, kProtocol}, std::move(identity), limits);
+  }
+  void Serve(std::optional<Token> token) { server.emplace(loop, std::move(token)); }
+  void Call(const std::string& method) {
+    connection->Call(method, "", [this, method](RpcConnection::Reply reply) { replies[method] = std::move(reply); });
+    EXPECT_FALSE(replies.count(method)) << "called from inside";
+  }
+  bool Answered(size_t count) {
+    return RunUntil(loop, [&] { return replies.size() >= count; });
+  }
+  RpcFailure FailureOf(const std::string& method) {
+    const auto* failure = std::get_if<RpcFailure>(&replies[method]);
+    EXPECT_TRUE(failure) << method << " has an answer";
+    return failure ? *failure : RpcFailure{Kind::kAnswered, "none", "no failure"};
+  }
+
+  HostResolver names{loop};
+  std::optional<FakeRpcServer> server;
+  std::map<std::string, RpcConnection::Reply> replies;
+  std::optional<RpcConnection> connection;
+};
+
+TEST_F(RpcConnectionTest, AUserIsNamedAndEveryCallIsAnswered) {
+  Serve(std::nullopt);
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    wire::GetQueueInfoRequest answer;
+    answer.set_queuename(call.method);
+    server->Succeed(call, answer);
+  };
+  Connect(SimpleUser{"alice"});
+  Call("one");
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(server->header, std::string("hrpc\x09\0\0", 7));
+  ASSERT_EQ(server->contexts.size(), 1u);
+  EXPECT_EQ(server->contexts[0].userinfo().effectiveuser(), "alice");
+  EXPECT_EQ(server->contexts[0].protocol(), kProtocol);
+  wire::GetQueueInfoRequest answer;
+  ASSERT_TRUE(answer.ParseFromString(std::get<std::string>(replies["two"])));
+  EXPECT_EQ(answer.queuename(), "two");
+}
+
+TEST_F(RpcConnectionTest, CallsOfAClientHaveItsIdAndAscendingNumbers) {
+  Serve(std::nullopt);
+  Connect(SimpleUser{"alice"});
+  Call("one");
+  Call("two");
+  ASSERT_TRUE(RunUntil(loop, [&] { return server->calls.size() == 2; }));
+  EXPECT_EQ(server->calls[0].header.clientid().size(), 16u);
+  EXPECT_EQ(server->calls[0].header.clientid(), server->calls[1].header.clientid());
+  EXPECT_EQ(server->calls[0].header.callid(), 0);
+  EXPECT_EQ(server->calls[1].header.callid(), 1);
+  EXPECT_EQ(server->calls[1].header.retrycount(), 0);
+}
+
+TEST_F(RpcConnectionTest, AnswersMayComeInAnyOrder) {
+  Serve(std::nullopt);
+  Connect(SimpleUser{"alice"});
+  Call("one");
+  Call("two");
+  ASSERT_TRUE(RunUntil(loop, [&] { return server->calls.size() == 2; }));
+  server->Succeed(server->calls[1], wire::GetQueueInfoRequest());
+  ASSERT_TRUE(Answered(1));
+  EXPECT_TRUE(replies.count("two"));
+  server->Succeed(server->calls[0], wire::GetQueueInfoRequest());
+  ASSERT_TRUE(Answered(2));
+}
+
+TEST_F(RpcConnectionTest, ATokenIsProvedAndItsUserNotNamed) {
+  Serve(kToken);
+  server->on_call = [&](const FakeRpcServer::Call& call) { server->Succeed(call, wire::GetQueueInfoRequest()); };
+  Connect(kToken);
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_TRUE(std::holds_alternative<std::string>(replies["one"]));
+  EXPECT_EQ(server->header, std::string("hrpc\x09\0\xdf", 7));
+  EXPECT_TRUE(server->contexts.at(0).has_userinfo());
+  EXPECT_FALSE(server->contexts.at(0).userinfo().has_effectiveuser());
+}
+
+TEST_F(RpcConnectionTest, AWrongTokenIsRefusedWithTheServersFirstLine) {
+  Serve(kToken);
+  Connect(Token{"an identifier", "a wrong password", "", ""});
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_EQ(FailureOf("one").kind, Kind::kRefused);
+  EXPECT_EQ(FailureOf("one").message, "Invalid AMRMToken");
+  EXPECT_EQ(ErrorOf(FailureOf("one"), "x").code, ErrorCode::kNotPermitted);
+  EXPECT_EQ(ErrorOf(FailureOf("one"), "x").message, "x: InvalidToken: Invalid AMRMToken");
+  EXPECT_TRUE(server->calls.empty());
+}
+
+TEST_F(RpcConnectionTest, AnImpostorGetsNoCall) {
+  Serve(kToken);
+  server->knows_password = false;
+  Connect(kToken);
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_EQ(FailureOf("one").kind, Kind::kNotPermitted);
+  EXPECT_TRUE(server->calls.empty());
+}
+
+TEST_F(RpcConnectionTest, AProtectionThatWeDoNotSpeakIsOneClearLine) {
+  Serve(kToken);
+  server->challenge_qop = "auth-conf";
+  Connect(kToken);
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_EQ(
+      ErrorOf(FailureOf("one"), "x").message,
+      "x: the server demands the protection auth-conf (hadoop.rpc.protection); only \"authentication\" is supported");
+}
+
+TEST_F(RpcConnectionTest, AnExceptionFailsItsCallAlone) {
+  Serve(std::nullopt);
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    if (call.method == "one")
+      return server->Fail(call, "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException", "no such\n\tat Y");
+    server->Succeed(call, wire::GetQueueInfoRequest());
+  };
+  Connect(SimpleUser{"alice"});
+  Call("one");
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(FailureOf("one").kind, Kind::kAnswered);
+  EXPECT_TRUE(IsException(FailureOf("one"), "ApplicationNotFoundException"));
+  EXPECT_EQ(ErrorOf(FailureOf("one"), "ask").message, "ask: ApplicationNotFoundException: no such");
+  EXPECT_EQ(ErrorOf(FailureOf("one"), "ask").code, ErrorCode::kNotFound);
+  EXPECT_TRUE(std::holds_alternative<std::string>(replies["two"]));
+  EXPECT_EQ(server->connections, 1);
+}
+
+TEST_F(RpcConnectionTest, AFatalAnswerEndsEveryCall) {
+  Serve(std::nullopt);
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    if (call.method == "two")
+      server->Fail(call, "org.apache.hadoop.security.AccessControlException", "SIMPLE authentication is not enabled",
+                   true);
+  };
+  Connect(SimpleUser{"alice"});
+  Call("one");
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(FailureOf("one").kind, Kind::kRefused);
+  EXPECT_EQ(ErrorOf(FailureOf("two"), "x").code, ErrorCode::kNotPermitted);
+}
+
+TEST_F(RpcConnectionTest, ABrokenConnectionEndsEveryCallAndTheNextOneConnectsAnew) {
+  Serve(std::nullopt);
+  server->on_call = [&](const FakeRpcServer::Call& call) {
+    if (call.method == "three") return server->Succeed(call, wire::GetQueueInfoRequest());
+    if (call.method == "two") server->CloseAll();
+  };
+  Connect(SimpleUser{"alice"});
+  Call("one");
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(FailureOf("one").kind, Kind::kLost);
+  EXPECT_EQ(ErrorOf(FailureOf("one"), "x").message, "x: closed by the peer");
+  Call("three");
+  ASSERT_TRUE(Answered(3));
+  EXPECT_TRUE(std::holds_alternative<std::string>(replies["three"]));
+  EXPECT_EQ(server->connections, 2);
+  EXPECT_EQ(server->contexts.size(), 2u);
+}
+
+TEST_F(RpcConnectionTest, NobodyListensAndNobodyHasThatName) {
+  Serve(std::nullopt);
+  const int port = server->port();
+  server.reset();
+  connection.emplace(loop, names, RpcServer{{"127.0.0.1", port}, kProtocol}, SimpleUser{"alice"});
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_EQ(ErrorOf(FailureOf("one"), "x").message, "x: connect: connection refused");
+  connection.emplace(loop, names, RpcServer{{"bad name", port}, kProtocol}, SimpleUser{"alice"});
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(FailureOf("two").kind, Kind::kLost);
+  EXPECT_EQ(FailureOf("two").message.find("resolve bad name"), 0u) << FailureOf("two").message;
+}
+
+TEST_F(RpcConnectionTest, AMuteServerIsGivenUpWhileItProvesAndWhileItAnswers) {
+  Serve(kToken);
+  server->is_mute = true;
+  Connect(kToken, {.establish = Duration(20)});
+  Call("one");
+  ASSERT_TRUE(Answered(1));
+  EXPECT_EQ(FailureOf("one").message, "no connection within 20 ms");
+  Connect(SimpleUser{"alice"}, {.call = Duration(20)});
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(FailureOf("two").message, "no answer to two within 20 ms");
+  EXPECT_EQ(FailureOf("two").kind, Kind::kLost);
+}
+
+TEST_F(RpcConnectionTest, ASilentServerIsPingedWhileACallIsOpen) {
+  Serve(std::nullopt);
+  Connect(SimpleUser{"alice"}, {.ping = Duration(5)});
+  Call("one");
+  ASSERT_TRUE(RunUntil(loop, [&] { return server->pings >= 2; }));
+  server->Succeed(server->calls.at(0), wire::GetQueueInfoRequest());
+  ASSERT_TRUE(Answered(1));
+  EXPECT_EQ(server->connections, 1);
+}
+
+TEST_F(RpcConnectionTest, WhatIsNotTheProtocolEndsTheConnection) {
+  Serve(std::nullopt);
+  for (const std::string& bytes :
+       {std::string("HTTP/1.1 404 Not Found\r\n\r\n"), std::string("\xff\xff\xff\xff", 4), std::string(4, '\0'),
+        std::string("\0\0\0\3abc", 7), std::string("\0\0\0\6\4\x08\x63\x10\0\0", 10)}) {
+    replies.clear();
+    server->on_call = [&](const FakeRpcServer::Call& call) { server->SendRaw(call.connection, bytes); };
+    Connect(SimpleUser{"alice"});
+    Call("one");
+    ASSERT_TRUE(Answered(1)) << bytes;
+    EXPECT_TRUE(std::holds_alternative<RpcFailure>(replies["one"])) << bytes;
+  }
+}
+
+TEST_F(RpcConnectionTest, ACallbackMayDestroyTheConnectionAndNoOtherComes) {
+  Serve(std::nullopt);
+  server->on_call = [&](const FakeRpcServer::Call& call) { server->Succeed(call, wire::GetQueueInfoRequest()); };
+  Connect(SimpleUser{"alice"});
+  connection->Call("one", "", [this](const RpcConnection::Reply&) {
+    connection.reset();
+    replies["one"] = "";
+  });
+  Call("two");
+  ASSERT_TRUE(Answered(1));
+  Settle();
+  EXPECT_FALSE(replies.count("two"));
+}
+
+TEST_F(RpcConnectionTest, ATooLongRequestIsRefusedHereAndHarmsNoOther) {
+  Serve(std::nullopt);
+  server->on_call = [&](const FakeRpcServer::Call& call) { server->Succeed(call, wire::GetQueueInfoRequest()); };
+  Connect(SimpleUser{"alice"});
+  connection->Call("long", std::string((64 << 20) + 1, 'x'),
+                   [this](RpcConnection::Reply reply) { replies["long"] = std::move(reply); });
+  Call("two");
+  ASSERT_TRUE(Answered(2));
+  EXPECT_EQ(FailureOf("long").kind, Kind::kMisunderstood);
+  EXPECT_TRUE(std::holds_alternative<std::string>(replies["two"]));
+}
+
+TEST(RpcFailureTest, AnUnknownExceptionMayGoAway) {
+  const RpcFailure failure{Kind::kAnswered, "org.apache.hadoop.ipc.StandbyException", "not active"};
+  EXPECT_EQ(ErrorOf(failure, "x").code, ErrorCode::kUnavailable);
+  EXPECT_EQ(FirstLine("a\x01\tb \nc"), "ab");
+  EXPECT_EQ(FirstLine(std::string(999, 'a') + "\xc3\xa4").size(), 999u);  // not half a letter
+}
+
+}  // namespace
+}  // namespace tony::hadoop
