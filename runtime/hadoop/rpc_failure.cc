@@ -79,4 +79,9 @@ std::string FirstLine(std::string_view text) {
   return std::string(Trim(line));
 }
 
+std::string OneLine(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return FirstLine(text);
+}
+
 }  // namespace tony::hadoop

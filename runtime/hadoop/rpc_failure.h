@@ -32,5 +32,6 @@ Error ErrorOf(const RpcFailure& failure, std::string_view context);
 std::string_view ShortName(std::string_view exception_class);
 // Of a message with a stack trace behind it; without control characters, at most 1000 bytes.
 std::string FirstLine(std::string_view text);
+std::string OneLine(std::string text);  // all of its lines as one, to the same length
 
 }  // namespace tony::hadoop

@@ -33,6 +33,7 @@ class FakeRpcServer {
   void Fail(const Call& call, const std::string& exception, const std::string& message, bool fatal = false);
   void SendRaw(int connection, const std::string& bytes);
   void CloseAll();
+  void TakeOnly(const Token& token) { token_ = token; }  // from the next connection on
 
   // What came.
   std::vector<Call> calls;

@@ -1,0 +1,164 @@
+#include "runtime/hadoop/am_rm_session.h"
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/typed_call.h"
+#include "runtime/hadoop/wire_records.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr char kMasterProtocol[] = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB";
+constexpr char kBadRequest[] = "InvalidApplicationMasterRequestException";
+
+// Nothing of it is an outcome that only Register() or Allocate() knows.
+template <class T>
+MasterReply<T> TroubleOf(const RpcFailure& failure, const std::string& context) {
+  if (IsException(failure, "ApplicationMasterNotRegisteredException")) return NotRegistered{};
+  // The newest token is refused once its attempt is over.
+  if (IsException(failure, "ApplicationAttemptNotFoundException") || IsException(failure, "InvalidToken"))
+    return AttemptOver{failure.message};
+  return ErrorOf(failure, context);
+}
+
+wire::ResourceRequest ToWire(const ContainerAsk& ask) {
+  wire::ResourceRequest request;
+  request.mutable_priority()->set_priority(ask.priority);
+  request.set_resource_name(ask.place);
+  *request.mutable_capability() = ToWire(ask.resource);
+  request.set_num_containers(ask.count);
+  request.set_relax_locality(ask.relax);
+  if (!ask.label.empty()) request.set_node_label_expression(ask.label);
+  if (ask.request_id >= 0) request.set_allocation_request_id(ask.request_id);
+  return request;
+}
+
+wire::AllocateRequest ToWire(const Asked& asked, int32_t last_response) {
+  wire::AllocateRequest request;
+  for (const ContainerAsk& ask : asked.asks) *request.add_ask() = ToWire(ask);
+  for (const ContainerId& id : asked.release) *request.add_release() = ToWire(id);
+  for (const std::string& host : asked.avoid) request.mutable_blacklist_request()->add_blacklist_additions(host);
+  for (const std::string& host : asked.no_longer_avoid)
+    request.mutable_blacklist_request()->add_blacklist_removals(host);
+  request.set_response_id(last_response);
+  request.set_progress(asked.progress);
+  return request;
+}
+
+template <class Contract>
+std::vector<ContainerId> ContainersOf(const Contract& contract) {
+  std::vector<ContainerId> ids;
+  for (const auto& container : contract.container()) ids.push_back(FromWire(container.id()));
+  return ids;
+}
+
+Registration RegistrationIn(const wire::RegisterApplicationMasterResponse& answer) {
+  Registration registration{.maximum = FromWire(answer.maximumcapability()),
+                            .queue = answer.queue(),
+                            .kept = AllFromWire(answer.containers_from_previous_attempts()),
+                            .node_tokens = AllFromWire(answer.nm_tokens_from_previous_attempts())};
+  for (const auto& type : answer.resource_types()) registration.resource_types.push_back(type.name());
+  return registration;
+}
+
+Allocation AllocationIn(const wire::AllocateResponse& answer) {
+  return {.node_tokens = AllFromWire(answer.nm_tokens()),
+          .granted = AllFromWire(answer.allocated_containers()),
+          .ended = AllFromWire(answer.completed_container_statuses()),
+          .kept = AllFromWire(answer.containers_from_previous_attempts()),
+          .nodes = AllFromWire(answer.updated_nodes()),
+          .wanted = ContainersOf(answer.preempt().contract()),
+          .doomed = ContainersOf(answer.preempt().strictcontract()),
+          .headroom = FromWire(answer.limit()),
+          .cluster_nodes = answer.num_cluster_nodes()};
+}
+
+wire::FinalApplicationStatus ToWire(FinalStatus status) {
+  switch (status) {
+    case FinalStatus::kSucceeded:
+      return wire::APP_SUCCEEDED;
+    case FinalStatus::kFailed:
+      return wire::APP_FAILED;
+    case FinalStatus::kKilled:
+      return wire::APP_KILLED;
+    case FinalStatus::kUndefined:
+      break;
+  }
+  return wire::APP_UNDEFINED;
+}
+
+}  // namespace
+
+AmRmSession::AmRmSession(EventLoop& loop, HostResolver& names, Endpoint scheduler, Token token, RpcLimits limits)
+    : connection_(loop, names, {std::move(scheduler), kMasterProtocol}, std::move(token), limits) {}
+
+void AmRmSession::Register(const MasterAddress& address, Done<Registration> done) {
+  wire::RegisterApplicationMasterRequest request;
+  request.set_host(address.host);
+  request.set_rpc_port(address.rpc_port);
+  request.set_tracking_url(address.tracking_url);
+  using Response = wire::RegisterApplicationMasterResponse;
+  const std::string method = "registerApplicationMaster";
+  CallTyped<Response>(connection_, method, request, [this, method, done](const TypedReply<Response>& reply) {
+    const auto* failure = std::get_if<RpcFailure>(&reply);
+    const bool known = failure && IsException(*failure, kBadRequest) &&
+                       failure->message.find("already registered") != std::string::npos;
+    if (failure && !known) return done(TroubleOf<Registration>(*failure, ContextOf(method, connection_)));
+    last_response_ = 0;
+    unanswered_ = false;
+    done(known ? Registration{.was_registered = true} : RegistrationIn(std::get<Response>(reply)));
+  });
+}
+
+void AmRmSession::Allocate(const Asked& asked, Done<Allocation> done) { Allocate(asked, true, std::move(done)); }
+
+// After a second registration, or in a process that took over, only the ResourceManager knows the number: it says so
+// when it refuses another.
+void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocation> done) {
+  using Response = wire::AllocateResponse;
+  const auto answered = [this, asked, may_renumber, done](const TypedReply<Response>& reply) {
+    if (const auto* failure = std::get_if<RpcFailure>(&reply)) {
+      unanswered_ = unanswered_ || failure->kind == RpcFailure::Kind::kLost;
+      const auto expected = IsException(*failure, kBadRequest) ? ExpectedResponse(failure->message) : std::nullopt;
+      if (!expected || !may_renumber) return done(TroubleOf<Allocation>(*failure, ContextOf("allocate", connection_)));
+      last_response_ = *expected;
+      return Allocate(asked, false, done);
+    }
+    const Response& response = std::get<Response>(reply);
+    last_response_ = response.response_id();
+    if (response.has_am_rm_token()) connection_.Use(FromWire(response.am_rm_token()));
+    if (response.a_m_command() == wire::AM_SHUTDOWN && response.has_a_m_command())
+      return done(AttemptOver{"the ResourceManager says so"});
+    if (response.has_a_m_command()) return done(NotRegistered{});
+    Allocation allocation = AllocationIn(response);
+    allocation.may_be_repeated = std::exchange(unanswered_, false);
+    done(std::move(allocation));
+  };
+  CallTyped<Response>(connection_, "allocate", ToWire(asked, last_response_), answered);
+}
+
+void AmRmSession::Finish(FinalStatus status, const std::string& diagnostics, const std::string& tracking_url,
+                         Done<bool> done) {
+  wire::FinishApplicationMasterRequest request;
+  request.set_diagnostics(diagnostics);
+  request.set_tracking_url(tracking_url);
+  request.set_final_application_status(ToWire(status));
+  using Response = wire::FinishApplicationMasterResponse;
+  const std::string method = "finishApplicationMaster";
+  CallTyped<Response>(connection_, method, request, [this, method, done](const TypedReply<Response>& reply) {
+    if (const auto* failure = std::get_if<RpcFailure>(&reply))
+      return done(TroubleOf<bool>(*failure, ContextOf(method, connection_)));
+    done(std::get<Response>(reply).isunregistered());
+  });
+}
+
+std::optional<int32_t> ExpectedResponse(std::string_view refusal) {
+  constexpr std::string_view kBefore = "expect responseId to be ";
+  const size_t at = refusal.find(kBefore);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = refusal.substr(at + kBefore.size());
+  const auto number = ParseInt(rest.substr(0, rest.find_first_not_of("0123456789")));
+  if (!number || *number > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(*number);
+}
+
+}  // namespace tony::hadoop

@@ -1,0 +1,92 @@
+// What a client asks the ResourceManager: ApplicationClientProtocol. Loop thread only.
+//
+// Nothing is tried twice; all but NewApplication may be repeated after kUnavailable. Errors name call, server and the
+// exception's first line: kNotFound for an unknown application, kInvalid for what can never be granted, kNotPermitted.
+// Callbacks come as RpcConnection's do.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/hadoop/rpc_connection.h"
+#include "runtime/hadoop/yarn_records.h"
+
+namespace tony::hadoop {
+
+struct NewApplication {
+  ApplicationId id;  // kept by the ResourceManager for whoever submits it
+  Resource maximum;  // of one container
+};
+
+struct Submission {
+  ApplicationId id;
+  std::string name;
+  std::string queue = "default";
+  std::string type = "TONY";   // at most 20 bytes are kept
+  std::set<std::string> tags;  // at most 10, of up to 100 printable ASCII characters
+  int priority = 0;
+  int max_attempts = 0;                      // of the master; 0, or more than the cluster's: the cluster's
+  std::optional<Duration> failure_validity;  // a master's failure counts for so long; nothing: for ever
+  bool keep_containers = false;              // for the next attempt, when a master ends
+  Resource am_resource;
+  std::string am_label;  // of the master's node; empty: none
+  LaunchContext am;
+};
+
+enum class ApplicationState { kNew, kSubmitted, kAccepted, kRunning, kFinished, kFailed, kKilled };
+enum class FinalStatus { kUndefined, kSucceeded, kFailed, kKilled };
+std::string ToString(ApplicationState state);  // "accepted"
+std::string ToString(FinalStatus status);      // "succeeded"
+
+struct ApplicationReport {
+  ApplicationId id;
+  ApplicationState state = ApplicationState::kNew;
+  FinalStatus final_status = FinalStatus::kUndefined;
+  std::string user, queue, name;
+  std::string host;  // that the master registered with; "N/A" while there is none
+  int rpc_port = -1;
+  std::string tracking_url;
+  std::string diagnostics;
+  int attempt = 0;  // the current one; 0: none yet
+  float progress = 0;
+  Instant started{}, finished{};  // 1970: not yet
+};
+
+struct ClusterMetrics {
+  int nodes = 0, active = 0, lost = 0, unhealthy = 0;
+};
+
+struct QueueReport {
+  std::string name;
+  bool running = false;                                 // it takes applications
+  double capacity = 0, maximum_capacity = 0, used = 0;  // shares: 1 is all
+  std::set<std::string> labels;
+  std::vector<std::string> children;
+};
+
+class RmClient {
+ public:
+  template <class T>
+  using Done = std::function<void(Result<T>)>;
+
+  RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits = {});
+
+  void MakeApplication(Done<NewApplication> done);
+  // Accepted by the ResourceManager when it answers, not yet by its queue: read the report.
+  void Submit(const Submission& submission, std::function<void(Status)> done);
+  void Report(const ApplicationId& id, Done<ApplicationReport> done);
+  void Kill(const ApplicationId& id, const std::string& reason, Done<bool> done);  // false: under way; ask again
+  void Metrics(Done<ClusterMetrics> done);
+  void RunningNodes(Done<std::vector<NodeReport>> done);
+  void Queue(const std::string& name, Done<QueueReport> done);  // kNotFound: there is none
+
+ private:
+  RpcConnection connection_;
+};
+
+}  // namespace tony::hadoop

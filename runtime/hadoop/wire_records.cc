@@ -1,0 +1,163 @@
+#include "runtime/hadoop/wire_records.h"
+
+namespace tony::hadoop {
+namespace {
+
+wire::LocalResource ToWire(const LocalResource& file) {
+  wire::LocalResource out;
+  wire::URL& url = *out.mutable_resource();
+  url.set_scheme(file.scheme);
+  if (!file.host.empty()) url.set_host(file.host);
+  url.set_port(file.port);
+  url.set_file(file.path);
+  out.set_size(file.size);
+  out.set_timestamp(ToMillis(file.modified));
+  out.set_type(file.kind == LocalResource::Kind::kFile ? wire::FILE : wire::ARCHIVE);
+  switch (file.visibility) {
+    case LocalResource::Visibility::kPublic:
+      out.set_visibility(wire::PUBLIC);
+      break;
+    case LocalResource::Visibility::kPrivate:
+      out.set_visibility(wire::PRIVATE);
+      break;
+    case LocalResource::Visibility::kApplication:
+      out.set_visibility(wire::APPLICATION);
+      break;
+  }
+  return out;
+}
+
+ContainerStatus::State StateOf(wire::ContainerState state) {
+  switch (state) {
+    case wire::C_NEW:
+      return ContainerStatus::State::kNew;
+    case wire::C_RUNNING:
+      return ContainerStatus::State::kRunning;
+    case wire::C_COMPLETE:
+      return ContainerStatus::State::kComplete;
+  }
+  return ContainerStatus::State::kNew;
+}
+
+NodeReport::State StateOf(wire::NodeState state) {
+  switch (state) {
+    case wire::NS_NEW:
+      return NodeReport::State::kNew;
+    case wire::NS_RUNNING:
+      return NodeReport::State::kRunning;
+    case wire::NS_UNHEALTHY:
+      return NodeReport::State::kUnhealthy;
+    case wire::NS_LOST:
+      return NodeReport::State::kLost;
+    case wire::NS_DECOMMISSIONING:
+      return NodeReport::State::kDecommissioning;
+    case wire::NS_DECOMMISSIONED:
+    case wire::NS_REBOOTED:
+    case wire::NS_SHUTDOWN:
+      return NodeReport::State::kGone;
+  }
+  return NodeReport::State::kNew;
+}
+
+}  // namespace
+
+wire::ApplicationId ToWire(const ApplicationId& id) {
+  wire::ApplicationId out;
+  out.set_cluster_timestamp(id.cluster_timestamp);
+  out.set_id(id.number);
+  return out;
+}
+
+// As Java writes it: the application is within the attempt alone.
+wire::ContainerId ToWire(const ContainerId& id) {
+  wire::ContainerId out;
+  *out.mutable_app_attempt_id()->mutable_application_id() = ToWire(id.attempt.application);
+  out.mutable_app_attempt_id()->set_attemptid(id.attempt.number);
+  out.set_id(id.number);
+  return out;
+}
+
+wire::Resource ToWire(const Resource& resource) {
+  wire::Resource out;
+  out.set_memory(resource.memory_mib);
+  out.set_virtual_cores(resource.vcores);
+  for (const auto& [name, amount] : resource.others) {
+    wire::ResourceInformation& other = *out.add_resource_value_map();
+    other.set_key(name);
+    other.set_value(amount);
+    other.set_type(wire::COUNTABLE);
+  }
+  return out;
+}
+
+wire::Token ToWire(const Token& token) {
+  wire::Token out;
+  out.set_identifier(token.identifier);
+  out.set_password(token.password);
+  out.set_kind(token.kind);
+  out.set_service(token.service);
+  return out;
+}
+
+wire::ContainerLaunchContext ToWire(const LaunchContext& context) {
+  wire::ContainerLaunchContext out;
+  for (const auto& [name, file] : context.files) {
+    wire::StringLocalResourceMap& entry = *out.add_localresources();
+    entry.set_key(name);
+    *entry.mutable_value() = ToWire(file);
+  }
+  for (const auto& [name, value] : context.environment) {
+    wire::StringStringMap& entry = *out.add_environment();
+    entry.set_key(name);
+    entry.set_value(value);
+  }
+  out.add_command(context.command);
+  if (context.credentials != Credentials{}) out.set_tokens(EncodeCredentials(context.credentials));
+  return out;
+}
+
+ApplicationId FromWire(const wire::ApplicationId& id) { return {id.cluster_timestamp(), id.id()}; }
+AttemptId FromWire(const wire::ApplicationAttemptId& id) { return {FromWire(id.application_id()), id.attemptid()}; }
+ContainerId FromWire(const wire::ContainerId& id) { return {FromWire(id.app_attempt_id()), id.id()}; }
+NodeId FromWire(const wire::NodeId& id) { return {id.host(), id.port()}; }
+
+// Memory and cores stand in the map once more.
+Resource FromWire(const wire::Resource& resource) {
+  Resource out{.memory_mib = resource.memory(), .vcores = resource.virtual_cores()};
+  for (const auto& other : resource.resource_value_map()) {
+    if (other.key() != "memory-mb" && other.key() != "vcores") out.others[other.key()] = other.value();
+  }
+  return out;
+}
+
+Token FromWire(const wire::Token& token) {
+  return {token.identifier(), token.password(), token.kind(), token.service()};
+}
+NodeToken FromWire(const wire::NMToken& token) { return {FromWire(token.nodeid()), FromWire(token.token())}; }
+
+Container FromWire(const wire::Container& container) {
+  return {.id = FromWire(container.id()),
+          .node = FromWire(container.nodeid()),
+          .node_http = container.node_http_address(),
+          .resource = FromWire(container.resource()),
+          .priority = container.priority().priority(),
+          .request_id = container.allocation_request_id(),
+          .token = FromWire(container.container_token())};
+}
+
+ContainerStatus FromWire(const wire::ContainerStatus& status) {
+  return {FromWire(status.container_id()), StateOf(status.state()), status.exit_status(), status.diagnostics()};
+}
+
+NodeReport FromWire(const wire::NodeReport& report) {
+  return {.id = FromWire(report.nodeid()),
+          .state = StateOf(report.node_state()),
+          .http_address = report.httpaddress(),
+          .rack = report.rackname(),
+          .used = FromWire(report.used()),
+          .capability = FromWire(report.capability()),
+          .health = report.health_report(),
+          .labels = {report.node_labels().begin(), report.node_labels().end()}};
+}
+
+}  // namespace tony::hadoop

@@ -1,0 +1,38 @@
+// Between our values and YARN's messages. Pure; private to this folder, since it shows protobuf.
+//
+// What comes in is not believed to be complete: a field that is not there has the default of our value.
+#pragma once
+
+#include "runtime/hadoop/wire/containers.pb.h"
+#include "runtime/hadoop/wire/master.pb.h"
+#include "runtime/hadoop/wire/records.pb.h"
+#include "runtime/hadoop/yarn_records.h"
+
+namespace tony::hadoop {
+
+wire::ApplicationId ToWire(const ApplicationId& id);
+wire::ContainerId ToWire(const ContainerId& id);
+wire::Resource ToWire(const Resource& resource);
+wire::Token ToWire(const Token& token);
+wire::ContainerLaunchContext ToWire(const LaunchContext& context);
+
+ApplicationId FromWire(const wire::ApplicationId& id);
+AttemptId FromWire(const wire::ApplicationAttemptId& id);
+ContainerId FromWire(const wire::ContainerId& id);
+NodeId FromWire(const wire::NodeId& id);
+Resource FromWire(const wire::Resource& resource);
+Token FromWire(const wire::Token& token);
+NodeToken FromWire(const wire::NMToken& token);
+Container FromWire(const wire::Container& container);
+ContainerStatus FromWire(const wire::ContainerStatus& status);
+NodeReport FromWire(const wire::NodeReport& report);
+
+// A repeated field as a vector of our values.
+template <class Repeated>
+auto AllFromWire(const Repeated& messages) {
+  std::vector<decltype(FromWire(*messages.begin()))> values;
+  for (const auto& message : messages) values.push_back(FromWire(message));
+  return values;
+}
+
+}  // namespace tony::hadoop

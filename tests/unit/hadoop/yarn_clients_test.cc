@@ -1,0 +1,422 @@
+// The three clients of YARN against a scripted server: what they send, and what they make of each answer.
+#include <gtest/gtest.h>
+
+#include "runtime/hadoop/am_rm_session.h"
+#include "runtime/hadoop/nm_client.h"
+#include "runtime/hadoop/rm_client.h"
+#include "runtime/hadoop/wire/client.pb.h"
+#include "runtime/hadoop/wire_records.h"
+#include "tests/support/run_until.h"
+#include "tests/unit/base/event_loop_fixture.h"
+#include "tests/unit/hadoop/fake_rpc_server.h"
+
+namespace tony::hadoop {
+namespace {
+
+const Token kMasterToken{"an identifier", "a password", "YARN_AM_RM_TOKEN", ""};
+constexpr ApplicationId kApplication{1700000000000, 1};
+constexpr ContainerId kContainer{{kApplication, 1}, 2};
+const std::string kExceptions = "org.apache.hadoop.yarn.exceptions.";
+using Call = FakeRpcServer::Call;
+
+template <class Message>
+Message RequestOf(const Call& call) {
+  Message message;
+  EXPECT_TRUE(message.ParseFromString(call.request)) << call.method;
+  return message;
+}
+
+class YarnClientsTest : public EventLoopTest {
+ protected:
+  // Waits for the answer of what `start` asks.
+  template <class T, class Start>
+  T Await(Start start) {
+    std::optional<T> answer;
+    start([&](T value) { answer = std::move(value); });
+    EXPECT_TRUE(RunUntil(loop, [&] { return answer.has_value(); }));
+    return *answer;
+  }
+  // Each call is answered by the next of these, the last one for ever.
+  using Script = std::vector<std::function<void(const Call&)>>;
+  void Play(FakeRpcServer& server, Script script) {
+    server.on_call = [script = std::move(script), next = size_t{0}](const Call& call) mutable {
+      script[std::min(next++, script.size() - 1)](call);
+    };
+  }
+
+  HostResolver names{loop};
+};
+
+class RmClientTest : public YarnClientsTest {
+ protected:
+  FakeRpcServer server{loop, std::nullopt};
+  RmClient rm{loop, names, {"127.0.0.1", server.port()}, SimpleUser{"alice"}};
+};
+
+TEST_F(RmClientTest, AnApplicationIsReserved) {
+  Play(server, {[&](const Call& call) {
+         wire::GetNewApplicationResponse answer;
+         *answer.mutable_application_id() = ToWire(kApplication);
+         *answer.mutable_maximumcapability() = ToWire(Resource{8192, 4, {}});
+         server.Succeed(call, answer);
+       }});
+  const auto made = Await<Result<NewApplication>>([&](auto done) { rm.MakeApplication(done); });
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->id, kApplication);
+  EXPECT_EQ(made->maximum.memory_mib, 8192);
+  EXPECT_EQ(server.calls.at(0).method, "getNewApplication");
+}
+
+TEST_F(RmClientTest, ASubmissionSaysWhatItsMasterNeeds) {
+  Play(server, {[&](const Call& call) { server.Succeed(call, wire::SubmitApplicationResponse()); }});
+  Submission submission{.id = kApplication, .name = "mnist", .queue = "train", .tags = {"a", "b"}};
+  submission.max_attempts = 3;
+  submission.failure_validity = Duration(10'000);
+  submission.keep_containers = true;
+  submission.am_resource = {1024, 1, {}};
+  submission.am_label = "gpu";
+  submission.am.command = "true";
+  ASSERT_TRUE(Await<Status>([&](auto done) { rm.Submit(submission, done); }).ok());
+  const auto request = RequestOf<wire::SubmitApplicationRequest>(server.calls.at(0));
+  const auto& context = request.application_submission_context();
+  EXPECT_EQ(context.queue(), "train");
+  EXPECT_EQ(context.applicationtype(), "TONY");
+  EXPECT_EQ(context.applicationtags_size(), 2);
+  EXPECT_EQ(context.maxappattempts(), 3);
+  EXPECT_EQ(context.attempt_failures_validity_interval(), 10'000);
+  EXPECT_TRUE(context.keep_containers_across_application_attempts());
+  ASSERT_EQ(context.am_container_resource_request_size(), 1);
+  const auto& master = context.am_container_resource_request(0);
+  EXPECT_EQ(master.resource_name(), "*");
+  EXPECT_EQ(master.num_containers(), 1);
+  EXPECT_EQ(master.capability().memory(), 1024);
+  EXPECT_EQ(master.node_label_expression(), "gpu");
+  EXPECT_EQ(context.am_container_spec().command(0), "true");
+}
+
+TEST_F(RmClientTest, AReportAndAKillAndAnUnknownApplication) {
+  wire::GetApplicationReportResponse report;
+  auto& application = *report.mutable_application_report();
+  *application.mutable_applicationid() = ToWire(kApplication);
+  application.set_yarn_application_state(wire::FINISHED);
+  application.set_final_application_status(wire::APP_FAILED);
+  application.set_diagnostics("exit 3");
+  application.set_finishtime(1700000000123);
+  application.mutable_currentapplicationattemptid()->set_attemptid(2);
+  Play(server, {[&](const Call& call) { server.Succeed(call, report); },
+                [&](const Call& call) { server.Succeed(call, wire::KillApplicationResponse()); },
+                [&](const Call& call) {
+                  server.Fail(call, kExceptions + "ApplicationNotFoundException", "there is no such one\n\tat X");
+                }});
+  const auto got = Await<Result<ApplicationReport>>([&](auto done) { rm.Report(kApplication, done); });
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  EXPECT_EQ(got->state, ApplicationState::kFinished);
+  EXPECT_EQ(got->final_status, FinalStatus::kFailed);
+  EXPECT_EQ(got->diagnostics, "exit 3");
+  EXPECT_EQ(got->attempt, 2);
+  EXPECT_EQ(ToMillis(got->finished), 1700000000123);
+  EXPECT_FALSE(*Await<Result<bool>>([&](auto done) { rm.Kill(kApplication, "enough", done); }));
+  EXPECT_EQ(RequestOf<wire::KillApplicationRequest>(server.calls.at(1)).diagnostics(), "enough");
+  const auto unknown = Await<Result<ApplicationReport>>([&](auto done) { rm.Report(kApplication, done); });
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(unknown.error().message, "getApplicationReport at 127.0.0.1:" + std::to_string(server.port()) +
+                                         ": ApplicationNotFoundException: there is no such one");
+}
+
+TEST_F(RmClientTest, TheClustersNodesAndQueuesAreRead) {
+  wire::GetQueueInfoResponse queue;
+  queue.mutable_queueinfo()->set_queuename("root");
+  queue.mutable_queueinfo()->set_state(wire::Q_RUNNING);
+  queue.mutable_queueinfo()->set_maximumcapacity(1);
+  queue.mutable_queueinfo()->add_childqueues()->set_queuename("train");
+  wire::GetClusterMetricsResponse metrics;
+  metrics.mutable_cluster_metrics()->set_num_active_nms(2);
+  wire::GetClusterNodesResponse nodes;
+  nodes.add_nodereports()->set_rackname("/default-rack");
+  Play(server, {[&](const Call& call) { server.Succeed(call, queue); },
+                [&](const Call& call) { server.Succeed(call, wire::GetQueueInfoResponse()); },
+                [&](const Call& call) { server.Succeed(call, metrics); },
+                [&](const Call& call) { server.Succeed(call, nodes); }});
+  const auto known = Await<Result<QueueReport>>([&](auto done) { rm.Queue("root", done); });
+  EXPECT_TRUE(known->running);
+  EXPECT_EQ(known->children, std::vector<std::string>{"train"});
+  const auto unknown = Await<Result<QueueReport>>([&](auto done) { rm.Queue("x", done); });
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(Await<Result<ClusterMetrics>>([&](auto done) { rm.Metrics(done); })->active, 2);
+  EXPECT_EQ(Await<Result<std::vector<NodeReport>>>([&](auto done) { rm.RunningNodes(done); })->at(0).rack,
+            "/default-rack");
+}
+
+TEST_F(RmClientTest, AnAnswerOfAnotherKindIsNotUnderstood) {
+  Play(server, {[&](const Call& call) {
+         wire::RequestHeader other;  // its first field is a text, not a message
+         other.set_methodname("\xff\xff\xff");
+         other.set_declaringclassprotocolname("");
+         other.set_clientprotocolversion(1);
+         server.Succeed(call, other);
+       }});
+  const auto made = Await<Result<NewApplication>>([&](auto done) { rm.MakeApplication(done); });
+  EXPECT_EQ(made.error().code, ErrorCode::kInternal) << made.error().message;
+}
+
+class AmRmSessionTest : public YarnClientsTest {
+ protected:
+  MasterReply<Registration> Register() {
+    return Await<MasterReply<Registration>>([&](auto done) { session.Register({"n1", 1234, "http://n1:1/"}, done); });
+  }
+  MasterReply<Allocation> Allocate(const Asked& asked = {}) {
+    return Await<MasterReply<Allocation>>([&](auto done) { session.Allocate(asked, done); });
+  }
+  int32_t NumberOf(size_t call) { return RequestOf<wire::AllocateRequest>(server.calls.at(call)).response_id(); }
+  std::function<void(const Call&)> Answer(int32_t number) {
+    return [this, number](const Call& call) {
+      wire::AllocateResponse answer;
+      answer.set_response_id(number);
+      server.Succeed(call, answer);
+    };
+  }
+  std::function<void(const Call&)> Refuse(const std::string& exception, const std::string& message) {
+    return [this, exception, message](const Call& call) { server.Fail(call, kExceptions + exception, message); };
+  }
+
+  FakeRpcServer server{loop, kMasterToken};
+  AmRmSession session{loop, names, {"127.0.0.1", server.port()}, kMasterToken};
+};
+
+TEST_F(AmRmSessionTest, ARegistrationTellsWhatTheClusterHas) {
+  Play(server, {[&](const Call& call) {
+         wire::RegisterApplicationMasterResponse answer;
+         *answer.mutable_maximumcapability() = ToWire(Resource{4096, 8, {}});
+         answer.add_resource_types()->set_name("yarn.io/gpu");
+         *answer.add_containers_from_previous_attempts()->mutable_id() = ToWire(kContainer);
+         auto& token = *answer.add_nm_tokens_from_previous_attempts();
+         token.mutable_nodeid()->set_host("n1");
+         *token.mutable_token() = ToWire(kMasterToken);
+         server.Succeed(call, answer);
+       }});
+  const auto registration = std::get<Registration>(Register());
+  EXPECT_EQ(registration.maximum.vcores, 8);
+  EXPECT_EQ(registration.resource_types, std::vector<std::string>{"yarn.io/gpu"});
+  EXPECT_EQ(registration.kept.at(0).id, kContainer);
+  EXPECT_EQ(registration.node_tokens.at(0).node.host, "n1");
+  const auto request = RequestOf<wire::RegisterApplicationMasterRequest>(server.calls.at(0));
+  EXPECT_EQ(request.host(), "n1");
+  EXPECT_EQ(request.rpc_port(), 1234);
+  EXPECT_EQ(request.tracking_url(), "http://n1:1/");
+}
+
+TEST_F(AmRmSessionTest, AnAskSaysTheWholeNumberAndWhere) {
+  Play(server, {Answer(1)});
+  Asked asked;
+  asked.asks = {{.priority = 2, .request_id = 7, .place = "n1", .resource = {256, 1, {}}, .count = 3, .relax = false}};
+  asked.release = {kContainer};
+  asked.avoid = {"bad"};
+  asked.progress = 0.5F;
+  ASSERT_TRUE(std::holds_alternative<Allocation>(Allocate(asked)));
+  const auto request = RequestOf<wire::AllocateRequest>(server.calls.at(0));
+  ASSERT_EQ(request.ask_size(), 1);
+  EXPECT_EQ(request.ask(0).num_containers(), 3);
+  EXPECT_EQ(request.ask(0).resource_name(), "n1");
+  EXPECT_EQ(request.ask(0).allocation_request_id(), 7);
+  EXPECT_FALSE(request.ask(0).relax_locality());
+  EXPECT_EQ(FromWire(request.release(0)), kContainer);
+  EXPECT_EQ(request.blacklist_request().blacklist_additions(0), "bad");
+  EXPECT_EQ(request.progress(), 0.5F);
+}
+
+TEST_F(AmRmSessionTest, AnAllocationHasContainersEndsAndWarnings) {
+  Play(server, {[&](const Call& call) {
+         wire::AllocateResponse answer;
+         answer.set_response_id(1);
+         auto& granted = *answer.add_allocated_containers();
+         *granted.mutable_id() = ToWire(kContainer);
+         granted.mutable_nodeid()->set_host("n2");
+         granted.set_allocation_request_id(7);
+         auto& ended = *answer.add_completed_container_statuses();
+         *ended.mutable_container_id() = ToWire(kContainer);
+         ended.set_state(wire::C_COMPLETE);
+         ended.set_exit_status(-100);
+         auto& node = *answer.add_updated_nodes();
+         node.set_node_state(wire::NS_LOST);
+         *answer.mutable_preempt()->mutable_contract()->add_container()->mutable_id() = ToWire(kContainer);
+         *answer.mutable_preempt()->mutable_strictcontract()->add_container()->mutable_id() = ToWire(kContainer);
+         answer.set_num_cluster_nodes(2);
+         server.Succeed(call, answer);
+       }});
+  const auto allocation = std::get<Allocation>(Allocate());
+  EXPECT_EQ(allocation.granted.at(0).id, kContainer);
+  EXPECT_EQ(allocation.granted.at(0).node.host, "n2");
+  EXPECT_EQ(allocation.granted.at(0).request_id, 7);
+  EXPECT_EQ(allocation.ended.at(0).exit_status, -100);
+  EXPECT_EQ(allocation.nodes.at(0).state, NodeReport::State::kLost);
+  EXPECT_EQ(allocation.wanted.size() + allocation.doomed.size(), 2u);
+  EXPECT_EQ(allocation.cluster_nodes, 2);
+  EXPECT_FALSE(allocation.may_be_repeated);
+}
+
+TEST_F(AmRmSessionTest, EachCallHasTheNumberOfTheLastAnswer) {
+  Play(server, {Answer(1), Answer(2), Refuse("InvalidResourceRequestException", "too large"), Answer(3)});
+  (void)Allocate();
+  (void)Allocate();
+  EXPECT_EQ(std::get<Error>(Allocate()).code, ErrorCode::kInvalid);
+  (void)Allocate();
+  EXPECT_EQ(NumberOf(0), 0);
+  EXPECT_EQ(NumberOf(1), 1);
+  EXPECT_EQ(NumberOf(2), 2);
+  EXPECT_EQ(NumberOf(3), 2);  // a refused call does not count
+}
+
+TEST_F(AmRmSessionTest, AfterALostAnswerTheSameNumberIsSentAndTheNextAnswerIsDoubtful) {
+  Play(server, {Answer(1), [&](const Call&) { server.CloseAll(); }, Answer(2), Answer(3)});
+  (void)Allocate();
+  EXPECT_EQ(std::get<Error>(Allocate()).code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(std::get<Allocation>(Allocate()).may_be_repeated);
+  EXPECT_FALSE(std::get<Allocation>(Allocate()).may_be_repeated);
+  EXPECT_EQ(NumberOf(1), 1);
+  EXPECT_EQ(NumberOf(2), 1);
+  EXPECT_EQ(server.connections, 2);
+}
+
+TEST_F(AmRmSessionTest, AProcessThatTakesOverLearnsTheNumberFromTheRefusal) {
+  Play(server,
+       {Refuse("InvalidApplicationMasterRequestException",
+               "Application Master is already registered : application_1700000000000_0001"),
+        Refuse("InvalidApplicationMasterRequestException",
+               "Invalid responseId in AllocateRequest from application attempt: appattempt_1_0001_000001, expect "
+               "responseId to be 41, but get 0"),
+        Answer(42)});
+  EXPECT_TRUE(std::get<Registration>(Register()).was_registered);
+  EXPECT_TRUE(std::holds_alternative<Allocation>(Allocate()));
+  EXPECT_EQ(NumberOf(1), 0);
+  EXPECT_EQ(NumberOf(2), 41);
+}
+
+TEST_F(AmRmSessionTest, ANumberThatIsRefusedTwiceIsAnError) {
+  Play(server, {Refuse("InvalidApplicationMasterRequestException", "expect responseId to be 5, but get 0")});
+  EXPECT_TRUE(std::holds_alternative<Error>(Allocate()));
+  EXPECT_EQ(server.calls.size(), 2u);
+}
+
+TEST_F(AmRmSessionTest, AResourceManagerThatBeganAnewIsToldSo) {
+  const auto unregistered = Refuse("ApplicationMasterNotRegisteredException", "AM is not registered");
+  Play(server, {Answer(7), unregistered,
+                [&](const Call& call) { server.Succeed(call, wire::RegisterApplicationMasterResponse()); }, Answer(1)});
+  (void)Allocate();
+  EXPECT_TRUE(std::holds_alternative<NotRegistered>(Allocate()));
+  EXPECT_TRUE(std::holds_alternative<Registration>(Register()));
+  EXPECT_TRUE(std::holds_alternative<Allocation>(Allocate()));
+  EXPECT_EQ(NumberOf(3), 0);
+}
+
+TEST_F(AmRmSessionTest, AnAttemptThatIsOverIsToldSo) {
+  Play(server, {Refuse("ApplicationAttemptNotFoundException", "Application attempt doesn't exist")});
+  EXPECT_EQ(std::get<AttemptOver>(Allocate()).reason, "Application attempt doesn't exist");
+  AmRmSession stale(loop, names, {"127.0.0.1", server.port()}, Token{"an identifier", "old", "", ""});
+  const auto reply = Await<MasterReply<Allocation>>([&](auto done) { stale.Allocate({}, done); });
+  EXPECT_EQ(std::get<AttemptOver>(reply).reason, "Invalid AMRMToken");
+}
+
+TEST_F(AmRmSessionTest, TheNewestTokenIsUsedForTheNextConnection) {
+  const Token next{"the next", "its password", "YARN_AM_RM_TOKEN", ""};
+  Play(server, {[&](const Call& call) {
+                  wire::AllocateResponse answer;
+                  answer.set_response_id(1);
+                  *answer.mutable_am_rm_token() = ToWire(next);
+                  server.Succeed(call, answer);
+                },
+                Answer(2)});
+  (void)Allocate();
+  server.TakeOnly(next);
+  EXPECT_TRUE(std::holds_alternative<Allocation>(Allocate()));
+  EXPECT_EQ(server.connections, 1) << "a connection outlives its token";
+  server.CloseAll();
+  Settle();
+  EXPECT_TRUE(std::holds_alternative<Allocation>(Allocate()));
+  EXPECT_EQ(server.connections, 2);
+}
+
+TEST_F(AmRmSessionTest, TheEndIsAskedForUntilItIsKept) {
+  Play(server, {[&](const Call& call) { server.Succeed(call, wire::FinishApplicationMasterResponse()); },
+                [&](const Call& call) {
+                  wire::FinishApplicationMasterResponse answer;
+                  answer.set_isunregistered(true);
+                  server.Succeed(call, answer);
+                }});
+  const auto finish = [&](auto done) { session.Finish(FinalStatus::kFailed, "worker:0 failed", "http://h/", done); };
+  EXPECT_FALSE(std::get<bool>(Await<MasterReply<bool>>(finish)));
+  EXPECT_TRUE(std::get<bool>(Await<MasterReply<bool>>(finish)));
+  const auto request = RequestOf<wire::FinishApplicationMasterRequest>(server.calls.at(0));
+  EXPECT_EQ(request.final_application_status(), wire::APP_FAILED);
+  EXPECT_EQ(request.diagnostics(), "worker:0 failed");
+}
+
+TEST(ExpectedResponseTest, IsTheFirstNumberAndNothingElse) {
+  EXPECT_EQ(ExpectedResponse("x, expect responseId to be 5, but get 3"), 5);
+  EXPECT_EQ(ExpectedResponse("expect responseId to be 2147483647"), INT32_MAX);
+  for (const char* text : {"", "expect responseId to be ", "expect responseId to be -1", "expect responseId to be x",
+                           "expect responseId to be 2147483648"})
+    EXPECT_FALSE(ExpectedResponse(text)) << text;
+}
+
+class NmClientTest : public YarnClientsTest {
+ protected:
+  FakeRpcServer server{loop, kMasterToken};
+  NmClient node{loop, names, {{"127.0.0.1", server.port()}, kMasterToken}};
+};
+
+TEST_F(NmClientTest, WhatStartedAndWhatDidNotAreToldApart) {
+  Play(server, {[&](const Call& call) {
+         wire::StartContainersResponse answer;
+         *answer.add_succeeded_requests() = ToWire(kContainer);
+         auto& failed = *answer.add_failed_requests();
+         *failed.mutable_container_id() = ToWire(ContainerId{kContainer.attempt, 3});
+         failed.mutable_exception()->set_class_name(kExceptions + "YarnException");
+         failed.mutable_exception()->set_message(
+             "Unauthorized request to start container. \nAttempt to relaunch the same container with id x.");
+         server.Succeed(call, answer);
+       }});
+  ContainerStart start;
+  start.container_token = kMasterToken;
+  start.context.command = "true";
+  const auto answer = Await<Result<NodeAnswer<ContainerId>>>([&](auto done) { node.Start({start, start}, done); });
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->done, std::vector<ContainerId>{kContainer});
+  ASSERT_EQ(answer->failed.size(), 1u);
+  EXPECT_EQ(answer->failed[0].id.number, 3);
+  EXPECT_EQ(answer->failed[0].exception, "YarnException");
+  EXPECT_TRUE(answer->failed[0].StartedBefore());
+  const auto request = RequestOf<wire::StartContainersRequest>(server.calls.at(0));
+  ASSERT_EQ(request.start_container_request_size(), 2);
+  EXPECT_EQ(request.start_container_request(0).container_token().identifier(), kMasterToken.identifier);
+  EXPECT_EQ(server.calls.at(0).protocol, "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB");
+}
+
+TEST_F(NmClientTest, StatusesAndStopsGoByContainer) {
+  Play(server, {[&](const Call& call) {
+                  wire::GetContainerStatusesResponse answer;
+                  auto& status = *answer.add_status();
+                  *status.mutable_container_id() = ToWire(kContainer);
+                  status.set_state(wire::C_RUNNING);
+                  server.Succeed(call, answer);
+                },
+                [&](const Call& call) {
+                  wire::StopContainersResponse answer;
+                  *answer.add_succeeded_requests() = ToWire(kContainer);
+                  server.Succeed(call, answer);
+                }});
+  const auto statuses =
+      Await<Result<NodeAnswer<ContainerStatus>>>([&](auto done) { node.Statuses({kContainer}, done); });
+  EXPECT_EQ(statuses->done.at(0).state, ContainerStatus::State::kRunning);
+  const auto stopped = Await<Result<NodeAnswer<ContainerId>>>([&](auto done) { node.Stop({kContainer}, done); });
+  EXPECT_EQ(stopped->done, std::vector<ContainerId>{kContainer});
+  EXPECT_EQ(RequestOf<wire::StopContainersRequest>(server.calls.at(1)).container_id_size(), 1);
+}
+
+TEST_F(NmClientTest, AWrongTokenFailsTheWholeCall) {
+  NmClient stranger(loop, names, {{"127.0.0.1", server.port()}, Token{"an identifier", "x", "", ""}});
+  const auto answer = Await<Result<NodeAnswer<ContainerId>>>([&](auto done) { stranger.Stop({kContainer}, done); });
+  EXPECT_EQ(answer.error().code, ErrorCode::kNotPermitted);
+}
+
+}  // namespace
+}  // namespace tony::hadoop
