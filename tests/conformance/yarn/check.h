@@ -1,0 +1,62 @@
+// Checks against a real YARN, as plain functions that wait for one answer after the other.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "runtime/base/event_loop.h"
+#include "runtime/base/strings.h"
+#include "runtime/net/host_resolver.h"
+#include "tests/support/run_until.h"
+
+namespace tony::hadoop {
+
+inline constexpr Duration kLimit{120'000};  // far above what anything here takes
+
+using Why = std::string;  // what went wrong; empty: nothing
+
+#define MUST(condition)                                                           \
+  do {                                                                            \
+    if (!(condition)) return ::tony::StrCat("line ", __LINE__, ": ", #condition); \
+  } while (false)
+#define MUST_BE_OK(result)                                                                        \
+  do {                                                                                            \
+    if (!(result).ok()) return ::tony::StrCat("line ", __LINE__, ": ", (result).error().message); \
+  } while (false)
+
+class Bed {
+ public:
+  // The answer of what `start` asks, which has to come.
+  template <class T, class Start>
+  std::optional<T> Await(Start start) {
+    auto answer = std::make_shared<std::optional<T>>();
+    start([answer](T value) { *answer = std::move(value); });
+    RunUntil(
+        loop, [answer] { return answer->has_value(); }, kLimit);
+    return *answer;
+  }
+  // Asks again and again, 200 ms apart, until `fits` or the limit.
+  bool Until(const std::function<bool()>& fits) {
+    for (const Instant end = loop.Now() + kLimit; loop.Now() < end;) {
+      if (fits()) return true;
+      Pause(Duration(200));
+    }
+    return false;
+  }
+  void Pause(Duration length) {
+    const Instant end = loop.Now() + length;
+    RunUntil(loop, [&] { return loop.Now() >= end; });
+  }
+
+  EventLoop loop;
+  HostResolver names{loop};
+};
+
+// In a container: the checks of a master. Returns the exit code.
+int RunMaster();
+// Prints "ok NAME" or "FAILED NAME: why" for each check, then "N passed, M failed".
+int RunClient(const std::string& configuration, const std::string& program);
+
+}  // namespace tony::hadoop

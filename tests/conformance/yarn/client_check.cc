@@ -1,0 +1,167 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "runtime/hadoop/hadoop_xml.h"
+#include "runtime/hadoop/rm_client.h"
+#include "tests/conformance/yarn/check.h"
+
+namespace tony::hadoop {
+namespace {
+
+class Client : public Bed {
+ public:
+  Client(ResourceManager addresses, std::string program)
+      : addresses_(std::move(addresses)), program_(std::move(program)) {}
+
+  Why TheClusterIsSeen() {
+    const auto metrics = *Await<Result<ClusterMetrics>>([&](auto done) { rm.Metrics(done); });
+    MUST_BE_OK(metrics);
+    MUST(metrics->active >= 1);
+    const auto nodes = *Await<Result<std::vector<NodeReport>>>([&](auto done) { rm.RunningNodes(done); });
+    MUST_BE_OK(nodes);
+    MUST(static_cast<int>(nodes->size()) == metrics->active);
+    MUST(nodes->front().capability.memory_mib > 0 && !nodes->front().rack.empty());
+    const auto queue = *Await<Result<QueueReport>>([&](auto done) { rm.Queue("default", done); });
+    MUST_BE_OK(queue);
+    MUST(queue->running && queue->maximum_capacity > 0);
+    const auto root = *Await<Result<QueueReport>>([&](auto done) { rm.Queue("root", done); });
+    MUST_BE_OK(root);
+    MUST(!root->children.empty());
+    const auto none = *Await<Result<QueueReport>>([&](auto done) { rm.Queue("no-such-queue", done); });
+    MUST(!none.ok() && none.error().code == ErrorCode::kNotFound);
+    return "";
+  }
+
+  Why AShellLineIsSubmittedTwiceReportedAndKilled() {
+    Submission submission;
+    if (const Why why = Prepare(submission); !why.empty()) return why;
+    submission.am.command = "sleep 300";
+    for (int i = 0; i < 2; ++i) MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
+    MUST(Until([&] { return StateOf(submission.id) == ApplicationState::kAccepted; }));
+    MUST(Report(submission.id).name == "tony-check");
+    MUST(Until([&] {
+      const auto killed = *Await<Result<bool>>([&](auto done) { rm.Kill(submission.id, "enough", done); });
+      return killed.ok() && *killed;
+    }));
+    const ApplicationReport report = Report(submission.id);
+    MUST(report.state == ApplicationState::kKilled && report.final_status == FinalStatus::kKilled);
+    MUST(report.diagnostics.find("enough") != std::string::npos);
+    return "";
+  }
+
+  Why WhatCannotBeIsRefusedWithAReason() {
+    const auto unknown = *Await<Result<ApplicationReport>>([&](auto done) { rm.Report({1, 1}, done); });
+    MUST(!unknown.ok() && unknown.error().code == ErrorCode::kNotFound);
+    Submission large;
+    if (const Why why = Prepare(large); !why.empty()) return why;
+    large.am_resource.memory_mib = 1 << 30;
+    const auto refused = *Await<Status>([&](auto done) { rm.Submit(large, done); });
+    MUST(!refused.ok() && refused.error().code == ErrorCode::kInvalid);
+    std::printf("   %s\n", refused.error().message.c_str());
+    RmClient wrong_port(loop, names, addresses_.scheduler, SimpleUser{"root"});
+    const auto stranger = *Await<Result<NewApplication>>([&](auto done) { wrong_port.MakeApplication(done); });
+    MUST(!stranger.ok() && stranger.error().code == ErrorCode::kNotPermitted);
+    std::printf("   %s\n", stranger.error().message.c_str());
+    return "";
+  }
+
+  Why AnUnknownQueueEndsTheApplicationWithAReason() {
+    Submission submission;
+    if (const Why why = Prepare(submission); !why.empty()) return why;
+    submission.queue = "no-such-queue";
+    const auto submitted = *Await<Status>([&](auto done) { rm.Submit(submission, done); });
+    if (submitted.ok()) MUST(Until([&] { return StateOf(submission.id) == ApplicationState::kFailed; }));
+    const std::string reason = submitted.ok() ? Report(submission.id).diagnostics : submitted.error().message;
+    std::printf("   %s\n", reason.c_str());
+    MUST(reason.find("no-such-queue") != std::string::npos);
+    return "";
+  }
+
+  // This program is the master; it says what it found in its diagnostics.
+  Why AMasterRunsItsContainers() {
+    Submission submission;
+    if (const Why why = Prepare(submission); !why.empty()) return why;
+    struct stat file = {};
+    MUST(::stat(program_.c_str(), &file) == 0);
+    const int64_t millis = file.st_mtim.tv_sec * int64_t{1000} + file.st_mtim.tv_nsec / 1'000'000;
+    submission.max_attempts = 1;
+    submission.am.files["master"] = {
+        .scheme = "file", .path = program_, .size = file.st_size, .modified = FromMillis(millis)};
+    submission.am.environment["TONY_CHECK_SCHEDULER"] = ToString(addresses_.scheduler);
+    submission.am.credentials.secrets["tony.check"] = "known";
+    submission.am.command = "./master --master 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr";
+    const Instant began = loop.Now();
+    MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
+    MUST(Until([&] { return StateOf(submission.id) >= ApplicationState::kFinished; }));
+    const ApplicationReport report = Report(submission.id);
+    std::printf("   %s: %s, %s after %lld ms: %s\n", ToString(submission.id).c_str(), ToString(report.state).c_str(),
+                ToString(report.final_status).c_str(), static_cast<long long>((loop.Now() - began).count()),
+                report.diagnostics.c_str());
+    MUST(report.state == ApplicationState::kFinished && report.final_status == FinalStatus::kSucceeded);
+    MUST(report.attempt == 1 && report.rpc_port == 4242);
+    return "";
+  }
+
+ private:
+  Why Prepare(Submission& submission) {
+    const auto made = *Await<Result<NewApplication>>([&](auto done) { rm.MakeApplication(done); });
+    MUST_BE_OK(made);
+    MUST(made->id.number > 0 && made->maximum.memory_mib > 0);
+    submission = {.id = made->id, .name = "tony-check"};
+    submission.am_resource = {256, 1, {}};
+    submission.am.command = "true";
+    return "";
+  }
+  ApplicationReport Report(const ApplicationId& id) {
+    const auto report = *Await<Result<ApplicationReport>>([&](auto done) { rm.Report(id, done); });
+    return report.ok() ? *report : ApplicationReport();
+  }
+  ApplicationState StateOf(const ApplicationId& id) { return Report(id).state; }
+
+  ResourceManager addresses_;
+  std::string program_;
+  RmClient rm{loop, names, addresses_.client, SimpleUser{::geteuid() == 0 ? "root" : StrCat(::getenv("USER"))}};
+};
+
+std::optional<std::string> Variable(const std::string& name) {
+  const char* value = ::getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<ResourceManager> FirstOf(const std::string& configuration) {
+  TRY_ASSIGN(const SiteConfiguration site, SiteConfiguration::Read(configuration, Variable));
+  TRY_ASSIGN(const auto managers, ResourceManagers(site));
+  return managers.front();
+}
+
+}  // namespace
+
+int RunClient(const std::string& configuration, const std::string& program) {
+  const auto rm = FirstOf(configuration);
+  if (!rm.ok()) {
+    std::fprintf(stderr, "%s\n", rm.error().message.c_str());
+    return 1;
+  }
+  const std::pair<const char*, Why (Client::*)()> checks[] = {
+      {"the cluster is seen", &Client::TheClusterIsSeen},
+      {"a shell line is submitted twice, reported and killed", &Client::AShellLineIsSubmittedTwiceReportedAndKilled},
+      {"what cannot be is refused with a reason", &Client::WhatCannotBeIsRefusedWithAReason},
+      {"an unknown queue ends the application with a reason", &Client::AnUnknownQueueEndsTheApplicationWithAReason},
+      {"a master runs its containers", &Client::AMasterRunsItsContainers},
+  };
+  int passed = 0, failed = 0;
+  for (const auto& [name, check] : checks) {
+    Client client(*rm, program);
+    const Why why = (client.*check)();
+    why.empty() ? ++passed : ++failed;
+    std::printf(why.empty() ? "ok yarn: %s\n" : "FAILED yarn: %s: %s\n", name, why.c_str());
+    std::fflush(stdout);
+  }
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace tony::hadoop

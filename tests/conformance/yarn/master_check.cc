@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+
+#include "runtime/hadoop/am_rm_session.h"
+#include "runtime/hadoop/nm_client.h"
+#include "tests/conformance/yarn/check.h"
+
+namespace tony::hadoop {
+namespace {
+
+// One container each: their command, and the status that it has to end with.
+struct Wish {
+  const char* command;
+  int exit_status;
+};
+constexpr Wish kWishes[] = {{"true", 0}, {"exit 7", 7}, {"sleep 300", -105}};
+constexpr int kSleeper = 2;
+
+class Master : public Bed {
+ public:
+  Master(Endpoint scheduler, Credentials credentials)
+      : scheduler_(std::move(scheduler)), credentials_(std::move(credentials)) {}
+
+  Why Run() {
+    for (const auto step : {&Master::CheckCredentials, &Master::RegisterOnce, &Master::AskTooMuch,
+                            &Master::GetContainers, &Master::StartThem, &Master::SeeThemEnd, &Master::TakeOver}) {
+      if (Why why = (this->*step)(); !why.empty()) return why;
+    }
+    return "";
+  }
+
+  bool Finish(const Why& why) {
+    return Until([&] {
+      const auto reply = Await<MasterReply<bool>>([&](auto done) {
+        session_->Finish(why.empty() ? FinalStatus::kSucceeded : FinalStatus::kFailed, why.empty() ? "all well" : why,
+                         "", done);
+      });
+      return reply && std::holds_alternative<bool>(*reply) && std::get<bool>(*reply);
+    });
+  }
+
+ private:
+  Why CheckCredentials() {
+    MUST(credentials_.secrets["tony.check"] == "known");
+    const auto id = ParseContainerId(StrCat(::getenv("CONTAINER_ID")));
+    MUST(id && ToString(*id) == ::getenv("CONTAINER_ID"));
+    const auto token = std::ranges::find_if(credentials_.tokens,
+                                            [](const auto& entry) { return entry.second.kind == "YARN_AM_RM_TOKEN"; });
+    MUST(token != credentials_.tokens.end());
+    token_ = token->second;
+    session_ = std::make_unique<AmRmSession>(loop, names, scheduler_, token_);
+    return "";
+  }
+
+  Why RegisterOnce() {
+    Token wrong = token_;
+    wrong.password = "guessed";
+    AmRmSession impostor(loop, names, scheduler_, wrong);
+    const auto refused = *Await<MasterReply<Allocation>>([&](auto done) { impostor.Allocate({}, done); });
+    MUST(!std::holds_alternative<Allocation>(refused));
+    MUST(std::holds_alternative<NotRegistered>(Allocate({})));
+    const auto registration = Register();
+    MUST(std::holds_alternative<Registration>(registration));
+    MUST(std::get<Registration>(registration).queue.find("default") != std::string::npos);
+    maximum_ = std::get<Registration>(registration).maximum;
+    MUST(maximum_.memory_mib > 0);
+    const auto again = Register();
+    MUST(std::holds_alternative<Registration>(again) && std::get<Registration>(again).was_registered);
+    return "";
+  }
+
+  // Refused, and the session goes on.
+  Why AskTooMuch() {
+    ContainerAsk ask{.priority = 1, .request_id = 99, .resource = {maximum_.memory_mib * 2, 1, {}}, .count = 1};
+    const auto refused = Allocate({.asks = {ask}});
+    MUST(std::holds_alternative<Error>(refused));
+    MUST(std::get<Error>(refused).code == ErrorCode::kInvalid);
+    return "";
+  }
+
+  Why GetContainers() {
+    Asked asked;
+    for (size_t i = 0; i < std::size(kWishes); ++i) {
+      asked.asks.push_back({.priority = static_cast<int32_t>(i) + 1,
+                            .request_id = static_cast<int64_t>(i),
+                            .resource = {128, 1, {}},
+                            .count = 1});
+    }
+    MUST(Until([&] {
+      Take(Allocate(std::exchange(asked, {})));
+      return granted_.size() == std::size(kWishes);
+    }));
+    return "";
+  }
+
+  Why StartThem() {
+    for (const auto& [wish, container] : granted_) {
+      NmClient node(loop, names, {container.node, node_tokens_[container.node]});
+      ContainerStart start{container.token, {}};
+      start.context.command = kWishes[wish].command;
+      start.context.credentials.secrets["mine"] = "x";
+      using Answer = Result<NodeAnswer<ContainerId>>;
+      const auto started = *Await<Answer>([&](auto done) { node.Start({start}, done); });
+      MUST_BE_OK(started);
+      MUST(started->failed.empty() && started->done == std::vector<ContainerId>{container.id});
+      const auto again = *Await<Answer>([&](auto done) { node.Start({start}, done); });
+      MUST_BE_OK(again);
+      MUST(again->failed.size() == 1 && again->failed[0].StartedBefore());
+    }
+    return "";
+  }
+
+  Why SeeThemEnd() {
+    const Container& sleeper = granted_.at(kSleeper);
+    NmClient node(loop, names, {sleeper.node, node_tokens_[sleeper.node]});
+    MUST(Until([&] {
+      const auto statuses =
+          *Await<Result<NodeAnswer<ContainerStatus>>>([&](auto done) { node.Statuses({sleeper.id}, done); });
+      return statuses.ok() && statuses->done.size() == 1 && statuses->done[0].state == ContainerStatus::State::kRunning;
+    }));
+    const auto stopped = *Await<Result<NodeAnswer<ContainerId>>>([&](auto done) { node.Stop({sleeper.id}, done); });
+    MUST_BE_OK(stopped);
+    MUST(stopped->done.size() == 1);
+    MUST(Until([&] {
+      Take(Allocate({}));
+      return ended_.size() == granted_.size();
+    }));
+    for (const auto& [wish, container] : granted_) {
+      MUST(ended_.count(container.id) == 1);
+      if (ended_[container.id] != kWishes[wish].exit_status)
+        return StrCat(kWishes[wish].command, " ended with ", ended_[container.id]);
+    }
+    return "";
+  }
+
+  // As a process that begins anew in the same attempt.
+  Why TakeOver() {
+    session_ = std::make_unique<AmRmSession>(loop, names, scheduler_, token_);
+    const auto registration = Register();
+    MUST(std::holds_alternative<Registration>(registration) && std::get<Registration>(registration).was_registered);
+    MUST(std::holds_alternative<Allocation>(Allocate({})));
+    MUST(std::holds_alternative<Allocation>(Allocate({})));
+    return "";
+  }
+
+  MasterReply<Registration> Register() {
+    return *Await<MasterReply<Registration>>([&](auto done) { session_->Register({"localhost", 4242, ""}, done); });
+  }
+  MasterReply<Allocation> Allocate(const Asked& asked) {
+    return *Await<MasterReply<Allocation>>([&](auto done) { session_->Allocate(asked, done); });
+  }
+  void Take(const MasterReply<Allocation>& reply) {
+    const auto* allocation = std::get_if<Allocation>(&reply);
+    if (!allocation) return;
+    for (const NodeToken& token : allocation->node_tokens) node_tokens_[token.node] = token.token;
+    for (const Container& container : allocation->granted) granted_[container.request_id] = container;
+    for (const ContainerStatus& status : allocation->ended) ended_[status.id] = status.exit_status;
+  }
+
+  const Endpoint scheduler_;
+  Credentials credentials_;
+  Token token_;
+  Resource maximum_;
+  std::unique_ptr<AmRmSession> session_;
+  std::map<NodeId, Token> node_tokens_;
+  std::map<int64_t, Container> granted_;  // by wish
+  std::map<ContainerId, int> ended_;
+};
+
+}  // namespace
+
+int RunMaster() {
+  std::ifstream file(StrCat(::getenv("HADOOP_TOKEN_FILE_LOCATION")), std::ios::binary);
+  const auto credentials = DecodeCredentials(std::string{std::istreambuf_iterator<char>(file), {}});
+  const std::vector<std::string> scheduler = Split(StrCat(::getenv("TONY_CHECK_SCHEDULER")), ':');
+  if (!credentials.ok() || scheduler.size() != 2) return 65;
+  Master master({scheduler[0], static_cast<int>(*ParseInt(scheduler[1]))}, *credentials);
+  const Why why = master.Run();
+  return master.Finish(why) && why.empty() ? 0 : 1;
+}
+
+}  // namespace tony::hadoop
