@@ -1,0 +1,106 @@
+// What a server of Hadoop's answers, or who is in its place: frames, headers, the offer of a SASL exchange, the answers
+// of YARN's three protocols. The first byte says in which pieces the bytes come.
+#include <algorithm>
+
+#include "runtime/hadoop/am_rm_session.h"
+#include "runtime/hadoop/digest_md5.h"
+#include "runtime/hadoop/rpc_failure.h"
+#include "runtime/hadoop/rpc_frames.h"
+#include "runtime/hadoop/sasl.h"
+#include "runtime/hadoop/wire_records.h"
+#include "runtime/net/frame_cutter.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace tony::fuzz {
+namespace {
+
+constexpr uint32_t kMostBytes = 4 << 20;
+constexpr char kChallenge[] = "realm=\"default\",nonce=\"n\",qop=\"auth\",charset=utf-8,algorithm=md5-sess";
+
+template <class Message>
+bool Parse(std::string_view body, Message& message) {
+  return message.ParsePartialFromArray(body.data(), static_cast<int>(body.size())) && message.IsInitialized();
+}
+
+// A server that says nothing right never gets further than its offer.
+void Prove(std::string_view body) {
+  hadoop::wire::RpcSasl message;
+  if (!Parse(body, message)) return;
+  hadoop::SaslExchange exchange({"identifier", "password", "", ""}, "nonce");
+  const auto first = exchange.Next(message);
+  if (!first.ok()) return;
+  CHECK(first->has_value() && (*first)->state() == hadoop::wire::RpcSasl::INITIATE && (*first)->auths_size() == 1);
+  CHECK(!exchange.Next(message).ok());
+}
+
+void ReadContainers(std::string_view body) {
+  hadoop::wire::AllocateResponse allocation;
+  if (Parse(body, allocation)) {
+    for (const auto& container : hadoop::AllFromWire(allocation.allocated_containers()))
+      (void)hadoop::ParseContainerId(hadoop::ToString(container.id));
+    (void)hadoop::AllFromWire(allocation.completed_container_statuses());
+    (void)hadoop::AllFromWire(allocation.updated_nodes());
+    (void)hadoop::AllFromWire(allocation.nm_tokens());
+  }
+  hadoop::wire::GetContainerStatusesResponse statuses;
+  if (Parse(body, statuses)) (void)hadoop::AllFromWire(statuses.status());
+}
+
+void ReadFrame(std::string_view frame) {
+  const auto response = hadoop::ReadResponse(frame);
+  if (!response.ok()) return;
+  const std::string line = hadoop::FirstLine(response->header.errormsg());
+  CHECK(line.size() <= 1000 && line.find('\n') == std::string::npos);
+  (void)hadoop::ExpectedResponse(line);
+  Prove(response->body);
+  ReadContainers(response->body);
+}
+
+}  // namespace
+
+void Read(std::string_view input) {
+  if (input.empty()) return;
+  (void)hadoop::AnswerDigest({"identifier", "password", "", ""}, input, "/default", "nonce").ok();
+  if (const auto id = hadoop::ParseContainerId(input)) CHECK(hadoop::ParseContainerId(hadoop::ToString(*id)) == id);
+  const size_t piece = 1 + static_cast<unsigned char>(input.front()) * 16;
+  FrameCutter cutter(kMostBytes);
+  for (input.remove_prefix(1); !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
+    cutter.Add(input.substr(0, piece));
+    for (;;) {
+      const auto frame = cutter.Next();
+      if (!frame.ok()) return;
+      if (!*frame) break;
+      ReadFrame(**frame);
+    }
+  }
+}
+
+std::vector<std::string> Seeds() {
+  hadoop::wire::RpcResponseHeader header;
+  header.set_callid(static_cast<uint32_t>(hadoop::kSaslCallId));
+  header.set_status(hadoop::wire::RpcResponseHeader::SUCCESS);
+  hadoop::wire::RpcSasl offer;
+  offer.set_state(hadoop::wire::RpcSasl::NEGOTIATE);
+  auto& auth = *offer.add_auths();
+  auth.set_method("TOKEN");
+  auth.set_mechanism("DIGEST-MD5");
+  auth.set_protocol("");
+  auth.set_serverid("default");
+  auth.set_challenge(kChallenge);
+  hadoop::wire::AllocateResponse allocation;
+  allocation.set_response_id(1);
+  auto& container = *allocation.add_allocated_containers();
+  *container.mutable_id() = hadoop::ToWire(hadoop::ContainerId{{{1700000000000, 1}, 1}, 2});
+  container.mutable_nodeid()->set_host("n1");
+  *container.mutable_resource() = hadoop::ToWire(hadoop::Resource{128, 1, {{"yarn.io/gpu", 1}}});
+  allocation.add_completed_container_statuses()->set_exit_status(-100);
+  hadoop::wire::RpcResponseHeader failure = header;
+  failure.set_status(hadoop::wire::RpcResponseHeader::ERROR);
+  failure.set_exceptionclassname("org.apache.hadoop.yarn.exceptions.InvalidApplicationMasterRequestException");
+  failure.set_errormsg("expect responseId to be 5, but get 3\n\tat X");
+  return {"\xff" + hadoop::FrameOf({&header, &offer}),
+          std::string(1, '\0') + hadoop::FrameOf({&header, &allocation}) + hadoop::FrameOf({&failure}),
+          "\x01" + hadoop::FrameOf({&failure}), kChallenge, "container_e03_1700000000000_0001_01_000002"};
+}
+
+}  // namespace tony::fuzz
