@@ -57,6 +57,7 @@ class Bed {
 // In a container: the checks of a master. Returns the exit code.
 int RunMaster();
 // Prints "ok NAME" or "FAILED NAME: why" for each check, then "N passed, M failed".
-int RunClient(const std::string& configuration, const std::string& program);
+// `restart`: a shell line that kills the ResourceManager and starts it again; empty: it is left alone.
+int RunClient(const std::string& configuration, const std::string& restart, const std::string& program);
 
 }  // namespace tony::hadoop

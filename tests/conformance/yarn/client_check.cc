@@ -13,8 +13,8 @@ namespace {
 
 class Client : public Bed {
  public:
-  Client(ResourceManager addresses, std::string program)
-      : addresses_(std::move(addresses)), program_(std::move(program)) {}
+  Client(ResourceManager addresses, std::string restart, std::string program)
+      : addresses_(std::move(addresses)), restart_(std::move(restart)), program_(std::move(program)) {}
 
   Why TheClusterIsSeen() {
     const auto metrics = *Await<Result<ClusterMetrics>>([&](auto done) { rm.Metrics(done); });
@@ -83,6 +83,24 @@ class Client : public Bed {
   // This program is the master; it says what it found in its diagnostics.
   Why AMasterRunsItsContainers() {
     Submission submission;
+    if (const Why why = PrepareMaster(submission); !why.empty()) return why;
+    MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
+    return CheckEnd(submission.id);
+  }
+
+  // It says by its progress when it is ready.
+  Why AMasterOutlivesItsResourceManager() {
+    Submission submission;
+    if (const Why why = PrepareMaster(submission); !why.empty()) return why;
+    submission.am.environment["TONY_CHECK_RESTART"] = "1";
+    MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
+    MUST(Until([&] { return Report(submission.id).progress > 0.4F; }));
+    MUST(std::system(restart_.c_str()) == 0);
+    return CheckEnd(submission.id);
+  }
+
+ private:
+  Why PrepareMaster(Submission& submission) {
     if (const Why why = Prepare(submission); !why.empty()) return why;
     struct stat file = {};
     MUST(::stat(program_.c_str(), &file) == 0);
@@ -93,19 +111,19 @@ class Client : public Bed {
     submission.am.environment["TONY_CHECK_SCHEDULER"] = ToString(addresses_.scheduler);
     submission.am.credentials.secrets["tony.check"] = "known";
     submission.am.command = "./master --master 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr";
+    return "";
+  }
+  Why CheckEnd(const ApplicationId& id) {
     const Instant began = loop.Now();
-    MUST_BE_OK((*Await<Status>([&](auto done) { rm.Submit(submission, done); })));
-    MUST(Until([&] { return StateOf(submission.id) >= ApplicationState::kFinished; }));
-    const ApplicationReport report = Report(submission.id);
-    std::printf("   %s: %s, %s after %lld ms: %s\n", ToString(submission.id).c_str(), ToString(report.state).c_str(),
+    MUST(Until([&] { return StateOf(id) >= ApplicationState::kFinished; }));
+    const ApplicationReport report = Report(id);
+    std::printf("   %s: %s, %s after %lld ms: %s\n", ToString(id).c_str(), ToString(report.state).c_str(),
                 ToString(report.final_status).c_str(), static_cast<long long>((loop.Now() - began).count()),
                 report.diagnostics.c_str());
     MUST(report.state == ApplicationState::kFinished && report.final_status == FinalStatus::kSucceeded);
     MUST(report.attempt == 1 && report.rpc_port == 4242);
     return "";
   }
-
- private:
   Why Prepare(Submission& submission) {
     const auto made = *Await<Result<NewApplication>>([&](auto done) { rm.MakeApplication(done); });
     MUST_BE_OK(made);
@@ -122,6 +140,7 @@ class Client : public Bed {
   ApplicationState StateOf(const ApplicationId& id) { return Report(id).state; }
 
   ResourceManager addresses_;
+  std::string restart_;
   std::string program_;
   RmClient rm{loop, names, addresses_.client, SimpleUser{::geteuid() == 0 ? "root" : StrCat(::getenv("USER"))}};
 };
@@ -139,22 +158,24 @@ Result<ResourceManager> FirstOf(const std::string& configuration) {
 
 }  // namespace
 
-int RunClient(const std::string& configuration, const std::string& program) {
+int RunClient(const std::string& configuration, const std::string& restart, const std::string& program) {
   const auto rm = FirstOf(configuration);
   if (!rm.ok()) {
     std::fprintf(stderr, "%s\n", rm.error().message.c_str());
     return 1;
   }
-  const std::pair<const char*, Why (Client::*)()> checks[] = {
+  std::vector<std::pair<const char*, Why (Client::*)()>> checks = {
       {"the cluster is seen", &Client::TheClusterIsSeen},
       {"a shell line is submitted twice, reported and killed", &Client::AShellLineIsSubmittedTwiceReportedAndKilled},
       {"what cannot be is refused with a reason", &Client::WhatCannotBeIsRefusedWithAReason},
       {"an unknown queue ends the application with a reason", &Client::AnUnknownQueueEndsTheApplicationWithAReason},
       {"a master runs its containers", &Client::AMasterRunsItsContainers},
   };
+  if (!restart.empty())
+    checks.emplace_back("a master outlives its ResourceManager", &Client::AMasterOutlivesItsResourceManager);
   int passed = 0, failed = 0;
   for (const auto& [name, check] : checks) {
-    Client client(*rm, program);
+    Client client(*rm, restart, program);
     const Why why = (client.*check)();
     why.empty() ? ++passed : ++failed;
     std::printf(why.empty() ? "ok yarn: %s\n" : "FAILED yarn: %s: %s\n", name, why.c_str());

@@ -26,8 +26,9 @@ class Master : public Bed {
       : scheduler_(std::move(scheduler)), credentials_(std::move(credentials)) {}
 
   Why Run() {
-    for (const auto step : {&Master::CheckCredentials, &Master::RegisterOnce, &Master::AskTooMuch,
-                            &Master::GetContainers, &Master::StartThem, &Master::SeeThemEnd, &Master::TakeOver}) {
+    for (const auto step :
+         {&Master::CheckCredentials, &Master::RegisterOnce, &Master::AskTooMuch, &Master::GetContainers,
+          &Master::StartThem, &Master::OutliveRestart, &Master::SeeThemEnd, &Master::TakeOver}) {
       if (Why why = (this->*step)(); !why.empty()) return why;
     }
     return "";
@@ -134,6 +135,50 @@ class Master : public Bed {
       if (ended_[container.id] != kWishes[wish].exit_status)
         return StrCat(kWishes[wish].command, " ended with ", ended_[container.id]);
     }
+    return "";
+  }
+
+  // Lost calls, then a ResourceManager that does not know this master; what runs on the nodes runs on.
+  Why OutliveRestart() {
+    if (!::getenv("TONY_CHECK_RESTART")) return "";
+    int lost = 0;
+    MUST(Until([&] {
+      const auto reply = Allocate({.progress = 0.5F});
+      Take(reply);
+      const auto* error = std::get_if<Error>(&reply);
+      lost += error && error->code == ErrorCode::kUnavailable ? 1 : 0;
+      return std::holds_alternative<NotRegistered>(reply);
+    }));
+    MUST(lost > 0);
+    const auto registration = Register();
+    MUST(std::holds_alternative<Registration>(registration) && !std::get<Registration>(registration).was_registered);
+    const Container& sleeper = granted_.at(kSleeper);
+    NmClient node(loop, names, {sleeper.node, node_tokens_[sleeper.node]});
+    const auto statuses =
+        *Await<Result<NodeAnswer<ContainerStatus>>>([&](auto done) { node.Statuses({sleeper.id}, done); });
+    MUST_BE_OK(statuses);
+    MUST(statuses->done.size() == 1 && statuses->done[0].state == ContainerStatus::State::kRunning);
+    return GetOneMore();
+  }
+
+  // Its id tells of the restart. It is given back.
+  Why GetOneMore() {
+    Asked asked;
+    asked.asks = {{.priority = 9, .request_id = 50, .resource = {128, 1, {}}, .count = 1}};
+    MUST(Until([&] {
+      Take(Allocate(std::exchange(asked, {})));
+      return granted_.count(50) == 1;
+    }));
+    const ContainerId id = granted_.at(50).id;
+    granted_.erase(50);
+    MUST(ToString(id).starts_with("container_e"));
+    Take(Allocate({.release = {id}}));  // its end may be in this answer, and comes once
+    MUST(Until([&] {
+      Take(Allocate({}));
+      return ended_.count(id) == 1;
+    }));
+    MUST(ended_[id] == -100);
+    ended_.erase(id);
     return "";
   }
 
