@@ -1,5 +1,7 @@
 #include "runtime/hadoop/am_rm_session.h"
 
+#include <utility>
+
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/typed_call.h"
 #include "runtime/hadoop/wire_records.h"
@@ -126,7 +128,8 @@ void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocatio
     const Response& response = std::get<Response>(reply);
     last_response_ = response.response_id();
     if (response.has_am_rm_token()) connection_.Use(FromWire(response.am_rm_token()));
-    if (response.a_m_command() == wire::AM_SHUTDOWN && response.has_a_m_command())
+    // Older ResourceManagers answer so where newer ones throw.
+    if (response.has_a_m_command() && response.a_m_command() == wire::AM_SHUTDOWN)
       return done(AttemptOver{"the ResourceManager says so"});
     if (response.has_a_m_command()) return done(NotRegistered{});
     Allocation allocation = AllocationIn(response);

@@ -1,5 +1,7 @@
 #include "runtime/hadoop/nm_client.h"
 
+#include <utility>
+
 #include "runtime/hadoop/typed_call.h"
 #include "runtime/hadoop/wire/containers.pb.h"
 #include "runtime/hadoop/wire_records.h"

@@ -107,7 +107,7 @@ void RpcConnection::Connect(const std::string& address) {
 void RpcConnection::OnConnected() {
   connected_.reset();
   if (const int error = ConnectError(socket_); error != 0) return Drop(Lost(StrCat("connect: ", ErrnoText(error))));
-  ConfigureAccepted(socket_);
+  ConfigureConnected(socket_);
   frames_ = std::make_shared<FrameConnection>(
       loop_, std::move(socket_), kFrameLimits,
       FrameConnection::Callbacks{[this](std::string_view frame) { OnFrame(frame); },

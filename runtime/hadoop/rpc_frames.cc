@@ -2,6 +2,8 @@
 
 #include <google/protobuf/message_lite.h>
 
+#include <utility>
+
 #include "runtime/base/strings.h"
 
 namespace tony::hadoop {

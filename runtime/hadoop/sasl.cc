@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/secret.h"
 #include "runtime/base/strings.h"

@@ -65,7 +65,7 @@ void Listener::AcceptSome() {
       continue;
     }
     starved_ = false;
-    ConfigureAccepted(accepted);
+    ConfigureConnected(accepted);
     on_accept_(std::move(accepted));
   }
 }

@@ -76,7 +76,7 @@ Result<UniqueFd> StartConnect(const Endpoint& endpoint) {
   return socket;
 }
 
-void ConfigureAccepted(const UniqueFd& socket) {
+void ConfigureConnected(const UniqueFd& socket) {
   Set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   Set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   Set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);

@@ -17,7 +17,7 @@ Result<Endpoint> BoundAddress(const UniqueFd& socket);
 // A non-blocking, close-on-exec socket whose connect() may still be under way.
 Result<UniqueFd> StartConnect(const Endpoint& address);
 
-// For accepted sockets: answers leave at once, and a peer whose host has vanished is noticed within 30 s.
-void ConfigureAccepted(const UniqueFd& socket);
+// For either end: what is sent leaves at once, and a peer whose host has vanished is noticed within 30 s.
+void ConfigureConnected(const UniqueFd& socket);
 
 }  // namespace tony

@@ -316,6 +316,20 @@ TEST_F(AmRmSessionTest, AnAttemptThatIsOverIsToldSo) {
   EXPECT_EQ(std::get<AttemptOver>(reply).reason, "Invalid AMRMToken");
 }
 
+TEST_F(AmRmSessionTest, ACommandInAnAnswerIsObeyed) {
+  const auto command = [&](wire::AMCommand what) {
+    return [this, what](const Call& call) {
+      wire::AllocateResponse answer;
+      answer.set_response_id(1);
+      answer.set_a_m_command(what);
+      server.Succeed(call, answer);
+    };
+  };
+  Play(server, {command(wire::AM_RESYNC), command(wire::AM_SHUTDOWN)});
+  EXPECT_TRUE(std::holds_alternative<NotRegistered>(Allocate()));
+  EXPECT_TRUE(std::holds_alternative<AttemptOver>(Allocate()));
+}
+
 TEST_F(AmRmSessionTest, TheNewestTokenIsUsedForTheNextConnection) {
   const Token next{"the next", "its password", "YARN_AM_RM_TOKEN", ""};
   Play(server, {[&](const Call& call) {
