@@ -133,6 +133,7 @@ void AmRmSession::Allocate(const Asked& asked, bool may_renumber, Done<Allocatio
       return done(AttemptOver{"the ResourceManager says so"});
     if (response.has_a_m_command()) return done(NotRegistered{});
     Allocation allocation = AllocationIn(response);
+    if (response.has_am_rm_token()) allocation.renewed_token = FromWire(response.am_rm_token());
     allocation.may_be_repeated = std::exchange(unanswered_, false);
     done(std::move(allocation));
   };

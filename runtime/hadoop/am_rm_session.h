@@ -75,6 +75,8 @@ struct Allocation {
   std::vector<ContainerId> doomed;  // will be taken away
   Resource headroom;                // a hint
   int cluster_nodes = 0;            // 0 after a restart of the ResourceManager: wait
+  // The session has it already. Keep it for a process that takes over in this attempt: the first one is refused soon.
+  std::optional<Token> renewed_token;
   // The call before had no answer, so this may be its answer, and what this call asked for may not have been read: ask
   // for the same once more.
   bool may_be_repeated = false;

@@ -201,6 +201,7 @@ class Master : public Bed {
   void Take(const MasterReply<Allocation>& reply) {
     const auto* allocation = std::get_if<Allocation>(&reply);
     if (!allocation) return;
+    if (allocation->renewed_token) token_ = *allocation->renewed_token;
     for (const NodeToken& token : allocation->node_tokens) node_tokens_[token.node] = token.token;
     for (const Container& container : allocation->granted) granted_[container.request_id] = container;
     for (const ContainerStatus& status : allocation->ended) ended_[status.id] = status.exit_status;

@@ -339,7 +339,7 @@ TEST_F(AmRmSessionTest, TheNewestTokenIsUsedForTheNextConnection) {
                   server.Succeed(call, answer);
                 },
                 Answer(2)});
-  (void)Allocate();
+  EXPECT_EQ(std::get<Allocation>(Allocate()).renewed_token, next);
   server.TakeOnly(next);
   EXPECT_TRUE(std::holds_alternative<Allocation>(Allocate()));
   EXPECT_EQ(server.connections, 1) << "a connection outlives its token";
