@@ -32,7 +32,8 @@ class FakeScheduler : public Scheduler {
     for (const auto& entry : fs::directory_iterator(Granted(), none)) {
       const ContainerId id{entry.path().filename().string()};
       reached.running.push_back(id);
-      Hold(id, static_cast<pid_t>(ParseInt(ReadFile(entry.path()).ok() ? *ReadFile(entry.path()) : "").value_or(0)));
+      const auto pid = ReadFile(entry.path());
+      Hold(id, static_cast<pid_t>(ParseInt(pid.ok() ? *pid : "").value_or(0)));
     }
     Tell(reached);
   }

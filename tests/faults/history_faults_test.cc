@@ -32,30 +32,24 @@ std::vector<std::string> JobsIn(const fs::path& folder) {
 
 void AppendFirst(const fs::path& folder) { ASSERT_TRUE(EndedLog(folder).Append(Ended("first", 1)).ok()); }
 
+void ExpectFirstAndIfDoneSecond(const fs::path& folder, bool done) {
+  const auto jobs = JobsIn(folder);
+  EXPECT_THAT(jobs, testing::Contains("first"));
+  if (done) {
+    EXPECT_THAT(jobs, testing::ElementsAre("second", "first"));
+  }
+}
+
 TEST(EndedLogFaultsTest, ALineIsAppendedWholeAndNoOtherIsLost) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Append(Ended("second", 2)); },
-                 .look =
-                     [](auto& folder, bool done) {
-                       const auto jobs = JobsIn(folder);
-                       EXPECT_THAT(jobs, testing::Contains("first"));
-                       if (done) {
-                         EXPECT_THAT(jobs, testing::ElementsAre("second", "first"));
-                       }
-                     }});
+                 .look = ExpectFirstAndIfDoneSecond});
 }
 
 TEST(EndedLogFaultsTest, WrittenAnewItIsTheOldOneOrTheNewOne) {
   TryEveryFault({.prepare = AppendFirst,
                  .call = [](auto& folder) { return EndedLog(folder).Rewrite({Ended("second", 2)}, FromMillis(0)); },
-                 .look =
-                     [](auto& folder, bool done) {
-                       const auto jobs = JobsIn(folder);
-                       EXPECT_THAT(jobs, testing::Contains("first"));
-                       if (done) {
-                         EXPECT_THAT(jobs, testing::ElementsAre("second", "first"));
-                       }
-                     }});
+                 .look = ExpectFirstAndIfDoneSecond});
 }
 
 // gc removes a job's folder then.

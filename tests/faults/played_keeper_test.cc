@@ -14,7 +14,7 @@
 #include "runtime/scheduler/local/ledger_witness.h"
 #include "runtime/scheduler/local/log_writers.h"
 #include "runtime/scheduler/local/sweep.h"
-#include "tests/faults/played_machine.h"
+#include "tests/faults/played_machine_test.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -27,22 +27,6 @@ using ::testing::IsEmpty;
 constexpr pid_t kKeeper = 4'000'010, kExecutor = 4'000'020, kTask = 4'000'030, kOther = 4'000'040;
 constexpr uid_t kStranger = 4711;
 const JobId kJob{"local-1"};
-
-class PlayedMachineTest : public testing::Test {
- protected:
-  void At(const std::string& what, int nth, const std::function<void()>& fn) {
-    machine_.before = [what, left = nth, fn](const std::string& now) mutable {
-      if (now == what && --left == 0) fn();
-    };
-  }
-  std::vector<pid_t> Signalled() const {
-    std::vector<pid_t> pids;
-    for (const PlayedSignal& sent : machine_.signals) pids.push_back(sent.pid);
-    return pids;
-  }
-
-  PlayedMachine machine_;
-};
 
 // ---- who witnesses an entry of the ledger ----
 

@@ -13,7 +13,7 @@
 #include "runtime/process/held_process.h"
 #include "runtime/process/own_tree.h"
 #include "runtime/process/process_tree.h"
-#include "tests/faults/played_machine.h"
+#include "tests/faults/played_machine_test.h"
 #include "tests/support/run_until.h"
 
 namespace tony {
@@ -31,22 +31,9 @@ const pid_t kUs = getpid();
 constexpr pid_t kChild = 4'000'010, kGrandchild = 4'000'020, kOther = 4'000'030, kLate = 4'000'040;
 constexpr const char* kMark = "TONY_CONTAINER=job/1-1";
 
-class PlayedProcessesTest : public testing::Test {
+class PlayedProcessesTest : public PlayedMachineTest {
  protected:
-  // Does `fn` before the machine is asked this for the n-th time.
-  void At(const std::string& what, int nth, const std::function<void()>& fn) {
-    machine_.before = [what, left = nth, fn](const std::string& now) mutable {
-      if (now == what && --left == 0) fn();
-    };
-  }
-  std::vector<pid_t> Signalled() const {
-    std::vector<pid_t> pids;
-    for (const PlayedSignal& sent : machine_.signals) pids.push_back(sent.pid);
-    return pids;
-  }
   void BecomesAStranger(pid_t pid, pid_t parent = 1) { machine_.Add(pid, {.parent = parent, .start = "900"}); }
-
-  PlayedMachine machine_;
 };
 
 // ---- numbers that are used again ----

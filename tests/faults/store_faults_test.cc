@@ -13,6 +13,7 @@
 #include "runtime/store/local_job_store.h"
 #include "runtime/store/local_request_index.h"
 #include "tests/faults/faulty_disk.h"
+#include "tests/support/small_job.h"
 
 namespace tony {
 namespace {
@@ -21,21 +22,13 @@ namespace fs = std::filesystem;
 
 const RequestId kRequest{"request"};
 const OwnerToken kOwner{"owner"};
-const JobId kJob{"local-20261122-000000-abcdef"};
+const JobId kJob = SmallJob().id;
 
 fs::path HomeIn(const fs::path& folder) { return folder / ".tony"; }
 
-NewJob SmallJob() {
-  NewJob job;
-  RoleSpec worker;
-  worker.name = "worker";
-  worker.command = "true";
-  job.spec.roles = {worker};
-  job.environment = {"A=b"};
-  job.staged.job = {{.name = "data", .path = "/staged/data"}};
+NewJob JobWithSecret() {
+  NewJob job = SmallJob();
   job.secrets = {{"PASSWORD", "x"}};
-  job.id = kJob;
-  job.configuration = "{}";
   return job;
 }
 
@@ -125,7 +118,7 @@ class RecordFaultsTest : public testing::TestWithParam<RecordWrite> {
  protected:
   static JobRecords RecordsIn(const fs::path& folder) { return LocalJobRecords(HomeIn(folder) / "jobs" / kJob.value); }
   static void Prepare(const fs::path& folder) {
-    ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok());
+    ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok());
     ASSERT_TRUE(GetParam().write(RecordsIn(folder), true).ok());
   }
 };
@@ -168,7 +161,7 @@ void ExpectWhole(const JobRecords& job) {
 TEST(JobStoreFaultsTest, AJobIsMadeWholeOrNotAtAll) {
   TryEveryFault({.prepare = [](auto& folder) { Make(HomeIn(folder)); },
                  .call = [](auto& folder) -> Status {
-                   NewJob job = SmallJob();
+                   NewJob job = JobWithSecret();
                    job.id = {};  // each submit has a new one
                    const auto made = LocalJobStore(HomeIn(folder)).Create(job, RealClock().Now());
                    return made.ok() ? Ok() : Status(made.error());
@@ -185,7 +178,7 @@ TEST(JobStoreFaultsTest, AJobIsMadeWholeOrNotAtAll) {
 TEST(JobStoreFaultsTest, AJobIsFoundOrItsStoreIsSaidToBeUnreadable) {
   TryEveryFault(
       {.prepare =
-           [](auto& folder) { ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok()); },
+           [](auto& folder) { ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok()); },
        .call = [](auto& folder) -> Status {
          const auto found = LocalJobStore(HomeIn(folder)).Find(kJob);
          EXPECT_TRUE(found.ok() || found.error().code != ErrorCode::kNotFound) << found.error().message;
@@ -242,7 +235,7 @@ TEST(RequestFaultsTest, ALockIsTakenOrNot) {
 
 // A request whose job is there and is told not to be would get a second job.
 void MakeRequestWithJob(const fs::path& folder) {
-  ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok());
+  ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok());
   RequestRecord record{.newest_number = 2, .job = kJob, .job_number = 2};
   record.before = RequestRecord::Predecessor{.job = {"local-before"}, .number = 1};
   ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, record).ok());
@@ -366,7 +359,7 @@ TEST(CheckpointHolderFaultsTest, AFolderIsTakenOrNot) {
 TEST(CheckpointHolderFaultsTest, ASweepForgetsNoFolderWhoseJobIsThere) {
   TryEveryFault({.prepare =
                      [](auto& folder) {
-                       ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(SmallJob(), FromMillis(1)).ok());
+                       ASSERT_TRUE(LocalJobStore(HomeIn(folder)).Create(JobWithSecret(), FromMillis(1)).ok());
                        TakeFolder(folder, kJob);
                      },
                  .call = [](auto& folder) { return SweepCheckpointHolders(HomeIn(folder)); },

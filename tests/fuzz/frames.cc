@@ -8,6 +8,7 @@
 #include "runtime/net/frame_cutter.h"
 #include "runtime/rpc/am_methods.h"
 #include "runtime/rpc/convert.h"
+#include "tests/fuzz/frame_pieces.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/rpc_seeds.h"
 #include "tests/unit/rpc/fake_am_service.h"
@@ -57,19 +58,12 @@ void Read(std::string_view input) {
   FakeAmService service;
   const Dispatcher dispatcher = MakeAmDispatcher(service);
   const auto answers = std::make_shared<Answers>();
-  const size_t piece = 1 + static_cast<unsigned char>(input.front()) * 16;
-  FrameCutter cutter(kMostFrame);
-  for (input.remove_prefix(1); !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
-    cutter.Add(input.substr(0, piece));
-    for (;;) {
-      const auto frame = cutter.Next();
-      if (!frame.ok()) return;
-      if (!*frame) break;
-      Dispatch(**frame, loop, dispatcher, answers);
-      ReadAnswer<rpc::ExecutorService_Await_result>(**frame);
-      ReadAnswer<rpc::ClientService_Watch_result>(**frame);
-    }
-  }
+  const bool all_frames = ForEachFrame(input, kMostFrame, [&](const auto& frame) {
+    Dispatch(frame, loop, dispatcher, answers);
+    ReadAnswer<rpc::ExecutorService_Await_result>(frame);
+    ReadAnswer<rpc::ClientService_Watch_result>(frame);
+  });
+  if (!all_frames) return;
   const size_t parked = service.parked.size() + service.watching.size();
   service.parked.clear();
   service.watching.clear();

@@ -1,14 +1,12 @@
 // What a server of Hadoop's answers, or who is in its place: frames, headers, the offer of a SASL exchange, the answers
 // of YARN's three protocols. The first byte says in which pieces the bytes come.
-#include <algorithm>
-
 #include "runtime/hadoop/am_rm_session.h"
 #include "runtime/hadoop/digest_md5.h"
 #include "runtime/hadoop/rpc_failure.h"
 #include "runtime/hadoop/rpc_frames.h"
 #include "runtime/hadoop/sasl.h"
 #include "runtime/hadoop/wire_records.h"
-#include "runtime/net/frame_cutter.h"
+#include "tests/fuzz/frame_pieces.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tony::fuzz {
@@ -62,17 +60,7 @@ void Read(std::string_view input) {
   if (input.empty()) return;
   (void)hadoop::AnswerDigest({"identifier", "password", "", ""}, input, "/default", "nonce").ok();
   if (const auto id = hadoop::ParseContainerId(input)) CHECK(hadoop::ParseContainerId(hadoop::ToString(*id)) == id);
-  const size_t piece = 1 + static_cast<unsigned char>(input.front()) * 16;
-  FrameCutter cutter(kMostBytes);
-  for (input.remove_prefix(1); !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
-    cutter.Add(input.substr(0, piece));
-    for (;;) {
-      const auto frame = cutter.Next();
-      if (!frame.ok()) return;
-      if (!*frame) break;
-      ReadFrame(**frame);
-    }
-  }
+  ForEachFrame(input, kMostBytes, ReadFrame);
 }
 
 std::vector<std::string> Seeds() {

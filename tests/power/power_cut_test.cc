@@ -23,6 +23,7 @@
 #include "runtime/store/sha256.h"
 #include "tests/power/recorded_disk.h"
 #include "tests/support/run_until.h"
+#include "tests/support/small_job.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {
@@ -33,21 +34,13 @@ namespace fs = std::filesystem;
 class PowerCutTest : public testing::Test {
  protected:
   static fs::path HomeIn(const fs::path& folder) { return folder / ".tony"; }
-  static NewJob SmallJob() {
-    NewJob job;
-    RoleSpec worker;
-    worker.name = "worker";
-    worker.command = "true";
-    job.spec.roles = {worker};
-    job.environment = {"A=b"};
-    job.staged.job = {{.name = "data", .path = "/staged/data"}};
-    job.id = {"local-20261122-000000-abcdef"};
+  static NewJob OfRequest() {
+    NewJob job = SmallJob();
     job.request = request_id_;
-    job.configuration = "{}";
     return job;
   }
   JobRecords CreateJob() const {
-    const auto folder = LocalJobStore(home_).Create(SmallJob(), now_);
+    const auto folder = LocalJobStore(home_).Create(OfRequest(), now_);
     EXPECT_TRUE(folder.ok()) << folder.error().message;
     return *folder;
   }

@@ -1,0 +1,28 @@
+// Bytes of a peer, as they come: in pieces, cut into frames.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/net/frame_cutter.h"
+
+namespace tony::fuzz {
+
+// The first byte of `input`, which is not empty, says how long the pieces are. False: what came is no frame.
+template <class OnFrame>
+bool ForEachFrame(std::string_view input, size_t most, OnFrame on_frame) {
+  const size_t piece = 1 + static_cast<unsigned char>(input.front()) * 16;
+  FrameCutter cutter(most);
+  for (input.remove_prefix(1); !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
+    cutter.Add(input.substr(0, piece));
+    for (;;) {
+      const auto frame = cutter.Next();
+      if (!frame.ok()) return false;
+      if (!*frame) break;
+      on_frame(**frame);
+    }
+  }
+  return true;
+}
+
+}  // namespace tony::fuzz
