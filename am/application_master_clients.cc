@@ -61,8 +61,11 @@ void ApplicationMaster::KillIf(const std::string& token, const KillRequest& requ
                if (!Admit(token, reply)) return;
                if (!trouble_.empty()) return reply.Refuse(RefusalReason::kNotRuling, trouble_);
                const KillAnswer answer = job_.AnswerTo(mine, loop_.Now());
-               if (!recorded.ok()) LogWarn(recorded.error().message);
-               if (recorded.ok()) TakeConditionalKills(*recorded);
+               if (recorded.ok()) {
+                 TakeConditionalKills(*recorded);
+               } else {
+                 LogWarn(recorded.error().message);
+               }
                Observe(KillAsked{mine}, [this, answer, reply](const std::optional<Refusal>&) {
                  reply.Success({answer, CurrentStatus()});
                });

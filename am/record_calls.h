@@ -2,15 +2,11 @@
 // RecordThread, and the tests' calls that are answered when a test says so.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <memory>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/side_thread.h"
 #include "runtime/store/job_records.h"
 
 namespace tony::am {
@@ -30,30 +26,23 @@ class RecordCalls {
   }
 
  protected:
-  using Then = std::function<void()>;
+  using Then = SideThread::Then;
   virtual void Do(std::function<Then(const JobRecords&)> call) = 0;
 };
 
-// Calls wait in a thread of their own.
+// Calls wait in a thread of their own. Its end waits for the one under way, and forgets the others.
 class RecordThread : public RecordCalls {
  public:
-  RecordThread(EventLoop& loop, JobRecords records);
-  ~RecordThread() override;  // ends the call that is under way, and forgets the others; nobody is answered any more
+  RecordThread(EventLoop& loop, JobRecords records) : records_(std::move(records)), thread_(loop) {}
 
  protected:
-  void Do(std::function<Then(const JobRecords&)> call) override;
+  void Do(std::function<Then(const JobRecords&)> call) override {
+    thread_.Do([this, call = std::move(call)] { return call(records_); });
+  }
 
  private:
-  void Run();
-
-  EventLoop& loop_;
   const JobRecords records_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<Then(const JobRecords&)>> waiting_;  // guarded by mutex_, as is the next one
-  bool stopping_ = false;
-  std::thread thread_;  // last: everything above is there before it runs
+  SideThread thread_;
 };
 
 }  // namespace tony::am

@@ -29,6 +29,8 @@ Error Refused(int error) {
 
 }  // namespace
 
+bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
 std::string LimitNote(int error) {
   if (error == EMFILE) return Note(RLIMIT_NOFILE, "ulimit -n");
   if (error == EAGAIN) return Note(RLIMIT_NPROC, "ulimit -u");

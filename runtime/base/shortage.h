@@ -9,6 +9,9 @@
 
 namespace tony {
 
+// Whether a system call failed for want of descriptors or memory: of what it was asked about this says nothing.
+bool IsShortage(int error);
+
 // The limit that this error of a system call comes from, " (at most 8: ulimit -n)"; empty: of none.
 std::string LimitNote(int error);
 

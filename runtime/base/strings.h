@@ -33,6 +33,7 @@ std::string ToLower(std::string_view text);
 std::string Join(const std::vector<std::string>& pieces, std::string_view separator);
 std::optional<int64_t> ParseInt(std::string_view text);     // the whole text, decimal
 std::string Counted(int64_t count, std::string_view noun);  // "1 task", "2 tasks"
+std::string ToHex(std::string_view bytes);                  // "0aff"
 std::string ErrnoText(int error);                           // "no such file or directory"
 
 }  // namespace tony

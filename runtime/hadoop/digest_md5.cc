@@ -27,16 +27,6 @@ Result<std::string> Md5(std::string_view bytes) {
   return std::string(reinterpret_cast<const char*>(digest.data()), size);
 }
 
-std::string Hex(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : bytes) {
-    out.push_back(kDigits[byte >> 4]);
-    out.push_back(kDigits[byte & 15]);
-  }
-  return out;
-}
-
 Error BadChallenge(std::string_view what) {
   return {ErrorCode::kInvalid, StrCat("the server's DIGEST-MD5 challenge: ", what)};
 }
@@ -112,9 +102,9 @@ Result<DigestProofs> ProveDigest(const DigestInput& in) {
   TRY_ASSIGN(const std::string session, Md5(StrCat(secret, ":", in.nonce, ":", in.client_nonce)));
   const auto proof = [&](std::string_view method) -> Result<std::string> {
     TRY_ASSIGN(const std::string what, Md5(StrCat(method, ":", in.uri, in.qop == "auth" ? "" : kNoBodyDigest)));
-    TRY_ASSIGN(const std::string digest, Md5(StrCat(Hex(session), ":", in.nonce, ":", kNonceCount, ":", in.client_nonce,
-                                                    ":", in.qop, ":", Hex(what))));
-    return Hex(digest);
+    TRY_ASSIGN(const std::string digest, Md5(StrCat(ToHex(session), ":", in.nonce, ":", kNonceCount, ":",
+                                                    in.client_nonce, ":", in.qop, ":", ToHex(what))));
+    return ToHex(digest);
   };
   TRY_ASSIGN(std::string client, proof("AUTHENTICATE"));
   TRY_ASSIGN(std::string server, proof(""));

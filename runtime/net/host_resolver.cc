@@ -5,15 +5,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <map>
-#include <mutex>
-#include <optional>
-#include <thread>
 #include <utility>
 
+#include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
 
 namespace tony {
@@ -40,69 +36,26 @@ Result<std::string> AskSystem(const std::string& host) {
 
 }  // namespace
 
-struct HostResolver::State : std::enable_shared_from_this<State> {
-  explicit State(EventLoop& its_loop) : loop(its_loop) {}
+struct HostResolver::State {
+  explicit State(EventLoop& loop) : asking(loop) {}
 
-  struct Question {
-    uint64_t id = 0;
-    std::string host;
-  };
-
-  void Answer(uint64_t id, Result<std::string> address) {
-    const auto found = waiting.find(id);
-    if (found == waiting.end()) return;
-    const OnAddress done = std::move(found->second);
-    waiting.erase(found);
-    done(std::move(address));
+  SideThread::Then Answer(uint64_t id, Result<std::string> address) {
+    return [this, id, address = std::move(address)] {
+      const auto found = waiting.find(id);
+      if (found == waiting.end()) return;
+      const OnAddress done = std::move(found->second);
+      waiting.erase(found);
+      done(address);
+    };
   }
 
-  void PostAnswer(uint64_t id, Result<std::string> address) {
-    loop.Post([weak = weak_from_this(), id, address = std::move(address)] {
-      if (const auto state = weak.lock()) state->Answer(id, address);
-    });
-  }
-
-  void Ask(Question question) {
-    if (!worker.joinable()) worker = std::thread([this] { Work(); });
-    const std::lock_guard lock(mutex);
-    questions.push_back(std::move(question));
-    changed.notify_one();
-  }
-
-  std::optional<Question> NextQuestion() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return stopping || !questions.empty(); });
-    if (stopping) return std::nullopt;
-    Question question = std::move(questions.front());
-    questions.pop_front();
-    return question;
-  }
-
-  void Work() {
-    while (const auto question = NextQuestion()) PostAnswer(question->id, AskSystem(question->host));
-  }
-
-  void Stop() {
-    {
-      const std::lock_guard lock(mutex);
-      stopping = true;
-    }
-    changed.notify_one();
-    if (worker.joinable()) worker.join();
-  }
-
-  EventLoop& loop;
   uint64_t last_id = 0;
-  std::map<uint64_t, OnAddress> waiting;  // the loop's
-  std::thread worker;
-  std::mutex mutex;  // of the three below
-  std::condition_variable changed;
-  std::deque<Question> questions;
-  bool stopping = false;
+  std::map<uint64_t, OnAddress> waiting;
+  SideThread asking;
 };
 
-HostResolver::HostResolver(EventLoop& loop) : state_(std::make_shared<State>(loop)) {}
-HostResolver::~HostResolver() { state_->Stop(); }
+HostResolver::HostResolver(EventLoop& loop) : loop_(loop), state_(std::make_shared<State>(loop)) {}
+HostResolver::~HostResolver() = default;
 
 HostResolver::Query HostResolver::Resolve(const std::string& host, OnAddress done) {
   struct Waiting : EventLoop::Handle {
@@ -116,9 +69,11 @@ HostResolver::Query HostResolver::Resolve(const std::string& host, OnAddress don
   const uint64_t id = ++state_->last_id;
   state_->waiting[id] = std::move(done);
   if (IsNumeric(host)) {
-    state_->PostAnswer(id, host);
+    loop_.Post([alive = std::weak_ptr(state_), id, host] {
+      if (const auto state = alive.lock()) state->Answer(id, host)();
+    });
   } else {
-    state_->Ask({id, host});
+    state_->asking.Do([state = state_.get(), id, host] { return state->Answer(id, AskSystem(host)); });
   }
   return std::make_unique<Waiting>(state_, id);
 }

@@ -27,6 +27,7 @@ class HostResolver {
 
  private:
   struct State;
+  EventLoop& loop_;
   std::shared_ptr<State> state_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/net/tcp.h"
 
@@ -27,8 +28,6 @@ bool IsOfTheReserve(const UniqueFd& newest) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
   return static_cast<rlim_t>(newest.get()) >= limit.rlim_cur - std::min(kReserved, limit.rlim_cur / 4);
 }
-
-bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 }  // namespace
 

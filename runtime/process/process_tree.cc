@@ -81,9 +81,6 @@ class ProcessNumbers {
   pid_t last_ = 0;
 };
 
-// Of these errors none says anything of the process.
-bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
-
 struct Listing {
   std::vector<ProcessEntry> processes;
   int shortage = 0;  // an errno: some could not be looked at

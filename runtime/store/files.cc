@@ -185,15 +185,9 @@ Status SyncHome(const fs::path& home, std::vector<fs::path> folders) {
 }
 
 std::string RandomHex(int bytes) {
-  std::vector<unsigned char> random(bytes);
+  std::string random(static_cast<size_t>(bytes), '\0');
   CHECK(getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()));
-  std::string text;
-  for (const unsigned char byte : random) {
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", byte);
-    text += hex;
-  }
-  return text;
+  return ToHex(random);
 }
 
 }  // namespace tony

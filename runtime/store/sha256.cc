@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 // The functions that are called deprecated are a few kilobytes in the program; those instead of them bring in all of
 // libcrypto, and every `tony` would be longer to load by it.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
+#include "runtime/base/strings.h"
 #include "runtime/store/files.h"
 
 namespace tony {
@@ -26,13 +26,7 @@ void Sha256::Update(std::string_view bytes) { SHA256_Update(&state_->context, by
 std::string Sha256::Hex() {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256_Final(digest, &state_->context);
-  std::string text;
-  for (const unsigned char byte : digest) {
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", byte);
-    text += hex;
-  }
-  return text;
+  return ToHex({reinterpret_cast<const char*>(digest), sizeof digest});
 }
 
 std::string Sha256Hex(std::string_view bytes) {

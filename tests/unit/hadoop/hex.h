@@ -1,20 +1,10 @@
-// Bytes as people read them.
+// Bytes from what people read.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace tony::hadoop {
-
-inline std::string ToHex(std::string_view bytes) {
-  constexpr char kHexDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : bytes) {
-    out.push_back(kHexDigits[byte >> 4]);
-    out.push_back(kHexDigits[byte & 15]);
-  }
-  return out;
-}
 
 inline std::string FromHex(std::string_view hex) {
   std::string out;

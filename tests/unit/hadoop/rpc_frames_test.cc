@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/base/strings.h"
 #include "runtime/hadoop/wire/client.pb.h"
 #include "runtime/hadoop/wire/master.pb.h"
 #include "tests/unit/hadoop/hex.h"
