@@ -1,5 +1,6 @@
 #include "runtime/net/listener.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -27,6 +28,12 @@ bool IsOfTheReserve(const UniqueFd& newest) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
   return static_cast<rlim_t>(newest.get()) >= limit.rlim_cur - std::min(kReserved, limit.rlim_cur / 4);
+}
+
+// To a number that has been given back: else each that makes room leaves one below the limit, and takes one above it.
+void MoveDown(UniqueFd& newest) {
+  UniqueFd lower(::fcntl(newest.get(), F_DUPFD_CLOEXEC, 0));
+  if (lower.valid()) newest = std::move(lower);
 }
 
 }  // namespace
@@ -57,11 +64,15 @@ void Listener::AcceptSome() {
   for (int i = 0; i < kBatch; ++i) {
     UniqueFd accepted(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     // Other errors belong to a connection that has already gone (accept(2)); a readable socket brings us back here.
+    if (!accepted.valid() && errno == EMFILE && make_room_()) continue;
     if (!accepted.valid() && IsShortage(errno)) return Pause();
     if (!accepted.valid()) return;
-    if (IsOfTheReserve(accepted) && !make_room_()) {
-      if (!std::exchange(starved_, true)) LogWarn("connections are refused: too few descriptors are left");
-      continue;
+    if (IsOfTheReserve(accepted)) {
+      if (!make_room_()) {
+        if (!std::exchange(starved_, true)) LogWarn("connections are refused: too few descriptors are left");
+        continue;
+      }
+      MoveDown(accepted);
     }
     starved_ = false;
     ConfigureConnected(accepted);

@@ -35,6 +35,13 @@ class ListenerTest : public testing::Test {
     listener_.emplace(loop_, *ListenAt(place_, SocketKind::kStream, 100), 0,
                       [this](UniqueFd socket) { accepted_.push_back(std::move(socket)); });
   }
+  void TheOldestMakesRoom() {
+    listener_->WhenShort([this] {
+      if (accepted_.empty()) return false;
+      accepted_.erase(accepted_.begin());
+      return true;
+    });
+  }
   // So many clients connect; true when all of them have been accepted or closed.
   bool Connect(int clients) {
     for (int i = 0; i < clients; ++i) clients_.push_back(**ConnectTo(place_, SocketKind::kStream));
@@ -59,12 +66,34 @@ TEST_F(ListenerTest, TheLastDescriptorsAreNotForNewcomers) {
   EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
 }
 
+TEST_F(ListenerTest, NorWhereOthersMakeRoomForThemAgainAndAgain) {
+  TheOldestMakesRoom();
+  const FewFiles few(80);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(Connect(15));
+    clients_.clear();  // what has come in stays open
+  }
+  for (int i = 0; i < 15; ++i) clients_.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_TRUE(clients_.back().valid()) << "files can be opened";
+}
+
+TEST_F(ListenerTest, WithNoDescriptorLeftTheNewestStillComesIn) {
+  TheOldestMakesRoom();
+  const FewFiles few(80);
+  ASSERT_TRUE(Connect(5));
+  clients_.push_back(**ConnectTo(place_, SocketKind::kStream));
+  std::vector<UniqueFd> files;
+  do files.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  while (files.back().valid());
+  ASSERT_TRUE(Connect(0));
+  ASSERT_FALSE(accepted_.empty());
+  EXPECT_EQ(::write(accepted_.back().get(), "x", 1), 1);
+  char got = 0;
+  EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
+}
+
 TEST_F(ListenerTest, WhoeverMattersLessMakesRoom) {
-  listener_->WhenShort([this] {
-    if (accepted_.empty()) return false;
-    accepted_.erase(accepted_.begin());
-    return true;
-  });
+  TheOldestMakesRoom();
   const FewFiles few(80);
   ASSERT_TRUE(Connect(40));
   // The newest is among those that stayed: what is said to it arrives.
