@@ -14,7 +14,9 @@
 #include "am/job_clock.h"
 #include "am/journal.h"
 #include "am/record_calls.h"
+#include "am/replay.h"
 #include "runtime/backend/backend.h"
+#include "runtime/backend/master_side.h"
 #include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
@@ -57,23 +59,13 @@ Status LinkAmFiles(const JobRecords& records) {
 
 // A job can do without its page.
 std::unique_ptr<LivePage> OpenPage(EventLoop& loop, const JobRecords& records) {
-  auto page = LivePage::Open(loop, records, std::shared_ptr<LogSource>(BackendOf(records.job()).LogsOf(records)),
-                             InheritedPageSocket(), kLoopback);
+  auto logs = BackendOf(records.job()).LogsOf(records);
+  if (!logs.ok()) return nullptr;
+  auto page =
+      LivePage::Open(loop, records, std::shared_ptr<LogSource>(*std::move(logs)), InheritedPageSocket(), kLoopback);
   if (page.ok()) return *std::move(page);
   if (page.error().code != ErrorCode::kNotFound) LogWarn(page.error().message);
   return nullptr;
-}
-
-Result<Job> Replay(const JobRecords& records, const std::vector<Decision>& decisions) {
-  TRY_ASSIGN(JobSpec spec, records.ReadSpec());
-  Job job(records.job(), std::move(spec));
-  for (size_t i = 0; i < decisions.size(); ++i) {
-    const auto actions = job.Evolve(decisions[i]);
-    if (actions.ok()) continue;
-    const std::string where = StrCat(records.PlaceOfJournal(), ": decision ", i + 1, ", ", Name(decisions[i]));
-    return Annotate({ErrorCode::kInvalid, actions.error().message}, where);
-  }
-  return job;
 }
 
 // Those of masters before this one, which died without removing them. Never a later one's.
@@ -155,8 +147,7 @@ Status Rule(const JobRecords& records, Epoch epoch) {
   ApplicationMaster master({loop, records, std::move(submission), std::move(token), page ? page->url() : "", epoch,
                             std::move(job), *opened.journal, calls, opened.outdated});
   const auto scheduler =
-      BackendOf(records.job())
-          .MakeScheduler({.loop = loop,
+      MakeLocalScheduler({.loop = loop,
                           .records = records,
                           .epoch = epoch,
                           .am_lease = am_lease,

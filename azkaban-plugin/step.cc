@@ -87,7 +87,7 @@ class StepRun {
     if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
     if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
     if (job.spec_differs) SayInLog("warning: " + DifferenceText(job));
-    SayInLog(StrCat("logs: ", (job.records->place() / "logs").string(), "; tony logs ", id, " -f"));
+    SayInLog(StrCat("logs: ", backend_.PlaceOfLogs(*job.records), "; tony logs ", id, " -f"));
     for (const std::string& note : step_.request.notes) SayInLog(note);
   }
 
@@ -149,7 +149,7 @@ class StepRun {
     // What is wrong with the outputs the account has told, and the job has succeeded all the same.
     if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
     const auto members = outputs.ok() ? outputs->members : std::vector<OutputMember>();
-    const OutputProperties properties = PropertiesForNextSteps(status.job, records.place() / "logs", members);
+    const OutputProperties properties = PropertiesForNextSteps(status.job, backend_.PlaceOfLogs(records), members);
     for (const std::string& note : properties.notes) SayInLog(note);
     if (place_.outputs.empty()) return Ok();
     return WriteOutputProperties(place_.outputs, ToJson(properties.values));
@@ -175,11 +175,18 @@ void UseOwnHome() {
   if (user && user->pw_dir) setenv("HOME", user->pw_dir, 1);
 }
 
+// Not for the job's own programs.
+void ForgetPlaceOfStep() {
+  for (const char* variable : {"JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE", "JOBTYPE_PRIVATE_PROP_FILE"})
+    unsetenv(variable);
+}
+
 Result<Exit> Run() {
   UseOwnHome();
   TRY_ASSIGN(StepPlace place, PlaceOfStep());
   TRY_ASSIGN(Step step, ReadStep(place.properties, place.directory));
   TRY_ASSIGN(const Backend* const backend, BackendFor(step.job));
+  ForgetPlaceOfStep();
   return StepRun(*backend, std::move(place), std::move(step)).Run();
 }
 
@@ -196,8 +203,6 @@ Result<StepPlace> PlaceOfStep() {
   place.directory = std::filesystem::current_path(error);
   if (error) return Error{ErrorCode::kInvalid, StrCat("the current folder cannot be found: ", error.message())};
   if (!place.outputs.empty()) place.outputs = place.directory / place.outputs;
-  for (const char* variable : {"JOB_PROP_FILE", "JOB_OUTPUT_PROP_FILE", "JOBTYPE_PRIVATE_PROP_FILE"})
-    unsetenv(variable);
   return place;
 }
 

@@ -10,12 +10,19 @@ namespace {
 
 constexpr std::string_view kSchedulerKey = "tony.scheduler";
 
+const BackendEntry& EntryOf(const JobId& job) {
+  for (const BackendEntry& entry : Backends())
+    if (job.value.starts_with(entry.job_prefix)) return entry;
+  return Backends().front();
+}
+
 }  // namespace
 
-const Backend& BackendOf(const JobId& job) {
-  for (const BackendEntry& entry : Backends())
-    if (job.value.starts_with(entry.job_prefix)) return entry.backend();
-  return DefaultBackend();
+const Backend& BackendOf(const JobId& job) { return EntryOf(job).backend(); }
+
+Status CheckConfigured(const JobId& job) {
+  const Status configured = EntryOf(job).check_configured();
+  return configured.ok() ? Ok() : Status(Annotate(configured.error(), StrCat("job ", job.value)));
 }
 
 Result<const Backend*> BackendFor(const ParsedJobSpec& job) {
@@ -28,6 +35,13 @@ Result<const Backend*> BackendFor(const ParsedJobSpec& job) {
   const std::string from = set == job.configuration.end() ? "" : StrCat(" (from ", set->source, ")");
   return Error{ErrorCode::kInvalid,
                StrCat(kSchedulerKey, ": ", Quoted(job.spec.scheduler), from, ": expected ", Join(known, " or "))};
+}
+
+std::vector<const Backend*> ConfiguredBackends() {
+  std::vector<const Backend*> configured;
+  for (const BackendEntry& entry : Backends())
+    if (entry.check_configured().ok()) configured.push_back(&entry.backend());
+  return configured;
 }
 
 const Backend& DefaultBackend() { return Backends().front().backend(); }

@@ -1,7 +1,6 @@
-// The schedulers that a job may run on, as verbs, adapters and masters reach them.
+// The schedulers that a job may run on, as verbs and adapters reach them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_spec_parser.h"
@@ -19,23 +17,10 @@
 #include "runtime/scheduler/arbiter.h"
 #include "runtime/scheduler/health.h"
 #include "runtime/scheduler/queue_view.h"
-#include "runtime/scheduler/scheduler.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
 
 namespace tony {
-
-// What an application master brings along for its scheduler.
-struct MasterSide {
-  EventLoop& loop;  // outlives the scheduler
-  JobRecords records;
-  Epoch epoch;
-  Duration am_lease{0};
-  Scheduler::Sink sink;
-  // The attempt that was started in a container, until its end is known.
-  std::function<std::optional<AttemptId>(const ContainerId&)> unended_in;
-  UniqueFd page_socket = {};  // of the job's page, for the next master; none: it has no page
-};
 
 // Has no state of its own; any thread.
 class Backend {
@@ -45,7 +30,9 @@ class Backend {
   virtual Result<std::unique_ptr<JobStore>> Jobs() const = 0;
   virtual Result<std::unique_ptr<RequestIndex>> Requests() const = 0;
   virtual const Arbiter& arbiter() const = 0;
-  virtual std::unique_ptr<LogSource> LogsOf(const JobRecords& records) const = 0;
+  // kUnavailable says where else they are read.
+  virtual Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const = 0;
+  virtual std::string PlaceOfLogs(const JobRecords& records) const = 0;  // for people
   // Whether it can run the job at all, asked before anything is staged or started; else why not. What a person should
   // know beside that, in lines.
   virtual Result<std::vector<std::string>> Check(const JobSpec& spec) const = 0;
@@ -55,8 +42,6 @@ class Backend {
   virtual Checks Doctor() const = 0;  // what of it stands in the way of jobs, and what to do
   // For who may also bring the job's AM back. The loop must outlive it.
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
-  // For the job's application master.
-  virtual std::unique_ptr<Scheduler> MakeScheduler(MasterSide side) const = 0;
 };
 
 // Of a job that is there, by its id; of one that is to be made, by tony.scheduler (kInvalid: there is no such); where
@@ -70,7 +55,11 @@ struct BackendEntry {
   std::string_view scheduler;  // as tony.scheduler names it; ids of its jobs begin with `job_prefix`
   std::string_view job_prefix;
   const Backend& (*backend)();
+  // Whether this process has what it takes to reach it. Who asks all of them leaves out those that it has not.
+  Status (*check_configured)() = [] { return Ok(); };
 };
 std::span<const BackendEntry> Backends();
+std::vector<const Backend*> ConfiguredBackends();
+Status CheckConfigured(const JobId& job);  // of the job's backend
 
 }  // namespace tony

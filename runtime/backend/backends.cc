@@ -1,10 +1,15 @@
 #include "runtime/backend/backend.h"
+#include "runtime/backend/hadoop_twin.h"
 #include "runtime/backend/local_backend.h"
+#include "runtime/scheduler/yarn/yarn_configured.h"
 
 namespace tony {
 
 std::span<const BackendEntry> Backends() {
-  static constexpr BackendEntry kBackends[] = {{"local", "local-", LocalBackend}};
+  static constexpr BackendEntry kBackends[] = {
+      {"local", "local-", LocalBackend},
+      {"yarn", "application_", BecomeHadoopTwin, CheckYarnConfigured},
+  };
   return kBackends;
 }
 

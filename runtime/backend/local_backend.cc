@@ -1,5 +1,6 @@
 #include "runtime/backend/local_backend.h"
 
+#include "runtime/backend/master_side.h"
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/process/boost_process_runner.h"
@@ -76,9 +77,10 @@ class LocalBackendImage : public Backend {
     return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(std::move(home)));
   }
   const Arbiter& arbiter() const override { return arbiter_; }
-  std::unique_ptr<LogSource> LogsOf(const JobRecords& records) const override {
-    return std::make_unique<LocalLogSource>(records);
+  Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
+    return std::unique_ptr<LogSource>(std::make_unique<LocalLogSource>(records));
   }
+  std::string PlaceOfLogs(const JobRecords& records) const override { return (records.place() / "logs").string(); }
   Result<std::vector<std::string>> Check(const JobSpec& spec) const override { return CheckMachine(spec); }
   std::optional<std::string> WhyRefused(const JobSpec& spec) const override { return MachineWarning(spec); }
   Result<QueueView> Queue() const override { return LookAtQueue(); }
@@ -86,15 +88,14 @@ class LocalBackendImage : public Backend {
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const override {
     return std::make_unique<OwningLauncher>(loop);
   }
-  std::unique_ptr<Scheduler> MakeScheduler(MasterSide side) const override {
-    return std::make_unique<OwningScheduler>(side);
-  }
 
  private:
   const LocalArbiter arbiter_{};
 };
 
 }  // namespace
+
+std::unique_ptr<Scheduler> MakeLocalScheduler(MasterSide side) { return std::make_unique<OwningScheduler>(side); }
 
 const Backend& LocalBackend() {
   static const LocalBackendImage backend;

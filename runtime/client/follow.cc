@@ -211,6 +211,7 @@ void Follower::Search() {
   if (state_ == State::kSearching || state_ == State::kReading) {
     ShowThatWeLook();
     SeeFiledAnswer();
+    if (kill_ && state_ == State::kSearching) (void)launcher_.EndUnruled(records_, *kill_);
   }
   const bool is_kept = launcher_.Look(records_).IsKept();
   if (state_ == State::kReading && is_kept) return SearchAfter(kReadEvery);

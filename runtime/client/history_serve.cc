@@ -62,11 +62,13 @@ class HistorySite {
   JobPage* PageOf(const JobId& job) {
     const auto records = FindJob(job.value);
     if (!records.ok()) return nullptr;
+    auto logs = BackendOf(job).LogsOf(*records);
+    if (!logs.ok()) return nullptr;
     if (pages_.size() >= kMostKept && !pages_.contains(job)) pages_.clear();
     const auto [page, fresh] = pages_.try_emplace(job);
     if (fresh) {
       const auto ask = [records = *records](const auto& answer) { answer(StoredStatus(records)); };
-      page->second = std::make_unique<JobPage>(JobPage::Parts{loop_, *records, BackendOf(job).LogsOf(*records), ask});
+      page->second = std::make_unique<JobPage>(JobPage::Parts{loop_, *records, *std::move(logs), ask});
     }
     return page->second.get();
   }

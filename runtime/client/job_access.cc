@@ -10,31 +10,13 @@
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
 #include "runtime/rpc/am_connection.h"
+#include "runtime/scheduler/last_status.h"
 #include "runtime/store/files.h"
 
 namespace tony {
 namespace {
 
 constexpr Duration kAskLimit{1000};
-
-JobStatus NotYetRuled(const JobSpec& spec, const Submission& submission) {
-  JobStatus status;
-  status.job = submission.job;
-  status.name = spec.name;
-  status.user = submission.user;
-  status.framework = ToString(spec.framework);
-  status.tags = spec.tags;
-  status.state = "ACCEPTED";
-  status.submitted = submission.time;
-  status.request = submission.request;
-  status.number = submission.number;
-  status.claim = submission.claim;
-  for (const RoleSpec& role : spec.roles) {
-    for (int index = 0; index < role.instances; ++index)
-      status.tasks.push_back({.id = {role.name, index}, .state = "waiting"});
-  }
-  return status;
-}
 
 Result<JobStatus> AskAm(const JobRecords& records) {
   TRY_ASSIGN(const auto lease, records.ReadLease());
@@ -66,6 +48,7 @@ Result<JobRecords> FindJob(const std::string& id) {
   // An id becomes a path: nothing that leaves the folder of jobs.
   if (id.empty() || id[0] == '.' || id.find('/') != std::string::npos)
     return Error{ErrorCode::kNotFound, StrCat("\"", id, "\" is no job id; \"tony list\" shows them")};
+  TRY(CheckConfigured({id}));
   TRY_ASSIGN(const auto jobs, BackendOf({id}).Jobs());
   return jobs->Find({id});
 }
@@ -89,9 +72,8 @@ Result<JobStatus> StoredStatus(const JobRecords& records) {
   }
   TRY(stored);
   if (*stored) return **stored;
-  TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
-  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
-  return NotYetRuled(spec, submission);
+  TRY(records.ReadSpec());
+  return FreshStatus(records);
 }
 
 bool HasEnded(const JobStatus& status) { return status.verdict.has_value(); }

@@ -10,8 +10,8 @@ namespace {
 
 // Nobody knows yet in which backend its submit will make the job.
 Status Revoke(const RequestId& request, const OwnerToken& owner) {
-  for (const BackendEntry& entry : Backends()) {
-    TRY_ASSIGN(const auto index, entry.backend().Requests());
+  for (const Backend* backend : ConfiguredBackends()) {
+    TRY_ASSIGN(const auto index, backend->Requests());
     TRY(index->Revoke(request, owner, RealClock().Now()));
   }
   return Ok();

@@ -86,8 +86,8 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
 
 Result<Listing> ListJobs(size_t most_finished) {
   Listing listing;
-  for (const BackendEntry& entry : Backends()) {
-    TRY_ASSIGN(const auto jobs, entry.backend().Jobs());
+  for (const Backend* backend : ConfiguredBackends()) {
+    TRY_ASSIGN(const auto jobs, backend->Jobs());
     TRY(AddJobs(*jobs, most_finished, listing));
   }
   return listing;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/live_table.h"
@@ -31,7 +32,7 @@ std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobRecords& reco
   UniqueFd terminal = OpenTerminal();
   if (!terminal.valid()) return nullptr;
   std::unique_ptr<LiveView> view(new LiveView(loop, std::move(terminal)));
-  view->SayAbove(StrCat("logs: ", (records.place() / "logs").string()));
+  view->SayAbove(StrCat("logs: ", BackendOf(records.job()).PlaceOfLogs(records)));
   view->SayAbove(StrCat("follow: tony logs ", records.job().value, " -f"));
   if (const auto status = StoredStatus(records); status.ok()) view->Show(*status);
   return view;

@@ -148,7 +148,7 @@ Result<int> RunLogs(const CommandLine& line) {
   TRY_ASSIGN(const LogChoice choice, ReadChoice(line, records));
   LogCursor cursor;
   TRY(cursor.Set(line.Value("cursor")));
-  const auto logs = BackendOf(records.job()).LogsOf(records);
+  TRY_ASSIGN(const auto logs, BackendOf(records.job()).LogsOf(records));
   LogReader reader(*logs, choice, cursor);
   if (json && !line.Has("f")) {
     AnswerJson(records, reader, cursor, amount);

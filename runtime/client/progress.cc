@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
@@ -214,7 +215,7 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   text += RestartSummary(status) + CheckpointSummary(status);
   if (const std::string problem = OutputsProblem(records, status); !problem.empty())
     text += StrCat("  ", problem, "\n");
-  return text + StrCat("  logs: ", (records.place() / "logs").string(), "\n");
+  return text + StrCat("  logs: ", BackendOf(records.job()).PlaceOfLogs(records), "\n");
 }
 
 std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now) {

@@ -45,8 +45,8 @@ Result<Recovered> Recover(const JobRecords& records) {
 // Those that can be brought back from here.
 Result<std::vector<JobRecords>> AllJobs() {
   std::vector<JobRecords> ours;
-  for (const BackendEntry& entry : Backends()) {
-    TRY_ASSIGN(const auto jobs, entry.backend().Jobs());
+  for (const Backend* backend : ConfiguredBackends()) {
+    TRY_ASSIGN(const auto jobs, backend->Jobs());
     TRY_ASSIGN(const std::vector<JobRecords> all, jobs->List());
     for (const JobRecords& records : all) {
       const auto found = jobs->Find(records.job());

@@ -21,8 +21,8 @@ Result<int> RunSubmit(const CommandLine& line) {
   const bool json = line.Has("json"), detach = line.Has("detach");
   TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
   TRY_ASSIGN(const ParsedJobSpec parsed, ReadJobSpec(line));
-  for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
+  for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
   TRY_ASSIGN(const auto notes, backend->Check(parsed.spec));
   for (const std::string& note : notes) Say(StrCat("tony: ", note));
 

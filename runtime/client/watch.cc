@@ -148,6 +148,7 @@ class JobsWatch {
 }  // namespace
 
 Result<int> RunWatch(const CommandLine& line) {
+  (void)ConfiguredBackends();  // a program that one of them replaces goes before a line is read
   JobsWatch::Options options = {.json = line.Has("json"), .reads = line.words().empty()};
   TRY_ASSIGN(options.watcher, WatcherOption(line, "watcher"));
   std::vector<std::string> ids;

@@ -143,7 +143,7 @@ constexpr Key kKeys[] = {
     {"tony.docker.<role>.image", kText, "", kNone, "Docker image of a role"},
     {"tony.gpu-exec-path", kText, "nvidia-smi", kNone, "without effect in TonY too"},
     {"tony.other.namenodes", kList, "", kNone, "further file systems to fetch tokens for"},
-    {"tony.yarn.queue", kText, "default", kNone, "YARN queue"},
+    {"tony.yarn.queue", kText, "default", kYarn, "YARN queue"},
 
     // Horovod.
     {"tony.horovod.driver.mode.debug", kFlag, "false", kNone, "the user brings the driver"},

@@ -21,6 +21,7 @@ std::string_view ToString(KeyType type);  // "text", "number", ...
 enum class KeyEffect {
   kImplemented,
   kNone,     // accepted, no effect yet: a warning unless the value is the default
+  kYarn,     // implemented for tony.scheduler=yarn; elsewhere the same warning
   kRefused,  // not supported yet, and to ignore it would run the wrong thing: an error unless empty or false
 };
 

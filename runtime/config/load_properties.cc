@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "runtime/base/spent_input.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/config/config_text.h"
@@ -53,13 +54,16 @@ Result<std::string> ReadText(const ConfigFile& file) {
     return FileError(file, errno == ENOENT ? "no such file" : ErrnoText(errno));
   }
   if (S_ISDIR(about.st_mode)) return FileError(file, "a folder, not a file");
-  return ReadOpen(fd.get(), file);
+  TRY_ASSIGN(std::string text, ReadOpen(fd.get(), file));
+  if (file.is_stdin) NoteSpentInput(STDIN_FILENO, text);
+  return text;
 }
 
 Result<std::map<std::string, std::string>> LoadSecrets(int number) {
   const UniqueFd fd(number);
   const ConfigFile file{.kind = "the secrets on", .name = "--secrets-fd", .path = StrCat("descriptor ", number)};
   TRY_ASSIGN(const std::string text, ReadOpen(fd.get(), file));
+  NoteSpentInput(number, text);
   return ReadSecrets(text, file.name);
 }
 

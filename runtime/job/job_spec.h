@@ -134,6 +134,15 @@ Duration CallLimit(const Timers& timers);
 
 inline constexpr int64_t kMostJobPriority = 1000;  // and the least is as far below 0
 
+// What a job asks of YARN beside its containers.
+struct YarnSpec {
+  std::string queue = "default";
+  // Of the container of its application master, whose own need is 30 MB and 20 KB for each task.
+  int64_t am_memory_mb = 512;
+  int am_vcores = 1;
+  bool operator==(const YarnSpec&) const = default;
+};
+
 struct JobSpec {
   std::string name = "TonyApplication";
   FrameworkKind framework = FrameworkKind::kTensorflow;
@@ -158,6 +167,7 @@ struct JobSpec {
   CheckpointSpec checkpoint;
   std::vector<FailureRule> failure_rules;  // its own, which go before the built-in ones
   std::vector<std::string> tags;           // for people and tools to find it by; each once, none empty
+  YarnSpec yarn;
   std::string history_folder;  // where TonY's portal and Dr. Elephant find its history; absolute; empty: none is kept
   bool operator==(const JobSpec&) const = default;
 

@@ -222,6 +222,15 @@ Status ReadRestartAndCheckpoint(JsonFields& fields, JobSpec& spec) {
   return Ok();
 }
 
+Result<YarnSpec> ReadYarn(JsonFields fields) {
+  YarnSpec yarn;
+  yarn.queue = fields.String("queue");
+  yarn.am_memory_mb = fields.Int("am_memory_mb", 1);
+  yarn.am_vcores = static_cast<int>(fields.Int("am_vcores", 1, kMostAsked));
+  TRY(fields.status());
+  return yarn;
+}
+
 // Jobs of 0.1 have none of these.
 Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
   if (fields.Has("mode")) {
@@ -268,6 +277,11 @@ Result<JobSpec> ReadSpec(const json::value& document) {
   TRY(ReadModeAndFiles(fields, spec));
   TRY(ReadRestartAndCheckpoint(fields, spec));
   TRY_ASSIGN(spec.failure_rules, ReadFailureRules(fields));
+  if (fields.Has("yarn")) {
+    JsonFields yarn = fields.Fields("yarn");
+    TRY(fields.status());
+    TRY_ASSIGN(spec.yarn, ReadYarn(std::move(yarn)));
+  }
   return spec;
 }
 
@@ -301,6 +315,10 @@ std::string ToJson(const JobSpec& spec) {
   out["failure_rules"] = FailureRulesJson(spec.failure_rules);
   out["tags"] = json::array(spec.tags.begin(), spec.tags.end());
   out["history_folder"] = spec.history_folder;
+  if (spec.yarn != YarnSpec()) {
+    out["yarn"] = json::object{
+        {"queue", spec.yarn.queue}, {"am_memory_mb", spec.yarn.am_memory_mb}, {"am_vcores", spec.yarn.am_vcores}};
+  }
   return SerializeJson(out);
 }
 

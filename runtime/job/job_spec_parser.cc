@@ -17,9 +17,11 @@ constexpr std::string_view kHistoryLocation = "tony.history.location";
 constexpr std::string_view kMemoryLimits = "tony.local.memory-limits";
 constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
+constexpr std::string_view kQueue = "tony.yarn.queue";
 constexpr std::string_view kScheduler = "tony.scheduler";
 constexpr std::string_view kTags = "tony.application.tags";
 
+constexpr int64_t kMostAmCores = 1024;
 constexpr size_t kLongestJobName = 256;
 constexpr int64_t kYearSeconds = 365 * 24 * 3600;
 constexpr Duration kNever = std::chrono::years(10);  // a registration timeout that is off
@@ -84,6 +86,24 @@ Status ParseLimits(const PropertyValues& values, JobSpec& spec) {
   return Ok();
 }
 
+// What tony.am.* says is its only task's where a job has no roles, and its master's else, as in TonY; but not TonY's
+// defaults, which are those of a JVM.
+Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
+  YarnSpec yarn;
+  if (SchedulerOf(values) != kYarnScheduler) return yarn;
+  yarn.queue = std::string(Trim(values.Text(kQueue)));
+  if (yarn.queue.empty() || std::ranges::any_of(yarn.queue, IsControl))
+    return values.Bad(kQueue, "expected the name of a queue");
+  if (!single_task && values.Has("tony.am.memory")) {
+    TRY_ASSIGN(yarn.am_memory_mb, values.MemoryMb("tony.am.memory"));
+  }
+  if (!single_task && values.Has("tony.am.vcores")) {
+    TRY_ASSIGN(const int64_t vcores, values.Number("tony.am.vcores", 1, kMostAmCores));
+    yarn.am_vcores = static_cast<int>(vcores);
+  }
+  return yarn;
+}
+
 // The portal's own key goes first: TonY's application master knew only tony.history.location, and where the two
 // differed the portal found nothing. The default, which is nobody's folder, means none.
 std::string ParseHistoryFolder(const PropertyValues& values, const std::filesystem::path& directory,
@@ -101,6 +121,8 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
 }
 
 }  // namespace
+
+std::string SchedulerOf(const PropertyValues& values) { return ToLower(Trim(values.Text(kScheduler))); }
 
 std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
   const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
@@ -136,7 +158,8 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   spec.roles = std::move(roles.roles);
   take(ParseName(values), spec.name);
   take(ParseTags(values), spec.tags);
-  spec.scheduler = ToLower(Trim(values.Text(kScheduler)));
+  spec.scheduler = SchedulerOf(values);
+  take(ParseYarn(values, roles.single_task), spec.yarn);
   ParsedEnvironment environment;
   take(ParseEnvironment(values), environment);
   spec.execution_env = std::move(environment.execution);

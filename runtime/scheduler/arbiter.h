@@ -44,6 +44,9 @@ class Arbiter {
   // Leaves a sign that somebody looks at the job, where no AM lives that could be told; false: one does, or none has
   // ruled yet. `watcher` may be empty: somebody without a name.
   virtual Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const = 0;
+  // Ends a job that waits for its first AM and may wait long, as a kill that is in its records already asks; false: it
+  // is the AM's to decide, or the keeper's.
+  virtual Result<bool> EndUnruled(const JobRecords&, const KillRequest&) const { return false; }
   // For people: where to see why its keeper cannot stay alive, and its last words.
   virtual std::string WhyItEnds(const JobRecords& records) const = 0;
 };

@@ -6,11 +6,11 @@
 #include "am/job_clock.h"
 #include "am/journal.h"
 #include "am/record_calls.h"
-#include "runtime/backend/backend.h"
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/rpc/rpc_server.h"
+#include "tests/cluster/fake_scheduler.h"
 #include "tests/cluster/flaky_store.h"
 
 namespace tony::cluster {
@@ -56,10 +56,9 @@ Status Rule(const fs::path& folder, Epoch epoch) {
                                 .journal = *opened.journal,
                                 .calls = calls});
   const auto scheduler =
-      BackendOf(records.job())
-          .MakeScheduler({.loop = loop, .records = records, .epoch = epoch, .sink = [&](SchedulerEvent event) {
-                            master.OnScheduler(std::move(event));
-                          }});
+      MakeFakeScheduler({.loop = loop, .records = records, .epoch = epoch, .sink = [&](SchedulerEvent event) {
+                           master.OnScheduler(std::move(event));
+                         }});
   TRY_ASSIGN(const auto server, StartRpcServer(loop, {.folder = folder, .at = {SocketOf(epoch)}}, master));
   master.Start(*scheduler, {server->addresses().front()}, [&] { server->Stop([&] { loop.Stop(); }); });
   const LookAgain fence(loop, [&] {

@@ -17,7 +17,6 @@
 #include "runtime/store/local_job_store.h"
 #include "runtime/store/local_request_index.h"
 #include "runtime/store/user_home.h"
-#include "tests/cluster/fake_scheduler.h"
 #include "tests/cluster/flaky_store.h"
 
 namespace tony {
@@ -126,17 +125,15 @@ class FakeBackend : public Backend {
     return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(std::move(home)));
   }
   const Arbiter& arbiter() const override { return cluster_; }
-  std::unique_ptr<LogSource> LogsOf(const JobRecords& records) const override {
-    return std::make_unique<LocalLogSource>(records);
+  Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
+    return std::unique_ptr<LogSource>(std::make_unique<LocalLogSource>(records));
   }
+  std::string PlaceOfLogs(const JobRecords& records) const override { return (records.place() / "logs").string(); }
   Result<std::vector<std::string>> Check(const JobSpec&) const override { return std::vector<std::string>(); }
   std::optional<std::string> WhyRefused(const JobSpec&) const override { return std::nullopt; }
   Result<QueueView> Queue() const override { return QueueView(); }
   Checks Doctor() const override { return {}; }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override { return std::make_unique<FakeCluster>(); }
-  std::unique_ptr<Scheduler> MakeScheduler(MasterSide side) const override {
-    return cluster::MakeFakeScheduler(std::move(side));
-  }
 
  private:
   const FakeCluster cluster_{};

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/backend/backend.h"
+#include "runtime/backend/master_side.h"
 
 namespace tony::cluster {
 

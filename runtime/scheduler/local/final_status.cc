@@ -10,33 +10,13 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/scheduler/last_status.h"
 #include "runtime/store/attempt_folder.h"
-#include "runtime/store/claim_record.h"
 
 namespace tony {
 namespace {
 
 constexpr off_t kTailBytes = 2000;  // some twenty lines: what a person reads first
-
-Result<JobStatus> FreshStatus(const JobRecords& records) {
-  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
-  JobStatus status;
-  status.job = records.job();
-  status.user = submission.user;
-  status.state = "ACCEPTED";
-  status.submitted = submission.time;
-  status.request = submission.request;
-  status.number = submission.number;
-  status.claim = submission.claim;
-  const auto spec = records.ReadSpec();  // one that cannot be read may be why there is no AM
-  if (!spec.ok()) return status;
-  status.name = spec->name;
-  status.framework = ToString(spec->framework);
-  status.tags = spec->tags;
-  for (const auto& role : spec->roles)
-    for (int index = 0; index < role.instances; ++index) status.tasks.push_back({TaskId{role.name, index}, "waiting"});
-  return status;
-}
 
 // By its log folders, which an AM makes before it launches an attempt.
 int NewestAttempt(const JobRecords& records, const TaskId& task) {
@@ -57,36 +37,6 @@ void CatchUp(const JobRecords& records, JobStatus& status) {
   }
 }
 
-// The AM writes down who owns and watches the job before it tells anybody; its document comes later.
-void CatchUpWithClaim(const JobRecords& records, JobStatus& status) {
-  const auto told = ReadClaimRecord(records);
-  if (!told.ok()) return;
-  status.claim = told->claim;
-  status.watcher = told->watcher;
-}
-
-Result<JobStatus> LastStatus(const JobRecords& records) {
-  auto last = records.ReadStatus();
-  TRY_ASSIGN(JobStatus status, last.ok() && *last ? Result<JobStatus>(**std::move(last)) : FreshStatus(records));
-  if (!status.verdict) CatchUpWithClaim(records, status);
-  return status;
-}
-
-std::string AttemptState(const Outcome& outcome) {
-  if (outcome.Succeeded()) return "succeeded";
-  if (outcome.cls == OutcomeClass::kKilled) return "killed";
-  return outcome.cls == OutcomeClass::kNodeLost ? "lost" : "failed";
-}
-
-void EndTask(TaskStatus& task, const Outcome& outcome, Instant now) {
-  task.state = "done";
-  task.attempt_state = AttemptState(outcome);
-  task.outcome = outcome;
-  task.ended = now;
-  task.pid = 0;
-  task.suspect = false;
-}
-
 // No exit code is lost because nobody was there to be told of it.
 void EndTasksWithKeptOutcome(const JobRecords& records, JobStatus& status, Instant now) {
   for (auto& task : status.tasks) {
@@ -102,16 +52,8 @@ Result<JobStatus> EndedStatus(const JobRecords& records, const Verdict& verdict,
   TRY_ASSIGN(JobStatus status, LastStatus(records));
   if (status.verdict) return status;
   CatchUp(records, status);
-  status.state = ToString(verdict.state);
-  status.verdict = verdict;
-  status.trouble.clear();
-  status.ended = std::max(now, status.submitted);
-  ++status.seq;
-  EndTasksWithKeptOutcome(records, status, *status.ended);
-  for (auto& task : status.tasks) {
-    if (task.state == "active") EndTask(task, {verdict.cls, std::nullopt, "ended with its job", ""}, *status.ended);
-    task.state = "done";
-  }
+  EndTasksWithKeptOutcome(records, status, std::max(now, status.submitted));
+  EndStatus(status, verdict, now);
   return status;
 }
 

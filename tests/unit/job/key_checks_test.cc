@@ -34,9 +34,17 @@ TEST(KeyChecksTest, AKeyOfARoleThatDoesNotExistIsAWarning) {
             "tony.driver.memory (from -conf): ignored, as tony.driver.instances is not set\n");
 }
 
-TEST(KeyChecksTest, AKeyWithoutEffectIsAWarningUnlessItSaysTheDefault) {
-  EXPECT_EQ(WarningsWith({{"tony.yarn.queue", "ml"}}), "tony.yarn.queue (from -conf): accepted, no effect yet\n");
+TEST(KeyChecksTest, AKeyOfYarnIsAWarningElsewhere) {
+  EXPECT_EQ(WarningsWith({{"tony.yarn.queue", "ml"}}),
+            "tony.yarn.queue (from -conf): accepted, no effect without tony.scheduler=yarn\n");
   EXPECT_EQ(WarningsWith({{"tony.yarn.queue", "default"}}), "");
+  EXPECT_EQ(WarningsWith({{"tony.yarn.queue", "ml"}, {"tony.scheduler", "YARN"}}), "");
+}
+
+TEST(KeyChecksTest, AKeyWithoutEffectIsAWarningUnlessItSaysTheDefault) {
+  EXPECT_EQ(WarningsWith({{"tony.application.type", "ML"}}),
+            "tony.application.type (from -conf): accepted, no effect yet\n");
+  EXPECT_EQ(WarningsWith({{"tony.application.type", "TONY"}}), "");
   EXPECT_EQ(WarningsWith({{"tony.worker.node-label", "gpu"}}),
             "tony.worker.node-label (from -conf): accepted, no effect yet\n");
 }
