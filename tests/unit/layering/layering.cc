@@ -38,6 +38,7 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/scheduler",
        {"runtime/base", "runtime/net", "runtime/job", "runtime/process", "runtime/store", "runtime/history",
         "runtime/page"}},
+      {"runtime/scheduler/yarn", {"runtime/base", "runtime/net", "runtime/hadoop", "runtime/job", "runtime/scheduler"}},
       {"runtime/backend",
        {"runtime/base", "runtime/job", "runtime/logs", "runtime/process", "runtime/scheduler", "runtime/store"}},
       {"runtime/client",
@@ -173,12 +174,14 @@ std::vector<Include> Includes(const SourceFile& source) {
   return includes;
 }
 
-// "runtime/scheduler/local/x.cc" -> "runtime/scheduler"; "am/job.h" -> "am"; anything else -> "".
+// "runtime/scheduler/local/x.cc" -> "runtime/scheduler"; "am/job.h" -> "am"; anything else -> "". A folder of its own
+// within another goes before that.
 std::string FolderOf(const std::string& path) {
+  std::string found;
   for (const auto& [folder, unused] : AllowedArrows()) {
-    if (path.starts_with(folder + "/")) return folder;
+    if (path.starts_with(folder + "/") && folder.size() > found.size()) found = folder;
   }
-  return "";
+  return found;
 }
 
 bool IsOurs(const std::string& path) {

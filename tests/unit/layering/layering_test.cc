@@ -51,7 +51,7 @@ TEST(LayeringTest, LibrariesStayInTheirAdaptersAndOutOfHeaders) {
 }
 
 TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
-  for (const char* folder : {"am", "executor"}) {
+  for (const char* folder : {"am", "executor", "runtime/scheduler/yarn"}) {
     const std::vector<std::string> cores = PureCoresOf(folder);
     ASSERT_FALSE(cores.empty()) << folder;
     std::vector<SourceFile> sources = ReadSources(SourceFolder(), folder);
@@ -61,6 +61,7 @@ TEST(LayeringTest, CoresHaveNoClockNoThreadAndNoInputOrOutput) {
   EXPECT_THAT(ViolationsIn(ReadSources(SourceFolder(), "runtime/request"), PurityViolations), IsEmpty());
   EXPECT_THAT(PureCoresOf("am"), Contains("am/job_decide.cc"));
   EXPECT_THAT(PureCoresOf("executor"), Contains("executor/task_run.cc"));
+  EXPECT_THAT(PureCoresOf("runtime/scheduler/yarn"), Contains("runtime/scheduler/yarn/yarn_asks.cc"));
 }
 
 TEST(LayeringTest, OnlyItsBackendKnowsTheLocalScheduler) {

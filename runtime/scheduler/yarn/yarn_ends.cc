@@ -1,0 +1,90 @@
+#include "runtime/scheduler/yarn/yarn_ends.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/rpc_failure.h"
+
+namespace tony {
+namespace {
+
+// A shell adds 128 to the number of a signal. 31 is the last of the usual ones.
+constexpr int kSignalBase = 128, kLastSignal = 31;
+// ExitCode.LOST of the NodeManager: it began anew and found no file with the exit code.
+constexpr int kLostExit = 154;
+
+struct Meaning {
+  int code;  // ContainerExitStatus
+  OutcomeClass cls;
+  const char* text;
+};
+constexpr Meaning kMeanings[] = {
+    {-1000, OutcomeClass::kInfra, "its node did not start it"},
+    {-100, OutcomeClass::kNodeLost, "its node was lost"},
+    {-101, OutcomeClass::kInfra, "the disks of its node failed"},
+    {-102, OutcomeClass::kPreempted, "the ResourceManager took it away"},
+    {-103, OutcomeClass::kOom, "above its limit of virtual memory"},
+    {-104, OutcomeClass::kOom, "above its limit of memory"},
+    {-105, OutcomeClass::kKilled, "stopped"},
+    {-106, OutcomeClass::kInfra, "killed by the ResourceManager"},
+    {-107, OutcomeClass::kKilled, "killed, since the application has ended"},
+    {-108, OutcomeClass::kPreempted, "its node took it away"},
+    {-109, OutcomeClass::kUserError, "too large logs"},
+};
+
+// Of the process. Nothing: nobody saw it.
+std::optional<ExitStatus> StatusOf(int exit) {
+  if (exit == kLostExit) return std::nullopt;
+  if (exit > kSignalBase && exit <= kSignalBase + kLastSignal)
+    return ExitStatus{ExitStatus::Kind::kSignaled, exit - kSignalBase};
+  return ExitStatus{ExitStatus::Kind::kExited, exit};
+}
+
+}  // namespace
+
+ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
+  ContainerExited exited{.container = {ToString(status.id)}};
+  if (status.exit_status >= 0) {
+    exited.status = StatusOf(status.exit_status);
+    if (stopped) exited.cls = OutcomeClass::kKilled;
+    return exited;
+  }
+  const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
+  const bool unknown = known == std::end(kMeanings);
+  exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
+  // What was released ends as if its node were lost.
+  if (stopped && status.exit_status == -100) exited.cls = OutcomeClass::kKilled;
+  exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
+  if (const std::string said = hadoop::OneLine(status.diagnostics); !said.empty() && said != "N/A")
+    exited.error += StrCat(": ", said);
+  return exited;
+}
+
+hadoop::FinalStatus FinalStatusOf(const Verdict& verdict) {
+  switch (verdict.state) {
+    case FinalState::kSucceeded:
+      return hadoop::FinalStatus::kSucceeded;
+    case FinalState::kFailed:
+      return hadoop::FinalStatus::kFailed;
+    case FinalState::kKilled:
+      return hadoop::FinalStatus::kKilled;
+  }
+  return hadoop::FinalStatus::kUndefined;
+}
+
+std::string DiagnosticsOf(const Verdict& verdict) {
+  // A ResourceManager keeps 64 KB of them (yarn.app.attempt.diagnostics.limit.kc), and shows them in one cell of a
+  // page.
+  constexpr size_t kLongestTail = 16 << 10;
+  std::string text = verdict.message;
+  if (verdict.attempt) {
+    text += StrCat("\n", ToString(*verdict.attempt), verdict.host.empty() ? "" : " on ", verdict.host);
+    if (verdict.exit) text += StrCat(": ", ToString(*verdict.exit));
+  }
+  const std::string& tail = verdict.stderr_tail.empty() ? verdict.stdout_tail : verdict.stderr_tail;
+  if (tail.empty()) return text;
+  return StrCat(text, "\n", std::string_view(tail).substr(tail.size() - std::min(tail.size(), kLongestTail)));
+}
+
+}  // namespace tony

@@ -1,0 +1,64 @@
+// A ResourceManager as a master meets it, with the faults that real ones show: grants that come late, twice, without an
+// ask, too small or too large; answers that are lost and repeated; a restart that forgets.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "runtime/hadoop/am_rm_session.h"
+
+namespace tony {
+
+class SimulatedRm {
+ public:
+  explicit SimulatedRm(uint64_t seed) : random_(seed) {}
+
+  // What AmRmSession would call back with. `Lost`: no answer.
+  struct Lost {};
+  using Reply = std::variant<hadoop::Allocation, hadoop::NotRegistered, Lost>;
+  Reply Allocate(const hadoop::Asked& asked);
+  void Register();
+
+  void Heartbeat();  // of its nodes: containers are granted
+  void EndOne(const hadoop::ContainerId& id) { End(id); }
+  void BeOrderly() { is_orderly_ = true; }
+  bool Chance(int percent) { return Below(100) < percent; }
+  int Below(int bound) { return static_cast<int>(random_() % static_cast<uint64_t>(bound)); }
+
+  const std::map<hadoop::ContainerId, hadoop::Container>& running() const { return running_; }
+  int OpenRows() const;  // with a count above 0
+
+ private:
+  struct Asks {
+    hadoop::Resource size;
+    std::map<std::string, int> rows;  // by place
+  };
+  bool Fault(int percent) { return !is_orderly_ && Chance(percent); }
+  void Read(const hadoop::Asked& asked);
+  void Restart();
+  void Grant(int32_t priority, int64_t request, const hadoop::Resource& size, const std::string& host);
+  void End(const hadoop::ContainerId& id);
+  hadoop::Allocation News();
+
+  std::mt19937_64 random_;
+  bool is_orderly_ = false;
+  bool is_registered_ = true;
+  int64_t last_container_ = 1;
+  std::map<std::pair<int32_t, int64_t>, Asks> asks_;
+  std::map<hadoop::ContainerId, hadoop::Container> running_;
+  std::set<hadoop::ContainerId> told_;
+  std::deque<hadoop::Container> untold_;
+  std::vector<hadoop::ContainerStatus> ended_;
+  hadoop::Allocation last_;  // the newest answer, as it is repeated
+  bool is_last_lost_ = false;
+  bool may_be_repeated_ = false;  // as the session knows it
+};
+
+}  // namespace tony

@@ -1,0 +1,72 @@
+#include "runtime/scheduler/yarn/yarn_ends.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/scheduler/yarn/yarn_fixture.h"
+
+namespace tony {
+namespace {
+
+ContainerExited Exited(int exit_status, bool stopped = false, const std::string& diagnostics = "N/A") {
+  return ExitedOf({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics}, stopped);
+}
+
+TEST(YarnEndsTest, AnExitCodeIsTheProcesss) {
+  const auto exited = Exited(3, false, "Exception from container-launch.\n[x] a stack trace");
+  EXPECT_EQ(exited.container.value, "container_1700000000000_0001_01_000002");
+  EXPECT_EQ(exited.status, (ExitStatus{ExitStatus::Kind::kExited, 3}));
+  EXPECT_EQ(exited.error, "");
+  EXPECT_FALSE(exited.cls);
+  EXPECT_EQ(Exited(0).status, (ExitStatus{ExitStatus::Kind::kExited, 0}));
+}
+
+TEST(YarnEndsTest, AShellsCodeOfASignalIsTheSignal) {
+  EXPECT_EQ(Exited(137).status, (ExitStatus{ExitStatus::Kind::kSignaled, 9}));
+  EXPECT_EQ(Exited(143).status, (ExitStatus{ExitStatus::Kind::kSignaled, 15}));
+  EXPECT_EQ(Exited(128).status, (ExitStatus{ExitStatus::Kind::kExited, 128}));
+  EXPECT_EQ(Exited(255).status, (ExitStatus{ExitStatus::Kind::kExited, 255}));
+  EXPECT_FALSE(Exited(154).status) << "its node began anew and did not see it";
+}
+
+TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
+  const struct {
+    int code;
+    OutcomeClass cls;
+  } kCodes[] = {{-1000, OutcomeClass::kInfra},    {-100, OutcomeClass::kNodeLost},  {-101, OutcomeClass::kInfra},
+                {-102, OutcomeClass::kPreempted}, {-103, OutcomeClass::kOom},       {-104, OutcomeClass::kOom},
+                {-105, OutcomeClass::kKilled},    {-106, OutcomeClass::kInfra},     {-107, OutcomeClass::kKilled},
+                {-108, OutcomeClass::kPreempted}, {-109, OutcomeClass::kUserError}, {-999, OutcomeClass::kInfra}};
+  for (const auto& [code, cls] : kCodes) {
+    const auto exited = Exited(code);
+    EXPECT_FALSE(exited.status) << code;
+    EXPECT_EQ(exited.cls, cls) << code;
+    EXPECT_NE(exited.error, "") << code;
+  }
+  EXPECT_EQ(Exited(-104, false, "is running beyond\nits limit").error,
+            "above its limit of memory: is running beyond its limit");
+}
+
+TEST(YarnEndsTest, WhatWasStoppedWasKilled) {
+  for (const int code : {0, 3, 137, 143, -100, -105}) EXPECT_EQ(Exited(code, true).cls, OutcomeClass::kKilled) << code;
+  EXPECT_EQ(Exited(-104, true).cls, OutcomeClass::kOom);
+}
+
+TEST(YarnEndsTest, TheVerdictIsTheApplications) {
+  Verdict verdict{.state = FinalState::kFailed, .message = "worker:1 failed"};
+  EXPECT_EQ(FinalStatusOf(verdict), hadoop::FinalStatus::kFailed);
+  EXPECT_EQ(DiagnosticsOf(verdict), "worker:1 failed");
+  verdict.attempt = Attempt(1);
+  verdict.host = "n2";
+  verdict.exit = ExitStatus{ExitStatus::Kind::kExited, 3};
+  verdict.stderr_tail = "bad thing";
+  EXPECT_EQ(DiagnosticsOf(verdict), "worker:1 failed\nworker:1#1 on n2: exit code 3\nbad thing");
+  verdict.stderr_tail = std::string(1 << 20, 'x');
+  EXPECT_LT(DiagnosticsOf(verdict).size(), 20'000u);
+  verdict.state = FinalState::kKilled;
+  EXPECT_EQ(FinalStatusOf(verdict), hadoop::FinalStatus::kKilled);
+  verdict.state = FinalState::kSucceeded;
+  EXPECT_EQ(FinalStatusOf(verdict), hadoop::FinalStatus::kSucceeded);
+}
+
+}  // namespace
+}  // namespace tony
