@@ -1,4 +1,4 @@
-// Where an AM gets containers from. Seam: LocalScheduler, and the simulator's.
+// Where an AM gets containers from. Seam: LocalScheduler, YarnScheduler, and the simulator's.
 //
 // Loop thread only. Calls return at once; what happens is told to the sink, never from inside a call. Everything may
 // be asked again after the AM died and came back: a container is known by its id, and asking twice changes nothing.
@@ -37,12 +37,13 @@ struct ContainerGranted {
 struct ContainerStarted {
   ContainerId container;
 };
-// The executor is gone and nothing that it started is left. No status: nobody was there to see it, or it never ran,
-// and then `error` says why. Told for every container that was launched or stopped, once.
+// The executor is gone and nothing that it started is left. No status: nobody was there to see it, or it never ran, or
+// its node ended it for a reason of its own, and then `error` says why. Told for every container that was launched or
+// stopped, once.
 struct ContainerExited {
   ContainerId container;
   std::optional<ExitStatus> status;
-  std::string error;  // "start /x/tony-executor: permission denied"; empty where it ran
+  std::string error;  // "start /x/tony-executor: permission denied"; empty where it just ended
   // What the scheduler knows of the reason: node_lost, preempted, oom, killed... Nothing: it just ended.
   std::optional<OutcomeClass> cls;
   std::optional<Outcome> kept = {};  // what its executor left of its attempt's end, where the scheduler can see that
