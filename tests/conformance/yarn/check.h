@@ -7,8 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/endpoint.h"
 #include "runtime/base/event_loop.h"
+#include "runtime/base/result.h"
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/credentials.h"
 #include "runtime/net/host_resolver.h"
 #include "tests/support/run_until.h"
 
@@ -55,9 +58,18 @@ class Bed {
   HostResolver names{loop};
 };
 
-// In a container: the checks of a master. Returns the exit code.
+// In a container: the checks of a master, of the session alone and of the scheduler on it. They return the exit code.
 int RunMaster();
-// Prints "ok NAME" or "FAILED NAME: why" for each check, then "N passed, M failed".
+int RunSchedulerMaster();
+// What its client has left it there.
+struct MasterPlace {
+  Endpoint client, scheduler;  // of the ResourceManager
+};
+std::optional<MasterPlace> MasterPlaceHere();
+Result<Credentials> CredentialsHere();
+std::optional<Token> MasterTokenIn(const Credentials& credentials);
+std::string CheckUser();  // whom the cluster takes this process for
+// Prints "ok NAME" or "FAILED NAME: why" for each check.
 // `restart`: a shell line that kills the ResourceManager and starts it again; empty: it is left alone.
 int RunClient(const std::string& configuration, const std::string& restart, const std::string& program);
 

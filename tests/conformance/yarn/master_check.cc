@@ -49,10 +49,9 @@ class Master : public Bed {
     MUST(credentials_.secrets["tony.check"] == "known");
     const auto id = ParseContainerId(StrCat(::getenv("CONTAINER_ID")));
     MUST(id && ToString(*id) == ::getenv("CONTAINER_ID"));
-    const auto token = std::ranges::find_if(credentials_.tokens,
-                                            [](const auto& entry) { return entry.second.kind == "YARN_AM_RM_TOKEN"; });
-    MUST(token != credentials_.tokens.end());
-    token_ = token->second;
+    const auto token = MasterTokenIn(credentials_);
+    MUST(token);
+    token_ = *token;
     session_ = std::make_unique<AmRmSession>(loop, names, scheduler_, token_);
     return "";
   }
@@ -219,12 +218,34 @@ class Master : public Bed {
 
 }  // namespace
 
-int RunMaster() {
+std::optional<MasterPlace> MasterPlaceHere() {
+  MasterPlace place;
+  for (const auto& [variable, address] :
+       {std::pair("TONY_CHECK_CLIENT", &place.client), std::pair("TONY_CHECK_SCHEDULER", &place.scheduler)}) {
+    const std::vector<std::string> parts = Split(StrCat(::getenv(variable)), ':');
+    if (parts.size() != 2) return std::nullopt;
+    *address = {parts[0], static_cast<int>(*ParseInt(parts[1]))};
+  }
+  return place;
+}
+
+Result<Credentials> CredentialsHere() {
   std::ifstream file(StrCat(::getenv("HADOOP_TOKEN_FILE_LOCATION")), std::ios::binary);
-  const auto credentials = DecodeCredentials(std::string{std::istreambuf_iterator<char>(file), {}});
-  const std::vector<std::string> scheduler = Split(StrCat(::getenv("TONY_CHECK_SCHEDULER")), ':');
-  if (!credentials.ok() || scheduler.size() != 2) return 65;
-  Master master({scheduler[0], static_cast<int>(*ParseInt(scheduler[1]))}, *credentials);
+  return DecodeCredentials(std::string{std::istreambuf_iterator<char>(file), {}});
+}
+
+std::optional<Token> MasterTokenIn(const Credentials& credentials) {
+  for (const auto& [name, token] : credentials.tokens) {
+    if (token.kind == "YARN_AM_RM_TOKEN") return token;
+  }
+  return std::nullopt;
+}
+
+int RunMaster() {
+  const auto place = MasterPlaceHere();
+  const auto credentials = CredentialsHere();
+  if (!place || !credentials.ok()) return 65;
+  Master master(place->scheduler, *credentials);
   const Why why = master.Run();
   return master.Finish(why) && why.empty() ? 0 : 1;
 }
