@@ -109,7 +109,7 @@ void RpcConnection::OnConnected() {
   if (const int error = ConnectError(socket_); error != 0) return Drop(Lost(StrCat("connect: ", ErrnoText(error))));
   ConfigureConnected(socket_);
   frames_ = std::make_shared<FrameConnection>(
-      loop_, std::move(socket_), kFrameLimits,
+      loop_, MakePlainChannel(std::move(socket_)), kFrameLimits,
       FrameConnection::Callbacks{[this](std::string_view frame) { OnFrame(frame); },
                                  [this](const std::string& reason) { Drop(Lost(reason)); }});
   const Token* token = std::get_if<Token>(&identity_);

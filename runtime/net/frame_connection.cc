@@ -4,18 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <utility>
-
-#include "runtime/base/strings.h"
 
 namespace tony {
 namespace {
 
 constexpr size_t kChunk = 64 << 10;
 constexpr size_t kUncharged = 4096;  // what an idle connection keeps
-
-bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 // Closing a socket with unread bytes resets the connection, and what we have sent would be lost on its way.
 void DiscardUnread(int socket) {
@@ -27,13 +22,13 @@ void DiscardUnread(int socket) {
 
 }  // namespace
 
-FrameConnection::FrameConnection(EventLoop& loop, UniqueFd socket, Limits limits, Callbacks callbacks)
+FrameConnection::FrameConnection(EventLoop& loop, std::unique_ptr<Channel> channel, Limits limits, Callbacks callbacks)
     : loop_(loop),
-      socket_(std::move(socket)),
+      channel_(std::move(channel)),
       limits_(limits),
       callbacks_(std::move(callbacks)),
       cutter_(limits.max_frame),
-      readable_(loop.WhenReadable(socket_.get(), [this] { OnReadable(); })) {}
+      readable_(loop.WhenReadable(channel_->socket(), [this] { OnReadable(); })) {}
 
 void FrameConnection::Allow(uint32_t max_frame, size_t max_unsent) {
   cutter_.Allow(limits_.max_frame = max_frame);
@@ -54,10 +49,10 @@ void FrameConnection::Send(std::string bytes) {
 
 // A shut-down socket is readable: OnReadable() ends it, outside of whatever called this.
 void FrameConnection::Abort(const std::string& reason) {
-  if (!socket_.valid() || !ending_.empty()) return;
+  if (!channel_ || !ending_.empty()) return;
   ending_ = reason;
   writable_.reset();
-  ::shutdown(socket_.get(), SHUT_RDWR);
+  channel_->ShutDown();
 }
 
 void FrameConnection::Finish() {
@@ -69,21 +64,46 @@ void FrameConnection::Finish() {
 void FrameConnection::Close() {
   writable_.reset();
   readable_.reset();
-  socket_.Reset();
+  channel_.reset();
   if (charged_ > 0) limits_.budget->left += std::exchange(charged_, 0);  // else its owner may have gone
 }
 
 void FrameConnection::OnReadable() {
   const auto self = shared_from_this();  // a callback may drop the last other reference
   if (!ending_.empty()) return End(ending_);
+  do {
+    ReadSome();
+  } while (running() && channel_->HasMore());
+  if (channel_ && ending_.empty() && unsent() > 0 && !writable_) Flush();  // it may have waited for what was read
+}
+
+void FrameConnection::OnWritable() {
+  if (!std::exchange(read_waits_, false)) return Flush();
+  OnReadable();
+}
+
+void FrameConnection::WaitToWrite() {
+  if (!writable_) writable_ = loop_.WhenWritable(channel_->socket(), [this] { OnWritable(); });
+}
+
+void FrameConnection::ReadSome() {
   std::array<char, kChunk> chunk;
   const size_t most = std::min(chunk.size(), kFrameLengthSize + limits_.max_frame);
-  const ssize_t got = ::recv(socket_.get(), chunk.data(), most, 0);
-  if (got < 0 && MustWait(errno)) return;
-  if (got < 0) return End(ErrnoText(errno));
-  if (got == 0) return End("closed by the peer");
+  const Channel::Step step = channel_->Read(chunk.data(), most);
+  switch (step.kind) {
+    case Channel::Step::Kind::kMoved:
+      break;
+    case Channel::Step::Kind::kWaitsToRead:
+      return;
+    case Channel::Step::Kind::kWaitsToWrite:
+      read_waits_ = true;
+      return WaitToWrite();
+    case Channel::Step::Kind::kEnded:
+      mistrusted_ = step.why.code == ErrorCode::kNotPermitted;
+      return End(step.why.message);
+  }
   if (finishing_) return;
-  cutter_.Add({chunk.data(), static_cast<size_t>(got)});
+  cutter_.Add({chunk.data(), step.bytes});
   CutFrames();
   if (running() && !Charge()) End("too many bytes of unfinished frames, of all peers together");
 }
@@ -108,18 +128,21 @@ void FrameConnection::CutFrames() {
 }
 
 void FrameConnection::Flush() {
+  Channel::Step step;
   while (unsent() > 0) {
-    const ssize_t sent = ::send(socket_.get(), out_.data() + sent_, unsent(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && MustWait(errno)) break;
-    if (sent < 0) return Abort(ErrnoText(errno));
-    sent_ += static_cast<size_t>(sent);
+    step = channel_->Write(std::string_view(out_).substr(sent_));
+    if (step.kind != Channel::Step::Kind::kMoved) break;
+    sent_ += step.bytes;
+  }
+  if (step.kind == Channel::Step::Kind::kEnded) {
+    mistrusted_ = step.why.code == ErrorCode::kNotPermitted;
+    return Abort(step.why.message);
   }
   if (unsent() > 0) {
     // Moving the rest to the front costs no more than what has been sent since the last time.
     if (sent_ > out_.size() / 2) out_.erase(0, std::exchange(sent_, 0));
-    if (!writable_) writable_ = loop_.WhenWritable(socket_.get(), [this] { Flush(); });
-    return;
+    if (step.kind == Channel::Step::Kind::kWaitsToWrite) return WaitToWrite();
+    return writable_.reset();  // OnReadable() goes on
   }
   std::string().swap(out_);
   sent_ = 0;
@@ -129,7 +152,7 @@ void FrameConnection::Flush() {
 
 void FrameConnection::End(const std::string& reason) {
   const std::string last = reason;  // may be ours
-  if (!ending_.empty()) DiscardUnread(socket_.get());
+  DiscardUnread(channel_->socket());
   Close();
   callbacks_.on_closed(last);
 }

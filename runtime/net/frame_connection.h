@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/base/unique_fd.h"
+#include "runtime/net/channel.h"
 #include "runtime/net/frame_cutter.h"
 
 namespace tony {
@@ -31,8 +31,7 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
     std::function<void(const std::string& reason)> on_closed;  // once, last
   };
 
-  // `socket` is non-blocking and close-on-exec.
-  FrameConnection(EventLoop& loop, UniqueFd socket, Limits limits, Callbacks callbacks);
+  FrameConnection(EventLoop& loop, std::unique_ptr<Channel> channel, Limits limits, Callbacks callbacks);
   ~FrameConnection() { Close(); }
 
   void Allow(uint32_t max_frame, size_t max_unsent);  // from now on
@@ -42,17 +41,21 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   void Finish();                          // no more frames in; on_closed soon after what is unsent has been sent
   void Close();                           // now, without on_closed
   size_t unsent() const { return out_.size() - sent_; }
+  bool mistrusted() const { return mistrusted_; }  // it ends because the peer is not who it should be
 
  private:
-  bool running() const { return socket_.valid() && ending_.empty() && !finishing_; }
+  bool running() const { return channel_ && ending_.empty() && !finishing_; }
   void OnReadable();
+  void OnWritable();
+  void WaitToWrite();
+  void ReadSome();
   void CutFrames();
   bool Charge();
   void Flush();
   void End(const std::string& reason);
 
   EventLoop& loop_;
-  UniqueFd socket_;
+  std::unique_ptr<Channel> channel_;  // null: closed
   Limits limits_;
   Callbacks callbacks_;
   FrameCutter cutter_;
@@ -61,8 +64,10 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   size_t charged_ = 0;  // of the budget
   std::string ending_;  // the reason, once Abort() has been called
   bool finishing_ = false;
-  EventLoop::FdWatch readable_;  // after socket_: released before it closes
-  EventLoop::FdWatch writable_;  // only while something is unsent
+  bool mistrusted_ = false;
+  bool read_waits_ = false;      // for the socket to be writable
+  EventLoop::FdWatch readable_;  // after channel_: released before it closes
+  EventLoop::FdWatch writable_;  // only while there is something to write
 };
 
 }  // namespace tony

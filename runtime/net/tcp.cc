@@ -39,6 +39,18 @@ void Set(const UniqueFd& socket, int level, int option, int value) {
   (void)::setsockopt(socket.get(), level, option, &value, sizeof value);
 }
 
+template <class Call>
+Result<Endpoint> Ask(Call call, const char* name, const UniqueFd& socket) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (call(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return Error{ErrorCode::kUnavailable, StrCat(name, ": ", ErrnoText(errno))};
+  }
+  char host[INET_ADDRSTRLEN] = "";
+  ::inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
+  return Endpoint{host, ntohs(address.sin_port)};
+}
+
 UniqueFd NewSocket() { return UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
 
 }  // namespace
@@ -55,16 +67,8 @@ Result<UniqueFd> ListenOn(const Endpoint& endpoint) {
   return socket;
 }
 
-Result<Endpoint> BoundAddress(const UniqueFd& socket) {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return Error{ErrorCode::kUnavailable, StrCat("getsockname: ", ErrnoText(errno))};
-  }
-  char host[INET_ADDRSTRLEN] = "";
-  ::inet_ntop(AF_INET, &address.sin_addr, host, sizeof host);
-  return Endpoint{host, ntohs(address.sin_port)};
-}
+Result<Endpoint> BoundAddress(const UniqueFd& socket) { return Ask(::getsockname, "getsockname", socket); }
+Result<Endpoint> PeerAddress(const UniqueFd& connected) { return Ask(::getpeername, "getpeername", connected); }
 
 Result<UniqueFd> StartConnect(const Endpoint& endpoint) {
   TRY_ASSIGN(const sockaddr_in address, AddressOf(endpoint));
@@ -82,6 +86,11 @@ void ConfigureConnected(const UniqueFd& socket) {
   Set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
   Set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
   Set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMillis);
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr address{};
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 }  // namespace tony

@@ -1,6 +1,8 @@
 // TCP sockets by numeric IPv4 address.
 #pragma once
 
+#include <string>
+
 #include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
@@ -19,5 +21,8 @@ Result<UniqueFd> StartConnect(const Endpoint& address);
 
 // For either end: what is sent leaves at once, and a peer whose host has vanished is noticed within 30 s.
 void ConfigureConnected(const UniqueFd& socket);
+
+bool IsLoopback(const std::string& host);                 // a number that only this machine reaches
+Result<Endpoint> PeerAddress(const UniqueFd& connected);  // whom it is connected with
 
 }  // namespace tony

@@ -56,8 +56,8 @@ Result<Answer<T>> AnswerIn(MessageReader& message) {
 
 class ThriftConnection : public AmConnection {
  public:
-  ThriftConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit)
-      : loop_(loop), folder_(std::move(folder)), call_limit_(call_limit) {}
+  ThriftConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit, MakeChannel tls)
+      : loop_(loop), folder_(std::move(folder)), call_limit_(call_limit), tls_(std::move(tls)) {}
   ~ThriftConnection() override {
     if (connection_) connection_->Close();
   }
@@ -193,14 +193,16 @@ class ThriftConnection : public AmConnection {
   // No connection afterwards: the AM's queue is full.
   Status Connect() {
     if (connection_) return Ok();
-    TRY_ASSIGN(auto socket, ReachAm(folder_, am_));
-    if (!socket) return Ok();
+    TRY_ASSIGN(auto channel, ReachAm(folder_, am_, tls_));
+    if (!channel) return Ok();
     pause_ = {};
     FrameConnection::Callbacks callbacks{[this](std::string_view frame) { OnFrame(frame); },
-                                         [this](const std::string& reason) { Drop({reason}); }};
-    connection_ = std::make_shared<FrameConnection>(loop_, *std::move(socket), kLimits, std::move(callbacks));
+                                         [this](const std::string& reason) { OnClosed(reason); }};
+    connection_ = std::make_shared<FrameConnection>(loop_, std::move(channel), kLimits, std::move(callbacks));
     return Ok();
   }
+
+  void OnClosed(const std::string& reason) { Drop({.reason = reason, .mistrusted = connection_->mistrusted()}); }
 
   void OnFrame(std::string_view frame) {
     const auto delivery = TakeAnswer(frame);
@@ -243,6 +245,7 @@ class ThriftConnection : public AmConnection {
   EventLoop& loop_;
   const std::filesystem::path folder_;
   const Duration call_limit_;
+  const MakeChannel tls_;
   Address am_;
   std::string unsent_;        // calls that wait for the connection
   EventLoop::Timer waiting_;  // for room in the AM's queue
@@ -255,8 +258,9 @@ class ThriftConnection : public AmConnection {
 
 }  // namespace
 
-std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit) {
-  return std::make_unique<ThriftConnection>(loop, std::move(folder), call_limit);
+std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit,
+                                               MakeChannel tls) {
+  return std::make_unique<ThriftConnection>(loop, std::move(folder), call_limit, std::move(tls));
 }
 
 Error ErrorOf(const Refusal& refusal) {

@@ -19,6 +19,7 @@
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/outcome.h"
+#include "runtime/net/channel.h"
 
 namespace tony {
 
@@ -72,8 +73,9 @@ class AmConnection : public ExecutorCalls, public ClientCalls {};
 
 // `call_limit`: a call without an answer for so long ends as Disconnected, also one that waits for room in the AM's
 // queue; Await gets 60 s more, Watch its limit. The token is told to nobody but the AM of the job in `folder`; see
-// reach.h.
-std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit);
+// reach.h. `tls`: for an AM at a host (numeric) and port, runtime/tls/tls.h; none: it is not called there.
+std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit,
+                                               MakeChannel tls = {});
 
 // For people. kNotPermitted: a wrong token, or who listens there is not told it; kInvalid: what was asked makes no
 // sense; kInternal: its answer was not understood; else kUnavailable.

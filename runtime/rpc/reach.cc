@@ -9,6 +9,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/net/peer.h"
+#include "runtime/net/tcp.h"
 #include "runtime/net/unix_socket.h"
 
 namespace tony {
@@ -17,7 +18,13 @@ namespace {
 constexpr Duration kFirstPause{10};
 constexpr Duration kLongestPause{160};
 
-Result<std::optional<UniqueFd>> Reach(const std::filesystem::path& folder, const Endpoint& am) {
+Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, const Endpoint& am,
+                                       const MakeChannel& tls) {
+  if (tls) {
+    TRY_ASSIGN(UniqueFd socket, StartConnect(am));
+    ConfigureConnected(socket);
+    return tls(std::move(socket));
+  }
   return Error{ErrorCode::kNotPermitted,
                StrCat("the application master of ", folder.filename().string(), " is at ", ToString(am),
                       ", of an earlier release: a job's token is not sent over TCP")};
@@ -31,12 +38,12 @@ std::vector<uid_t> OwnUsers(const std::filesystem::path& folder) {
   return users;
 }
 
-Result<std::optional<UniqueFd>> Reach(const std::filesystem::path& folder, const SocketName& am) {
+Result<std::unique_ptr<Channel>> Reach(const std::filesystem::path& folder, const SocketName& am, const MakeChannel&) {
   const SocketPlace place{folder, am.value};
   TRY_ASSIGN(auto socket, ConnectTo(place, SocketKind::kStream));
-  if (!socket) return socket;
+  if (!socket) return std::unique_ptr<Channel>();
   TRY_ASSIGN(const Peer listener, PeerOf(*socket));
-  if (IsOneOf(listener.uid, OwnUsers(folder), ReadUserNames())) return socket;
+  if (IsOneOf(listener.uid, OwnUsers(folder), ReadUserNames())) return MakePlainChannel(*std::move(socket));
   return Error{ErrorCode::kNotPermitted,
                StrCat("connect to ", ToString(place), ": uid ", listener.uid, " listens there, expected ", ::geteuid(),
                       " or root, and a user who has a name in this user namespace")};
@@ -44,8 +51,9 @@ Result<std::optional<UniqueFd>> Reach(const std::filesystem::path& folder, const
 
 }  // namespace
 
-Result<std::optional<UniqueFd>> ReachAm(const std::filesystem::path& folder, const Address& am) {
-  return std::visit([&](const auto& where) { return Reach(folder, where); }, am);
+Result<std::unique_ptr<Channel>> ReachAm(const std::filesystem::path& folder, const Address& am,
+                                         const MakeChannel& tls) {
+  return std::visit([&](const auto& where) { return Reach(folder, where, tls); }, am);
 }
 
 QueuePause::QueuePause() : longest_(kFirstPause), random_(std::random_device()()) {}

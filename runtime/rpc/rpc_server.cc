@@ -52,19 +52,25 @@ class LoopRpcServer : public RpcServer {
 
   Status ListenOne(const SocketName& name) {
     TRY_ASSIGN(UniqueFd socket, ListenAt(Place(name), SocketKind::kStream, kMostPending));
-    return Accept(std::move(socket), name);
+    return Accept(std::move(socket), name, Plain);
   }
 
   Status ListenOne(const Endpoint& endpoint) {
+    if (!options_.tls && !IsLoopback(endpoint.host)) {
+      return Error{ErrorCode::kNotPermitted,
+                   StrCat("listen on ", ToString(endpoint), ": beyond this machine with TLS only")};
+    }
     TRY_ASSIGN(UniqueFd socket, ListenOn(endpoint));
     TRY_ASSIGN(const Endpoint bound, BoundAddress(socket));
-    return Accept(std::move(socket), Endpoint{endpoint.host, bound.port});
+    return Accept(std::move(socket), Endpoint{endpoint.host, bound.port}, options_.tls ? options_.tls : Plain);
   }
 
-  Status Accept(UniqueFd listening, Address at) {
+  static Result<std::unique_ptr<Channel>> Plain(UniqueFd socket) { return MakePlainChannel(std::move(socket)); }
+
+  Status Accept(UniqueFd listening, Address at, MakeChannel channel) {
     addresses_.push_back(std::move(at));
-    listeners_.push_back(std::make_unique<Listener>(loop_, std::move(listening), 0,
-                                                    [this](UniqueFd socket) { Add(std::move(socket)); }));
+    const auto add = [this, channel = std::move(channel)](UniqueFd socket) { Add(std::move(socket), channel); };
+    listeners_.push_back(std::make_unique<Listener>(loop_, std::move(listening), 0, add));
     listeners_.back()->WhenShort([this] { return MakeRoom(); });
     return Ok();
   }
@@ -77,7 +83,7 @@ class LoopRpcServer : public RpcServer {
     }
   }
 
-  void Add(UniqueFd socket) {
+  void Add(UniqueFd socket, const MakeChannel& make_channel) {
     const auto peer = PeerOf(socket);
     if (peer.ok() && !IsOneOf(peer->uid, {::geteuid()}, names_)) {
       if (!std::exchange(refusal_told_, true)) LogWarn(StrCat("refused a connection of uid ", peer->uid));
@@ -85,12 +91,14 @@ class LoopRpcServer : public RpcServer {
     }
     if (std::ssize(connections_) >= options_.max_connections && !MakeRoom())
       return LogDebug(StrCat("rpc connection refused: there are ", connections_.size()));
+    auto channel = make_channel(std::move(socket));
+    if (!channel.ok()) return LogDebug(StrCat("rpc connection refused: ", channel.error().message));
     if (std::ssize(strangers_) >= options_.max_strangers) DropOldestStranger();
     const uint64_t key = ++last_key_;
     strangers_[key] = 0;
     const ServerConnection::Context context{loop_, options_, dispatcher_, budget_};
     connections_[key] = std::make_shared<ServerConnection>(
-        context, std::move(socket), peer.ok() ? OtherUser(peer->uid) : "",
+        context, *std::move(channel), peer.ok() ? OtherUser(peer->uid) : "",
         ServerConnection::Events{[this, key] { strangers_.erase(key); }, [this, key] { Remove(key); }});
     if (!looking_) LookSoon();
   }

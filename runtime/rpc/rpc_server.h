@@ -1,8 +1,9 @@
 // A small framed Thrift server on the event loop: plain generated argument and result structs, answers given at any
 // later time. See tony.thrift for the services. Loop thread only.
 //
-// On a Unix socket nobody but the job's user and root is heard at all. Whoever has connected is a stranger until a call
-// has come with the job's token: of strangers there are few, with small frames, and not for long.
+// On a Unix socket nobody but the job's user and root is heard at all, through TLS nobody but the job's executors and
+// clients. Whoever has connected is a stranger until a call has come with the job's token: of strangers there are few,
+// with small frames, and not for long.
 //
 // Bounded: frame size, string and container sizes (never above the frame), open calls per connection, connections,
 // unsent bytes of a peer that does not read, bytes of unfinished frames. Garbage closes that connection and nothing
@@ -24,12 +25,14 @@
 #include "runtime/job/executor_protocol.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/outcome.h"
+#include "runtime/net/channel.h"
 
 namespace tony {
 
 struct RpcServerOptions {
   std::filesystem::path folder;  // that the sockets' names are in
   std::vector<Address> at;       // where it listens; port 0: any free one
+  MakeChannel tls;               // at its ports; none: they are plain, and only on this machine. See runtime/tls/tls.h
   // Bytes; the largest call is an outcome with the outputs of a chief (1 MiB) and texts of 64 KiB.
   uint32_t max_frame = 1536 << 10;
   int max_open_calls = 16;  // per connection
@@ -113,7 +116,8 @@ class RpcServer {
   virtual void Stop(std::function<void()> done) = 0;
 };
 
-// The service must outlive the server. kUnavailable if an address cannot be bound.
+// The service must outlive the server. kUnavailable if an address cannot be bound, kNotPermitted if one is beyond this
+// machine and there is no TLS.
 Result<std::unique_ptr<RpcServer>> StartRpcServer(EventLoop& loop, const RpcServerOptions& options, AmService& service);
 
 }  // namespace tony

@@ -8,13 +8,14 @@
 
 namespace tony {
 
-ServerConnection::ServerConnection(const Context& context, UniqueFd socket, std::string other_user, Events events)
+ServerConnection::ServerConnection(const Context& context, std::unique_ptr<Channel> channel, std::string other_user,
+                                   Events events)
     : context_(context), other_user_(std::move(other_user)), events_(std::move(events)), heard_(context.loop.Now()) {
   FrameConnection::Callbacks callbacks{[this](std::string_view frame) { OnFrame(frame); },
                                        [this](const std::string& reason) { OnClosed(reason); }};
   const FrameConnection::Limits limits{context_.options.stranger_frame, context_.options.stranger_unsent,
                                        &context_.budget};
-  frames_ = std::make_shared<FrameConnection>(context_.loop, std::move(socket), limits, std::move(callbacks));
+  frames_ = std::make_shared<FrameConnection>(context_.loop, std::move(channel), limits, std::move(callbacks));
 }
 
 ServerConnection::~ServerConnection() {

@@ -29,7 +29,7 @@ class ServerConnection : public CallOrigin, public std::enable_shared_from_this<
     std::function<void()> on_closed;  // may drop the last reference to the connection
   };
   // `other_user`: see OtherUser().
-  ServerConnection(const Context& context, UniqueFd socket, std::string other_user, Events events);
+  ServerConnection(const Context& context, std::unique_ptr<Channel> channel, std::string other_user, Events events);
   ~ServerConnection() override;
 
   void Stop();  // sends the answers already given, abandons the open calls, then closes

@@ -71,7 +71,7 @@ void Read(std::string_view input) {
   const ServerConnection::Context context{loop, kLimits, dispatcher, budget};
   bool known = false;
   ServerConnection::Events events{[&known] { known = true; }, [&it] { it.closed = true; }};
-  it.server = std::make_shared<ServerConnection>(context, UniqueFd(ends[0]), "", std::move(events));
+  it.server = std::make_shared<ServerConnection>(context, MakePlainChannel(UniqueFd(ends[0])), "", std::move(events));
   Talk(it, input.substr(2), piece, manner);
   CHECK(!known || (manner & kKnown) != 0);
   const size_t parked = service.parked.size() + service.watching.size();
