@@ -19,6 +19,7 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
   static const auto& table = *new std::map<std::string, std::vector<std::string>>{
       {"runtime/base", {}},
       {"runtime/net", {"runtime/base"}},
+      {"runtime/tls", {"runtime/base", "runtime/net"}},
       {"runtime/http", {"runtime/base"}},
       {"runtime/config", {"runtime/base"}},
       {"runtime/hadoop", {"runtime/base", "runtime/config", "runtime/http", "runtime/net"}},
@@ -106,7 +107,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"pugixml", {"runtime/config/"}},
       {"curl/", {"runtime/http/"}},
       {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
-      {"openssl/", {"runtime/store/sha256.cc", "runtime/hadoop/digest_md5.cc"}},
+      {"openssl/", {"runtime/store/sha256.cc", "runtime/hadoop/digest_md5.cc", "runtime/tls/"}},
       {"zlib", {"runtime/history/crc32.cc"}},
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},
