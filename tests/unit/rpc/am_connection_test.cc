@@ -6,6 +6,7 @@
 #include "runtime/net/tcp.h"
 #include "runtime/net/unix_socket.h"
 #include "runtime/rpc/convert.h"
+#include "runtime/tls/tls.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {
@@ -14,15 +15,20 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Address kAm = SocketName{"am.1.sock"};
-
-class AmConnectionTest : public RpcFixture {
+class AmConnections : public RpcFixture {
  protected:
+  using RpcFixture::RpcFixture;
   void SetUp() override {
     StartServer();
-    client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(5));
-    client->Use(kAm);
+    Connect(std::chrono::seconds(5));
+    client->Use(Am());
   }
+  void Connect(Duration limit) {
+    client =
+        MakeAmConnection(loop, temp.path(), limit,
+                         transport == Transport::kTls ? *MakeTlsClient(TestCertificates().executor) : MakeChannel());
+  }
+  Address Am() const { return server->addresses().front(); }
   // Keeps what a call was answered with.
   template <class T>
   OnAnswer<T> Into(std::optional<Answer<T>>& answer) {
@@ -47,6 +53,13 @@ class AmConnectionTest : public RpcFixture {
   std::unique_ptr<AmConnection> client;
 };
 
+class AmConnectionTest : public AmConnections, public testing::WithParamInterface<Transport> {
+ protected:
+  AmConnectionTest() : AmConnections(GetParam()) {}
+};
+FOR_ALL_TRANSPORTS(AmConnectionTest);
+using SocketAmConnectionTest = AmConnections;
+
 // A listening socket whose one connection the test itself answers.
 class ScriptedAm {
  public:
@@ -65,7 +78,7 @@ class ScriptedAm {
   UniqueFd peer_;
 };
 
-TEST_F(AmConnectionTest, RegisterBringsTheEpochAndTheServiceGetsEveryField) {
+TEST_P(AmConnectionTest, RegisterBringsTheEpochAndTheServiceGetsEveryField) {
   std::optional<Answer<Epoch>> epoch;
   Registration what = SomeRegistration();
   what.ports = {{"data", 4712}};
@@ -78,7 +91,7 @@ TEST_F(AmConnectionTest, RegisterBringsTheEpochAndTheServiceGetsEveryField) {
   EXPECT_EQ(service.registered.front().second.ports, what.ports);
 }
 
-TEST_F(AmConnectionTest, ACallBesideAParkedAwaitIsAnsweredFirst) {
+TEST_P(AmConnectionTest, ACallBesideAParkedAwaitIsAnsweredFirst) {
   std::optional<Answer<Command>> command;
   std::optional<Answer<Acknowledged>> beat, report;
   client->Await(SomeCaller(), 3, Into(command));
@@ -99,7 +112,7 @@ TEST_F(AmConnectionTest, ACallBesideAParkedAwaitIsAnsweredFirst) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_F(AmConnectionTest, PublishedValuesReachTheServiceAndBadOnesAreRefused) {
+TEST_P(AmConnectionTest, PublishedValuesReachTheServiceAndBadOnesAreRefused) {
   PublishedValues values{{"TOKEN", ""}};
   for (char name = 'A'; values.size() < kMostPublishedValues; ++name) values[{name}] = std::string(1024, 'x');
   std::optional<Answer<Acknowledged>> beat, answer;
@@ -120,7 +133,7 @@ TEST_F(AmConnectionTest, PublishedValuesReachTheServiceAndBadOnesAreRefused) {
   EXPECT_FALSE(CheckedValues(values).ok());
 }
 
-TEST_F(AmConnectionTest, TheLongestOutputsAreReportedAndNoLongerOnes) {
+TEST_P(AmConnectionTest, TheLongestOutputsAreReportedAndNoLongerOnes) {
   const Outcome outcome{.exit = ExitStatus{}};
   std::optional<Answer<Acknowledged>> beat, report;
   Heartbeat(beat);  // a stranger's calls are small
@@ -136,7 +149,7 @@ TEST_F(AmConnectionTest, TheLongestOutputsAreReportedAndNoLongerOnes) {
   EXPECT_EQ(service.outcomes.size(), 1u);
 }
 
-TEST_F(AmConnectionTest, AnswersComeInAnyOrder) {
+TEST_P(AmConnectionTest, AnswersComeInAnyOrder) {
   std::vector<int64_t> numbers;
   for (int i = 0; i < 3; ++i) {
     client->Await(SomeCaller(), i, [&](const Answer<Command>& c) { numbers.push_back(std::get<Command>(c).number); });
@@ -147,7 +160,7 @@ TEST_F(AmConnectionTest, AnswersComeInAnyOrder) {
   EXPECT_THAT(numbers, ElementsAre(2, 0, 1));
 }
 
-TEST_F(AmConnectionTest, ARefusalIsAnAnswer) {
+TEST_P(AmConnectionTest, ARefusalIsAnAnswer) {
   service.token = "another";
   std::optional<Answer<Epoch>> epoch;
   client->Register(SomeCaller(), SomeRegistration(), Into(epoch));
@@ -156,7 +169,7 @@ TEST_F(AmConnectionTest, ARefusalIsAnAnswer) {
   EXPECT_EQ(server->connections(), 1u);
 }
 
-TEST_F(AmConnectionTest, NobodyListening) {
+TEST_F(SocketAmConnectionTest, NobodyListening) {
   client->Use(SocketName{"am.9.sock"});
   std::optional<Answer<Acknowledged>> first, second;
   Heartbeat(first);
@@ -168,7 +181,7 @@ TEST_F(AmConnectionTest, NobodyListening) {
   EXPECT_FALSE(std::get<Disconnected>(*first).crowded);
 }
 
-TEST_F(AmConnectionTest, NothingIsSentToATcpPort) {
+TEST_F(SocketAmConnectionTest, NothingIsSentToATcpPort) {
   const UniqueFd impostor = *ListenOn({"127.0.0.1", 0});
   client->Use(Endpoint{"127.0.0.1", BoundAddress(impostor)->port});
   std::optional<Answer<Acknowledged>> beat;
@@ -178,8 +191,8 @@ TEST_F(AmConnectionTest, NothingIsSentToATcpPort) {
   EXPECT_LT(::accept4(impostor.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC), 0) << "not even connected";
 }
 
-TEST_F(AmConnectionTest, NoAddressYet) {
-  client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(5));
+TEST_P(AmConnectionTest, NoAddressYet) {
+  Connect(std::chrono::seconds(5));
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
   EXPECT_FALSE(beat);
@@ -187,7 +200,7 @@ TEST_F(AmConnectionTest, NoAddressYet) {
   EXPECT_NE(ReasonOf(beat), "not disconnected");
 }
 
-TEST_F(AmConnectionTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallConnectsAnew) {
+TEST_P(AmConnectionTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallConnectsAnew) {
   std::optional<Answer<Command>> one, two;
   client->Await(SomeCaller(), 1, Into(one));
   client->Await(SomeCaller(), 2, Into(two));
@@ -199,14 +212,14 @@ TEST_F(AmConnectionTest, AServerThatStopsDisconnectsEveryOpenCallAndTheNextCallC
   EXPECT_EQ(ReasonOf(one), "closed by the peer");
   ASSERT_TRUE(RunUntil([&] { return stopped; }));
 
-  StartServer();
+  StartServer({.at = server->addresses()});
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
   WaitFor(beat);
   EXPECT_TRUE(std::holds_alternative<Acknowledged>(*beat));
 }
 
-TEST_F(AmConnectionTest, UseMovesToAnotherServerAndEndsWhatIsOpen) {
+TEST_P(AmConnectionTest, UseMovesToAnotherServerAndEndsWhatIsOpen) {
   std::optional<Answer<Command>> parked;
   client->Await(SomeCaller(), 1, Into(parked));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
@@ -224,12 +237,12 @@ TEST_F(AmConnectionTest, UseMovesToAnotherServerAndEndsWhatIsOpen) {
   EXPECT_TRUE(RunUntil([&] { return service.abandoned == 1; }));
 }
 
-TEST_F(AmConnectionTest, UseInsideACallback) {
+TEST_P(AmConnectionTest, UseInsideACallback) {
   bool again = false;
   std::optional<Answer<Command>> parked;
   client->Await(SomeCaller(), 1, Into(parked));
   client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>&) {
-    client->Use(kAm);
+    client->Use(Am());
     client->Heartbeat(SomeCaller(), {Phase::kRunning, 1}, [&](const Answer<Acknowledged>& answer) {
       again = std::holds_alternative<Acknowledged>(answer);
     });
@@ -238,7 +251,7 @@ TEST_F(AmConnectionTest, UseInsideACallback) {
   WaitFor(parked);
 }
 
-TEST_F(AmConnectionTest, DestroyedInsideACallbackNothingMoreIsCalled) {
+TEST_P(AmConnectionTest, DestroyedInsideACallbackNothingMoreIsCalled) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;
@@ -251,7 +264,7 @@ TEST_F(AmConnectionTest, DestroyedInsideACallbackNothingMoreIsCalled) {
   EXPECT_EQ(called, 1);
 }
 
-TEST_F(AmConnectionTest, DestroyedWhileDisconnectedAnswersAreOnTheirWay) {
+TEST_P(AmConnectionTest, DestroyedWhileDisconnectedAnswersAreOnTheirWay) {
   int called = 0;
   const auto count = [&](const auto&) {
     ++called;
@@ -267,13 +280,13 @@ TEST_F(AmConnectionTest, DestroyedWhileDisconnectedAnswersAreOnTheirWay) {
   EXPECT_EQ(called, 1);
 }
 
-TEST_F(AmConnectionTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
-  client = MakeAmConnection(loop, temp.path(), Duration(50));
+TEST_P(AmConnectionTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
+  Connect(Duration(50));
   service.on_register = [&](const Reply<Epoch>& reply) {
     static std::vector<Reply<Epoch>> kept;
     kept = {reply};
   };
-  client->Use(kAm);
+  client->Use(Am());
   std::optional<Answer<Command>> command;
   std::optional<Answer<Epoch>> epoch;
   client->Await(SomeCaller(), 1, Into(command));
@@ -284,9 +297,9 @@ TEST_F(AmConnectionTest, ASilentAmEndsEveryCallWhenTheFirstLimitIsReached) {
   EXPECT_TRUE(RunUntil([&] { return server->connections() == 0; }));
 }
 
-TEST_F(AmConnectionTest, AnAwaitHasAMinuteMore) {
-  client = MakeAmConnection(loop, temp.path(), Duration(20));
-  client->Use(kAm);
+TEST_F(SocketAmConnectionTest, AnAwaitHasAMinuteMore) {
+  Connect(Duration(20));
+  client->Use(Am());
   std::optional<Answer<Command>> command;
   client->Await(SomeCaller(), 1, Into(command));
   bool waited = false;
@@ -295,7 +308,7 @@ TEST_F(AmConnectionTest, AnAwaitHasAMinuteMore) {
   EXPECT_FALSE(command);
 }
 
-TEST_F(AmConnectionTest, AFailureOfTheAmDisconnects) {
+TEST_P(AmConnectionTest, AFailureOfTheAmDisconnects) {
   service.before_heartbeat = [] { throw std::runtime_error("boom"); };
   std::optional<Answer<Acknowledged>> beat;
   Heartbeat(beat);
@@ -304,7 +317,7 @@ TEST_F(AmConnectionTest, AFailureOfTheAmDisconnects) {
   EXPECT_EQ(ErrorOf(std::get<Disconnected>(*beat)).code, ErrorCode::kInternal) << "asking again would not help";
 }
 
-TEST_F(AmConnectionTest, AnswersThatAreNoneDisconnect) {
+TEST_F(SocketAmConnectionTest, AnswersThatAreNoneDisconnect) {
   using apache::thrift::protocol::T_REPLY;
   rpc::ExecutorService_Register_result bad_epoch;
   bad_epoch.__isset.success = true;
@@ -315,7 +328,7 @@ TEST_F(AmConnectionTest, AnswersThatAreNoneDisconnect) {
            EmptyCallFrame("Await", 1, T_REPLY),                // was not asked either
            WriteMessage({"Register", T_REPLY, 1}, bad_epoch),  // epoch 0
        }) {
-    client = MakeAmConnection(loop, temp.path(), std::chrono::seconds(5));
+    Connect(std::chrono::seconds(5));
     ScriptedAm am(temp.path());
     client->Use(SocketName{"am.2.sock"});
     std::optional<Answer<Epoch>> epoch;

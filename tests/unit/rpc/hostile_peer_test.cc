@@ -9,11 +9,11 @@
 namespace tony {
 namespace {
 
-class HostilePeerTest : public RpcFixture {
+class HostilePeerTest : public AnyTransport {
  protected:
   void SetUp() override {
     StartServer();
-    bystander = std::make_unique<RawPeer>(Socket());
+    bystander = std::make_unique<RawPeer>(Place());
     bystander->Send(AwaitFrame(1));
     ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
   }
@@ -25,12 +25,12 @@ class HostilePeerTest : public RpcFixture {
     EXPECT_EQ(ParseAnswer(ReadFrame(*bystander)).header.seq, 1);
   }
   void ExpectClosedAfter(std::string_view bytes) {
-    RawPeer hostile(Socket());
+    RawPeer hostile(Place());
     hostile.Send(bytes);
     ExpectOnlyThisOneIsClosed(hostile);
   }
   void ExpectClosedAfterFrame(std::string_view payload) {
-    RawPeer hostile(Socket());
+    RawPeer hostile(Place());
     hostile.SendFrame(payload);
     ExpectOnlyThisOneIsClosed(hostile);
   }
@@ -38,29 +38,31 @@ class HostilePeerTest : public RpcFixture {
   std::unique_ptr<RawPeer> bystander;
 };
 
-TEST_F(HostilePeerTest, AnHttpRequest) { ExpectClosedAfter("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"); }
-TEST_F(HostilePeerTest, Garbage) { ExpectClosedAfter("\x16\x03\x01\x02garbage of some kind"); }
-TEST_F(HostilePeerTest, GarbageInAFrame) { ExpectClosedAfterFrame("garbage garbage garbage garbage"); }
-TEST_F(HostilePeerTest, AFrameOfNoBytes) { ExpectClosedAfter(std::string_view("\0\0\0\0", 4)); }
-TEST_F(HostilePeerTest, AFrameOfTwoGigabytes) { ExpectClosedAfter("\x7f\xff\xff\xff"); }
-TEST_F(HostilePeerTest, AFrameAboveTheMaximum) { ExpectClosedAfter(std::string_view("\x00\x40\x00\x01", 4)); }
-TEST_F(HostilePeerTest, AnAnswerInsteadOfACall) {
+FOR_ALL_TRANSPORTS(HostilePeerTest);
+
+TEST_P(HostilePeerTest, AnHttpRequest) { ExpectClosedAfter("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n"); }
+TEST_P(HostilePeerTest, Garbage) { ExpectClosedAfter("\x16\x03\x01\x02garbage of some kind"); }
+TEST_P(HostilePeerTest, GarbageInAFrame) { ExpectClosedAfterFrame("garbage garbage garbage garbage"); }
+TEST_P(HostilePeerTest, AFrameOfNoBytes) { ExpectClosedAfter(std::string_view("\0\0\0\0", 4)); }
+TEST_P(HostilePeerTest, AFrameOfTwoGigabytes) { ExpectClosedAfter("\x7f\xff\xff\xff"); }
+TEST_P(HostilePeerTest, AFrameAboveTheMaximum) { ExpectClosedAfter(std::string_view("\x00\x40\x00\x01", 4)); }
+TEST_P(HostilePeerTest, AnAnswerInsteadOfACall) {
   ExpectClosedAfter(EmptyCallFrame("Heartbeat", 1, apache::thrift::protocol::T_REPLY));
 }
-TEST_F(HostilePeerTest, ArgumentsCutOff) {
+TEST_P(HostilePeerTest, ArgumentsCutOff) {
   const std::string frame = HeartbeatFrame(1);
   ExpectClosedAfterFrame(Payload(frame).substr(0, frame.size() - 20));
 }
-TEST_F(HostilePeerTest, AMethodNameOfAKilobyte) { ExpectClosedAfter(EmptyCallFrame(std::string(1 << 10, 'm'), 1)); }
+TEST_P(HostilePeerTest, AMethodNameOfAKilobyte) { ExpectClosedAfter(EmptyCallFrame(std::string(1 << 10, 'm'), 1)); }
 
-TEST_F(HostilePeerTest, AStringThatAnnouncesTwoGigabytes) {
+TEST_P(HostilePeerTest, AStringThatAnnouncesTwoGigabytes) {
   std::string payload(Payload(HeartbeatFrame(1)));
   payload[payload.find("local-1") - 4] = '\x7f';
   ExpectClosedAfterFrame(payload);
 }
 
-TEST_F(HostilePeerTest, AFrameCutOffAndThenNothingMore) {
-  RawPeer hostile(Socket());
+TEST_P(HostilePeerTest, AFrameCutOffAndThenNothingMore) {
+  RawPeer hostile(Place());
   const std::string frame = HeartbeatFrame(1);
   hostile.Send(std::string_view(frame).substr(0, frame.size() / 2));
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 2; }));
@@ -69,8 +71,8 @@ TEST_F(HostilePeerTest, AFrameCutOffAndThenNothingMore) {
   EXPECT_EQ(service.calls.size(), 1u);
 }
 
-TEST_F(HostilePeerTest, OneByteInEachSegmentIsOnlySlow) {
-  RawPeer slow(Socket());
+TEST_P(HostilePeerTest, OneByteInEachSegmentIsOnlySlow) {
+  RawPeer slow(Place());
   for (const char byte : HeartbeatFrame(5)) {
     slow.Send({&byte, 1});
     bool turned = false;
@@ -80,15 +82,15 @@ TEST_F(HostilePeerTest, OneByteInEachSegmentIsOnlySlow) {
   EXPECT_EQ(ParseAnswer(ReadFrame(slow)).header.seq, 5);
 }
 
-TEST_F(HostilePeerTest, AnUnknownMethodIsAnsweredAndTheConnectionLives) {
-  RawPeer peer(Socket());
+TEST_P(HostilePeerTest, AnUnknownMethodIsAnsweredAndTheConnectionLives) {
+  RawPeer peer(Place());
   peer.Send(EmptyCallFrame("Explode", 1) + HeartbeatFrame(2));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).exception, "unknown method Explode");
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
 }
 
-TEST_F(HostilePeerTest, AServiceThatThrowsIsAnsweredAndTheConnectionLives) {
-  RawPeer peer(Socket());
+TEST_P(HostilePeerTest, AServiceThatThrowsIsAnsweredAndTheConnectionLives) {
+  RawPeer peer(Place());
   service.before_heartbeat = [] { throw std::runtime_error("boom"); };
   peer.Send(HeartbeatFrame(1));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).exception, "boom");
@@ -97,11 +99,11 @@ TEST_F(HostilePeerTest, AServiceThatThrowsIsAnsweredAndTheConnectionLives) {
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
 }
 
-TEST_F(HostilePeerTest, SixtyPeersThatAnnounceTheLargestFrameTakeNoMemory) {
+TEST_P(HostilePeerTest, SixtyPeersThatAnnounceTheLargestFrameTakeNoMemory) {
   const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
   std::vector<std::unique_ptr<RawPeer>> peers;
   for (int i = 0; i < 60; ++i) {
-    peers.push_back(std::make_unique<RawPeer>(Socket()));
+    peers.push_back(std::make_unique<RawPeer>(Place()));
     peers.back()->Send(HeartbeatFrame(1) + std::string("\x00\x04\x00\x00", 4) + std::string(100, 'x'));
   }
   ASSERT_TRUE(RunUntil([&] { return service.calls.size() == 61; }));

@@ -1,12 +1,11 @@
 #include "tests/unit/rpc/rpc_fixture.h"
 
 #include <arpa/inet.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <thrift/TApplicationException.h>
 
-#include <cerrno>
-#include <cstring>
+#include "runtime/net/tcp.h"
+#include "runtime/net/unix_socket.h"
+#include "runtime/tls/tls.h"
 
 namespace tony {
 namespace {
@@ -29,17 +28,52 @@ bool RunUntil(EventLoop& loop, const std::function<bool()>& done) {
   return held;
 }
 
-RawPeer::RawPeer(const std::filesystem::path& socket) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = socket.string();
-  EXPECT_LT(path.size(), sizeof address.sun_path);
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  EXPECT_EQ(::connect(fd(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0) << std::strerror(errno);
+const JobCertificates& TestCertificates() {
+  static const auto& made = *new JobCertificates(*MakeJobCertificates("local-1", WallNow(), std::chrono::hours(1)));
+  return made;
+}
+
+RawPeer::RawPeer(const Where& where) : loop_(where.loop) {
+  if (where.port) {
+    static const auto& tls = *new MakeChannel(*MakeTlsClient(TestCertificates().executor));
+    channel_ = *tls(*StartConnect(*where.port));
+    return;
+  }
+  auto socket = ConnectTo({where.socket.parent_path(), where.socket.filename()}, SocketKind::kStream);
+  EXPECT_TRUE(socket.ok()) << socket.error().message;
+  channel_ = MakePlainChannel(**std::move(socket));
 }
 
 void RawPeer::Send(std::string_view bytes) {
-  EXPECT_EQ(::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  unsent_ += bytes;
+  Push();
+}
+
+void RawPeer::Push() {
+  readable_.reset();
+  writable_.reset();
+  while (!unsent_.empty() && !ended_) {
+    const Channel::Step step = channel_->Write(unsent_);
+    switch (step.kind) {
+      case Channel::Step::Kind::kMoved:
+        unsent_.erase(0, step.bytes);
+        break;
+      case Channel::Step::Kind::kWaitsToRead:
+        readable_ = loop_.WhenReadable(fd(), [this] { Push(); });
+        return;
+      case Channel::Step::Kind::kWaitsToWrite:
+        writable_ = loop_.WhenWritable(fd(), [this] { Push(); });
+        return;
+      case Channel::Step::Kind::kEnded:
+        ended_ = true;
+    }
+  }
+}
+
+void RawPeer::Vanish() {
+  readable_.reset();
+  writable_.reset();
+  channel_.reset();
 }
 
 void RawPeer::SendFrame(std::string_view payload) {
@@ -48,32 +82,45 @@ void RawPeer::SendFrame(std::string_view payload) {
   Send(frame.append(payload));
 }
 
+bool RawPeer::ReadSome() {
+  read_.resize(64 << 10);
+  const Channel::Step step = channel_->Read(read_.data(), read_.size());
+  read_.resize(step.bytes);
+  ended_ = ended_ || step.kind == Channel::Step::Kind::kEnded;
+  if (!unsent_.empty()) Push();  // it may have waited for what was read
+  return step.kind == Channel::Step::Kind::kMoved;
+}
+
 std::optional<std::string> RawPeer::TryReadFrame() {
   for (;;) {
     const auto frame = cutter_.Next();
     if (frame.ok() && *frame) return std::string(**frame);
-    std::string chunk(64 << 10, 0);
-    const ssize_t got = ::recv(fd(), chunk.data(), chunk.size(), MSG_DONTWAIT);
-    if (got <= 0) return std::nullopt;
-    cutter_.Add(std::string_view(chunk).substr(0, static_cast<size_t>(got)));
+    if (!ReadSome()) return std::nullopt;
+    cutter_.Add(read_);
   }
 }
 
 bool RawPeer::closed() {
-  char chunk[4096];
-  for (;;) {
-    const ssize_t got = ::recv(fd(), chunk, sizeof chunk, MSG_DONTWAIT);
-    if (got > 0) continue;
-    return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+  while (ReadSome()) {
   }
+  return ended_;
 }
 
 void RpcFixture::StartServer(RpcServerOptions options) {
   options.folder = temp.path();
+  if (transport == Transport::kTls) {
+    options.tls = *MakeTlsServer(TestCertificates().master);
+    if (options.at.empty()) options.at = {Endpoint{kLoopback, 0}};
+  }
   if (options.at.empty()) options.at = {SocketName{"am.1.sock"}};
   auto started = StartRpcServer(loop, options, service);
   ASSERT_TRUE(started.ok()) << started.error().message;
   server = *std::move(started);
+}
+
+RawPeer::Where RpcFixture::Place() {
+  const auto* port = std::get_if<Endpoint>(&server->addresses().front());
+  return {loop, Socket(), port ? std::optional(*port) : std::nullopt};
 }
 
 std::string RpcFixture::ReadFrame(RawPeer& peer) {
@@ -83,7 +130,7 @@ std::string RpcFixture::ReadFrame(RawPeer& peer) {
 }
 
 void RpcFixture::ExpectAlive() {
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(HeartbeatFrame(99));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 99);
 }

@@ -1,4 +1,4 @@
-// A server on a real event loop and raw peers on real Unix sockets, all in the test's thread.
+// A server on a real event loop and raw peers on real sockets, all in the test's thread: Unix sockets, or TLS over TCP.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,9 +11,11 @@
 
 #include "ExecutorService.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/net/channel.h"
 #include "runtime/net/frame_cutter.h"
 #include "runtime/rpc/convert.h"
 #include "runtime/rpc/wire.h"
+#include "runtime/tls/job_certificates.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/rpc/fake_am_service.h"
 
@@ -22,38 +24,68 @@ namespace tony {
 // Runs the loop until `done` holds; false if it does not within some seconds.
 bool RunUntil(EventLoop& loop, const std::function<bool()>& done);
 
+const JobCertificates& TestCertificates();  // the same for all
+
 // A client that sends whatever bytes a test likes.
 class RawPeer {
  public:
-  explicit RawPeer(const std::filesystem::path& socket);
-  void Send(std::string_view bytes);
+  struct Where {
+    EventLoop& loop;
+    std::filesystem::path socket;
+    std::optional<Endpoint> port;  // there by TLS, as an executor
+  };
+  explicit RawPeer(const Where& where);
+  void Send(std::string_view bytes);  // with TLS when the loop runs
   void SendFrame(std::string_view payload);
   // Reads what is there; nothing if no frame is complete yet.
   std::optional<std::string> TryReadFrame();
   bool closed();  // by the other end; reads and drops what was still to be read
-  int fd() const { return socket_.get(); }
-  void Vanish() { socket_.Reset(); }
+  int fd() const { return channel_->socket(); }
+  void Vanish();
 
  private:
-  UniqueFd socket_;
+  bool ReadSome();  // false: nothing was there
+  void Push();
+
+  EventLoop& loop_;
+  std::unique_ptr<Channel> channel_;
+  std::string unsent_, read_;
+  bool ended_ = false;
+  EventLoop::FdWatch readable_, writable_;  // what Push() waits for
   FrameCutter cutter_{64 << 20};
 };
 
+enum class Transport { kUnixSocket, kTls };
+
 class RpcFixture : public testing::Test {
  protected:
-  // At am.1.sock, unless the options say where.
+  explicit RpcFixture(Transport its_transport = Transport::kUnixSocket) : transport(its_transport) {}
+  // At am.1.sock or with TLS at some port, unless the options say where.
   void StartServer(RpcServerOptions options = {});
   std::filesystem::path Socket() const { return temp.path() / "am.1.sock"; }
+  RawPeer::Where Place();
   bool RunUntil(const std::function<bool()>& done) { return tony::RunUntil(loop, done); }
   std::string ReadFrame(RawPeer& peer);  // empty, and a failure, if none comes
   // The heartbeat of a well-behaved peer is answered: the server lives.
   void ExpectAlive();
 
+  const Transport transport;
   TempFolder temp;
   EventLoop loop;
   FakeAmService service;
   std::unique_ptr<RpcServer> server;
 };
+
+// For what must hold whatever the way to the server is.
+class AnyTransport : public RpcFixture, public testing::WithParamInterface<Transport> {
+ protected:
+  AnyTransport() : RpcFixture(GetParam()) {}
+};
+inline std::string TransportName(const testing::TestParamInfo<Transport>& info) {
+  return info.param == Transport::kTls ? "Tls" : "UnixSocket";
+}
+#define FOR_ALL_TRANSPORTS(suite) \
+  INSTANTIATE_TEST_SUITE_P(By, suite, testing::Values(Transport::kUnixSocket, Transport::kTls), TransportName)
 
 // Frames as a client sends them, with their lengths.
 std::string HeartbeatFrame(int32_t seq);

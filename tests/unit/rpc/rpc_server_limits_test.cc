@@ -15,7 +15,9 @@
 namespace tony {
 namespace {
 
-using RpcServerLimitsTest = RpcFixture;
+using RpcServerLimitsTest = AnyTransport;
+using RpcServerSocketsTest = RpcFixture;
+FOR_ALL_TRANSPORTS(RpcServerLimitsTest);
 
 int Option(int fd, int level, int name) {
   int value = 0;
@@ -35,11 +37,11 @@ std::vector<int> OpenSockets() {
   return sockets;
 }
 
-TEST_F(RpcServerLimitsTest, OneCallTooManyIsAnsweredWithAnExceptionAndTheOthersStay) {
+TEST_P(RpcServerLimitsTest, OneCallTooManyIsAnsweredWithAnExceptionAndTheOthersStay) {
   RpcServerOptions options;
   options.max_open_calls = 2;
   StartServer(options);
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   for (const int seq : {1, 2, 3}) peer.Send(AwaitFrame(seq));
   const ParsedAnswer answer = ParseAnswer(ReadFrame(peer));
   EXPECT_EQ(answer.header.seq, 3);
@@ -51,43 +53,43 @@ TEST_F(RpcServerLimitsTest, OneCallTooManyIsAnsweredWithAnExceptionAndTheOthersS
   EXPECT_TRUE(RunUntil([&] { return service.parked.size() == 3; }));
 }
 
-TEST_F(RpcServerLimitsTest, OneConnectionTooManyIsClosed) {
+TEST_P(RpcServerLimitsTest, OneConnectionTooManyIsClosed) {
   RpcServerOptions options;
   options.max_connections = 1;
   StartServer(options);
-  RawPeer first(Socket());
+  RawPeer first(Place());
   first.Send(AwaitFrame(1));
   ASSERT_TRUE(RunUntil([&] { return !service.parked.empty(); }));
-  RawPeer second(Socket());
+  RawPeer second(Place());
   EXPECT_TRUE(RunUntil([&] { return second.closed(); }));
   EXPECT_FALSE(first.closed());
 }
 
-TEST_F(RpcServerLimitsTest, APeerThatDoesNotReadIsDropped) {
+TEST_P(RpcServerLimitsTest, APeerThatDoesNotReadIsDropped) {
   RpcServerOptions options;
   options.max_unsent = 1 << 20;
   StartServer(options);
   service.on_await = [](const Caller&, const Reply<Command>& reply) {
     reply.Success({1, Command::Kind::kStart, {1}, std::string(900'000, 's'), Duration(0)});
   };
-  RawPeer deaf(Socket());
+  RawPeer deaf(Place());
   for (int seq = 0; seq < 100; ++seq) deaf.Send(AwaitFrame(seq));
   EXPECT_TRUE(RunUntil([&] { return !service.calls.empty() && server->connections() == 0; }));
   ExpectAlive();
 }
 
-TEST_F(RpcServerLimitsTest, AnAnswerLargerThanTheSocketTakesArrivesWhole) {
+TEST_P(RpcServerLimitsTest, AnAnswerLargerThanTheSocketTakesArrivesWhole) {
   StartServer();
   const std::string spec(8 << 20, 's');
   service.on_await = [&](const Caller&, const Reply<Command>& reply) {
     reply.Success({1, Command::Kind::kStart, {1}, spec, Duration(0)});
   };
-  RawPeer slow(Socket());
+  RawPeer slow(Place());
   slow.Send(AwaitFrame(1));
   EXPECT_TRUE(ParseResult<rpc::ExecutorService_Await_result>(ReadFrame(slow)).success.cluster_spec == spec);
 }
 
-TEST_F(RpcServerLimitsTest, APortThatIsTakenIsUnavailable) {
+TEST_F(RpcServerSocketsTest, APortThatIsTakenIsUnavailable) {
   StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
   const RpcServerOptions options{.at = server->addresses()};
   const auto second = StartRpcServer(loop, options, service);
@@ -96,7 +98,7 @@ TEST_F(RpcServerLimitsTest, APortThatIsTakenIsUnavailable) {
   EXPECT_THAT(second.error().message, testing::HasSubstr("address already in use"));
 }
 
-TEST_F(RpcServerLimitsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
+TEST_F(RpcServerSocketsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
   const std::vector<int> before = OpenSockets();
   StartServer({.at = {Endpoint{"127.0.0.1", 0}}});
   const UniqueFd peer = *StartConnect(std::get<Endpoint>(server->addresses().front()));
@@ -114,9 +116,9 @@ TEST_F(RpcServerLimitsTest, SocketsAreCloseOnExecAndTcpNoticesALostHost) {
   }
 }
 
-TEST_F(RpcServerLimitsTest, WithoutDescriptorsNewcomersWait) {
+TEST_F(RpcServerSocketsTest, WithoutDescriptorsNewcomersWait) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   rlimit all{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &all), 0);
   rlimit none = all;

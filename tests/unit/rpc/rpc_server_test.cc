@@ -13,7 +13,7 @@ using RpcServerTest = RpcFixture;
 
 TEST_F(RpcServerTest, AParkedCallIsAnsweredLaterAndOthersMeanwhile) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(AwaitFrame(1));
   peer.Send(HeartbeatFrame(2));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
@@ -28,7 +28,7 @@ TEST_F(RpcServerTest, AParkedCallIsAnsweredLaterAndOthersMeanwhile) {
 
 TEST_F(RpcServerTest, ParkedCallsAreAnsweredInAnyOrder) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   for (const int seq : {1, 2, 3}) peer.Send(AwaitFrame(seq));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 3; }));
   for (const int index : {2, 0, 1}) service.parked[index].Success({});
@@ -39,7 +39,7 @@ TEST_F(RpcServerTest, ParkedCallsAreAnsweredInAnyOrder) {
 
 TEST_F(RpcServerTest, CallsSentTogetherAreAllAnswered) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   std::string together;
   for (int seq = 0; seq < 500; ++seq) together += HeartbeatFrame(seq);
   peer.Send(together);
@@ -52,7 +52,7 @@ TEST_F(RpcServerTest, ARefusalNamesItsReason) {
   rpc::ExecutorService_Register_args args;
   args.caller = ToThrift(SomeCaller());
   args.registration = ToThrift(SomeRegistration());
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(WriteMessage({"Register", apache::thrift::protocol::T_CALL, 1}, args));
   const auto result = ParseResult<rpc::ExecutorService_Register_result>(ReadFrame(peer));
   EXPECT_FALSE(result.__isset.success);
@@ -61,7 +61,7 @@ TEST_F(RpcServerTest, ARefusalNamesItsReason) {
 
 TEST_F(RpcServerTest, AClientThatVanishesAbandonsItsParkedCalls) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(AwaitFrame(1) + AwaitFrame(2));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 2; }));
   peer.Vanish();
@@ -74,7 +74,7 @@ TEST_F(RpcServerTest, AClientThatVanishesAbandonsItsParkedCalls) {
 TEST_F(RpcServerTest, AnAbandonedCallTellsWhoeverAsksLate) {
   StartServer();
   service.on_await = [&](const Caller&, const Reply<Command>& reply) { service.parked.push_back(reply); };
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(AwaitFrame(1));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
   peer.Vanish();
@@ -91,7 +91,7 @@ TEST_F(RpcServerTest, WhatIsAbandonedMayDropItsOwnReply) {
     service.parked.push_back(reply);
     reply.OnAbandoned([&] { service.parked.clear(); });
   };
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(AwaitFrame(1) + AwaitFrame(2) + AwaitFrame(3));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 3; }));
   peer.Vanish();
@@ -101,7 +101,7 @@ TEST_F(RpcServerTest, WhatIsAbandonedMayDropItsOwnReply) {
 
 TEST_F(RpcServerTest, AReplyDroppedWithoutAnAnswerClosesTheConnection) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(AwaitFrame(1));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
   service.parked.clear();
@@ -112,8 +112,8 @@ TEST_F(RpcServerTest, AReplyDroppedWithoutAnAnswerClosesTheConnection) {
 
 TEST_F(RpcServerTest, StopSendsAnswersAbandonsCallsAndClosesConnections) {
   StartServer();
-  RawPeer parked(Socket());
-  RawPeer idle(Socket());
+  RawPeer parked(Place());
+  RawPeer idle(Place());
   parked.Send(AwaitFrame(1) + AwaitFrame(2));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 2 && server->connections() == 2; }));
 
@@ -135,7 +135,7 @@ TEST_F(RpcServerTest, StopWaitsForALargeAnswerToBeSent) {
   service.on_await = [&](const Caller&, const Reply<Command>& reply) {
     reply.Success({1, Command::Kind::kStart, {1}, spec, Duration(0)});
   };
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(AwaitFrame(1));
   ASSERT_TRUE(RunUntil([&] { return !service.calls.empty(); }));
   bool stopped = false;
@@ -146,7 +146,7 @@ TEST_F(RpcServerTest, StopWaitsForALargeAnswerToBeSent) {
 
 TEST_F(RpcServerTest, StopTwiceTellsBothAndTheServerMayBeDestroyedThen) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 1; }));
   int stopped = 0;
   server->Stop([&] { server.reset(), ++stopped; });
@@ -158,7 +158,7 @@ TEST_F(RpcServerTest, AServiceMayStopTheServerInsideACall) {
   StartServer();
   bool stopped = false;
   service.before_heartbeat = [&] { server->Stop([&] { stopped = true; }); };
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(HeartbeatFrame(1) + HeartbeatFrame(2));
   EXPECT_TRUE(RunUntil([&] { return stopped; }));
   EXPECT_THAT(service.calls, ElementsAre("Heartbeat"));
@@ -167,7 +167,7 @@ TEST_F(RpcServerTest, AServiceMayStopTheServerInsideACall) {
 
 TEST_F(RpcServerTest, DestroyingTheServerAbandonsWhatIsOpen) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(AwaitFrame(1));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
   server.reset();

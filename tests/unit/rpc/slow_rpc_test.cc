@@ -14,7 +14,7 @@ TEST_F(SlowRpcTest, StopDoesNotWaitForAPeerThatNeverReads) {
   service.on_await = [](const Caller&, const Reply<Command>& reply) {
     reply.Success({1, Command::Kind::kStart, {1}, std::string(12 << 20, 's'), Duration(0)});
   };
-  RawPeer deaf(Socket());
+  RawPeer deaf(Place());
   deaf.Send(AwaitFrame(1));
   ASSERT_TRUE(RunUntil([&] { return !service.calls.empty(); }));
   bool stopped = false;

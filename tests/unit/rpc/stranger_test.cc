@@ -28,17 +28,20 @@ std::string KillFrame(int32_t seq) {
   return WriteMessage({"Kill", T_CALL, seq}, args);
 }
 
-class StrangerTest : public RpcFixture {
+class StrangerTest : public AnyTransport {
  protected:
   std::unique_ptr<RawPeer> Known() {
-    auto peer = std::make_unique<RawPeer>(Socket());
+    auto peer = std::make_unique<RawPeer>(Place());
     peer->Send(HeartbeatFrame(1));
     EXPECT_EQ(ParseAnswer(ReadFrame(*peer)).header.seq, 1);
     return peer;
   }
 };
 
-TEST_F(StrangerTest, TheLargestRegisterFitsIntoAStrangersFrame) {
+FOR_ALL_TRANSPORTS(StrangerTest);
+using SocketStrangerTest = RpcFixture;
+
+TEST_F(SocketStrangerTest, TheLargestRegisterFitsIntoAStrangersFrame) {
   Caller caller = SomeCaller();
   caller.job.value = caller.container.value = std::string(255, 'j');
   caller.attempt.task.role = std::string(64, 'r');
@@ -52,27 +55,27 @@ TEST_F(StrangerTest, TheLargestRegisterFitsIntoAStrangersFrame) {
   EXPECT_LT(WriteMessage({"Register", T_CALL, 1}, args).size(), RpcServerOptions().stranger_frame);
 }
 
-TEST_F(StrangerTest, ALargeFirstFrameClosesTheConnection) {
+TEST_P(StrangerTest, ALargeFirstFrameClosesTheConnection) {
   StartServer();
-  RawPeer stranger(Socket());
+  RawPeer stranger(Place());
   stranger.Send(OutcomeFrame(1, 10'000));
   EXPECT_TRUE(RunUntil([&] { return stranger.closed(); }));
   EXPECT_THAT(service.outcomes, testing::IsEmpty());
 }
 
-TEST_F(StrangerTest, AfterACallWithTheTokenFramesMayBeLarge) {
+TEST_P(StrangerTest, AfterACallWithTheTokenFramesMayBeLarge) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(HeartbeatFrame(1) + OutcomeFrame(2, 60'000));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 1);
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 2);
   EXPECT_EQ(service.outcomes.size(), 1u);
 }
 
-TEST_F(StrangerTest, ACallWithAnotherTokenLeavesAStrangerAStranger) {
+TEST_P(StrangerTest, ACallWithAnotherTokenLeavesAStrangerAStranger) {
   StartServer();
   service.token = "another";
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(HeartbeatFrame(1));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 1);
   peer.Send(OutcomeFrame(2, 10'000));
@@ -80,7 +83,7 @@ TEST_F(StrangerTest, ACallWithAnotherTokenLeavesAStrangerAStranger) {
 }
 
 // A comparison of the first characters alone once passed every test.
-TEST_F(StrangerTest, TokensAreComparedWhole) {
+TEST_P(StrangerTest, TokensAreComparedWhole) {
   StartServer();
   const std::string token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
   service.token = token;
@@ -88,18 +91,18 @@ TEST_F(StrangerTest, TokensAreComparedWhole) {
                                    token.substr(0, 63), token + "0", std::string()}) {
     rpc::ClientService_GetStatus_args args;
     args.token = guess;
-    RawPeer peer(Socket());
+    RawPeer peer(Place());
     peer.Send(WriteMessage({"GetStatus", T_CALL, 1}, args));
     EXPECT_EQ(ParseResult<rpc::ClientService_GetStatus_result>(ReadFrame(peer)).refused.reason, rpc::BAD_TOKEN)
         << guess;
   }
 }
 
-TEST_F(StrangerTest, WhoDoesNotShowTheTokenInTimeIsDroppedAndOthersMayBeSilentForEver) {
+TEST_P(StrangerTest, WhoDoesNotShowTheTokenInTimeIsDroppedAndOthersMayBeSilentForEver) {
   StartServer({.stranger_limit = Duration(50)});
   const auto known = Known();
-  RawPeer silent(Socket());
-  RawPeer half(Socket());
+  RawPeer silent(Place());
+  RawPeer half(Place());
   half.Send(std::string_view(HeartbeatFrame(1)).substr(0, 30));
   EXPECT_TRUE(RunUntil([&] { return silent.closed(); }));
   EXPECT_TRUE(RunUntil([&] { return half.closed(); }));
@@ -107,28 +110,28 @@ TEST_F(StrangerTest, WhoDoesNotShowTheTokenInTimeIsDroppedAndOthersMayBeSilentFo
   EXPECT_EQ(ParseAnswer(ReadFrame(*known)).header.seq, 2);
 }
 
-TEST_F(StrangerTest, OneTooManyTakesTheOldestsPlace) {
+TEST_P(StrangerTest, OneTooManyTakesTheOldestsPlace) {
   StartServer({.max_strangers = 2});
   const auto known = Known();
   std::deque<RawPeer> strangers;
   for (size_t i = 0; i < 2; ++i) {
-    strangers.emplace_back(Socket());
+    strangers.emplace_back(Place());
     ASSERT_TRUE(RunUntil([&] { return server->connections() == 2 + i; }));
   }
-  strangers.emplace_back(Socket());
+  strangers.emplace_back(Place());
   EXPECT_TRUE(RunUntil([&] { return strangers[0].closed(); }));
   EXPECT_FALSE(strangers[1].closed());
   EXPECT_FALSE(strangers[2].closed());
   EXPECT_EQ(server->connections(), 3u);
 }
 
-TEST_F(StrangerTest, WhereThereIsNoRoomStrangersGoBeforeTheIdleAndTheIdleBeforeWhoAwaitsAnAnswer) {
+TEST_P(StrangerTest, WhereThereIsNoRoomStrangersGoBeforeTheIdleAndTheIdleBeforeWhoAwaitsAnAnswer) {
   StartServer({.max_connections = 3});
-  RawPeer awaiting(Socket());
+  RawPeer awaiting(Place());
   awaiting.Send(AwaitFrame(1));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 1; }));
   const auto idle = Known();
-  RawPeer stranger(Socket());
+  RawPeer stranger(Place());
   ASSERT_TRUE(RunUntil([&] { return server->connections() == 3; }));
   const auto first = Known();
   EXPECT_TRUE(stranger.closed());
@@ -141,12 +144,12 @@ TEST_F(StrangerTest, WhereThereIsNoRoomStrangersGoBeforeTheIdleAndTheIdleBeforeW
   EXPECT_FALSE(first->closed());
   second->Send(AwaitFrame(2));
   ASSERT_TRUE(RunUntil([&] { return service.parked.size() == 3; }));
-  RawPeer refused(Socket());
+  RawPeer refused(Place());
   EXPECT_TRUE(RunUntil([&] { return refused.closed(); }));
   EXPECT_EQ(service.abandoned, 0);
 }
 
-TEST_F(StrangerTest, UnfinishedFramesOfAllPeersTogetherAreBounded) {
+TEST_P(StrangerTest, UnfinishedFramesOfAllPeersTogetherAreBounded) {
   StartServer({.max_partial = 300'000});
   std::vector<std::unique_ptr<RawPeer>> peers;
   for (int i = 0; i < 20; ++i) {
@@ -162,15 +165,15 @@ TEST_F(StrangerTest, UnfinishedFramesOfAllPeersTogetherAreBounded) {
   EXPECT_EQ(ParseAnswer(ReadFrame(*again)).header.seq, 2);
 }
 
-TEST_F(StrangerTest, TheAskerOfAKillIsNamedOnlyWhereItIsAnotherUser) {
+TEST_F(SocketStrangerTest, TheAskerOfAKillIsNamedOnlyWhereItIsAnotherUser) {
   StartServer();
-  RawPeer peer(Socket());
+  RawPeer peer(Place());
   peer.Send(KillFrame(1));
   EXPECT_EQ(ParseAnswer(ReadFrame(peer)).header.seq, 1);
   EXPECT_THAT(service.askers, testing::ElementsAre(""));
 }
 
-TEST_F(StrangerTest, AStoppedServerLeavesNoName) {
+TEST_F(SocketStrangerTest, AStoppedServerLeavesNoName) {
   StartServer();
   EXPECT_TRUE(std::filesystem::exists(Socket()));
   bool stopped = false;
@@ -179,7 +182,7 @@ TEST_F(StrangerTest, AStoppedServerLeavesNoName) {
   EXPECT_TRUE(RunUntil([&] { return stopped; }));
 }
 
-TEST_F(StrangerTest, APortBesideTheSocketIsServedToo) {
+TEST_F(SocketStrangerTest, APortBesideTheSocketIsServedToo) {
   StartServer({.at = {SocketName{"am.1.sock"}, Endpoint{"127.0.0.1", 0}}});
   ASSERT_EQ(server->addresses().size(), 2u);
   EXPECT_EQ(server->addresses().front(), Address(SocketName{"am.1.sock"}));
