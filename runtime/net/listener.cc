@@ -55,17 +55,20 @@ void Listener::Resume() {
 }
 
 void Listener::Pause() {
-  if (!std::exchange(starved_, true)) LogWarn(StrCat("cannot accept connections: ", ErrnoText(errno)));
   readable_.reset();
   pause_ = loop_.After(kPause, [this] { Resume(); });
 }
 
 void Listener::AcceptSome() {
   for (int i = 0; i < kBatch; ++i) {
+    if (!may_accept_()) return Pause();
     UniqueFd accepted(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     // Other errors belong to a connection that has already gone (accept(2)); a readable socket brings us back here.
     if (!accepted.valid() && errno == EMFILE && make_room_()) continue;
-    if (!accepted.valid() && IsShortage(errno)) return Pause();
+    if (!accepted.valid() && IsShortage(errno)) {
+      if (!std::exchange(starved_, true)) LogWarn(StrCat("cannot accept connections: ", ErrnoText(errno)));
+      return Pause();
+    }
     if (!accepted.valid()) return;
     if (IsOfTheReserve(accepted)) {
       if (!make_room_()) {

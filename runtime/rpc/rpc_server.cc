@@ -23,6 +23,11 @@ namespace {
 constexpr Duration kStopLimit = std::chrono::seconds(1);
 // A stranger's time is counted in looks at it: a server that stood still hears what has come before it looks again.
 constexpr int kLooks = 5;
+// A handshake takes the server a millisecond and its client as long: so many at a time keep both busy. Beyond these so
+// many newcomers are let in at an interval, less than any server that is not hopelessly late gets through.
+constexpr size_t kMostHandshakes = 256;
+constexpr int kBeyond = 64;
+constexpr Duration kBeyondInterval{500};
 
 class LoopRpcServer : public RpcServer {
  public:
@@ -62,7 +67,9 @@ class LoopRpcServer : public RpcServer {
     }
     TRY_ASSIGN(UniqueFd socket, ListenOn(endpoint));
     TRY_ASSIGN(const Endpoint bound, BoundAddress(socket));
-    return Accept(std::move(socket), Endpoint{endpoint.host, bound.port}, options_.tls ? options_.tls : Plain);
+    TRY(Accept(std::move(socket), Endpoint{endpoint.host, bound.port}, options_.tls ? options_.tls : Plain));
+    if (options_.tls) listeners_.back()->While([this] { return MayBeginHandshake(); });
+    return Ok();
   }
 
   static Result<std::unique_ptr<Channel>> Plain(UniqueFd socket) { return MakePlainChannel(std::move(socket)); }
@@ -101,6 +108,19 @@ class LoopRpcServer : public RpcServer {
         context, *std::move(channel), peer.ok() ? OtherUser(peer->uid) : "",
         ServerConnection::Events{[this, key] { strangers_.erase(key); }, [this, key] { Remove(key); }});
     if (!looking_) LookSoon();
+  }
+
+  // Of thousands of executors that join at once most wait in the kernel's queue. If all began, each would be dropped as
+  // the oldest stranger before it is through. Strangers that get nowhere hold nobody up for long.
+  bool MayBeginHandshake() {
+    if (strangers_.size() < kMostHandshakes) return true;
+    if (const Instant now = loop_.Now(); now >= next_beyond_) {
+      next_beyond_ = now + kBeyondInterval;
+      beyond_left_ = kBeyond;
+    }
+    if (beyond_left_ == 0) return false;
+    --beyond_left_;
+    return true;
   }
 
   void LookSoon() {
@@ -159,7 +179,9 @@ class LoopRpcServer : public RpcServer {
   uint64_t last_key_ = 0;
   std::unordered_map<uint64_t, std::shared_ptr<ServerConnection>> connections_;
   std::map<uint64_t, int> strangers_;  // by age; how often each was looked at
-  EventLoop::Timer looking_;           // set while there are strangers
+  Instant next_beyond_{};
+  int beyond_left_ = 0;
+  EventLoop::Timer looking_;  // set while there are strangers
   std::vector<Address> addresses_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::function<void()>> stopped_;

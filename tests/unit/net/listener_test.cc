@@ -103,5 +103,14 @@ TEST_F(ListenerTest, WhoeverMattersLessMakesRoom) {
   EXPECT_EQ(::read(clients_.back().get(), &got, 1), 1);
 }
 
+TEST_F(ListenerTest, NewcomersWaitWhileNoneIsWanted) {
+  bool wanted = false;
+  listener_->While([&] { return wanted || accepted_.size() < 3; });
+  ASSERT_TRUE(Connect(10));
+  EXPECT_EQ(accepted_.size(), 3u);
+  wanted = true;
+  EXPECT_TRUE(RunUntil(loop_, [&] { return accepted_.size() == 10; }));
+}
+
 }  // namespace
 }  // namespace tony

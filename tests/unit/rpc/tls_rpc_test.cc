@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <deque>
+
 #include "runtime/net/tcp.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/tls/tls.h"
@@ -144,6 +146,14 @@ TEST_F(TlsRpcTest, OfHandshakesThereAreAsManyAsOfStrangers) {
   TcpPeer third(server->addresses().front());
   EXPECT_TRUE(RunUntil([&] { return first.closed(); }));
   EXPECT_EQ(server->connections(), 2u);
+}
+
+TEST_F(TlsRpcTest, StrangersThatGetNowhereHoldNobodyUp) {
+  StartServer({.stranger_limit = std::chrono::minutes(1)});
+  std::deque<TcpPeer> silent;
+  for (int i = 0; i < 300; ++i) silent.emplace_back(server->addresses().front());
+  EXPECT_TRUE(std::holds_alternative<Acknowledged>(Beat(server->addresses().front())));
+  EXPECT_EQ(server->connections(), 301u);
 }
 
 }  // namespace
