@@ -3,7 +3,7 @@
 //
 // On a Unix socket nobody but the job's user and root is heard at all, through TLS nobody but the job's executors and
 // clients. Whoever has connected is a stranger until a call has come with the job's token: of strangers there are few,
-// with small frames, and not for long.
+// with small frames, and not for long. At a port with TLS newcomers wait in the kernel's queue while many shake hands.
 //
 // Bounded: frame size, string and container sizes (never above the frame), open calls per connection, connections,
 // unsent bytes of a peer that does not read, bytes of unfinished frames. Garbage closes that connection and nothing

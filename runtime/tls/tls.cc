@@ -133,7 +133,10 @@ const BIO_METHOD* SocketMethod() {
 bool TlsChannel::Begin() {
   BIO* const bio = BIO_new(SocketMethod());
   ssl_.reset(SSL_new(side_->context.get()));
-  if (!bio || !ssl_) return BIO_free(bio), false;
+  if (!bio || !ssl_) {
+    BIO_free(bio);
+    return false;
+  }
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl_.get(), bio, bio);

@@ -51,6 +51,8 @@ PAGE = Suite("tests/page_test", timed=True)
 LOGS = Suite("tests/logs_test", timed=True)
 LOG_FOLLOWER = Suite("tests/log_follower_test", timed=True)
 PAGE_SERVER = Suite("tests/page_integration_test", timed=True)
+TLS = Suite("tests/tls_test")
+RPC = Suite("tests/rpc_test", timed=True)
 
 # The most specific first.
 OF_AM_CORE = (AM_CORE, SIMULATOR)
@@ -113,6 +115,8 @@ FILES = {
     "runtime/client/submit_steps.cc": (CONTRACT,),
     "runtime/scheduler/local/lost_job.cc": (POWER_CUT,),
     "runtime/client/gc.cc": (POWER_CUT,),
+    "runtime/tls/tls.cc": (TLS,),
+    "runtime/rpc/rpc_server.cc": (RPC,),
 }
 
 # All sources of a part: folder, pattern, suites.
@@ -135,7 +139,7 @@ WITHOUT_COMPARISONS = {"executor/executor.cc", "executor/executor_start.cc", "ru
                        "runtime/scheduler/local/container_cgroup.cc", "runtime/process/own_cgroup.cc",
                        "runtime/process/process_tree.cc", "runtime/client/submit_steps.cc",
                        "runtime/client/gc.cc", "runtime/base/secret.h",
-                       "am/application_master.h"}
+                       "am/application_master.h", "runtime/tls/tls.cc", "runtime/rpc/rpc_server.cc"}
 
 
 def find_mutants(root):

@@ -272,6 +272,8 @@ OWN_CGROUP = "runtime/process/own_cgroup.cc"
 PROCESS_TREE = "runtime/process/process_tree.cc"
 SWEEP = "runtime/store/sweep_entries.cc"
 ENDED_LOG = "runtime/history/ended_log.cc"
+TLS = "runtime/tls/tls.cc"
+RPC_SERVER = "runtime/rpc/rpc_server.cc"
 
 RENAMES = "    TRY_ASSIGN(old, Rename(folder, going));\n  }\n  lock.Reset();\n"
 
@@ -297,6 +299,13 @@ GUARDS = [
      "  lock.Reset();\n  std::vector<fs::path> old;\n", RENAMES, RENAMES.replace("  lock.Reset();\n", "")),
     ("a log of ended jobs is appended to without a second look", ENDED_LOG,
      "if (try_lock(fd.get()) && IsStill(fd.get(), path)) return fd;", "if (try_lock(fd.get())) return fd;"),
+    ("every role of a job may be at the other end of TLS", TLS, "    right_role_ = std::ranges::any_of(",
+     "    right_role_ = true || std::ranges::any_of("),
+    ("a hello may be of any length", TLS, "BigEndian(bytes.substr(6, 3)) <= kLongestHello", "bytes.size() > 6"),
+    ("a second hello may be asked for", TLS, "std::ranges::count(kGroupIds, group) > 0", "group > 0"),
+    ("a peer that updates its keys for ever is read for ever", TLS,
+     "  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);\n", ""),
+    ("a plain port may be anywhere", RPC_SERVER, "if (!options_.tls && !IsLoopback(endpoint.host)) {", "if (false) {"),
 ]
 
 FILES = "runtime/store/files.cc"

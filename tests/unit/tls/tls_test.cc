@@ -51,6 +51,20 @@ TEST(TlsTest, AMasterOfAnotherJobIsToldNothing) {
   EXPECT_TRUE(seen.server_ended);
 }
 
+// The master looks at the other end last: then it is known itself already.
+TEST(TlsTest, AnExecutorThatTheMasterRefusesIsToldWhy) {
+  const TlsIdentity other = MadeAt(WallNow()).executor;
+  Sockets sockets = ConnectedSockets();
+  const auto server = ServerEnd(std::move(sockets.server));
+  const auto client = ClientEnd(std::move(sockets.client), {OurJob().master.ca, other.certificate, other.key});
+  const Seen seen = SayToServer(*server, *client, "token");
+  EXPECT_EQ(seen.at_server, "");
+  EXPECT_EQ(seen.server_ended.value_or(Error{}).code, ErrorCode::kNotPermitted);
+  ASSERT_TRUE(seen.client_ended);
+  EXPECT_EQ(seen.client_ended->code, ErrorCode::kUnavailable);
+  EXPECT_THAT(seen.client_ended->message, HasSubstr("the peer refuses this program's TLS: "));
+}
+
 TEST(TlsTest, ClocksThatAreWrongByHoursDoNotMatterAndThoseWrongByDaysAreNamed) {
   using std::chrono::hours;
   for (const Duration wrong : {hours(-24), hours(23)}) EXPECT_EQ(Talk(MadeAt(WallNow() + wrong)).at_server, "token");
