@@ -88,6 +88,26 @@ TEST(HostileTlsTest, AnOlderVersionOfTls) {
   EXPECT_THAT(WhyRefused(seen), HasSubstr("no TLS with the peer: "));
 }
 
+TEST(HostileTlsTest, AMasterOfAnOlderVersionOfTlsIsToldNothing) {
+  Sockets sockets = ConnectedSockets();
+  RawEnd server(RawEnd::Side::kServer, std::move(sockets.server), [](SSL_CTX* context) {
+    Showing(OurJob().master)(context);
+    SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  });
+  const auto client = ClientEnd(std::move(sockets.client));
+  const Seen seen = SayToServer(server, *client, "token");
+  EXPECT_EQ(seen.at_server, "");
+  EXPECT_EQ(seen.client_ended.value_or(Error{}).code, ErrorCode::kNotPermitted);
+}
+
+TEST(HostileTlsTest, MoreCertificatesThanAnybodyNeeds) {
+  const Seen seen = AtOurServer([](SSL_CTX* context) {
+    Showing(OurJob().executor)(context);
+    for (int i = 0; i < 12; ++i) SSL_CTX_add1_chain_cert(context, SSL_CTX_get0_certificate(context));
+  });
+  EXPECT_THAT(WhyRefused(seen), HasSubstr("excessive message size"));
+}
+
 // It could be of any announced length, and nobody looks at it before it has been allocated.
 TEST(HostileTlsTest, AHelloThatMakesASecondOneNecessary) {
   const Seen seen = AtOurServer([](SSL_CTX* context) {
