@@ -41,8 +41,8 @@ constexpr Meaning kMeanings[] = {
 
 ErrorCode CodeOfStatus(int status, bool writes) {
   if (status == 401 || status == 403) return ErrorCode::kNotPermitted;
-  if (status == 404) return ErrorCode::kNotFound;
-  if (status >= 500) return ErrorCode::kUnavailable;
+  // Another server's, or a gateway's that does not know HDFS yet: of the path it says nothing.
+  if (status == 404 || status >= 500) return ErrorCode::kUnavailable;
   return writes ? ErrorCode::kCannotWrite : ErrorCode::kInvalid;
 }
 

@@ -218,7 +218,7 @@ TEST_F(WebHdfsTest, EachRefusalHasItsKindAndItsWord) {
 TEST_F(WebHdfsTest, ARefusalThatIsNotHadoopsIsToldByItsStatus) {
   for (const auto& [http, code] : std::vector<std::pair<int, ErrorCode>>{{401, ErrorCode::kNotPermitted},
                                                                          {403, ErrorCode::kNotPermitted},
-                                                                         {404, ErrorCode::kNotFound},
+                                                                         {404, ErrorCode::kUnavailable},
                                                                          {502, ErrorCode::kUnavailable},
                                                                          {302, ErrorCode::kCannotWrite}}) {
     node.answers_all = Answered(http, "<html>");
