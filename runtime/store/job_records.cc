@@ -86,7 +86,9 @@ Result<std::optional<StagedFiles>> JobRecords::ReadStaged() const {
 
 Result<std::optional<std::string>> JobRecords::ReadConfiguration() const { return BytesOf(*store_, "conf.json"); }
 
-Result<std::optional<std::string>> JobRecords::ReadJournal() const { return BytesOf(*store_, "journal"); }
+Result<std::optional<std::string>> JobRecords::ReadJournal() const {
+  return journal_ ? tony::ReadJournal(*journal_) : BytesOf(*store_, "journal");
+}
 
 Status JobRecords::WriteClock(const KeptClock& clock) const {
   return store_->Replace("clock", StrCat(clock.boot, " ", clock.ahead.count(), "\n"), Durability::kLostWithPower);

@@ -37,6 +37,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/kept_clock.h"
+#include "runtime/store/journal_store.h"
 #include "runtime/store/record_store.h"
 #include "runtime/store/staged_files.h"
 
@@ -78,9 +79,11 @@ struct Submission {
 
 class JobRecords {
  public:
-  // `place`: where the store keeps them, a folder here: for people, and for the programs of the job.
-  JobRecords(JobId job, std::filesystem::path place, std::shared_ptr<const RecordStore> store)
-      : job_(std::move(job)), place_(std::move(place)), store_(std::move(store)) {}
+  // `place`: where the store keeps them, a folder here: for people, and for the programs of the job. `journal`: where
+  // the journal is kept that is no record; null: it is one.
+  JobRecords(JobId job, std::filesystem::path place, std::shared_ptr<const RecordStore> store,
+             std::shared_ptr<const JournalStore> journal = nullptr)
+      : job_(std::move(job)), place_(std::move(place)), store_(std::move(store)), journal_(std::move(journal)) {}
 
   const JobId& job() const { return job_; }
   const std::filesystem::path& place() const { return place_; }
@@ -124,6 +127,7 @@ class JobRecords {
   JobId job_;
   std::filesystem::path place_;
   std::shared_ptr<const RecordStore> store_;
+  std::shared_ptr<const JournalStore> journal_;
 };
 
 // Of a job whose records are files in this folder, which has the job's name.
