@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,7 @@ class FakeNameNode {
   ScriptedHttpServer& server() { return server_; }
 
   std::map<std::string, std::string> files;
+  std::set<std::string> folders;                                     // that were made; files need none
   std::map<std::string, std::map<std::string, std::string>> xattrs;  // as they were sent
   std::string loses_answer_of;                                       // the operation is done, and the connection closed
   std::string does_not_do;                                           // as above, not done
@@ -88,23 +90,26 @@ class FakeNameNode {
     if (op == "RENAME") return Rename(path, query["destination"], query["renameoptions"]);
     if (op == "DELETE") return Answered(200, files.erase(path) != 0 ? "{\"boolean\":true}" : "{\"boolean\":false}");
     if (op == "GETFILESTATUS") {
+      if (folders.count(path)) return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", 0, "DIRECTORY"), "}"));
       if (!files.count(path)) return Missing(path);
       return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", files[path].size()), "}"));
     }
     if (op == "LISTSTATUS_BATCH") return List(path, query[start_after]);
     if (op == "SETXATTR") return SetXattr(path, query);
+    if (op == "GETXATTRS") return GetXattrs(path);
+    if (op == "MKDIRS") folders.insert(path);
     if (op == "APPEND") files[path] += body;
     return Answered(200, "{\"boolean\":true}");
   }
   static ServedAnswer Missing(const std::string& path) {
     return Refused(404, "FileNotFoundException", StrCat("File does not exist: ", path));
   }
-  static std::string StatusJson(std::string_view name, size_t length) {
+  static std::string StatusJson(std::string_view name, size_t length, std::string_view type = "FILE") {
     return StrCat(
         "{\"accessTime\":1,\"blockSize\":134217728,\"childrenNum\":0,\"fileId\":16387,\"group\":\"supergroup\","
         "\"length\":",
         length, ",\"modificationTime\":1700000000123,\"owner\":\"eve\",\"pathSuffix\":\"", name,
-        "\",\"permission\":\"640\",\"replication\":1,\"storagePolicy\":0,\"type\":\"FILE\"}");
+        "\",\"permission\":\"640\",\"replication\":1,\"storagePolicy\":0,\"type\":\"", type, "\"}");
   }
   ServedAnswer Create(const std::string& path, std::map<std::string, std::string>& query, const std::string& body) {
     if (query["overwrite"] != "true" && files.count(path)) {
@@ -124,6 +129,8 @@ class FakeNameNode {
     }
     files[to] = files[from];
     files.erase(from);
+    xattrs[to] = xattrs[from];
+    xattrs.erase(from);
     return Answered(200, "");
   }
   ServedAnswer List(const std::string& path, const std::string& after) {
@@ -150,6 +157,15 @@ class FakeNameNode {
     }
     of_path[name] = query["xattr.value"];
     return Answered(200, "");
+  }
+
+  ServedAnswer GetXattrs(const std::string& path) {
+    if (!files.count(path) && !folders.count(path)) return Missing(path);
+    std::string all;
+    for (const auto& [name, value] : xattrs[path]) {
+      all += StrCat(all.empty() ? "" : ",", "{\"name\":\"", name, "\",\"value\":\"", value, "\"}");
+    }
+    return Answered(200, StrCat("{\"XAttrs\":[", all, "]}"));
   }
 
   ScriptedHttpServer server_;

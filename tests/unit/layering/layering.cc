@@ -29,6 +29,7 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
       {"runtime/journal", {"runtime/base", "runtime/job"}},
       {"runtime/process", {"runtime/base", "runtime/job"}},
       {"runtime/store", {"runtime/base", "runtime/job", "runtime/request"}},
+      {"runtime/store/hdfs", {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/store"}},
       {"runtime/logs", {"runtime/base", "runtime/job", "runtime/store"}},
       {"runtime/staging", {"runtime/base", "runtime/job", "runtime/store"}},
       {"runtime/history", {"runtime/base", "runtime/config", "runtime/job", "runtime/journal", "runtime/store"}},

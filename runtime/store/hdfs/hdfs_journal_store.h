@@ -1,0 +1,46 @@
+// A journal in HDFS.
+//
+//   journal/3           the epoch's folder; journal/3.sealed: renamed by Seal(), and with it all that is in it
+//   journal/3/from-25   an empty file, whose attributes user.tony.25 to user.tony.48 are the records 25 to 48
+//   journal/3/31        a record that is too large for an attribute
+//
+// All that is written names its path, and none of these writes makes a folder. So whoever writes after the seal is told
+// that there is no such folder, however late. The folder itself is made under another name and renamed: a late
+// repetition does not make it anew.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/store/hdfs/hdfs_bytes.h"
+#include "runtime/store/hdfs/hdfs_record_store.h"
+#include "runtime/store/journal_store.h"
+
+namespace tony {
+
+// Beside the records of the job. `calls` are its own: see WebHdfsCalls.
+class HdfsJournalStore : public JournalStore {
+ public:
+  HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsPatience patience = {});
+
+  Result<bool> Begin(Epoch epoch) const override;
+  Result<std::vector<Epoch>> Epochs() const override;
+  Result<bool> Add(Epoch epoch, int64_t number, std::string_view bytes) const override;
+  Status Seal(Epoch epoch) const override;
+  Result<std::vector<JournalRecord>> Read(Epoch epoch) const override;
+
+ private:
+  Result<bool> AddAttribute(Epoch epoch, int64_t number, std::string_view bytes) const;
+  Result<bool> AddFile(Epoch epoch, int64_t number, std::string_view bytes) const;
+  Result<std::vector<JournalRecord>> ReadFolder(const std::string& path) const;
+  Status ReadAttributes(const std::string& path, std::vector<JournalRecord>& records) const;
+  std::string PathOf(Epoch epoch) const;
+  Error Named(Error error, const std::string& what, const std::string& path) const;
+
+  HdfsBytes bytes_;
+  HdfsFolder job_;
+};
+
+}  // namespace tony
