@@ -26,6 +26,16 @@ void LogDecision(std::string_view json) {
 
 }  // namespace
 
+std::string LogAndEncode(const std::vector<Decision>& decisions) {
+  std::string lines;
+  for (const Decision& decision : decisions) {
+    const std::string json = ToJson(decision);
+    LogDecision(json);  // the journal's own words, put into JSON once
+    lines += (lines.empty() ? "" : "\n") + json;
+  }
+  return lines.empty() ? "" : EncodeRecord(lines);
+}
+
 class LocalJournal::Writer {
  public:
   Writer(EventLoop& loop, OpenedJournalFile opened)
@@ -182,15 +192,9 @@ Result<OpenedJournal> LocalJournal::Open(EventLoop& loop, const std::string& pat
 }
 
 void LocalJournal::Append(const std::vector<Decision>& decisions, Done done) {
-  std::string lines;
-  bool durable = false;
-  for (const Decision& decision : decisions) {
-    durable |= std::holds_alternative<JobEnded>(decision.body);
-    const std::string json = ToJson(decision);
-    LogDecision(json);  // the journal's own words, put into JSON once
-    lines += (lines.empty() ? "" : "\n") + json;
-  }
-  writer_->Add(lines.empty() ? "" : EncodeRecord(lines), durable, std::move(done));
+  const bool durable = std::ranges::any_of(
+      decisions, [](const Decision& decision) { return std::holds_alternative<JobEnded>(decision.body); });
+  writer_->Add(LogAndEncode(decisions), durable, std::move(done));
 }
 
 void LocalJournal::TellOfTrouble(OnTrouble fn) { writer_->TellOfTrouble(std::move(fn)); }

@@ -1,4 +1,4 @@
-// Where decisions are kept. Seam: LocalJournal, and the fakes of the tests.
+// Where decisions are kept. Seam: LocalJournal, RecordJournal (record_journal.h), and the fakes of the tests.
 #pragma once
 
 #include <functional>
@@ -25,6 +25,9 @@ class Journal {
   // `fn` is called on the loop: with the reason when nothing can be written, with nothing when all is written again.
   virtual void TellOfTrouble(OnTrouble fn) = 0;
 };
+
+// What a journal keeps of a turn; each decision goes to the log as well. Empty: of none.
+std::string LogAndEncode(const std::vector<Decision>& decisions);
 
 struct OpenedJournal;
 
