@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -37,8 +40,8 @@ bool Is(const Result<T>& result, const T& value) {
 // One call after the other, as the cluster's superuser and as eve, who is nobody there.
 class Cluster {
  public:
-  explicit Cluster(const std::string& url)
-      : root(loop, {.base = url, .user = UserName()}), eve(loop, {.base = url, .user = "eve"}) {}
+  explicit Cluster(const std::string& at)
+      : url(at), root(loop, {.base = url, .user = UserName()}), eve(loop, {.base = url, .user = "eve"}) {}
 
   // The last error is in `said`.
   template <class T, class Start>
@@ -89,9 +92,50 @@ class Cluster {
     return Run<Result<bool>>([&](auto done) { return eve.RemoveXattr("/user/eve", name, done); });
   }
 
+  const std::string url;
   EventLoop loop;
   WebHdfs root, eve;
   std::string said;
 };
+
+template <class Call>
+inline long long MedianMicros(int count, Call call) {
+  std::vector<long long> times;
+  for (int i = 0; i < count; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    call(i);
+    times.push_back(
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count());
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+struct Check {
+  const char* group;
+  const char* name;
+  Why (*run)(Cluster&);
+};
+
+// Those of the group; the exit code.
+template <class Checks>
+int RunChecks(const std::string& suite, const Checks& checks, const std::string& url, const std::string& group) {
+  Cluster cluster(url);
+  int failed = 0;
+  for (const Check& check : checks) {
+    if (group != check.group) continue;
+    const Instant began = cluster.loop.Now();
+    const Why why = check.run(cluster);
+    const auto took = static_cast<long long>((cluster.loop.Now() - began).count());
+    if (why.empty()) {
+      std::printf("ok %s: %s (%lld ms)\n", suite.c_str(), check.name, took);
+    } else {
+      std::printf("FAILED %s: %s: %s\n", suite.c_str(), check.name, why.c_str());
+      ++failed;
+    }
+    std::fflush(stdout);
+  }
+  return failed == 0 ? 0 : 1;
+}
 
 }  // namespace tony::hadoop

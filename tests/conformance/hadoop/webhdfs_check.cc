@@ -249,19 +249,6 @@ Why AFileThatIsCutOffIsNotThere(Cluster& cluster) {
   return "";
 }
 
-template <class Call>
-long long MedianMicros(int count, Call call) {
-  std::vector<long long> times;
-  for (int i = 0; i < count; ++i) {
-    const auto began = std::chrono::steady_clock::now();
-    call(i);
-    times.push_back(
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began).count());
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
 Why CallsAreQuick(Cluster& cluster) {
   const auto entry = MedianMicros(50, [&](int) { (void)cluster.GetEntry("/user/eve").ok(); });
   const auto xattr = MedianMicros(
@@ -303,11 +290,6 @@ Why WithoutANameNodeAllIsUnavailable(Cluster& cluster) {
   return "";
 }
 
-struct Check {
-  const char* group;
-  const char* name;
-  Why (*run)(Cluster&);
-};
 constexpr Check kChecks[] = {
     {"usual", "folders and entries are as they were made", FoldersAndEntries},
     {"usual", "a new file is put once, and replaced", ANewFileIsPutOnce},
@@ -328,25 +310,6 @@ constexpr Check kChecks[] = {
     {"no-namenode", "without a NameNode all is unavailable", WithoutANameNodeAllIsUnavailable},
 };
 
-int RunChecks(const std::string& url, const std::string& group) {
-  Cluster cluster(url);
-  int failed = 0;
-  for (const Check& check : kChecks) {
-    if (group != check.group) continue;
-    const Instant began = cluster.loop.Now();
-    const Why why = check.run(cluster);
-    const auto took = static_cast<long long>((cluster.loop.Now() - began).count());
-    if (why.empty()) {
-      std::printf("ok webhdfs: %s (%lld ms)\n", check.name, took);
-    } else {
-      std::printf("FAILED webhdfs: %s: %s\n", check.name, why.c_str());
-      ++failed;
-    }
-    std::fflush(stdout);
-  }
-  return failed == 0 ? 0 : 1;
-}
-
 }  // namespace
 }  // namespace tony::hadoop
 
@@ -355,5 +318,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s NAMENODE_URL GROUP\n", argv[0]);
     return 64;
   }
-  return tony::hadoop::RunChecks(argv[1], argv[2]);
+  return tony::hadoop::RunChecks("webhdfs", tony::hadoop::kChecks, argv[1], argv[2]);
 }
