@@ -15,8 +15,14 @@ std::string TemporaryFor(const std::string& path) {
 
 class Put : public EventLoop::Handle {
  public:
-  Put(WebHdfs& hdfs, const std::string& path, HdfsRename how, WebHdfs::Done<Result<bool>> done)
-      : hdfs_(hdfs), path_(path), temporary_(TemporaryFor(path)), how_(how), done_(std::move(done)) {}
+  Put(WebHdfs& hdfs, const std::string& path, HdfsRename how, WebHdfs::Done<Result<bool>> done,
+      std::function<Status()> check)
+      : hdfs_(hdfs),
+        path_(path),
+        temporary_(TemporaryFor(path)),
+        how_(how),
+        done_(std::move(done)),
+        check_(std::move(check)) {}
 
   void Begin(HdfsBody body, int permission) {
     length_ = body.length();
@@ -34,8 +40,11 @@ class Put : public EventLoop::Handle {
     running_ = hdfs_.GetEntry(temporary_, [this](const Result<HdfsEntry>& entry) {
       if (!entry.ok()) return CleanUp(entry.error());
       const int64_t there = (*entry).length;
-      if (there == length_) return Rename();
-      CleanUp(Error{ErrorCode::kUnavailable, StrCat(path_, ": ", there, " of ", length_, " bytes arrived")});
+      if (there != length_)
+        return CleanUp(Error{ErrorCode::kUnavailable, StrCat(path_, ": ", there, " of ", length_, " bytes arrived")});
+      const Status checked = check_ ? check_() : Ok();
+      if (!checked.ok()) return CleanUp(checked.error());
+      Rename();
     });
   }
   void Rename() {
@@ -61,6 +70,7 @@ class Put : public EventLoop::Handle {
   const std::string path_, temporary_;
   const HdfsRename how_;
   WebHdfs::Done<Result<bool>> done_;
+  std::function<Status()> check_;
   int64_t length_ = 0;
   bool renaming_ = false;
   WebHdfs::Handle running_;
@@ -69,8 +79,8 @@ class Put : public EventLoop::Handle {
 }  // namespace
 
 WebHdfs::Handle PutWhole(WebHdfs& hdfs, const std::string& path, HdfsBody body, HdfsRename how, int permission,
-                         WebHdfs::Done<Result<bool>> done) {
-  auto put = std::make_unique<Put>(hdfs, path, how, std::move(done));
+                         WebHdfs::Done<Result<bool>> done, std::function<Status()> check) {
+  auto put = std::make_unique<Put>(hdfs, path, how, std::move(done), std::move(check));
   put->Begin(std::move(body), permission);
   return put;
 }

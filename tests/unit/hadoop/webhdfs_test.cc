@@ -270,6 +270,21 @@ TEST_F(PutWholeTest, AFileThatArrivedInPartIsNotPublished) {
   EXPECT_THAT(node.files, IsEmpty());
 }
 
+TEST_F(PutWholeTest, TheCheckIsAskedWhenAllHasArrivedAndItsNoLeavesNothing) {
+  const auto put_checked = [&](const Status& checked) {
+    return Run<Result<bool>>([&](auto done) {
+      return PutWhole(hdfs, "/dir/a", {"content", {}, {}}, HdfsRename::kIfNew, 0600, done, [&] {
+        EXPECT_EQ(node.files.begin()->second, "content");
+        return checked;
+      });
+    });
+  };
+  EXPECT_EQ(put_checked(Error{ErrorCode::kUnavailable, "it changed"}).error().message, "it changed");
+  EXPECT_THAT(node.files, IsEmpty());
+  EXPECT_TRUE(put_checked(Ok()).ok());
+  EXPECT_THAT(node.files, ElementsAre(Pair("/dir/a", "content")));
+}
+
 TEST_F(PutWholeTest, ARenameWhoseAnswerIsLostWasDone) {
   node.loses_answer_of = "RENAME";
   const auto put = Put("/dir/a", "content", HdfsRename::kIfNew);
