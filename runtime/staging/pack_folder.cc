@@ -1,0 +1,144 @@
+// GNU's form of tar, through zlib. Not libarchive: the one that writes brings libxml2 and ICU into the program, for
+// formats that nobody asks for.
+#include "runtime/staging/pack_folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/staging/source_tree.h"
+#include "runtime/store/files.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBlock = 512;
+constexpr char kQuick[] = "wb1";  // twice as fast as zlib's usual level, and a tenth larger
+
+struct Header {
+  char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[8];
+  char user[32], group[32], major[8], minor[8], unused[167];
+};
+static_assert(sizeof(Header) == kBlock);
+
+void PutOctal(char* field, size_t size, int64_t value) {
+  field[size - 1] = '\0';
+  for (size_t i = size - 1; i-- > 0; value >>= 3) field[i] = static_cast<char>('0' + (value & 7));
+}
+
+// In eleven octal digits or, above 8 GiB, as GNU tar has it: in binary, with the first bit set.
+void PutSize(char (&field)[12], int64_t value) {
+  if (value < int64_t{1} << 33) return PutOctal(field, sizeof field, value);
+  for (size_t i = sizeof field - 1; i > 0; --i, value >>= 8) field[i] = static_cast<char>(value & 0xff);
+  field[0] = '\x80';
+}
+
+class TarGz {
+ public:
+  explicit TarGz(int fd) : out_(gzdopen(fcntl(fd, F_DUPFD_CLOEXEC, 0), kQuick)) {}
+  ~TarGz() {
+    if (out_ != nullptr) gzclose(out_);
+  }
+  TarGz(const TarGz&) = delete;
+
+  Status Add(char type, std::string_view name, std::string_view link, int mode, int64_t mtime, int64_t size) {
+    // What is longer than its field goes before the entry, in one of its own.
+    if (name.size() >= sizeof Header::name) TRY(AddLong('L', name));
+    if (link.size() >= sizeof Header::link) TRY(AddLong('K', link));
+    Header header = {};
+    header.type = type;
+    name.copy(header.name, sizeof header.name - 1);
+    link.copy(header.link, sizeof header.link - 1);
+    PutOctal(header.mode, sizeof header.mode, mode);
+    PutOctal(header.uid, sizeof header.uid, 0);
+    PutOctal(header.gid, sizeof header.gid, 0);
+    PutOctal(header.mtime, sizeof header.mtime, std::max<int64_t>(0, mtime));
+    PutSize(header.size, size);
+    std::memcpy(header.magic, "ustar  ", sizeof header.magic);
+    std::memset(header.checksum, ' ', sizeof header.checksum);
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&header);
+    int64_t sum = 0;
+    for (size_t i = 0; i < sizeof header; ++i) sum += bytes[i];
+    PutOctal(header.checksum, 7, sum);
+    return Write({reinterpret_cast<const char*>(&header), sizeof header});
+  }
+
+  Status Write(std::string_view bytes) {
+    if (bytes.empty() || (out_ != nullptr && gzwrite(out_, bytes.data(), static_cast<unsigned>(bytes.size())) > 0))
+      return Ok();
+    return Failure();
+  }
+  Status FillBlock(int64_t size) {
+    const size_t over = static_cast<size_t>(size) % kBlock;
+    return over == 0 ? Ok() : Write(std::string(kBlock - over, '\0'));
+  }
+  Status Finish() {
+    TRY(Write(std::string(2 * kBlock, '\0')));
+    if (gzclose(std::exchange(out_, nullptr)) == Z_OK) return Ok();
+    return Failure();
+  }
+
+ private:
+  static Error Failure() { return {ErrorCode::kCannotWrite, StrCat("write an archive: ", ErrnoText(errno))}; }
+  Status AddLong(char type, std::string_view text) {
+    const auto size = static_cast<int64_t>(text.size()) + 1;
+    TRY(Add(type, "././@LongLink", "", 0, 0, size));
+    TRY(Write(StrCat(text, '\0')));
+    return FillBlock(size);
+  }
+
+  gzFile out_;
+};
+
+Status AddContent(const fs::path& path, int64_t size, TarGz& out, const std::function<Status(int64_t)>& on_packed) {
+  const UniqueFd in(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!in.valid()) return FileError(ErrorCode::kInvalid, "read", path, errno);
+  std::vector<char> buffer(1 << 18);
+  for (int64_t left = size; left > 0;) {
+    const ssize_t got = read(in.get(), buffer.data(), std::min(buffer.size(), static_cast<size_t>(left)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError(ErrorCode::kInvalid, "read", path, errno);
+    if (got == 0) return Error{ErrorCode::kInvalid, StrCat("read ", path.string(), ": it became shorter")};
+    TRY(out.Write({buffer.data(), static_cast<size_t>(got)}));
+    TRY(on_packed(got));
+    left -= got;
+  }
+  return out.FillBlock(size);
+}
+
+Status AddItem(const fs::path& folder, const SourceItem& item, TarGz& out,
+               const std::function<Status(int64_t)>& on_packed) {
+  switch (item.kind) {
+    case SourceItem::Kind::kFolder:
+      return out.Add('5', item.name + "/", "", 0755, item.modified.tv_sec, 0);
+    case SourceItem::Kind::kLink:
+      return out.Add('2', item.name, item.target, 0777, item.modified.tv_sec, 0);
+    case SourceItem::Kind::kFile:
+      TRY(out.Add('0', item.name, "", item.executable ? 0755 : 0644, item.modified.tv_sec, item.size));
+      return AddContent(folder / item.name, item.size, out, on_packed);
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Status PackFolder(const fs::path& folder, int to, const std::function<Status(int64_t bytes)>& on_packed) {
+  TRY_ASSIGN(const std::vector<SourceItem> items, ListSource(folder, {}));
+  TarGz out(to);
+  for (const SourceItem& item : items) TRY(AddItem(folder, item, out, on_packed));
+  return out.Finish();
+}
+
+}  // namespace tony
