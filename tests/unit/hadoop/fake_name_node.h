@@ -23,7 +23,7 @@ class FakeNameNode {
   ScriptedHttpServer& server() { return server_; }
 
   std::map<std::string, std::string> files;
-  std::set<std::string> folders;                                     // that were made; files need none
+  std::map<std::string, std::string> folders;                        // their permissions, as they were sent
   std::map<std::string, std::map<std::string, std::string>> xattrs;  // as they were sent
   std::string loses_answer_of;                                       // the operation is done, and the connection closed
   std::string does_not_do;                                           // as above, not done
@@ -90,7 +90,7 @@ class FakeNameNode {
     if (op == "RENAME") return Rename(path, query["destination"], query["renameoptions"]);
     if (op == "DELETE") return Answered(200, files.erase(path) != 0 ? "{\"boolean\":true}" : "{\"boolean\":false}");
     if (op == "GETFILESTATUS") {
-      if (folders.count(path)) return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", 0, "DIRECTORY"), "}"));
+      if (folders.count(path)) return Answered(200, StrCat("{\"FileStatus\":", FolderJson(folders[path]), "}"));
       if (!files.count(path)) return Missing(path);
       return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", files[path].size()), "}"));
     }
@@ -99,6 +99,8 @@ class FakeNameNode {
     if (op == "GETXATTRS") return GetXattrs(path);
     if (op == "MKDIRS") folders.insert(path);
     if (op == "APPEND") files[path] += body;
+    if (op == "MKDIRS") folders.emplace(path, query["permission"]);
+    if (op == "SETPERMISSION" && folders.count(path)) folders[path] = query["permission"];
     return Answered(200, "{\"boolean\":true}");
   }
   static ServedAnswer Missing(const std::string& path) {
@@ -110,6 +112,10 @@ class FakeNameNode {
         "\"length\":",
         length, ",\"modificationTime\":1700000000123,\"owner\":\"eve\",\"pathSuffix\":\"", name,
         "\",\"permission\":\"640\",\"replication\":1,\"storagePolicy\":0,\"type\":\"", type, "\"}");
+  }
+  static std::string FolderJson(std::string_view permission) {
+    return StrCat("{\"group\":\"supergroup\",\"length\":0,\"modificationTime\":1700000000123,\"owner\":\"eve\",",
+                  "\"pathSuffix\":\"\",\"permission\":\"", permission, "\",\"type\":\"DIRECTORY\"}");
   }
   ServedAnswer Create(const std::string& path, std::map<std::string, std::string>& query, const std::string& body) {
     if (query["overwrite"] != "true" && files.count(path)) {
