@@ -1,0 +1,30 @@
+// What a NodeManager (ContainerLaunch, Hadoop 3.4.3) makes of the texts of a launch context.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/base/strings.h"
+
+namespace tony::yarn {
+
+inline std::string Replaced(std::string text, std::string_view what, std::string_view by) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+// ContainerLaunch.expandEnvironment().
+inline std::string Expanded(const std::string& text, const std::string& logs) {
+  const std::string known = Replaced(Replaced(text, "<LOG_DIR>", logs), "<CPS>", ":");
+  return Replaced(Replaced(known, "{{", "$"), "}}", "");
+}
+
+inline std::string ExportLine(const std::string& name, const std::string& value, const std::string& logs) {
+  return StrCat("export ", name, "=\"", Expanded(value, logs), "\"\n");
+}
+inline std::string CommandLine(const std::string& command, const std::string& logs) {
+  return StrCat("exec /bin/bash -c \"", Expanded(command, logs), "\"\n");
+}
+
+}  // namespace tony::yarn
