@@ -1,5 +1,7 @@
 // tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST: the executor of one task. HOST is this machine,
 // as the job's other tasks reach it.
+// tony-executor --container LOG_FOLDER: the same in a container of YARN, which says all of that (container_folder.h).
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "executor/attempt_files.h"
+#include "executor/container_folder.h"
 #include "executor/executor.h"
 #include "executor/port_reservation.h"
 #include "runtime/base/endpoint.h"
@@ -16,6 +19,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/process/boost_process_runner.h"
+#include "runtime/process/own_tree.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/process/sibling_program.h"
 
@@ -29,10 +33,44 @@ struct Arguments {
   AttemptId attempt;
   ContainerId container;
   std::string host;
+  bool in_container = false;  // of YARN, whose NodeManager ends it
+};
+
+// Whoever starts us ends with the container, and must not leave us behind.
+void DieWithParent() {
+  const pid_t parent = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) raise(SIGTERM);  // it ended meanwhile
+}
+
+// A NodeManager kills us 250 ms after its SIGTERM, and then nobody is left who knows what is ours: tasks are in
+// sessions of their own. A tenth of a second is theirs; the rest is for a busy machine.
+class QuickEnd {
+ public:
+  explicit QuickEnd(EventLoop& loop) : loop_(loop) {}
+  void Begin() {
+    if (!timer_) Later(Duration(100));
+  }
+
+ private:
+  void Later(Duration delay) {
+    timer_ = loop_.After(delay, [this] {
+      KillOwnTree();
+      Later(Duration(10));
+    });
+  }
+
+  EventLoop& loop_;
+  EventLoop::Timer timer_;
 };
 
 Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
   const Error usage{ErrorCode::kUsage, "usage: tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST"};
+  if (arguments.size() == 2 && arguments[0] == "--container" && arguments[1].starts_with('/')) {
+    DieWithParent();
+    TRY_ASSIGN(ContainerPlace place, LayContainerFolder(arguments[1]));
+    return Arguments{place.records, place.attempt, place.container, place.host, true};
+  }
   if (arguments.size() != 4 && arguments.size() != 5) return usage;
   const std::string host = arguments.size() == 5 ? arguments[4] : kLoopback;  // masters of 0.1 name none
   const auto task = ParseTaskId(arguments[1]);
@@ -52,7 +90,7 @@ std::vector<std::string> OwnEnvironment() {
 }
 
 Result<int> Run(const Arguments& arguments) {
-  const auto& [records, attempt, container, host] = arguments;
+  const auto& [records, attempt, container, host, in_container] = arguments;
   const auto lock = LockAttempt(AttemptFolder(records.place(), attempt));
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) {
     LogError(lock.error().message);
@@ -75,12 +113,12 @@ Result<int> Run(const Arguments& arguments) {
   Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports}, records, spec,
                     {.job = records.job(), .attempt = attempt, .container = container, .token = token},
                     {host, port.port()}, jitter);
+  QuickEnd quick_end(loop);
+  const bool ends_quickly = in_container;
   const auto signals = loop.OnSignals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [&](int signal) {
-    if (signal == SIGCHLD) {
-      executor.OnChildEnded();
-    } else {
-      executor.Terminate();
-    }
+    if (signal == SIGCHLD) return executor.OnChildEnded();
+    executor.Terminate();
+    if (ends_quickly) quick_end.Begin();
   });
   int exit_code = 0;
   executor.Begin([&](int code) {

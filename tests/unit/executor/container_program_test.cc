@@ -1,0 +1,270 @@
+// The program tony-executor in a container as a NodeManager makes it of the launch context that a master sends: links,
+// credentials, environment, and the script launch_container.sh. Its AM, at a real RPC server, is the test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <map>
+
+#include "runtime/process/boost_process_runner.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/rpc/rpc_server.h"
+#include "runtime/scheduler/yarn/executor_context.h"
+#include "runtime/store/files.h"
+#include "tests/support/places.h"
+#include "tests/support/run_until.h"
+#include "tests/support/temp_folder.h"
+#include "tests/unit/executor/scripted_am.h"
+#include "tests/unit/scheduler/yarn/node_script.h"
+
+namespace tony::executor {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kContainer = "container_1700000000000_0001_01_000002";
+
+class ContainerProgramTest : public testing::Test {
+ protected:
+  ContainerProgramTest() {
+    BecomeSubreaper();
+    for (const char* folder : {"cache", "container", "logs"}) fs::create_directory(temp_.path() / folder);
+    fs::create_symlink(ProgramFolder() + "/tony-executor", cache_ / "tony-executor");
+    Cache("aa", "the data");
+    fs::create_directory(cache_ / "bb-tree");
+    Cache("bb-tree/train.sh", "echo trained\n");
+    job_.job = {"application_1700000000000_0001"};
+    job_.spec.framework = FrameworkKind::kStandalone;
+    job_.secrets = {std::string(64, 'a'), {"DB_PASSWORD=sesame"}, {"CA-PEM", "CERTIFICATE-PEM", "KEY-PEM"}};
+    // Until there is TLS no executor speaks to another machine. The socket is in the folder that this one will lay.
+    job_.lease = {{1}, {SocketOf({1})}, 1};
+    job_.staged.job = {{.name = "data", .path = "/store/aa"},
+                       {.path = "/store/bb-tree", .form = StagedEntry::Form::kContents}};
+    for (const char* key : {"tony-executor", "aa", "bb-tree"}) job_.files[key] = {};
+  }
+  ~ContainerProgramTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
+
+  void Cache(const std::string& name, const std::string& content) const { std::ofstream(cache_ / name) << content; }
+
+  // What the NodeManager does before it runs the script.
+  void Localize(const std::string& command) {
+    job_.spec.roles = {{.name = "worker", .command = command}};
+    const auto context = yarn::MakeExecutorContext(job_, {.attempt = {{"worker", 0}, 1}});
+    ASSERT_TRUE(context.ok()) << context.error().message;
+    std::ofstream(container_ / "container_tokens") << EncodeCredentials(context->credentials);
+    const std::map<std::string, std::string> own = {{"CONTAINER_ID", kContainer},
+                                                    {"NM_HOST", "127.0.0.1"},
+                                                    {"LOG_DIRS", logs_},
+                                                    {"PWD", container_},
+                                                    {"HADOOP_TOKEN_FILE_LOCATION", container_ / "container_tokens"}};
+    std::string script = "#!/bin/bash\nset -o pipefail -e\n";
+    for (const auto& [name, value] : context->environment) script += yarn::ExportLine(name, value, logs_);
+    for (const auto& [name, value] : own) script += yarn::ExportLine(name, value, logs_);
+    for (const auto& [name, file] : context->files)
+      script += StrCat("ln -sf -- \"", (cache_ / name).string(), "\" \"", name, "\"\n");
+    std::ofstream(container_ / "launch_container.sh") << script << yarn::CommandLine(context->command, logs_);
+  }
+
+  void Rule(ScriptedAm& am) {
+    const fs::path folder = container_ / ".tony-job";
+    ASSERT_TRUE(MakeFolder(folder).ok());
+    auto server = StartRpcServer(loop_, {.folder = folder, .at = {SocketOf({1})}}, am);
+    ASSERT_TRUE(server.ok()) << server.error().message;
+    server_ = *std::move(server);
+  }
+
+  std::shared_ptr<std::optional<ExitStatus>> Run(const std::vector<std::string>& argv) {
+    auto exit = std::make_shared<std::optional<ExitStatus>>();
+    const auto pid = processes_.Start({.argv = argv,
+                                       .env = {"PATH=/usr/bin:/bin", "OF_THE_NODE=1"},
+                                       .directory = container_,
+                                       .stderr_file = (logs_ / "prelaunch.err").string()},
+                                      [exit](ExitStatus status) { *exit = status; });
+    EXPECT_TRUE(pid.ok());
+    launched_ = pid.ok() ? *pid : 0;
+    return exit;
+  }
+  std::shared_ptr<std::optional<ExitStatus>> Launch() { return Run({"/bin/bash", container_ / "launch_container.sh"}); }
+
+  bool Until(const std::function<bool()>& condition) { return RunUntil(loop_, condition); }
+  std::string Text(const fs::path& file) const {
+    const auto text = ReadFile(file);
+    return text.ok() ? *text : text.error().message;
+  }
+  static ExitStatus Exited(int code) { return {ExitStatus::Kind::kExited, code}; }
+
+  TempFolder temp_;
+  const fs::path cache_ = temp_.path() / "cache", container_ = temp_.path() / "container",
+                 logs_ = temp_.path() / "logs";
+  yarn::JobShipment job_;
+  EventLoop loop_;
+  BoostProcessRunner processes_{loop_};
+  std::unique_ptr<RpcServer> server_;
+  pid_t launched_ = 0;
+};
+
+TEST_F(ContainerProgramTest, ATaskFindsItsFilesAndItsLogsAreTheContainers) {
+  Localize("cat data; . ./train.sh; pwd -P; echo words >&2; exit 3");
+  ScriptedAm am({1});
+  Rule(am);
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(0)) << Text(logs_ / "prelaunch.err") << Text(logs_ / "executor.log");
+  ASSERT_EQ(am.outcomes.size(), 1u);
+  EXPECT_EQ(am.outcomes[0].exit, Exited(3));
+  EXPECT_EQ(am.outcomes[0].stderr_tail, "words\n");
+  EXPECT_EQ(am.registered[0].endpoint.host, "127.0.0.1");
+  EXPECT_EQ(Text(logs_ / "stdout"),
+            StrCat("the datatrained\n", (container_ / ".tony-job/work/worker-0/1").string(), "\n"));
+  EXPECT_EQ(Text(logs_ / "stderr"), "words\n");
+  EXPECT_THAT(Text(logs_ / "executor.log"), HasSubstr("task worker:0#1"));
+  EXPECT_TRUE(fs::equivalent(logs_, container_ / ".tony-job/logs/worker-0/1"));
+}
+
+TEST_F(ContainerProgramTest, ATasksVariablesAreItsOwnAndHoldNothingOfOurs) {
+  job_.spec.container_env = {{"OF_CONTAINER", "c"}};
+  job_.spec.execution_env = {{"OF_EXECUTION", "e $HOME"}};
+  Localize("env -0");
+  ScriptedAm am({1});
+  Rule(am);
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  const std::string variables = Text(logs_ / "stdout") + '\0';
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"OF_CONTAINER", "c"},
+                                                                      {"OF_EXECUTION", "e $HOME"},
+                                                                      {"DB_PASSWORD", "sesame"},
+                                                                      {"OF_THE_NODE", "1"},
+                                                                      {"TONY_TASK", "worker:0"},
+                                                                      {"CONTAINER_ID", kContainer},
+                                                                      {"TONY_JOB_ID", job_.job.value}})
+    EXPECT_EQ(VariableIn(variables, name), value) << name;
+  EXPECT_TRUE(fs::equivalent(VariableIn(variables, "TONY_LOG_DIR"), logs_));
+  for (const char* secret : {"aaaa", "PEM"}) EXPECT_THAT(variables, Not(HasSubstr(secret)));
+  for (const char* shown : {"launch_container.sh"}) {
+    const std::string text = Text(container_ / shown);
+    for (const char* secret : {"aaaa", "PEM", "sesame", "OF_EXECUTION"}) EXPECT_THAT(text, Not(HasSubstr(secret)));
+  }
+}
+
+TEST_F(ContainerProgramTest, ItsFolderIsPrivateAndItsLogsAreForTheNodesGroup) {
+  Localize("true");
+  ScriptedAm am({1});
+  Rule(am);
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  const auto mode = [](const fs::path& path) {
+    struct stat info {};
+    EXPECT_EQ(stat(path.c_str(), &info), 0) << path;
+    return info.st_mode & 0777;
+  };
+  EXPECT_EQ(mode(container_ / ".tony-job"), 0700u);
+  for (const char* record : {"spec.json", "token", "secrets", "staged.json", "am.lease"})
+    EXPECT_EQ(mode(container_ / ".tony-job" / record), 0600u) << record;
+  EXPECT_EQ(mode(logs_ / "stdout"), 0640u);
+  EXPECT_EQ(mode(logs_ / "stderr"), 0640u);
+}
+
+TEST_F(ContainerProgramTest, ALargeSpecIsReadFromItsFile) {
+  job_.files[kSpecFile] = {};
+  job_.spec.execution_env["LARGE"] = std::string(100'000, 'x');
+  Localize("echo ${#LARGE}");
+  Cache(kSpecFile, ToJson(job_.spec));
+  ScriptedAm am({1});
+  Rule(am);
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(Text(logs_ / "stdout"), "100000\n");
+}
+
+TEST_F(ContainerProgramTest, AStartedContainerMayBeStartedAgain) {
+  Localize("true");
+  ScriptedAm first({1});
+  Rule(first);
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  ScriptedAm second({1});
+  server_ = nullptr;
+  Rule(second);
+  const auto again = Launch();
+  ASSERT_TRUE(Until([&] { return again->has_value(); }));
+  EXPECT_EQ(**again, Exited(0)) << Text(logs_ / "executor.log");
+  EXPECT_EQ(second.outcomes.size(), 1u);
+}
+
+TEST_F(ContainerProgramTest, ATaskWhoseMasterIsSilentIsStoppedBeforeItIsReplaced) {
+  job_.spec.timers.record_fresh = Duration(300);
+  job_.spec.timers.cutoff_after = Duration(600);
+  Localize("touch started; sleep 1000");
+  ScriptedAm am({1});
+  Rule(am);
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return IsThere(container_ / ".tony-job/work/worker-0/1/started"); }));
+  server_ = nullptr;
+  ASSERT_TRUE(Until([&] { return IsThere(logs_ / "outcome.json"); }));
+  Rule(am);
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  ASSERT_EQ(am.outcomes.size(), 1u);
+  EXPECT_EQ(am.outcomes[0].cls, OutcomeClass::kNodeLost);
+}
+
+// A task that does not hear SIGTERM, in a session of its own, with a child in another.
+constexpr const char* kStubborn = "trap '' TERM; setsid sleep 1000 & touch started; while :; do sleep 1; done";
+
+class ContainerEndTest : public ContainerProgramTest {
+ protected:
+  void StartStubborn() {
+    Localize(kStubborn);
+    Rule(am_);
+  }
+  bool IsStarted() {
+    return Until([&] { return IsThere(container_ / ".tony-job/work/worker-0/1/started"); });
+  }
+  std::vector<pid_t> OfTheTask() const { return WithEnvironment("TONY_JOB_ID=" + job_.job.value); }
+
+  ScriptedAm am_{{1}};
+};
+
+TEST_F(ContainerEndTest, ATaskThatDoesNotHearTheNodesTermIsEndedLongBeforeItsGrace) {
+  StartStubborn();
+  const auto exit = Launch();
+  ASSERT_TRUE(IsStarted());
+  kill(-launched_, SIGTERM);
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return !am_.outcomes.empty(); }, Duration(5000)));
+  EXPECT_EQ(am_.outcomes[0].cls, OutcomeClass::kInfra);
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(143));
+  EXPECT_EQ(Descendants(getpid()), std::vector<pid_t>());
+}
+
+TEST_F(ContainerEndTest, AnExecutorEndsWithWhoeverStartedIt) {
+  StartStubborn();
+  const auto exit = Run({"/bin/bash", "-c", "/bin/bash launch_container.sh & wait"});
+  ASSERT_TRUE(IsStarted());
+  ASSERT_FALSE(OfTheTask().empty());
+  kill(launched_, SIGKILL);
+  ASSERT_TRUE(Until([&] { return OfTheTask().empty(); }));
+}
+
+TEST_F(ContainerProgramTest, OutsideOfAContainerItIsAUsageError) {
+  const auto exit = Run({ProgramFolder() + "/tony-executor", "--container", logs_});
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(64));
+  EXPECT_THAT(Text(logs_ / "prelaunch.err"), HasSubstr("HADOOP_TOKEN_FILE_LOCATION is not set"));
+}
+
+TEST_F(ContainerProgramTest, DamagedCredentialsAreRefused) {
+  Localize("true");
+  std::ofstream(container_ / "container_tokens") << "HDTS";
+  const auto exit = Launch();
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(65));
+}
+
+}  // namespace
+}  // namespace tony::executor
