@@ -81,12 +81,10 @@ Status WriteRecords(const fs::path& place, const fs::path& container, ContainerL
   if (launch.spec.empty()) {
     TRY_ASSIGN(launch.spec, ReadFile(container / kSpecFile));
   }
-  std::string secrets;
-  for (const std::string& variable : launch.secrets.of_tasks) secrets += StrCat(variable, '\0');
   TRY(MakeFolder(place));
   const std::pair<const char*, std::string> records[] = {{"spec.json", launch.spec},
                                                          {"token", launch.secrets.token},
-                                                         {"secrets", secrets},
+                                                         {"secrets", JoinVariables(launch.secrets.of_tasks)},
                                                          {"staged.json", ToJson(launch.staged)},
                                                          {kLease, ToJson(launch.lease)}};
   for (const auto& [name, bytes] : records) TRY(WriteFileByRename(place / name, bytes, /*durable=*/false));

@@ -26,7 +26,7 @@ struct ContainerPlace {
   AttemptId attempt;
   ContainerId container;
   std::string host;  // this node, as the job's other tasks reach it
-  TlsPems tls;
+  TlsIdentity tls;
 };
 
 // By this process's working folder, $HADOOP_TOKEN_FILE_LOCATION, $CONTAINER_ID and $NM_HOST, as a NodeManager sets

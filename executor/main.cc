@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/attempt_files.h"
@@ -22,6 +23,7 @@
 #include "runtime/process/own_tree.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/process/sibling_program.h"
+#include "runtime/tls/tls.h"
 
 namespace tony::executor {
 namespace {
@@ -34,6 +36,7 @@ struct Arguments {
   ContainerId container;
   std::string host;
   bool in_container = false;  // of YARN, whose NodeManager ends it
+  MakeChannel tls{};          // to a master on another machine
 };
 
 // Whoever starts us ends with the container, and must not leave us behind.
@@ -69,7 +72,8 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
   if (arguments.size() == 2 && arguments[0] == "--container" && arguments[1].starts_with('/')) {
     DieWithParent();
     TRY_ASSIGN(ContainerPlace place, LayContainerFolder(arguments[1]));
-    return Arguments{place.records, place.attempt, place.container, place.host, true};
+    TRY_ASSIGN(MakeChannel tls, MakeTlsClient(place.tls));
+    return Arguments{place.records, place.attempt, place.container, place.host, true, std::move(tls)};
   }
   if (arguments.size() != 4 && arguments.size() != 5) return usage;
   const std::string host = arguments.size() == 5 ? arguments[4] : kLoopback;  // masters of 0.1 name none
@@ -90,7 +94,7 @@ std::vector<std::string> OwnEnvironment() {
 }
 
 Result<int> Run(const Arguments& arguments) {
-  const auto& [records, attempt, container, host, in_container] = arguments;
+  const auto& [records, attempt, container, host, in_container, tls] = arguments;
   const auto lock = LockAttempt(AttemptFolder(records.place(), attempt));
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) {
     LogError(lock.error().message);
@@ -107,7 +111,7 @@ Result<int> Run(const Arguments& arguments) {
 
   BecomeSubreaper();
   EventLoop loop;
-  const auto am = MakeAmConnection(loop, records.place(), CallLimit(spec.timers));
+  const auto am = MakeAmConnection(loop, records.place(), CallLimit(spec.timers), tls);
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
   Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports}, records, spec,

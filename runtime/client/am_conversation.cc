@@ -16,7 +16,9 @@ constexpr Duration kWatchLimit{30000};  // below tony.thrift's 60 s; the answer 
 class AmConversation::Talk : public std::enable_shared_from_this<Talk> {
  public:
   Talk(EventLoop& loop, Opening opening, Sink sink)
-      : opening_(std::move(opening)), sink_(std::move(sink)), am_(MakeAmConnection(loop, opening_.folder, kCallLimit)) {
+      : opening_(std::move(opening)),
+        sink_(std::move(sink)),
+        am_(MakeAmConnection(loop, opening_.folder, kCallLimit, opening_.tls)) {
     am_->Use(opening_.am);
   }
 

@@ -12,6 +12,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/job_status.h"
+#include "runtime/net/channel.h"
 
 namespace tony {
 
@@ -20,6 +21,7 @@ class AmConversation {
   struct Opening {
     std::filesystem::path folder;  // the job's
     Address am;
+    MakeChannel tls;  // Arbiter::WayToAm()
     std::string token;
     std::optional<Claim> attach;
     std::optional<KillRequest> kill;

@@ -127,11 +127,14 @@ void Follower::TalkTo(const LeaseRecord& lease) {
   talked_to_ = lease.epoch;
   const auto token = records_.ReadToken();
   if (!token.ok()) return ReadAlong(token.error());
+  const auto tls = launcher_.WayToAm(records_);
+  if (!tls.ok()) return ReadAlong(tls.error());
   talk_began_ = loop_.Now();
   state_ = State::kTalking;
   timer_ = loop_.After(kKeeperLook, [this] { LookAfterKeeper(true); });
   conversation_ = std::make_unique<AmConversation>(
-      loop_, AmConversation::Opening{records_.place(), lease.am.own, *token, attach_, kill_, watcher_, usage_interval_},
+      loop_,
+      AmConversation::Opening{records_.place(), lease.am.own, *tls, *token, attach_, kill_, watcher_, usage_interval_},
       Ears());
 }
 

@@ -22,8 +22,9 @@ Result<JobStatus> AskAm(const JobRecords& records) {
   TRY_ASSIGN(const auto lease, records.ReadLease());
   if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
   TRY_ASSIGN(const std::string token, records.ReadToken());
+  TRY_ASSIGN(MakeChannel tls, BackendOf(records.job()).arbiter().WayToAm(records));
   EventLoop loop;
-  const auto am = MakeAmConnection(loop, records.place(), kAskLimit);
+  const auto am = MakeAmConnection(loop, records.place(), kAskLimit, std::move(tls));
   am->Use(lease->am.own);
   Result<JobStatus> status = Error{ErrorCode::kUnavailable, "not answered"};
   am->GetStatus(token, [&](const Answer<JobStatus>& answer) {

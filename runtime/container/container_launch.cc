@@ -47,14 +47,14 @@ Result<AttemptId> ParseAttemptId(std::string_view text) {
   return AttemptId{*task, static_cast<int>(*number)};
 }
 
-void AddTls(Secrets& to, const std::string& alias, const TlsPems& tls) {
-  if (tls == TlsPems{}) return;
+void AddTls(Secrets& to, const std::string& alias, const TlsIdentity& tls) {
+  if (tls == TlsIdentity{}) return;
   to[alias + ".ca"] = tls.ca;
   to[alias + ".certificate"] = tls.certificate;
   to[alias + ".key"] = tls.key;
 }
 
-TlsPems TlsIn(const Secrets& secrets, const std::string& alias) {
+TlsIdentity TlsIn(const Secrets& secrets, const std::string& alias) {
   return {Optional(secrets, alias + ".ca"), Optional(secrets, alias + ".certificate"),
           Optional(secrets, alias + ".key")};
 }
@@ -62,7 +62,7 @@ TlsPems TlsIn(const Secrets& secrets, const std::string& alias) {
 void Add(Secrets& to, const JobId& job, const JobSecrets& secrets) {
   to["tony.job"] = job.value;
   to["tony.token"] = secrets.token;
-  for (const std::string& variable : secrets.of_tasks) to["tony.secrets"] += StrCat(variable, '\0');
+  if (!secrets.of_tasks.empty()) to["tony.secrets"] = JoinVariables(secrets.of_tasks);
   AddTls(to, kOwnTls, secrets.tls);
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/job/ids.h"
 #include "runtime/store/job_records.h"
 #include "runtime/store/staged_files.h"
+#include "runtime/tls/tls_identity.h"
 
 namespace tony {
 
@@ -34,15 +35,10 @@ inline constexpr char kMasterFolder[] = "tony-am";
 // file costs the node a download, which takes longer than a small one is worth.
 inline constexpr size_t kLargestSpecInLaunch = 256 << 10;
 
-struct TlsPems {
-  std::string ca, certificate, key;
-  bool operator==(const TlsPems&) const = default;
-};
-
 struct JobSecrets {
   std::string token;                  // of the job
   std::vector<std::string> of_tasks;  // "NAME=value": variables that only its tasks get
-  TlsPems tls;                        // this process's own
+  TlsIdentity tls;                        // this process's own
   bool operator==(const JobSecrets&) const = default;
 };
 
@@ -63,7 +59,7 @@ Result<ContainerLaunch> LaunchIn(std::string_view credentials_file);
 struct MasterLaunch {
   JobId job;
   JobSecrets secrets;
-  TlsPems executors_tls;  // for those that it starts
+  TlsIdentity executors_tls;  // for those that it starts
 };
 void AddTo(hadoop::Credentials& credentials, const MasterLaunch& launch);
 Result<MasterLaunch> MasterLaunchIn(const hadoop::Credentials& credentials);

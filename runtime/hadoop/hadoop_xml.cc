@@ -24,6 +24,8 @@ constexpr Default kDefaults[] = {
     {"fs.defaultFS", "file:///", "core-default.xml"},
     {"hadoop.security.authentication", "simple", "core-default.xml"},
     {"hadoop.rpc.protection", "authentication", "core-default.xml"},
+    {"dfs.user.home.dir.prefix", "/user", "hdfs-default.xml"},
+    {"dfs.webhdfs.enabled", "true", "hdfs-default.xml"},
     {"yarn.resourcemanager.hostname", "0.0.0.0", "yarn-default.xml"},
     {"yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:8032", "yarn-default.xml"},
     {"yarn.resourcemanager.scheduler.address", "${yarn.resourcemanager.hostname}:8030", "yarn-default.xml"},

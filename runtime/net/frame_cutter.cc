@@ -32,6 +32,7 @@ Result<std::optional<std::string_view>> FrameCutter::Next() {
   if (rest.size() < kFrameLengthSize) return frame;
   const uint32_t length = ReadLength(rest);
   if (length == 0 || length > max_frame_) {
+    if (rest.starts_with("HTTP")) return Error{ErrorCode::kInvalid, "HTTP where frames were expected"};
     return Error{ErrorCode::kInvalid, StrCat("frame of ", length, " bytes, expected 1 to ", max_frame_)};
   }
   if (rest.size() - kFrameLengthSize < length) return frame;

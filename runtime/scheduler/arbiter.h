@@ -11,6 +11,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
+#include "runtime/net/channel.h"
 #include "runtime/store/job_records.h"
 
 namespace tony {
@@ -44,6 +45,8 @@ class Arbiter {
   // Leaves a sign that somebody looks at the job, where no AM lives that could be told; false: one does, or none has
   // ruled yet. `watcher` may be empty: somebody without a name.
   virtual Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const = 0;
+  // How a client speaks to an AM at a host and port; empty: there is none of this job's.
+  virtual Result<MakeChannel> WayToAm(const JobRecords&) const { return MakeChannel(); }
   // Ends a job that waits for its first AM and may wait long, as a kill that is in its records already asks; false: it
   // is the AM's to decide, or the keeper's.
   virtual Result<bool> EndUnruled(const JobRecords&, const KillRequest&) const { return false; }

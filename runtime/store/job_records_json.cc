@@ -81,6 +81,12 @@ std::string ToJson(const Submission& submission) {
   return json::serialize(out);
 }
 
+std::string JoinVariables(const std::vector<std::string>& variables) {
+  std::string text;
+  for (const auto& variable : variables) text.append(variable).push_back('\0');
+  return text;
+}
+
 std::string ToJson(const KillRequest& request) {
   json::object out = {{"schema", kFolderSchema}, {"reason", request.reason}, {"grace", request.grace.count()}};
   if (!request.if_owner.value.empty()) out["if_owner"] = request.if_owner.value;

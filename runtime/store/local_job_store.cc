@@ -44,12 +44,6 @@ int64_t OpenFilesLimit() {
   return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, INT64_MAX));
 }
 
-std::string JoinEnvironment(const std::vector<std::string>& variables) {
-  std::string text;
-  for (const auto& variable : variables) text.append(variable).push_back('\0');
-  return text;
-}
-
 Status CheckRoom(const fs::path& folder) {
   struct statvfs disk = {};
   if (statvfs(folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return Ok();  // it does not tell
@@ -62,7 +56,7 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
   TRY(MakeFolder(folder));
   TRY(WriteNewFile(folder / "spec.json", ToJson(job.spec), /*durable=*/false));
   TRY(WriteNewFile(folder / "submission.json", ToJson(submission), /*durable=*/false));
-  TRY(WriteNewFile(folder / "environment", JoinEnvironment(job.environment), /*durable=*/false));
+  TRY(WriteNewFile(folder / "environment", JoinVariables(job.environment), /*durable=*/false));
   TRY(WriteNewFile(folder / "token", RandomHex(kJobTokenBytes), /*durable=*/false));
   TRY(WriteNewFile(folder / "page-token", RandomHex(kPageTokenBytes), /*durable=*/false));
   for (const char* name : {"containers", "logs", "work"}) TRY(MakeFolder(folder / name));
@@ -77,7 +71,7 @@ Status Fill(const fs::path& folder, const NewJob& job, const Submission& submiss
     std::vector<std::string> variables;
     for (const auto& [name, value] : job.secrets) variables.push_back(StrCat(name, "=", value));
     files.push_back(folder / "secrets");
-    TRY(WriteNewFile(files.back(), JoinEnvironment(variables), /*durable=*/false));
+    TRY(WriteNewFile(files.back(), JoinVariables(variables), /*durable=*/false));
   }
   if (!job.configuration.empty()) {
     files.push_back(folder / "conf.json");

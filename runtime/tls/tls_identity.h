@@ -13,6 +13,7 @@ struct TlsIdentity {
   std::string ca;  // the job's authority; no other is trusted, nor are the system's
   std::string certificate;
   std::string key;
+  bool operator==(const TlsIdentity&) const = default;
 };
 
 }  // namespace tony

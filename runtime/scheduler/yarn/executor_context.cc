@@ -3,7 +3,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/yarn/launch_text.h"
 
-namespace tony::yarn {
+namespace tony {
 namespace {
 
 using hadoop::LaunchContext;
@@ -70,4 +70,4 @@ Result<LaunchContext> MakeMasterContext(const MasterShipment& job) {
   return context;
 }
 
-}  // namespace tony::yarn
+}  // namespace tony

@@ -16,7 +16,7 @@
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/scheduler/yarn/hdfs_staging.h"
 
-namespace tony::yarn {
+namespace tony {
 
 // What all executors of a job have in common.
 struct JobShipment {
@@ -37,7 +37,7 @@ struct MasterShipment {
   std::string program;                 // in the bundle: "tony-yarn-am"
   std::vector<std::string> arguments;  // everybody may read them
   JobSecrets secrets;
-  TlsPems executors_tls;
+  TlsIdentity executors_tls;
   std::vector<StagedEntry> staged;                 // StagedFiles::am: links in its folder, by their names
   HdfsFiles files;                                 // kMasterFolder, the program's bundle, and those entries
   std::map<std::string, std::string> environment;  // beside our own; everybody may read it
@@ -45,4 +45,4 @@ struct MasterShipment {
 };
 Result<hadoop::LaunchContext> MakeMasterContext(const MasterShipment& job);
 
-}  // namespace tony::yarn
+}  // namespace tony

@@ -22,7 +22,7 @@
 #include "runtime/store/manifest.h"
 #include "runtime/store/sha256.h"
 
-namespace tony::yarn {
+namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
@@ -259,4 +259,4 @@ Result<HdfsFiles> HdfsFilesFromJson(std::string_view text) {
   return files;
 }
 
-}  // namespace tony::yarn
+}  // namespace tony

@@ -21,7 +21,7 @@
 #include "runtime/staging/stage_meter.h"
 #include "runtime/store/staged_files.h"
 
-namespace tony::yarn {
+namespace tony {
 
 // As a cluster's own programs name it.
 struct FileSystem {
@@ -61,4 +61,4 @@ Result<HdfsFiles> HdfsFilesFromJson(std::string_view json);
 // somebody else's; kCannotWrite: quota, full disks, the scratch folder. A failure leaves complete files only.
 Result<HdfsFiles> SendToHdfs(const HdfsStore& store, const std::vector<HdfsSource>& sources, const StageWatch& watch);
 
-}  // namespace tony::yarn
+}  // namespace tony

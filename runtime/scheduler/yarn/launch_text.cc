@@ -1,6 +1,6 @@
 #include "runtime/scheduler/yarn/launch_text.h"
 
-namespace tony::yarn {
+namespace tony {
 namespace {
 
 // Within double quotes.
@@ -36,4 +36,4 @@ std::string QuoteArgument(std::string_view argument) {
   return out + "'";
 }
 
-}  // namespace tony::yarn
+}  // namespace tony

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tony::yarn {
+namespace tony {
 
 // The value of a variable: no NUL.
 std::string QuoteValue(std::string_view value);
@@ -18,4 +18,4 @@ std::string QuoteValue(std::string_view value);
 // One argument of a command, with its quotes: no NUL.
 std::string QuoteArgument(std::string_view argument);
 
-}  // namespace tony::yarn
+}  // namespace tony

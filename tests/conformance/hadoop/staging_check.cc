@@ -17,7 +17,7 @@
 #include "runtime/scheduler/yarn/executor_context.h"
 #include "tests/conformance/hadoop/hdfs_cluster.h"
 
-namespace tony::yarn {
+namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
@@ -297,12 +297,12 @@ int RunChecks(const std::string& url, const std::string& folder) {
 }
 
 }  // namespace
-}  // namespace tony::yarn
+}  // namespace tony
 
 int main(int argc, char** argv) {
   if (argc != 3) {
     std::fprintf(stderr, "usage: %s NAMENODE_URL FOLDER\n", argv[0]);
     return 64;
   }
-  return tony::yarn::RunChecks(argv[1], argv[2]);
+  return tony::RunChecks(argv[1], argv[2]);
 }

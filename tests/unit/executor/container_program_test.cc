@@ -54,7 +54,7 @@ class ContainerProgramTest : public testing::Test {
   // What the NodeManager does before it runs the script.
   void Localize(const std::string& command) {
     job_.spec.roles = {{.name = "worker", .command = command}};
-    const auto context = yarn::MakeExecutorContext(job_, {.attempt = {{"worker", 0}, 1}});
+    const auto context = MakeExecutorContext(job_, {.attempt = {{"worker", 0}, 1}});
     ASSERT_TRUE(context.ok()) << context.error().message;
     std::ofstream(container_ / "container_tokens") << EncodeCredentials(context->credentials);
     const std::map<std::string, std::string> own = {{"CONTAINER_ID", kContainer},
@@ -63,11 +63,11 @@ class ContainerProgramTest : public testing::Test {
                                                     {"PWD", container_},
                                                     {"HADOOP_TOKEN_FILE_LOCATION", container_ / "container_tokens"}};
     std::string script = "#!/bin/bash\nset -o pipefail -e\n";
-    for (const auto& [name, value] : context->environment) script += yarn::ExportLine(name, value, logs_);
-    for (const auto& [name, value] : own) script += yarn::ExportLine(name, value, logs_);
+    for (const auto& [name, value] : context->environment) script += ExportLine(name, value, logs_);
+    for (const auto& [name, value] : own) script += ExportLine(name, value, logs_);
     for (const auto& [name, file] : context->files)
       script += StrCat("ln -sf -- \"", (cache_ / name).string(), "\" \"", name, "\"\n");
-    std::ofstream(container_ / "launch_container.sh") << script << yarn::CommandLine(context->command, logs_);
+    std::ofstream(container_ / "launch_container.sh") << script << CommandLine(context->command, logs_);
   }
 
   void Rule(ScriptedAm& am) {
@@ -101,7 +101,7 @@ class ContainerProgramTest : public testing::Test {
   TempFolder temp_;
   const fs::path cache_ = temp_.path() / "cache", container_ = temp_.path() / "container",
                  logs_ = temp_.path() / "logs";
-  yarn::JobShipment job_;
+  JobShipment job_;
   EventLoop loop_;
   BoostProcessRunner processes_{loop_};
   std::unique_ptr<RpcServer> server_;

@@ -97,7 +97,6 @@ class FakeNameNode {
     if (op == "LISTSTATUS_BATCH") return List(path, query[start_after]);
     if (op == "SETXATTR") return SetXattr(path, query);
     if (op == "GETXATTRS") return GetXattrs(path);
-    if (op == "MKDIRS") folders.insert(path);
     if (op == "APPEND") files[path] += body;
     if (op == "MKDIRS") folders.emplace(path, query["permission"]);
     if (op == "SETPERMISSION" && folders.count(path)) folders[path] = query["permission"];

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tony::yarn {
+namespace tony {
 namespace {
 
 using hadoop::LaunchContext;
@@ -134,4 +134,4 @@ TEST(MasterContextTest, TheMasterStartsByTheLoaderOfItsBundle) {
 }
 
 }  // namespace
-}  // namespace tony::yarn
+}  // namespace tony

@@ -11,7 +11,7 @@
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_name_node.h"
 
-namespace tony::yarn {
+namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
@@ -245,4 +245,4 @@ TEST(HdfsFilesTest, TheirListComesBackFromJson) {
 }
 
 }  // namespace
-}  // namespace tony::yarn
+}  // namespace tony

@@ -10,7 +10,7 @@
 #include "tests/support/temp_folder.h"
 #include "tests/unit/scheduler/yarn/node_script.h"
 
-namespace tony::yarn {
+namespace tony {
 namespace {
 
 std::string OutputOf(const std::string& script) {
@@ -61,4 +61,4 @@ TEST(LaunchTextTest, AnArgumentReachesTheProgramAsItIs) {
 }
 
 }  // namespace
-}  // namespace tony::yarn
+}  // namespace tony

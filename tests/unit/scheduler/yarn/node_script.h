@@ -6,7 +6,7 @@
 
 #include "runtime/base/strings.h"
 
-namespace tony::yarn {
+namespace tony {
 
 inline std::string Replaced(std::string text, std::string_view what, std::string_view by) {
   for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
@@ -27,4 +27,4 @@ inline std::string CommandLine(const std::string& command, const std::string& lo
   return StrCat("exec /bin/bash -c \"", Expanded(command, logs), "\"\n");
 }
 
-}  // namespace tony::yarn
+}  // namespace tony

@@ -1,0 +1,197 @@
+// tony-yarn-am: the application master of one job on YARN. Started by a NodeManager, never by hand; what it has to know
+// is in its container's credentials and environment (runtime/scheduler/yarn/executor_context.h).
+//
+// Exits with 0 when the job has ended and the ResourceManager knows it; with 75 when this attempt is over without that:
+// it was replaced, killed, or the job was settled without it. Any other end is a crash or a file that cannot be used.
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "am/application_master.h"
+#include "am/job_clock.h"
+#include "am/record_calls.h"
+#include "am/record_journal.h"
+#include "am/replay.h"
+#include "runtime/base/log.h"
+#include "runtime/base/shortage.h"
+#include "runtime/base/strings.h"
+#include "runtime/container/container_launch.h"
+#include "runtime/hadoop/rm_client.h"
+#include "runtime/net/host_resolver.h"
+#include "runtime/rpc/rpc_server.h"
+#include "runtime/scheduler/yarn/executor_context.h"
+#include "runtime/scheduler/yarn/yarn_job_place.h"
+#include "runtime/scheduler/yarn/yarn_scheduler.h"
+#include "runtime/store/files.h"
+#include "runtime/tls/tls.h"
+
+namespace tony::am {
+namespace {
+
+constexpr int kAttemptIsOver = 75;
+constexpr const char* kEverywhere = "0.0.0.0";
+constexpr Epoch kFirstEpoch{1};  // there is one attempt
+
+struct Container {
+  YarnCluster cluster;
+  std::string host;  // of this node, as a number
+  hadoop::Token token;
+  hadoop::Credentials others;  // beside that token and what is for the master: for the executors' tasks
+  MasterLaunch launch;
+};
+
+Result<std::string> Needed(const char* name) {
+  const char* value = std::getenv(name);
+  if (value && *value) return std::string(value);
+  return Error{ErrorCode::kUsage,
+               StrCat("$", name, " is not set: a NodeManager starts this, with what it has to know")};
+}
+
+// Executors get a number: a static program resolves no names. The system's resolver may take its time; there is nothing
+// else to do yet.
+Result<std::string> AddressOf(const std::string& host) {
+  const addrinfo hints{.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+  addrinfo* found = nullptr;
+  if (const int failed = getaddrinfo(host.c_str(), nullptr, &hints, &found); failed != 0)
+    return Error{ErrorCode::kUnavailable, StrCat("NM_HOST ", host, ": ", gai_strerror(failed))};
+  char text[INET_ADDRSTRLEN] = {};
+  const auto* address = reinterpret_cast<const sockaddr_in*>(found->ai_addr);
+  inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
+  freeaddrinfo(found);
+  return std::string(text);
+}
+
+Result<Container> ReadContainer() {
+  Container container;
+  TRY_ASSIGN(const std::string cluster, Needed(kClusterVariable));
+  TRY_ASSIGN(container.cluster, YarnClusterFromText(cluster));
+  TRY_ASSIGN(const std::string host, Needed("NM_HOST"));
+  TRY_ASSIGN(container.host, AddressOf(host));
+  TRY_ASSIGN(const std::string file, Needed("HADOOP_TOKEN_FILE_LOCATION"));
+  TRY_ASSIGN(const std::string bytes, ReadFile(file));
+  TRY_ASSIGN(hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
+  TRY_ASSIGN(container.launch, MasterLaunchIn(credentials));
+  for (const auto& [alias, token] : credentials.tokens) {
+    if (token.kind == "YARN_AM_RM_TOKEN") {
+      container.token = token;
+    } else {
+      container.others.tokens[alias] = token;
+    }
+  }
+  if (container.token.kind.empty())
+    return Error{ErrorCode::kInvalid, StrCat(file, ": no token for the ResourceManager")};
+  return container;
+}
+
+
+class Master {
+ public:
+  Master(EventLoop& loop, const Container& container, JobRecords records)
+      : loop_(loop),
+        container_(container),
+        records_(std::move(records)),
+        names_(loop),
+        rm_(loop, names_, container.cluster.rm, hadoop::SimpleUser{container.cluster.user}) {}
+
+  // Until the job has ended, or this attempt is over.
+  Result<int> Rule() {
+    TRY_ASSIGN(const OpenedRecordJournal opened,
+               RecordJournal::Open(loop_, JournalOf(container_.cluster, records_.job()), kFirstEpoch));
+    UseJobClock(records_, opened.decisions.empty() ? std::nullopt : std::optional(opened.decisions.back().time));
+    TRY_ASSIGN(Job job, Replay(records_, opened.decisions));
+    const JobSpec spec = job.spec();
+    TRY_ASSIGN(Submission submission, records_.ReadSubmission());
+    RecordThread calls(loop_, records_);
+    ApplicationMaster master({.loop = loop_,
+                              .records = records_,
+                              .submission = std::move(submission),
+                              .token = container_.launch.secrets.token,
+                              .tracking_url = "",
+                              .epoch = kFirstEpoch,
+                              .job = std::move(job),
+                              .journal = *opened.journal,
+                              .calls = calls});
+    opened.journal->TellOfSeal([this] { LeaveBecause("its journal was sealed: the job was settled without it"); });
+    TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(container_.launch.secrets.tls));
+    TRY_ASSIGN(const auto server, StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .tls = tls}, master));
+    const Endpoint at{container_.host, std::get<Endpoint>(server->addresses().front()).port};
+    TRY_ASSIGN(JobShipment shipment, ShipmentFor(spec, at));
+    YarnScheduler scheduler(
+        {.loop = loop_,
+         .names = names_,
+         .resource_manager = container_.cluster.scheduler,
+         .token = container_.token,
+         .address = {at.host, at.port, ""},
+         .am_lease = spec.timers.am_lease,
+         .sink = [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); },
+         .context = [shipment = std::move(shipment)](const ContainerId&, const ExecutorLaunch& launch,
+                                                     const std::string&) { return ContextOf(shipment, launch); },
+         .over = [this](const std::string& reason) { LeaveBecause(reason); },
+         .list_nodes = [this](YarnSide::OnNodes done) { rm_.RunningNodes(std::move(done)); }});
+    LogInfo(
+        StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
+    master.Start(scheduler, AmAddresses{at}, [&] { server->Stop([this] { loop_.Stop(); }); });
+    loop_.Run();
+    return over_.empty() ? 0 : kAttemptIsOver;
+  }
+
+ private:
+  static hadoop::LaunchContext ContextOf(const JobShipment& shipment, const ExecutorLaunch& launch) {
+    auto context = MakeExecutorContext(shipment, launch);
+    if (context.ok()) return *std::move(context);
+    LogError(context.error().message);
+    return {.command = "exit 70"};
+  }
+
+  Result<JobShipment> ShipmentFor(const JobSpec& spec, const Endpoint& at) {
+    JobShipment shipment{.job = records_.job(), .spec = spec, .secrets = container_.launch.secrets};
+    shipment.secrets.tls = container_.launch.executors_tls;
+    shipment.lease = {.epoch = kFirstEpoch, .am = {at}};
+    TRY_ASSIGN(const auto staged, records_.ReadStaged());
+    if (staged) shipment.staged = *staged;
+    TRY_ASSIGN(shipment.files, ReadFiles(records_));
+    shipment.environment = {{"HADOOP_USER_NAME", container_.cluster.user}};
+    shipment.credentials = container_.others;
+    return shipment;
+  }
+
+  void LeaveBecause(const std::string& reason) {
+    over_ = reason;
+    LogWarn(StrCat("this attempt is over: ", reason));
+    loop_.Stop();
+  }
+
+  EventLoop& loop_;
+  const Container& container_;
+  const JobRecords records_;
+  HostResolver names_;
+  hadoop::RmClient rm_;
+  std::string over_;  // why this attempt is; empty: it is not
+};
+
+Result<int> Run() {
+  TRY_ASSIGN(const Container container, ReadContainer());
+  EventLoop loop;
+  // Whoever wants the job ended says so by a kill request. A NodeManager's TERM is followed by a KILL.
+  const auto signals =
+      loop.OnSignals({SIGTERM, SIGINT, SIGHUP}, [](int signal) { LogWarn(StrCat("signal ", signal, " ignored")); });
+  return Master(loop, container, RecordsOf(container.cluster, container.launch.job)).Rule();
+}
+
+}  // namespace
+}  // namespace tony::am
+
+int main() {
+  tony::OpenLog("tony-yarn-am");
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is as a full disk: the write fails
+  const auto code = tony::WithoutThrowing([] { return tony::am::Run(); });
+  if (code.ok()) return *code;
+  tony::LogError(code.error().message);
+  return static_cast<int>(code.error().code);
+}

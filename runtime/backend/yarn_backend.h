@@ -1,0 +1,10 @@
+// A Hadoop cluster's YARN, as $HADOOP_CONF_DIR describes it. For programs with libcurl: see hadoop_twin.h.
+#pragma once
+
+#include "runtime/backend/backend.h"
+
+namespace tony {
+
+const Backend& YarnBackend();
+
+}  // namespace tony

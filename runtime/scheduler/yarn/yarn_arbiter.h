@@ -1,0 +1,48 @@
+// Who rules a job on YARN: the ResourceManager says it. One attempt of the application master for now, so that a job
+// whose master dies has ended: whoever looks for it writes that down.
+//
+//   RM's state of the application              Look()
+//   unknown, and no master has ruled yet       kNobody: it was never submitted, or the RM began anew: Start()
+//   unknown else                               kLost
+//   NEW, SUBMITTED, ACCEPTED, RUNNING          kKept
+//   FINISHED, FAILED, KILLED                   kLost: nothing of it lives. Without an end in its records its master
+//                                              died, or it was killed from outside
+//   no answer                                  kKept: silent is not dead
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/hadoop/rm_client.h"
+#include "runtime/scheduler/am_launcher.h"
+#include "runtime/scheduler/yarn/yarn_cluster.h"
+
+namespace tony {
+
+// The verdict on a job whose application the ResourceManager has ended and whose master left none. Pure.
+Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report);
+
+class YarnArbiter : public AmLauncher {
+ public:
+  // What the ResourceManager is asked to run for the job.
+  using MakeSubmission =
+      std::function<Result<hadoop::Submission>(const YarnCluster& cluster, const JobRecords& records)>;
+  explicit YarnArbiter(MakeSubmission make) : make_(std::move(make)) {}
+
+  // Waits for the ResourceManager, as do the others but WhyItEnds().
+  ArbiterView Look(const JobRecords& records) const override;
+  Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
+  Status Settle(const JobRecords& records) const override;
+  Result<bool> LeaveLook(const JobRecords&, const WatcherToken&) const override { return false; }
+  Result<MakeChannel> WayToAm(const JobRecords& records) const override;
+  Result<bool> EndUnruled(const JobRecords& records, const KillRequest& kill) const override;
+  std::string WhyItEnds(const JobRecords& records) const override;
+  // An application that is there already is as good as one that is submitted now.
+  Status Start(const JobRecords& records) override;
+
+ private:
+  const MakeSubmission make_;
+};
+
+}  // namespace tony

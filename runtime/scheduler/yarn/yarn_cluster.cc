@@ -1,0 +1,136 @@
+#include "runtime/scheduler/yarn/yarn_cluster.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/scheduler/yarn/yarn_configured.h"
+
+namespace tony {
+namespace {
+
+constexpr int kNameNodePort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
+constexpr int kWebPort = 9870;       // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
+
+std::optional<std::string> Variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::string UserName() {
+  if (const auto name = Variable("HADOOP_USER_NAME"); name && !name->empty()) return *name;
+  const passwd* user = getpwuid(geteuid());
+  return user ? user->pw_name : StrCat(geteuid());
+}
+
+Error NotYet(const hadoop::SiteConfiguration::Value& value, const std::string& key, std::string_view what) {
+  return {ErrorCode::kInvalid,
+          StrCat(value.origin, ": ", key, " is \"", value.text, "\": ", what, " cannot be used yet")};
+}
+
+// kInvalid where `key` has a value for which `is_there` says no.
+template <class IsThere>
+Status Only(const hadoop::SiteConfiguration& site, const std::string& key, std::string_view what, IsThere is_there) {
+  TRY_ASSIGN(const auto value, site.Find(key));
+  if (!value || value->text.empty() || is_there(value->text)) return Ok();
+  return NotYet(*value, key, what);
+}
+
+Status CheckSecurity(const hadoop::SiteConfiguration& site) {
+  TRY(Only(site, "hadoop.security.authentication", "a cluster with Kerberos",
+           [](const std::string& text) { return text == "simple"; }));
+  return Only(site, "dfs.http.policy", "HDFS by HTTPS alone",
+              [](const std::string& text) { return text != "HTTPS_ONLY"; });
+}
+
+// "host:port" or "host".
+std::optional<Endpoint> EndpointFrom(const std::string& text, int default_port) {
+  const size_t colon = text.rfind(':');
+  const auto port = colon == std::string::npos ? default_port : ParseInt(text.substr(colon + 1));
+  const std::string host = text.substr(0, colon);
+  if (host.empty() || !port || *port < 1 || *port > 65535) return std::nullopt;
+  return Endpoint{host, static_cast<int>(*port)};
+}
+
+// "hdfs://nn.example.org:8020", with or without a path behind it.
+Result<Endpoint> NameNode(const hadoop::SiteConfiguration& site) {
+  constexpr const char* kKey = "fs.defaultFS";
+  constexpr std::string_view kScheme = "hdfs://";
+  TRY(Only(site, "dfs.nameservices", "HDFS with several NameNodes", [](const std::string&) { return false; }));
+  TRY_ASSIGN(const auto value, site.Find(kKey));
+  const std::string text = value ? value->text : "";
+  const std::string authority = text.starts_with(kScheme) ? Split(text.substr(kScheme.size()), '/').front() : "";
+  const auto name_node = EndpointFrom(authority, kNameNodePort);
+  if (!name_node) {
+    return Error{ErrorCode::kInvalid, StrCat(value ? value->origin : "core-site.xml", ": ", kKey, " is \"", text,
+                                             "\", expected hdfs://HOST:PORT")};
+  }
+  return *name_node;
+}
+
+// Set to listen everywhere, it is reached where the NameNode is.
+Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpoint& name_node) {
+  constexpr const char* kKey = "dfs.namenode.http-address";
+  TRY(Only(site, "dfs.webhdfs.enabled", "HDFS without WebHDFS",
+           [](const std::string& text) { return text == "true"; }));
+  TRY_ASSIGN(const auto value, site.Find(kKey));
+  Endpoint web{name_node.host, kWebPort};
+  if (value && !value->text.empty()) {
+    TRY_ASSIGN(web, site.Address(kKey, kWebPort));
+  }
+  if (web.host == "0.0.0.0") web.host = name_node.host;
+  return StrCat("http://", ToString(web));
+}
+
+}  // namespace
+
+Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user) {
+  TRY(CheckSecurity(site));
+  TRY_ASSIGN(const auto managers, hadoop::ResourceManagers(site));
+  if (managers.size() > 1) {
+    TRY(Only(site, "yarn.resourcemanager.ha.enabled", "YARN with several ResourceManagers",
+             [](const std::string&) { return false; }));
+  }
+  TRY_ASSIGN(const Endpoint name_node, NameNode(site));
+  TRY_ASSIGN(std::string webhdfs, WebHdfsOf(site, name_node));
+  TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
+  const std::string home = StrCat(homes, "/", user);
+  return YarnCluster{.rm = managers.front().client,
+                     .scheduler = managers.front().scheduler,
+                     .name_node = name_node,
+                     .webhdfs = std::move(webhdfs),
+                     .user = std::move(user),
+                     .home = home};
+}
+
+std::string ToText(const YarnCluster& cluster) {
+  return Join({ToString(cluster.rm), ToString(cluster.scheduler), ToString(cluster.name_node), cluster.webhdfs,
+               cluster.user, cluster.home},
+              " ");
+}
+
+Result<YarnCluster> YarnClusterFromText(const std::string& text) {
+  const auto words = Split(text, ' ');
+  const Error bad{ErrorCode::kInvalid, StrCat(kClusterVariable, ": \"", text, "\": expected six words")};
+  if (words.size() != 6) return bad;
+  std::vector<Endpoint> endpoints;
+  for (size_t i = 0; i < 3; ++i) {
+    const auto endpoint = EndpointFrom(words[i], 0);
+    if (!endpoint) return bad;
+    endpoints.push_back(*endpoint);
+  }
+  return YarnCluster{endpoints[0], endpoints[1], endpoints[2], words[3], words[4], words[5]};
+}
+
+Result<YarnCluster> FindYarnCluster() {
+  TRY(CheckYarnConfigured());
+  auto site = hadoop::SiteConfiguration::Read(*Variable(kConfigurationVariable), Variable);
+  if (!site.ok()) return Error{ErrorCode::kInvalid, StrCat(kConfigurationVariable, ": ", site.error().message)};
+  return YarnClusterOf(*site, UserName());
+}
+
+}  // namespace tony

@@ -1,0 +1,95 @@
+#include "runtime/scheduler/yarn/yarn_job_place.h"
+
+#include <boost/json.hpp>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/store/hdfs/hdfs_journal_store.h"
+#include "runtime/store/parsed_records.h"
+
+namespace tony {
+namespace {
+
+namespace json = boost::json;
+
+constexpr const char* kFiles = "files.json";
+constexpr const char* kCertificates = "tls.json";
+
+struct CertificateField {
+  const char* name;
+  TlsIdentity JobCertificates::*member;
+};
+constexpr CertificateField kCertificateFields[] = {{"master", &JobCertificates::master},
+                                                   {"executor", &JobCertificates::executor},
+                                                   {"client", &JobCertificates::client}};
+
+Result<JobCertificates> CertificatesFromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "certificates"));
+  JsonFields fields(document);
+  JobCertificates certificates;
+  for (const CertificateField& field : kCertificateFields) {
+    JsonFields identity = fields.Fields(field.name);
+    TRY(fields.status());
+    (certificates.*field.member) = {identity.String("ca"), identity.String("certificate"), identity.String("key")};
+    TRY(identity.status());
+  }
+  return certificates;
+}
+
+std::shared_ptr<HdfsCalls> CallsOf(const YarnCluster& cluster) {
+  return std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+}
+
+}  // namespace
+
+std::string JobsFolder(const YarnCluster& cluster) { return cluster.home + "/.tony/jobs"; }
+
+std::string StagedFolder(const YarnCluster& cluster) { return cluster.home + "/.tony/staged"; }
+
+HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
+  return {.file_system = StrCat("hdfs://", ToString(cluster.name_node)),
+          .path = StrCat(JobsFolder(cluster), "/", job.value),
+          .user = cluster.user};
+}
+
+hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster) {
+  return {.base = cluster.webhdfs, .user = cluster.user, .limits = LimitsOfRecords()};
+}
+
+JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job) {
+  const HdfsFolder folder = JobFolderOf(cluster, job);
+  return {job, folder.file_system + folder.path, std::make_shared<HdfsRecordStore>(CallsOf(cluster), folder)};
+}
+
+std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job) {
+  return std::make_shared<HdfsJournalStore>(CallsOf(cluster), JobFolderOf(cluster, job));
+}
+
+Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes) {
+  const auto put = records.store().PutNew(name, bytes, Durability::kSurvivesPowerCut);
+  return put.ok() ? Ok() : Status(put.error());
+}
+
+Status WriteFiles(const JobRecords& records, const HdfsFiles& files) {
+  return PutRecord(records, kFiles, ToJson(files));
+}
+
+Result<HdfsFiles> ReadFiles(const JobRecords& records) {
+  return ReadParsed(records.store(), kFiles, HdfsFilesFromJson);
+}
+
+Status WriteCertificates(const JobRecords& records, const JobCertificates& certificates) {
+  json::object out;
+  for (const CertificateField& field : kCertificateFields) {
+    const TlsIdentity& identity = certificates.*field.member;
+    out[field.name] = {{"ca", identity.ca}, {"certificate", identity.certificate}, {"key", identity.key}};
+  }
+  return PutRecord(records, kCertificates, SerializeJson(out));
+}
+
+Result<JobCertificates> ReadCertificates(const JobRecords& records) {
+  return ReadParsed(records.store(), kCertificates, CertificatesFromJson);
+}
+
+}  // namespace tony

@@ -1,0 +1,42 @@
+// Where the jobs of a user lie in HDFS, all of it private to the user:
+//
+//   <home>/.tony/staged                  what jobs bring along, by content: hdfs_staging.h
+//   <home>/.tony/jobs/<application id>   the records of a job: job_records.h, but no environment; the journal: a
+//   folder;
+//                                        and beside these
+//     files.json                         the files of its containers, as HDFS has them
+//     tls.json                           who its programs are to each other: three certificates with their keys
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/hadoop/webhdfs.h"
+#include "runtime/job/ids.h"
+#include "runtime/scheduler/yarn/hdfs_staging.h"
+#include "runtime/scheduler/yarn/yarn_cluster.h"
+#include "runtime/store/hdfs/hdfs_record_store.h"
+#include "runtime/store/job_records.h"
+#include "runtime/store/journal_store.h"
+#include "runtime/tls/job_certificates.h"
+
+namespace tony {
+
+std::string JobsFolder(const YarnCluster& cluster);
+std::string StagedFolder(const YarnCluster& cluster);
+HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);
+
+// With the limits of a record's calls.
+hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);
+
+JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job);  // whether there is such a job or not
+std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job);
+
+Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes);  // unless it is there
+Status WriteFiles(const JobRecords& records, const HdfsFiles& files);
+Result<HdfsFiles> ReadFiles(const JobRecords& records);
+Status WriteCertificates(const JobRecords& records, const JobCertificates& certificates);
+Result<JobCertificates> ReadCertificates(const JobRecords& records);
+
+}  // namespace tony

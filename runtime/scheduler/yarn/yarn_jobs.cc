@@ -1,0 +1,159 @@
+#include "runtime/scheduler/yarn/yarn_jobs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/container/container_launch.h"
+#include "runtime/process/sibling_program.h"
+#include "runtime/scheduler/yarn/rm_calls.h"
+#include "runtime/scheduler/yarn/yarn_job_place.h"
+#include "runtime/store/files.h"
+#include "runtime/store/job_records_json.h"
+#include "runtime/store/machine_boot.h"
+#include "runtime/store/user_home.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kIdLimit{10'000};
+// Nothing renews them, and a job without a timeout may run for long.
+constexpr Duration kCertificatesLast = std::chrono::years(10);
+constexpr const char* kBundle = "tony-yarn-am.tar.gz";
+
+// A file here for as long as it is sent.
+class ScratchFile {
+ public:
+  explicit ScratchFile(std::filesystem::path path) : path_(std::move(path)) {}
+  ~ScratchFile() { unlink(path_.c_str()); }
+  ScratchFile(const ScratchFile&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job) {
+  TRY_ASSIGN(const auto home, TonyHome());
+  TRY(MakeFolder(home));
+  std::vector<HdfsSource> sources = SourcesOf(job.staged);
+  TRY_ASSIGN(HdfsSource executor, FileSource(kExecutorFile, SiblingProgram("tony-executor")));
+  TRY_ASSIGN(HdfsSource master, FileSource(kMasterFolder, SiblingProgram(kBundle)));
+  sources.push_back(std::move(executor));
+  sources.push_back(std::move(master));
+  const std::string spec = ToJson(job.spec);
+  const ScratchFile spec_file(home / StrCat(".spec-", RandomHex(8)));
+  if (spec.size() > kLargestSpecInLaunch) {
+    TRY(WriteNewFile(spec_file.path(), spec, /*durable=*/false));
+    TRY_ASSIGN(HdfsSource source, FileSource(kSpecFile, spec_file.path()));
+    sources.push_back(std::move(source));
+  }
+  const HdfsStore store{.hdfs = {.base = cluster.webhdfs, .user = cluster.user},
+                        .file_system = {"hdfs", cluster.name_node.host, cluster.name_node.port},
+                        .folder = StagedFolder(cluster),
+                        .scratch = home};
+  return SendToHdfs(store, sources, {});
+}
+
+Status Fill(const JobRecords& records, const NewJob& job, const HdfsFiles& files, Instant now,
+            const YarnCluster& cluster) {
+  TRY_ASSIGN(const auto certificates, MakeJobCertificates(records.job().value, now, kCertificatesLast));
+  TRY(PutRecord(records, "spec.json", ToJson(job.spec)));
+  TRY(PutRecord(records, "token", RandomHex(kJobTokenBytes)));
+  TRY(WriteFiles(records, files));
+  TRY(WriteCertificates(records, certificates));
+  if (job.staged != StagedFiles()) TRY(PutRecord(records, "staged.json", ToJson(job.staged)));
+  if (!job.configuration.empty()) TRY(PutRecord(records, "conf.json", job.configuration));
+  if (!job.secrets.empty()) {
+    std::vector<std::string> variables;
+    for (const auto& [name, value] : job.secrets) variables.push_back(StrCat(name, "=", value));
+    TRY(PutRecord(records, "secrets", JoinVariables(variables)));
+  }
+  const Submission submission{.job = records.job(),
+                              .user = cluster.user,
+                              .host = HostName(),
+                              .time = now,
+                              .request = job.request,
+                              .number = job.number,
+                              .claim = job.claim};
+  return PutRecord(records, "submission.json", ToJson(submission));
+}
+
+// The ResourceManager counts applications from when it began: newer ones have higher numbers.
+bool HasHigherNumber(const JobId& a, const JobId& b) {
+  return hadoop::ParseApplicationId(a.value) > hadoop::ParseApplicationId(b.value);
+}
+
+}  // namespace
+
+Result<JobId> YarnJobs::NewId(Instant) const {
+  TRY_ASSIGN(const auto made, RmCalls(cluster_.rm, cluster_.user, kIdLimit).MakeApplication());
+  return JobId{hadoop::ToString(made.id)};
+}
+
+Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
+  JobId id = job.id;
+  if (id.value.empty()) {
+    TRY_ASSIGN(id, NewId(now));
+  }
+  TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster_, job));
+  TRY(MakeRecordFolder(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster_)), JobFolderOf(cluster_, id)));
+  JobRecords records = RecordsOf(cluster_, id);
+  if (const Status filled = Fill(records, job, files, now, cluster_); !filled.ok()) {
+    Discard(records);
+    return filled.error();
+  }
+  return records;
+}
+
+void YarnJobs::Discard(const JobRecords& job) const {
+  WebHdfsCalls hdfs(HdfsOptions(cluster_));
+  const auto removed = hdfs.Remove(JobFolderOf(cluster_, job.job()).path);
+  if (!removed.ok()) LogWarn(removed.error().message);
+}
+
+Result<JobRecords> YarnJobs::Find(const JobId& job) const {
+  const Error none{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", JobsFolder(cluster_), " of HDFS")};
+  if (!hadoop::ParseApplicationId(job.value)) return none;
+  JobRecords records = RecordsOf(cluster_, job);
+  TRY_ASSIGN(const auto submission, records.store().Get("submission.json"));
+  if (!submission) return none;
+  return records;
+}
+
+Result<std::vector<JobRecords>> YarnJobs::List() const {
+  TRY_ASSIGN(NewestJobs all, ListNewest(SIZE_MAX));
+  return std::move(all.jobs);
+}
+
+Result<JobStore::NewestJobs> YarnJobs::ListNewest(size_t most_finished) const {
+  WebHdfsCalls hdfs(HdfsOptions(cluster_));
+  const auto entries = hdfs.List(JobsFolder(cluster_));
+  if (!entries.ok() && entries.error().code == ErrorCode::kNotFound) return NewestJobs{};
+  TRY(entries);
+  std::vector<JobId> ids;
+  for (const hadoop::HdfsEntry& entry : *entries)
+    if (hadoop::ParseApplicationId(entry.name)) ids.push_back({entry.name});
+  std::sort(ids.begin(), ids.end(), HasHigherNumber);
+  NewestJobs newest;
+  size_t finished = 0;
+  for (const JobId& id : ids) {
+    JobRecords records = RecordsOf(cluster_, id);
+    if (finished >= most_finished || ids.size() > most_finished) {
+      const auto status = records.ReadStatus();
+      const bool has_ended = status.ok() && *status && (*status)->verdict;
+      if (has_ended && finished++ >= most_finished) {
+        ++newest.left_out;
+        continue;
+      }
+    }
+    newest.jobs.push_back(std::move(records));
+  }
+  return newest;
+}
+
+}  // namespace tony

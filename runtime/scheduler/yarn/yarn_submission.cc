@@ -1,0 +1,57 @@
+#include "runtime/scheduler/yarn/yarn_submission.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/strings.h"
+#include "runtime/scheduler/yarn/executor_context.h"
+#include "runtime/scheduler/yarn/yarn_job_place.h"
+
+namespace tony {
+namespace {
+
+constexpr size_t kMostTags = 10;     // YarnConfiguration.APPLICATION_MAX_TAGS
+constexpr size_t kLongestTag = 100;  // APPLICATION_MAX_TAG_LENGTH
+constexpr const char* kMasterProgram = "tony-yarn-am";
+
+bool MayBeTag(const std::string& text) {
+  return !text.empty() && text.size() <= kLongestTag &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+std::set<std::string> TagsOf(const JobSpec& spec) {
+  std::set<std::string> tags;
+  for (const std::string& tag : spec.tags)
+    if (tags.size() < kMostTags && MayBeTag(tag)) tags.insert(ToLower(tag));  // as the ResourceManager keeps them
+  return tags;
+}
+
+}  // namespace
+
+Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRecords& records) {
+  const auto id = hadoop::ParseApplicationId(records.job().value);
+  if (!id) return Error{ErrorCode::kInvalid, StrCat("\"", records.job().value, "\" is no application id")};
+  TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
+  MasterShipment shipment{.job = records.job(),
+                          .program = kMasterProgram,
+                          .arguments = {},
+                          .environment = {{kClusterVariable, ToText(cluster)}, {"HADOOP_USER_NAME", cluster.user}}};
+  TRY_ASSIGN(shipment.secrets.token, records.ReadToken());
+  TRY_ASSIGN(shipment.secrets.of_tasks, records.ReadSecrets());
+  TRY_ASSIGN(const JobCertificates certificates, ReadCertificates(records));
+  shipment.secrets.tls = certificates.master;
+  shipment.executors_tls = certificates.executor;
+  TRY_ASSIGN(shipment.files, ReadFiles(records));
+  TRY_ASSIGN(const auto staged, records.ReadStaged());
+  if (staged) shipment.staged = staged->am;
+  TRY_ASSIGN(hadoop::LaunchContext context, MakeMasterContext(shipment));
+  return hadoop::Submission{.id = *id,
+                            .name = spec.name,
+                            .queue = spec.yarn.queue,
+                            .tags = TagsOf(spec),
+                            .max_attempts = 1,
+                            .am_resource = {spec.yarn.am_memory_mb, spec.yarn.am_vcores, {}},
+                            .am = std::move(context)};
+}
+
+}  // namespace tony
