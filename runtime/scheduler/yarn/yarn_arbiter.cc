@@ -99,7 +99,8 @@ Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillReques
   if (HasEnded(report.state) || report.state == ApplicationState::kRunning) return false;
   TRY_ASSIGN(const Submission submission, records.ReadSubmission());
   const bool is_fenced = !kill.if_owner.value.empty() && kill.if_owner != submission.claim.owner;
-  if (is_fenced || !kill.if_watcher.value.empty() || kill.due > RealClock().Now()) return false;
+  if (is_fenced || !kill.if_watcher.value.empty() || kill.due > RealClock().Now() || kill.delay > Duration(0))
+    return false;
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster());
   TRY(CallsOf(cluster, kLookLimit).Kill(report.id, kill.reason));
   return true;

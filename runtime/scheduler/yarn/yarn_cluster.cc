@@ -81,8 +81,8 @@ Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpo
   Endpoint web{name_node.host, kWebPort};
   if (value && !value->text.empty()) {
     TRY_ASSIGN(web, site.Address(kKey, kWebPort));
+    if (value->text.starts_with("0.0.0.0")) web.host = name_node.host;
   }
-  if (web.host == "0.0.0.0") web.host = name_node.host;
   return StrCat("http://", ToString(web));
 }
 

@@ -213,11 +213,11 @@ JobSecrets SomeSecrets() { return {std::string(64, 'a'), {}, {"ca", "certificate
 Why ABundleStartsInAContainer(Bed& bed) {
   Cluster& cluster = bed.cluster;
   Application application(bed);
-  const auto bundle = FileSource(kMasterFolder, SiblingProgram("../bin/tony-am.tar.gz"));
+  const auto bundle = FileSource(kMasterFolder, SiblingProgram("../bin/tony-yarn-am.tar.gz"));
   MUST(bundle.ok());
   const auto sent = bed.Send({*bundle});
   MUST(sent.ok());
-  MasterShipment master{.job = {"a-job"}, .program = "tony-am", .secrets = SomeSecrets(), .files = *sent};
+  MasterShipment master{.job = {"a-job"}, .program = "tony-yarn-am", .secrets = SomeSecrets(), .files = *sent};
   master.arguments = {"it's $HOME", "{{HOME}}", "<LOG_DIR>"};
   const auto context = MakeMasterContext(master);
   MUST(context.ok() && application.Submit(*context).ok());
@@ -227,7 +227,7 @@ Why ABundleStartsInAContainer(Bed& bed) {
   std::string line;
   std::getline(log, line);
   std::printf("   %s\n", line.c_str());
-  MUST(line.find("usage: tony-am JOB_FOLDER EPOCH") != std::string::npos);
+  MUST(line.find("TONY_YARN_CLUSTER is not set") != std::string::npos);
   return "";
 }
 

@@ -38,8 +38,13 @@ class FakeAmLauncher : public AmLauncher {
     return local_.LeaveLook(records, watcher);
   }
   std::string WhyItEnds(const JobRecords& records) const override { return local_.WhyItEnds(records); }
+  Result<bool> EndUnruled(const JobRecords&, const KillRequest& kill) const override {
+    asked_to_end.push_back(kill.reason);
+    return true;
+  }
   int starts = 0;
   bool up = false;
+  mutable std::vector<std::string> asked_to_end;
   std::function<Status(const JobRecords&)> on_start;
 
  private:
@@ -105,6 +110,18 @@ TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
   EXPECT_EQ(launcher_.starts, 1);
+}
+
+TEST_F(FollowTest, WhereNoAmRulesAKillIsTheArbitersToCarryOut) {
+  launcher_.up = true;
+  Follower follower(loop_, records_, launcher_, Sink());
+  follower.Start(Duration(0));
+  EXPECT_FALSE(RunUntil(
+      loop_, [this] { return !launcher_.asked_to_end.empty(); }, std::chrono::milliseconds(300)))
+      << "nobody wants its end";
+  follower.TellKill({.reason = "enough"}, "");
+  ASSERT_TRUE(RunUntil(loop_, [this] { return !launcher_.asked_to_end.empty(); }));
+  EXPECT_EQ(launcher_.asked_to_end.front(), "enough");
 }
 
 TEST_F(FollowTest, AnEndedJobEndsItWithoutStartingAnything) {

@@ -9,11 +9,14 @@
 #include <fstream>
 #include <map>
 
+#include "runtime/net/tcp.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/yarn/executor_context.h"
 #include "runtime/store/files.h"
+#include "runtime/tls/job_certificates.h"
+#include "runtime/tls/tls.h"
 #include "tests/support/places.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
@@ -40,9 +43,8 @@ class ContainerProgramTest : public testing::Test {
     Cache("bb-tree/train.sh", "echo trained\n");
     job_.job = {"application_1700000000000_0001"};
     job_.spec.framework = FrameworkKind::kStandalone;
-    job_.secrets = {std::string(64, 'a'), {"DB_PASSWORD=sesame"}, {"CA-PEM", "CERTIFICATE-PEM", "KEY-PEM"}};
-    // Until there is TLS no executor speaks to another machine. The socket is in the folder that this one will lay.
-    job_.lease = {{1}, {SocketOf({1})}, 1};
+    job_.secrets = {std::string(64, 'a'), {"DB_PASSWORD=sesame"}, certificates_.executor};
+    job_.lease = {{1}, {at_}, 1};
     job_.staged.job = {{.name = "data", .path = "/store/aa"},
                        {.path = "/store/bb-tree", .form = StagedEntry::Form::kContents}};
     for (const char* key : {"tony-executor", "aa", "bb-tree"}) job_.files[key] = {};
@@ -71,9 +73,7 @@ class ContainerProgramTest : public testing::Test {
   }
 
   void Rule(ScriptedAm& am) {
-    const fs::path folder = container_ / ".tony-job";
-    ASSERT_TRUE(MakeFolder(folder).ok());
-    auto server = StartRpcServer(loop_, {.folder = folder, .at = {SocketOf({1})}}, am);
+    auto server = StartRpcServer(loop_, {.at = {at_}, .tls = *MakeTlsServer(certificates_.master)}, am);
     ASSERT_TRUE(server.ok()) << server.error().message;
     server_ = *std::move(server);
   }
@@ -98,7 +98,11 @@ class ContainerProgramTest : public testing::Test {
   }
   static ExitStatus Exited(int code) { return {ExitStatus::Kind::kExited, code}; }
 
+  static Endpoint FreePort() { return *BoundAddress(*ListenOn({kLoopback, 0})); }
+
   TempFolder temp_;
+  const Endpoint at_ = FreePort();
+  const JobCertificates certificates_ = *MakeJobCertificates("a-job", RealClock().Now(), std::chrono::hours(1));
   const fs::path cache_ = temp_.path() / "cache", container_ = temp_.path() / "container",
                  logs_ = temp_.path() / "logs";
   JobShipment job_;
@@ -144,10 +148,11 @@ TEST_F(ContainerProgramTest, ATasksVariablesAreItsOwnAndHoldNothingOfOurs) {
                                                                       {"TONY_JOB_ID", job_.job.value}})
     EXPECT_EQ(VariableIn(variables, name), value) << name;
   EXPECT_TRUE(fs::equivalent(VariableIn(variables, "TONY_LOG_DIR"), logs_));
-  for (const char* secret : {"aaaa", "PEM"}) EXPECT_THAT(variables, Not(HasSubstr(secret)));
+  for (const char* secret : {"aaaa", "PRIVATE KEY"}) EXPECT_THAT(variables, Not(HasSubstr(secret)));
   for (const char* shown : {"launch_container.sh"}) {
     const std::string text = Text(container_ / shown);
-    for (const char* secret : {"aaaa", "PEM", "sesame", "OF_EXECUTION"}) EXPECT_THAT(text, Not(HasSubstr(secret)));
+    for (const char* secret : {"aaaa", "PRIVATE KEY", "sesame", "OF_EXECUTION"})
+      EXPECT_THAT(text, Not(HasSubstr(secret)));
   }
 }
 

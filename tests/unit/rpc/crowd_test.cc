@@ -42,7 +42,7 @@ class CrowdTest : public AnyTransport {
       client.Register(SomeCaller(), SomeRegistration(), [&](const Answer<Epoch>& answer) {
         const bool heard = std::holds_alternative<Epoch>(answer);
         ++(heard ? registered : failed);
-        if (registered == crowd_ || failed > crowd_ / 10) return own_loop.Stop();
+        if (registered == crowd_ || failed > 3 * crowd_) return own_loop.Stop();
         if (!heard) try_one(client);
       });
     };

@@ -1,0 +1,81 @@
+// Programs without Hadoop in them become their twins where a job is YARN's: runtime/backend/hadoop_twin.h. What happens
+// on a cluster, tests/conformance/hadoop tries.
+#include <filesystem>
+
+#include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kJob = "application_1700000000000_0001";
+
+class HadoopTwinTest : public TonyTest {
+ protected:
+  HadoopTwinTest() {
+    fs::create_directories(box_.folder() / "conf");
+    box_.Write("conf/core-site.xml",
+               "<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property>"
+               "<property><name>dfs.namenode.http-address</name><value>127.0.0.1:1</value></property>"
+               "<property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property>"
+               "</configuration>");
+  }
+  Sandbox::Variables Cluster() const { return {{"HADOOP_CONF_DIR", box_.File("conf")}}; }
+  Ran Shell(const std::string& line, const Sandbox::Variables& variables) const {
+    return Background({"/bin/bash", "-c", line}, box_.Environment(variables), box_.folder()).Wait();
+  }
+};
+
+TEST_F(HadoopTwinTest, WithoutAConfigurationAJobOfYarnIsRefusedByItsKey) {
+  for (const Words& words : {Words{"status", kJob}, Words{"wait", kJob}, Words{"kill", kJob}, Words{"logs", kJob}}) {
+    const Ran ran = box_.Tony(words);
+    EXPECT_EQ(ran.exit, 65) << words.front();
+    EXPECT_THAT(ran.err, HasSubstr("job application_1700000000000_0001: HADOOP_CONF_DIR is not set")) << words.front();
+    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  }
+  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn"));
+  EXPECT_EQ(ran.exit, 65);
+  EXPECT_THAT(ran.err, StartsWith("tony: HADOOP_CONF_DIR is not set"));
+}
+
+TEST_F(HadoopTwinTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
+  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Words{"-src_dir", box_.folder()}, Cluster());
+  EXPECT_EQ(ran.exit, 69) << ran.err;
+  EXPECT_THAT(ran.err, StartsWith("tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "));
+  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  EXPECT_FALSE(fs::exists(box_.home() / "staged"));
+}
+
+TEST_F(HadoopTwinTest, WarningsAreSaidOnce) {
+  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.application.type=ML"), Cluster());
+  EXPECT_EQ(ran.exit, 69);
+  EXPECT_EQ(CountLines(ran.err), 2u) << ran.err;
+}
+
+TEST_F(HadoopTwinTest, WhatWasReadOnceIsReadAgain) {
+  box_.Write("job.json", R"({"executes":"true","framework":"standalone","conf":{"tony.scheduler":"yarn"}})");
+  const std::string tony = (ProgramFolder() + "/tony");
+  const Ran ran =
+      Shell("cat job.json | " + tony + " submit - --secrets-fd 5 5< <(echo '{\"KEY\":\"secret\"}')", Cluster());
+  EXPECT_EQ(ran.exit, 69) << ran.out << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("getNewApplication at 127.0.0.1:1"));
+}
+
+TEST_F(HadoopTwinTest, JobsOfThisMachineNeedNone) {
+  fs::create_directories(box_.folder() / "bin");
+  for (const char* name : {"tony", "tony-am", "tony-executor", "tony-keeper"})
+    fs::copy_file(fs::path(ProgramFolder()) / name, box_.folder() / "bin" / name);
+  const std::string tony = box_.File("bin/tony");
+  const Ran local = Shell(tony + " submit -executes true -conf tony.application.framework=standalone", {});
+  EXPECT_EQ(local.exit, 0) << local.err;
+  const Ran yarn = Shell(tony + " status " + kJob, Cluster());
+  EXPECT_EQ(yarn.exit, 69);
+  EXPECT_EQ(yarn.err, "tony: YARN: start " + tony + "-hadoop: no such file or directory\n");
+}
+
+}  // namespace
+}  // namespace tony

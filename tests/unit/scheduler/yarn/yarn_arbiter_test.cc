@@ -1,0 +1,218 @@
+// What a client makes of a ResourceManager's word on a job, and of a job's records.
+#include "runtime/scheduler/yarn/yarn_arbiter.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "runtime/container/container_launch.h"
+#include "runtime/hadoop/wire/client.pb.h"
+#include "runtime/scheduler/last_status.h"
+#include "runtime/scheduler/yarn/yarn_job_place.h"
+#include "runtime/scheduler/yarn/yarn_submission.h"
+#include "runtime/store/job_records_json.h"
+#include "tests/support/temp_folder.h"
+#include "tests/unit/hadoop/fake_rpc_server.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+namespace wire = hadoop::wire;
+using Kind = ArbiterView::Kind;
+
+const JobId kJob{"application_1700000000000_0001"};
+
+// A ResourceManager on a thread of its own, since an arbiter waits for it; and a job whose records are files here.
+class YarnArbiterTest : public testing::Test {
+ protected:
+  YarnArbiterTest() {
+    rm_->on_call = [this](const hadoop::FakeRpcServer::Call& call) { Answer(call); };
+    fs::create_directories(records_.place());
+    fs::create_directories(temp_.path() / "conf");
+    std::ofstream(temp_.path() / "conf" / "core-site.xml")
+        << "<configuration><property><name>fs.defaultFS</name><value>hdfs://nn:8020</value></property><property><name>"
+        << "yarn.resourcemanager.address</name><value>127.0.0.1:" << rm_->port()
+        << "</value></property></configuration>";
+    setenv("HADOOP_CONF_DIR", (temp_.path() / "conf").c_str(), 1);
+    setenv("HADOOP_USER_NAME", "eve", 1);
+    Put("submission.json",
+        ToJson(tony::Submission{
+            .job = kJob, .user = "eve", .host = "here", .time = FromMillis(5'000), .claim = {.owner = {"try-1"}}}));
+    JobSpec spec;
+    spec.roles = {{.name = "worker", .instances = 2, .command = "true"}};
+    spec.tags = {"Team", "caf\xC3\xA9"};
+    spec.yarn = {.queue = "ml", .am_memory_mb = 300, .am_vcores = 2};
+    Put("spec.json", ToJson(spec));
+    server_ = std::jthread([this] { loop_.Run(); });
+  }
+  ~YarnArbiterTest() override {
+    loop_.Stop();
+    server_.join();
+  }
+
+  void Put(const std::string& name, const std::string& bytes) {
+    ASSERT_TRUE(records_.store().Replace(name, bytes, Durability::kLostWithPower).ok());
+  }
+  // Called before the arbiter asks.
+  void RmSays(wire::YarnApplicationState state, const std::string& diagnostics = "") {
+    const std::lock_guard lock(mutex_);
+    state_ = state;
+    diagnostics_ = diagnostics;
+  }
+  void RmForgets() {
+    const std::lock_guard lock(mutex_);
+    state_.reset();
+  }
+  std::string Killed() {
+    const std::lock_guard lock(mutex_);
+    return killed_;
+  }
+  void RuledOnce() { ASSERT_TRUE(records_.WriteLease({.epoch = {1}, .am = {Endpoint{"10.0.0.1", 4000}}}).ok()); }
+  void Answer(const hadoop::FakeRpcServer::Call& call) {
+    const std::lock_guard lock(mutex_);
+    if (!state_) return rm_->Fail(call, "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException", "no such");
+    if (call.method == "forceKillApplication") {
+      wire::KillApplicationRequest request;
+      request.ParseFromString(call.request);
+      killed_ = request.diagnostics();
+      return rm_->Succeed(call, wire::KillApplicationResponse());
+    }
+    wire::GetApplicationReportResponse answer;
+    auto& report = *answer.mutable_application_report();
+    report.mutable_applicationid()->set_cluster_timestamp(1700000000000);
+    report.mutable_applicationid()->set_id(1);
+    report.set_yarn_application_state(*state_);
+    report.set_diagnostics(diagnostics_);
+    report.set_finishtime(9'000);
+    rm_->Succeed(call, answer);
+  }
+
+  TempFolder temp_;
+  EventLoop loop_;
+  std::unique_ptr<hadoop::FakeRpcServer> rm_ = std::make_unique<hadoop::FakeRpcServer>(loop_, std::nullopt);
+  std::mutex mutex_;  // of the next three
+  std::optional<wire::YarnApplicationState> state_ = wire::RUNNING;
+  std::string diagnostics_, killed_;
+  const JobRecords records_ = LocalJobRecords(temp_.path() / kJob.value);
+  const YarnArbiter arbiter_{SubmissionOf};
+  std::jthread server_;
+};
+
+TEST_F(YarnArbiterTest, TheResourceManagersStateSaysWhoRules) {
+  for (const auto state : {wire::NEW, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING}) {
+    RmSays(state);
+    EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept) << state;
+    EXPECT_FALSE(arbiter_.Look(records_).swept);
+  }
+  for (const auto state : {wire::FINISHED, wire::FAILED, wire::KILLED}) {
+    RmSays(state);
+    EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kLost) << state;
+    EXPECT_TRUE(arbiter_.Look(records_).swept);
+  }
+}
+
+TEST_F(YarnArbiterTest, AnUnknownApplicationMayBeSubmittedOnlyWhereNoMasterHasRuled) {
+  RmForgets();
+  EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kNobody);
+  EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
+  RuledOnce();
+  EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kLost);
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kInfra);
+}
+
+TEST_F(YarnArbiterTest, SilentIsNotDead) {
+  std::ofstream(temp_.path() / "conf" / "yarn-site.xml")
+      << "<configuration><property><name>yarn.resourcemanager.address</name><value>127.0.0.1:1</value></property>"
+      << "</configuration>";
+  RuledOnce();
+  EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept);
+  EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
+  EXPECT_TRUE(arbiter_.Settle(records_).ok());
+  EXPECT_FALSE(*records_.ReadStatus());
+}
+
+TEST_F(YarnArbiterTest, AMasterThatDiedEndsTheJobAsInfra) {
+  RmSays(wire::FAILED, "AM Container exited with exitCode: 137\nFailing this attempt.");
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+  const auto status = records_.ReadStatus();
+  ASSERT_TRUE(status.ok() && *status);
+  EXPECT_EQ((*status)->state, "FAILED");
+  EXPECT_EQ((*status)->verdict->cls, OutcomeClass::kInfra);
+  EXPECT_EQ((*status)->verdict->message,
+            "the application master ended without a verdict: AM Container exited with exitCode: 137 Failing this "
+            "attempt.");
+  EXPECT_EQ((*status)->ended, FromMillis(9'000));
+  EXPECT_EQ((*status)->tasks.size(), 2u);
+}
+
+TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
+  RmSays(wire::KILLED, "killed by user admin");
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->state, "KILLED");
+  EXPECT_EQ((*end)->verdict->message, "killed in YARN: killed by user admin");
+}
+
+TEST_F(YarnArbiterTest, AVerdictThatIsWrittenStays) {
+  JobStatus status = *FreshStatus(records_);
+  EndStatus(status, Verdict(), FromMillis(8'000));
+  ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
+  RmSays(wire::FAILED, "the master was slow to leave");
+  EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
+  ASSERT_TRUE(arbiter_.Settle(records_).ok());
+  EXPECT_EQ((**records_.ReadStatus()).state, "SUCCEEDED");
+}
+
+TEST_F(YarnArbiterTest, AJobThatWaitsForItsMasterIsKilledInYarnUnlessTheKillMayBeVoid) {
+  RmSays(wire::ACCEPTED);
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "watched", .if_watcher = {"w"}}));
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "later", .delay = Duration(60'000)}));
+  EXPECT_EQ(Killed(), "");
+  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "ours", .if_owner = {"try-1"}}));
+  EXPECT_EQ(Killed(), "ours");
+  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "plain"}));
+  RmSays(wire::RUNNING);
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "its master decides"}));
+  EXPECT_EQ(Killed(), "plain");
+}
+
+TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
+  Put("token", std::string(2 * kJobTokenBytes, 'a'));
+  const auto certificates = MakeJobCertificates(kJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1));
+  ASSERT_TRUE(certificates.ok());
+  ASSERT_TRUE(WriteCertificates(records_, *certificates).ok());
+  ASSERT_TRUE(
+      WriteFiles(records_, {{kMasterFolder, {.scheme = "hdfs", .host = "nn", .port = 8020, .path = "/am"}}}).ok());
+  const YarnCluster cluster = {.rm = {"rm", 1},
+                               .scheduler = {"rm", 2},
+                               .name_node = {"nn", 3},
+                               .webhdfs = "http://nn:4",
+                               .user = "eve",
+                               .home = "/user/eve"};
+  const auto submission = SubmissionOf(cluster, records_);
+  ASSERT_TRUE(submission.ok()) << submission.error().message;
+  EXPECT_EQ(hadoop::ToString(submission->id), kJob.value);
+  EXPECT_EQ(submission->queue, "ml");
+  EXPECT_EQ(submission->tags, std::set<std::string>{"team"}) << "YARN takes ASCII, and keeps small letters";
+  EXPECT_EQ(submission->max_attempts, 1);
+  EXPECT_EQ(submission->am_resource, (hadoop::Resource{300, 2, {}}));
+  EXPECT_EQ(submission->am.environment.at(kClusterVariable), ToText(cluster));
+  for (const auto& [name, value] : submission->am.environment) {
+    EXPECT_EQ(value.find("aaaa"), std::string::npos) << name;
+    EXPECT_EQ(value.find("PRIVATE"), std::string::npos) << name;
+  }
+  const auto read = ReadCertificates(records_);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->client, certificates->client);
+}
+
+}  // namespace
+}  // namespace tony
