@@ -1,0 +1,312 @@
+"""Jobs on a YARN of the bench's own, beside YARN's own distributed shell: time, CPU and memory.
+
+Time and CPU are of runs that nobody looks at. CPU is what wait4 counts of the client, and what the two NodeManagers
+count of the children that have ended (cutime and cstime of /proc/PID/stat, in ticks of 10 ms): a container's processes
+are all waited for by one that is waited for by its NodeManager, whose own CPU is not in it. What a NodeManager starts
+beside and before a program is in it, on both sides alike: its helper that forks, shells, and a chmod for each file,
+where it lacks Hadoop's native library.
+Memory is of runs of its own, in which /proc is looked at every 20 ms: the most that the client and all processes in the
+cluster's containers had at one time.
+"""
+
+import contextlib
+import os
+import pathlib
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CLUSTER = ROOT / "tests/conformance/hadoop/cluster"
+CONFORMANCE = ROOT / "build/conformance"
+VERSION = "3.4.3"
+SHELL_VERSION = "3.4.2"  # the newest that Maven has; it works with the daemons of 3.4.3
+SHELL = "org.apache.hadoop.yarn.applications.distributedshell"
+WORK = ("sleep", "0.02")
+LIMIT = 180  # seconds, for one job
+TICK = os.sysconf("SC_CLK_TCK")
+LOOK_EVERY = 0.02  # seconds
+LOOKED_AT = 2  # runs of each, for memory
+
+
+def fetch_shell():
+    """YARN's distributed shell, which the daemons do not need."""
+    folder = CONFORMANCE / "distributedshell"
+    jar = folder / f"hadoop-yarn-applications-distributedshell-{SHELL_VERSION}.jar"
+    if not jar.exists():
+        subprocess.run(
+            ["mvn", "-B", "-q", f"-Dmaven.repo.local={CONFORMANCE / 'maven'}", "dependency:copy",
+             f"-Dartifact=org.apache.hadoop:hadoop-yarn-applications-distributedshell:{SHELL_VERSION}",
+             f"-DoutputDirectory={folder}"],
+            check=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    return jar
+
+
+class Cluster:
+    """It ends with this process at the latest."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.conf = self.folder / "conf"
+
+    def __enter__(self):
+        subprocess.run([CLUSTER, "start", self.folder, VERSION, str(os.getpid())], check=True, stdout=sys.stderr)
+        home = f"http://{self.setting('hdfs', 'dfs.namenode.http-address')}/webhdfs/v1/user/root?op=MKDIRS&user.name=root"
+        urllib.request.urlopen(urllib.request.Request(home, method="PUT"), timeout=30).close()
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([CLUSTER, "stop", self.folder], check=True)
+
+    def setting(self, site, key):
+        text = (self.conf / f"{site}-site.xml").read_text()
+        return re.search(f"<name>{re.escape(key)}</name><value>(.*?)</value>", text)[1]
+
+    def containers_cpu(self):
+        """Seconds of what the NodeManagers started and have waited for."""
+        ticks = 0
+        for node in ("node1", "node2"):
+            pid = (self.folder / "pid" / node).read_text().split()[0]
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[13]) + int(fields[14])  # cutime, cstime
+        return ticks / TICK
+
+    def is_in_container(self, process):
+        """A container's folder is in its command or in its environment."""
+        with contextlib.suppress(OSError):
+            text = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+            return re.search(rb"%s/node[12]/(local|logs)/" % os.fsencode(self.folder), text) is not None
+        return False
+
+    def container_processes(self):
+        return [process for process in pathlib.Path("/proc").glob("[0-9]*") if self.is_in_container(process)]
+
+    def is_idle(self):
+        """Its applications have ended and nothing of them runs; so the NodeManagers have counted it all."""
+        url = f"http://{self.setting('yarn', 'yarn.resourcemanager.webapp.address')}/ws/v1/cluster/metrics"
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            metrics = answer.read()
+        return all(b'"%s":0,' % name in metrics for name in (b"appsRunning", b"appsPending", b"containersAllocated")) and not self.container_processes()
+
+    def await_idle(self):
+        give_up = time.monotonic() + LIMIT
+        while not self.is_idle():
+            if time.monotonic() > give_up:
+                raise TimeoutError("containers are still there")
+            time.sleep(0.2)
+
+
+class Tony:
+    def __init__(self, programs, cluster, home):
+        self.program, self.home = programs / "tony", home
+        self.env = dict(os.environ, TONY_HOME=home, HOME=home, HADOOP_CONF_DIR=str(cluster.conf), HADOOP_USER_NAME="root")
+
+    def command(self, tasks):
+        return [
+            str(self.program), "submit", "-executes", " ".join(WORK), "-conf", "tony.scheduler=yarn",
+            "-conf", "tony.application.framework=pytorch", "-conf", f"tony.worker.instances={tasks}",
+            "-conf", "tony.worker.memory=128m", "-conf", "tony.am.memory=256m",
+        ]  # fmt: skip
+
+
+class DistributedShell:
+    """YARN's own example of a client and a master, in Java: no barrier, and a container is one shell command."""
+
+    def __init__(self, cluster, home):
+        self.jar = fetch_shell()
+        jars = CONFORMANCE / f"hadoop-{VERSION}/jars"
+        self.conf = pathlib.Path(home) / "conf"
+        self.conf.mkdir()
+        for file in cluster.conf.iterdir():
+            (self.conf / file.name).write_text(file.read_text())
+        site = self.conf / "yarn-site.xml"
+        classes = f"<property><name>yarn.application.classpath</name><value>{self.conf},{jars}/*</value></property>\n"
+        site.write_text(site.read_text().replace("</configuration>", classes + "</configuration>"))
+        self.classpath = f"{self.conf}:{jars}/*:{self.jar}"
+        self.env = dict(os.environ, HADOOP_USER_NAME="root")
+
+    def command(self, tasks):
+        return [
+            "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
+            "-cp", self.classpath, f"{SHELL}.Client", "-jar", str(self.jar), "-shell_command", " ".join(WORK),
+            "-num_containers", str(tasks), "-container_memory", "128", "-master_memory", "256",
+        ]  # fmt: skip
+
+
+class Memory:
+    """The most that a process and what runs in the containers had together while this is open: resident, and PSS."""
+
+    def __init__(self, cluster, client):
+        self.cluster, self.client = cluster, pathlib.Path(f"/proc/{client}")
+        self.resident = self.proportional = 0
+        self.foreign = set()  # by start time, too: a number may be used again
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def watch(self):
+        while not self.over.wait(LOOK_EVERY):
+            self.look()
+
+    def look(self):
+        resident = proportional = 0
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError, TypeError):
+                key = (process.name, (process / "comm").read_bytes(), (process / "stat").read_text().rpartition(")")[2].split()[19])
+                if key in self.foreign:
+                    continue
+                if process != self.client and not self.cluster.is_in_container(process):
+                    self.foreign.add(key)
+                    continue
+                rollup = (process / "smaps_rollup").read_text()
+                resident += int(re.search(r"^Rss:\s+(\d+)", rollup, re.M)[1])
+                proportional += int(re.search(r"^Pss:\s+(\d+)", rollup, re.M)[1])
+        self.resident, self.proportional = max(self.resident, resident), max(self.proportional, proportional)
+
+
+# Until when a job is in which part of its life, by lines of the logs of the ResourceManager and of the nodes. "{master}"
+# is the master's container, "{task}" any other one of the job. Of several lines the last one counts. Only of a job that
+# starts all the containers that it is granted these follow each other: the distributed shell asks for more.
+PARTS = (
+    ("client: look at the cluster, send files, write records, submit", r"{application} State change from NEW to NEW_SAVING"),
+    ("a node's heartbeat: the master's container is granted", r"{attempt} State change from SCHEDULED to ALLOCATED_SAVING"),
+    ("YARN: store that, start the container", r"launchContainer: .*{master}"),
+    ("master: start, read its records, register", r"{attempt} State change from LAUNCHED to RUNNING"),
+    ("heartbeats: the last container is granted, and fetched", r"{task} Container Transitioned from ALLOCATED to ACQUIRED"),
+    ("YARN: start containers", r"launchContainer: .*{task}"),
+    ("executors and tasks, to the end of the last container", r"{task} Container Transitioned from (RUNNING|ACQUIRED) to COMPLETED"),
+    ("master: hear of it, write the verdict, unregister", r"{attempt} State change from RUNNING to FINAL_SAVING"),
+    ("YARN: store the end", r"{application} State change from FINAL_SAVING to FINISHING"),
+)
+LAST_PART = "to the client's exit"
+
+
+def parts_of(cluster, application, began, ended):
+    """Seconds of each part; nothing where a line is missing."""
+    number = application.removeprefix("application_")
+    names = {
+        "application": application, "attempt": f"appattempt_{number}_000001", "master": f"container_{number}_01_000001",
+        "task": rf"container_{number}_01_(?!000001)\d+",
+    }  # fmt: skip
+    patterns = [re.compile(pattern.format(**names)) for _, pattern in PARTS]
+    marks = [None] * len(PARTS)
+    for log in ("resourcemanager", "node1", "node2"):
+        for line in (cluster.folder / "log" / log).read_text(errors="replace").splitlines():
+            for at, pattern in enumerate(patterns) if number in line else ():
+                if pattern.search(line):
+                    stamp = time.mktime(time.strptime(line[:19], "%Y-%m-%d %H:%M:%S")) + int(line[20:23]) / 1000
+                    marks[at] = max(marks[at] or 0, stamp)
+    if None in marks:
+        return None
+    return [after - before for before, after in zip([began, *marks], [*marks, ended])]
+
+
+def start(side, tasks, log):
+    return subprocess.Popen(side.command(tasks), env=side.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+
+def check(side, tasks, code, log):
+    if code != 0:
+        log.seek(0)
+        sys.exit(f"bench: {type(side).__name__} with {tasks} tasks: exit status {code}\n{log.read()[-2000:].decode(errors='replace')}")
+
+
+def timed(cluster, side, tasks):
+    """Seconds on the clock; of CPU, of client and containers, and of the client; and of the parts of the first."""
+    time.sleep(random.random())  # else all runs of one kind would begin at the same moment between two heartbeats
+    before = cluster.containers_cpu()
+    with tempfile.TemporaryFile() as log:
+        began, began_at = time.monotonic(), time.time()
+        client = start(side, tasks, log)
+        timer = threading.Timer(LIMIT, os.kill, (client.pid, signal.SIGKILL))
+        timer.start()
+        _, status, usage = os.wait4(client.pid, 0)
+        took = time.monotonic() - began
+        timer.cancel()
+        client.returncode = os.waitstatus_to_exitcode(status)
+        check(side, tasks, client.returncode, log)
+        log.seek(0)
+        application = re.search(r"application_\d+_\d+", log.read().decode(errors="replace"))[0]
+    cluster.await_idle()
+    cpu = usage.ru_utime + usage.ru_stime
+    return took, cpu + cluster.containers_cpu() - before, cpu, parts_of(cluster, application, began_at, began_at + took)
+
+
+def weighed(cluster, side, tasks):
+    """MB resident and MB of PSS, at most."""
+    with tempfile.TemporaryFile() as log:
+        client = start(side, tasks, log)
+        with Memory(cluster, client.pid) as memory:
+            check(side, tasks, client.wait(LIMIT), log)
+        cluster.await_idle()
+    return memory.resident / 1024, memory.proportional / 1024
+
+
+def cell(values, digits=1):
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f})"
+
+
+def in_turns(sides, sizes, runs, measured):
+    found = {(name, tasks): [] for name in sides for tasks in sizes}
+    for _ in range(runs):
+        for tasks in sizes:
+            for name, side in sides.items():
+                found[name, tasks].append(measured(side, tasks))
+    return found
+
+
+def rows(what, sides, sizes, values, digits=1):
+    for name in sides:
+        yield f"| {name}: {what} | " + " | ".join(cell(values[name, tasks], digits) for tasks in sizes) + " |"
+    ours, theirs = ([statistics.median(values[name, tasks]) for tasks in sizes] for name in sides)
+    yield "| ... the second in times the first | " + " | ".join(f"{b / a:.1f}" for a, b in zip(ours, theirs)) + " |"
+
+
+def parts_rows(name, sizes, times):
+    yield f"| {name}: where the time goes, ms on average | " + " | ".join(map(str, sizes)) + " |"
+    yield "|---|" + "---|" * len(sizes)
+    seen = {tasks: [parts for *_, parts in times[name, tasks] if parts] for tasks in sizes}
+    for at, what in enumerate([*(what for what, _ in PARTS), LAST_PART]):
+        cells = [f"{1000 * statistics.mean(run[at] for run in seen[tasks]):.0f}" if seen[tasks] else "?" for tasks in sizes]
+        yield f"| {what} | " + " | ".join(cells) + " |"
+
+
+def measure(programs, sizes, runs):
+    with tempfile.TemporaryDirectory(prefix="tony-bench-yarn-", ignore_cleanup_errors=True) as folder, contextlib.ExitStack() as stack:
+        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="tony-bench-home-"))
+        cluster = stack.enter_context(Cluster(folder))
+        sides = {"`tony submit`": Tony(programs, cluster, home), "distributed shell": DistributedShell(cluster, home)}
+        first = {name: timed(cluster, side, 1) for name, side in sides.items()}  # and sends the programs
+        times = in_turns(sides, sizes, runs, lambda side, tasks: timed(cluster, side, tasks))
+        sizes_of = in_turns(sides, sizes, LOOKED_AT, lambda side, tasks: weighed(cluster, side, tasks))
+        yield f"| tasks of `{' '.join(WORK)}` on YARN {VERSION}, two nodes | " + " | ".join(map(str, sizes)) + " |"
+        yield "|---|" + "---|" * len(sizes)
+        for what, found, at, digits, aims in (
+            ("start to exit of the client, s", times, 0, 2, {1: 3, 8: 5, 32: 10}),
+            ("CPU of client and containers, s", times, 1, 2, {1: 0.6, 8: 1.6, 32: 5.5}),
+            ("CPU of the client alone, s", times, 2, 2, {}),
+            ("resident, MB", sizes_of, 0, 0, {1: 45, 8: 80, 32: 170}),
+            ("PSS, MB", sizes_of, 1, 0, {}),
+        ):
+            yield from rows(what, sides, sizes, {key: [one[at] for one in value] for key, value in found.items()}, digits)
+            if aims:
+                yield "| ... aim of the first | " + " | ".join(str(aims[tasks]) for tasks in sizes) + " |"
+        yield ""
+        yield from parts_rows(next(iter(sides)), sizes, times)
+        yield ""
+        yield "First job on the cluster, one task: " + ", ".join(f"{name} {took:.2f} s" for name, (took, *_) in first.items()) + "."
