@@ -1,8 +1,11 @@
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 
 #include <boost/json.hpp>
+#include <future>
 #include <utility>
+#include <vector>
 
+#include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/store/hdfs/hdfs_journal_store.h"
@@ -12,9 +15,6 @@ namespace tony {
 namespace {
 
 namespace json = boost::json;
-
-constexpr const char* kFiles = "files.json";
-constexpr const char* kCertificates = "tls.json";
 
 struct CertificateField {
   const char* name;
@@ -57,9 +57,11 @@ hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster) {
   return {.base = cluster.webhdfs, .user = cluster.user, .limits = LimitsOfRecords()};
 }
 
-JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job) {
+JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known) {
   const HdfsFolder folder = JobFolderOf(cluster, job);
-  return {job, folder.file_system + folder.path, std::make_shared<HdfsRecordStore>(CallsOf(cluster), folder)};
+  return {
+      job, folder.file_system + folder.path,
+      std::make_shared<KnownRecords>(std::make_shared<HdfsRecordStore>(CallsOf(cluster), folder), std::move(known))};
 }
 
 std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job) {
@@ -71,25 +73,40 @@ Status PutRecord(const JobRecords& records, const std::string& name, std::string
   return put.ok() ? Ok() : Status(put.error());
 }
 
-Status WriteFiles(const JobRecords& records, const HdfsFiles& files) {
-  return PutRecord(records, kFiles, ToJson(files));
+// A thread for each, with a connection of its own: the calls of one store wait for each other.
+Status PutRecords(const YarnCluster& cluster, const JobId& job, const RecordsByName& records) {
+  return WithoutThrowing([&]() -> Status {
+    std::vector<std::future<Status>> puts;
+    for (const auto& record : records) {
+      if (!record.second) continue;
+      puts.push_back(std::async(std::launch::async, [&cluster, &job, &record] {
+        return PutRecord(RecordsOf(cluster, job), record.first, *record.second);
+      }));
+    }
+    Status all;
+    for (std::future<Status>& put : puts) {
+      const Status one = put.get();
+      if (all.ok()) all = one;
+    }
+    return all;
+  });
 }
 
 Result<HdfsFiles> ReadFiles(const JobRecords& records) {
-  return ReadParsed(records.store(), kFiles, HdfsFilesFromJson);
+  return ReadParsed(records.store(), kFilesRecord, HdfsFilesFromJson);
 }
 
-Status WriteCertificates(const JobRecords& records, const JobCertificates& certificates) {
+std::string ToJson(const JobCertificates& certificates) {
   json::object out;
   for (const CertificateField& field : kCertificateFields) {
     const TlsIdentity& identity = certificates.*field.member;
     out[field.name] = {{"ca", identity.ca}, {"certificate", identity.certificate}, {"key", identity.key}};
   }
-  return PutRecord(records, kCertificates, SerializeJson(out));
+  return SerializeJson(out);
 }
 
 Result<JobCertificates> ReadCertificates(const JobRecords& records) {
-  return ReadParsed(records.store(), kCertificates, CertificatesFromJson);
+  return ReadParsed(records.store(), kCertificatesRecord, CertificatesFromJson);
 }
 
 }  // namespace tony

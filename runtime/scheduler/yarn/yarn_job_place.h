@@ -19,6 +19,7 @@
 #include "runtime/store/hdfs/hdfs_record_store.h"
 #include "runtime/store/job_records.h"
 #include "runtime/store/journal_store.h"
+#include "runtime/store/known_records.h"
 #include "runtime/tls/job_certificates.h"
 
 namespace tony {
@@ -30,13 +31,18 @@ HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);
 // With the limits of a record's calls.
 hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);
 
-JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job);  // whether there is such a job or not
+// Whether there is such a job or not. `known`: the process wrote them itself.
+JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known = {});
 std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job);
 
 Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes);  // unless it is there
-Status WriteFiles(const JobRecords& records, const HdfsFiles& files);
+// Those that have bytes, all at once, in any order: each takes four calls that follow each other.
+Status PutRecords(const YarnCluster& cluster, const JobId& job, const RecordsByName& records);
+
+inline constexpr char kFilesRecord[] = "files.json";
+inline constexpr char kCertificatesRecord[] = "tls.json";
+std::string ToJson(const JobCertificates& certificates);
 Result<HdfsFiles> ReadFiles(const JobRecords& records);
-Status WriteCertificates(const JobRecords& records, const JobCertificates& certificates);
 Result<JobCertificates> ReadCertificates(const JobRecords& records);
 
 }  // namespace tony

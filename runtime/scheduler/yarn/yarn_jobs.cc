@@ -59,28 +59,32 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job) {
   return SendToHdfs(store, sources, {});
 }
 
-Status Fill(const JobRecords& records, const NewJob& job, const HdfsFiles& files, Instant now,
-            const YarnCluster& cluster) {
-  TRY_ASSIGN(const auto certificates, MakeJobCertificates(records.job().value, now, kCertificatesLast));
-  TRY(PutRecord(records, "spec.json", ToJson(job.spec)));
-  TRY(PutRecord(records, "token", RandomHex(kJobTokenBytes)));
-  TRY(WriteFiles(records, files));
-  TRY(WriteCertificates(records, certificates));
-  if (job.staged != StagedFiles()) TRY(PutRecord(records, "staged.json", ToJson(job.staged)));
-  if (!job.configuration.empty()) TRY(PutRecord(records, "conf.json", job.configuration));
-  if (!job.secrets.empty()) {
-    std::vector<std::string> variables;
-    for (const auto& [name, value] : job.secrets) variables.push_back(StrCat(name, "=", value));
-    TRY(PutRecord(records, "secrets", JoinVariables(variables)));
-  }
-  const Submission submission{.job = records.job(),
+// All but submission.json.
+Result<RecordsByName> RecordsFor(const JobId& id, const NewJob& job, const HdfsFiles& files, Instant now) {
+  TRY_ASSIGN(const auto certificates, MakeJobCertificates(id.value, now, kCertificatesLast));
+  RecordsByName records = {{"spec.json", ToJson(job.spec)}, {"token", RandomHex(kJobTokenBytes)},
+                           {kFilesRecord, ToJson(files)},   {kCertificatesRecord, ToJson(certificates)},
+                           {"staged.json", std::nullopt},   {"conf.json", std::nullopt},
+                           {"secrets", std::nullopt}};
+  if (job.staged != StagedFiles()) records["staged.json"] = ToJson(job.staged);
+  if (!job.configuration.empty()) records["conf.json"] = job.configuration;
+  if (job.secrets.empty()) return records;
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : job.secrets) variables.push_back(StrCat(name, "=", value));
+  records["secrets"] = JoinVariables(variables);
+  return records;
+}
+
+Status Fill(const YarnCluster& cluster, const JobId& id, const NewJob& job, const RecordsByName& records, Instant now) {
+  TRY(PutRecords(cluster, id, records));
+  const Submission submission{.job = id,
                               .user = cluster.user,
                               .host = HostName(),
                               .time = now,
                               .request = job.request,
                               .number = job.number,
                               .claim = job.claim};
-  return PutRecord(records, "submission.json", ToJson(submission));
+  return PutRecord(RecordsOf(cluster, id), "submission.json", ToJson(submission));
 }
 
 // The ResourceManager counts applications from when it began: newer ones have higher numbers.
@@ -101,13 +105,13 @@ Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
     TRY_ASSIGN(id, NewId(now));
   }
   TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster_, job));
+  TRY_ASSIGN(RecordsByName known, RecordsFor(id, job, files, now));
   TRY(MakeRecordFolder(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster_)), JobFolderOf(cluster_, id)));
-  JobRecords records = RecordsOf(cluster_, id);
-  if (const Status filled = Fill(records, job, files, now, cluster_); !filled.ok()) {
-    Discard(records);
-    return filled.error();
-  }
-  return records;
+  const Status filled = Fill(cluster_, id, job, known, now);
+  JobRecords records = RecordsOf(cluster_, id, std::move(known));
+  if (filled.ok()) return records;
+  Discard(records);
+  return filled.error();
 }
 
 void YarnJobs::Discard(const JobRecords& job) const {

@@ -188,9 +188,8 @@ TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
   Put("token", std::string(2 * kJobTokenBytes, 'a'));
   const auto certificates = MakeJobCertificates(kJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1));
   ASSERT_TRUE(certificates.ok());
-  ASSERT_TRUE(WriteCertificates(records_, *certificates).ok());
-  ASSERT_TRUE(
-      WriteFiles(records_, {{kMasterFolder, {.scheme = "hdfs", .host = "nn", .port = 8020, .path = "/am"}}}).ok());
+  Put(kCertificatesRecord, ToJson(*certificates));
+  Put(kFilesRecord, ToJson(HdfsFiles{{kMasterFolder, {.scheme = "hdfs", .host = "nn", .port = 8020, .path = "/am"}}}));
   const YarnCluster cluster = {.rm = {"rm", 1},
                                .scheduler = {"rm", 2},
                                .name_node = {"nn", 3},

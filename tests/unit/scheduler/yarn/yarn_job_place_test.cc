@@ -1,0 +1,79 @@
+#include "runtime/scheduler/yarn/yarn_job_place.h"
+
+#include <gmock/gmock.h>
+
+#include <future>
+#include <thread>
+
+#include "tests/unit/hadoop/fake_name_node.h"
+
+namespace tony {
+namespace {
+
+const JobId kJob{"application_1700000000000_0001"};
+
+// The NameNode has a thread: who asks it waits.
+class YarnJobPlaceTest : public ::testing::Test {
+ protected:
+  YarnJobPlaceTest() : server_([this] { loop_.Run(); }) {}
+  ~YarnJobPlaceTest() override {
+    loop_.Post([this] { loop_.Stop(); });
+    server_.join();
+  }
+  void Refuse() {
+    std::promise<void> done;
+    loop_.Post([&] {
+      node_.answers_all = hadoop::FakeNameNode::Refused(403, "AccessControlException", "Permission denied");
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  std::string Bytes(const JobRecords& records, const std::string& name) const {
+    const auto record = records.store().Get(name);
+    EXPECT_TRUE(record.ok()) << record.error().message;
+    return record.ok() && *record ? (*record)->bytes : "none";
+  }
+
+  EventLoop loop_;
+  hadoop::FakeNameNode node_{loop_};
+  const YarnCluster cluster_{.name_node = {"nn", 8020}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
+
+ private:
+  std::thread server_;
+};
+
+TEST_F(YarnJobPlaceTest, RecordsThatArePutTogetherAreAllThere) {
+  const std::string large(20'000, 'x');
+  ASSERT_TRUE(PutRecords(cluster_, kJob, {{"token", "abc"}, {"conf.json", large}, {"secrets", std::nullopt}}).ok());
+  const JobRecords records = RecordsOf(cluster_, kJob);
+  EXPECT_EQ(Bytes(records, "token"), "abc");
+  EXPECT_EQ(Bytes(records, "conf.json"), large);
+  EXPECT_EQ(Bytes(records, "secrets"), "none");
+}
+
+TEST_F(YarnJobPlaceTest, WhereOneCannotBePutItIsNamed) {
+  Refuse();
+  const Status put = PutRecords(cluster_, kJob, {{"secrets", std::nullopt}, {"token", "abc"}});
+  ASSERT_FALSE(put.ok());
+  EXPECT_THAT(put.error().message, ::testing::HasSubstr(JobFolderOf(cluster_, kJob).path + "/token"));
+}
+
+TEST_F(YarnJobPlaceTest, WhatIsKnownIsNotAskedFor) {
+  Refuse();
+  const JobRecords records = RecordsOf(cluster_, kJob, {{"token", "abc"}});
+  EXPECT_EQ(Bytes(records, "token"), "abc");
+  EXPECT_FALSE(records.store().Get("spec.json").ok());
+}
+
+TEST_F(YarnJobPlaceTest, CertificatesAreReadAsTheyWereWritten) {
+  const JobCertificates certificates{{"ca", "c1", "k1"}, {"ca", "c2", "k2"}, {"ca", "c3", "k3"}};
+  ASSERT_TRUE(PutRecords(cluster_, kJob, {{kCertificatesRecord, ToJson(certificates)}}).ok());
+  const auto read = ReadCertificates(RecordsOf(cluster_, kJob));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->master.key, "k1");
+  EXPECT_EQ(read->executor.certificate, "c2");
+  EXPECT_EQ(read->client.ca, "ca");
+}
+
+}  // namespace
+}  // namespace tony
