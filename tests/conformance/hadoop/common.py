@@ -1,0 +1,163 @@
+"""What the checks of jobs on a real YARN share: the command line, and what the cluster says of a job.
+
+Each of them is run as `NAME PROGRAMS_FOLDER CLUSTER_FOLDER`. PROGRAMS_FOLDER has tony, tony-hadoop, tony-executor and
+tony-yarn-am.tar.gz; CLUSTER_FOLDER is one that `cluster start` made.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+LIMIT = float(os.environ.get("TONY_JOBS_LIMIT", "120"))  # seconds; far above what anything here takes
+PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
+CLUSTER = pathlib.Path(sys.argv[2]).resolve()
+HERE = pathlib.Path(__file__).resolve().parent
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))
+
+
+class Failed(Exception):
+    pass
+
+
+def must(condition, *words):
+    if not condition:
+        raise Failed(" ".join(str(word) for word in words))
+
+
+def site(key):
+    for name in ("yarn-site.xml", "hdfs-site.xml", "core-site.xml"):
+        found = re.search(f"<name>{re.escape(key)}</name><value>(.*?)</value>", (CLUSTER / "conf" / name).read_text())
+        if found:
+            return found.group(1)
+    raise Failed(f"{key} is in no site file of {CLUSTER}")
+
+
+def environment(**more):
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(WORK),
+        "TONY_HOME": str(WORK / "home"),
+        "HADOOP_CONF_DIR": str(CLUSTER / "conf"),
+        "HADOOP_USER_NAME": "root",
+        **more,
+    }
+
+
+def tony(*words, program="tony", **more):
+    began = time.monotonic()
+    ran = subprocess.run([PROGRAMS / program, *words], env=environment(**more), text=True, capture_output=True,
+                         timeout=LIMIT, cwd=WORK)
+    ran.seconds = time.monotonic() - began
+    return ran
+
+
+def submit_words(*words):
+    return ("submit", "-conf", "tony.scheduler=yarn", "-conf", "tony.application.framework=standalone",
+            "-conf", "tony.application.distributed-mode=FCFS", "-conf", "tony.worker.memory=128m", *words)
+
+
+def submit(*words, **more):
+    return tony(*submit_words(*words), **more)
+
+
+def begin(*words):
+    """A client in the background, and the job's id."""
+    client = subprocess.Popen([PROGRAMS / "tony", *submit_words(*words)], env=environment(), text=True, cwd=WORK,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    job = client.stdout.readline().strip()
+    if not job.startswith("application_"):
+        out, err = client.communicate(timeout=LIMIT)
+        raise Failed("no application id:", job, out, err)
+    return client, job
+
+
+def end(client):
+    out, err = client.communicate(timeout=LIMIT)
+    return client.returncode, out + err
+
+
+def status(job):
+    ran = tony("status", "--json", job)
+    must(ran.returncode == 0, "status:", ran.returncode, ran.stderr)
+    return json.loads(ran.stdout)
+
+
+def until(fits, what):
+    give_up = time.monotonic() + LIMIT
+    while time.monotonic() < give_up:
+        found = fits()
+        if found:
+            return found
+        time.sleep(0.2)
+    raise Failed("waited in vain for", what)
+
+
+def runs(job):
+    return until(lambda: [task for task in status(job)["tasks"] if task["pid"]] and status(job), f"{job} to run")
+
+
+def application(job):
+    url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/apps/{job}"
+    try:
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return json.load(answer)["app"]
+    except urllib.error.HTTPError:  # its id is told before it is submitted
+        return {"state": "NEW", "finalStatus": "UNDEFINED", "diagnostics": ""}
+
+
+def processes_of(job):
+    """Command lines of processes that have the job's id in their environment or their command, not ours."""
+    found = {}
+    for folder in pathlib.Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            text = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+            if job.replace("application_", "").encode() in text:
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            pass
+    return found
+
+
+def nothing_is_left_of(job):
+    until(lambda: application(job)["state"] in ("FINISHED", "FAILED", "KILLED"), f"{job} to end")
+    until(lambda: not processes_of(job), f"the processes of {job} to end: {processes_of(job)}")
+
+
+def hdfs(method, path, user="root", **parameters):
+    """One call of WebHDFS; what it answers, as text."""
+    words = urllib.parse.urlencode({"user.name": user, **parameters})
+    url = f"http://{site('dfs.namenode.http-address')}/webhdfs/v1{urllib.parse.quote(path)}?{words}"
+    with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=30) as answer:
+        return answer.read().decode()
+
+
+def make_home(user="root"):
+    hdfs("PUT", f"/user/{user}", op="MKDIRS")
+    hdfs("PUT", f"/user/{user}", op="SETOWNER", owner=user)
+
+
+def run(suite, scenarios):
+    """Each of them, a name and a function; the exit code."""
+    failed = 0
+    for name, scenario in scenarios:
+        began = time.monotonic()
+        try:
+            scenario()
+            print(f"ok {suite}: {name} ({time.monotonic() - began:.1f} s)", flush=True)
+        except (Failed, OSError, subprocess.TimeoutExpired, ValueError, KeyError) as why:
+            failed += 1
+            print(f"FAILED {suite}: {name}: {' '.join(str(why).split())}", flush=True)
+    if failed == 0:
+        shutil.rmtree(WORK)
+    return 1 if failed else 0
