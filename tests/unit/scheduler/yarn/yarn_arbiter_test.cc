@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace wire = hadoop::wire;
 using Kind = ArbiterView::Kind;
 
-const JobId kJob{"application_1700000000000_0001"};
+const JobId kRuledJob{"application_1700000000000_0001"};
 
 // A ResourceManager on a thread of its own, since an arbiter waits for it; and a job whose records are files here.
 class YarnArbiterTest : public testing::Test {
@@ -40,9 +40,11 @@ class YarnArbiterTest : public testing::Test {
         << "</value></property></configuration>";
     setenv("HADOOP_CONF_DIR", (temp_.path() / "conf").c_str(), 1);
     setenv("HADOOP_USER_NAME", "eve", 1);
-    Put("submission.json",
-        ToJson(tony::Submission{
-            .job = kJob, .user = "eve", .host = "here", .time = FromMillis(5'000), .claim = {.owner = {"try-1"}}}));
+    Put("submission.json", ToJson(tony::Submission{.job = kRuledJob,
+                                                   .user = "eve",
+                                                   .host = "here",
+                                                   .time = FromMillis(5'000),
+                                                   .claim = {.owner = {"try-1"}}}));
     JobSpec spec;
     spec.roles = {{.name = "worker", .instances = 2, .command = "true"}};
     spec.tags = {"Team", "caf\xC3\xA9"};
@@ -98,7 +100,7 @@ class YarnArbiterTest : public testing::Test {
   std::mutex mutex_;  // of the next three
   std::optional<wire::YarnApplicationState> state_ = wire::RUNNING;
   std::string diagnostics_, killed_;
-  const JobRecords records_ = LocalJobRecords(temp_.path() / kJob.value);
+  const JobRecords records_ = LocalJobRecords(temp_.path() / kRuledJob.value);
   const YarnArbiter arbiter_{SubmissionOf};
   std::jthread server_;
 };
@@ -186,7 +188,7 @@ TEST_F(YarnArbiterTest, AJobThatWaitsForItsMasterIsKilledInYarnUnlessTheKillMayB
 
 TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
   Put("token", std::string(2 * kJobTokenBytes, 'a'));
-  const auto certificates = MakeJobCertificates(kJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1));
+  const auto certificates = MakeJobCertificates(kRuledJob.value, FromMillis(1'700'000'000'000), std::chrono::hours(1));
   ASSERT_TRUE(certificates.ok());
   Put(kCertificatesRecord, ToJson(*certificates));
   Put(kFilesRecord, ToJson(HdfsFiles{{kMasterFolder, {.scheme = "hdfs", .host = "nn", .port = 8020, .path = "/am"}}}));
@@ -198,7 +200,7 @@ TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
                                .home = "/user/eve"};
   const auto submission = SubmissionOf(cluster, records_);
   ASSERT_TRUE(submission.ok()) << submission.error().message;
-  EXPECT_EQ(hadoop::ToString(submission->id), kJob.value);
+  EXPECT_EQ(hadoop::ToString(submission->id), kRuledJob.value);
   EXPECT_EQ(submission->queue, "ml");
   EXPECT_EQ(submission->tags, std::set<std::string>{"team"}) << "YARN takes ASCII, and keeps small letters";
   EXPECT_EQ(submission->max_attempts, 1);
