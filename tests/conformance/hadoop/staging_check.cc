@@ -15,6 +15,7 @@
 #include "runtime/process/process_tree.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/yarn/executor_context.h"
+#include "runtime/tls/job_certificates.h"
 #include "tests/conformance/hadoop/hdfs_cluster.h"
 
 namespace tony {
@@ -208,7 +209,10 @@ class Application {
   std::unique_ptr<hadoop::RmClient> rm_;
 };
 
-JobSecrets SomeSecrets() { return {std::string(64, 'a'), {}, {"ca", "certificate", "key"}}; }
+JobSecrets SomeSecrets() {
+  const auto certificates = MakeJobCertificates("a-job", RealClock().Now(), std::chrono::hours(1));
+  return {std::string(64, 'a'), {}, certificates->executor};
+}
 
 Why ABundleStartsInAContainer(Bed& bed) {
   Cluster& cluster = bed.cluster;
