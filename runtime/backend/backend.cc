@@ -40,7 +40,7 @@ Result<const Backend*> BackendFor(const ParsedJobSpec& job) {
 std::vector<const Backend*> ConfiguredBackends() {
   std::vector<const Backend*> configured;
   for (const BackendEntry& entry : Backends())
-    if (entry.check_configured().ok()) configured.push_back(&entry.backend());
+    if (entry.check_configured().ok() && entry.is_installed()) configured.push_back(&entry.backend());
   return configured;
 }
 

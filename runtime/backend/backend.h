@@ -57,6 +57,8 @@ struct BackendEntry {
   const Backend& (*backend)();
   // Whether this process has what it takes to reach it. Who asks all of them leaves out those that it has not.
   Status (*check_configured)() = [] { return Ok(); };
+  // Whether this program can ask it, or become one that can.
+  bool (*is_installed)() = [] { return true; };
 };
 std::span<const BackendEntry> Backends();
 std::vector<const Backend*> ConfiguredBackends();

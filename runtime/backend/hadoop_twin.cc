@@ -29,12 +29,18 @@ std::vector<std::string> OwnArguments() {
   return arguments;
 }
 
-}  // namespace
-
-const Backend& BecomeHadoopTwin() {
+std::string Twin() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string twin = SiblingProgram(StrCat(self.filename().string(), "-hadoop"));
+  return SiblingProgram(StrCat(self.filename().string(), "-hadoop"));
+}
+
+}  // namespace
+
+bool HasHadoopTwin() { return access(Twin().c_str(), X_OK) == 0; }
+
+const Backend& BecomeHadoopTwin() {
+  const std::string twin = Twin();
   std::vector<std::string> arguments = OwnArguments();
   if (const Status given = GiveBackSpentInput(); !given.ok()) End(twin, given.error().message);
   std::vector<char*> words;

@@ -10,5 +10,6 @@ namespace tony {
 // what it has read of its input. Where there is none the process ends with 69 (kUnavailable) and one line. Before any
 // thread or process has been started.
 const Backend& BecomeHadoopTwin();
+bool HasHadoopTwin();  // whether there is one
 
 }  // namespace tony

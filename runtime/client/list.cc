@@ -84,11 +84,18 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
   return Ok();
 }
 
+Status AddJobsOf(const Backend& backend, size_t most_finished, Listing& listing) {
+  TRY_ASSIGN(const auto jobs, backend.Jobs());
+  return AddJobs(*jobs, most_finished, listing);
+}
+
 Result<Listing> ListJobs(size_t most_finished) {
   Listing listing;
   for (const Backend* backend : ConfiguredBackends()) {
-    TRY_ASSIGN(const auto jobs, backend->Jobs());
-    TRY(AddJobs(*jobs, most_finished, listing));
+    const Status added = AddJobsOf(*backend, most_finished, listing);
+    if (added.ok()) continue;
+    if (backend == &DefaultBackend()) return added.error();
+    listing.failure = added.error();  // a cluster that does not answer hides no job of this machine
   }
   return listing;
 }

@@ -65,6 +65,14 @@ TEST_F(HadoopTwinTest, WhatWasReadOnceIsReadAgain) {
   EXPECT_THAT(ran.err, HasSubstr("getNewApplication at 127.0.0.1:1"));
 }
 
+TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
+  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  const Ran list = box_.Tony({"list"}, Cluster());
+  EXPECT_EQ(list.exit, 69);
+  EXPECT_THAT(list.out, HasSubstr("local-"));
+  EXPECT_THAT(list.err, HasSubstr("127.0.0.1:1"));
+}
+
 TEST_F(HadoopTwinTest, JobsOfThisMachineNeedNone) {
   fs::create_directories(box_.folder() / "bin");
   for (const char* name : {"tony", "tony-am", "tony-executor", "tony-keeper"})
@@ -72,6 +80,9 @@ TEST_F(HadoopTwinTest, JobsOfThisMachineNeedNone) {
   const std::string tony = box_.File("bin/tony");
   const Ran local = Shell(tony + " submit -executes true -conf tony.application.framework=standalone", {});
   EXPECT_EQ(local.exit, 0) << local.err;
+  const Ran list = Shell(tony + " list --json", Cluster());
+  EXPECT_EQ(list.exit, 0) << "a cluster for other programs is nothing to it: " << list.err;
+  EXPECT_THAT(list.out, HasSubstr("local-"));
   const Ran yarn = Shell(tony + " status " + kJob, Cluster());
   EXPECT_EQ(yarn.exit, 69);
   EXPECT_EQ(yarn.err, "tony: YARN: start " + tony + "-hadoop: no such file or directory\n");
