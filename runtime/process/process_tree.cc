@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "runtime/base/check.h"
 #include "runtime/base/shortage.h"
@@ -30,10 +32,25 @@ std::string ReadAll(int fd) {
   return text;
 }
 
-// "" if it is gone or not ours to read. Not by ifstream: a scan reads two files of each process of the machine.
-std::string ReadProcFile(pid_t pid, const char* name) {
+// Nothing if it is gone or not ours to read. Not by ifstream: a scan reads two files of each process of the machine.
+std::optional<std::string> ReadProcFile(pid_t pid, const char* name) {
   const UniqueFd fd(open(StrCat("/proc/", pid, "/", name).c_str(), O_RDONLY | O_CLOEXEC));
-  return fd.valid() ? ReadAll(fd.get()) : "";
+  return fd.valid() ? std::optional(ReadAll(fd.get())) : std::nullopt;
+}
+
+std::vector<std::string> StatFields(std::string_view text) {  // from field 3 of proc(5) on, the state
+  const size_t end_of_name = text.rfind(')');                 // the name may hold blanks and parentheses
+  if (end_of_name == std::string_view::npos) return {};
+  return Split(Trim(text.substr(end_of_name + 1)), ' ');
+}
+
+// Whether the process has no environment that we may read, and will not have one in a moment. In the middle of
+// execve(2) it has none yet: its end is 0 (proc(5), fields 50 and 51), or what was opened was the old program's.
+bool HasNoEnvironment(pid_t pid) {
+  constexpr int64_t kExiting = 0x4, kKernelThread = 0x200000;  // include/linux/sched.h
+  const auto fields = StatFields(ReadProcFile(pid, "stat").value_or(""));
+  if (fields.size() < 49 || (ParseInt(fields[6]).value_or(0) & (kExiting | kKernelThread)) != 0) return true;
+  return fields[48] != "0" && fields[47] == fields[48];
 }
 
 // The numbers of all processes, ascending, each found only after the one before has been looked at. readdir() would ask
@@ -183,13 +200,11 @@ std::vector<pid_t> WithEnvironment(std::string_view name_and_value) {
   return found;
 }
 
-std::optional<ProcessStat> ReadStat(pid_t pid) { return ParseStat(ReadProcFile(pid, "stat")); }
+std::optional<ProcessStat> ReadStat(pid_t pid) { return ParseStat(ReadProcFile(pid, "stat").value_or("")); }
 
 std::optional<ProcessStat> ParseStat(std::string_view text) {
-  const size_t end_of_name = text.rfind(')');  // the name may hold blanks and parentheses
-  if (end_of_name == std::string_view::npos) return std::nullopt;
-  const auto fields = Split(Trim(text.substr(end_of_name + 1)), ' ');
-  if (fields.size() < 20) return std::nullopt;  // field 3 of proc(5), the state, is the first here
+  const auto fields = StatFields(text);
+  if (fields.size() < 20) return std::nullopt;
   // A zombie with more than one thread is a process whose main thread has ended and whose others run on.
   const bool zombie = fields[0] == "Z" && ParseInt(fields[17]).value_or(1) <= 1;
   return ProcessStat{static_cast<pid_t>(ParseInt(fields[1]).value_or(0)), fields[0][0], zombie || fields[0] == "X",
@@ -209,11 +224,20 @@ void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>&
   }
 }
 
-std::string EnvironmentOf(pid_t pid) { return ReadProcFile(pid, "environ"); }
+std::string EnvironmentOf(pid_t pid) {
+  constexpr int kMostLooks = 20;
+  constexpr std::chrono::milliseconds kBetween{1};
+  for (int look = 1;; ++look) {
+    auto environment = ReadProcFile(pid, "environ");
+    if (!environment) return "";
+    if (!environment->empty() || HasNoEnvironment(pid) || look == kMostLooks) return std::move(*environment);
+    std::this_thread::sleep_for(kBetween);
+  }
+}
 
 std::optional<std::string> TryEnvironmentOf(pid_t pid) {
   errno = 0;
-  std::string environment = ReadProcFile(pid, "environ");
+  std::string environment = EnvironmentOf(pid);
   return IsShortage(errno) ? std::nullopt : std::optional(std::move(environment));
 }
 

@@ -54,7 +54,8 @@ std::optional<ProcessStat> ParseStat(std::string_view text);  // of /proc/pid/st
 
 // To those of `pids` that are still the processes that were seen.
 void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);
-std::string EnvironmentOf(pid_t pid);                            // as ProcessEntry has it
+// As ProcessEntry has it. Waits up to 20 ms for one that is just becoming another program (execve).
+std::string EnvironmentOf(pid_t pid);
 std::optional<std::string> TryEnvironmentOf(pid_t pid);          // nothing: a shortage keeps us from looking
 bool IsMarked(pid_t pid, std::string_view name_and_value);       // as WithEnvironment()
 void SignalMarked(std::string_view name_and_value, int signal);  // those of WithEnvironment()

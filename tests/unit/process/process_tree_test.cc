@@ -94,6 +94,12 @@ TEST_F(ProcessTreeTest, DaemonThatClearsItsEnvironmentIsFoundByDescent) {
   EXPECT_THAT(Descendants(getpid()), SizeIs(2));
 }
 
+// The kernel shows no environment in the middle of an execve(2).
+TEST_F(ProcessTreeTest, OneThatBecomesAnotherProgramAgainAndAgainStaysMarked) {
+  const pid_t pid = StartMarked("echo 'exec /bin/sh again' >again; >ready; exec /bin/sh again");
+  for (int look = 0; look < 30000; ++look) ASSERT_TRUE(IsMarked(pid, mark_)) << look;
+}
+
 TEST(ParseStatTest, ALineThatIsNotWholeTellsNothing) {
   EXPECT_FALSE(ParseStat(""));
   EXPECT_FALSE(ParseStat("7 (sh) S 1 7 7 0 -1"));
