@@ -3,12 +3,9 @@
 //
 // Exits with 0 when the job has ended and the ResourceManager knows it; with 75 when this attempt is over without that:
 // it was replaced, killed, or the job was settled without it. Any other end is a crash or a file that cannot be used.
-#include <arpa/inet.h>
-#include <netdb.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -45,34 +42,14 @@ struct Container {
   MasterLaunch launch;
 };
 
-Result<std::string> Needed(const char* name) {
-  const char* value = std::getenv(name);
-  if (value && *value) return std::string(value);
-  return Error{ErrorCode::kUsage,
-               StrCat("$", name, " is not set: a NodeManager starts this, with what it has to know")};
-}
-
-// Executors get a number: a static program resolves no names. The system's resolver may take its time; there is nothing
-// else to do yet.
-Result<std::string> AddressOf(const std::string& host) {
-  const addrinfo hints{.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-  addrinfo* found = nullptr;
-  if (const int failed = getaddrinfo(host.c_str(), nullptr, &hints, &found); failed != 0)
-    return Error{ErrorCode::kUnavailable, StrCat("NM_HOST ", host, ": ", gai_strerror(failed))};
-  char text[INET_ADDRSTRLEN] = {};
-  const auto* address = reinterpret_cast<const sockaddr_in*>(found->ai_addr);
-  inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
-  freeaddrinfo(found);
-  return std::string(text);
-}
-
 Result<Container> ReadContainer() {
   Container container;
-  TRY_ASSIGN(const std::string cluster, Needed(kClusterVariable));
+  TRY_ASSIGN(const std::string cluster, VariableOfContainer(kClusterVariable));
   TRY_ASSIGN(container.cluster, YarnClusterFromText(cluster));
-  TRY_ASSIGN(const std::string host, Needed("NM_HOST"));
-  TRY_ASSIGN(container.host, AddressOf(host));
-  TRY_ASSIGN(const std::string file, Needed("HADOOP_TOKEN_FILE_LOCATION"));
+  TRY_ASSIGN(const std::string host, VariableOfContainer("NM_HOST"));
+  // Executors get a number: a static program resolves no names. There is nothing else to do yet while this blocks.
+  TRY_ASSIGN(container.host, ResolveHost(host));
+  TRY_ASSIGN(const std::string file, VariableOfContainer("HADOOP_TOKEN_FILE_LOCATION"));
   TRY_ASSIGN(const std::string bytes, ReadFile(file));
   TRY_ASSIGN(hadoop::Credentials credentials, hadoop::DecodeCredentials(bytes));
   TRY_ASSIGN(container.launch, MasterLaunchIn(credentials));
@@ -87,7 +64,6 @@ Result<Container> ReadContainer() {
     return Error{ErrorCode::kInvalid, StrCat(file, ": no token for the ResourceManager")};
   return container;
 }
-
 
 class Master {
  public:

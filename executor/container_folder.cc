@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,12 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFolder = ".tony-job";
 constexpr const char* kLease = "am.lease";
-
-Result<std::string> Variable(const char* name) {
-  const char* value = std::getenv(name);
-  if (value != nullptr && *value != '\0') return std::string(value);
-  return Error{ErrorCode::kUsage, StrCat("--container: ", name, " is not set: this is no container of YARN's")};
-}
 
 Status LinkTo(const fs::path& target, const fs::path& link) {
   if (symlink(target.c_str(), link.c_str()) == 0 || errno == EEXIST) return Ok();
@@ -94,9 +87,9 @@ Status WriteRecords(const fs::path& place, const fs::path& container, ContainerL
 }  // namespace
 
 Result<ContainerPlace> LayContainerFolder(const fs::path& logs) {
-  TRY_ASSIGN(const std::string credentials, Variable("HADOOP_TOKEN_FILE_LOCATION"));
-  TRY_ASSIGN(const std::string container, Variable("CONTAINER_ID"));
-  TRY_ASSIGN(const std::string host, Variable("NM_HOST"));
+  TRY_ASSIGN(const std::string credentials, VariableOfContainer("HADOOP_TOKEN_FILE_LOCATION"));
+  TRY_ASSIGN(const std::string container, VariableOfContainer("CONTAINER_ID"));
+  TRY_ASSIGN(const std::string host, VariableOfContainer("NM_HOST"));
   TRY_ASSIGN(const std::string bytes, ReadFile(credentials));
   TRY_ASSIGN(const ContainerLaunch launch, LaunchIn(bytes));
   std::error_code error;

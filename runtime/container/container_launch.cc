@@ -1,5 +1,6 @@
 #include "runtime/container/container_launch.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -76,6 +77,13 @@ Result<JobSecrets> SecretsIn(const Secrets& secrets) {
 }
 
 }  // namespace
+
+Result<std::string> VariableOfContainer(const char* name) {
+  const char* value = std::getenv(name);
+  if (value != nullptr && *value != '\0') return std::string(value);
+  return Error{ErrorCode::kUsage,
+               StrCat("$", name, " is not set: a NodeManager starts this, with what it has to know")};
+}
 
 void AddTo(hadoop::Credentials& credentials, const ContainerLaunch& launch) {
   Secrets& to = credentials.secrets;

@@ -1,6 +1,6 @@
 // What a job's processes on other machines are told at their start, beside their files: as secrets of the container's
 // credentials (hadoop/credentials.h). They are the only private way into a container of YARN: its environment and
-// command stand in launch_container.sh, which the node's pages show to everybody. Values; pure functions.
+// command stand in launch_container.sh, which the node's pages show to everybody. Values; pure functions but for one.
 //
 //   tony.job, tony.attempt      "application_1700000000000_0001", "worker:3#1"
 //   tony.token, tony.secrets    as the records of these names (store/job_records.h)
@@ -38,9 +38,12 @@ inline constexpr size_t kLargestSpecInLaunch = 256 << 10;
 struct JobSecrets {
   std::string token;                  // of the job
   std::vector<std::string> of_tasks;  // "NAME=value": variables that only its tasks get
-  TlsIdentity tls;                        // this process's own
+  TlsIdentity tls;                    // this process's own
   bool operator==(const JobSecrets&) const = default;
 };
+
+// One that a NodeManager sets for each container. kUsage: it is not set, so no NodeManager started this.
+Result<std::string> VariableOfContainer(const char* name);
 
 // An executor's.
 struct ContainerLaunch {

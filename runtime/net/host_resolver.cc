@@ -20,7 +20,9 @@ bool IsNumeric(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
-Result<std::string> AskSystem(const std::string& host) {
+}  // namespace
+
+Result<std::string> ResolveHost(const std::string& host) {
   addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
@@ -33,8 +35,6 @@ Result<std::string> AskSystem(const std::string& host) {
   ::freeaddrinfo(found);
   return std::string(text);
 }
-
-}  // namespace
 
 struct HostResolver::State {
   explicit State(EventLoop& loop) : asking(loop) {}
@@ -73,7 +73,7 @@ HostResolver::Query HostResolver::Resolve(const std::string& host, OnAddress don
       if (const auto state = alive.lock()) state->Answer(id, host)();
     });
   } else {
-    state_->asking.Do([state = state_.get(), id, host] { return state->Answer(id, AskSystem(host)); });
+    state_->asking.Do([state = state_.get(), id, host] { return state->Answer(id, ResolveHost(host)); });
   }
   return std::make_unique<Waiting>(state_, id);
 }

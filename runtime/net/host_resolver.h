@@ -11,11 +11,14 @@
 
 namespace tony {
 
+// Blocks. Numeric IPv4; kUnavailable: no such host.
+Result<std::string> ResolveHost(const std::string& host);
+
 // Outlives its queries. Its destructor waits for the question that the thread has asked, as long as resolv.conf lets
 // the system's resolver take (5 s for each try at each server, as a rule).
 class HostResolver {
  public:
-  using OnAddress = std::function<void(Result<std::string> address)>;  // numeric IPv4; kUnavailable: no such host
+  using OnAddress = std::function<void(Result<std::string> address)>;  // as of ResolveHost()
   using Query = std::unique_ptr<EventLoop::Handle>;                    // destroyed: nobody is told any more
 
   explicit HostResolver(EventLoop& loop);
