@@ -286,8 +286,10 @@ class SharedWatchTest(TriggerCase):
 
         def loop(name: str) -> None:
             trigger = self.trigger(name)
-            threading.Timer(0.2, self.world.end).start()
+            timer = threading.Timer(0.2, self.world.end)
+            timer.start()
             kinds.extend(event["kind"] for event in self.events(trigger))
+            timer.join()  # the other loop's may have ended both jobs
 
         loop("a")
         threads = [threading.Thread(target=loop, args=[name]) for name in "bc"]
