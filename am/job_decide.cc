@@ -247,10 +247,10 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   const AttemptId& id = found->second.attempt;
   if (const AttemptState state = StateOf(id); !IsFinal(state)) {
     const Attempt& attempt = *Find(id);
-    const bool believable = exited.kept && MayReport(attempt);
+    const bool believable = exited.kept && exited.kept->attempt == id && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
     // An executor that could not report could not tell what its task had published.
-    Outcome outcome = believable ? WithoutValues(attempt, *exited.kept, OutcomeClass::kInfra)
+    Outcome outcome = believable ? WithoutValues(attempt, exited.kept->outcome, OutcomeClass::kInfra)
                       : given_up ? Silence()
                                  : OutcomeOfSilentEnd(state, exited);
     // An executor that was told to leave does not know why; its scheduler may.

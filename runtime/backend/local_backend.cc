@@ -42,7 +42,8 @@ class OwningScheduler : private OwnLauncher, public LocalScheduler {
             side.loop, side.records, side.epoch, side.am_lease, launcher,
             [records = side.records, program = SiblingProgram("tony-executor")](
                 const auto& container, const auto& launch) { return LaunchOf(records, program, container, launch); },
-            [records = side.records, unended_in = side.unended_in](const auto& container) -> std::optional<Outcome> {
+            [records = side.records,
+             unended_in = side.unended_in](const auto& container) -> std::optional<KeptOutcome> {
               const auto attempt = unended_in(container);
               return attempt ? OutcomeKeptOf(records, *attempt) : std::nullopt;
             },

@@ -37,6 +37,11 @@ struct ContainerGranted {
 struct ContainerStarted {
   ContainerId container;
 };
+// What an executor left of its attempt's end. Its container may have been given to the next attempt since it was read.
+struct KeptOutcome {
+  AttemptId attempt;
+  Outcome outcome;
+};
 // The executor is gone and nothing that it started is left. No status: nobody was there to see it, or it never ran, or
 // its node ended it for a reason of its own, and then `error` says why. Told for every container that was launched or
 // stopped, once.
@@ -46,7 +51,7 @@ struct ContainerExited {
   std::string error;  // "start /x/tony-executor: permission denied"; empty where it just ended
   // What the scheduler knows of the reason: node_lost, preempted, oom, killed... Nothing: it just ended.
   std::optional<OutcomeClass> cls;
-  std::optional<Outcome> kept = {};  // what its executor left of its attempt's end, where the scheduler can see that
+  std::optional<KeptOutcome> kept = {};  // where the scheduler can see that
 };
 // The scheduler will take the container away; its task may use the time to save what it has.
 struct ContainerPreempting {

@@ -204,7 +204,7 @@ void SimulatedScheduler::Tell(SchedulerEvent event) {
   if (auto* exited = std::get_if<ContainerExited>(&event)) {
     const auto attempt = am_.AttemptIn(exited->container);
     const auto kept = attempt ? stage_.disk.outcomes.find(*attempt) : stage_.disk.outcomes.end();
-    if (kept != stage_.disk.outcomes.end()) exited->kept = kept->second;
+    if (kept != stage_.disk.outcomes.end()) exited->kept = KeptOutcome{*attempt, kept->second};
   }
   am_.Later(Duration(0), [this, event = std::move(event)] { am_.OnScheduler(event); });
 }

@@ -235,7 +235,9 @@ TurnResult JobDriver::Report(std::string_view task, const Outcome& outcome) {
 }
 
 TurnResult JobDriver::Exit(std::string_view task, std::optional<Outcome> kept) {
-  return Observe(ContainerEvent{ContainerExited{ContainerFor(task), ExitStatus{}, "", {}, std::move(kept)}});
+  ContainerExited exited{ContainerFor(task), ExitStatus{}, "", {}};
+  if (kept) exited.kept = KeptOutcome{CallerOf(task).attempt, *std::move(kept)};
+  return Observe(ContainerEvent{std::move(exited)});
 }
 
 TurnResult JobDriver::Preempt(std::string_view task, Duration notice) {

@@ -37,10 +37,13 @@ LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_progr
           .resources = launch.resources};
 }
 
-std::optional<Outcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt) {
+std::optional<KeptOutcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt) {
   auto kept = AttemptFolder(records.place(), attempt).ReadOutcome();
-  if (kept.ok()) return *std::move(kept);
-  LogWarn(kept.error().message);
+  if (!kept.ok()) {
+    LogWarn(kept.error().message);
+  } else if (*kept) {
+    return KeptOutcome{attempt, **std::move(kept)};
+  }
   return std::nullopt;
 }
 

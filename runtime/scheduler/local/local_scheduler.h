@@ -22,7 +22,7 @@ namespace tony {
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch);
 // What an executor kept of its attempt's end. Nothing: it kept none, or none that can be read, which the log says.
-std::optional<Outcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt);
+std::optional<KeptOutcome> OutcomeKeptOf(const JobRecords& records, const AttemptId& attempt);
 
 // Grants every container that is asked for, on this machine, once the machine's ledger has admitted the job. What is
 // launched or stopped while the keeper cannot be reached, or got lost with it, is said again when it is reached. The
@@ -30,7 +30,7 @@ std::optional<Outcome> OutcomeKeptOf(const JobRecords& records, const AttemptId&
 class LocalScheduler : public Scheduler {
  public:
   using MakeLaunch = std::function<LaunchSpec(const ContainerId&, const ExecutorLaunch&)>;
-  using OutcomeKeptIn = std::function<std::optional<Outcome>(const ContainerId&)>;  // of one that has ended
+  using OutcomeKeptIn = std::function<std::optional<KeptOutcome>(const ContainerId&)>;  // of one that has ended
   LocalScheduler(EventLoop& loop, JobRecords records, Epoch epoch, Duration am_lease, AmLauncher& launcher,
                  MakeLaunch make_launch, OutcomeKeptIn outcome_kept_in, Sink sink);
   ~LocalScheduler() override;

@@ -86,7 +86,11 @@ void GangWorld::AddScheduler(std::vector<Observation>& choices) const {
 
 void GangWorld::AddScheduler(const ContainerId& id, const Executor& executor, std::vector<Observation>& choices) const {
   const auto add = [&](SchedulerEvent event) { choices.emplace_back(ContainerEvent{std::move(event)}); };
-  if (executor.state == State::kGone && !executor.exit_told) add(ContainerExited{id, {}, "", {}, executor.outcome});
+  if (executor.state == State::kGone && !executor.exit_told) {
+    ContainerExited exited{id, {}, "", {}};
+    if (executor.outcome) exited.kept = KeptOutcome{executor.attempt, *executor.outcome};
+    add(std::move(exited));
+  }
   if (executor.state != State::kGone && !executor.start_told) add(ContainerStarted{id});
   const bool wanted = executor.state == State::kRunning && plan_.preempted.contains(executor.attempt);
   if (wanted && !executor.notice_given) add(ContainerPreempting{id, Duration(5000)});

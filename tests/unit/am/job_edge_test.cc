@@ -86,6 +86,19 @@ TEST(JobEdgeTest, ARenewedAttemptDoesNotPutOffTheLookAtOthers) {
   EXPECT_EQ(driver.job().NextDeadline(), due);
 }
 
+// Its container was read to be gone before it was given to the next attempt.
+TEST(JobEdgeTest, WhatAnExecutorLeftOfOneAttemptIsNotTheEndOfTheNext) {
+  JobDriver driver = Running(Watched(kSuspect, kSuspect).Restarts(kTask, 1));
+  const Caller first = driver.CallerOf("worker:0");
+  ASSERT_TRUE(Find<RestartBegan>(driver.Report("worker:0", Failure(1))));
+  driver.Kill();
+
+  driver.Observe(ContainerEvent{ContainerExited{first.container, {}, "", {}, KeptOutcome{first.attempt, Failure(1)}}});
+
+  ASSERT_TRUE(driver.StatusOf("worker:0").outcome);
+  EXPECT_FALSE(driver.StatusOf("worker:0").outcome->exit);
+}
+
 // ---- stops
 
 TEST(JobEdgeTest, ANewMasterGivesWhoIsBeingStoppedItsWholeGraceAgain) {

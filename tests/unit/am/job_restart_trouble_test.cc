@@ -258,10 +258,12 @@ TEST(JobRestartTroubleTest, AnEndBeforeTheRegistrationIsALossWhateverItsReason) 
 }
 
 TEST(JobRestartTroubleTest, WhatTheSchedulerKnowsOfAnEndIsBelievedWhereNobodySawMore) {
-  const auto end = [](std::optional<Outcome> kept, OutcomeClass cls) {
+  const auto end = [](const std::optional<Outcome>& kept, OutcomeClass cls) {
     JobDriver driver(Alone().NoRestarts().Build());
     driver.Running();
-    driver.Observe(ContainerEvent{ContainerExited{ContainerOf("worker:0"), {}, "", cls, std::move(kept)}});
+    ContainerExited exited{ContainerOf("worker:0"), {}, "", cls};
+    if (kept) exited.kept = KeptOutcome{{{"worker", 0}, 1}, *kept};
+    driver.Observe(ContainerEvent{exited});
     return driver.StatusOf("worker:0").outcome->cls;
   };
   EXPECT_EQ(end(std::nullopt, OutcomeClass::kNodeLost), OutcomeClass::kNodeLost);
