@@ -206,8 +206,9 @@ void HistoryChecker::On(const OutcomeAcknowledged& e) {
   if (!kept) return;
   const bool given_up = !kept->exit && !kept->Succeeded();
   const bool vague = e.outcome.cls == OutcomeClass::kKilled || e.outcome.cls == OutcomeClass::kInfra;
-  const bool explained = kept->exit == e.outcome.exit && vague;  // by the scheduler
-  const bool silent = e.outcome.Succeeded() && kept->exit == e.outcome.exit && kept->cls == OutcomeClass::kUserError &&
+  const bool explained = kept->exit == e.outcome.exit && vague;                                  // by the scheduler
+  const bool unheard = kept->cls == OutcomeClass::kUserError || attempts_[e.attempt].told_gone;  // of what it published
+  const bool silent = e.outcome.Succeeded() && kept->exit == e.outcome.exit && unheard && !kept->Succeeded() &&
                       MustPublish(spec_, e.attempt.task.role) && rules_.ValuesOf(e.attempt).empty();
   Expect(given_up || explained || silent || *kept == e.outcome,
          "the journal has another outcome for " + ToString(e.attempt));

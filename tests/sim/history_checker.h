@@ -26,7 +26,9 @@ class HistoryChecker {
     bool died = false;
     bool termed = false;
     Epoch bound_to;
-    Instant heard{}, put_off{};
+    Instant heard{};     // an AM heard it, for sure
+    Instant answered{};  // and that came back
+    Instant put_off{};
     Instant stalled_until{}, store_back{};
   };
   // And of the attempt.

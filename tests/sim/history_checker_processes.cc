@@ -17,7 +17,7 @@ constexpr Duration kDyingTakes{3'000};
 }  // namespace
 
 void HistoryChecker::On(const ContainerBegan& e) {
-  attempts_[e.attempt].executor = {.container = e.container, .heard = now_};
+  attempts_[e.attempt].executor = {.container = e.container, .heard = now_, .answered = now_};
   if (told_gone_.contains(e.container)) attempts_[e.attempt].told_gone = told_gone_[e.container];
   containers_[e.container] = e.attempt;
 }
@@ -55,6 +55,7 @@ void HistoryChecker::On(const ExecutorHeard& e) {
   Attempt& attempt = attempts_[e.attempt];
   attempt.stops = attempt.stops || IsCutOff(attempt.executor);
   attempt.executor.heard = std::max(attempt.executor.heard, e.asked);
+  attempt.executor.answered = now_;
 }
 
 void HistoryChecker::On(const ExecutorPutOff& e) { attempts_[e.attempt].executor.put_off = now_; }
@@ -185,7 +186,10 @@ bool HistoryChecker::IsCutOff(const Executor& executor) const {
   const Instant blind_until = std::max(executor.stalled_until, executor.store_back);
   if (now_ - blind_until < Faster(spec_.timers.cutoff_after)) return true;
   const bool is_put_off = now_ - executor.put_off < kBetweenTries;
-  const bool am_looks_alive = lease_written_ && now_ - *lease_written_ < Faster(spec_.timers.record_fresh) + kLateRead;
+  // It looks at the record, which it does not know, when a call has had no answer for so long.
+  const Instant looked = executor.answered + spec_.timers.heartbeat + CallLimit(spec_.timers);
+  const bool am_looks_alive =
+      lease_written_ && now_ - std::max(*lease_written_, looked) < Faster(spec_.timers.record_fresh) + kLateRead;
   return am_looks_alive && !is_put_off;
 }
 

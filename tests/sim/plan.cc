@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/sim/stage_rules.h"
+
 namespace tony::sim {
 namespace {
 
@@ -47,12 +49,15 @@ Plan QuietPlan(int workers) {
 
 // Generous: it is there to find jobs that never end. One thing after the other may take as long as it may.
 Duration Plan::Limit() const {
-  Duration longest_run{0};
+  std::map<int, Duration> longest_runs;  // by stage; each waits for what those before it publish
   for (const auto& [task, plan] : tasks) {
-    if (spec.FindRole(task.role)->completion == Completion::kTracked) {
-      longest_run = std::max(longest_run, LongestOf(plan));
-    }
+    const bool is_tracked = spec.FindRole(task.role)->completion == Completion::kTracked;
+    if (!is_tracked && !MustPublish(spec, task.role)) continue;
+    Duration& longest = longest_runs[StageRule(spec, task.role)];
+    longest = std::max(longest, LongestOf(plan));
   }
+  Duration longest_run{0};
+  for (const auto& [stage, longest] : longest_runs) longest_run += longest;
   Duration longest_fault{0};
   for (const TimedFault& fault : faults) longest_fault = std::max(longest_fault, fault.at + Duration(90'000));
   const Timers& timers = spec.timers;

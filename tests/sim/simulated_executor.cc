@@ -117,8 +117,9 @@ void SimulatedExecutor::Answered(int64_t link, const Question& question, Instant
   }
   const bool known = run_.link() == executor::Link::kLinked || run_.link() == executor::Link::kRegistering;
   const auto* refusal = std::get_if<Refusal>(&reply);
-  if (link == link_ && known && !refusal) stage_.Add(ExecutorHeard{attempt_, epochs_[link], asked});
-  if (refusal && refusal->reason == RefusalReason::kNotRuling) stage_.Add(ExecutorPutOff{attempt_});
+  const bool counts = link == link_ && known;
+  if (counts && !refusal) stage_.Add(ExecutorHeard{attempt_, epochs_[link], asked});
+  if (counts && refusal && refusal->reason == RefusalReason::kNotRuling) stage_.Add(ExecutorPutOff{attempt_});
   Feed(EventOf(link, question, asked, reply));
 }
 
