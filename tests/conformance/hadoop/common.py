@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # begun in the background it is ignored, by our children too
 
 
 class Failed(Exception):
