@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <map>
+#include <set>
 
 #include "runtime/base/strings.h"
 #include "runtime/process/boost_process_runner.h"
@@ -155,22 +157,26 @@ class PlayedContainersTest : public PlayedMachineTest {
     machine_.Add(kExecutor, {.environment = {"TONY_CONTAINER=local-1/1-1"}});
     machine_.Add(kTask, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-1"}});
   }
+  // Whether a container ends within this time.
+  bool OneEnds(Duration limit = std::chrono::seconds(20)) {
+    return RunUntil(
+        loop_, [this] { return !ended_.empty(); }, limit);
+  }
   void SweepWith(const std::map<std::string, int>& errors) {
-    EventLoop loop;
-    BoostProcessRunner runner(loop);
-    bool is_swept = false;
-    Containers containers(loop, runner, job_, {}, {[](auto&) {}, [&](auto&) { is_swept = true; }});
-    ASSERT_TRUE(containers.Adopt().ok());
+    ASSERT_TRUE(containers_.Adopt().ok());
     machine_.errors = errors;
-    EXPECT_EQ(RunUntil(
-                  loop, [&] { return is_swept; }, Duration(100)),
-              errors.empty());
+    EXPECT_EQ(OneEnds(Duration(100)), errors.empty());
     machine_.errors.clear();
-    EXPECT_TRUE(RunUntil(loop, [&] { return is_swept; }));
+    EXPECT_TRUE(OneEnds());
   }
 
   const TempFolder folder_{MemoryFolder()};
   const JobRecords job_ = LocalJobRecords(folder_.path() / "local-1");
+  EventLoop loop_;
+  BoostProcessRunner runner_{loop_};
+  std::set<std::string> ended_;
+  Containers containers_{
+      loop_, runner_, job_, {}, {[](auto&) {}, [this](auto& exited) { ended_.insert(exited.container.value); }}};
 };
 
 TEST_F(PlayedContainersTest, ADaemonOfALiveContainerIsSpared) {
@@ -181,6 +187,27 @@ TEST_F(PlayedContainersTest, ADaemonOfALiveContainerIsSpared) {
 TEST_F(PlayedContainersTest, ADaemonThatCannotBeLookedAtIsSparedAndLookedAtAgain) {
   SweepWith({{StrCat(kTask, "/environ"), EMFILE}});
   EXPECT_THAT(Signalled(), IsEmpty());
+}
+
+TEST_F(PlayedContainersTest, WhoGetsTheNumberOfAnExecutorIsNotAdopted) {
+  machine_.Reap(kTask);
+  At(StrCat("hold ", kExecutor), 1, [&] { machine_.Add(kExecutor, {.start = "900"}); });
+  ASSERT_TRUE(containers_.Adopt().ok());
+  ASSERT_EQ(containers_.Running(), 0u);
+  EXPECT_TRUE(RunUntil(loop_, [this] { return ended_.size() == 2; }));
+  EXPECT_THAT(Signalled(), IsEmpty());
+}
+
+// One that forks and ends without pause is in no list of all processes once the numbers begin anew.
+TEST_F(PlayedContainersTest, AContainerHasNotEndedWhileTheKernelHasAChildOfIt) {
+  constexpr pid_t kStuck = kOther + 10;
+  machine_.Add(kStuck, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-2"}, .state = 'D'});
+  machine_.unlisted.insert(kStuck);
+  ASSERT_TRUE(containers_.Adopt().ok());
+  EXPECT_FALSE(OneEnds(Duration(50)));
+  machine_.Reap(kStuck);
+  EXPECT_TRUE(OneEnds());
+  EXPECT_THAT(ended_, ElementsAre("1-2"));
 }
 
 // ---- who is in a container's cgroup ----
