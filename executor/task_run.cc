@@ -35,7 +35,7 @@ std::optional<Instant> TaskRun::NextDeadline() const {
   if (state_ == State::kLeft) return std::nullopt;
   std::optional<Instant> next;
   for (const auto& deadline : {kill_at_, look_at_, leave_at_, read_at_, beat_at_, CutOffAt(), OrphanedAt()}) {
-    if (deadline && (!next || *deadline < *next)) next = deadline;
+    if (deadline) next = next ? std::min(*next, *deadline) : *deadline;
   }
   return next;
 }

@@ -18,7 +18,7 @@ constexpr Duration kLongestKilling{30'000};
 
 }  // namespace
 
-bool TaskRun::AllReaped() const { return unanswered_ == 0 && started_ > 0 && reaped_ == started_; }
+bool TaskRun::AllReaped() const { return unanswered_ == 0 && reaped_ == started_; }
 
 // Where there is one process, nobody asks which.
 Outcome TaskRun::Named(Outcome outcome, int process) const {
@@ -77,7 +77,7 @@ void TaskRun::On(const ProcessExited& event) {
 }
 
 void TaskRun::On(const TreeGone&) {
-  if (AllReaped()) End(Trigger::kTreeGone, *ending_);
+  if (ending_ && AllReaped()) End(Trigger::kTreeGone, *ending_);
 }
 
 // The attempt has not ended, and does not as long as anything of it lives. Whoever can still be ended is left to the

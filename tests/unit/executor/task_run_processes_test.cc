@@ -43,6 +43,18 @@ TEST(TaskRunProcessesTest, OneThatEndsWellLeavesTheOthersRunning) {
   EXPECT_EQ(task.run.outcome(), (Outcome{OutcomeClass::kSuccess, ExitCode(0), "", ""}));
 }
 
+TEST(TaskRunProcessesTest, TheAmIsToldThePidOfTheFirstAsLongAsThatRuns) {
+  TaskRunDriver task = ThreeThatRun();
+  task.ExitOf(2, ExitCode(0));
+  task.Pass(Timers().heartbeat);
+  EXPECT_EQ(task.Last<SendHeartbeat>().progress.pid, 4242);
+  task.Give(HeartbeatAnswered{task.link, task.now});
+  task.ExitOf(0, ExitCode(0));
+  task.Pass(Timers().heartbeat);
+  EXPECT_EQ(task.Count<SendHeartbeat>(), 2);
+  EXPECT_EQ(task.Last<SendHeartbeat>().progress.pid, 0);
+}
+
 TEST(TaskRunProcessesTest, WhenOneFailsTheOthersHaveTheGraceAndAreKilled) {
   TaskRunDriver task = ThreeThatRun();
   task.ExitOf(1, ExitCode(3));
