@@ -89,8 +89,7 @@ Result<Actions> Job::Apply(const CheckpointNoted& d, Instant) {
   Actions actions;
   for (const auto& [id, task] : tasks_) {
     const Attempt* attempt = task.newest();
-    const bool is_to_start = attempt && attempt->state == AttemptState::kRegistered && attempt->generation.value > 0;
-    if (is_to_start && attempt->id.number > 1) actions.push_back(Tell(attempt->id));
+    if (attempt && CanRun(*attempt)) actions.push_back(Tell(attempt->id));  // what to resume from
   }
   if (!ConcernsTracked(*restart)) return actions;
   const bool newer = d.newest && (!progress_ || IsNewer(*d.newest, *progress_));
@@ -135,10 +134,9 @@ Status Job::Renew(const RenewedAttempt& renewed, Instant time, Actions& actions)
   const Instant check = time + spec_.timers.suspect_after;
   silence_check_ = silence_check_ ? std::min(*silence_check_, check) : check;
   // An executor that has not heard of an attempt yet waits as the one before.
-  for (int number = before.number; number > 0; --number) {
-    const Attempt* waiting = Find({before.task, number});
+  for (AttemptId id = before; const Attempt* waiting = Find(id); --id.number) {
     if (waiting->container != renewed.container) break;
-    actions.push_back(Tell(waiting->id));
+    actions.push_back(Tell(id));
     if (waiting->endpoint) break;
   }
   return Ok();

@@ -87,7 +87,7 @@ class Planner {
   Duration BackOff(int earlier) const {
     if (earlier == 0) return Duration(0);
     Duration delay = spec_.restart.backoff;
-    for (int i = 1; i < earlier && delay < spec_.restart.longest_backoff; ++i) delay *= 2;
+    for (int i = 1; i < earlier; ++i) delay = std::min(delay * 2, spec_.restart.longest_backoff);
     return std::min(delay, spec_.restart.longest_backoff);
   }
 

@@ -241,6 +241,20 @@ TEST(JobStagesTest, WhoWaitsForItsStageAndEndsDoesNotStartWithIt) {
   EXPECT_THAT(Orders(turn), testing::Not(testing::Contains("tell worker:0#1")));
 }
 
+TEST(JobStagesTest, NobodyIsToldWhatAnotherOfItsOwnStagePublishes) {
+  JobSpec spec = InThreeStages().Restarts(RestartScope::kTask, 1).Build();
+  for (RoleSpec& role : spec.roles) role.restart_scope = RestartScope::kTask;
+  JobDriver driver(spec);
+  driver.Gathering().RegisterAll();
+  driver.Publish("driver:0", kHere);
+  driver.Publish("ps:0", kThere);
+  driver.Heartbeat("ps:1");
+  driver.Report("ps:1", Failure(3));
+  driver.Register("ps:1#2");
+  EXPECT_EQ(driver.Told("ps:1#2"), "start 1");
+  EXPECT_THAT(ValuesToldTo(driver, "ps:1#2"), ElementsAre(Pair(TaskId{"driver", 0}, kHere)));
+}
+
 // ---- damage
 
 TEST(JobStagesTest, AJournalThatPublishesTwiceOrOpensAStageForNobodyIsDamaged) {
