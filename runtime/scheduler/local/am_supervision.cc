@@ -107,11 +107,11 @@ Status AmSupervision::StartNext() {
   epoch_ = next;
   ProcessSpec am;
   am.argv = {options_.program, records_.place().string(), std::to_string(epoch_.value)};
-  const int page = page_.SocketForMaster();
-  if (page >= 0) am.inherited.push_back(page);
+  const std::optional<int> page = page_.SocketForMaster();
+  if (page) am.inherited.push_back(*page);
   am.env = OverEnvironment(environment_,
                            {StrCat(kJobMark, "=", records_.job().value), StrCat(kAmMark, "=", records_.job().value),
-                            StrCat(kPageSocketVariable, "=", page >= 0 ? std::to_string(page) : "")});
+                            StrCat(kPageSocketVariable, "=", page ? std::to_string(*page) : "")});
   am.directory = records_.place().string();
   am.stdout_file = am.stderr_file = (records_.place() / "am.log").string();
   process_ = {};

@@ -7,7 +7,7 @@
 
 namespace tony::keeper {
 
-int PageHolder::SocketForMaster() {
+std::optional<int> PageHolder::SocketForMaster() {
   if (socket_.valid()) return socket_.get();
   auto opened = ListenForPage(records_, kLoopback);
   if (opened.ok()) {
@@ -15,7 +15,8 @@ int PageHolder::SocketForMaster() {
   } else if (opened.error().code != ErrorCode::kNotFound) {
     LogWarn(opened.error().message);
   }
-  return socket_.valid() ? socket_.get() : -1;
+  if (!socket_.valid()) return std::nullopt;
+  return socket_.get();
 }
 
 void PageHolder::Take(UniqueFd socket) {

@@ -3,7 +3,7 @@
 // and gives it to each master that it starts; who connects in between waits in the kernel's queue.
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "runtime/base/unique_fd.h"
 #include "runtime/store/job_records.h"
@@ -14,9 +14,9 @@ class PageHolder {
  public:
   explicit PageHolder(const JobRecords& records) : records_(records) {}
 
-  // For a master that is about to start. Opened now, at a new address, if there is none. -1: the job has no page, or
-  // none can be opened, which the log says; the job does without.
-  int SocketForMaster();
+  // For a master that is about to start. Opened now, at a new address, if there is none. Nothing: the job has no page,
+  // or none can be opened, which the log says; the job does without.
+  std::optional<int> SocketForMaster();
   // From a master that outlived the keeper before. Of no use where there is one.
   void Take(UniqueFd socket);
   void LetGo() { socket_.Reset(); }  // when no master is started any more
