@@ -42,9 +42,9 @@ class LocalJournal::Writer {
       : loop_(loop),
         file_(std::move(opened.file)),
         content_(std::move(opened.content)),
-        state_(opened.outdated         ? FileState::kSpoiled
-               : opened.torn_bytes > 0 ? FileState::kTorn
-                                       : FileState::kWhole),
+        state_(opened.outdated          ? FileState::kSpoiled
+               : opened.torn_bytes != 0 ? FileState::kTorn
+                                        : FileState::kWhole),
         thread_([this] { Run(); }) {}
 
   ~Writer() {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -76,9 +77,11 @@ class LocalJournalFile : public JournalFile {
   static Status AppendTo(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t n = write(fd, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return Failed();
-      bytes.remove_prefix(static_cast<size_t>(n));
+      if (n != -1) {
+        bytes.remove_prefix(static_cast<size_t>(n));
+      } else if (errno != EINTR) {
+        return Failed();
+      }
     }
     return Ok();
   }
@@ -98,7 +101,7 @@ Result<UniqueFd> OpenFile(const std::string& path) {
 size_t ReadNumber(const std::string& path) {
   const auto text = ReadFile(path);
   const auto number = text.ok() ? ParseInt(Trim(*text)) : std::nullopt;
-  return number && *number > 0 ? static_cast<size_t>(*number) : 0;
+  return static_cast<size_t>(std::max<int64_t>(number.value_or(0), 0));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class JournalFile {
   virtual Status CutTo(size_t size) = 0;
   virtual Status Sync() = 0;
   // A new file with this content takes the old one's place, both synced with their folder. After an error either is
-  // there, whole.
+  // there, whole, and is what the next call is about.
   virtual Status Replace(std::string_view content) = 0;
   virtual void NoteWritten(size_t size) = 0;  // into journal.written; best effort
 };

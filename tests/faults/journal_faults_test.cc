@@ -70,6 +70,35 @@ TEST(JournalFaultsTest, WrittenAnewItIsTheOldOneOrTheNewOne) {
                  .names_the_file = false});
 }
 
+// The journal is the file that has its name, whichever it is by then.
+TEST(JournalFaultsTest, WhatIsAppendedAfterwardsIsInTheFileThatIsThere) {
+  for (int nth = 1;; ++nth) {
+    const TempFolder folder(MemoryFolder());
+    WriteFirst(folder.path());
+    const auto opened = OpenJournalFile(JournalIn(folder.path()));
+    ASSERT_TRUE(opened.ok());
+    FaultyDisk disk(folder.path(), {.nth = nth, .error = EIO, .stays = false});
+    (void)opened->file->Replace(EncodeHeader() + Record() + Record());
+    disk.Repair();
+    const size_t before = DecisionsIn(folder.path());
+    EXPECT_TRUE(opened->file->Append(Record()).ok());
+    EXPECT_EQ(DecisionsIn(folder.path()), before + 1) << disk.point();
+    if (!disk.HasFailed()) break;
+  }
+}
+
+TEST(JournalFaultsTest, AWriteThatASignalInterruptsGoesOn) {
+  const TempFolder folder(MemoryFolder());
+  WriteFirst(folder.path());
+  const auto opened = OpenJournalFile(JournalIn(folder.path()));
+  ASSERT_TRUE(opened.ok());
+  FaultyDisk disk(folder.path(), {.nth = 1, .error = EINTR, .stays = false});
+  EXPECT_TRUE(opened->file->Append(Record()).ok());
+  EXPECT_EQ(disk.failed(), "write");
+  disk.Repair();
+  EXPECT_EQ(DecisionsIn(folder.path()), 2u);
+}
+
 ino_t InodeOf(const fs::path& file) {
   struct stat info {};
   EXPECT_EQ(stat(file.c_str(), &info), 0);

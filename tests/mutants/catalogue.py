@@ -43,6 +43,7 @@ LEDGER = Suite("tests/ledger_test", timed=True)
 LEDGER_CLAIM = Suite("tests/ledger_claim_test", shards=4, timed=True)
 STORE = Suite("tests/store_test", timed=True)
 POWER_CUT = Suite("tests/power_cut_test")
+JOURNAL_FAULTS = Suite("tests/journal_faults_test")
 MASTER_POWER_CUT = Suite("tests/master_power_cut_test")
 STAGING = Suite("tests/staging_test", shards=2, timed=True)
 ENDED_JOBS = Suite("tests/ended_jobs_test")
@@ -94,7 +95,7 @@ FILES = {
     "am/application_master_trouble.cc": OF_AM_SHELL,
     "am/parked_calls.cc": OF_AM_SHELL,
     "am/journal.cc": OF_AM_SHELL,
-    "am/journal_file.cc": (AM_SHELL, POWER_CUT),
+    "am/journal_file.cc": (AM_SHELL, JOURNAL_FAULTS, POWER_CUT),
     "am/attention.cc": OF_AM_CORE,
     "am/application_master.h": OF_AM_SHELL,
     "executor/executor.cc": OF_EXECUTOR_SHELL,

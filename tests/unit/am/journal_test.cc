@@ -21,6 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class JournalTest : public testing::Test {
  protected:
@@ -287,6 +288,22 @@ TEST_F(JournalTest, NoFlippedBitIsActedUponAndTheFileIsLeftAsItIs) {
     EXPECT_THAT(opened.error().message, HasSubstr(path_));
     ASSERT_EQ(Bytes(path_), bytes);
   }
+}
+
+// What is decided is written to the log as well, and what a program said last may be long.
+TEST(DecisionLogTest, ADecisionIsShownUpToFourHundredCharacters) {
+  const auto logged = [](size_t size) {
+    AttemptEnded ended = {.attempt = {{"worker", 0}, 1}, .outcome = {.message = "x"}};
+    ended.outcome.message.append(size - ToJson(Decision{{}, ended}).size(), 'x');
+    testing::internal::CaptureStderr();
+    LogAndEncode({Decision{{}, ended}});
+    return std::pair(ToJson(Decision{{}, ended}), testing::internal::GetCapturedStderr());
+  };
+  const auto [whole, of_whole] = logged(400);
+  EXPECT_THAT(of_whole, HasSubstr(whole));
+  EXPECT_THAT(of_whole, Not(HasSubstr("...")));
+  const auto [longer, of_longer] = logged(401);
+  EXPECT_THAT(of_longer, HasSubstr(longer.substr(0, 400) + "..."));
 }
 
 }  // namespace
