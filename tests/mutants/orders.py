@@ -80,13 +80,19 @@ TURNS = [
      "  if (const auto refusal = Observe(RegisterCall{caller, what})) return reply.Refuse(refusal->reason, refusal->message);\n"
      "  reply.Success(epoch_);\n"),
     ("a kill is answered before the journal has it", MASTER_CLIENTS,
-     "  Observe(KillAsked{{.reason = reason, .grace = grace}},\n"
-     "          [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });\n",
-     "  Observe(KillAsked{{.reason = reason, .grace = grace}});\n  GetStatus(token, reply);\n"),
+     "  Observe(KillAsked{plain}, [this, token, reply](const std::optional<Refusal>&) { GetStatus(token, reply); });\n",
+     "  Observe(KillAsked{plain});\n  GetStatus(token, reply);\n"),
+    ("the plan is told before the journal has the kill", MASTER_CLIENTS,
+     "               Observe(KillAsked{mine}, [this, answer, reply](const std::optional<Refusal>&) {\n"
+     "                 reply.Success({answer, CurrentStatus()});\n               });\n",
+     "               Observe(KillAsked{mine});\n               reply.Success({answer, CurrentStatus()});\n"),
     ("an owner is told that it owns before the journal has it", MASTER_CLIENTS,
      "  Observe(AttachAsked{claim}, [this, attached, reply](const std::optional<Refusal>&) {\n"
+     "    if (!stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);\n"
      "    reply.Success({attached, CurrentStatus()});\n  });\n",
-     "  Observe(AttachAsked{claim});\n  reply.Success({attached, CurrentStatus()});\n"),
+     "  Observe(AttachAsked{claim});\n"
+     "  if (!stale_claim_.empty()) return reply.Refuse(RefusalReason::kNotRuling, stale_claim_);\n"
+     "  reply.Success({attached, CurrentStatus()});\n"),
     ("back with its arbiter it renews before it hears what happened", MASTER,
      "  Observe(ContainerEvent{std::move(event)});\n  if (!resumes) return;\n  Renew();\n",
      "  if (resumes) Renew();\n  Observe(ContainerEvent{std::move(event)});\n  if (!resumes) return;\n"),

@@ -56,6 +56,27 @@ TEST_F(MasterAttentionTest, AFencedKillIsAnsweredAndDoesNothing) {
   EXPECT_THAT(journal_.appended, Not(Contains("job_stopping")));
 }
 
+TEST_F(MasterAttentionTest, APlannedKillIsAnsweredWhenItIsWritten) {
+  Attach("o1");
+  journal_.WriteAll();
+  const auto planned = KillIf({.reason = "later", .if_owner = {"o1"}, .due = In(3'600'000)});
+  EXPECT_TRUE(planned->open());
+  journal_.WriteAll();
+  ASSERT_TRUE(planned->value);
+  EXPECT_EQ(planned->value->answer, KillAnswer::kPlanned);
+}
+
+// Its asker's clock may be hours ahead or behind; how long it is to take is the same by both.
+TEST_F(MasterAttentionTest, AKillIsDueByTheClockOfTheMaster) {
+  Attach("o1");
+  journal_.WriteAll();
+  const auto planned =
+      KillIf({.reason = "later", .if_owner = {"o1"}, .due = In(-3'600'000), .delay = Duration(3'600'000)});
+  journal_.WriteAll();
+  ASSERT_TRUE(planned->value);
+  EXPECT_EQ(planned->value->answer, KillAnswer::kPlanned);
+}
+
 TEST_F(MasterAttentionTest, AConditionalKillInTheFolderIsDecidedAndRemoved) {
   Attach("o1");
   journal_.WriteAll();
