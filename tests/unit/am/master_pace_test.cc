@@ -1,0 +1,100 @@
+// How often the master tells what has changed, so that neither its loop nor who listens has work for nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "tests/support/run_until.h"
+#include "tests/unit/am/master_test.h"
+
+namespace tony::am {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class MasterPaceTest : public ApplicationMasterTest {
+ protected:
+  void LoseTheArbiterForAMoment() {  // an AM that rules again looks for kill requests at once
+    master_.OnScheduler(SchedulerLost{"gone for a moment"});
+    master_.OnScheduler(SchedulerReached{});
+  }
+  std::string LogOf(const std::function<void()>& what) {
+    testing::internal::CaptureStderr();
+    what();
+    return testing::internal::GetCapturedStderr();
+  }
+};
+
+TEST_F(MasterPaceTest, ClientsHearOfSeveralChangesAtOnce) {
+  journal_.WriteAll();
+  Pass(Duration(50));  // what happened at the start has been told
+  const Instant began = loop_.Now();
+  const auto first = Watch(Watch(-1)->value->seq);
+  Grant("worker:0");
+  journal_.WriteAll();
+  ASSERT_TRUE(first->value) << "the first change is told without delay";
+
+  const auto next = Watch(first->value->seq);
+  Grant("worker:1");
+  journal_.WriteAll();
+
+  EXPECT_TRUE(RunUntil(loop_, [&] { return !next->open(); }));
+  EXPECT_GE(loop_.Now() - began, Duration(15));
+}
+
+TEST_F(MasterPaceTest, TheStatusIsNotWrittenForEachChange) {
+  const Instant began = loop_.Now();
+  journal_.WriteAll();
+  EXPECT_TRUE(RunUntil(loop_, [this] { return records_.ReadStatus()->has_value(); }));
+  EXPECT_GE(loop_.Now() - began, Duration(450));
+}
+
+// The end of a trouble has no number: a client that has asked a moment too late would wait for its next news.
+TEST_F(MasterPaceTest, WhoAsksAfterATroubleHearsSoonThatItIsOver) {
+  journal_.WriteAll();
+  Pass(Duration(50));
+  journal_.trouble("no space left on device");
+  journal_.trouble("");
+  const auto watch = Watch(Watch(-1)->value->seq);
+  EXPECT_TRUE(watch->open());
+  EXPECT_TRUE(RunUntil(loop_, [&] { return !watch->open(); }));
+  ASSERT_TRUE(watch->value);
+  EXPECT_EQ(JobStatusFromJson(watch->value->status_json)->trouble, "");
+}
+
+TEST_F(MasterPaceTest, TheLogSaysOnceWhoAskedForAKillByFile) {
+  ASSERT_TRUE(records_.WriteKillRequest({.reason = "enough"}).ok());
+  EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }),
+              HasSubstr("kill-request.json of the job's own user: enough"));
+  EXPECT_THAT(LogOf([this] { LoseTheArbiterForAMoment(); }), Not(HasSubstr("kill-request.json")));
+}
+
+class LargeGangTest : public ApplicationMasterTest {
+ protected:
+  static constexpr int kTasks = 100;
+  LargeGangTest() : ApplicationMasterTest(JobBuilder().Role("worker", kTasks).Build()) {}
+};
+
+TEST_F(LargeGangTest, OthersAreHeardWhileItIsToldToStart) {
+  std::vector<std::shared_ptr<Answered<Command>>> commands;
+  for (int i = 0; i < kTasks; ++i) {
+    const std::string task = StrCat("worker:", i);
+    Grant(task);
+    Register(task);
+    commands.push_back(Await(task));
+  }
+  const auto told = [&] {
+    return std::ranges::count_if(commands, [](const auto& command) { return !command->open(); });
+  };
+
+  journal_.WriteAll();
+
+  EXPECT_GT(told(), 0);
+  EXPECT_LT(told(), kTasks);
+  EXPECT_TRUE(RunUntil(loop_, [&] { return told() == kTasks; }));
+}
+
+}  // namespace
+}  // namespace tony::am
