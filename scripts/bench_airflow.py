@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-import bench_scale
+import bench_processes
 
 SECONDS = 20
 SETTLE = 2  # seconds until nothing is left to be told of what has just begun
@@ -166,13 +166,13 @@ class Triggers:
 
 def usage(pids):
     """PSS and anonymous memory in MB and CPU in percent of a core over SECONDS, of each."""
-    processes = [pathlib.Path(f"/proc/{pid}") for pid in pids]
-    before, began = [bench_scale.cpu_ms(process) for process in processes], time.monotonic()
+    processes = [bench_processes.of(pid) for pid in pids]
+    before, began = [bench_processes.cpu_ms(process) for process in processes], time.monotonic()
     time.sleep(SECONDS)
     spent = time.monotonic() - began
-    cpu = [(bench_scale.cpu_ms(process) - spent_before) / spent / 10 for process, spent_before in zip(processes, before)]
-    memory = [[bench_scale.kilobytes(process, "smaps_rollup", field) / 1024 for field in ("Pss", "Anonymous")] for process in processes]
-    return [(pss, own, percent) for (pss, own), percent in zip(memory, cpu)]
+    cpu = [(bench_processes.cpu_ms(process) - spent_before) / spent / 10 for process, spent_before in zip(processes, before)]
+    memory = map(bench_processes.memory, processes)
+    return [(size.shared, size.own, percent) for size, percent in zip(memory, cpu)]
 
 
 def told(used):

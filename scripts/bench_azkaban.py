@@ -2,13 +2,13 @@
 
 import json
 import os
-import pathlib
 import select
 import signal
 import statistics
 import subprocess
 import time
 
+import bench_processes
 import bench_scale
 
 SECONDS = 20
@@ -58,11 +58,11 @@ def waiting(steps, tasks, limit):
         if attachment.exists():
             (status,) = json.loads(attachment.read_text())
             states = [task["attempt_state"] for task in status["tasks"]]
-    proc = pathlib.Path(f"/proc/{process.pid}")
-    before, began = bench_scale.cpu_ms(proc), time.monotonic()
+    proc = bench_processes.of(process.pid)
+    before, began = bench_processes.cpu_ms(proc), time.monotonic()
     time.sleep(SECONDS)
-    cpu = (bench_scale.cpu_ms(proc) - before) / (time.monotonic() - began) / 10
-    memory = [bench_scale.kilobytes(proc, *where) / 1024 for where in (("status", "VmRSS"), ("smaps_rollup", "Pss"), ("status", "RssAnon"))]
+    cpu = (bench_processes.cpu_ms(proc) - before) / (time.monotonic() - began) / 10
+    memory = bench_processes.memory(proc)
     start = time.perf_counter()
     process.send_signal(signal.SIGTERM)
     cancelled = milliseconds(start, process, limit)

@@ -9,6 +9,7 @@ import subprocess
 import time
 import urllib.request
 
+import bench_processes
 import bench_scale
 
 SECONDS = 20  # two rounds of a watcher that hears no news
@@ -20,10 +21,6 @@ def thread_cpu_ms(process):
         thread.name == process.name: int((thread / "schedstat").read_text().split()[0]) / 1e6
         for thread in (process / "task").iterdir()
     }
-
-
-def pss_mb(process):
-    return bench_scale.kilobytes(process, "smaps_rollup", "Pss") / 1024
 
 
 async def watch(url, heard, ready):
@@ -51,7 +48,7 @@ async def crowd(url, watchers, am, end_job):
     before, began = thread_cpu_ms(am), time.monotonic()
     await asyncio.sleep(SECONDS)
     share = {own: (cpu - before.get(own, 0)) / (time.monotonic() - began) / 10 for own, cpu in thread_cpu_ms(am).items()}
-    memory = pss_mb(am)
+    memory = bench_processes.memory(am).shared
     end_job()
     await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
     return share, memory, heard
@@ -90,10 +87,10 @@ def running_job(program, tony, tasks, limit):
 def measure(program, tony, limit, tasks=8, watchers=100):
     job, am, url, over = running_job(program, tony, tasks, limit)
     time.sleep(2)  # until the beginning is over
-    before, began = bench_scale.cpu_ms(am), time.monotonic()
+    before, began = bench_processes.cpu_ms(am), time.monotonic()
     time.sleep(SECONDS)
-    alone = (bench_scale.cpu_ms(am) - before) / (time.monotonic() - began) / 10
-    memory = pss_mb(am)
+    alone = (bench_processes.cpu_ms(am) - before) / (time.monotonic() - began) / 10
+    memory = bench_processes.memory(am).shared
     page, document = visits(url)
     share, crowded, heard = asyncio.run(crowd(url, watchers, am, over.touch))
     subprocess.run([program, "wait", job], env=tony.env, capture_output=True, timeout=limit)

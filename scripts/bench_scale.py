@@ -4,23 +4,14 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import statistics
 import subprocess
 import tempfile
-import threading
 import time
 
+import bench_processes
+
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-
-
-def kilobytes(process, file, field):
-    return int(re.search(rf"^{field}:\s+(\d+) kB", (process / file).read_text(), re.M)[1])
-
-
-def cpu_ms(process):
-    """Of all its threads, as the kernel's scheduler counts it in nanoseconds; stat has ticks of 10 ms."""
-    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in (process / "task").iterdir()) / 1e6
 
 
 def many_executors(program, am, tasks, seconds, limit):
@@ -47,35 +38,9 @@ def on_one_am(program, am, sizes, seconds, limit):
         yield rate, f"{seen['cpu_percent']:.1f}", "20"
 
 
-class FreeMemory:
-    """The least that the machine had available while this is open, against what it had before."""
-
-    def __enter__(self):
-        self.before = self.least = self.available()
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self.watch)
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over.set()
-        self.thread.join()
-
-    def watch(self):
-        while not self.over.wait(0.02):
-            self.least = min(self.least, self.available())
-
-    def taken_mb(self):
-        return (self.before - self.least) / 1024
-
-    @staticmethod
-    def available():
-        return int(re.search(r"^MemAvailable:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text(), re.M)[1])
-
-
 def jobs_at_once(tony, jobs, limit):
     start = time.monotonic()
-    with FreeMemory() as memory:
+    with bench_processes.FreeMemory() as memory:
         submits = [subprocess.Popen(tony.submit(1, "sleep 0.02"), env=tony.env, **QUIET) for _ in range(jobs)]
         codes = [submit.wait(limit) for submit in submits]
     took = time.monotonic() - start
@@ -87,7 +52,7 @@ def jobs_at_once(tony, jobs, limit):
 def programs_of(job):
     """Our processes of a job by name; each has the job's folder among its arguments."""
     found = {}
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
+    for process in bench_processes.everybody():
         with contextlib.suppress(OSError):
             arguments = (process / "cmdline").read_bytes().split(b"\0")
             name = pathlib.Path(os.fsdecode(arguments[0])).name
@@ -109,22 +74,18 @@ def idle_job(tony, limit, seconds=10):
             job = tony.newest_job()
             programs = programs_of(job.name) if job else {}
         time.sleep(1)  # until the tasks run and the status says so
-        programs["tony submit"] = [pathlib.Path(f"/proc/{submit.pid}")]
+        programs["tony submit"] = [bench_processes.of(submit.pid)]
         everybody = [process for processes in programs.values() for process in processes]
-        before = [cpu_ms(process) for process in everybody]
+        before = [bench_processes.cpu_ms(process) for process in everybody]
         time.sleep(seconds)
-        cpu = dict(zip(everybody, [(cpu_ms(p) - b) / seconds / 10 for p, b in zip(everybody, before)]))
+        cpu = dict(zip(everybody, [(bench_processes.cpu_ms(p) - b) / seconds / 10 for p, b in zip(everybody, before)]))
         yield from idle_rows(programs, cpu)
 
 
 def idle_rows(programs, cpu):
     total = 0.0
     for name, processes in sorted(programs.items()):
-        sizes = [
-            [kilobytes(p, "status", "VmRSS"), kilobytes(p, "smaps_rollup", "Pss"), kilobytes(p, "status", "RssAnon")]
-            for p in processes
-        ]
-        rss, pss, own = (statistics.mean(column) / 1024 for column in zip(*sizes))
+        rss, pss, own = map(statistics.mean, zip(*map(bench_processes.memory, processes)))
         total += pss * len(processes)
         percent = statistics.mean(cpu[p] for p in processes)
         each = ", each" if len(processes) > 1 else ""

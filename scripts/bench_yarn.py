@@ -5,8 +5,8 @@ count of the children that have ended (cutime and cstime of /proc/PID/stat, in t
 are all waited for by one that is waited for by its NodeManager, whose own CPU is not in it. What a NodeManager starts
 beside and before a program is in it, on both sides alike: its helper that forks, shells, and a chmod for each file,
 where it lacks Hadoop's native library.
-Memory is of runs of its own, in which /proc is looked at every 20 ms: the most that the client and all processes in the
-cluster's containers had at one time.
+Memory is of runs of its own, in which bench_processes.py looks at the client and at all processes in the cluster's
+containers: the most that they had at one time.
 """
 
 import contextlib
@@ -23,6 +23,8 @@ import threading
 import time
 import urllib.request
 
+import bench_processes
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLUSTER = ROOT / "tests/conformance/hadoop/cluster"
 CONFORMANCE = ROOT / "build/conformance"
@@ -32,7 +34,6 @@ SHELL = "org.apache.hadoop.yarn.applications.distributedshell"
 WORK = ("sleep", "0.02")
 LIMIT = 180  # seconds, for one job
 TICK = os.sysconf("SC_CLK_TCK")
-LOOK_EVERY = 0.02  # seconds
 LOOKED_AT = 2  # runs of each, for memory
 
 
@@ -87,7 +88,7 @@ class Cluster:
         return False
 
     def container_processes(self):
-        return [process for process in pathlib.Path("/proc").glob("[0-9]*") if self.is_in_container(process)]
+        return [process for process in bench_processes.everybody() if self.is_in_container(process)]
 
     def is_idle(self):
         """Its applications have ended and nothing of them runs; so the NodeManagers have counted it all."""
@@ -139,44 +140,6 @@ class DistributedShell:
             "-cp", self.classpath, f"{SHELL}.Client", "-jar", str(self.jar), "-shell_command", " ".join(WORK),
             "-num_containers", str(tasks), "-container_memory", "128", "-master_memory", "256",
         ]  # fmt: skip
-
-
-class Memory:
-    """The most that a process and what runs in the containers had together while this is open: resident, and PSS."""
-
-    def __init__(self, cluster, client):
-        self.cluster, self.client = cluster, pathlib.Path(f"/proc/{client}")
-        self.resident = self.proportional = 0
-        self.foreign = set()  # by start time, too: a number may be used again
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self.watch)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.over.set()
-        self.thread.join()
-
-    def watch(self):
-        while not self.over.wait(LOOK_EVERY):
-            self.look()
-
-    def look(self):
-        resident = proportional = 0
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError, TypeError):
-                key = (process.name, (process / "comm").read_bytes(), (process / "stat").read_text().rpartition(")")[2].split()[19])
-                if key in self.foreign:
-                    continue
-                if process != self.client and not self.cluster.is_in_container(process):
-                    self.foreign.add(key)
-                    continue
-                rollup = (process / "smaps_rollup").read_text()
-                resident += int(re.search(r"^Rss:\s+(\d+)", rollup, re.M)[1])
-                proportional += int(re.search(r"^Pss:\s+(\d+)", rollup, re.M)[1])
-        self.resident, self.proportional = max(self.resident, resident), max(self.proportional, proportional)
 
 
 # Until when a job is in which part of its life, by lines of the logs of the ResourceManager and of the nodes. "{master}"
@@ -248,13 +211,14 @@ def timed(cluster, side, tasks):
 
 
 def weighed(cluster, side, tasks):
-    """MB resident and MB of PSS, at most."""
+    """The most that client and containers had."""
     with tempfile.TemporaryFile() as log:
         client = start(side, tasks, log)
-        with Memory(cluster, client.pid) as memory:
+        own = bench_processes.of(client.pid)
+        with bench_processes.Memory(lambda process: process == own or cluster.is_in_container(process)) as memory:
             check(side, tasks, client.wait(LIMIT), log)
         cluster.await_idle()
-    return memory.resident / 1024, memory.proportional / 1024
+    return memory.most
 
 
 def cell(values, digits=1):
@@ -302,6 +266,7 @@ def measure(programs, sizes, runs):
             ("CPU of the client alone, s", times, 2, 2, {}),
             ("resident, MB", sizes_of, 0, 0, {1: 45, 8: 80, 32: 170}),
             ("PSS, MB", sizes_of, 1, 0, {}),
+            ("of that anonymous, MB", sizes_of, 2, 0, {}),
         ):
             yield from rows(what, sides, sizes, {key: [one[at] for one in value] for key, value in found.items()}, digits)
             if aims:
