@@ -74,6 +74,7 @@ class Executor {
   void TellWhy(const std::string& disconnected);
   Event LeaseNow();
   Result<std::vector<ProcessSpec>> Prepare(const StartProcesses& action);
+  std::vector<Event> Start(const StartProcesses& action);
   std::vector<Event> Start(const std::vector<ProcessSpec>& processes);
   Result<int64_t> Start(const ProcessSpec& process, int index, const OomKills& killed_before);
   void WatchUsage();

@@ -1,4 +1,6 @@
 // How the processes of an attempt are started, and watched from then on.
+#include <malloc.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -20,14 +22,20 @@ Outcome CannotStart(const Error& error) {
 }  // namespace
 
 void Executor::Perform(const StartProcesses& action) {
-  const auto processes = Prepare(action);
-  if (!processes.ok()) return Feed(ProcessNotStarted{CannotStart(processes.error())});
-  std::vector<Event> answers = Start(*processes);
+  std::vector<Event> answers = Start(action);
   if (std::holds_alternative<ProcessStarted>(answers.front())) {
     WatchUsage();
     WatchPublished();
+    // The task may run for weeks, and what its start took is free, but still ours: libc returns little by itself.
+    malloc_trim(0);
   }
   for (Event& answer : answers) Feed(std::move(answer));
+}
+
+std::vector<Event> Executor::Start(const StartProcesses& action) {
+  const auto processes = Prepare(action);
+  if (!processes.ok()) return {ProcessNotStarted{CannotStart(processes.error())}};
+  return Start(*processes);
 }
 
 // All that they need to start.

@@ -179,6 +179,13 @@ int TlsChannel::Send(BIO* bio, const char* bytes, int size) {
   return -1;
 }
 
+// The queue may begin with what another part of OpenSSL found, which has no text: see StartLibrary().
+std::string ReasonOfTls() {
+  while (const unsigned long error = ERR_get_error())
+    if (const char* text = ERR_reason_error_string(error)) return text;
+  return "unknown reason";
+}
+
 // Called for each certificate of the peer's chain, its own last, and for what is wrong with one.
 bool TlsChannel::Judge(bool signed_well, X509_STORE_CTX* chain) {
   if (!signed_well) {
@@ -230,8 +237,7 @@ Error TlsChannel::WhyItEnded() const {
     return {code,
             StrCat("the peer refuses this program's TLS: ", SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET))};
   }
-  const char* text = ERR_reason_error_string(ERR_peek_error());
-  return {code, StrCat("no TLS with the peer: ", text ? text : "unknown reason")};
+  return {code, StrCat("no TLS with the peer: ", ReasonOfTls())};
 }
 
 // The first one is for who looks why nobody joins: a clock that is wrong by days. The others are debugging's.
@@ -302,10 +308,17 @@ bool Configure(SSL_CTX* context) {
          SSL_CTX_set1_groups_list(context, kGroups) == 1 && SSL_CTX_set1_sigalgs_list(context, "ECDSA+SHA256") == 1;
 }
 
+// Without the texts of the errors that are not TLS', 50 KB of every executor for what nobody reads. OpenSSL loads them
+// with the first look at its queue of errors, so this comes before.
+void StartLibrary() {
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS, nullptr);
+  OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+}
+
 Result<MakeChannel> MakeSide(bool server, const TlsIdentity& own, const std::vector<TlsRole>& roles,
                              std::vector<TlsRole> peers) {
+  StartLibrary();
   ERR_clear_error();
-  OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
   const auto side = std::make_shared<Side>();
   side->server = server;
   side->peers = std::move(peers);
