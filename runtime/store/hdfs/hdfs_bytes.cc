@@ -19,9 +19,7 @@ constexpr int kMostLooks = 5;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-std::string TemporaryFor(const std::string& path) {
-  return StrCat(FolderOf(path), "/", hadoop::kUnfinishedPut, RandomHex(8));
-}
+std::string TemporaryIn(const std::string& folder) { return StrCat(folder, "/", hadoop::kUnfinishedPut, RandomHex(8)); }
 
 // Whether a rename was not done. "Not found" may be the answer to a repetition of it, by a gateway.
 bool IsRefusal(const Error& error) {
@@ -69,10 +67,10 @@ Result<bool> HdfsBytes::Put(const std::string& path, std::string_view bytes, Hdf
   return Move(tries, temporary, path, how);
 }
 
-Result<bool> HdfsBytes::PutFolder(const std::string& path) const {
+Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& place) const {
   Tries tries(patience_);
   for (;;) {  // a new name each time, as below
-    const std::string temporary = TemporaryFor(path);
+    const std::string temporary = TemporaryIn(place);
     const Status made = calls_->MakeFolders(temporary);
     if (made.ok()) return Move(tries, temporary, path, HdfsRename::kIfNew);
     if (!tries.MayAgain(made.error())) return made.error();
@@ -82,7 +80,7 @@ Result<bool> HdfsBytes::PutFolder(const std::string& path) const {
 // A new name each time: what was not answered may still be written under the old one.
 Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& path, std::string_view bytes) const {
   for (bool in_attribute = bytes.size() <= kMostInAttribute;;) {
-    std::string temporary = TemporaryFor(path);
+    std::string temporary = TemporaryIn(FolderOf(path));
     const Status written = Write(temporary, bytes, in_attribute);
     if (written.ok()) return temporary;
     const Error& error = written.error();

@@ -50,8 +50,8 @@ class HdfsBytes {
   // False (only kIfNew): somebody was first. kNotFound: there is no such folder, and none was made; what was written
   // there may have been moved away with it.
   Result<bool> Put(const std::string& path, std::string_view bytes, hadoop::HdfsRename how) const;
-  // The same of a folder, made empty.
-  Result<bool> PutFolder(const std::string& path) const;
+  // The same of a folder, made empty. It is made in the folder `place`, which MKDIRS would make anew, and then renamed.
+  Result<bool> PutFolder(const std::string& path, const std::string& place) const;
 
   // What `call(HdfsCalls&)` says, asked again while it is kUnavailable. It may be done twice.
   template <class Call>

@@ -14,33 +14,39 @@ using hadoop::HdfsRename;
 constexpr std::string_view kSealed = ".sealed";
 constexpr std::string_view kFrom = "from-";
 constexpr std::string_view kRecord = "user.tony.";
-// A NameNode takes 32 of a file.
-constexpr int64_t kRecordsOfFile = 24;
+// A NameNode takes 32 of a file or folder.
+constexpr int64_t kRecordsOfCarrier = 24;
 constexpr int kMostReads = 3;  // an epoch is sealed once
 
-std::string CarrierOf(int64_t number) { return StrCat(kFrom, (number - 1) / kRecordsOfFile * kRecordsOfFile + 1); }
+std::string CarrierOf(int64_t number) {
+  return StrCat(kFrom, (number - 1) / kRecordsOfCarrier * kRecordsOfCarrier + 1);
+}
 
 }  // namespace
 
 HdfsJournalStore::HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsPatience patience)
     : bytes_(std::move(calls), std::move(patience)), job_(std::move(job)) {}
 
-std::string HdfsJournalStore::PathOf(Epoch epoch) const { return StrCat(job_.path, "/journal/", epoch.value); }
+std::string HdfsJournalStore::PathOf(Epoch epoch) const { return StrCat(JournalFolder(), "/", epoch.value); }
 
 Error HdfsJournalStore::Named(Error error, const std::string& what, const std::string& path) const {
   return Annotate(std::move(error), StrCat(what, " ", job_.file_system, path));
 }
 
 // Not of a job that was removed: see HdfsRecordStore.
+Result<bool> HdfsJournalStore::PutFolder(const std::string& path) const {
+  TRY(bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(job_.path); }));
+  return bytes_.PutFolder(path, JournalFolder());
+}
+
 Result<bool> HdfsJournalStore::Begin(Epoch epoch) const {
-  const auto job = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(job_.path); });
-  const auto put = job.ok() ? bytes_.PutFolder(PathOf(epoch)) : Result<bool>(job.error());
+  const auto put = PutFolder(PathOf(epoch));
   if (!put.ok()) return Named(put.error(), "make", PathOf(epoch));
   return put;
 }
 
 Result<std::vector<Epoch>> HdfsJournalStore::Epochs() const {
-  const std::string folder = job_.path + "/journal";
+  const std::string folder = JournalFolder();
   std::vector<Epoch> epochs;
   const auto entries = bytes_.Ask([&](HdfsCalls& calls) { return calls.List(folder); });
   if (!entries.ok() && IsMissing(entries.error())) return epochs;
@@ -71,8 +77,8 @@ Result<bool> HdfsJournalStore::AddAttribute(Epoch epoch, int64_t number, std::st
   const std::string name = StrCat(kRecord, number);
   const auto set = [&] { return bytes_.Ask([&](HdfsCalls& calls) { return calls.SetXattr(carrier, name, bytes); }); };
   auto is_new = set();
-  if (!is_new.ok() && IsMissing(is_new.error())) {  // the first of its file, or the epoch is sealed
-    TRY(bytes_.Ask([&](HdfsCalls& calls) { return calls.Create(carrier, ""); }));
+  if (!is_new.ok() && IsMissing(is_new.error())) {  // the first of its carrier, or the epoch is sealed
+    TRY(PutFolder(carrier));
     is_new = set();
   }
   if (!is_new.ok()) return is_new.error();

@@ -1,12 +1,14 @@
 // A journal in HDFS.
 //
 //   journal/3           the epoch's folder; journal/3.sealed: renamed by Seal(), and with it all that is in it
-//   journal/3/from-25   an empty file, whose attributes user.tony.25 to user.tony.48 are the records 25 to 48
+//   journal/3/from-25   an empty folder, whose attributes user.tony.25 to user.tony.48 are the records 25 to 48
 //   journal/3/31        a record that is too large for an attribute
 //
-// All that is written names its path, and none of these writes makes a folder. So whoever writes after the seal is told
-// that there is no such folder, however late. The folder itself is made under another name and renamed: a late
-// repetition does not make it anew.
+// All that is written names its path, and nothing in an epoch's folder is written in a way that would make that folder.
+// So whoever writes after the seal is told that there is no such folder, however late. Folders are made in journal/
+// under another name and renamed: a late repetition does not make them anew.
+//
+// from-25 is no file, because CREATE is several calls of two servers, and each 24th turn of a job would wait for them.
 #pragma once
 
 #include <memory>
@@ -36,6 +38,8 @@ class HdfsJournalStore : public JournalStore {
   Result<bool> AddFile(Epoch epoch, int64_t number, std::string_view bytes) const;
   Result<std::vector<JournalRecord>> ReadFolder(const std::string& path) const;
   Status ReadAttributes(const std::string& path, std::vector<JournalRecord>& records) const;
+  Result<bool> PutFolder(const std::string& path) const;
+  std::string JournalFolder() const { return job_.path + "/journal"; }
   std::string PathOf(Epoch epoch) const;
   Error Named(Error error, const std::string& what, const std::string& path) const;
 

@@ -10,9 +10,12 @@
 namespace tony {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 using Fate = FakeHdfs::Fate;
 
 const std::string kLarge(kMostInAttribute + 1, 'x');
@@ -67,7 +70,16 @@ TEST_F(HdfsJournalStoreTest, AUsualRecordIsOneCall) {
   TakenOver(Epoch{1});
   hdfs->asked.clear();
   for (int64_t n = 1; n <= 24; ++n) ASSERT_TRUE(Adds(Epoch{1}, n, std::string(kMostInAttribute, 'x')));
-  EXPECT_EQ(hdfs->asked.size(), 26U);  // and two that make the file
+  EXPECT_EQ(hdfs->asked.size(), 28U);  // and four that make what carries them
+}
+
+// Each 24th turn of a job waits for that.
+TEST_F(HdfsJournalStoreTest, WhatCarriesUsualRecordsIsMadeByTheNameNodeAlone) {
+  TakenOver(Epoch{1});
+  hdfs->asked.clear();
+  for (int64_t n = 1; n <= 49; ++n) ASSERT_TRUE(Adds(Epoch{1}, n, "usual"));
+  EXPECT_THAT(hdfs->Files(), IsEmpty()) << "bytes, or their end, would be a DataNode's";
+  EXPECT_THAT(hdfs->asked, Not(Contains(StartsWith("CREATE"))));
 }
 
 TEST_F(HdfsJournalStoreTest, AfterTheSealNothingIsAdded) {
