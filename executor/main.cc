@@ -1,7 +1,6 @@
 // tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST: the executor of one task. HOST is this machine,
 // as the job's other tasks reach it.
 // tony-executor --container LOG_FOLDER: the same in a container of YARN, which says all of that (container_folder.h).
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +11,7 @@
 
 #include "executor/attempt_files.h"
 #include "executor/container_folder.h"
+#include "executor/container_front.h"
 #include "executor/executor.h"
 #include "executor/port_reservation.h"
 #include "runtime/base/endpoint.h"
@@ -39,15 +39,8 @@ struct Arguments {
   MakeChannel tls{};          // to a master on another machine
 };
 
-// Whoever starts us ends with the container, and must not leave us behind.
-void DieWithParent() {
-  const pid_t parent = getppid();
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) raise(SIGTERM);  // it ended meanwhile
-}
-
-// A NodeManager kills us 250 ms after its SIGTERM, and then nobody is left who knows what is ours: tasks are in
-// sessions of their own. A tenth of a second is theirs; the rest is for a busy machine.
+// A NodeManager takes a container for gone 250 ms after its SIGTERM. A tenth of a second is the task's; the rest is for
+// a busy machine, and what is later still container_front.h ends.
 class QuickEnd {
  public:
   explicit QuickEnd(EventLoop& loop) : loop_(loop) {}
@@ -69,8 +62,7 @@ class QuickEnd {
 
 Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
   const Error usage{ErrorCode::kUsage, "usage: tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST"};
-  if (arguments.size() == 2 && arguments[0] == "--container" && arguments[1].starts_with('/')) {
-    DieWithParent();
+  if (arguments.size() == 2 && IsInContainer(arguments[0]) && arguments[1].starts_with('/')) {
     TRY_ASSIGN(ContainerPlace place, LayContainerFolder(arguments[1]));
     TRY_ASSIGN(MakeChannel tls, MakeTlsClient(place.tls));
     return Arguments{place.records, place.attempt, place.container, place.host, true, std::move(tls)};
@@ -148,6 +140,7 @@ void BecomeTwinIfItHasGpus(char**) {}
 
 int main(int argc, char** argv) {
   tony::executor::BecomeTwinIfItHasGpus(argv);
+  if (argc > 1 && tony::executor::IsInContainer(argv[1])) tony::executor::LeaveFrontBehind();
   std::signal(SIGPIPE, SIG_IGN);
   tony::OpenLog("tony-executor");
   const auto arguments = tony::executor::ParseArguments({argv + 1, argv + argc});

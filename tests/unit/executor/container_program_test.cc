@@ -229,6 +229,15 @@ class ContainerEndTest : public ContainerProgramTest {
   bool IsStarted() {
     return Until([&] { return IsThere(container_ / ".tony-job/work/worker-0/1/started"); });
   }
+  // Of the container's three processes the front is the one that the script became.
+  pid_t Guard() const { return ChildrenOf(launched_).at(0); }
+  pid_t ExecutorItself() const { return ChildrenOf(Guard()).at(0); }
+  void NothingIsLeftOnceKilled(pid_t pid) {
+    ASSERT_FALSE(OfTheTask().empty());
+    ASSERT_EQ(kill(pid, SIGKILL), 0);
+    ASSERT_TRUE(Until([&] { return OfTheTask().empty(); }));
+    ASSERT_TRUE(Until([&] { return Descendants(getpid()).empty(); }));
+  }
   std::vector<pid_t> OfTheTask() const { return WithEnvironment("TONY_JOB_ID=" + job_.job.value); }
 
   ScriptedAm am_{{1}};
@@ -254,6 +263,38 @@ TEST_F(ContainerEndTest, AnExecutorEndsWithWhoeverStartedIt) {
   ASSERT_FALSE(OfTheTask().empty());
   kill(launched_, SIGKILL);
   ASSERT_TRUE(Until([&] { return OfTheTask().empty(); }));
+}
+
+TEST_F(ContainerEndTest, AnExecutorThatIsKilledLeavesNoTaskBehind) {
+  StartStubborn();
+  const auto exit = Launch();
+  ASSERT_TRUE(IsStarted());
+  NothingIsLeftOnceKilled(ExecutorItself());
+  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+  EXPECT_EQ(**exit, Exited(137)) << "what the NodeManager tells";
+}
+
+TEST_F(ContainerEndTest, NorDoesAGuardThatIsKilled) {
+  StartStubborn();
+  const auto exit = Launch();
+  ASSERT_TRUE(IsStarted());
+  NothingIsLeftOnceKilled(Guard());
+}
+
+// As a NodeManager's KILL does, when its TERM was not heard in time.
+TEST_F(ContainerEndTest, NorDoesAGroupThatIsKilled) {
+  StartStubborn();
+  const auto exit = Launch();
+  ASSERT_TRUE(IsStarted());
+  NothingIsLeftOnceKilled(-launched_);
+}
+
+TEST_F(ContainerEndTest, AnExecutorThatIsStoppedIsWokenToEnd) {
+  StartStubborn();
+  const auto exit = Launch();
+  ASSERT_TRUE(IsStarted());
+  ASSERT_EQ(kill(ExecutorItself(), SIGSTOP), 0);
+  NothingIsLeftOnceKilled(-launched_);
 }
 
 TEST_F(ContainerProgramTest, OutsideOfAContainerItIsAUsageError) {
