@@ -33,6 +33,9 @@ namespace {
 constexpr int kAttemptIsOver = 75;
 constexpr const char* kEverywhere = "0.0.0.0";
 constexpr Epoch kFirstEpoch{1};  // there is one attempt
+// A master that has nothing to write would not see that its journal is sealed.
+constexpr Duration kBetweenLooks{10'000};
+constexpr const char* kSealed = "its journal was sealed: the job was settled without it, or removed";
 
 struct Container {
   YarnCluster cluster;
@@ -78,13 +81,14 @@ class Master {
   Result<int> Rule() {
     TRY_ASSIGN(const OpenedRecordJournal opened,
                RecordJournal::Open(loop_, JournalOf(container_.cluster, records_.job()), kFirstEpoch));
-    UseJobClock(records_, opened.decisions.empty() ? std::nullopt : std::optional(opened.decisions.back().time));
+    const JobRecords own = RecordsOfMaster(container_.cluster, records_.job(), kFirstEpoch);
+    UseJobClock(own, opened.decisions.empty() ? std::nullopt : std::optional(opened.decisions.back().time));
     TRY_ASSIGN(Job job, Replay(records_, opened.decisions));
     const JobSpec spec = job.spec();
     TRY_ASSIGN(Submission submission, records_.ReadSubmission());
-    RecordThread calls(loop_, records_);
+    RecordThread calls(loop_, own);
     ApplicationMaster master({.loop = loop_,
-                              .records = records_,
+                              .records = own,
                               .submission = std::move(submission),
                               .token = container_.launch.secrets.token,
                               .tracking_url = "",
@@ -92,7 +96,8 @@ class Master {
                               .job = std::move(job),
                               .journal = *opened.journal,
                               .calls = calls});
-    opened.journal->TellOfSeal([this] { LeaveBecause("its journal was sealed: the job was settled without it"); });
+    opened.journal->TellOfSeal([this] { LeaveBecause(kSealed); });
+    LookForSeal(calls, JournalOf(container_.cluster, records_.job()));
     TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(container_.launch.secrets.tls));
     TRY_ASSIGN(const auto server, StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .tls = tls}, master));
     const Endpoint at{container_.host, std::get<Endpoint>(server->addresses().front()).port};
@@ -136,6 +141,18 @@ class Master {
     return shipment;
   }
 
+  // Also of a master that does not rule: nobody else may reach its node.
+  void LookForSeal(RecordCalls& calls, const std::shared_ptr<const JournalStore>& journal) {
+    look_timer_ = loop_.After(kBetweenLooks, [this, &calls, journal] {
+      calls.Ask([journal](const JobRecords&) { return journal->Epochs(); },
+                [this, &calls, journal](const Result<std::vector<Epoch>>& epochs) {
+                  const bool is_own = epochs.ok() && !epochs->empty() && epochs->back() == kFirstEpoch;
+                  if (epochs.ok() && !is_own) return LeaveBecause(kSealed);
+                  LookForSeal(calls, journal);
+                });
+    });
+  }
+
   void LeaveBecause(const std::string& reason) {
     over_ = reason;
     LogWarn(StrCat("this attempt is over: ", reason));
@@ -148,6 +165,7 @@ class Master {
   HostResolver names_;
   hadoop::RmClient rm_;
   std::string over_;  // why this attempt is; empty: it is not
+  EventLoop::Timer look_timer_;
 };
 
 Result<int> Run() {

@@ -88,6 +88,7 @@ class JobRecords {
   const JobId& job() const { return job_; }
   const std::filesystem::path& place() const { return place_; }
   const RecordStore& store() const { return *store_; }
+  const JournalStore* journal_store() const { return journal_.get(); }  // null: the journal is a record
 
   Result<JobSpec> ReadSpec() const;
   Result<Submission> ReadSubmission() const;

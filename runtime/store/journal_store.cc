@@ -26,6 +26,18 @@ Result<std::vector<JournalRecord>> ReadRecords(const JournalStore& store, const 
   return all;
 }
 
+std::optional<std::string> BytesOf(const std::vector<JournalRecord>& records) {
+  if (records.empty()) return std::nullopt;
+  std::string bytes;
+  for (const JournalRecord& record : records) bytes += record.bytes;
+  return bytes;
+}
+
+Error Replaced(Epoch by) {
+  if (by == kSettlersEpoch) return {ErrorCode::kNotPermitted, "this job was settled without a master"};
+  return {ErrorCode::kNotPermitted, StrCat("master ", by.value, " rules this job")};
+}
+
 }  // namespace
 
 // First the own epoch, then a look at the others: of two who do so at once, one sees the other.
@@ -35,7 +47,7 @@ Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Ep
   TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
   std::vector<Epoch> earlier;
   for (const Epoch epoch : epochs) {
-    if (epoch > own) return Error{ErrorCode::kNotPermitted, StrCat("master ", epoch.value, " rules this job")};
+    if (epoch > own) return Replaced(epoch);
     if (epoch < own) earlier.push_back(epoch);
   }
   for (const Epoch epoch : earlier) TRY(store.Seal(epoch));
@@ -48,11 +60,18 @@ Result<std::optional<std::string>> ReadJournal(const JournalStore& store) {
     const auto records = ReadRecords(store, epochs);
     if (!records.ok() && records.error().code == ErrorCode::kInvalid && look < kMostLooks) continue;
     if (!records.ok()) return records.error();
-    if ((*records).empty()) return std::optional<std::string>();
-    std::string bytes;
-    for (const JournalRecord& record : *records) bytes += record.bytes;
-    return std::optional(std::move(bytes));
+    return BytesOf(*records);
   }
+}
+
+// A master that begins at the same time sees this epoch, or is seen here: each begins before it looks.
+Result<std::optional<std::string>> SealJournal(const JournalStore& store) {
+  TRY(store.Begin(kSettlersEpoch));  // another one may have begun it
+  TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
+  std::erase(epochs, kSettlersEpoch);
+  for (const Epoch epoch : epochs) TRY(store.Seal(epoch));
+  TRY_ASSIGN(const std::vector<JournalRecord> records, ReadRecords(store, epochs));
+  return BytesOf(records);
 }
 
 }  // namespace tony

@@ -38,10 +38,16 @@ class JournalStore {
   virtual Result<std::vector<JournalRecord>> Read(Epoch epoch) const = 0;  // by number, whole
 };
 
-// For a master of this epoch, before it rules, and for who settles a job without one: nobody else adds anything from
-// now on, and these are the records that count. kNotPermitted: this epoch has been begun before, or a later one.
-// kInvalid: a record is missing, which is named.
+// For a master of this epoch, before it rules: nobody else adds anything from now on, and these are the records that
+// count. kNotPermitted: this epoch has been begun before, or a later one. kInvalid: a record is missing; it is named.
 Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own);
+
+// The epoch of who settles a job that has no master any more. No master rules after it.
+inline constexpr Epoch kSettlersEpoch{1'000'000'000};
+
+// For who settles a job, also several at once: no master adds anything from now on, nor begins to rule. The bytes are
+// as ReadJournal() has them, the same for all. Errors as TakeOverJournal; after kInvalid the journal is sealed, too.
+Result<std::optional<std::string>> SealJournal(const JournalStore& store);
 
 // As far as it is now, also while somebody writes it. Nothing: it has no record yet.
 Result<std::optional<std::string>> ReadJournal(const JournalStore& store);

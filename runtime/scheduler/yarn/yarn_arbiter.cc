@@ -1,11 +1,17 @@
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/journal/history.h"
+#include "runtime/journal/journal_format.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
+#include "runtime/store/job_records_json.h"
+#include "runtime/store/parsed_records.h"
 #include "runtime/tls/tls.h"
 
 namespace tony {
@@ -37,6 +43,51 @@ bool WasRuled(const JobRecords& records) {
   return !lease.ok() || lease->has_value();  // not known: nothing is started
 }
 
+// The ResourceManager's last word on it; nothing: it has not ended, or nobody knows.
+Result<std::optional<hadoop::ApplicationReport>> LastReport(const JobRecords& records) {
+  auto report = ReportOf(records);
+  if (report.ok()) {
+    if (report->finished == Instant{}) report->finished = RealClock().Now();
+    return HasEnded(report->state) ? std::optional(*std::move(report)) : std::nullopt;
+  }
+  if (report.error().code != ErrorCode::kNotFound || !WasRuled(records))
+    return std::optional<hadoop::ApplicationReport>();
+  hadoop::ApplicationReport forgotten;
+  forgotten.state = ApplicationState::kFailed;
+  forgotten.diagnostics = "the ResourceManager knows the application no longer";
+  forgotten.finished = RealClock().Now();
+  return std::optional(std::move(forgotten));
+}
+
+// A journal that is damaged tells nothing; one that cannot be reached does later.
+Result<std::optional<std::string>> Readable(Result<std::optional<std::string>> journal) {
+  if (journal.ok() || journal.error().code != ErrorCode::kInvalid) return journal;
+  LogWarn(journal.error().message);
+  return std::optional<std::string>();
+}
+
+void CatchUpWithAttempt(TaskStatus& task, const AttemptHistory& attempt, Instant now) {
+  if (attempt.id.number < task.attempt || task.id != attempt.id.task) return;
+  task.attempt = attempt.id.number;
+  task.host = attempt.host;
+  task.started = attempt.started;
+  if (attempt.outcome) return EndTask(task, *attempt.outcome, attempt.ended.value_or(now));
+  if (attempt.started) task.state = "active";
+}
+
+// Where its journal is a record it has no master to be sealed off.
+Result<std::optional<std::string>> Seal(const JobRecords& records) {
+  return records.journal_store() ? SealJournal(*records.journal_store()) : records.ReadJournal();
+}
+
+// Of several who settle it, what the first has put down.
+Result<std::string> SettledAs(const RecordStore& store, const JobStatus& end) {
+  std::string document = ToJson(end);
+  TRY_ASSIGN(const bool is_first, store.PutNew(kSettledRecord, document, Durability::kSurvivesPowerCut));
+  if (is_first) return document;
+  return ReadWhole(store, kSettledRecord);
+}
+
 }  // namespace
 
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
@@ -54,6 +105,24 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
   return verdict;
 }
 
+JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
+                           const hadoop::ApplicationReport& report) {
+  const Instant now = report.finished;
+  Verdict verdict = VerdictWithoutMaster(report);
+  const auto decoded = journal ? DecodeJournal(*journal) : Result<DecodedJournal>(DecodedJournal());
+  if (!decoded.ok()) LogWarn(StrCat("journal of ", last.job.value, ": ", decoded.error().message));
+  if (!decoded.ok() || decoded->decisions.empty()) {
+    EndStatus(last, verdict, now);
+    return last;
+  }
+  const JobHistory history = HistoryOf(decoded->decisions, last.submitted, now);
+  for (const AttemptHistory& attempt : history.attempts)
+    for (TaskStatus& task : last.tasks) CatchUpWithAttempt(task, attempt, now);
+  last.epoch = std::max(last.epoch, history.epoch);
+  EndStatus(last, history.verdict.value_or(std::move(verdict)), history.ended.value_or(now));
+  return last;
+}
+
 ArbiterView YarnArbiter::Look(const JobRecords& records) const {
   const auto report = ReportOf(records);
   if (report.ok()) {
@@ -66,26 +135,27 @@ ArbiterView YarnArbiter::Look(const JobRecords& records) const {
 }
 
 Result<std::optional<JobStatus>> YarnArbiter::UnwrittenEnd(const JobRecords& records) const {
-  const auto report = ReportOf(records);
-  hadoop::ApplicationReport end;
-  if (report.ok() && HasEnded(report->state)) {
-    end = *report;
-  } else if (!report.ok() && report.error().code == ErrorCode::kNotFound && WasRuled(records)) {
-    end.state = ApplicationState::kFailed;
-    end.diagnostics = "the ResourceManager knows the application no longer";
-  } else {
-    return std::optional<JobStatus>();
-  }
-  TRY_ASSIGN(JobStatus status, LastStatus(records));  // asked for after RM's word: a master writes before it leaves
-  if (status.verdict) return std::optional<JobStatus>();
-  EndStatus(status, VerdictWithoutMaster(end), end.finished == Instant{} ? RealClock().Now() : end.finished);
-  return std::optional(std::move(status));
+  TRY_ASSIGN(const auto report, LastReport(records));
+  if (!report) return std::optional<JobStatus>();
+  // Asked for after RM's word: a master writes before it leaves.
+  TRY_ASSIGN(JobStatus last, LastStatus(records));
+  if (last.verdict) return std::optional<JobStatus>();
+  TRY_ASSIGN(const auto journal, Readable(records.ReadJournal()));
+  return std::optional(EndWithoutMaster(std::move(last), journal, *report));
 }
 
 Status YarnArbiter::Settle(const JobRecords& records) const {
-  TRY_ASSIGN(const auto end, UnwrittenEnd(records));
-  if (!end) return Ok();
-  return records.WriteStatus(*end, Durability::kSurvivesPowerCut);
+  TRY_ASSIGN(const auto report, LastReport(records));
+  if (!report) return Ok();
+  TRY_ASSIGN(JobStatus last, LastStatus(records));
+  if (last.verdict) return Ok();
+  TRY_ASSIGN(const auto journal, Readable(Seal(records)));
+  TRY_ASSIGN(last, LastStatus(records));  // what its master wrote before that
+  if (last.verdict) return Ok();
+  const JobStatus end = EndWithoutMaster(std::move(last), journal, *report);
+  TRY_ASSIGN(const std::string document, SettledAs(records.store(), end));
+  TRY_ASSIGN(const JobStatus status, JobStatusFromJson(document));
+  return records.WriteStatus(status, Durability::kSurvivesPowerCut);
 }
 
 Result<MakeChannel> YarnArbiter::WayToAm(const JobRecords& records) const {

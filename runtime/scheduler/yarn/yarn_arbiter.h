@@ -8,6 +8,11 @@
 //   FINISHED, FAILED, KILLED                   kLost: nothing of it lives. Without an end in its records its master
 //                                              died, or it was killed from outside
 //   no answer                                  kKept: silent is not dead
+//
+// A master that the ResourceManager has given up may live, stopped or behind a broken network, and its last writes may
+// be under way. So who settles a job first seals its journal (store/journal_store.h), after which that master writes
+// neither decisions nor records; reads then what it has left; and writes the end as the first of all who settle it has
+// put it down in `settled.json`.
 #pragma once
 
 #include <functional>
@@ -22,6 +27,13 @@ namespace tony {
 
 // The verdict on a job whose application the ResourceManager has ended and whose master left none. Pure.
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report);
+
+// The end of such a job, of its last document and of its journal as far as it can be read (nothing: it has none). A
+// verdict that is in the journal is its master's own, which had told everybody to stop because of it. Pure.
+JobStatus EndWithoutMaster(JobStatus last, const std::optional<std::string>& journal,
+                           const hadoop::ApplicationReport& report);
+
+inline constexpr char kSettledRecord[] = "settled.json";
 
 class YarnArbiter : public AmLauncher {
  public:

@@ -59,9 +59,16 @@ hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster) {
 
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known) {
   const HdfsFolder folder = JobFolderOf(cluster, job);
-  return {
-      job, folder.file_system + folder.path,
-      std::make_shared<KnownRecords>(std::make_shared<HdfsRecordStore>(CallsOf(cluster), folder), std::move(known))};
+  const auto calls = CallsOf(cluster);
+  return {job, folder.file_system + folder.path,
+          std::make_shared<KnownRecords>(std::make_shared<HdfsRecordStore>(calls, folder), std::move(known)),
+          std::make_shared<HdfsJournalStore>(calls, folder)};
+}
+
+JobRecords RecordsOfMaster(const YarnCluster& cluster, const JobId& job, Epoch epoch) {
+  const HdfsFolder folder = JobFolderOf(cluster, job);
+  return {job, folder.file_system + folder.path,
+          std::make_shared<HdfsRecordStore>(CallsOf(cluster), folder, HdfsPatience(), EpochFolder(folder, epoch))};
 }
 
 std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job) {

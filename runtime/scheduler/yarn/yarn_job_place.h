@@ -6,6 +6,7 @@
 //                                        and beside these
 //     files.json                         the files of its containers, as HDFS has them
 //     tls.json                           who its programs are to each other: three certificates with their keys
+//     settled.json                       how it ended, where its master could not write that: yarn_arbiter.h
 #pragma once
 
 #include <memory>
@@ -33,6 +34,9 @@ hadoop::WebHdfs::Options HdfsOptions(const YarnCluster& cluster);
 
 // Whether there is such a job or not. `known`: the process wrote them itself.
 JobRecords RecordsOf(const YarnCluster& cluster, const JobId& job, RecordsByName known = {});
+// As its master of this epoch has them, whose journal is begun: once that is sealed, nothing more is written by them.
+JobRecords RecordsOfMaster(const YarnCluster& cluster, const JobId& job, Epoch epoch);
+// With calls of its own: a journal's may not wait for records.
 std::shared_ptr<const JournalStore> JournalOf(const YarnCluster& cluster, const JobId& job);
 
 Status PutRecord(const JobRecords& records, const std::string& name, std::string_view bytes);  // unless it is there

@@ -61,9 +61,10 @@ Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) 
   }
 }
 
-Result<bool> HdfsBytes::Put(const std::string& path, std::string_view bytes, HdfsRename how) const {
+Result<bool> HdfsBytes::Put(const std::string& path, std::string_view bytes, HdfsRename how,
+                            const std::string& written_in) const {
   Tries tries(patience_);
-  TRY_ASSIGN(const std::string temporary, Prepare(tries, path, bytes));
+  TRY_ASSIGN(const std::string temporary, Prepare(tries, written_in.empty() ? FolderOf(path) : written_in, bytes));
   return Move(tries, temporary, path, how);
 }
 
@@ -78,9 +79,9 @@ Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& pl
 }
 
 // A new name each time: what was not answered may still be written under the old one.
-Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& path, std::string_view bytes) const {
+Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, std::string_view bytes) const {
   for (bool in_attribute = bytes.size() <= kMostInAttribute;;) {
-    std::string temporary = TemporaryIn(FolderOf(path));
+    std::string temporary = TemporaryIn(folder);
     const Status written = Write(temporary, bytes, in_attribute);
     if (written.ok()) return temporary;
     const Error& error = written.error();
@@ -114,10 +115,10 @@ Result<bool> HdfsBytes::Move(Tries& tries, const std::string& temporary, const s
     const bool is_refused = renamed.ok() || IsRefusal(renamed.error());
     if (!is_refused) unheard = true;
     if (unheard) {
-      // The folder is asked for last: it may be moved away meanwhile, with what is in it.
+      // Its folder is asked for last: it may be moved away meanwhile, with what is in it.
       const auto left = Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(temporary); });
       if (!left.ok() && IsMissing(left.error())) {
-        TRY(Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(FolderOf(path)); }));
+        TRY(Asked(tries, [&](HdfsCalls& calls) { return calls.GetEntry(FolderOf(temporary)); }));
         return true;
       }
       if (!left.ok()) return left.error();

@@ -48,8 +48,9 @@ class HdfsBytes {
   };
   Result<std::optional<Found>> Get(const std::string& path) const;  // nothing: there is none
   // False (only kIfNew): somebody was first. kNotFound: there is no such folder, and none was made; what was written
-  // there may have been moved away with it.
-  Result<bool> Put(const std::string& path, std::string_view bytes, hadoop::HdfsRename how) const;
+  // there may have been moved away with it. `written_in`: the folder where .put-<random> is, "" for that of the path.
+  Result<bool> Put(const std::string& path, std::string_view bytes, hadoop::HdfsRename how,
+                   const std::string& written_in = "") const;
   // The same of a folder, made empty. It is made in the folder `place`, which MKDIRS would make anew, and then renamed.
   Result<bool> PutFolder(const std::string& path, const std::string& place) const;
 
@@ -78,7 +79,7 @@ class HdfsBytes {
       if (answer.ok() || !tries.MayAgain(answer.error())) return answer;
     }
   }
-  Result<std::string> Prepare(Tries& tries, const std::string& path, std::string_view bytes) const;
+  Result<std::string> Prepare(Tries& tries, const std::string& folder, std::string_view bytes) const;
   Status Write(const std::string& temporary, std::string_view bytes, bool in_attribute) const;
   Result<bool> Move(Tries& tries, const std::string& temporary, const std::string& path, hadoop::HdfsRename how) const;
 

@@ -24,10 +24,12 @@ std::string CarrierOf(int64_t number) {
 
 }  // namespace
 
+std::string EpochFolder(const HdfsFolder& job, Epoch epoch) { return StrCat(job.path, "/journal/", epoch.value); }
+
 HdfsJournalStore::HdfsJournalStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder job, HdfsPatience patience)
     : bytes_(std::move(calls), std::move(patience)), job_(std::move(job)) {}
 
-std::string HdfsJournalStore::PathOf(Epoch epoch) const { return StrCat(JournalFolder(), "/", epoch.value); }
+std::string HdfsJournalStore::PathOf(Epoch epoch) const { return EpochFolder(job_, epoch); }
 
 Error HdfsJournalStore::Named(Error error, const std::string& what, const std::string& path) const {
   return Annotate(std::move(error), StrCat(what, " ", job_.file_system, path));

@@ -3,6 +3,7 @@
 //   journal/3           the epoch's folder; journal/3.sealed: renamed by Seal(), and with it all that is in it
 //   journal/3/from-25   an empty folder, whose attributes user.tony.25 to user.tony.48 are the records 25 to 48
 //   journal/3/31        a record that is too large for an attribute
+//   journal/3/.put-...  being written; also of the job's other records, which its master writes
 //
 // All that is written names its path, and nothing in an epoch's folder is written in a way that would make that folder.
 // So whoever writes after the seal is told that there is no such folder, however late. Folders are made in journal/
@@ -21,6 +22,10 @@
 #include "runtime/store/journal_store.h"
 
 namespace tony {
+
+// Where the epoch's records are; gone when it is sealed. What else its master writes, it writes first in here:
+// nothing of it gets its name after the seal.
+std::string EpochFolder(const HdfsFolder& job, Epoch epoch);
 
 // Beside the records of the job. `calls` are its own: see WebHdfsCalls.
 class HdfsJournalStore : public JournalStore {

@@ -23,8 +23,9 @@ Status MakeRecordFolder(const std::shared_ptr<HdfsCalls>& calls, const HdfsFolde
   return made.ok() ? Ok() : Annotate(made.error(), StrCat("make ", folder.file_system, folder.path));
 }
 
-HdfsRecordStore::HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsPatience patience)
-    : bytes_(std::move(calls), std::move(patience)), folder_(std::move(folder)) {}
+HdfsRecordStore::HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsPatience patience,
+                                 std::string written_in)
+    : bytes_(std::move(calls), std::move(patience)), folder_(std::move(folder)), written_in_(std::move(written_in)) {}
 
 Result<std::optional<StoredRecord>> HdfsRecordStore::Get(const std::string& name) const {
   auto found = bytes_.Get(PathOf(name));
@@ -45,13 +46,21 @@ Status HdfsRecordStore::Replace(const std::string& name, std::string_view bytes,
 }
 
 Result<bool> HdfsRecordStore::Put(const std::string& name, std::string_view bytes, HdfsRename how) const {
-  auto put = bytes_.Put(PathOf(name), bytes, how);
+  auto put = PutOnce(name, bytes, how);
   if (!put.ok() && IsMissing(put.error()) && name.find('/') != std::string::npos) {
     const Status made = MakeFolderOf(name);
-    put = made.ok() ? bytes_.Put(PathOf(name), bytes, how) : made.error();
+    put = made.ok() ? PutOnce(name, bytes, how) : made.error();
   }
   if (!put.ok()) return Named(put.error(), ErrorCode::kCannotWrite, StrCat("write ", PlaceOf(name)));
   return put;
+}
+
+Result<bool> HdfsRecordStore::PutOnce(const std::string& name, std::string_view bytes, HdfsRename how) const {
+  auto put = bytes_.Put(PathOf(name), bytes, how, written_in_);
+  if (put.ok() || !IsMissing(put.error()) || written_in_.empty()) return put;
+  const auto there = bytes_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(written_in_); });
+  if (there.ok() || !IsMissing(there.error())) return put;
+  return Error{ErrorCode::kNotPermitted, StrCat(written_in_, " is sealed: others write the records of this job")};
 }
 
 // HDFS has no call that makes one folder and not those above it.

@@ -26,7 +26,10 @@ Status MakeRecordFolder(const std::shared_ptr<HdfsCalls>& calls, const HdfsFolde
 // survive a power cut as HDFS does.
 class HdfsRecordStore : public RecordStore {
  public:
-  HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsPatience patience = {});
+  // `written_in`: the folder where records are while they are written, "" for where they will be. When that folder is
+  // moved away nothing more is written by this store, however late: kNotPermitted.
+  HdfsRecordStore(std::shared_ptr<HdfsCalls> calls, HdfsFolder folder, HdfsPatience patience = {},
+                  std::string written_in = "");
 
   Result<std::optional<StoredRecord>> Get(const std::string& name) const override;
   Result<bool> PutNew(const std::string& name, std::string_view bytes, Durability durability) const override;
@@ -38,11 +41,13 @@ class HdfsRecordStore : public RecordStore {
 
  private:
   Result<bool> Put(const std::string& name, std::string_view bytes, hadoop::HdfsRename how) const;
+  Result<bool> PutOnce(const std::string& name, std::string_view bytes, hadoop::HdfsRename how) const;
   Status MakeFolderOf(const std::string& name) const;
   std::string PathOf(const std::string& name) const { return name.empty() ? folder_.path : folder_.path + "/" + name; }
 
   HdfsBytes bytes_;
   HdfsFolder folder_;
+  std::string written_in_;
 };
 
 }  // namespace tony

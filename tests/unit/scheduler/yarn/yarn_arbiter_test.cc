@@ -11,12 +11,15 @@
 
 #include "runtime/container/container_launch.h"
 #include "runtime/hadoop/wire/client.pb.h"
+#include "runtime/journal/journal_format.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
+#include "runtime/store/hdfs/hdfs_journal_store.h"
 #include "runtime/store/job_records_json.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_rpc_server.h"
+#include "tests/unit/store/hdfs/fake_hdfs.h"
 
 namespace tony {
 namespace {
@@ -170,6 +173,98 @@ TEST_F(YarnArbiterTest, AVerdictThatIsWrittenStays) {
   EXPECT_FALSE(*arbiter_.UnwrittenEnd(records_));
   ASSERT_TRUE(arbiter_.Settle(records_).ok());
   EXPECT_EQ((**records_.ReadStatus()).state, "SUCCEEDED");
+}
+
+// The job's journal is in HDFS, as on a cluster.
+class SettledTest : public YarnArbiterTest {
+ protected:
+  SettledTest() {
+    EXPECT_TRUE(MakeRecordFolder(hdfs_, kJob).ok());
+    EXPECT_TRUE(*journal_->Begin(Epoch{1}));
+  }
+  bool Decided(int64_t number, const std::vector<DecisionBody>& bodies) {
+    std::vector<Decision> decisions;
+    for (const DecisionBody& body : bodies) decisions.push_back({FromMillis(7'000 + number), body});
+    const auto added =
+        journal_->Add(Epoch{1}, number, StrCat(number == 1 ? EncodeHeader() : "", EncodeTurn(decisions)));
+    return added.ok() && *added;
+  }
+  JobStatus Settled() {
+    EXPECT_TRUE(arbiter_.Settle(job_).ok());
+    const auto status = job_.ReadStatus();
+    EXPECT_TRUE(status.ok() && *status);
+    return status.ok() && *status ? **status : JobStatus();
+  }
+
+  const AttemptId attempt_{{"worker", 0}, 1};
+  const std::shared_ptr<FakeHdfs> hdfs_ = std::make_shared<FakeHdfs>();
+  const std::shared_ptr<const HdfsJournalStore> journal_ = std::make_shared<HdfsJournalStore>(hdfs_, kJob, Tries(2));
+  const JobRecords job_{kRuledJob, records_.place(), std::make_shared<LocalRecordStore>(records_.place()), journal_};
+};
+
+TEST_F(SettledTest, ItsMasterAddsNothingMore) {
+  ASSERT_TRUE(Decided(1, {JobAccepted()}));
+  RmSays(wire::RUNNING);
+  ASSERT_TRUE(arbiter_.Settle(job_).ok());
+  ASSERT_TRUE(Decided(2, {GangAllocated()})) << "a job that goes on is not settled";
+  RmSays(wire::FAILED, "ApplicationMaster timed out");
+  EXPECT_EQ(Settled().verdict->cls, OutcomeClass::kInfra);
+  EXPECT_FALSE(Decided(3, {JobEnded()}));
+}
+
+TEST_F(SettledTest, TheVerdictInTheJournalCounts) {
+  Verdict verdict;
+  verdict.state = FinalState::kFailed;
+  verdict.cls = OutcomeClass::kUserError;
+  verdict.message = "worker:0 failed";
+  const Outcome failed{OutcomeClass::kUserError, std::nullopt, "exit code 3", ""};
+  ASSERT_TRUE(Decided(1, {JobAccepted(), ContainerAssigned{attempt_, {"c"}, "node-1"}, AttemptLaunched{attempt_}}));
+  ASSERT_TRUE(Decided(2, {AttemptEnded{attempt_, failed, true}, JobStopping{verdict, Duration(0)}}));
+  ASSERT_TRUE(Decided(3, {JobEnded()}));
+  RmSays(wire::KILLED, "killed by user admin");
+  const JobStatus status = Settled();
+  EXPECT_EQ(status.state, "FAILED");
+  EXPECT_EQ(status.verdict->message, "worker:0 failed");
+  EXPECT_EQ(status.ended, FromMillis(7'003));
+  ASSERT_EQ(status.tasks.size(), 2u);
+  EXPECT_EQ(status.tasks[0].attempt, 1);
+  EXPECT_EQ(status.tasks[0].host, "node-1");
+  EXPECT_EQ(status.tasks[0].outcome, failed);
+  EXPECT_EQ(status.tasks[1].attempt, 0);
+}
+
+TEST_F(SettledTest, AJournalThatIsDamagedEndsTheJobAllTheSame) {
+  ASSERT_TRUE(*journal_->Add(Epoch{1}, 2, "the first one is missing"));
+  RmSays(wire::FAILED, "gone");
+  EXPECT_EQ(Settled().verdict->message, "the application master ended without a verdict: gone");
+  hdfs_->refuses_all = Error{ErrorCode::kUnavailable, "no answer"};
+  ASSERT_TRUE(job_.store().Remove("status.json").ok());
+  EXPECT_EQ(arbiter_.Settle(job_).error().code, ErrorCode::kUnavailable)
+      << "who knows what its master goes on to write";
+  EXPECT_FALSE(*job_.ReadStatus());
+}
+
+// The ResourceManager is begun anew between the two.
+TEST_F(SettledTest, WhoSettlesItLaterWritesTheSame) {
+  RuledOnce();
+  RmSays(wire::FAILED, "AM Container exited with exitCode: 137");
+  const JobStatus first = Settled();
+  ASSERT_TRUE(job_.store().Remove("status.json").ok());  // the first one died before it wrote that
+  RmForgets();
+  const JobStatus second = Settled();
+  EXPECT_EQ(ToJson(second), ToJson(first));
+}
+
+// Its last document was under way when the ResourceManager gave it up.
+TEST_F(SettledTest, AVerdictThatItsMasterWroteBeforeTheSealStays) {
+  RmSays(wire::FAILED, "ApplicationMaster timed out");
+  JobStatus status = *FreshStatus(records_);
+  EndStatus(status, Verdict(), FromMillis(8'000));
+  hdfs_->before = [&](std::string_view) {
+    hdfs_->before = nullptr;
+    ASSERT_TRUE(job_.WriteStatus(status, Durability::kLostWithPower).ok());
+  };
+  EXPECT_EQ(Settled().state, "SUCCEEDED");
 }
 
 TEST_F(YarnArbiterTest, AJobThatWaitsForItsMasterIsKilledInYarnUnlessTheKillMayBeVoid) {

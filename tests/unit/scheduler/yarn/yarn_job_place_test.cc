@@ -10,7 +10,7 @@
 namespace tony {
 namespace {
 
-const JobId kJob{"application_1700000000000_0001"};
+const JobId kPlacedJob{"application_1700000000000_0001"};
 
 // The NameNode has a thread: who asks it waits.
 class YarnJobPlaceTest : public ::testing::Test {
@@ -44,8 +44,9 @@ class YarnJobPlaceTest : public ::testing::Test {
 
 TEST_F(YarnJobPlaceTest, RecordsThatArePutTogetherAreAllThere) {
   const std::string large(20'000, 'x');
-  ASSERT_TRUE(PutRecords(cluster_, kJob, {{"token", "abc"}, {"conf.json", large}, {"secrets", std::nullopt}}).ok());
-  const JobRecords records = RecordsOf(cluster_, kJob);
+  ASSERT_TRUE(
+      PutRecords(cluster_, kPlacedJob, {{"token", "abc"}, {"conf.json", large}, {"secrets", std::nullopt}}).ok());
+  const JobRecords records = RecordsOf(cluster_, kPlacedJob);
   EXPECT_EQ(Bytes(records, "token"), "abc");
   EXPECT_EQ(Bytes(records, "conf.json"), large);
   EXPECT_EQ(Bytes(records, "secrets"), "none");
@@ -53,22 +54,22 @@ TEST_F(YarnJobPlaceTest, RecordsThatArePutTogetherAreAllThere) {
 
 TEST_F(YarnJobPlaceTest, WhereOneCannotBePutItIsNamed) {
   Refuse();
-  const Status put = PutRecords(cluster_, kJob, {{"secrets", std::nullopt}, {"token", "abc"}});
+  const Status put = PutRecords(cluster_, kPlacedJob, {{"secrets", std::nullopt}, {"token", "abc"}});
   ASSERT_FALSE(put.ok());
-  EXPECT_THAT(put.error().message, ::testing::HasSubstr(JobFolderOf(cluster_, kJob).path + "/token"));
+  EXPECT_THAT(put.error().message, ::testing::HasSubstr(JobFolderOf(cluster_, kPlacedJob).path + "/token"));
 }
 
 TEST_F(YarnJobPlaceTest, WhatIsKnownIsNotAskedFor) {
   Refuse();
-  const JobRecords records = RecordsOf(cluster_, kJob, {{"token", "abc"}});
+  const JobRecords records = RecordsOf(cluster_, kPlacedJob, {{"token", "abc"}});
   EXPECT_EQ(Bytes(records, "token"), "abc");
   EXPECT_FALSE(records.store().Get("spec.json").ok());
 }
 
 TEST_F(YarnJobPlaceTest, CertificatesAreReadAsTheyWereWritten) {
   const JobCertificates certificates{{"ca", "c1", "k1"}, {"ca", "c2", "k2"}, {"ca", "c3", "k3"}};
-  ASSERT_TRUE(PutRecords(cluster_, kJob, {{kCertificatesRecord, ToJson(certificates)}}).ok());
-  const auto read = ReadCertificates(RecordsOf(cluster_, kJob));
+  ASSERT_TRUE(PutRecords(cluster_, kPlacedJob, {{kCertificatesRecord, ToJson(certificates)}}).ok());
+  const auto read = ReadCertificates(RecordsOf(cluster_, kPlacedJob));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->master.key, "k1");
   EXPECT_EQ(read->executor.certificate, "c2");

@@ -40,6 +40,7 @@ class FakeHdfs : public HdfsCalls {
   bool takes_xattrs = true;
   size_t largest_xattr = 16'384;
   std::vector<std::string> asked;  // "CREATE /a/b"
+  Instant now{};                   // what is made or changed now has this time
 
   // One of those that are late; false: there is none.
   bool RunLate(size_t which = 0) {
@@ -64,7 +65,9 @@ class FakeHdfs : public HdfsCalls {
   Status MakeFolders(const std::string& path) override {
     return Act<Status>("MKDIRS", path, [=, this](bool) -> Status {
       for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-        const Node& node = nodes_.emplace(path.substr(0, end), Node{true}).first->second;
+        const auto [at, is_new] = nodes_.emplace(path.substr(0, end), Node{true});
+        if (is_new) Changed(at->first);
+        const Node& node = at->second;
         if (!node.is_folder) return Refused(ErrorCode::kCannotWrite, "ParentNotDirectoryException");
         if (end == std::string::npos) return Ok();
       }
@@ -94,6 +97,7 @@ class FakeHdfs : public HdfsCalls {
       if (!HasParent(path)) return Missing();
       if (nodes_.count(path)) return false;
       nodes_[path].bytes = cut ? bytes.substr(0, bytes.size() / 2) : bytes;
+      Changed(path);
       return true;
     });
   }
@@ -112,6 +116,7 @@ class FakeHdfs : public HdfsCalls {
       for (const std::string& path : TreeOf(from)) moved[to + path.substr(from.size())] = std::move(nodes_[path]);
       for (const std::string& path : TreeOf(from)) nodes_.erase(path);
       for (auto& [path, node] : moved) nodes_[path] = std::move(node);
+      for (const std::string& path : {from, to}) ChangedIn(path);
       return true;
     });
   }
@@ -119,6 +124,7 @@ class FakeHdfs : public HdfsCalls {
     return Act<Result<bool>>("DELETE", path, [=, this](bool) -> Result<bool> {
       const std::vector<std::string> tree = TreeOf(path);
       for (const std::string& gone : tree) nodes_.erase(gone);
+      if (!tree.empty()) ChangedIn(path);
       return !tree.empty();
     });
   }
@@ -147,7 +153,16 @@ class FakeHdfs : public HdfsCalls {
     bool is_folder = false;
     std::string bytes, owner = "eve";
     Xattrs xattrs;
+    Instant modified{};
   };
+  void Changed(const std::string& path) {
+    nodes_[path].modified = now;
+    ChangedIn(path);
+  }
+  void ChangedIn(const std::string& path) {
+    const auto parent = nodes_.find(path.substr(0, path.rfind('/')));
+    if (parent != nodes_.end()) parent->second.modified = now;
+  }
 
   template <class T, class Do>
   T Act(std::string_view call, const std::string& path, Do act) {
@@ -155,12 +170,12 @@ class FakeHdfs : public HdfsCalls {
     const std::lock_guard lock(mutex_);
     asked.push_back(StrCat(call, " ", path));
     if (refuses_all) return *refuses_all;
-    const Fate now = fate ? fate(call) : Fate::kAnswered;
-    if (now == Fate::kLate) late_.push_back([act] { (void)act(false); });
-    if (now == Fate::kNotDone || now == Fate::kLate) return Unheard(call, path);
-    if (now == Fate::kRepeated) (void)act(false);
-    T result = act(now == Fate::kCut);
-    if (now != Fate::kAnswered && now != Fate::kRepeated) return Unheard(call, path);
+    const Fate met = fate ? fate(call) : Fate::kAnswered;
+    if (met == Fate::kLate) late_.push_back([act] { (void)act(false); });
+    if (met == Fate::kNotDone || met == Fate::kLate) return Unheard(call, path);
+    if (met == Fate::kRepeated) (void)act(false);
+    T result = act(met == Fate::kCut);
+    if (met != Fate::kAnswered && met != Fate::kRepeated) return Unheard(call, path);
     return result.ok() ? result : T(Annotate(result.error(), StrCat(call, " ", path)));
   }
   static Error Unheard(std::string_view call, const std::string& path) {
@@ -172,6 +187,7 @@ class FakeHdfs : public HdfsCalls {
     return {.name = std::string(name),
             .is_folder = node.is_folder,
             .length = static_cast<int64_t>(node.bytes.size()),
+            .modified = node.modified,
             .owner = node.owner};
   }
   bool HasParent(const std::string& path) const {

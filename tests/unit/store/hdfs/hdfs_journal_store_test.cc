@@ -131,6 +131,64 @@ TEST_F(HdfsJournalStoreTest, OfTwoThatTakeOverAtOnceOneRules) {
   }
 }
 
+TEST_F(HdfsJournalStoreTest, WhoSettlesAJobReadsWhatCountsAndNoMasterAddsToIt) {
+  TakenOver(Epoch{1});
+  for (const int64_t n : {1, 2}) ASSERT_TRUE(Adds(Epoch{1}, n, StrCat("<", n, ">")));
+  for (int settlers = 1; settlers <= 2; ++settlers) {
+    const auto sealed = SealJournal(store);
+    ASSERT_TRUE(sealed.ok()) << sealed.error().message;
+    EXPECT_EQ(*sealed, "<1><2>");
+    EXPECT_FALSE(Adds(Epoch{1}, 3, "<3>"));
+  }
+  const Error late = TakeOverJournal(store, Epoch{2}).error();
+  EXPECT_EQ(late.code, ErrorCode::kNotPermitted);
+  EXPECT_EQ(late.message, "this job was settled without a master");
+  EXPECT_EQ(Journal(), "<1><2>");
+}
+
+TEST_F(HdfsJournalStoreTest, AJobWithoutAMasterIsSettledSoThatNoneBegins) {
+  const auto sealed = SealJournal(store);
+  ASSERT_TRUE(sealed.ok()) << sealed.error().message;
+  EXPECT_FALSE(*sealed);
+  EXPECT_EQ(TakeOverJournal(store, Epoch{1}).error().code, ErrorCode::kNotPermitted);
+}
+
+// Who settles the job does so before each of a beginning master's calls, and the other way round.
+TEST_F(HdfsJournalStoreTest, OfAMasterThatBeginsAndWhoSettlesTheJobOneIsFirst) {
+  for (const bool settles_within : {true, false}) {
+    for (size_t call = 0;; ++call) {
+      SCOPED_TRACE(StrCat(settles_within, " ", call));
+      const HdfsFolder job{"", StrCat("/jobs/", settles_within, "-", call), ""};
+      ASSERT_TRUE(MakeRecordFolder(hdfs, job).ok());
+      const HdfsJournalStore own(hdfs, job);
+      std::string settled;
+      bool came = false;
+      const auto settle = [&] {
+        const auto sealed = SealJournal(own);
+        ASSERT_TRUE(sealed.ok()) << sealed.error().message;
+        settled = *sealed ? **sealed : "";
+      };
+      const auto rule = [&] {
+        if (!TakeOverJournal(own, Epoch{1}).ok()) return;
+        for (int64_t n = 1; n <= 2; ++n)
+          if (!*own.Add(Epoch{1}, n, "<>")) return;
+      };
+      hdfs->before = [&, count = size_t{0}](std::string_view) mutable {
+        if (count++ != call) return;
+        came = true;
+        hdfs->before = nullptr;
+        settles_within ? settle() : rule();
+      };
+      settles_within ? rule() : settle();
+      hdfs->before = nullptr;
+      if (!came) break;
+      const auto journal = ReadJournal(own);
+      ASSERT_TRUE(journal.ok());
+      EXPECT_EQ(*journal ? **journal : "", settled) << "nothing was added since";
+    }
+  }
+}
+
 TEST_F(HdfsJournalStoreTest, WhatIsMissingIsNamed) {
   TakenOver(Epoch{1});
   for (const int64_t n : {1, 2, 4}) ASSERT_TRUE(Adds(Epoch{1}, n, "x"));

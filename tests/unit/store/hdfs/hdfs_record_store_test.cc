@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "runtime/store/hdfs/hdfs_journal_store.h"
 #include "tests/unit/store/hdfs/fake_hdfs.h"
 
 namespace tony {
@@ -208,6 +209,73 @@ TEST_F(HdfsRecordStoreTest, ARecordThatIsReplacedWhileItIsReadIsReadWhole) {
     };
     EXPECT_EQ(Bytes("a"), after);
   }
+}
+
+TEST_F(HdfsRecordStoreTest, AfterTheSealAMastersRecordsAreWrittenNoMore) {
+  const HdfsJournalStore journal(hdfs, kJob);
+  ASSERT_TRUE(*journal.Begin(Epoch{1}));
+  const HdfsRecordStore masters(hdfs, kJob, Tries(4), EpochFolder(kJob, Epoch{1}));
+  for (const std::string& bytes : {large, std::string("running")})
+    ASSERT_TRUE(masters.Replace("status.json", bytes, kKept).ok());
+  ASSERT_TRUE(masters.Replace("kill-requests/a.json", "1", kKept).ok());
+  EXPECT_EQ(Bytes("status.json"), "running");
+  ASSERT_TRUE(journal.Seal(Epoch{1}).ok());
+  for (const std::string& bytes : {large, std::string("ended")}) {
+    const Status written = masters.Replace("status.json", bytes, kKept);
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().code, ErrorCode::kNotPermitted);
+    EXPECT_EQ(written.error().message,
+              "write hdfs://nn:8020/jobs/x/status.json: /jobs/x/journal/1 is sealed: others write the records of this "
+              "job");
+    EXPECT_FALSE(masters.PutNew("kill-requests/b.json", bytes, kKept).ok());
+  }
+  EXPECT_EQ(Bytes("status.json"), "running");
+  EXPECT_THAT(*store.List("kill-requests"), ElementsAre("a.json"));
+}
+
+// A master that goes on writing, and somebody who settles its job before one of the calls, while answers get lost and
+// what nobody waits for any more is done later: what was settled stays.
+void RunSettled(uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto one_of = [&](uint32_t count) { return random() % count; };
+  const auto hdfs = std::make_shared<FakeHdfs>();
+  ASSERT_TRUE(MakeRecordFolder(hdfs, kJob).ok());
+  const HdfsJournalStore journal(hdfs, kJob, Tries(3));
+  ASSERT_TRUE(*journal.Begin(Epoch{1}));
+  const HdfsRecordStore masters(hdfs, kJob, Tries(3), EpochFolder(kJob, Epoch{1}));
+  const HdfsRecordStore others(hdfs, kJob, Tries(3));
+  bool settled = false;
+  std::string found = "none";
+  const auto settle = [&] {
+    settled = true;
+    while (!SealJournal(journal).ok()) {
+    }
+    auto last = others.Get("status.json");
+    while (!last.ok()) last = others.Get("status.json");
+    if (*last) found = (*last)->bytes;
+    while (found != "ended" && !others.Replace("status.json", "settled", kKept).ok()) {
+    }
+  };
+  hdfs->fate = [&](std::string_view) { return one_of(100) < 25 ? static_cast<Fate>(1 + one_of(5)) : Fate::kAnswered; };
+  hdfs->before = [&](std::string_view) {
+    while (one_of(4) == 0 && hdfs->RunLate(random())) {
+    }
+    if (!settled && one_of(20) == 0) settle();
+  };
+  for (int step = 0; step < 8; ++step)
+    (void)masters.Replace("status.json", step == 7 ? "ended" : StrCat("running ", step), kKept);
+  hdfs->before = nullptr;
+  if (!settled) settle();
+  hdfs->fate = nullptr;
+  while (hdfs->RunLate(random())) {
+  }
+  const auto record = others.Get("status.json");
+  ASSERT_TRUE(record.ok() && *record);
+  ASSERT_EQ((*record)->bytes, found == "ended" ? "ended" : "settled") << "seed " << seed;
+}
+
+TEST(HdfsRecordStoreSeeds, WhatWasSettledStays) {
+  for (uint32_t seed = 1; seed <= 1000 && !testing::Test::HasFatalFailure(); ++seed) RunSettled(seed);
 }
 
 // A write that was told as done is what is read until the next one; one that failed may be there, then and later.
