@@ -15,6 +15,7 @@
 #include "runtime/logs/log_source.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/arbiter.h"
+#include "runtime/scheduler/garbage.h"
 #include "runtime/scheduler/health.h"
 #include "runtime/scheduler/queue_view.h"
 #include "runtime/store/job_store.h"
@@ -39,6 +40,8 @@ class Backend {
   // The same for plan, which changes nothing: why the job would be refused; nothing: it would not.
   virtual std::optional<std::string> WhyRefused(const JobSpec& spec) const = 0;
   virtual Result<QueueView> Queue() const = 0;
+  // What of its jobs lies elsewhere and may go; what is on this machine the caller removes.
+  virtual Result<Garbage> CollectGarbage(const GarbageOrder&) const { return Garbage(); }
   virtual Checks Doctor() const = 0;  // what of it stands in the way of jobs, and what to do
   // For who may also bring the job's AM back. The loop must outlive it.
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;

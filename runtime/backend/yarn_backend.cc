@@ -4,6 +4,7 @@
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
 #include "runtime/scheduler/yarn/yarn_check.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
+#include "runtime/scheduler/yarn/yarn_garbage.h"
 #include "runtime/scheduler/yarn/yarn_jobs.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
 #include "runtime/store/local_request_index.h"
@@ -40,6 +41,10 @@ class YarnBackendImage : public Backend {
     return notes.ok() ? std::nullopt : std::optional(notes.error().message);
   }
   Result<QueueView> Queue() const override { return QueueView(); }
+  Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster());
+    return GarbageIn(cluster).Collect(order);
+  }
   Checks Doctor() const override { return {}; }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
     return std::make_unique<YarnArbiter>(SubmissionOf);

@@ -1,6 +1,7 @@
-// `tony gc`: removes what nobody needs any more. Jobs that have ended, what dead submits left, and then the staged
-// content that no job refers to; never anything of a job that lives or may be brought back. The history keeps a line of
-// each job that goes, for 400 days. Programs of earlier releases go with the last job that may need them.
+// `tony gc`: removes what nobody needs any more, on this machine and on a cluster that is configured. Jobs that have
+// ended, what dead submits left, and then the staged content that no job refers to; never anything of a job that lives
+// or may be brought back. The history keeps a line of each job that goes, for 400 days. Programs of earlier releases go
+// with the last job that may need them.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -47,6 +48,22 @@ class Collection {
   Collection(fs::path home, Instant now, Duration age, bool dry_run)
       : home_(std::move(home)), jobs_(home_ / "jobs"), now_(now), age_(age), dry_run_(dry_run), history_(home_, now) {}
 
+  // What of it is elsewhere. After Run(): a cluster that does not answer keeps nothing on this machine.
+  Status RunOn(const std::vector<const Backend*>& backends) {
+    const GarbageOrder order{.may_go = [this](const JobRecords& records) { return MayGo(records); },
+                             .before_jobs_go = [this] { return history_.Sync(); },
+                             .dry_run = dry_run_};
+    for (const Backend* backend : backends) {
+      TRY_ASSIGN(const Garbage garbage, backend->CollectGarbage(order));
+      Append(garbage.jobs, removed_jobs_);
+      Append(garbage.staged, staged_);
+      Append(garbage.unfinished, unfinished_);
+      bytes_ += garbage.bytes;
+      TRY(garbage.failure);
+    }
+    return Ok();
+  }
+
   Status Run() {
     TRY_ASSIGN(const std::vector<JobRecords> jobs, LocalJobStore(home_).List());
     std::vector<JobRecords> going;
@@ -90,6 +107,10 @@ class Collection {
   }
 
  private:
+  static void Append(const std::vector<std::string>& names, std::vector<std::string>& to) {
+    to.insert(to.end(), names.begin(), names.end());
+  }
+
   static std::string List(const std::vector<std::string>& names) {
     std::vector<std::string> quoted;
     for (const auto& name : names) quoted.push_back(JsonString(name));
@@ -188,9 +209,12 @@ class Collection {
 
 Result<int> RunGc(const CommandLine& line) {
   TRY_ASSIGN(const Duration age, AgeOption(line));
+  const std::vector<const Backend*> backends = ConfiguredBackends();  // first: this may become another program
   TRY_ASSIGN(const fs::path home, TonyHome());
   Collection collection(home, RealClock().Now(), age, line.Has("dry-run"));
-  const Status run = collection.Run();
+  const Status here = collection.Run();
+  const Status there = collection.RunOn(backends);
+  const Status& run = here.ok() ? there : here;
   if (line.Has("json") && !run.ok()) return FailWith(run.error(), collection.Json());
   if (line.Has("json")) {
     PrintLine(collection.Json());

@@ -6,7 +6,8 @@
 //
 // A name says its content, so what is there is not sent again. Nothing has such a name before it is whole, and nothing
 // that has one is changed: a node refuses a file whose time of modification is not what a job was told. The folder is
-// its user's alone (0700): who could write there could say what that user's jobs run. Nothing is removed yet.
+// its user's alone (0700): who could write there could say what that user's jobs run. yarn_garbage.h removes what no
+// job needs.
 #pragma once
 
 #include <filesystem>

@@ -43,9 +43,14 @@ std::shared_ptr<HdfsCalls> CallsOf(const YarnCluster& cluster) {
 
 }  // namespace
 
-std::string JobsFolder(const YarnCluster& cluster) { return cluster.home + "/.tony/jobs"; }
+HdfsPlaces PlacesIn(const YarnCluster& cluster) {
+  const std::string root = cluster.home + "/.tony";
+  return {.root = root, .jobs = root + "/jobs", .staged = root + "/staged", .collections = root + "/gc"};
+}
 
-std::string StagedFolder(const YarnCluster& cluster) { return cluster.home + "/.tony/staged"; }
+std::string JobsFolder(const YarnCluster& cluster) { return PlacesIn(cluster).jobs; }
+
+std::string StagedFolder(const YarnCluster& cluster) { return PlacesIn(cluster).staged; }
 
 HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job) {
   return {.file_system = StrCat("hdfs://", ToString(cluster.name_node)),

@@ -1,6 +1,7 @@
 // Where the jobs of a user lie in HDFS, all of it private to the user:
 //
 //   <home>/.tony/staged                  what jobs bring along, by content: hdfs_staging.h
+//   <home>/.tony/gc                      what is being removed: yarn_garbage.h
 //   <home>/.tony/jobs/<application id>   the records of a job: job_records.h, but no environment; the journal: a
 //   folder;
 //                                        and beside these
@@ -25,6 +26,11 @@
 
 namespace tony {
 
+struct HdfsPlaces {
+  std::string root;  // "/user/eve/.tony", in which are
+  std::string jobs, staged, collections;
+};
+HdfsPlaces PlacesIn(const YarnCluster& cluster);
 std::string JobsFolder(const YarnCluster& cluster);
 std::string StagedFolder(const YarnCluster& cluster);
 HdfsFolder JobFolderOf(const YarnCluster& cluster, const JobId& job);

@@ -11,6 +11,7 @@
 #include "runtime/container/container_launch.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
+#include "runtime/scheduler/yarn/yarn_garbage.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_records_json.h"
@@ -24,6 +25,8 @@ constexpr Duration kIdLimit{10'000};
 // Nothing renews them, and a job without a timeout may run for long.
 constexpr Duration kCertificatesLast = std::chrono::years(10);
 constexpr const char* kBundle = "tony-yarn-am.tar.gz";
+// Each of them is met by a `tony gc` that began since the last one.
+constexpr int kMostRounds = 3;
 
 // A file here for as long as it is sent.
 class ScratchFile {
@@ -75,8 +78,12 @@ Result<RecordsByName> RecordsFor(const JobId& id, const NewJob& job, const HdfsF
   return records;
 }
 
-Status Fill(const YarnCluster& cluster, const JobId& id, const NewJob& job, const RecordsByName& records, Instant now) {
+// False: what it found staged has been removed since.
+Result<bool> Fill(const YarnCluster& cluster, const JobId& id, const NewJob& job, const HdfsFiles& files,
+                  const RecordsByName& records, Instant now) {
   TRY(PutRecords(cluster, id, records));
+  TRY_ASSIGN(const bool is_held, GarbageIn(cluster).Hold(files));
+  if (!is_held) return false;
   const Submission submission{.job = id,
                               .user = cluster.user,
                               .host = HostName(),
@@ -84,7 +91,8 @@ Status Fill(const YarnCluster& cluster, const JobId& id, const NewJob& job, cons
                               .request = job.request,
                               .number = job.number,
                               .claim = job.claim};
-  return PutRecord(RecordsOf(cluster, id), "submission.json", ToJson(submission));
+  TRY(PutRecord(RecordsOf(cluster, id), "submission.json", ToJson(submission)));
+  return true;
 }
 
 // The ResourceManager counts applications from when it began: newer ones have higher numbers.
@@ -104,14 +112,18 @@ Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
   if (id.value.empty()) {
     TRY_ASSIGN(id, NewId(now));
   }
-  TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster_, job));
-  TRY_ASSIGN(RecordsByName known, RecordsFor(id, job, files, now));
-  TRY(MakeRecordFolder(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster_)), JobFolderOf(cluster_, id)));
-  const Status filled = Fill(cluster_, id, job, known, now);
-  JobRecords records = RecordsOf(cluster_, id, std::move(known));
-  if (filled.ok()) return records;
-  Discard(records);
-  return filled.error();
+  for (int round = 1; round <= kMostRounds; ++round) {
+    TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster_, job));
+    TRY_ASSIGN(RecordsByName known, RecordsFor(id, job, files, now));
+    TRY(MakeRecordFolder(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster_)), JobFolderOf(cluster_, id)));
+    const auto filled = Fill(cluster_, id, job, files, known, now);
+    JobRecords records = RecordsOf(cluster_, id, std::move(known));
+    if (filled.ok() && *filled) return records;
+    Discard(records);
+    TRY(filled);
+  }
+  return Error{ErrorCode::kUnavailable,
+               StrCat(StagedFolder(cluster_), ": \"tony gc\" removed what was sent, ", kMostRounds, " times")};
 }
 
 void YarnJobs::Discard(const JobRecords& job) const {
