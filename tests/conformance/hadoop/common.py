@@ -131,6 +131,27 @@ def processes_of(job):
     return found
 
 
+def variables_of(pid):
+    words = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    return dict(word.split("=", 1) for word in words if "=" in word)
+
+
+def parent_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def node_of(pid):
+    """The process of the NodeManager that has started a container's process."""
+    name = "node1" if variables_of(pid)["NM_HOST"] == "localhost" else "node2"
+    return int((CLUSTER / "pid" / name).read_text().split()[0])
+
+
+def nodes_run():
+    url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/metrics"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)["clusterMetrics"]["activeNodes"] == 2
+
+
 def nothing_is_left_of(job):
     until(lambda: application(job)["state"] in ("FINISHED", "FAILED", "KILLED"), f"{job} to end")
     until(lambda: not processes_of(job), f"the processes of {job} to end: {processes_of(job)}")
