@@ -144,7 +144,7 @@ Status YarnGarbage::RemoveDead(Instant now) const {
 Status YarnGarbage::RemoveStaged(const GarbageOrder& order, Instant now, Garbage& garbage) const {
   if (order.dry_run) return MoveUnneeded("", now, garbage);
   const std::string collection = StrCat(places_.collections, "/", RandomHex(8));
-  TRY(hdfs_.PutFolder(collection));
+  TRY(hdfs_.PutFolder(collection, places_.collections));
   const Status moved = MoveUnneeded(collection, now, garbage);
   const Status removed = Remove(collection);
   return moved.ok() ? removed : moved;
