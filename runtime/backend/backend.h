@@ -44,6 +44,8 @@ class Backend {
   virtual Result<Garbage> CollectGarbage(const GarbageOrder&) const { return Garbage(); }
   virtual Checks Doctor() const = 0;  // what of it stands in the way of jobs, and what to do
   // For who may also bring the job's AM back. The loop must outlive it.
+  // Whether its jobs run programs of this machine, so that each keeps those that it was submitted with.
+  virtual bool KeepsPrograms() const = 0;
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
 };
 

@@ -85,6 +85,7 @@ class LocalBackendImage : public Backend {
   Result<std::vector<std::string>> Check(const JobSpec& spec) const override { return CheckMachine(spec); }
   std::optional<std::string> WhyRefused(const JobSpec& spec) const override { return MachineWarning(spec); }
   Result<QueueView> Queue() const override { return LookAtQueue(); }
+  bool KeepsPrograms() const override { return true; }
   Checks Doctor() const override { return CheckMachineHealth(); }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const override {
     return std::make_unique<OwningLauncher>(loop);

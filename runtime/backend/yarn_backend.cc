@@ -47,6 +47,7 @@ class YarnBackendImage : public Backend {
   }
   Checks Doctor() const override { return {}; }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
+  bool KeepsPrograms() const override { return false; }
     return std::make_unique<YarnArbiter>(SubmissionOf);
   }
 

@@ -6,19 +6,23 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/process/sibling_program.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
 
-ProgramsOfJob ProgramsForJob(const std::filesystem::path& home) {
+Result<ProgramsOfJob> ProgramsForJob(const Backend& backend) {
+  if (!backend.KeepsPrograms()) return ProgramsOfJob();
+  TRY_ASSIGN(const auto home, TonyHome());
   std::vector<std::filesystem::path> installed;
   for (const std::string_view name : kJobPrograms) installed.emplace_back(SiblingProgram(name));
   if (const std::string gpu = SiblingProgram(kOptionalJobProgram); access(gpu.c_str(), X_OK) == 0)
     installed.emplace_back(gpu);
   Result<KeptPrograms> kept = KeepPrograms(home, installed, RealClock().Now());
-  if (kept.ok()) return {*std::move(kept), ""};
-  return {{},
-          StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message, "; it runs those in ",
-                 installed.front().parent_path().string(), ", which are not to be replaced before it has ended")};
+  if (kept.ok()) return ProgramsOfJob{*std::move(kept), ""};
+  return ProgramsOfJob{
+      {},
+      StrCat("tony: warning: the job keeps no programs of its own: ", kept.error().message, "; it runs those in ",
+             installed.front().parent_path().string(), ", which are not to be replaced before it has ended")};
 }
 
 }  // namespace tony

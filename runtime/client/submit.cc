@@ -1,7 +1,5 @@
 // `tony submit`: properties to spec, files to the store, spec to job folder, job folder to keeper; then watch. The
 // client's part of the straight way, in its order. With a request id submit_request.cc orders the same steps.
-#include <filesystem>
-
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
@@ -13,7 +11,6 @@
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/job/configuration_json.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 
@@ -37,8 +34,7 @@ Result<int> RunSubmit(const CommandLine& line) {
     Say("tony: interrupted while staging; nothing was submitted");
     return 128 + staged.signal;
   }
-  TRY_ASSIGN(const std::filesystem::path home, TonyHome());
-  ProgramsOfJob programs = ProgramsForJob(home);
+  TRY_ASSIGN(ProgramsOfJob programs, ProgramsForJob(*backend));
   const NewJob job = {.spec = parsed.spec,
                       .environment = CurrentEnvironment(),
                       .staged = staged.files,

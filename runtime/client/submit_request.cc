@@ -10,7 +10,6 @@
 #include "runtime/client/progress.h"
 #include "runtime/client/submit_steps.h"
 #include "runtime/client/submit_watch.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
@@ -71,11 +70,10 @@ std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const
 
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const RequestedJob& asked) {
-  TRY_ASSIGN(const auto home, TonyHome());
   TRY_ASSIGN(const Backend* const backend, BackendFor(asked.job));
   TRY_ASSIGN(const auto jobs, backend->Jobs());
   TRY_ASSIGN(const auto index, backend->Requests());
-  CourseSteps steps(loop, interrupts, launcher, asked, home, *jobs, *index);
+  CourseSteps steps(loop, interrupts, launcher, asked, *backend, *jobs, *index);
   TRY_ASSIGN(const auto last, steps.Walk());
   if (!last) return SubmittedJob{.signal = steps.signal()};
   if (last->end >= SubmitEnd::kRefusedStale) return Refusal(*last, asked.order);

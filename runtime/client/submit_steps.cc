@@ -30,14 +30,14 @@ Result<SubmitObservation> Taken(const Status& status) {
 }  // namespace
 
 CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
-                         const std::filesystem::path& home, const JobStore& jobs, const RequestIndex& index)
+                         const Backend& backend, const JobStore& jobs, const RequestIndex& index)
     : loop_(loop),
       interrupts_(interrupts),
       launcher_(launcher),
       asked_(asked),
       request_(asked.order.request),
       claim_(asked.order.claim),
-      home_(home),
+      backend_(backend),
       jobs_(jobs),
       index_(index) {}
 
@@ -146,7 +146,7 @@ Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
 }
 
 Status CourseSteps::Create(const JobId& id) {
-  const ProgramsOfJob programs = ProgramsForJob(home_);
+  TRY_ASSIGN(const ProgramsOfJob programs, ProgramsForJob(backend_));
   const NewJob job = {.spec = asked_.job.spec,
                       .environment = CurrentEnvironment(),
                       .staged = staged_.files,

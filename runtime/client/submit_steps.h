@@ -1,10 +1,10 @@
 // The hands of one SubmitCourse: takes the steps that it asks for, and tells it what came of them. Loop thread only.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/client/stage_files.h"
@@ -20,7 +20,7 @@ namespace tony {
 class CourseSteps {
  public:
   CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
-              const std::filesystem::path& home, const JobStore& jobs, const RequestIndex& index);
+              const Backend& backend, const JobStore& jobs, const RequestIndex& index);
 
   // The last step; nothing: a signal came first, and what there is of a job the request id finds.
   Result<std::optional<SubmitStep>> Walk();
@@ -44,7 +44,7 @@ class CourseSteps {
   const RequestedJob& asked_;
   const RequestId& request_;
   const Claim& claim_;
-  const std::filesystem::path home_;
+  const Backend& backend_;
   const JobStore& jobs_;
   const RequestIndex& index_;
   std::unique_ptr<RequestLock> lock_;

@@ -132,6 +132,7 @@ class FakeBackend : public Backend {
   Result<std::vector<std::string>> Check(const JobSpec&) const override { return std::vector<std::string>(); }
   std::optional<std::string> WhyRefused(const JobSpec&) const override { return std::nullopt; }
   Result<QueueView> Queue() const override { return QueueView(); }
+  bool KeepsPrograms() const override { return false; }
   Checks Doctor() const override { return {}; }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override { return std::make_unique<FakeCluster>(); }
 
