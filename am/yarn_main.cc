@@ -48,7 +48,9 @@ struct Container {
 Result<Container> ReadContainer() {
   Container container;
   TRY_ASSIGN(const std::string cluster, VariableOfContainer(kClusterVariable));
-  TRY_ASSIGN(container.cluster, YarnClusterFromText(cluster));
+  auto known = YarnClusterFromText(cluster);
+  if (!known.ok()) return Annotate(known.error(), kClusterVariable);
+  container.cluster = *std::move(known);
   TRY_ASSIGN(const std::string host, VariableOfContainer("NM_HOST"));
   // Executors get a number: a static program resolves no names. There is nothing else to do yet while this blocks.
   TRY_ASSIGN(container.host, ResolveHost(host));

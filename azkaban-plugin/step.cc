@@ -51,7 +51,7 @@ class StepRun {
 
   Result<Exit> Run() {
     for (const std::string& warning : step_.job.warnings) SayInLog("warning: " + warning);
-    const auto notes = backend_.Check(step_.job.spec);
+    const auto notes = backend_.Check(step_.job);
     if (!notes.ok()) return WithWhatAsks(notes.error(), step_.job.spec, step_.job.configuration);
     for (const std::string& note : *notes) SayInLog(note);
     if (step_.request.replaces_older) TRY(LookAtOlderExecutions());

@@ -21,7 +21,7 @@ const BackendEntry& EntryOf(const JobId& job) {
 const Backend& BackendOf(const JobId& job) { return EntryOf(job).backend(); }
 
 Status CheckConfigured(const JobId& job) {
-  const Status configured = EntryOf(job).check_configured();
+  const Status configured = EntryOf(job).check_configured(job);
   return configured.ok() ? Ok() : Status(Annotate(configured.error(), StrCat("job ", job.value)));
 }
 
@@ -40,7 +40,7 @@ Result<const Backend*> BackendFor(const ParsedJobSpec& job) {
 std::vector<const Backend*> ConfiguredBackends() {
   std::vector<const Backend*> configured;
   for (const BackendEntry& entry : Backends())
-    if (entry.check_configured().ok() && entry.is_installed()) configured.push_back(&entry.backend());
+    if (entry.check_configured({}).ok() && entry.is_installed()) configured.push_back(&entry.backend());
   return configured;
 }
 

@@ -30,22 +30,24 @@ class Backend {
   // Its jobs of this user, and what is known under request ids. Errors: where they are cannot be told, or not reached.
   virtual Result<std::unique_ptr<JobStore>> Jobs() const = 0;
   virtual Result<std::unique_ptr<RequestIndex>> Requests() const = 0;
+  // Where such a job is to be made, which its properties may say.
+  virtual Result<std::unique_ptr<JobStore>> JobsFor(const ParsedJobSpec&) const { return Jobs(); }
   virtual const Arbiter& arbiter() const = 0;
   // kUnavailable says where else they are read.
   virtual Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const = 0;
   virtual std::string PlaceOfLogs(const JobRecords& records) const = 0;  // for people
   // Whether it can run the job at all, asked before anything is staged or started; else why not. What a person should
   // know beside that, in lines.
-  virtual Result<std::vector<std::string>> Check(const JobSpec& spec) const = 0;
+  virtual Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const = 0;
   // The same for plan, which changes nothing: why the job would be refused; nothing: it would not.
-  virtual std::optional<std::string> WhyRefused(const JobSpec& spec) const = 0;
+  virtual std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const = 0;
   virtual Result<QueueView> Queue() const = 0;
   // What of its jobs lies elsewhere and may go; what is on this machine the caller removes.
   virtual Result<Garbage> CollectGarbage(const GarbageOrder&) const { return Garbage(); }
-  virtual Checks Doctor() const = 0;  // what of it stands in the way of jobs, and what to do
-  // For who may also bring the job's AM back. The loop must outlive it.
   // Whether its jobs run programs of this machine, so that each keeps those that it was submitted with.
   virtual bool KeepsPrograms() const = 0;
+  virtual Checks Doctor() const = 0;  // what of it stands in the way of jobs, and what to do
+  // For who may also bring the job's AM back. The loop must outlive it.
   virtual std::unique_ptr<AmLauncher> MakeLauncher(EventLoop& loop) const = 0;
 };
 
@@ -60,8 +62,9 @@ struct BackendEntry {
   std::string_view scheduler;  // as tony.scheduler names it; ids of its jobs begin with `job_prefix`
   std::string_view job_prefix;
   const Backend& (*backend)();
-  // Whether this process has what it takes to reach it. Who asks all of them leaves out those that it has not.
-  Status (*check_configured)() = [] { return Ok(); };
+  // Whether this process has what it takes to reach this job; an empty id: any. Who asks all of them leaves out those
+  // that it has not.
+  Status (*check_configured)(const JobId& job) = [](const JobId&) { return Ok(); };
   // Whether this program can ask it, or become one that can.
   bool (*is_installed)() = [] { return true; };
 };

@@ -82,8 +82,8 @@ class LocalBackendImage : public Backend {
     return std::unique_ptr<LogSource>(std::make_unique<LocalLogSource>(records));
   }
   std::string PlaceOfLogs(const JobRecords& records) const override { return (records.place() / "logs").string(); }
-  Result<std::vector<std::string>> Check(const JobSpec& spec) const override { return CheckMachine(spec); }
-  std::optional<std::string> WhyRefused(const JobSpec& spec) const override { return MachineWarning(spec); }
+  Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const override { return CheckMachine(job.spec); }
+  std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override { return MachineWarning(job.spec); }
   Result<QueueView> Queue() const override { return LookAtQueue(); }
   bool KeepsPrograms() const override { return true; }
   Checks Doctor() const override { return CheckMachineHealth(); }

@@ -16,8 +16,10 @@ namespace {
 class YarnBackendImage : public Backend {
  public:
   Result<std::unique_ptr<JobStore>> Jobs() const override {
-    TRY_ASSIGN(YarnCluster cluster, FindYarnCluster());
-    return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(std::move(cluster)));
+    return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(SiteFiles()));
+  }
+  Result<std::unique_ptr<JobStore>> JobsFor(const ParsedJobSpec& job) const override {
+    return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(job.site_files));
   }
   // Of the submits from this home alone.
   Result<std::unique_ptr<RequestIndex>> Requests() const override {
@@ -32,22 +34,25 @@ class YarnBackendImage : public Backend {
   std::string PlaceOfLogs(const JobRecords& records) const override {
     return StrCat("yarn logs -applicationId ", records.job().value);
   }
-  Result<std::vector<std::string>> Check(const JobSpec& spec) const override {
-    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster());
-    return CheckYarnCluster(cluster, spec);
+  Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    return CheckYarnCluster(cluster, job.spec);
   }
-  std::optional<std::string> WhyRefused(const JobSpec& spec) const override {
-    const auto notes = Check(spec);
+  std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override {
+    const auto notes = Check(job);
     return notes.ok() ? std::nullopt : std::optional(notes.error().message);
   }
   Result<QueueView> Queue() const override { return QueueView(); }
   Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
-    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster());
-    return GarbageIn(cluster).Collect(order);
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
+    TRY_ASSIGN(Garbage garbage, GarbageIn(cluster).Collect(order));
+    if (order.dry_run) return garbage;
+    for (const std::string& job : garbage.jobs) ForgetCluster({job});
+    return garbage;
   }
+  bool KeepsPrograms() const override { return false; }
   Checks Doctor() const override { return {}; }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
-  bool KeepsPrograms() const override { return false; }
     return std::make_unique<YarnArbiter>(SubmissionOf);
   }
 

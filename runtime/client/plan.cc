@@ -37,7 +37,7 @@ std::string Explain(const Configuration& configuration) {
 Result<int> RunPlan(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
-  if (const auto warning = backend->WhyRefused(parsed.spec)) parsed.warnings.push_back(*warning);
+  if (const auto warning = backend->WhyRefused(parsed)) parsed.warnings.push_back(*warning);
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   JobSpec shown = parsed.spec;
   Mask(shown.execution_env);

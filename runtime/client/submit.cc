@@ -20,7 +20,7 @@ Result<int> RunSubmit(const CommandLine& line) {
   TRY_ASSIGN(const ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
-  TRY_ASSIGN(const auto notes, backend->Check(parsed.spec));
+  TRY_ASSIGN(const auto notes, backend->Check(parsed));
   for (const std::string& note : notes) Say(StrCat("tony: ", note));
 
   EventLoop loop;
@@ -42,7 +42,7 @@ Result<int> RunSubmit(const CommandLine& line) {
                       .configuration = ToJson(parsed.configuration),
                       .secrets = parsed.secrets,
                       .programs = programs.kept.hash};
-  TRY_ASSIGN(const auto jobs, backend->Jobs());
+  TRY_ASSIGN(const auto jobs, backend->JobsFor(parsed));
   TRY_ASSIGN(const JobRecords records, jobs->Create(job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
   Announce(records.job(), json, detach);

@@ -71,7 +71,7 @@ std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
                                    const RequestedJob& asked) {
   TRY_ASSIGN(const Backend* const backend, BackendFor(asked.job));
-  TRY_ASSIGN(const auto jobs, backend->Jobs());
+  TRY_ASSIGN(const auto jobs, backend->JobsFor(asked.job));
   TRY_ASSIGN(const auto index, backend->Requests());
   CourseSteps steps(loop, interrupts, launcher, asked, *backend, *jobs, *index);
   TRY_ASSIGN(const auto last, steps.Walk());

@@ -87,21 +87,29 @@ SiteConfiguration::SiteConfiguration(const Properties& sites, Environment enviro
   }
 }
 
-Result<SiteConfiguration> SiteConfiguration::Read(const std::filesystem::path& folder, Environment environment) {
+Result<Properties> ReadSite(const std::filesystem::path& file) {
+  TRY_ASSIGN(const auto text, ReadSiteFile(file));
+  if (!text) return Error{ErrorCode::kNotFound, StrCat(file.string(), ": no such file")};
+  return ParseRawHadoopXml(*text, file.string());
+}
+
+Result<Properties> ReadSiteFolder(const std::filesystem::path& folder) {
   Properties sites;
   bool any = false;
   for (const char* name : kSiteFiles) {
-    const std::filesystem::path path = folder / name;
-    TRY_ASSIGN(const auto text, ReadSiteFile(path));
-    if (!text) continue;
+    const auto site = ReadSite(folder / name);
+    if (!site.ok() && site.error().code == ErrorCode::kNotFound) continue;
+    TRY(site);
     any = true;
-    TRY_ASSIGN(const Properties properties, ParseRawHadoopXml(*text, path.string()));
-    sites.Merge(properties);
+    sites.Merge(*site);
   }
-  if (!any) {
-    return Error{ErrorCode::kNotFound,
-                 StrCat(folder.string(), ": expected core-site.xml, hdfs-site.xml or yarn-site.xml")};
-  }
+  if (any) return sites;
+  return Error{ErrorCode::kNotFound,
+               StrCat(folder.string(), ": expected core-site.xml, hdfs-site.xml or yarn-site.xml")};
+}
+
+Result<SiteConfiguration> SiteConfiguration::Read(const std::filesystem::path& folder, Environment environment) {
+  TRY_ASSIGN(const Properties sites, ReadSiteFolder(folder));
   return SiteConfiguration(sites, std::move(environment));
 }
 

@@ -27,7 +27,7 @@ class SiteConfiguration {
   };
   using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-  // kNotFound: `folder` holds none of the three files. kInvalid names the file and its line.
+  // ReadSiteFolder() with `environment`.
   static Result<SiteConfiguration> Read(const std::filesystem::path& folder, Environment environment);
   // `sites`: what stands in the files. Hadoop's defaults are behind it.
   SiteConfiguration(const Properties& sites, Environment environment);
@@ -48,6 +48,11 @@ class SiteConfiguration {
   Properties properties_;
   Environment environment_;
 };
+
+// What the files say as it stands, for SiteConfiguration. Errors name the file, kInvalid its line. kNotFound: it is not
+// there, or `folder` holds none of the three.
+Result<Properties> ReadSiteFolder(const std::filesystem::path& folder);
+Result<Properties> ReadSite(const std::filesystem::path& file);
 
 // The ResourceManagers of a cluster, in the order in which to try them. A standby one listens on neither address.
 struct ResourceManager {

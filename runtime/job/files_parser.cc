@@ -73,6 +73,13 @@ Result<std::string> ParseOne(const PropertyValues& values, std::string_view key,
   return path->string();
 }
 
+// The same, of a file in Hadoop's XML format.
+Result<std::string> ParseSiteFile(const PropertyValues& values, std::string_view key, const fs::path& directory) {
+  TRY_ASSIGN(std::string path, ParseOne(values, key, directory));
+  if (fs::is_directory(path)) return values.Bad(key, "is a folder, expected a site file as yarn-site.xml");
+  return path;
+}
+
 std::optional<std::string> TrailingArchive(std::string_view item) {
   if (item.size() < kArchive.size()) return std::nullopt;
   const size_t rest = item.size() - kArchive.size();
@@ -147,6 +154,14 @@ Status ParseFiles(const PropertyValues& values, const fs::path& directory, bool 
     TRY_ASSIGN(role.files, ParseList(values, key, directory, spec.files, has_venv));
   }
   return Ok();
+}
+
+Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const fs::path& directory) {
+  SiteFiles files;
+  if (SchedulerOf(values) != kYarnScheduler) return files;
+  TRY_ASSIGN(files.hdfs, ParseSiteFile(values, kHdfsSiteKey, directory));
+  TRY_ASSIGN(files.yarn, ParseSiteFile(values, kYarnSiteKey, directory));
+  return files;
 }
 
 }  // namespace tony

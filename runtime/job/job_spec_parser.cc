@@ -166,6 +166,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   spec.container_env = std::move(environment.container);
   parsed.secrets = std::move(environment.secrets);
   check(ParseFiles(values, directory, roles.single_task, spec));
+  take(ParseSiteFiles(values, directory), parsed.site_files);
   check(ParseLimits(values, spec));
   take(ParseTimers(values, parsed.warnings), spec.timers);
   take(ParseRestartRules(values, parsed.warnings), spec.restart);

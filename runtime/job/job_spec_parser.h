@@ -11,12 +11,14 @@
 #include "runtime/config/configuration.h"
 #include "runtime/config/properties.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/job/site_files.h"
 
 namespace tony {
 
 struct ParsedJobSpec {
   JobSpec spec;
   Duration watch_timeout{0};    // tony.azkaban.watch-timeout, for Azkaban's adapter; nobody else claims by it
+  SiteFiles site_files;         // none but with tony.scheduler=yarn
   Configuration configuration;  // what it was made of
   std::map<std::string, std::string> secrets;  // variables of the tasks that stand neither there nor in the spec
   std::vector<std::string> warnings;  // unknown tony.* keys with the nearest known name, keys without effect here

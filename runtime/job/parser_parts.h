@@ -9,6 +9,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/property_values.h"
+#include "runtime/job/site_files.h"
 
 namespace tony {
 
@@ -45,6 +46,7 @@ Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
 // What the job brings along, into `spec`, which has its roles already.
 Status ParseFiles(const PropertyValues& values, const std::filesystem::path& directory, bool single_task,
                   JobSpec& spec);
+Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const std::filesystem::path& directory);
 
 // A command that begins with a Python file of the job's that could not be run by its name gets the job's Python before
 // it: that of its environment, else python3. `spec` has its files already.

@@ -129,8 +129,8 @@ class FakeBackend : public Backend {
     return std::unique_ptr<LogSource>(std::make_unique<LocalLogSource>(records));
   }
   std::string PlaceOfLogs(const JobRecords& records) const override { return (records.place() / "logs").string(); }
-  Result<std::vector<std::string>> Check(const JobSpec&) const override { return std::vector<std::string>(); }
-  std::optional<std::string> WhyRefused(const JobSpec&) const override { return std::nullopt; }
+  Result<std::vector<std::string>> Check(const ParsedJobSpec&) const override { return std::vector<std::string>(); }
+  std::optional<std::string> WhyRefused(const ParsedJobSpec&) const override { return std::nullopt; }
   Result<QueueView> Queue() const override { return QueueView(); }
   bool KeepsPrograms() const override { return false; }
   Checks Doctor() const override { return {}; }

@@ -33,7 +33,7 @@ Result<hadoop::ApplicationId> IdOf(const JobId& job) {
 }
 
 Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
-  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster());
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
   return CallsOf(cluster, kLookLimit).Report(id);
 }
@@ -171,7 +171,7 @@ Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillReques
   const bool is_fenced = !kill.if_owner.value.empty() && kill.if_owner != submission.claim.owner;
   if (is_fenced || !kill.if_watcher.value.empty() || kill.due > RealClock().Now() || kill.delay > Duration(0))
     return false;
-  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster());
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY(CallsOf(cluster, kLookLimit).Kill(report.id, kill.reason));
   return true;
 }
@@ -181,7 +181,7 @@ std::string YarnArbiter::WhyItEnds(const JobRecords& records) const {
 }
 
 Status YarnArbiter::Start(const JobRecords& records) {
-  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster());
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::Submission submission, make_(cluster, records));
   return CallsOf(cluster, kSubmitLimit).Submit(submission);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -86,6 +87,16 @@ Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpo
   return StrCat("http://", ToString(web));
 }
 
+// `from`: the variable or the key that names `place`, which may be empty.
+Status Add(const char* from, const std::string& place, Result<Properties> (*read)(const std::filesystem::path&),
+           Properties& sites) {
+  if (place.empty()) return Ok();
+  const auto more = read(place);
+  if (!more.ok()) return Error{ErrorCode::kInvalid, StrCat(from, ": ", more.error().message)};
+  sites.Merge(*more);
+  return Ok();
+}
+
 }  // namespace
 
 Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::string user) {
@@ -115,7 +126,7 @@ std::string ToText(const YarnCluster& cluster) {
 
 Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   const auto words = Split(text, ' ');
-  const Error bad{ErrorCode::kInvalid, StrCat(kClusterVariable, ": \"", text, "\": expected six words")};
+  const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six words")};
   if (words.size() != 6) return bad;
   std::vector<Endpoint> endpoints;
   for (size_t i = 0; i < 3; ++i) {
@@ -126,11 +137,24 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   return YarnCluster{endpoints[0], endpoints[1], endpoints[2], words[3], words[4], words[5]};
 }
 
-Result<YarnCluster> FindYarnCluster() {
-  TRY(CheckYarnConfigured());
-  auto site = hadoop::SiteConfiguration::Read(*Variable(kConfigurationVariable), Variable);
-  if (!site.ok()) return Error{ErrorCode::kInvalid, StrCat(kConfigurationVariable, ": ", site.error().message)};
-  return YarnClusterOf(*site, UserName());
+Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
+  const std::string folder = Variable(kConfigurationVariable).value_or("");
+  if (folder.empty() && files == SiteFiles()) return YarnNotConfigured();
+  Properties sites;
+  TRY(Add(kConfigurationVariable, folder, hadoop::ReadSiteFolder, sites));
+  TRY(Add(kHdfsSiteKey, files.hdfs, hadoop::ReadSite, sites));
+  TRY(Add(kYarnSiteKey, files.yarn, hadoop::ReadSite, sites));
+  return YarnClusterOf(hadoop::SiteConfiguration(sites, Variable), UserName());
+}
+
+Result<YarnCluster> FindYarnCluster(const JobId& job) {
+  const bool is_set = !Variable(kConfigurationVariable).value_or("").empty();
+  if (job.value.empty() && is_set) return FindYarnCluster(SiteFiles());
+  TRY_ASSIGN(const auto note, FindClusterNote(job));
+  if (!note) return FindYarnCluster(SiteFiles());
+  auto cluster = YarnClusterFromText(note->text);
+  if (!cluster.ok()) return Annotate(cluster.error(), note->file.string());
+  return cluster;
 }
 
 }  // namespace tony

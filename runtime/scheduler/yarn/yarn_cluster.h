@@ -6,6 +6,8 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/result.h"
 #include "runtime/hadoop/hadoop_xml.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/site_files.h"
 
 namespace tony {
 
@@ -27,8 +29,10 @@ inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: it is not of that form
 
-// By $HADOOP_CONF_DIR; $HADOOP_USER_NAME goes before the user's own name, as in Hadoop's clients. kInvalid: it is not
-// set, or not a folder with site files.
-Result<YarnCluster> FindYarnCluster();
+// Which one of them says yarn_configured.h: where a job with these site files goes, or where this job is; an empty id
+// names no job. $HADOOP_USER_NAME goes before the user's own name, as in Hadoop's clients. kInvalid names the variable,
+// the key or the note: it is not set, or there are no site files as they should be.
+Result<YarnCluster> FindYarnCluster(const SiteFiles& files);
+Result<YarnCluster> FindYarnCluster(const JobId& job);
 
 }  // namespace tony

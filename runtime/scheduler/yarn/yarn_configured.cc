@@ -1,17 +1,77 @@
 #include "runtime/scheduler/yarn/yarn_configured.h"
 
 #include <cstdlib>
+#include <system_error>
+#include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/store/files.h"
+#include "runtime/store/user_home.h"
 
 namespace tony {
+namespace {
 
-Status CheckYarnConfigured() {
+namespace fs = std::filesystem;
+
+bool IsVariableSet() {
   const char* folder = std::getenv(kConfigurationVariable);
-  if (folder && *folder) return Ok();
-  return Error{ErrorCode::kInvalid, StrCat(kConfigurationVariable,
-                                           " is not set: expected the folder with the cluster's "
-                                           "core-site.xml, hdfs-site.xml and yarn-site.xml")};
+  return folder && *folder;
+}
+
+Result<fs::path> NotesFolder() {
+  TRY_ASSIGN(const fs::path home, TonyHome());
+  return home / "yarn" / "clusters";
+}
+
+std::optional<fs::path> NewestIn(const fs::path& folder) {
+  std::error_code error;
+  std::optional<fs::path> newest;
+  fs::file_time_type time{};
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().filename().string().starts_with('.')) continue;  // a writer's that died
+    std::error_code gone;
+    const auto written = entry->last_write_time(gone);
+    if (gone || (newest && std::pair(written, entry->path()) < std::pair(time, *newest))) continue;
+    newest = entry->path();
+    time = written;
+  }
+  return newest;
+}
+
+}  // namespace
+
+Error YarnNotConfigured() {
+  return {ErrorCode::kInvalid, StrCat(kConfigurationVariable,
+                                      " is not set: expected the folder with the cluster's "
+                                      "core-site.xml, hdfs-site.xml and yarn-site.xml")};
+}
+
+Status CheckYarnConfigured(const JobId& job) {
+  if (IsVariableSet()) return Ok();
+  TRY_ASSIGN(const auto note, FindClusterNote(job));
+  return note ? Ok() : Status(YarnNotConfigured());
+}
+
+Result<std::optional<ClusterNote>> FindClusterNote(const JobId& job) {
+  const auto folder = NotesFolder();
+  if (!folder.ok()) return std::optional<ClusterNote>();
+  const auto file = job.value.empty() ? NewestIn(*folder) : std::optional(*folder / job.value);
+  if (!file) return std::optional<ClusterNote>();
+  auto text = ReadFile(*file);
+  if (!text.ok() && text.error().code == ErrorCode::kNotFound) return std::optional<ClusterNote>();
+  TRY(text);
+  return std::optional(ClusterNote{*file, std::string(Trim(*text))});
+}
+
+Status NoteCluster(const JobId& job, const std::string& text) {
+  TRY_ASSIGN(const fs::path folder, NotesFolder());
+  TRY(MakeFolder(folder));
+  return WriteFileByRename(folder / job.value, text + "\n", /*durable=*/false);
+}
+
+void ForgetCluster(const JobId& job) {
+  std::error_code error;
+  if (const auto folder = NotesFolder(); folder.ok()) fs::remove(*folder / job.value, error);
 }
 
 }  // namespace tony

@@ -11,6 +11,7 @@
 #include "runtime/container/container_launch.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
+#include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/files.h"
@@ -95,6 +96,14 @@ Result<bool> Fill(const YarnCluster& cluster, const JobId& id, const NewJob& job
   return true;
 }
 
+// False: they may still be there, which the log says.
+bool RemoveRecords(const YarnCluster& cluster, const JobId& id) {
+  WebHdfsCalls hdfs(HdfsOptions(cluster));
+  const auto removed = hdfs.Remove(JobFolderOf(cluster, id).path);
+  if (!removed.ok()) LogWarn(removed.error().message);
+  return removed.ok();
+}
+
 // The ResourceManager counts applications from when it began: newer ones have higher numbers.
 bool HasHigherNumber(const JobId& a, const JobId& b) {
   return hadoop::ParseApplicationId(a.value) > hadoop::ParseApplicationId(b.value);
@@ -103,8 +112,11 @@ bool HasHigherNumber(const JobId& a, const JobId& b) {
 }  // namespace
 
 Result<JobId> YarnJobs::NewId(Instant) const {
-  TRY_ASSIGN(const auto made, RmCalls(cluster_.rm, cluster_.user, kIdLimit).MakeApplication());
-  return JobId{hadoop::ToString(made.id)};
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(files_));
+  TRY_ASSIGN(const auto made, RmCalls(cluster.rm, cluster.user, kIdLimit).MakeApplication());
+  JobId id{hadoop::ToString(made.id)};
+  if (files_ != SiteFiles()) TRY(NoteCluster(id, ToText(cluster)));
+  return id;
 }
 
 Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
@@ -112,30 +124,38 @@ Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
   if (id.value.empty()) {
     TRY_ASSIGN(id, NewId(now));
   }
+  Result<JobRecords> made = CreateAs(id, job, now);
+  if (!made.ok()) ForgetCluster(id);
+  return made;
+}
+
+Result<JobRecords> YarnJobs::CreateAs(const JobId& id, const NewJob& job, Instant now) const {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(id));
   for (int round = 1; round <= kMostRounds; ++round) {
-    TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster_, job));
+    TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster, job));
     TRY_ASSIGN(RecordsByName known, RecordsFor(id, job, files, now));
-    TRY(MakeRecordFolder(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster_)), JobFolderOf(cluster_, id)));
-    const auto filled = Fill(cluster_, id, job, files, known, now);
-    JobRecords records = RecordsOf(cluster_, id, std::move(known));
+    TRY(MakeRecordFolder(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster)), JobFolderOf(cluster, id)));
+    const auto filled = Fill(cluster, id, job, files, known, now);
+    JobRecords records = RecordsOf(cluster, id, std::move(known));
     if (filled.ok() && *filled) return records;
-    Discard(records);
+    RemoveRecords(cluster, id);
     TRY(filled);
   }
   return Error{ErrorCode::kUnavailable,
-               StrCat(StagedFolder(cluster_), ": \"tony gc\" removed what was sent, ", kMostRounds, " times")};
+               StrCat(StagedFolder(cluster), ": \"tony gc\" removed what was sent, ", kMostRounds, " times")};
 }
 
 void YarnJobs::Discard(const JobRecords& job) const {
-  WebHdfsCalls hdfs(HdfsOptions(cluster_));
-  const auto removed = hdfs.Remove(JobFolderOf(cluster_, job.job()).path);
-  if (!removed.ok()) LogWarn(removed.error().message);
+  const auto cluster = FindYarnCluster(job.job());
+  if (!cluster.ok()) return LogWarn(cluster.error().message);
+  if (RemoveRecords(*cluster, job.job())) ForgetCluster(job.job());
 }
 
 Result<JobRecords> YarnJobs::Find(const JobId& job) const {
-  const Error none{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", JobsFolder(cluster_), " of HDFS")};
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+  const Error none{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", JobsFolder(cluster), " of HDFS")};
   if (!hadoop::ParseApplicationId(job.value)) return none;
-  JobRecords records = RecordsOf(cluster_, job);
+  JobRecords records = RecordsOf(cluster, job);
   TRY_ASSIGN(const auto submission, records.store().Get("submission.json"));
   if (!submission) return none;
   return records;
@@ -147,8 +167,9 @@ Result<std::vector<JobRecords>> YarnJobs::List() const {
 }
 
 Result<JobStore::NewestJobs> YarnJobs::ListNewest(size_t most_finished) const {
-  WebHdfsCalls hdfs(HdfsOptions(cluster_));
-  const auto entries = hdfs.List(JobsFolder(cluster_));
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
+  WebHdfsCalls hdfs(HdfsOptions(cluster));
+  const auto entries = hdfs.List(JobsFolder(cluster));
   if (!entries.ok() && entries.error().code == ErrorCode::kNotFound) return NewestJobs{};
   TRY(entries);
   std::vector<JobId> ids;
@@ -158,7 +179,7 @@ Result<JobStore::NewestJobs> YarnJobs::ListNewest(size_t most_finished) const {
   NewestJobs newest;
   size_t finished = 0;
   for (const JobId& id : ids) {
-    JobRecords records = RecordsOf(cluster_, id);
+    JobRecords records = RecordsOf(cluster, id);
     if (finished >= most_finished || ids.size() > most_finished) {
       const auto status = records.ReadStatus();
       const bool has_ended = status.ok() && *status && (*status)->verdict;

@@ -10,7 +10,9 @@ namespace tony {
 
 class YarnJobs : public JobStore {
  public:
-  explicit YarnJobs(YarnCluster cluster) : cluster_(std::move(cluster)) {}
+  // `files`: of the job that is to be made; a job that is there is found by its id, and all are listed where no job is
+  // named (yarn_configured.h). Errors, beside JobStore's: FindYarnCluster()'s.
+  explicit YarnJobs(SiteFiles files) : files_(std::move(files)) {}
 
   Result<JobId> NewId(Instant now) const override;  // reserved by the ResourceManager
   // Sends what was staged here. submission.json is written last: without it there is no job.
@@ -21,7 +23,9 @@ class YarnJobs : public JobStore {
   Result<NewestJobs> ListNewest(size_t most_finished) const override;
 
  private:
-  const YarnCluster cluster_;
+  Result<JobRecords> CreateAs(const JobId& id, const NewJob& job, Instant now) const;
+
+  const SiteFiles files_;
 };
 
 }  // namespace tony

@@ -71,9 +71,9 @@ def submit(*words, **more):
     return tony(*submit_words(*words), **more)
 
 
-def begin(*words):
+def begin(*words, **more):
     """A client in the background, and the job's id."""
-    client = subprocess.Popen([PROGRAMS / "tony", *submit_words(*words)], env=environment(), text=True, cwd=WORK,
+    client = subprocess.Popen([PROGRAMS / "tony", *submit_words(*words)], env=environment(**more), text=True, cwd=WORK,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     job = client.stdout.readline().strip()
     if not job.startswith("application_"):

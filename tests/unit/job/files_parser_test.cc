@@ -49,6 +49,29 @@ constexpr auto kWorker = "tony.worker.resources";
 
 using Files = std::vector<FileSpec>;
 
+TEST_F(FilesParserTest, SiteFilesAreOfThisMachineAndForYarnAlone) {
+  const Settings site = {{"tony.application.hdfs-conf-path", " a.txt "},
+                         {"tony.application.yarn-conf-path", "file:" + Path("b.zip")}};
+  Settings on_yarn = site;
+  on_yarn.emplace_back("tony.scheduler", "yarn");
+  const auto parsed = ParseWith(on_yarn, folder_.path());
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->site_files, (SiteFiles{.hdfs = Path("a.txt"), .yarn = Path("b.zip")}));
+  EXPECT_TRUE(parsed->warnings.empty());
+  const auto here = ParseWith(site, folder_.path());
+  ASSERT_TRUE(here.ok());
+  EXPECT_EQ(here->site_files, SiteFiles());
+  EXPECT_EQ(here->warnings.size(), 2u) << "as of tony.yarn.queue";
+}
+
+TEST_F(FilesParserTest, ASiteFileThatIsNotThereIsNamedByItsKey) {
+  constexpr auto kKey = "tony.application.yarn-conf-path";
+  const Settings yarn = {{"tony.scheduler", "yarn"}};
+  EXPECT_EQ(Error(kKey, "none.xml", yarn), Path("none.xml") + ": no such file or folder");
+  EXPECT_EQ(Error(kKey, "lib", yarn), "is a folder, expected a site file as yarn-site.xml");
+  EXPECT_TRUE(Error(kKey, "hdfs://nn/yarn-site.xml", yarn).starts_with("hdfs: is not supported yet"));
+}
+
 TEST_F(FilesParserTest, AListNamesFilesFoldersAndArchivesAsTonysDid) {
   const auto spec = Parse({{kWorker, "a.txt::b.txt, b.zip#archive,, lib/ ,b.zip::data#ARCHIVE,b.zip::plain.zip"}});
   ASSERT_TRUE(spec.ok()) << spec.error().message;

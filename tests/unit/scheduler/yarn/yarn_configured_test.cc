@@ -1,0 +1,119 @@
+// Which cluster a job goes to, and where it is found: $HADOOP_CONF_DIR, a job's own site files, notes in $TONY_HOME.
+#include "runtime/scheduler/yarn/yarn_configured.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/scheduler/yarn/yarn_cluster.h"
+#include "tests/support/temp_folder.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+const JobId kNoted{"application_1700000000000_0001"}, kOther{"application_1700000000000_0002"};
+
+class YarnConfiguredTest : public testing::Test {
+ protected:
+  YarnConfiguredTest() {
+    fs::create_directories(temp_.path() / "conf");
+    Write("conf/core-site.xml", Set("fs.defaultFS", "hdfs://conf:9000"));
+    Write("conf/yarn-site.xml", Set("yarn.resourcemanager.hostname", "conf"));
+    setenv(kConfigurationVariable, Path("conf").c_str(), 1);
+    setenv("HADOOP_USER_NAME", "eve", 1);
+    setenv("TONY_HOME", Path("home").c_str(), 1);
+  }
+
+  std::string Path(const std::string& name) const { return (temp_.path() / name).string(); }
+  std::string Write(const std::string& name, const std::string& properties) {
+    std::ofstream(Path(name)) << "<configuration>\n" << properties << "</configuration>\n";
+    return Path(name);
+  }
+  static std::string Set(const std::string& key, const std::string& value, const std::string& more = "") {
+    return "<property><name>" + key + "</name><value>" + value + "</value>" + more + "</property>\n";
+  }
+  // Its ResourceManager and NameNode, or the error.
+  template <class What>
+  static std::string Of(const What& what) {
+    const auto cluster = FindYarnCluster(what);
+    if (cluster.ok()) return ToString(cluster->rm) + " " + ToString(cluster->name_node);
+    return cluster.error().code == ErrorCode::kInvalid ? cluster.error().message : "another code than kInvalid";
+  }
+  // Written so long ago.
+  void Note(const JobId& job, const std::string& rm, std::chrono::seconds age) {
+    const YarnCluster cluster = {{rm, 1}, {rm, 2}, {rm, 3}, "http://" + rm + ":4", "eve", "/user/eve"};
+    ASSERT_TRUE(NoteCluster(job, ToText(cluster)).ok());
+    const fs::path file = temp_.path() / "home" / "yarn" / "clusters" / job.value;
+    fs::last_write_time(file, fs::file_time_type::clock::now() - age);
+  }
+
+  const TempFolder temp_;
+};
+
+TEST_F(YarnConfiguredTest, AJobsOwnSiteFilesReplaceWhatTheVariableSays) {
+  EXPECT_EQ(Of(SiteFiles()), "conf:8032 conf:9000");
+  const std::string yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"));
+  const std::string hdfs =
+      Write("h.xml", Set("fs.defaultFS", "hdfs://own:1") + Set("yarn.resourcemanager.hostname", "h"));
+  EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "own:8032 conf:9000");
+  EXPECT_EQ(Of(SiteFiles{.hdfs = hdfs}), "h:8032 own:1");
+  EXPECT_EQ(Of(SiteFiles{hdfs, yarn}), "own:8032 own:1") << "the yarn-site.xml is read last";
+  unsetenv(kConfigurationVariable);
+  EXPECT_EQ(Of(SiteFiles{hdfs, yarn}), "own:8032 own:1") << "and the variable is not needed";
+  EXPECT_EQ(Of(SiteFiles{.yarn = yarn}), "core-default.xml: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");
+}
+
+TEST_F(YarnConfiguredTest, WhatTheAdministratorMadeFinalStays) {
+  Write("conf/yarn-site.xml", Set("yarn.resourcemanager.hostname", "conf", "<final>true</final>"));
+  EXPECT_EQ(Of(SiteFiles{.yarn = Write("y.xml", Set("yarn.resourcemanager.hostname", "own"))}), "conf:8032 conf:9000");
+}
+
+TEST_F(YarnConfiguredTest, WhatIsWrongIsNamedByKeyAndFile) {
+  EXPECT_EQ(Of(SiteFiles{.yarn = Path("none.xml")}),
+            "tony.application.yarn-conf-path: " + Path("none.xml") + ": no such file");
+  std::ofstream(Path("broken.xml")) << "<configuration>\n<property>";
+  EXPECT_TRUE(Of(SiteFiles{.hdfs = Path("broken.xml")})
+                  .starts_with("tony.application.hdfs-conf-path: " + Path("broken.xml") + ":"));
+  setenv(kConfigurationVariable, Path("nowhere").c_str(), 1);
+  EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR: " + Path("nowhere") + ": expected core-site.xml"));
+  unsetenv(kConfigurationVariable);
+  EXPECT_TRUE(Of(SiteFiles()).starts_with("HADOOP_CONF_DIR is not set: expected"));
+}
+
+TEST_F(YarnConfiguredTest, AJobIsFoundWhereItWasSent) {
+  Note(kNoted, "noted", std::chrono::seconds(0));
+  EXPECT_EQ(Of(kNoted), "noted:1 noted:3") << "whatever the variable says";
+  EXPECT_EQ(Of(kOther), "conf:8032 conf:9000");
+  EXPECT_EQ(Of(JobId()), "conf:8032 conf:9000");
+  EXPECT_TRUE(CheckYarnConfigured(kOther).ok());
+  unsetenv(kConfigurationVariable);
+  EXPECT_TRUE(CheckYarnConfigured(kNoted).ok());
+  EXPECT_EQ(Of(kNoted), "noted:1 noted:3");
+  EXPECT_FALSE(CheckYarnConfigured(kOther).ok());
+  EXPECT_TRUE(Of(kOther).starts_with("HADOOP_CONF_DIR is not set"));
+}
+
+TEST_F(YarnConfiguredTest, WithoutTheVariableTheNewestNoteSaysWhatToList) {
+  unsetenv(kConfigurationVariable);
+  EXPECT_FALSE(CheckYarnConfigured({}).ok());
+  Note(kNoted, "older", std::chrono::seconds(60));
+  Note(kOther, "newer", std::chrono::seconds(30));
+  std::ofstream(Path("home/yarn/clusters/.cut-off")) << "x";
+  EXPECT_TRUE(CheckYarnConfigured({}).ok());
+  EXPECT_EQ(Of(JobId()), "newer:1 newer:3");
+  ForgetCluster(kOther);
+  EXPECT_EQ(Of(JobId()), "older:1 older:3");
+}
+
+TEST_F(YarnConfiguredTest, ADamagedNoteIsNamed) {
+  ASSERT_TRUE(NoteCluster(kNoted, "rm:1").ok());
+  EXPECT_EQ(Of(kNoted), Path("home/yarn/clusters/") + kNoted.value + ": \"rm:1\": expected six words");
+}
+
+}  // namespace
+}  // namespace tony
