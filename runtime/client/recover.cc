@@ -42,19 +42,32 @@ Result<Recovered> Recover(const JobRecords& records) {
   return Recovered{std::move(status), settled ? "settled" : "none"};
 }
 
+struct JobsHere {
+  std::vector<JobRecords> jobs;
+  std::optional<Error> failure;  // a cluster does not answer
+};
+
 // Those that can be brought back from here.
-Result<std::vector<JobRecords>> AllJobs() {
-  std::vector<JobRecords> ours;
-  for (const Backend* backend : ConfiguredBackends()) {
-    TRY_ASSIGN(const auto jobs, backend->Jobs());
-    TRY_ASSIGN(const std::vector<JobRecords> all, jobs->List());
-    for (const JobRecords& records : all) {
-      const auto found = jobs->Find(records.job());
-      if (found.ok()) ours.push_back(*found);
-      if (!found.ok() && found.error().code != ErrorCode::kUnavailable) Say(StrCat("tony: ", found.error().message));
-    }
+Status AddJobsOf(const Backend& backend, JobsHere& here) {
+  TRY_ASSIGN(const auto jobs, backend.Jobs());
+  TRY_ASSIGN(const std::vector<JobRecords> all, jobs->List());
+  for (const JobRecords& records : all) {
+    const auto found = jobs->Find(records.job());
+    if (found.ok()) here.jobs.push_back(*found);
+    if (!found.ok() && found.error().code != ErrorCode::kUnavailable) Say(StrCat("tony: ", found.error().message));
   }
-  return ours;
+  return Ok();
+}
+
+Result<JobsHere> AllJobs() {
+  JobsHere here;
+  for (const Backend* backend : ConfiguredBackends()) {
+    const Status added = AddJobsOf(*backend, here);
+    if (added.ok()) continue;
+    if (backend == &DefaultBackend()) return added.error();
+    here.failure = added.error();  // a cluster that does not answer keeps no job of this machine from coming back
+  }
+  return here;
 }
 
 std::string Entry(const Recovered& recovered) {
@@ -65,16 +78,16 @@ std::string Entry(const Recovered& recovered) {
 }  // namespace
 
 Result<int> RunRecover(const CommandLine& line) {
-  std::vector<JobRecords> jobs;
+  JobsHere here;
   if (line.words().empty()) {
-    TRY_ASSIGN(jobs, AllJobs());
+    TRY_ASSIGN(here, AllJobs());
   } else {
     TRY_ASSIGN(JobRecords records, FindJob(line.words().front()));
-    jobs.push_back(std::move(records));
+    here.jobs.push_back(std::move(records));
   }
   std::vector<std::string> entries, lines;
-  std::optional<Error> failure;
-  for (const JobRecords& records : jobs) {
+  std::optional<Error> failure = here.failure;
+  for (const JobRecords& records : here.jobs) {
     const Result<Recovered> recovered = Recover(records);
     if (!recovered.ok()) {
       if (failure) Say(StrCat("tony: ", failure->message));

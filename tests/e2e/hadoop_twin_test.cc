@@ -66,11 +66,45 @@ TEST_F(HadoopTwinTest, WhatWasReadOnceIsReadAgain) {
 }
 
 TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
-  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  ASSERT_EQ(box_.Tony(One("true") + Words{"--request-id", "k"}).exit, 0);
   const Ran list = box_.Tony({"list"}, Cluster());
   EXPECT_EQ(list.exit, 69);
   EXPECT_THAT(list.out, HasSubstr("local-"));
   EXPECT_THAT(list.err, HasSubstr("127.0.0.1:1"));
+  const Ran find = box_.Tony({"find", "--request-id", "k"}, Cluster());
+  EXPECT_EQ(find.exit, 0) << find.err;
+  EXPECT_EQ(box_.Tony({"find", "--request-id", "unknown"}, Cluster()).exit, 66) << "requests are known here";
+}
+
+TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack) {
+  ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
+  ASSERT_TRUE(WaitForRunning(1));
+  for (const char* program : {"tony-keeper", "tony-am"})
+    for (const pid_t pid : box_.Pids(program)) kill(pid, SIGKILL);
+  ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty() && box_.Pids("tony-am").empty(); }));
+  const Ran recover = box_.Tony({"recover"}, Cluster());
+  EXPECT_THAT(recover.out, HasSubstr(Job()));
+  EXPECT_EQ(recover.exit, 69) << "nobody knows about those of the cluster";
+  EXPECT_THAT(recover.err, HasSubstr("127.0.0.1:1"));
+  EXPECT_EQ(CountLines(recover.err), 1u) << recover.err;
+  Go();
+  EXPECT_EQ(box_.Tony({"wait", Job()}, Cluster()).exit, 0);
+}
+
+TEST_F(HadoopTwinTest, AJobMayNameItsCluster) {
+  const Words yarn = One("true") + Conf("tony.scheduler=yarn");
+  const std::string site = box_.File("conf/core-site.xml");
+  const Ran own = box_.Tony(yarn + Conf("tony.application.yarn-conf-path=" + site));
+  EXPECT_EQ(own.exit, 69);
+  EXPECT_THAT(own.err, StartsWith("tony: yarn.resourcemanager.address: getNewApplication at 127.0.0.1:1: "));
+  const Ran missing = box_.Tony(yarn + Conf("tony.application.hdfs-conf-path=/no/hdfs-site.xml"), Cluster());
+  EXPECT_EQ(missing.exit, 65);
+  EXPECT_THAT(missing.err, StartsWith("tony: tony.application.hdfs-conf-path: \"/no/hdfs-site.xml\" (from -conf): "));
+  box_.Write("broken.xml", "<configuration");
+  const Ran broken = box_.Tony(yarn + Conf("tony.application.yarn-conf-path=broken.xml"), Cluster());
+  EXPECT_EQ(broken.exit, 65);
+  EXPECT_THAT(broken.err, StartsWith("tony: tony.application.yarn-conf-path: " + box_.File("broken.xml")));
+  EXPECT_EQ(CountLines(missing.err) + CountLines(broken.err), 2u) << missing.err << broken.err;
 }
 
 TEST_F(HadoopTwinTest, JobsOfThisMachineNeedNone) {
