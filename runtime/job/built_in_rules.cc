@@ -68,7 +68,7 @@ Rules SaidByTheScheduler() {
       {.name = "yarn-excess-logs", .scheduler_status = -109, .cls = kUserConfig,
        .meaning = "it wrote more log than YARN allows", .remedy = "log less, or rotate"},
       {.name = "yarn-never-ran", .scheduler_status = -1000, .cls = kInfra,
-       .meaning = "the container never ran, most often because a file could not be brought to the node", .remedy = "the container's diagnostics"},
+       .meaning = "the container never ran, most often because a file could not be brought to the node; one that changed, is gone or may not be read ends the job: user_config or auth", .remedy = "the container's diagnostics"},
       {.name = "yarn-node-manager-lost-it", .scheduler_status = 154, .cls = kInfra,
        .meaning = "the node manager was started again and could not find out how the container had ended", .remedy = "the node manager's log"},
   };

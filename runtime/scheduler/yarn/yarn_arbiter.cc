@@ -9,6 +9,7 @@
 #include "runtime/journal/journal_format.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
+#include "runtime/scheduler/yarn/yarn_ends.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/job_records_json.h"
 #include "runtime/store/parsed_records.h"
@@ -100,7 +101,7 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
     return verdict;
   }
   verdict.state = FinalState::kFailed;
-  verdict.cls = OutcomeClass::kInfra;
+  verdict.cls = LastingCauseIn(report.diagnostics).value_or(OutcomeClass::kInfra);
   verdict.message = StrCat("the application master ended without a verdict", why.empty() ? "" : ": ", why);
   return verdict;
 }

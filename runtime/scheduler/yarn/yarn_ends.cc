@@ -14,13 +14,15 @@ constexpr int kSignalBase = 128, kLastSignal = 31;
 // ExitCode.LOST of the NodeManager: it began anew and found no file with the exit code.
 constexpr int kLostExit = 154;
 
+constexpr int kNeverRan = -1000;  // INVALID, a container's before it runs
+
 struct Meaning {
   int code;  // ContainerExitStatus
   OutcomeClass cls;
   const char* text;
 };
 constexpr Meaning kMeanings[] = {
-    {-1000, OutcomeClass::kInfra, "its node did not start it"},
+    {kNeverRan, OutcomeClass::kInfra, "its node did not start it"},
     {-100, OutcomeClass::kNodeLost, "its node was lost"},
     {-101, OutcomeClass::kInfra, "the disks of its node failed"},
     {-102, OutcomeClass::kPreempted, "the ResourceManager took it away"},
@@ -30,7 +32,21 @@ constexpr Meaning kMeanings[] = {
     {-106, OutcomeClass::kInfra, "killed by the ResourceManager"},
     {-107, OutcomeClass::kKilled, "killed, since the application has ended"},
     {-108, OutcomeClass::kPreempted, "its node took it away"},
-    {-109, OutcomeClass::kUserError, "too large logs"},
+    {-109, OutcomeClass::kUserConfig, "too large logs"},
+};
+// Of FSDownload, the NameNode and their tokens, in their words of 3.4.3. A node's own disks say it otherwise:
+// "File /local/x does not exist", "Permission denied" without a user.
+struct LastingCause {
+  std::string_view said;
+  OutcomeClass cls;
+};
+constexpr LastingCause kLastingCauses[] = {
+    {"changed on src filesystem", OutcomeClass::kUserConfig},
+    {"FileNotFoundException: File does not exist: ", OutcomeClass::kUserConfig},
+    {"is not publicly accessible and as such cannot be part of the public cache", OutcomeClass::kUserConfig},
+    {"AccessControlException: Permission denied: user=", OutcomeClass::kAuth},
+    {"AccessControlException: Client cannot authenticate via:", OutcomeClass::kAuth},
+    {"SecretManager$InvalidToken", OutcomeClass::kAuth},
 };
 
 // Of the process. Nothing: nobody saw it.
@@ -53,12 +69,20 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
   const bool unknown = known == std::end(kMeanings);
   exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
+  if (const auto lasting = LastingCauseIn(status.diagnostics); lasting && status.exit_status == kNeverRan)
+    exited.cls = lasting;
   // What was released ends as if its node were lost.
   if (stopped && status.exit_status == -100) exited.cls = OutcomeClass::kKilled;
   exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
   if (const std::string said = hadoop::OneLine(status.diagnostics); !said.empty() && said != "N/A")
     exited.error += StrCat(": ", said);
   return exited;
+}
+
+std::optional<OutcomeClass> LastingCauseIn(std::string_view diagnostics) {
+  for (const LastingCause& cause : kLastingCauses)
+    if (diagnostics.find(cause.said) != std::string_view::npos) return cause.cls;
+  return std::nullopt;
 }
 
 hadoop::FinalStatus FinalStatusOf(const Verdict& verdict) {

@@ -167,6 +167,13 @@ TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
 
 TEST_F(YarnArbiterTest, AVerdictThatIsWrittenStays) {
   JobStatus status = *FreshStatus(records_);
+TEST_F(YarnArbiterTest, AMasterWhoseFilesNoNodeCanBringIsNotToBeTriedAgain) {
+  RmSays(wire::FAILED, "AM Container exited with exitCode: -1000\nResource hdfs://nn/x changed on src filesystem");
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kUserConfig);
+}
+
   EndStatus(status, Verdict(), FromMillis(8'000));
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   RmSays(wire::FAILED, "the master was slow to leave");

@@ -32,10 +32,10 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
   const struct {
     int code;
     OutcomeClass cls;
-  } kCodes[] = {{-1000, OutcomeClass::kInfra},    {-100, OutcomeClass::kNodeLost},  {-101, OutcomeClass::kInfra},
-                {-102, OutcomeClass::kPreempted}, {-103, OutcomeClass::kOom},       {-104, OutcomeClass::kOom},
-                {-105, OutcomeClass::kKilled},    {-106, OutcomeClass::kInfra},     {-107, OutcomeClass::kKilled},
-                {-108, OutcomeClass::kPreempted}, {-109, OutcomeClass::kUserError}, {-999, OutcomeClass::kInfra}};
+  } kCodes[] = {{-1000, OutcomeClass::kInfra},    {-100, OutcomeClass::kNodeLost},   {-101, OutcomeClass::kInfra},
+                {-102, OutcomeClass::kPreempted}, {-103, OutcomeClass::kOom},        {-104, OutcomeClass::kOom},
+                {-105, OutcomeClass::kKilled},    {-106, OutcomeClass::kInfra},      {-107, OutcomeClass::kKilled},
+                {-108, OutcomeClass::kPreempted}, {-109, OutcomeClass::kUserConfig}, {-999, OutcomeClass::kInfra}};
   for (const auto& [code, cls] : kCodes) {
     const auto exited = Exited(code);
     EXPECT_FALSE(exited.status) << code;
@@ -44,6 +44,34 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
   }
   EXPECT_EQ(Exited(-104, false, "is running beyond\nits limit").error,
             "above its limit of memory: is running beyond its limit");
+}
+
+TEST(YarnEndsTest, AFileThatNoNodeCanBringEndsTheJobAtOnce) {
+  const struct {
+    const char* said;
+    OutcomeClass cls;
+  } kEnds[] = {
+      {"Resource hdfs://nn:8020/user/eve/x changed on src filesystem - expected: \"2026-01-01T00:00:00.000+0000\", "
+       "was: "
+       "\"2026-01-02T00:00:00.000+0000\", current time: \"2026-01-03T00:00:00.000+0000\"",
+       OutcomeClass::kUserConfig},
+      {"java.io.FileNotFoundException: File does not exist: hdfs://nn:8020/user/eve/x", OutcomeClass::kUserConfig},
+      {"org.apache.hadoop.security.AccessControlException: Permission denied: user=eve, access=EXECUTE, "
+       "inode=\"/user/bob\":bob:bob:drwx------",
+       OutcomeClass::kAuth},
+      {"org.apache.hadoop.security.token.SecretManager$InvalidToken: token (token for eve: ...) can't be found in "
+       "cache",
+       OutcomeClass::kAuth},
+      {"No space available in any of the local directories.", OutcomeClass::kInfra},
+      {"java.io.FileNotFoundException: File file:/data/nm-local-dir/x does not exist", OutcomeClass::kInfra},
+      {"java.io.FileNotFoundException: /data/nm/x (Permission denied)", OutcomeClass::kInfra},
+      {"java.net.ConnectException: Call From n1 to nn:8020 failed on connection exception", OutcomeClass::kInfra}};
+  for (const auto& [said, cls] : kEnds) {
+    const auto exited = Exited(-1000, false, said);
+    EXPECT_EQ(exited.cls, cls) << said;
+    EXPECT_NE(exited.error.find(said), std::string::npos) << exited.error;
+    EXPECT_EQ(Exited(-101, false, said).cls, OutcomeClass::kInfra) << "only of one that never ran";
+  }
 }
 
 TEST(YarnEndsTest, WhatWasStoppedWasKilled) {
