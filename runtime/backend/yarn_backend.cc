@@ -4,6 +4,7 @@
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
 #include "runtime/scheduler/yarn/yarn_check.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
+#include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
 #include "runtime/scheduler/yarn/yarn_jobs.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"

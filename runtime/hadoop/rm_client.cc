@@ -72,6 +72,7 @@ wire::SubmitApplicationRequest ToWire(const Submission& submission) {
   for (const std::string& tag : submission.tags) context.add_applicationtags(tag);
   if (submission.failure_validity) context.set_attempt_failures_validity_interval(submission.failure_validity->count());
   SetAmResource(submission, context);
+  if (submission.without_master) context.set_unmanaged_am(true);
   return request;
 }
 
@@ -90,6 +91,14 @@ ApplicationReport ReportIn(const wire::ApplicationReport& report) {
           .progress = report.progress(),
           .started = FromMillis(report.starttime()),
           .finished = FromMillis(report.finishtime())};
+}
+
+// RMAppManager's words, which it puts into a YarnException: two submit one application at the same moment (of one that
+// it has already it says yes); and a queue's rules.
+Status Meant(const Status& submitted) {
+  if (submitted.ok() || submitted.error().message.find("Cannot add a duplicate") != std::string::npos) return Ok();
+  if (submitted.error().message.find("does not have permission to submit") == std::string::npos) return submitted;
+  return Error{ErrorCode::kNotPermitted, submitted.error().message};
 }
 
 QueueReport QueueIn(const wire::QueueInfo& queue) {
@@ -152,8 +161,9 @@ void RmClient::MakeApplication(Done<NewApplication> done) {
 
 void RmClient::Submit(const Submission& submission, std::function<void(Status)> done) {
   const auto convert = [](const wire::SubmitApplicationResponse&) { return Ok(); };
-  CallFor<wire::SubmitApplicationResponse>(connection_, "submitApplication", ToWire(submission), convert,
-                                           std::move(done));
+  CallFor<wire::SubmitApplicationResponse>(
+      connection_, "submitApplication", ToWire(submission), convert,
+      [done = std::move(done)](const Status& submitted) { done(Meant(submitted)); });
 }
 
 void RmClient::Report(const ApplicationId& id, Done<ApplicationReport> done) {

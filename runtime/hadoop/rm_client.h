@@ -35,6 +35,7 @@ struct Submission {
   Resource am_resource;
   std::string am_label;  // of the master's node; empty: none
   LaunchContext am;
+  bool without_master = false;  // "unmanaged": YARN starts none, and waits for one that comes by itself
 };
 
 enum class ApplicationState { kNew, kSubmitted, kAccepted, kRunning, kFinished, kFailed, kKilled };

@@ -39,6 +39,15 @@ Result<hadoop::ApplicationReport> ReportOf(const JobRecords& records) {
   return CallsOf(cluster, kLookLimit).Report(id);
 }
 
+bool WaitsForMaster(ApplicationState state) { return state < ApplicationState::kRunning; }
+
+// Whether only a master can judge it.
+Result<bool> MayBeVoid(const JobRecords& records, const KillRequest& kill) {
+  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
+  const bool is_fenced = !kill.if_owner.value.empty() && kill.if_owner != submission.claim.owner;
+  return is_fenced || !kill.if_watcher.value.empty() || kill.due > RealClock().Now() || kill.delay > Duration(0);
+}
+
 bool WasRuled(const JobRecords& records) {
   const auto lease = records.ReadLease();
   return !lease.ok() || lease->has_value();  // not known: nothing is started
@@ -164,16 +173,23 @@ Result<MakeChannel> YarnArbiter::WayToAm(const JobRecords& records) const {
   return MakeTlsClient(certificates.client);
 }
 
-// A master that is about to register finds the request in the records.
+// A master that is about to register finds the request in the records. A client that submits the application at this
+// moment gets the one without a master, or we get its: the ResourceManager takes the first of one id.
 Result<bool> YarnArbiter::EndUnruled(const JobRecords& records, const KillRequest& kill) const {
-  TRY_ASSIGN(const auto report, ReportOf(records));
-  if (HasEnded(report.state) || report.state == ApplicationState::kRunning) return false;
-  TRY_ASSIGN(const Submission submission, records.ReadSubmission());
-  const bool is_fenced = !kill.if_owner.value.empty() && kill.if_owner != submission.claim.owner;
-  if (is_fenced || !kill.if_watcher.value.empty() || kill.due > RealClock().Now() || kill.delay > Duration(0))
-    return false;
+  const auto report = ReportOf(records);
+  const bool is_unknown = !report.ok() && report.error().code == ErrorCode::kNotFound;
+  if (!is_unknown) TRY(report);
+  if (is_unknown ? WasRuled(records) : !WaitsForMaster(report->state)) return false;
+  TRY_ASSIGN(const bool is_void, MayBeVoid(records, kill));
+  if (is_void) return false;
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
-  TRY(CallsOf(cluster, kLookLimit).Kill(report.id, kill.reason));
+  TRY_ASSIGN(const hadoop::ApplicationId id, IdOf(records.job()));
+  const RmCalls rm = CallsOf(cluster, kLookLimit);
+  if (is_unknown) {
+    TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
+    TRY(rm.Submit({.id = id, .name = spec.name, .queue = spec.yarn.queue, .without_master = true}));
+  }
+  TRY(rm.Kill(id, kill.reason));
   return true;
 }
 

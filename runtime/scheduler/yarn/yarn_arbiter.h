@@ -2,7 +2,8 @@
 // whose master dies has ended: whoever looks for it writes that down.
 //
 //   RM's state of the application              Look()
-//   unknown, and no master has ruled yet       kNobody: it was never submitted, or the RM began anew: Start()
+//   unknown, and no master has ruled yet       kNobody: it was never submitted, or the RM began anew: Start(), and for
+//                                              a kill EndUnruled(), which has the RM take and end it without a master
 //   unknown else                               kLost
 //   NEW, SUBMITTED, ACCEPTED, RUNNING          kKept
 //   FINISHED, FAILED, KILLED                   kLost: nothing of it lives. Without an end in its records its master

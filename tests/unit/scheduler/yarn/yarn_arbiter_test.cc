@@ -77,9 +77,18 @@ class YarnArbiterTest : public testing::Test {
     const std::lock_guard lock(mutex_);
     return killed_;
   }
+  std::optional<wire::SubmitApplicationRequest> Submitted() {
+    const std::lock_guard lock(mutex_);
+    return submitted_;
+  }
   void RuledOnce() { ASSERT_TRUE(records_.WriteLease({.epoch = {1}, .am = {Endpoint{"10.0.0.1", 4000}}}).ok()); }
   void Answer(const hadoop::FakeRpcServer::Call& call) {
     const std::lock_guard lock(mutex_);
+    if (call.method == "submitApplication") {
+      submitted_.emplace().ParseFromString(call.request);
+      state_ = wire::ACCEPTED;
+      return rm_->Succeed(call, wire::SubmitApplicationResponse());
+    }
     if (!state_) return rm_->Fail(call, "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException", "no such");
     if (call.method == "forceKillApplication") {
       wire::KillApplicationRequest request;
@@ -100,9 +109,10 @@ class YarnArbiterTest : public testing::Test {
   TempFolder temp_;
   EventLoop loop_;
   std::unique_ptr<hadoop::FakeRpcServer> rm_ = std::make_unique<hadoop::FakeRpcServer>(loop_, std::nullopt);
-  std::mutex mutex_;  // of the next three
+  std::mutex mutex_;  // of the next four
   std::optional<wire::YarnApplicationState> state_ = wire::RUNNING;
   std::string diagnostics_, killed_;
+  std::optional<wire::SubmitApplicationRequest> submitted_;
   const JobRecords records_ = LocalJobRecords(temp_.path() / kRuledJob.value);
   const YarnArbiter arbiter_{SubmissionOf};
   std::jthread server_;
@@ -157,6 +167,13 @@ TEST_F(YarnArbiterTest, AMasterThatDiedEndsTheJobAsInfra) {
   EXPECT_EQ((*status)->tasks.size(), 2u);
 }
 
+TEST_F(YarnArbiterTest, AMasterWhoseFilesNoNodeCanBringIsNotToBeTriedAgain) {
+  RmSays(wire::FAILED, "AM Container exited with exitCode: -1000\nResource hdfs://nn/x changed on src filesystem");
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kUserConfig);
+}
+
 TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
   RmSays(wire::KILLED, "killed by user admin");
   const auto end = arbiter_.UnwrittenEnd(records_);
@@ -167,13 +184,6 @@ TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
 
 TEST_F(YarnArbiterTest, AVerdictThatIsWrittenStays) {
   JobStatus status = *FreshStatus(records_);
-TEST_F(YarnArbiterTest, AMasterWhoseFilesNoNodeCanBringIsNotToBeTriedAgain) {
-  RmSays(wire::FAILED, "AM Container exited with exitCode: -1000\nResource hdfs://nn/x changed on src filesystem");
-  const auto end = arbiter_.UnwrittenEnd(records_);
-  ASSERT_TRUE(end.ok() && *end);
-  EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kUserConfig);
-}
-
   EndStatus(status, Verdict(), FromMillis(8'000));
   ASSERT_TRUE(records_.WriteStatus(status, Durability::kLostWithPower).ok());
   RmSays(wire::FAILED, "the master was slow to leave");
@@ -286,6 +296,28 @@ TEST_F(YarnArbiterTest, AJobThatWaitsForItsMasterIsKilledInYarnUnlessTheKillMayB
   RmSays(wire::RUNNING);
   EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "its master decides"}));
   EXPECT_EQ(Killed(), "plain");
+}
+
+TEST_F(YarnArbiterTest, AJobThatWasNeverSubmittedIsKilledWithoutAMaster) {
+  RmForgets();
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
+  EXPECT_FALSE(Submitted());
+  EXPECT_TRUE(*arbiter_.EndUnruled(records_, {.reason = "ours", .if_owner = {"try-1"}}));
+  const auto submitted = Submitted();
+  ASSERT_TRUE(submitted);
+  const auto& context = submitted->application_submission_context();
+  EXPECT_TRUE(context.unmanaged_am()) << "its client's submit finds this one there";
+  EXPECT_EQ(context.application_id().id(), 1);
+  EXPECT_EQ(context.queue(), "ml");
+  EXPECT_EQ(context.am_container_spec().command(0), "");
+  EXPECT_EQ(Killed(), "ours");
+}
+
+TEST_F(YarnArbiterTest, AJobThatWasRuledOnceAndIsUnknownNowIsNotSubmitted) {
+  RmForgets();
+  RuledOnce();
+  EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "late"}));
+  EXPECT_FALSE(Submitted());
 }
 
 TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
