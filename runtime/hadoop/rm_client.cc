@@ -211,4 +211,16 @@ void RmClient::Queue(const std::string& name, Done<QueueReport> done) {
   CallFor<wire::GetQueueInfoResponse>(connection_, "getQueueInfo", request, convert, std::move(done));
 }
 
+// Who administers a queue may submit to it, too.
+void RmClient::QueuesOfUser(Done<std::vector<std::string>> done) {
+  const auto convert = [](const wire::GetQueueUserAclsInfoResponse& answer) {
+    std::vector<std::string> queues;
+    for (const wire::QueueUserACLInfo& queue : answer.queueuseracls())
+      if (queue.useracls_size() > 0) queues.push_back(queue.queuename());
+    return queues;
+  };
+  CallFor<wire::GetQueueUserAclsInfoResponse>(connection_, "getQueueUserAcls", wire::GetQueueUserAclsInfoRequest(),
+                                              convert, std::move(done));
+}
+
 }  // namespace tony::hadoop

@@ -77,13 +77,17 @@ class RmClient {
   RmClient(EventLoop& loop, HostResolver& names, Endpoint rm, RpcIdentity identity, RpcLimits limits = {});
 
   void MakeApplication(Done<NewApplication> done);
-  // Accepted by the ResourceManager when it answers, not yet by its queue: read the report.
+  // Accepted by the ResourceManager when it answers, not yet by its queue: read the report. kNotPermitted: the queue's
+  // rules do not let the user.
   void Submit(const Submission& submission, std::function<void(Status)> done);
   void Report(const ApplicationId& id, Done<ApplicationReport> done);
   void Kill(const ApplicationId& id, const std::string& reason, Done<bool> done);  // false: under way; ask again
   void Metrics(Done<ClusterMetrics> done);
   void RunningNodes(Done<std::vector<NodeReport>> done);
   void Queue(const std::string& name, Done<QueueReport> done);  // kNotFound: there is none
+  // Those whose rules let the user submit, "root.ml", whether they run or not. A cluster that does not ask its rules
+  // (yarn.acl.enable) tells of them as if it did.
+  void QueuesOfUser(Done<std::vector<std::string>> done);
 
  private:
   RpcConnection connection_;

@@ -148,10 +148,12 @@ bool HdfsRefusal::SaysMissingXattr() const {
 Error HdfsRefusal::ToError(std::string_view subject, bool writes) const {
   const auto* meaning = std::ranges::find(kMeanings, std::string_view(exception), &Meaning::exception);
   if (exception.empty()) return {CodeOfStatus(status, writes), StrCat(subject, ": HTTP status ", status)};
+  // Of NamenodeWebHdfsMethods, where no DataNode has reported yet, or all are dead: not of the path, and it may pass.
+  const bool no_data_node = message.find("Failed to find datanode") != std::string::npos;
   // What is left is an IOException or one of its kinds, for which WebHDFS says 403 as well.
-  const ErrorCode code = meaning != std::end(kMeanings) ? meaning->code
-                         : writes && status < 500       ? ErrorCode::kCannotWrite
-                                                        : ErrorCode::kUnavailable;
+  const ErrorCode code = meaning != std::end(kMeanings)            ? meaning->code
+                         : writes && status < 500 && !no_data_node ? ErrorCode::kCannotWrite
+                                                                   : ErrorCode::kUnavailable;
   return {code, StrCat(subject, ": ", exception, ": ", message)};
 }
 

@@ -48,6 +48,10 @@ Result<hadoop::QueueReport> RmCalls::Queue(const std::string& name) const {
   return Await<hadoop::QueueReport>([&](hadoop::RmClient& rm, auto done) { rm.Queue(name, done); });
 }
 
+Result<std::vector<std::string>> RmCalls::QueuesOfUser() const {
+  return Await<std::vector<std::string>>([](hadoop::RmClient& rm, auto done) { rm.QueuesOfUser(done); });
+}
+
 Result<std::vector<hadoop::NodeReport>> RmCalls::RunningNodes() const {
   return Await<std::vector<hadoop::NodeReport>>([](hadoop::RmClient& rm, auto done) { rm.RunningNodes(done); });
 }

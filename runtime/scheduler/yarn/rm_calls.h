@@ -21,6 +21,7 @@ class RmCalls {
   Result<hadoop::ApplicationReport> Report(const hadoop::ApplicationId& id) const;
   Status Kill(const hadoop::ApplicationId& id, const std::string& reason) const;  // begun, or done
   Result<hadoop::QueueReport> Queue(const std::string& name) const;
+  Result<std::vector<std::string>> QueuesOfUser() const;
   Result<std::vector<hadoop::NodeReport>> RunningNodes() const;
 
  private:

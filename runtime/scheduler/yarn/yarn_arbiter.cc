@@ -200,7 +200,13 @@ std::string YarnArbiter::WhyItEnds(const JobRecords& records) const {
 Status YarnArbiter::Start(const JobRecords& records) {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::Submission submission, make_(cluster, records));
-  return CallsOf(cluster, kSubmitLimit).Submit(submission);
+  const RmCalls rm = CallsOf(cluster, kSubmitLimit);
+  const Status submitted = rm.Submit(submission);
+  if (submitted.ok() || submitted.error().code != ErrorCode::kNotPermitted) return submitted;
+  const auto open = rm.QueuesOfUser();
+  if (!open.ok()) return submitted;
+  const std::string queues = open->empty() ? "no queue" : Join(*open, ", ");
+  return Error{ErrorCode::kNotPermitted, StrCat(submitted.error().message, "; the user may submit to ", queues)};
 }
 
 }  // namespace tony

@@ -15,11 +15,11 @@ namespace {
 constexpr Duration kLimit{2000};
 constexpr size_t kMostQueuesTold = 20;
 
-// Of a queue with others below it only those take applications.
+// Of a queue with others below it only those take applications, and only while they run.
 void AddLeaves(const RmCalls& rm, const std::string& name, std::vector<std::string>& leaves) {
   const auto queue = rm.Queue(name);
   if (!queue.ok() || leaves.size() >= kMostQueuesTold) return;
-  if (queue->children.empty()) leaves.push_back(name);
+  if (queue->children.empty() && queue->running) leaves.push_back(name);
   for (const std::string& child : queue->children) AddLeaves(rm, child, leaves);
 }
 
@@ -37,7 +37,7 @@ Status CheckQueue(const RmCalls& rm, const std::string& name) {
 }
 
 // The folder is made here, so that a file system that cannot be written is known before anything is staged.
-Status CheckHdfs(const YarnCluster& cluster) {
+Status AskHdfs(const YarnCluster& cluster) {
   hadoop::WebHdfs::Options options = HdfsOptions(cluster);
   options.limits.connect = options.limits.stalled = options.limits.whole = kLimit;
   WebHdfsCalls hdfs(std::move(options));
@@ -48,6 +48,13 @@ Status CheckHdfs(const YarnCluster& cluster) {
   }
   TRY(home);
   return hdfs.MakeFolders(JobsFolder(cluster));
+}
+
+// What does not answer as a NameNode should is where the site files say that one is.
+Status CheckHdfs(const YarnCluster& cluster) {
+  const Status asked = AskHdfs(cluster);
+  if (asked.ok() || asked.error().code != ErrorCode::kUnavailable) return asked;
+  return Annotate(asked.error(), StrCat("dfs.namenode.http-address: ", cluster.webhdfs));
 }
 
 }  // namespace

@@ -165,6 +165,31 @@ def hdfs(method, path, user="root", **parameters):
         return answer.read().decode()
 
 
+def applications():
+    """The ids of all that the ResourceManager knows."""
+    url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/apps"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return {app["id"] for app in (json.load(answer)["apps"] or {"app": []})["app"]}
+
+
+def jobs_in_hdfs(user="root"):
+    """Names in the user's folder of jobs, of half jobs as well."""
+    try:
+        listed = json.loads(hdfs("GET", f"/user/{user}/.tony/jobs", op="LISTSTATUS"))
+    except urllib.error.HTTPError:
+        return set()
+    return {entry["pathSuffix"] for entry in listed["FileStatuses"]["FileStatus"]}
+
+
+def cluster(verb, *words):
+    ran = subprocess.run([HERE / "cluster", verb, CLUSTER, *words], text=True, capture_output=True, timeout=LIMIT)
+    must(ran.returncode == 0, verb, words, ran.stdout, ran.stderr)
+
+
+def dfsadmin(*words):
+    cluster("java", "org.apache.hadoop.hdfs.tools.DFSAdmin", *words)
+
+
 def make_home(user="root"):
     hdfs("PUT", f"/user/{user}", op="MKDIRS")
     hdfs("PUT", f"/user/{user}", op="SETOWNER", owner=user)

@@ -215,6 +215,12 @@ TEST_F(WebHdfsTest, EachRefusalHasItsKindAndItsWord) {
   }
 }
 
+TEST_F(WebHdfsTest, WithoutADataNodeAnythingIsUnavailable) {
+  node.answers_all = FakeNameNode::Refused(
+      403, "IOException", "Failed to find datanode, suggest to check cluster health. excludeDatanodes=null");
+  EXPECT_EQ(MakeFolders("/a").error().code, ErrorCode::kUnavailable) << "it is no fault of the file's";
+}
+
 TEST_F(WebHdfsTest, ARefusalThatIsNotHadoopsIsToldByItsStatus) {
   for (const auto& [http, code] : std::vector<std::pair<int, ErrorCode>>{{401, ErrorCode::kNotPermitted},
                                                                          {403, ErrorCode::kNotPermitted},

@@ -94,6 +94,38 @@ TEST_F(RmClientTest, ASubmissionSaysWhatItsMasterNeeds) {
   EXPECT_EQ(context.am_container_spec().command(0), "true");
 }
 
+TEST_F(RmClientTest, ASubmissionThatIsThereIsAsGoodAsANewOneAndAQueuesRulesAreToldApart) {
+  const std::string yarn = kExceptions + "YarnException";
+  Play(server, {[&](const Call& call) {
+                  server.Fail(call, yarn, "Application with id x is already present! Cannot add a duplicate!");
+                },
+                [&](const Call& call) {
+                  server.Fail(call, yarn,
+                              "org.apache.hadoop.security.AccessControlException: User eve does not have permission to "
+                              "submit x to queue ml");
+                },
+                [&](const Call& call) { server.Fail(call, yarn, "Failed to submit x: the queue is full"); },
+                [&](const Call& call) {
+                  wire::GetQueueUserAclsInfoResponse answer;
+                  answer.add_queueuseracls()->set_queuename("root.ml");
+                  auto& open = *answer.add_queueuseracls();
+                  open.set_queuename("root.default");
+                  open.add_useracls(wire::QACL_SUBMIT_APPLICATIONS);
+                  server.Succeed(call, answer);
+                }});
+  const auto submit = [&] {
+    return Await<Status>([&](auto done) { rm.Submit({.id = kApplication, .without_master = true}, done); });
+  };
+  EXPECT_TRUE(submit().ok());
+  EXPECT_TRUE(
+      RequestOf<wire::SubmitApplicationRequest>(server.calls.at(0)).application_submission_context().unmanaged_am());
+  EXPECT_EQ(submit().error().code, ErrorCode::kNotPermitted);
+  EXPECT_NE(submit().error().code, ErrorCode::kNotPermitted);
+  const auto queues = Await<Result<std::vector<std::string>>>([&](auto done) { rm.QueuesOfUser(done); });
+  ASSERT_TRUE(queues.ok());
+  EXPECT_EQ(*queues, std::vector<std::string>{"root.default"});
+}
+
 TEST_F(RmClientTest, AReportAndAKillAndAnUnknownApplication) {
   wire::GetApplicationReportResponse report;
   auto& application = *report.mutable_application_report();
