@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/hdfs_place.h"
 #include "runtime/job/parser_parts.h"
 
 namespace tony {
@@ -19,8 +20,9 @@ constexpr std::string_view kArchive = "#archive";
 constexpr std::string_view kForm = "expected SRC[::NAME][#archive]";
 constexpr size_t kLongestFileName = 255;  // NAME_MAX
 
-// What the executor and the program write into a task's folder. A link there would be written through.
-constexpr std::string_view kOwnFiles[] = {"tony-error.json", "tony-output.json"};
+// What a NodeManager unpacks, by the ending of the file's name alone (FSDownload.unpack). What it does not know it
+// leaves packed.
+constexpr std::string_view kUnpacked[] = {".zip", ".jar", ".tar", ".tar.gz", ".tgz"};
 
 Error BadItem(const PropertyValues& values, std::string_view key, std::string_view item, std::string_view expected) {
   return values.Bad(key, StrCat(Quoted(item), ": ", expected));
@@ -63,14 +65,39 @@ Result<fs::path> Existing(std::string_view text, const fs::path& directory) {
                                                      : error.message())};
 }
 
+// The cluster alone knows whether there is something; else what was expected.
+Result<HdfsPlace> InHdfs(const PropertyValues& values, std::string_view text, bool archive) {
+  if (SchedulerOf(values) != kYarnScheduler) {
+    return Error{
+        ErrorCode::kInvalid,
+        "only a job on YARN reads files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
+        "this machine"};
+  }
+  TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(text));
+  const auto ends_path = [path = ToLower(place.path)](std::string_view end) { return path.ends_with(end); };
+  if (!archive || std::ranges::any_of(kUnpacked, ends_path)) return place;
+  return Error{ErrorCode::kInvalid,
+               "a node unpacks archives of HDFS by their names; expected one in .zip, .jar, .tar, .tar.gz or .tgz"};
+}
+
+Result<std::string> Source(const PropertyValues& values, std::string_view key, std::string_view text,
+                           const fs::path& directory) {
+  if (key == kVenv && IsInHdfs(text)) {
+    TRY_ASSIGN(const HdfsPlace place, InHdfs(values, text, /*archive=*/true));
+    return ToString(place);
+  }
+  TRY_ASSIGN(const fs::path path, Existing(text, directory));
+  return path.string();
+}
+
 // The file or folder that is the whole value of `key`; "" if it is not set.
 Result<std::string> ParseOne(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   if (!values.Has(key)) return std::string();
   const std::string text = values.Text(key);
   if (text.find('\0') != std::string::npos) return values.Bad(key, "a path cannot hold a NUL character");
-  const auto path = Existing(Trim(text), directory);
-  if (!path.ok()) return values.Bad(key, path.error().message);
-  return path->string();
+  auto source = Source(values, key, Trim(text), directory);
+  if (!source.ok()) return values.Bad(key, source.error().message);
+  return source;
 }
 
 // The same, of a file in Hadoop's XML format.
@@ -91,9 +118,20 @@ Status CheckName(const PropertyValues& values, std::string_view key, const std::
   if (!IsFileName(file.name) || file.name.size() > kLongestFileName) {
     return BadItem(values, key, item, "expected as NAME the name of a file, without a slash");
   }
-  if (std::ranges::find(kOwnFiles, file.name) == std::end(kOwnFiles)) return Ok();
+  if (!IsTonysOwnFile(file.name)) return Ok();
   return BadItem(values, key, item,
                  StrCat(file.name, " is a file that TonY itself keeps there; expected another NAME"));
+}
+
+// Both are called what their sources are.
+Result<FileSpec> FileHere(const std::string& source, bool archive, const fs::path& directory) {
+  TRY_ASSIGN(const fs::path path, Existing(source, directory));
+  return FileSpec{path.string(), path.filename().string(), archive && !fs::is_directory(path)};
+}
+
+Result<FileSpec> FileInHdfs(const PropertyValues& values, const std::string& source, bool archive) {
+  TRY_ASSIGN(const HdfsPlace place, InHdfs(values, source, archive));
+  return FileSpec{ToString(place), fs::path(place.path).filename().string(), archive};
 }
 
 Result<FileSpec> ParseItem(const PropertyValues& values, std::string_view key, const std::string& item,
@@ -109,9 +147,11 @@ Result<FileSpec> ParseItem(const PropertyValues& values, std::string_view key, c
   source = Trim(source);
   if (source.empty()) return BadItem(values, key, item, StrCat(kForm, ", and SRC is empty"));
   if (source.find('\0') != std::string::npos) return BadItem(values, key, item, "a path cannot hold a NUL character");
-  const auto path = Existing(source, directory);
-  if (!path.ok()) return BadItem(values, key, item, path.error().message);
-  FileSpec file{path->string(), name.value_or(path->filename().string()), archive && !fs::is_directory(*path)};
+  const auto found = IsInHdfs(source) ? FileInHdfs(values, source, archive.has_value())
+                                      : FileHere(source, archive.has_value(), directory);
+  if (!found.ok()) return BadItem(values, key, item, found.error().message);
+  FileSpec file = *found;
+  if (name) file.name = *name;
   TRY(CheckName(values, key, item, file));
   return file;
 }

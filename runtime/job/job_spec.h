@@ -47,12 +47,15 @@ std::optional<DistributedMode> DistributedModeFromString(std::string_view text);
 
 // A file or folder of the submitter's that a process finds in its own folder. TonY: SRC[::NAME][#archive].
 struct FileSpec {
-  std::string source;    // absolute, on the submitting machine; a file or a folder
+  // A file or a folder: an absolute path of the submitting machine, or a place in HDFS (hdfs_place.h).
+  std::string source;
   std::string name;      // what it is called there: one component of a path
   bool archive = false;  // `name` is a folder with what is in the archive `source`
   bool operator==(const FileSpec&) const = default;
 };
 bool IsFileName(std::string_view name);  // one component of a path: a name may stand in a folder
+// What the executor and the program write into a task's folder. A link there would be written through.
+bool IsTonysOwnFile(std::string_view name);
 
 inline constexpr std::string_view kVenvFolder = "venv";  // where a task finds the job's Python environment
 

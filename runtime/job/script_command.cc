@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/hdfs_place.h"
 #include "runtime/job/parser_parts.h"
 
 namespace tony {
@@ -43,11 +44,17 @@ std::optional<fs::path> SourceOf(const fs::path& script, const JobSpec& spec, co
   return fs::path(spec.src_dir) / inside;
 }
 
+bool IsFileOfHdfs(const std::string& script, const JobSpec& spec, const RoleSpec& role) {
+  const auto is_it = [&](const FileSpec& file) { return file.name == script && IsInHdfs(file.source); };
+  return std::ranges::any_of(role.files, is_it) || std::ranges::any_of(spec.files, is_it);
+}
+
 enum class HowToRun { kAsItIs, kByPython, kNotThere };
 
 // A name without a slash is looked for in PATH alone, and never in the task's folder.
 HowToRun HowToRunIt(const std::string& script, const JobSpec& spec, const RoleSpec& role) {
   const bool path_only = script.find('/') == std::string::npos;
+  if (IsFileOfHdfs(script, spec, role)) return HowToRun::kByPython;
   const auto source = SourceOf(script, spec, role);
   if (!source && !spec.src_dir.empty()) return path_only ? HowToRun::kByPython : HowToRun::kAsItIs;  // an archive
   struct stat file {};

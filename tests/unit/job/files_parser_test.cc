@@ -150,7 +150,7 @@ TEST_F(FilesParserTest, BadListsAreRefusedWithKeyValueOriginAndWhatWasExpected) 
 TEST_F(FilesParserTest, WhatIsNotOnThisMachineIsRefused) {
   EXPECT_EQ(Error(kJob, "a.txt,none.txt"), StrCat("\"none.txt\": ", Path("none.txt"), ": no such file or folder"));
   EXPECT_EQ(Error(kJob, "a.txt/x"), StrCat("\"a.txt/x\": ", Path("a.txt/x"), ": no such file or folder"));
-  for (const std::string scheme : {"hdfs", "http", "s3a"}) {
+  for (const std::string scheme : {"http", "s3a"}) {
     EXPECT_EQ(Error("tony.am.resources", scheme + "://host/a#archive"),
               StrCat("\"", scheme, "://host/a#archive\": ", scheme,
                      ": is not supported yet; expected the path of a file or folder on this machine (a name with a "
@@ -161,6 +161,41 @@ TEST_F(FilesParserTest, WhatIsNotOnThisMachineIsRefused) {
   EXPECT_EQ(Error(kJob, "pipe"), StrCat("\"pipe\": ", Path("pipe"), ": neither a file nor a folder"));
   std::ofstream(Path("a:b")) << "";
   EXPECT_EQ(Error(kJob, "./a:b"), "accepted");
+}
+
+TEST_F(FilesParserTest, AJobOnYarnNamesFilesOfHdfs) {
+  const auto spec = Parse({{"tony.scheduler", "yarn"},
+                           {kJob, "hdfs://nn:9000/data//a.txt, HDFS:///x/b.zip::b#archive,hdfs:///lib/"},
+                           {kWorker, "hdfs:/own/c.txt::d.txt"},
+                           {"tony.am.resources", "hdfs://nn/e"},
+                           {"tony.python-venv", "hdfs:///x/venv.tgz"}});
+  ASSERT_TRUE(spec.ok()) << spec.error().message;
+  EXPECT_EQ(spec->files, (Files{{"hdfs://nn:9000/data/a.txt", "a.txt", false},
+                                {"hdfs:///x/b.zip", "b", true},
+                                {"hdfs:///lib", "lib", false}}));
+  EXPECT_EQ(spec->roles.at(0).files, (Files{{"hdfs:///own/c.txt", "d.txt", false}}));
+  EXPECT_EQ(spec->am_files, (Files{{"hdfs://nn:8020/e", "e", false}}));
+  EXPECT_EQ(spec->python_venv, "hdfs:///x/venv.tgz");
+  EXPECT_EQ(*JobSpecFromJson(ToJson(*spec)), *spec);
+}
+
+TEST_F(FilesParserTest, WhatCannotBeOfHdfsIsRefused) {
+  const Settings yarn = {{"tony.scheduler", "yarn"}};
+  const std::string local =
+      "only a job on YARN reads files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on this "
+      "machine";
+  EXPECT_EQ(Error(kJob, "hdfs:///x/a.txt::b"), StrCat("\"hdfs:///x/a.txt::b\": ", local));
+  EXPECT_EQ(Error("tony.python-venv", "hdfs:///x/venv.zip"), local);
+  EXPECT_EQ(Error(kJob, "hdfs://nn", yarn),
+            "\"hdfs://nn\": expected hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS");
+  EXPECT_EQ(Error(kJob, "hdfs:///", yarn), "\"hdfs:///\": expected as NAME the name of a file, without a slash");
+  const std::string packed =
+      "a node unpacks archives of HDFS by their names; expected one in .zip, .jar, .tar, .tar.gz or .tgz";
+  EXPECT_EQ(Error(kJob, "hdfs:///x/a.7z::a#archive", yarn), StrCat("\"hdfs:///x/a.7z::a#archive\": ", packed));
+  EXPECT_EQ(Error("tony.python-venv", "hdfs:///x/venv", yarn), packed);
+  EXPECT_EQ(Error(kJob, "hdfs:///x/A.TAR.GZ#archive", yarn), "accepted");
+  EXPECT_EQ(Error(kJob, "hdfs:///x/a,hdfs:///y/a", yarn),
+            "\"hdfs:///y/a\": hdfs:///x/a is called a too; expected another NAME, as SRC::NAME");
 }
 
 TEST_F(FilesParserTest, VenvIsTheNameOfThePythonEnvironmentWhereThereIsOne) {

@@ -1,0 +1,70 @@
+#include "runtime/job/hdfs_place.h"
+
+#include <filesystem>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+constexpr std::string_view kScheme = "hdfs:";
+constexpr int kDefaultPort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
+
+std::optional<Endpoint> NameNodeIn(const std::string& authority) {
+  const size_t colon = authority.rfind(':');
+  const auto port = colon == std::string::npos ? kDefaultPort : ParseInt(authority.substr(colon + 1));
+  std::string host = ToLower(authority.substr(0, colon));
+  if (host.empty() || !port || *port < 1 || *port > 65535) return std::nullopt;
+  return Endpoint{std::move(host), static_cast<int>(*port)};
+}
+
+std::string Normalized(std::string_view path) {
+  std::string text = std::filesystem::path(path).lexically_normal().string();
+  while (text.starts_with("//")) text.erase(0, 1);
+  if (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+bool IsInHdfs(std::string_view source) { return ToLower(source.substr(0, kScheme.size())) == kScheme; }
+
+Result<HdfsPlace> ParseHdfsPlace(std::string_view source) {
+  const Error wrong{ErrorCode::kInvalid, "expected hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS"};
+  if (!IsInHdfs(source)) return wrong;
+  std::string_view rest = source.substr(kScheme.size());
+  HdfsPlace place;
+  if (rest.starts_with("//")) {
+    rest.remove_prefix(2);
+    const std::string authority(rest.substr(0, rest.find('/')));
+    rest.remove_prefix(authority.size());
+    if (!authority.empty()) {
+      place.name_node = NameNodeIn(authority);
+      if (!place.name_node) return wrong;
+    }
+  }
+  if (!rest.starts_with('/')) return wrong;
+  place.path = Normalized(rest);
+  return place;
+}
+
+std::string ToString(const HdfsPlace& place) {
+  return StrCat("hdfs://", place.name_node ? ToString(*place.name_node) : "", place.path);
+}
+
+FileSpec VenvOf(const JobSpec& spec) { return {spec.python_venv, std::string(kVenvFolder), /*archive=*/true}; }
+
+std::vector<FileSpec> FilesInHdfs(const JobSpec& spec) {
+  std::vector<FileSpec> found;
+  const auto add = [&found](const std::vector<FileSpec>& files) {
+    for (const FileSpec& file : files)
+      if (IsInHdfs(file.source)) found.push_back(file);
+  };
+  add({VenvOf(spec)});
+  add(spec.files);
+  for (const RoleSpec& role : spec.roles) add(role.files);
+  add(spec.am_files);
+  return found;
+}
+
+}  // namespace tony
