@@ -148,6 +148,11 @@ WebHdfs::Handle WebHdfs::GetEntry(const std::string& path, Done<Result<HdfsEntry
   return Ask(operation, Parsing<HdfsEntry>(operation.Subject(), false, parse, std::move(done)));
 }
 
+WebHdfs::Handle WebHdfs::CheckReadable(const std::string& path, Done<Status> done) {
+  const Operation operation{"GET", "CHECKACCESS", path, {{"fsaction", "r--"}}};
+  return Ask(operation, Finishing(operation.Subject(), std::move(done)));
+}
+
 // Asks for the entries behind the last one until none remain.
 class WebHdfs::Listing : public EventLoop::Handle {
  public:

@@ -40,6 +40,10 @@ Result<hadoop::HdfsEntry> WebHdfsCalls::GetEntry(const std::string& path) {
   return Ask<Result<hadoop::HdfsEntry>>([&](auto done) { return hdfs_.GetEntry(path, done); });
 }
 
+Status WebHdfsCalls::CheckReadable(const std::string& path) {
+  return Ask<Status>([&](auto done) { return hdfs_.CheckReadable(path, done); });
+}
+
 Result<std::vector<hadoop::HdfsEntry>> WebHdfsCalls::List(const std::string& path) {
   return Ask<Result<std::vector<hadoop::HdfsEntry>>>([&](auto done) { return hdfs_.List(path, done); });
 }

@@ -25,6 +25,7 @@ class FakeNameNode {
   std::map<std::string, std::string> files;
   std::map<std::string, std::string> folders;                        // their permissions, as they were sent
   std::map<std::string, std::map<std::string, std::string>> xattrs;  // as they were sent
+  std::set<std::string> unreadable;                                  // files that CHECKACCESS refuses
   std::string loses_answer_of;                                       // the operation is done, and the connection closed
   std::string does_not_do;                                           // as above, not done
   size_t keeps_of_a_body = 1 << 30;        // what is behind it is lost, as when a gateway cuts it
@@ -94,6 +95,7 @@ class FakeNameNode {
       if (!files.count(path)) return Missing(path);
       return Answered(200, StrCat("{\"FileStatus\":", StatusJson("", files[path].size()), "}"));
     }
+    if (op == "CHECKACCESS") return CheckAccess(path, query["fsaction"]);
     if (op == "LISTSTATUS_BATCH") return List(path, query[start_after]);
     if (op == "SETXATTR") return SetXattr(path, query);
     if (op == "GETXATTRS") return GetXattrs(path);
@@ -101,6 +103,12 @@ class FakeNameNode {
     if (op == "MKDIRS") folders.emplace(path, query["permission"]);
     if (op == "SETPERMISSION" && folders.count(path)) folders[path] = query["permission"];
     return Answered(200, "{\"boolean\":true}");
+  }
+  ServedAnswer CheckAccess(const std::string& path, const std::string& action) {
+    if (!files.count(path) && !folders.count(path)) return Missing(path);
+    if (!unreadable.count(path)) return Answered(200, "");
+    return Refused(403, "AccessControlException",
+                   StrCat("Permission denied: user=eve, access=", action == "r--" ? "READ" : action));
   }
   static ServedAnswer Missing(const std::string& path) {
     return Refused(404, "FileNotFoundException", StrCat("File does not exist: ", path));
