@@ -18,6 +18,10 @@ const BackendEntry& EntryOf(const JobId& job) {
 
 }  // namespace
 
+Result<std::vector<RemoteFile>> Backend::LookAt(const ParsedJobSpec&, const FileSpec&) const {
+  return Error{ErrorCode::kInvalid, "the job's scheduler has no file system of its own"};
+}
+
 const Backend& BackendOf(const JobId& job) { return EntryOf(job).backend(); }
 
 Status CheckConfigured(const JobId& job) {

@@ -20,6 +20,7 @@
 #include "runtime/scheduler/queue_view.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
+#include "runtime/store/staged_files.h"
 
 namespace tony {
 
@@ -41,6 +42,10 @@ class Backend {
   virtual Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const = 0;
   // The same for plan, which changes nothing: why the job would be refused; nothing: it would not.
   virtual std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const = 0;
+  // Of a source of the job in its cluster's file system: the file, or those that are in the folder. Errors do not name
+  // the source. kInvalid: there is none, or the scheduler has no such file system; kNotPermitted: this user may not read
+  // it.
+  virtual Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const;
   virtual Result<QueueView> Queue() const = 0;
   // What of its jobs lies elsewhere and may go; what is on this machine the caller removes.
   virtual Result<Garbage> CollectGarbage(const GarbageOrder&) const { return Garbage(); }

@@ -73,10 +73,11 @@ void SayDamage(const std::string& what, const std::string& damage) {
   Say(StrCat("tony: what was staged of ", what, " is damaged (", damage, "); it is made anew"));
 }
 
-Result<StagedForJob> StageHere(const JobSpec& spec, const StageWatch& watch) {
+Result<StagedForJob> StageHere(const Backend& backend, const ParsedJobSpec& job, const StageWatch& watch) {
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(StagedStore store, StagedStore::Open(home, watch.stop));
-  TRY_ASSIGN(StagedFiles files, Stage(spec, store, watch));
+  const auto look = [&](const FileSpec& file) { return backend.LookAt(job, file); };
+  TRY_ASSIGN(StagedFiles files, Stage(job.spec, store, watch, look));
   return StagedForJob{.store = std::move(store), .files = std::move(files)};
 }
 
@@ -92,17 +93,19 @@ std::string StagingLine(const StageProgress& progress) {
   return StrCat("staging ", SafeLine(progress.what), ": ", amount);
 }
 
-Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const JobSpec& spec) {
-  if (!NeedsStaging(spec)) return StagedForJob{};
+Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const Backend& backend,
+                                const ParsedJobSpec& job) {
+  if (!NeedsStaging(job.spec)) return StagedForJob{};
   std::optional<Result<StagedForJob>> result;
   int signal = 0;
   {
     StagingDisplay display(loop);
     std::jthread thread([&](const std::stop_token& stop) {
       Result<StagedForJob> staged =
-          StageHere(spec, {.on_progress = [&](const StageProgress& progress) { display.Tell(progress); },
-                           .stop = stop,
-                           .on_damage = SayDamage});
+          StageHere(backend, job,
+                    {.on_progress = [&](const StageProgress& progress) { display.Tell(progress); },
+                     .stop = stop,
+                     .on_damage = SayDamage});
       loop.Post([&, made = std::make_shared<Result<StagedForJob>>(std::move(staged))] {
         result.emplace(std::move(*made));
         loop.Stop();

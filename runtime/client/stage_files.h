@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/client/watch_job.h"
@@ -20,7 +21,8 @@ struct StagedForJob {
 };
 
 // Runs `loop` until all is staged or has failed.
-Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const JobSpec& spec);
+Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const Backend& backend,
+                                const ParsedJobSpec& job);
 
 // "staging src_dir /x: 0.3 of 4.1 GB".
 std::string StagingLine(const StageProgress& progress);

@@ -29,7 +29,7 @@ Result<int> RunSubmit(const CommandLine& line) {
   if (!order.request.value.empty())
     return SubmitRequest(loop, interrupts, *launcher, {.order = order, .job = parsed}, json, detach);
 
-  TRY_ASSIGN(StagedForJob staged, StageFiles(loop, interrupts, parsed.spec));
+  TRY_ASSIGN(StagedForJob staged, StageFiles(loop, interrupts, *backend, parsed));
   if (staged.signal != 0) {
     Say("tony: interrupted while staging; nothing was submitted");
     return 128 + staged.signal;

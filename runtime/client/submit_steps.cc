@@ -134,7 +134,8 @@ Result<SubmitObservation> CourseSteps::Read() const {
 
 // Where the job is found already, its sources need not be there any more.
 Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
-  Result<StagedForJob> staged = StageFiles(loop_, interrupts_, asked_.job.spec);
+  TRY_ASSIGN(const Backend* const backend, BackendFor(asked_.job));
+  Result<StagedForJob> staged = StageFiles(loop_, interrupts_, *backend, asked_.job);
   if (!staged.ok() && to_tell) {
     Say(StrCat("tony: whether the job that was found is the same cannot be told: ", staged.error().message));
     return SubmitObservation(PreparedSeen());

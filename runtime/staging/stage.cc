@@ -1,9 +1,11 @@
 #include "runtime/staging/stage.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/hdfs_place.h"
 #include "runtime/staging/stage_source.h"
 #include "runtime/staging/venv_check.h"
 #include "runtime/store/sha256.h"
@@ -16,30 +18,45 @@ using Form = StagedEntry::Form;
 
 class Staging {
  public:
-  Staging(const StagedStore& store, const StageWatch& watch, const UnpackLimits& limits)
-      : meter_(watch), context_{store, watch, limits, meter_} {}
+  Staging(const StagedStore& store, const StageWatch& watch, const LookAtRemote& look, const UnpackLimits& limits)
+      : meter_(watch), look_(look), context_{store, watch, limits, meter_} {}
 
   Result<StagedFiles> Run(const JobSpec& spec) {
     StagedFiles staged;
+    TRY(LookAtAll(spec));
     TRY(AddVenv(spec, staged));
-    TRY_ASSIGN(const std::vector<StagedEntry> files, All(spec.files));
-    staged.job.insert(staged.job.end(), files.begin(), files.end());
+    TRY(AddAll(spec.files, {}, staged.job));
     if (!spec.src_dir.empty()) {
       TRY_ASSIGN(const fs::path path, One("src_dir", spec.src_dir, /*unpack=*/true));
       staged.job.push_back({.path = path, .form = Form::kContents});  // last: what is asked for by name goes before it
     }
     for (const RoleSpec& role : spec.roles) {
       if (role.files.empty()) continue;
-      TRY_ASSIGN(staged.roles[role.name], All(role.files));
+      TRY(AddAll(role.files, staged.job, staged.roles[role.name]));
     }
-    TRY_ASSIGN(staged.am, All(spec.am_files));
+    TRY(AddAll(spec.am_files, {}, staged.am));
     staged.content = Content(staged);
+    staged.remote = std::move(remote_);
     return staged;
   }
 
  private:
+  // Nothing of this machine is read or copied for a job that the cluster does not have the files for.
+  Status LookAtAll(const JobSpec& spec) {
+    for (const FileSpec& file : FilesInHdfs(spec)) {
+      const std::string what = StrCat("resource ", file.source);
+      meter_.Begin(what);
+      TRY(meter_.CheckStop());
+      auto found = look_(file);
+      if (!found.ok()) return Annotate(found.error(), what);
+      found_.emplace_back(file, *std::move(found));
+    }
+    return Ok();
+  }
+
   Status AddVenv(const JobSpec& spec, StagedFiles& staged) {
     if (spec.python_venv.empty()) return Ok();
+    if (IsInHdfs(spec.python_venv)) return AddRemote(VenvOf(spec), {}, staged.job);  // what is in it nobody can tell
     TRY_ASSIGN(const fs::path path, One("python_venv", spec.python_venv, /*unpack=*/true));
     for (const RoleSpec& role : spec.roles) {
       const Status checked = CheckVenvCommand(role.command, path);
@@ -49,13 +66,43 @@ class Staging {
     return Ok();
   }
 
-  Result<std::vector<StagedEntry>> All(const std::vector<FileSpec>& files) {
-    std::vector<StagedEntry> entries;
+  // `others`: what the same tasks find beside them.
+  Status AddAll(const std::vector<FileSpec>& files, const std::vector<StagedEntry>& others,
+                std::vector<StagedEntry>& entries) {
     for (const FileSpec& file : files) {
-      TRY_ASSIGN(fs::path path, One("resource", file.source, file.archive));
-      entries.push_back({.name = file.name, .path = std::move(path)});
+      if (IsInHdfs(file.source)) {
+        TRY(AddRemote(file, others, entries));
+      } else {
+        TRY_ASSIGN(fs::path path, One("resource", file.source, file.archive));
+        TRY(Add(file.source, {.name = file.name, .path = std::move(path)}, others, entries));
+      }
     }
-    return entries;
+    return Ok();
+  }
+
+  Status AddRemote(const FileSpec& file, const std::vector<StagedEntry>& others, std::vector<StagedEntry>& entries) {
+    const auto found = std::ranges::find(found_, file, &decltype(found_)::value_type::first);
+    for (const RemoteFile& one : found->second) {
+      const std::string key = KeyOf(one);
+      TRY(Add(file.source, {.name = one.name, .path = key}, others, entries));
+      contents_[key] = key;
+      remote_[key] = one;
+    }
+    return Ok();
+  }
+
+  // The files of a remote folder have names that the spec does not say.
+  static Status Add(const std::string& source, StagedEntry entry, const std::vector<StagedEntry>& others,
+                    std::vector<StagedEntry>& entries) {
+    for (const auto* list : {&others, static_cast<const std::vector<StagedEntry>*>(&entries)}) {
+      const auto other = std::ranges::find(*list, entry.name, &StagedEntry::name);
+      if (other == list->end() || (other->path.is_absolute() && entry.path.is_absolute())) continue;
+      if (*other == entry) return Ok();
+      return Error{ErrorCode::kInvalid, StrCat("resource ", source, ": another resource is called ", entry.name,
+                                               " in the task's folder too")};
+    }
+    entries.push_back(std::move(entry));
+    return Ok();
   }
 
   // Several roles often name the same source.
@@ -86,9 +133,12 @@ class Staging {
   }
 
   StageMeter meter_;
+  const LookAtRemote& look_;
   StageContext context_;
+  std::vector<std::pair<FileSpec, std::vector<RemoteFile>>> found_;  // what look_ said
+  std::map<std::string, RemoteFile> remote_;                         // of it, what tasks get
   std::map<std::pair<std::string, bool>, fs::path> known_;
-  std::map<fs::path, std::string> contents_;  // of entries
+  std::map<fs::path, std::string> contents_;  // of entries, and of remote files
 };
 
 }  // namespace
@@ -99,9 +149,13 @@ bool NeedsStaging(const JobSpec& spec) {
   return needed;
 }
 
+Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&) {
+  return Error{ErrorCode::kInvalid, "the job runs on no cluster that has it"};
+}
+
 Result<StagedFiles> Stage(const JobSpec& spec, const StagedStore& store, const StageWatch& watch,
-                          const UnpackLimits& limits) {
-  return Staging(store, watch, limits).Run(spec);
+                          const LookAtRemote& look, const UnpackLimits& limits) {
+  return Staging(store, watch, look, limits).Run(spec);
 }
 
 }  // namespace tony

@@ -5,6 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
+#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {
@@ -50,6 +51,12 @@ Result<std::vector<StagedEntry>> ReadEntries(JsonFields& fields, std::string_vie
 }
 
 }  // namespace
+
+std::string KeyOf(const RemoteFile& file) {
+  const std::string what =
+      StrCat(file.path, '\0', file.size, '\0', ToMillis(file.modified), '\0', file.is_packed ? "packed" : "");
+  return Sha256Hex(what) + "-remote";
+}
 
 std::string ToJson(const StagedFiles& files) {
   json::array roles;

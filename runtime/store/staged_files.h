@@ -1,8 +1,11 @@
 // What staging made of a job's files: entries of the user's store of staged content, $TONY_HOME/staged, each named by
 // the SHA-256 of what it holds. Entries are complete or not there, never change, and are shared by jobs. The manifest
 // of a job is its staged.json; as long as the job's folder is there its entries are kept.
+//
+// Files of a cluster's own file system are in no store: its nodes fetch them themselves.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 
 namespace tony {
 
@@ -19,15 +23,28 @@ struct StagedEntry {
     kContents,  // the folder's content is in the attempt's folder itself, as the task's own copy (src_dir)
   };
   std::string name;            // empty for kContents
-  std::filesystem::path path;  // of the entry in the store, absolute
+  std::filesystem::path path;  // of the entry in the store, absolute; of a remote file its key
   Form form = Form::kLink;
   bool operator==(const StagedEntry&) const = default;
 };
+
+// Of the cluster that runs the job. One that changes behind our look is refused by a node.
+struct RemoteFile {
+  std::string name;        // what it is called in the task's folder
+  std::string path;        // in the cluster's file system
+  int64_t size = 0;        // bytes
+  Instant modified{};      // in whole milliseconds
+  bool is_packed = false;  // `name` is a folder with what is in it
+  bool operator==(const RemoteFile&) const = default;
+};
+std::string KeyOf(const RemoteFile& file);  // one component of a path: files of one key are the same
 
 struct StagedFiles {
   std::vector<StagedEntry> job;                           // for every task
   std::map<std::string, std::vector<StagedEntry>> roles;  // for the tasks of a role, after the job's
   std::vector<StagedEntry> am;
+  // By their keys; for who staged it: they are not in the manifest.
+  std::map<std::string, RemoteFile> remote{};
   // SHA-256 of names and contents of all of it, but of __pycache__, which programs write beside their sources. For who
   // staged it: it is not in the manifest.
   std::string content{};

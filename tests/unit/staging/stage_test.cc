@@ -48,6 +48,63 @@ TEST_F(StagingTest, FolderIsStagedWithBitsLinksAndEmptyFolders) {
   EXPECT_EQ(Mode(home_ / "staged"), 0700u);
 }
 
+// A cluster with these files, by their sources.
+LookAtRemote ClusterWith(std::map<std::string, std::vector<RemoteFile>> there) {
+  return [there](const FileSpec& file) -> Result<std::vector<RemoteFile>> {
+    if (const auto found = there.find(file.source); found != there.end()) return found->second;
+    return Error{ErrorCode::kInvalid, "no such file"};
+  };
+}
+
+TEST_F(StagingTest, RemoteFilesAreNamedAndNotRead) {
+  Write(temp_.path() / "data.csv", "x");
+  const RemoteFile a{"a.txt", "/in/a.txt", 5, FromMillis(7), false}, b{"b.txt", "/in/b.txt", 6, FromMillis(8), false},
+      venv{"venv", "/venv.zip", 9, FromMillis(9), true};
+  look_ = ClusterWith({{"hdfs:///in", {a, b}}, {"hdfs:///venv.zip", {venv}}});
+  JobSpec spec = Job();
+  spec.python_venv = "hdfs:///venv.zip";
+  spec.roles[0].command = "venv/bin/python train.py";
+  spec.files = {{(temp_.path() / "data.csv").string(), "data.csv", false}};
+  spec.roles[0].files = {{"hdfs:///in", "in", false}};
+  const auto staged = StageIt(spec);
+  ASSERT_TRUE(staged.ok()) << staged.error().message;
+  ASSERT_THAT(staged->job, SizeIs(2));
+  EXPECT_EQ(staged->job[0], (StagedEntry{.name = "venv", .path = KeyOf(venv)}));
+  EXPECT_EQ(staged->roles.at("worker"),
+            (std::vector<StagedEntry>{{.name = "a.txt", .path = KeyOf(a)}, {.name = "b.txt", .path = KeyOf(b)}}));
+  EXPECT_EQ(staged->remote, (std::map<std::string, RemoteFile>{{KeyOf(a), a}, {KeyOf(b), b}, {KeyOf(venv), venv}}));
+  EXPECT_THAT(InStore(), SizeIs(1));
+  RemoteFile newer = b;
+  newer.modified = FromMillis(10);
+  look_ = ClusterWith({{"hdfs:///in", {a, newer}}, {"hdfs:///venv.zip", {venv}}});
+  EXPECT_NE(StageIt(spec)->content, staged->content);
+}
+
+TEST_F(StagingTest, ARemoteFileThatIsMissingIsToldBeforeAnythingIsStaged) {
+  Write(temp_.path() / "data.csv", "x");
+  JobSpec spec = Job();
+  spec.files = {{(temp_.path() / "data.csv").string(), "data.csv", false}};
+  spec.roles[0].files = {{"hdfs:///in", "in", false}};
+  look_ = ClusterWith({});
+  EXPECT_EQ(Refused(spec).message, "resource hdfs:///in: no such file");
+  look_ = NoRemoteFiles;
+  EXPECT_EQ(Refused(spec).code, ErrorCode::kInvalid);
+}
+
+TEST_F(StagingTest, AFileOfARemoteFolderThatIsCalledLikeAnotherIsRefused) {
+  const RemoteFile a{"a.txt", "/in/a.txt", 5, FromMillis(7), false};
+  look_ = ClusterWith({{"hdfs:///in", {a}}, {"hdfs:///in/a.txt", {a}}});
+  Write(temp_.path() / "a.txt", "x");
+  JobSpec spec = Job();
+  spec.files = {{(temp_.path() / "a.txt").string(), "a.txt", false}};
+  spec.roles[0].files = {{"hdfs:///in", "in", false}};
+  const auto staged = StageIt(spec);
+  ASSERT_FALSE(staged.ok());
+  EXPECT_EQ(staged.error().message, "resource hdfs:///in: another resource is called a.txt in the task's folder too");
+  spec.files = {{"hdfs:///in/a.txt", "a.txt", false}};
+  EXPECT_TRUE(StageIt(spec).ok()) << "it is the same file";
+}
+
 TEST_F(StagingTest, SecondSubmitOfTheSameSourcesCopiesNothing) {
   Write(src_ / "train.py", "print()");
   Write(temp_.path() / "data.csv", std::string(100'000, 'x'));

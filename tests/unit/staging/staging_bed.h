@@ -79,7 +79,7 @@ class StagingTest : public ::testing::Test {
   Result<StagedFiles> StageIt(const JobSpec& spec) {
     TRY_ASSIGN(const StagedStore store, StagedStore::Open(home_, stop_.get_token()));
     const StageWatch watch = {[this](const StageProgress& progress) { progress_ = progress; }, stop_.get_token()};
-    return Stage(spec, store, watch, limits_);
+    return Stage(spec, store, watch, look_, limits_);
   }
   // The entry that src_dir became.
   fs_path Staged(const JobSpec& spec) {
@@ -100,6 +100,7 @@ class StagingTest : public ::testing::Test {
   const fs_path src_ = temp_.path() / "src";
   const fs_path archive_ = temp_.path() / "archive";
   std::stop_source stop_;
+  LookAtRemote look_ = NoRemoteFiles;
   UnpackLimits limits_;
   StageProgress progress_;  // newest
 };
