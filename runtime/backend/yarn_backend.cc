@@ -1,6 +1,8 @@
 #include "runtime/backend/yarn_backend.h"
 
 #include "runtime/base/strings.h"
+#include "runtime/job/hdfs_place.h"
+#include "runtime/scheduler/yarn/hdfs_sources.h"
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
 #include "runtime/scheduler/yarn/yarn_check.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
@@ -40,8 +42,15 @@ class YarnBackendImage : public Backend {
     return CheckYarnCluster(cluster, job.spec);
   }
   std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override {
-    const auto notes = Check(job);
-    return notes.ok() ? std::nullopt : std::optional(notes.error().message);
+    if (const auto notes = Check(job); !notes.ok()) return notes.error().message;
+    for (const FileSpec& file : FilesInHdfs(job.spec))
+      if (const auto there = LookAt(job, file); !there.ok())
+        return StrCat("resource ", file.source, ": ", there.error().message);
+    return std::nullopt;
+  }
+  Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    return LookAtHdfs(cluster, file);
   }
   Result<QueueView> Queue() const override { return QueueView(); }
   Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {

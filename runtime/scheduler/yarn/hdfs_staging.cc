@@ -195,6 +195,7 @@ std::vector<HdfsSource> SourcesOf(const StagedFiles& files) {
   const auto add = [&](const std::vector<StagedEntry>& entries) {
     for (const StagedEntry& entry : entries) {
       const std::string name = entry.path.filename().string();
+      if (files.remote.contains(name)) continue;
       if (seen.insert(entry.path).second) sources.push_back({name, name, entry.path});
     }
   };

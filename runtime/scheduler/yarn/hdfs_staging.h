@@ -46,7 +46,7 @@ struct HdfsSource {
   std::filesystem::path path;  // here: a file, or a folder, which is packed
   std::string manifest{};      // what it looked like when it was given its name (store/manifest.h); "": as it is sent
 };
-// The entries of `files`, each once; their keys are their names in the store here.
+// The entries of `files` that are here, each once; their keys are their names in the store here.
 std::vector<HdfsSource> SourcesOf(const StagedFiles& files);
 // A program, a bundle of one (.tar.gz) or a large spec, by the SHA-256 of what it is now. kInvalid, kUnavailable: it
 // cannot be read.

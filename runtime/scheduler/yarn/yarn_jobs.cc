@@ -10,6 +10,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/container/container_launch.h"
 #include "runtime/process/sibling_program.h"
+#include "runtime/scheduler/yarn/hdfs_sources.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
@@ -60,7 +61,9 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job) {
                         .file_system = {"hdfs", cluster.name_node.host, cluster.name_node.port},
                         .folder = StagedFolder(cluster),
                         .scratch = home};
-  return SendToHdfs(store, sources, {});
+  TRY_ASSIGN(HdfsFiles files, SendToHdfs(store, sources, {}));
+  for (const auto& [key, file] : job.staged.remote) files[key] = ResourceOf(cluster, file);
+  return files;
 }
 
 // All but submission.json.

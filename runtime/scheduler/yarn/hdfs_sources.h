@@ -1,0 +1,23 @@
+// Files that a job names by hdfs://, and that stay where they are: the nodes fetch them, each once for a user, and
+// refuse one that is not as it was when it was looked at.
+#pragma once
+
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/hadoop/yarn_records.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/scheduler/yarn/yarn_cluster.h"
+#include "runtime/store/staged_files.h"
+
+namespace tony {
+
+// The file, or, as TonY did, all files that are directly in the folder, under their own names. Blocks; any thread.
+// Errors do not name the source. kInvalid: there is none, it is not in the cluster's own HDFS, or a folder cannot be
+// what was asked for; kNotPermitted: this user may not read it; kUnavailable: HDFS does not answer.
+Result<std::vector<RemoteFile>> LookAtHdfs(const YarnCluster& cluster, const FileSpec& file);
+
+// What a node is told of it.
+hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file);
+
+}  // namespace tony

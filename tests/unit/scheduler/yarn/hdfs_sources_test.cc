@@ -1,0 +1,107 @@
+#include "runtime/scheduler/yarn/hdfs_sources.h"
+
+#include <gmock/gmock.h>
+
+#include <future>
+#include <thread>
+
+#include "tests/unit/hadoop/fake_name_node.h"
+
+namespace tony {
+namespace {
+
+using hadoop::LocalResource;
+using ::testing::HasSubstr;
+
+// The NameNode has a thread: who asks it waits.
+class HdfsSourcesTest : public ::testing::Test {
+ protected:
+  HdfsSourcesTest() {
+    node_.files = {{"/data/x.txt", "12345"}, {"/lib/a.jar", "a"}, {"/lib/b.jar", "bb"}, {"/lib/c", ""}};
+    node_.folders = {{"/lib", "755"}, {"/empty", "755"}};
+    for (int i = 0; i <= 1000; ++i) node_.files[StrCat("/many/", i)] = "";
+    node_.folders["/many"] = "755";
+    node_.folders["/outputs"] = "755";
+    node_.files["/outputs/tony-output.json"] = "{}";
+    node_.unreadable = {"/data/secret", "/half/y"};
+    node_.files["/data/secret"] = "s";
+    node_.folders["/half"] = "755";
+    node_.files["/half/x"] = node_.files["/half/y"] = "h";
+    server_ = std::jthread([this] { loop_.Run(); });
+  }
+  ~HdfsSourcesTest() override {
+    loop_.Post([this] { loop_.Stop(); });
+  }
+
+  Result<std::vector<RemoteFile>> Look(const FileSpec& file) const { return LookAtHdfs(cluster_, file); }
+  std::string Refused(const FileSpec& file, ErrorCode code = ErrorCode::kInvalid) const {
+    const auto found = Look(file);
+    EXPECT_FALSE(found.ok());
+    if (found.ok()) return "";
+    EXPECT_EQ(found.error().code, code);
+    return found.error().message;
+  }
+
+  const Instant modified_ = FromMillis(1700000000123);
+  EventLoop loop_;
+  hadoop::FakeNameNode node_{loop_};
+  const YarnCluster cluster_{.name_node = {"NN", 9000}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
+
+ private:
+  std::jthread server_;
+};
+
+TEST_F(HdfsSourcesTest, AFileIsAsHdfsSaysIt) {
+  for (const char* source : {"hdfs://nn:9000/data/x.txt", "hdfs:///data/x.txt"}) {
+    const auto found = Look({source, "y", false});
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ(*found, (std::vector<RemoteFile>{{"y", "/data/x.txt", 5, modified_, false}})) << source;
+  }
+  EXPECT_TRUE(Look({"hdfs:///lib/a.jar", "classes", true})->front().is_packed);
+}
+
+TEST_F(HdfsSourcesTest, OfAFolderItIsTheFilesInIt) {
+  const auto found = Look({"hdfs:///lib", "lib", false});
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(*found, (std::vector<RemoteFile>{{"a.jar", "/lib/a.jar", 1, modified_, false},
+                                             {"b.jar", "/lib/b.jar", 2, modified_, false},
+                                             {"c", "/lib/c", 0, modified_, false}}));
+}
+
+TEST_F(HdfsSourcesTest, AFolderThatCannotBeWhatWasAskedForIsRefused) {
+  const std::string folder = "it is a folder in HDFS, whose files a task finds under their own names; expected ";
+  EXPECT_EQ(Refused({"hdfs:///lib", "jars", false}), folder + "a file, or no ::NAME");
+  EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
+  EXPECT_EQ(Refused({"hdfs:///empty", "empty", false}),
+            "it is a folder in HDFS without a file; those in folders below it do not count");
+  EXPECT_EQ(Refused({"hdfs:///many", "many", false}), "the folder has more than 1000 files");
+  EXPECT_EQ(Refused({"hdfs:///outputs", "outputs", false}), "TonY itself keeps the file tony-output.json there");
+}
+
+TEST_F(HdfsSourcesTest, WhatIsMissingOrElsewhereIsRefused) {
+  EXPECT_EQ(Refused({"hdfs:///data/none", "none", false}), "no such file or folder in hdfs://NN:9000");
+  EXPECT_EQ(Refused({"hdfs://other:9000/data/x.txt", "x.txt", false}),
+            "the job runs on a cluster whose HDFS is hdfs://NN:9000; others cannot be used yet");
+  Refused({"hdfs://nn/data/x.txt", "x.txt", false});
+}
+
+TEST_F(HdfsSourcesTest, WhatTheUserMayNotReadIsRefusedInHadoopsWords) {
+  for (const FileSpec& file :
+       {FileSpec{"hdfs:///data/secret", "secret", false}, FileSpec{"hdfs:///half", "half", false}})
+    EXPECT_THAT(Refused(file, ErrorCode::kNotPermitted), HasSubstr("Permission denied: user=eve, access=READ"));
+}
+
+TEST_F(HdfsSourcesTest, ANodeIsToldWhereItIs) {
+  const LocalResource resource = ResourceOf(cluster_, {"y", "/data/x.zip", 5, modified_, true});
+  EXPECT_EQ(resource.scheme, "hdfs");
+  EXPECT_EQ(resource.host, "NN");
+  EXPECT_EQ(resource.port, 9000);
+  EXPECT_EQ(resource.path, "/data/x.zip");
+  EXPECT_EQ(resource.size, 5);
+  EXPECT_EQ(resource.modified, modified_);
+  EXPECT_EQ(resource.kind, LocalResource::Kind::kArchive);
+  EXPECT_EQ(resource.visibility, LocalResource::Visibility::kPrivate);
+}
+
+}  // namespace
+}  // namespace tony
