@@ -1,6 +1,7 @@
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -110,7 +111,13 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
     return verdict;
   }
   verdict.state = FinalState::kFailed;
-  verdict.cls = LastingCauseIn(report.diagnostics).value_or(OutcomeClass::kInfra);
+  const bool never_ran = report.diagnostics.find("exitCode: -1000") != std::string::npos;
+  if (const auto lasting = never_ran ? LastingCauseIn(report.diagnostics) : std::nullopt) {
+    verdict.cls = lasting->cls;
+    verdict.message = StrCat("the application master was not started: ", lasting->why);
+    return verdict;
+  }
+  verdict.cls = OutcomeClass::kInfra;
   verdict.message = StrCat("the application master ended without a verdict", why.empty() ? "" : ": ", why);
   return verdict;
 }

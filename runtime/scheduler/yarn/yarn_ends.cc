@@ -14,13 +14,12 @@ constexpr int kSignalBase = 128, kLastSignal = 31;
 // ExitCode.LOST of the NodeManager: it began anew and found no file with the exit code.
 constexpr int kLostExit = 154;
 
-constexpr int kNeverRan = -1000;  // INVALID, a container's before it runs
-
 struct Meaning {
   int code;  // ContainerExitStatus
   OutcomeClass cls;
   const char* text;
 };
+constexpr int kNeverRan = -1000;  // INVALID, a container's before it runs
 constexpr Meaning kMeanings[] = {
     {kNeverRan, OutcomeClass::kInfra, "its node did not start it"},
     {-100, OutcomeClass::kNodeLost, "its node was lost"},
@@ -34,20 +33,35 @@ constexpr Meaning kMeanings[] = {
     {-108, OutcomeClass::kPreempted, "its node took it away"},
     {-109, OutcomeClass::kUserConfig, "too large logs"},
 };
-// Of FSDownload, the NameNode and their tokens, in their words of 3.4.3. A node's own disks say it otherwise:
-// "File /local/x does not exist", "Permission denied" without a user.
-struct LastingCause {
+// Of FSDownload, the NameNode and their tokens, in their words of 3.4.3; stack traces follow. A node's own disks say it
+// otherwise: "File /local/x does not exist", "Permission denied" without a user.
+constexpr std::string_view kResource = "Resource ", kChanged = " changed on src filesystem";
+constexpr std::string_view kMissing = "File does not exist: ";
+struct Refusal {
   std::string_view said;
   OutcomeClass cls;
 };
-constexpr LastingCause kLastingCauses[] = {
-    {"changed on src filesystem", OutcomeClass::kUserConfig},
-    {"FileNotFoundException: File does not exist: ", OutcomeClass::kUserConfig},
+constexpr Refusal kRefusals[] = {
+    {kChanged, OutcomeClass::kUserConfig},
+    {kMissing, OutcomeClass::kUserConfig},
     {"is not publicly accessible and as such cannot be part of the public cache", OutcomeClass::kUserConfig},
-    {"AccessControlException: Permission denied: user=", OutcomeClass::kAuth},
-    {"AccessControlException: Client cannot authenticate via:", OutcomeClass::kAuth},
+    {"Permission denied: user=", OutcomeClass::kAuth},
+    {"Client cannot authenticate via:", OutcomeClass::kAuth},
     {"SecretManager$InvalidToken", OutcomeClass::kAuth},
 };
+
+std::string WhyRefused(std::string_view diagnostics, std::string_view said, size_t at) {
+  const auto line_from = [diagnostics](size_t begin) {
+    return diagnostics.substr(begin, diagnostics.find('\n', begin) - begin);
+  };
+  const size_t resource = said == kChanged ? diagnostics.rfind(kResource, at) : std::string_view::npos;
+  if (resource != std::string_view::npos) {
+    const size_t path = resource + kResource.size();
+    return StrCat(diagnostics.substr(path, at - path), " has changed since the job was submitted; submit it again");
+  }
+  if (said == kMissing) return StrCat(line_from(at + said.size()), " is no longer there");
+  return std::string(line_from(at));
+}
 
 // Of the process. Nothing: nobody saw it.
 std::optional<ExitStatus> StatusOf(int exit) {
@@ -69,19 +83,23 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
   const bool unknown = known == std::end(kMeanings);
   exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
-  if (const auto lasting = LastingCauseIn(status.diagnostics); lasting && status.exit_status == kNeverRan)
-    exited.cls = lasting;
   // What was released ends as if its node were lost.
   if (stopped && status.exit_status == -100) exited.cls = OutcomeClass::kKilled;
   exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
+  if (const auto lasting = status.exit_status == kNeverRan ? LastingCauseIn(status.diagnostics) : std::nullopt) {
+    exited.cls = lasting->cls;
+    exited.error += StrCat(": ", lasting->why);
+    return exited;
+  }
   if (const std::string said = hadoop::OneLine(status.diagnostics); !said.empty() && said != "N/A")
     exited.error += StrCat(": ", said);
   return exited;
 }
 
-std::optional<OutcomeClass> LastingCauseIn(std::string_view diagnostics) {
-  for (const LastingCause& cause : kLastingCauses)
-    if (diagnostics.find(cause.said) != std::string_view::npos) return cause.cls;
+std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics) {
+  for (const Refusal& refusal : kRefusals)
+    if (const size_t at = diagnostics.find(refusal.said); at != std::string_view::npos)
+      return LastingCause{refusal.cls, WhyRefused(diagnostics, refusal.said, at)};
   return std::nullopt;
 }
 

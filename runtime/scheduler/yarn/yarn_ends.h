@@ -18,8 +18,12 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped);
 
 // What a node said of files that it could not bring to a container, where every node would say the same of this job, so
 // that nothing is to be tried again: somebody changed or removed one (user_config), or the user may not read it (auth).
-// Nothing: it may pass, or be the node's own trouble.
-std::optional<OutcomeClass> LastingCauseIn(std::string_view diagnostics);
+// Nothing: it may pass, or be the node's own trouble. From the diagnostics of a container that never ran.
+struct LastingCause {
+  OutcomeClass cls;
+  std::string why;  // one line
+};
+std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics);
 
 hadoop::FinalStatus FinalStatusOf(const Verdict& verdict);
 // The first cause, where it ran, how it ended and its last lines: what a person reads as the application's diagnostics.

@@ -167,11 +167,17 @@ TEST_F(YarnArbiterTest, AMasterThatDiedEndsTheJobAsInfra) {
   EXPECT_EQ((*status)->tasks.size(), 2u);
 }
 
-TEST_F(YarnArbiterTest, AMasterWhoseFilesNoNodeCanBringIsNotToBeTriedAgain) {
-  RmSays(wire::FAILED, "AM Container exited with exitCode: -1000\nResource hdfs://nn/x changed on src filesystem");
+TEST_F(YarnArbiterTest, AFileOfItsMasterThatANodeRefusesEndsTheJobAsTheUsersMistake) {
+  RmSays(wire::FAILED,
+         "Application application_1_0001 failed 1 times due to AM Container for appattempt_1_0001_000001 exited with  "
+         "exitCode: -1000\nFailing this attempt.Diagnostics: [x]File does not exist: hdfs://nn:8020/data/x\njava.io");
   const auto end = arbiter_.UnwrittenEnd(records_);
   ASSERT_TRUE(end.ok() && *end);
   EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kUserConfig);
+  EXPECT_EQ((*end)->verdict->message,
+            "the application master was not started: hdfs://nn:8020/data/x is no longer there");
+  RmSays(wire::FAILED, "AM Container exited with exitCode: 1\nlast lines: File does not exist: /user/eve/x");
+  EXPECT_EQ((**arbiter_.UnwrittenEnd(records_)).verdict->cls, OutcomeClass::kInfra);
 }
 
 TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
