@@ -87,6 +87,10 @@ def end(client):
     return client.returncode, out + err
 
 
+def hosts_of(job):
+    return {task["host"] for task in status(job)["tasks"]}
+
+
 def status(job):
     ran = tony("status", "--json", job)
     must(ran.returncode == 0, "status:", ran.returncode, ran.stderr)
@@ -190,6 +194,13 @@ def dfsadmin(*words):
     cluster("java", "org.apache.hadoop.hdfs.tools.DFSAdmin", *words)
 
 
+def put(path, content, **more):
+    """A file in HDFS, with the folders above it."""
+    place = json.loads(hdfs("PUT", path, op="CREATE", overwrite="true", noredirect="true", **more))["Location"]
+    with urllib.request.urlopen(urllib.request.Request(place, data=content, method="PUT"), timeout=30):
+        pass
+
+
 def make_home(user="root"):
     hdfs("PUT", f"/user/{user}", op="MKDIRS")
     hdfs("PUT", f"/user/{user}", op="SETOWNER", owner=user)
@@ -203,7 +214,7 @@ def run(suite, scenarios):
         try:
             scenario()
             print(f"ok {suite}: {name} ({time.monotonic() - began:.1f} s)", flush=True)
-        except (Failed, OSError, subprocess.TimeoutExpired, ValueError, KeyError) as why:
+        except (Failed, OSError, subprocess.SubprocessError, ValueError, KeyError) as why:
             failed += 1
             print(f"FAILED {suite}: {name}: {' '.join(str(why).split())}", flush=True)
     if failed == 0:
