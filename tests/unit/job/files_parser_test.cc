@@ -209,6 +209,10 @@ TEST_F(FilesParserTest, VenvIsTheNameOfThePythonEnvironmentWhereThereIsOne) {
 }
 
 TEST_F(FilesParserTest, TheProgramAndThePythonEnvironmentAreFoldersOrArchives) {
+  const std::string not_supported =
+      "is not supported yet; expected the path of a file or folder on this machine (a name with a colon is written "
+      "./NAME)";
+  EXPECT_EQ(Error("tony.src-dir", "hdfs:///code", {{"tony.scheduler", "yarn"}}), StrCat("hdfs: ", not_supported));
   for (const std::string key : {"tony.src-dir", "tony.python-venv"}) {
     const auto value = [&](const std::string& text) {
       const auto spec = Parse({{key, text}});
@@ -221,9 +225,7 @@ TEST_F(FilesParserTest, TheProgramAndThePythonEnvironmentAreFoldersOrArchives) {
     EXPECT_EQ(value("b.zip"), Path("b.zip"));
     EXPECT_EQ(value(""), "");
     EXPECT_EQ(value("other"), StrCat(key, ": \"other\" (from -conf): ", Path("other"), ": no such file or folder"));
-    EXPECT_EQ(Error(key, "hdfs:///code"),
-              "hdfs: is not supported yet; expected the path of a file or folder on this machine (a name with a colon "
-              "is written ./NAME)");
+    EXPECT_EQ(Error(key, "s3a:///code"), StrCat("s3a: ", not_supported));
     EXPECT_EQ(Error(key, std::string("a\0b", 3)), "a path cannot hold a NUL character");
   }
 }
