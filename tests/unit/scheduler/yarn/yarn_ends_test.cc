@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/base/strings.h"
 #include "tests/unit/scheduler/yarn/yarn_fixture.h"
 
 namespace tony {
