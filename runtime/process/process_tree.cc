@@ -44,13 +44,16 @@ std::vector<std::string> StatFields(std::string_view text) {  // from field 3 of
   return Split(Trim(text.substr(end_of_name + 1)), ' ');
 }
 
-// Whether the process has no environment that we may read, and will not have one in a moment. In the middle of
-// execve(2) it has none yet: its end is 0 (proc(5), fields 50 and 51), or what was opened was the old program's.
-bool HasNoEnvironment(pid_t pid) {
+enum class NoEnvironment { kNever, kNow, kYet };
+
+// Why there is none to read. In the middle of execve(2) its end is 0 (proc(5), fields 50 and 51), and then for a moment
+// where it begins; or what was opened was the old program's.
+NoEnvironment WhyNone(pid_t pid) {
   constexpr int64_t kExiting = 0x4, kKernelThread = 0x200000;  // include/linux/sched.h
   const auto fields = StatFields(ReadProcFile(pid, "stat").value_or(""));
-  if (fields.size() < 49 || (ParseInt(fields[6]).value_or(0) & (kExiting | kKernelThread)) != 0) return true;
-  return fields[48] != "0" && fields[47] == fields[48];
+  if (fields.size() < 49 || (ParseInt(fields[6]).value_or(0) & (kExiting | kKernelThread)) != 0)
+    return NoEnvironment::kNever;
+  return fields[48] != "0" && fields[47] == fields[48] ? NoEnvironment::kNow : NoEnvironment::kYet;
 }
 
 // The numbers of all processes, ascending, each found only after the one before has been looked at. readdir() would ask
@@ -225,12 +228,14 @@ void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>&
 }
 
 std::string EnvironmentOf(pid_t pid) {
-  constexpr int kMostLooks = 20;
+  constexpr int kMostLooks = 20, kMostEmpty = 3;
   constexpr std::chrono::milliseconds kBetween{1};
-  for (int look = 1;; ++look) {
+  for (int look = 1, empty = 0;; ++look) {
     auto environment = ReadProcFile(pid, "environ");
     if (!environment) return "";
-    if (!environment->empty() || HasNoEnvironment(pid) || look == kMostLooks) return std::move(*environment);
+    if (!environment->empty() || look == kMostLooks) return std::move(*environment);
+    const NoEnvironment why = WhyNone(pid);
+    if (why == NoEnvironment::kNever || (why == NoEnvironment::kNow && ++empty == kMostEmpty)) return "";
     std::this_thread::sleep_for(kBetween);
   }
 }
