@@ -385,8 +385,8 @@ REQUESTS = [
      "  if (const auto recorded = RecordKill(*records, *replaced_); !recorded.ok())\n"
      '    Say(StrCat("tony: ", recorded.error().message, "; only telling the application master"));\n', ""),
     ("staged files are let go before the job refers to them", STEPS,
-     "  const ProgramsOfJob programs = ProgramsForJob(home_);\n",
-     "  staged_.store.reset();\n  const ProgramsOfJob programs = ProgramsForJob(home_);\n"),
+     "  TRY_ASSIGN(const ProgramsOfJob programs, ProgramsForJob(backend_));\n",
+     "  staged_.store.reset();\n  TRY_ASSIGN(const ProgramsOfJob programs, ProgramsForJob(backend_));\n"),
     ("an ended job of an earlier boot is not settled first", STEPS, "  TRY(launcher_.Settle(*records));\n", ""),
 ]
 

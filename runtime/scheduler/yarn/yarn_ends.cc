@@ -37,11 +37,11 @@ constexpr Meaning kMeanings[] = {
 // otherwise: "File /local/x does not exist", "Permission denied" without a user.
 constexpr std::string_view kResource = "Resource ", kChanged = " changed on src filesystem";
 constexpr std::string_view kMissing = "File does not exist: ";
-struct Refusal {
+struct NodesRefusal {
   std::string_view said;
   OutcomeClass cls;
 };
-constexpr Refusal kRefusals[] = {
+constexpr NodesRefusal kRefusals[] = {
     {kChanged, OutcomeClass::kUserConfig},
     {kMissing, OutcomeClass::kUserConfig},
     {"is not publicly accessible and as such cannot be part of the public cache", OutcomeClass::kUserConfig},
@@ -97,7 +97,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
 }
 
 std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics) {
-  for (const Refusal& refusal : kRefusals)
+  for (const NodesRefusal& refusal : kRefusals)
     if (const size_t at = diagnostics.find(refusal.said); at != std::string_view::npos)
       return LastingCause{refusal.cls, WhyRefused(diagnostics, refusal.said, at)};
   return std::nullopt;

@@ -98,7 +98,8 @@ TEST_F(MasterEdgeTest, AnExitIsJudgedByTheOutcomeThatItsExecutorKept) {
   GrantBothAndRegisterOne();
   EXPECT_EQ(master_.UnendedIn(ContainerOf("worker:0")), AttemptOf("worker:0"));
 
-  master_.OnScheduler(ContainerExited{ContainerOf("worker:0"), std::nullopt, "", {}, Failure(3)});
+  master_.OnScheduler(
+      ContainerExited{ContainerOf("worker:0"), std::nullopt, "", {}, KeptOutcome{AttemptOf("worker:0"), Failure(3)}});
   EXPECT_EQ(master_.UnendedIn(ContainerOf("worker:0")), std::nullopt);
   journal_.WriteAll();
 

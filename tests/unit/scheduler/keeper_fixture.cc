@@ -118,7 +118,7 @@ void KeeperFixture::SpeakAsAm(Epoch epoch, Duration lease) {
   const auto launch = [this](const ContainerId& container, const ExecutorLaunch&) { return launches_.at(container); };
   const auto kept = [this](const ContainerId& container) {
     const auto found = kept_.find(container);
-    return found == kept_.end() ? std::nullopt : std::optional(found->second);
+    return found == kept_.end() ? std::nullopt : std::optional(KeptOutcome{{}, found->second});
   };
   scheduler_ = std::make_unique<LocalScheduler>(loop_, records_, epoch, lease, *this, launch, kept,
                                                 [this](SchedulerEvent event) { events_.push_back(std::move(event)); });
