@@ -195,6 +195,7 @@ Result<bool> YarnGarbage::Hold(const HdfsFiles& files) const {
   TRY_ASSIGN(const Entries collections, List(places_.collections));
   for (const HdfsEntry& collection : collections) TRY(Remove(StrCat(places_.collections, "/", collection.name)));
   for (const auto& [key, file] : files) {
+    if (!file.path.starts_with(places_.staged + "/")) continue;  // the user's own, by hdfs://: no collection takes it
     const auto entry = hdfs_.Ask([&, path = file.path](HdfsCalls& calls) { return calls.GetEntry(path); });
     if (!entry.ok() && IsMissing(entry.error())) return false;
     TRY(entry);

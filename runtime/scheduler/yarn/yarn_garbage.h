@@ -43,8 +43,8 @@ class YarnGarbage {
   // What fails names the place. Where a submit came between, what is left is left for the next time.
   Result<Garbage> Collect(const GarbageOrder& order) const;
 
-  // For a submit whose records name `files`: no collection takes them from now on. False: one has before, or they are
-  // not as they were told; they are sent again.
+  // For a submit whose records name `files`: no collection takes those that are staged from now on. False: one has
+  // before, or they are not as they were told; they are sent again.
   Result<bool> Hold(const HdfsFiles& files) const;
 
  private:

@@ -273,6 +273,13 @@ class SubmitRace {
   HdfsFiles held_;
 };
 
+TEST_F(YarnGarbageTest, ASubmitSendsNothingAgainForAFileThatItOnlyNames) {
+  Stage("aa", kLongAgo);
+  HdfsFiles files = FilesNamed({"aa"});
+  files["x-remote"] = {.scheme = "hdfs", .path = "/data/x", .size = 1};  // gone: its node will say so
+  EXPECT_TRUE(*Collector().Hold(files));
+}
+
 TEST(YarnGarbageSeeds, WhatASubmitHoldsIsNeverTaken) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(StrCat("seed ", seed));
