@@ -48,6 +48,17 @@ std::vector<const Backend*> ConfiguredBackends() {
   return configured;
 }
 
+Result<std::optional<Error>> VisitConfigured(const std::function<Status(const Backend&)>& visit) {
+  std::optional<Error> failure;
+  for (const Backend* backend : ConfiguredBackends()) {
+    const Status visited = visit(*backend);
+    if (visited.ok()) continue;
+    if (backend == &DefaultBackend()) return visited.error();
+    failure = visited.error();
+  }
+  return failure;
+}
+
 const Backend& DefaultBackend() { return Backends().front().backend(); }
 
 }  // namespace tony

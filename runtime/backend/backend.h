@@ -1,6 +1,7 @@
 // The schedulers that a job may run on, as verbs and adapters reach them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,8 +44,8 @@ class Backend {
   // The same for plan, which changes nothing: why the job would be refused; nothing: it would not.
   virtual std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const = 0;
   // Of a source of the job in its cluster's file system: the file, or those that are in the folder. Errors do not name
-  // the source. kInvalid: there is none, or the scheduler has no such file system; kNotPermitted: this user may not read
-  // it.
+  // the source. kInvalid: there is none, or the scheduler has no such file system; kNotPermitted: this user may not
+  // read it.
   virtual Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const;
   virtual Result<QueueView> Queue() const = 0;
   // What of its jobs lies elsewhere and may go; what is on this machine the caller removes.
@@ -75,6 +76,9 @@ struct BackendEntry {
 };
 std::span<const BackendEntry> Backends();
 std::vector<const Backend*> ConfiguredBackends();
+// Each of them in turn. A cluster that does not answer keeps nobody from the jobs of this machine: what failed of it is
+// the value, of the default it is the error.
+Result<std::optional<Error>> VisitConfigured(const std::function<Status(const Backend&)>& visit);
 Status CheckConfigured(const JobId& job);  // of the job's backend
 
 }  // namespace tony

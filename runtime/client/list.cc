@@ -91,12 +91,9 @@ Status AddJobsOf(const Backend& backend, size_t most_finished, Listing& listing)
 
 Result<Listing> ListJobs(size_t most_finished) {
   Listing listing;
-  for (const Backend* backend : ConfiguredBackends()) {
-    const Status added = AddJobsOf(*backend, most_finished, listing);
-    if (added.ok()) continue;
-    if (backend == &DefaultBackend()) return added.error();
-    listing.failure = added.error();  // a cluster that does not answer hides no job of this machine
-  }
+  const auto add = [&](const Backend& backend) { return AddJobsOf(backend, most_finished, listing); };
+  TRY_ASSIGN(const auto failure, VisitConfigured(add));
+  if (failure) listing.failure = failure;
   return listing;
 }
 

@@ -48,12 +48,12 @@ struct JobsHere {
 };
 
 // Those that can be brought back from here.
-Status AddJobsOf(const Backend& backend, JobsHere& here) {
+Status AddJobsOf(const Backend& backend, std::vector<JobRecords>& here) {
   TRY_ASSIGN(const auto jobs, backend.Jobs());
   TRY_ASSIGN(const std::vector<JobRecords> all, jobs->List());
   for (const JobRecords& records : all) {
     const auto found = jobs->Find(records.job());
-    if (found.ok()) here.jobs.push_back(*found);
+    if (found.ok()) here.push_back(*found);
     if (!found.ok() && found.error().code != ErrorCode::kUnavailable) Say(StrCat("tony: ", found.error().message));
   }
   return Ok();
@@ -61,12 +61,7 @@ Status AddJobsOf(const Backend& backend, JobsHere& here) {
 
 Result<JobsHere> AllJobs() {
   JobsHere here;
-  for (const Backend* backend : ConfiguredBackends()) {
-    const Status added = AddJobsOf(*backend, here);
-    if (added.ok()) continue;
-    if (backend == &DefaultBackend()) return added.error();
-    here.failure = added.error();  // a cluster that does not answer keeps no job of this machine from coming back
-  }
+  TRY_ASSIGN(here.failure, VisitConfigured([&](const Backend& backend) { return AddJobsOf(backend, here.jobs); }));
   return here;
 }
 
