@@ -2,10 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <future>
-#include <thread>
-
-#include "tests/unit/hadoop/fake_name_node.h"
+#include "tests/unit/hadoop/served_name_node.h"
 
 namespace tony {
 namespace {
@@ -13,10 +10,12 @@ namespace {
 using hadoop::LocalResource;
 using ::testing::HasSubstr;
 
-// The NameNode has a thread: who asks it waits.
-class HdfsSourcesTest : public ::testing::Test {
+class HdfsSourcesTest : public hadoop::ServedNameNodeTest {
  protected:
   HdfsSourcesTest() {
+    OnServer([this] { LayFiles(); });
+  }
+  void LayFiles() {
     node_.files = {{"/data/x.txt", "12345"}, {"/lib/a.jar", "a"}, {"/lib/b.jar", "bb"}, {"/lib/c", ""}};
     node_.folders = {{"/lib", "755"}, {"/empty", "755"}};
     for (int i = 0; i <= 1000; ++i) node_.files[StrCat("/many/", i)] = "";
@@ -27,10 +26,6 @@ class HdfsSourcesTest : public ::testing::Test {
     node_.files["/data/secret"] = "s";
     node_.folders["/half"] = "755";
     node_.files["/half/x"] = node_.files["/half/y"] = "h";
-    server_ = std::jthread([this] { loop_.Run(); });
-  }
-  ~HdfsSourcesTest() override {
-    loop_.Post([this] { loop_.Stop(); });
   }
 
   Result<std::vector<RemoteFile>> Look(const FileSpec& file) const { return LookAtHdfs(cluster_, file); }
@@ -43,12 +38,7 @@ class HdfsSourcesTest : public ::testing::Test {
   }
 
   const Instant modified_ = FromMillis(1700000000123);
-  EventLoop loop_;
-  hadoop::FakeNameNode node_{loop_};
   const YarnCluster cluster_{.name_node = {"NN", 9000}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
-
- private:
-  std::jthread server_;
 };
 
 TEST_F(HdfsSourcesTest, AFileIsAsHdfsSaysIt) {

@@ -2,44 +2,25 @@
 
 #include <gmock/gmock.h>
 
-#include <future>
-#include <thread>
-
-#include "tests/unit/hadoop/fake_name_node.h"
+#include "tests/unit/hadoop/served_name_node.h"
 
 namespace tony {
 namespace {
 
 const JobId kPlacedJob{"application_1700000000000_0001"};
 
-// The NameNode has a thread: who asks it waits.
-class YarnJobPlaceTest : public ::testing::Test {
+class YarnJobPlaceTest : public hadoop::ServedNameNodeTest {
  protected:
-  YarnJobPlaceTest() : server_([this] { loop_.Run(); }) {}
-  ~YarnJobPlaceTest() override {
-    loop_.Post([this] { loop_.Stop(); });
-    server_.join();
-  }
   void Refuse() {
-    std::promise<void> done;
-    loop_.Post([&] {
+    OnServer([this] {
       node_.answers_all = hadoop::FakeNameNode::Refused(403, "AccessControlException", "Permission denied");
-      done.set_value();
     });
-    done.get_future().wait();
   }
-  std::string Bytes(const JobRecords& records, const std::string& name) const {
-    const auto record = records.store().Get(name);
-    EXPECT_TRUE(record.ok()) << record.error().message;
-    return record.ok() && *record ? (*record)->bytes : "none";
+  static std::string Bytes(const JobRecords& records, const std::string& name) {
+    return ServedNameNodeTest::Bytes(records.store(), name);
   }
 
-  EventLoop loop_;
-  hadoop::FakeNameNode node_{loop_};
   const YarnCluster cluster_{.name_node = {"nn", 8020}, .webhdfs = node_.url(), .user = "eve", .home = "/user/eve"};
-
- private:
-  std::thread server_;
 };
 
 TEST_F(YarnJobPlaceTest, RecordsThatArePutTogetherAreAllThere) {

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <future>
 #include <thread>
 
 #include "runtime/store/hdfs/hdfs_record_store.h"
-#include "tests/unit/hadoop/fake_name_node.h"
+#include "tests/unit/hadoop/served_name_node.h"
 #include "tests/unit/store/hdfs/fake_hdfs.h"
 
 namespace tony {
@@ -19,37 +18,15 @@ using testing::EndsWith;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Records over HTTP: the server has a thread, since the store waits for it.
-class WebHdfsCallsTest : public testing::Test {
+// Records over HTTP.
+class WebHdfsCallsTest : public hadoop::ServedNameNodeTest {
  protected:
-  WebHdfsCallsTest() : server_([this] { loop_.Run(); }) {}
-  ~WebHdfsCallsTest() override {
-    loop_.Post([this] { loop_.Stop(); });
-    server_.join();
-  }
-  void OnServer(const std::function<void()>& fn) {
-    std::promise<void> done;
-    loop_.Post([&] {
-      fn();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-  std::string Bytes(const std::string& name) const {
-    const auto record = store.Get(name);
-    EXPECT_TRUE(record.ok()) << record.error().message;
-    return record.ok() && *record ? (*record)->bytes : "none";
-  }
+  std::string Bytes(const std::string& name) const { return ServedNameNodeTest::Bytes(store, name); }
 
-  EventLoop loop_;
-  hadoop::FakeNameNode node_{loop_};
   const std::shared_ptr<WebHdfsCalls> calls = std::make_shared<WebHdfsCalls>(
       hadoop::WebHdfs::Options{.base = node_.url(), .user = "eve", .limits = LimitsOfRecords()});
   const HdfsRecordStore store{calls, kJob, Tries(4)};
   const std::string large = std::string(kMostInAttribute + 1, 'x');
-
- private:
-  std::thread server_;
 };
 
 TEST_F(WebHdfsCallsTest, RecordsGoByOneConnectionThatIsKept) {
