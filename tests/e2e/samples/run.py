@@ -20,12 +20,14 @@ def expect(condition, message):
 
 
 class Run:
-    """One job in a $TONY_HOME of its own, which also has the ledger: it queues behind nobody's jobs."""
+    """One job in a $TONY_HOME of its own, which also has the ledger: it queues behind nobody's jobs but those of `behind`,
+    another Run."""
 
-    def __init__(self, bin_folder, *arguments):
+    def __init__(self, bin_folder, *arguments, behind=None):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="tony-sample-"))
         self.tony = pathlib.Path(bin_folder).resolve() / "tony"
-        self.env = dict(os.environ, TONY_HOME=str(self.home), TONY_LEDGER=str(self.home / "ledger"))
+        self.ledger = behind.ledger if behind else self.home / "ledger"
+        self.env = dict(os.environ, TONY_HOME=str(self.home), TONY_LEDGER=str(self.ledger))
         command = [self.tony, "submit", *map(str, arguments)]
         self.submit = subprocess.Popen(
             command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
