@@ -9,7 +9,10 @@ OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 # The code is formatted: a comparison stands between blanks, what encloses template arguments does not.
 COMPARISON = re.compile(r"(?<= )(<=|>=|==|!=|<|>)(?=[ \n])")
 EXTREME = re.compile(r"\bstd::(min|max|clamp)(?:<([\w:]+)>)?\(")
-NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#[^\n]*', re.S | re.M)
+# Nor is what the compiler must evaluate.
+NOT_CODE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#[^\n]*|\bstatic_assert\([^;]*;', re.S | re.M
+)
 ROW = re.compile(r"(?:Transition)?\{(\w+)::(k\w+), (\w+)::(k\w+), (\w+)::(k\w+)\},")
 
 
@@ -44,7 +47,7 @@ class Keys:
 
 
 def blank_out(source):
-    """The same text with blanks for comments, strings and preprocessor lines, so that positions stay."""
+    """The same text with blanks for comments, strings, preprocessor lines and static assertions, so that positions stay."""
     return NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), source)
 
 
