@@ -146,7 +146,7 @@ double Job::Progress() const { return static_cast<double>(tracked_successes_) / 
 ContainerAsk Job::AskFor(const AttemptId& id) const {
   const RoleSpec* role = spec_.FindRole(id.task.role);
   CHECK(role != nullptr);
-  return {id, role->resources, role->node_label};
+  return {id, role->resources, role->node_label, role->placement};
 }
 
 Job::Attempt* Job::Find(const AttemptId& id) { return const_cast<Attempt*>(std::as_const(*this).Find(id)); }

@@ -115,7 +115,8 @@ class Master {
          .context = [shipment = std::move(shipment)](const ContainerId&, const ExecutorLaunch& launch,
                                                      const std::string&) { return ContextOf(shipment, launch); },
          .over = [this](const std::string& reason) { LeaveBecause(reason); },
-         .list_nodes = [this](YarnSide::OnNodes done) { rm_.RunningNodes(std::move(done)); }});
+         .list_nodes = [this](YarnSide::OnNodes done) { rm_.RunningNodes(std::move(done)); },
+         .gang_hold = spec.mode == DistributedMode::kGang ? spec.yarn.gang_hold : Duration(0)});
     LogInfo(
         StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
     master.Start(scheduler, AmAddresses{at}, [&] { server->Stop([this] { loop_.Stop(); }); });

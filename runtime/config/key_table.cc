@@ -49,6 +49,7 @@ constexpr Key kKeys[] = {
     {"tony.<role>.max-instances", kNumber, "-1", kImplemented, "most tasks that the role may ask for; below 0: any number"},
     {"tony.<role>.memory", kMemory, "2g", kImplemented, "memory for each task"},
     {"tony.<role>.node-label", kText, "", kNone, "YARN node label"},
+    {"tony.<role>.placement", kText, "pack", kYarn, "pack: tasks go where room is; spread: as evenly over the nodes as room allows"},
     {"tony.<role>.placement-spec", kText, "", kNone, "YARN placement constraint"},
     {"tony.<role>.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders of this machine, on YARN also of HDFS (hdfs://...), for the role's tasks"},
     {"tony.<role>.vcores", kNumber, "1", kImplemented, "cores for each task"},
@@ -143,6 +144,7 @@ constexpr Key kKeys[] = {
     {"tony.docker.<role>.image", kText, "", kNone, "Docker image of a role"},
     {"tony.gpu-exec-path", kText, "nvidia-smi", kNone, "without effect in TonY too"},
     {"tony.other.namenodes", kList, "", kNone, "further file systems to fetch tokens for"},
+    {"tony.yarn.gang-hold", kMillis, "30000", kYarn, "a gang that has had no more containers for so long, or up to twice as long, gives those that it has back for a while; 0: never"},
     {"tony.yarn.queue", kText, "default", kYarn, "YARN queue"},
 
     // Horovod.

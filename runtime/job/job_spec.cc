@@ -94,6 +94,23 @@ std::optional<FrameworkKind> FrameworkKindFromString(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view ToString(Placement placement) {
+  switch (placement) {
+    case Placement::kPack:
+      return "pack";
+    case Placement::kSpread:
+      return "spread";
+  }
+  CHECK(false);
+}
+
+std::optional<Placement> PlacementFromString(std::string_view text) {
+  for (const auto placement : {Placement::kPack, Placement::kSpread}) {
+    if (ToString(placement) == text) return placement;
+  }
+  return std::nullopt;
+}
+
 std::optional<Completion> CompletionFromString(std::string_view text) {
   using enum Completion;
   for (const auto completion : {kTracked, kUntracked, kSidecar}) {

@@ -101,6 +101,10 @@ struct CheckpointSpec {
   bool operator==(const CheckpointSpec&) const = default;
 };
 
+enum class Placement { kPack, kSpread };  // of a role's tasks on machines: where room is; as evenly as room allows
+std::string_view ToString(Placement placement);
+std::optional<Placement> PlacementFromString(std::string_view text);
+
 struct RoleSpec {
   std::string name;  // lower-case letters, as TonY's job types
   int instances = 1;
@@ -111,6 +115,7 @@ struct RoleSpec {
   std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role
   std::vector<FileSpec> files;                // for its tasks, beside the job's
   std::string node_label;  // of the nodes that will do, as the scheduler's administrator has named them; empty: any
+  Placement placement = Placement::kPack;
   std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
   int processes = 1;       // of each of its tasks, side by side; at most kMostProcesses
   bool operator==(const RoleSpec&) const = default;
@@ -137,12 +142,17 @@ Duration CallLimit(const Timers& timers);
 
 inline constexpr int64_t kMostJobPriority = 1000;  // and the least is as far below 0
 
+// Well below the ten minutes after which a ResourceManager takes a container away that was not started.
+inline constexpr Duration kLongestGangHold{240'000};
+
 // What a job asks of YARN beside its containers.
 struct YarnSpec {
   std::string queue = "default";
   // Of the container of its application master, whose own need is 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;
+  // After so long without a further one, up to twice as long, a gang gives its containers back for a while; 0: never.
+  Duration gang_hold{30'000};
   bool operator==(const YarnSpec&) const = default;
 };
 

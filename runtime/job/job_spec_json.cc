@@ -45,6 +45,7 @@ json::object RoleJson(const RoleSpec& role) {
   out["vcores"] = role.resources.vcores;
   out["gpus"] = role.resources.gpus;
   if (!role.node_label.empty()) out["node_label"] = role.node_label;
+  if (role.placement != Placement::kPack) out["placement"] = ToString(role.placement);
   if (!role.key_prefix.empty()) out["key_prefix"] = role.key_prefix;
   if (role.processes != 1) out["processes"] = role.processes;  // else as in jobs that know of no more
   out["command"] = role.command;
@@ -132,6 +133,11 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   role.resources.vcores = static_cast<int>(fields.Int("vcores", 1, kMostAsked));
   role.resources.gpus = static_cast<int>(fields.Int("gpus", 0, kMostAsked));
   if (fields.Has("node_label")) role.node_label = fields.String("node_label");
+  if (fields.Has("placement")) {
+    const auto placement = PlacementFromString(fields.String("placement"));
+    if (!placement) fields.Fail("placement", "pack or spread");
+    role.placement = placement.value_or(Placement::kPack);
+  }
   if (fields.Has("key_prefix")) role.key_prefix = fields.String("key_prefix");
   if (fields.Has("processes")) role.processes = static_cast<int>(fields.Int("processes", 1, kMostProcesses));
   role.command = fields.String("command");
@@ -227,6 +233,7 @@ Result<YarnSpec> ReadYarn(JsonFields fields) {
   yarn.queue = fields.String("queue");
   yarn.am_memory_mb = fields.Int("am_memory_mb", 1);
   yarn.am_vcores = static_cast<int>(fields.Int("am_vcores", 1, kMostAsked));
+  if (fields.Has("gang_hold_ms")) yarn.gang_hold = Duration(fields.Int("gang_hold_ms", 0, kLongestGangHold.count()));
   TRY(fields.status());
   return yarn;
 }
@@ -316,8 +323,10 @@ std::string ToJson(const JobSpec& spec) {
   out["tags"] = json::array(spec.tags.begin(), spec.tags.end());
   out["history_folder"] = spec.history_folder;
   if (spec.yarn != YarnSpec()) {
-    out["yarn"] = json::object{
-        {"queue", spec.yarn.queue}, {"am_memory_mb", spec.yarn.am_memory_mb}, {"am_vcores", spec.yarn.am_vcores}};
+    out["yarn"] = json::object{{"queue", spec.yarn.queue},
+                               {"am_memory_mb", spec.yarn.am_memory_mb},
+                               {"am_vcores", spec.yarn.am_vcores},
+                               {"gang_hold_ms", spec.yarn.gang_hold.count()}};
   }
   return SerializeJson(out);
 }

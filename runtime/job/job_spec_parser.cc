@@ -18,6 +18,7 @@ constexpr std::string_view kMemoryLimits = "tony.local.memory-limits";
 constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
 constexpr std::string_view kQueue = "tony.yarn.queue";
+constexpr std::string_view kGangHold = "tony.yarn.gang-hold";
 constexpr std::string_view kScheduler = "tony.scheduler";
 constexpr std::string_view kTags = "tony.application.tags";
 
@@ -101,6 +102,9 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
     TRY_ASSIGN(const int64_t vcores, values.Number("tony.am.vcores", 1, kMostAmCores));
     yarn.am_vcores = static_cast<int>(vcores);
   }
+  TRY_ASSIGN(yarn.gang_hold, values.Millis(kGangHold, 0));
+  if (yarn.gang_hold > kLongestGangHold)
+    return values.Bad(kGangHold, StrCat("expected at most ", kLongestGangHold.count(), ", in milliseconds"));
   return yarn;
 }
 

@@ -83,6 +83,12 @@ std::string NodeLabelOf(const PropertyValues& values, std::string_view keys_of) 
   return values.Text(values.Has(own) ? own : "tony.application.node-label");
 }
 
+Result<Placement> PlacementOf(const PropertyValues& values, std::string_view keys_of) {
+  const std::string key = KeyOf(keys_of, "placement");
+  if (const auto placement = PlacementFromString(Trim(values.Text(key)))) return *placement;
+  return values.Bad(key, "expected pack or spread");
+}
+
 class Completions {
  public:
   explicit Completions(const PropertyValues& values)
@@ -127,6 +133,7 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   role.instances = static_cast<int>(instances);
   TRY_ASSIGN(role.resources, ResourcesOf(values, name));
   role.node_label = NodeLabelOf(values, name);
+  TRY_ASSIGN(role.placement, PlacementOf(values, name));
   TRY_ASSIGN(role.command, CommandOf(values, name, {KeyOf(name, "command"), "tony.containers.command"}));
   TRY(ParseRoleRestart(values, role));
   return role;

@@ -21,6 +21,7 @@ struct ContainerAsk {
   AttemptId attempt;  // who the container is for; what tasks of one role ask for is the same
   Resources resources;
   std::string node_label;  // the nodes that will do, in the words of the scheduler's administrator; empty: any
+  Placement placement = Placement::kPack;
 };
 
 // What to start in a container: the executor of an attempt. How that is done is the scheduler's affair.

@@ -1,6 +1,7 @@
 #include "runtime/scheduler/yarn/yarn_asks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "runtime/scheduler/yarn/never_granted.h"
@@ -43,13 +44,15 @@ YarnAsks::Line& YarnAsks::LineOf(const ContainerAsk& ask) {
   const std::string& role = ask.attempt.task.role;
   const hadoop::Resource size = ToYarn(ask.resources);
   for (auto& [number, line] : lines_) {
-    if (line.role == role && line.size == size && line.label == ask.node_label) return line;
+    if (line.role == role && line.size == size && line.label == ask.node_label && line.placement == ask.placement)
+      return line;
   }
   if (std::ranges::count(roles_, role) == 0) roles_.push_back(role);
   Line& line = lines_[++last_line_];
   line.role = role;
   line.size = size;
   line.label = ask.node_label;
+  line.placement = ask.placement;
   return line;
 }
 
@@ -64,12 +67,21 @@ void YarnAsks::Withdraw(const AttemptId& attempt) {
   }
 }
 
-void YarnAsks::Release(const hadoop::ContainerId& container) { released_.emplace(container, Released{}); }
+void YarnAsks::Release(const hadoop::ContainerId& container) {
+  Uncount(container);
+  released_.emplace(container, Released{});
+}
+
+void YarnAsks::Avoid(std::set<std::string> hosts) {
+  if (hosts == avoided_) return;
+  avoided_ = std::move(hosts);
+  SetNodes(std::move(nodes_));
+}
 
 void YarnAsks::SetNodes(std::vector<hadoop::NodeReport> nodes) {
   nodes_ = std::move(nodes);
   for (auto& [number, line] : lines_) {
-    if (!line.waiting.empty() && PlacesOf(line) != (line.in_exchange ? line.telling : line.told)) line.must_tell = true;
+    line.must_tell |= !line.waiting.empty() && !IsTold(line);
   }
 }
 
@@ -80,6 +92,8 @@ void YarnAsks::BeginAnew() {
     line.must_tell = !line.waiting.empty();
   }
   for (auto& [id, released] : released_) released = Released{};
+  avoided_told_.clear();
+  is_avoiding_doubtful_ = false;
 }
 
 int32_t YarnAsks::PriorityOf(const std::string& role) const {
@@ -87,40 +101,66 @@ int32_t YarnAsks::PriorityOf(const std::string& role) const {
   return static_cast<int32_t>(std::ranges::find(roles_, role) - roles_.begin()) + 1;
 }
 
-// The hosts with the most room come first. Those that have none now may have some before they are looked at again.
-std::set<std::string> YarnAsks::PlacesOf(const Line& line) const {
-  struct Host {
-    int64_t room;
-    const hadoop::NodeReport* node;
-  };
-  std::vector<Host> hosts;
+// Those with the most room come first. Those that have none now may have some before they are looked at again.
+std::vector<std::pair<const hadoop::NodeReport*, int64_t>> YarnAsks::HostsFor(const Line& line) const {
+  std::vector<std::pair<const hadoop::NodeReport*, int64_t>> hosts;
   for (const hadoop::NodeReport& node : nodes_) {
     if (node.state == hadoop::NodeReport::State::kRunning && IsOf(node, line.label) &&
-        Holds(node.capability, line.size))
-      hosts.push_back({RoomFor(line.size, node), &node});
+        Holds(node.capability, line.size) && !avoided_.contains(node.id.host))
+      hosts.push_back({&node, RoomFor(line.size, node)});
   }
-  std::ranges::stable_sort(hosts, std::ranges::greater(), &Host::room);
+  std::ranges::stable_sort(hosts, std::ranges::greater(), &decltype(hosts)::value_type::second);
   hosts.resize(std::min(hosts.size(), kMostHosts));
-  std::set<std::string> places;
-  for (const Host& host : hosts) {
-    places.insert(host.node->id.host);
-    places.insert(host.node->rack);
+  return hosts;
+}
+
+// Packed, each place gets the full count: what is granted is counted at its host, its rack and "*". To spread them,
+// each host gets a share: one container after the other goes where the fewest of this line are, of the hosts that have
+// room.
+YarnAsks::Counts YarnAsks::PlacesOf(const Line& line) const {
+  Counts places;
+  const auto hosts = HostsFor(line);
+  const auto all = static_cast<int32_t>(line.waiting.size());
+  if (line.placement == Placement::kPack) {
+    for (const auto& [node, room] : hosts) places[node->id.host] = places[node->rack] = all;
+  }
+  const auto load = [&](const auto& host) {
+    const std::string& name = host.first->id.host;
+    const auto given = line.given.find(name);
+    const auto share = places.find(name);
+    const int32_t more = share == places.end() ? 0 : share->second;
+    return std::pair(host.second <= more, more + (given == line.given.end() ? 0 : given->second));
+  };
+  for (int32_t i = 0; line.placement == Placement::kSpread && !hosts.empty() && i < all; ++i) {
+    const hadoop::NodeReport* node = std::ranges::min_element(hosts, {}, load)->first;
+    ++places[node->id.host];
+    ++places[node->rack];
   }
   places.erase("");
   return places;
 }
 
-// Each place gets the full count: what is granted is counted at its host, its rack and "*". A row that was not 0 and is
-// not needed is taken back.
+// Packed, only where is compared: the ResourceManager counts what it grants, at other places than we do.
+bool YarnAsks::IsTold(const Line& line) const {
+  const Counts places = PlacesOf(line);
+  Counts told = line.in_exchange ? line.telling : line.told;
+  if (line.placement == Placement::kPack)
+    return std::ranges::equal(places, told, {}, &Counts::value_type::first, &Counts::value_type::first);
+  std::erase_if(told, [](const auto& row) { return row.second == 0; });
+  return places == told;
+}
+
+// A row that was not 0 and is not needed is taken back. Of containers that are spread none may go elsewhere.
 std::vector<hadoop::ContainerAsk> YarnAsks::RowsOf(int64_t number, Line& line) const {
-  line.telling = line.waiting.empty() ? std::set<std::string>() : PlacesOf(line);
+  line.telling = line.waiting.empty() ? Counts() : PlacesOf(line);
   hadoop::ContainerAsk row{.priority = PriorityOf(line.role), .request_id = number, .resource = line.size};
+  row.relax = line.placement == Placement::kPack || line.telling.empty();
   std::vector<hadoop::ContainerAsk> rows;
-  std::set<std::string> places = line.telling;
-  places.insert(line.told.begin(), line.told.end());
-  for (const std::string& place : places) {
+  Counts places = line.telling;
+  for (const auto& [place, count] : line.told) places.try_emplace(place, 0);
+  for (const auto& [place, count] : places) {
     row.place = place;
-    row.count = line.telling.contains(place) ? static_cast<int32_t>(line.waiting.size()) : 0;
+    row.count = count;
     rows.push_back(row);
   }
   row.place = "*";
@@ -143,6 +183,10 @@ hadoop::Asked YarnAsks::Next() {
     released.in_exchange = true;
     asked.release.push_back(id);
   }
+  avoided_telling_ = avoided_;
+  std::ranges::set_difference(avoided_, is_avoiding_doubtful_ ? std::set<std::string>() : avoided_told_,
+                              std::back_inserter(asked.avoid));
+  std::ranges::set_difference(avoided_told_, avoided_, std::back_inserter(asked.no_longer_avoid));
   return asked;
 }
 
@@ -155,6 +199,9 @@ void YarnAsks::EndExchange(bool is_known_read) {
   for (auto& [id, released] : released_) {
     if (std::exchange(released.in_exchange, false) && is_known_read) ++released.answers;
   }
+  is_avoiding_doubtful_ = !is_known_read && !avoided_telling_.empty();
+  if (is_known_read) avoided_told_.clear();
+  avoided_told_.insert(avoided_telling_.begin(), avoided_telling_.end());
 }
 
 std::optional<YarnGrant> YarnAsks::Give(const hadoop::Container& container) {
@@ -166,7 +213,29 @@ std::optional<YarnGrant> YarnAsks::Give(const hadoop::Container& container) {
   const bool is_taken = !line.waiting.empty() && Holds(container.resource, line.size);
   line.must_tell |= !is_taken || line.in_exchange || line.waiting.size() == 1;
   if (!is_taken) return std::nullopt;
+  Count(container, line);
   return YarnGrant{line.waiting.extract(line.waiting.begin()).value(), container};
+}
+
+void YarnAsks::Count(const hadoop::Container& container, Line& line) {
+  const std::string& host = container.node.host;
+  const auto node =
+      std::ranges::find(nodes_, host, [](const auto& each) -> const std::string& { return each.id.host; });
+  for (const std::string& place : {host, node == nodes_.end() ? std::string() : node->rack}) {
+    for (Counts* counts : {&line.told, &line.telling}) {
+      const auto count = counts->find(place);
+      if (count != counts->end()) count->second = std::max(0, count->second - 1);
+    }
+  }
+  ++line.given[host];
+  given_[container.id] = {container.request_id, host};
+}
+
+void YarnAsks::Uncount(const hadoop::ContainerId& container) {
+  const auto given = given_.extract(container);
+  if (given.empty()) return;
+  const auto& [number, host] = given.mapped();
+  if (const auto line = lines_.find(number); line != lines_.end()) --line->second.given[host];
 }
 
 YarnAsks::News YarnAsks::Answered(const hadoop::Allocation& allocation) {
@@ -182,7 +251,10 @@ YarnAsks::News YarnAsks::Answered(const hadoop::Allocation& allocation) {
   }
   EndExchange(!allocation.may_be_repeated);
   for (const hadoop::ContainerId& id : surplus) Release(id);
-  for (const hadoop::ContainerStatus& status : allocation.ended) released_.erase(status.id);
+  for (const hadoop::ContainerStatus& status : allocation.ended) {
+    Uncount(status.id);
+    released_.erase(status.id);
+  }
   for (const auto& [id, released] : released_) {
     if (released.answers >= kAnswersToRelease) news.forgotten.push_back(id);
   }
@@ -210,7 +282,8 @@ std::vector<AttemptId> YarnAsks::Refused() {
 
 bool YarnAsks::HasNews() const {
   return std::ranges::any_of(lines_, [](const auto& line) { return line.second.must_tell; }) ||
-         std::ranges::any_of(released_, [](const auto& released) { return released.second.answers == 0; });
+         std::ranges::any_of(released_, [](const auto& released) { return released.second.answers == 0; }) ||
+         avoided_ != avoided_told_ || is_avoiding_doubtful_;
 }
 
 int YarnAsks::Waiting() const {

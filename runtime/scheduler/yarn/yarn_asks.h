@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/hadoop/am_rm_session.h"
@@ -32,6 +33,8 @@ class YarnAsks {
   void Withdraw(const AttemptId& attempt);
   // Of one that was given, and is not needed. Said in each exchange until its end is heard.
   void Release(const hadoop::ContainerId& container);
+  // Of nodes that fail containers: nothing is asked of them, nor taken. All that are to be avoided.
+  void Avoid(std::set<std::string> hosts);
   // All that the cluster has. Rows for hosts and racks let a node give many containers at once: without them a
   // CapacityScheduler as it comes gives one for each heartbeat of a node. While there are none, "*" alone is asked for.
   void SetNodes(std::vector<hadoop::NodeReport> nodes);
@@ -52,14 +55,17 @@ class YarnAsks {
   int Waiting() const;   // attempts
 
  private:
-  // What attempts of one role, size and label want, who are all the same to the ResourceManager. Its number is the
-  // request id, which a grant names.
+  using Counts = std::map<std::string, int32_t>;  // by host or rack
+  // What attempts of one role, size, label and placement want, who are all the same to the ResourceManager. Its number
+  // is the request id, which a grant names.
   struct Line {
     std::string role;
     hadoop::Resource size;
     std::string label;
+    Placement placement = Placement::kPack;
     std::set<AttemptId> waiting;
-    std::set<std::string> told, telling;  // hosts and racks with rows that may not be 0; and after this exchange
+    Counts told, telling;  // rows that may not be 0; and after this exchange
+    Counts given;          // containers that have not ended, by host
     bool must_tell = false;
     bool in_exchange = false;
   };
@@ -70,9 +76,13 @@ class YarnAsks {
 
   Line& LineOf(const ContainerAsk& ask);
   int32_t PriorityOf(const std::string& role) const;
-  std::set<std::string> PlacesOf(const Line& line) const;
+  std::vector<std::pair<const hadoop::NodeReport*, int64_t>> HostsFor(const Line& line) const;
+  Counts PlacesOf(const Line& line) const;
+  bool IsTold(const Line& line) const;
+  void Count(const hadoop::Container& container, Line& line);
   std::vector<hadoop::ContainerAsk> RowsOf(int64_t number, Line& line) const;
   void EndExchange(bool is_known_read);
+  void Uncount(const hadoop::ContainerId& container);
   // Nothing: nobody gets it.
   std::optional<YarnGrant> Give(const hadoop::Container& container);
 
@@ -81,7 +91,10 @@ class YarnAsks {
   std::vector<std::string> roles_;  // in the order of their first ask, which is that of their priorities
   std::vector<hadoop::NodeReport> nodes_;
   std::map<hadoop::ContainerId, Released> released_;
-  std::set<hadoop::ContainerId> seen_;  // granted once
+  std::set<hadoop::ContainerId> seen_;                                    // granted once
+  std::map<hadoop::ContainerId, std::pair<int64_t, std::string>> given_;  // line and host
+  std::set<std::string> avoided_, avoided_told_, avoided_telling_;        // told: maybe
+  bool is_avoiding_doubtful_ = false;
 };
 
 }  // namespace tony

@@ -20,10 +20,11 @@ struct Meaning {
   const char* text;
 };
 constexpr int kNeverRan = -1000;  // INVALID, a container's before it runs
+constexpr int kNodeLost = -100, kDisksFailed = -101;
 constexpr Meaning kMeanings[] = {
     {kNeverRan, OutcomeClass::kInfra, "its node did not start it"},
-    {-100, OutcomeClass::kNodeLost, "its node was lost"},
-    {-101, OutcomeClass::kInfra, "the disks of its node failed"},
+    {kNodeLost, OutcomeClass::kNodeLost, "its node was lost"},
+    {kDisksFailed, OutcomeClass::kInfra, "the disks of its node failed"},
     {-102, OutcomeClass::kPreempted, "the ResourceManager took it away"},
     {-103, OutcomeClass::kOom, "above its limit of virtual memory"},
     {-104, OutcomeClass::kOom, "above its limit of memory"},
@@ -84,7 +85,7 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   const bool unknown = known == std::end(kMeanings);
   exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
   // What was released ends as if its node were lost.
-  if (stopped && status.exit_status == -100) exited.cls = OutcomeClass::kKilled;
+  if (stopped && status.exit_status == kNodeLost) exited.cls = OutcomeClass::kKilled;
   exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
   if (const auto lasting = status.exit_status == kNeverRan ? LastingCauseIn(status.diagnostics) : std::nullopt) {
     exited.cls = lasting->cls;
@@ -94,6 +95,11 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   if (const std::string said = hadoop::OneLine(status.diagnostics); !said.empty() && said != "N/A")
     exited.error += StrCat(": ", said);
   return exited;
+}
+
+bool IsOfNode(const hadoop::ContainerStatus& status) {
+  if (status.exit_status == kNeverRan) return !LastingCauseIn(status.diagnostics);
+  return status.exit_status == kNodeLost || status.exit_status == kDisksFailed;
 }
 
 std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics) {

@@ -16,6 +16,9 @@ namespace tony {
 // what they mean, and `error` what the node or the ResourceManager wrote about it.
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped);
 
+// Whether a container ended so for a reason of its node's, which the next one there may meet as well.
+bool IsOfNode(const hadoop::ContainerStatus& status);
+
 // What a node said of files that it could not bring to a container, where every node would say the same of this job, so
 // that nothing is to be tried again: somebody changed or removed one (user_config), or the user may not read it (auth).
 // Nothing: it may pass, or be the node's own trouble. From the diagnostics of a container that never ran.

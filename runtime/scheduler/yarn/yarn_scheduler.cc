@@ -1,6 +1,7 @@
 #include "runtime/scheduler/yarn/yarn_scheduler.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -43,14 +44,22 @@ YarnScheduler::YarnScheduler(YarnSide side)
                     held->second.state = State::kRunning;
                     Tell(ContainerStarted{held->first});
                   },
-              .refused = [this](const hadoop::ContainerId& id,
-                                const std::string& why) { GiveBack(FromYarn(id), why, OutcomeClass::kInfra); },
+              .refused =
+                  [this](const hadoop::ContainerId& id, const std::string& why) {
+                    const auto held = held_.find(FromYarn(id));
+                    if (held != held_.end() && !held->second.is_stopped) {
+                      bad_nodes_.Failed(held->second.container.node.host, loop_.Now());
+                      AvoidBadNodes();
+                    }
+                    GiveBack(FromYarn(id), why, OutcomeClass::kInfra);
+                  },
               // The ResourceManager ends it, where it has it as running, and says so.
               .not_stopped =
                   [this](const hadoop::ContainerId& id) {
                     asks_.Release(id);
                     ExchangeSoon();
                   }}),
+      gangs_(side_.gang_hold, std::random_device()()),
       asked_(loop_.Now()),
       contact_(asked_),
       waits_since_(asked_) {
@@ -75,20 +84,22 @@ bool YarnScheduler::Holds() const {
 
 void YarnScheduler::Request(const std::vector<ContainerAsk>& asks) {
   if (asks_.Waiting() == 0) waits_since_ = loop_.Now();
+  std::vector<ContainerAsk> wanted;
   for (const ContainerAsk& ask : asks) {
     const bool is_known = limits_.maximum.memory_mib > 0;
     if (const auto why = is_known ? WhyNeverGranted(ask.resources, limits_) : std::nullopt) {
       RefuseAsk(ask.attempt, *why);
     } else {
-      asks_.Want(ask);
+      wanted.push_back(ask);
     }
   }
+  Apply(gangs_.Want(wanted));
   LookAtNodes();
   ExchangeSoon();
 }
 
 void YarnScheduler::Withdraw(const std::vector<AttemptId>& attempts) {
-  for (const AttemptId& attempt : attempts) asks_.Withdraw(attempt);
+  Apply(gangs_.Withdraw(attempts));
   ExchangeSoon();
 }
 
@@ -184,10 +195,10 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   for (const hadoop::Container& container : allocation.kept) Keep(container, State::kRunning);
   const YarnAsks::News news = asks_.Answered(allocation);
   Reach();
-  for (const YarnGrant& grant : news.grants) {
-    Keep(grant.container, State::kGranted);
-    Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host});
-  }
+  GangHold::News ends;
+  for (const hadoop::ContainerStatus& status : allocation.ended) gangs_.Ended(status.id, ends);
+  Apply(ends);
+  Apply(gangs_.Granted(news.grants, loop_.Now()));
   for (const hadoop::NodeReport& node : allocation.nodes) {
     if (node.state == hadoop::NodeReport::State::kLost) nodes_.Forget(node.id);
   }
@@ -197,6 +208,8 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
       TellGone(FromYarn(id), "neither its node nor the ResourceManager knows it", OutcomeClass::kInfra);
   }
   Warn(allocation.doomed);
+  cluster_nodes_ = allocation.cluster_nodes;
+  AvoidBadNodes();
   const Instant now = loop_.Now();
   if (!news.grants.empty()) waits_since_ = now;
   if (!news.grants.empty() || !allocation.ended.empty()) quick_until_ = now + kQuickFor;
@@ -226,6 +239,7 @@ void YarnScheduler::OnTrouble(const Error& error) {
 
 void YarnScheduler::BeginAnew() {
   LogWarn("the ResourceManager has begun anew: registering again");
+  Apply(gangs_.BeginAnew());
   asks_.BeginAnew();
   link_ = Link::kRegistering;
   ExchangeAfter(Duration(0));
@@ -279,8 +293,10 @@ void YarnScheduler::TellGone(const ContainerId& id, const std::string& why, Outc
 }
 
 void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
+  if (GangHold::News news; gangs_.Ended(status.id, news)) return Apply(news);
   const auto held = held_.find(FromYarn(status.id));
   if (held == held_.end()) return;  // it was given back
+  if (!held->second.is_stopped && IsOfNode(status)) bad_nodes_.Failed(held->second.container.node.host, loop_.Now());
   nodes_.Forget(held->second.container.node, status.id);
   ended_.insert(held->first);
   Tell(ExitedOf(status, held->second.is_stopped));
@@ -294,6 +310,26 @@ void YarnScheduler::Warn(const std::vector<hadoop::ContainerId>& doomed) {
     Tell(ContainerPreempting{held->first, kPreemptionNotice});
   }
 }
+
+void YarnScheduler::Apply(const GangHold::News& news) {
+  for (const AttemptId& attempt : news.withdraw) asks_.Withdraw(attempt);
+  for (const hadoop::ContainerId& id : news.release) asks_.Release(id);
+  for (const ContainerAsk& ask : news.want) asks_.Want(ask);
+  for (const YarnGrant& grant : news.ready) {
+    Keep(grant.container, State::kGranted);
+    Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host});
+  }
+  const auto next = gangs_.NextLook();
+  gang_timer_ = next ? loop_.At(*next, [this] { LookAtGangs(); }) : EventLoop::Timer();
+}
+
+void YarnScheduler::LookAtGangs() {
+  Apply(gangs_.Look(loop_.Now()));
+  if (const std::string rest = gangs_.WhyItRests(); !rest.empty()) LogInfo(rest);
+  ExchangeSoon();
+}
+
+void YarnScheduler::AvoidBadNodes() { asks_.Avoid(bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now())); }
 
 // The seam has no word for "never".
 void YarnScheduler::RefuseAsk(const AttemptId& attempt, const std::string& why) {
@@ -319,17 +355,21 @@ void YarnScheduler::LookAtNodes() {
 void YarnScheduler::TellDelay(const hadoop::Allocation& allocation) {
   const Instant now = loop_.Now();
   const int waiting = asks_.Waiting();
-  if (waiting > 0 && now < std::max(waits_since_, delay_looked_at_) + kDelayIsWorthTelling * side_.usual) return;
+  const std::string rest = gangs_.WhyItRests();
+  if (rest.empty() && waiting > 0 &&
+      now < std::max(waits_since_, delay_looked_at_) + kDelayIsWorthTelling * side_.usual)
+    return;
   delay_looked_at_ = now;
   const hadoop::Resource& room = allocation.headroom;
   const std::string why =
       allocation.cluster_nodes == 0
           ? std::string("the cluster has no node now")
           : StrCat("the queue has ", room.memory_mib, " MB of memory and ", Counted(room.vcores, "vcore"), " left");
-  const size_t all = held_.size() + static_cast<size_t>(waiting);
-  const std::string reason =
-      waiting == 0 ? ""
-                   : StrCat("waits for ", waiting, " of ", Counted(static_cast<int64_t>(all), "container"), ": ", why);
+  const int64_t all = std::ssize(held_) + gangs_.Kept() + waiting;
+  const std::string reason = !rest.empty() ? rest
+                             : waiting == 0
+                                 ? ""
+                                 : StrCat("waits for ", waiting, " of ", Counted(all, "container"), ": ", why);
   if (reason != delay_told_) Tell(ContainersDelayed{reason});
   delay_told_ = reason;
 }

@@ -5,6 +5,8 @@
 //        ^                       |
 //        +----NotRegistered------+--another attempt rules, or the application is killed--> over
 //
+// What is asked for in one call is handed out when all of it is there (GangHold).
+//
 //   container: granted --Launch()--> starting --its node says so--> running --the ResourceManager says so--> (told,
 //   gone)
 //                 \--Stop()--> released    \--its node refuses it--> released
@@ -23,6 +25,8 @@
 #include "runtime/hadoop/am_rm_session.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/scheduler/yarn/bad_nodes.h"
+#include "runtime/scheduler/yarn/gang_hold.h"
 #include "runtime/scheduler/yarn/never_granted.h"
 #include "runtime/scheduler/yarn/yarn_asks.h"
 #include "runtime/scheduler/yarn/yarn_nodes.h"
@@ -48,6 +52,7 @@ struct YarnSide {
   // Between two exchanges with the ResourceManager, while something is going on and else. Both far below the time after
   // which it takes a master for dead (10 minutes and more).
   Duration quick{100}, usual{1000};
+  Duration gang_hold{0};  // 0: each container is handed out as it comes
 };
 
 // StopMode: YARN knows one way, TERM to all of the container and KILL 250 ms later. A kTerm gives an executor no longer
@@ -106,6 +111,9 @@ class YarnScheduler : public Scheduler {
   void TellGone(const ContainerId& id, const std::string& why, OutcomeClass cls);
   void TakeExit(const hadoop::ContainerStatus& status);
   void Warn(const std::vector<hadoop::ContainerId>& doomed);
+  void Apply(const GangHold::News& news);
+  void LookAtGangs();
+  void AvoidBadNodes();
   void RefuseAsk(const AttemptId& attempt, const std::string& why);
   void LookAtNodes();
   void TellDelay(const hadoop::Allocation& allocation);
@@ -116,6 +124,9 @@ class YarnScheduler : public Scheduler {
   hadoop::AmRmSession session_;
   YarnNodes nodes_;
   YarnAsks asks_;
+  GangHold gangs_;
+  BadNodes bad_nodes_;
+  int cluster_nodes_ = 0;
 
   Link link_ = Link::kRegistering;
   Standing standing_ = Standing::kNew;
@@ -139,7 +150,7 @@ class YarnScheduler : public Scheduler {
   Instant waits_since_;  // or since the last grant
   Instant delay_looked_at_{};
   std::string delay_told_;
-  EventLoop::Timer exchange_timer_, lease_timer_;
+  EventLoop::Timer exchange_timer_, lease_timer_, gang_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

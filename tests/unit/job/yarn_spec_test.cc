@@ -1,5 +1,5 @@
 // What a job asks of YARN beside its containers.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "tests/unit/job/parse_properties.h"
 
@@ -33,6 +33,20 @@ TEST(YarnSpecTest, ElsewhereAJobHasNone) {
   const auto parsed = ParseWith({{"tony.yarn.queue", "ml"}, {"tony.am.memory", "2g"}});
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->spec.yarn, YarnSpec());
+}
+
+TEST(YarnSpecTest, RolesArePackedOrSpreadAndGangsHaveAHold) {
+  const auto parsed =
+      ParseWith({{"tony.scheduler", "yarn"}, {"tony.worker.placement", "spread"}, {"tony.yarn.gang-hold", "0"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->spec.FindRole("worker")->placement, Placement::kSpread);
+  EXPECT_EQ(parsed->spec.yarn.gang_hold, Duration(0));
+  const auto read = JobSpecFromJson(ToJson(parsed->spec));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, parsed->spec);
+  EXPECT_THAT(ErrorWith({{"tony.worker.placement", "apart"}}), testing::HasSubstr("expected pack or spread"));
+  EXPECT_THAT(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.gang-hold", "240001"}}),
+              testing::HasSubstr("expected at most 240000, in milliseconds"));
 }
 
 TEST(YarnSpecTest, WhatCannotBeIsNamed) {

@@ -141,6 +141,9 @@ class FakeRm {
   std::vector<wire::FinishApplicationMasterRequest> ends;
   int registrations = 0;
   bool is_granting = true, is_silent = false;
+  int most_grants = 1000, granted = 0;
+  int cluster_nodes = 1;
+  std::set<std::string> avoided;
   bool has_begun_anew = false;
   std::string refusal;        // an exception for the next allocate with an ask
   std::vector<int64_t> kept;  // of earlier attempts, on the node
@@ -157,7 +160,10 @@ class FakeRm {
       return server.Fail(call, kYarnExceptions + std::exchange(refusal, ""), "not on this cluster");
     wire::AllocateResponse answer = std::exchange(next, {});
     answer.set_response_id(request.response_id() + 1);
-    answer.set_num_cluster_nodes(1);
+    answer.set_num_cluster_nodes(cluster_nodes);
+    const auto& blacklist = request.blacklist_request();
+    avoided.insert(blacklist.blacklist_additions().begin(), blacklist.blacklist_additions().end());
+    for (const std::string& host : blacklist.blacklist_removals()) avoided.erase(host);
     if (is_granting) GrantTo(answer);
     for (const auto& ask : request.ask()) {
       if (ask.resource_name() == "*") wanted_[ask.allocation_request_id()] = ask;
@@ -169,11 +175,12 @@ class FakeRm {
   }
   void GrantTo(wire::AllocateResponse& answer) {
     for (auto& [line, ask] : wanted_) {
-      for (; ask.num_containers() > 0; ask.set_num_containers(ask.num_containers() - 1)) {
-        auto& granted = *answer.add_allocated_containers();
-        Fill(granted, ++last_container_);
-        *granted.mutable_resource() = ask.capability();
-        granted.set_allocation_request_id(line);
+      for (; ask.num_containers() > 0 && granted < most_grants; ask.set_num_containers(ask.num_containers() - 1)) {
+        ++granted;
+        auto& container = *answer.add_allocated_containers();
+        Fill(container, ++last_container_);
+        *container.mutable_resource() = ask.capability();
+        container.set_allocation_request_id(line);
         FillToken(*answer.add_nm_tokens());
       }
     }

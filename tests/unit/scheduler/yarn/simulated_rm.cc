@@ -36,7 +36,10 @@ void SimulatedRm::Read(const hadoop::Asked& asked) {
     Asks& asks = asks_[{row.priority, row.request_id}];
     asks.size = row.resource;
     asks.rows[row.place] = row.count;
+    if (row.place == "*") asks.relax = row.relax;
   }
+  avoided_.insert(asked.avoid.begin(), asked.avoid.end());
+  for (const std::string& host : asked.no_longer_avoid) avoided_.erase(host);
   for (const hadoop::ContainerId& id : asked.release) End(id);
 }
 
@@ -44,6 +47,7 @@ void SimulatedRm::Read(const hadoop::Asked& asked) {
 void SimulatedRm::Restart() {
   is_registered_ = false;
   asks_.clear();
+  avoided_.clear();
   ended_.clear();
   untold_.clear();
   std::erase_if(running_, [this](const auto& entry) { return !told_.contains(entry.first); });
@@ -51,9 +55,23 @@ void SimulatedRm::Restart() {
 }
 
 void SimulatedRm::Heartbeat() {
-  for (auto& [key, asks] : asks_) {
-    const std::string host = StrCat("n", Below(4));
-    for (int grants = Below(4); grants > 0 && asks.rows["*"] > 0; --grants) {
+  constexpr int kNodes = 4;
+  if (is_orderly_) {
+    for (int node = 0; node < kNodes; ++node) GrantOn(StrCat("n", node));
+  } else {
+    GrantOn(StrCat("n", Below(kNodes)));
+  }
+  if (Fault(2)) Grant(1, 999, {256, 1, {}}, "n0");
+  if (Fault(5) && !running_.empty()) untold_.push_back(running_.begin()->second);
+}
+
+void SimulatedRm::GrantOn(const std::string& host) {
+  for (auto& [key, of_key] : asks_) {
+    Asks& asks = of_key;  // for the lambda
+    const auto may_go = [&] {
+      return asks.rows["*"] > 0 && !avoided_.contains(host) && (asks.relax || asks.rows[host] > 0);
+    };
+    for (int grants = Below(4); grants > 0 && may_go(); --grants) {
       for (const std::string& place : {host, std::string("/rack"), std::string("*")}) {
         if (asks.rows[place] > 0) --asks.rows[place];
       }
@@ -65,8 +83,6 @@ void SimulatedRm::Heartbeat() {
     }
     if (Fault(10)) Grant(key.first, key.second, asks.size, host);
   }
-  if (Fault(2)) Grant(1, 999, {256, 1, {}}, "n0");
-  if (Fault(5) && !running_.empty()) untold_.push_back(running_.begin()->second);
 }
 
 void SimulatedRm::Grant(int32_t priority, int64_t request, const hadoop::Resource& size, const std::string& host) {

@@ -34,14 +34,17 @@ class SimulatedRm {
 
   const std::map<hadoop::ContainerId, hadoop::Container>& running() const { return running_; }
   int OpenRows() const;  // with a count above 0
+  const std::set<std::string>& avoided() const { return avoided_; }
 
  private:
   struct Asks {
     hadoop::Resource size;
     std::map<std::string, int> rows;  // by place
+    bool relax = true;                // as the row for "*" says
   };
   bool Fault(int percent) { return !is_orderly_ && Chance(percent); }
   void Read(const hadoop::Asked& asked);
+  void GrantOn(const std::string& host);
   void Restart();
   void Grant(int32_t priority, int64_t request, const hadoop::Resource& size, const std::string& host);
   void End(const hadoop::ContainerId& id);
@@ -54,6 +57,7 @@ class SimulatedRm {
   std::map<std::pair<int32_t, int64_t>, Asks> asks_;
   std::map<hadoop::ContainerId, hadoop::Container> running_;
   std::set<hadoop::ContainerId> told_;
+  std::set<std::string> avoided_;
   std::deque<hadoop::Container> untold_;
   std::vector<hadoop::ContainerStatus> ended_;
   hadoop::Allocation last_;  // the newest answer, as it is repeated

@@ -36,7 +36,7 @@ class Schedule {
     Resources size{.memory_mb = attempt.task.role == "ps" ? 512 : 256};
     size.gpus = attempt.task.role == "worker" ? 1 : 0;
     if (attempt.number % 3 == 0) size.memory_mb *= 2;
-    return AskFor(attempt, size);
+    return AskFor(attempt, size, "", attempt.task.role == "ps" ? Placement::kSpread : Placement::kPack);
   }
 
   void Want() {
@@ -45,7 +45,7 @@ class Schedule {
     asks_.Want(AskOf(attempt));
   }
   void Change() {
-    switch (rm_.Below(5)) {
+    switch (rm_.Below(6)) {
       case 0:
       case 1:
         for (int more = rm_.Below(8); more > 0; --more) Want();
@@ -56,6 +56,8 @@ class Schedule {
         return GiveBack();
       case 4:
         return ShowNodes();
+      case 5:
+        return Avoid();
     }
   }
   void Withdraw() {
@@ -82,6 +84,13 @@ class Schedule {
       nodes.back().capability.others["yarn.io/gpu"] = 4;
     }
     asks_.SetNodes(nodes);
+  }
+
+  // Two of four at most, so that there is one with GPUs that is not avoided.
+  void Avoid() {
+    avoided_.clear();
+    for (int i = rm_.Below(3); i > 0; --i) avoided_.insert(StrCat("n", rm_.Below(4)));
+    asks_.Avoid(avoided_);
   }
 
   void Step() {
@@ -123,6 +132,7 @@ class Schedule {
     EXPECT_FALSE(asks_.HasNews());
     EXPECT_TRUE(asks_.Next().release.empty());
     EXPECT_EQ(rm_.OpenRows(), 0);
+    EXPECT_EQ(rm_.avoided(), avoided_);
     for (const auto& [id, container] : rm_.running()) EXPECT_TRUE(held_.contains(id)) << ToString(id) << " is left";
   }
 
@@ -130,6 +140,7 @@ class Schedule {
   YarnAsks asks_;
   int attempts_ = 0;
   std::set<AttemptId> wanted_;  // and have no container
+  std::set<std::string> avoided_;
   std::map<hadoop::ContainerId, AttemptId> held_;
   std::set<hadoop::ContainerId> seen_, to_release_;
 };

@@ -77,6 +77,56 @@ TEST_F(YarnAsksTest, RolesDifferInPriorityAndSizesInRequestId) {
   EXPECT_EQ(news.grants[0].attempt, Attempt(1, "worker"));
 }
 
+TEST_F(YarnAsksTest, WhatIsSpreadHasAShareForEachHostAndGoesNowhereElse) {
+  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 8192, 8192 - 256), NodeOf("n3", 8192)});
+  for (int i = 0; i < 5; ++i) asks.Want(AskFor(Attempt(i), {.memory_mb = 256}, "", Placement::kSpread));
+  Exchange();
+  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=5", "1/1 n1=2", "1/1 n2=1", "1/1 n3=2", "1/1 *=5"));
+  for (const auto& row : sent.asks) EXPECT_FALSE(row.relax) << row.place;
+}
+
+TEST_F(YarnAsksTest, OneMoreThatIsSpreadGoesWhereTheFewestAre) {
+  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 4096)});
+  const auto want = [&](int index) { asks.Want(AskFor(Attempt(index), {.memory_mb = 256}, "", Placement::kSpread)); };
+  want(0);
+  Exchange();
+  EXPECT_THAT(Exchange({Granted(2)}).grants, SizeIs(1));
+  Exchange();
+  want(1);
+  Exchange();
+  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=1", "1/1 n2=1", "1/1 *=1"));
+  Exchange({}, {2});
+  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 4096)});
+  Exchange();
+  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=1", "1/1 n1=1", "1/1 n2=0", "1/1 *=1")) << "the first one has ended";
+}
+
+TEST_F(YarnAsksTest, WhereNoHostIsKnownWhatIsSpreadMayGoAnywhere) {
+  asks.Want(AskFor(Attempt(0), {.memory_mb = 256}, "", Placement::kSpread));
+  Exchange();
+  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 *=1"));
+  EXPECT_TRUE(sent.asks[0].relax);
+}
+
+TEST_F(YarnAsksTest, HostsToAvoidAreToldUntilTheyAreKnown) {
+  asks.SetNodes({NodeOf("n1", 8192), NodeOf("n2", 8192)});
+  WantWorkers(1);
+  Exchange();
+  asks.Avoid({"n1"});
+  sent = asks.Next();
+  EXPECT_THAT(sent.avoid, ElementsAre("n1"));
+  EXPECT_THAT(RowsIn(sent), ElementsAre("1/1 /rack=1", "1/1 n1=0", "1/1 n2=1", "1/1 *=1"));
+  asks.Unanswered();
+  Exchange();
+  EXPECT_THAT(sent.avoid, ElementsAre("n1"));
+  Exchange();
+  EXPECT_THAT(sent.avoid, IsEmpty());
+  asks.Avoid({});
+  Exchange();
+  EXPECT_THAT(sent.no_longer_avoid, ElementsAre("n1"));
+  EXPECT_FALSE(asks.HasNews());
+}
+
 TEST_F(YarnAsksTest, HostsThatCannotHoldOneAreLeftOut) {
   hadoop::NodeReport labelled = NodeOf("labelled", 8192), sick = NodeOf("sick", 8192), with_gpu = NodeOf("gpu", 8192);
   labelled.labels = {"fast"};

@@ -47,6 +47,15 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
             "above its limit of memory: is running beyond its limit");
 }
 
+TEST(YarnEndsTest, ANodesOwnTroubleIsNotThatOfTheJobOrTheQueue) {
+  const auto is_of_node = [](int exit_status, const std::string& diagnostics = "") {
+    return IsOfNode({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics});
+  };
+  for (const int of_node : {-1000, -100, -101}) EXPECT_TRUE(is_of_node(of_node)) << of_node;
+  for (const int other : {-102, -103, -104, -105, -106, 0, 1, 137}) EXPECT_FALSE(is_of_node(other)) << other;
+  EXPECT_FALSE(is_of_node(-1000, "File does not exist: hdfs://nn/data"));
+}
+
 TEST(YarnEndsTest, AFileThatNoNodeCanBringIsNamedAndNotTriedAgain) {
   const struct {
     const char* said;

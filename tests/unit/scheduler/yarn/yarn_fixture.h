@@ -16,8 +16,8 @@ inline AttemptId Attempt(int index, const std::string& role = "worker", int numb
   return {{role, index}, number};
 }
 inline ContainerAsk AskFor(const AttemptId& attempt, const Resources& size = {.memory_mb = 256},
-                           const std::string& label = "") {
-  return {attempt, size, label};
+                           const std::string& label = "", Placement placement = Placement::kPack) {
+  return {attempt, size, label, placement};
 }
 
 inline hadoop::NodeReport NodeOf(const std::string& host, int64_t memory_mib, int64_t used_mib = 0) {

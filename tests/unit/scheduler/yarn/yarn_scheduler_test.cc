@@ -66,7 +66,8 @@ class YarnSchedulerTest : public EventLoopTest {
                                .over = [this](const std::string& reason) { over = reason; },
                                .list_nodes = list_nodes,
                                .quick = Duration(5),
-                               .usual = Duration(20)});
+                               .usual = Duration(20),
+                               .gang_hold = gang_hold});
   }
   void Await(const std::string& event) {
     EXPECT_TRUE(RunUntil(loop, [&] { return std::ranges::count(events, event) > 0; }))
@@ -93,6 +94,7 @@ class YarnSchedulerTest : public EventLoopTest {
   ContainerId last;
   std::string over;
   std::function<void(YarnSide::OnNodes)> list_nodes;
+  Duration gang_hold{0};
   std::optional<YarnScheduler> scheduler;
 };
 
@@ -267,6 +269,59 @@ TEST_F(YarnSchedulerTest, ADelayIsToldWithItsReasonUntilItIsOver) {
   Await("delayed: waits for 2 of 3 containers: the queue has 0 MB of memory and 0 vcores left");
   rm->is_granting = true;
   Await("delayed: ");
+}
+
+TEST_F(YarnSchedulerTest, AGangIsHandedOutWhole) {
+  gang_hold = Duration(60'000);
+  rm->most_grants = 1;
+  Begin();
+  scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
+  EXPECT_TRUE(RunUntil(loop, [&] { return rm->granted == 1; }));
+  AwaitExchanges(2);
+  EXPECT_THAT(events, ElementsAre("reached 0"));
+  Await("delayed: waits for 1 of 2 containers: the queue has 0 MB of memory and 0 vcores left");
+  rm->most_grants = 2;
+  Await("granted worker:0#1 2 on 127.0.0.1");
+  Await("granted worker:1#1 3 on 127.0.0.1");
+}
+
+TEST_F(YarnSchedulerTest, AGangThatDoesNotBecomeWholeGivesBackAndAsksAgain) {
+  gang_hold = Duration(50);
+  rm->most_grants = 1;
+  Begin();
+  scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
+  EXPECT_TRUE(RunUntil(loop, [&] { return rm->released.contains(2); }));
+  EXPECT_TRUE(RunUntil(loop, [&] { return events.back().starts_with("delayed: gave 1 of 2 containers back at "); }));
+  rm->most_grants = 10;
+  Await("granted worker:0#1 3 on 127.0.0.1");
+  Await("granted worker:1#1 4 on 127.0.0.1");
+}
+
+TEST_F(YarnSchedulerTest, AKeptContainerThatEndsIsNoEndOfTheMasters) {
+  gang_hold = Duration(60'000);
+  rm->most_grants = 1;
+  Begin();
+  scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
+  EXPECT_TRUE(RunUntil(loop, [&] { return rm->granted == 1; }));
+  AwaitExchanges(2);
+  rm->End(2, -102);
+  rm->most_grants = 3;
+  Await("granted worker:0#1 4 on 127.0.0.1");
+  EXPECT_EQ(std::ranges::count_if(events, [](const auto& event) { return event.starts_with("exited"); }), 0);
+}
+
+TEST_F(YarnSchedulerTest, ANodeThatFailsTwiceIsAvoided) {
+  rm->cluster_nodes = 2;
+  node.refused = {2, 3};
+  Begin();
+  for (const int number : {2, 3}) {
+    scheduler->Request({AskFor(Attempt(number))});
+    EXPECT_TRUE(RunUntil(loop, [&] { return last == Container(number); }));
+    EXPECT_EQ(rm->avoided, std::set<std::string>());
+    scheduler->Launch(Container(number), {Attempt(number), {}});
+    EXPECT_TRUE(RunUntil(loop, [&] { return rm->released.contains(number); }));
+  }
+  EXPECT_TRUE(RunUntil(loop, [&] { return rm->avoided == std::set<std::string>{"127.0.0.1"}; }));
 }
 
 TEST_F(YarnSchedulerTest, ALostResourceManagerIsToldAndFoundAgain) {
