@@ -247,6 +247,8 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   const AttemptId& id = found->second.attempt;
   if (const AttemptState state = StateOf(id); !IsFinal(state)) {
     const Attempt& attempt = *Find(id);
+    // Who has spoken may do so again: its silence decides. Who has not was never told to start a process.
+    if (!exited.certain && (attempt.endpoint || attempt.renewed)) return {};
     const bool believable = exited.kept && exited.kept->attempt == id && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
     // An executor that could not report could not tell what its task had published.

@@ -116,7 +116,8 @@ class Master {
                                                      const std::string&) { return ContextOf(shipment, launch); },
          .over = [this](const std::string& reason) { LeaveBecause(reason); },
          .list_nodes = [this](YarnSide::OnNodes done) { rm_.RunningNodes(std::move(done)); },
-         .gang_hold = spec.mode == DistributedMode::kGang ? spec.yarn.gang_hold : Duration(0)});
+         .gang_hold = spec.mode == DistributedMode::kGang ? spec.yarn.gang_hold : Duration(0),
+         .lost_after = spec.timers.lost_after});
     LogInfo(
         StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
     master.Start(scheduler, AmAddresses{at}, [&] { server->Stop([this] { loop_.Stop(); }); });

@@ -45,7 +45,8 @@ struct KeptOutcome {
 };
 // The executor is gone and nothing that it started is left. No status: nobody was there to see it, or it never ran, or
 // its node ended it for a reason of its own, and then `error` says why. Told for every container that was launched or
-// stopped, once.
+// stopped, once. Before that it may be told as uncertain: the scheduler does not reach the node any more, on which the
+// executor may live and still speak to its AM.
 struct ContainerExited {
   ContainerId container;
   std::optional<ExitStatus> status;
@@ -53,6 +54,7 @@ struct ContainerExited {
   // What the scheduler knows of the reason: node_lost, preempted, oom, killed... Nothing: it just ended.
   std::optional<OutcomeClass> cls;
   std::optional<KeptOutcome> kept = {};  // where the scheduler can see that
+  bool certain = true;
 };
 // The scheduler will take the container away; its task may use the time to save what it has.
 struct ContainerPreempting {

@@ -75,6 +75,9 @@ struct LieAboutEnd {  // the container is said to have ended, and lives on
   TaskId task;
   Duration overlap{0};
 };
+struct DoubtEnd {  // the container is said to have ended, maybe, and lives on; the scheduler does not reach it any more
+  TaskId task;
+};
 
 // ---- no fault: what engines and their watchers ask
 struct AskAttach {
@@ -90,7 +93,7 @@ struct AskConditionalKill {
 
 using Fault = std::variant<CrashAm, FreezeAm, FillDisk, FailSync, LockLease, AskKill, FreezeKeeper, KillKeeper,
                            KillExecutor, TermExecutor, StallExecutor, CutNetwork, CutStore, EndContainer, Preempt,
-                           LoseNode, LieAboutEnd, AskAttach, AskLook, AskConditionalKill>;
+                           LoseNode, LieAboutEnd, DoubtEnd, AskAttach, AskLook, AskConditionalKill>;
 struct TimedFault {
   Duration at{0};  // since the start of the run
   Fault fault;

@@ -61,7 +61,10 @@ Duration Plan::Limit() const {
   Duration longest_fault{0};
   for (const TimedFault& fault : faults) longest_fault = std::max(longest_fault, fault.at + Duration(90'000));
   const Timers& timers = spec.timers;
-  const Duration once = longest_run + timers.lost_after + 3 * timers.grace + spec.restart.longest_backoff;
+  const bool doubts = std::ranges::any_of(
+      faults, [](const TimedFault& fault) { return std::holds_alternative<DoubtEnd>(fault.fault); });
+  const Duration once =
+      longest_run + (doubts ? 2 : 1) * timers.lost_after + 3 * timers.grace + spec.restart.longest_backoff;
   return std::max(faults_end, longest_fault) + kMostRestarts * once + am.longest_start + timers.cutoff_after +
          Duration(60'000);
 }
@@ -71,6 +74,8 @@ Duration Plan::LongestOverlap() const {
   for (const TimedFault& fault : faults) {
     if (const auto* lie = std::get_if<LieAboutEnd>(&fault.fault))
       longest = std::max(longest, lie->overlap + Duration(1));
+    // Its executor may be the last to know that the job has ended; beside another of its task it never runs.
+    if (std::holds_alternative<DoubtEnd>(fault.fault)) longest = std::max(longest, Duration(1));
   }
   return longest;
 }

@@ -267,6 +267,27 @@ TEST(RestartScenarioTest, ASchedulerThatLiesAboutAnEndCostsNoMoreThanTheOverlap)
   }
 }
 
+TEST(RestartScenarioTest, ALostNodesTaskThatStillSpeaksGoesOn) {
+  Plan plan = GangFor(2, Duration(30'000), 0);
+  plan.faults = {{Duration(5'000), DoubtEnd{kWorker0}}};
+  World world(plan);
+  world.Run();
+  EXPECT_TRUE(IsRight(plan, world));
+  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
+  EXPECT_EQ(StartsOf(world, kWorker0).size(), 1u);
+}
+
+TEST(RestartScenarioTest, ALostNodesTaskThatIsSilentIsReplacedWhenItHasEndedItself) {
+  Plan plan = GangFor(2, Duration(30'000), 0);
+  plan.faults = {{Duration(5'000), DoubtEnd{kWorker0}},
+                 {Duration(5'000), CutNetwork{kWorker0, Duration(300'000), true}}};
+  World world(plan);
+  world.Run();
+  EXPECT_TRUE(IsRight(plan, world));
+  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
+  EXPECT_EQ(StartsOf(world, kWorker0).size(), 2u);
+}
+
 TEST(RestartScenarioTest, AnExecutorThatCannotTakeTheNextAttemptIsReplaced) {
   Plan plan = GangFor(2, kSoon, 1);
   plan.tasks[kWorker0].cannot_begin = true;

@@ -261,6 +261,20 @@ Fault FaultFor(Random& random, const TaskId& task) {
   return AskKill{random.Chance(500) ? Duration(-1) : random.Between(Duration(0), Duration(15'000))};
 }
 
+// A node that its scheduler has lost may be cut off from the AM as well, or not.
+void AddDoubts(Random& random, Plan& plan) {
+  const std::vector<TaskId> tasks = TasksOf(plan.spec);
+  for (int64_t left = random.Between(1, 2); left > 0; --left) {
+    const TaskId& task = tasks[static_cast<size_t>(random.Between(0, static_cast<int64_t>(tasks.size()) - 1))];
+    const Duration at = random.Between(Duration(0), Duration(50'000));
+    plan.faults.push_back({at, DoubtEnd{task}});
+    if (random.Chance(400))
+      plan.faults.push_back({at, CutNetwork{task, random.Between(Duration(0), Duration(90'000)), random.Chance(500)}});
+    if (random.Chance(200))
+      plan.faults.push_back({at + random.Between(Duration(0), Duration(5'000)), KillExecutor{task}});
+  }
+}
+
 // ---- what engines ask
 
 Claim ClaimFor(Random& random) {
@@ -375,6 +389,8 @@ Plan PlanFor(uint64_t seed) {
   if (of_stages.Chance(150) && plan.spec.mode == DistributedMode::kGang) MakeStaged(of_stages, plan);
   Random of_processes(seed ^ 0x9e0c5);
   if (of_processes.Chance(150)) MakeProcesses(of_processes, plan);
+  Random of_doubts(seed ^ 0xd0b75);
+  if (of_doubts.Chance(100)) AddDoubts(of_doubts, plan);
   return plan;
 }
 

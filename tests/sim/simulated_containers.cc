@@ -79,6 +79,9 @@ void SimulatedContainers::Stop(const ContainerId& id, StopMode mode) {
     container.exited = {id, std::nullopt, "stopped before it was launched", std::nullopt};
     return End(id);
   }
+  if (container.doubted) {
+    return keeper_.Later(stage_.plan.spec.timers.lost_after, [this, id] { TellEnd(id); });
+  }
   if (container.state == State::kEnded) return TellEnd(id);
   if (IsSilent(container)) return WhenHeard(id, [this, id, mode] { Stop(id, mode); });
   if (mode == StopMode::kKill) return Kill(id);
@@ -112,9 +115,10 @@ void SimulatedContainers::Sweep(const ContainerId& id) {
 }
 
 void SimulatedContainers::End(const ContainerId& id) {
-  containers_.at(id).state = State::kEnded;
+  Container& container = containers_.at(id);
+  container.state = State::kEnded;
   stage_.Add(ContainerGone{id});
-  TellEnd(id);
+  if (!container.doubted) TellEnd(id);
   keeper_.Proceed();
 }
 
@@ -133,6 +137,7 @@ bool SimulatedContainers::AnyLeft() const {
 Inventory SimulatedContainers::List() const {
   Inventory inventory;
   for (const auto& [id, container] : containers_) {
+    if (container.doubted) continue;
     if (container.state == State::kEnded || container.said_ended) {
       inventory.exited.push_back(container.exited);
     } else {
@@ -209,6 +214,19 @@ void SimulatedContainers::Apply(const LoseNode& fault) {
     container.executor->SignalAll(SIGKILL);
   }
   keeper_.Later(fault.told_after, [this, id = *id] { Kill(id); });
+}
+
+void SimulatedContainers::Apply(const DoubtEnd& fault) {
+  const auto id = Of(fault.task);
+  if (!id) return;
+  Container& container = containers_.at(*id);
+  container.doubted = true;
+  container.exited.cls = OutcomeClass::kNodeLost;
+  container.exited.error = "its node was lost";
+  stage_.Note(StrCat("nobody knows whether ", id->value, " has ended"));
+  ContainerExited doubt = container.exited;
+  doubt.certain = false;
+  keeper_.Report(doubt);
 }
 
 void SimulatedContainers::Apply(const LieAboutEnd& fault) {

@@ -36,6 +36,7 @@ class SimulatedContainers {
   void Apply(const Preempt& fault);
   void Apply(const LoseNode& fault);
   void Apply(const LieAboutEnd& fault);
+  void Apply(const DoubtEnd& fault);
 
  private:
   enum class State { kLaunching, kRunning, kSweeping, kEnded };
@@ -45,6 +46,7 @@ class SimulatedContainers {
     ContainerExited exited;
     bool adopted = false;     // how it ends will not be seen
     bool said_ended = false;  // a lie
+    bool doubted = false;     // out of the scheduler's reach
     Instant silent_until{};   // its node is
   };
   using Place = std::map<ContainerId, Container>::iterator;

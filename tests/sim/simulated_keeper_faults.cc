@@ -74,6 +74,7 @@ void SimulatedKeeper::ApplyToContainers(const Fault& fault) {
                  [&](const Preempt& f) { containers_.Apply(f); },
                  [&](const LoseNode& f) { containers_.Apply(f); },
                  [&](const LieAboutEnd& f) { containers_.Apply(f); },
+                 [&](const DoubtEnd& f) { containers_.Apply(f); },
                  [](const auto&) {},
              },
              fault);

@@ -162,6 +162,7 @@ void SimulatedScheduler::On(const ContainerStarted& started) {
 }
 
 void SimulatedScheduler::On(const ContainerExited& exited) {
+  if (!exited.certain) return Tell(exited);
   if (link_ == Link::kGreeting) {
     std::erase(inventory_.running, exited.container);
     return inventory_.exited.push_back(exited);

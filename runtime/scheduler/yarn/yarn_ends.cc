@@ -84,8 +84,9 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
   const bool unknown = known == std::end(kMeanings);
   exited.cls = unknown ? OutcomeClass::kInfra : known->cls;
-  // What was released ends as if its node were lost.
+  // What was released ends as if its node were lost. Of a lost node's containers nobody knows: those go on.
   if (stopped && status.exit_status == kNodeLost) exited.cls = OutcomeClass::kKilled;
+  exited.certain = stopped || status.exit_status != kNodeLost;
   exited.error = unknown ? StrCat("YARN's exit status ", status.exit_status) : known->text;
   if (const auto lasting = status.exit_status == kNeverRan ? LastingCauseIn(status.diagnostics) : std::nullopt) {
     exited.cls = lasting->cls;

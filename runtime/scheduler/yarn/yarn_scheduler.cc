@@ -116,6 +116,7 @@ void YarnScheduler::Launch(const ContainerId& id, const ExecutorLaunch& what) {
 }
 
 void YarnScheduler::Stop(const ContainerId& id, StopMode) {
+  if (lost_.contains(id)) return StopLost(id);
   const auto found = held_.find(id);
   if (found == held_.end()) return TellGone(id, "it was not there", OutcomeClass::kKilled);
   Held& held = found->second;
@@ -298,9 +299,23 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   if (held == held_.end()) return;  // it was given back
   if (!held->second.is_stopped && IsOfNode(status)) bad_nodes_.Failed(held->second.container.node.host, loop_.Now());
   nodes_.Forget(held->second.container.node, status.id);
-  ended_.insert(held->first);
-  Tell(ExitedOf(status, held->second.is_stopped));
+  const ContainerExited exited = ExitedOf(status, held->second.is_stopped);
+  if (exited.certain || held->second.state == State::kGranted) {
+    ended_.insert(held->first);
+  } else {
+    lost_[held->first];
+  }
+  Tell(exited);
   held_.erase(held);
+}
+
+void YarnScheduler::StopLost(const ContainerId& id) {
+  EventLoop::Timer& timer = lost_[id];
+  if (timer) return;
+  timer = loop_.After(side_.lost_after, [this, id] {
+    lost_.erase(ContainerId(id));
+    TellGone(id, "its node was lost", OutcomeClass::kNodeLost);
+  });
 }
 
 void YarnScheduler::Warn(const std::vector<hadoop::ContainerId>& doomed) {

@@ -10,6 +10,9 @@
 //   container: granted --Launch()--> starting --its node says so--> running --the ResourceManager says so--> (told,
 //   gone)
 //                 \--Stop()--> released    \--its node refuses it--> released
+//
+// Of a container on a lost node the ResourceManager says the end, which is not certain. It is lost_after after a
+// Stop().
 #pragma once
 
 #include <functional>
@@ -52,7 +55,8 @@ struct YarnSide {
   // Between two exchanges with the ResourceManager, while something is going on and else. Both far below the time after
   // which it takes a master for dead (10 minutes and more).
   Duration quick{100}, usual{1000};
-  Duration gang_hold{0};  // 0: each container is handed out as it comes
+  Duration gang_hold{0};        // 0: each container is handed out as it comes
+  Duration lost_after{60'000};  // an executor that is cut off has ended its task by then
 };
 
 // StopMode: YARN knows one way, TERM to all of the container and KILL 250 ms later. A kTerm gives an executor no longer
@@ -107,6 +111,7 @@ class YarnScheduler : public Scheduler {
   bool LeaseHolds() const { return loop_.Now() < contact_ + side_.am_lease; }
 
   void Keep(const hadoop::Container& container, State state);
+  void StopLost(const ContainerId& id);
   void GiveBack(const ContainerId& id, const std::string& why, OutcomeClass cls);
   void TellGone(const ContainerId& id, const std::string& why, OutcomeClass cls);
   void TakeExit(const hadoop::ContainerStatus& status);
@@ -134,9 +139,10 @@ class YarnScheduler : public Scheduler {
   double progress_ = 0;
   std::optional<End> end_;
 
-  std::map<ContainerId, Held> held_;            // granted, and not told to have ended
-  std::map<ContainerId, std::string> refused_;  // by a name of our own: why the ask is never granted
-  std::set<ContainerId> ended_;                 // told to the sink
+  std::map<ContainerId, Held> held_;              // granted, and not told to have ended
+  std::map<ContainerId, std::string> refused_;    // by a name of our own: why the ask is never granted
+  std::set<ContainerId> ended_;                   // told to the sink
+  std::map<ContainerId, EventLoop::Timer> lost_;  // with their nodes; when they are stopped, until their end is certain
   int refusals_ = 0;
 
   bool is_exchanging_ = false;

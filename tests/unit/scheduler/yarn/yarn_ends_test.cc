@@ -47,6 +47,12 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
             "above its limit of memory: is running beyond its limit");
 }
 
+TEST(YarnEndsTest, OfALostNodeTheEndIsNotCertain) {
+  EXPECT_FALSE(Exited(-100).certain);
+  EXPECT_TRUE(Exited(-100, /*stopped=*/true).certain) << "it was released";
+  EXPECT_TRUE(Exited(-101).certain);
+}
+
 TEST(YarnEndsTest, ANodesOwnTroubleIsNotThatOfTheJobOrTheQueue) {
   const auto is_of_node = [](int exit_status, const std::string& diagnostics = "") {
     return IsOfNode({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics});

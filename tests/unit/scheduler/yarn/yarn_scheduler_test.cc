@@ -24,20 +24,21 @@ std::string Short(const ContainerId& id) {
 }
 
 std::string TextOf(const SchedulerEvent& event) {
-  return std::visit(
-      Overloaded{[](const ContainerGranted& e) {
-                   return StrCat("granted ", ToString(e.attempt), " ", Short(e.container), " on ", e.host);
-                 },
-                 [](const ContainerStarted& e) { return StrCat("started ", Short(e.container)); },
-                 [](const ContainerExited& e) {
-                   return StrCat("exited ", Short(e.container), ": ", e.status ? ToString(*e.status) : e.error,
-                                 e.cls ? ", " : "", e.cls ? ToString(*e.cls) : "");
-                 },
-                 [](const ContainerPreempting& e) { return StrCat("preempting ", Short(e.container)); },
-                 [](const ContainersDelayed& e) { return StrCat("delayed: ", e.reason); },
-                 [](const SchedulerReached& e) { return StrCat("reached ", e.running.size()); },
-                 [](const SchedulerLost& e) { return StrCat("lost: ", e.reason); }},
-      event);
+  return std::visit(Overloaded{[](const ContainerGranted& e) {
+                                 return StrCat("granted ", ToString(e.attempt), " ", Short(e.container), " on ",
+                                               e.host);
+                               },
+                               [](const ContainerStarted& e) { return StrCat("started ", Short(e.container)); },
+                               [](const ContainerExited& e) {
+                                 return StrCat(e.certain ? "" : "maybe ", "exited ", Short(e.container), ": ",
+                                               e.status ? ToString(*e.status) : e.error, e.cls ? ", " : "",
+                                               e.cls ? ToString(*e.cls) : "");
+                               },
+                               [](const ContainerPreempting& e) { return StrCat("preempting ", Short(e.container)); },
+                               [](const ContainersDelayed& e) { return StrCat("delayed: ", e.reason); },
+                               [](const SchedulerReached& e) { return StrCat("reached ", e.running.size()); },
+                               [](const SchedulerLost& e) { return StrCat("lost: ", e.reason); }},
+                    event);
 }
 
 class YarnSchedulerTest : public EventLoopTest {
@@ -67,7 +68,8 @@ class YarnSchedulerTest : public EventLoopTest {
                                .list_nodes = list_nodes,
                                .quick = Duration(5),
                                .usual = Duration(20),
-                               .gang_hold = gang_hold});
+                               .gang_hold = gang_hold,
+                               .lost_after = Duration(50)});
   }
   void Await(const std::string& event) {
     EXPECT_TRUE(RunUntil(loop, [&] { return std::ranges::count(events, event) > 0; }))
@@ -199,7 +201,20 @@ TEST_F(YarnSchedulerTest, EndsOfNodesAndPreemptionAreTold) {
   lost.mutable_nodeid()->set_host(node.id().host);
   lost.mutable_nodeid()->set_port(node.id().port);
   rm->End(2, -100);
+  Await("maybe exited 2: its node was lost, node_lost");
+}
+
+TEST_F(YarnSchedulerTest, TheEndOfALostNodesContainerIsCertainSomeTimeAfterItsStop) {
+  RunOne();
+  rm->End(2, -100);
+  Await("maybe exited 2: its node was lost, node_lost");
+  AwaitExchanges(5);
+  EXPECT_EQ(events.back(), "maybe exited 2: its node was lost, node_lost");
+  for (int i = 0; i < 2; ++i) scheduler->Stop(Container(2), StopMode::kKill);
   Await("exited 2: its node was lost, node_lost");
+  AwaitExchanges(5);
+  EXPECT_EQ(std::ranges::count(events, "exited 2: its node was lost, node_lost"), 1);
+  EXPECT_THAT(node.calls, ElementsAre("start 2"));
 }
 
 TEST_F(YarnSchedulerTest, WhatIsNeverGrantedIsRefusedWithBothNumbers) {
