@@ -159,7 +159,9 @@ void TaskRun::On(const ValuesSeen& event) {
   Publish();
 }
 
+// Why, its scheduler knows (a memory limit, say), which tells of the container's end: a report would come before that.
 void TaskRun::On(const TermSignal&) {
+  is_unexplained_ = is_unexplained_ || (!ending_ && !outcome_);
   Depart({OutcomeClass::kInfra, std::nullopt, "its executor was terminated", ""}, {kLeftTerminated, kLastReport});
 }
 
@@ -197,7 +199,7 @@ void TaskRun::End(Trigger trigger, Outcome outcome) {
 }
 
 void TaskRun::ReportThenLeave() {
-  if (departure_->report_limit == Duration{0}) {
+  if (is_unexplained_ || departure_->report_limit == Duration{0}) {
     LeaveWith(departure_->exit_code);
     return;
   }

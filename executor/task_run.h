@@ -122,6 +122,7 @@ class TaskRun {
   std::optional<Outcome> ending_;   // the outcome to be, once everything is gone
   std::optional<Outcome> outcome_;
   std::optional<Departure> departure_;
+  bool is_unexplained_ = false;          // the outcome to be, or that is: we were told to end, and not why
   std::optional<Instant> kill_at_;       // Stopping: when the grace is over
   std::optional<Instant> killed_since_;  // when the tree was first sent SIGKILL, or was last warned of
   std::optional<Instant> look_at_;       // when to look at the tree again

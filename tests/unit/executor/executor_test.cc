@@ -204,19 +204,16 @@ TEST_F(ExecutorTest, LeavesWhenTheAttemptIsRefused) {
   EXPECT_TRUE(processes_.started.empty());
 }
 
-TEST_F(ExecutorTest, OnSigtermBeforeTheStartItReportsAndLeaves) {
+TEST_F(ExecutorTest, OnSigtermBeforeTheStartItLeaves) {
   bed_.Rule(1);
   bed_.Begin(processes_);
   ASSERT_TRUE(bed_.Until([&] { return !bed_.am.registers.empty(); }));
   bed_.am.Answer(bed_.am.registers, Answer<Epoch>(Epoch{1}));
   ASSERT_TRUE(bed_.Until([&] { return !bed_.am.awaits.empty(); }));
   bed_.executor->Terminate();
-  const auto reported = bed_.Reported();
-  ASSERT_TRUE(reported);
-  EXPECT_EQ(reported->cls, OutcomeClass::kInfra) << "the user did not end it, nor did its job";
-  bed_.am.Answer(bed_.am.outcomes, Answer<Acknowledged>(Acknowledged{}));
   ASSERT_TRUE(bed_.Until([&] { return bed_.exit_code.has_value(); }));
   EXPECT_EQ(bed_.exit_code, kLeftTerminated);
+  EXPECT_TRUE(bed_.am.outcomes.empty());
 }
 
 class PublishingExecutorTest : public testing::Test {

@@ -156,12 +156,23 @@ TEST(TaskRunStopTest, AReleaseOfARunningTaskStopsItAndLeaves) {
 
 // ---- SIGTERM ----
 
-TEST(TaskRunStopTest, OnSigtermItStopsTheTaskReportsAndLeaves) {
+TEST(TaskRunStopTest, OnSigtermItStopsTheTaskKeepsTheOutcomeAndLeaves) {
   TaskRunDriver task;
   task.RunTask();
   task.Give(TermSignal{});
   EXPECT_THAT(task.Signals(), ElementsAre(SIGTERM));
   task.Exit(KilledBy(SIGTERM));
+  task.Give(TreeGone{});
+  EXPECT_EQ(task.Count<SendOutcome>(), 0) << "its scheduler knows why";
+  EXPECT_EQ(task.Last<KeepOutcome>().outcome.message, "its executor was terminated");
+  EXPECT_EQ(task.Last<Leave>().exit_code, kLeftTerminated);
+}
+
+TEST(TaskRunStopTest, OnSigtermAFailureThatCameBeforeIsReported) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Exit(ExitCode(3));
+  task.Give(TermSignal{});
   task.Give(TreeGone{});
   EXPECT_EQ(task.Count<SendOutcome>(), 1);
   EXPECT_EQ(task.Count<Leave>(), 0);
@@ -173,8 +184,8 @@ TEST(TaskRunStopTest, OnSigtermItTriesToReportForTwoSecondsOnly) {
   TaskRunDriver task;
   task.RunTask();
   task.LoseAm();
+  task.Exit(ExitCode(3));
   task.Give(TermSignal{});
-  task.Exit(KilledBy(SIGTERM));
   task.Give(TreeGone{});
   task.Pass(milliseconds{1999});
   EXPECT_EQ(task.Count<Leave>(), 0);
