@@ -3,6 +3,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/scheduler/yarn/hdfs_sources.h"
+#include "runtime/scheduler/yarn/note_garbage.h"
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
 #include "runtime/scheduler/yarn/yarn_check.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
@@ -54,10 +55,15 @@ class YarnBackendImage : public Backend {
   }
   Result<QueueView> Queue() const override { return QueueView(); }
   Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
-    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
-    TRY_ASSIGN(Garbage garbage, GarbageIn(cluster).Collect(order));
-    if (order.dry_run) return garbage;
-    for (const std::string& job : garbage.jobs) ForgetCluster({job});
+    auto collected = [&]() -> Result<Garbage> {
+      TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
+      return GarbageIn(cluster).Collect(order);
+    }();
+    Garbage garbage = collected.ok() ? *std::move(collected) : Garbage{.failure = collected.error()};
+    for (const std::string& job : garbage.jobs)
+      if (!order.dry_run) ForgetCluster({job});
+    const Status noted = CollectNotes(order, JobsInHdfs, garbage);
+    if (garbage.failure.ok()) garbage.failure = noted;
     return garbage;
   }
   bool KeepsPrograms() const override { return false; }
