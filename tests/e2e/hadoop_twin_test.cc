@@ -50,8 +50,33 @@ TEST_F(HadoopTwinTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
   EXPECT_FALSE(fs::exists(box_.home() / "staged"));
 }
 
+TEST_F(HadoopTwinTest, ANameServerThatHangsHoldsNobody) {
+  Sandbox::Variables variables = Cluster();
+  variables["LD_PRELOAD"] = TestProgram("libnames_shim.so");
+  variables["ASAN_OPTIONS"] = "verify_asan_link_order=0";
+  variables["NAMES_SHIM_HANGS"] = "hangs.example.org";
+  const auto takes = [&](const Words& words, const std::string& says) {
+    const Instant began = RealClock().Now();
+    const Ran ran = box_.Tony(words, variables);
+    EXPECT_EQ(ran.exit, 69) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(says));
+    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+    return RealClock().Now() - began;
+  };
+  const Words submit = One("true") + Conf("tony.scheduler=yarn");
+  box_.Write("conf/yarn-site.xml",
+             "<configuration><property><name>yarn.resourcemanager.address</name><value>hangs.example.org:1</value>"
+             "</property></configuration>");
+  EXPECT_LT(takes(submit, "getNewApplication at hangs.example.org:1: resolve hangs.example.org: no answer"),
+            Duration(10'000));
+  box_.Write("conf/hdfs-site.xml",
+             "<configuration><property><name>dfs.namenode.http-address</name><value>hangs.example.org:1</value>"
+             "</property></configuration>");
+  EXPECT_LT(takes({"status", kJob}, "hangs.example.org"), Duration(100'000)) << "the resolver's own two minutes";
+}
+
 TEST_F(HadoopTwinTest, WarningsAreSaidOnce) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.application.type=ML"), Cluster());
+  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.am.startup-timeout=9"), Cluster());
   EXPECT_EQ(ran.exit, 69);
   EXPECT_EQ(CountLines(ran.err), 2u) << ran.err;
 }

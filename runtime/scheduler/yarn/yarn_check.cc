@@ -1,6 +1,8 @@
 #include "runtime/scheduler/yarn/yarn_check.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/strings.h"
@@ -28,6 +30,47 @@ void AddLeaves(const RmCalls& rm, const std::string& name, const OpenQueues& ope
 bool HasQueueRules(const YarnCluster& cluster) {
   const auto told = RmSetting(cluster.rm_web, "yarn.acl.enable", kLimit);
   return told ? *told == "true" : cluster.has_queue_rules;
+}
+
+// YARN itself would lower it without a word. Where it does not tell its highest one, it does so.
+Status CheckPriority(const YarnCluster& cluster, int priority) {
+  constexpr const char* kMost = "yarn.cluster.max-application-priority";
+  if (priority == 0) return Ok();
+  const auto told = RmSetting(cluster.rm_web, kMost, kLimit);
+  const auto most = told ? ParseInt(*told) : std::nullopt;
+  if (!most || priority <= *most) return Ok();
+  return Error{ErrorCode::kInvalid, StrCat("tony.yarn.priority: ", priority, " is above ", *most,
+                                           ", the highest of this cluster (", kMost, ")")};
+}
+
+// By key: which label is asked for.
+std::map<std::string, std::string> LabelsOf(const JobSpec& spec) {
+  std::map<std::string, std::string> labels;
+  const auto add = [&](const std::string& key, const std::string& label) {
+    if (!label.empty()) labels[label == spec.yarn.node_label ? "tony.application.node-label" : key] = label;
+  };
+  add("tony.am.node-label", spec.yarn.am_node_label);
+  for (const RoleSpec& role : spec.roles) add(role.Key("node-label"), role.node_label);
+  return labels;
+}
+
+Status CheckLabels(const RmCalls& rm, const JobSpec& spec) {
+  const auto asked = LabelsOf(spec);
+  if (asked.empty()) return Ok();
+  TRY_ASSIGN(const auto there, rm.NodeLabels());
+  TRY_ASSIGN(const hadoop::QueueReport queue, rm.Queue(spec.yarn.queue));
+  for (const auto& [key, label] : asked) {
+    const std::string bad = StrCat(key, ": \"", label, "\" is no label ");
+    if (std::ranges::count(there, label) == 0)
+      return Error{ErrorCode::kInvalid, StrCat(bad, "of this cluster; there ",
+                                               there.empty() ? "is none" : StrCat("are ", Join(there, ", ")))};
+    if (!queue.labels.contains(label) && !queue.labels.contains("*")) {
+      const std::vector<std::string> own(queue.labels.begin(), queue.labels.end());
+      return Error{ErrorCode::kInvalid, StrCat(bad, "of queue ", spec.yarn.queue, ", which may use ",
+                                               own.empty() ? "none" : Join(own, ", "))};
+    }
+  }
+  return Ok();
 }
 
 // The folder is made here, so that a file system that cannot be written is known before anything is staged.
@@ -94,6 +137,8 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   if (const auto why = WhyNeverGranted(am, limits)) return Error{ErrorCode::kInvalid, StrCat("tony.am: ", *why)};
   if (const auto why = WhyNeverGranted(spec, limits)) return Error{ErrorCode::kInvalid, *why};
   TRY(CheckYarnQueue(cluster, spec.yarn.queue));
+  TRY(CheckPriority(cluster, spec.yarn.priority));
+  TRY(CheckLabels(rm, spec));
   TRY(CheckHdfs(cluster));
   return std::vector<std::string>();
 }
