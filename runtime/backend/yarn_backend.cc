@@ -10,6 +10,7 @@
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
 #include "runtime/scheduler/yarn/yarn_jobs.h"
+#include "runtime/scheduler/yarn/yarn_queue.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
 #include "runtime/store/local_request_index.h"
 #include "runtime/store/user_home.h"
@@ -53,7 +54,10 @@ class YarnBackendImage : public Backend {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
     return LookAtHdfs(cluster, file);
   }
-  Result<QueueView> Queue() const override { return QueueView(); }
+  Result<QueueView> Queue() const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
+    return LookAtYarnQueue(cluster);
+  }
   Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
     auto collected = [&]() -> Result<Garbage> {
       TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));

@@ -57,7 +57,9 @@ VerbSpec ListVerb() {
           0,
           "the jobs that have not ended and the newest others, newest first",
           {{"limit", kValue, "N", "at most so many that have ended, 100 if not given; 0: all"},
-           {"queue", kFlag, "", "the machine's jobs of all users instead, in the order of their turns"},
+           {"queue", kFlag, "",
+            "the jobs of all users on the machine instead, in the order of their turns; and the queues of a cluster "
+            "that is configured"},
            kJson}};
 }
 

@@ -101,6 +101,14 @@ TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
   EXPECT_EQ(box_.Tony({"find", "--request-id", "unknown"}, Cluster()).exit, 66) << "requests are known here";
 }
 
+TEST_F(HadoopTwinTest, TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer) {
+  const Ran queue = box_.Tony({"list", "--queue"}, Cluster());
+  EXPECT_EQ(queue.exit, 69);
+  EXPECT_THAT(queue.out, HasSubstr("MB of memory"));
+  EXPECT_THAT(queue.err, HasSubstr("127.0.0.1:1"));
+  EXPECT_EQ(box_.Tony({"list", "--queue"}).exit, 0);
+}
+
 TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack) {
   ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
   ASSERT_TRUE(WaitForRunning(1));

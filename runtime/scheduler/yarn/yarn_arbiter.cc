@@ -9,6 +9,7 @@
 #include "runtime/journal/history.h"
 #include "runtime/journal/journal_format.h"
 #include "runtime/scheduler/last_status.h"
+#include "runtime/scheduler/yarn/master_wait.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_ends.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
@@ -152,7 +153,9 @@ ArbiterView YarnArbiter::Look(const JobRecords& records) const {
   const auto report = ReportOf(records);
   if (report.ok()) {
     const bool ended = HasEnded(report->state);
-    return {.kind = ended ? ArbiterView::Kind::kLost : ArbiterView::Kind::kKept, .swept = ended};
+    return {.kind = ended ? ArbiterView::Kind::kLost : ArbiterView::Kind::kKept,
+            .swept = ended,
+            .waits = WhyMasterWaits(*report)};
   }
   if (report.error().code != ErrorCode::kNotFound) return {.kind = ArbiterView::Kind::kKept};
   const bool lost = WasRuled(records);

@@ -133,6 +133,10 @@ TEST_F(YarnArbiterTest, TheResourceManagersStateSaysWhoRules) {
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept) << state;
     EXPECT_FALSE(arbiter_.Look(records_).swept);
   }
+  RmSays(wire::ACCEPTED, "[x] Application is Activated, waiting for resources to be assigned for AM.");
+  EXPECT_TRUE(arbiter_.Look(records_).waits.starts_with("waits for its master: "));
+  RmSays(wire::RUNNING);
+  EXPECT_EQ(arbiter_.Look(records_).waits, "");
   for (const auto state : {wire::FINISHED, wire::FAILED, wire::KILLED}) {
     RmSays(state);
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kLost) << state;
