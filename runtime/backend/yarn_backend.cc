@@ -9,7 +9,9 @@
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
+#include "runtime/scheduler/yarn/yarn_health.h"
 #include "runtime/scheduler/yarn/yarn_jobs.h"
+#include "runtime/scheduler/yarn/yarn_plan.h"
 #include "runtime/scheduler/yarn/yarn_queue.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
 #include "runtime/store/local_request_index.h"
@@ -50,6 +52,10 @@ class YarnBackendImage : public Backend {
         return StrCat("resource ", file.source, ": ", there.error().message);
     return std::nullopt;
   }
+  Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    return PlanOnYarn(cluster, job.spec);
+  }
   Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
     return LookAtHdfs(cluster, file);
@@ -71,7 +77,7 @@ class YarnBackendImage : public Backend {
     return garbage;
   }
   bool KeepsPrograms() const override { return false; }
-  Checks Doctor() const override { return {}; }
+  Checks Doctor() const override { return CheckYarnHealth(); }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
     return std::make_unique<YarnArbiter>(SubmissionOf);
   }

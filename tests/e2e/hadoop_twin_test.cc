@@ -109,6 +109,20 @@ TEST_F(HadoopTwinTest, TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer) 
   EXPECT_EQ(box_.Tony({"list", "--queue"}).exit, 0);
 }
 
+TEST_F(HadoopTwinTest, TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt) {
+  const Ran dead = box_.Tony({"doctor", "--yarn"}, Cluster());
+  EXPECT_EQ(dead.exit, 1) << dead.err;
+  EXPECT_THAT(dead.out, HasSubstr("ok    configuration: by HADOOP_CONF_DIR="));
+  EXPECT_THAT(dead.out, HasSubstr("fail  resourcemanager: "));
+  EXPECT_THAT(dead.out, HasSubstr("-> is it running? else set yarn.resourcemanager.address in yarn-site.xml"));
+  EXPECT_THAT(dead.out, HasSubstr("fail  namenode: "));
+  EXPECT_THAT(dead.out, HasSubstr("else set dfs.namenode.http-address in hdfs-site.xml"));
+  const Ran none = box_.Tony({"doctor", "--yarn"});
+  EXPECT_EQ(none.exit, 1);
+  EXPECT_THAT(none.out, HasSubstr("fail  configuration: HADOOP_CONF_DIR is not set"));
+  EXPECT_THAT(none.out, HasSubstr("-> set HADOOP_CONF_DIR to the folder"));
+}
+
 TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack) {
   ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Words{"--detach"}).exit, 0);
   ASSERT_TRUE(WaitForRunning(1));
