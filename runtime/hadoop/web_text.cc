@@ -1,4 +1,4 @@
-#include "runtime/scheduler/yarn/web_text.h"
+#include "runtime/hadoop/web_text.h"
 
 #include <boost/json/parse.hpp>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/http/http_client.h"
 
-namespace tony {
+namespace tony::hadoop {
 namespace {
 
 std::optional<Result<HttpResponse>> Get(const std::string& url, Duration limit) {
@@ -41,4 +41,4 @@ std::optional<std::string> RmSetting(const std::string& web, const std::string& 
   return WebText(StrCat(web, "/conf?name=", key), "/property/value", limit);
 }
 
-}  // namespace tony
+}  // namespace tony::hadoop

@@ -6,7 +6,7 @@
 
 #include "runtime/base/time.h"
 
-namespace tony {
+namespace tony::hadoop {
 
 // The text at a JSON pointer ("/clusterInfo/state") in the document that GET `url` answers. Nothing: there is none, or
 // no answer within `limit`.
@@ -16,4 +16,4 @@ std::optional<std::string> WebText(const std::string& url, const std::string& po
 // nothing. `web`: "http://rm.example.org:8088", or empty. Nothing: it does not tell, or the key is not set.
 std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
 
-}  // namespace tony
+}  // namespace tony::hadoop

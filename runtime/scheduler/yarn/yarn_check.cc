@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/web_text.h"
 #include "runtime/scheduler/yarn/never_granted.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
-#include "runtime/scheduler/yarn/web_text.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/hdfs/hdfs_calls.h"
 
@@ -28,7 +28,7 @@ void AddLeaves(const RmCalls& rm, const std::string& name, const OpenQueues& ope
 
 // As the ResourceManager itself has it, else as the site files do.
 bool HasQueueRules(const YarnCluster& cluster) {
-  const auto told = RmSetting(cluster.rm_web, "yarn.acl.enable", kLimit);
+  const auto told = hadoop::RmSetting(cluster.rm_web, "yarn.acl.enable", kLimit);
   return told ? *told == "true" : cluster.has_queue_rules;
 }
 
@@ -36,7 +36,7 @@ bool HasQueueRules(const YarnCluster& cluster) {
 Status CheckPriority(const YarnCluster& cluster, int priority) {
   constexpr const char* kMost = "yarn.cluster.max-application-priority";
   if (priority == 0) return Ok();
-  const auto told = RmSetting(cluster.rm_web, kMost, kLimit);
+  const auto told = hadoop::RmSetting(cluster.rm_web, kMost, kLimit);
   const auto most = told ? ParseInt(*told) : std::nullopt;
   if (!most || priority <= *most) return Ok();
   return Error{ErrorCode::kInvalid, StrCat("tony.yarn.priority: ", priority, " is above ", *most,

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/hadoop/web_text.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
-#include "runtime/scheduler/yarn/web_text.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
@@ -127,9 +127,10 @@ void AddResourceManager(const YarnCluster& cluster, Checks& all) {
                             "is it running? else set yarn.resourcemanager.address in yarn-site.xml to HOST:PORT"));
     return;
   }
-  all.push_back(CheckVersion(kName, cluster.rm_web.empty() ? std::nullopt
-                                                           : WebText(cluster.rm_web + "/ws/v1/cluster/info",
-                                                                     "/clusterInfo/hadoopVersion", kAnswerLimit)));
+  all.push_back(CheckVersion(kName, cluster.rm_web.empty()
+                                        ? std::nullopt
+                                        : hadoop::WebText(cluster.rm_web + "/ws/v1/cluster/info",
+                                                          "/clusterInfo/hadoopVersion", kAnswerLimit)));
   all.back().text = StrCat(ToString(cluster.rm), " answers: ", all.back().text);
   all.push_back(CheckContainers(rm));
   const auto view = LookAtYarnQueue(cluster);
@@ -202,8 +203,9 @@ void AddHdfs(const YarnCluster& cluster, Checks& all) {
                   "is it running and active? else set dfs.namenode.http-address in hdfs-site.xml to HOST:PORT"));
     return;
   }
-  all.push_back(CheckVersion(kName, WebText(cluster.webhdfs + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo",
-                                            "/beans/0/SoftwareVersion", kAnswerLimit)));
+  all.push_back(
+      CheckVersion(kName, hadoop::WebText(cluster.webhdfs + "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo",
+                                          "/beans/0/SoftwareVersion", kAnswerLimit)));
   all.back().text = StrCat(cluster.webhdfs, " answers: ", all.back().text);
   if (home.ok()) return AddWrite(cluster, hdfs, all);
   all.push_back(FailCheck("hdfs", StrCat("home folder: ", home.error().message), AdviceOn(home.error(), cluster)));
