@@ -18,6 +18,7 @@
 #include "runtime/scheduler/arbiter.h"
 #include "runtime/scheduler/garbage.h"
 #include "runtime/scheduler/health.h"
+#include "runtime/scheduler/planned_step.h"
 #include "runtime/scheduler/queue_view.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
@@ -43,6 +44,8 @@ class Backend {
   virtual Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const = 0;
   // The same for plan, which changes nothing: why the job would be refused; nothing: it would not.
   virtual std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const = 0;
+  // What a submit would ask, ship and start there, for plan; nothing: on this machine the spec says it all.
+  virtual Result<PlannedSteps> Plan(const ParsedJobSpec&) const { return PlannedSteps(); }
   // Of a source of the job in its cluster's file system: the file, or those that are in the folder. Errors do not name
   // the source. kInvalid: there is none, or the scheduler has no such file system; kNotPermitted: this user may not
   // read it.

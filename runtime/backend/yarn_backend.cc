@@ -3,12 +3,16 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/scheduler/yarn/hdfs_sources.h"
+#include "runtime/scheduler/yarn/note_garbage.h"
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
 #include "runtime/scheduler/yarn/yarn_check.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
+#include "runtime/scheduler/yarn/yarn_health.h"
 #include "runtime/scheduler/yarn/yarn_jobs.h"
+#include "runtime/scheduler/yarn/yarn_plan.h"
+#include "runtime/scheduler/yarn/yarn_queue.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
 #include "runtime/store/local_request_index.h"
 #include "runtime/store/user_home.h"
@@ -48,20 +52,32 @@ class YarnBackendImage : public Backend {
         return StrCat("resource ", file.source, ": ", there.error().message);
     return std::nullopt;
   }
+  Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
+    return PlanOnYarn(cluster, job.spec);
+  }
   Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
     return LookAtHdfs(cluster, file);
   }
-  Result<QueueView> Queue() const override { return QueueView(); }
-  Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
+  Result<QueueView> Queue() const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
-    TRY_ASSIGN(Garbage garbage, GarbageIn(cluster).Collect(order));
-    if (order.dry_run) return garbage;
-    for (const std::string& job : garbage.jobs) ForgetCluster({job});
+    return LookAtYarnQueue(cluster);
+  }
+  Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
+    auto collected = [&]() -> Result<Garbage> {
+      TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
+      return GarbageIn(cluster).Collect(order);
+    }();
+    Garbage garbage = collected.ok() ? *std::move(collected) : Garbage{.failure = collected.error()};
+    for (const std::string& job : garbage.jobs)
+      if (!order.dry_run) ForgetCluster({job});
+    const Status noted = CollectNotes(order, JobsInHdfs, garbage);
+    if (garbage.failure.ok()) garbage.failure = noted;
     return garbage;
   }
   bool KeepsPrograms() const override { return false; }
-  Checks Doctor() const override { return {}; }
+  Checks Doctor() const override { return CheckYarnHealth(); }
   std::unique_ptr<AmLauncher> MakeLauncher(EventLoop&) const override {
     return std::make_unique<YarnArbiter>(SubmissionOf);
   }

@@ -57,7 +57,9 @@ VerbSpec ListVerb() {
           0,
           "the jobs that have not ended and the newest others, newest first",
           {{"limit", kValue, "N", "at most so many that have ended, 100 if not given; 0: all"},
-           {"queue", kFlag, "", "the machine's jobs of all users instead, in the order of their turns"},
+           {"queue", kFlag, "",
+            "the jobs of all users on the machine instead, in the order of their turns; and the queues of a cluster "
+            "that is configured"},
            kJson}};
 }
 
@@ -252,7 +254,12 @@ std::vector<Verb> Verbs() {
       {HistoryVerb(), RunHistory},
       {ExplainExitVerb(), RunExplainExit},
       {GcVerb(), RunGc},
-      {{"doctor", "", 0, 0, "what of this machine stands in the way of jobs; exit 1 if something does", {kJson}},
+      {{"doctor",
+        "",
+        0,
+        0,
+        "what of this machine stands in the way of jobs; exit 1 if something does",
+        {{"yarn", kFlag, "", "what of the cluster that is configured; writes a file there, and removes it"}, kJson}},
        RunDoctor,
        false},
       {{"version", "", 0, 0, "this program's version", {kJson}}, RunVersion, false},

@@ -1,7 +1,8 @@
-// `tony doctor`: what of this machine stands in the way of jobs, and what to do about it.
+// `tony doctor`: what of this machine, or of a cluster, stands in the way of jobs, and what to do about it.
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <utility>
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
@@ -69,6 +70,14 @@ int ReportChecks(const Checks& checks, bool as_json) {
   return healthy ? 0 : 1;
 }
 
-Result<int> RunDoctor(const CommandLine& line) { return ReportChecks(AllChecks(), line.Has("json")); }
+Result<int> RunDoctor(const CommandLine& line) {
+  if (!line.Has("yarn")) return ReportChecks(AllChecks(), line.Has("json"));
+  ParsedJobSpec job;
+  job.spec.scheduler = "yarn";
+  TRY_ASSIGN(const Backend* const yarn, BackendFor(job));
+  Checks all = CheckHome();
+  for (Check& check : yarn->Doctor()) all.push_back(std::move(check));
+  return ReportChecks(all, line.Has("json"));
+}
 
 }  // namespace tony

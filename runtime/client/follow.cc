@@ -216,7 +216,8 @@ void Follower::Search() {
     SeeFiledAnswer();
     if (kill_ && state_ == State::kSearching) (void)launcher_.EndUnruled(records_, *kill_);
   }
-  const bool is_kept = launcher_.Look(records_).IsKept();
+  const ArbiterView seen = launcher_.Look(records_);
+  const bool is_kept = seen.IsKept();
   if (state_ == State::kReading && is_kept) return SearchAfter(kReadEvery);
   if (state_ == State::kReading) state_ = State::kSearching;
   if (state_ != State::kSearching) return;
@@ -225,8 +226,18 @@ void Follower::Search() {
   if (!is_kept) return BringBack();
   keepers_started_ = 0;
   if (lease.ok() && *lease && !tried_just_now) return TalkTo(**lease);
+  if (lease.ok() && !*lease) TellWait(seen.waits);
   SearchAfter(kill_name_.empty() ? pause_ : std::min(pause_, kAnswerPause));
   pause_ = std::min(pause_ * 2, kLongestPause);
+}
+
+// Of a job that no master has ruled yet nobody else tells.
+void Follower::TellWait(const std::string& why) {
+  if (why.empty() || why == wait_told_) return;
+  auto status = StoredStatus(records_);
+  if (!status.ok() || HasEnded(*status)) return;
+  wait_told_ = status->delay = why;
+  sink_.on_status(*status);
 }
 
 void Follower::BringBack() {

@@ -71,6 +71,7 @@ class Follower {
   void OnLost(const Error& error);
   void SearchAfter(Duration pause);
   void Search();
+  void TellWait(const std::string& why);
   void BringBack();
   void ShowThatWeLook();
   void SeeFiledAnswer();
@@ -100,6 +101,7 @@ class Follower {
   std::optional<JobStatus> last_;  // from an AM; while Reading from its document
   bool mistrust_told_ = false;
   int64_t trouble_told_ = -1;  // seq of the document
+  std::string wait_told_;      // why there is no master yet
   bool swept_ = false;         // a keeper was started to sweep up after an end
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;

@@ -1,7 +1,7 @@
 // `tony gc`: removes what nobody needs any more, on this machine and on a cluster that is configured. Jobs that have
 // ended, what dead submits left, and then the staged content that no job refers to; never anything of a job that lives
 // or may be brought back. The history keeps a line of each job that goes, for 400 days. Programs of earlier releases go
-// with the last job that may need them.
+// with the last job that may need them; notes of where jobs are on clusters, with the jobs.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -52,12 +52,15 @@ class Collection {
   Status RunOn(const std::vector<const Backend*>& backends) {
     const GarbageOrder order{.may_go = [this](const JobRecords& records) { return MayGo(records); },
                              .before_jobs_go = [this] { return history_.Sync(); },
+                             .not_since = now_ - std::max<Duration>(age_, kGrace),
                              .dry_run = dry_run_};
     for (const Backend* backend : backends) {
       TRY_ASSIGN(const Garbage garbage, backend->CollectGarbage(order));
       Append(garbage.jobs, removed_jobs_);
       Append(garbage.staged, staged_);
       Append(garbage.unfinished, unfinished_);
+      Append(garbage.notes, notes_);
+      Append(garbage.kept, kept_);
       bytes_ += garbage.bytes;
       TRY(garbage.failure);
     }
@@ -94,6 +97,8 @@ class Collection {
     for (const auto& name : unfinished_) text += StrCat("unfinished ", name, "\n");
     for (const auto& name : staged_) text += StrCat("staged ", name, "\n");
     for (const auto& name : programs_) text += StrCat("programs ", name, "\n");
+    for (const auto& name : notes_) text += StrCat("note of job ", name, "\n");
+    for (const auto& line : kept_) text += StrCat("kept ", line, "\n");
     return StrCat(text, dry_run_ ? "would free " : "freed ", (bytes_ + 500'000) / 1'000'000,
                   " MB: ", removed_jobs_.size(), " jobs, ", staged_.size(), " staged entries, ", programs_.size(),
                   " releases, ", unfinished_.size(), " unfinished folders, ", requests_, " request ids\n");
@@ -102,8 +107,8 @@ class Collection {
   std::string Json() const {
     return StrCat(R"({"schema":1,"dry_run":)", dry_run_ ? "true" : "false", R"(,"jobs":)", List(removed_jobs_),
                   R"(,"staged":)", List(staged_), R"(,"programs":)", List(programs_), R"(,"unfinished":)",
-                  List(unfinished_), R"(,"history_lines":)", dropped_, R"(,"requests":)", requests_, R"(,"bytes":)",
-                  bytes_, "}");
+                  List(unfinished_), R"(,"notes":)", List(notes_), R"(,"kept":)", List(kept_), R"(,"history_lines":)",
+                  dropped_, R"(,"requests":)", requests_, R"(,"bytes":)", bytes_, "}");
   }
 
  private:
@@ -197,7 +202,7 @@ class Collection {
   const Instant now_;
   const Duration age_;
   const bool dry_run_;
-  std::vector<std::string> removed_jobs_, unfinished_, staged_, programs_;
+  std::vector<std::string> removed_jobs_, unfinished_, staged_, programs_, notes_, kept_;
   int64_t bytes_ = 0;
   EndedJobsUpkeep history_;
   size_t dropped_ = 0;  // lines of the history

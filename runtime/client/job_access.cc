@@ -98,8 +98,9 @@ Result<KnownStatus> AskStatus(const JobRecords& records) {
   TRY_ASSIGN(stored, StoredStatus(records));  // it may have ended while we asked
   if (HasEnded(stored)) return Ended(records, std::move(stored));
   (void)BackendOf(records.job()).arbiter().LeaveLook(records, {});  // an AM would have taken the question for one
-  const bool unruled = IsUnruled(records, stored);
-  return KnownStatus{.status = std::move(stored), .unruled = unruled};
+  const ArbiterView seen = BackendOf(records.job()).arbiter().Look(records);
+  if (stored.delay.empty()) stored.delay = seen.waits;
+  return KnownStatus{.status = std::move(stored), .unruled = !seen.IsRuled()};
 }
 
 Status Acknowledge(const JobRecords& records, const OwnerToken& owner) {

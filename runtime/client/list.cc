@@ -73,7 +73,9 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
   for (const JobRecords& records : chosen.jobs) {
     Result<JobStatus> status = StoredStatus(records);
     if (status.ok()) {
-      const bool unruled = IsUnruled(records, *status);
+      const ArbiterView seen = HasEnded(*status) ? ArbiterView() : BackendOf(records.job()).arbiter().Look(records);
+      if (status->delay.empty()) status->delay = seen.waits;
+      const bool unruled = !HasEnded(*status) && !seen.IsRuled();
       listing.jobs.push_back({*std::move(status), unruled});
     } else if (const auto found = jobs.Find(records.job()); found.ok() || found.error().code != ErrorCode::kNotFound) {
       Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));

@@ -1,5 +1,5 @@
 // `tony plan`: the job as submit would run it, with secrets masked; with --explain the values it was made of, and where
-// they come from.
+// they come from. On standard error: what a submit would have a cluster do.
 #include <algorithm>
 
 #include "runtime/backend/backend.h"
@@ -32,12 +32,22 @@ std::string Explain(const Configuration& configuration) {
   return text;
 }
 
+std::string Json(const PlannedSteps& steps) {
+  std::vector<std::string> all;
+  for (const PlannedStep& step : steps)
+    all.push_back(StrCat(R"({"what":)", JsonString(step.what), R"(,"text":)", JsonString(step.text), "}"));
+  return StrCat("[", Join(all, ","), "]");
+}
+
 }  // namespace
 
 Result<int> RunPlan(const CommandLine& line) {
   TRY_ASSIGN(ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
   if (const auto warning = backend->WhyRefused(parsed)) parsed.warnings.push_back(*warning);
+  const auto steps = backend->Plan(parsed);
+  if (!steps.ok() && std::ranges::count(parsed.warnings, steps.error().message) == 0)
+    parsed.warnings.push_back(steps.error().message);
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   JobSpec shown = parsed.spec;
   Mask(shown.execution_env);
@@ -46,11 +56,14 @@ Result<int> RunPlan(const CommandLine& line) {
   const bool explain = line.Has("explain");
   if (!line.Has("json")) {
     Print(explain ? Explain(parsed.configuration) : ToJson(shown) + "\n");
+    if (!explain && steps.ok())
+      for (const PlannedStep& step : *steps) Say(StrCat(step.what, ": ", step.text));
     return 0;
   }
   std::vector<std::string> warnings;
   for (const std::string& warning : parsed.warnings) warnings.push_back(JsonString(warning));
-  PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), "]",
+  PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), R"(],"steps":)",
+                   steps.ok() ? Json(*steps) : "[]",
                    explain ? StrCat(R"(,"configuration":)", ToJson(parsed.configuration)) : "", "}"));
   return 0;
 }

@@ -232,6 +232,8 @@ std::string StatusText(const KnownStatus& known, const JobRecords& records, Inst
   text += RestartSummary(status) + CheckpointSummary(status);
   if (known.unruled) {
     text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");
+  } else if (!known.am_reachable && status.epoch.value == 0) {
+    text += "  no application master has begun yet\n";
   } else if (!known.am_reachable) {
     text += "  the application master cannot be reached now; this is what it last wrote\n";
   }

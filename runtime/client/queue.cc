@@ -2,9 +2,11 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <utility>
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
 #include "runtime/job/json_fields.h"
@@ -27,6 +29,39 @@ std::string ProcessCell(const QueuedJob& job) { return job.process > 0 ? StrCat(
 // Which GPUs a job has, or how many it asks for.
 std::string GpuCell(const QueuedJob& job) {
   return job.held_gpus.empty() ? StrCat(job.gpus) : StrCat(job.gpus, " (", Numbers(job.held_gpus), ")");
+}
+
+std::string Percent(double share) { return StrCat(static_cast<int64_t>(share * 100 + 0.5), " %"); }
+
+std::string_view State(const QueueShare& queue) {
+  return !queue.takes_jobs ? "-" : queue.is_open ? "open" : "closed to you";
+}
+
+// A cluster's queues, and the jobs in them.
+std::string ClusterTable(const QueueView& cluster, Instant now) {
+  std::string text =
+      StrCat("cluster ", cluster.place, ": ", cluster.free_memory_mb, " of ", cluster.memory_mb, " MB of memory and ",
+             cluster.free_cores, " of ", cluster.cores, " vcores are free on ", Counted(cluster.nodes, "node"), "\n");
+  text += StrCat(TableCell("QUEUE", 28), TableCell("STATE", 13), TableCell("SHARE", 6), TableCell("MOST", 6),
+                 TableCell("USED", 6), TableCell("RUNNING", 7), "WAITING\n");
+  for (const QueueShare& queue : cluster.queues) {
+    text += StrCat(TableCell(SafeLine(queue.name), 28), TableCell(std::string(State(queue)), 13),
+                   TableCell(Percent(queue.guaranteed), 6), TableCell(Percent(queue.most), 6),
+                   TableCell(Percent(queue.used), 6), TableCell(StrCat(queue.running), 7), queue.waiting, "\n");
+  }
+  if (cluster.jobs.empty()) return text + "no jobs\n";
+  text += StrCat(TableCell("POS", 3), TableCell("JOB", 30), TableCell("USER", 10), TableCell("QUEUE", 16),
+                 TableCell("STATE", 7), TableCell("SINCE", 12), TableCell("MEMORY", 10), TableCell("CORES", 5),
+                 TableCell("GPUS", 4), "WHY\n");
+  int64_t position = 0;
+  for (const QueuedJob& job : cluster.jobs) {
+    text += StrCat(TableCell(StrCat(++position), 3), TableCell(job.job.value, 30), TableCell(SafeLine(job.user), 10),
+                   TableCell(SafeLine(job.queue), 16), TableCell(std::string(State(job)), 7),
+                   TableCell(HumanDuration(now - job.since), 12), TableCell(StrCat(job.memory_mb, " MB"), 10),
+                   TableCell(StrCat(job.vcores), 5), TableCell(StrCat(job.gpus), 4), job.runs ? "-" : SafeLine(job.why),
+                   "\n");
+  }
+  return text;
 }
 
 std::string Table(const QueueView& queue, Instant now) {
@@ -68,7 +103,43 @@ json::array JobsJson(const std::vector<QueuedJob>& queued) {
   return jobs;
 }
 
-std::string ToJson(const QueueView& queue) {
+json::object ClusterJson(const QueueView& cluster) {
+  json::array queues, jobs;
+  for (const QueueShare& queue : cluster.queues) {
+    queues.push_back(json::object{{"name", queue.name},
+                                  {"takes_jobs", queue.takes_jobs},
+                                  {"open", queue.is_open},
+                                  {"share", queue.guaranteed},
+                                  {"most", queue.most},
+                                  {"used", queue.used},
+                                  {"running", queue.running},
+                                  {"waiting", queue.waiting}});
+  }
+  for (const QueuedJob& job : cluster.jobs) {
+    const std::string_view state = State(job);
+    jobs.push_back(json::object{{"position", jobs.size() + 1},
+                                {"job", job.job.value},
+                                {"user", job.user},
+                                {"queue", job.queue},
+                                {"state", json::string_view(state.data(), state.size())},
+                                {"priority", job.priority},
+                                {"memory_mb", job.memory_mb},
+                                {"vcores", job.vcores},
+                                {"gpus", job.gpus},
+                                {"since", ToIso8601(job.since)},
+                                {"why", job.why}});
+  }
+  return {{"resourcemanager", cluster.place},
+          {"nodes", cluster.nodes},
+          {"memory_mb", cluster.memory_mb},
+          {"free_memory_mb", cluster.free_memory_mb},
+          {"vcores", cluster.cores},
+          {"free_vcores", cluster.free_cores},
+          {"queues", queues},
+          {"jobs", jobs}};
+}
+
+std::string ToJson(const QueueView& queue, const std::vector<QueueView>& clusters) {
   const json::object machine = {{"memory_mb", queue.memory_mb}, {"cores", queue.cores}, {"gpus", ToJson(queue.gpus)}};
   const json::object free = {{"memory_mb", queue.free_memory_mb}, {"gpus", ToJson(queue.free_gpus)}};
   json::array doubts, blockers, warnings;
@@ -77,7 +148,10 @@ std::string ToJson(const QueueView& queue) {
   for (const QueueBlocker& blocker : queue.blockers)
     blockers.push_back(json::object{{"process", blocker.process}, {"user", blocker.user}, {"name", blocker.name}});
   for (const std::string& warning : queue.warnings) warnings.emplace_back(warning);
+  json::array others;
+  for (const QueueView& cluster : clusters) others.push_back(ClusterJson(cluster));
   return SerializeJson(json::object{{"schema", 1},
+                                    {"clusters", others},
                                     {"ledger", queue.place},
                                     {"private", queue.is_private},
                                     {"machine", machine},
@@ -92,13 +166,26 @@ std::string ToJson(const QueueView& queue) {
 }  // namespace
 
 Result<int> RunQueue(const CommandLine& line) {
-  TRY_ASSIGN(const QueueView queue, DefaultBackend().Queue());
+  std::vector<QueueView> views;  // this machine's first
+  const auto add = [&](const Backend& backend) -> Status {
+    TRY_ASSIGN(QueueView view, backend.Queue());
+    views.push_back(std::move(view));
+    return Ok();
+  };
+  TRY_ASSIGN(const auto failure, VisitConfigured(add));
+  const QueueView& machine = views.front();
+  const std::vector<QueueView> clusters(views.begin() + 1, views.end());
   if (line.Has("json")) {
-    PrintLine(ToJson(queue));
+    const std::string document = ToJson(machine, clusters);
+    if (failure) return FailWith(*failure, document);
+    PrintLine(document);
     return 0;
   }
-  for (const std::string& warning : queue.warnings) Say(StrCat("tony: warning: ", warning));
-  Print(Table(queue, RealClock().Now()));
+  for (const std::string& warning : machine.warnings) Say(StrCat("tony: warning: ", warning));
+  const Instant now = RealClock().Now();
+  Print(Table(machine, now));
+  for (const QueueView& cluster : clusters) Print(ClusterTable(cluster, now));
+  if (failure) return *failure;
   return 0;
 }
 

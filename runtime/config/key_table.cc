@@ -48,7 +48,7 @@ constexpr Key kKeys[] = {
     {"tony.<role>.instances", kNumber, "0", kImplemented, "number of tasks; a role's name has lower-case letters only"},
     {"tony.<role>.max-instances", kNumber, "-1", kImplemented, "most tasks that the role may ask for; below 0: any number"},
     {"tony.<role>.memory", kMemory, "2g", kImplemented, "memory for each task"},
-    {"tony.<role>.node-label", kText, "", kNone, "YARN node label"},
+    {"tony.<role>.node-label", kText, "", kYarn, "label of the nodes that will do for the role's tasks"},
     {"tony.<role>.placement", kText, "pack", kYarn, "pack: tasks go where room is; spread: as evenly over the nodes as room allows"},
     {"tony.<role>.placement-spec", kText, "", kNone, "YARN placement constraint"},
     {"tony.<role>.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders of this machine, on YARN also of HDFS (hdfs://...), for the role's tasks"},
@@ -113,7 +113,7 @@ constexpr Key kKeys[] = {
     {"tony.failure.signal.<NAME>", kText, "", kImplemented, "CLASS[, transient or permanent][, MEANING] of a task that this signal ended, as 9 or SIGKILL"},
 
     // The application master and executors, as YARN and Java saw them.
-    {"tony.am.node-label", kText, "", kNone, "YARN node label of the application master"},
+    {"tony.am.node-label", kText, "", kYarn, "label of the nodes that will do for the application master, or for the task of a job without roles"},
     {"tony.am.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders for the application master, or for the task of a job without roles"},
     {"tony.am.startup-timeout", kMillis, "0", kNone, "limit until the application master has started"},
     {"tony.am.wait-client-signal-stop-timeout-sec", kSeconds, "15", kNone, "how long TonY's application master waited for its client's goodbye"},
@@ -130,11 +130,11 @@ constexpr Key kKeys[] = {
     {"tony.application.hadoop.location", kText, "", kNone, "archive with Hadoop"},
     {"tony.application.hdfs-conf-path", kText, "", kYarn, "another hdfs-site.xml"},
     {"tony.application.mapred-conf-path", kText, "", kNone, "another mapred-site.xml"},
-    {"tony.application.node-label", kText, "", kNone, "YARN node label of all containers"},
+    {"tony.application.node-label", kText, "", kYarn, "label of the nodes that will do for roles, and an application master, without their own"},
     {"tony.application.num-client-rm-connect-retries", kNumber, "3", kNone, "connection attempts to the resource manager"},
     {"tony.application.placement-spec", kText, "", kNone, "YARN placement constraint of the job"},
     {"tony.application.security.enabled", kFlag, "true", kNone, "fetch Hadoop's tokens"},
-    {"tony.application.type", kText, "TONY", kNone, "type of the YARN application"},
+    {"tony.application.type", kText, "TONY", kYarn, "what kind of application YARN lists it as, in at most 20 characters"},
     {"tony.application.yarn-conf-path", kText, "", kYarn, "another yarn-site.xml"},
     {"tony.containers.allocation-tags", kList, "", kNone, "YARN allocation tags of roles without their own"},
     {"tony.containers.placement-spec", kText, "", kNone, "YARN placement constraint of roles without their own"},
@@ -145,7 +145,10 @@ constexpr Key kKeys[] = {
     {"tony.gpu-exec-path", kText, "nvidia-smi", kNone, "without effect in TonY too"},
     {"tony.other.namenodes", kList, "", kNone, "further file systems to fetch tokens for"},
     {"tony.yarn.gang-hold", kMillis, "30000", kYarn, "a gang that has had no more containers for so long, or up to twice as long, gives those that it has back for a while; 0: never"},
+    {"tony.yarn.modify-acl", kText, "", kYarn, "who else may end the job in YARN: USER,... GROUP,... or *"},
+    {"tony.yarn.priority", kNumber, "0", kYarn, "the application's priority in its queue, at most the cluster's highest; higher ones go first"},
     {"tony.yarn.queue", kText, "default", kYarn, "YARN queue"},
+    {"tony.yarn.view-acl", kText, "", kYarn, "who else may see the job and its logs in YARN: USER,... GROUP,... or *"},
 
     // Horovod.
     {"tony.horovod.driver.mode.debug", kFlag, "false", kNone, "the user brings the driver"},

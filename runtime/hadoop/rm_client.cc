@@ -71,6 +71,12 @@ wire::SubmitApplicationRequest ToWire(const Submission& submission) {
   context.set_keep_containers_across_application_attempts(submission.keep_containers);
   for (const std::string& tag : submission.tags) context.add_applicationtags(tag);
   if (submission.failure_validity) context.set_attempt_failures_validity_interval(submission.failure_validity->count());
+  if (!submission.label.empty()) context.set_node_label_expression(submission.label);
+  if (submission.lifetime) {
+    wire::ApplicationTimeoutMap& timeout = *context.add_application_timeouts();
+    timeout.set_application_timeout_type(wire::APP_TIMEOUT_LIFETIME);
+    timeout.set_timeout(std::chrono::ceil<std::chrono::seconds>(*submission.lifetime).count());
+  }
   SetAmResource(submission, context);
   if (submission.without_master) context.set_unmanaged_am(true);
   return request;
@@ -90,7 +96,10 @@ ApplicationReport ReportIn(const wire::ApplicationReport& report) {
           .attempt = report.currentapplicationattemptid().attemptid(),
           .progress = report.progress(),
           .started = FromMillis(report.starttime()),
-          .finished = FromMillis(report.finishtime())};
+          .finished = FromMillis(report.finishtime()),
+          .priority = report.priority().priority(),
+          .used = FromWire(report.app_resource_usage().used_resources()),
+          .needed = FromWire(report.app_resource_usage().needed_resources())};
 }
 
 // RMAppManager's words, which it puts into a YarnException: two submit one application at the same moment (of one that
@@ -175,6 +184,18 @@ void RmClient::Report(const ApplicationId& id, Done<ApplicationReport> done) {
   CallFor<wire::GetApplicationReportResponse>(connection_, "getApplicationReport", request, convert, std::move(done));
 }
 
+void RmClient::Applications(Done<std::vector<ApplicationReport>> done) {
+  wire::GetApplicationsRequest request;
+  for (const auto state : {wire::NEW, wire::NEW_SAVING, wire::SUBMITTED, wire::ACCEPTED, wire::RUNNING})
+    request.add_application_states(state);
+  const auto convert = [](const wire::GetApplicationsResponse& answer) {
+    std::vector<ApplicationReport> reports;
+    for (const wire::ApplicationReport& report : answer.applications()) reports.push_back(ReportIn(report));
+    return reports;
+  };
+  CallFor<wire::GetApplicationsResponse>(connection_, "getApplications", request, convert, std::move(done));
+}
+
 void RmClient::Kill(const ApplicationId& id, const std::string& reason, Done<bool> done) {
   wire::KillApplicationRequest request;
   *request.mutable_application_id() = ToWire(id);
@@ -209,6 +230,16 @@ void RmClient::Queue(const std::string& name, Done<QueueReport> done) {
     return QueueIn(answer.queueinfo());
   };
   CallFor<wire::GetQueueInfoResponse>(connection_, "getQueueInfo", request, convert, std::move(done));
+}
+
+void RmClient::NodeLabels(Done<std::vector<std::string>> done) {
+  const auto convert = [](const wire::GetClusterNodeLabelsResponse& answer) {
+    std::vector<std::string> labels;
+    for (const wire::NodeLabel& label : answer.nodelabels()) labels.push_back(label.name());
+    return labels;
+  };
+  CallFor<wire::GetClusterNodeLabelsResponse>(connection_, "getClusterNodeLabels", wire::GetClusterNodeLabelsRequest(),
+                                              convert, std::move(done));
 }
 
 // Who administers a queue may submit to it, too.

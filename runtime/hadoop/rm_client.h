@@ -33,7 +33,10 @@ struct Submission {
   std::optional<Duration> failure_validity;  // a master's failure counts for so long; nothing: for ever
   bool keep_containers = false;              // for the next attempt, when a master ends
   Resource am_resource;
-  std::string am_label;  // of the master's node; empty: none
+  std::string am_label;  // of the master's node; empty: that of the queue
+  std::string label;     // of nodes for what asks for none by itself, the master's included; empty: that of the queue
+  // From its acceptance on, in whole seconds; then the ResourceManager kills it. Nothing: the queue's own.
+  std::optional<Duration> lifetime;
   LaunchContext am;
   bool without_master = false;  // "unmanaged": YARN starts none, and waits for one that comes by itself
 };
@@ -55,6 +58,8 @@ struct ApplicationReport {
   int attempt = 0;  // the current one; 0: none yet
   float progress = 0;
   Instant started{}, finished{};  // 1970: not yet
+  int priority = 0;
+  Resource used, needed;  // now, and with what it asks for; 0 of an application that this user may not see
 };
 
 struct ClusterMetrics {
@@ -81,9 +86,12 @@ class RmClient {
   // rules do not let the user.
   void Submit(const Submission& submission, std::function<void(Status)> done);
   void Report(const ApplicationId& id, Done<ApplicationReport> done);
+  // All that have not ended, of all users. Of those that this user may not see, user, queue, state and start are told.
+  void Applications(Done<std::vector<ApplicationReport>> done);
   void Kill(const ApplicationId& id, const std::string& reason, Done<bool> done);  // false: under way; ask again
   void Metrics(Done<ClusterMetrics> done);
   void RunningNodes(Done<std::vector<NodeReport>> done);
+  void NodeLabels(Done<std::vector<std::string>> done);         // that the cluster knows; none: it has no labels
   void Queue(const std::string& name, Done<QueueReport> done);  // kNotFound: there is none
   // Those whose rules let the user submit, "root.ml", whether they run or not. A cluster that does not ask its rules
   // (yarn.acl.enable) tells of them as if it did.

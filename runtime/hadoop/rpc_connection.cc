@@ -68,9 +68,7 @@ void RpcConnection::Call(const std::string& method, std::string request, OnReply
                                                  StrCat("a request of ", request.size(), " bytes is too long")});
   }
   last_call_ = (last_call_ + 1) & INT32_MAX;
-  const auto late = [this, method] {
-    Drop(Lost(StrCat("no answer to ", method, " within ", limits_.call.count(), " ms")));
-  };
+  const auto late = [this, method] { Drop(Late(StrCat("no answer to ", method), limits_.call)); };
   open_calls_[last_call_] = {std::move(done), loop_.After(limits_.call, late)};
   Send(CallFrame(client_id_, {.id = last_call_, .method = method, .protocol = server_.protocol}, request));
   if (!ping_) ArmPing();
@@ -86,10 +84,16 @@ void RpcConnection::Send(std::string bytes) {
   frames_->Send(std::move(bytes));
 }
 
+// A name server that does not answer is not the server's fault.
+RpcFailure RpcConnection::Late(const std::string& what, Duration limit) const {
+  const std::string missing =
+      stage_ == Stage::kResolving ? StrCat("resolve ", server_.address.host, ": no answer") : what;
+  return Lost(StrCat(missing, " within ", limit.count(), " ms"));
+}
+
 void RpcConnection::Establish() {
   stage_ = Stage::kResolving;
-  establish_limit_ = loop_.After(
-      limits_.establish, [this] { Drop(Lost(StrCat("no connection within ", limits_.establish.count(), " ms"))); });
+  establish_limit_ = loop_.After(limits_.establish, [this] { Drop(Late("no connection", limits_.establish)); });
   resolving_ = names_.Resolve(server_.address.host, [this](const Result<std::string>& address) {
     if (!address.ok()) return Drop(Lost(address.error().message));
     Connect(*address);

@@ -83,6 +83,7 @@ class RpcConnection {
   void Open();
   void Send(std::string bytes);
   void ArmPing();
+  RpcFailure Late(const std::string& what, Duration limit) const;
   void Drop(const RpcFailure& why);
   void PostReply(OnReply done, Reply reply);
 

@@ -112,6 +112,13 @@ wire::ContainerLaunchContext ToWire(const LaunchContext& context) {
     entry.set_value(value);
   }
   out.add_command(context.command);
+  const std::pair<wire::ApplicationAccessType, const std::string*> acls[] = {
+      {wire::APPACCESS_VIEW_APP, &context.view_acl}, {wire::APPACCESS_MODIFY_APP, &context.modify_acl}};
+  for (const auto& [type, acl] : acls) {
+    wire::ApplicationACLMap& entry = *out.add_application_acls();
+    entry.set_accesstype(type);
+    entry.set_acl(*acl);
+  }
   if (context.credentials != Credentials{}) out.set_tokens(EncodeCredentials(context.credentials));
   return out;
 }

@@ -108,6 +108,9 @@ struct LaunchContext {
   std::map<std::string, std::string> environment;
   std::string command;  // "<LOG_DIR>" in it is the container's log folder
   Credentials credentials;
+  // Who else may see the application with its logs, and who may end or move it: "eve,bob staff" are users and groups,
+  // "*" is everybody, " " nobody. Its own user and the cluster's administrators always may.
+  std::string view_acl = " ", modify_acl = " ";
 };
 
 }  // namespace tony::hadoop

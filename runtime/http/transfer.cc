@@ -210,8 +210,9 @@ Result<HttpResponse> Transfer::Finish(int code) {
 
 std::string Transfer::ReasonFor(int code) const {
   long error = 0;
-  curl_off_t connected = 0;
+  curl_off_t resolved = 0, connected = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
+  curl_easy_getinfo(easy_.get(), CURLINFO_NAMELOOKUP_TIME_T, &resolved);
   curl_easy_getinfo(easy_.get(), CURLINFO_CONNECT_TIME_T, &connected);
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -219,6 +220,7 @@ std::string Transfer::ReasonFor(int code) const {
     case CURLE_COULDNT_CONNECT:
       return StrCat("connect: ", error != 0 ? ErrnoText(static_cast<int>(error)) : "failed");
     case CURLE_OPERATION_TIMEDOUT:
+      if (resolved == 0) return StrCat("resolve: no answer within ", call_.limits.connect.count(), " ms");
       if (connected == 0) return StrCat("no connection within ", call_.limits.connect.count(), " ms");
       return StrCat("no whole answer within ", call_.limits.whole.count(), " ms");
     case CURLE_GOT_NOTHING:

@@ -148,6 +148,13 @@ inline constexpr Duration kLongestGangHold{240'000};
 // What a job asks of YARN beside its containers.
 struct YarnSpec {
   std::string queue = "default";
+  std::string type = "TONY";  // what kind of application it is listed as
+  int priority = 0;           // among the applications of its queue; higher ones go first
+  // Of the nodes that will do for its containers, where they name none of their own; and for its master. Empty: any.
+  std::string node_label, am_node_label;
+  // Who else may see it with its logs, and who may end it, as Hadoop writes access lists: users, a blank, groups, each
+  // separated by commas; "*" is everybody. Empty: its user alone.
+  std::string view_acl, modify_acl;
   // Of the container of its application master, whose own need is 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;

@@ -228,12 +228,34 @@ Status ReadRestartAndCheckpoint(JsonFields& fields, JobSpec& spec) {
   return Ok();
 }
 
+// What most jobs have none of, by name.
+std::map<std::string, std::string*> TextsOf(YarnSpec& yarn) {
+  return {{"node_label", &yarn.node_label},
+          {"am_node_label", &yarn.am_node_label},
+          {"view_acl", &yarn.view_acl},
+          {"modify_acl", &yarn.modify_acl}};
+}
+
+json::object YarnJson(YarnSpec yarn) {
+  json::object out{{"queue", yarn.queue}, {"am_memory_mb", yarn.am_memory_mb}, {"am_vcores", yarn.am_vcores}};
+  if (yarn.type != YarnSpec().type) out["type"] = yarn.type;
+  if (yarn.priority != 0) out["priority"] = yarn.priority;
+  if (yarn.gang_hold != YarnSpec().gang_hold) out["gang_hold_ms"] = yarn.gang_hold.count();
+  for (const auto& [name, text] : TextsOf(yarn))
+    if (!text->empty()) out[name] = *text;
+  return out;
+}
+
 Result<YarnSpec> ReadYarn(JsonFields fields) {
   YarnSpec yarn;
   yarn.queue = fields.String("queue");
   yarn.am_memory_mb = fields.Int("am_memory_mb", 1);
   yarn.am_vcores = static_cast<int>(fields.Int("am_vcores", 1, kMostAsked));
   if (fields.Has("gang_hold_ms")) yarn.gang_hold = Duration(fields.Int("gang_hold_ms", 0, kLongestGangHold.count()));
+  if (fields.Has("type")) yarn.type = fields.String("type");
+  if (fields.Has("priority")) yarn.priority = static_cast<int>(fields.Int("priority", 0, INT32_MAX));
+  for (const auto& [name, text] : TextsOf(yarn))
+    if (fields.Has(name)) *text = fields.String(name);
   TRY(fields.status());
   return yarn;
 }
@@ -322,12 +344,7 @@ std::string ToJson(const JobSpec& spec) {
   out["failure_rules"] = FailureRulesJson(spec.failure_rules);
   out["tags"] = json::array(spec.tags.begin(), spec.tags.end());
   out["history_folder"] = spec.history_folder;
-  if (spec.yarn != YarnSpec()) {
-    out["yarn"] = json::object{{"queue", spec.yarn.queue},
-                               {"am_memory_mb", spec.yarn.am_memory_mb},
-                               {"am_vcores", spec.yarn.am_vcores},
-                               {"gang_hold_ms", spec.yarn.gang_hold.count()}};
-  }
+  if (spec.yarn != YarnSpec()) out["yarn"] = YarnJson(spec.yarn);
   return SerializeJson(out);
 }
 

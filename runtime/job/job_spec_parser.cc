@@ -19,6 +19,8 @@ constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
 constexpr std::string_view kQueue = "tony.yarn.queue";
 constexpr std::string_view kGangHold = "tony.yarn.gang-hold";
+constexpr std::string_view kType = "tony.application.type";
+constexpr size_t kLongestType = 20;  // YarnConfiguration.APPLICATION_TYPE_LENGTH: YARN cuts it there
 constexpr std::string_view kScheduler = "tony.scheduler";
 constexpr std::string_view kTags = "tony.application.tags";
 
@@ -87,6 +89,20 @@ Status ParseLimits(const PropertyValues& values, JobSpec& spec) {
   return Ok();
 }
 
+Result<std::string> YarnText(const PropertyValues& values, std::string_view key) {
+  std::string text(Trim(values.Text(key)));
+  if (std::ranges::any_of(text, IsControl)) return values.Bad(key, "expected one line of text");
+  return text;
+}
+
+// A blank at its beginning means that no user is in it.
+Result<std::string> AclText(const PropertyValues& values, std::string_view key) {
+  const std::string text = values.Text(key);
+  TRY_ASSIGN(std::string trimmed, YarnText(values, key));
+  if (std::ranges::count(trimmed, ' ') > 1) return values.Bad(key, "expected USER,... GROUP,... with one blank, or *");
+  return !trimmed.empty() && text.starts_with(' ') ? " " + trimmed : trimmed;
+}
+
 // What tony.am.* says is its only task's where a job has no roles, and its master's else, as in TonY; but not TonY's
 // defaults, which are those of a JVM.
 Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
@@ -95,6 +111,16 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   yarn.queue = std::string(Trim(values.Text(kQueue)));
   if (yarn.queue.empty() || std::ranges::any_of(yarn.queue, IsControl))
     return values.Bad(kQueue, "expected the name of a queue");
+  TRY_ASSIGN(yarn.type, YarnText(values, kType));
+  if (yarn.type.size() > kLongestType)
+    return values.Bad(kType, StrCat("expected at most ", kLongestType, " characters"));
+  TRY_ASSIGN(const int64_t priority, values.Number("tony.yarn.priority", 0, INT32_MAX));
+  yarn.priority = static_cast<int>(priority);
+  TRY_ASSIGN(yarn.node_label, YarnText(values, "tony.application.node-label"));
+  TRY_ASSIGN(yarn.am_node_label, YarnText(values, "tony.am.node-label"));
+  if (yarn.am_node_label.empty()) yarn.am_node_label = yarn.node_label;
+  TRY_ASSIGN(yarn.view_acl, AclText(values, "tony.yarn.view-acl"));
+  TRY_ASSIGN(yarn.modify_acl, AclText(values, "tony.yarn.modify-acl"));
   if (!single_task && values.Has("tony.am.memory")) {
     TRY_ASSIGN(yarn.am_memory_mb, values.MemoryMb("tony.am.memory"));
   }

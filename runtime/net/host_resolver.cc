@@ -5,15 +5,21 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <mutex>
+#include <thread>
 #include <utility>
 
-#include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
 
 namespace tony {
 namespace {
+
+// A master may want the addresses of a thousand nodes at once.
+constexpr int kMostThreads = 8;
 
 bool IsNumeric(const std::string& host) {
   in_addr address{};
@@ -37,43 +43,78 @@ Result<std::string> ResolveHost(const std::string& host) {
 }
 
 struct HostResolver::State {
-  explicit State(EventLoop& loop) : asking(loop) {}
+  struct Question {
+    uint64_t id;
+    std::string host;
+  };
 
-  SideThread::Then Answer(uint64_t id, Result<std::string> address) {
-    return [this, id, address = std::move(address)] {
-      const auto found = waiting.find(id);
-      if (found == waiting.end()) return;
-      const OnAddress done = std::move(found->second);
-      waiting.erase(found);
-      done(address);
-    };
+  State(EventLoop& its_loop, Lookup its_lookup) : lookup(std::move(its_lookup)), loop(&its_loop) {}
+
+  void Tell(uint64_t id, const Result<std::string>& address) {
+    const auto found = waiting.find(id);
+    if (found == waiting.end()) return;
+    const OnAddress done = std::move(found->second);
+    waiting.erase(found);
+    done(address);
   }
+  void Forget(uint64_t id) {
+    waiting.erase(id);
+    const std::lock_guard lock(mutex);
+    std::erase_if(unasked, [id](const Question& question) { return question.id == id; });
+  }
+  static void AskAll(const std::shared_ptr<State>& state);
 
-  uint64_t last_id = 0;
+  const Lookup lookup;
+  uint64_t last_id = 0;  // of the loop's thread, as is the next one
   std::map<uint64_t, OnAddress> waiting;
-  SideThread asking;
+  std::mutex mutex;  // guards all below
+  EventLoop* loop;   // null: the resolver is gone, and perhaps its loop
+  std::deque<Question> unasked;
+  int threads = 0;
 };
 
-HostResolver::HostResolver(EventLoop& loop) : loop_(loop), state_(std::make_shared<State>(loop)) {}
-HostResolver::~HostResolver() = default;
+void HostResolver::State::AskAll(const std::shared_ptr<State>& state) {
+  std::unique_lock lock(state->mutex);
+  while (!state->unasked.empty()) {
+    const Question question = std::move(state->unasked.front());
+    state->unasked.pop_front();
+    lock.unlock();
+    auto address = state->lookup(question.host);
+    lock.lock();
+    if (state->loop == nullptr) return;
+    state->loop->Post([state, id = question.id, address = std::move(address)] { state->Tell(id, address); });
+  }
+  --state->threads;
+}
+
+HostResolver::HostResolver(EventLoop& loop, Lookup lookup)
+    : loop_(loop), state_(std::make_shared<State>(loop, std::move(lookup))) {}
+
+HostResolver::~HostResolver() {
+  state_->waiting.clear();
+  const std::lock_guard lock(state_->mutex);
+  state_->unasked.clear();
+  state_->loop = nullptr;
+}
 
 HostResolver::Query HostResolver::Resolve(const std::string& host, OnAddress done) {
   struct Waiting : EventLoop::Handle {
-    Waiting(std::weak_ptr<State> its_state, uint64_t its_id) : state(std::move(its_state)), id(its_id) {}
-    ~Waiting() override {
-      if (const auto alive = state.lock()) alive->waiting.erase(id);
-    }
-    std::weak_ptr<State> state;
+    Waiting(std::shared_ptr<State> its_state, uint64_t its_id) : state(std::move(its_state)), id(its_id) {}
+    ~Waiting() override { state->Forget(id); }
+    std::shared_ptr<State> state;
     uint64_t id;
   };
   const uint64_t id = ++state_->last_id;
   state_->waiting[id] = std::move(done);
   if (IsNumeric(host)) {
-    loop_.Post([alive = std::weak_ptr(state_), id, host] {
-      if (const auto state = alive.lock()) state->Answer(id, host)();
-    });
-  } else {
-    state_->asking.Do([state = state_.get(), id, host] { return state->Answer(id, ResolveHost(host)); });
+    loop_.Post([state = state_, id, host] { state->Tell(id, host); });
+    return std::make_unique<Waiting>(state_, id);
+  }
+  const std::lock_guard lock(state_->mutex);
+  state_->unasked.push_back({id, host});
+  if (state_->threads < kMostThreads) {
+    ++state_->threads;
+    std::thread(State::AskAll, state_).detach();
   }
   return std::make_unique<Waiting>(state_, id);
 }

@@ -1,5 +1,6 @@
-// Names of hosts to addresses, without blocking the loop: a thread of its own asks the system's resolver, one name
-// after the other. It starts with the first name that is not an address already. Loop thread only.
+// Names of hosts to addresses, without blocking the loop: threads beside it ask the system's resolver, a few names at a
+// time, so that one which hangs does not keep the others. None is begun for what is an address already. Loop thread
+// only.
 #pragma once
 
 #include <functional>
@@ -11,17 +12,19 @@
 
 namespace tony {
 
-// Blocks. Numeric IPv4; kUnavailable: no such host.
+// Blocks, as long as resolv.conf lets the system's resolver take: 5 s for each try at each server, as a rule. Numeric
+// IPv4; kUnavailable: no such host.
 Result<std::string> ResolveHost(const std::string& host);
 
-// Outlives its queries. Its destructor waits for the question that the thread has asked, as long as resolv.conf lets
-// the system's resolver take (5 s for each try at each server, as a rule).
+// Outlives its queries. Nobody waits for a question under way: neither the destructor nor the end of the process. A
+// thread that asks one then is left to itself. It touches nothing of the resolver, and ends with its answer.
 class HostResolver {
  public:
-  using OnAddress = std::function<void(Result<std::string> address)>;  // as of ResolveHost()
-  using Query = std::unique_ptr<EventLoop::Handle>;                    // destroyed: nobody is told any more
+  using OnAddress = std::function<void(Result<std::string> address)>;          // as of ResolveHost()
+  using Query = std::unique_ptr<EventLoop::Handle>;                            // destroyed: nobody is told any more
+  using Lookup = std::function<Result<std::string>(const std::string& host)>;  // any thread, several at a time
 
-  explicit HostResolver(EventLoop& loop);
+  explicit HostResolver(EventLoop& loop, Lookup lookup = ResolveHost);
   ~HostResolver();
   HostResolver(const HostResolver&) = delete;
 
@@ -31,7 +34,7 @@ class HostResolver {
  private:
   struct State;
   EventLoop& loop_;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<State> state_;  // with the threads
 };
 
 }  // namespace tony

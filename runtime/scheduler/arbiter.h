@@ -26,7 +26,8 @@ struct ArbiterView {
     kLost,      // nothing of it lives, and nothing may be started for it: its machine was started anew
   };
   Kind kind = Kind::kNobody;
-  bool swept = false;  // of a job that has ended: nothing will be started to sweep up after it
+  bool swept = false;      // of a job that has ended: nothing will be started to sweep up after it
+  std::string waits = {};  // why a job that is ruled has no master yet, for people; empty: it has, or nobody knows
 
   bool IsKept() const { return kind == Kind::kKept; }
   bool WillBeKept() const { return kind == Kind::kKept || kind == Kind::kStarting; }

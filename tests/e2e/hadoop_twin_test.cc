@@ -1,5 +1,6 @@
 // Programs without Hadoop in them become their twins where a job is YARN's: runtime/backend/hadoop_twin.h. What happens
 // on a cluster, tests/conformance/hadoop tries.
+#include <chrono>
 #include <filesystem>
 
 #include "tests/e2e/tony_test.h"
@@ -50,8 +51,34 @@ TEST_F(HadoopTwinTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
   EXPECT_FALSE(fs::exists(box_.home() / "staged"));
 }
 
+TEST_F(HadoopTwinTest, ANameServerThatHangsHoldsNobody) {
+  Sandbox::Variables variables = Cluster();
+  variables["LD_PRELOAD"] = TestProgram("libnames_shim.so");
+  variables["ASAN_OPTIONS"] = "verify_asan_link_order=0";
+  variables["NAMES_SHIM_HANGS"] = "hangs.example.org";
+  const auto takes = [&](const Words& words, const std::string& says) {
+    const auto began = std::chrono::steady_clock::now();
+    const Ran ran = box_.Tony(words, variables);
+    EXPECT_EQ(ran.exit, 69) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr(says));
+    EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+    return std::chrono::steady_clock::now() - began;
+  };
+  const Words submit = One("true") + Conf("tony.scheduler=yarn");
+  box_.Write("conf/yarn-site.xml",
+             "<configuration><property><name>yarn.resourcemanager.address</name><value>hangs.example.org:1</value>"
+             "</property></configuration>");
+  EXPECT_LT(takes(submit, "getNewApplication at hangs.example.org:1: resolve hangs.example.org: no answer"),
+            std::chrono::seconds(10));
+  box_.Write("conf/hdfs-site.xml",
+             "<configuration><property><name>dfs.namenode.http-address</name><value>hangs.example.org:1</value>"
+             "</property></configuration>");
+  EXPECT_LT(takes({"status", kJob}, "hangs.example.org"), std::chrono::seconds(100))
+      << "the resolver's own two minutes";
+}
+
 TEST_F(HadoopTwinTest, WarningsAreSaidOnce) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.application.type=ML"), Cluster());
+  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.am.startup-timeout=9"), Cluster());
   EXPECT_EQ(ran.exit, 69);
   EXPECT_EQ(CountLines(ran.err), 2u) << ran.err;
 }
@@ -74,6 +101,28 @@ TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerHidesNoJobOfThisMachine) {
   const Ran find = box_.Tony({"find", "--request-id", "k"}, Cluster());
   EXPECT_EQ(find.exit, 0) << find.err;
   EXPECT_EQ(box_.Tony({"find", "--request-id", "unknown"}, Cluster()).exit, 66) << "requests are known here";
+}
+
+TEST_F(HadoopTwinTest, TheQueueOfThisMachineIsShownThoughAClusterDoesNotAnswer) {
+  const Ran queue = box_.Tony({"list", "--queue"}, Cluster());
+  EXPECT_EQ(queue.exit, 69);
+  EXPECT_THAT(queue.out, HasSubstr("MB of memory"));
+  EXPECT_THAT(queue.err, HasSubstr("127.0.0.1:1"));
+  EXPECT_EQ(box_.Tony({"list", "--queue"}).exit, 0);
+}
+
+TEST_F(HadoopTwinTest, TheDoctorSaysWhatIsWrongOfAClusterAndWhatMendsIt) {
+  const Ran dead = box_.Tony({"doctor", "--yarn"}, Cluster());
+  EXPECT_EQ(dead.exit, 1) << dead.err;
+  EXPECT_THAT(dead.out, HasSubstr("ok    configuration: by HADOOP_CONF_DIR="));
+  EXPECT_THAT(dead.out, HasSubstr("fail  resourcemanager: "));
+  EXPECT_THAT(dead.out, HasSubstr("-> is it running? else set yarn.resourcemanager.address in yarn-site.xml"));
+  EXPECT_THAT(dead.out, HasSubstr("fail  namenode: "));
+  EXPECT_THAT(dead.out, HasSubstr("else set dfs.namenode.http-address in hdfs-site.xml"));
+  const Ran none = box_.Tony({"doctor", "--yarn"});
+  EXPECT_EQ(none.exit, 1);
+  EXPECT_THAT(none.out, HasSubstr("fail  configuration: HADOOP_CONF_DIR is not set"));
+  EXPECT_THAT(none.out, HasSubstr("-> set HADOOP_CONF_DIR to the folder"));
 }
 
 TEST_F(HadoopTwinTest, AClusterThatDoesNotAnswerKeepsNoJobOfThisMachineFromComingBack) {

@@ -51,6 +51,7 @@ Result<LaunchContext> MakeExecutorContext(const JobShipment& job, const Executor
   for (const auto& [name, value] : job.spec.container_env)
     if (name.starts_with("YARN_CONTAINER_RUNTIME_")) context.environment[name] = QuoteValue(value);
   AddEnvironment(job.environment, context);
+  SetAcls(job.spec.yarn, context);
   context.environment["TONY_JOB_ID"] = job.job.value;
   context.command = StrCat("exec ./", kExecutorFile, " --container '<LOG_DIR>' 1>'<LOG_DIR>/executor.log' 2>&1");
   return context;
@@ -68,6 +69,11 @@ Result<LaunchContext> MakeMasterContext(const MasterShipment& job) {
   for (const std::string& argument : job.arguments) context.command += " " + QuoteArgument(argument);
   context.command += " 1>'<LOG_DIR>/am.log' 2>&1";
   return context;
+}
+
+void SetAcls(const YarnSpec& spec, LaunchContext& context) {
+  if (!spec.view_acl.empty()) context.view_acl = spec.view_acl;
+  if (!spec.modify_acl.empty()) context.modify_acl = spec.modify_acl;
 }
 
 }  // namespace tony

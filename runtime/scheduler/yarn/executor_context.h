@@ -44,5 +44,7 @@ struct MasterShipment {
   hadoop::Credentials credentials;
 };
 Result<hadoop::LaunchContext> MakeMasterContext(const MasterShipment& job);
+// A node goes by what the first container of a job has that comes to it.
+void SetAcls(const YarnSpec& spec, hadoop::LaunchContext& context);
 
 }  // namespace tony

@@ -174,13 +174,13 @@ Result<LocalResource> Sending::Send(const HdfsSource& source) {
 
 }  // namespace
 
-Result<FileSystem> ParseFileSystem(std::string_view text) {
+Result<ClusterFileSystem> ParseFileSystem(std::string_view text) {
   constexpr std::string_view kScheme = "hdfs://";
   const Error wrong{ErrorCode::kInvalid, StrCat("fs.defaultFS: \"", text, "\": expected hdfs://HOST:PORT")};
   if (!text.starts_with(kScheme)) return wrong;
   const std::string_view authority = text.substr(0, text.find('/', kScheme.size())).substr(kScheme.size());
   const size_t colon = authority.find(':');
-  FileSystem found{"hdfs", std::string(authority.substr(0, colon))};
+  ClusterFileSystem found{"hdfs", std::string(authority.substr(0, colon))};
   if (found.host.empty()) return wrong;
   if (colon == std::string_view::npos) return found;
   const auto port = ParseInt(authority.substr(colon + 1));

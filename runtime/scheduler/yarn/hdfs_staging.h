@@ -25,17 +25,17 @@
 namespace tony {
 
 // As a cluster's own programs name it.
-struct FileSystem {
+struct ClusterFileSystem {
   std::string scheme, host;
   int port = -1;  // -1: none, as for a name service
-  bool operator==(const FileSystem&) const = default;
+  bool operator==(const ClusterFileSystem&) const = default;
 };
 // Of fs.defaultFS: "hdfs://nn:8020", "hdfs://cluster". kInvalid: another scheme, or no host.
-Result<FileSystem> ParseFileSystem(std::string_view text);
+Result<ClusterFileSystem> ParseFileSystem(std::string_view text);
 
 struct HdfsStore {
   hadoop::WebHdfs::Options hdfs;
-  FileSystem file_system;
+  ClusterFileSystem file_system;
   std::string folder;             // "/user/eve/.tony/staged"; made with those above it
   std::filesystem::path scratch;  // a folder here, for the archive of a folder while it is sent
 };

@@ -39,6 +39,10 @@ Result<hadoop::ApplicationReport> RmCalls::Report(const hadoop::ApplicationId& i
   return Await<hadoop::ApplicationReport>([&](hadoop::RmClient& rm, auto done) { rm.Report(id, done); });
 }
 
+Result<std::vector<hadoop::ApplicationReport>> RmCalls::Applications() const {
+  return Await<std::vector<hadoop::ApplicationReport>>([](hadoop::RmClient& rm, auto done) { rm.Applications(done); });
+}
+
 Status RmCalls::Kill(const hadoop::ApplicationId& id, const std::string& reason) const {
   const auto killed = Await<bool>([&](hadoop::RmClient& rm, auto done) { rm.Kill(id, reason, done); });
   return killed.ok() ? Ok() : Status(killed.error());
@@ -50,6 +54,14 @@ Result<hadoop::QueueReport> RmCalls::Queue(const std::string& name) const {
 
 Result<std::vector<std::string>> RmCalls::QueuesOfUser() const {
   return Await<std::vector<std::string>>([](hadoop::RmClient& rm, auto done) { rm.QueuesOfUser(done); });
+}
+
+Result<std::vector<std::string>> RmCalls::NodeLabels() const {
+  return Await<std::vector<std::string>>([](hadoop::RmClient& rm, auto done) { rm.NodeLabels(done); });
+}
+
+Result<hadoop::ClusterMetrics> RmCalls::Metrics() const {
+  return Await<hadoop::ClusterMetrics>([](hadoop::RmClient& rm, auto done) { rm.Metrics(done); });
 }
 
 Result<std::vector<hadoop::NodeReport>> RmCalls::RunningNodes() const {

@@ -19,9 +19,12 @@ class RmCalls {
   Result<hadoop::NewApplication> MakeApplication() const;
   Status Submit(const hadoop::Submission& submission) const;
   Result<hadoop::ApplicationReport> Report(const hadoop::ApplicationId& id) const;
+  Result<std::vector<hadoop::ApplicationReport>> Applications() const;
   Status Kill(const hadoop::ApplicationId& id, const std::string& reason) const;  // begun, or done
   Result<hadoop::QueueReport> Queue(const std::string& name) const;
   Result<std::vector<std::string>> QueuesOfUser() const;
+  Result<std::vector<std::string>> NodeLabels() const;
+  Result<hadoop::ClusterMetrics> Metrics() const;
   Result<std::vector<hadoop::NodeReport>> RunningNodes() const;
 
  private:

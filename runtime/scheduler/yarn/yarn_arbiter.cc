@@ -9,6 +9,7 @@
 #include "runtime/journal/history.h"
 #include "runtime/journal/journal_format.h"
 #include "runtime/scheduler/last_status.h"
+#include "runtime/scheduler/yarn/master_wait.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_ends.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
@@ -23,6 +24,8 @@ using hadoop::ApplicationState;
 
 constexpr Duration kLookLimit{5000};
 constexpr Duration kSubmitLimit{30'000};
+
+bool Has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
 
 bool HasEnded(ApplicationState state) { return state >= ApplicationState::kFinished; }
 
@@ -104,6 +107,12 @@ Result<std::string> SettledAs(const RecordStore& store, const JobStatus& end) {
 Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
   Verdict verdict;
   const std::string why = hadoop::OneLine(report.diagnostics);
+  if (Has(report.diagnostics, "exceeded the lifetime")) {  // RMAppLifetimeMonitor's words
+    verdict.state = FinalState::kFailed;
+    verdict.cls = OutcomeClass::kTimeout;
+    verdict.message = "YARN ended the job, whose master had not done so after tony.application.timeout";
+    return verdict;
+  }
   if (report.state == ApplicationState::kKilled) {
     verdict.state = FinalState::kKilled;
     verdict.cls = OutcomeClass::kKilled;
@@ -111,7 +120,7 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
     return verdict;
   }
   verdict.state = FinalState::kFailed;
-  const bool never_ran = report.diagnostics.find("exitCode: -1000") != std::string::npos;
+  const bool never_ran = Has(report.diagnostics, "exitCode: -1000");
   if (const auto lasting = never_ran ? LastingCauseIn(report.diagnostics) : std::nullopt) {
     verdict.cls = lasting->cls;
     verdict.message = StrCat("the application master was not started: ", lasting->why);
@@ -144,7 +153,9 @@ ArbiterView YarnArbiter::Look(const JobRecords& records) const {
   const auto report = ReportOf(records);
   if (report.ok()) {
     const bool ended = HasEnded(report->state);
-    return {.kind = ended ? ArbiterView::Kind::kLost : ArbiterView::Kind::kKept, .swept = ended};
+    return {.kind = ended ? ArbiterView::Kind::kLost : ArbiterView::Kind::kKept,
+            .swept = ended,
+            .waits = WhyMasterWaits(*report)};
   }
   if (report.error().code != ErrorCode::kNotFound) return {.kind = ArbiterView::Kind::kKept};
   const bool lost = WasRuled(records);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kNameNodePort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
 constexpr int kWebPort = 9870;       // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
+constexpr int kRmWebPort = 8088;     // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
 
 std::optional<std::string> Variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -87,6 +88,17 @@ Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpo
   return StrCat("http://", ToString(web));
 }
 
+// Empty: what is asked there is not needed for a job.
+std::string RmWebOf(const hadoop::SiteConfiguration& site, const Endpoint& rm) {
+  const auto policy = site.Find("yarn.http.policy");
+  if (!policy.ok() || (*policy && (*policy)->text == "HTTPS_ONLY")) return "";
+  constexpr const char* kKey = "yarn.resourcemanager.webapp.address";
+  auto web = site.Address(kKey, kRmWebPort);
+  if (!web.ok()) return "";
+  if (const auto value = site.Find(kKey); value.ok() && (*value)->text.starts_with("0.0.0.0")) web->host = rm.host;
+  return StrCat("http://", ToString(*web));
+}
+
 // `from`: the variable or the key that names `place`, which may be empty.
 Status Add(const char* from, const std::string& place, Result<Properties> (*read)(const std::filesystem::path&),
            Properties& sites) {
@@ -109,13 +121,16 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
   TRY_ASSIGN(const Endpoint name_node, NameNode(site));
   TRY_ASSIGN(std::string webhdfs, WebHdfsOf(site, name_node));
   TRY_ASSIGN(const std::string homes, site.Text("dfs.user.home.dir.prefix"));
+  const auto has_queue_rules = site.Bool("yarn.acl.enable");
   const std::string home = StrCat(homes, "/", user);
   return YarnCluster{.rm = managers.front().client,
                      .scheduler = managers.front().scheduler,
                      .name_node = name_node,
                      .webhdfs = std::move(webhdfs),
                      .user = std::move(user),
-                     .home = home};
+                     .home = home,
+                     .rm_web = RmWebOf(site, managers.front().client),
+                     .has_queue_rules = has_queue_rules.ok() && *has_queue_rules};
 }
 
 std::string ToText(const YarnCluster& cluster) {

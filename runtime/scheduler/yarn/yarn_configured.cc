@@ -1,5 +1,8 @@
 #include "runtime/scheduler/yarn/yarn_configured.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -72,6 +75,29 @@ Status NoteCluster(const JobId& job, const std::string& text) {
 void ForgetCluster(const JobId& job) {
   std::error_code error;
   if (const auto folder = NotesFolder(); folder.ok()) fs::remove(*folder / job.value, error);
+}
+
+Result<std::vector<JobId>> ClusterNotesBefore(Instant time, bool dry_run) {
+  TRY_ASSIGN(const fs::path folder, NotesFolder());
+  std::vector<std::pair<Instant, JobId>> notes;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    struct stat info {};
+    if (lstat(entry->path().c_str(), &info) != 0) continue;
+    const Instant written = FromMillis(info.st_mtim.tv_sec * 1000);
+    if (written >= time) continue;
+    const std::string name = entry->path().filename().string();
+    std::error_code gone;
+    if (!name.starts_with('.')) {
+      notes.emplace_back(written, JobId{name});
+    } else if (!dry_run) {
+      fs::remove(entry->path(), gone);
+    }
+  }
+  std::ranges::sort(notes, {}, [](const auto& note) { return std::pair(note.first, note.second.value); });
+  std::vector<JobId> jobs;
+  for (auto& [written, job] : notes) jobs.push_back(std::move(job));
+  return jobs;
 }
 
 }  // namespace tony

@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 #include "runtime/job/ids.h"
 
 namespace tony {
@@ -30,5 +32,7 @@ struct ClusterNote {
 Result<std::optional<ClusterNote>> FindClusterNote(const JobId& job);
 Status NoteCluster(const JobId& job, const std::string& text);
 void ForgetCluster(const JobId& job);  // harmless if there is no note
+// Of jobs, oldest first. What writers left that died is removed, unless `dry_run`.
+Result<std::vector<JobId>> ClusterNotesBefore(Instant time, bool dry_run);
 
 }  // namespace tony

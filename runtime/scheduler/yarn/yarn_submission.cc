@@ -12,21 +12,25 @@ namespace {
 
 constexpr size_t kMostTags = 10;     // YarnConfiguration.APPLICATION_MAX_TAGS
 constexpr size_t kLongestTag = 100;  // APPLICATION_MAX_TAG_LENGTH
-constexpr const char* kMasterProgram = "tony-yarn-am";
 
 bool MayBeTag(const std::string& text) {
   return !text.empty() && text.size() <= kLongestTag &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+}  // namespace
+
 std::set<std::string> TagsOf(const JobSpec& spec) {
   std::set<std::string> tags;
   for (const std::string& tag : spec.tags)
-    if (tags.size() < kMostTags && MayBeTag(tag)) tags.insert(ToLower(tag));  // as the ResourceManager keeps them
+    if (tags.size() < kMostTags && MayBeTag(tag)) tags.insert(ToLower(tag));
   return tags;
 }
 
-}  // namespace
+std::optional<Duration> LifetimeOf(const JobSpec& spec) {
+  if (spec.timeout == Duration(0)) return std::nullopt;
+  return spec.timeout + spec.timers.grace + std::chrono::minutes(1);
+}
 
 Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRecords& records) {
   const auto id = hadoop::ParseApplicationId(records.job().value);
@@ -45,12 +49,18 @@ Result<hadoop::Submission> SubmissionOf(const YarnCluster& cluster, const JobRec
   TRY_ASSIGN(const auto staged, records.ReadStaged());
   if (staged) shipment.staged = staged->am;
   TRY_ASSIGN(hadoop::LaunchContext context, MakeMasterContext(shipment));
+  SetAcls(spec.yarn, context);
   return hadoop::Submission{.id = *id,
                             .name = spec.name,
                             .queue = spec.yarn.queue,
+                            .type = spec.yarn.type,
                             .tags = TagsOf(spec),
+                            .priority = spec.yarn.priority,
                             .max_attempts = 1,
                             .am_resource = {spec.yarn.am_memory_mb, spec.yarn.am_vcores, {}},
+                            .am_label = spec.yarn.am_node_label,
+                            .label = spec.yarn.node_label,
+                            .lifetime = LifetimeOf(spec),
                             .am = std::move(context)};
 }
 

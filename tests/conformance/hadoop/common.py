@@ -111,11 +111,17 @@ def runs(job):
     return until(lambda: [task for task in status(job)["tasks"] if task["pid"]] and status(job), f"{job} to run")
 
 
-def application(job):
-    url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/apps/{job}"
+def resource_manager(path, user="root", **parameters):
+    """What it says to a user by HTTP."""
+    words = urllib.parse.urlencode({"user.name": user, **parameters})
+    url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/{path}?{words}"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)
+
+
+def application(job, user="root"):
     try:
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            return json.load(answer)["app"]
+        return resource_manager(f"apps/{job}", user)["app"]
     except urllib.error.HTTPError:  # its id is told before it is submitted
         return {"state": "NEW", "finalStatus": "UNDEFINED", "diagnostics": ""}
 
@@ -151,9 +157,7 @@ def node_of(pid):
 
 
 def nodes_run():
-    url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/metrics"
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        return json.load(answer)["clusterMetrics"]["activeNodes"] == 2
+    return resource_manager("metrics")["clusterMetrics"]["activeNodes"] == 2
 
 
 def nothing_is_left_of(job):
@@ -171,9 +175,7 @@ def hdfs(method, path, user="root", **parameters):
 
 def applications():
     """The ids of all that the ResourceManager knows."""
-    url = f"http://{site('yarn.resourcemanager.webapp.address')}/ws/v1/cluster/apps"
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        return {app["id"] for app in (json.load(answer)["apps"] or {"app": []})["app"]}
+    return {app["id"] for app in (resource_manager("apps")["apps"] or {"app": []})["app"]}
 
 
 def jobs_in_hdfs(user="root"):

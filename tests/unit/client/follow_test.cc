@@ -28,6 +28,8 @@ class FakeAmLauncher : public AmLauncher {
   ArbiterView Look(const JobRecords& records) const override {
     ArbiterView view = local_.Look(records);
     if (up && !view.IsKept()) view.kind = ArbiterView::Kind::kStarting;
+    if (!waits.empty()) view.kind = ArbiterView::Kind::kKept;
+    view.waits = waits;
     return view;
   }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override {
@@ -44,6 +46,7 @@ class FakeAmLauncher : public AmLauncher {
   }
   int starts = 0;
   bool up = false;
+  std::string waits;  // then it is kept
   mutable std::vector<std::string> asked_to_end;
   std::function<Status(const JobRecords&)> on_start;
 
@@ -110,6 +113,22 @@ TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
   EXPECT_EQ(launcher_.starts, 1);
+}
+
+TEST_F(FollowTest, WhyThereIsNoMasterYetIsToldAsOftenAsItChanges) {
+  launcher_.waits = "waits for its master: the queue is full";
+  Follower follower(loop_, records_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
+  EXPECT_EQ(newest_.state, "ACCEPTED");
+  EXPECT_EQ(newest_.tasks.size(), 1u);
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return statuses_ > 1; }, std::chrono::milliseconds(700)))
+      << "nothing changed";
+  launcher_.waits = "waits for its master: its container is being started";
+  ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
+  EXPECT_EQ(statuses_, 2);
+  EXPECT_EQ(launcher_.starts, 0);
 }
 
 TEST_F(FollowTest, WhereNoAmRulesAKillIsTheArbitersToCarryOut) {

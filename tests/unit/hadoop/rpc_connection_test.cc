@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/wire/client.pb.h"
 #include "tests/support/run_until.h"
@@ -197,6 +199,24 @@ TEST_F(RpcConnectionTest, NobodyListensAndNobodyHasThatName) {
   ASSERT_TRUE(Answered(2));
   EXPECT_EQ(FailureOf("two").kind, Kind::kLost);
   EXPECT_EQ(FailureOf("two").message.find("resolve bad name"), 0u) << FailureOf("two").message;
+}
+
+TEST_F(RpcConnectionTest, ANameServerThatDoesNotAnswerIsToldFromAServerThatDoesNot) {
+  std::promise<void> end;
+  HostResolver hanging(loop, [ended = end.get_future().share()](const std::string&) -> Result<std::string> {
+    ended.wait();
+    return Error{ErrorCode::kUnavailable, "too late"};
+  });
+  for (const RpcLimits limits : {RpcLimits{.establish = Duration(20)}, RpcLimits{.call = Duration(20)}}) {
+    replies.clear();
+    connection.emplace(loop, hanging, RpcServer{{"rm.example.org", 1}, kProtocol}, SimpleUser{"alice"}, limits);
+    Call("one");
+    ASSERT_TRUE(Answered(1));
+    EXPECT_EQ(FailureOf("one").message, "resolve rm.example.org: no answer within 20 ms");
+    EXPECT_EQ(FailureOf("one").kind, Kind::kLost);
+  }
+  connection.reset();
+  end.set_value();
 }
 
 TEST_F(RpcConnectionTest, AMuteServerIsGivenUpWhileItProvesAndWhileItAnswers) {

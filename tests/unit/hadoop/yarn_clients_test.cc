@@ -75,6 +75,10 @@ TEST_F(RmClientTest, ASubmissionSaysWhatItsMasterNeeds) {
   submission.keep_containers = true;
   submission.am_resource = {1024, 1, {}};
   submission.am_label = "gpu";
+  submission.label = "big";
+  submission.priority = 7;
+  submission.lifetime = Duration(61'001);
+  submission.am.view_acl = "bob";
   submission.am.command = "true";
   ASSERT_TRUE(Await<Status>([&](auto done) { rm.Submit(submission, done); }).ok());
   const auto request = RequestOf<wire::SubmitApplicationRequest>(server.calls.at(0));
@@ -91,7 +95,38 @@ TEST_F(RmClientTest, ASubmissionSaysWhatItsMasterNeeds) {
   EXPECT_EQ(master.num_containers(), 1);
   EXPECT_EQ(master.capability().memory(), 1024);
   EXPECT_EQ(master.node_label_expression(), "gpu");
+  EXPECT_EQ(context.node_label_expression(), "big");
+  EXPECT_EQ(context.priority().priority(), 7);
+  ASSERT_EQ(context.application_timeouts_size(), 1);
+  EXPECT_EQ(context.application_timeouts(0).application_timeout_type(), wire::APP_TIMEOUT_LIFETIME);
+  EXPECT_EQ(context.application_timeouts(0).timeout(), 62) << "never too early";
   EXPECT_EQ(context.am_container_spec().command(0), "true");
+  std::map<int, std::string> acls;
+  for (const auto& acl : context.am_container_spec().application_acls()) acls[acl.accesstype()] = acl.acl();
+  EXPECT_EQ(acls, (std::map<int, std::string>{{wire::APPACCESS_VIEW_APP, "bob"}, {wire::APPACCESS_MODIFY_APP, " "}}));
+}
+
+TEST_F(RmClientTest, WhatHasNotEndedAndWhatTheNodesAreCalled) {
+  wire::GetApplicationsResponse applications;
+  auto& waiting = *applications.add_applications();
+  *waiting.mutable_applicationid() = ToWire(kApplication);
+  waiting.set_yarn_application_state(wire::ACCEPTED);
+  waiting.mutable_priority()->set_priority(4);
+  *waiting.mutable_app_resource_usage()->mutable_used_resources() = ToWire(Resource{512, 2, {}});
+  wire::GetClusterNodeLabelsResponse labels;
+  labels.add_nodelabels()->set_name("big");
+  Play(server, {[&](const Call& call) { server.Succeed(call, applications); },
+                [&](const Call& call) { server.Succeed(call, labels); }});
+  const auto told = Await<Result<std::vector<ApplicationReport>>>([&](auto done) { rm.Applications(done); });
+  ASSERT_TRUE(told.ok() && told->size() == 1);
+  EXPECT_EQ(told->front().id, kApplication);
+  EXPECT_EQ(told->front().priority, 4);
+  EXPECT_EQ(told->front().used, (Resource{512, 2, {}}));
+  const auto request = RequestOf<wire::GetApplicationsRequest>(server.calls.at(0));
+  EXPECT_EQ(request.application_states_size(), 5);
+  for (const int state : request.application_states()) EXPECT_LE(state, wire::RUNNING);
+  EXPECT_EQ(*Await<Result<std::vector<std::string>>>([&](auto done) { rm.NodeLabels(done); }),
+            std::vector<std::string>{"big"});
 }
 
 TEST_F(RmClientTest, ASubmissionThatIsThereIsAsGoodAsANewOneAndAQueuesRulesAreToldApart) {

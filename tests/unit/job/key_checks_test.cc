@@ -43,10 +43,10 @@ TEST(KeyChecksTest, AKeyOfYarnIsAWarningElsewhere) {
 
 TEST(KeyChecksTest, AKeyWithoutEffectIsAWarningUnlessItSaysTheDefault) {
   EXPECT_EQ(WarningsWith({{"tony.application.type", "ML"}}),
-            "tony.application.type (from -conf): accepted, no effect yet\n");
+            "tony.application.type (from -conf): accepted, no effect without tony.scheduler=yarn\n");
   EXPECT_EQ(WarningsWith({{"tony.application.type", "TONY"}}), "");
   EXPECT_EQ(WarningsWith({{"tony.worker.node-label", "gpu"}}),
-            "tony.worker.node-label (from -conf): accepted, no effect yet\n");
+            "tony.worker.node-label (from -conf): accepted, no effect without tony.scheduler=yarn\n");
 }
 
 TEST(KeyChecksTest, WhatWouldRunTheWrongThingIsAnError) {

@@ -18,6 +18,26 @@ TEST(YarnSpecTest, ItsMasterIsSmallUnlessTheJobSaysOtherwise) {
             (YarnSpec{.queue = "ml", .am_memory_mb = 2048, .am_vcores = 3}));
 }
 
+TEST(YarnSpecTest, WhatYarnListsAndWhoMaySeeItAreTheKeys) {
+  const YarnSpec spec = SpecWith({{"tony.application.type", "training"},
+                                  {"tony.yarn.priority", "7"},
+                                  {"tony.yarn.view-acl", "eve,bob staff"},
+                                  {"tony.yarn.modify-acl", " ops"}});
+  EXPECT_EQ(spec, (YarnSpec{.type = "training", .priority = 7, .view_acl = "eve,bob staff", .modify_acl = " ops"}));
+}
+
+TEST(YarnSpecTest, AnApplicationsLabelIsThatOfAllWithoutTheirOwn) {
+  const auto parsed = ParseWith({{"tony.scheduler", "yarn"},
+                                 {"tony.application.node-label", "big"},
+                                 {"tony.ps.instances", "1"},
+                                 {"tony.ps.node-label", "small"}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->spec.FindRole("worker")->node_label, "big");
+  EXPECT_EQ(parsed->spec.FindRole("ps")->node_label, "small");
+  EXPECT_EQ(parsed->spec.yarn, (YarnSpec{.node_label = "big", .am_node_label = "big"}));
+  EXPECT_EQ(SpecWith({{"tony.application.node-label", "big"}, {"tony.am.node-label", "tiny"}}).am_node_label, "tiny");
+}
+
 TEST(YarnSpecTest, WithoutRolesTheAmsAmountsAreItsOnlyTasks) {
   const auto parsed = ParseJobSpec(PropertiesOf({{"tony.scheduler", "yarn"},
                                                  {"tony.containers.command", "true"},
@@ -53,6 +73,12 @@ TEST(YarnSpecTest, WhatCannotBeIsNamed) {
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.am.vcores", "0"}}).substr(0, 20), "tony.am.vcores: \"0\" ");
   EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.queue", "a\nb"}}),
             "tony.yarn.queue: \"a?b\" (from -conf): expected the name of a queue");
+  EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.application.type", "twenty-one-characters"}}),
+            "tony.application.type: \"twenty-one-characters\" (from -conf): expected at most 20 characters");
+  EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.priority", "-1"}}).substr(0, 25),
+            "tony.yarn.priority: \"-1\" ");
+  EXPECT_EQ(ErrorWith({{"tony.scheduler", "yarn"}, {"tony.yarn.view-acl", "eve, bob, staff"}}),
+            "tony.yarn.view-acl: \"eve, bob, staff\" (from -conf): expected USER,... GROUP,... with one blank, or *");
 }
 
 TEST(YarnSpecTest, TheSpecsJsonKeepsIt) {
@@ -61,6 +87,15 @@ TEST(YarnSpecTest, TheSpecsJsonKeepsIt) {
   const auto read = JobSpecFromJson(ToJson(parsed->spec));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->yarn, (YarnSpec{.queue = "ml", .am_memory_mb = 1024, .am_vcores = 1}));
+  JobSpec full = parsed->spec;
+  full.yarn = {.queue = "q",
+               .type = "t",
+               .priority = 3,
+               .node_label = "a",
+               .am_node_label = "b",
+               .view_acl = "c",
+               .modify_acl = "d"};
+  EXPECT_EQ(JobSpecFromJson(ToJson(full))->yarn, full.yarn);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <optional>
+#include <set>
 
 #include "tests/unit/base/event_loop_fixture.h"
 
@@ -41,6 +43,79 @@ TEST_F(HostResolverTest, NobodyIsToldOnceTheQueryIsDropped) {
     auto query = names.Resolve(host, [&](const Result<std::string>&) { told = true; });
     query.reset();
   }
+  Settle();
+  EXPECT_FALSE(told);
+}
+
+// The system's resolver, which hangs at some names until the test ends.
+class HangingLookup {
+ public:
+  ~HangingLookup() { end_.set_value(); }
+  HostResolver::Lookup Function() {
+    return [ended = end_.get_future().share()](const std::string& host) -> Result<std::string> {
+      if (host.starts_with("hangs")) ended.wait();
+      return host + "'s address";
+    };
+  }
+
+ private:
+  std::promise<void> end_;
+};
+
+TEST_F(HostResolverTest, ANameThatHangsKeepsNeitherOthersNorTheEnd) {
+  HangingLookup lookup;
+  bool told = false;
+  {
+    HostResolver hanging(loop, lookup.Function());
+    const auto query = hanging.Resolve("hangs", [&](const Result<std::string>&) { told = true; });
+    std::optional<Result<std::string>> answer;
+    const auto other = hanging.Resolve("other", [&](Result<std::string> address) {
+      answer = std::move(address);
+      loop.Stop();
+    });
+    Run();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(**answer, "other's address");
+  }
+  Settle();
+  EXPECT_FALSE(told);
+}
+
+TEST_F(HostResolverTest, ManyNamesAreAskedAFewAtATime) {
+  std::mutex mutex;
+  int most = 0, now = 0;
+  HostResolver few(loop, [&](const std::string& host) -> Result<std::string> {
+    {
+      const std::lock_guard lock(mutex);
+      most = std::max(most, ++now);
+    }
+    std::this_thread::yield();
+    const std::lock_guard lock(mutex);
+    --now;
+    return host;
+  });
+  std::set<std::string> told;
+  std::vector<HostResolver::Query> queries;
+  for (int i = 0; i < 100; ++i) {
+    queries.push_back(few.Resolve("node" + std::to_string(i), [&](const Result<std::string>& address) {
+      told.insert(*address);
+      if (told.size() == 100) loop.Stop();
+    }));
+  }
+  Run();
+  EXPECT_EQ(told.size(), 100u);
+  EXPECT_LE(most, 8);
+}
+
+TEST_F(HostResolverTest, WhatNobodyWaitsForAnyMoreIsNotAsked) {
+  HangingLookup lookup;
+  HostResolver hanging(loop, lookup.Function());
+  std::vector<HostResolver::Query> queries;
+  for (int i = 0; i < 8; ++i)  // as many as there are threads
+    queries.push_back(hanging.Resolve("hangs" + std::to_string(i), [](const Result<std::string>&) {}));
+  bool told = false;
+  auto dropped = hanging.Resolve("other", [&](const Result<std::string>&) { told = true; });
+  dropped.reset();
   Settle();
   EXPECT_FALSE(told);
 }

@@ -43,6 +43,16 @@ std::vector<std::string> NamesOf(const LaunchContext& context) {
   return names;
 }
 
+TEST(ExecutorContextTest, WhoMaySeeAndEndItIsTheJobsWord) {
+  JobShipment job = Job();
+  EXPECT_EQ(ContextOf(job).view_acl, " ") << "nobody but the user";
+  EXPECT_EQ(ContextOf(job).modify_acl, " ");
+  job.spec.yarn.view_acl = "*";
+  job.spec.yarn.modify_acl = " ops";
+  EXPECT_EQ(ContextOf(job).view_acl, "*");
+  EXPECT_EQ(ContextOf(job).modify_acl, " ops");
+}
+
 // All that a node's pages show.
 std::string Shown(const LaunchContext& context) {
   std::string text = context.command;

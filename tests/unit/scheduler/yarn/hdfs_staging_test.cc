@@ -201,8 +201,8 @@ TEST_F(HdfsStagingTest, ABundleIsUnpackedOnTheNode) {
 }
 
 TEST(FileSystemTest, ItIsHdfsWithAHostAndPerhapsAPort) {
-  EXPECT_EQ(*ParseFileSystem("hdfs://nn.example.org:8020"), (FileSystem{"hdfs", "nn.example.org", 8020}));
-  EXPECT_EQ(*ParseFileSystem("hdfs://cluster/"), (FileSystem{"hdfs", "cluster", -1}));
+  EXPECT_EQ(*ParseFileSystem("hdfs://nn.example.org:8020"), (ClusterFileSystem{"hdfs", "nn.example.org", 8020}));
+  EXPECT_EQ(*ParseFileSystem("hdfs://cluster/"), (ClusterFileSystem{"hdfs", "cluster", -1}));
   for (const char* text : {"", "file:///", "hdfs://", "hdfs:///x", "hdfs://nn:0", "hdfs://nn:x", "s3a://bucket"}) {
     const auto parsed = ParseFileSystem(text);
     ASSERT_FALSE(parsed.ok()) << text;

@@ -51,7 +51,16 @@ class YarnArbiterTest : public testing::Test {
     JobSpec spec;
     spec.roles = {{.name = "worker", .instances = 2, .command = "true"}};
     spec.tags = {"Team", "caf\xC3\xA9"};
-    spec.yarn = {.queue = "ml", .am_memory_mb = 300, .am_vcores = 2};
+    spec.yarn = {.queue = "ml",
+                 .type = "training",
+                 .priority = 3,
+                 .node_label = "big",
+                 .am_node_label = "small",
+                 .view_acl = "bob",
+                 .am_memory_mb = 300,
+                 .am_vcores = 2};
+    spec.timeout = Duration(5'000);
+    spec.timers.grace = Duration(2'000);
     Put("spec.json", ToJson(spec));
     server_ = std::jthread([this] { loop_.Run(); });
   }
@@ -124,6 +133,10 @@ TEST_F(YarnArbiterTest, TheResourceManagersStateSaysWhoRules) {
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kKept) << state;
     EXPECT_FALSE(arbiter_.Look(records_).swept);
   }
+  RmSays(wire::ACCEPTED, "[x] Application is Activated, waiting for resources to be assigned for AM.");
+  EXPECT_TRUE(arbiter_.Look(records_).waits.starts_with("waits for its master: "));
+  RmSays(wire::RUNNING);
+  EXPECT_EQ(arbiter_.Look(records_).waits, "");
   for (const auto state : {wire::FINISHED, wire::FAILED, wire::KILLED}) {
     RmSays(state);
     EXPECT_EQ(arbiter_.Look(records_).kind, Kind::kLost) << state;
@@ -186,6 +199,14 @@ TEST_F(YarnArbiterTest, OneThatWasKilledInYarnIsKilled) {
   ASSERT_TRUE(end.ok() && *end);
   EXPECT_EQ((*end)->state, "KILLED");
   EXPECT_EQ((*end)->verdict->message, "killed in YARN: killed by user admin");
+}
+
+TEST_F(YarnArbiterTest, OneThatOutlivedItsTimeIsEndedByYarnAsByItsMaster) {
+  RmSays(wire::KILLED, "Application is killed by ResourceManager as it has exceeded the lifetime period.");
+  const auto end = arbiter_.UnwrittenEnd(records_);
+  ASSERT_TRUE(end.ok() && *end);
+  EXPECT_EQ((*end)->state, "FAILED");
+  EXPECT_EQ((*end)->verdict->cls, OutcomeClass::kTimeout);
 }
 
 TEST_F(YarnArbiterTest, AVerdictThatIsWrittenStays) {
@@ -343,6 +364,13 @@ TEST_F(YarnArbiterTest, WhatIsSubmittedIsMadeOfTheRecordsAlone) {
   EXPECT_EQ(hadoop::ToString(submission->id), kRuledJob.value);
   EXPECT_EQ(submission->queue, "ml");
   EXPECT_EQ(submission->tags, std::set<std::string>{"team"}) << "YARN takes ASCII, and keeps small letters";
+  EXPECT_EQ(submission->type, "training");
+  EXPECT_EQ(submission->priority, 3);
+  EXPECT_EQ(submission->label, "big");
+  EXPECT_EQ(submission->am_label, "small");
+  EXPECT_EQ(submission->lifetime, Duration(67'000)) << "a minute and the grace behind its master's own";
+  EXPECT_EQ(submission->am.view_acl, "bob");
+  EXPECT_EQ(submission->am.modify_acl, " ") << "nobody but the user";
   EXPECT_EQ(submission->max_attempts, 1);
   EXPECT_EQ(submission->am_resource, (hadoop::Resource{300, 2, {}}));
   EXPECT_EQ(submission->am.environment.at(kClusterVariable), ToText(cluster));

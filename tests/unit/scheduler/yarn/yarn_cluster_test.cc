@@ -43,6 +43,16 @@ TEST(YarnClusterTest, WhatIsSaidGoesFirst) {
   EXPECT_EQ(ClusterWith({{"dfs.namenode.http-address", "web:1"}})->webhdfs, "http://web:1");
 }
 
+TEST(YarnClusterTest, WhatIsAskedBeforeASubmitIsKnownAsFarAsTheFilesSay) {
+  EXPECT_EQ(ClusterWith({})->rm_web, "http://rm.example.org:8088");
+  EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "web:1"}})->rm_web, "http://web:1");
+  EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "0.0.0.0:1"}})->rm_web, "http://rm.example.org:1");
+  EXPECT_EQ(ClusterWith({{"yarn.resourcemanager.webapp.address", "a:b:c"}})->rm_web, "");
+  EXPECT_EQ(ClusterWith({{"yarn.http.policy", "HTTPS_ONLY"}})->rm_web, "");
+  EXPECT_FALSE(ClusterWith({})->has_queue_rules);
+  EXPECT_TRUE(ClusterWith({{"yarn.acl.enable", "true"}})->has_queue_rules);
+}
+
 TEST(YarnClusterTest, WhatCannotBeUsedIsNamedByFileAndKey) {
   EXPECT_EQ(ErrorWith({{"fs.defaultFS", "file:///"}}),
             "x-site.xml:3: fs.defaultFS is \"file:///\", expected hdfs://HOST:PORT");

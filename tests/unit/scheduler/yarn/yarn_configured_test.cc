@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/scheduler/yarn/note_garbage.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 #include "tests/support/temp_folder.h"
 
@@ -113,6 +114,61 @@ TEST_F(YarnConfiguredTest, WithoutTheVariableTheNewestNoteSaysWhatToList) {
 TEST_F(YarnConfiguredTest, ADamagedNoteIsNamed) {
   ASSERT_TRUE(NoteCluster(kNoted, "rm:1").ok());
   EXPECT_EQ(Of(kNoted), Path("home/yarn/clusters/") + kNoted.value + ": \"rm:1\": expected six words");
+}
+
+class NoteGarbageTest : public YarnConfiguredTest {
+ protected:
+  Garbage Collect(const JobsOfCluster& jobs_of, bool dry_run = false) {
+    const GarbageOrder order{.not_since = RealClock().Now() - std::chrono::hours(1), .dry_run = dry_run};
+    Garbage garbage;
+    EXPECT_TRUE(CollectNotes(order, jobs_of, garbage).ok());
+    return garbage;
+  }
+  std::string FileOf(const JobId& job) const { return Path("home/yarn/clusters/") + job.value; }
+  bool IsNoted(const JobId& job) const { return fs::exists(FileOf(job)); }
+};
+
+TEST_F(NoteGarbageTest, WhatIsOldGoesWithItsJobAndTheRestIsTold) {
+  const JobId gone{"application_1700000000000_0003"}, dead{"application_1700000000000_0004"};
+  const JobId fresh{"application_1700000000000_0005"}, damaged{"application_1700000000000_0006"};
+  Note(gone, "noted", std::chrono::hours(9));
+  Note(kNoted, "noted", std::chrono::hours(8));
+  Note(dead, "dead", std::chrono::hours(7));
+  Note(fresh, "noted", std::chrono::minutes(5));
+  ASSERT_TRUE(NoteCluster(damaged, "rm:1").ok());
+  const auto hours_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  fs::last_write_time(FileOf(damaged), hours_ago);
+  const fs::path cut_off = Path("home/yarn/clusters/.cut-off");
+  std::ofstream(cut_off) << "x";
+  fs::last_write_time(cut_off, hours_ago);
+
+  int asked = 0;
+  const JobsOfCluster jobs_of = [&](const YarnCluster& cluster) -> Result<std::set<std::string>> {
+    ++asked;
+    if (cluster.rm.host == "dead") return Error{ErrorCode::kUnavailable, "dead: connect: refused"};
+    return std::set<std::string>{kNoted.value};
+  };
+  const Garbage would = Collect(jobs_of, /*dry_run=*/true);
+  EXPECT_TRUE(IsNoted(gone) && fs::exists(cut_off));
+  EXPECT_EQ(asked, 2) << "each cluster once";
+
+  const Garbage garbage = Collect(jobs_of);
+  EXPECT_EQ(garbage.notes, std::vector{gone.value});
+  EXPECT_EQ(garbage.kept, (std::vector{FileOf(kNoted) + ": the job is in /user/eve/.tony/jobs of noted:3",
+                                       FileOf(dead) + ": dead: connect: refused",
+                                       FileOf(damaged) + ": \"rm:1\": expected six words"}));
+  EXPECT_EQ(would.notes, garbage.notes);
+  EXPECT_EQ(would.kept, garbage.kept);
+  EXPECT_FALSE(IsNoted(gone) || fs::exists(cut_off));
+  EXPECT_TRUE(IsNoted(kNoted) && IsNoted(dead) && IsNoted(fresh) && IsNoted(damaged));
+}
+
+TEST_F(NoteGarbageTest, WithoutNotesThereIsNothingToAsk) {
+  const Garbage garbage = Collect([](const YarnCluster&) -> Result<std::set<std::string>> {
+    ADD_FAILURE() << "asked";
+    return std::set<std::string>();
+  });
+  EXPECT_TRUE(garbage.notes.empty() && garbage.kept.empty());
 }
 
 }  // namespace

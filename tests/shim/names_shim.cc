@@ -1,0 +1,21 @@
+// An LD_PRELOAD library: the system's resolver hangs at one name, as behind a name server that does not answer.
+// README.md says which variables steer it.
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// As long as nobody waits who need not.
+constexpr unsigned kHangsSeconds = 120;
+
+extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints, addrinfo** found) {
+  const char* const hangs = getenv("NAMES_SHIM_HANGS");
+  if (host != nullptr && hangs != nullptr && strcmp(host, hangs) == 0) {
+    sleep(kHangsSeconds);
+    return EAI_AGAIN;
+  }
+  using Resolve = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
+  static const auto resolve = reinterpret_cast<Resolve>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  return resolve(host, service, hints, found);
+}
