@@ -29,6 +29,7 @@ constexpr Default kDefaults[] = {
     {"yarn.resourcemanager.hostname", "0.0.0.0", "yarn-default.xml"},
     {"yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:8032", "yarn-default.xml"},
     {"yarn.resourcemanager.scheduler.address", "${yarn.resourcemanager.hostname}:8030", "yarn-default.xml"},
+    {"yarn.resourcemanager.webapp.address", "${yarn.resourcemanager.hostname}:8088", "yarn-default.xml"},
     {"yarn.resourcemanager.ha.enabled", "false", "yarn-default.xml"},
     {"yarn.resourcemanager.connect.max-wait.ms", "900000", "yarn-default.xml"},
     {"yarn.resourcemanager.connect.retry-interval.ms", "30000", "yarn-default.xml"},

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kNameNodePort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
 constexpr int kWebPort = 9870;       // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
+constexpr int kRmWebPort = 8088;     // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
 
 std::optional<std::string> Variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -87,6 +88,17 @@ Result<std::string> WebHdfsOf(const hadoop::SiteConfiguration& site, const Endpo
   return StrCat("http://", ToString(web));
 }
 
+// No job needs it.
+std::string RmWebOf(const hadoop::SiteConfiguration& site, const Endpoint& rm) {
+  const auto policy = site.Find("yarn.http.policy");
+  if (!policy.ok() || (*policy && (*policy)->text == "HTTPS_ONLY")) return "";
+  constexpr const char* kKey = "yarn.resourcemanager.webapp.address";
+  auto web = site.Address(kKey, kRmWebPort);
+  if (!web.ok()) return "";
+  if (const auto value = site.Find(kKey); value.ok() && (*value)->text.starts_with("0.0.0.0")) web->host = rm.host;
+  return StrCat("http://", ToString(*web));
+}
+
 // `from`: the variable or the key that names `place`, which may be empty.
 Status Add(const char* from, const std::string& place, Result<Properties> (*read)(const std::filesystem::path&),
            Properties& sites) {
@@ -115,26 +127,34 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
                      .name_node = name_node,
                      .webhdfs = std::move(webhdfs),
                      .user = std::move(user),
-                     .home = home};
+                     .home = home,
+                     .rm_web = RmWebOf(site, managers.front().client)};
 }
 
 std::string ToText(const YarnCluster& cluster) {
-  return Join({ToString(cluster.rm), ToString(cluster.scheduler), ToString(cluster.name_node), cluster.webhdfs,
-               cluster.user, cluster.home},
-              " ");
+  std::vector<std::string> words = {
+      ToString(cluster.rm), ToString(cluster.scheduler), ToString(cluster.name_node), cluster.webhdfs, cluster.user,
+      cluster.home};
+  if (!cluster.rm_web.empty()) words.push_back(cluster.rm_web);
+  return Join(words, " ");
 }
 
 Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   const auto words = Split(text, ' ');
-  const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six words")};
-  if (words.size() != 6) return bad;
+  const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six words or seven")};
+  if (words.size() != 6 && words.size() != 7) return bad;
   std::vector<Endpoint> endpoints;
   for (size_t i = 0; i < 3; ++i) {
     const auto endpoint = EndpointFrom(words[i], 0);
     if (!endpoint) return bad;
     endpoints.push_back(*endpoint);
   }
-  return YarnCluster{endpoints[0], endpoints[1], endpoints[2], words[3], words[4], words[5]};
+  return YarnCluster{
+      endpoints[0], endpoints[1], endpoints[2], words[3], words[4], words[5], words.size() == 7 ? words[6] : ""};
+}
+
+std::string PageOf(const YarnCluster& cluster, const JobId& job) {
+  return cluster.rm_web.empty() ? "" : StrCat(cluster.rm_web, "/proxy/", job.value, "/");
 }
 
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {

@@ -18,6 +18,7 @@ struct YarnCluster {
   std::string webhdfs;  // "http://nn.example.org:9870"
   std::string user;     // whom a cluster without Kerberos believes
   std::string home;     // the user's folder in HDFS: "/user/eve"
+  std::string rm_web;   // "http://rm.example.org:8088"; empty: not known, or by HTTPS alone
 };
 
 // kInvalid names file and key: it cannot be used, or asks for what is not there yet (Kerberos, several NameNodes or
@@ -28,6 +29,10 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
 inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: it is not of that form
+
+// Where a browser finds the job, also when it has ended: the ResourceManager leads on from there to the master's own
+// page, or to its page of the application. Empty: not known.
+std::string PageOf(const YarnCluster& cluster, const JobId& job);
 
 // Which one of them says yarn_configured.h: where a job with these site files goes, or where this job is; an empty id
 // names no job. $HADOOP_USER_NAME goes before the user's own name, as in Hadoop's clients. kInvalid names the variable,
