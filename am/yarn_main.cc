@@ -93,7 +93,7 @@ class Master {
                               .records = own,
                               .submission = std::move(submission),
                               .token = container_.launch.secrets.token,
-                              .tracking_url = "",
+                              .tracking_url = PageOf(container_.cluster, records_.job()),
                               .epoch = kFirstEpoch,
                               .job = std::move(job),
                               .journal = *opened.journal,

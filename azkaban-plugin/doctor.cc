@@ -59,6 +59,7 @@ Checks CheckInstallation(const Installation& installation, PluginFiles& files) {
     Add(all, CheckServerProperties(files, meminfo.ok() ? FreeMemoryMb(*meminfo) : std::numeric_limits<int64_t>::max()));
     Add(all, CheckExecuteAsUser(installation, files));
     Add(all, CheckCommand(installation, files));
+    Add(all, CheckHadoop(installation, files));
     Add(all, CheckPluginProperties(files));
     Add(all, CheckSiteDefaults(files));
   }

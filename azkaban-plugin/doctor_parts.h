@@ -45,9 +45,11 @@ Checks CheckServerProperties(const PluginFiles& files, int64_t free_memory_mb);
 Checks CheckPluginProperties(const PluginFiles& files);
 Checks CheckSiteDefaults(const PluginFiles& files);  // tony.*: by the mapper that reads a step's
 
-// doctor_programs.cc: what `command` names, what lies beside it, and the setuid program.
+// doctor_programs.cc: what `command` names, what lies beside it, the setuid program, and a cluster's configuration.
 Checks CheckCommand(const Installation& installation, const PluginFiles& files);
 Checks CheckExecuteAsUser(const Installation& installation, const PluginFiles& files);
+// Where a step with tony.scheduler=yarn finds its cluster; nothing where no step has to.
+Checks CheckHadoop(const Installation& installation, const PluginFiles& files);
 
 // doctor_folder.cc: what else is in the folder of job types and beside it.
 Checks CheckJobtypes(const Installation& installation);

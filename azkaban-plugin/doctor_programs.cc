@@ -1,6 +1,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "azkaban-plugin/doctor_parts.h"
 #include "azkaban-plugin/install_files.h"
 #include "azkaban-plugin/plugin_folder.h"
@@ -49,7 +51,59 @@ Check Runnable(const std::string& name, const fs::path& program, const Installat
   return check;
 }
 
+bool IsOnYarn(const Properties& plugin) {
+  const Property* scheduler = plugin.Find("tony.scheduler");
+  return scheduler != nullptr && Trim(scheduler->value) == "yarn";
+}
+
+// Where every step needs a cluster it fails, elsewhere some steps might.
+Check YarnCheck(const PluginFiles& files, std::string name, std::string text, std::string advice) {
+  Check check = WarnCheck(std::move(name), std::move(text), std::move(advice));
+  if (IsOnYarn(files.plugin)) check.health = Health::kFail;
+  return check;
+}
+
+User WhoRunsSteps(const Installation& installation, const PluginFiles& files) {
+  return files.ExecutesAsUser() ? Anybody() : installation.server.user;
+}
+
+bool MayRead(const fs::path& path, const User& user) {
+  const Sight sight = SightOf(path);
+  return sight.kind == Sight::Kind::kHidden || (sight.kind == Sight::Kind::kThere && !Obstacle(path, user, R_OK));
+}
+
+// All of them or none, unless every step needs them.
+std::optional<Check> CheckYarnFiles(const fs::path& folder, const User& user, const PluginFiles& files) {
+  std::vector<std::string> missing;
+  for (const std::string_view name : kYarnFiles)
+    if (!MayRead(folder / name, user)) missing.emplace_back(name);
+  if (missing.empty() || (!IsOnYarn(files.plugin) && missing.size() == std::size(kYarnFiles))) return std::nullopt;
+  return YarnCheck(files, "programs",
+                   StrCat(Join(missing, ", "), ": not in ", folder.string(), ", or not to be read by ", user.name,
+                          ", and a step with tony.scheduler=yarn needs it"),
+                   "install all programs of TonY into one folder");
+}
+
 }  // namespace
+
+Checks CheckHadoop(const Installation& installation, const PluginFiles& files) {
+  const std::string name = "HADOOP_CONF_DIR", variable = StrCat("env.", name);
+  const Property* own = files.plugin.Find(variable);
+  const std::string folder = own != nullptr ? own->value : installation.server.Variable(name);
+  if (folder.find("${") != std::string::npos) return {};
+  if (folder.empty()) {
+    const bool is_named = files.plugin.Find("tony.application.yarn-conf-path") != nullptr;
+    if (!IsOnYarn(files.plugin) || is_named || !installation.server.environment_known) return {};
+    return {FailCheck(name, "not set, and every step has tony.scheduler=yarn",
+                      StrCat(variable, "=/etc/hadoop/conf in ", kPluginFile))};
+  }
+  const User user = WhoRunsSteps(installation, files);
+  for (const char* file : {"core-site.xml", "hdfs-site.xml", "yarn-site.xml"})
+    if (!MayRead(fs::path(folder) / file, user))
+      return {YarnCheck(files, name, StrCat(folder, "/", file, ": no such file, or not to be read by ", user.name),
+                        "a step with tony.scheduler=yarn finds its cluster there")};
+  return {OkCheck(name, folder)};
+}
 
 Checks CheckCommand(const Installation& installation, const PluginFiles& files) {
   const auto adapter = Adapter(installation, files);
@@ -74,6 +128,8 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
                                       ": no such file, and this machine has a GPU, whose use "
                                       "nobody sees without it"),
                                "install all programs of TonY into one folder"));
+  if (auto yarn = CheckYarnFiles(adapter->parent_path(), WhoRunsSteps(installation, files), files))
+    checks.push_back(*std::move(yarn));
   if (checks.size() == 1) {
     std::vector<std::string> names(std::begin(kPrograms), std::end(kPrograms));
     if (has_gpu_twin) names.emplace_back(kOptionalProgram);

@@ -107,6 +107,8 @@ Result<std::vector<fs::path>> Programs() {
     if (access(program.c_str(), X_OK) != 0) return FileError(ErrorCode::kNotFound, "run", program, errno);
   if (const std::string gpu = SiblingProgram(kOptionalProgram); access(gpu.c_str(), X_OK) == 0)
     programs.emplace_back(gpu);
+  for (const std::string_view name : kYarnFiles)
+    if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) == 0) programs.emplace_back(file);
   return programs;
 }
 

@@ -70,7 +70,7 @@ bool IsReservedName(std::string_view name) {
   });
 }
 
-OutputProperties PropertiesForNextSteps(const JobId& job, const std::filesystem::path& logs,
+OutputProperties PropertiesForNextSteps(const JobId& job, const std::string& logs, const std::string& page,
                                         const std::vector<OutputMember>& outputs) {
   Collector collector;
   for (const OutputMember& output : outputs) {
@@ -83,8 +83,8 @@ OutputProperties PropertiesForNextSteps(const JobId& job, const std::filesystem:
     break;
   }
   collector.Add("tony.job.id", job.value);
-  collector.Add("tony.job.logs", logs.string());
-  collector.Add("tony.job.url", "file://" + logs.string());
+  collector.Add("tony.job.logs", logs);
+  collector.Add("tony.job.url", logs.starts_with('/') ? "file://" + logs : page);
   return collector.Take();
 }
 

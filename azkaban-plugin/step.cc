@@ -87,7 +87,9 @@ class StepRun {
     if (job.end == SubmitEnd::kAttached) SayInLog(StrCat("job ", id, " of an earlier attempt runs: attached to it"));
     if (job.end == SubmitEnd::kAdopted) SayInLog(StrCat("job ", id, " of an earlier attempt has succeeded: adopted"));
     if (job.spec_differs) SayInLog("warning: " + DifferenceText(job));
-    SayInLog(StrCat("logs: ", backend_.PlaceOfLogs(*job.records), "; tony logs ", id, " -f"));
+    const bool are_read_by_tony = backend_.LogsOf(*job.records).ok();
+    SayInLog(StrCat("logs: ", backend_.PlaceOfLogs(*job.records),
+                    are_read_by_tony ? StrCat("; tony logs ", id, " -f") : ""));
     for (const std::string& note : step_.request.notes) SayInLog(note);
   }
 
@@ -149,7 +151,8 @@ class StepRun {
     // What is wrong with the outputs the account has told, and the job has succeeded all the same.
     if (!outputs.ok() && outputs.error().code != ErrorCode::kInvalid) return outputs.error();
     const auto members = outputs.ok() ? outputs->members : std::vector<OutputMember>();
-    const OutputProperties properties = PropertiesForNextSteps(status.job, backend_.PlaceOfLogs(records), members);
+    const OutputProperties properties =
+        PropertiesForNextSteps(status.job, backend_.PlaceOfLogs(records), status.tracking_url, members);
     for (const std::string& note : properties.notes) SayInLog(note);
     if (place_.outputs.empty()) return Ok();
     return WriteOutputProperties(place_.outputs, ToJson(properties.values));

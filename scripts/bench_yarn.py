@@ -60,8 +60,6 @@ class Cluster:
 
     def __enter__(self):
         subprocess.run([CLUSTER, "start", self.folder, VERSION, str(os.getpid())], check=True, stdout=sys.stderr)
-        home = f"http://{self.setting('hdfs', 'dfs.namenode.http-address')}/webhdfs/v1/user/root?op=MKDIRS&user.name=root"
-        urllib.request.urlopen(urllib.request.Request(home, method="PUT"), timeout=30).close()
         return self
 
     def __exit__(self, *_):

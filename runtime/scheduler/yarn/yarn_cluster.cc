@@ -134,22 +134,29 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
 }
 
 std::string ToText(const YarnCluster& cluster) {
-  return Join({ToString(cluster.rm), ToString(cluster.scheduler), ToString(cluster.name_node), cluster.webhdfs,
-               cluster.user, cluster.home},
-              " ");
+  std::vector<std::string> words = {
+      ToString(cluster.rm), ToString(cluster.scheduler), ToString(cluster.name_node), cluster.webhdfs, cluster.user,
+      cluster.home};
+  if (!cluster.rm_web.empty()) words.push_back(cluster.rm_web);
+  return Join(words, " ");
 }
 
 Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   const auto words = Split(text, ' ');
-  const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six words")};
-  if (words.size() != 6) return bad;
+  const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six words or seven")};
+  if (words.size() != 6 && words.size() != 7) return bad;
   std::vector<Endpoint> endpoints;
   for (size_t i = 0; i < 3; ++i) {
     const auto endpoint = EndpointFrom(words[i], 0);
     if (!endpoint) return bad;
     endpoints.push_back(*endpoint);
   }
-  return YarnCluster{endpoints[0], endpoints[1], endpoints[2], words[3], words[4], words[5]};
+  return YarnCluster{
+      endpoints[0], endpoints[1], endpoints[2], words[3], words[4], words[5], words.size() == 7 ? words[6] : ""};
+}
+
+std::string PageOf(const YarnCluster& cluster, const JobId& job) {
+  return cluster.rm_web.empty() ? "" : StrCat(cluster.rm_web, "/proxy/", job.value, "/");
 }
 
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {

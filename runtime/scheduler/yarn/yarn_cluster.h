@@ -32,6 +32,10 @@ inline constexpr char kClusterVariable[] = "TONY_YARN_CLUSTER";
 std::string ToText(const YarnCluster& cluster);
 Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: it is not of that form
 
+// Where a browser finds the job, also when it has ended: the ResourceManager leads on from there to the master's own
+// page, or to its page of the application. Empty: not known.
+std::string PageOf(const YarnCluster& cluster, const JobId& job);
+
 // Which one of them says yarn_configured.h: where a job with these site files goes, or where this job is; an empty id
 // names no job. $HADOOP_USER_NAME goes before the user's own name, as in Hadoop's clients. kInvalid names the variable,
 // the key or the note: it is not set, or there are no site files as they should be.

@@ -18,6 +18,7 @@ azkaban = importlib.import_module("azkaban.common")  # what checks need, whichev
 tool, wait_for = azkaban.tool, azkaban.wait_for
 
 JOB_ENDED = ("SUCCEEDED", "FAILED", "KILLED")
+CLUSTER = ROOT / "tests/conformance/hadoop/cluster"  # of Hadoop
 LIMIT = 120  # seconds, far above what anything here takes: machines that run tests are noisy
 
 
@@ -36,6 +37,7 @@ class Sandbox(azkaban.Sandbox):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-airflow-"))
         self.home = self.folder / "home"
         self.homes = [self.home]  # one for each machine that Airflow believes to have
+        self.variables = {}  # of a suite
         for name in ("airflow/dags", "airflow/release", "ledger", "conf"):
             (self.folder / name).mkdir(parents=True)
         # No check waits for another's job.
@@ -46,7 +48,7 @@ class Sandbox(azkaban.Sandbox):
         path = f"{self.python_environment}/bin:{os.environ['PATH']}"
         return {"PATH": path, "HOME": str(self.folder), "LC_ALL": "C.UTF-8", "TONY_LEDGER": str(self.folder / "ledger"),
                 "TRAINING_PYTHON": str(self.training_python), "TONY_SAMPLES": str(ROOT / "samples"),
-                **more}  # fmt: skip
+                **self.variables, **more}  # fmt: skip
 
     def connection(self, home):
         """What a worker finds in its environment as tony_default."""
@@ -62,7 +64,11 @@ class Sandbox(azkaban.Sandbox):
         return json.loads(done.stdout)
 
     def jobs(self, request_id):
-        """The ids of all jobs that were made under a request id, oldest first. Read from the disk, where all remain."""
+        """The ids of all jobs that were made under a request id, oldest first. Read from the disk, where all remain, or
+        from the cluster."""
+        if "HADOOP_CONF_DIR" in self.variables:
+            jobs = [job for job in self.all_jobs() if job.get("request_id") == request_id]
+            return [job["job"] for job in sorted(jobs, key=lambda job: job["submitted"])]
         found = []
         for file in (file for home in self.homes for file in home.glob("jobs/[!.]*/submission.json")):
             submission = json.loads(file.read_text())

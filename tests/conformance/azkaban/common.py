@@ -94,13 +94,14 @@ class Sandbox:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tony-azkaban-"))
         self.jobtypes = self.folder / "azkaban/plugins/jobtypes"
         self.jobtypes.mkdir(parents=True)
+        self.variables = {}  # of a suite
         (self.folder / "ledger").mkdir()
         (self.folder / "ledger/machine.json").write_text('{"memory_mb":1000000000}')  # no check waits for another's job
 
     def environment(self, **more):
         return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C.UTF-8",
                 "TONY_HOME": str(self.folder / "home"), "TONY_LEDGER": str(self.folder / "ledger"),
-                "TONY_CONF_DIR": str(self.folder / "conf"), **more}  # fmt: skip
+                "TONY_CONF_DIR": str(self.folder / "conf"), **self.variables, **more}  # fmt: skip
 
     def install(self):
         """The plugin, as an administrator would, for an Azkaban that runs jobs as its own user."""

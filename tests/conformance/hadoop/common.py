@@ -203,7 +203,7 @@ def put(path, content, **more):
         pass
 
 
-def make_home(user="root"):
+def make_home(user):
     hdfs("PUT", f"/user/{user}", op="MKDIRS")
     hdfs("PUT", f"/user/{user}", op="SETOWNER", owner=user)
 

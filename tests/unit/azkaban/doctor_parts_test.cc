@@ -214,6 +214,42 @@ TEST_F(DoctorFilesTest, WhatTheServersUserAloneMayRunIsEnoughWithoutExecuteAsUse
   EXPECT_THAT(OfCommand(command), HasSubstr("warn command: "));
 }
 
+TEST_F(DoctorFilesTest, WhatAStepOnYarnNeedsIsThereAsAWhole) {
+  const std::string command = "command=${plugin.dir}/bin/tony-azkaban\n", on_yarn = command + "tony.scheduler=yarn\n";
+  for (const std::string_view name : kPrograms) Write("jobtypes/tony/bin/" + std::string(name), "", 0755);
+  Write("jobtypes/tony/bin/tony-azkaban", "", 0755);
+  EXPECT_THAT(OfCommand(command), testing::Not(HasSubstr("yarn"))) << "no step has to need it";
+  EXPECT_THAT(OfCommand(on_yarn), HasSubstr("fail programs: tony-hadoop, tony-azkaban-hadoop, tony-yarn-am.tar.gz: "));
+  Write("jobtypes/tony/bin/tony-hadoop", "", 0755);
+  Write("jobtypes/tony/bin/tony-yarn-am.tar.gz", "", 0600);
+  Checks found = CheckCommand(installation_, Files("execute.as.user=false", command));
+  EXPECT_THAT(found.back().text, HasSubstr("tony-azkaban-hadoop, tony-yarn-am.tar.gz: not in ")) << "half of it";
+  EXPECT_EQ(found.back().health, Health::kWarn);
+  Write("jobtypes/tony/bin/tony-azkaban-hadoop", "", 0755);
+  chmod((folder_.path() / "jobtypes/tony/bin/tony-yarn-am.tar.gz").c_str(), 0644);
+  EXPECT_THAT(OfCommand(on_yarn), testing::Not(HasSubstr("programs")));
+}
+
+TEST_F(DoctorFilesTest, AStepOnYarnFindsItsCluster) {
+  const auto of = [&](const std::string& plugin) {
+    return Worst(CheckHadoop(installation_, Files("execute.as.user=false", plugin)));
+  };
+  const std::string folder = (folder_.path() / "hadoop").string(), named = "env.HADOOP_CONF_DIR=" + folder + "\n";
+  installation_.server.environment_known = true;
+  EXPECT_EQ(of(""), "ok");
+  EXPECT_THAT(of("tony.scheduler=yarn"), HasSubstr("fail HADOOP_CONF_DIR: not set, and every step has"));
+  EXPECT_EQ(of("tony.scheduler=yarn\ntony.application.yarn-conf-path=/x"), "ok");
+  EXPECT_THAT(of(named), HasSubstr("warn HADOOP_CONF_DIR: " + folder + "/core-site.xml: no such file"));
+  EXPECT_THAT(of(named + "tony.scheduler=yarn"), HasSubstr("fail HADOOP_CONF_DIR: "));
+  for (const char* file : {"core-site.xml", "hdfs-site.xml"}) Write(std::string("hadoop/") + file, "");
+  Write("hadoop/yarn-site.xml", "", 0600);
+  EXPECT_THAT(of(named), HasSubstr("yarn-site.xml: no such file, or not to be read by azkaban"));
+  chmod((folder_.path() / "hadoop/yarn-site.xml").c_str(), 0644);
+  EXPECT_EQ(of(named + "tony.scheduler=yarn"), "ok");
+  installation_.server.environment = {{"HADOOP_CONF_DIR", folder}};
+  EXPECT_EQ(of("tony.scheduler=yarn"), "ok") << "steps inherit the server's";
+}
+
 TEST_F(DoctorFilesTest, ExecuteAsUserNeedsItsSetuidProgram) {
   EXPECT_EQ(OfHelper("execute.as.user=false"), "ok");
   EXPECT_THAT(OfHelper(""), HasSubstr("azkaban.native.lib is not set: every step fails"));

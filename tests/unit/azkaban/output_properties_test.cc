@@ -14,7 +14,7 @@ using testing::Not;
 using testing::Pair;
 
 OutputProperties Made(const std::vector<OutputMember>& outputs) {
-  return PropertiesForNextSteps({"local-1"}, "/home/logs", outputs);
+  return PropertiesForNextSteps({"local-1"}, "/home/logs", "http://here/page/", outputs);
 }
 
 TEST(OutputPropertiesTest, WithoutOutputsThereAreTheJobsIdAndWhereItsLogsAre) {
@@ -22,6 +22,12 @@ TEST(OutputPropertiesTest, WithoutOutputsThereAreTheJobsIdAndWhereItsLogsAre) {
   EXPECT_THAT(made.values, testing::ElementsAre(Pair("tony.job.id", "local-1"), Pair("tony.job.logs", "/home/logs"),
                                                 Pair("tony.job.url", "file:///home/logs")));
   EXPECT_THAT(made.notes, IsEmpty());
+}
+
+TEST(OutputPropertiesTest, WhereTheLogsAreNoFolderABrowserGetsTheJobsPage) {
+  const auto made = PropertiesForNextSteps({"application_1_2"}, "yarn logs", "http://rm/proxy/application_1_2/", {});
+  EXPECT_THAT(made.values, Contains(Pair("tony.job.logs", "yarn logs")));
+  EXPECT_THAT(made.values, Contains(Pair("tony.job.url", "http://rm/proxy/application_1_2/")));
 }
 
 TEST(OutputPropertiesTest, AnOutputHasItsOwnNameAndALongerOne) {

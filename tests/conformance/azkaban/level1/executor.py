@@ -18,7 +18,7 @@ ENDS = ("SUCCEEDED", "FAILED", "KILLED", "CANCELLED")
 # Java 16 and later hide from Azkaban the id of the process that it is to end; its log is in the platform's encoding.
 JAVA = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "--add-opens", "java.base/java.lang=ALL-UNNAMED",
         "-Dfile.encoding=UTF-8"]  # fmt: skip
-JOB_ID = re.compile(r"\blocal-\d{8}-\d{6}-[0-9a-f]{6}\b")
+JOB_ID = re.compile(r"\b(local-\d{8}-\d{6}-[0-9a-f]{6}|application_\d+_\d+)\b")
 
 
 def own_classpath():

@@ -82,8 +82,25 @@ TEST(YarnClusterTest, AMasterReadsBackWhatItsClientKnew) {
   const auto read = YarnClusterFromText(text);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(ToText(*read), text);
-  for (const char* bad : {"", "a b c d e f", "a:1 b:2 c:3 d e", "a:1 b:2 c:3 d e f g"})
+  EXPECT_EQ(read->rm_web, cluster->rm_web);
+  for (const char* bad : {"", "a b c d e f", "a:1 b:2 c:3 d e", "a:1 b:2 c:3 d e f g h"})
     EXPECT_FALSE(YarnClusterFromText(bad).ok()) << bad;
+}
+
+TEST(YarnClusterTest, AJobsPageIsWhereTheResourceManagerLeadsOnFrom) {
+  const auto page = [](Site changes) { return PageOf(*ClusterWith(std::move(changes)), {"application_1_2"}); };
+  EXPECT_EQ(page({}), "http://rm.example.org:8088/proxy/application_1_2/");
+  EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "web:1"}}), "http://web:1/proxy/application_1_2/");
+  EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "0.0.0.0:2"}}),
+            "http://rm.example.org:2/proxy/application_1_2/");
+  EXPECT_EQ(page({{"yarn.http.policy", "HTTPS_ONLY"}}), "") << "its address would be another key's";
+  EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "nonsense:x"}}), "") << "no job needs it";
+}
+
+TEST(YarnClusterTest, WhatAReleaseWithoutPagesWroteIsRead) {
+  const auto read = YarnClusterFromText("rm:1 rm:2 nn:3 http://nn:4 eve /user/eve");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(PageOf(*read, {"application_1_2"}), "");
 }
 
 }  // namespace

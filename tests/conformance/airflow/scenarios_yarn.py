@@ -1,0 +1,111 @@
+"""Tasks with tony.scheduler=yarn in genuine Airflow, on a Hadoop cluster of the suite's own."""
+
+import os
+import subprocess
+
+from common import CLUSTER, LIMIT, wait_for
+from machines import OneMachine
+from scenarios_default import KILL_LIMIT, LINKS, deferred, ends_well, gone, only_job, page
+
+START_LIMIT = 600  # seconds; Maven may have to fetch
+
+
+class WithCluster(OneMachine):
+    """A machine whose $HADOOP_CONF_DIR names a cluster; all that runs in that has the sandbox's folder in its
+    environment."""
+
+    def __init__(self, sandbox):
+        super().__init__(sandbox)
+        self.folder = sandbox.folder / "cluster"
+        sandbox.variables["HADOOP_CONF_DIR"] = str(self.folder / "conf")
+
+    def start(self):
+        subprocess.run([CLUSTER, "start", self.folder, "", str(os.getpid())], check=True, timeout=START_LIMIT,
+                       stdin=subprocess.DEVNULL)  # fmt: skip
+
+    def stop(self):
+        subprocess.run([CLUSTER, "stop", self.folder], check=True, timeout=LIMIT)
+
+
+MACHINES = WithCluster
+
+
+def linked(task, job):
+    """Both links lead to the ResourceManager, which leads on to the application."""
+    pushed = task.xcoms()
+    assert pushed["job_id"] == job and job.startswith("application_"), pushed
+    wanted = {name: pushed[key] for name, key in LINKS.items()}
+    assert task.links() == wanted, f"{task.links()} instead of {wanted}"
+    assert f"/proxy/{job}/" in pushed["tracking_url"], pushed
+    for url in wanted.values():
+        assert job in page(url), f"{url} does not show the job"
+
+
+def a_task_runs_on_yarn_and_hands_on_what_came_out(airflow):
+    run = airflow.trigger("yarn_ok")
+    run.wait("success")
+    task = run.task("train")
+    job = only_job(task)
+    assert job["state"] == "SUCCEEDED", job
+    linked(task, job["job"])
+    gone(airflow, job["job"])
+
+
+def a_task_that_fails_on_yarn_says_why(airflow):
+    run = airflow.trigger("yarn_fail")
+    run.wait("failed")
+    task = run.task("train")
+    job = only_job(task)
+    assert f"{job['job']} FAILED user_error: {job['verdict']['message']}" in task.log(), task.log()
+    assert "exit code 3" in job["verdict"]["message"] and "the data is gone" in task.log(), task.log()
+    gone(airflow, job["job"])
+
+
+def a_task_that_no_cluster_can_run_is_tried_once(airflow):
+    run = airflow.trigger("yarn_refused")
+    run.wait("failed")
+    task = run.task("train")
+    assert task.row()["try_number"] == 1 and "tony.yarn.queue" in task.log(), task.log()
+    assert task.jobs() == [], task.jobs()
+
+
+def a_deferred_task_shows_its_application(airflow):
+    run, task = deferred(airflow, "yarn_defer")
+    task.wait_until_watched(airflow.daemon("triggerer"))
+    linked(task, task.wait_for_job("RUNNING")["job"])
+    ends_well(run, task)
+
+
+def a_task_marked_failed_ends_its_application(airflow):
+    run = airflow.trigger("yarn_mark_failed")
+    task = run.task("train")
+    wait_for("the job", task.jobs)
+    job = task.wait_for_job("RUNNING")["job"]
+    task.mark("failed")
+    assert task.wait_for_job("KILLED", limit=2 * KILL_LIMIT)["verdict"]["class"] == "killed"
+    gone(airflow, job)
+    run.wait("failed")
+    assert task.jobs() == [job], task.jobs()
+
+
+def a_task_whose_process_is_killed_finds_its_application_again(airflow):
+    run = airflow.trigger("yarn_worker_kill9")
+    task = run.task("train")
+    task.wait("running")
+    wait_for("the job", task.jobs)
+    job = task.wait_for_job("RUNNING")["job"]
+    task.kill()
+    task.wait_for_try(2)
+    wait_for("the second try to find the job", lambda: f"job {job} attached" in task.log(2), LIMIT)
+    ends_well(run, task)
+
+
+TOGETHER = {
+    "yarn_defer": a_deferred_task_shows_its_application,
+    "yarn_mark_failed": a_task_marked_failed_ends_its_application,
+    "yarn_worker_kill9": a_task_whose_process_is_killed_finds_its_application_again,
+    "yarn_ok": a_task_runs_on_yarn_and_hands_on_what_came_out,
+    "yarn_fail": a_task_that_fails_on_yarn_says_why,
+    "yarn_refused": a_task_that_no_cluster_can_run_is_tried_once,
+}
+ALONE = {}

@@ -1,0 +1,132 @@
+"""Steps with tony.scheduler=yarn in Azkaban 3.58.0's job type manager, on a Hadoop cluster of the suite's own."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+
+from common import ROOT, wait_for
+from level1.executor import Executor
+from level1.projects import HOLD, command, project, tony
+
+AT_ONCE = 5
+CLUSTER = ROOT / "tests/conformance/hadoop/cluster"
+START_LIMIT = 600  # seconds; Maven may have to fetch
+ON_YARN = {"tony.scheduler": "yarn", "tony.worker.memory": "128m", "tony.am.memory": "256m"}
+
+
+class OnCluster(Executor):
+    """An executor server whose machine knows a cluster."""
+
+    def __init__(self, sandbox, folder):
+        self.cluster = folder
+        super().__init__(sandbox)
+
+    @property
+    def resource_manager(self):
+        pages = subprocess.run([CLUSTER, "pages", self.cluster], check=True, capture_output=True, text=True).stdout
+        return dict(line.split() for line in pages.splitlines())["resourcemanager"]
+
+
+@contextlib.contextmanager
+def started(sandbox):
+    # In the sandbox: so what runs in its containers is found there.
+    folder = sandbox.folder / "cluster"
+    subprocess.run([CLUSTER, "start", folder, "", str(os.getpid())], check=True, timeout=START_LIMIT,
+                   stdin=subprocess.DEVNULL)
+    sandbox.variables = {"HADOOP_CONF_DIR": str(folder / "conf")}
+    executor = OnCluster(sandbox, folder)
+    try:
+        yield executor
+    finally:
+        executor.close()
+        subprocess.run([CLUSTER, "stop", folder], check=True)
+
+
+def held(name, **properties):
+    return tony(name, f'echo "$TONY_JOB_ID" >> "$HERE/{name}.starts"; {HOLD}', properties=ON_YARN | properties)
+
+
+def page(url):
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return answer.read().decode()
+
+
+def nothing_is_left_of(azkaban, job):
+    wait_for(f"the end of {job}", lambda: not azkaban.sandbox.processes(job))
+
+
+def a_step_runs_on_yarn_and_hands_on_what_came_out(azkaban):
+    take = "echo color=${color} url=${tony.job.url} logs=${tony.job.logs}"
+    steps = [tony("train", 'echo \'{"color": "red"}\' > "$TONY_OUTPUT_FILE"', properties=ON_YARN),
+             {**command("deploy", "", after=["train"]), "command": take}]  # fmt: skip
+    execution = azkaban.run(project("2.0", steps), "flow")
+    execution.must("SUCCEEDED")
+    job, log = execution.job("train"), execution.log("train")
+    url = f"{azkaban.resource_manager}proxy/{job}/"
+    assert job.startswith("application_") and f"TonY UI: {url}\n" in log, log
+    assert f"logs: yarn logs -applicationId {job}\n" in log, log
+    assert f"color=red url={url} logs=yarn logs -applicationId {job}" in execution.log("deploy"), execution.log("deploy")
+    assert job in page(url) and "SUCCEEDED" in page(url), page(url)
+    nothing_is_left_of(azkaban, job)
+
+
+def a_step_that_fails_on_yarn_says_why(azkaban):
+    steps = [tony("train", "echo the data is gone >&2; exit 3", properties=ON_YARN),
+             command("deploy", "true", after=["train"])]  # fmt: skip
+    execution = azkaban.run(project("1.0", steps), "deploy")
+    execution.must("FAILED")
+    assert execution.must("FAILED", "train")["exit"] == 1
+    execution.must("CANCELLED", "deploy")
+    log = execution.log("train")
+    assert "the data is gone" in log and "exit code 3" in log, log
+    assert "tony-azkaban: exit 1: job application_" in log, log
+    nothing_is_left_of(azkaban, execution.job("train"))
+
+
+def a_step_that_no_cluster_can_run_is_refused_at_once(azkaban):
+    step = tony("train", "true", properties=ON_YARN | {"tony.yarn.queue": "nowhere"})
+    execution = azkaban.run(project("2.0", [step]), "flow")
+    assert execution.must("FAILED", "train")["exit"] == 65
+    assert "tony.yarn.queue" in execution.log("train"), execution.log("train")
+
+
+def a_step_that_is_cancelled_leaves_nothing_on_yarn(azkaban):
+    execution = azkaban.run(project("2.0", [held("train")]), "flow")
+    job = execution.running("train")
+    began = time.monotonic()
+    execution.cancel()
+    ended = execution.must("KILLED", "train")
+    assert ended["exit"] == 143 and time.monotonic() - began < 12, (ended, time.monotonic() - began)
+    nothing_is_left_of(azkaban, job)
+    told = azkaban.sandbox.tony("status", job)
+    assert told["state"] == "KILLED" and "Azkaban cancelled the step" in told["verdict"]["message"], told
+
+
+def a_step_that_is_cancelled_before_its_master_runs_leaves_nothing(azkaban):
+    execution = azkaban.run(project("1.0", [held("train")]), "train")
+    job = execution.job("train")
+    execution.cancel()
+    assert execution.must("KILLED", "train")["exit"] == 143
+    nothing_is_left_of(azkaban, job)
+    wait_for("its end", lambda: azkaban.sandbox.tony("status", job)["state"] == "KILLED")
+    assert not (execution.folder / "train.starts").exists()
+
+
+def a_retry_after_the_death_of_the_process_goes_on_with_the_application(azkaban):
+    execution = azkaban.run(project("1.0", [held("train", retries=1)]), "train")
+    job = execution.running("train")
+    os.kill(execution.adapter("train"), signal.SIGKILL)
+    assert execution.job("train", attempt=1) == job
+    execution.let_go()
+    execution.must("SUCCEEDED")
+    assert (execution.folder / "train.starts").read_text() == f"{job}\n"
+
+
+CHECKS = [a_step_that_is_cancelled_leaves_nothing_on_yarn,
+          a_retry_after_the_death_of_the_process_goes_on_with_the_application,
+          a_step_that_is_cancelled_before_its_master_runs_leaves_nothing,
+          a_step_runs_on_yarn_and_hands_on_what_came_out, a_step_that_fails_on_yarn_says_why,
+          a_step_that_no_cluster_can_run_is_refused_at_once]  # fmt: skip
