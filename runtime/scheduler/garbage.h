@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 #include "runtime/store/job_records.h"
 
 namespace tony {
@@ -14,7 +15,8 @@ namespace tony {
 struct GarbageOrder {
   std::function<bool(const JobRecords&)> may_go;  // a whole job: it ended long ago, and nothing of it runs
   std::function<Status()> before_jobs_go;         // once, if some do
-  bool dry_run = false;                           // says what would go, and removes nothing
+  Instant now{}, requests_before{};  // request ids whose jobs are gone, and of which nothing was written since, go
+  bool dry_run = false;              // says what would go, and removes nothing
 };
 
 struct Garbage {
@@ -22,6 +24,7 @@ struct Garbage {
   std::vector<std::string> staged;      // names of staged content
   std::vector<std::string> unfinished;  // of what was never made whole
   int64_t bytes = 0;                    // of the staged content
+  int requests = 0;                     // request ids that are forgotten
   Status failure = {};                  // not everything could be removed; the rest has been
 };
 

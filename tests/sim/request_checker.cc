@@ -28,6 +28,9 @@ void RequestChecker::See(const RequestEvent& event) {
     case RequestEventKind::kSubmitDied:
       submits_[event.actor].died = true;
       return;
+    case RequestEventKind::kRead:
+      submits_[event.actor].known = event.record.newest_number;
+      return;
     case RequestEventKind::kRecorded:
       return SeeRecorded(event);
     case RequestEventKind::kJobMade:
@@ -73,8 +76,11 @@ bool RequestChecker::WasRevokedBefore(int submit, Instant now) const {
 // Of those who make a job or attach to one.
 void RequestChecker::CheckMayHaveJob(const RequestEvent& event) {
   const SubmitAsk& ask = plan_.submits[event.actor].ask;
-  if (ask.number < record_.newest_number) Complain(event, StrCat("number ", record_.newest_number, " is known"));
-  if (ask.number < replaced_for_) Complain(event, StrCat("a job was killed for number ", replaced_for_));
+  // Without a lock it attaches to a job that may be replaced meanwhile.
+  const bool knows_all = plan_.has_lock || event.kind == RequestEventKind::kJobMade;
+  const int64_t known = knows_all ? record_.newest_number : submits_[event.actor].known;
+  if (ask.number < known) Complain(event, StrCat("number ", known, " is known"));
+  if (knows_all && ask.number < replaced_for_) Complain(event, StrCat("a job was killed for number ", replaced_for_));
   if (WasRevokedBefore(event.actor, event.time)) Complain(event, "its owner was told to stop before it came");
   if (submits_[event.actor].died) Complain(event, "it is dead");
 }
