@@ -93,14 +93,16 @@ Result<RequestRecord> RecordRequestIndex::AsItCounts(RequestRecord record) const
   if (!record.job) return record;
   TRY_ASSIGN(const JobPresence presence, place_.look(*record.job));
   if (presence == JobPresence::kMade) return record;
-  RequestRecord without = WithoutItsJob(record);
-  if (presence == JobPresence::kComing) without.coming = record.job;
+  if (presence == JobPresence::kNone) return WithoutItsJob(record);
+  RequestRecord without = record.before ? WithoutItsJob(record) : RequestRecord{.newest_number = record.newest_number};
+  without.revision = record.revision;
+  without.coming = record.job;
   return without;
 }
 
 Result<bool> RecordRequestIndex::Write(const RequestId& request, const RequestRecord& record) const {
   TRY(CheckId(request));
-  if (record.coming && record.job != record.coming) {
+  if (record.coming && record.job != record.coming) {  // its own may be: it was not told that it had written that
     TRY_ASSIGN(const bool is_given_up, place_.give_up(*record.coming));
     if (!is_given_up) return false;
   }

@@ -33,8 +33,7 @@ class RequestIndex {
   // As it counts: a job that was never made does not hide the one before. Nothing: never heard of.
   virtual Result<std::optional<RequestRecord>> Read(const RequestId& request) const = 0;
   // Durable, under the lock. `record` follows from one that was read, or from nothing. False: another one has been
-  // written since, or what was `coming` has come; nothing was written. Where `record` names another job than the one
-  // that was coming, that is never made any more.
+  // written since, or what was `coming` has come; nothing was written. What was coming is never made any more.
   virtual Result<bool> Write(const RequestId& request, const RequestRecord& record) const = 0;
   // An owner that was told to stop; counts for kRevocationLasts. Durable, and needs no lock.
   virtual Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const = 0;

@@ -40,7 +40,7 @@ class RequestChecker {
   struct SeenSubmit {
     std::optional<Instant> began;
     bool died = false;
-    int64_t known = 0;  // the newest number, as it was read last
+    RequestRecord read;  // last
     std::optional<SubmitEnd> end;
     Instant ended{};
     std::set<JobId> attached;

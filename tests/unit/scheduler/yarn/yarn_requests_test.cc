@@ -156,14 +156,15 @@ TEST_F(YarnRequestsTest, ARecordWithoutAJobThatIsComingStopsIt) {
   EXPECT_EQ((**here_.Read(kRequest)).job, kOtherJob);
 }
 
-TEST_F(YarnRequestsTest, ARecordThatKeepsTheJobThatIsComingDoesNotStopIt) {
+// Of a lower number it may not be made after this.
+TEST_F(YarnRequestsTest, AHigherNumberStopsAJobThatIsComing) {
   Lay(kFirstJob);
-  ASSERT_TRUE(*here_.Write(kRequest, {.job = kFirstJob}));
+  ASSERT_TRUE(*here_.Write(kRequest, {.newest_number = 1, .job = kFirstJob, .job_number = 1}));
   RequestRecord raised = **there_.Read(kRequest);
+  EXPECT_EQ(raised.job, std::nullopt);
   raised.newest_number = 2;
   ASSERT_TRUE(*there_.Write(kRequest, raised));
-  ASSERT_TRUE(*Make(kFirstJob));
-  EXPECT_EQ((**here_.Read(kRequest)).job, kFirstJob);
+  EXPECT_FALSE(Make(kFirstJob).ok());
   EXPECT_EQ((**here_.Read(kRequest)).newest_number, 2);
 }
 
