@@ -13,10 +13,21 @@
 #include "runtime/scheduler/yarn/yarn_jobs.h"
 #include "runtime/scheduler/yarn/yarn_requests.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
+#include "runtime/store/local_request_index.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
+
+// Of submits with a release that knew request ids on the machine of the submit alone.
+Result<std::shared_ptr<const LocalRequestIndex>> OlderRequests(const RequestPlace& place) {
+  TRY_ASSIGN(const auto home, TonyHome());
+  const auto is_there = [look = place.look](const JobId& job) -> Result<bool> {
+    TRY_ASSIGN(const JobPresence presence, look(job));
+    return presence == JobPresence::kMade;
+  };
+  return std::make_shared<const LocalRequestIndex>(home / "yarn", is_there);
+}
 
 decltype(RequestPlace::look) Noting(const YarnCluster& cluster, decltype(RequestPlace::look) look) {
   return [cluster, look](const JobId& job) -> Result<JobPresence> {
@@ -85,16 +96,15 @@ class YarnBackendImage : public Backend {
   // `is_named`: by the job itself, so that who finds its like by the request has to know where that is.
   static Result<std::unique_ptr<RequestIndex>> RequestsOn(const Result<YarnCluster>& cluster, bool is_named) {
     TRY(cluster);
-    TRY_ASSIGN(const auto home, TonyHome());
-    RequestPlace place = RequestsIn(*cluster, OlderRequestsOf(*cluster, home));
+    RequestPlace place = RequestsIn(*cluster);
+    TRY_ASSIGN(place.older, OlderRequests(place));
     if (is_named) place.look = Noting(*cluster, place.look);
     return std::unique_ptr<RequestIndex>(std::make_unique<RecordRequestIndex>(std::move(place)));
   }
   static Status SweepRequests(const YarnCluster& cluster, const GarbageOrder& order, int& forgotten) {
-    TRY_ASSIGN(const auto home, TonyHome());
-    const auto older = OlderRequestsOf(cluster, home);
-    TRY_ASSIGN(forgotten,
-               RecordRequestIndex(RequestsIn(cluster, older)).Sweep(order.requests_before, order.now, order.dry_run));
+    const RequestPlace place = RequestsIn(cluster);
+    TRY_ASSIGN(const auto older, OlderRequests(place));
+    TRY_ASSIGN(forgotten, RecordRequestIndex(place).Sweep(order.requests_before, order.now, order.dry_run));
     TRY_ASSIGN(const int here, older->Sweep(order.requests_before, order.now, order.dry_run));
     forgotten += here;
     return Ok();

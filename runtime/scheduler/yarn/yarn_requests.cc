@@ -10,10 +10,6 @@
 namespace tony {
 namespace {
 
-std::shared_ptr<HdfsCalls> HdfsOf(const YarnCluster& cluster) {
-  return std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
-}
-
 Result<bool> IsThere(const HdfsBytes& hdfs, const std::string& path) {
   const auto entry = hdfs.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path); });
   if (entry.ok()) return true;
@@ -54,20 +50,8 @@ RequestPlace RequestsBy(const std::shared_ptr<HdfsCalls>& calls, const YarnClust
           .older = nullptr};
 }
 
-RequestPlace RequestsIn(const YarnCluster& cluster, std::shared_ptr<const RequestIndex> older) {
-  RequestPlace place = RequestsBy(HdfsOf(cluster), cluster);
-  place.older = std::move(older);
-  return place;
-}
-
-std::shared_ptr<const LocalRequestIndex> OlderRequestsOf(const YarnCluster& cluster,
-                                                         const std::filesystem::path& tony_home) {
-  const HdfsBytes hdfs(HdfsOf(cluster), {});
-  const auto is_there = [hdfs, jobs = PlacesIn(cluster).jobs](const JobId& job) -> Result<bool> {
-    TRY_ASSIGN(const JobPresence presence, PresenceOf(hdfs, jobs, job));
-    return presence == JobPresence::kMade;
-  };
-  return std::make_shared<LocalRequestIndex>(tony_home / "yarn", is_there);
+RequestPlace RequestsIn(const YarnCluster& cluster) {
+  return RequestsBy(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster)), cluster);
 }
 
 }  // namespace tony
