@@ -69,7 +69,7 @@ class StepRun {
  private:
   // What submitting does anyway; but here it can be said in the words of who reads Azkaban's log.
   Status LookAtOlderExecutions() const {
-    TRY_ASSIGN(const auto index, backend_.Requests());
+    TRY_ASSIGN(const auto index, backend_.RequestsFor(step_.job));
     TRY_ASSIGN(const auto record, index->Read(step_.request.id));
     if (record && record->newest_number > step_.request.submission)
       return Error{ErrorCode::kNotPermitted, StrCat("an execution that started later has had this step; by ",

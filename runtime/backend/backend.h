@@ -33,8 +33,10 @@ class Backend {
   // Its jobs of this user, and what is known under request ids. Errors: where they are cannot be told, or not reached.
   virtual Result<std::unique_ptr<JobStore>> Jobs() const = 0;
   virtual Result<std::unique_ptr<RequestIndex>> Requests() const = 0;
-  // Where such a job is to be made, which its properties may say.
+  // Where such a job is to be made, which its properties may say, and where this one was made.
   virtual Result<std::unique_ptr<JobStore>> JobsFor(const ParsedJobSpec&) const { return Jobs(); }
+  virtual Result<std::unique_ptr<RequestIndex>> RequestsFor(const ParsedJobSpec&) const { return Requests(); }
+  virtual Result<std::unique_ptr<RequestIndex>> RequestsOf(const JobId&) const { return Requests(); }
   virtual const Arbiter& arbiter() const = 0;
   // kUnavailable says where else they are read.
   virtual Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const = 0;

@@ -1,5 +1,7 @@
 #include "runtime/backend/yarn_backend.h"
 
+#include <utility>
+
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/scheduler/yarn/hdfs_sources.h"
@@ -13,12 +15,33 @@
 #include "runtime/scheduler/yarn/yarn_jobs.h"
 #include "runtime/scheduler/yarn/yarn_plan.h"
 #include "runtime/scheduler/yarn/yarn_queue.h"
+#include "runtime/scheduler/yarn/yarn_requests.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
 #include "runtime/store/local_request_index.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {
+
+// Of submits with a release that knew request ids on the machine of the submit alone.
+Result<std::shared_ptr<const LocalRequestIndex>> OlderRequests(const RequestPlace& place) {
+  TRY_ASSIGN(const auto home, TonyHome());
+  const auto is_there = [look = place.look](const JobId& job) -> Result<bool> {
+    TRY_ASSIGN(const JobPresence presence, look(job));
+    return presence == JobPresence::kMade;
+  };
+  return std::make_shared<const LocalRequestIndex>(home / "yarn", is_there);
+}
+
+decltype(RequestPlace::look) Noting(const YarnCluster& cluster, decltype(RequestPlace::look) look) {
+  return [cluster, look](const JobId& job) -> Result<JobPresence> {
+    TRY_ASSIGN(const JobPresence presence, look(job));
+    if (presence != JobPresence::kMade) return presence;
+    TRY_ASSIGN(const auto note, FindClusterNote(job));
+    if (!note) TRY(NoteCluster(job, ToText(cluster)));
+    return presence;
+  };
+}
 
 class YarnBackendImage : public Backend {
  public:
@@ -28,10 +51,12 @@ class YarnBackendImage : public Backend {
   Result<std::unique_ptr<JobStore>> JobsFor(const ParsedJobSpec& job) const override {
     return std::unique_ptr<JobStore>(std::make_unique<YarnJobs>(job.site_files));
   }
-  // Of the submits from this home alone.
-  Result<std::unique_ptr<RequestIndex>> Requests() const override {
-    TRY_ASSIGN(const auto home, TonyHome());
-    return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(home / "yarn"));
+  Result<std::unique_ptr<RequestIndex>> Requests() const override { return RequestsOf(JobId()); }
+  Result<std::unique_ptr<RequestIndex>> RequestsFor(const ParsedJobSpec& job) const override {
+    return RequestsOn(FindYarnCluster(job.site_files), /*is_named=*/job.site_files != SiteFiles());
+  }
+  Result<std::unique_ptr<RequestIndex>> RequestsOf(const JobId& job) const override {
+    return RequestsOn(FindYarnCluster(job), /*is_named=*/false);
   }
   const Arbiter& arbiter() const override { return arbiter_; }
   Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
@@ -67,7 +92,9 @@ class YarnBackendImage : public Backend {
   Result<Garbage> CollectGarbage(const GarbageOrder& order) const override {
     auto collected = [&]() -> Result<Garbage> {
       TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
-      return GarbageIn(cluster).Collect(order);
+      TRY_ASSIGN(Garbage garbage, GarbageIn(cluster).Collect(order));
+      if (garbage.failure.ok()) garbage.failure = SweepRequests(cluster, order, garbage.requests);
+      return garbage;
     }();
     Garbage garbage = collected.ok() ? *std::move(collected) : Garbage{.failure = collected.error()};
     for (const std::string& job : garbage.jobs)
@@ -83,6 +110,23 @@ class YarnBackendImage : public Backend {
   }
 
  private:
+  // `is_named`: by the job itself, so that who finds its like by the request has to know where that is.
+  static Result<std::unique_ptr<RequestIndex>> RequestsOn(const Result<YarnCluster>& cluster, bool is_named) {
+    TRY(cluster);
+    RequestPlace place = RequestsIn(*cluster);
+    TRY_ASSIGN(place.older, OlderRequests(place));
+    if (is_named) place.look = Noting(*cluster, place.look);
+    return std::unique_ptr<RequestIndex>(std::make_unique<RecordRequestIndex>(std::move(place)));
+  }
+  static Status SweepRequests(const YarnCluster& cluster, const GarbageOrder& order, int& forgotten) {
+    const RequestPlace place = RequestsIn(cluster);
+    TRY_ASSIGN(const auto older, OlderRequests(place));
+    TRY_ASSIGN(forgotten, RecordRequestIndex(place).Sweep(order.not_since, order.now, order.dry_run));
+    TRY_ASSIGN(const int here, older->Sweep(order.not_since, order.now, order.dry_run));
+    forgotten += here;
+    return Ok();
+  }
+
   const YarnArbiter arbiter_{SubmissionOf};
 };
 

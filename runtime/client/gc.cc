@@ -52,7 +52,8 @@ class Collection {
   Status RunOn(const std::vector<const Backend*>& backends) {
     const GarbageOrder order{.may_go = [this](const JobRecords& records) { return MayGo(records); },
                              .before_jobs_go = [this] { return history_.Sync(); },
-                             .not_since = now_ - std::max<Duration>(age_, kGrace),
+                             .now = now_,
+                             .not_since = NotSince(),
                              .dry_run = dry_run_};
     for (const Backend* backend : backends) {
       TRY_ASSIGN(const Garbage garbage, backend->CollectGarbage(order));
@@ -62,6 +63,7 @@ class Collection {
       Append(garbage.notes, notes_);
       Append(garbage.kept, kept_);
       bytes_ += garbage.bytes;
+      requests_ += garbage.requests;
       TRY(garbage.failure);
     }
     return Ok();
@@ -86,8 +88,7 @@ class Collection {
     if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs were left alone");
     programs_ = programs->names;
     bytes_ += programs->bytes;
-    // A submit records its request just before it makes the job's folder.
-    TRY_ASSIGN(requests_, LocalRequestIndex(home_).Sweep(now_ - std::max<Duration>(age_, kGrace), now_, dry_run_));
+    TRY_ASSIGN(requests_, LocalRequestIndex(home_).Sweep(NotSince(), now_, dry_run_));
     return failure_;
   }
 
@@ -133,6 +134,9 @@ class Collection {
     if (!kept || !HasEnded(*status) || status->ended.value_or(status->submitted) > now_ - age_) return false;
     return !BackendOf(records.job()).arbiter().Look(records).IsRuled();
   }
+
+  // A submit records its request just before it makes the job's folder.
+  Instant NotSince() const { return now_ - std::max<Duration>(age_, kGrace); }
 
   // Of submits that died, and of a gc that did.
   void RemoveUnfinished() {

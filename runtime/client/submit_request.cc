@@ -72,7 +72,7 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
                                    const RequestedJob& asked) {
   TRY_ASSIGN(const Backend* const backend, BackendFor(asked.job));
   TRY_ASSIGN(const auto jobs, backend->JobsFor(asked.job));
-  TRY_ASSIGN(const auto index, backend->Requests());
+  TRY_ASSIGN(const auto index, backend->RequestsFor(asked.job));
   CourseSteps steps(loop, interrupts, launcher, asked, *backend, *jobs, *index);
   TRY_ASSIGN(const auto last, steps.Walk());
   if (!last) return SubmittedJob{.signal = steps.signal()};

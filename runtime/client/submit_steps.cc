@@ -21,6 +21,9 @@ constexpr Duration kAttachLimit{30'000};
 // Beyond the grace of the tasks of a job that is being ended: for AM and keeper, also on a machine that pages.
 constexpr Duration kGoneLimit{60'000};
 constexpr Duration kGonePause{20};
+// Longer than all the calls may take by which a job that is recorded becomes one.
+constexpr Duration kComingLimit{10'000};
+constexpr Duration kComingPause{200};
 
 Result<SubmitObservation> Taken(const Status& status) {
   if (!status.ok()) return status.error();
@@ -41,9 +44,13 @@ CourseSteps::CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& la
       jobs_(jobs),
       index_(index) {}
 
+CourseSteps::~CourseSteps() {
+  if (!is_made_ && !id_.value.empty()) jobs_.DiscardLaid(laid_ ? *laid_ : NewJob{.id = id_});
+}
+
 Result<std::optional<SubmitStep>> CourseSteps::Walk() {
-  TRY_ASSIGN(JobId id, jobs_.NewId(RealClock().Now()));
-  SubmitCourse course(asked_.order.ask, claim_.owner, std::move(id));
+  TRY_ASSIGN(id_, jobs_.NewId(RealClock().Now()));
+  SubmitCourse course(asked_.order.ask, claim_.owner, id_);
   while (course.step().kind != SubmitStepKind::kDone) {
     TRY_ASSIGN(const SubmitObservation seen, Take(course.step()));
     if (signal_ != 0) return std::optional<SubmitStep>();
@@ -59,14 +66,14 @@ Result<SubmitObservation> CourseSteps::Take(const SubmitStep& step) {
     case SubmitStepKind::kRead:
       return Read();
     case SubmitStepKind::kRecord:
-      return Taken(index_.Write(request_, step.record));
+      return Record(step.record);
     case SubmitStepKind::kUnlock:
       lock_.reset();
       return Taken(Ok());
     case SubmitStepKind::kPrepare:
       return Prepare(step.to_tell);
     case SubmitStepKind::kCreate:
-      return Taken(Create(step.job));
+      return Taken(Create());
     case SubmitStepKind::kAttach:
       return Attach(step.job);
     case SubmitStepKind::kReadRevocation: {
@@ -112,9 +119,19 @@ Result<bool> CourseSteps::IsRevoked() const {
   return index_.IsRevoked(request_, claim_.owner, RealClock().Now());
 }
 
-Result<SubmitObservation> CourseSteps::Read() const {
+// Another submit's job that is coming is there within the time of some calls, unless that submit has died.
+Result<std::optional<RequestRecord>> CourseSteps::ReadRecord() {
+  bool said = false;
+  for (const Instant limit = loop_.Now() + kComingLimit;; HeedSignals(kComingPause)) {
+    TRY_ASSIGN(auto record, index_.Read(request_));
+    if (!record || !record->coming || record->coming == id_ || signal_ != 0 || loop_.Now() >= limit) return record;
+    if (!std::exchange(said, true)) Say(StrCat("waiting for the submit that makes job ", record->coming->value));
+  }
+}
+
+Result<SubmitObservation> CourseSteps::Read() {
   RequestSeen seen;
-  TRY_ASSIGN(const auto record, index_.Read(request_));
+  TRY_ASSIGN(const auto record, ReadRecord());
   TRY_ASSIGN(seen.revoked, IsRevoked());
   if (record) seen.record = *record;
   TRY_ASSIGN(const auto records, FindIfThere(seen.record.job));
@@ -146,21 +163,37 @@ Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
   return SubmitObservation(PreparedSeen{DigestOf(asked_.job, staged_.files.content)});
 }
 
-Status CourseSteps::Create(const JobId& id) {
+Result<SubmitObservation> CourseSteps::Record(const RequestRecord& record) {
+  if (record.job == id_) TRY(Lay());
+  TRY_ASSIGN(const bool written, index_.Write(request_, record));
+  return SubmitObservation(RecordSeen{written});
+}
+
+// Before it is recorded, so that others wait for nothing that takes long.
+Status CourseSteps::Lay() {
+  if (laid_) return Ok();
   TRY_ASSIGN(const ProgramsOfJob programs, ProgramsForJob(backend_));
-  const NewJob job = {.spec = asked_.job.spec,
-                      .environment = CurrentEnvironment(),
-                      .staged = staged_.files,
-                      .id = id,
-                      .request = request_,
-                      .number = asked_.order.ask.number,
-                      .claim = claim_,
-                      .configuration = ToJson(asked_.job.configuration),
-                      .secrets = asked_.job.secrets,
-                      .programs = programs.kept.hash};
+  programs_warning_ = programs.warning;
+  NewJob job = {.spec = asked_.job.spec,
+                .environment = CurrentEnvironment(),
+                .staged = staged_.files,
+                .id = id_,
+                .request = request_,
+                .number = asked_.order.ask.number,
+                .claim = claim_,
+                .configuration = ToJson(asked_.job.configuration),
+                .secrets = asked_.job.secrets,
+                .programs = programs.kept.hash};
+  TRY_ASSIGN(laid_, jobs_.Lay(std::move(job), RealClock().Now()));
+  return Ok();
+}
+
+Status CourseSteps::Create() {
+  const NewJob job = *std::exchange(laid_, std::nullopt);
   TRY(jobs_.Create(job, RealClock().Now()));
-  if (!programs.warning.empty()) Say(programs.warning);
-  asked_.on_recorded(id);
+  is_made_ = true;
+  if (!programs_warning_.empty()) Say(programs_warning_);
+  asked_.on_recorded(id_);
   staged_.store.reset();  // the job's folder refers to the entries now
   return Ok();
 }

@@ -22,6 +22,9 @@ class CourseSteps {
   CourseSteps(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, const RequestedJob& asked,
               const Backend& backend, const JobStore& jobs, const RequestIndex& index);
 
+  ~CourseSteps();
+  CourseSteps(const CourseSteps&) = delete;
+
   // The last step; nothing: a signal came first, and what there is of a job the request id finds.
   Result<std::optional<SubmitStep>> Walk();
   int signal() const { return signal_; }
@@ -29,10 +32,13 @@ class CourseSteps {
  private:
   Result<SubmitObservation> Take(const SubmitStep& step);
   Status Lock();
-  Result<SubmitObservation> Read() const;
+  Result<SubmitObservation> Read();
+  Result<std::optional<RequestRecord>> ReadRecord();
   Result<bool> IsRevoked() const;
   Result<SubmitObservation> Prepare(bool to_tell);
-  Status Create(const JobId& id);
+  Result<SubmitObservation> Record(const RequestRecord& record);
+  Status Lay();
+  Status Create();
   Result<SubmitObservation> Attach(const JobId& job);
   Status Kill(const SubmitStep& step);
   Status AwaitGone(const JobId& job);
@@ -48,7 +54,11 @@ class CourseSteps {
   const JobStore& jobs_;
   const RequestIndex& index_;
   std::unique_ptr<RequestLock> lock_;
+  JobId id_;  // of the job that it may make
   StagedForJob staged_;
+  std::optional<NewJob> laid_;  // as far as it can be before the request knows it
+  bool is_made_ = false;
+  std::string programs_warning_;
   std::optional<KillRequest> replaced_;  // of the job that has to make way
   int signal_ = 0;                       // the first that came; 0: none
 };

@@ -19,8 +19,9 @@ size_t AnswerOf(SubmitStepKind kind) {
       return 3;
     case SubmitStepKind::kPrepare:
       return 4;
-    case SubmitStepKind::kLock:
     case SubmitStepKind::kRecord:
+      return 5;
+    case SubmitStepKind::kLock:
     case SubmitStepKind::kUnlock:
     case SubmitStepKind::kCreate:
     case SubmitStepKind::kKill:
@@ -52,7 +53,9 @@ std::string_view ToString(SubmitEnd end) {
 RequestRecord WithoutItsJob(const RequestRecord& record) {
   if (!record.before) return record;
   const RequestRecord::Predecessor& before = *record.before;
-  return {record.newest_number, before.job, before.number, before.adopter, before.digest, before.run};
+  RequestRecord without{record.newest_number, before.job, before.number, before.adopter, before.digest, before.run};
+  without.revision = record.revision;
+  return without;
 }
 
 SubmitCourse::SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job)
@@ -65,7 +68,7 @@ void SubmitCourse::Take(const SubmitObservation& seen) {
   if (step_.kind == SubmitStepKind::kKill && !step_.own) first_hand_ = {step_.job, ExistingJob::kEnding};
   std::visit(Overloaded{[](const StepTaken&) {}, [&](const RequestSeen& s) { Decide(s); },
                         [&](const AttachSeen& s) { Hear(s); }, [&](const RevocationSeen& s) { Hear(s); },
-                        [&](const PreparedSeen& s) { Hear(s); }},
+                        [&](const PreparedSeen& s) { Hear(s); }, [&](const RecordSeen& s) { Hear(s); }},
              seen);
   CHECK(!ahead_.empty());
   step_ = std::move(ahead_.front());
@@ -116,8 +119,13 @@ ExistingJob SubmitCourse::Existing(const RequestSeen& seen) const {
 
 // Not stale, so no number is newer than its own.
 void SubmitCourse::Create(const RequestSeen& seen) {
-  RequestRecord record = {
-      .newest_number = ask_.number, .job = new_job_, .job_number = ask_.number, .digest = digest_, .run = ask_.run};
+  RequestRecord record = {.newest_number = ask_.number,
+                          .job = new_job_,
+                          .job_number = ask_.number,
+                          .digest = digest_,
+                          .run = ask_.run,
+                          .revision = seen.record.revision,
+                          .coming = seen.record.coming};
   if (Existing(seen) == ExistingJob::kSucceeded)
     record.before = {*seen.record.job, seen.record.job_number, seen.record.adopter, seen.record.digest,
                      seen.record.run};
@@ -174,6 +182,13 @@ void SubmitCourse::Hear(const PreparedSeen& seen) {
   prepared_ = true;
   digest_ = seen.digest;
   if (found_as_) Plan(Done(*found_as_, step_.job));
+}
+
+void SubmitCourse::Hear(const RecordSeen& seen) {
+  if (seen.written) return;
+  ahead_.clear();
+  found_as_.reset();
+  Plan({.kind = SubmitStepKind::kRead});
 }
 
 void SubmitCourse::PlanRecord(const RequestRecord& changed) {

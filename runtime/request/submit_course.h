@@ -18,6 +18,10 @@
 // then looks for the job; a submit makes or attaches to the job first and then looks for a revocation. One of the two
 // sees the other.
 //
+// Where no lock can be had (a cluster's records), locking does nothing, and a record counts only if nobody has written
+// one since it was read: else Record > Read, and decide anew. So each record follows from the one before, and whose
+// record names a new job alone makes it.
+//
 // N is recorded before anything is prepared or killed for it, so a lower one that comes meanwhile is refused. No submit
 // goes round for ever on its own account: it prepares once, and what it has killed, or what told it that it is ending,
 // it does not take for a living job again, whatever that job's files say.
@@ -55,6 +59,10 @@ struct RequestRecord {
     bool operator==(const Predecessor&) const = default;
   };
   std::optional<Predecessor> before;
+  // ---- of a record that was read (RequestIndex); kept in the records that follow from it
+  int64_t revision = 0;  // where records are compared: which one it is
+  // The newest, where it is recorded and not made: its submit makes it now, or has died. The rest is as without it.
+  std::optional<JobId> coming{};
   bool operator==(const RequestRecord&) const = default;
 };
 // The record as it counts where the folder of its job is not there: that of the one before, if there was one.
@@ -63,7 +71,7 @@ RequestRecord WithoutItsJob(const RequestRecord& record);
 enum class SubmitStepKind {
   kLock,    // wait for the request's lock
   kRead,    // answer: RequestSeen
-  kRecord,  // write `record`
+  kRecord,  // write `record`, answer: RecordSeen
   kUnlock,
   kPrepare,  // stage files and hash what is asked for, answer: PreparedSeen; may take long, so never under the lock
   kCreate,   // make the folder of `job`
@@ -101,6 +109,9 @@ struct RequestSeen {
 struct PreparedSeen {
   SubmitDigest digest;  // empty: a preparation `to_tell` has failed
 };
+struct RecordSeen {
+  bool written = true;  // false: somebody else has written one since it was read
+};
 struct AttachSeen {
   bool attached = false;  // false: it is being ended, or has ended otherwise than well
   bool ended = false;     // it ended well meanwhile: read again
@@ -109,7 +120,7 @@ struct RevocationSeen {
   bool revoked = false;
 };
 struct StepTaken {};  // of all steps without an answer
-using SubmitObservation = std::variant<StepTaken, RequestSeen, AttachSeen, RevocationSeen, PreparedSeen>;
+using SubmitObservation = std::variant<StepTaken, RequestSeen, AttachSeen, RevocationSeen, PreparedSeen, RecordSeen>;
 
 class SubmitCourse {
  public:
@@ -128,6 +139,7 @@ class SubmitCourse {
   void Hear(const AttachSeen& seen);
   void Hear(const RevocationSeen& seen);
   void Hear(const PreparedSeen& seen);
+  void Hear(const RecordSeen& seen);
   void Plan(SubmitStep step) { ahead_.push_back(std::move(step)); }
   void PlanRecord(const RequestRecord& changed);
   void PlanTaken(RequestRecord taken);

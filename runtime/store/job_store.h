@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/store/job_records.h"
+#include "runtime/store/known_records.h"
 #include "runtime/store/staged_files.h"
 
 namespace tony {
@@ -23,13 +25,20 @@ struct NewJob {
   std::string configuration{};  // for conf.json, secrets masked (runtime/job/configuration_json.h); empty: none
   std::map<std::string, std::string> secrets{};  // variables of the tasks
   std::string programs{};                        // the entry of $TONY_HOME/programs; empty: none
+  std::optional<RecordsByName> laid{};           // by JobStore::Lay(): the records that are there; else nothing
 };
 
 class JobStore {
  public:
   virtual ~JobStore() = default;
   virtual Result<JobId> NewId(Instant now) const = 0;
-  // All of it or nothing, also where the submit dies half way. kCannotWrite names the place.
+  // All of Create() that takes long, where that is not here: nobody finds the job yet, and Create() of what this
+  // returns is one write. What is not created is discarded, or an id that is not used; where nobody does that, `tony
+  // gc` does.
+  virtual Result<NewJob> Lay(NewJob job, Instant) const { return job; }
+  virtual void DiscardLaid(const NewJob&) const {}
+  // All of it or nothing, also where the submit dies half way. kCannotWrite names the place. kUnavailable: what was
+  // laid has been taken away, by who thought that its submit had died.
   virtual Result<JobRecords> Create(const NewJob& job, Instant now) const = 0;
   virtual void Discard(const JobRecords& job) const = 0;  // one that was made, and cannot be started
   // kNotFound; kNotPermitted: it is somebody else's.

@@ -79,7 +79,9 @@ fs::path LocalRequestIndex::Folder(const RequestId& request) const {
   return home_ / "requests" / Sha256Hex(request.value);
 }
 
-Result<bool> LocalRequestIndex::HasFolder(const JobId& job) const { return TryIsThere(home_ / "jobs" / job.value); }
+Result<bool> LocalRequestIndex::IsMade(const JobId& job) const {
+  return is_there_ ? is_there_(job) : TryIsThere(home_ / "jobs" / job.value);
+}
 
 Result<std::unique_ptr<RequestLock>> LocalRequestIndex::Lock(const RequestId& request, Duration limit) const {
   TRY(CheckId(request));
@@ -100,17 +102,18 @@ Result<std::optional<RequestRecord>> LocalRequestIndex::Read(const RequestId& re
     return Error{ErrorCode::kInvalid, StrCat("read ", path.string(), ": belongs to another request id")};
   bool made = false;
   if (kept->record.job) {
-    TRY_ASSIGN(made, HasFolder(*kept->record.job));
+    TRY_ASSIGN(made, IsMade(*kept->record.job));
   }
   return std::optional<RequestRecord>(made ? std::move(kept->record) : WithoutItsJob(kept->record));
 }
 
-Status LocalRequestIndex::Write(const RequestId& request, const RequestRecord& record) const {
+Result<bool> LocalRequestIndex::Write(const RequestId& request, const RequestRecord& record) const {
   TRY(CheckId(request));
   const fs::path path = RecordIn(Folder(request));
   TRY(MakeFolder(path.parent_path()));
   TRY(WriteFileByRename(path, ToJson(KeptRequest{request, record}), /*durable=*/true));
-  return SyncHome(home_, {home_ / "requests"});
+  TRY(SyncHome(home_, {home_ / "requests"}));
+  return true;
 }
 
 Status LocalRequestIndex::Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const {
@@ -179,10 +182,10 @@ Result<bool> LocalRequestIndex::RecordCounts(const fs::path& folder, Instant bef
   if (!kept) return false;
   bool has_job = false;
   if (kept->record.job) {
-    TRY_ASSIGN(has_job, HasFolder(*kept->record.job));
+    TRY_ASSIGN(has_job, IsMade(*kept->record.job));
   }
   if (!has_job && kept->record.before) {
-    TRY_ASSIGN(has_job, HasFolder(kept->record.before->job));
+    TRY_ASSIGN(has_job, IsMade(kept->record.before->job));
   }
   return has_job || ModifiedAt(RecordIn(folder)) >= before;
 }

@@ -1,4 +1,4 @@
-// What is known under request ids, in one backend. Seam: LocalRequestIndex; the fake backend's in tests.
+// What is known under request ids, in one backend. Seam: LocalRequestIndex, and RecordRequestIndex for clusters.
 // Ids are any bytes but NUL, 1 to 4096; they are compared whole. A record that cannot be understood is an error that
 // names it, never as good as none: the next submit would make a second job.
 #pragma once
@@ -15,7 +15,7 @@ namespace tony {
 
 constexpr Duration kRevocationLasts{600'000};
 
-// Held by the submit that decides; freed by its death.
+// Held by the submit that decides; freed by its death. Where records are compared it keeps nobody out.
 class RequestLock {
  public:
   virtual ~RequestLock() = default;
@@ -32,7 +32,9 @@ class RequestIndex {
   virtual Result<std::unique_ptr<RequestLock>> Lock(const RequestId& request, Duration limit) const = 0;
   // As it counts: a job that was never made does not hide the one before. Nothing: never heard of.
   virtual Result<std::optional<RequestRecord>> Read(const RequestId& request) const = 0;
-  virtual Status Write(const RequestId& request, const RequestRecord& record) const = 0;  // durable, under the lock
+  // Durable, under the lock. `record` follows from one that was read, or from nothing. False: another one has been
+  // written since, or what was `coming` has come; nothing was written. What was coming is never made any more.
+  virtual Result<bool> Write(const RequestId& request, const RequestRecord& record) const = 0;
   // An owner that was told to stop; counts for kRevocationLasts. Durable, and needs no lock.
   virtual Status Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const = 0;
   virtual Result<bool> IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const = 0;

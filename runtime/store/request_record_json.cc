@@ -92,6 +92,7 @@ std::string ToJson(const KeptRequest& kept) {
                      {"digest", ToObject(before->digest)},
                      {"run", ToText(before->run.value)}};
   }
+  if (kept.written != Instant{}) out["written"] = ToMillis(kept.written);
   return json::serialize(out);
 }
 
@@ -116,6 +117,7 @@ Result<KeptRequest> KeptRequestFromJson(std::string_view text) {
     if (before.Has("run")) kept.record.before->run.value = Bytes(before, "run");
     TRY(before.status());
   }
+  if (fields.Has("written")) kept.written = FromMillis(fields.Int("written"));
   TRY(fields.status());
   return kept;
 }

@@ -13,9 +13,11 @@ namespace tony {
 struct KeptRequest {
   RequestId id;
   RequestRecord record;
+  Instant written{};  // by the writer's clock; the epoch: not told
 };
 // {"schema":1,"request_id":...,"newest_submission":...,"job":...,"submission":...,"adopter":...,"before":{"job",
-// "submission","adopter"}}. Of id and adopter, which are any bytes, each that is no printable ASCII character, and each
+// "submission","adopter"},"written":...}. Of id and adopter, which are any bytes, each that is no printable ASCII
+// character, and each
 // '%', is three: "%0A".
 std::string ToJson(const KeptRequest& kept);
 Result<KeptRequest> KeptRequestFromJson(std::string_view text);

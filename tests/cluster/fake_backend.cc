@@ -15,7 +15,8 @@
 #include "runtime/store/file_lock.h"
 #include "runtime/store/files.h"
 #include "runtime/store/local_job_store.h"
-#include "runtime/store/local_request_index.h"
+#include "runtime/store/record_request_index.h"
+#include "runtime/store/remove_tree.h"
 #include "runtime/store/user_home.h"
 #include "tests/cluster/flaky_store.h"
 
@@ -29,21 +30,46 @@ Result<fs::path> ClusterHome() {
   return home / "cluster";
 }
 
-// A job's id is LocalJobStore's with another beginning.
+// A job's id is LocalJobStore's with another beginning. What is laid is whole in another folder.
 class FakeJobs : public JobStore {
  public:
-  explicit FakeJobs(fs::path home) : jobs_(home / "jobs"), local_(std::move(home)) {}
+  explicit FakeJobs(fs::path home) : jobs_(home / "jobs"), laid_(home / "laid"), local_(std::move(home)) {}
 
   Result<JobId> NewId(Instant now) const override {
     return JobId{StrCat("fake-", NewJobId(now).value.substr(std::string_view("local-").size()))};
   }
-  Result<JobRecords> Create(const NewJob& job, Instant now) const override {
-    NewJob named = job;
-    if (named.id.value.empty()) {
-      TRY_ASSIGN(named.id, NewId(now));
+  Result<NewJob> Lay(NewJob job, Instant now) const override {
+    if (job.id.value.empty()) {
+      TRY_ASSIGN(job.id, NewId(now));
     }
-    TRY_ASSIGN(const JobRecords made, local_.Create(named, now));
-    return cluster::FlakyRecords(made.place());
+    TRY(LocalJobStore(laid_).Create(job, now));
+    job.laid = RecordsByName();
+    return job;
+  }
+  void DiscardLaid(const NewJob& job) const override { (void)RemoveTree(laid_ / "jobs" / job.id.value); }
+  Result<JobRecords> Create(const NewJob& job, Instant now) const override {
+    if (!job.laid) {
+      TRY_ASSIGN(const NewJob laid, Lay(job, now));
+      return Create(laid, now);
+    }
+    TRY(MakeFolder(jobs_));
+    if (rename((laid_ / "jobs" / job.id.value).c_str(), (jobs_ / job.id.value).c_str()) != 0)
+      return Error{ErrorCode::kUnavailable, StrCat("job ", job.id.value, " was taken away")};
+    return cluster::FlakyRecords(jobs_ / job.id.value);
+  }
+  Result<JobPresence> Look(const JobId& job) const {
+    TRY_ASSIGN(bool is_made, TryIsThere(jobs_ / job.value));
+    TRY_ASSIGN(const bool is_laid, TryIsThere(laid_ / "jobs" / job.value));
+    if (!is_made) {
+      TRY_ASSIGN(is_made, TryIsThere(jobs_ / job.value));
+    }
+    return is_made ? JobPresence::kMade : is_laid ? JobPresence::kComing : JobPresence::kNone;
+  }
+  Result<bool> GiveUp(const JobId& job) const {
+    const fs::path path = laid_ / "jobs" / job.value, old = laid_ / StrCat(job.value, "-", getpid());
+    if (rename(path.c_str(), old.c_str()) == 0) (void)RemoveTree(old);
+    TRY_ASSIGN(const bool is_made, TryIsThere(jobs_ / job.value));
+    return !is_made;
   }
   void Discard(const JobRecords& job) const override { local_.Discard(job); }
   Result<JobRecords> Find(const JobId& job) const override {
@@ -62,7 +88,7 @@ class FakeJobs : public JobStore {
   }
 
  private:
-  const fs::path jobs_;
+  const fs::path jobs_, laid_;
   const LocalJobStore local_;
 };
 
@@ -121,8 +147,14 @@ class FakeBackend : public Backend {
     return std::unique_ptr<JobStore>(std::make_unique<FakeJobs>(std::move(home)));
   }
   Result<std::unique_ptr<RequestIndex>> Requests() const override {
-    TRY_ASSIGN(auto home, ClusterHome());
-    return std::unique_ptr<RequestIndex>(std::make_unique<LocalRequestIndex>(std::move(home)));
+    TRY_ASSIGN(const fs::path home, ClusterHome());
+    const auto jobs = std::make_shared<FakeJobs>(home);
+    return std::unique_ptr<RequestIndex>(std::make_unique<RecordRequestIndex>(
+        RequestPlace{.store = std::make_shared<cluster::FlakyStore>(home / "requests"),
+                     .make = [home](const std::string& folder) { return MakeFolder(home / "requests" / folder); },
+                     .look = [jobs](const JobId& job) { return jobs->Look(job); },
+                     .give_up = [jobs](const JobId& job) { return jobs->GiveUp(job); },
+                     .older = nullptr}));
   }
   const Arbiter& arbiter() const override { return cluster_; }
   Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {

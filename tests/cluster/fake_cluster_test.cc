@@ -1,6 +1,7 @@
 // The verbs on a backend that is not this machine: its store of records is late, loses answers and seals, and nobody
 // brings a master back but those who look.
 #include <csignal>
+#include <set>
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
@@ -77,6 +78,23 @@ TEST_F(FakeClusterTest, ARequestIsFoundInWhicheverBackendItIs) {
   EXPECT_EQ(Detached(HoldUntilGo(), request), job) << "the same request again";
   EXPECT_EQ(Tony({"kill", "--request-id", "step 1", "--if-owner", "o1"}).exit, 0);
   EXPECT_THAT(Status(job), HasSubstr("\"KILLED\""));
+  ExpectNothingLeft();
+}
+
+TEST_F(FakeClusterTest, SubmitsOfOneRequestAtOnceMakeOneJob) {
+  std::vector<std::unique_ptr<Background>> clients;
+  for (const char* owner : {"o1", "o2", "o3", "o4"})
+    clients.push_back(
+        Start(OnFake(HoldUntilGo()) + Words{"--detach", "--request-id", "step", "--owner", std::string(owner)}));
+  std::set<std::string> jobs;
+  for (const auto& client : clients) {
+    const Ran ran = client->Wait();
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    jobs.insert(ran.out.substr(0, ran.out.find('\n')));
+  }
+  ASSERT_EQ(jobs.size(), 1u);
+  Go();
+  EXPECT_EQ(Tony({"wait", *jobs.begin()}).exit, 0);
   ExpectNothingLeft();
 }
 

@@ -199,17 +199,19 @@ int64_t NumberIn(const fs::path& folder) {
 }
 
 TEST(RequestFaultsTest, ARecordIsWrittenWholeOrNotAtAll) {
-  TryEveryFault(
-      {.prepare =
-           [](auto& folder) {
-             ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 1}).ok());
-           },
-       .call = [](auto& folder) { return LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 2}); },
-       .look =
-           [](auto& folder, bool done) {
-             const int64_t number = NumberIn(folder);
-             EXPECT_TRUE(number == 2 || (!done && number == 1)) << number;
-           }});
+  TryEveryFault({.prepare =
+                     [](auto& folder) {
+                       ASSERT_TRUE(LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 1}).ok());
+                     },
+                 .call = [](auto& folder) -> Status {
+                   const auto written = LocalRequestIndex(HomeIn(folder)).Write(kRequest, {.newest_number = 2});
+                   return written.ok() ? Ok() : Status(written.error());
+                 },
+                 .look =
+                     [](auto& folder, bool done) {
+                       const int64_t number = NumberIn(folder);
+                       EXPECT_TRUE(number == 2 || (!done && number == 1)) << number;
+                     }});
 }
 
 TEST(RequestFaultsTest, ARevocationIsWrittenWholeOrNotAtAll) {

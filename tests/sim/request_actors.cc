@@ -7,6 +7,8 @@
 namespace tony::sim {
 namespace {
 
+constexpr Duration kComingLimit{10'000};
+
 SubmitAsk AskOf(const PlannedSubmit& submit, RequestFlaw flaw) {
   SubmitAsk ask = submit.ask;
   const bool person = ask.asker == SubmitAsker::kPerson;
@@ -24,8 +26,15 @@ bool RequestStore::IsRevoked(const OwnerToken& owner, Instant now) const {
 }
 
 RequestRecord RequestStore::Read() const {
-  const RequestRecord read = record.value_or(RequestRecord{});
-  return read.job && jobs.contains(*read.job) ? read : WithoutItsJob(read);
+  RequestRecord read = record.value_or(RequestRecord{});
+  read.revision = revision;
+  read.coming = {};
+  if (!read.job || jobs.contains(*read.job)) return read;
+  if (!laid.contains(*read.job)) return WithoutItsJob(read);
+  RequestRecord without = read.before ? WithoutItsJob(read) : RequestRecord{.newest_number = read.newest_number};
+  without.revision = revision;
+  without.coming = read.job;
+  return without;
 }
 
 RequestJob* RequestStore::Newest() const {
@@ -54,6 +63,7 @@ void SubmitActor::Begin() {
 void SubmitActor::Step() {
   if (submit_.dies_after >= 0 && taken_ >= submit_.dies_after) return Die();
   const auto seen = Do(course_.step());
+  if (gave_way_) return Die();
   if (seen) {
     ++taken_;
     course_.Take(*seen);
@@ -87,16 +97,14 @@ std::optional<SubmitObservation> SubmitActor::Do(const SubmitStep& step) {
     case SubmitStepKind::kRead:
       return Read();
     case SubmitStepKind::kRecord:
-      Record(step.record);
-      return StepTaken{};
+      return Record(step.record);
     case SubmitStepKind::kUnlock:
       if (store_.lock_holder == number_) store_.lock_holder.reset();
       return StepTaken{};
     case SubmitStepKind::kPrepare:
       return Prepare(step.to_tell);
     case SubmitStepKind::kCreate:
-      Create(step.job);
-      return StepTaken{};
+      return Create(step.job);
     case SubmitStepKind::kAttach:
       return Attach(step.job);
     case SubmitStepKind::kReadRevocation:
@@ -109,7 +117,7 @@ std::optional<SubmitObservation> SubmitActor::Do(const SubmitStep& step) {
       if (stage_.flaw != RequestFlaw::kSeesAllGone && !store_.jobs.at(step.job)->gone()) return std::nullopt;
       return StepTaken{};
     case SubmitStepKind::kStart:
-      if (held_back_) Record(*std::exchange(held_back_, std::nullopt));
+      if (held_back_) Keep(*std::exchange(held_back_, std::nullopt));
       store_.jobs.at(step.job)->Start();
       return StepTaken{};
     case SubmitStepKind::kDone:
@@ -119,15 +127,19 @@ std::optional<SubmitObservation> SubmitActor::Do(const SubmitStep& step) {
 }
 
 std::optional<SubmitObservation> SubmitActor::Lock() {
-  if (stage_.flaw == RequestFlaw::kTakesNoLock) return StepTaken{};
+  if (stage_.flaw == RequestFlaw::kTakesNoLock || !plan_.has_lock) return StepTaken{};
   if (store_.lock_holder) return std::nullopt;
   store_.lock_holder = number_;
   return StepTaken{};
 }
 
-SubmitObservation SubmitActor::Read() const {
+std::optional<SubmitObservation> SubmitActor::Read() {
   RequestSeen seen;
   seen.record = store_.Read();
+  if (seen.record.coming && !waits_since_) waits_since_ = stage_.now();
+  if (seen.record.coming && stage_.now() - *waits_since_ < kComingLimit) return std::nullopt;
+  waits_since_.reset();
+  stage_.Record({.kind = RequestEventKind::kRead, .actor = number_, .record = seen.record});
   if (const RequestJob* job = store_.Newest()) {
     seen.existing = job->Existing();
     seen.gone = job->gone() || stage_.flaw == RequestFlaw::kSeesAllGone;
@@ -148,7 +160,20 @@ SubmitObservation SubmitActor::Prepare(bool to_tell) {
   return PreparedSeen{DigestOf(submit_)};
 }
 
-void SubmitActor::Record(RequestRecord record) {
+std::optional<SubmitObservation> SubmitActor::Record(const RequestRecord& record) {
+  const bool is_own = record.job == JobId{StrCat("j", number_)};
+  if (!plan_.has_lock && is_own && !store_.jobs.contains(*record.job)) store_.laid.insert(*record.job);
+  if (!plan_.has_lock && record.coming && !is_own && stage_.flaw != RequestFlaw::kGivesNothingUp) {
+    if (store_.jobs.contains(*record.coming)) return RecordSeen{false};
+    if (store_.laid.erase(*record.coming) > 0) return std::nullopt;  // the record follows in a while
+  }
+  if (!plan_.has_lock && record.revision != store_.revision && stage_.flaw != RequestFlaw::kComparesNothing)
+    return RecordSeen{false};
+  Keep(record);
+  return RecordSeen{true};
+}
+
+void SubmitActor::Keep(RequestRecord record) {
   if (stage_.flaw == RequestFlaw::kRecordsNoDigest) record.digest = {};
   if (stage_.flaw == RequestFlaw::kRecordsNoRun) record.run = {};
   const bool raises = store_.Read().job == record.job;
@@ -158,13 +183,17 @@ void SubmitActor::Record(RequestRecord record) {
     return;
   }
   store_.record = record;
+  ++store_.revision;
   stage_.Record({.kind = RequestEventKind::kRecorded, .actor = number_, .record = record});
 }
 
-void SubmitActor::Create(const JobId& job) {
+std::optional<SubmitObservation> SubmitActor::Create(const JobId& job) {
+  gave_way_ = !plan_.has_lock && store_.laid.erase(job) == 0;
+  if (gave_way_) return std::nullopt;
   const JobNature nature = NatureFor(random_.Next());
   store_.jobs[job] = std::make_unique<RequestJob>(stage_, job, submit_.claim, nature, plan_.kill_shows_in_files);
   stage_.Record({.kind = RequestEventKind::kJobMade, .actor = number_, .job = job});
+  return StepTaken{};
 }
 
 std::optional<SubmitObservation> SubmitActor::Attach(const JobId& job) {

@@ -16,6 +16,8 @@ namespace tony::sim {
 struct RequestStore {
   std::optional<int> lock_holder;
   std::optional<RequestRecord> record;
+  int64_t revision = 0;  // of the record
+  std::set<JobId> laid;  // those that their submits may make, and nobody has given up
   std::map<OwnerToken, Instant> revoked_until;
   std::map<JobId, std::unique_ptr<RequestJob>> jobs;  // those whose folder was made
   std::set<JobId> consumed;
@@ -40,10 +42,11 @@ class SubmitActor {
   std::optional<SubmitObservation> Do(const SubmitStep& step);
   std::optional<SubmitObservation> Lock();
   std::optional<SubmitObservation> Attach(const JobId& job);
-  SubmitObservation Read() const;
+  std::optional<SubmitObservation> Read();
   SubmitObservation Prepare(bool to_tell);
-  void Record(RequestRecord record);
-  void Create(const JobId& job);
+  std::optional<SubmitObservation> Record(const RequestRecord& record);
+  void Keep(RequestRecord record);
+  std::optional<SubmitObservation> Create(const JobId& job);
   void Kill(const SubmitStep& step);
 
   RequestStage& stage_;
@@ -55,6 +58,8 @@ class SubmitActor {
   SubmitCourse course_;
   int taken_ = 0;
   std::optional<RequestRecord> held_back_;  // by a flaw
+  std::optional<Instant> waits_since_;      // for a job that is coming
+  bool gave_way_ = false;                   // its job was given up
 };
 
 class KillActor {

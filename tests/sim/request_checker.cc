@@ -28,6 +28,9 @@ void RequestChecker::See(const RequestEvent& event) {
     case RequestEventKind::kSubmitDied:
       submits_[event.actor].died = true;
       return;
+    case RequestEventKind::kRead:
+      submits_[event.actor].read = event.record;
+      return;
     case RequestEventKind::kRecorded:
       return SeeRecorded(event);
     case RequestEventKind::kJobMade:
@@ -73,8 +76,11 @@ bool RequestChecker::WasRevokedBefore(int submit, Instant now) const {
 // Of those who make a job or attach to one.
 void RequestChecker::CheckMayHaveJob(const RequestEvent& event) {
   const SubmitAsk& ask = plan_.submits[event.actor].ask;
-  if (ask.number < record_.newest_number) Complain(event, StrCat("number ", record_.newest_number, " is known"));
-  if (ask.number < replaced_for_) Complain(event, StrCat("a job was killed for number ", replaced_for_));
+  // Without a lock it attaches to a job that may be replaced meanwhile.
+  const bool knows_all = plan_.has_lock || event.kind == RequestEventKind::kJobMade;
+  const int64_t known = knows_all ? record_.newest_number : submits_[event.actor].read.newest_number;
+  if (ask.number < known) Complain(event, StrCat("number ", known, " is known"));
+  if (knows_all && ask.number < replaced_for_) Complain(event, StrCat("a job was killed for number ", replaced_for_));
   if (WasRevokedBefore(event.actor, event.time)) Complain(event, "its owner was told to stop before it came");
   if (submits_[event.actor].died) Complain(event, "it is dead");
 }
@@ -152,7 +158,9 @@ void RequestChecker::SeeAttached(const RequestEvent& event) {
   SeenJob& job = jobs_[event.job];
   if (submit.ask.on_existing == OnExisting::kNever) Complain(event, "never is its policy");
   if (submit.ask.number != job.number) Complain(event, StrCat("the job has number ", job.number));
-  if (Differs(job, event.actor) && AskerOf(job, event.actor) != SubmitAsker::kLaterTry)
+  SeenJob as_read = job;
+  if (!plan_.has_lock) as_read.run = submits_[event.actor].read.run;
+  if (Differs(job, event.actor) && AskerOf(as_read, event.actor) != SubmitAsker::kLaterTry)
     Complain(event, "it runs something else");
   if (job.ended || (job.stopping && job.final_state != FinalState::kSucceeded)) Complain(event, "it is being ended");
   submits_[event.actor].attached.insert(event.job);

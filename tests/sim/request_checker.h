@@ -40,6 +40,7 @@ class RequestChecker {
   struct SeenSubmit {
     std::optional<Instant> began;
     bool died = false;
+    RequestRecord read;  // last
     std::optional<SubmitEnd> end;
     Instant ended{};
     std::set<JobId> attached;

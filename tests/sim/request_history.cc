@@ -6,9 +6,10 @@
 namespace tony::sim {
 namespace {
 
-constexpr std::string_view kKinds[] = {
-    "submit began",  "submit ended", "submit died", "recorded", "job made", "attached", "revoked", "kill asked",
-    "kill answered", "kill done",    "began",       "looked",   "stopping", "ended",    "gone",    "consumed"};
+constexpr std::string_view kKinds[] = {"submit began", "submit ended", "submit died", "read",       "recorded",
+                                       "job made",     "attached",     "revoked",     "kill asked", "kill answered",
+                                       "kill done",    "began",        "looked",      "stopping",   "ended",
+                                       "gone",         "consumed"};
 constexpr std::string_view kAnswers[] = {"taken", "planned", "fenced", "ended"};
 constexpr std::string_view kCauses[] = {"itself", "kill", "abandoned"};
 
@@ -30,7 +31,7 @@ std::string Describe(const RequestEvent& event) {
   if (!event.job.value.empty()) text += " " + event.job.value;
   text += Describe(event.request);
   if (event.kind == kSubmitEnded) text += StrCat(" ", ToString(event.end));
-  if (event.kind == kRecorded)
+  if (event.kind == kRead || event.kind == kRecorded)
     text += StrCat(" ", event.record.newest_number, " ", event.record.job.value_or(JobId{"none"}).value);
   if (event.kind == kKillAnswered) text += StrCat(": ", kAnswers[static_cast<size_t>(event.answer)]);
   if (event.kind == kLooked) text += StrCat(" watcher ", event.watcher.value);

@@ -17,6 +17,7 @@ enum class RequestEventKind {
   kSubmitBegan,
   kSubmitEnded,  // `end`, `job`
   kSubmitDied,
+  kRead,      // `record`
   kRecorded,  // `record`
   kJobMade,   // `job`
   kAttached,  // `job`

@@ -71,6 +71,7 @@ RequestPlan RequestPlanFor(uint64_t seed) {
   if (random.Chance(300)) plan.recoveries.push_back(When(random, span + Seconds(20)));
   plan.kill_shows_in_files = random.Chance(500);
   plan.seed = random.Next();
+  plan.has_lock = random.Chance(500);
   return plan;
 }
 

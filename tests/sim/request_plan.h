@@ -17,6 +17,8 @@ enum class RequestFlaw {
   kNone,
   // ---- a submit's
   kTakesNoLock,
+  kComparesNothing,      // where there is no lock: writes its record whatever was written since it read one
+  kGivesNothingUp,       // there: takes a job that is coming for one that never comes
   kOverlooksRevocation,  // does not look for it after it has made or attached to a job
   kRaisesNoNumber,       // does not record its number before it kills
   kRecordsAfterCreate,   // makes the job first
@@ -83,6 +85,7 @@ struct RequestPlan {
   std::vector<PlannedLook> looks;
   std::vector<PlannedAck> acks;
   std::vector<Duration> recoveries;  // somebody has a job started that nobody has started
+  bool has_lock = true;              // else records are compared
   bool kill_shows_in_files = false;  // a job with a kill request that no AM has read yet counts as being ended
   uint64_t seed = 0;                 // of all else
 };

@@ -85,6 +85,14 @@ TEST(RequestFlawTest, ASubmitThatTakesNoLockIsFoundOut) {
   EXPECT_GT(FoundBySeed(RequestFlaw::kTakesNoLock, "still runs"), 0u);
 }
 
+TEST(RequestFlawTest, ASubmitThatWritesOverAnothersRecordIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kComparesNothing, "still runs"), 0u);
+}
+
+TEST(RequestFlawTest, ASubmitThatDoesNotStopAJobThatItTakesForDeadIsFoundOut) {
+  EXPECT_GT(FoundBySeed(RequestFlaw::kGivesNothingUp, "the request id does not find it"), 0u);
+}
+
 TEST(RequestFlawTest, ASubmitThatOverlooksARevocationAfterItsActIsFoundOut) {
   EXPECT_GT(FoundBySeed(RequestFlaw::kOverlooksRevocation, "was in vain"), 0u);
 }

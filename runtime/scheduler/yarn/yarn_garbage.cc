@@ -15,9 +15,6 @@ namespace {
 using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
 
-constexpr std::string_view kOld = ".old-";
-constexpr const char* kSubmission = "submission.json";
-
 bool IsJob(const HdfsEntry& entry) { return entry.is_folder && hadoop::ParseApplicationId(entry.name).has_value(); }
 
 bool IsUpload(const HdfsEntry& entry) { return entry.name.starts_with(hadoop::kUnfinishedPut); }
@@ -84,7 +81,7 @@ Status YarnGarbage::RemoveJobs(const GarbageOrder& order, Garbage& garbage) cons
   std::vector<std::string> going;
   for (const HdfsEntry& entry : entries) {
     if (!IsJob(entry)) continue;
-    TRY_ASSIGN(const bool is_whole, IsThere(StrCat(places_.jobs, "/", entry.name, "/", kSubmission)));
+    TRY_ASSIGN(const bool is_whole, IsThere(StrCat(places_.jobs, "/", entry.name, "/", kSubmissionRecord)));
     if (is_whole && order.may_go(records_(JobId{entry.name}))) going.push_back(entry.name);
   }
   if (!going.empty() && !order.dry_run) TRY(order.before_jobs_go());
@@ -98,46 +95,58 @@ Status YarnGarbage::RemoveJobs(const GarbageOrder& order, Garbage& garbage) cons
 Status YarnGarbage::RemoveUnfinished(const GarbageOrder& order, Instant now, Garbage& garbage) const {
   TRY_ASSIGN(const Entries entries, List(places_.jobs));
   for (const HdfsEntry& entry : entries) {
-    const bool is_old = entry.name.starts_with(kOld);  // of a collection that died
+    const bool is_old = entry.name.starts_with(kOldJob);  // of a collection that died
     if (!is_old && !(IsJob(entry) && MayGoSince(entry) <= now)) continue;
-    TRY_ASSIGN(const bool is_whole, IsThere(StrCat(places_.jobs, "/", entry.name, "/", kSubmission)));
+    TRY_ASSIGN(const bool is_whole, IsThere(StrCat(places_.jobs, "/", entry.name, "/", kSubmissionRecord)));
     if (is_old || !is_whole) TRY(RemoveHalf(entry.name, order.dry_run, garbage));
   }
   return Ok();
 }
 
-// Its client may have stood still, and finish it now: once it has another name, its client writes nothing into it.
 Status YarnGarbage::RemoveHalf(const std::string& name, bool dry_run, Garbage& garbage) const {
-  const bool is_old = name.starts_with(kOld);
-  const std::string job = is_old ? name.substr(kOld.size()) : name;
-  const std::string path = StrCat(places_.jobs, "/", job);
-  const std::string old = StrCat(places_.jobs, "/", kOld, job);
-  if (dry_run) {
-    garbage.unfinished.push_back(job);
-    return Ok();
+  const bool is_old = name.starts_with(kOldJob);
+  const std::string job = is_old ? name.substr(kOldJob.size()) : name;
+  bool is_gone = dry_run;
+  if (!dry_run) {
+    TRY_ASSIGN(is_gone, RemoveUnmade(job, is_old));
   }
+  if (is_gone) garbage.unfinished.push_back(job);
+  return Ok();
+}
+
+Result<bool> YarnGarbage::GiveUp(const JobId& job) const { return RemoveUnmade(job.value, /*is_old=*/false); }
+
+// Its client may have stood still, and finish it now: once it has another name, its client writes nothing into it.
+// False: it is whole, and has its name. Another one who does the same may be about to give it that.
+Result<bool> YarnGarbage::RemoveUnmade(const std::string& job, bool is_old) const {
+  const std::string path = StrCat(places_.jobs, "/", job);
+  const std::string old = StrCat(places_.jobs, "/", kOldJob, job);
   if (!is_old) {
     const auto moved = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Rename(path, old, HdfsRename::kIfNew); });
     if (!moved.ok() && !IsMissing(moved.error())) return moved.error();
   }
-  TRY_ASSIGN(const bool is_whole, IsThere(StrCat(old, "/", kSubmission)));
+  TRY_ASSIGN(const bool is_whole, IsThere(StrCat(old, "/", kSubmissionRecord)));
   if (is_whole) {
     const auto back = hdfs_.Ask([&](HdfsCalls& calls) { return calls.Rename(old, path, HdfsRename::kIfNew); });
-    return back.ok() || IsMissing(back.error()) ? Ok() : Status(back.error());
+    if (!back.ok() && !IsMissing(back.error())) return back.error();
+    return false;
   }
   TRY(Remove(old));
-  garbage.unfinished.push_back(job);
-  return Ok();
+  TRY_ASSIGN(const bool is_back, IsThere(path));
+  return !is_back;
 }
 
-// What collections left that died: their folders, and files whose time was looked at.
+// What collections left that died: their folders, and files whose time was looked at. What submits left: folders of
+// jobs and records of requests that had no name yet.
 Status YarnGarbage::RemoveDead(Instant now) const {
   TRY_ASSIGN(const Entries collections, List(places_.collections));
   for (const HdfsEntry& entry : collections)
     if (MayGoSince(entry) <= now) TRY(Remove(StrCat(places_.collections, "/", entry.name)));
-  TRY_ASSIGN(const Entries files, List(places_.root));
-  for (const HdfsEntry& entry : files)
-    if (IsUpload(entry) && MayGoSince(entry) <= now) TRY(Remove(StrCat(places_.root, "/", entry.name)));
+  for (const std::string& folder : {places_.root, places_.jobs, places_.requests}) {
+    TRY_ASSIGN(const Entries entries, List(folder));
+    for (const HdfsEntry& entry : entries)
+      if (IsUpload(entry) && MayGoSince(entry) <= now) TRY(Remove(StrCat(folder, "/", entry.name)));
+  }
   return Ok();
 }
 
@@ -182,7 +191,7 @@ Result<std::set<std::string>> YarnGarbage::NamesInUse(const Garbage& garbage) co
   std::set<std::string> names;
   for (const HdfsEntry& entry : entries) {
     const bool is_going = std::ranges::find(garbage.jobs, entry.name) != garbage.jobs.end();  // in a dry run
-    if (!(IsJob(entry) || entry.name.starts_with(kOld)) || is_going) continue;
+    if (!(IsJob(entry) || entry.name.starts_with(kOldJob)) || is_going) continue;
     const auto files = ReadFiles(records_(JobId{entry.name}));
     if (!files.ok() && files.error().code == ErrorCode::kNotFound) continue;
     TRY(files);

@@ -21,6 +21,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/scheduler/garbage.h"
@@ -31,6 +32,7 @@
 
 namespace tony {
 
+inline constexpr std::string_view kOldJob = ".old-";
 inline constexpr Duration kUnfinishedMayGo = std::chrono::hours(1);  // a client makes a job's records within seconds
 inline constexpr Duration kUploadMayGo = std::chrono::hours(48);
 
@@ -42,6 +44,10 @@ class YarnGarbage {
 
   // What fails names the place. Where a submit came between, what is left is left for the next time.
   Result<Garbage> Collect(const GarbageOrder& order) const;
+
+  // Of a job whose submit is thought to have died before it was made: from now on nobody makes it. False: somebody has,
+  // or does that just now.
+  Result<bool> GiveUp(const JobId& job) const;
 
   // For a submit whose records name `files`: no collection takes those that are staged from now on. False: one has
   // before, or they are not as they were told; they are sent again.
@@ -56,6 +62,7 @@ class YarnGarbage {
   Status RemoveJobs(const GarbageOrder& order, Garbage& garbage) const;
   Status RemoveUnfinished(const GarbageOrder& order, Instant now, Garbage& garbage) const;
   Status RemoveHalf(const std::string& name, bool dry_run, Garbage& garbage) const;
+  Result<bool> RemoveUnmade(const std::string& job, bool is_old) const;
   Status RemoveStaged(const GarbageOrder& order, Instant now, Garbage& garbage) const;
   Status MoveUnneeded(const std::string& collection, Instant now, Garbage& garbage) const;
   Status RemoveDead(Instant now) const;

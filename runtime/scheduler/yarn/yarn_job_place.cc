@@ -45,7 +45,11 @@ std::shared_ptr<HdfsCalls> CallsOf(const YarnCluster& cluster) {
 
 HdfsPlaces PlacesIn(const YarnCluster& cluster) {
   const std::string root = cluster.home + "/.tony";
-  return {.root = root, .jobs = root + "/jobs", .staged = root + "/staged", .collections = root + "/gc"};
+  return {.root = root,
+          .jobs = root + "/jobs",
+          .staged = root + "/staged",
+          .collections = root + "/gc",
+          .requests = root + "/requests"};
 }
 
 std::string JobsFolder(const YarnCluster& cluster) { return PlacesIn(cluster).jobs; }

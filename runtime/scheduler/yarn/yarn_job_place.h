@@ -2,6 +2,7 @@
 //
 //   <home>/.tony/staged                  what jobs bring along, by content: hdfs_staging.h
 //   <home>/.tony/gc                      what is being removed: yarn_garbage.h
+//   <home>/.tony/requests                what is known under request ids: yarn_requests.h
 //   <home>/.tony/jobs/<application id>   the records of a job: job_records.h, but no environment; the journal: a
 //   folder;
 //                                        and beside these
@@ -28,7 +29,7 @@ namespace tony {
 
 struct HdfsPlaces {
   std::string root;  // "/user/eve/.tony", in which are
-  std::string jobs, staged, collections;
+  std::string jobs, staged, collections, requests;
 };
 HdfsPlaces PlacesIn(const YarnCluster& cluster);
 std::string JobsFolder(const YarnCluster& cluster);
@@ -49,6 +50,7 @@ Status PutRecord(const JobRecords& records, const std::string& name, std::string
 // Those that have bytes, all at once, in any order: each takes four calls that follow each other.
 Status PutRecords(const YarnCluster& cluster, const JobId& job, const RecordsByName& records);
 
+inline constexpr char kSubmissionRecord[] = "submission.json";  // without it there is no job
 inline constexpr char kFilesRecord[] = "files.json";
 inline constexpr char kCertificatesRecord[] = "tls.json";
 std::string ToJson(const JobCertificates& certificates);

@@ -82,21 +82,35 @@ Result<RecordsByName> RecordsFor(const JobId& id, const NewJob& job, const HdfsF
   return records;
 }
 
+// By a call that is late it is not made anew: whoever gives the job up removes it for good.
+Status MakeFolderOf(const YarnCluster& cluster, const JobId& id) {
+  const auto calls = std::make_shared<WebHdfsCalls>(HdfsOptions(cluster));
+  HdfsFolder jobs = JobFolderOf(cluster, id);
+  const std::string path = std::exchange(jobs.path, JobsFolder(cluster));
+  TRY(MakeRecordFolder(calls, jobs));
+  const auto made = HdfsBytes(calls, {}).PutFolder(path, jobs.path);
+  return made.ok() ? Ok() : Annotate(made.error(), StrCat("make ", jobs.file_system, path));
+}
+
 // False: what it found staged has been removed since.
-Result<bool> Fill(const YarnCluster& cluster, const JobId& id, const NewJob& job, const HdfsFiles& files,
-                  const RecordsByName& records, Instant now) {
+Result<bool> Fill(const YarnCluster& cluster, const JobId& id, const HdfsFiles& files, const RecordsByName& records) {
   TRY(PutRecords(cluster, id, records));
-  TRY_ASSIGN(const bool is_held, GarbageIn(cluster).Hold(files));
-  if (!is_held) return false;
-  const Submission submission{.job = id,
-                              .user = cluster.user,
-                              .host = HostName(),
-                              .time = now,
-                              .request = job.request,
-                              .number = job.number,
-                              .claim = job.claim};
-  TRY(PutRecord(RecordsOf(cluster, id), "submission.json", ToJson(submission)));
-  return true;
+  return GarbageIn(cluster).Hold(files);
+}
+
+std::string SubmissionText(const YarnCluster& cluster, const NewJob& job, Instant now) {
+  return ToJson(Submission{.job = job.id,
+                           .user = cluster.user,
+                           .host = HostName(),
+                           .time = now,
+                           .request = job.request,
+                           .number = job.number,
+                           .claim = job.claim});
+}
+
+bool IsTakenAway(const YarnCluster& cluster, const JobId& id) {
+  const auto folder = WebHdfsCalls(HdfsOptions(cluster)).GetEntry(JobFolderOf(cluster, id).path);
+  return !folder.ok() && folder.error().code == ErrorCode::kNotFound;
 }
 
 // False: they may still be there, which the log says.
@@ -122,26 +136,49 @@ Result<JobId> YarnJobs::NewId(Instant) const {
   return id;
 }
 
-Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
-  JobId id = job.id;
-  if (id.value.empty()) {
-    TRY_ASSIGN(id, NewId(now));
+Result<NewJob> YarnJobs::Lay(NewJob job, Instant now) const {
+  if (job.id.value.empty()) {
+    TRY_ASSIGN(job.id, NewId(now));
   }
-  Result<JobRecords> made = CreateAs(id, job, now);
-  if (!made.ok()) ForgetCluster(id);
-  return made;
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
+  Result<RecordsByName> laid = LayRecords(cluster, job, now);
+  if (!laid.ok()) ForgetCluster(job.id);
+  TRY(laid);
+  job.laid = *std::move(laid);
+  return job;
 }
 
-Result<JobRecords> YarnJobs::CreateAs(const JobId& id, const NewJob& job, Instant now) const {
-  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(id));
+void YarnJobs::DiscardLaid(const NewJob& job) const {
+  const auto cluster = FindYarnCluster(job.id);
+  if (cluster.ok() && job.laid) RemoveRecords(*cluster, job.id);
+  ForgetCluster(job.id);
+}
+
+Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
+  if (!job.laid) {
+    TRY_ASSIGN(const NewJob laid, Lay(job, now));
+    return Create(laid, now);
+  }
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
+  const Status made = PutRecord(RecordsOf(cluster, job.id), kSubmissionRecord, SubmissionText(cluster, job, now));
+  if (made.ok()) return RecordsOf(cluster, job.id, *job.laid);
+  const bool is_taken_away = IsTakenAway(cluster, job.id);
+  DiscardLaid(job);
+  if (!is_taken_away) return made.error();
+  return Error{ErrorCode::kUnavailable,
+               StrCat("job ", job.id.value,
+                      " was not made: another submit, or \"tony gc\", thought that its own had died; "
+                      "submit it again")};
+}
+
+Result<RecordsByName> YarnJobs::LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now) const {
   for (int round = 1; round <= kMostRounds; ++round) {
     TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster, job));
-    TRY_ASSIGN(RecordsByName known, RecordsFor(id, job, files, now));
-    TRY(MakeRecordFolder(std::make_shared<WebHdfsCalls>(HdfsOptions(cluster)), JobFolderOf(cluster, id)));
-    const auto filled = Fill(cluster, id, job, files, known, now);
-    JobRecords records = RecordsOf(cluster, id, std::move(known));
+    TRY_ASSIGN(RecordsByName records, RecordsFor(job.id, job, files, now));
+    TRY(MakeFolderOf(cluster, job.id));
+    const auto filled = Fill(cluster, job.id, files, records);
     if (filled.ok() && *filled) return records;
-    RemoveRecords(cluster, id);
+    RemoveRecords(cluster, job.id);
     TRY(filled);
   }
   return Error{ErrorCode::kUnavailable,
@@ -159,7 +196,7 @@ Result<JobRecords> YarnJobs::Find(const JobId& job) const {
   const Error none{ErrorCode::kNotFound, StrCat("job \"", job.value, "\": not in ", JobsFolder(cluster), " of HDFS")};
   if (!hadoop::ParseApplicationId(job.value)) return none;
   JobRecords records = RecordsOf(cluster, job);
-  TRY_ASSIGN(const auto submission, records.store().Get("submission.json"));
+  TRY_ASSIGN(const auto submission, records.store().Get(kSubmissionRecord));
   if (!submission) return none;
   return records;
 }

@@ -15,7 +15,9 @@ class YarnJobs : public JobStore {
   explicit YarnJobs(SiteFiles files) : files_(std::move(files)) {}
 
   Result<JobId> NewId(Instant now) const override;  // reserved by the ResourceManager
-  // Sends what was staged here. submission.json is written last: without it there is no job.
+  // Sends what was staged here, and writes all records but submission.json: without it there is no job.
+  Result<NewJob> Lay(NewJob job, Instant now) const override;
+  void DiscardLaid(const NewJob& job) const override;
   Result<JobRecords> Create(const NewJob& job, Instant now) const override;
   void Discard(const JobRecords& job) const override;
   Result<JobRecords> Find(const JobId& job) const override;
@@ -23,7 +25,7 @@ class YarnJobs : public JobStore {
   Result<NewestJobs> ListNewest(size_t most_finished) const override;
 
  private:
-  Result<JobRecords> CreateAs(const JobId& id, const NewJob& job, Instant now) const;
+  Result<RecordsByName> LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now) const;
 
   const SiteFiles files_;
 };

@@ -1,8 +1,10 @@
 """TCP between a client and Hadoop's daemons, which counts requests, and kills the client at one of them."""
 
+import shutil
 import socket
 import subprocess
 import threading
+import urllib.parse
 
 
 class Cut:
@@ -19,10 +21,27 @@ class Cut:
             self.client = subprocess.Popen(*words, **how)
         return self.client
 
-    def is_next(self):
+    def is_next(self, request):
         with self.lock:
             self.seen += 1
-            return self.seen == self.number
+            return self.is_it(request)
+
+    def is_it(self, request):
+        del request
+        return self.seen == self.number
+
+
+class CutWhere(Cut):
+    """At the first request that has `text` in it."""
+
+    def __init__(self, text, after=False):
+        super().__init__(after=after)
+        self.text, self.found = text.encode(), False
+
+    def is_it(self, request):
+        is_first = not self.found and self.text in urllib.parse.unquote_to_bytes(request)
+        self.found = self.found or is_first
+        return is_first
 
 
 class HttpRequests:
@@ -78,7 +97,7 @@ class Proxy:
                     request, data = requests.take(data)
                     if request is None:
                         break
-                    if self.cut.is_next():
+                    if self.cut.is_next(request):
                         if not self.cut.after:
                             return self.end(client, server)
                         loses.set()
@@ -101,3 +120,26 @@ class Proxy:
         self.cut.client.kill()
         for connection in connections:
             connection.shutdown(socket.SHUT_RDWR)
+
+
+class CutConfiguration:
+    """A copy of a cluster's site files in `folder`, in which proxies stand for the daemons. Who has it from a client, as
+    a job's master, goes through them as well."""
+
+    def __init__(self, folder, original, site):
+        self.folder = folder
+        shutil.copytree(original, folder)
+        self.proxies = [self.proxy("hdfs", site("dfs.namenode.http-address"), HttpRequests),
+                        self.proxy("yarn", site("yarn.resourcemanager.address"), RpcRequests)]
+
+    def proxy(self, name, target, requests):
+        file, proxy = self.folder / f"{name}-site.xml", Proxy(target, requests)
+        text = file.read_text()
+        if text.count(f"<value>{target}<") != 1:
+            raise ValueError(f"{file}: {target}")
+        file.write_text(text.replace(f"<value>{target}<", f"<value>{proxy.address}<"))
+        return proxy
+
+    def cut(self, cut):
+        for proxy in self.proxies:
+            proxy.cut = cut

@@ -57,6 +57,8 @@ class SubmitCourseTest : public ::testing::Test {
         return Join(steps, ", ");
       if (step.kind == SubmitStepKind::kPrepare) {
         course.Take(PreparedSeen{{{{"files", "mine"}}}});
+      } else if (step.kind == SubmitStepKind::kRecord) {
+        course.Take(RecordSeen{});
       } else {
         course.Take(StepTaken{});
       }
@@ -331,6 +333,43 @@ TEST_F(SubmitCourseTest, WhatIsTakenIsOfTheRunThatTookIt) {
   creates.Take(seen);
   EXPECT_EQ(creates.step().record.run, RunToken{"tuesday"});
   EXPECT_EQ(WithoutItsJob(creates.step().record).run, RunToken{"monday"});
+}
+
+RequestSeen OfRevision(int64_t revision, RequestSeen seen) {
+  seen.record.revision = revision;
+  return seen;
+}
+
+TEST_F(SubmitCourseTest, ARecordThatCameBetweenIsReadAndDecidedUpon) {
+  SubmitCourse course = Course(1);
+  Run(course);
+  Answer(course, Nothing());
+  course.Take(OfRevision(7, RequestSeen{{.newest_number = 1}}));
+  ASSERT_EQ(Describe(course.step()), "record 1 new#1");
+  EXPECT_EQ(course.step().record.revision, 7) << "the one that it follows from";
+  EXPECT_EQ(Answer(course, RecordSeen{false}), "read");
+  EXPECT_EQ(Answer(course, OfRevision(8, Seen(1, ExistingJob::kActive, kOther, 1, false))), "attach other");
+}
+
+TEST_F(SubmitCourseTest, AnAdoptionThatIsNotRecordedIsNone) {
+  SubmitCourse course = Course(1);
+  Run(course);
+  course.Take(Seen(1, ExistingJob::kSucceeded, kOld, 1, true));
+  ASSERT_EQ(Describe(course.step()), "record 1 old#1 adopter o1");
+  EXPECT_EQ(Answer(course, RecordSeen{false}), "read");
+  EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kEnding, kOther, 1, true)), "unlock, prepare, lock, read");
+  EXPECT_EQ(Answer(course, Seen(1, ExistingJob::kEnding, kOther, 1, true)),
+            "record 1 new#1, create new, read_revocation");
+}
+
+TEST_F(SubmitCourseTest, AJobThatIsComingIsKnownToTheRecordThatLeavesItOut) {
+  SubmitCourse course = Course(1);
+  Run(course);
+  RequestSeen seen = Nothing();
+  seen.record.coming = kOther;
+  EXPECT_EQ(Answer(course, seen), "record 1, unlock, prepare, lock, read");
+  course.Take(seen);
+  EXPECT_EQ(course.step().record.coming, kOther);
 }
 
 TEST_F(SubmitCourseTest, StepsAndEndsHaveNames) {

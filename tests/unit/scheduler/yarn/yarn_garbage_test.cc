@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Fate = FakeHdfs::Fate;
 
-const HdfsPlaces kPlaces{"/u/.tony", "/u/.tony/jobs", "/u/.tony/staged", "/u/.tony/gc"};
+const HdfsPlaces kPlaces{"/u/.tony", "/u/.tony/jobs", "/u/.tony/staged", "/u/.tony/gc", "/u/.tony/requests"};
 constexpr const char* kOne = "application_1700000000000_0001";
 constexpr const char* kTwo = "application_1700000000000_0002";
 constexpr Duration kLongAgo = std::chrono::hours(100);
@@ -184,6 +184,42 @@ TEST_F(YarnGarbageTest, ACollectionThatDiedIsFinishedByTheNextOne) {
   EXPECT_THAT(Collect().unfinished, ElementsAre(kOne));
   EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
   EXPECT_THAT(NamesIn(kPlaces.collections), ElementsAre("at-work"));
+}
+
+TEST_F(YarnGarbageTest, WhatASubmitHadNotGivenItsNameYetGoesAfterTwoDays) {
+  for (const std::string& folder : {kPlaces.jobs, kPlaces.requests}) {
+    hdfs->now = FromMillis(0) + kLongAgo - kUploadMayGo;
+    ASSERT_TRUE(hdfs->MakeFolders(folder + "/.put-old").ok());
+    hdfs->now += Duration(1);
+    ASSERT_TRUE(hdfs->MakeFolders(folder + "/.put-young").ok());
+  }
+  hdfs->now = FromMillis(0) + kLongAgo;
+  EXPECT_TRUE(Collect().failure.ok());
+  for (const std::string& folder : {kPlaces.jobs, kPlaces.requests})
+    EXPECT_THAT(NamesIn(folder), ElementsAre(".put-young"));
+}
+
+TEST_F(YarnGarbageTest, AJobThatIsGivenUpIsNeverMade) {
+  AddJob(kOne, {}, Duration(0), /*is_whole=*/false);
+  EXPECT_TRUE(*Collector().GiveUp({kOne}));
+  EXPECT_FALSE(PutRecord(RecordsAt({kOne}), "submission.json", "{}").ok());
+  EXPECT_THAT(NamesIn(kPlaces.jobs), IsEmpty());
+  AddJob(kTwo, {}, Duration(0));
+  EXPECT_FALSE(*Collector().GiveUp({kTwo}));
+  EXPECT_THAT(NamesIn(kPlaces.jobs), ElementsAre(kTwo));
+}
+
+// Another one has moved it away, and moves it back now.
+TEST_F(YarnGarbageTest, AJobThatComesBackWhileItIsGivenUpIsMade) {
+  AddJob(kOne, {}, Duration(0));
+  const std::string path = kPlaces.jobs + "/" + kOne, old = kPlaces.jobs + "/.old-" + kOne;
+  ASSERT_TRUE(*hdfs->Rename(path, old, hadoop::HdfsRename::kIfNew));
+  hdfs->before = [&](std::string_view call) {
+    if (call != "GETFILESTATUS") return;
+    hdfs->before = nullptr;
+    ASSERT_TRUE(*hdfs->Rename(old, path, hadoop::HdfsRename::kIfNew));
+  };
+  EXPECT_FALSE(*Collector().GiveUp({kOne}));
 }
 
 TEST_F(YarnGarbageTest, WhatASubmitHoldsIsAsItWasTold) {
