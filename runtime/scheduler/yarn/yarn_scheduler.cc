@@ -5,6 +5,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/scheduler/yarn/log_links.h"
 #include "runtime/scheduler/yarn/yarn_ends.h"
 
 namespace tony {
@@ -186,7 +187,8 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   Reach();
   for (const YarnGrant& grant : news.grants) {
     Keep(grant.container, State::kGranted);
-    Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host});
+    Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host,
+                          LinkToLogs(grant.container.node_http, ToString(grant.container.id), side_.user)});
   }
   for (const hadoop::NodeReport& node : allocation.nodes) {
     if (node.state == hadoop::NodeReport::State::kLost) nodes_.Forget(node.id);
