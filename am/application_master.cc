@@ -7,6 +7,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
+#include "runtime/store/kept_logs.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony::am {
@@ -14,6 +15,10 @@ namespace {
 
 constexpr Duration kLookAgain{1000};
 constexpr size_t kTellsAtOnce = 64;
+constexpr Duration kBetweenReleases{50};
+constexpr size_t kMostKeptLogs = 64;  // 32 MiB
+// 4 MiB of text, and some seconds of HDFS' time.
+constexpr int kMostLogsUnderWay = 8;
 // So many seconds another job that is being ended may have the checkpoint folder; the core waits for a minute.
 constexpr int kMostFirstLooks = 40;
 
@@ -33,6 +38,8 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
               [this] {
                 if (Rules()) Observe(Looked{});
               }),
+      log_relay_(loop_, {[this](const TaskId& task) { AskForLogs(task); },
+                         [this](const AttemptId& attempt) { return IsFinal(job_.StateOf(attempt)); }}),
       checkpoint_look_(loop_, std::move(parts.records), submission_, job_.spec().checkpoint) {
   journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
 }
@@ -126,6 +133,8 @@ void ApplicationMaster::OnScheduler(SchedulerEvent event) {
     return;
   }
   if (const auto* delayed = std::get_if<ContainersDelayed>(&event)) return TellDelay(delayed->reason);
+  if (const auto* granted = std::get_if<ContainerGranted>(&event); granted && !granted->log_url.empty())
+    log_urls_[granted->attempt.task] = {granted->attempt, granted->log_url};
   const bool resumes = std::holds_alternative<SchedulerReached>(event) && !std::exchange(ruling_, true);
   Observe(ContainerEvent{std::move(event)});
   if (!resumes) return;
@@ -163,11 +172,40 @@ void ApplicationMaster::Await(const Caller& caller, int64_t since, Reply<Command
     parked_.ParkAwait(now.attempt, since, reply);
     tells_.push_back(now);  // not if it does not rule by now
     if (!tell_timer_) TellSome();
+    AskForLogs(now.attempt.task);
   });
 }
 
+// Who is released leaves, and its logs with it.
 void ApplicationMaster::Tell(const TellExecutor& order) {
-  if (job_.Tell(order.attempt) == order) parked_.Tell(order.attempt, job_.CommandFor(order.attempt));
+  if (job_.Tell(order.attempt) != order) return;
+  const Command command = job_.CommandFor(order.attempt);
+  if (command.kind == Command::Kind::kRelease && log_relay_.DelaysRelease(order.attempt)) {
+    if (std::ranges::find(delayed_, order) == delayed_.end()) delayed_.push_back(order);
+    if (!delay_timer_) delay_timer_ = loop_.After(kBetweenReleases, [this] { TellDelayed(); });
+    return;
+  }
+  parked_.Tell(order.attempt, command);
+}
+
+void ApplicationMaster::TellDelayed() {
+  delay_timer_.reset();
+  for (TellExecutor& order : std::exchange(delayed_, {})) tells_.push_back(std::move(order));
+  if (!tell_timer_) TellSome();
+}
+
+// Its Await is answered at once if it has one: what is to be told goes before.
+void ApplicationMaster::AskForLogs(const TaskId& task) {
+  const auto attempt = parked_.WhoAwaits(task);
+  std::vector<LogAsk> asks = attempt ? log_relay_.TakeAsks(task) : std::vector<LogAsk>();
+  if (!asks.empty()) parked_.AskForLogs(*attempt, std::move(asks));
+}
+
+void ApplicationMaster::SendLog(const Caller& caller, int64_t id, std::vector<LogNews> news,
+                                Reply<std::monostate> reply) {
+  if (!Admit(caller.token, reply)) return;
+  log_relay_.Take(caller.attempt.task, id, std::move(news));
+  reply.Success({});
 }
 
 void ApplicationMaster::ListTheCheckpoints() {
@@ -223,11 +261,36 @@ void ApplicationMaster::Publish(const Caller& caller, const PublishedValues& val
   });
 }
 
+// Nobody waits for them but the job's last records, which are written behind them: of many that fail at once those are
+// kept that there is room for.
+void ApplicationMaster::KeepLogs(const AttemptId& attempt, std::vector<LogExcerpt> logs) {
+  if (logs_under_way_ >= kMostLogsUnderWay)
+    return LogWarn(StrCat("the logs of ", ToString(attempt), " are not kept: ", logs_under_way_, " are before them"));
+  ++logs_under_way_;
+  std::optional<AttemptId> oldest;
+  kept_logs_.push_back(attempt);
+  if (kept_logs_.size() > kMostKeptLogs) oldest = kept_logs_.front();
+  if (oldest) kept_logs_.pop_front();
+  calls_.Ask(
+      [attempt, oldest, logs = std::move(logs)](const JobRecords& records) {
+        if (oldest) (void)RemoveKeptLogs(records, *oldest);
+        return WriteKeptLogs(records, attempt, logs);
+      },
+      [this, attempt](const Status& written) {
+        --logs_under_way_;
+        if (!written.ok()) LogWarn(StrCat("the logs of ", ToString(attempt), ": ", written.error().message));
+      });
+}
+
+bool ApplicationMaster::IsUnended(const AttemptId& attempt) const {
+  const AttemptState state = job_.StateOf(attempt);
+  return state != AttemptState::kNew && !IsFinal(state);
+}
+
 // Before it is known that the attempt has succeeded: whoever knows that finds them. Where they cannot be written, the
 // executor's own copy is what is left.
 void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then) {
-  const AttemptState state = job_.StateOf(attempt);
-  const bool counts = state != AttemptState::kNew && !IsFinal(state) && LeavesOutputs(job_.spec(), attempt.task);
+  const bool counts = IsUnended(attempt) && LeavesOutputs(job_.spec(), attempt.task);
   if (!counts || !report.outputs || !report.outcome.Succeeded()) return then();
   calls_.Ask([kept = RecordedOutputs{attempt, *report.outputs}](
                  const JobRecords& records) { return WriteJobOutputs(records, kept); },
@@ -239,8 +302,10 @@ void ApplicationMaster::KeepOutputs(const AttemptId& attempt, const AttemptRepor
 
 void ApplicationMaster::ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) {
   if (!Admit(caller.token, reply)) return;
-  KeepOutputs(caller.attempt, report, [this, caller, outcome = report.outcome, reply] {
+  const bool is_new = IsUnended(caller.attempt);
+  KeepOutputs(caller.attempt, report, [this, caller, outcome = report.outcome, logs = report.logs, is_new, reply] {
     if (!Admit(caller.token, reply)) return;
+    if (is_new && !logs.empty()) KeepLogs(caller.attempt, logs);
     Observe(OutcomeCall{caller, outcome}, [reply](const std::optional<Refusal>& refusal) {
       if (refusal) return reply.Refuse(refusal->reason, refusal->message);
       reply.Success({});

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,6 +20,7 @@
 #include "am/checkpoint_look.h"
 #include "am/job.h"
 #include "am/journal.h"
+#include "am/log_relay.h"
 #include "am/parked_calls.h"
 #include "am/record_calls.h"
 #include "runtime/base/event_loop.h"
@@ -65,12 +67,14 @@ class ApplicationMaster : public AmService {
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
   void Publish(const Caller& caller, const PublishedValues& values, Reply<std::monostate> reply) override;
   void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) override;
+  void SendLog(const Caller& caller, int64_t id, std::vector<LogNews> news, Reply<std::monostate> reply) override;
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
              Reply<StatusAnswer> reply) override;
   void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) override;
   void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
   void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
+  void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) override;
 
  private:
   using Answer = std::function<void(const std::optional<Refusal>&)>;
@@ -87,8 +91,12 @@ class ApplicationMaster : public AmService {
   void Finish(const Turn& turn);
   void FinishWritten();
   void Perform(const Action& action);
+  void KeepLogs(const AttemptId& attempt, std::vector<LogExcerpt> logs);
+  bool IsUnended(const AttemptId& attempt) const;
+  void AskForLogs(const TaskId& task);
   void KeepOutputs(const AttemptId& attempt, const AttemptReport& report, std::function<void()> then);
   void Tell(const TellExecutor& order);
+  void TellDelayed();
   void TellSome();
   void ListTheCheckpoints();
   void LookForNewestCheckpoint(int restart);
@@ -106,8 +114,8 @@ class ApplicationMaster : public AmService {
   void AnswerWatches();
   StatusAnswer CurrentStatus() const;
   KillRequest ByOwnClock(KillRequest request) const;
-  JobStatus JobAndSubmission() const;
-  JobStatus Snapshot() const;  // and what this AM alone knows
+  JobStatus JobAndSubmission() const;  // and where the logs are
+  JobStatus Snapshot() const;          // and what this AM alone knows
 
   // ---- application_master_trouble.cc
   void OnJournalTrouble(const std::string& why);
@@ -152,6 +160,8 @@ class ApplicationMaster : public AmService {
   Job job_;
   Journal& journal_;
   ParkedCalls parked_;
+  LogRelay log_relay_;
+  std::map<TaskId, std::pair<AttemptId, std::string>> log_urls_;  // of the newest container: as the scheduler told
   CheckpointLook checkpoint_look_;
   int first_looks_ = 0;
   Scheduler* scheduler_ = nullptr;
@@ -161,6 +171,9 @@ class ApplicationMaster : public AmService {
   bool end_told_ = false;
   bool room_made_ = false;                 // the reserve is given up
   std::deque<TellExecutor> tells_;         // journalled, and not told yet
+  std::vector<TellExecutor> delayed_;      // releases, for readers of their logs
+  int logs_under_way_ = 0;                 // to their records
+  std::deque<AttemptId> kept_logs_;        // those of this master, oldest first
   std::deque<Turn> waiting_;               // for the journal, or the claim record, in order
   size_t written_ = 0;                     // so many of the first of these are in the journal
   std::set<std::string> reading_kills_;    // names of conditional kill requests that are being decided
@@ -178,7 +191,7 @@ class ApplicationMaster : public AmService {
   bool published_ = false;       // the lease of this epoch has been written
   bool status_changed_ = false;  // since status.json was written
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,
-      look_timer_, end_timer_, tell_timer_, claim_timer_;
+      look_timer_, end_timer_, tell_timer_, delay_timer_, claim_timer_;
 };
 
 }  // namespace tony::am

@@ -87,6 +87,16 @@ void ApplicationMaster::Attach(const std::string& token, const Claim& claim, Rep
   });
 }
 
+void ApplicationMaster::ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) {
+  if (!Admit(token, reply)) return;
+  for (const LogWant& want : query.wants) {
+    const RoleSpec* role = job_.spec().FindRole(want.attempt.task.role);
+    if (!role || want.attempt.task.index >= role->instances)
+      return reply.Refuse(RefusalReason::kBadRequest, StrCat("there is no task ", ToString(want.attempt.task)));
+  }
+  log_relay_.Read(query, reply);
+}
+
 JobStatus ApplicationMaster::ShowStatus() {
   if (Rules()) Observe(Looked{});
   return Snapshot();
@@ -107,6 +117,11 @@ JobStatus ApplicationMaster::JobAndSubmission() const {
   JobStatus status = job_.Snapshot(submission_.user, submission_.time);
   status.request = submission_.request;
   status.number = submission_.number;
+  for (TaskStatus& task : status.tasks) {
+    // A node shows those of the first attempt of a container.
+    const auto url = log_urls_.find(task.id);
+    if (url != log_urls_.end() && url->second.first.number == task.attempt) task.log_url = url->second.second;
+  }
   return status;
 }
 

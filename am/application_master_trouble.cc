@@ -105,6 +105,7 @@ void ApplicationMaster::AwaitInTrouble(const Caller& caller, int64_t since, cons
     return tell && tell->attempt.task == caller.attempt.task;
   });
   if (!unwritten || MayNotWait(now)) Tell(now);
+  AskForLogs(caller.attempt.task);
 }
 
 Duration ApplicationMaster::LongestWatch() const {

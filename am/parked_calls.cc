@@ -1,5 +1,6 @@
 #include "am/parked_calls.h"
 
+#include <limits>
 #include <utility>
 
 namespace tony::am {
@@ -26,6 +27,17 @@ std::unique_ptr<ParkedCalls::Await> ParkedCalls::TakeAwait(const AttemptId& atte
   std::unique_ptr<Await> await = std::move(found->second);
   awaits_.erase(found);
   return await;
+}
+
+std::optional<AttemptId> ParkedCalls::WhoAwaits(const TaskId& task) const {
+  auto behind = awaits_.upper_bound({task, std::numeric_limits<int>::max()});
+  if (behind == awaits_.begin() || (--behind)->first.task != task) return std::nullopt;
+  return behind->first;
+}
+
+void ParkedCalls::AskForLogs(const AttemptId& attempt, std::vector<LogAsk> asks) {
+  const auto await = TakeAwait(attempt, awaits_.at(attempt)->id);
+  await->reply.Success({.logs = std::move(asks)});
 }
 
 void ParkedCalls::Tell(const AttemptId& attempt, const Command& command) {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "runtime/base/event_loop.h"
 #include "runtime/rpc/rpc_server.h"
@@ -21,6 +23,9 @@ class ParkedCalls {
   // One Await per attempt; an earlier one is answered "no news". So is this one after 30 s, by which its caller notices
   // a path that has gone silent.
   void ParkAwait(const AttemptId& attempt, int64_t since, const Reply<Command>& reply);
+  // Of the newest attempt of the task that awaits something.
+  std::optional<AttemptId> WhoAwaits(const TaskId& task) const;
+  void AskForLogs(const AttemptId& attempt, std::vector<LogAsk> asks);  // answers its Await: it will be back
   void Tell(const AttemptId& attempt, const Command& command);  // answers if the command is above the Await's `since`
 
   // After `limit` it is answered with what `status` says then.

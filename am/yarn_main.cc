@@ -110,6 +110,7 @@ class Master {
          .resource_manager = container_.cluster.scheduler,
          .token = container_.token,
          .address = {at.host, at.port, ""},
+         .user = container_.cluster.user,
          .am_lease = spec.timers.am_lease,
          .sink = [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); },
          .context = [shipment = std::move(shipment)](const ContainerId&, const ExecutorLaunch& launch,

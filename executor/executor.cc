@@ -6,7 +6,9 @@
 #include "executor/attempt_files.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/logs/log_source.h"
 #include "runtime/process/own_tree.h"
+#include "runtime/store/kept_logs.h"
 #include "runtime/store/kept_outputs.h"
 
 namespace tony::executor {
@@ -28,7 +30,12 @@ Executor::Executor(Surroundings surroundings, JobRecords records, JobSpec spec, 
       presence_(records_.place()),
       spec_(std::move(spec)),
       place_{self.job, self.attempt, self.container, AttemptFolder(records_.place(), self.attempt)},
-      run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role)) {}
+      run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role)),
+      log_answers_(surroundings_.loop,
+                   {records_.place(), place_.attempt.task, LogNames(spec_.ProcessesOf(place_.attempt.task.role))},
+                   [this](int64_t id, const std::vector<LogNews>& news) {
+                     surroundings_.am.SendLog(caller_, id, news, [](const Answer<Acknowledged>&) {});
+                   }) {}
 
 void Executor::Begin(std::function<void(int)> left) {
   left_ = std::move(left);
@@ -93,6 +100,7 @@ void Executor::TellWhy(const std::string& disconnected) {
 void Executor::Perform(const UseAm& action) {
   LogInfo(StrCat("application master at ", ToString(action.am)));
   link_ = action.link;
+  log_answers_.Forget();
   surroundings_.am.Use(action.am);
 }
 
@@ -106,8 +114,10 @@ void Executor::Perform(const SendRegister& action) {
 }
 
 void Executor::Perform(const SendAwait& action) {
+  caller_ = action.caller;
   surroundings_.am.Await(action.caller, action.since,
-                         Answered<Command>([](int64_t link, const Command& command) -> Event {
+                         Answered<Command>([this](int64_t link, const Command& command) -> Event {
+                           if (link == link_) log_answers_.Take(command.logs);
                            return CommandReceived{link, command};
                          }));
 }
@@ -131,9 +141,14 @@ std::optional<KeptOutputs> Executor::OutputsToReport(const Outcome& outcome) con
   return kept.ok() ? *std::move(kept) : KeptOutputs{.problem = kept.error().message};
 }
 
+std::vector<LogExcerpt> Executor::LogsToReport(const Outcome& outcome) const {
+  if (!surroundings_.tells_logs || !KeepsLogs(spec_, place_.attempt.task, outcome)) return {};
+  return ExcerptsOf(place_.folder.logs, outcome.process.value_or(0));
+}
+
 void Executor::Perform(const SendOutcome& action) {
   surroundings_.am.ReportOutcome(
-      action.caller, {action.outcome, OutputsToReport(action.outcome)},
+      action.caller, {action.outcome, OutputsToReport(action.outcome), LogsToReport(action.outcome)},
       Answered<Acknowledged>([](int64_t link, Acknowledged) -> Event { return OutcomeAcknowledged{link}; }));
 }
 
@@ -214,6 +229,7 @@ void Executor::Perform(const KeepOutcome& action) {
   }
   const Status kept = place_.folder.WriteOutcome(action.outcome);
   if (!kept.ok()) LogError(kept.error().message);  // it is reported all the same
+  log_answers_.Look();
 }
 
 void Executor::Perform(const Leave& action) { left_(action.exit_code); }

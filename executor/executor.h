@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/evidence.h"
+#include "executor/log_answers.h"
 #include "executor/port_reservation.h"
 #include "executor/publish_watch.h"
 #include "executor/task_run.h"
@@ -33,6 +34,7 @@ struct Surroundings {
   std::vector<std::string> environment;  // "NAME=value", of this process
   PortReservation* port = nullptr;       // of the task; null: its endpoint stays as it is, and is the caller's care
   NamedPorts named_ports;                // reserved by the caller for as long as the executor lives
+  bool tells_logs = false;               // with an outcome: nobody reads them here once the executor has left
 };
 
 // Loop thread only. The process that an executor lives in is a subreaper and has no children but the task's: every
@@ -71,6 +73,7 @@ class Executor {
   template <class T, class OnSuccess>
   OnAnswer<T> Answered(OnSuccess on_success);
   std::optional<KeptOutputs> OutputsToReport(const Outcome& outcome) const;
+  std::vector<LogExcerpt> LogsToReport(const Outcome& outcome) const;
   void TellWhy(const std::string& disconnected);
   Event LeaseNow();
   Result<std::vector<ProcessSpec>> Prepare(const StartProcesses& action);
@@ -89,6 +92,8 @@ class Executor {
   AttemptPlace place_;     // of the attempt at hand
   UniqueFd attempt_lock_;  // of one begun here; the first one's is the caller's
   TaskRun run_;
+  Caller caller_;  // as it was when the AM was last asked for a command
+  LogAnswers log_answers_;
   int64_t link_ = 0;  // of the last UseAm
   std::string last_disconnected_;
   std::function<void(int)> left_;

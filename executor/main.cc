@@ -106,7 +106,7 @@ Result<int> Run(const Arguments& arguments) {
   const auto am = MakeAmConnection(loop, records.place(), CallLimit(spec.timers), tls);
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
-  Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports}, records, spec,
+  Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports, in_container}, records, spec,
                     {.job = records.job(), .attempt = attempt, .container = container, .token = token},
                     {host, port.port()}, jitter);
   QuickEnd quick_end(loop);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/backend/yarn_logs.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/scheduler/yarn/hdfs_sources.h"
@@ -60,8 +61,7 @@ class YarnBackendImage : public Backend {
   }
   const Arbiter& arbiter() const override { return arbiter_; }
   Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
-    return Error{ErrorCode::kUnavailable,
-                 StrCat("the logs of job ", records.job().value, " are kept by YARN: ", PlaceOfLogs(records))};
+    return MakeYarnLogs(records, arbiter_);
   }
   std::string PlaceOfLogs(const JobRecords& records) const override {
     return StrCat("yarn logs -applicationId ", records.job().value);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "runtime/backend/backend.h"
+#include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/job_access.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int64_t kDefaultAnswer = 1 << 20;  // bytes of text in one JSON answer
 constexpr Duration kUnruledInterval{1000};
+constexpr Duration kUnruledIntervalElsewhere{10'000};  // a cluster is asked three times for it
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
 Result<LogChoice> ReadChoice(const CommandLine& line, const JobRecords& records) {
@@ -85,9 +87,12 @@ class UnruledNotice {
  public:
   explicit UnruledNotice(const JobRecords& records) : records_(records) {}
 
-  void Look() {
+  // Waits.
+  bool IsUnruledNow() const {
     const auto status = StoredStatus(records_);
-    const bool unruled = status.ok() && IsUnruled(records_, *status);
+    return status.ok() && IsUnruled(records_, *status);
+  }
+  void Take(bool unruled) {
     // Twice in a row: an AM and a keeper that die together are both back in a moment where somebody waits.
     if (unruled && ++seen_ == 2) {
       const std::string& job = records_.job().value;
@@ -107,10 +112,16 @@ void FollowLogs(const JobRecords& records, const LogSource& logs, const LogChoic
   LogFollower follower(loop, {logs, [&] { return JobHasEnded(records); }}, choice, cursor, sink);
   follower.Start([&loop] { loop.Stop(); });
   UnruledNotice notice(records);
+  const Duration interval = BackendOf(records.job()).KeepsPrograms() ? kUnruledInterval : kUnruledIntervalElsewhere;
   EventLoop::Timer timer;
+  SideThread beside(loop);
   const std::function<void()> look = [&] {
-    notice.Look();
-    timer = loop.After(kUnruledInterval, look);
+    beside.Do([&]() -> SideThread::Then {
+      return [&, unruled = notice.IsUnruledNow()] {
+        notice.Take(unruled);
+        timer = loop.After(interval, look);
+      };
+    });
   };
   loop.Post(look);
   loop.Run();

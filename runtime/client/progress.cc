@@ -162,6 +162,14 @@ std::string Indented(const std::string& text) {
   return out;
 }
 
+// Where nodes show their logs; a job on this machine has none.
+std::string LogLinks(const JobStatus& status, size_t width) {
+  std::string links;
+  for (const TaskStatus& task : status.tasks)
+    if (!task.log_url.empty()) links += StrCat("  ", FitToWidth(ToString(task.id), width), "  ", task.log_url, "\n");
+  return links.empty() ? "" : "  LOGS\n" + links;
+}
+
 std::string TasksText(const JobStatus& status) {
   size_t width = 4, memory = 6;
   for (const TaskStatus& task : status.tasks) {
@@ -178,7 +186,7 @@ std::string TasksText(const JobStatus& status) {
                "  ", FitToWidth(MemoryText(task), memory, true), "  ", FitToWidth(CpuText(task), 5, true), "  ",
                task.host.empty() ? "-" : task.host, failed ? StrCat("  ", OutcomeText(*task.outcome)) : "", "\n");
   }
-  return table;
+  return table + LogLinks(status, width);
 }
 
 }  // namespace

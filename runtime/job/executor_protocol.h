@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/base/time.h"
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
+#include "runtime/job/log_pieces.h"
 #include "runtime/job/outcome.h"
 #include "runtime/job/outputs.h"
 #include "runtime/job/usage.h"
@@ -45,6 +47,7 @@ struct Progress {
 struct AttemptReport {
   Outcome outcome;
   std::optional<KeptOutputs> outputs;  // of a chief that has succeeded; nothing: it left none
+  std::vector<LogExcerpt> logs = {};   // of a chief, or of an attempt that failed, where its node keeps them to itself
 };
 
 struct Command {
@@ -52,11 +55,12 @@ struct Command {
   int64_t number = 0;
   Kind kind = Kind::kNone;
   Generation generation;
-  std::string cluster_spec;  // JSON, with kStart
-  Duration grace{0};         // with kStop
-  int attempt = 0;           // with kNext: the number of the attempt that the executor runs from now on
-  std::string resume_from;   // with kStart: the newest checkpoint; empty: none, or the first start
-  std::string reason;        // with kStop of this task alone: why, as "preempted"
+  std::string cluster_spec;       // JSON, with kStart
+  Duration grace{0};              // with kStop
+  int attempt = 0;                // with kNext: the number of the attempt that the executor runs from now on
+  std::string resume_from;        // with kStart: the newest checkpoint; empty: none, or the first start
+  std::string reason;             // with kStop of this task alone: why, as "preempted"
+  std::vector<LogAsk> logs = {};  // with kNone: somebody reads the task's logs
   bool operator==(const Command&) const = default;
 };
 

@@ -27,6 +27,7 @@ json::object TaskJson(const TaskStatus& task) {
   out["attempt"] = task.attempt;
   out["attempt_state"] = task.attempt_state;
   out["host"] = task.host;
+  if (!task.log_url.empty()) out["log_url"] = task.log_url;
   out["pid"] = task.pid;
   out["suspect"] = task.suspect;
   WriteTime(out, "started", task.started);
@@ -71,6 +72,7 @@ Result<TaskStatus> ReadTaskStatus(JsonFields fields) {
   task.attempt = static_cast<int>(fields.Int("attempt", 0, kMaxCount));
   task.attempt_state = fields.String("attempt_state");
   task.host = fields.String("host");
+  if (fields.Has("log_url")) task.log_url = fields.String("log_url");
   task.pid = fields.Int("pid");
   task.suspect = fields.Bool("suspect");
   task.started = ReadTimeIfPresent(fields, "started");

@@ -21,6 +21,7 @@ struct TaskStatus {
   int attempt = 0;            // number of the newest attempt; 0: none yet
   std::string attempt_state;  // "running", "failed", ...; empty without an attempt
   std::string host;
+  std::string log_url;             // where its node shows its logs; empty: it does not, or that is not known
   int64_t pid = 0;                 // the user's process; 0 while none runs
   bool suspect = false;            // heartbeats are missing
   std::optional<Outcome> outcome;  // of the newest attempt

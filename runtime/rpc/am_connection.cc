@@ -100,7 +100,17 @@ class ThriftConnection : public AmConnection {
     args.caller = ToThrift(caller);
     args.outcome = ToThrift(report.outcome);
     if (report.outputs) AddOutputs(args.outcome, *report.outputs);
+    if (!report.logs.empty()) AddExcerpts(args.outcome, report.logs);
     Start<rpc::ExecutorService_ReportOutcome_result>("ReportOutcome", args, call_limit_, std::move(done));
+  }
+
+  void SendLog(const Caller& caller, int64_t id, const std::vector<LogNews>& news,
+               OnAnswer<Acknowledged> done) override {
+    rpc::ExecutorService_SendLog_args args;
+    args.caller = ToThrift(caller);
+    args.id = id;
+    args.news = NewsToThrift(news);
+    Start<rpc::ExecutorService_SendLog_result>("SendLog", args, call_limit_, std::move(done));
   }
 
   void GetStatus(const std::string& token, OnAnswer<JobStatus> done) override {
@@ -134,6 +144,15 @@ class ThriftConnection : public AmConnection {
     args.owner = claim.owner.value;
     args.watch_timeout_ms = claim.watch_timeout.count();
     Start<rpc::ClientService_Attach_result>("Attach", args, call_limit_, std::move(done));
+  }
+
+  void ReadLogs(const std::string& token, const LogQuery& query, OnAnswer<LogAnswer> done) override {
+    rpc::ClientService_ReadLogs_args args;
+    args.token = token;
+    args.wants = WantsToThrift(query.wants);
+    args.most = query.most;
+    args.wait_ms = query.wait.count();
+    Start<rpc::ClientService_ReadLogs_result>("ReadLogs", args, call_limit_ + query.wait, std::move(done));
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "runtime/base/address.h"
 #include "runtime/base/event_loop.h"
@@ -47,6 +48,8 @@ class ExecutorCalls {
   virtual void Heartbeat(const Caller& caller, const Progress& progress, OnAnswer<Acknowledged> done) = 0;
   virtual void Publish(const Caller& caller, const PublishedValues& values, OnAnswer<Acknowledged> done) = 0;
   virtual void ReportOutcome(const Caller& caller, const AttemptReport& report, OnAnswer<Acknowledged> done) = 0;
+  virtual void SendLog(const Caller& caller, int64_t id, const std::vector<LogNews>& news,
+                       OnAnswer<Acknowledged> done) = 0;
 };
 
 struct KilledAnswer {
@@ -58,7 +61,8 @@ struct AttachedAnswer {
   JobStatus status;
 };
 
-// With the job's token. Watch is answered at the first news after `since`, or after `limit`.
+// With the job's token. Watch is answered at the first news after `since`, or after `limit`. ReadLogs of many logs may
+// not be the first call of a connection (RpcServerOptions::stranger_frame).
 class ClientCalls {
  public:
   virtual ~ClientCalls() = default;
@@ -67,13 +71,15 @@ class ClientCalls {
                      OnAnswer<JobStatus> done) = 0;
   virtual void Kill(const std::string& token, const KillRequest& request, OnAnswer<KilledAnswer> done) = 0;
   virtual void Attach(const std::string& token, const Claim& claim, OnAnswer<AttachedAnswer> done) = 0;
+  virtual void ReadLogs(const std::string& token, const LogQuery& query, OnAnswer<LogAnswer> done) = 0;
 };
 
 class AmConnection : public ExecutorCalls, public ClientCalls {};
 
 // `call_limit`: a call without an answer for so long ends as Disconnected, also one that waits for room in the AM's
-// queue; Await gets 60 s more, Watch its limit. The token is told to nobody but the AM of the job in `folder`; see
-// reach.h. `tls`: for an AM at a host (numeric) and port, runtime/tls/tls.h; none: it is not called there.
+// queue; Await gets 60 s more, Watch its limit, ReadLogs its wait. The token is told to nobody but the AM of the job in
+// `folder`; see reach.h. `tls`: for an AM at a host (numeric) and port, runtime/tls/tls.h; none: it is not called
+// there.
 std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit,
                                                MakeChannel tls = {});
 

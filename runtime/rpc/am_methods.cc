@@ -99,7 +99,15 @@ Status ReportOutcome(AmService& service, const rpc::ExecutorService_ReportOutcom
   AttemptReport report;
   TRY_ASSIGN(report.outcome, FromThrift(args.outcome));
   TRY_ASSIGN(report.outputs, OutputsFromThrift(args.outcome));
+  TRY_ASSIGN(report.logs, ExcerptsFromThrift(args.outcome));
   service.ReportOutcome(caller, report, reply);
+  return Ok();
+}
+
+Status SendLog(AmService& service, const rpc::ExecutorService_SendLog_args& args, const Reply<std::monostate>& reply) {
+  TRY_ASSIGN(const Caller caller, FromThrift(args.caller));
+  TRY_ASSIGN(auto news, CheckedNews(args.news));
+  service.SendLog(caller, args.id, std::move(news), reply);
   return Ok();
 }
 
@@ -145,6 +153,13 @@ Status Attach(AmService& service, const rpc::ClientService_Attach_args& args, co
   return Ok();
 }
 
+Status ReadLogs(AmService& service, const rpc::ClientService_ReadLogs_args& args, const Reply<LogAnswer>& reply) {
+  TRY_ASSIGN(const std::string token, CheckedToken(args.token));
+  TRY_ASSIGN(const LogQuery query, CheckedQuery(args.wants, args.most, args.wait_ms));
+  service.ReadLogs(token, query, reply);
+  return Ok();
+}
+
 }  // namespace
 
 Dispatcher MakeAmDispatcher(AmService& service) {
@@ -152,12 +167,14 @@ Dispatcher MakeAmDispatcher(AmService& service) {
   using rpc::ClientService_GetStatus_args, rpc::ClientService_GetStatus_result;
   using rpc::ClientService_Kill_args, rpc::ClientService_Kill_result;
   using rpc::ClientService_KillIf_args, rpc::ClientService_KillIf_result;
+  using rpc::ClientService_ReadLogs_args, rpc::ClientService_ReadLogs_result;
   using rpc::ClientService_Watch_args, rpc::ClientService_Watch_result;
   using rpc::ExecutorService_Await_args, rpc::ExecutorService_Await_result;
   using rpc::ExecutorService_Heartbeat_args, rpc::ExecutorService_Heartbeat_result;
   using rpc::ExecutorService_Publish_args, rpc::ExecutorService_Publish_result;
   using rpc::ExecutorService_Register_args, rpc::ExecutorService_Register_result;
   using rpc::ExecutorService_ReportOutcome_args, rpc::ExecutorService_ReportOutcome_result;
+  using rpc::ExecutorService_SendLog_args, rpc::ExecutorService_SendLog_result;
   Dispatcher all;
   Add<ExecutorService_Register_args, ExecutorService_Register_result>(all, "Register", service, Register);
   Add<ExecutorService_Await_args, ExecutorService_Await_result>(all, "Await", service, Await);
@@ -165,11 +182,13 @@ Dispatcher MakeAmDispatcher(AmService& service) {
   Add<ExecutorService_Publish_args, ExecutorService_Publish_result>(all, "Publish", service, Publish);
   Add<ExecutorService_ReportOutcome_args, ExecutorService_ReportOutcome_result>(all, "ReportOutcome", service,
                                                                                 ReportOutcome);
+  Add<ExecutorService_SendLog_args, ExecutorService_SendLog_result>(all, "SendLog", service, SendLog);
   Add<ClientService_GetStatus_args, ClientService_GetStatus_result>(all, "GetStatus", service, GetStatus);
   Add<ClientService_Watch_args, ClientService_Watch_result>(all, "Watch", service, Watch);
   Add<ClientService_Kill_args, ClientService_Kill_result>(all, "Kill", service, Kill);
   Add<ClientService_KillIf_args, ClientService_KillIf_result>(all, "KillIf", service, KillIf);
   Add<ClientService_Attach_args, ClientService_Attach_result>(all, "Attach", service, Attach);
+  Add<ClientService_ReadLogs_args, ClientService_ReadLogs_result>(all, "ReadLogs", service, ReadLogs);
   return all;
 }
 

@@ -246,6 +246,7 @@ Result<Command> FromThrift(const rpc::Command& wire) {
   TRY_ASSIGN(command.attempt, IntWithin("attempt", wire.attempt, 0, kHighestInt));
   command.resume_from = wire.resume_from;
   command.reason = wire.reason;
+  TRY_ASSIGN(command.logs, LogAsksFromThrift(wire));
   return command;
 }
 
@@ -340,6 +341,7 @@ rpc::Command ToThrift(const Command& command) {
   wire.__set_attempt(command.attempt);
   wire.__set_resume_from(command.resume_from);
   wire.__set_reason(command.reason);
+  if (!command.logs.empty()) AddLogAsks(wire, command.logs);
   return wire;
 }
 

@@ -33,8 +33,8 @@ struct RpcServerOptions {
   std::filesystem::path folder;  // that the sockets' names are in
   std::vector<Address> at;       // where it listens; port 0: any free one
   MakeChannel tls;               // at its ports; none: they are plain, and only on this machine. See runtime/tls/tls.h
-  // Bytes; the largest call is an outcome with the outputs of a chief (1 MiB) and texts of 64 KiB.
-  uint32_t max_frame = 1536 << 10;
+  // Bytes; the largest call is an outcome with the outputs of a chief (1 MiB), its logs (512 KiB) and texts of 64 KiB.
+  uint32_t max_frame = 2 << 20;
   int max_open_calls = 16;  // per connection
   int max_connections = 20000;
   size_t max_unsent = 16 << 20;   // bytes per connection
@@ -98,12 +98,14 @@ class AmService {
   virtual void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) = 0;
   virtual void Publish(const Caller& caller, const PublishedValues& values, Reply<std::monostate> reply) = 0;
   virtual void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) = 0;
+  virtual void SendLog(const Caller& caller, int64_t id, std::vector<LogNews> news, Reply<std::monostate> reply) = 0;
   virtual void GetStatus(const std::string& token, Reply<StatusAnswer> reply) = 0;
   virtual void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
                      Reply<StatusAnswer> reply) = 0;
   virtual void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) = 0;
   virtual void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) = 0;
   virtual void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) = 0;
+  virtual void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) = 0;
 };
 
 class RpcServer {

@@ -63,6 +63,41 @@ enum CommandKind {
   NEXT = 4,     // the attempt has ended; register again, with the same address, as number `attempt` of the task
 }
 
+// What is wanted of one log of a task.
+struct LogWant {
+  1: string role
+  2: i32 index
+  3: i32 attempt
+  4: string stream     // "stdout", "stderr-1", "executor.log"
+  5: i64 offset        // below 0: a look at it, no text
+}
+
+// The bytes first to behind - 1.
+struct LogSpan {
+  1: i64 first
+  2: i64 behind
+}
+
+struct LogNews {
+  1: bool there
+  2: i64 cut           // so many bytes from the offset on are gone
+  3: binary text       // what follows them; empty: no more yet
+  4: i64 size          // of the log, now
+  5: bool ended        // its attempt writes no more
+  6: i64 changed_ms    // with a look, as are the two below
+  7: list<LogSpan> parts    // where it has text: the last 64
+  8: list<i32> attempts     // of the task, whose logs are there
+  9: string problem    // why nobody can tell; empty: somebody can
+}
+
+// A question to an executor, about logs of its own task. Answered by SendLog.
+struct LogAsk {
+  1: i64 id
+  2: list<LogWant> wants
+  3: i64 most          // bytes of text, of all together
+  4: i64 wait_ms       // for text where there is none yet
+}
+
 struct Command {
   1: i64 number        // grows; what Await's `since` refers to
   2: CommandKind kind
@@ -72,6 +107,7 @@ struct Command {
   6: i32 attempt          // with NEXT
   7: string resume_from   // with START: the newest checkpoint; empty: none, or the first start
   8: string reason        // with STOP of this task alone: an outcome class, "preempted"; empty: not for its own sake
+  9: optional list<LogAsk> logs  // with NONE: somebody reads the task's logs
 }
 
 struct GpuUsage {
@@ -109,6 +145,17 @@ struct KeptOutputs {
   3: string problem       // why there is none; empty: there is
 }
 
+// The beginning and the end of a log.
+struct LogPart {
+  1: i64 first
+  2: binary text
+}
+struct LogExcerpt {
+  1: string stream
+  2: i64 size             // of the whole log
+  3: list<LogPart> parts
+}
+
 struct TaskOutcome {
   1: string outcome_class
   2: optional i32 exit_code
@@ -121,6 +168,7 @@ struct TaskOutcome {
   9: string source        // "itself", "peer", "signal"; empty: "itself"
   10: optional KeptOutputs outputs  // of a chief that has succeeded, and has left some
   11: optional i32 process  // which one failed, of a task with several processes; counted from 0
+  12: optional list<LogExcerpt> logs  // of a chief, or of an attempt that failed, where they stay on its node: 512 KiB of text
 }
 
 service ExecutorService {
@@ -132,6 +180,8 @@ service ExecutorService {
   void Publish(1: Caller caller, 2: map<string, string> values) throws (1: Refused refused)
   // Answered when the outcome is in the journal.
   void ReportOutcome(1: Caller caller, 2: TaskOutcome outcome) throws (1: Refused refused)
+  // The answer to a LogAsk, want by want. Of one that nobody waits for any more it is dropped.
+  void SendLog(1: Caller caller, 2: i64 id, 3: list<LogNews> news) throws (1: Refused refused)
 }
 
 // ---- clients ----
@@ -170,6 +220,11 @@ struct AttachReply {
   2: StatusReply status
 }
 
+// Want by want, those of which something is known by then.
+struct LogReply {
+  1: map<i32, LogNews> news
+}
+
 service ClientService {
   StatusReply GetStatus(1: string token) throws (1: Refused refused)
   // Answered when the job's seq is above `since`, when it has ended, or after `timeout_ms` (at most 60 s).
@@ -181,4 +236,8 @@ service ClientService {
   KillReply KillIf(1: string token, 2: KillOrder order) throws (1: Refused refused)
   // The job goes on under a new owner. Answered when that is recorded.
   AttachReply Attach(1: string token, 2: string owner, 3: i64 watch_timeout_ms) throws (1: Refused refused)
+  // Of at most 256 logs, at most `most` bytes of text (512 KiB). Answered when there is text of any, at the latest after
+  // `wait_ms` (20 s); at once where that is 0. An executor that does not answer is a problem of its logs alone, some
+  // seconds later. Does not count as a look at the job.
+  LogReply ReadLogs(1: string token, 2: list<LogWant> wants, 3: i64 most, 4: i64 wait_ms) throws (1: Refused refused)
 }

@@ -34,6 +34,7 @@ struct ContainerGranted {
   AttemptId attempt;
   ContainerId container;
   std::string host;
+  std::string log_url = {};  // where its node shows the logs of the attempt; empty: nowhere
 };
 struct ContainerStarted {
   ContainerId container;

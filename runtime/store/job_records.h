@@ -19,6 +19,7 @@
 //   status.json        the status document: refreshed while the job runs, final when it has ended
 //   acked.json         who has consumed the job's result, and when
 //   outputs            what the chief left, as its master heard it: kept_outputs.h
+//   logs/              of logs that lie elsewhere, what is kept of those that failed and of the chief's: kept_logs.h
 //
 // job_folder.h has what else a job has on this machine.
 #pragma once

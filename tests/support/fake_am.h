@@ -40,6 +40,12 @@ class FakeAm : public ExecutorCalls {
   void ReportOutcome(const Caller& caller, const AttemptReport& report, OnAnswer<Acknowledged> done) override {
     outcomes.push_back({caller, report.outcome, std::move(done)});
     reported_outputs = report.outputs;
+    reported_logs = report.logs;
+  }
+
+  void SendLog(const Caller& caller, int64_t id, const std::vector<LogNews>& news,
+               OnAnswer<Acknowledged> done) override {
+    sent_logs.push_back({caller, {id, news}, std::move(done)});
   }
 
   // Answers the oldest open call of a kind, on the loop.
@@ -56,6 +62,7 @@ class FakeAm : public ExecutorCalls {
     BreakAll(heartbeats, reason);
     BreakAll(published, reason);
     BreakAll(outcomes, reason);
+    BreakAll(sent_logs, reason);
   }
 
   std::vector<Address> used;
@@ -64,7 +71,9 @@ class FakeAm : public ExecutorCalls {
   std::deque<Call<Progress, Acknowledged>> heartbeats;
   std::deque<Call<PublishedValues, Acknowledged>> published;
   std::deque<Call<Outcome, Acknowledged>> outcomes;
+  std::deque<Call<std::pair<int64_t, std::vector<LogNews>>, Acknowledged>> sent_logs;
   std::optional<KeptOutputs> reported_outputs;  // with the newest outcome
+  std::vector<LogExcerpt> reported_logs;        // the same
 
  private:
   template <class Argument, class T>

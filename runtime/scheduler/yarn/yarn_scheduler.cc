@@ -6,6 +6,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/scheduler/yarn/log_links.h"
 #include "runtime/scheduler/yarn/yarn_ends.h"
 
 namespace tony {
@@ -332,7 +333,8 @@ void YarnScheduler::Apply(const GangHold::News& news) {
   for (const ContainerAsk& ask : news.want) asks_.Want(ask);
   for (const YarnGrant& grant : news.ready) {
     Keep(grant.container, State::kGranted);
-    Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host});
+    Tell(ContainerGranted{grant.attempt, FromYarn(grant.container.id), grant.container.node.host,
+                          LinkToLogs(grant.container.node_http, ToString(grant.container.id), side_.user)});
   }
   const auto next = gangs_.NextLook();
   gang_timer_ = next ? loop_.At(*next, [this] { LookAtGangs(); }) : EventLoop::Timer();

@@ -43,6 +43,7 @@ struct YarnSide {
   Endpoint resource_manager;  // its address for masters
   hadoop::Token token;        // of kind YARN_AM_RM_TOKEN
   hadoop::MasterAddress address;
+  std::string user;  // whose containers they are
   Duration am_lease{0};
   Scheduler::Sink sink;
   std::function<hadoop::LaunchContext(const ContainerId&, const ExecutorLaunch&, const std::string& host)> context;

@@ -37,10 +37,10 @@ class ExecutorBed {
   void Rule(int64_t epoch) { EXPECT_TRUE(records.WriteLease({{epoch}, {SocketOf({epoch})}, 1}).ok()); }
 
   void Begin(ProcessRunner& processes) {
-    executor.emplace(Surroundings{loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}, nullptr, ports},
-                     records, spec,
-                     Caller{.job = {"job-1"}, .attempt = attempt, .container = {"c-1"}, .token = "secret"},
-                     Endpoint{"127.0.0.1", 4711}, 0.0);
+    executor.emplace(
+        Surroundings{loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}, nullptr, ports, tells_logs},
+        records, spec, Caller{.job = {"job-1"}, .attempt = attempt, .container = {"c-1"}, .token = "secret"},
+        Endpoint{"127.0.0.1", 4711}, 0.0);
     executor->Begin([this](int code) { exit_code = code; });
   }
 
@@ -78,6 +78,7 @@ class ExecutorBed {
   JobRecords records;
   JobSpec spec;
   NamedPorts ports;
+  bool tells_logs = false;
   EventLoop loop;
   FakeAm am{loop};
   std::optional<Executor> executor;

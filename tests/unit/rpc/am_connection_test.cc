@@ -149,6 +149,43 @@ TEST_P(AmConnectionTest, TheLongestOutputsAreReportedAndNoLongerOnes) {
   EXPECT_EQ(service.outcomes.size(), 1u);
 }
 
+TEST_P(AmConnectionTest, LogsGoWithAnOutcomeBesideTheLongestOutputs) {
+  std::optional<Answer<Acknowledged>> beat, report;
+  Heartbeat(beat);  // a stranger's calls are small
+  WaitFor(beat);
+  const std::string head(static_cast<size_t>(kExcerptHead), '\xff'), tail(static_cast<size_t>(kExcerptTail), '\0');
+  std::vector<LogExcerpt> logs;
+  for (const char* stream : {"stdout", "stderr"}) logs.push_back({stream, 1 << 30, {{0, head}, {1 << 29, tail}}});
+  const KeptOutputs longest{.text = std::string(kLongestOutputs, 'x')};
+  client->ReportOutcome(SomeCaller(), {{.exit = ExitStatus{}}, longest, logs}, Into(report));
+  WaitFor(report);
+  EXPECT_TRUE(std::holds_alternative<Acknowledged>(*report));
+  EXPECT_EQ(service.logs, logs);
+}
+
+TEST_P(AmConnectionTest, AQuestionAboutLogsComesInPlaceOfACommandAndIsAnswered) {
+  std::optional<Answer<Command>> command;
+  client->Await(SomeCaller(), 0, Into(command));
+  ASSERT_TRUE(RunUntil([&] { return !service.parked.empty(); }));
+  const LogAsk ask{7, {{SomeCaller().attempt, "stderr-1", 12}}, 100, Duration(500)};
+  service.parked.front().Success({.logs = {ask}});
+  WaitFor(command);
+  EXPECT_THAT(std::get<Command>(*command).logs, ElementsAre(ask));
+  const LogNews news{.is_there = true,
+                     .cut = 3,
+                     .text = "\xff\n",
+                     .size = 17,
+                     .ended = true,
+                     .changed = FromMillis(9),
+                     .parts = {{0, 4}, {15, 17}},
+                     .attempts = {1, 2},
+                     .problem = "none"};
+  std::optional<Answer<Acknowledged>> sent;
+  client->SendLog(SomeCaller(), 7, {news}, Into(sent));
+  WaitFor(sent);
+  EXPECT_THAT(service.sent_logs, ElementsAre(std::pair(int64_t{7}, std::vector<LogNews>{news})));
+}
+
 TEST_P(AmConnectionTest, AnswersComeInAnyOrder) {
   std::vector<int64_t> numbers;
   for (int i = 0; i < 3; ++i) {

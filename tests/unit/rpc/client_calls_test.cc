@@ -145,6 +145,28 @@ TEST_F(ClientCallsTest, AServerThatGoesAwayDuringAWatchIsUnavailable) {
   EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
 }
 
+TEST_F(ClientCallsTest, LogsAreReadWithinTheBounds) {
+  const auto am = Connect();
+  ASSERT_TRUE(Status(*am).ok());
+  const LogNews news{.is_there = true, .text = "line\n", .size = 5};
+  service.log_answer = {{1, news}};
+  const LogWant want{{{"worker", 3}, 2}, "stdout", 12}, look{want.attempt, "stderr", -7};
+  const LogQuery query{.wants = {look, want}, .most = 1 << 30, .wait = std::chrono::hours(1)};
+  const auto read = [&](const LogQuery& what) {
+    return Ask<LogAnswer>([&](const auto& done) { am->ReadLogs("secret", what, done); });
+  };
+  const auto answer = read(query);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_THAT(*answer, testing::ElementsAre(std::pair(1, news)));
+  const LogQuery& heard = service.log_queries.front();
+  EXPECT_THAT(heard.wants, testing::ElementsAre(LogWant{look.attempt, "stderr", -1}, want));
+  EXPECT_EQ(heard.most, kMostLogBytes);
+  EXPECT_EQ(heard.wait, kLongestLogWait);
+  EXPECT_FALSE(read({.wants = std::vector<LogWant>(kMostLogWants + 1, want)}).ok());
+  EXPECT_FALSE(read({.wants = {{want.attempt, "../token", 0}}}).ok());
+  EXPECT_EQ(service.log_queries.size(), 1u);
+}
+
 TEST_F(ClientCallsTest, AConnectionThatIsDestroyedByAnAnswerSaysNothingMore) {
   auto am = Connect();
   int answers = 0;

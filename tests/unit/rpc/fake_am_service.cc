@@ -33,6 +33,13 @@ void FakeAmService::ReportOutcome(const Caller&, const AttemptReport& report, Re
   calls.push_back("ReportOutcome");
   outcomes.push_back(report.outcome);
   outputs = report.outputs;
+  logs = report.logs;
+  reply.Success({});
+}
+
+void FakeAmService::SendLog(const Caller&, int64_t id, std::vector<LogNews> news, Reply<std::monostate> reply) {
+  calls.push_back("SendLog");
+  sent_logs.emplace_back(id, std::move(news));
   reply.Success({});
 }
 
@@ -68,6 +75,12 @@ void FakeAmService::Attach(const std::string&, const Claim& claim, Reply<AttachR
   calls.push_back("Attach");
   claims.push_back(claim);
   reply.Success({attaches, Status()});
+}
+
+void FakeAmService::ReadLogs(const std::string&, const LogQuery& query, Reply<LogAnswer> reply) {
+  calls.push_back("ReadLogs");
+  log_queries.push_back(query);
+  reply.Success(log_answer);
 }
 
 StatusAnswer FakeAmService::Status() const { return {job.seq, epoch, job.verdict.has_value(), ToJson(job)}; }

@@ -20,12 +20,14 @@ class FakeAmService : public AmService {
   void Heartbeat(const Caller& caller, const Progress& progress, Reply<std::monostate> reply) override;
   void Publish(const Caller& caller, const PublishedValues& values, Reply<std::monostate> reply) override;
   void ReportOutcome(const Caller& caller, const AttemptReport& report, Reply<std::monostate> reply) override;
+  void SendLog(const Caller& caller, int64_t id, std::vector<LogNews> news, Reply<std::monostate> reply) override;
   void GetStatus(const std::string& token, Reply<StatusAnswer> reply) override;
   void Watch(const std::string& token, int64_t since, Duration limit, const WatcherToken& watcher,
              Reply<StatusAnswer> reply) override;
   void Kill(const std::string& token, const KillRequest& plain, Reply<StatusAnswer> reply) override;
   void KillIf(const std::string& token, const KillRequest& request, Reply<KillReply> reply) override;
   void Attach(const std::string& token, const Claim& claim, Reply<AttachReply> reply) override;
+  void ReadLogs(const std::string& token, const LogQuery& query, Reply<LogAnswer> reply) override;
 
   StatusAnswer Status() const;
 
@@ -37,6 +39,7 @@ class FakeAmService : public AmService {
   std::vector<PublishedValues> published;
   std::vector<Outcome> outcomes;
   std::optional<KeptOutputs> outputs;                   // with the last of them
+  std::vector<LogExcerpt> logs;                         // the same
   std::vector<std::pair<std::string, Duration>> kills;  // reason and grace
   std::vector<std::string> askers;                      // of kills of both kinds
   std::vector<Duration> watch_limits;
@@ -44,6 +47,9 @@ class FakeAmService : public AmService {
   std::vector<KillRequest> conditional_kills;
   KillAnswer kill_answer = KillAnswer::kFenced;  // of KillIf
   std::vector<Claim> claims;
+  std::vector<std::pair<int64_t, std::vector<LogNews>>> sent_logs;
+  std::vector<LogQuery> log_queries;
+  LogAnswer log_answer;  // to each
   bool attaches = true;  // what Attach is answered
   std::deque<Reply<Command>> parked;
   std::deque<Reply<StatusAnswer>> watching;

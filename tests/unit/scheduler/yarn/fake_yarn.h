@@ -189,6 +189,7 @@ class FakeRm {
     const hadoop::Container offer = node_.Offer(number);
     *container.mutable_id() = hadoop::ToWire(offer.id);
     FillId(*container.mutable_nodeid());
+    container.set_node_http_address("n1:8042");
     *container.mutable_container_token() = hadoop::ToWire(offer.token);
   }
   void FillToken(wire::NMToken& token) const {

@@ -49,12 +49,13 @@ class YarnSchedulerTest : public EventLoopTest {
                                .resource_manager = {"127.0.0.1", rm->server.port()},
                                .token = kFakeToken,
                                .address = {"n1", 4242, "http://n1:1/"},
+                               .user = "eve",
                                .am_lease = lease,
                                .sink =
                                    [this](const SchedulerEvent& event) {
                                      events.push_back(TextOf(event));
                                      if (const auto* granted = std::get_if<ContainerGranted>(&event))
-                                       last = granted->container;
+                                       last = granted->container, log_url = granted->log_url;
                                    },
                                .context =
                                    [this](const ContainerId& id, const ExecutorLaunch& what, const std::string& host) {
@@ -94,6 +95,7 @@ class YarnSchedulerTest : public EventLoopTest {
   HostResolver names{loop};
   std::vector<std::string> events, commands;
   ContainerId last;
+  std::string log_url;  // of the same
   std::string over;
   std::function<void(YarnSide::OnNodes)> list_nodes;
   Duration gang_hold{0};
@@ -120,6 +122,11 @@ TEST_F(YarnSchedulerTest, AContainerRunsAndEndsOnce) {
   AwaitExchanges(3);
   EXPECT_EQ(events.back(), "exited 2: exit code 3");
   EXPECT_THAT(node.calls, ElementsAre("start 2"));
+}
+
+TEST_F(YarnSchedulerTest, AContainerComesWithALinkToItsLogs) {
+  RunOne();
+  EXPECT_EQ(log_url, StrCat("http://n1:8042/node/containerlogs/", Container(2).value, "/eve"));
 }
 
 TEST_F(YarnSchedulerTest, RowsForHostsAreAskedWhereTheyAreKnown) {

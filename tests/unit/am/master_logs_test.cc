@@ -1,0 +1,123 @@
+// Readers of logs, by way of the master; what it keeps of logs, and where it says that they are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/job/job_status.h"
+#include "runtime/store/kept_logs.h"
+#include "tests/unit/am/master_test.h"
+
+namespace tony::am {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class MasterLogsTest : public ApplicationMasterTest {
+ protected:
+  MasterLogsTest() {
+    GrantBothAndRegisterOne();
+    Register("worker:1");
+    journal_.WriteAll();
+  }
+  std::shared_ptr<Answered<LogAnswer>> ReadLogs(const std::string& task, const std::string& token = kToken) {
+    auto answer = std::make_shared<Answered<LogAnswer>>();
+    master_.ReadLogs(token, {.wants = {{AttemptOf(task), "stdout", 0}}, .wait = Duration(10'000)},
+                     Reply<LogAnswer>(answer));
+    return answer;
+  }
+  void Send(const std::string& task, int64_t id, const LogNews& news) {
+    auto answer = std::make_shared<Answered<std::monostate>>();
+    master_.SendLog(CallerOf(task), id, {news}, Reply<std::monostate>(answer));
+    EXPECT_TRUE(answer->value);
+  }
+  // The Await that has a question for the executor, among those that have a command.
+  std::vector<LogAsk> AwaitAsks(const std::string& task) {
+    for (int64_t since = 0;;) {
+      auto answer = std::make_shared<Answered<Command>>();
+      master_.Await(CallerOf(task), since, Reply<Command>(answer));
+      journal_.WriteAll();
+      EXPECT_TRUE(RunUntil(loop_, [&] { return !answer->open(); }));
+      if (!answer->value || !answer->value->logs.empty())
+        return answer->value ? answer->value->logs : std::vector<LogAsk>();
+      since = answer->value->number;
+    }
+  }
+  std::shared_ptr<Answered<std::monostate>> ReportWith(const std::string& task, const Outcome& outcome) {
+    auto answer = std::make_shared<Answered<std::monostate>>();
+    const LogExcerpt log{.stream = "stderr", .size = 4, .parts = {{0, "bad\n"}}};
+    master_.ReportOutcome(CallerOf(task), {outcome, {}, {log}}, Reply<std::monostate>(answer));
+    journal_.WriteAll();
+    return answer;
+  }
+};
+
+TEST_F(MasterLogsTest, AQuestionRidesToTheExecutorOnItsAwait) {
+  const auto answer = ReadLogs("worker:1");
+  const auto asks = AwaitAsks("worker:1");
+  ASSERT_EQ(asks.size(), 1u);
+  EXPECT_THAT(asks.front().wants, ElementsAre(LogWant{AttemptOf("worker:1"), "stdout", 0}));
+  Send("worker:1", asks.front().id, {.is_there = true, .text = "hello\n", .size = 6});
+  ASSERT_TRUE(answer->value);
+  EXPECT_EQ(answer->value->front().second.text, "hello\n");
+}
+
+TEST_F(MasterLogsTest, AnExecutorIsReleasedWhenItsReaderHasAll) {
+  ReadLogs("worker:1");
+  const auto asks = AwaitAsks("worker:1");
+  ASSERT_EQ(asks.size(), 1u);
+  Report("worker:1", {.exit = ExitStatus{}});
+  journal_.WriteAll();
+  const auto await = Await("worker:1");
+  journal_.WriteAll();
+  Pass(Duration(200));
+  EXPECT_TRUE(await->open());
+  Send("worker:1", asks.front().id, {.is_there = true, .text = "bye\n", .size = 4, .ended = true});
+  ASSERT_TRUE(RunUntil(loop_, [&] { return !await->open(); }));
+  EXPECT_EQ(await->value->kind, Command::Kind::kRelease);
+}
+
+TEST_F(MasterLogsTest, WhereNobodyReadsAnExecutorIsReleasedAtOnce) {
+  Report("worker:1", {.exit = ExitStatus{}});
+  journal_.WriteAll();
+  const auto await = Await("worker:1");
+  journal_.WriteAll();
+  ASSERT_TRUE(await->value);
+  EXPECT_EQ(await->value->kind, Command::Kind::kRelease);
+}
+
+TEST_F(MasterLogsTest, AQuestionIsNoDecisionAndNoLook) {
+  const size_t appended = journal_.appended.size();
+  ReadLogs("worker:1");
+  AwaitAsks("worker:1");
+  EXPECT_EQ(journal_.appended.size(), appended);
+}
+
+TEST_F(MasterLogsTest, AReaderIsRefusedWithoutTheTokenOrWithoutSuchATask) {
+  EXPECT_EQ(ReadLogs("worker:1", std::string(64, 'x'))->refusal->reason, RefusalReason::kBadToken);
+  EXPECT_EQ(ReadLogs("worker:7")->refusal->message, "there is no task worker:7");
+}
+
+TEST_F(MasterLogsTest, LogsThatComeWithAnOutcomeBecomeARecord) {
+  ReportWith("worker:1", Failure(3));
+  const auto kept = ReadKeptLogs(records_, AttemptOf("worker:1"));
+  ASSERT_TRUE(kept.ok() && *kept);
+  EXPECT_THAT(**kept, ElementsAre(LogExcerpt{.stream = "stderr", .size = 4, .parts = {{0, "bad\n"}}}));
+  EXPECT_THAT(*ListKeptLogs(records_), ElementsAre(AttemptOf("worker:1")));
+}
+
+TEST_F(MasterLogsTest, WhereTheyCannotBeKeptTheOutcomeCountsAllTheSame) {
+  ASSERT_TRUE(WriteNewFile(records_.place() / "logs", "in the way", false).ok());
+  EXPECT_TRUE(ReportWith("worker:1", Failure(3))->value);
+}
+
+TEST_F(MasterLogsTest, TheStatusSaysWhereTheNodeShowsThem) {
+  master_.OnScheduler(ContainerGranted{{{"worker", 0}, 1}, ContainerOf("worker:0"), "node", "http://node:8042/x"});
+  EXPECT_EQ(master_.ShowStatus().tasks[0].log_url, "http://node:8042/x");
+  EXPECT_EQ(master_.ShowStatus().tasks[1].log_url, "");
+  const auto read = JobStatusFromJson(ToJson(master_.ShowStatus()));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->tasks[0].log_url, "http://node:8042/x");
+}
+
+}  // namespace
+}  // namespace tony::am
