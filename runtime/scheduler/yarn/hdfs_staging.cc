@@ -34,6 +34,9 @@ using hadoop::LocalResource;
 
 constexpr std::string_view kPacked = ".tar.gz";
 constexpr int kOwnersAlone = 0700;
+// A connection that broke. A DataNode that refuses what comes closes it too, and now and then before its reason is
+// read.
+constexpr int kMostTries = 3;
 
 // An upload takes as long as it takes, while bytes move. Between the last of them and the answer a DataNode may be
 // busy.
@@ -133,14 +136,20 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   };
   int64_t told = 0;
   const auto on_moved = [&](int64_t moved) {
+    if (moved <= told) return;        // as in an earlier try
     (void)meter_.Done(moved - told);  // a stop is seen between callbacks
     (void)meter_.Copied(moved - told);
     told = moved;
   };
   const FilePart part{.fd = body.fd.get(), .length = body.size};
-  const auto put = Await<Result<bool>>([&](auto done) {
-    return PutWhole(hdfs_, path, {.file = part, .on_moved = on_moved}, how, 0600, done, check_unchanged);
-  });
+  Result<bool> put = false;
+  for (int tries = 1; tries <= kMostTries; ++tries) {
+    put = Await<Result<bool>>([&](auto done) {
+      return PutWhole(hdfs_, path, {.file = part, .on_moved = on_moved}, how, 0600, done, check_unchanged);
+    });
+    if (put.ok() || put.error().code != ErrorCode::kUnavailable) break;
+    TRY(meter_.CheckStop());
+  }
   if (put.ok()) on_moved(body.size);  // of little nothing has been told
   if (put.ok()) return Ok();
   TRY(meter_.CheckStop());
