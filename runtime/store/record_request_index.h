@@ -30,8 +30,9 @@ struct RequestPlace {
 
 // Of a request whose id has the SHA-256 ab12...: in the folder "ab" of the store
 //
-//   12... .1.json            the first RequestRecord, and the id itself; then 12... .2.json and so on: the highest
-//   counts 12... .revoked-<sha256>.json  an owner, and until when its revocation counts
+//   12....1.json                 the first RequestRecord, and the id itself
+//   12....2.json                 the next; the highest counts
+//   12....revoked-<sha256>.json  an owner, and until when its revocation counts
 //
 // Whoever has read number n writes number n + 1, unless it is there: so each record follows from the one before, and
 // nobody needs a lock. A record is only ever removed when a higher one is there, or all of a request with it, lowest

@@ -163,7 +163,7 @@ SubmitObservation SubmitActor::Prepare(bool to_tell) {
 std::optional<SubmitObservation> SubmitActor::Record(const RequestRecord& record) {
   const bool is_own = record.job == JobId{StrCat("j", number_)};
   if (!plan_.has_lock && is_own && !store_.jobs.contains(*record.job)) store_.laid.insert(*record.job);
-  if (!plan_.has_lock && record.coming && !is_own && stage_.flaw != RequestFlaw::kGivesNothingUp) {
+  if (!plan_.has_lock && record.coming && record.job != record.coming && stage_.flaw != RequestFlaw::kGivesNothingUp) {
     if (store_.jobs.contains(*record.coming)) return RecordSeen{false};
     if (store_.laid.erase(*record.coming) > 0) return std::nullopt;  // the record follows in a while
   }

@@ -312,6 +312,20 @@ TEST_F(YarnRequestsTest, AWriteWhoseAnswerIsLostIsDone) {
   }
 }
 
+// Nor can it be looked for at once.
+TEST(YarnRequestsOnce, AWriteOfWhichNothingIsHeardIsFound) {
+  const RequestBed bed(1);
+  int lost = 0;
+  bed.hdfs->fate = [&](std::string_view call) {
+    if (lost == 0 && call == "RENAME") return ++lost, Fate::kUnheard;
+    if (lost == 1 && call == "GETFILESTATUS") return ++lost, Fate::kNotDone;
+    return Fate::kAnswered;
+  };
+  const auto written = bed.Index().Write(kRequest, {.newest_number = 1});
+  ASSERT_EQ(lost, 2);
+  EXPECT_TRUE(written.ok() && *written);
+}
+
 // Submits of one request from several machines, one in the midst of another, at random calls, some of which die, while
 // answers get lost and what nobody waits for any more is done later; and collections. There is one job.
 class RequestRace {
