@@ -113,7 +113,7 @@ TEST_F(YarnConfiguredTest, WithoutTheVariableTheNewestNoteSaysWhatToList) {
 
 TEST_F(YarnConfiguredTest, ADamagedNoteIsNamed) {
   ASSERT_TRUE(NoteCluster(kNoted, "rm:1").ok());
-  EXPECT_EQ(Of(kNoted), Path("home/yarn/clusters/") + kNoted.value + ": \"rm:1\": expected six words");
+  EXPECT_EQ(Of(kNoted), Path("home/yarn/clusters/") + kNoted.value + ": \"rm:1\": expected six words or seven");
 }
 
 class NoteGarbageTest : public YarnConfiguredTest {
