@@ -68,7 +68,7 @@ TURNS = [
      "    if (const auto refusal = Observe(OutcomeCall{caller, outcome})) return reply.Refuse(refusal->reason, refusal->message);\n"
      "    reply.Success({});\n"),
     ("an outcome that waited for its outputs is taken by who no longer rules", MASTER,
-     "    if (!Admit(caller.token, reply)) return;\n    Observe(OutcomeCall", "    Observe(OutcomeCall"),
+     "    if (!Admit(caller.token, reply)) return;\n    if (is_new", "    if (is_new"),
     ("values are acknowledged before the journal has them", MASTER,
      "  Observe(PublishCall{caller, values}, [reply](const std::optional<Refusal>& refusal) {\n"
      "    if (refusal) return reply.Refuse(refusal->reason, refusal->message);\n    reply.Success({});\n  });\n",
@@ -336,7 +336,7 @@ SYNCS = [
     ("a job's folder is not synced", JOB_STORE, "  TRY(SyncHome(home_, {jobs}));\n", ""),
     ("the folder of all jobs is not synced", JOB_STORE, "SyncHome(home_, {jobs})", "SyncPath(jobs)"),
     ("the folder of all requests is not synced", INDEX,
-     "/*durable=*/true));\n  return SyncHome(home_, {home_ / \"requests\"});\n", "/*durable=*/true));\n  return Ok();\n"),
+     "  TRY(SyncHome(home_, {home_ / \"requests\"}));\n  return true;\n", "  return true;\n"),
     ("the folder of all requests is not synced after a revocation", INDEX,
      "is not met\n  return SyncHome(home_, {home_ / \"requests\"});\n", "is not met\n  return Ok();\n"),
     ("home is not synced", FILES, "  folders.push_back(home);\n", ""),

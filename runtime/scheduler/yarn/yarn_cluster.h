@@ -18,9 +18,9 @@ struct YarnCluster {
   std::string webhdfs;  // "http://nn.example.org:9870"
   std::string user;     // whom a cluster without Kerberos believes
   std::string home;     // the user's folder in HDFS: "/user/eve"
-  // What a client asks before a submit. The text below has neither.
   std::string rm_web = {};       // "http://rm.example.org:8088"; empty: not known, or by HTTPS alone
-  bool has_queue_rules = false;  // yarn.acl.enable as these site files have it, which may not be the cluster's own
+  bool has_queue_rules = false;  // yarn.acl.enable as these site files have it, which may not be the cluster's own.
+                                 // Not in the text below
 };
 
 // kInvalid names file and key: it cannot be used, or asks for what is not there yet (Kerberos, several NameNodes or
