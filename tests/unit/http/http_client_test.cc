@@ -209,15 +209,15 @@ TEST_F(HttpClientTest, AServerThatTakesNoBodyIsLeftAsStalled) {
 
 TEST_F(HttpClientTest, ASlowServerIsNotStalledWhileBytesCome) {
   next = [](const ServedRequest&) {
-    ServedAnswer answer = Answered(200, std::string(600, 'x'));
+    ServedAnswer answer = Answered(200, std::string(6000, 'x'));
     answer.piece = 10;
     return answer;
   };
   HttpCall call = Call("GET", "/a");
-  call.limits.stalled = Duration(40);  // shorter than the whole
+  call.limits.stalled = Duration(400);  // shorter than the whole
   const auto response = Run(std::move(call));
   ASSERT_TRUE(response.ok()) << response.error().message;
-  EXPECT_EQ(response->body.size(), 600u);
+  EXPECT_EQ(response->body.size(), 6000u);
 }
 
 TEST_F(HttpClientTest, AHostThatNeverTakesTheConnectionIsLeftAfterTheLimitForIt) {
