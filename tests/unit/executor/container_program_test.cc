@@ -249,10 +249,9 @@ TEST_F(ContainerEndTest, ATaskThatDoesNotHearTheNodesTermIsEndedLongBeforeItsGra
   ASSERT_TRUE(IsStarted());
   kill(-launched_, SIGTERM);
   ASSERT_TRUE(RunUntil(
-      loop_, [&] { return !am_.outcomes.empty(); }, Duration(5000)));
-  EXPECT_EQ(am_.outcomes[0].cls, OutcomeClass::kInfra);
-  ASSERT_TRUE(Until([&] { return exit->has_value(); }));
+      loop_, [&] { return exit->has_value(); }, Duration(5000)));
   EXPECT_EQ(**exit, Exited(143));
+  EXPECT_TRUE(am_.outcomes.empty()) << "YARN says why: its memory limit, for one";
   EXPECT_EQ(Descendants(getpid()), std::vector<pid_t>());
 }
 
