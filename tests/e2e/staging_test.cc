@@ -212,7 +212,7 @@ TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
   ASSERT_TRUE(WaitForRunning(1));
   EXPECT_EQ(
       box_.Tony({"gc", "--json"}).out,
-      R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"history_lines":0,"requests":0,"bytes":0})"
+      R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"notes":[],"kept":[],"history_lines":0,"requests":0,"bytes":0})"
       "\n");
   const Ran dry = box_.Tony({"gc", "--older-than", "0m", "--dry-run"});
   EXPECT_THAT(dry.out, HasSubstr("job " + ended + "\nwould free "));
