@@ -158,9 +158,7 @@ void RequestChecker::SeeAttached(const RequestEvent& event) {
   SeenJob& job = jobs_[event.job];
   if (submit.ask.on_existing == OnExisting::kNever) Complain(event, "never is its policy");
   if (submit.ask.number != job.number) Complain(event, StrCat("the job has number ", job.number));
-  SeenJob as_read = job;
-  if (!plan_.has_lock) as_read.run = submits_[event.actor].read.run;
-  if (Differs(job, event.actor) && AskerOf(as_read, event.actor) != SubmitAsker::kLaterTry)
+  if (Differs(job, event.actor) && AskerOf(AsRead(job, event.actor), event.actor) != SubmitAsker::kLaterTry)
     Complain(event, "it runs something else");
   if (job.ended || (job.stopping && job.final_state != FinalState::kSucceeded)) Complain(event, "it is being ended");
   submits_[event.actor].attached.insert(event.job);
@@ -233,6 +231,12 @@ bool RequestChecker::Holds(const KillRequest& request, const SeenJob& job) {
   return owner && watcher;
 }
 
+// Without a lock a submit goes by what it has read, which another one may have changed since.
+RequestChecker::SeenJob RequestChecker::AsRead(SeenJob job, int submit) {
+  if (!plan_.has_lock) job.run = submits_[submit].read.run;
+  return job;
+}
+
 void RequestChecker::SeeKillAsked(const RequestEvent& event) {
   SeenJob& job = jobs_[event.job];
   if (event.request.IsPlain()) job.kill_asked = true;
@@ -243,7 +247,8 @@ void RequestChecker::SeeKillAsked(const RequestEvent& event) {
     return;
   }
   const bool never = submit.ask.on_existing == OnExisting::kNever && submit.ask.number == job.number;
-  const bool first = AskerOf(job, event.actor) == SubmitAsker::kFirstTry && submit.ask.number == job.number;
+  const bool first =
+      AskerOf(AsRead(job, event.actor), event.actor) == SubmitAsker::kFirstTry && submit.ask.number == job.number;
   const bool other = first && Differs(job, event.actor);
   if (submit.ask.number <= job.number && !never && !other) Complain(event, "it may not replace that job");
   replaced_for_ = std::max(replaced_for_, submit.ask.number);

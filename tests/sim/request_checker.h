@@ -73,6 +73,7 @@ class RequestChecker {
   void CheckAdopted(const SeenJob& job, const RequestEvent& event);
   // What the submit is to this job: a later try of another run is none of its.
   SubmitAsker AskerOf(const SeenJob& job, int submit) const;
+  SeenJob AsRead(SeenJob job, int submit);
   bool IsOfAnotherRun(const SeenJob& job, int submit) const;
   bool Differs(const SeenJob& job, int submit) const;
   // Whether a job that succeeded may be followed by one of the same number.
