@@ -60,7 +60,8 @@ def nothing_is_left_of(azkaban, job):
 
 def a_step_runs_on_yarn_and_hands_on_what_came_out(azkaban):
     take = "echo color=${color} url=${tony.job.url} logs=${tony.job.logs}"
-    steps = [tony("train", 'echo \'{"color": "red"}\' > "$TONY_OUTPUT_FILE"', properties=ON_YARN),
+    seen_by_all = {**ON_YARN, "tony.yarn.view-acl": "*"}  # the page is asked for by nobody in particular
+    steps = [tony("train", 'echo \'{"color": "red"}\' > "$TONY_OUTPUT_FILE"', properties=seen_by_all),
              {**command("deploy", "", after=["train"]), "command": take}]  # fmt: skip
     execution = azkaban.run(project("2.0", steps), "flow")
     execution.must("SUCCEEDED")
