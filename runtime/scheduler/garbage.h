@@ -15,8 +15,8 @@ namespace tony {
 struct GarbageOrder {
   std::function<bool(const JobRecords&)> may_go;  // a whole job: it ended long ago, and nothing of it runs
   std::function<Status()> before_jobs_go;         // once, if some do
-  Instant now{}, not_since{};  // what else may go was written before that
-  bool dry_run = false;        // says what would go, and removes nothing
+  Instant now{}, not_since{};                     // what else may go was written before that
+  bool dry_run = false;                           // says what would go, and removes nothing
 };
 
 struct Garbage {

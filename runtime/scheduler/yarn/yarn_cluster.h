@@ -12,12 +12,12 @@
 namespace tony {
 
 struct YarnCluster {
-  Endpoint rm;          // of the ResourceManager, for clients
-  Endpoint scheduler;   // of the same, for masters
-  Endpoint name_node;   // of "hdfs://" addresses
-  std::string webhdfs;  // "http://nn.example.org:9870"
-  std::string user;     // whom a cluster without Kerberos believes
-  std::string home;     // the user's folder in HDFS: "/user/eve"
+  Endpoint rm;                   // of the ResourceManager, for clients
+  Endpoint scheduler;            // of the same, for masters
+  Endpoint name_node;            // of "hdfs://" addresses
+  std::string webhdfs;           // "http://nn.example.org:9870"
+  std::string user;              // whom a cluster without Kerberos believes
+  std::string home;              // the user's folder in HDFS: "/user/eve"
   std::string rm_web = {};       // "http://rm.example.org:8088"; empty: not known, or by HTTPS alone
   bool has_queue_rules = false;  // yarn.acl.enable as these site files have it, which may not be the cluster's own.
                                  // Not in the text below
