@@ -79,9 +79,9 @@ class YarnAsks {
   std::vector<std::pair<const hadoop::NodeReport*, int64_t>> HostsFor(const Line& line) const;
   Counts PlacesOf(const Line& line) const;
   bool IsTold(const Line& line) const;
-  void Count(const hadoop::Container& container, Line& line);
   std::vector<hadoop::ContainerAsk> RowsOf(int64_t number, Line& line) const;
   void EndExchange(bool is_known_read);
+  void Count(const hadoop::Container& container, Line& line);
   void Uncount(const hadoop::ContainerId& container);
   // Nothing: nobody gets it.
   std::optional<YarnGrant> Give(const hadoop::Container& container);

@@ -197,6 +197,8 @@ void YarnScheduler::Take(const hadoop::Allocation& allocation) {
   for (const hadoop::Container& container : allocation.kept) Keep(container, State::kRunning);
   const YarnAsks::News news = asks_.Answered(allocation);
   Reach();
+  // Those that are kept, before the rest of their gangs comes; one that comes now and has ended already is
+  // TakeExit()'s.
   GangHold::News ends;
   for (const hadoop::ContainerStatus& status : allocation.ended) gangs_.Ended(status.id, ends);
   Apply(ends);
@@ -314,7 +316,7 @@ void YarnScheduler::StopLost(const ContainerId& id) {
   EventLoop::Timer& timer = lost_[id];
   if (timer) return;
   timer = loop_.After(side_.lost_after, [this, id] {
-    lost_.erase(ContainerId(id));
+    lost_.erase(id);
     TellGone(id, "its node was lost", OutcomeClass::kNodeLost);
   });
 }

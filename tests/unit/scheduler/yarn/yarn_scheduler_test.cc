@@ -84,6 +84,14 @@ class YarnSchedulerTest : public EventLoopTest {
     scheduler->Launch(Container(2), {Attempt(0), {}});
     Await("started 2");
   }
+  // "worker:0" and "worker:1" are a gang, of which container 2 alone is granted.
+  void AskForTwoOfWhichOneComes(Duration hold) {
+    gang_hold = hold;
+    rm->most_grants = 1;
+    Begin();
+    scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
+    EXPECT_TRUE(RunUntil(loop, [&] { return rm->granted == 1; }));
+  }
   void AwaitExchanges(size_t more) {
     const size_t enough = rm->exchanges.size() + more;
     EXPECT_TRUE(RunUntil(loop, [&] { return rm->exchanges.size() >= enough; }));
@@ -294,11 +302,7 @@ TEST_F(YarnSchedulerTest, ADelayIsToldWithItsReasonUntilItIsOver) {
 }
 
 TEST_F(YarnSchedulerTest, AGangIsHandedOutWhole) {
-  gang_hold = Duration(60'000);
-  rm->most_grants = 1;
-  Begin();
-  scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
-  EXPECT_TRUE(RunUntil(loop, [&] { return rm->granted == 1; }));
+  AskForTwoOfWhichOneComes(Duration(60'000));
   AwaitExchanges(2);
   EXPECT_THAT(events, ElementsAre("reached 0"));
   Await("delayed: waits for 1 of 2 containers: the queue has 0 MB of memory and 0 vcores left");
@@ -308,10 +312,7 @@ TEST_F(YarnSchedulerTest, AGangIsHandedOutWhole) {
 }
 
 TEST_F(YarnSchedulerTest, AGangThatDoesNotBecomeWholeGivesBackAndAsksAgain) {
-  gang_hold = Duration(50);
-  rm->most_grants = 1;
-  Begin();
-  scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
+  AskForTwoOfWhichOneComes(Duration(50));
   EXPECT_TRUE(RunUntil(loop, [&] { return rm->released.contains(2); }));
   EXPECT_TRUE(RunUntil(loop, [&] { return events.back().starts_with("delayed: gave 1 of 2 containers back at "); }));
   rm->most_grants = 10;
@@ -320,11 +321,7 @@ TEST_F(YarnSchedulerTest, AGangThatDoesNotBecomeWholeGivesBackAndAsksAgain) {
 }
 
 TEST_F(YarnSchedulerTest, AKeptContainerThatEndsIsNoEndOfTheMasters) {
-  gang_hold = Duration(60'000);
-  rm->most_grants = 1;
-  Begin();
-  scheduler->Request({AskFor(Attempt(0)), AskFor(Attempt(1))});
-  EXPECT_TRUE(RunUntil(loop, [&] { return rm->granted == 1; }));
+  AskForTwoOfWhichOneComes(Duration(60'000));
   AwaitExchanges(2);
   rm->End(2, -102);
   rm->most_grants = 3;
