@@ -1,5 +1,7 @@
 #include "tests/unit/scheduler/keeper_fixture.h"
 
+#include <fcntl.h>
+
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -49,7 +51,9 @@ KeeperFixture::~KeeperFixture() {
   });
   EXPECT_TRUE(gone) << "processes are left";
   RemoveCgroups();
-  if (HasFailure()) std::fprintf(stderr, "%s", Content("keeper.log").c_str());
+  if (!HasFailure() || !keeper_log_.valid()) return;
+  const auto log = ReadAll(keeper_log_.get(), "keeper.log");
+  if (log.ok()) std::fprintf(stderr, "%s", log->c_str());
 }
 
 // That killed keepers left, and no next one removed.
@@ -83,6 +87,7 @@ Status KeeperFixture::Start(const JobRecords& records) {
   auto pid = std::make_shared<pid_t>(0);
   const auto started = runner_.Start(keeper, [this, pid](ExitStatus status) { keepers_[*pid] = status; });
   if (!started.ok()) return started.error();
+  keeper_log_ = UniqueFd(open(keeper.stdout_file.c_str(), O_RDONLY | O_CLOEXEC));
   *pid = *started;
   keepers_[*pid] = std::nullopt;
   ++keepers_started_;

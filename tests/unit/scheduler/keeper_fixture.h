@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/local/local_arbiter.h"
@@ -59,9 +60,10 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
               const Resources& resources = {});
 
   // Whether the condition has held once: what is seen of processes that start may change from look to look.
-  bool WaitFor(const std::function<bool()>& condition) {
+  bool WaitFor(const std::function<bool()>& condition, Duration limit = std::chrono::seconds(20)) {
     bool held = false;
-    return RunUntil(loop_, [&] { return held = held || condition(); });
+    return RunUntil(
+        loop_, [&] { return held = held || condition(); }, limit);
   }
   bool WaitForFile(const std::string& name);
   std::string Content(const std::string& name) const;  // of a file in the job's folder
@@ -89,6 +91,7 @@ class KeeperFixture : public ::testing::Test, public AmLauncher {
   JobRecords records_ = LocalJobRecords("");
   std::map<pid_t, std::optional<ExitStatus>> keepers_;
   int keepers_started_ = 0;
+  UniqueFd keeper_log_;                         // is read to the end also where the folder was removed
   std::map<ContainerId, LaunchSpec> launches_;  // scripts in the place of executors
   std::map<ContainerId, Outcome> kept_;         // by these
   std::vector<SchedulerEvent> events_;
