@@ -207,7 +207,9 @@ void HistoryChecker::On(const OutcomeAcknowledged& e) {
   const bool given_up = !kept->exit && !kept->Succeeded();
   const bool vague = e.outcome.cls == OutcomeClass::kKilled || e.outcome.cls == OutcomeClass::kInfra;
   const bool explained = kept->exit == e.outcome.exit && vague;                                  // by the scheduler
-  const bool unheard = kept->cls == OutcomeClass::kUserError || attempts_[e.attempt].told_gone;  // of what it published
+  // The scheduler's word of its container was faster than what it published and its own report.
+  const bool told_gone = told_gone_.contains(attempts_[e.attempt].executor.container);
+  const bool unheard = kept->cls == OutcomeClass::kUserError || told_gone;
   const bool silent = e.outcome.Succeeded() && kept->exit == e.outcome.exit && unheard && !kept->Succeeded() &&
                       MustPublish(spec_, e.attempt.task.role) && rules_.ValuesOf(e.attempt).empty();
   Expect(given_up || explained || silent || *kept == e.outcome,
