@@ -42,9 +42,9 @@ Result<UniqueFd> LockAttempt(const AttemptFolder& folder) {
 }
 
 Status PrepareWorkFolder(const JobRecords& records, const std::string& role, const AttemptFolder& folder,
-                         const std::vector<LongValue>& long_values) {
+                         const std::vector<GivenFile>& files) {
   TRY(MakeFolder(folder.work));
-  for (const auto& [file, value] : long_values) TRY(WriteFileByRename(file, value, false));
+  for (const auto& [path, content] : files) TRY(WriteFileByRename(path, content, false));
   TRY_ASSIGN(const auto staged, records.ReadStaged());
   return staged ? LinkAll(*staged, role, folder.work) : LinkSources(records.place() / "src", folder.work);
 }

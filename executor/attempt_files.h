@@ -18,9 +18,9 @@ namespace tony::executor {
 // Takes logs/<task>/<n>/lock, making the folder. kUnavailable: another executor runs this attempt. Held until closed.
 Result<UniqueFd> LockAttempt(const AttemptFolder& folder);
 
-// Makes work/<task>/<n>/ with the files of `long_values` and the staged files of the job and the role.
+// Makes work/<task>/<n>/ with `files` and the staged files of the job and the role.
 Status PrepareWorkFolder(const JobRecords& records, const std::string& role, const AttemptFolder& folder,
-                         const std::vector<LongValue>& long_values);
+                         const std::vector<GivenFile>& files);
 
 // What a program finds of a notice: {"reason":"preempted","deadline":"2026-01-31T12:00:04.000Z"}; whole, or not there.
 Status WriteNotice(const std::filesystem::path& file, const std::string& reason, Instant deadline);

@@ -46,7 +46,7 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
   place_.resume_from = action.resume_from;
   TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
   std::vector<ProcessSpec> processes;
-  std::vector<LongValue> long_values;
+  std::vector<GivenFile> files;
   for (AttemptPlace place = place_; place.process < role->processes; ++place.process) {
     auto environment = MakeUserEnvironment(spec_, cluster, place, surroundings_.environment, secrets);
     processes.push_back({.env = std::move(environment.variables),
@@ -54,9 +54,9 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
                          .stdout_file = (place_.folder.logs / OfProcess("stdout", place.process)).string(),
                          .stderr_file = (place_.folder.logs / OfProcess("stderr", place.process)).string(),
                          .own_session = true});
-    std::ranges::move(environment.long_values, std::back_inserter(long_values));
+    std::ranges::move(environment.files, std::back_inserter(files));
   }
-  TRY(PrepareWorkFolder(records_, role->name, place_.folder, long_values));
+  TRY(PrepareWorkFolder(records_, role->name, place_.folder, files));
   for (int i = 0; i < role->processes; ++i) ForgetFile(ErrorFile(place_.folder.work, i));
   for (const auto& file :
        {OutputFile(place_.folder.work), NoticeFile(place_.folder.work), PublishFile(place_.folder.work)})

@@ -2,6 +2,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/framework/hostfile.h"
 #include "runtime/job/outputs.h"
 
 namespace tony::executor {
@@ -12,6 +13,8 @@ constexpr size_t kLongestVariable = 128 << 10;
 
 // Where torch.distributed.elastic's @record writes the exception that ended a program. Our parser reads its form, too.
 constexpr const char* kTorchErrorFile = "TORCHELASTIC_ERROR_FILE";
+// Its name for a launch of a whole group. Libraries take it for the sign that somebody else starts the processes.
+constexpr const char* kTorchRunId = "TORCHELASTIC_RUN_ID";
 
 void Add(const std::vector<std::string>& variables, Environment& environment) {
   for (const auto& variable : variables) {
@@ -30,8 +33,11 @@ Environment Inherited(const JobSpec& spec, const std::vector<std::string>& inher
   }
   environment.erase("OLDPWD");
   environment.erase(kTorchErrorFile);
+  environment.erase(kTorchRunId);
   return environment;
 }
+
+std::filesystem::path HostfileOf(const AttemptPlace& place) { return place.folder.work / "tony-hostfile"; }
 
 Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place) {
   Environment own = {
@@ -54,6 +60,7 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
   }
   if (LeavesOutputs(spec, place.attempt.task) && place.process == 0)
     own["TONY_OUTPUT_FILE"] = OutputFile(place.folder.work).string();
+  if (spec.mode == DistributedMode::kGang) own["TONY_HOSTFILE"] = HostfileOf(place).string();
   if (!ValueNames(spec, place.attempt.task).empty()) own["TONY_PUBLISH_FILE"] = PublishFile(place.folder.work).string();
   if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;
   if (!place.resume_from.empty()) own["TONY_RESUME_FROM"] = place.resume_from;
@@ -98,6 +105,7 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   if (SharesFolders(spec, place.attempt.task.role)) environment.try_emplace("PYTHONDONTWRITEBYTECODE", "1");
   if (spec.framework == FrameworkKind::kPytorch) {
     environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work, place.process).string());
+    environment.try_emplace(kTorchRunId, place.job.value);
   }
   UserEnvironment result;
   for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task, place.process)) {
@@ -108,8 +116,10 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
     const auto file = place.folder.work / OfProcess(StrCat("tony-", ToLower(name)), place.process);
     environment[name + "_FILE"] = file.string();
     environment.erase(name);
-    result.long_values.push_back({file, value});
+    result.files.push_back({file, value});
   }
+  if (spec.mode == DistributedMode::kGang && place.process == 0)
+    result.files.push_back({HostfileOf(place), Hostfile(spec, cluster)});
   const RoleSpec* role = spec.FindRole(place.attempt.task.role);
   for (const auto& [name, value] : GpuVariables(inherited)) {
     environment.try_emplace(name, value);

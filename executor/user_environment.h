@@ -26,16 +26,16 @@ struct AttemptPlace {
   int process = 0;          // which one of the task
 };
 
-// A value of ours that is longer than the kernel lets one variable be (128 KiB). It goes to `file`, which the variable
-// <NAME>_FILE names instead; <NAME> itself is not set then.
-struct LongValue {
-  std::filesystem::path file;
-  std::string value;
+// What a process finds in its working directory. A value of ours that is longer than the kernel lets one variable be
+// (128 KiB) goes to one, which the variable <NAME>_FILE names instead; <NAME> itself is not set then.
+struct GivenFile {
+  std::filesystem::path path;
+  std::string content;
 };
 
 struct UserEnvironment {
   std::vector<std::string> variables;  // "NAME=value", sorted by name
-  std::vector<LongValue> long_values;  // to be written before the process starts
+  std::vector<GivenFile> files;        // to be written before the process starts
 };
 
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,

@@ -11,20 +11,9 @@ namespace {
 
 // The contract's variables, and JOB_ID and NUM_AM_RETRIES, which TonY's tasks had: the executor sets them.
 constexpr std::string_view kOwnVariables[] = {
-    "JOB_ID",
-    "NUM_AM_RETRIES",
-    "TONY_ATTEMPT",
-    "TONY_CHECKPOINT_DIR",
-    "TONY_CONTAINER",
-    "TONY_ERROR_FILE",
-    "TONY_GENERATION",
-    "TONY_JOB_ID",
-    "TONY_NOTICE_FILE",
-    "TONY_OUTPUT_FILE",
-    "TONY_PROCESS_COUNT",
-    "TONY_PROCESS_INDEX",
-    "TONY_PUBLISH_FILE",
-    "TONY_RESUME_FROM",
+    "JOB_ID",           "NUM_AM_RETRIES",     "TONY_ATTEMPT",       "TONY_CHECKPOINT_DIR", "TONY_CONTAINER",
+    "TONY_ERROR_FILE",  "TONY_GENERATION",    "TONY_HOSTFILE",      "TONY_JOB_ID",         "TONY_NOTICE_FILE",
+    "TONY_OUTPUT_FILE", "TONY_PROCESS_COUNT", "TONY_PROCESS_INDEX", "TONY_PUBLISH_FILE",   "TONY_RESUME_FROM",
     "TONY_TASK",
 };
 
@@ -99,6 +88,16 @@ Status CheckValues(const JobSpec& spec) {
                                            all, " values, expected at most ", kMostPublishedValuesOfJob)};
 }
 
+Status CheckProcesses(const JobSpec& spec) {
+  for (const RoleSpec& role : spec.roles) {
+    if (role.processes == 1 || FrameworkOf(spec).several_processes) continue;
+    return Error{ErrorCode::kInvalid,
+                 StrCat(role.Key("nproc-per-node"), "=", role.processes, ": framework ", ToString(spec.framework),
+                        " knows of one process a task; expected 1, or framework pytorch")};
+  }
+  return Ok();
+}
+
 // Position among the tracked tasks in the order of the spec; -1 if not tracked.
 int TrackedPosition(const JobSpec& spec, const TaskId& task) {
   int position = 0;
@@ -133,6 +132,7 @@ const Framework& FrameworkOf(const JobSpec& spec) {
 }
 
 Status CheckFramework(const JobSpec& spec) {
+  TRY(CheckProcesses(spec));
   if (spec.mode == DistributedMode::kFcfs) return CheckFcfs(spec);
   TRY(FrameworkOf(spec).check(spec));
   return CheckValues(spec);

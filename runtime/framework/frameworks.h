@@ -20,6 +20,7 @@ struct Framework {
   Names port_names = nullptr;                                                   // null: no task has others than its own
   int (*stage)(const JobSpec& spec, std::string_view role) = nullptr;           // null: all start together
   Names value_names = nullptr;                                                  // null: no task publishes any
+  bool several_processes = false;                                               // whether a task may have them
 };
 
 const Framework& TensorflowFramework();

@@ -1,26 +1,56 @@
-// torch.distributed's env:// variables, and the INIT_METHOD, RANK and WORLD that TonY's examples read. TonY's RANK was
-// the index within the role, so that two roles collided; here ranks count over all tracked tasks.
+// torch.distributed's env:// variables, with those that torchrun sets beside them, and the INIT_METHOD, RANK and WORLD
+// that TonY's examples read. TonY's RANK was the index within the role, so that two roles collided; here ranks count
+// over the processes of all tracked tasks.
 #include "runtime/base/strings.h"
 #include "runtime/framework/frameworks.h"
 
 namespace tony {
 namespace {
 
-Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int) {
+// Processes of all tracked tasks, and of those that come before one of them.
+struct Ranks {
+  int world = 0, before = 0;
+};
+
+Ranks CountRanks(const JobSpec& spec, const TaskId& task) {
+  Ranks ranks;
+  const int own = GlobalRank(spec, task);
+  for (const RoleSpec& role : spec.roles) {
+    if (role.completion != Completion::kTracked) continue;
+    for (int i = 0; i < role.instances; ++i) {
+      ranks.world += role.processes;
+      if (GlobalRank(spec, {role.name, i}) < own) ranks.before += role.processes;
+    }
+  }
+  return ranks;
+}
+
+// What torchrun calls a group, or node, is a task here: its processes share a machine.
+void AddPlace(const JobSpec& spec, const TaskId& task, int process, const Ranks& ranks, Environment& environment) {
+  const RoleSpec& role = *spec.FindRole(task.role);
+  environment["RANK"] = StrCat(ranks.before + process);
+  environment["LOCAL_RANK"] = StrCat(process);
+  environment["LOCAL_WORLD_SIZE"] = StrCat(role.processes);
+  environment["GROUP_RANK"] = StrCat(GlobalRank(spec, task));
+  environment["GROUP_WORLD_SIZE"] = StrCat(spec.TrackedTasks());
+  environment["ROLE_NAME"] = task.role;
+  environment["ROLE_RANK"] = StrCat(task.index * role.processes + process);
+  environment["ROLE_WORLD_SIZE"] = StrCat(role.instances * role.processes);
+}
+
+Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process) {
   const Endpoint& leader = LeaderEndpoint(spec, cluster);
-  const std::string world = StrCat(spec.TrackedTasks());
+  const Ranks ranks = CountRanks(spec, task);
   Environment environment = {
       {"INIT_METHOD", StrCat("tcp://", ToString(leader))},
       {"MASTER_ADDR", leader.host},
       {"MASTER_PORT", StrCat(leader.port)},
-      {"WORLD", world},
-      {"WORLD_SIZE", world},
+      {"TORCHELASTIC_RESTART_COUNT", StrCat(cluster.generation.value - 1)},
+      {"WORLD", StrCat(ranks.world)},
+      {"WORLD_SIZE", StrCat(ranks.world)},
   };
   // A task that is no member of the process group must not look like one.
-  if (const int rank = GlobalRank(spec, task); rank >= 0) {
-    environment["RANK"] = StrCat(rank);
-    environment["LOCAL_RANK"] = "0";  // one process for each task
-  }
+  if (GlobalRank(spec, task) >= 0) AddPlace(spec, task, process, ranks, environment);
   return environment;
 }
 
@@ -28,10 +58,13 @@ Environment PyTorchEnvironment(const JobSpec& spec, const ClusterSpec& cluster, 
 
 const Framework& PytorchFramework() {
   static const Framework framework = {
-      [](const JobSpec&) { return Ok(); },
-      PyTorchEnvironment,
-      {"INIT_METHOD", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD", "WORLD_SIZE"},
-      ScopeOfCollective};
+      .check = [](const JobSpec&) { return Ok(); },
+      .environment = PyTorchEnvironment,
+      .variables = {"GROUP_RANK", "GROUP_WORLD_SIZE", "INIT_METHOD", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
+                    "MASTER_PORT", "RANK", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT",
+                    "WORLD", "WORLD_SIZE"},
+      .smallest_scope = ScopeOfCollective,
+      .several_processes = true};
   return framework;
 }
 

@@ -84,7 +84,8 @@ const Framework& StagedFramework() {
                                       .smallest_scope = ScopeOfRestart,
                                       .port_names = StagedPorts,
                                       .stage = StageOfRole,
-                                      .value_names = StagedValues};
+                                      .value_names = StagedValues,
+                                      .several_processes = true};
   return framework;
 }
 

@@ -89,6 +89,18 @@ Result<Placement> PlacementOf(const PropertyValues& values, std::string_view key
   return values.Bad(key, "expected pack or spread");
 }
 
+// As torchrun's --nproc-per-node, which takes "gpu", too.
+Result<int> ProcessesOf(const PropertyValues& values, std::string_view keys_of, const Resources& resources) {
+  const std::string key = KeyOf(keys_of, "nproc-per-node");
+  const std::string text(Trim(values.Text(key)));
+  if (text == "gpu" && resources.gpus > 0) return resources.gpus;
+  if (text == "gpu")
+    return values.Bad(key, StrCat("the task has no GPUs; expected ", KeyOf(keys_of, "gpus"), " as well"));
+  if (const auto number = ParseInt(text); number && *number >= 1 && *number <= kMostProcesses)
+    return static_cast<int>(*number);
+  return values.Bad(key, StrCat("expected 1 to ", kMostProcesses, ", or gpu for as many as the task's GPUs"));
+}
+
 class Completions {
  public:
   explicit Completions(const PropertyValues& values)
@@ -132,6 +144,7 @@ Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name
   role.name = name;
   role.instances = static_cast<int>(instances);
   TRY_ASSIGN(role.resources, ResourcesOf(values, name));
+  TRY_ASSIGN(role.processes, ProcessesOf(values, name, role.resources));
   role.node_label = NodeLabelOf(values, name);
   TRY_ASSIGN(role.placement, PlacementOf(values, name));
   TRY_ASSIGN(role.command, CommandOf(values, name, {KeyOf(name, "command"), "tony.containers.command"}));

@@ -16,6 +16,15 @@ def data_parallel(bin_folder, environment):
         judge_in_step(run, WORKERS)
 
 
+def data_parallel_processes(bin_folder, environment):
+    """As torchrun --nproc-per-node=2 on one machine."""
+    more = ("-conf", "tony.worker.instances=1", "-conf", "tony.worker.nproc-per-node=2")
+    with Training("pytorch-ddp", bin_folder, environment, *more) as run:
+        run.finish()
+        run.judge_model("worker-0", 0.9)
+        judge_in_step(run, ("worker-0", "worker-0/1"))
+
+
 def data_parallel_worker_killed(bin_folder, environment):
     """The processes of a collective begin again together."""
     more = ("-shell_env", "EPOCHS=200", "-conf", "tony.restart.gang.budget=1")

@@ -56,7 +56,10 @@ class Run:
         return jobs[0].parent if jobs else None
 
     def stdout(self, task, attempt=1):
-        file = self.folder() / "logs" / task / str(attempt) / "stdout" if self.folder() else None
+        """Of "worker-0", or of its second process "worker-0/1"."""
+        task, *process = task.split("/")
+        name = "-".join(["stdout", *process])
+        file = self.folder() / "logs" / task / str(attempt) / name if self.folder() else None
         return file.read_text() if file and file.exists() else ""
 
     def result(self, task, attempt=1):

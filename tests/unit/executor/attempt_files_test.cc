@@ -77,7 +77,7 @@ TEST_F(AttemptFilesTest, AJobWithoutSourceHasAnEmptyWorkFolderThatIsPrivate) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST_F(AttemptFilesTest, LongValuesAreWrittenBeside) {
+TEST_F(AttemptFilesTest, FilesOfOursAreWrittenBeside) {
   const auto file = folder_.work / "tony-tf_config";
   ASSERT_TRUE(PrepareWorkFolder(records_, "worker", folder_, {{file, "{}"}}).ok());
   const auto content = ReadFile(file);

@@ -140,9 +140,10 @@ TEST_F(UserEnvironmentTest, PythonDoesNotWriteIntoSharedFolders) {
 
 TEST_F(UserEnvironmentTest, NothingOfAnotherJobIsInherited) {
   spec_.framework = FrameworkKind::kPytorch;
-  const auto variables = Variables(
-      {"worker", 1}, {"TONY_JOB_ID=outer", "RANK=17", "CLUSTER_SPEC_FILE=/outer", "TONY_RESUME_FROM=/x", "OLDPWD=/y"});
+  const auto variables = Variables({"worker", 1}, {"TONY_JOB_ID=outer", "RANK=17", "CLUSTER_SPEC_FILE=/outer",
+                                                   "TONY_RESUME_FROM=/x", "OLDPWD=/y", "TORCHELASTIC_RUN_ID=outer"});
   EXPECT_THAT(variables, Contains("TONY_JOB_ID=job-1"));
+  EXPECT_THAT(variables, Contains("TORCHELASTIC_RUN_ID=job-1"));
   EXPECT_THAT(variables, Not(Contains("RANK=17")));
   EXPECT_THAT(variables, Not(Contains(StartsWith("TONY_RESUME_FROM="))));
   EXPECT_THAT(variables, Not(Contains(StartsWith("OLDPWD="))));
@@ -159,11 +160,23 @@ TEST_F(UserEnvironmentTest, AValueBeyondTheKernelsLimitGoesToAFile) {
   for (int i = 2; i < 10'000; ++i) workers.push_back({"host-" + std::to_string(i) + ".example", 4711});
   spec_.roles[1].instances = 10'000;
   const auto environment = Make({"worker", 1}, {"TF_CONFIG=outer"});
-  ASSERT_THAT(environment.long_values, Not(IsEmpty()));
   EXPECT_THAT(environment.variables, Contains("TF_CONFIG_FILE=/job/work/tony-tf_config"));
   EXPECT_THAT(environment.variables, Not(Contains(StartsWith("TF_CONFIG="))));
   for (const auto& variable : environment.variables) EXPECT_LT(variable.size(), 128u << 10);
-  for (const auto& value : environment.long_values) EXPECT_GT(value.value.size(), 100'000u);
+  const auto config = std::ranges::find(environment.files, "/job/work/tony-tf_config", &GivenFile::path);
+  ASSERT_NE(config, environment.files.end());
+  EXPECT_GT(config->content.size(), 100'000u);
+}
+
+TEST_F(UserEnvironmentTest, TheHostsOfAGangAreInAFileForMpi) {
+  const auto environment = Make({"worker", 1});
+  EXPECT_THAT(environment.variables, Contains("TONY_HOSTFILE=/job/work/tony-hostfile"));
+  ASSERT_EQ(environment.files.size(), 1u);
+  EXPECT_EQ(environment.files[0].path, "/job/work/tony-hostfile");
+  EXPECT_EQ(environment.files[0].content, "h slots=2\n");
+  spec_.mode = DistributedMode::kFcfs;
+  EXPECT_THAT(Variables({"worker", 1}), Not(Contains(StartsWith("TONY_HOSTFILE="))));
+  EXPECT_THAT(Make({"worker", 1}).files, IsEmpty());
 }
 
 TEST_F(UserEnvironmentTest, EachVariableIsThereOnce) {

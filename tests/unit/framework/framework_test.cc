@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "runtime/base/strings.h"
+#include "runtime/framework/hostfile.h"
 #include "tests/support/places.h"
 
 namespace tony {
@@ -23,6 +24,11 @@ JobSpec Spec(FrameworkKind framework, const std::vector<RoleSpec>& roles) {
   JobSpec spec;
   spec.framework = framework;
   spec.roles = roles;
+  return spec;
+}
+
+JobSpec WithProcesses(JobSpec spec, const std::vector<int>& processes_of_roles) {
+  for (size_t i = 0; i < processes_of_roles.size(); ++i) spec.roles[i].processes = processes_of_roles[i];
   return spec;
 }
 
@@ -48,9 +54,10 @@ std::string Render(const JobSpec& spec) {
   for (const auto& role : spec.roles) {
     for (int i = 0; i < role.instances; ++i) {
       const TaskId task{role.name, i};
-      out += StrCat("[", ToString(task), "]\n");
-      for (const auto& [name, value] : FrameworkEnvironment(spec, ClusterOf(spec), task)) {
-        out += StrCat(name, "=", value, "\n");
+      for (int process = 0; process < role.processes; ++process) {
+        out += StrCat("[", OfProcess(ToString(task), process), "]\n");
+        for (const auto& [name, value] : FrameworkEnvironment(spec, ClusterOf(spec), task, process))
+          out += StrCat(name, "=", value, "\n");
       }
     }
   }
@@ -135,6 +142,16 @@ TEST(FrameworkTest, ATaskIsToldWhatTheStagesBeforeItHavePublished) {
   EXPECT_EQ(FrameworkEnvironment(spec, cluster, {"worker", 0}).at("STAGED_ADDRESSES"), "driver:0=here:1");
 }
 
+TEST(FrameworkTest, HostsAreListedOnceByRankWithTheSlotsOfTheirTasks) {
+  JobSpec spec = WithProcesses(
+      Spec(kPytorch, {Role("actor", 2), Role("chief", 1), Role("ps", 1, kUntracked), Role("worker", 1)}), {3, 1, 1, 2});
+  spec.roles[3].resources.gpus = 4;
+  const ClusterSpec cluster = {
+      {1}, {{"actor", {{"a", 1}, {"b", 2}}}, {"chief", {{"b", 3}}}, {"ps", {{"c", 4}}}, {"worker", {{"a", 5}}}}};
+  EXPECT_EQ(Hostfile(spec, cluster), "b slots=4\na slots=7\n");
+  EXPECT_EQ(Hostfile(spec, {}), "");
+}
+
 struct GoldenCase {
   std::string file;
   JobSpec spec;
@@ -152,6 +169,8 @@ std::vector<GoldenCase> GoldenCases() {
       {"pytorch_several_roles",
        Spec(kPytorch, {Role("actor", 2), Role("chief", 2), Role("ps", 1, kUntracked), Role("worker", 1)})},
       {"pytorch_neither_chief_nor_worker", Spec(kPytorch, {Role("head", 1), Role("trainer", 2)})},
+      {"pytorch_several_processes",
+       WithProcesses(Spec(kPytorch, {Role("chief", 1), Role("ps", 1, kUntracked), Role("worker", 2)}), {1, 2, 3})},
       {"jax_workers", Spec(kJax, {Role("worker", 2)})},
       {"jax_chief_and_sidecar", Spec(kJax, {Role("chief", 1), Role("tensorboard", 1, kSidecar), Role("worker", 1)})},
       {"lightgbm_workers", Spec(kLightgbm, {Role("worker", 3)})},
@@ -218,6 +237,16 @@ TEST(FrameworkTest, XgboostNeedsOneTrackerAndAWorker) {
   EXPECT_EQ(message({Role("tracker", 1)}), "framework xgboost needs a tracked role beside tracker, as worker");
   EXPECT_EQ(message({Role("tracker", 1), Role("worker", 1, kUntracked)}),
             "framework xgboost needs a tracked role beside tracker, as worker");
+}
+
+TEST(FrameworkTest, OnlyPytorchKnowsOfSeveralProcesses) {
+  for (const auto framework : {kTensorflow, kJax, kLightgbm, kXgboost, kStandalone}) {
+    const auto status = CheckFramework(WithProcesses(Spec(framework, {Role("worker", 1)}), {2}));
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(status.error().message, StrCat("tony.worker.nproc-per-node=2: framework ", ToString(framework),
+                                             " knows of one process a task; expected 1, or framework pytorch"));
+  }
 }
 
 TEST(FrameworkTest, TasksThatWaitForEachOtherCannotComeFirstServed) {

@@ -90,6 +90,25 @@ TEST(RoleParserTest, NumbersOutOfRangeAreNamed) {
   refused("tony.task.max-total-instances", "many", "-1 to 9223372036854775807");
 }
 
+TEST(RoleParserTest, ATaskHasAsManyProcessesAsAskedForOrAsGpus) {
+  const auto processes = [](const std::string& text, const std::string& gpus) {
+    const auto parsed = ParseWith({{"tony.application.framework", "pytorch"},
+                                   {"tony.worker.instances", "2"},
+                                   {"tony.worker.gpus", gpus},
+                                   {"tony.worker.nproc-per-node", text}});
+    return parsed.ok() ? std::to_string(parsed->spec.FindRole("worker")->processes) : parsed.error().message;
+  };
+  EXPECT_EQ(processes("4", "0"), "4");
+  EXPECT_EQ(processes("gpu", "2"), "2");
+  EXPECT_EQ(
+      processes("gpu", "0"),
+      "tony.worker.nproc-per-node: \"gpu\" (from -conf): the task has no GPUs; expected tony.worker.gpus as well");
+  for (const std::string bad : {"0", "65", "-1", "auto", "2.0"}) {
+    EXPECT_EQ(processes(bad, "2"), "tony.worker.nproc-per-node: \"" + bad +
+                                       "\" (from -conf): expected 1 to 64, or gpu for as many as the task's GPUs");
+  }
+}
+
 TEST(RoleParserTest, ARoleWithoutACommandIsRefusedWithBothKeys) {
   const auto parsed = ParseJobSpec(PropertiesOf({{"tony.worker.instances", "1"}}), "/");
   ASSERT_FALSE(parsed.ok());

@@ -1,0 +1,15 @@
+// The machines of a job, for what starts processes on them by itself: MPI's mpirun --hostfile, deepspeed --hostfile.
+#pragma once
+
+#include <string>
+
+#include "runtime/job/cluster_spec.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony {
+
+// Lines of "HOST slots=N", each host once, in the order of GlobalRank(). A task has as many slots as GPUs, or as
+// processes where these are more. Only tracked tasks count.
+std::string Hostfile(const JobSpec& spec, const ClusterSpec& cluster);
+
+}  // namespace tony
