@@ -44,6 +44,7 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
   const RoleSpec* role = spec_.FindRole(place_.attempt.task.role);
   if (!role) return Error{ErrorCode::kInternal, "no role " + place_.attempt.task.role};
   place_.resume_from = action.resume_from;
+  place_.ports = surroundings_.named_ports;
   TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
   std::vector<ProcessSpec> processes;
   std::vector<GivenFile> files;

@@ -60,6 +60,9 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
   }
   if (LeavesOutputs(spec, place.attempt.task) && place.process == 0)
     own["TONY_OUTPUT_FILE"] = OutputFile(place.folder.work).string();
+  if (const auto port = place.ports.find(std::string(kTensorBoardPort));
+      port != place.ports.end() && place.process == 0)
+    own["TB_PORT"] = StrCat(port->second);
   if (spec.mode == DistributedMode::kGang) own["TONY_HOSTFILE"] = HostfileOf(place).string();
   if (!ValueNames(spec, place.attempt.task).empty()) own["TONY_PUBLISH_FILE"] = PublishFile(place.folder.work).string();
   if (!spec.checkpoint.directory.empty()) own["TONY_CHECKPOINT_DIR"] = spec.checkpoint.directory;

@@ -24,6 +24,7 @@ struct AttemptPlace {
   AttemptFolder folder;     // `work` is the process's working directory
   std::string resume_from;  // the newest checkpoint, where a restarted task may go on from; empty: none
   int process = 0;          // which one of the task
+  NamedPorts ports;         // of the task besides its own
 };
 
 // What a process finds in its working directory. A value of ours that is longer than the kernel lets one variable be

@@ -9,11 +9,24 @@
 namespace tony {
 namespace {
 
-// The contract's variables, and JOB_ID and NUM_AM_RETRIES, which TonY's tasks had: the executor sets them.
+// The contract's variables, and JOB_ID, NUM_AM_RETRIES and TB_PORT, which TonY's tasks had: the executor sets them.
 constexpr std::string_view kOwnVariables[] = {
-    "JOB_ID",           "NUM_AM_RETRIES",     "TONY_ATTEMPT",       "TONY_CHECKPOINT_DIR", "TONY_CONTAINER",
-    "TONY_ERROR_FILE",  "TONY_GENERATION",    "TONY_HOSTFILE",      "TONY_JOB_ID",         "TONY_NOTICE_FILE",
-    "TONY_OUTPUT_FILE", "TONY_PROCESS_COUNT", "TONY_PROCESS_INDEX", "TONY_PUBLISH_FILE",   "TONY_RESUME_FROM",
+    "JOB_ID",
+    "NUM_AM_RETRIES",
+    "TB_PORT",
+    "TONY_ATTEMPT",
+    "TONY_CHECKPOINT_DIR",
+    "TONY_CONTAINER",
+    "TONY_ERROR_FILE",
+    "TONY_GENERATION",
+    "TONY_HOSTFILE",
+    "TONY_JOB_ID",
+    "TONY_NOTICE_FILE",
+    "TONY_OUTPUT_FILE",
+    "TONY_PROCESS_COUNT",
+    "TONY_PROCESS_INDEX",
+    "TONY_PUBLISH_FILE",
+    "TONY_RESUME_FROM",
     "TONY_TASK",
 };
 
@@ -150,8 +163,16 @@ bool BindsPortAlone(const JobSpec& spec, const TaskId& task) {
   return binds_port_alone && binds_port_alone(spec, task);
 }
 
+bool ServesTensorBoard(const JobSpec& spec, const TaskId& task) {
+  if (spec.FindRole(kTensorBoardPort)) return task == TaskId{std::string(kTensorBoardPort), 0};
+  if (spec.framework == FrameworkKind::kStandalone) return spec.roles.size() == 1 && !spec.roles[0].key_prefix.empty();
+  return spec.IsChief(task);
+}
+
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task) {
-  return NamesOf(task, spec, FrameworkOf(spec).port_names);
+  std::vector<std::string> names = NamesOf(task, spec, FrameworkOf(spec).port_names);
+  if (ServesTensorBoard(spec, task)) names.emplace_back(kTensorBoardPort);
+  return names;
 }
 
 int StageOf(const JobSpec& spec, std::string_view role) {

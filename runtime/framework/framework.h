@@ -26,7 +26,13 @@ Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster
 // Whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT, so that nobody may hold it.
 bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 
-// Names of the ports that the task has besides its own, those of its single processes among them; at most
+// The one task that is to serve TensorBoard, on a port of this name; its process finds the number in TB_PORT. As TonY
+// chose it: the first of a role "tensorboard", else the chief, or the command of a job without roles; in no job of
+// framework standalone with roles.
+inline constexpr std::string_view kTensorBoardPort = "tensorboard";
+bool ServesTensorBoard(const JobSpec& spec, const TaskId& task);
+
+// Names of the ports that the task has besides its own, TensorBoard's and those of its single processes among them; at most
 // kMostNamedPorts, each an IsPortName().
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
 

@@ -169,7 +169,8 @@ TEST(JobTest, TheStartCommandHoldsEveryEndpointByRoleAndIndex) {
   ASSERT_TRUE(cluster.ok());
   EXPECT_EQ(*cluster, (ClusterSpec{.generation = {1},
                                    .roles = {{"ps", {EndpointOf("ps:0")}},
-                                             {"worker", {EndpointOf("worker:0"), EndpointOf("worker:1")}}}}));
+                                             {"worker", {EndpointOf("worker:0"), EndpointOf("worker:1")}}},
+                                   .ports = {{{"worker", 0}, {{"tensorboard", 5000}}}}}));
   EXPECT_EQ(driver.CommandFor("ps:0"), command);
 }
 

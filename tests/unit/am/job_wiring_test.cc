@@ -25,7 +25,7 @@ TEST(JobWiringTest, EveryTaskIsToldOfTheNamedPortsOfAll) {
   driver.Gathering().RegisterAll();
   EXPECT_THAT(ClusterToldTo(driver, "driver:0").ports,
               ElementsAre(Pair(TaskId{"driver", 0}, NamedPorts{{"control", 5000}, {"data", 5001}}),
-                          Pair(TaskId{"worker", 0}, NamedPorts{{"data", 5000}}),
+                          Pair(TaskId{"worker", 0}, NamedPorts{{"data", 5000}, {"tensorboard", 5001}}),
                           Pair(TaskId{"worker", 1}, NamedPorts{{"data", 5000}})));
 }
 
@@ -42,7 +42,7 @@ TEST(JobWiringTest, NamedPortsAreJournalledWithTheRegistration) {
   driver.Gathering();
   const TurnResult turn = driver.Register("worker:0");
   ASSERT_TRUE(Find<AttemptRegistered>(turn));
-  EXPECT_THAT(Find<AttemptRegistered>(turn)->ports, ElementsAre(Pair("data", 5000)));
+  EXPECT_THAT(Find<AttemptRegistered>(turn)->ports, ElementsAre(Pair("data", 5000), Pair("tensorboard", 5001)));
   driver.RegisterAll();
   const Command before = driver.CommandFor("driver:0");
   driver.Replay();
@@ -53,7 +53,7 @@ TEST(JobWiringTest, NamedPortsAreJournalledWithTheRegistration) {
 TEST(JobWiringTest, AnExecutorCannotComeBackWithOtherPorts) {
   JobDriver driver(WithPorts().Build());
   driver.Running();
-  RegisterCall call{driver.CallerOf("worker:0"), {EndpointOf("worker:0"), Phase::kRunning, 100, {{"data", 5000}}}};
+  RegisterCall call{driver.CallerOf("worker:1"), {EndpointOf("worker:1"), Phase::kRunning, 100, {{"data", 5000}}}};
   EXPECT_FALSE(driver.Observe(call).refusal);
   for (const NamedPorts& others : {NamedPorts(), NamedPorts{{"data", 5001}}}) {
     call.registration.ports = others;

@@ -179,6 +179,16 @@ TEST_F(UserEnvironmentTest, TheHostsOfAGangAreInAFileForMpi) {
   EXPECT_THAT(Make({"worker", 1}).files, IsEmpty());
 }
 
+TEST_F(UserEnvironmentTest, WhoServesTensorBoardFindsItsPort) {
+  AttemptPlace place = {{"job-1"}, {{"worker", 0}, 2}, {"c-7"}, {"/job/work", "/job/logs"}, ""};
+  const auto made = [&] { return MakeUserEnvironment(spec_, cluster_, place, {"TB_PORT=7"}).variables; };
+  EXPECT_THAT(made(), Not(Contains(StartsWith("TB_PORT="))));
+  place.ports = {{"tensorboard", 6006}};
+  EXPECT_THAT(made(), Contains("TB_PORT=6006"));
+  place.process = 1;
+  EXPECT_THAT(made(), Not(Contains(StartsWith("TB_PORT="))));
+}
+
 TEST_F(UserEnvironmentTest, EachVariableIsThereOnce) {
   const auto variables = Variables({"worker", 0}, {"PATH=/a", "PATH=/b", "TASK_INDEX=9"});
   std::vector<std::string> names;

@@ -66,11 +66,29 @@ std::string Render(const JobSpec& spec) {
 
 TEST(FrameworkTest, OnlyTheStagedFrameworkNamesPorts) {
   for (const FrameworkKind kind : {kStandalone, kTensorflow, kPytorch, kJax, kLightgbm, kXgboost})
-    EXPECT_TRUE(PortNames(Spec(kind, {Role("worker", 1)}), {"worker", 0}).empty()) << ToString(kind);
+    EXPECT_TRUE(PortNames(Spec(kind, {Role("worker", 2)}), {"worker", 1}).empty()) << ToString(kind);
   const JobSpec staged = Spec(kStaged, {Role("driver", 1), Role("worker", 1)});
   EXPECT_EQ(PortNames(staged, {"driver", 0}), (std::vector<std::string>{"control", "data"}));
   EXPECT_TRUE(PortNames(Fcfs(staged), {"driver", 0}).empty());
   for (const std::string& name : PortNames(staged, {"driver", 0})) EXPECT_TRUE(IsPortName(name)) << name;
+}
+
+TEST(FrameworkTest, OneTaskServesTensorBoard) {
+  const auto servers = [](const JobSpec& spec) {
+    std::vector<std::string> found;
+    for (const RoleSpec& role : spec.roles)
+      for (int i = 0; i < role.instances; ++i)
+        if (!PortNames(spec, {role.name, i}).empty()) found.push_back(ToString(TaskId{role.name, i}));
+    return Join(found, " ");
+  };
+  EXPECT_EQ(servers(Spec(kTensorflow, {Role("chief", 1), Role("worker", 2)})), "chief:0");
+  EXPECT_EQ(servers(Fcfs(Spec(kTensorflow, {Role("ps", 1), Role("worker", 2)}))), "worker:0");
+  EXPECT_EQ(servers(Spec(kPytorch, {Role("chief", 1), Role("tensorboard", 2, kSidecar)})), "tensorboard:0");
+  EXPECT_EQ(servers(Spec(kPytorch, {Role("head", 1), Role("trainer", 1)})), "");
+  JobSpec lone = Spec(kStandalone, {Role("driver", 1)});
+  EXPECT_EQ(servers(lone), "");
+  lone.roles[0].key_prefix = "tony.am";
+  EXPECT_EQ(servers(lone), "driver:0");
 }
 
 TEST(FrameworkTest, ATaskKnowsItsOwnNamedPortsAndThoseOfOthers) {
