@@ -263,6 +263,7 @@ class Job {
   void Arrive(const Attempt& attempt, Instant time, Actions& actions);
   void Note(const RestartDecided& d, Instant time);
   CheckpointStatus SnapshotOfCheckpoints() const;
+  std::string TensorBoardUrl() const;
   std::optional<Checkpoint> ResumeOf(const AttemptId& id) const;  // what its task goes on from
   Actions PendingActions() const;                                 // what an AM that starts anew has to order again
   Actions TellAll() const;

@@ -1,4 +1,6 @@
 #include "am/job.h"
+#include "runtime/base/strings.h"
+#include "runtime/framework/framework.h"
 
 namespace tony::am {
 
@@ -27,6 +29,7 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
   status.claim = attention_.claim();
   status.watcher = attention_.watcher();
   if (!verdict_) status.planned_kill = attention_.NextPlanned();
+  status.tensorboard_url = TensorBoardUrl();
   status.restarts = restart_list_;
   status.restart_count = static_cast<int>(past_restarts_.size());
   for (const auto& [id, task] : tasks_) {
@@ -45,6 +48,18 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
     status.tasks.push_back(std::move(row));
   }
   return status;
+}
+
+// A chief's own TensorBoard is not known: it may serve none.
+std::string Job::TensorBoardUrl() const {
+  const TaskId id{std::string(kTensorBoardPort), 0};
+  const auto task = tasks_.find(id);
+  if (task == tasks_.end()) return {};
+  const Attempt* attempt = task->second.newest();
+  if (!attempt || attempt->state != AttemptState::kRunning || !attempt->endpoint) return {};
+  const auto port = attempt->ports.find(std::string(kTensorBoardPort));
+  if (port == attempt->ports.end()) return {};
+  return StrCat("http://", ToString(Endpoint{attempt->endpoint->host, port->second}), "/");
 }
 
 }  // namespace tony::am

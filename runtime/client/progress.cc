@@ -111,6 +111,8 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
   std::vector<std::string> lines;
   if (!after.tracking_url.empty() && !after.verdict && (!before || before->tracking_url != after.tracking_url))
     lines.push_back(StrCat("page: ", after.tracking_url));
+  if (!after.tensorboard_url.empty() && (!before || before->tensorboard_url != after.tensorboard_url))
+    lines.push_back(StrCat("tensorboard: ", after.tensorboard_url));
   if (before && before->epoch < after.epoch && before->epoch.value > 0)
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   AppendTroubleLine(before, after, lines);

@@ -22,7 +22,7 @@ constexpr Key kKeys[] = {
     {"tony.application.sidecar.jobtypes", kList, "tensorboard", kImplemented, "roles that are not waited for and whose failure is ignored"},
     {"tony.application.stop-on-failure-jobtypes", kList, "ps", kNone, "a failed tracked or untracked task always ends the job at once"},
     {"tony.application.tags", kList, "", kImplemented, "words to find the job by; Azkaban's execution, flow, project and host are added"},
-    {"tony.application.tensorboard-log-dir", kText, "", kNone, "run TensorBoard beside the job on this folder"},
+    {"tony.application.tensorboard-log-dir", kText, "", kImplemented, "run TensorBoard beside a job with roles on this folder, which every task finds in TB_LOG_DIR; tony.tensorboard.* says how"},
     {"tony.application.timeout", kMillis, "0", kImplemented, "limit of the whole job from its acceptance; 0: none"},
     {"tony.application.training-stage", kList, "", kRefused, "roles that run after those of the prepare stage"},
     {"tony.application.untracked.jobtypes", kList, "ps", kImplemented, "roles that are not waited for, but whose failure fails the job"},

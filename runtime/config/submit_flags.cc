@@ -5,6 +5,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
 #include "runtime/config/keys.h"
+#include "runtime/config/tensorboard.h"
 
 namespace tony {
 namespace {
@@ -190,6 +191,7 @@ Status ApplyFlags(const SubmitFlags& flags, Properties& properties) {
   const Property& src_dir = flags.src_dir.value.empty() ? flags.default_src_dir : flags.src_dir;
   if (!src_dir.value.empty()) properties.Set(kSrcDir, src_dir);
   if (!flags.python_venv.value.empty()) properties.Set(kPythonVenv, flags.python_venv);
+  AddTensorBoard(flags.python_binary_path.value.empty() ? "" : Interpreter(flags, properties), properties);
   return SetCommand(flags, properties);
 }
 

@@ -151,6 +151,7 @@ void WriteContract(json::object& out, const JobStatus& status) {
     out["planned_kill"] = std::move(planned);
   }
   if (!status.tracking_url.empty()) out["tracking_url"] = status.tracking_url;
+  if (!status.tensorboard_url.empty()) out["tensorboard_url"] = status.tensorboard_url;
 }
 
 // Of a planned kill the condition is not told.
@@ -166,6 +167,7 @@ void ReadContract(JsonFields& fields, JobStatus& status) {
     if (!planned.status().ok()) fields.Fail("planned_kill", "a time and a reason");
   }
   status.tracking_url = TextIfPresent(fields, "tracking_url");
+  status.tensorboard_url = TextIfPresent(fields, "tensorboard_url");
 }
 
 Result<JobStatus> ReadStatus(const json::value& document) {

@@ -73,12 +73,13 @@ struct JobStatus {
   WatcherToken watcher;                     // the newest that has looked
   std::optional<KillRequest> planned_kill;  // the one that is due first
   std::string tracking_url;                 // the job's page; empty: there is none
+  std::string tensorboard_url;              // of its sidecar; empty: none runs
 };
 
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (usage_json.h) is beside
 // its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"},
-// "tracking_url", "tags" and "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"} are
+// "tracking_url", "tensorboard_url", "tags" and "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"} are
 // there where they have a value.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);

@@ -16,6 +16,7 @@ constexpr std::string_view kPrefix = "tony.";
 constexpr std::string_view kInstances = ".instances";
 constexpr std::string_view kDriver = "driver";
 constexpr std::string_view kAm = "am";
+constexpr std::string_view kLogDir = "tony.application.tensorboard-log-dir";
 constexpr std::string_view kOutputs = "tony.output.";  // of earlier Azkaban steps; one may be called "instances"
 
 std::string KeyOf(std::string_view role, std::string_view what) { return StrCat("tony.", role, ".", what); }
@@ -246,6 +247,12 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
   if (parsed.single_task) {
     TRY(CheckNoRoleWasMeant(values));
     WarnOfSingleTask(values, warnings);
+    if (values.Has(kLogDir))
+      warnings.push_back(
+          values
+              .Bad(kLogDir, StrCat("a job without roles has no TensorBoard beside it; its command finds ",
+                                   "TB_LOG_DIR and TB_PORT"))
+              .message);
     TRY_ASSIGN(RoleSpec role, SingleTask(values));
     parsed.roles.push_back(std::move(role));
   } else {

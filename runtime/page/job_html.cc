@@ -46,6 +46,7 @@ std::string Header(const JobView& view) {
   html += Fact("Restarts", StrCat(status.restart_count));
   if (status.epoch.value > 1) html += Fact("Application masters", StrCat(status.epoch.value));
   if (status.generation.value > 1) html += Fact("Generation", StrCat(status.generation.value));
+  if (!status.tensorboard_url.empty()) html += Fact("TensorBoard", Link(status.tensorboard_url, "open"));
   if (!status.request.value.empty()) html += Fact("Request", Element("code", status.request.value));
   return StrCat(html, "</dl>\n", Progress(status), "</header>\n");
 }

@@ -3,7 +3,7 @@
 Every worker holds all weights and an equal share of the pictures. In each step the workers add up their gradients, so
 all of them make the same change and end with the same weights. Worker 0 judges them and writes the model.
 
-Set by TonY: TF_CONFIG; TONY_OUTPUT_FILE for worker 0.
+Set by TonY: TF_CONFIG; TONY_OUTPUT_FILE for worker 0; TB_LOG_DIR, where TensorBoard runs beside the job.
 Set by whoever submits (-shell_env): EPOCHS, MODEL_DIR, MIN_ACCURACY.
 """
 
@@ -70,12 +70,19 @@ def make_train_step(strategy, network):
     return train_step
 
 
+def make_board(worker):
+    """What TensorBoard shows is written by one worker; the others' goes nowhere."""
+    folder = os.environ.get("TB_LOG_DIR")
+    return tf.summary.create_file_writer(folder) if folder and worker == 0 else tf.summary.create_noop_writer()
+
+
 def train(strategy, network, pixels, labels, epochs):
     """`pixels` and `labels` are the whole training set; each worker uses its own share of it."""
     worker, workers = strategy.cluster_resolver.task_id, strategy.num_replicas_in_sync
     steps = len(pixels) // workers // BATCH_PER_WORKER  # the same in every worker, or some would wait for ever
     pixels, labels = pixels[worker::workers], labels[worker::workers]
     train_step = make_train_step(strategy, network)
+    board = make_board(worker)
     for epoch in range(1, epochs + 1):
         order = np.random.default_rng(epoch).permutation(len(labels))
         losses = []
@@ -83,6 +90,9 @@ def train(strategy, network, pixels, labels, epochs):
             chosen = order[step * BATCH_PER_WORKER:(step + 1) * BATCH_PER_WORKER]
             losses.append(train_step(tf.constant(pixels[chosen]), tf.constant(labels[chosen])))
         print(f"epoch {epoch}/{epochs} loss {np.mean(losses):.4f}", flush=True)
+        with board.as_default(step=epoch):
+            tf.summary.scalar("loss", np.mean(losses))
+        board.flush()
 
 
 def write_result(weights, accuracy):

@@ -1,7 +1,10 @@
 """samples/tensorflow-ps and samples/tensorflow-multiworker."""
 
+import json
 import os
 import signal
+import tempfile
+import urllib.request
 
 from samples.in_step import judge_in_step
 from samples.run import Training, expect, seconds
@@ -46,7 +49,26 @@ def parameter_servers_worker_killed(bin_folder, environment):
 
 
 def multiworker(bin_folder, environment):
-    with Training("tensorflow-multiworker", bin_folder, environment) as run:
-        run.finish()
-        run.judge_model("worker-0", 0.9)
-        judge_in_step(run, ("worker-0", "worker-1"))
+    """With TensorBoard beside it, which shows the losses while the workers train."""
+    with tempfile.TemporaryDirectory(prefix="tony-board-") as board:
+        more = ("-sidecar_tensorboard_log_dir", board, "-shell_env", "EPOCHS=200")
+        with Training("tensorflow-multiworker", bin_folder, environment, *more) as run:
+            run.wait_for("losses in TensorBoard", lambda: run.folder() and "loss" in tags_on_board(run.status()))
+            run.finish()
+            judge_multiworker(run)
+            expect("tensorboard_url" not in run.status(), "TensorBoard outlived the job")
+
+
+def tags_on_board(status):
+    if "tensorboard_url" not in status:
+        return []
+    try:
+        with urllib.request.urlopen(status["tensorboard_url"] + "data/plugin/scalars/tags", timeout=5) as answer:
+            return [tag for run in json.load(answer).values() for tag in run]
+    except OSError:
+        return []  # it does not listen yet
+
+
+def judge_multiworker(run):
+    run.judge_model("worker-0", 0.9)
+    judge_in_step(run, ("worker-0", "worker-1"))

@@ -50,6 +50,25 @@ TEST(JobWiringTest, NamedPortsAreJournalledWithTheRegistration) {
   EXPECT_EQ(driver.CommandFor("driver:0"), before);
 }
 
+TEST(JobWiringTest, TensorBoardIsShownWhileItsSidecarRuns) {
+  JobDriver driver(JobBuilder().Role("tensorboard", 1, Completion::kSidecar).Role("worker", 1).Build());
+  driver.Gathering().RegisterAll();
+  EXPECT_EQ(driver.Status().tensorboard_url, "");
+  driver.RunAll();
+  EXPECT_EQ(driver.Status().tensorboard_url, "http://node-tensorboard-0:5000/");
+  driver.Replay();
+  driver.Start({2});
+  EXPECT_EQ(driver.Status().tensorboard_url, "http://node-tensorboard-0:5000/");
+  driver.Report("tensorboard:0", Failure(1));
+  EXPECT_EQ(driver.Status().tensorboard_url, "");
+}
+
+TEST(JobWiringTest, AChiefsOwnTensorBoardIsNotShown) {
+  JobDriver driver(JobBuilder().Role("worker", 2).Build());
+  driver.Running();
+  EXPECT_EQ(driver.Status().tensorboard_url, "");
+}
+
 TEST(JobWiringTest, AnExecutorCannotComeBackWithOtherPorts) {
   JobDriver driver(WithPorts().Build());
   driver.Running();

@@ -69,6 +69,14 @@ TEST(ProgressTest, ThePageIsToldFirstAndAgainWhenItHasMoved) {
   EXPECT_THAT(ChangeLines(first, moved), ElementsAre("page: http://127.0.0.1:4712/t/"));
 }
 
+TEST(ProgressTest, TensorBoardIsToldOnceItRuns) {
+  const JobStatus before = Running({Worker(0, "running", 77)});
+  JobStatus after = before;
+  after.tensorboard_url = "http://127.0.0.1:6006/";
+  EXPECT_THAT(ChangeLines(before, after), ElementsAre("tensorboard: http://127.0.0.1:6006/"));
+  EXPECT_THAT(ChangeLines(after, after), IsEmpty());
+}
+
 TEST(ProgressTest, SilenceIsToldAndItsEndToo) {
   TaskStatus silent = Worker(0, "running", 77);
   silent.suspect = true;

@@ -109,6 +109,14 @@ TEST(RoleParserTest, ATaskHasAsManyProcessesAsAskedForOrAsGpus) {
   }
 }
 
+TEST(RoleParserTest, ALoneCommandHasNoTensorBoardBesideIt) {
+  const auto parsed = ParseWith({{"tony.application.tensorboard-log-dir", "/logs"}, {"tony.worker.instances", "0"}});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->warnings, std::vector<std::string>{
+                                  "tony.application.tensorboard-log-dir: \"/logs\" (from -conf): a job without roles "
+                                  "has no TensorBoard beside it; its command finds TB_LOG_DIR and TB_PORT"});
+}
+
 TEST(RoleParserTest, ARoleWithoutACommandIsRefusedWithBothKeys) {
   const auto parsed = ParseJobSpec(PropertiesOf({{"tony.worker.instances", "1"}}), "/");
   ASSERT_FALSE(parsed.ok());

@@ -1,0 +1,60 @@
+#include "runtime/config/tensorboard.h"
+
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "runtime/config/keys.h"
+
+namespace tony {
+namespace {
+
+const std::string kLogDir = "tony.application.tensorboard-log-dir";
+const std::string kSidecars = "tony.application.sidecar.jobtypes";
+const std::string kInstances = "tony.tensorboard.instances";
+const std::string kVenv = "tony.python-venv";
+constexpr std::string_view kRole = "tensorboard";
+
+bool IsSet(const Properties& properties, const std::string& key) {
+  const Property* property = properties.Find(key);
+  return property && !Trim(property->value).empty();
+}
+
+bool HasRoles(const Properties& properties) {
+  return std::ranges::any_of(properties.all(), [](const auto& entry) {
+    const Key* row = FindKey(entry.first);
+    return row && row->name == "tony.<role>.instances" && Trim(entry.second.value) != "0";
+  });
+}
+
+// On one machine TensorBoard listens where it does by default, on the loopback alone.
+std::string Command(const std::string& python, const Properties& properties) {
+  const Property* scheduler = properties.Find("tony.scheduler");
+  const bool on_yarn = scheduler && ToLower(Trim(scheduler->value)) == "yarn";
+  return StrCat("exec ", python, R"( -m tensorboard.main --logdir "$TB_LOG_DIR" --port "$TB_PORT")",
+                on_yarn ? " --bind_all" : "");
+}
+
+void SetUnlessSet(const std::string& key, Property property, Properties& properties) {
+  if (!IsSet(properties, key)) properties.Set(key, std::move(property));
+}
+
+}  // namespace
+
+void AddTensorBoard(const std::string& python, Properties& properties) {
+  if (!IsSet(properties, kLogDir)) return;
+  const Property folder = *properties.Find(kLogDir);
+  SetUnlessSet("tony.execution.env.TB_LOG_DIR", folder, properties);
+  if (IsSet(properties, kInstances) || !HasRoles(properties)) return;
+  properties.Set(kInstances, {"1", folder.origin});
+  const std::string of_venv = IsSet(properties, kVenv) ? "venv/bin/python3" : "python3";
+  SetUnlessSet("tony.tensorboard.command", {Command(python.empty() ? of_venv : python, properties), folder.origin},
+               properties);
+  const Property* sidecars = properties.Find(kSidecars);
+  if (!sidecars) return;  // the default has it
+  const auto names = Split(sidecars->value, ',');
+  if (std::ranges::any_of(names, [](const auto& name) { return Trim(name) == kRole; })) return;
+  properties.Set(kSidecars,
+                 {StrCat(sidecars->value, Trim(sidecars->value).empty() ? "" : ",", kRole), sidecars->origin});
+}
+
+}  // namespace tony
