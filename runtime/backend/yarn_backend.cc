@@ -74,6 +74,10 @@ class YarnBackendImage : public Backend {
   std::string PlaceOfLogs(const JobRecords& records) const override {
     return StrCat("yarn logs -applicationId ", records.job().value);
   }
+  std::string PageAfterEnd(const JobId& job) const override {
+    const auto cluster = FindYarnCluster(job);
+    return cluster.ok() ? PageOf(*cluster, job) : "";
+  }
   Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
     return CheckYarnCluster(cluster, job.spec);
