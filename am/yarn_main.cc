@@ -112,6 +112,7 @@ class Master {
          .resource_manager = container_.cluster.scheduler,
          .token = container_.token,
          .address = {at.host, at.port, page ? page->url() : ""},
+         .kept_at = spec.yarn.portal_url.empty() ? "" : StrCat(spec.yarn.portal_url, "/jobs/", records_.job().value),
          .user = container_.cluster.user,
          .am_lease = spec.timers.am_lease,
          .sink = [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); },
