@@ -92,6 +92,9 @@ TEST(YarnClusterTest, AJobsPageIsWhereTheResourceManagerLeadsOnFrom) {
   EXPECT_EQ(page({}), "http://rm.example.org:8088/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "web:1"}}), "http://web:1/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.web-proxy.address", "proxy:2"}}), "http://proxy:2/proxy/application_1_2/");
+  const auto read = YarnClusterFromText(ToText(*ClusterWith({{"yarn.web-proxy.address", "proxy:2"}})));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(WebProxyOf(*read), "http://proxy:2");
   EXPECT_EQ(page({{"yarn.web-proxy.address", "proxy:x"}}), "http://rm.example.org:8088/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "0.0.0.0:2"}}),
             "http://rm.example.org:2/proxy/application_1_2/");
