@@ -14,6 +14,7 @@
 #include "am/record_calls.h"
 #include "am/record_journal.h"
 #include "am/replay.h"
+#include "am/yarn_page.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
@@ -104,12 +105,14 @@ class Master {
     TRY_ASSIGN(const auto server, StartRpcServer(loop_, {.at = {Endpoint{kEverywhere, 0}}, .tls = tls}, master));
     const Endpoint at{container_.host, std::get<Endpoint>(server->addresses().front()).port};
     TRY_ASSIGN(JobShipment shipment, ShipmentFor(spec, at));
+    TRY_ASSIGN(const std::unique_ptr<LivePage> page, OpenPage(at));
     YarnScheduler scheduler(
         {.loop = loop_,
          .names = names_,
          .resource_manager = container_.cluster.scheduler,
          .token = container_.token,
-         .address = {at.host, at.port, ""},
+         .address = {at.host, at.port, page ? page->url() : ""},
+         .kept_at = spec.yarn.portal_url.empty() ? "" : StrCat(spec.yarn.portal_url, "/jobs/", records_.job().value),
          .user = container_.cluster.user,
          .am_lease = spec.timers.am_lease,
          .sink = [&](SchedulerEvent event) { master.OnScheduler(std::move(event)); },
@@ -122,7 +125,9 @@ class Master {
     LogInfo(
         StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
     master.Start(scheduler, AmAddresses{at}, [&] { server->Stop([this] { loop_.Stop(); }); });
+    if (page) page->Serve([&] { return master.ShowStatus(); });
     loop_.Run();
+    if (page) page->End();
     return over_.empty() ? 0 : kAttemptIsOver;
   }
 
@@ -132,6 +137,16 @@ class Master {
     if (context.ok()) return *std::move(context);
     LogError(context.error().message);
     return {.command = "exit 70"};
+  }
+
+  // Its own thread asks this master for logs, with an executor's certificate: one for clients is not here.
+  Result<std::unique_ptr<LivePage>> OpenPage(const Endpoint& at) {
+    TRY_ASSIGN(const MakeChannel tls, MakeTlsClient(container_.launch.executors_tls));
+    return OpenYarnPage({.loop = loop_,
+                         .records = RecordsOf(container_.cluster, records_.job()),
+                         .cluster = container_.cluster,
+                         .host = container_.host,
+                         .way = {.am = at, .token = container_.launch.secrets.token, .tls = tls}});
   }
 
   Result<JobShipment> ShipmentFor(const JobSpec& spec, const Endpoint& at) {

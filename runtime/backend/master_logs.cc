@@ -13,15 +13,6 @@ constexpr Duration kCallLimit{6000};
 
 }  // namespace
 
-Result<WayToMaster> FindMaster(const JobRecords& records, const Arbiter& arbiter) {
-  TRY_ASSIGN(const auto lease, records.ReadLease());
-  if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
-  WayToMaster way{.am = lease->am.own};
-  TRY_ASSIGN(way.token, records.ReadToken());
-  TRY_ASSIGN(way.tls, arbiter.WayToAm(records));
-  return way;
-}
-
 std::unique_ptr<AmConnection> ConnectTo(const WayToMaster& way, EventLoop& loop, const JobRecords& records) {
   auto am = MakeAmConnection(loop, records.place(), kCallLimit, way.tls);
   am->Use(way.am);
@@ -45,7 +36,7 @@ Result<T> MasterLogs::Ask(const std::function<void(AmConnection&, const std::str
 // The first call of a connection is a small one: see ClientCalls.
 tony::Status MasterLogs::Connect() {
   if (am_) return Ok();
-  TRY_ASSIGN(const WayToMaster way, FindMaster(records_, arbiter_));
+  TRY_ASSIGN(const WayToMaster way, find_());
   token_ = way.token;
   am_ = ConnectTo(way, loop_, records_);
   const auto status = Status();

@@ -12,7 +12,6 @@
 #include "runtime/job/job_status.h"
 #include "runtime/job/log_pieces.h"
 #include "runtime/rpc/am_connection.h"
-#include "runtime/scheduler/arbiter.h"
 #include "runtime/store/job_records.h"
 
 namespace tony {
@@ -23,15 +22,15 @@ struct WayToMaster {
   MakeChannel tls;
 };
 
-// Waits for the records. kUnavailable: no master has ruled yet.
-Result<WayToMaster> FindMaster(const JobRecords& records, const Arbiter& arbiter);
+// Errors: not found now; kUnavailable: no master has ruled yet. May wait.
+using FindMaster = std::function<Result<WayToMaster>()>;
 std::unique_ptr<AmConnection> ConnectTo(const WayToMaster& way, EventLoop& loop, const JobRecords& records);
 
 // Asks and waits, over one connection: some seconds at most. One thread.
 class MasterLogs {
  public:
   // Both outlive it.
-  MasterLogs(const JobRecords& records, const Arbiter& arbiter) : records_(records), arbiter_(arbiter) {}
+  MasterLogs(const JobRecords& records, const FindMaster& find) : records_(records), find_(find) {}
 
   Result<JobStatus> Status();
   Result<LogAnswer> Read(const LogQuery& query);  // without a wait
@@ -42,7 +41,7 @@ class MasterLogs {
   tony::Status Connect();
 
   const JobRecords& records_;
-  const Arbiter& arbiter_;
+  const FindMaster& find_;
   EventLoop loop_;
   std::string token_;
   std::unique_ptr<AmConnection> am_;  // null: the next call finds the master

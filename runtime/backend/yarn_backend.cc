@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/backend/aggregated_logs.h"
 #include "runtime/backend/yarn_logs.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
@@ -23,6 +24,11 @@
 
 namespace tony {
 namespace {
+
+Result<LogExcerpt> FetchMoved(const JobId& job, const std::string& link, const std::string& stream) {
+  TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+  return AggregatedLogs(cluster, job).Fetch(link, stream);
+}
 
 // Of submits with a release that knew request ids on the machine of the submit alone.
 Result<std::shared_ptr<const LocalRequestIndex>> OlderRequests(const RequestPlace& place) {
@@ -61,10 +67,16 @@ class YarnBackendImage : public Backend {
   }
   const Arbiter& arbiter() const override { return arbiter_; }
   Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const override {
-    return MakeYarnLogs(records, arbiter_);
+    return MakeYarnLogs(records, arbiter_, [job = records.job()](const std::string& link, const std::string& stream) {
+      return FetchMoved(job, link, stream);
+    });
   }
   std::string PlaceOfLogs(const JobRecords& records) const override {
     return StrCat("yarn logs -applicationId ", records.job().value);
+  }
+  std::string PageAfterEnd(const JobId& job) const override {
+    const auto cluster = FindYarnCluster(job);
+    return cluster.ok() ? PageOf(*cluster, job) : "";
   }
   Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));

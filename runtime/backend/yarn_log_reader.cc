@@ -241,8 +241,15 @@ const LogExcerpt* YarnLogReader::ExcerptOf(const AttemptId& attempt, const std::
   return &(excerpts_[id] = *std::move(log));
 }
 
+Result<LogExcerpt> YarnLogReader::FetchFromNode(const std::string& link, const std::string& stream) {
+  auto log = FetchNodeLog(link, stream);
+  if (log.ok() || has_master_) return log;
+  auto moved = fetch_moved_(link, stream);
+  return moved.ok() ? std::move(moved) : Annotate(moved.error(), log.error().message);
+}
+
 Result<LogExcerpt> YarnLogReader::Fetch(const AttemptId& attempt, const std::string& stream) {
-  if (PlaceOf(attempt) == Place::kNode) return FetchNodeLog(StatusOf(attempt.task)->log_url, stream);
+  if (PlaceOf(attempt) == Place::kNode) return FetchFromNode(StatusOf(attempt.task)->log_url, stream);
   TRY_ASSIGN(auto kept, ReadKeptLogs(records_, attempt));
   if (!kept) return Error{ErrorCode::kNotFound, "they were removed"};
   const auto found = std::ranges::find(*kept, stream, &LogExcerpt::stream);

@@ -1,10 +1,12 @@
 // Where each log of a job on YARN is read now: from its executor, by way of the job's master, while that is there; then
-// what the master kept of it (store/kept_logs.h); else from the pages of its node. One thread.
+// what the master kept of it (store/kept_logs.h); else from the pages of its node, or where that has moved it to. One
+// thread.
 //
 // What cannot be read is as good as empty; of each attempt the log says once why, and where else it is read.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,8 +24,14 @@ namespace tony {
 
 class YarnLogReader {
  public:
-  YarnLogReader(JobRecords records, const Arbiter& arbiter)
-      : records_(std::move(records)), arbiter_(arbiter), master_(records_, arbiter_) {}
+  // A log that its node shows no longer, by the link to it there.
+  using FetchMoved = std::function<Result<LogExcerpt>(const std::string& link, const std::string& stream)>;
+
+  YarnLogReader(JobRecords records, FindMaster find, FetchMoved fetch_moved)
+      : records_(std::move(records)),
+        find_(std::move(find)),
+        fetch_moved_(std::move(fetch_moved)),
+        master_(records_, find_) {}
 
   std::vector<AttemptId> Attempts(const std::optional<TaskId>& task);  // those that have logs, by task and number
   LogBytes Read(const AttemptId& attempt, const std::string& stream, int64_t offset, std::span<char> buffer);
@@ -33,7 +41,7 @@ class YarnLogReader {
 
   // For who follows.
   const JobRecords& records() const { return records_; }
-  const Arbiter& arbiter() const { return arbiter_; }
+  Result<WayToMaster> FindItsMaster() const { return find_(); }
   void Take(const JobStatus& status);
   // Of logs that have been read to their end, and are with their executors: what comes next.
   std::vector<LogWant> WhatIsNext() const;
@@ -70,10 +78,12 @@ class YarnLogReader {
   void ReadStatus();
   const LogExcerpt* ExcerptOf(const AttemptId& attempt, const std::string& stream);
   Result<LogExcerpt> Fetch(const AttemptId& attempt, const std::string& stream);
+  Result<LogExcerpt> FetchFromNode(const std::string& link, const std::string& stream);
   std::optional<LogNews> Ask(const LogWant& want);
 
   const JobRecords records_;
-  const Arbiter& arbiter_;
+  const FindMaster find_;
+  const FetchMoved fetch_moved_;
   MasterLogs master_;
   std::optional<JobSpec> spec_;  // once it could be read; it never changes
   std::optional<JobStatus> status_;

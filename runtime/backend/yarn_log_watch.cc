@@ -40,7 +40,7 @@ OnAnswer<T> YarnLogWatch::Then(std::function<void(const T&)> take) {
 
 void YarnLogWatch::Connect() {
   connecting_ = nullptr;
-  auto way = FindMaster(reader_.records(), reader_.arbiter());
+  auto way = reader_.FindItsMaster();
   if (!way.ok()) return Lose(way.error().message);
   token_ = way->token;
   am_ = ConnectTo(*way, loop_, reader_.records());

@@ -29,8 +29,8 @@ class YarnLog : public LogStream {
 
 class YarnLogs : public LogSource {
  public:
-  YarnLogs(JobRecords records, const Arbiter& arbiter)
-      : reader_(std::make_unique<YarnLogReader>(std::move(records), arbiter)) {}
+  YarnLogs(JobRecords records, FindMaster find, YarnLogReader::FetchMoved fetch_moved)
+      : reader_(std::make_unique<YarnLogReader>(std::move(records), std::move(find), std::move(fetch_moved))) {}
 
   std::vector<AttemptId> Attempts(const std::optional<TaskId>& task) const override { return reader_->Attempts(task); }
   std::unique_ptr<LogStream> Open(const AttemptId& attempt, std::string_view stream) const override {
@@ -54,8 +54,24 @@ class YarnLogs : public LogSource {
 
 }  // namespace
 
-std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter) {
-  return std::make_unique<YarnLogs>(std::move(records), arbiter);
+std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find) {
+  const auto nowhere = [](const std::string&, const std::string&) -> Result<LogExcerpt> {
+    return Error{ErrorCode::kNotFound, "the job runs"};
+  };
+  return std::make_unique<YarnLogs>(std::move(records), std::move(find), nowhere);
+}
+
+std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter,
+                                        YarnLogReader::FetchMoved fetch_moved) {
+  FindMaster find = [records, &arbiter]() -> Result<WayToMaster> {
+    TRY_ASSIGN(const auto lease, records.ReadLease());
+    if (!lease) return Error{ErrorCode::kUnavailable, "no application master has ruled yet"};
+    WayToMaster way{.am = lease->am.own};
+    TRY_ASSIGN(way.token, records.ReadToken());
+    TRY_ASSIGN(way.tls, arbiter.WayToAm(records));
+    return way;
+  };
+  return std::make_unique<YarnLogs>(std::move(records), std::move(find), std::move(fetch_moved));
 }
 
 }  // namespace tony

@@ -6,11 +6,15 @@
 
 #include "runtime/backend/yarn_log_reader.h"
 #include "runtime/logs/log_source.h"
+#include "runtime/scheduler/arbiter.h"
 
 namespace tony {
 
-// One thread. The arbiter outlives it. Reading waits for the job's master, for HDFS, or for a node, some seconds at
-// most.
-std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter);
+// One thread. Reading waits for the job's master, for HDFS, or for a node, some seconds at most.
+// The arbiter outlives it.
+std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, const Arbiter& arbiter,
+                                        YarnLogReader::FetchMoved fetch_moved);
+// While its master runs, as that has them: nothing has been moved.
+std::unique_ptr<LogSource> MakeYarnLogs(JobRecords records, FindMaster find);
 
 }  // namespace tony

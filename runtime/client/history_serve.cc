@@ -99,6 +99,7 @@ std::string TokenOf(const std::filesystem::path& home) {
 Result<int> ServeHistory(const CommandLine& line) {
   if (!line.words().empty())
     return Error{ErrorCode::kUsage, "history --serve shows all jobs that have ended: name none"};
+  (void)ConfiguredBackends();  // a program that has to become another one for them does so before anybody knows it
   TRY_ASSIGN(const int wanted, PortOf(line));
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(UniqueFd listening, ListenOn({kLoopback, wanted}));

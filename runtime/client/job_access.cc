@@ -43,6 +43,11 @@ KnownStatus Ended(const JobRecords& records, JobStatus status) {
   return {.status = std::move(status), .acked = acked.ok() && *acked, .outputs_problem = problem};
 }
 
+JobStatus WithPage(JobStatus ended) {
+  if (ended.tracking_url.empty()) ended.tracking_url = BackendOf(ended.job).PageAfterEnd(ended.job);
+  return ended;
+}
+
 }  // namespace
 
 Result<JobRecords> FindJob(const std::string& id) {
@@ -64,12 +69,12 @@ Result<std::optional<JobRecords>> FindIfThere(const std::optional<JobId>& job) {
 
 Result<JobStatus> StoredStatus(const JobRecords& records) {
   const auto stored = records.ReadStatus();
-  if (stored.ok() && *stored && HasEnded(**stored)) return **stored;
+  if (stored.ok() && *stored && HasEnded(**stored)) return WithPage(**stored);
   // A power cut may have emptied the last one, which is not synced before the job's end; of an ended job it is damaged.
   const Arbiter& arbiter = BackendOf(records.job()).arbiter();
   if (stored.ok() || !arbiter.Look(records).swept) {
     TRY_ASSIGN(auto end, arbiter.UnwrittenEnd(records));
-    if (end) return *std::move(end);
+    if (end) return WithPage(*std::move(end));
   }
   TRY(stored);
   if (*stored) return **stored;

@@ -182,7 +182,7 @@ constexpr Key kKeys[] = {
     {"tony.keytab.location", kText, "/location/to/tony.keytab", kNone, "the portal's Kerberos login"},
     {"tony.keytab.user", kText, "user1", kNone, "the portal's Kerberos login"},
     {"tony.portal.cache.max-entries", kNumber, "10000", kNone, "size of the portal's caches"},
-    {"tony.portal.url", kText, "https://localhost:19886", kNone, "where the portal is"},
+    {"tony.portal.url", kText, "https://localhost:19886", kYarn, "where TonY's portal is: YARN's link to a job leads there once that has ended; the default means none"},
     {"tony.secret.key", kText, "changeme", kNone, "the portal's session key"},
     {"tony.version-info.<NAME>", kText, "", kNone, "TonY's build, stamped by its client"},
 };

@@ -155,6 +155,9 @@ struct YarnSpec {
   // Who else may see it with its logs, and who may end it, as Hadoop writes access lists: users, a blank, groups, each
   // separated by commas; "*" is everybody. Empty: its user alone.
   std::string view_acl, modify_acl;
+  // Where TonY's portal is, "https://portal.example.org:19886": the application leads there once it has ended. Empty:
+  // it leads to the ResourceManager's own page of it.
+  std::string portal_url;
   // Of the container of its application master, whose own need is 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;

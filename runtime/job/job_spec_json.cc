@@ -233,7 +233,8 @@ std::map<std::string, std::string*> TextsOf(YarnSpec& yarn) {
   return {{"node_label", &yarn.node_label},
           {"am_node_label", &yarn.am_node_label},
           {"view_acl", &yarn.view_acl},
-          {"modify_acl", &yarn.modify_acl}};
+          {"modify_acl", &yarn.modify_acl},
+          {"portal_url", &yarn.portal_url}};
 }
 
 json::object YarnJson(YarnSpec yarn) {

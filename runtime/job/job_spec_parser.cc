@@ -103,6 +103,17 @@ Result<std::string> AclText(const PropertyValues& values, std::string_view key) 
   return !trimmed.empty() && text.starts_with(' ') ? " " + trimmed : trimmed;
 }
 
+// The default, which is nobody's, means none.
+Result<std::string> PortalUrl(const PropertyValues& values) {
+  constexpr const char* kPortal = "tony.portal.url";
+  TRY_ASSIGN(std::string url, YarnText(values, kPortal));
+  if (url.empty() || url == FindKey(kPortal)->default_value) return std::string();
+  while (url.ends_with('/')) url.pop_back();
+  if (!url.starts_with("http://") && !url.starts_with("https://"))
+    return values.Bad(kPortal, "expected http://HOST:PORT or https://HOST:PORT");
+  return url;
+}
+
 // What tony.am.* says is its only task's where a job has no roles, and its master's else, as in TonY; but not TonY's
 // defaults, which are those of a JVM.
 Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
@@ -121,6 +132,7 @@ Result<YarnSpec> ParseYarn(const PropertyValues& values, bool single_task) {
   if (yarn.am_node_label.empty()) yarn.am_node_label = yarn.node_label;
   TRY_ASSIGN(yarn.view_acl, AclText(values, "tony.yarn.view-acl"));
   TRY_ASSIGN(yarn.modify_acl, AclText(values, "tony.yarn.modify-acl"));
+  TRY_ASSIGN(yarn.portal_url, PortalUrl(values));
   if (!single_task && values.Has("tony.am.memory")) {
     TRY_ASSIGN(yarn.am_memory_mb, values.MemoryMb("tony.am.memory"));
   }

@@ -73,6 +73,15 @@ HttpAnswer TextAnswer(int status, std::string text) {
           .headers = {}};
 }
 
+std::string CookieOf(const HttpRequest& request, std::string_view name) {
+  for (std::string_view piece : Pieces(request.cookies, ';')) {
+    while (piece.starts_with(' ')) piece.remove_prefix(1);
+    if (piece.starts_with(name) && piece.substr(name.size()).starts_with('='))
+      return std::string(piece.substr(name.size() + 1));
+  }
+  return "";
+}
+
 HttpAnswer NotFound() { return TextAnswer(404, "not found\n"); }
 
 std::optional<HttpRequest> ParseTarget(std::string_view target) {

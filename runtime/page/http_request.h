@@ -15,7 +15,11 @@ struct HttpRequest {
   bool head = false;                         // HEAD: the headers of the answer alone
   std::vector<std::string> path;             // decoded: "/a/b%20c/" is {"a", "b c", ""}
   std::map<std::string, std::string> query;  // decoded; of a name that comes twice, the last
+  std::string cookies;                       // "a=b; c=d", as they came; empty: none
 };
+
+// The value of the cookie, as it came. Empty: there is none.
+std::string CookieOf(const HttpRequest& request, std::string_view name);
 
 struct HttpAnswer {
   int status = 200;

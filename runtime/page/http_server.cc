@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/net/tcp.h"
+
 namespace tony {
 namespace {
 
@@ -9,8 +11,9 @@ constexpr Duration kStopLimit{250};
 
 }  // namespace
 
-HttpServer::HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler, const HttpLimits& limits)
-    : loop_(loop), limits_(limits), handler_(std::move(handler)) {
+HttpServer::HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler, const HttpLimits& limits,
+                       Admits admits)
+    : loop_(loop), limits_(limits), handler_(std::move(handler)), admits_(std::move(admits)) {
   listener_ =
       std::make_unique<Listener>(loop, std::move(listening), 0, [this](UniqueFd socket) { Add(std::move(socket)); });
 }
@@ -21,6 +24,10 @@ HttpServer::~HttpServer() {
 
 void HttpServer::Add(UniqueFd socket) {
   if (connections_.size() >= static_cast<size_t>(limits_.max_connections)) return;  // closed
+  if (admits_) {
+    const auto peer = PeerAddress(socket);
+    if (!peer.ok() || !admits_(peer->host)) return;
+  }
   const uint64_t key = ++last_key_;
   const HttpConnection::Context context{loop_, limits_, handler_};
   const auto connection = std::make_shared<HttpConnection>(context, std::move(socket), [this, key] { Remove(key); });

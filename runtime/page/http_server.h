@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 
 #include "runtime/base/event_loop.h"
@@ -14,8 +16,12 @@ namespace tony {
 
 class HttpServer {
  public:
+  // Whether a connection from this address is served at all; the others are closed before anything is read.
+  using Admits = std::function<bool(const std::string& address)>;
+
   // `listening` is a listening socket. The server answers until it is destroyed, which closes all connections.
-  HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler, const HttpLimits& limits = {});
+  HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler, const HttpLimits& limits = {},
+             Admits admits = nullptr);
   ~HttpServer();
 
   size_t connections() const { return connections_.size(); }
@@ -30,6 +36,7 @@ class HttpServer {
   EventLoop& loop_;
   const HttpLimits limits_;
   const HttpHandler handler_;
+  const Admits admits_;  // empty: all are
   uint64_t last_key_ = 0;
   std::unordered_map<uint64_t, std::shared_ptr<HttpConnection>> connections_;
   std::function<void()> stopped_;

@@ -112,6 +112,11 @@ std::string Footer() {
 
 }  // namespace
 
+std::string LiveAttributes(const JobStatus& status, Duration pause) {
+  return StrCat(" data-live=\"", status.verdict ? 0 : 1, "\" data-seq=\"", status.seq, "\" data-pause=\"",
+                pause.count(), "\"");
+}
+
 std::string LogFolderLink(const AttemptId& attempt) {
   return StrCat("logs/", FolderName(attempt.task), "/", attempt.number, "/");
 }
@@ -125,8 +130,8 @@ std::string JobHtml(const JobView& view) {
   const JobStatus& status = view.status;
   std::string content = Header(view) + Banners(view) + FailureReport(status) + TasksHtml(view) + RestartsHtml(status);
   if (view.history) content += TimeLedgerHtml(view.history->time);
-  const std::string attributes = StrCat(" data-live=\"", status.verdict ? 0 : 1, "\" data-seq=\"", status.seq, "\"");
-  return WholePage({StrCat(status.state, " · ", status.name, " · TonY"), "", attributes}, content + Footer());
+  return WholePage({StrCat(status.state, " · ", status.name, " · TonY"), "", LiveAttributes(status, view.pause)},
+                   content + Footer());
 }
 
 }  // namespace tony

@@ -15,9 +15,11 @@ struct JobView {
   Instant now;
   bool all_tasks = false;      // else the first hundred of each role, those in trouble before others
   bool ends_with_job = false;  // served by the application master
+  Duration pause{0};           // between two looks of a browser's for news; 0: it waits for it
 };
 
 std::string JobHtml(const JobView& view);
+std::string LiveAttributes(const JobStatus& status, Duration pause);  // of <main>, for the script
 
 // Parts of it, and of the list of logs.
 struct RoleTasks {

@@ -120,7 +120,8 @@ void JobPage::ServeStatus(const HttpRequest& request, Form form, const HttpReply
   const auto since = Number(request, "since", -1, INT64_MAX);
   const auto timeout = Number(request, "timeout", 0, INT64_MAX);
   if (!since || !timeout) return reply.Send(TextAnswer(400, "since and timeout are whole numbers\n"));
-  const Duration limit = std::chrono::seconds(std::min(*timeout, kLongestWait));
+  const int64_t longest = parts_.pause > Duration(0) ? 0 : kLongestWait;
+  const Duration limit = std::chrono::seconds(std::min(*timeout, longest));
   if (form.document != Form::Document::kJson && request.query.contains("since") && !shown_.empty()) shown_.pop_front();
   const auto answer = [this, form, reply](const Shown& shown) { reply.Send(StatusAnswer(shown, form)); };
   if (request.query.contains("since")) return feed_.Next(*since, limit, answer);
@@ -148,14 +149,16 @@ std::string JobPage::Html(const ShownStatus& shown, Form form) {
     return LogListHtml({.status = shown.status,
                         .logs = [this](const TaskStatus& task, int most) { return ListLogs(*parts_.logs, task, most); },
                         .all_tasks = form.all_tasks,
-                        .ends_with_job = parts_.ends_with_job});
+                        .ends_with_job = parts_.ends_with_job,
+                        .pause = parts_.pause});
   }
   const ToldJob* told = Told(shown.status);
   return JobHtml({.status = shown.status,
                   .history = told ? &told->history : nullptr,
                   .now = shown.time,
                   .all_tasks = form.all_tasks,
-                  .ends_with_job = parts_.ends_with_job});
+                  .ends_with_job = parts_.ends_with_job,
+                  .pause = parts_.pause});
 }
 
 void JobPage::ServeHistory(const HttpReply& reply) {

@@ -35,6 +35,9 @@ class JobPage {
     std::shared_ptr<const LogSource> logs;
     StatusFeed::Ask ask;
     bool ends_with_job = false;  // served by the application master
+    // A browser asks so often for news, and none waits here for it: behind a proxy each that waits would take one of
+    // the proxy's threads. 0: it waits here.
+    Duration pause{0};
   };
   explicit JobPage(Parts parts) : parts_(std::move(parts)), feed_(parts_.loop, parts_.ask) {}
 

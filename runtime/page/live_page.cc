@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,28 +18,44 @@ namespace {
 
 constexpr Duration kBetweenLooks{20};
 
+PageGate TokenGate(const std::string& token) {
+  return {.admits = nullptr, .ask = [token](const HttpRequest& request, const PageGate::OnRefusal& done) {
+            done(HasToken(request, token) ? std::nullopt : std::optional(NotFound()));
+          }};
+}
+
 }  // namespace
 
 // The thread and what is its own. Made, started and joined by the master's thread.
 struct LivePage::Server {
-  void Run(const JobRecords& records, std::shared_ptr<const LogSource> logs, const std::string& token,
-           const StatusFeed::Ask& ask) {
-    page.emplace(JobPage::Parts{loop, records, std::move(logs), ask, /*ends_with_job=*/true});
-    const auto serve = [this, token](const HttpRequest& request, const HttpReply& reply) {
-      HasToken(request, token) ? page->Serve(request, 1, reply) : reply.Send(NotFound());
+  void Run(const JobRecords& records, std::shared_ptr<const LogSource> logs, const StatusFeed::Ask& ask) {
+    const PageGate gate = site.make_gate(loop);
+    page.emplace(JobPage::Parts{loop, records, std::move(logs), ask, /*ends_with_job=*/!IsPolled(), site.pause});
+    const auto serve = [this, &gate](const HttpRequest& request, const HttpReply& reply) {
+      gate.ask(request, [this, request, reply](std::optional<HttpAnswer> refusal) {
+        refusal ? reply.Send(*std::move(refusal)) : page->Serve(request, site.below, reply);
+      });
     };
-    http.emplace(loop, std::move(listening), serve);
+    http.emplace(loop, std::move(site.listening), serve, HttpLimits(), gate.admits);
     loop.Run();
     http.reset();
     page.reset();
   }
 
+  bool IsPolled() const { return site.pause > Duration(0); }
+
+  void End(const JobRecords& records) {
+    const auto last = IsPolled() ? Result<std::optional<JobStatus>>(std::nullopt) : records.ReadStatus();
+    if (last.ok() && *last) page->End(**last);
+    StopWhenSeen();
+  }
+
   void StopWhenSeen() {
-    if (!page->ExpectsSomebody()) return http->Stop([this] { loop.Stop(); });
+    if (IsPolled() || !page->ExpectsSomebody()) return http->Stop([this] { loop.Stop(); });
     look = loop.After(kBetweenLooks, [this] { StopWhenSeen(); });
   }
 
-  UniqueFd listening;
+  PageSite site;
   EventLoop loop;
   EventLoop::Timer look;
   std::optional<JobPage> page;
@@ -53,32 +68,30 @@ Result<std::unique_ptr<LivePage>> LivePage::Open(EventLoop& loop, const JobRecor
                                                  const std::string& host) {
   TRY_ASSIGN(PageSocket socket,
              inherited.valid() ? AdoptPageSocket(std::move(inherited)) : ListenForPage(records, host));
-  TRY_ASSIGN(std::string token, ReadPageToken(records));  // a new address has a new one
-  return std::make_unique<LivePage>(loop, records, std::move(logs), std::move(token), std::move(socket));
+  TRY_ASSIGN(const std::string token, ReadPageToken(records));  // a new address has a new one
+  PageSite site{.listening = std::move(socket.listening),
+                .url = PageUrl(socket.at, token),
+                .below = 1,
+                .make_gate = [token](EventLoop&) { return TokenGate(token); }};
+  return std::make_unique<LivePage>(loop, records, std::move(logs), std::move(site));
 }
 
-LivePage::LivePage(EventLoop& loop, JobRecords records, std::shared_ptr<const LogSource> logs, std::string token,
-                   PageSocket socket)
-    : loop_(loop),
-      records_(std::move(records)),
-      logs_(std::move(logs)),
-      token_(std::move(token)),
-      url_(PageUrl(socket.at, token_)),
-      listening_(std::move(socket.listening)) {}
+LivePage::LivePage(EventLoop& loop, JobRecords records, std::shared_ptr<const LogSource> logs, PageSite site)
+    : loop_(loop), records_(std::move(records)), logs_(std::move(logs)), site_(std::move(site)) {}
 
 LivePage::~LivePage() { End(); }
 
-UniqueFd LivePage::ShareSocket() const { return UniqueFd(fcntl(listening_.get(), F_DUPFD_CLOEXEC, 3)); }
+UniqueFd LivePage::ShareSocket() const { return UniqueFd(fcntl(site_.listening.get(), F_DUPFD_CLOEXEC, 3)); }
 
 void LivePage::Serve(std::function<JobStatus()> status) {
   status_ = std::move(status);
-  first_visitor_ = loop_.WhenReadable(listening_.get(), [this] { Start(); });
+  first_visitor_ = loop_.WhenReadable(site_.listening.get(), [this] { Start(); });
 }
 
 void LivePage::Start() {
   first_visitor_.reset();
   server_ = std::make_shared<Server>();
-  server_->listening = std::move(listening_);
+  server_->site = {std::move(site_.listening), site_.url, site_.below, site_.make_gate, site_.pause};
   // From the page's thread by way of the master's loop, and back. Neither end is there for the other to keep.
   StatusFeed::Ask ask = [&loop = loop_, status = status_, server = std::weak_ptr<Server>(server_)](auto answer) {
     loop.Post([status, server, answer] {
@@ -88,9 +101,8 @@ void LivePage::Start() {
     });
   };
   try {
-    server_->thread = std::thread([server = server_.get(), folder = records_, logs = logs_, token = token_, ask] {
-      server->Run(folder, logs, token, ask);
-    });
+    server_->thread =
+        std::thread([server = server_.get(), folder = records_, logs = logs_, ask] { server->Run(folder, logs, ask); });
   } catch (const std::system_error& error) {
     LogWarn(StrCat("the job's page is not served: ", error.what()));
     server_.reset();
@@ -100,11 +112,7 @@ void LivePage::Start() {
 void LivePage::End() {
   first_visitor_.reset();
   if (!server_) return;
-  server_->loop.Post([server = server_.get(), folder = records_] {
-    const auto last = folder.ReadStatus();
-    if (last.ok() && *last) server->page->End(**last);
-    server->StopWhenSeen();
-  });
+  server_->loop.Post([server = server_.get(), folder = records_] { server->End(folder); });
   server_->thread.join();
   server_.reset();
 }

@@ -1,9 +1,13 @@
 // The page of a job that runs, beside its application master: a listening socket on the master's loop, and from the
 // first visitor on a thread that serves. A job that nobody looks at has neither thread nor work.
+//
+// On this machine the page's address is the secret of who may look (page_address.h). Elsewhere somebody else may say
+// it, as the gate of a PageSite.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/base/event_loop.h"
@@ -11,10 +15,27 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/job_status.h"
 #include "runtime/logs/log_source.h"
+#include "runtime/page/http_request.h"
 #include "runtime/page/page_address.h"
 #include "runtime/store/job_records.h"
 
 namespace tony {
+
+// Who may look at a page. Both are called on the thread that serves.
+struct PageGate {
+  std::function<bool(const std::string& address)> admits;  // connections; empty: all
+  // Answers a request for the page once, now or later: nothing, or what the visitor is told instead.
+  using OnRefusal = std::function<void(std::optional<HttpAnswer> refusal)>;
+  std::function<void(const HttpRequest& request, OnRefusal done)> ask;
+};
+
+struct PageSite {
+  UniqueFd listening;
+  std::string url;
+  size_t below = 0;                               // so many components of a path lead to the page's folder
+  std::function<PageGate(EventLoop&)> make_gate;  // on the loop of the thread that serves, which may wait
+  Duration pause{0};                              // JobPage::Parts
+};
 
 // All methods are for the thread of `loop`, which outlives this.
 class LivePage {
@@ -25,16 +46,16 @@ class LivePage {
   static Result<std::unique_ptr<LivePage>> Open(EventLoop& loop, const JobRecords& records,
                                                 std::shared_ptr<const LogSource> logs, UniqueFd inherited,
                                                 const std::string& host);
-  LivePage(EventLoop& loop, JobRecords records, std::shared_ptr<const LogSource> logs, std::string token,
-           PageSocket socket);
+  LivePage(EventLoop& loop, JobRecords records, std::shared_ptr<const LogSource> logs, PageSite site);
   ~LivePage();
 
-  const std::string& url() const { return url_; }
+  const std::string& url() const { return site_.url; }
   UniqueFd ShareSocket() const;  // before Serve(); for a keeper, which then holds it for the next master
   // From now on. `status` is called on the loop's thread.
   void Serve(std::function<JobStatus()> status);
   // Shows whoever waits for news the status that the job's folder has now, then serves no more. Takes no time without
-  // visitors, else little; where somebody looks who was not waiting at that moment, a second at most.
+  // visitors, else little; where somebody looks who was not waiting at that moment, a second at most. With a pause
+  // nobody waits there.
   void End();
 
  private:
@@ -44,9 +65,7 @@ class LivePage {
   EventLoop& loop_;
   const JobRecords records_;
   const std::shared_ptr<const LogSource> logs_;  // read on the thread that serves
-  const std::string token_;
-  const std::string url_;
-  UniqueFd listening_;
+  PageSite site_;
   std::function<JobStatus()> status_;
   EventLoop::FdWatch first_visitor_;
   std::shared_ptr<Server> server_;  // known weakly to what it has asked of the loop

@@ -24,6 +24,7 @@ ReadRequest Parse(std::string_view header) {
   std::optional<HttpRequest> request = ParseTarget(target);
   if (!request) return Refused(400);
   request->head = message.method() == http::verb::head;
+  request->cookies = std::string(message[http::field::cookie]);
   return {.keep_alive = message.keep_alive(), .request = *std::move(request)};
 }
 

@@ -87,8 +87,7 @@ std::string LogListHtml(const LogListView& view) {
   std::string roles;
   for (const RoleTasks& tasks : TasksByRole(status, view.all_tasks)) roles += RoleLogs(tasks, view);
   if (roles.empty()) roles = status.verdict ? "<p>There are no logs.</p>\n" : "<p>There are no logs yet.</p>\n";
-  const std::string attributes = StrCat(" data-live=\"", status.verdict ? 0 : 1, "\" data-seq=\"", status.seq, "\"");
-  return WholePage({StrCat(title, " · TonY"), "../", attributes},
+  return WholePage({StrCat(title, " · TonY"), "../", LiveAttributes(status, view.pause)},
                    StrCat(content, roles, "<footer>Times are of the last change, in UTC.</footer>\n"));
 }
 

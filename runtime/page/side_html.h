@@ -27,6 +27,7 @@ struct LogListView {
   std::function<std::vector<AttemptLogs>(const TaskStatus&, int most)> logs;  // of a task's newest attempts
   bool all_tasks = false;                                                     // else those that the job's page shows
   bool ends_with_job = false;
+  Duration pause{0};  // JobView
 };
 std::string LogListHtml(const LogListView& view);
 

@@ -17,6 +17,7 @@ namespace {
 constexpr int kNameNodePort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
 constexpr int kWebPort = 9870;       // HdfsClientConfigKeys.DFS_NAMENODE_HTTP_PORT_DEFAULT
 constexpr int kRmWebPort = 8088;     // YarnConfiguration.DEFAULT_RM_WEBAPP_PORT
+constexpr int kProxyPort = 9099;     // YarnConfiguration.DEFAULT_PROXY_PORT
 
 std::optional<std::string> Variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -99,6 +100,12 @@ std::string RmWebOf(const hadoop::SiteConfiguration& site, const Endpoint& rm) {
   return StrCat("http://", ToString(*web));
 }
 
+// A proxy of its own, in place of the ResourceManager's.
+std::string ProxyIn(const hadoop::SiteConfiguration& site) {
+  const auto proxy = site.Address("yarn.web-proxy.address", kProxyPort);
+  return proxy.ok() ? StrCat("http://", ToString(*proxy)) : "";
+}
+
 // `from`: the variable or the key that names `place`, which may be empty.
 Status Add(const char* from, const std::string& place, Result<Properties> (*read)(const std::filesystem::path&),
            Properties& sites) {
@@ -130,6 +137,7 @@ Result<YarnCluster> YarnClusterOf(const hadoop::SiteConfiguration& site, std::st
                      .user = std::move(user),
                      .home = home,
                      .rm_web = RmWebOf(site, managers.front().client),
+                     .web_proxy = ProxyIn(site),
                      .has_queue_rules = has_queue_rules.ok() && *has_queue_rules};
 }
 
@@ -138,25 +146,38 @@ std::string ToText(const YarnCluster& cluster) {
       ToString(cluster.rm), ToString(cluster.scheduler), ToString(cluster.name_node), cluster.webhdfs, cluster.user,
       cluster.home};
   if (!cluster.rm_web.empty()) words.push_back(cluster.rm_web);
+  if (!cluster.rm_web.empty() && !cluster.web_proxy.empty()) words.push_back(cluster.web_proxy);
   return Join(words, " ");
 }
 
 Result<YarnCluster> YarnClusterFromText(const std::string& text) {
   const auto words = Split(text, ' ');
-  const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six words or seven")};
-  if (words.size() != 6 && words.size() != 7) return bad;
+  const Error bad{ErrorCode::kInvalid, StrCat("\"", text, "\": expected six to eight words")};
+  if (words.size() < 6 || words.size() > 8) return bad;
   std::vector<Endpoint> endpoints;
   for (size_t i = 0; i < 3; ++i) {
     const auto endpoint = EndpointFrom(words[i], 0);
     if (!endpoint) return bad;
     endpoints.push_back(*endpoint);
   }
-  return YarnCluster{
-      endpoints[0], endpoints[1], endpoints[2], words[3], words[4], words[5], words.size() == 7 ? words[6] : ""};
+  return YarnCluster{.rm = endpoints[0],
+                     .scheduler = endpoints[1],
+                     .name_node = endpoints[2],
+                     .webhdfs = words[3],
+                     .user = words[4],
+                     .home = words[5],
+                     .rm_web = words.size() > 6 ? words[6] : "",
+                     .web_proxy = words.size() > 7 ? words[7] : ""};
+}
+
+// Whoever does not know the ResourceManager's web server cannot know who may look.
+std::string WebProxyOf(const YarnCluster& cluster) {
+  return cluster.rm_web.empty() || cluster.web_proxy.empty() ? cluster.rm_web : cluster.web_proxy;
 }
 
 std::string PageOf(const YarnCluster& cluster, const JobId& job) {
-  return cluster.rm_web.empty() ? "" : StrCat(cluster.rm_web, "/proxy/", job.value, "/");
+  const std::string proxy = WebProxyOf(cluster);
+  return proxy.empty() ? "" : StrCat(proxy, "/proxy/", job.value, "/");
 }
 
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {

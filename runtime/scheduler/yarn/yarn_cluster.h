@@ -19,6 +19,7 @@ struct YarnCluster {
   std::string user;              // whom a cluster without Kerberos believes
   std::string home;              // the user's folder in HDFS: "/user/eve"
   std::string rm_web = {};       // "http://rm.example.org:8088"; empty: not known, or by HTTPS alone
+  std::string web_proxy = {};    // "http://proxy.example.org:9099", where that is not the ResourceManager; empty: it is
   bool has_queue_rules = false;  // yarn.acl.enable as these site files have it, which may not be the cluster's own.
                                  // Not in the text below
 };
@@ -35,6 +36,7 @@ Result<YarnCluster> YarnClusterFromText(const std::string& text);  // kInvalid: 
 // Where a browser finds the job, also when it has ended: the ResourceManager leads on from there to the master's own
 // page, or to its page of the application. Empty: not known.
 std::string PageOf(const YarnCluster& cluster, const JobId& job);
+std::string WebProxyOf(const YarnCluster& cluster);  // "http://rm.example.org:8088"; empty: not known
 
 // Which one of them says yarn_configured.h: where a job with these site files goes, or where this job is; an empty id
 // names no job. $HADOOP_USER_NAME goes before the user's own name, as in Hadoop's clients. kInvalid names the variable,

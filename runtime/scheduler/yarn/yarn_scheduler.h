@@ -43,6 +43,7 @@ struct YarnSide {
   Endpoint resource_manager;  // its address for masters
   hadoop::Token token;        // of kind YARN_AM_RM_TOKEN
   hadoop::MasterAddress address;
+  std::string kept_at = {};  // where the ResourceManager leads browsers once the job has ended; empty: its own page
   std::string user;  // whose containers they are
   Duration am_lease{0};
   Scheduler::Sink sink;

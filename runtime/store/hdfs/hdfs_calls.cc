@@ -56,6 +56,10 @@ Result<std::string> WebHdfsCalls::Read(const std::string& path) {
   return Ask<Result<std::string>>([&](auto done) { return hdfs_.Read(path, 0, largest_ + 1, done); });
 }
 
+Result<std::string> WebHdfsCalls::ReadPart(const std::string& path, int64_t offset, int64_t length) {
+  return Ask<Result<std::string>>([&](auto done) { return hdfs_.Read(path, offset, length, done); });
+}
+
 Result<bool> WebHdfsCalls::Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) {
   return Ask<Result<bool>>([&](auto done) { return hdfs_.Rename(from, to, how, done); });
 }

@@ -50,6 +50,7 @@ class WebHdfsCalls : public HdfsCalls {
   Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) override;
   Result<bool> Create(const std::string& path, std::string_view bytes) override;
   Result<std::string> Read(const std::string& path) override;
+  Result<std::string> ReadPart(const std::string& path, int64_t offset, int64_t length);  // as WebHdfs::Read
   Result<bool> Rename(const std::string& from, const std::string& to, hadoop::HdfsRename how) override;
   Result<bool> Remove(const std::string& path) override;
   Result<bool> SetXattr(const std::string& path, const std::string& name, std::string_view value) override;

@@ -51,6 +51,16 @@ def a_task_runs_on_yarn_and_hands_on_what_came_out(airflow):
     gone(airflow, job["job"])
 
 
+def what_a_job_on_yarn_says_is_in_the_log_while_it_runs(airflow):
+    run = airflow.trigger("yarn_stream")
+    task = run.task("train")
+    wait_for("the first line", lambda: task.row() and "worker:0#1 | the first line" in task.log(), LIMIT)
+    assert task.wait_for_job("RUNNING") and "the last line" not in task.log(), task.log()
+    ends_well(run, task)
+    for line in ("first", "last"):
+        assert task.log().count(f"worker:0#1 | the {line} line") == 1, task.log()
+
+
 def a_task_that_fails_on_yarn_says_why(airflow):
     run = airflow.trigger("yarn_fail")
     run.wait("failed")
@@ -104,6 +114,7 @@ TOGETHER = {
     "yarn_defer": a_deferred_task_shows_its_application,
     "yarn_mark_failed": a_task_marked_failed_ends_its_application,
     "yarn_worker_kill9": a_task_whose_process_is_killed_finds_its_application_again,
+    "yarn_stream": what_a_job_on_yarn_says_is_in_the_log_while_it_runs,
     "yarn_ok": a_task_runs_on_yarn_and_hands_on_what_came_out,
     "yarn_fail": a_task_that_fails_on_yarn_says_why,
     "yarn_refused": a_task_that_no_cluster_can_run_is_tried_once,

@@ -85,9 +85,11 @@ class Chromium:
 
 
 class Tab:
-    def __init__(self, chromium, url, script=True, dark=False):
+    def __init__(self, chromium, url, script=True, dark=False, context=None, at=None):
+        """`context`: of a person with cookies of his own. `at`: the path of the address that redirects lead to."""
         self.chromium = chromium
-        self.target = chromium.ask("Target.createTarget", url="about:blank")["targetId"]
+        whose = {"browserContextId": context} if context else {}
+        self.target = chromium.ask("Target.createTarget", url="about:blank", **whose)["targetId"]
         self.session = chromium.ask("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
@@ -97,14 +99,15 @@ class Tab:
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         if not script:
             self.ask("Emulation.setScriptExecutionDisabled", value=True)
-        self.open(url)
+        self.open(url, at)
 
     def ask(self, method, **parameters):
         return self.chromium.ask(method, self.session, **parameters)
 
-    def open(self, url):
+    def open(self, url, at=None):
         self.ask("Page.navigate", url=url)
-        self.wait(f"location.href.startsWith({json.dumps(url)}) && document.readyState === 'complete'")
+        there = f"location.pathname === {json.dumps(at)}" if at else f"location.href.startsWith({json.dumps(url)})"
+        self.wait(f"{there} && document.readyState === 'complete'")
 
     def value(self, expression):
         result = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

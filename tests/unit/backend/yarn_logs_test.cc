@@ -153,6 +153,9 @@ class NobodyRules : public Arbiter {
   std::string WhyItEnds(const JobRecords&) const override { return ""; }
 };
 
+// At port 1 no node listens.
+constexpr const char* kLink = "http://127.0.0.1:1/node/containerlogs/container_1_0001_01_000002/eve";
+
 const AttemptId kFirst{{"worker", 0}, 1}, kOther{{"worker", 1}, 1};
 
 JobStatus Running() {
@@ -183,7 +186,7 @@ class YarnLogsTest : public testing::Test {
     EXPECT_TRUE(WriteNewFile(records_.place() / "token", token_, false).ok());
     EXPECT_TRUE(records_.WriteLease({{1}, {SocketOf({1})}, 1}).ok());
     master_ = std::make_unique<PlayedMaster>(records_, Running(), token_);
-    logs_ = MakeYarnLogs(records_, arbiter_);
+    logs_ = MakeYarnLogs(records_, arbiter_, moved_);
   }
   std::string Text(const LogChoice& choice) {
     LogCursor cursor;
@@ -209,6 +212,14 @@ class YarnLogsTest : public testing::Test {
   const TempFolder temp_;
   const JobRecords records_ = LocalJobRecords(temp_.path());
   const NobodyRules arbiter_;
+  const YarnLogReader::FetchMoved moved_ = [this](const std::string& link,
+                                                  const std::string& stream) -> Result<LogExcerpt> {
+    EXPECT_EQ(link, kLink);
+    if (!moved_log_) return Error{ErrorCode::kNotFound, "/logs: nothing was moved"};
+    const std::string text = stream == "stdout" ? *moved_log_ : "";
+    return LogExcerpt{.stream = stream, .size = static_cast<int64_t>(text.size()), .parts = {{0, text}}};
+  };
+  std::optional<std::string> moved_log_;
   std::unique_ptr<PlayedMaster> master_;
   std::unique_ptr<LogSource> logs_;
   EventLoop loop_;
@@ -312,10 +323,22 @@ TEST_F(YarnLogsTest, AfterTheEndNoMasterIsAsked) {
   EXPECT_EQ(Text({.task = kOther.task}), "") << "nobody tells of it";
 }
 
+TEST_F(YarnLogsTest, WhatANodeHasMovedIsReadWhereItIsNow) {
+  JobStatus status = Running();
+  status.tasks[0].log_url = kLink;
+  EndJob(status);
+  master_ = nullptr;
+  moved_log_ = "moved\n";
+  EXPECT_EQ(Text({.task = kFirst.task}), "moved\n");
+  moved_log_.reset();
+  logs_ = MakeYarnLogs(records_, arbiter_, moved_);
+  EXPECT_EQ(Text({.task = kFirst.task}), "") << "it is nowhere yet";
+}
+
 TEST_F(YarnLogsTest, AJobWithoutAMasterHasNoLogsYet) {
   master_ = nullptr;
   ASSERT_TRUE(records_.store().Remove("am.lease").ok());
-  const auto fresh = MakeYarnLogs(records_, arbiter_);
+  const auto fresh = MakeYarnLogs(records_, arbiter_, moved_);
   EXPECT_THAT(fresh->Attempts(std::nullopt), IsEmpty());
 }
 

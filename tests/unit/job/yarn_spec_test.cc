@@ -26,6 +26,13 @@ TEST(YarnSpecTest, WhatYarnListsAndWhoMaySeeItAreTheKeys) {
   EXPECT_EQ(spec, (YarnSpec{.type = "training", .priority = 7, .view_acl = "eve,bob staff", .modify_acl = " ops"}));
 }
 
+TEST(YarnSpecTest, ThePortalIsWhereTheSiteSaysItIsAndTonysOwnDefaultIsNowhere) {
+  EXPECT_EQ(SpecWith({{"tony.portal.url", "https://portal.example.com:19886/"}}).portal_url,
+            "https://portal.example.com:19886");
+  EXPECT_EQ(SpecWith({{"tony.portal.url", "https://localhost:19886"}}).portal_url, "");
+  EXPECT_THAT(SpecWith({{"tony.portal.url", "portal:19886"}}).queue, testing::HasSubstr("tony.portal.url"));
+}
+
 TEST(YarnSpecTest, AnApplicationsLabelIsThatOfAllWithoutTheirOwn) {
   const auto parsed = ParseWith({{"tony.scheduler", "yarn"},
                                  {"tony.application.node-label", "big"},

@@ -47,7 +47,8 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
         "runtime/tls"}},
       {"runtime/backend",
        {"runtime/base", "runtime/hadoop", "runtime/http", "runtime/job", "runtime/logs", "runtime/net",
-        "runtime/process", "runtime/rpc", "runtime/scheduler", "runtime/scheduler/yarn", "runtime/store"}},
+        "runtime/process", "runtime/rpc", "runtime/scheduler", "runtime/scheduler/yarn", "runtime/store",
+        "runtime/store/hdfs"}},
       {"runtime/client",
        {"runtime/backend", "runtime/base", "runtime/config", "runtime/job", "runtime/framework", "runtime/process",
         "runtime/store", "runtime/staging", "runtime/rpc", "runtime/scheduler", "runtime/journal", "runtime/request",
@@ -118,7 +119,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"curl/", {"runtime/http/"}},
       {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
       {"openssl/", {"runtime/store/sha256.cc", "runtime/hadoop/digest_md5.cc", "runtime/tls/"}},
-      {"zlib", {"runtime/history/crc32.cc", "runtime/staging/pack_folder.cc"}},
+      {"zlib", {"runtime/hadoop/tfile_bytes.cc", "runtime/history/crc32.cc", "runtime/staging/pack_folder.cc"}},
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},
   };

@@ -18,6 +18,17 @@ TEST(HttpRequestTest, ATargetIsItsDecodedComponentsAndItsQuery) {
   EXPECT_THAT(ParseTarget("/t?")->query, ElementsAre());
 }
 
+TEST(HttpRequestTest, ACookieIsFoundByItsWholeName) {
+  HttpRequest request;
+  request.cookies = "a=1; proxy-user=e%20ve; my-proxy-user=mallory;b; c=x=y";
+  EXPECT_EQ(CookieOf(request, "proxy-user"), "e%20ve");
+  EXPECT_EQ(CookieOf(request, "a"), "1");
+  EXPECT_EQ(CookieOf(request, "c"), "x=y");
+  EXPECT_EQ(CookieOf(request, "user"), "");
+  EXPECT_EQ(CookieOf(request, "b"), "");
+  EXPECT_EQ(CookieOf(HttpRequest(), "a"), "");
+}
+
 TEST(HttpRequestTest, NoTargetLeadsOutOfItsFolder) {
   for (const char* target : {"/..", "/a/../b", "/%2e%2e/b", "/a/..%2fb", "/a%2Fb", "/./a", "/.%2e"})
     EXPECT_FALSE(ParseTarget(target)) << target;

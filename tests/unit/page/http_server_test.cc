@@ -14,12 +14,13 @@ using testing::Not;
 class HttpServerTest : public testing::Test {
  protected:
   HttpServerTest() { Serve({}); }
-  void Serve(const HttpLimits& limits) {
+  void Serve(const HttpLimits& limits, const HttpServer::Admits& admits = nullptr) {
     server.reset();
     UniqueFd listening = *ListenOn({"127.0.0.1", 0});
     port = BoundAddress(listening)->port;
     server.emplace(
-        loop, std::move(listening), [this](const HttpRequest& r, HttpReply reply) { Answer(r, reply); }, limits);
+        loop, std::move(listening), [this](const HttpRequest& r, HttpReply reply) { Answer(r, reply); }, limits,
+        admits);
   }
   void Answer(const HttpRequest& request, const HttpReply& reply) {
     const std::string& name = request.path.front();
@@ -64,6 +65,18 @@ TEST_F(HttpServerTest, EveryAnswerForbidsKeepingFramingAndForeignContent) {
     EXPECT_THAT(answer, HasSubstr("Referrer-Policy: no-referrer\r\n"));
     EXPECT_THAT(answer, HasSubstr("Cache-Control: no-store\r\n"));
   }
+}
+
+TEST_F(HttpServerTest, FromAnAddressThatIsNotAdmittedNothingIsRead) {
+  std::vector<std::string> asked;
+  bool admits = false;
+  Serve({}, [&](const std::string& address) { return asked.push_back(address), admits; });
+  RawBrowser stranger(loop, port);
+  EXPECT_TRUE(stranger.IsClosedSoon());
+  EXPECT_EQ(stranger.Look(), "");
+  admits = true;
+  ExpectAlive();
+  EXPECT_THAT(asked, testing::ElementsAre("127.0.0.1", "127.0.0.1"));
 }
 
 TEST_F(HttpServerTest, HeadGetsTheHeadersAlone) {

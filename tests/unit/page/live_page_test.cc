@@ -115,6 +115,49 @@ TEST_F(LivePageTest, AMasterThatAnswersNoMoreDoesNotHoldUpTheEnd) {
   page.reset();
 }
 
+// Behind a proxy, which says who asks.
+class GatedPageTest : public LivePageTest {
+ protected:
+  GatedPageTest() {
+    UniqueFd listening = *ListenOn({kLoopback, 0});
+    port = BoundAddress(listening)->port;
+    const auto ask = [](const HttpRequest& request, const PageGate::OnRefusal& done) {
+      done(CookieOf(request, "proxy-user") == "eve" ? std::nullopt : std::optional(TextAnswer(403, "no")));
+    };
+    page = std::make_unique<LivePage>(
+        loop, folder, std::make_shared<LocalLogSource>(folder),
+        PageSite{.listening = std::move(listening),
+                 .url = "http://n1:1/",
+                 .below = 0,
+                 .make_gate = [ask](EventLoop&) { return PageGate{.admits = nullptr, .ask = ask}; },
+                 .pause = Duration(2000)});
+    Serve();
+  }
+  static std::string As(const std::string& user, const std::string& target) {
+    return "GET " + target + " HTTP/1.1\r\nHost: x\r\nCookie: proxy-user=" + user + "\r\n\r\n";
+  }
+};
+
+TEST_F(GatedPageTest, ItsGateSaysWhoSeesWhatAndTheJobIsNotAskedForOthers) {
+  RawBrowser browser(loop, port);
+  for (const char* target : {"/", "/status.json", "/conf", "/page.css", "/nothing"}) {
+    browser.Send(As("mallory", target));
+    EXPECT_EQ(StatusOf(browser.Answers()), 403) << target;
+  }
+  EXPECT_EQ(looks, 0);
+  browser.Send(As("eve", "/status.json"));
+  EXPECT_THAT(browser.Answers(), HasSubstr("\"job\":\"local-1\""));
+}
+
+TEST_F(GatedPageTest, BehindAProxyNobodyWaitsForNewsNorIsWaitedFor) {
+  RawBrowser browser(loop, port);
+  browser.Send(As("eve", "/"));
+  EXPECT_THAT(browser.Answers(), HasSubstr("data-pause=\"2000\""));
+  browser.Send(As("eve", "/?since=1&timeout=30"));
+  EXPECT_THAT(browser.Answers(), HasSubstr("data-seq=\"1\"")) << "at once, as there is no news";
+  page->End();
+}
+
 TEST_F(LivePageTest, TheNextMasterServesAtTheSocketOfTheLast) {
   Serve();
   UniqueFd shared = UniqueFd();

@@ -41,6 +41,9 @@ with dag("yarn_ok"):
         task_id="deploy", bash_command="""[ "{{ ti.xcom_pull('train')['came_to_its_end'] }}" = True ]"""
     )
 
+with dag("yarn_stream"):
+    train(f"echo the first line; {HELD}; echo the last line{OUTPUTS}", get_logs="stream")
+
 with dag("yarn_fail"):
     train("echo the data is gone >&2; exit 3", retries=0)
 

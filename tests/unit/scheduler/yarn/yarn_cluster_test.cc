@@ -83,7 +83,7 @@ TEST(YarnClusterTest, AMasterReadsBackWhatItsClientKnew) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(ToText(*read), text);
   EXPECT_EQ(read->rm_web, cluster->rm_web);
-  for (const char* bad : {"", "a b c d e f", "a:1 b:2 c:3 d e", "a:1 b:2 c:3 d e f g h"})
+  for (const char* bad : {"", "a b c d e f", "a:1 b:2 c:3 d e", "a:1 b:2 c:3 d e f g h i"})
     EXPECT_FALSE(YarnClusterFromText(bad).ok()) << bad;
 }
 
@@ -91,6 +91,11 @@ TEST(YarnClusterTest, AJobsPageIsWhereTheResourceManagerLeadsOnFrom) {
   const auto page = [](Site changes) { return PageOf(*ClusterWith(std::move(changes)), {"application_1_2"}); };
   EXPECT_EQ(page({}), "http://rm.example.org:8088/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "web:1"}}), "http://web:1/proxy/application_1_2/");
+  EXPECT_EQ(page({{"yarn.web-proxy.address", "proxy:2"}}), "http://proxy:2/proxy/application_1_2/");
+  const auto read = YarnClusterFromText(ToText(*ClusterWith({{"yarn.web-proxy.address", "proxy:2"}})));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(WebProxyOf(*read), "http://proxy:2");
+  EXPECT_EQ(page({{"yarn.web-proxy.address", "proxy:x"}}), "http://rm.example.org:8088/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.resourcemanager.webapp.address", "0.0.0.0:2"}}),
             "http://rm.example.org:2/proxy/application_1_2/");
   EXPECT_EQ(page({{"yarn.http.policy", "HTTPS_ONLY"}}), "") << "its address would be another key's";

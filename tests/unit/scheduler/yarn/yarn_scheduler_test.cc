@@ -49,6 +49,7 @@ class YarnSchedulerTest : public EventLoopTest {
                                .resource_manager = {"127.0.0.1", rm->server.port()},
                                .token = kFakeToken,
                                .address = {"n1", 4242, "http://n1:1/"},
+                               .kept_at = "http://kept:1/",
                                .user = "eve",
                                .am_lease = lease,
                                .sink =
@@ -391,7 +392,7 @@ TEST_F(YarnSchedulerTest, TheEndIsToldUntilItIsRecorded) {
   EXPECT_TRUE(RunUntil(loop, [&] { return done; }));
   ASSERT_EQ(rm->ends.size(), 2u);
   EXPECT_EQ(rm->ends[1].diagnostics(), "worker:0 failed");
-  EXPECT_EQ(rm->ends[1].tracking_url(), "http://n1:1/");
+  EXPECT_EQ(rm->ends[1].tracking_url(), "http://kept:1/") << "the master's own page ends with it";
   EXPECT_EQ(rm->ends[1].final_application_status(), wire::APP_FAILED);
   EXPECT_TRUE(scheduler->Holds());
 }

@@ -1,0 +1,224 @@
+#include "runtime/hadoop/aggregated_log.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/strings.h"
+#include "runtime/hadoop/tfile_bytes.h"
+
+namespace tony::hadoop {
+namespace {
+
+constexpr std::string_view kMagic("\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50", 16);
+constexpr int64_t kFooter = 8 + 4 + 16;
+constexpr int64_t kLargestIndex = 16 << 20;   // of a file; an entry of it is some ten bytes
+constexpr int64_t kLongestName = 64 << 10;    // Java's own limit
+constexpr int64_t kMostInflated = 4LL << 30;  // of a file: some ten seconds
+
+Result<int64_t> BigEndian(TFileBytes& in, int count) {
+  TRY_ASSIGN(const std::string bytes, in.Take(count));
+  uint64_t number = bytes[0] < 0 ? UINT64_MAX : 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
+  return static_cast<int64_t>(number);
+}
+
+// The first byte says how many follow, and where there are few it has the highest bits of the number.
+Result<int64_t> TFileNumber(TFileBytes& in) {
+  TRY_ASSIGN(const int64_t first, BigEndian(in, 1));
+  if (first >= -32) return first;
+  if (first < -120) {
+    if (first < -125) return NotATFile("a number");
+    return BigEndian(in, static_cast<int>(first + 129));
+  }
+  const int more = first >= -72 ? 1 : first >= -104 ? 2 : 3;
+  const int64_t highest = first + (more == 1 ? 52 : more == 2 ? 88 : 112);
+  TRY_ASSIGN(const std::string bytes, in.Take(more));
+  uint64_t number = static_cast<uint64_t>(highest);
+  for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
+  return static_cast<int64_t>(number);
+}
+
+Result<std::string> TFileText(TFileBytes& in) {
+  TRY_ASSIGN(const int64_t length, TFileNumber(in));
+  if (length < 0 || length > kLongestName) return NotATFile("the length of a name");
+  return in.Take(length);
+}
+
+Result<std::string> JavaText(TFileBytes& in) {
+  TRY_ASSIGN(const std::string length, in.Take(2));
+  return in.Take(static_cast<uint8_t>(length[0]) << 8 | static_cast<uint8_t>(length[1]));
+}
+
+struct Region {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+Result<Region> ReadRegion(TFileBytes& in, int64_t file_length) {
+  TRY_ASSIGN(const int64_t begin, TFileNumber(in));
+  TRY_ASSIGN(const int64_t size, TFileNumber(in));
+  TRY(TFileNumber(in));  // as it is inflated
+  if (begin < 0 || size < 0 || begin > file_length || size > file_length - begin) return NotATFile("a block's place");
+  return Region{begin, begin + size};
+}
+
+Result<std::unique_ptr<TFileBytes>> OpenBlock(const ReadRange& read, const Region& region,
+                                              const std::string& compression, int64_t& budget) {
+  if (compression == "none")
+    return std::unique_ptr<TFileBytes>(std::make_unique<PlainBytes>(read, region.begin, region.end));
+  if (compression == "gz")
+    return std::unique_ptr<TFileBytes>(std::make_unique<InflatedBytes>(read, region.begin, region.end, budget));
+  return Error{ErrorCode::kInvalid, StrCat("it is compressed by \"", compression, "\", expected none or gz")};
+}
+
+struct Blocks {
+  std::string compression;
+  std::vector<Region> regions;
+};
+
+Result<Blocks> ReadBlockIndex(TFileBytes& in, int64_t file_length) {
+  Blocks blocks;
+  TRY_ASSIGN(blocks.compression, TFileText(in));
+  TRY_ASSIGN(const int64_t count, TFileNumber(in));
+  if (count < 0 || count > kLargestIndex) return NotATFile("the number of blocks");
+  for (int64_t i = 0; i < count; ++i) {
+    TRY_ASSIGN(const Region region, ReadRegion(in, file_length));
+    if (!blocks.regions.empty() && region.begin < blocks.regions.back().end) return NotATFile("blocks overlap");
+    blocks.regions.push_back(region);
+  }
+  return blocks;
+}
+
+Result<Blocks> FindBlocks(const ReadRange& read, int64_t length, int64_t& budget) {
+  if (length < kFooter) return NotATFile("it is too short");
+  PlainBytes footer(read, length - kFooter, length);
+  TRY_ASSIGN(const int64_t index, BigEndian(footer, 8));
+  TRY(footer.Skip(4));
+  TRY_ASSIGN(const std::string magic, footer.Take(static_cast<int64_t>(kMagic.size())));
+  if (magic != kMagic) return NotATFile("its end");
+  const int64_t end = length - kFooter;
+  if (index < 0 || index > end || end - index > kLargestIndex) return NotATFile("the place of its index");
+  PlainBytes meta(read, index, end);
+  TRY_ASSIGN(const int64_t count, TFileNumber(meta));
+  for (int64_t i = 0; i < count; ++i) {
+    TRY_ASSIGN(const std::string name, TFileText(meta));
+    TRY_ASSIGN(const std::string compression, TFileText(meta));
+    TRY_ASSIGN(const Region region, ReadRegion(meta, length));
+    if (name != "data:BCFile.index") continue;
+    if (region.end - region.begin > kLargestIndex) return NotATFile("the size of its index");
+    TRY_ASSIGN(const auto in, OpenBlock(read, region, compression, budget));
+    return ReadBlockIndex(*in, length);
+  }
+  return NotATFile("it has no index");
+}
+
+// The chunks of one value.
+class ValueBytes : public TFileBytes {
+ public:
+  explicit ValueBytes(TFileBytes& in) : in_(in) {}
+
+  Result<std::string> Take(int64_t count) override {
+    std::string taken;
+    while (static_cast<int64_t>(taken.size()) < count) {
+      TRY_ASSIGN(const int64_t some, Some(count - static_cast<int64_t>(taken.size())));
+      TRY_ASSIGN(const std::string more, in_.Take(some));
+      taken += more;
+      left_ -= some;
+    }
+    return taken;
+  }
+  Status Skip(int64_t count) override {
+    while (count > 0) {
+      TRY_ASSIGN(const int64_t some, Some(count));
+      TRY(in_.Skip(some));
+      left_ -= some;
+      count -= some;
+    }
+    return Ok();
+  }
+  Result<bool> AtEnd() override {
+    while (left_ == 0 && !is_last_) {
+      TRY_ASSIGN(const int64_t length, TFileNumber(in_));
+      if (length == INT64_MIN) return NotATFile("the length of a chunk");
+      is_last_ = length >= 0;
+      left_ = is_last_ ? length : -length;
+    }
+    return left_ == 0;
+  }
+  Status SkipRest() {
+    for (;;) {
+      TRY_ASSIGN(const bool is_over, AtEnd());
+      if (is_over) return Ok();
+      TRY(Skip(left_));
+    }
+  }
+
+ private:
+  Result<int64_t> Some(int64_t wanted) {
+    TRY_ASSIGN(const bool is_over, AtEnd());
+    if (is_over) return NotATFile("an entry ends early");
+    return std::min(wanted, left_);
+  }
+
+  TFileBytes& in_;
+  int64_t left_ = 0;
+  bool is_last_ = false;
+};
+
+Result<AggregatedLog> FindLog(ValueBytes& value, const std::string& stream, int64_t most) {
+  for (;;) {
+    TRY_ASSIGN(const bool is_over, value.AtEnd());
+    if (is_over) return AggregatedLog();
+    TRY_ASSIGN(const std::string name, JavaText(value));
+    TRY_ASSIGN(const std::string digits, JavaText(value));
+    const auto size = ParseInt(digits);
+    if (!size || *size < 0) return NotATFile("the length of a log");
+    const int64_t tail = name == stream ? std::min(*size, most) : 0;
+    TRY(value.Skip(*size - tail));
+    if (name != stream) continue;
+    AggregatedLog log{.size = *size, .tail = "", .is_log = true};
+    TRY_ASSIGN(log.tail, value.Take(tail));
+    return log;
+  }
+}
+
+// The value is behind it.
+Result<std::string> ReadKey(TFileBytes& in) {
+  TRY_ASSIGN(const std::string key, TFileText(in));
+  return key.size() < 2 ? std::string() : key.substr(2);
+}
+
+Result<std::optional<AggregatedLog>> FindInBlock(TFileBytes& in, const std::string& container,
+                                                 const std::string& stream, int64_t most) {
+  for (;;) {
+    TRY_ASSIGN(const bool is_over, in.AtEnd());
+    if (is_over) return std::optional<AggregatedLog>();
+    TRY_ASSIGN(const std::string key, ReadKey(in));
+    ValueBytes value(in);
+    if (key == container) {
+      TRY_ASSIGN(AggregatedLog log, FindLog(value, stream, most));
+      return std::optional(std::move(log));
+    }
+    TRY(value.SkipRest());
+  }
+}
+
+}  // namespace
+
+Result<AggregatedLog> ReadAggregatedLog(const ReadRange& read, int64_t length, const std::string& container,
+                                        const std::string& stream, int64_t most) {
+  int64_t budget = kMostInflated;
+  TRY_ASSIGN(const Blocks blocks, FindBlocks(read, length, budget));
+  for (const Region& region : blocks.regions) {
+    TRY_ASSIGN(const auto in, OpenBlock(read, region, blocks.compression, budget));
+    TRY_ASSIGN(auto log, FindInBlock(*in, container, stream, most));
+    if (log) return *std::move(log);
+  }
+  return Error{ErrorCode::kNotFound, StrCat("nothing of ", container, " is in it")};
+}
+
+}  // namespace tony::hadoop
