@@ -121,6 +121,7 @@ class Job {
     RestartScope scope = RestartScope::kTask;
     AttemptId cause;
     Instant not_before{};
+    bool keeps = false;  // executors that could run the next attempt
     std::set<TaskId> tasks;
     std::set<TaskId> ending;            // their attempts have not ended yet
     std::set<ContainerId> unconfirmed;  // of ended attempts; gone only when the scheduler says so
@@ -197,6 +198,8 @@ class Job {
   std::optional<DecisionBody> NextOfListing(Instant now) const;
   bool AwaitsListing() const { return listing_sought_ && !listing_ && !verdict_; }
   std::optional<Instant> ListingDue() const;
+  std::optional<Instant> GivesBackAt() const;
+  RestartDecided GiveBack(Instant now) const;
   RestartBegan Begin(const Restart& restart) const;
   Verdict Fruitless(const Restart& restart) const;
   std::optional<Instant> NextRestart() const;
@@ -294,6 +297,7 @@ class Job {
   int tracked_successes_ = 0;
   int containers_left_ = 0;
   std::set<AttemptId> unplaced_;                         // asked for, and no container yet
+  Instant unplaced_since_{};                             // newest of: something was asked for, some of it came
   std::set<AttemptId> withdrawn_;                        // told to stop before they had a container
   std::set<std::pair<Instant, AttemptId>> allocating_;   // by when they should have a container
   std::set<std::pair<int, TaskId>> unpublished_;         // by stage: others wait for their values
