@@ -147,11 +147,11 @@ class Job {
   Decided OnOutcome(const OutcomeCall& call, Instant now);
   Decided OnListing(const CheckpointsThere& seen) const;
   Decided OnCheckpoint(const CheckpointSeen& seen) const;
-  Decided OnContainer(const ContainerEvent& seen) const;
+  Decided OnContainer(const ContainerEvent& seen);
   Decided OnGranted(const ContainerGranted& granted) const;
   Decided OnStartedContainer(const ContainerStarted& started) const;
   Decided OnExited(const ContainerExited& exited) const;
-  Decided OnPreempting(const ContainerPreempting& notice) const;
+  Decided OnPreempting(const ContainerPreempting& notice);
   Decided OnReached(const SchedulerReached& reached) const;
   std::optional<Refusal> CheckCaller(const Caller& caller) const;
   Decided Hear(const Caller& caller, Instant now);  // checks the caller and notes that it was heard
@@ -325,6 +325,7 @@ class Job {
   Duration stop_grace_{0};  // of the job
   std::optional<Instant> ended_at_;
   // Volatile. Silence counts only while executors can see that this AM rules.
+  std::set<ContainerId> doomed_;  // the scheduler takes them away
   Instant renewed_at_{};
   std::optional<Instant> silence_check_;  // nobody's silence is due before; nothing: look again after a renewal
 };
