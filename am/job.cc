@@ -137,7 +137,7 @@ bool Job::CanRenew(const Attempt& ended) const {
 bool Job::IsHeld(const Attempt& ended) const {
   if (verdict_ || !CanRenew(ended)) return false;
   const auto restart = restarts_.find(tasks_.at(ended.id.task).restart);
-  if (restart != restarts_.end()) return restart->second.scope != RestartScope::kJob;
+  if (restart != restarts_.end()) return restart->second.keeps;
   return failed_.contains({*ended.ended, ended.id});  // not judged yet
 }
 

@@ -121,6 +121,7 @@ class Job {
     RestartScope scope = RestartScope::kTask;
     AttemptId cause;
     Instant not_before{};
+    bool keeps = false;  // executors that could run the next attempt
     std::set<TaskId> tasks;
     std::set<TaskId> ending;            // their attempts have not ended yet
     std::set<ContainerId> unconfirmed;  // of ended attempts; gone only when the scheduler says so
@@ -146,11 +147,11 @@ class Job {
   Decided OnOutcome(const OutcomeCall& call, Instant now);
   Decided OnListing(const CheckpointsThere& seen) const;
   Decided OnCheckpoint(const CheckpointSeen& seen) const;
-  Decided OnContainer(const ContainerEvent& seen) const;
+  Decided OnContainer(const ContainerEvent& seen);
   Decided OnGranted(const ContainerGranted& granted) const;
   Decided OnStartedContainer(const ContainerStarted& started) const;
   Decided OnExited(const ContainerExited& exited) const;
-  Decided OnPreempting(const ContainerPreempting& notice) const;
+  Decided OnPreempting(const ContainerPreempting& notice);
   Decided OnReached(const SchedulerReached& reached) const;
   std::optional<Refusal> CheckCaller(const Caller& caller) const;
   Decided Hear(const Caller& caller, Instant now);  // checks the caller and notes that it was heard
@@ -197,6 +198,8 @@ class Job {
   std::optional<DecisionBody> NextOfListing(Instant now) const;
   bool AwaitsListing() const { return listing_sought_ && !listing_ && !verdict_; }
   std::optional<Instant> ListingDue() const;
+  std::optional<Instant> GivesBackAt() const;
+  RestartDecided GiveBack(Instant now) const;
   RestartBegan Begin(const Restart& restart) const;
   Verdict Fruitless(const Restart& restart) const;
   std::optional<Instant> NextRestart() const;
@@ -295,6 +298,7 @@ class Job {
   int tracked_successes_ = 0;
   int containers_left_ = 0;
   std::set<AttemptId> unplaced_;                         // asked for, and no container yet
+  Instant unplaced_since_{};                             // newest of: something was asked for, some of it came
   std::set<AttemptId> withdrawn_;                        // told to stop before they had a container
   std::set<std::pair<Instant, AttemptId>> allocating_;   // by when they should have a container
   std::set<std::pair<int, TaskId>> unpublished_;         // by stage: others wait for their values
@@ -322,6 +326,7 @@ class Job {
   Duration stop_grace_{0};  // of the job
   std::optional<Instant> ended_at_;
   // Volatile. Silence counts only while executors can see that this AM rules.
+  std::set<ContainerId> doomed_;  // the scheduler takes them away
   Instant renewed_at_{};
   std::optional<Instant> silence_check_;  // nobody's silence is due before; nothing: look again after a renewal
 };

@@ -21,6 +21,7 @@ Decided Job::OnRenewed(Instant now) {
     for (auto& [id, task] : tasks_) {
       if (task.newest()) task.newest()->last_heard = now;
     }
+    unplaced_since_ = std::max(unplaced_since_, now);
     attention_.StartAnew(now);
   }
   renewed_at_ = now;
@@ -45,6 +46,7 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
                                        " (tony.container.allocation.timeout): missing ", Missing(/*container=*/true))),
                        spec_.timers.grace};
   }
+  if (const auto due = GivesBackAt(); due && now >= *due) return GiveBack(now);
   if (!registering_.empty() && now >= registering_.begin()->first) {
     return JobStopping{
         TimedOut(StrCat("not every task registered within ", Seconds(spec_.registration_timeout),
@@ -129,6 +131,7 @@ std::optional<Instant> Job::NextDeadline() const {
   if (!stopping_.empty()) sooner(stopping_.begin()->first);
   if (!leaving_.empty()) sooner(leaving_.begin()->first);
   if (!silent_.empty()) sooner(silent_.begin()->first);
+  sooner(GivesBackAt());
   sooner(NextRestart());
   sooner(NextJudgement());
   sooner(ListingDue());

@@ -194,6 +194,10 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
   const Outcome outcome = WithoutValues(attempt, call.outcome, OutcomeClass::kUserError);
   out.decisions.push_back(AttemptEnded{attempt.id, Explained(attempt, outcome), /*reported=*/true});
+  // One that was told to stop for that reason alone is let go as it is, and so is all of a job that stops.
+  const bool may_be_kept = !outcome.Succeeded() && !attempt.because && !verdict_;
+  if (may_be_kept && doomed_.contains(attempt.container))
+    out.decisions.push_back(ContainerKillOrdered{attempt.container});
   return out;
 }
 
@@ -213,7 +217,7 @@ Decided Job::OnCheckpoint(const CheckpointSeen& seen) const {
   return {.decisions = {CheckpointNoted{seen.restart, seen.newest, seen.readable}}};
 }
 
-Decided Job::OnContainer(const ContainerEvent& seen) const {
+Decided Job::OnContainer(const ContainerEvent& seen) {
   return std::visit(Overloaded{
                         [&](const ContainerGranted& granted) { return OnGranted(granted); },
                         [&](const ContainerStarted& started) { return OnStartedContainer(started); },
@@ -275,11 +279,14 @@ Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   return outcome;
 }
 
-Decided Job::OnPreempting(const ContainerPreempting& notice) const {
+// A container in which nothing runs is not waited in for the next attempt, which would be stopped at once.
+Decided Job::OnPreempting(const ContainerPreempting& notice) {
   constexpr Duration kToReport{1000};
   const auto id = AttemptIn(notice.container);
   if (!id || verdict_) return {};
   const AttemptState state = StateOf(*id);
+  if (IsFinal(state) && IsHeld(*Find(*id))) return {.decisions = {ContainerKillOrdered{notice.container}}};
+  doomed_.insert(notice.container);
   if (IsFinal(state) || state == AttemptState::kStopping) return {};
   const Outcome because{.cls = OutcomeClass::kPreempted, .message = "its container is being taken away"};
   return {.decisions = {AttemptStopping{*id, because, std::max(Duration(0), notice.notice - kToReport)}}};

@@ -51,6 +51,7 @@ Result<Actions> Job::Apply(const EpochBegan& d, Instant time) {
   renewed_at_ = time;
   silence_check_ = time + spec_.timers.suspect_after;
   // Nobody is late because there was no AM to speak to.
+  unplaced_since_ = time;
   stopping_.clear();
   for (auto& [id, task] : tasks_) {
     Attempt* attempt = task.newest();
@@ -87,6 +88,7 @@ Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
     unplaced_.insert(id);
     request.asks.push_back(AskFor(id));
   }
+  unplaced_since_ = time;
   return Actions{request};
 }
 
@@ -96,6 +98,7 @@ Result<Actions> Job::Apply(const ContainerAssigned& d, Instant time) {
   attempt->container = d.container;
   attempt->host = d.host;
   unplaced_.erase(d.attempt);
+  unplaced_since_ = time;
   allocating_.erase({attempt->allocate_by, d.attempt});
   attempt->register_by = time + spec_.registration_timeout;
   registering_.emplace(attempt->register_by, d.attempt);

@@ -20,6 +20,8 @@ Result<Actions> Job::Apply(const RestartDecided& d, Instant time) {
   if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) TRY(Step(JobStep::kRestart));
   Restart& restart = restarts_[d.number];
   restart = {.number = d.number, .scope = d.scope, .cause = d.cause, .not_before = d.not_before};
+  const Duration hold = spec_.LongestHold();
+  restart.keeps = d.scope != RestartScope::kJob && (hold == Duration(0) || d.not_before - time <= hold);
   Actions actions;
   for (const TaskId& id : d.tasks) TRY(TakeOver(restart, id, d.grace, time, actions));
   std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
@@ -28,7 +30,8 @@ Result<Actions> Job::Apply(const RestartDecided& d, Instant time) {
 }
 
 void Job::Note(const RestartDecided& d, Instant time) {
-  past_restarts_.push_back({time, d.scope, d.cause.task, d.charged});
+  const bool has_failed = Find(d.cause)->outcome.has_value();
+  past_restarts_.push_back({time, d.scope, d.cause.task, d.charged, /*gives_back=*/!has_failed});
   restart_list_.push_back({d.number, time, std::string(ToString(d.scope)), d.cause, d.reason, d.charged});
   if (restart_list_.size() > kShown) restart_list_.erase(restart_list_.begin());
 }
@@ -111,6 +114,7 @@ Result<Actions> Job::Apply(const RestartBegan& d, Instant time) {
     TRY(Replace(id, time, actions));
     request.asks.push_back(AskFor(id));
   }
+  unplaced_since_ = time;
   if (!request.asks.empty()) actions.push_back(std::move(request));
   if (state_ == JobState::kRunning && !IsFcfs()) {
     Joining& joining = joining_[d.number];

@@ -14,6 +14,8 @@ Result<Actions> Job::Apply(const ContainerKillOrdered& d, Instant time) {
   StopWatching(d.container);
   found->second.state = ContainerState::kKilling;
   Attempt& attempt = *Find(found->second.attempt);
+  const bool was_to_wait = IsFinal(attempt.state) && found->second.leave_by == Instant{};
+  if (Restart* restart = RestartOf(attempt.id.task); restart && was_to_wait) AwaitGone(*restart, attempt, time);
   // Where the job itself stops, nothing waits for it but the end, which the scheduler has to confirm.
   if (IsWatched(attempt) || (attempt.state == AttemptState::kStopping && !verdict_)) GiveUp(attempt, time);
   return Actions{StopContainer{d.container, StopMode::kKill}};

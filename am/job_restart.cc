@@ -4,6 +4,7 @@
 #include "am/completion_policy.h"
 #include "am/job.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/seconds.h"
 
 namespace tony::am {
 namespace {
@@ -118,6 +119,31 @@ std::optional<Instant> Job::NextRestart() const {
     next = next ? std::min(*next, due) : due;
   }
   return next;
+}
+
+// While the rest of a gang waits for containers, those that it has do nothing, and another gang may wait for these in
+// the same way. All are asked for together then, which the scheduler knows to settle.
+std::optional<Instant> Job::GivesBackAt() const {
+  using enum AttemptState;
+  const Duration hold = spec_.LongestHold();
+  const bool gathers = state_ == JobState::kAllocating || state_ == JobState::kGathering;
+  const int placed = Count(kAllocated) + Count(kLaunching) + Count(kRegistered);
+  if (IsFcfs() || hold == Duration(0) || !gathers || unplaced_.empty() || placed == 0) return std::nullopt;
+  return unplaced_since_ + hold;
+}
+
+RestartDecided Job::GiveBack(Instant now) const {
+  const AttemptId& missing = *unplaced_.begin();
+  const std::string others = unplaced_.size() == 1 ? "" : StrCat(" and ", unplaced_.size() - 1, " more");
+  return {.number = static_cast<int>(past_restarts_.size()) + 1,
+          .scope = RestartScope::kJob,
+          .cause = missing,
+          .reason = StrCat(ToString(missing.task), others, " got no container for ", Seconds(spec_.LongestHold()),
+                           " (tony.yarn.gang-hold); the others give theirs back, and all are asked for again"),
+          .charged = false,
+          .tasks = TasksIn(RestartScope::kJob, missing.task),
+          .not_before = now,
+          .grace = spec_.timers.grace};
 }
 
 RestartBegan Job::Begin(const Restart& restart) const {

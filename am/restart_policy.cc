@@ -72,14 +72,16 @@ class Planner {
     }));
   }
 
+  static bool IsFree(const PastRestart& restart) { return !restart.charged && !restart.gives_back; }
+
   int CountFree(Duration window) const {
     return static_cast<int>(std::ranges::count_if(
-        past_, [&](const PastRestart& restart) { return !restart.charged && Counts(restart, window); }));
+        past_, [&](const PastRestart& restart) { return IsFree(restart) && Counts(restart, window); }));
   }
 
   int CountFreeOfTask() const {
     return static_cast<int>(std::ranges::count_if(past_, [&](const PastRestart& restart) {
-      return !restart.charged && restart.cause == failed_.ended.attempt.task &&
+      return IsFree(restart) && restart.cause == failed_.ended.attempt.task &&
              Counts(restart, spec_.restart.lost.window);
     }));
   }

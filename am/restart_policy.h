@@ -17,6 +17,7 @@ struct PastRestart {
   RestartScope scope;
   TaskId cause;
   bool charged;
+  bool gives_back = false;  // nothing had failed: the rest of a gang did not get containers
 };
 
 struct FailedTask {

@@ -55,11 +55,12 @@ class Stamps:
 
 
 @contextlib.contextmanager
-def stamping(argv, env, tasks, limit):
-    """Runs the command beside us; its tasks are told to end when we are done with them."""
+def stamping(command, env, tasks, limit):
+    """Runs the command beside us, made of the variables of its tasks, which have ours as well where their launcher gives
+    them on; they are told to end when we are done with them."""
     with contextlib.closing(Stamps(limit)) as stamps:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen(argv, env=dict(env, **stamps.variables), **quiet)
+        process = subprocess.Popen(command(stamps.variables), env=dict(env, **stamps.variables), **quiet)
         try:
             yield stamps
             stamps.tell("end", tasks)
@@ -72,7 +73,11 @@ def stamping(argv, env, tasks, limit):
 
 def restart(tony, tasks, scope, again, limit):
     """Milliseconds from the end of the task that fails to the first instruction of the last of `again` tasks."""
-    command = [*tony.submit(tasks, STAMPING), "-conf", f"tony.restart.scope={scope}", "-conf", f"tony.restart.{scope}.budget=1"]
+    conf = ["-conf", f"tony.restart.scope={scope}", "-conf", f"tony.restart.{scope}.budget=1"]
+
+    def command(variables):
+        return [*tony.submit(tasks, STAMPING), *conf, *(word for name, value in variables.items() for word in ("-shell_env", f"{name}={value}"))]
+
     with stamping(command, tony.env, tasks, limit) as stamps:
         stamps.wait_for(1, tasks)
         stamps.tell("fail")
@@ -83,7 +88,7 @@ def spawn(floor, tasks, limit):
     """As long as that takes for bare processes: from the start of what spawns them."""
     env = dict(os.environ, TONY_ATTEMPT="2", TASK_INDEX="0")
     start = time.time()
-    with stamping([str(floor), str(tasks), "bash", "-c", STAMPING], env, tasks, limit) as stamps:
+    with stamping(lambda _: [str(floor), str(tasks), "bash", "-c", STAMPING], env, tasks, limit) as stamps:
         return (max(stamps.wait_for(2, tasks)) - start) * 1000
 
 

@@ -1,4 +1,5 @@
-"""Jobs on a YARN of the bench's own, beside YARN's own distributed shell: time, CPU and memory.
+"""Jobs on a YARN of the bench's own, beside YARN's own distributed shell: time, CPU and memory. Then without it on a
+tuned cluster, whose nodes say ten times a second how they are; and many executors by TLS without a cluster.
 
 Time and CPU are of runs that nobody looks at. CPU is what wait4 counts of the client, and what the two NodeManagers
 count of the children that have ended (cutime and cstime of /proc/PID/stat, in ticks of 10 ms): a container's processes
@@ -24,6 +25,8 @@ import time
 import urllib.request
 
 import bench_processes
+import bench_restarts
+import bench_scale
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLUSTER = ROOT / "tests/conformance/hadoop/cluster"
@@ -35,6 +38,7 @@ WORK = ("sleep", "0.02")
 LIMIT = 180  # seconds, for one job
 TICK = os.sysconf("SC_CLK_TCK")
 LOOKED_AT = 2  # runs of each, for memory
+TUNED = {"TONY_HADOOP_HEARTBEAT_MS": "100"}
 
 
 def fetch_shell():
@@ -54,12 +58,13 @@ def fetch_shell():
 class Cluster:
     """It ends with this process at the latest."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, variables):
         self.folder = pathlib.Path(folder)
         self.conf = self.folder / "conf"
+        self.env = dict(os.environ, **variables)
 
     def __enter__(self):
-        subprocess.run([CLUSTER, "start", self.folder, VERSION, str(os.getpid())], check=True, stdout=sys.stderr)
+        subprocess.run([CLUSTER, "start", self.folder, VERSION, str(os.getpid())], env=self.env, check=True, stdout=sys.stderr)
         return self
 
     def __exit__(self, *_):
@@ -109,8 +114,11 @@ class Tony:
         self.env = dict(os.environ, TONY_HOME=home, HOME=home, HADOOP_CONF_DIR=str(cluster.conf), HADOOP_USER_NAME="root")
 
     def command(self, tasks):
+        return self.submit(tasks, " ".join(WORK))
+
+    def submit(self, tasks, work):
         return [
-            str(self.program), "submit", "-executes", " ".join(WORK), "-conf", "tony.scheduler=yarn",
+            str(self.program), "submit", "-executes", work, "-conf", "tony.scheduler=yarn",
             "-conf", "tony.application.framework=pytorch", "-conf", f"tony.worker.instances={tasks}",
             "-conf", "tony.worker.memory=128m", "-conf", "tony.am.memory=256m",
         ]  # fmt: skip
@@ -248,11 +256,19 @@ def parts_rows(name, sizes, times):
         yield f"| {what} | " + " | ".join(cells) + " |"
 
 
-def measure(programs, sizes, runs):
-    with tempfile.TemporaryDirectory(prefix="tony-bench-yarn-", ignore_cleanup_errors=True) as folder, contextlib.ExitStack() as stack:
+@contextlib.contextmanager
+def on_cluster(programs, variables):
+    """A new one, and jobs on it."""
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tony-bench-yarn-", ignore_cleanup_errors=True))
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="tony-bench-home-"))
-        cluster = stack.enter_context(Cluster(folder))
-        sides = {"`tony submit`": Tony(programs, cluster, home), "distributed shell": DistributedShell(cluster, home)}
+        cluster = stack.enter_context(Cluster(folder, variables))
+        yield cluster, Tony(programs, cluster, home)
+
+
+def beside_the_shell(programs, sizes, runs):
+    with on_cluster(programs, {}) as (cluster, tony):
+        sides = {"`tony submit`": tony, "distributed shell": DistributedShell(cluster, tony.home)}
         first = {name: timed(cluster, side, 1) for name, side in sides.items()}  # and sends the programs
         times = in_turns(sides, sizes, runs, lambda side, tasks: timed(cluster, side, tasks))
         sizes_of = in_turns(sides, sizes, LOOKED_AT, lambda side, tasks: weighed(cluster, side, tasks))
@@ -273,3 +289,39 @@ def measure(programs, sizes, runs):
         yield from parts_rows(next(iter(sides)), sizes, times)
         yield ""
         yield "First job on the cluster, one task: " + ", ".join(f"{name} {took:.2f} s" for name, (took, *_) in first.items()) + "."
+
+
+def tuned(programs, sizes, runs):
+    with on_cluster(programs, TUNED) as (cluster, tony):
+        timed(cluster, tony, 1)  # sends the programs
+        times = in_turns({"tony": tony}, sizes, runs, lambda side, tasks: timed(cluster, side, tasks)[0])
+        gang = max(sizes)
+        restarts = []
+        for _ in range(runs):
+            restarts.append(bench_restarts.restart(tony, gang, "gang", gang, LIMIT))
+            cluster.await_idle()
+        yield f"| `tony submit` on a tuned cluster (heartbeats of {TUNED['TONY_HADOOP_HEARTBEAT_MS']} ms) | " + " | ".join(map(str, sizes)) + " |"
+        yield "|---|" + "---|" * len(sizes)
+        yield "| start to exit of the client, s | " + " | ".join(cell(times["tony", tasks], 2) for tasks in sizes) + " |"
+        aims = {1: 2.5, 8: 4, 32: 9}
+        yield "| ... aim | " + " | ".join(str(aims[tasks]) for tasks in sizes) + " |"
+        yield ""
+        yield f"Restart of a gang of {gang} in the containers that it has, from the end of the task that fails to the last first instruction: {cell(restarts, 0)} ms (aim: 1000 at {max(aims)})."
+
+
+def by_tls(bench):
+    yield "| without a cluster: by TLS | | aim |"
+    yield "|---|---|---|"
+    for row in bench_scale.on_one_am(bench / "many_executors", bench / "tls_master", (1000,), 20, LIMIT, "tls"):
+        yield "| " + " | ".join(row) + " |"
+
+
+PARTS_OF_YARN = ("shell", "tuned", "tls")
+
+
+def measure(programs, bench, sizes, runs, only):
+    parts = zip(PARTS_OF_YARN, (beside_the_shell(programs, sizes, runs), tuned(programs, sizes, runs), by_tls(bench)))
+    for name, lines in parts:
+        if name in only:
+            yield from lines
+            yield ""

@@ -132,6 +132,9 @@ const RoleSpec* JobSpec::FindRole(std::string_view role) const {
   return nullptr;
 }
 
+// Elsewhere a job has all it needs from its beginning to its end.
+Duration JobSpec::LongestHold() const { return scheduler == kYarnScheduler ? yarn.gang_hold : Duration(0); }
+
 int JobSpec::ProcessesOf(std::string_view role) const {
   const RoleSpec* found = FindRole(role);
   return found ? found->processes : 1;

@@ -145,6 +145,8 @@ inline constexpr int64_t kMostJobPriority = 1000;  // and the least is as far be
 // Well below the ten minutes after which a ResourceManager takes a container away that was not started.
 inline constexpr Duration kLongestGangHold{240'000};
 
+inline constexpr std::string_view kYarnScheduler = "yarn";
+
 // What a job asks of YARN beside its containers.
 struct YarnSpec {
   std::string queue = "default";
@@ -161,7 +163,8 @@ struct YarnSpec {
   // Of the container of its application master, whose own need is 30 MB and 20 KB for each task.
   int64_t am_memory_mb = 512;
   int am_vcores = 1;
-  // After so long without a further one, up to twice as long, a gang gives its containers back for a while; 0: never.
+  // After so long without a further one, up to twice as long, a gang gives its containers back for a while, and a task
+  // that does not start again before is not waited for in its container; 0: never.
   Duration gang_hold{30'000};
   bool operator==(const YarnSpec&) const = default;
 };
@@ -195,6 +198,7 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;
+  Duration LongestHold() const;  // of a container in which nothing runs yet, or again; 0: as long as it takes
   int ProcessesOf(std::string_view role) const;  // of each task; 1 where there is no such role
   int TotalTasks() const;
   int TrackedTasks() const;

@@ -15,7 +15,6 @@ namespace tony {
 
 using Warnings = std::vector<std::string>;
 
-inline constexpr std::string_view kYarnScheduler = "yarn";
 std::string SchedulerOf(const PropertyValues& values);  // tony.scheduler, in lower case
 
 // Every tony.* key is known, has an effect here, and speaks of a role that was asked for; else a warning, or an error

@@ -1,7 +1,8 @@
 // One real application master and many executors that are only connections: no processes, no tasks. This program is
 // the AM's keeper, too, one that grants and ends containers by saying so. scripts/bench builds and runs it.
 //
-//   many_executors TONY_AM FOLDER TASKS SECONDS     prints one line of JSON
+//   many_executors TONY_AM FOLDER TASKS SECONDS           prints one line of JSON
+//   many_executors TLS_MASTER FOLDER TASKS SECONDS tls    the same by TLS, to tls_master.cc
 //
 // Each executor has a connection of its own and speaks the real protocol: register, await the cluster spec, a heartbeat
 // each second for so many seconds, the outcome. FOLDER takes the place of $TONY_HOME.
@@ -26,7 +27,10 @@
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/message_channel.h"
+#include "runtime/store/files.h"
 #include "runtime/store/local_job_store.h"
+#include "runtime/tls/job_certificates.h"
+#include "runtime/tls/tls.h"
 
 namespace tony {
 namespace {
@@ -69,8 +73,10 @@ Footprint Measure(pid_t pid) {
 
 class Bench {
  public:
-  Bench(std::string am, std::filesystem::path home, int tasks, int seconds)
-      : am_program_(std::move(am)), tasks_(tasks), seconds_(seconds), records_(Create(home)) {}
+  Bench(std::string am, std::filesystem::path home, int tasks, int seconds, bool by_tls)
+      : am_program_(std::move(am)), tasks_(tasks), seconds_(seconds), records_(Create(home)) {
+    if (by_tls) tls_ = MakeCertificates();
+  }
 
   int Run() {
     listener_ = Must(ListenAsKeeper(records_));
@@ -101,6 +107,16 @@ class Bench {
     spec.framework = FrameworkKind::kPytorch;
     spec.roles = {RoleSpec{.name = "worker", .instances = tasks_, .command = "true"}};
     return Must(LocalJobStore(home).Create({.spec = spec, .environment = {}, .staged = {}}, loop_.Now()));
+  }
+
+  // The master's are left for it; the executors' are taken.
+  MakeChannel MakeCertificates() const {
+    const auto job = Must(MakeJobCertificates(records_.job().value, WallNow(), std::chrono::hours(1)));
+    const std::pair<const char*, const std::string*> files[] = {
+        {"tls.ca", &job.master.ca}, {"tls.certificate", &job.master.certificate}, {"tls.key", &job.master.key}};
+    for (const auto& [name, text] : files)
+      if (!WriteFileByRename(records_.place() / name, *text, /*durable=*/false).ok()) Die("no certificates");
+    return Must(MakeTlsClient(job.executor));
   }
 
   // ---- as keeper
@@ -147,7 +163,7 @@ class Bench {
     start_ = loop_.Now();
     for (auto& executor : executors_) {
       executor.caller.token = token;
-      executor.client = MakeAmConnection(loop_, records_.place(), kLimit);
+      executor.client = MakeAmConnection(loop_, records_.place(), kLimit, tls_);
       executor.client->Use(lease->am.own);
       const Registration what{{"127.0.0.1", 20000 + executor.caller.attempt.task.index}, Phase::kWaiting, 0};
       executor.client->Register(executor.caller, what, [this, &executor](const Answer<Epoch>& answer) {
@@ -230,6 +246,7 @@ class Bench {
   EventLoop loop_;
   BoostProcessRunner runner_{loop_};
   const JobRecords records_;
+  MakeChannel tls_;  // empty: by the master's Unix socket
   UniqueFd listener_;
   EventLoop::FdWatch accepting_;
   std::unique_ptr<MessageChannel> channel_;
@@ -248,6 +265,7 @@ class Bench {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  if (argc != 5) return 64;
-  return tony::Bench(argv[1], argv[2], std::atoi(argv[3]), std::atoi(argv[4])).Run();
+  const bool by_tls = argc == 6 && std::string(argv[5]) == "tls";
+  if (argc != 5 && !by_tls) return 64;
+  return tony::Bench(argv[1], argv[2], std::atoi(argv[3]), std::atoi(argv[4]), by_tls).Run();
 }

@@ -94,7 +94,9 @@ void HistoryChecker::On(const LeaseWritten& e) {
   const Instant settling = std::max({am_began_, am_back_, am_woke_, written_again_});
   const bool settled = ruled && !stuck_ && now_ - settling > kSlowestTimer;
   Expect(!settled || rules_.verdict() || !rules_.IsOverdue(now_, kSlowestTimer + skew_), "a time limit is ignored");
-  if (!ruled) looked_ = now_;  // the AM counts anew
+  Expect(!settled || !rules_.HoldsInVain(std::max(rules_.waits_since(), unruled_), now_, kSlowestTimer + skew_),
+         "containers are held for too long");
+  if (!ruled) looked_ = unruled_ = now_;  // the AM counts anew
   CheckAttention(settled);
 }
 

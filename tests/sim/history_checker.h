@@ -155,6 +155,7 @@ class HistoryChecker {
   Instant look_failed_{};
   std::vector<Instant> looks_;      // of engines, and what counts as one; when they were asked for
   Instant looked_{};                // when the last of them was answered
+  Instant unruled_{};               // the lease was last written too late, and the AM counts waits anew
   int renewals_since_request_ = 0;  // since a conditional kill has held
   std::optional<Verdict> status_;
   bool gave_up_ = false;

@@ -103,6 +103,20 @@ TEST(HistoryCheckerRestartTest, WrongAttemptsOfARestartAreNoticed) {
   ExpectNoticedIf<Began>([](Began& d) { d.number = 7; }, "began and was not decided");
 }
 
+TEST(HistoryCheckerRestartTest, ContainersThatAreGivenBackTooEarlyOrTooLateAreNoticed) {
+  Plan plan = RestartPlan();
+  plan.spec.scheduler = kYarnScheduler;
+  plan.spec.yarn.gang_hold = Duration(20'000);
+  for (auto& [id, task] : plan.tasks) task.grant = Duration(30'000);
+  plan.faults = {{Duration(31'000), KillExecutor{kWorker0}}};
+  const History right = RightHistory(plan);
+  Plan patient = plan, hasty = plan;
+  patient.spec.yarn.gang_hold = Duration(25'000);
+  hasty.spec.yarn.gang_hold = Duration(1'000);
+  ExpectComplaint(patient, right, "gives back containers for no reason");
+  ExpectComplaint(hasty, right, "containers are held for too long");
+}
+
 TEST(HistoryCheckerRestartTest, AGenerationWithoutAllOfTheGangIsNoticed) {
   History history = Right();
   RewriteJournal(history, [](auto& decisions) { std::erase_if(decisions, Is<AttemptRegistered>); });

@@ -71,7 +71,7 @@ void JournalRules::Make(const AttemptId& attempt, Instant time) {
 void JournalRules::On(const EpochBegan& d, Instant time) {
   if (d.epoch <= epoch_) Complain(StrCat("epoch ", d.epoch.value, " after ", epoch_.value));
   epoch_ = d.epoch;
-  judged_at_ = time;
+  judged_at_ = waits_since_ = time;
 }
 
 void JournalRules::On(const JobAccepted&, Instant time) {
@@ -80,6 +80,7 @@ void JournalRules::On(const JobAccepted&, Instant time) {
 }
 
 void JournalRules::On(const ContainersRequested& d, Instant time) {
+  waits_since_ = time;
   for (const AttemptId& attempt : d.attempts) Make(attempt, time);
 }
 
@@ -90,6 +91,7 @@ void JournalRules::On(const ContainerAssigned& d, Instant time) {
   } else {
     attempt->second.container = d.container;
     attempt->second.placed = time;
+    waits_since_ = time;
   }
   if (!containers_.emplace(d.container, d.attempt).second) Complain(d.container.value + " was assigned twice");
 }

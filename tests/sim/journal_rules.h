@@ -31,6 +31,9 @@ class JournalRules {
   bool IsToStop(const AttemptId& attempt) const { return stopping_.contains(attempt); }  // alone or for a restart
   bool IsRenewed(const AttemptId& attempt, const ContainerId& container) const;
   bool IsOverdue(Instant time, Duration by = Duration(0)) const;  // it has to stop for a time limit
+  Instant waits_since() const { return waits_since_; }  // that containers were asked for, one came, or an AM began
+  // A gang that waits for more containers since then has some, and should have given them back.
+  bool HoldsInVain(Instant since, Instant time, Duration by = Duration(0)) const;
   Generation generation() const { return generation_; }
   // What tasks of this role are told, of the generation, as it changed.
   const std::set<std::string>& cluster_specs(const std::string& role);
@@ -66,6 +69,7 @@ class JournalRules {
     AttemptId cause;
     Instant not_before;
     std::set<TaskId> tasks;
+    bool keeps = false;  // executors that could go on
     bool sought = false, noted = false;
   };
 
@@ -99,7 +103,9 @@ class JournalRules {
   Outcome WhatCounts(const AttemptId& ended) const;
   bool HadSignalBefore(const AttemptId& ended) const;
   std::optional<RestartDue> DueRestart(Instant now) const;
-  bool FailsJob() const;  // the pending end does, if nothing starts again
+  void ExpectGivenBack(const RestartDecided& d, Instant time);
+  Duration LongestHold() const;  // of a container in which nothing runs; 0: no limit
+  bool FailsJob() const;         // the pending end does, if nothing starts again
   void ExpectFailed(const Verdict& verdict, const AttemptId& cause);
   bool CouldGoOn(const AttemptId& ended) const;
   bool IsRestarting(const TaskId& task) const;
@@ -130,6 +136,7 @@ class JournalRules {
   std::optional<AttemptId> pending_;                    // its end has not been judged yet
   Instant judged_at_{};              // when it was or will be: in the turn of its end, or of the next AM's begin
   std::map<int, Restart> restarts_;  // decided, and not begun
+  Instant waits_since_{};
   std::vector<RestartSeen> past_;
   std::vector<std::string> checkpoints_;
   bool listing_sought_ = false, listed_ = false, listing_known_ = false;

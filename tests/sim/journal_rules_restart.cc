@@ -50,10 +50,34 @@ bool JournalRules::ConcernsTracked(const Restart& restart) const {
   return std::ranges::any_of(restart.tasks, [&](const TaskId& task) { return IsTracked(task); });
 }
 
+Duration JournalRules::LongestHold() const { return spec_->scheduler == "yarn" ? spec_->yarn.gang_hold : Duration(0); }
+
+bool JournalRules::HoldsInVain(Instant since, Instant time, Duration by) const {
+  if (spec_->mode != DistributedMode::kGang || LongestHold() == Duration(0) || together_ || verdict_) return false;
+  bool any_there = false, any_missing = false;
+  for (const auto& [id, made] : made_) {
+    if (outcomes_.contains(id) || stopping_.contains(id)) continue;
+    (made.container.value.empty() ? any_missing : any_there) = true;
+  }
+  return any_there && any_missing && time - since >= LongestHold() + by;
+}
+
+void JournalRules::ExpectGivenBack(const RestartDecided& d, Instant time) {
+  const auto cause = made_.find(d.cause);
+  const bool misses = cause != made_.end() && cause->second.container.value.empty();
+  if (!misses || !HoldsInVain(waits_since_, time, -skew_))
+    Complain(StrCat("restart ", d.number, " gives back containers for no reason"));
+  if (d.scope != RestartScope::kJob || d.charged || d.not_before != time)
+    Complain(StrCat("restart ", d.number, " gives containers back in another way"));
+}
+
 void JournalRules::On(const RestartDecided& d, Instant time) {
   if (d.number != static_cast<int>(past_.size()) + 1) Complain(StrCat("restart ", d.number, " is not the next one"));
   const auto due = pending_ ? DueRestart(time) : std::nullopt;
-  if (verdict_ || !due || d.cause != *pending_) {
+  const bool gives_back = !pending_ && !outcomes_.contains(d.cause);
+  if (gives_back) {
+    ExpectGivenBack(d, time);
+  } else if (verdict_ || !due || d.cause != *pending_) {
     Complain(StrCat("restart ", d.number, " for no reason"));
   } else {
     if (d.scope != due->scope)
@@ -64,12 +88,15 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
   const std::set<TaskId> tasks(d.tasks.begin(), d.tasks.end());
   if (tasks != TasksIn(d.scope, d.cause.task)) Complain(StrCat("restart ", d.number, " of the wrong tasks"));
   pending_.reset();
-  past_.push_back({time, d.scope, d.cause.task, d.charged});
+  past_.push_back({time, d.scope, d.cause.task, d.charged, gives_back});
   for (auto& [number, earlier] : restarts_) {
     std::erase_if(earlier.tasks, [&](const TaskId& task) { return tasks.contains(task); });
   }
   std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
-  restarts_[d.number] = {.scope = d.scope, .cause = d.cause, .not_before = d.not_before, .tasks = tasks};
+  const bool in_time = LongestHold() == Duration(0) || d.not_before - time <= LongestHold();
+  const bool keeps = d.scope != RestartScope::kJob && in_time;
+  restarts_[d.number] = {
+      .scope = d.scope, .cause = d.cause, .not_before = d.not_before, .tasks = tasks, .keeps = keeps};
   if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) together_ = false;
   for (const TaskId& task : tasks) {
     const auto newest = NewestOf(task);
@@ -101,8 +128,8 @@ void JournalRules::ExpectReady(const Restart& restart, Instant time, const std::
       continue;
     }
     const Made& made = made_.at(*newest);
-    const bool known = made.container.value.empty() || gone_.contains(made.container) ||
-                       (restart.scope != RestartScope::kJob && CouldGoOn(*newest));
+    const bool known =
+        made.container.value.empty() || gone_.contains(made.container) || (restart.keeps && CouldGoOn(*newest));
     if (!known && !IsPresumedGone(*newest, time)) {
       Complain(StrCat(what, " before ", ToString(*newest), " is known to be gone"));
     }
@@ -155,10 +182,11 @@ void JournalRules::On(const RestartBegan& d, Instant time) {
   const bool looks = !spec_->checkpoint.directory.empty() && generation_.value > 0;  // before, nothing has run
   if (looks && !restart.noted) Complain(what + " did not look for a checkpoint");
   std::set<TaskId> tasks;
+  waits_since_ = time;
   restarts_.erase(found);
   for (const RenewedAttempt& renewed : d.renewed) {
     const auto last = NewestOf(renewed.attempt.task);
-    const bool can = last && restart.scope != RestartScope::kJob && outcomes_.contains(*last) && CouldGoOn(*last);
+    const bool can = last && restart.keeps && outcomes_.contains(*last) && CouldGoOn(*last);
     if (!can || made_.at(*last).container != renewed.container) {
       Complain(StrCat(what, ": ", ToString(renewed.attempt), " cannot go on in ", renewed.container.value));
     }
@@ -170,7 +198,7 @@ void JournalRules::On(const RestartBegan& d, Instant time) {
   }
   for (const AttemptId& attempt : d.requested) {
     const auto last = NewestOf(attempt.task);
-    const bool could = last && restart.scope != RestartScope::kJob && outcomes_.contains(*last) && CouldGoOn(*last);
+    const bool could = last && restart.keeps && outcomes_.contains(*last) && CouldGoOn(*last);
     if (could) Complain(StrCat(what, ": ", ToString(attempt), " gets a new container for no reason"));
     tasks.insert(attempt.task);
     Make(attempt, time);

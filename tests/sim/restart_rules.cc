@@ -80,10 +80,10 @@ std::optional<RestartDue> RestartAfter(const JobSpec& spec, const FailureSeen& f
   const RoleSpec& role = *spec.FindRole(failure.task.role);
   const RestartScope smallest = SmallestFor(spec, role, failure);
   const RestartBudget& lost = spec.restart.lost;
-  const auto is_free = [](const RestartSeen& restart) { return !restart.charged; };
+  const auto is_free = [](const RestartSeen& restart) { return !restart.charged && !restart.gives_back; };
   if (price == Price::kLost && CountOf(past, lost.window, now, is_free) < lost.most) {
     const int of_task =
-        CountOf(past, lost.window, now, [&](const RestartSeen& r) { return !r.charged && r.cause == failure.task; });
+        CountOf(past, lost.window, now, [&](const RestartSeen& r) { return is_free(r) && r.cause == failure.task; });
     return RestartDue{smallest, false, Delay(spec.restart, of_task)};
   }
   for (auto level = static_cast<size_t>(smallest); level < kRestartScopes; ++level) {

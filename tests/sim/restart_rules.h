@@ -15,6 +15,7 @@ struct RestartSeen {
   RestartScope scope = RestartScope::kTask;
   TaskId cause;
   bool charged = true;
+  bool gives_back = false;  // nothing had failed
 };
 
 struct FailureSeen {

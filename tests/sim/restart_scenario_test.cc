@@ -82,6 +82,39 @@ TEST(RestartScenarioTest, TheReplacementOfAKilledExecutorSurvivesACrashAtAnyStep
   CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
 }
 
+// On a cluster on which each container takes ten seconds to come.
+Plan SlowClusterFor(int workers, Duration hold) {
+  Plan plan = GangFor(workers, Duration(20'000), 1);
+  plan.spec.scheduler = kYarnScheduler;
+  plan.spec.yarn.gang_hold = hold;
+  for (auto& [id, task] : plan.tasks) task.grant = Duration(10'000);
+  plan.faults = {{Duration(15'000), KillExecutor{kWorker0}}};
+  return plan;
+}
+
+TEST(RestartScenarioTest, AGangKeepsItsContainersWhileItWaitsForOne) {
+  const Plan plan = SlowClusterFor(3, Duration(12'000));
+  World world(plan);
+  world.Run();
+  EXPECT_TRUE(IsRight(plan, world));
+  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
+  EXPECT_EQ(Count<ContainerBegan>(world.history()), 4);
+  EXPECT_EQ(Decided<RestartDecided>(world.history()).size(), 1u);
+}
+
+TEST(RestartScenarioTest, AGangThatWaitsTooLongForOneContainerGivesTheOthersBackWhereverItsAmCrashes) {
+  const Plan plan = SlowClusterFor(3, Duration(4'000));
+  World world(plan);
+  world.Run();
+  EXPECT_TRUE(IsRight(plan, world));
+  EXPECT_EQ(Count<ContainerBegan>(world.history()), 6);
+  EXPECT_EQ(StartsOf(world, kWorker1).back().attempt.number, 3);
+  const auto restarts = Decided<RestartDecided>(world.history());
+  ASSERT_EQ(restarts.size(), 2u);
+  EXPECT_EQ(restarts[1].scope, RestartScope::kJob);
+  CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
+}
+
 TEST(RestartScenarioTest, ALookForACheckpointSurvivesACrashAtAnyStep) {
   Plan plan = GangFor(2, kSoon, 1);
   plan.am.longest_look = Duration(300);

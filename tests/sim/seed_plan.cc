@@ -344,6 +344,14 @@ void MakeProcesses(Random& random, Plan& plan) {
   if (FailsForEver(plan)) CountAll(plan.spec.restart);
 }
 
+// On a cluster containers are not held for ever; more of them are slow to come.
+void PutOnCluster(Random& random, Plan& plan) {
+  plan.spec.scheduler = kYarnScheduler;
+  plan.spec.yarn.gang_hold = random.Chance(100) ? Duration(0) : random.Between(Duration(500), Duration(20'000));
+  for (auto& [id, task] : plan.tasks)
+    if (random.Chance(300)) task.grant = random.Between(Duration(0), Duration(40'000));
+}
+
 Plan PlanOf(uint64_t seed) {
   Random random(seed);
   Plan plan{.seed = random.Next(), .spec = SpecFor(random), .faults_end = kFaultsEnd};
@@ -391,6 +399,8 @@ Plan PlanFor(uint64_t seed) {
   if (of_processes.Chance(150)) MakeProcesses(of_processes, plan);
   Random of_doubts(seed ^ 0xd0b75);
   if (of_doubts.Chance(100)) AddDoubts(of_doubts, plan);
+  Random of_clusters(seed ^ 0xc1a57);
+  if (of_clusters.Chance(200)) PutOnCluster(of_clusters, plan);
   return plan;
 }
 

@@ -42,10 +42,15 @@ void SimulatedScheduler::TellLeaseChanged() { keeper_.LeaseChanged(); }
 
 // Grants come from the AM's own scheduler code: they die with it.
 void SimulatedScheduler::Request(const std::vector<ContainerAsk>& asks) {
+  // On a cluster those that are asked for together come together.
+  Duration longest{0};
+  const bool whole = stage_.plan.spec.LongestHold() > Duration(0);
+  for (const ContainerAsk& ask : asks) longest = std::max(longest, stage_.plan.tasks.at(ask.attempt.task).grant);
   for (const ContainerAsk& ask : asks) {
     const TaskPlan& task = stage_.plan.tasks.at(ask.attempt.task);
-    Grant(ask.attempt, task.grant);
-    if (task.granted_twice) Grant(ask.attempt, task.grant + Duration(random_.Between(0, 10)));
+    const Duration delay = whole ? longest : task.grant;
+    Grant(ask.attempt, delay);
+    if (task.granted_twice) Grant(ask.attempt, delay + Duration(random_.Between(0, 10)));
   }
 }
 

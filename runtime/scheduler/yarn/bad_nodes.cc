@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "runtime/base/strings.h"
+
 namespace tony {
 namespace {
 
 // A NodeManager looks every two minutes whether its disks are well; one that was restarted has forgotten its troubles.
-constexpr Duration kRemembered = std::chrono::minutes(10);
+constexpr std::chrono::minutes kRemembered(10);
 constexpr int kMostFailures = 2;
 
 }  // namespace
@@ -21,6 +23,11 @@ std::set<std::string> BadNodes::ToAvoid(int all_nodes, Instant now) {
   }
   if (2 * std::ssize(avoided) > all_nodes) avoided.clear();
   return avoided;
+}
+
+std::string BadNodes::WhyAvoided(const std::string& host) {
+  return StrCat(host, " is avoided for ", kRemembered.count(), " minutes, since ", kMostFailures,
+                " containers failed there");
 }
 
 }  // namespace tony

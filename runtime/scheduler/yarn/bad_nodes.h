@@ -16,6 +16,7 @@ class BadNodes {
   // Those that failed twice within ten minutes, for ten minutes. None, if that were more than half of all: the trouble
   // is not theirs then, and who is left could not do the work.
   std::set<std::string> ToAvoid(int all_nodes, Instant now);
+  static std::string WhyAvoided(const std::string& host);  // for people
 
  private:
   std::map<std::string, std::vector<Instant>> failures_;  // by host, oldest first

@@ -49,4 +49,20 @@ std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerL
   return std::nullopt;
 }
 
+bool AsksForGpus(const JobSpec& spec) {
+  return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
+}
+
+std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes) {
+  int64_t asked = 0, there = 0;
+  for (const RoleSpec& role : spec.roles) asked += int64_t{role.instances} * role.resources.gpus;
+  for (const hadoop::NodeReport& node : nodes) {
+    const auto gpus = node.capability.others.find(kGpuType);
+    if (gpus != node.capability.others.end()) there += gpus->second;
+  }
+  if (spec.mode != DistributedMode::kGang || asked <= there) return std::nullopt;
+  return StrCat("the tasks start together and ask for ", Counted(asked, "GPU"), "; the nodes that run have ", there,
+                ": the job waits until there are more");
+}
+
 }  // namespace tony

@@ -140,7 +140,12 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec));
   TRY(CheckHdfs(cluster));
-  return std::vector<std::string>();
+  std::vector<std::string> warnings;
+  if (AsksForGpus(spec)) {
+    TRY_ASSIGN(const auto nodes, rm.RunningNodes());
+    if (auto why = WhyTooManyGpus(spec, nodes)) warnings.push_back(*std::move(why));
+  }
+  return warnings;
 }
 
 }  // namespace tony

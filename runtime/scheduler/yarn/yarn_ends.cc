@@ -11,6 +11,8 @@ namespace {
 
 // A shell adds 128 to the number of a signal. 31 is the last of the usual ones.
 constexpr int kSignalBase = 128, kLastSignal = 31;
+// A shell's word for a program that it may not run, and for one that is not there. No executor ends so.
+constexpr int kCannotRun = 126, kNoProgram = 127;
 // ExitCode.LOST of the NodeManager: it began anew and found no file with the exit code.
 constexpr int kLostExit = 154;
 
@@ -20,8 +22,10 @@ struct Meaning {
   const char* text;
 };
 constexpr int kNeverRan = -1000;  // INVALID, a container's before it runs
+constexpr int kNotLaunched = -1;  // ContainerLaunch's, where it failed before there was a process
 constexpr int kNodeLost = -100, kDisksFailed = -101;
 constexpr Meaning kMeanings[] = {
+    {kNotLaunched, OutcomeClass::kInfra, "its node could not launch it"},
     {kNeverRan, OutcomeClass::kInfra, "its node did not start it"},
     {kNodeLost, OutcomeClass::kNodeLost, "its node was lost"},
     {kDisksFailed, OutcomeClass::kInfra, "the disks of its node failed"},
@@ -72,6 +76,8 @@ std::optional<ExitStatus> StatusOf(int exit) {
   return ExitStatus{ExitStatus::Kind::kExited, exit};
 }
 
+bool IsExecutorsStart(int exit) { return exit == kCannotRun || exit == kNoProgram; }
+
 }  // namespace
 
 ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
@@ -79,6 +85,8 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
   if (status.exit_status >= 0) {
     exited.status = StatusOf(status.exit_status);
     if (stopped) exited.cls = OutcomeClass::kKilled;
+    if (!stopped && IsExecutorsStart(status.exit_status))
+      exited.error = StrCat("its node cannot start the executor: ", ToString(*exited.status));
     return exited;
   }
   const auto known = std::ranges::find(kMeanings, status.exit_status, &Meaning::code);
@@ -100,7 +108,8 @@ ContainerExited ExitedOf(const hadoop::ContainerStatus& status, bool stopped) {
 
 bool IsOfNode(const hadoop::ContainerStatus& status) {
   if (status.exit_status == kNeverRan) return !LastingCauseIn(status.diagnostics);
-  return status.exit_status == kNodeLost || status.exit_status == kDisksFailed;
+  constexpr int kOthers[] = {kNotLaunched, kNodeLost, kDisksFailed, kCannotRun, kNoProgram};
+  return std::ranges::count(kOthers, status.exit_status) > 0;
 }
 
 std::optional<LastingCause> LastingCauseIn(std::string_view diagnostics) {

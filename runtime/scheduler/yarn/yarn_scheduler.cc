@@ -48,11 +48,9 @@ YarnScheduler::YarnScheduler(YarnSide side)
               .refused =
                   [this](const hadoop::ContainerId& id, const std::string& why) {
                     const auto held = held_.find(FromYarn(id));
-                    if (held != held_.end() && !held->second.is_stopped) {
-                      bad_nodes_.Failed(held->second.container.node.host, loop_.Now());
-                      AvoidBadNodes();
-                    }
-                    GiveBack(FromYarn(id), why, OutcomeClass::kInfra);
+                    const bool is_of_node = held != held_.end() && !held->second.is_stopped;
+                    const std::string more = is_of_node ? NoteFailureOf(held->second.container.node.host) : "";
+                    GiveBack(FromYarn(id), why + more, OutcomeClass::kInfra);
                   },
               // The ResourceManager ends it, where it has it as running, and says so.
               .not_stopped =
@@ -300,9 +298,9 @@ void YarnScheduler::TakeExit(const hadoop::ContainerStatus& status) {
   if (GangHold::News news; gangs_.Ended(status.id, news)) return Apply(news);
   const auto held = held_.find(FromYarn(status.id));
   if (held == held_.end()) return;  // it was given back
-  if (!held->second.is_stopped && IsOfNode(status)) bad_nodes_.Failed(held->second.container.node.host, loop_.Now());
   nodes_.Forget(held->second.container.node, status.id);
-  const ContainerExited exited = ExitedOf(status, held->second.is_stopped);
+  ContainerExited exited = ExitedOf(status, held->second.is_stopped);
+  if (!held->second.is_stopped && IsOfNode(status)) exited.error += NoteFailureOf(held->second.container.node.host);
   if (exited.certain || held->second.state == State::kGranted) {
     ended_.insert(held->first);
   } else {
@@ -346,6 +344,16 @@ void YarnScheduler::LookAtGangs() {
   Apply(gangs_.Look(loop_.Now()));
   if (const std::string rest = gangs_.WhyItRests(); !rest.empty()) LogInfo(rest);
   ExchangeSoon();
+}
+
+// What the end of that container tells beside its reason.
+std::string YarnScheduler::NoteFailureOf(const std::string& host) {
+  bad_nodes_.Failed(host, loop_.Now());
+  AvoidBadNodes();
+  if (!bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now()).contains(host)) return "";
+  const std::string why = BadNodes::WhyAvoided(host);
+  LogWarn(why);
+  return "; " + why;
 }
 
 void YarnScheduler::AvoidBadNodes() { asks_.Avoid(bad_nodes_.ToAvoid(cluster_nodes_, loop_.Now())); }

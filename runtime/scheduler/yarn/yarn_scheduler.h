@@ -120,6 +120,7 @@ class YarnScheduler : public Scheduler {
   void Warn(const std::vector<hadoop::ContainerId>& doomed);
   void Apply(const GangHold::News& news);
   void LookAtGangs();
+  std::string NoteFailureOf(const std::string& host);
   void AvoidBadNodes();
   void RefuseAsk(const AttemptId& attempt, const std::string& why);
   void LookAtNodes();

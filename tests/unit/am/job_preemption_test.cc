@@ -96,6 +96,30 @@ TEST(JobPreemptionTest, APreemptedTaskOfAGangThatFailsMeanwhileGetsANewContainer
   EXPECT_EQ(driver.Status().restart_count, 1);
 }
 
+TEST(JobPreemptionTest, AContainerThatWaitsForItsNextAttemptIsGivenUp) {
+  JobDriver driver(RestartedTwice().Backoff(Duration(3000), Duration(9000)).Build());
+  driver.Running();
+  driver.Report("worker:0", Failure(1));
+
+  EXPECT_THAT(Orders(driver.Preempt("worker:0", Duration(5000))), ElementsAre("kill c-worker-0"));
+  EXPECT_THAT(Decisions(driver.Report("worker:1", Killed())), ElementsAre("attempt_ended")) << "it is not gone yet";
+  const TurnResult turn = driver.Exit("worker:0");
+
+  EXPECT_THAT(Orders(turn), Contains("request worker:0#2"));
+  EXPECT_EQ(driver.Told("worker:1"), "next 2");
+}
+
+TEST(JobPreemptionTest, AContainerThatIsTakenAwayWhileItsTaskIsStoppedForARestartIsNotUsedAgain) {
+  JobDriver driver(RestartedTwice().Build());
+  driver.Running();
+  driver.Report("worker:0", Failure(1));
+  EXPECT_THAT(Decisions(driver.Preempt("worker:1", Duration(5000))), IsEmpty()) << "it is being stopped";
+
+  EXPECT_THAT(Orders(driver.Report("worker:1", Killed())), Contains("kill c-worker-1"));
+  EXPECT_THAT(Orders(driver.Exit("worker:1")), Contains("request worker:1#2"));
+  EXPECT_EQ(driver.Told("worker:0"), "next 2");
+}
+
 TEST(JobPreemptionTest, ANoticeShorterThanAReportTakesGivesNoGrace) {
   JobDriver driver(Alone().Build());
   driver.Running();

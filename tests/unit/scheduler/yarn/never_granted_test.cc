@@ -39,5 +39,21 @@ TEST(NeverGrantedTest, OfAJobTheKeyIsNamed) {
   EXPECT_FALSE(WhyNeverGranted(spec, kLimits));
 }
 
+TEST(NeverGrantedTest, AGangThatAsksForMoreGpusThanAllNodesHaveIsToldSo) {
+  JobSpec spec;
+  spec.roles = {{.name = "ps"}, {.name = "worker", .instances = 3, .resources = {.gpus = 2}}};
+  std::vector<hadoop::NodeReport> nodes(2);
+  nodes[0].capability.others = {{"yarn.io/gpu", 5}};
+  EXPECT_TRUE(AsksForGpus(spec));
+  EXPECT_EQ(
+      WhyTooManyGpus(spec, nodes),
+      "the tasks start together and ask for 6 GPUs; the nodes that run have 5: the job waits until there are more");
+  nodes[1].capability.others = {{"yarn.io/gpu", 1}};
+  EXPECT_FALSE(WhyTooManyGpus(spec, nodes));
+  nodes.clear();
+  spec.mode = DistributedMode::kFcfs;
+  EXPECT_FALSE(WhyTooManyGpus(spec, nodes)) << "one after the other may have them";
+}
+
 }  // namespace
 }  // namespace tony

@@ -36,7 +36,8 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
   } kCodes[] = {{-1000, OutcomeClass::kInfra},    {-100, OutcomeClass::kNodeLost},   {-101, OutcomeClass::kInfra},
                 {-102, OutcomeClass::kPreempted}, {-103, OutcomeClass::kOom},        {-104, OutcomeClass::kOom},
                 {-105, OutcomeClass::kKilled},    {-106, OutcomeClass::kInfra},      {-107, OutcomeClass::kKilled},
-                {-108, OutcomeClass::kPreempted}, {-109, OutcomeClass::kUserConfig}, {-999, OutcomeClass::kInfra}};
+                {-108, OutcomeClass::kPreempted}, {-109, OutcomeClass::kUserConfig}, {-1, OutcomeClass::kInfra},
+                {-999, OutcomeClass::kInfra}};
   for (const auto& [code, cls] : kCodes) {
     const auto exited = Exited(code);
     EXPECT_FALSE(exited.status) << code;
@@ -45,6 +46,14 @@ TEST(YarnEndsTest, YarnsOwnCodesHaveAClassAndAReason) {
   }
   EXPECT_EQ(Exited(-104, false, "is running beyond\nits limit").error,
             "above its limit of memory: is running beyond its limit");
+}
+
+// What its NodeManager says of it are the same words each time.
+TEST(YarnEndsTest, AnExecutorThatCannotBeStartedIsItsNodesTrouble) {
+  EXPECT_EQ(Exited(126, false, "Exception from container-launch").error,
+            "its node cannot start the executor: exit code 126");
+  EXPECT_EQ(Exited(127).error, "its node cannot start the executor: exit code 127");
+  EXPECT_EQ(Exited(126, /*stopped=*/true).error, "");
 }
 
 TEST(YarnEndsTest, OfALostNodeTheEndIsNotCertain) {
@@ -57,7 +66,7 @@ TEST(YarnEndsTest, ANodesOwnTroubleIsNotThatOfTheJobOrTheQueue) {
   const auto is_of_node = [](int exit_status, const std::string& diagnostics = "") {
     return IsOfNode({.id = YarnId(2), .exit_status = exit_status, .diagnostics = diagnostics});
   };
-  for (const int of_node : {-1000, -100, -101}) EXPECT_TRUE(is_of_node(of_node)) << of_node;
+  for (const int of_node : {-1000, -100, -101, -1, 126, 127}) EXPECT_TRUE(is_of_node(of_node)) << of_node;
   for (const int other : {-102, -103, -104, -105, -106, 0, 1, 137}) EXPECT_FALSE(is_of_node(other)) << other;
   EXPECT_FALSE(is_of_node(-1000, "File does not exist: hdfs://nn/data"));
 }

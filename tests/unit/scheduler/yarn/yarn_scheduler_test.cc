@@ -342,6 +342,10 @@ TEST_F(YarnSchedulerTest, ANodeThatFailsTwiceIsAvoided) {
     EXPECT_TRUE(RunUntil(loop, [&] { return rm->released.contains(number); }));
   }
   EXPECT_TRUE(RunUntil(loop, [&] { return rm->avoided == std::set<std::string>{"127.0.0.1"}; }));
+  const auto tells_it = [](const std::string& event) {
+    return event.find("; 127.0.0.1 is avoided for 10 minutes, since 2 containers failed there") != std::string::npos;
+  };
+  EXPECT_EQ(std::ranges::count_if(events, tells_it), 1);
 }
 
 TEST_F(YarnSchedulerTest, ALostResourceManagerIsToldAndFoundAgain) {
