@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "am/completion_policy.h"
+#include "am/evolve_parts.h"
 #include "am/job.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
@@ -193,9 +194,9 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   if (IsFinal(attempt.state)) return out;  // told before; the first report counts
   if (!MayReport(attempt)) return Refuse(RefusalReason::kBadRequest, "register first");
   const Outcome outcome = WithoutValues(attempt, call.outcome, OutcomeClass::kUserError);
-  out.decisions.push_back(AttemptEnded{attempt.id, Explained(attempt, outcome), /*reported=*/true});
-  // One that was told to stop for that reason alone is let go as it is, and so is all of a job that stops.
-  const bool may_be_kept = !outcome.Succeeded() && !attempt.because && !verdict_;
+  const Outcome explained = Explained(attempt, outcome);
+  out.decisions.push_back(AttemptEnded{attempt.id, explained, /*reported=*/true});
+  const bool may_be_kept = !explained.Succeeded() && !WasTakenAway(explained) && !verdict_;
   if (may_be_kept && doomed_.contains(attempt.container))
     out.decisions.push_back(ContainerKillOrdered{attempt.container});
   return out;

@@ -31,7 +31,8 @@ void JournalRules::Read(const Decision& decision) {
 
 // Between an end and what is made of it, which are written in one turn.
 bool JournalRules::MayComeBetween(const Decision& decision) const {
-  return std::holds_alternative<ContainerEnded>(decision.body);
+  return std::holds_alternative<ContainerEnded>(decision.body) ||
+         std::holds_alternative<ContainerKillOrdered>(decision.body);
 }
 
 const Outcome* JournalRules::OutcomeOf(const AttemptId& attempt) const {

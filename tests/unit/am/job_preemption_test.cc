@@ -120,6 +120,19 @@ TEST(JobPreemptionTest, AContainerThatIsTakenAwayWhileItsTaskIsStoppedForARestar
   EXPECT_EQ(driver.Told("worker:0"), "next 2");
 }
 
+TEST(JobPreemptionTest, AContainerThatIsTakenAwayFromATaskThatFailsIsNotUsedAgain) {
+  JobDriver driver(RestartedTwice().Build());
+  driver.Running();
+  driver.Preempt("worker:0", Duration(5000));
+
+  const TurnResult turn = driver.Report("worker:0", Failure(1));
+
+  EXPECT_THAT(Decisions(turn), ElementsAre("attempt_ended", "container_kill_ordered", "restart_decided"));
+  driver.Report("worker:1", Killed());
+  EXPECT_THAT(Orders(driver.Exit("worker:0")), Contains("request worker:0#2"));
+  EXPECT_EQ(driver.Told("worker:1"), "next 2");
+}
+
 TEST(JobPreemptionTest, ANoticeShorterThanAReportTakesGivesNoGrace) {
   JobDriver driver(Alone().Build());
   driver.Running();
