@@ -52,6 +52,8 @@ class Backend {
   // the source. kInvalid: there is none, or the scheduler has no such file system; kNotPermitted: this user may not
   // read it.
   virtual Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const;
+  // The whole of such a file, which is read before there is a job: on the cluster that is known without one.
+  virtual Result<std::string> ReadFile(const std::string& source) const;
   virtual Result<QueueView> Queue() const = 0;
   // What of its jobs lies elsewhere and may go; what is on this machine the caller removes.
   virtual Result<Garbage> CollectGarbage(const GarbageOrder&) const { return Garbage(); }
@@ -78,6 +80,7 @@ struct BackendEntry {
   Status (*check_configured)(const JobId& job) = [](const JobId&) { return Ok(); };
   // Whether this program can ask it, or become one that can.
   bool (*is_installed)() = [] { return true; };
+  std::string_view uri_scheme = {};  // of the files in its cluster's file system; empty: it has none
 };
 std::span<const BackendEntry> Backends();
 std::vector<const Backend*> ConfiguredBackends();
@@ -85,5 +88,8 @@ std::vector<const Backend*> ConfiguredBackends();
 // the value, of the default it is the error.
 Result<std::optional<Error>> VisitConfigured(const std::function<Status(const Backend&)>& visit);
 Status CheckConfigured(const JobId& job);  // of the job's backend
+
+// Backend::ReadFile() of the one that has files of this URI's scheme.
+Result<std::string> ReadFromCluster(const std::string& source);
 
 }  // namespace tony

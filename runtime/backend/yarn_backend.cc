@@ -73,8 +73,7 @@ class YarnBackendImage : public Backend {
   std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override {
     if (const auto notes = Check(job); !notes.ok()) return notes.error().message;
     for (const FileSpec& file : FilesInHdfs(job.spec))
-      if (const auto there = LookAt(job, file); !there.ok())
-        return StrCat("resource ", file.source, ": ", there.error().message);
+      if (const auto there = LookAt(job, file); !there.ok()) return Annotate(there.error(), NameOfSource(file)).message;
     return std::nullopt;
   }
   Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
@@ -84,6 +83,10 @@ class YarnBackendImage : public Backend {
   Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
     return LookAtHdfs(cluster, file);
+  }
+  Result<std::string> ReadFile(const std::string& source) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(SiteFiles()));
+    return ReadFromHdfs(cluster, source);
   }
   Result<QueueView> Queue() const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));

@@ -27,7 +27,7 @@ constexpr Key kKeys[] = {
     {"tony.application.training-stage", kList, "", kRefused, "roles that run after those of the prepare stage"},
     {"tony.application.untracked.jobtypes", kList, "ps", kImplemented, "roles that are not waited for, but whose failure fails the job"},
     {"tony.scheduler", kText, "local", kImplemented, "what the job runs on: local, which is this machine"},
-    {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program, whose content is in each task's folder (-src_dir)"},
+    {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program, on YARN also of HDFS (hdfs://...), whose content is in each task's folder (-src_dir)"},
 
     // Its command and environment.
     {"tony.containers.command", kText, "", kImplemented, "command of every role without its own (-executes)"},
@@ -38,7 +38,7 @@ constexpr Key kKeys[] = {
     {"tony.execution.envs", kList, "", kImplemented, "NAME=VALUE pairs for tasks"},
     {"tony.hdfs-classpath", kList, "", kNone, "Hadoop's jars, which our tasks do not need (-hdfs_classpath)"},
     {"tony.python-exec-path", kText, "", kNone, "interpreter of TonY's Horovod driver"},
-    {"tony.python-venv", kText, "", kImplemented, "archive or folder with a virtual environment, which is venv in each task's folder (-python_venv)"},
+    {"tony.python-venv", kText, "", kImplemented, "archive or folder with a virtual environment, on YARN also an archive of HDFS (hdfs://...), which is venv in each task's folder (-python_venv)"},
 
     // Roles.
     {"tony.<role>.allocation-tags", kList, "", kNone, "YARN allocation tags"},

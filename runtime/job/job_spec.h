@@ -49,7 +49,7 @@ std::optional<DistributedMode> DistributedModeFromString(std::string_view text);
 struct FileSpec {
   // A file or a folder: an absolute path of the submitting machine, or a place in HDFS (hdfs_place.h).
   std::string source;
-  std::string name;      // what it is called there: one component of a path
+  std::string name;      // what it is called there: one component of a path; empty: its content is in the folder itself
   bool archive = false;  // `name` is a folder with what is in the archive `source`
   bool operator==(const FileSpec&) const = default;
 };
@@ -171,7 +171,7 @@ struct JobSpec {
   std::map<std::string, std::string> execution_env;  // -shell_env: the user's process
   std::map<std::string, std::string> container_env;  // -container_env: also for the user's process; execution_env wins
   DistributedMode mode = DistributedMode::kGang;
-  // On the submitting machine, absolute; empty: none.
+  // On the submitting machine, absolute, or in HDFS (hdfs_place.h); empty: none.
   std::string src_dir;                    // a folder or an archive; its content is in each task's folder
   std::string python_venv;                // an archive or a folder; its content is in kVenvFolder there
   std::vector<FileSpec> files;            // for every task
