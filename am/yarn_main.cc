@@ -16,12 +16,15 @@
 #include "am/replay.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
+#include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
 #include "runtime/container/container_launch.h"
 #include "runtime/hadoop/rm_client.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/yarn/executor_context.h"
+#include "runtime/scheduler/yarn/yarn_checkpoints.h"
+#include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/scheduler/yarn/yarn_scheduler.h"
 #include "runtime/store/files.h"
@@ -90,7 +93,7 @@ class Master {
     TRY_ASSIGN(Submission submission, records_.ReadSubmission());
     RecordThread calls(loop_, own);
     ApplicationMaster master({.loop = loop_,
-                              .records = own,
+                              .checkpoints = CheckpointsOnYarn(container_.cluster, spec.checkpoint),
                               .submission = std::move(submission),
                               .token = container_.launch.secrets.token,
                               .tracking_url = PageOf(container_.cluster, records_.job()),
@@ -122,11 +125,24 @@ class Master {
     LogInfo(
         StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
     master.Start(scheduler, AmAddresses{at}, [&] { server->Stop([this] { loop_.Stop(); }); });
-    loop_.Run();
+    RunWithHistory();
     return over_.empty() ? 0 : kAttemptIsOver;
   }
 
  private:
+  // Its beginning beside the loop, for which nobody waits; its end when all others have gone.
+  void RunWithHistory() {
+    {
+      SideThread beside(loop_);
+      beside.Do([cluster = container_.cluster, records = records_] {
+        BeginHistoryInHdfs(cluster, records);
+        return [] {};
+      });
+      loop_.Run();
+    }
+    if (over_.empty()) FinishHistoryInHdfs(container_.cluster, records_);
+  }
+
   static hadoop::LaunchContext ContextOf(const JobShipment& shipment, const ExecutorLaunch& launch) {
     auto context = MakeExecutorContext(shipment, launch);
     if (context.ok()) return *std::move(context);

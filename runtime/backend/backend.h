@@ -20,6 +20,7 @@
 #include "runtime/scheduler/health.h"
 #include "runtime/scheduler/planned_step.h"
 #include "runtime/scheduler/queue_view.h"
+#include "runtime/store/files_for_others.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
 #include "runtime/store/staged_files.h"
@@ -52,6 +53,8 @@ class Backend {
   // the source. kInvalid: there is none, or the scheduler has no such file system; kNotPermitted: this user may not
   // read it.
   virtual Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const;
+  // What writes the files of a job's history into this folder. The job is this backend's.
+  virtual Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job, const std::string& folder) const;
   // The whole of such a file, which is read before there is a job: on the cluster that is known without one.
   virtual Result<std::string> ReadFile(const std::string& source) const;
   virtual Result<QueueView> Queue() const = 0;

@@ -86,7 +86,7 @@ constexpr Key kKeys[] = {
 
     // Restarts.
     {"tony.am.retry-count", kNumber, "0", kImplemented, "TonY's word for tony.restart.job.budget"},
-    {"tony.checkpoint.dir", kText, "", kImplemented, "local folder where the program leaves checkpoints; a restarted task gets the job's newest as TONY_RESUME_FROM"},
+    {"tony.checkpoint.dir", kText, "", kImplemented, "folder where the program leaves checkpoints, on YARN also in HDFS (hdfs://...); a restarted task gets the job's newest as TONY_RESUME_FROM"},
     {"tony.checkpoint.fruitless-restarts", kNumber, "3", kImplemented, "restarts in a row without a newer checkpoint that end the job"},
     {"tony.checkpoint.pattern", kText, "*", kImplemented, "which names in tony.checkpoint.dir are checkpoints, as in a shell: * ? [a-z]"},
     {"tony.checkpoint.resume", kText, "own", kImplemented, "from whose checkpoints tasks go on: own (the job's) or latest (the newest there is, whoever wrote it; the first attempts too)"},
@@ -167,7 +167,7 @@ constexpr Key kKeys[] = {
     // History and portal.
     {"tony.history.finished", kText, "", kImplemented, "where TonY's portal moves the histories of finished jobs; only the portal reads it"},
     {"tony.history.finished-dir-timezone", kText, "UTC", kNone, "time zone of its date folders"},
-    {"tony.history.intermediate", kText, "", kImplemented, "where histories are written for TonY's portal; tony.history.location/intermediate if not set"},
+    {"tony.history.intermediate", kText, "", kImplemented, "where histories are written for TonY's portal, on YARN in HDFS; tony.history.location/intermediate if not set"},
     {"tony.history.location", kText, "/path/to/tony-history", kImplemented, "folder of TonY's portal and Dr. Elephant; the default means none"},
     {"tony.history.mover-interval-ms", kMillis, "300000", kNone, "how often finished jobs are moved"},
     {"tony.history.purger-interval-ms", kMillis, "21600000", kNone, "how often old jobs are removed"},

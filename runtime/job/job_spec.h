@@ -94,7 +94,7 @@ struct RestartRules {
 
 // Where the user's program leaves its checkpoints.
 struct CheckpointSpec {
-  std::string directory;       // absolute; empty: none declared
+  std::string directory;       // absolute, or in HDFS (hdfs_place.h); empty: none declared
   std::string pattern = "*";   // of the names in it, as of a shell: * ? [a-z]
   int most_fruitless = 3;      // restarts in a row without a newer checkpoint, after which the job has failed
   bool resume_latest = false;  // from whatever is newest, also where others wrote it, and from the first attempt on
@@ -188,7 +188,8 @@ struct JobSpec {
   std::vector<FailureRule> failure_rules;  // its own, which go before the built-in ones
   std::vector<std::string> tags;           // for people and tools to find it by; each once, none empty
   YarnSpec yarn;
-  std::string history_folder;  // where TonY's portal and Dr. Elephant find its history; absolute; empty: none is kept
+  // Where TonY's portal and Dr. Elephant find its history: absolute, or in HDFS (hdfs_place.h); empty: none is kept.
+  std::string history_folder;
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;

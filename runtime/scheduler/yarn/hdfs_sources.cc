@@ -31,18 +31,18 @@ class Look {
   explicit Look(const YarnCluster& cluster) : cluster_(cluster), hdfs_(HdfsOptions(cluster)) {}
 
   Result<std::vector<RemoteFile>> At(const FileSpec& file) {
-    TRY_ASSIGN(const std::string path, PathOf(file.source));
+    TRY_ASSIGN(const std::string path, PathInHdfs(cluster_, file.source));
     TRY_ASSIGN(const HdfsEntry entry, EntryAt(path));
     if (entry.is_folder && file.name.empty()) return InTree(path);
     if (entry.is_folder) return InFolder(path, file);
     if (file.name.empty() && !IsArchiveOfNodes(path))
       return Refused(StrCat("it is a file in HDFS; expected a folder, or an archive in ", kArchivesOfNodes));
-    TRY(hdfs_.CheckReadable(path));
+    TRY(hdfs_.CheckAccess(path, "r--"));
     return std::vector<RemoteFile>{{file.name, path, entry.length, entry.modified, file.archive}};
   }
 
   Result<std::string> Content(const std::string& source) {
-    TRY_ASSIGN(const std::string path, PathOf(source));
+    TRY_ASSIGN(const std::string path, PathInHdfs(cluster_, source));
     TRY_ASSIGN(const HdfsEntry entry, EntryAt(path));
     if (entry.is_folder) return Refused("a folder, not a file");
     if (entry.length > kMostRead) return Refused(StrCat("larger than ", kMostRead >> 20, " MiB"));
@@ -50,22 +50,10 @@ class Look {
   }
 
  private:
-  std::string OwnHdfs() const { return StrCat("hdfs://", ToString(cluster_.name_node)); }
-
-  Result<std::string> PathOf(const std::string& source) const {
-    TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(source));
-    if (!place.name_node || IsOwn(*place.name_node)) return std::move(place.path);
-    return Refused(StrCat("the cluster's HDFS is ", OwnHdfs(), "; others cannot be used yet"));
-  }
-
-  bool IsOwn(const Endpoint& name_node) const {
-    return name_node.port == cluster_.name_node.port && name_node.host == ToLower(cluster_.name_node.host);
-  }
-
   Result<HdfsEntry> EntryAt(const std::string& path) {
     auto entry = hdfs_.GetEntry(path);
     if (entry.ok() || entry.error().code != ErrorCode::kNotFound) return entry;
-    return Refused(StrCat("no such file or folder in ", OwnHdfs()));
+    return Refused(StrCat("no such file or folder in ", OwnHdfs(cluster_)));
   }
 
   Result<std::vector<RemoteFile>> InFolder(const std::string& path, const FileSpec& file) {
@@ -107,7 +95,7 @@ class Look {
       }
       if (files.size() == kMostInFolder) return TooMany();
       const std::string path = In(folder, entry.name);
-      TRY(hdfs_.CheckReadable(path));
+      TRY(hdfs_.CheckAccess(path, "r--"));
       files.push_back({In(inside, entry.name), path, entry.length, entry.modified, /*is_packed=*/false});
     }
     return folders;
@@ -125,6 +113,15 @@ class Look {
 
 Result<std::vector<RemoteFile>> LookAtHdfs(const YarnCluster& cluster, const FileSpec& file) {
   return Look(cluster).At(file);
+}
+
+std::string OwnHdfs(const YarnCluster& cluster) { return StrCat("hdfs://", ToString(cluster.name_node)); }
+
+Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source) {
+  TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(source));
+  const Endpoint own{ToLower(cluster.name_node.host), cluster.name_node.port};
+  if (!place.name_node || *place.name_node == own) return std::move(place.path);
+  return Refused(StrCat("the cluster's HDFS is ", OwnHdfs(cluster), "; others cannot be used yet"));
 }
 
 Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source) {

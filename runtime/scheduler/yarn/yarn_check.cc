@@ -9,6 +9,8 @@
 #include "runtime/hadoop/web_text.h"
 #include "runtime/scheduler/yarn/never_granted.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
+#include "runtime/scheduler/yarn/yarn_checkpoints.h"
+#include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/hdfs/hdfs_calls.h"
 
@@ -140,7 +142,10 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec));
   TRY(CheckHdfs(cluster));
-  return std::vector<std::string>();
+  TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
+  std::vector<std::string> notes;
+  if (auto why = WhyNoHistory(cluster, spec)) notes.push_back(*std::move(why));
+  return notes;
 }
 
 }  // namespace tony

@@ -154,9 +154,11 @@ class FakeHdfs : public HdfsCalls {
     std::string bytes, owner = "eve";
     Xattrs xattrs;
     Instant modified{};
+    int64_t id = 0;
   };
-  void Changed(const std::string& path) {
+  void Changed(const std::string& path) {  // it is new
     nodes_[path].modified = now;
+    nodes_[path].id = ++ids_;
     ChangedIn(path);
   }
   void ChangedIn(const std::string& path) {
@@ -188,7 +190,8 @@ class FakeHdfs : public HdfsCalls {
             .is_folder = node.is_folder,
             .length = static_cast<int64_t>(node.bytes.size()),
             .modified = node.modified,
-            .owner = node.owner};
+            .owner = node.owner,
+            .id = node.id};
   }
   bool HasParent(const std::string& path) const {
     const auto parent = nodes_.find(path.substr(0, path.rfind('/')));
@@ -204,6 +207,7 @@ class FakeHdfs : public HdfsCalls {
 
   mutable std::mutex mutex_;
   std::map<std::string, Node> nodes_;  // by path
+  int64_t ids_ = 0;
   std::vector<std::function<void()>> late_;
 };
 
