@@ -24,6 +24,10 @@ inline const HdfsFolder kJob = {"hdfs://nn:8020", "/jobs/x", "eve"};
 // So many, without pauses.
 inline HdfsPatience Tries(size_t count) { return {.pauses = std::vector<Duration>(count - 1, Duration(0))}; }
 
+inline constexpr char kNoXattrs[] =
+    "IOException: The XAttr operation has been rejected.  Support for XAttrs has been disabled by setting "
+    "dfs.namenode.xattrs.enabled to false.";
+
 class FakeHdfs : public HdfsCalls {
  public:
   enum class Fate {
@@ -130,7 +134,7 @@ class FakeHdfs : public HdfsCalls {
   }
   Result<bool> SetXattr(const std::string& path, const std::string& name, std::string_view view) override {
     return Act<Result<bool>>("SETXATTR", path, [=, this, value = std::string(view)](bool) -> Result<bool> {
-      if (!takes_xattrs) return Refused(ErrorCode::kCannotWrite, "IOException");
+      if (!takes_xattrs) return Refused(ErrorCode::kCannotWrite, kNoXattrs);
       if (!nodes_.count(path)) return Missing();
       Xattrs& xattrs = nodes_[path].xattrs;
       if (xattrs.count(name)) return false;
@@ -142,7 +146,7 @@ class FakeHdfs : public HdfsCalls {
   }
   Result<Xattrs> GetXattrs(const std::string& path) override {
     return Act<Result<Xattrs>>("GETXATTRS", path, [=, this](bool) -> Result<Xattrs> {
-      if (!takes_xattrs) return Refused(ErrorCode::kUnavailable, "IOException");
+      if (!takes_xattrs) return Refused(ErrorCode::kUnavailable, kNoXattrs);
       if (!nodes_.count(path)) return Missing();
       return nodes_[path].xattrs;
     });
