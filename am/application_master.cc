@@ -40,7 +40,7 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
               }),
       log_relay_(loop_, {[this](const TaskId& task) { AskForLogs(task); },
                          [this](const AttemptId& attempt) { return IsFinal(job_.StateOf(attempt)); }}),
-      checkpoint_look_(loop_, std::move(parts.records), submission_, job_.spec().checkpoint) {
+      checkpoint_look_(loop_, std::move(parts.checkpoints), submission_, job_.spec().checkpoint) {
   journal_.TellOfTrouble([this](const std::string& why) { OnJournalTrouble(why); });
 }
 

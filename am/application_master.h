@@ -27,6 +27,7 @@
 #include "runtime/base/secret.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/scheduler.h"
+#include "runtime/store/checkpoint_place.h"
 #include "runtime/store/claim_record.h"
 #include "runtime/store/job_records.h"
 
@@ -34,14 +35,14 @@ namespace tony::am {
 
 struct ApplicationMasterParts {
   EventLoop& loop;
-  JobRecords records;
+  CheckpointPlace checkpoints;
   Submission submission;
   std::string token;
   std::string tracking_url;  // of the job's page; empty: there is none
   Epoch epoch;
   Job job;  // as replayed
   Journal& journal;
-  RecordCalls& calls;              // to the same records
+  RecordCalls& calls;              // to the job's records
   bool turns_may_be_torn = false;  // AmStarted
 };
 

@@ -1,22 +1,14 @@
 #include "am/checkpoint_listing.h"
 
-#include <filesystem>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/journal/journal_format.h"
-#include "runtime/store/checkpoint_holder.h"
 #include "runtime/store/checkpoints.h"
-#include "runtime/store/files.h"
-#include "runtime/store/local_job_store.h"
 
 namespace tony::am {
 namespace {
-
-namespace fs = std::filesystem;
-
-fs::path HomeOf(const JobRecords& records) { return records.place().parent_path().parent_path(); }  // <home>/jobs/<id>
 
 bool IsEnding(const JobRecords& records) {
   const auto status = records.ReadStatus();
@@ -49,9 +41,9 @@ Result<std::optional<CheckpointListing>> ListingToContinue(const JobRecords& ear
   return ListingIn(earlier);
 }
 
-void ContinueFrom(const JobId& before, const fs::path& home, const Submission& own, const CheckpointSpec& spec,
+void ContinueFrom(const JobId& before, const CheckpointPlace& place, const Submission& own, const CheckpointSpec& spec,
                   CheckpointListing& listing) {
-  const auto earlier = LocalJobStore(home).Find(before);
+  const auto earlier = place.find_job(before);
   if (!earlier.ok()) return;
   const auto of_earlier = ListingToContinue(*earlier, own, spec);
   if (!of_earlier.ok()) return LogWarn(StrCat("job ", before.value, ": ", of_earlier.error().message));
@@ -66,34 +58,33 @@ CheckpointListing Unknown(const CheckpointSpec& spec, const Error& why) {
 
 }  // namespace
 
-FirstLook LookFirst(const JobRecords& records, const Submission& submission, const CheckpointSpec& spec) {
-  const fs::path home = HomeOf(records);
-  const auto resolved = ResolveCheckpointFolder(spec);
+FirstLook LookFirst(const CheckpointPlace& place, const Submission& submission, const CheckpointSpec& spec) {
+  const auto resolved = place.folder->Resolve();
   if (!resolved.ok()) return Unknown(spec, resolved.error());
-  const auto holder = TakeCheckpointFolder(home, *resolved, records.job());
+  const auto holder = place.holders->Take(*resolved, submission.job);
   if (!holder.ok()) return Unknown(spec, holder.error());
-  if (holder->job != records.job()) {
-    const auto other = LocalJobStore(home).Find(holder->job);
+  if (holder->job != submission.job) {
+    const auto other = place.find_job(holder->job);
     return FolderInUse{holder->job, other.ok() && IsEnding(*other)};
   }
-  CheckpointListing listing = tony::ListCheckpoints(spec);
-  if (holder->before && listing.unknown.empty()) ContinueFrom(*holder->before, home, submission, spec, listing);
+  CheckpointListing listing = tony::ListCheckpoints(*place.folder, spec);
+  if (holder->before && listing.unknown.empty()) ContinueFrom(*holder->before, place, submission, spec, listing);
   if (!listing.earlier_job && !spec.resume_latest) return listing;
-  auto newest = NewestCheckpoint(spec, listing);
+  auto newest = NewestCheckpoint(*place.folder, spec, listing);
   if (newest.ok()) listing.newest = *std::move(newest);
   if (!newest.ok()) LogWarn(newest.error().message);
   return listing;
 }
 
-Result<std::optional<Checkpoint>> LookAgain(const JobRecords& records, const CheckpointSpec& spec,
+Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const JobId& job, const CheckpointSpec& spec,
                                             const CheckpointListing& listing) {
-  if (spec.resume_latest) return NewestCheckpoint(spec, listing);
-  TRY_ASSIGN(const auto holder, HolderOf(HomeOf(records), listing.folder));
-  if (listing.unknown.empty() && (!holder || holder->job != records.job()))
+  if (spec.resume_latest) return NewestCheckpoint(*place.folder, spec, listing);
+  TRY_ASSIGN(const auto holder, place.holders->Find(listing.folder));
+  if (listing.unknown.empty() && (!holder || holder->job != job))
     return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": whose they are is not known: ",
                                                  holder ? StrCat("job ", holder->job.value, " has the folder now")
                                                         : "nothing says any more which job has the folder")};
-  return NewestCheckpoint(spec, listing);
+  return NewestCheckpoint(*place.folder, spec, listing);
 }
 
 }  // namespace tony::am

@@ -7,6 +7,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/store/checkpoint_place.h"
 #include "runtime/store/job_records.h"
 
 namespace tony::am {
@@ -19,10 +20,10 @@ using FirstLook = std::variant<CheckpointListing, FolderInUse>;
 
 // Takes the directory for the job and lists it, before any task has started. Where the job that had it last was one of
 // the same request id and submission number, and did not succeed, the listing goes on from that one's.
-FirstLook LookFirst(const JobRecords& records, const Submission& submission, const CheckpointSpec& spec);
+FirstLook LookFirst(const CheckpointPlace& place, const Submission& submission, const CheckpointSpec& spec);
 
 // NewestCheckpoint(), as long as the directory is still this job's.
-Result<std::optional<Checkpoint>> LookAgain(const JobRecords& records, const CheckpointSpec& spec,
+Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const JobId& job, const CheckpointSpec& spec,
                                             const CheckpointListing& listing);
 
 }  // namespace tony::am

@@ -11,8 +11,8 @@ struct CheckpointLook::Shared {
   EventLoop* loop;  // null once nobody waits any more
 };
 
-CheckpointLook::CheckpointLook(EventLoop& loop, JobRecords records, Submission submission, CheckpointSpec spec)
-    : records_(std::move(records)),
+CheckpointLook::CheckpointLook(EventLoop& loop, CheckpointPlace place, Submission submission, CheckpointSpec spec)
+    : place_(std::move(place)),
       submission_(std::move(submission)),
       spec_(std::move(spec)),
       shared_(std::make_shared<Shared>()) {
@@ -37,12 +37,13 @@ void CheckpointLook::Run(Look look, Done done) {
 }
 
 void CheckpointLook::List(Listed listed) {
-  Run([records = records_, submission = submission_, spec = spec_] { return LookFirst(records, submission, spec); },
+  Run([place = place_, submission = submission_, spec = spec_] { return LookFirst(place, submission, spec); },
       std::move(listed));
 }
 
 void CheckpointLook::Begin(const CheckpointListing& listing, Found found) {
-  Run([records = records_, spec = spec_, listing] { return LookAgain(records, spec, listing); }, std::move(found));
+  Run([place = place_, job = submission_.job, spec = spec_, listing] { return LookAgain(place, job, spec, listing); },
+      std::move(found));
 }
 
 }  // namespace tony::am

@@ -10,7 +10,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/store/job_records.h"
+#include "runtime/store/checkpoint_place.h"
 
 namespace tony::am {
 
@@ -20,7 +20,7 @@ class CheckpointLook {
   using Listed = std::function<void(const FirstLook&)>;
   using Found = std::function<void(const Result<std::optional<Checkpoint>>&)>;
 
-  CheckpointLook(EventLoop& loop, JobRecords records, Submission submission, CheckpointSpec spec);
+  CheckpointLook(EventLoop& loop, CheckpointPlace place, Submission submission, CheckpointSpec spec);
   ~CheckpointLook();  // a look that has not come back is forgotten; its thread may live until the file system answers
 
   void List(Listed listed);                                   // LookFirst()
@@ -31,7 +31,7 @@ class CheckpointLook {
   template <class Look, class Done>
   void Run(Look look, Done done);
 
-  const JobRecords records_;
+  const CheckpointPlace place_;
   const Submission submission_;
   const CheckpointSpec spec_;
   std::shared_ptr<Shared> shared_;

@@ -17,12 +17,15 @@
 #include "am/yarn_page.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
+#include "runtime/base/side_thread.h"
 #include "runtime/base/strings.h"
 #include "runtime/container/container_launch.h"
 #include "runtime/hadoop/rm_client.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/yarn/executor_context.h"
+#include "runtime/scheduler/yarn/yarn_checkpoints.h"
+#include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/scheduler/yarn/yarn_scheduler.h"
 #include "runtime/store/files.h"
@@ -91,7 +94,7 @@ class Master {
     TRY_ASSIGN(Submission submission, records_.ReadSubmission());
     RecordThread calls(loop_, own);
     ApplicationMaster master({.loop = loop_,
-                              .records = own,
+                              .checkpoints = CheckpointsOnYarn(container_.cluster, spec.checkpoint),
                               .submission = std::move(submission),
                               .token = container_.launch.secrets.token,
                               .tracking_url = PageOf(container_.cluster, records_.job()),
@@ -126,12 +129,25 @@ class Master {
         StrCat("job ", records_.job().value, ": ", opened.decisions.size(), " decisions replayed, at ", ToString(at)));
     master.Start(scheduler, AmAddresses{at}, [&] { server->Stop([this] { loop_.Stop(); }); });
     if (page) page->Serve([&] { return master.ShowStatus(); });
-    loop_.Run();
+    RunWithHistory();
     if (page) page->End();
     return over_.empty() ? 0 : kAttemptIsOver;
   }
 
  private:
+  // Its beginning beside the loop, for which nobody waits; its end when all others have gone.
+  void RunWithHistory() {
+    {
+      SideThread beside(loop_);
+      beside.Do([cluster = container_.cluster, records = records_] {
+        BeginHistoryInHdfs(cluster, records);
+        return [] {};
+      });
+      loop_.Run();
+    }
+    if (over_.empty()) FinishHistoryInHdfs(container_.cluster, records_);
+  }
+
   static hadoop::LaunchContext ContextOf(const JobShipment& shipment, const ExecutorLaunch& launch) {
     auto context = MakeExecutorContext(shipment, launch);
     if (context.ok()) return *std::move(context);

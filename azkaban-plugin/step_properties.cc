@@ -1,5 +1,6 @@
 #include "azkaban-plugin/step_properties.h"
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/config/azkaban_tags.h"
@@ -13,7 +14,7 @@ Result<Step> ReadStep(const std::filesystem::path& property_file, const std::fil
   if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular)
     return Error{ErrorCode::kInvalid, StrCat("JOB_PROP_FILE ", property_file.string(), ": not a file")};
   const SubmitOptions options = {.spec_file = property_file.string(), .spec_name = "the step's properties"};
-  TRY_ASSIGN(const Properties properties, LoadProperties(options, directory));
+  TRY_ASSIGN(const Properties properties, LoadProperties(options, directory, ReadFromCluster));
   Step step;
   TRY_ASSIGN(step.request, RequestOfStep(properties));
   step.attachment = StepText(properties, "azkaban.job.attachment.file");

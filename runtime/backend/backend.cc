@@ -22,6 +22,25 @@ Result<std::vector<RemoteFile>> Backend::LookAt(const ParsedJobSpec&, const File
   return Error{ErrorCode::kInvalid, "the job's scheduler has no file system of its own"};
 }
 
+Result<std::shared_ptr<const FilesForOthers>> Backend::HistoryFiles(const JobId&, const std::string&) const {
+  return std::shared_ptr<const FilesForOthers>(std::shared_ptr<void>(), &FilesOnThisMachine());
+}
+
+Result<std::string> Backend::ReadFile(const std::string&) const {
+  return Error{ErrorCode::kInvalid, "the scheduler has no file system of its own"};
+}
+
+Result<std::string> ReadFromCluster(const std::string& source) {
+  const std::string scheme = ToLower(source.substr(0, source.find(':')));
+  for (const BackendEntry& entry : Backends()) {
+    if (entry.uri_scheme != scheme) continue;
+    TRY(entry.check_configured(JobId()));
+    return entry.backend().ReadFile(source);
+  }
+  return Error{ErrorCode::kInvalid,
+               StrCat("expected a file of this machine, or hdfs://HOST:PORT/PATH, not ", scheme, ":")};
+}
+
 const Backend& BackendOf(const JobId& job) { return EntryOf(job).backend(); }
 
 Status CheckConfigured(const JobId& job) {

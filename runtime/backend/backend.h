@@ -20,6 +20,7 @@
 #include "runtime/scheduler/health.h"
 #include "runtime/scheduler/planned_step.h"
 #include "runtime/scheduler/queue_view.h"
+#include "runtime/store/files_for_others.h"
 #include "runtime/store/job_store.h"
 #include "runtime/store/request_index.h"
 #include "runtime/store/staged_files.h"
@@ -54,6 +55,10 @@ class Backend {
   // the source. kInvalid: there is none, or the scheduler has no such file system; kNotPermitted: this user may not
   // read it.
   virtual Result<std::vector<RemoteFile>> LookAt(const ParsedJobSpec& job, const FileSpec& file) const;
+  // What writes the files of a job's history into this folder. The job is this backend's.
+  virtual Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job, const std::string& folder) const;
+  // The whole of such a file, which is read before there is a job: on the cluster that is known without one.
+  virtual Result<std::string> ReadFile(const std::string& source) const;
   virtual Result<QueueView> Queue() const = 0;
   // What of its jobs lies elsewhere and may go; what is on this machine the caller removes.
   virtual Result<Garbage> CollectGarbage(const GarbageOrder&) const { return Garbage(); }
@@ -80,6 +85,7 @@ struct BackendEntry {
   Status (*check_configured)(const JobId& job) = [](const JobId&) { return Ok(); };
   // Whether this program can ask it, or become one that can.
   bool (*is_installed)() = [] { return true; };
+  std::string_view uri_scheme = {};  // of the files in its cluster's file system; empty: it has none
 };
 std::span<const BackendEntry> Backends();
 std::vector<const Backend*> ConfiguredBackends();
@@ -87,5 +93,8 @@ std::vector<const Backend*> ConfiguredBackends();
 // the value, of the default it is the error.
 Result<std::optional<Error>> VisitConfigured(const std::function<Status(const Backend&)>& visit);
 Status CheckConfigured(const JobId& job);  // of the job's backend
+
+// Backend::ReadFile() of the one that has files of this URI's scheme.
+Result<std::string> ReadFromCluster(const std::string& source);
 
 }  // namespace tony

@@ -8,7 +8,7 @@ namespace tony {
 std::span<const BackendEntry> Backends() {
   static constexpr BackendEntry kBackends[] = {
       {"local", "local-", LocalBackend},
-      {"yarn", "application_", BecomeHadoopTwin, CheckYarnConfigured, HasHadoopTwin},
+      {"yarn", "application_", BecomeHadoopTwin, CheckYarnConfigured, HasHadoopTwin, "hdfs"},
   };
   return kBackends;
 }

@@ -8,7 +8,7 @@ namespace tony {
 std::span<const BackendEntry> Backends() {
   static constexpr BackendEntry kBackends[] = {
       {"local", "local-", LocalBackend},
-      {"yarn", "application_", YarnBackend, CheckYarnConfigured},
+      {"yarn", "application_", YarnBackend, CheckYarnConfigured, [] { return true; }, "hdfs"},
   };
   return kBackends;
 }

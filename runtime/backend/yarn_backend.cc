@@ -10,10 +10,12 @@
 #include "runtime/scheduler/yarn/note_garbage.h"
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
 #include "runtime/scheduler/yarn/yarn_check.h"
+#include "runtime/scheduler/yarn/yarn_checkpoints.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
 #include "runtime/scheduler/yarn/yarn_health.h"
+#include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_jobs.h"
 #include "runtime/scheduler/yarn/yarn_plan.h"
 #include "runtime/scheduler/yarn/yarn_queue.h"
@@ -85,8 +87,7 @@ class YarnBackendImage : public Backend {
   std::optional<std::string> WhyRefused(const ParsedJobSpec& job) const override {
     if (const auto notes = Check(job); !notes.ok()) return notes.error().message;
     for (const FileSpec& file : FilesInHdfs(job.spec))
-      if (const auto there = LookAt(job, file); !there.ok())
-        return StrCat("resource ", file.source, ": ", there.error().message);
+      if (const auto there = LookAt(job, file); !there.ok()) return Annotate(there.error(), NameOfSource(file)).message;
     return std::nullopt;
   }
   Result<PlannedSteps> Plan(const ParsedJobSpec& job) const override {
@@ -97,6 +98,15 @@ class YarnBackendImage : public Backend {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.site_files));
     return LookAtHdfs(cluster, file);
   }
+  Result<std::shared_ptr<const FilesForOthers>> HistoryFiles(const JobId& job,
+                                                             const std::string& folder) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job));
+    return FilesOfHistory(cluster, folder);
+  }
+  Result<std::string> ReadFile(const std::string& source) const override {
+    TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(SiteFiles()));
+    return ReadFromHdfs(cluster, source);
+  }
   Result<QueueView> Queue() const override {
     TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
     return LookAtYarnQueue(cluster);
@@ -106,6 +116,7 @@ class YarnBackendImage : public Backend {
       TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(JobId()));
       TRY_ASSIGN(Garbage garbage, GarbageIn(cluster).Collect(order));
       if (garbage.failure.ok()) garbage.failure = SweepRequests(cluster, order, garbage.requests);
+      if (garbage.failure.ok() && !order.dry_run) garbage.failure = SweepCheckpointFolders(cluster);
       return garbage;
     }();
     Garbage garbage = collected.ok() ? *std::move(collected) : Garbage{.failure = collected.error()};

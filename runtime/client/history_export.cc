@@ -16,8 +16,9 @@ Result<int> ExportHistory(const JobRecords& records, bool json) {
   }
   TRY(BackendOf(records.job()).arbiter().Settle(records));
   TRY_ASSIGN(const JobStatus status, StoredStatus(records));
-  TRY(HasEnded(status) ? FinishHistory(records) : BeginHistory(records));
   const std::string text = path->string();
+  TRY_ASSIGN(const auto files, BackendOf(records.job()).HistoryFiles(records.job(), text));
+  TRY(HasEnded(status) ? FinishHistory(records, *files) : BeginHistory(records, *files));
   if (json) {
     PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), R"(,"folder":)", JsonString(text), "}"));
   } else {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/config/properties.h"
 #include "runtime/framework/framework.h"
@@ -62,15 +63,17 @@ std::vector<OptionSpec> SpecOptions() {
   return {
       {"executes", kValue, "COMMAND",
        "what each task runs; a Python file of -src_dir by itself: the job's Python runs it"},
-      {"src_dir", kValue, "PATH", "the program, a folder or an archive: its content is in each task's working folder"},
+      {"src_dir", kValue, "PATH",
+       "the program, a folder or an archive: its content is in each task's working folder; on YARN also hdfs://..."},
       {"task_params", kValue, "WORDS", "added to the command"},
       {"python_binary_path", kValue, "PATH", "the interpreter before the command; relative: within -python_venv"},
-      {"python_venv", kValue, "PATH", "a virtual environment, archive or folder: venv in each task's folder"},
+      {"python_venv", kValue, "PATH",
+       "a virtual environment, archive or folder: venv in each task's folder; on YARN also an archive at hdfs://..."},
       {"shell_env", kRepeated, "NAME=VALUE", "environment of the tasks' processes"},
       {"container_env", kRepeated, "NAME=VALUE", "environment of executors and tasks"},
       {"secrets-fd", kValue, "FD", "variables of the tasks that are told nobody, a JSON object on this descriptor"},
       {"conf", kRepeated, "KEY=VALUE", "one property; wins over every file"},
-      {"conf_file", kValue, "FILE", "properties: tony.xml or job.properties"},
+      {"conf_file", kValue, "FILE", "properties: tony.xml or job.properties; hdfs://... is read from the cluster"},
       {"hdfs_classpath", kValue, "PATHS", "Hadoop's jars, as TonY took them; our tasks need none"},
       {"sidecar_tensorboard_log_dir", kValue, "PATH", "where TensorBoard looks; accepted, no effect yet"},
       {"strict", OptionSpec::Kind::kFlag, "", "warnings of keys and values are errors"},
@@ -84,7 +87,7 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   if (error) return Error{ErrorCode::kInvalid, StrCat("the current folder cannot be found: ", error.message())};
   SubmitOptions options = ToSubmitOptions(line);
   TRY_ASSIGN(options.secrets_fd, SecretsDescriptor(line));
-  TRY_ASSIGN(const Properties properties, LoadProperties(options, directory));
+  TRY_ASSIGN(const Properties properties, LoadProperties(options, directory, ReadFromCluster));
   TRY_ASSIGN(ParsedJobSpec parsed, CheckedJobSpec(properties, directory));
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   return parsed;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -25,7 +26,9 @@ constexpr Duration kNextLine{5000};
 // What the staging thread says and the loop shows: one live line on a terminal, a line now and then elsewhere.
 class StagingDisplay {
  public:
-  explicit StagingDisplay(EventLoop& loop) : loop_(loop), live_(IsTerminal(kErrors)) { Plan(kQuiet); }
+  StagingDisplay(EventLoop& loop, std::string_view doing) : loop_(loop), doing_(doing), live_(IsTerminal(kErrors)) {
+    Plan(kQuiet);
+  }
   ~StagingDisplay() {
     if (drawn_ && live_) Write("\r\x1b[K");
   }
@@ -42,8 +45,9 @@ class StagingDisplay {
   }
 
   void Show() {
+    if (Newest().what.empty()) return Plan(kRedraw);  // nothing is moved yet
     drawn_ = true;
-    const std::string line = StagingLine(Newest());
+    const std::string line = ProgressLine(doing_, Newest());
     if (live_) {
       Write(StrCat("\r", CutToWidth(line, static_cast<size_t>(SizeOf(kErrors).columns - 1)), "\x1b[K"));
     } else {
@@ -62,6 +66,7 @@ class StagingDisplay {
   }
 
   EventLoop& loop_;
+  const std::string_view doing_;
   const bool live_;
   bool drawn_ = false;
   mutable std::mutex mutex_;
@@ -81,35 +86,17 @@ Result<StagedForJob> StageHere(const Backend& backend, const ParsedJobSpec& job,
   return StagedForJob{.store = std::move(store), .files = std::move(files)};
 }
 
-}  // namespace
-
-std::string StagingLine(const StageProgress& progress) {
-  constexpr double kGiga = 1e9, kMega = 1e6;
-  const bool large = static_cast<double>(progress.total) >= kGiga;
-  char amount[64];
-  std::snprintf(amount, sizeof amount, large ? "%.1f of %.1f GB" : "%.0f of %.0f MB",
-                static_cast<double>(progress.done) / (large ? kGiga : kMega),
-                static_cast<double>(progress.total) / (large ? kGiga : kMega));
-  return StrCat("staging ", SafeLine(progress.what), ": ", amount);
-}
-
-Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const Backend& backend,
-                                const ParsedJobSpec& job) {
-  if (!NeedsStaging(job.spec)) return StagedForJob{};
-  std::optional<Result<StagedForJob>> result;
+// Runs `work` beside the loop until it is done; the signal that has come meanwhile, which asks it to stop, or 0.
+int RunShown(EventLoop& loop, Interrupts& interrupts, std::string_view doing,
+             const std::function<void(const StageWatch&)>& work) {
+  StagingDisplay display(loop, doing);
   int signal = 0;
   {
-    StagingDisplay display(loop);
     std::jthread thread([&](const std::stop_token& stop) {
-      Result<StagedForJob> staged =
-          StageHere(backend, job,
-                    {.on_progress = [&](const StageProgress& progress) { display.Tell(progress); },
-                     .stop = stop,
-                     .on_damage = SayDamage});
-      loop.Post([&, made = std::make_shared<Result<StagedForJob>>(std::move(staged))] {
-        result.emplace(std::move(*made));
-        loop.Stop();
-      });
+      work({.on_progress = [&](const StageProgress& progress) { display.Tell(progress); },
+            .stop = stop,
+            .on_damage = SayDamage});
+      loop.Post([&] { loop.Stop(); });
     });
     interrupts.Listen([&](int caught) {
       signal = caught;
@@ -118,8 +105,40 @@ Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const B
     loop.Run();
     interrupts.Listen(nullptr);
   }
+  return signal;
+}
+
+}  // namespace
+
+std::string ProgressLine(std::string_view doing, const StageProgress& progress) {
+  constexpr double kGiga = 1e9, kMega = 1e6;
+  const bool large = static_cast<double>(progress.total) >= kGiga;
+  char amount[64];
+  std::snprintf(amount, sizeof amount, large ? "%.1f of %.1f GB" : "%.0f of %.0f MB",
+                static_cast<double>(progress.done) / (large ? kGiga : kMega),
+                static_cast<double>(progress.total) / (large ? kGiga : kMega));
+  return StrCat(doing, " ", SafeLine(progress.what), ": ", amount);
+}
+
+Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const Backend& backend,
+                                const ParsedJobSpec& job) {
+  if (!NeedsStaging(job.spec)) return StagedForJob{};
+  std::optional<Result<StagedForJob>> staged;
+  const int signal = RunShown(loop, interrupts, "staging",
+                              [&](const StageWatch& watch) { staged.emplace(StageHere(backend, job, watch)); });
   if (signal != 0) return StagedForJob{.signal = signal};
-  return *std::move(result);
+  return *std::move(staged);
+}
+
+Result<LaidJob> LayJob(EventLoop& loop, Interrupts& interrupts, const JobStore& jobs, NewJob job) {
+  std::optional<Result<NewJob>> laid;
+  const int signal = RunShown(loop, interrupts, "sending", [&](const StageWatch& watch) {
+    laid.emplace(jobs.Lay(std::move(job), RealClock().Now(), watch));
+  });
+  if (signal != 0 && laid->ok()) jobs.DiscardLaid(**laid);
+  if (signal != 0) return LaidJob{.signal = signal};
+  TRY(*laid);
+  return LaidJob{.job = **std::move(laid)};
 }
 
 }  // namespace tony

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/event_loop.h"
@@ -10,6 +11,7 @@
 #include "runtime/client/watch_job.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/staging/stage.h"
+#include "runtime/store/job_store.h"
 #include "runtime/store/staged_files.h"
 
 namespace tony {
@@ -24,7 +26,14 @@ struct StagedForJob {
 Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const Backend& backend,
                                 const ParsedJobSpec& job);
 
+// JobStore::Lay() in the same way; nothing: a signal stopped it, and nothing was laid.
+struct LaidJob {
+  std::optional<NewJob> job;
+  int signal = 0;
+};
+Result<LaidJob> LayJob(EventLoop& loop, Interrupts& interrupts, const JobStore& jobs, NewJob job);
+
 // "staging src_dir /x: 0.3 of 4.1 GB".
-std::string StagingLine(const StageProgress& progress);
+std::string ProgressLine(std::string_view doing, const StageProgress& progress);
 
 }  // namespace tony

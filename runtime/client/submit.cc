@@ -43,7 +43,12 @@ Result<int> RunSubmit(const CommandLine& line) {
                       .secrets = parsed.secrets,
                       .programs = programs.kept.hash};
   TRY_ASSIGN(const auto jobs, backend->JobsFor(parsed));
-  TRY_ASSIGN(const JobRecords records, jobs->Create(job, RealClock().Now()));
+  TRY_ASSIGN(const LaidJob laid, LayJob(loop, interrupts, *jobs, job));
+  if (laid.signal != 0) {
+    Say("tony: interrupted while sending; nothing was submitted");
+    return 128 + laid.signal;
+  }
+  TRY_ASSIGN(const JobRecords records, jobs->Create(*laid.job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
   Announce(records.job(), json, detach);
   TRY(StartJob(*jobs, records, *launcher));

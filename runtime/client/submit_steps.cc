@@ -165,6 +165,7 @@ Result<SubmitObservation> CourseSteps::Prepare(bool to_tell) {
 
 Result<SubmitObservation> CourseSteps::Record(const RequestRecord& record) {
   if (record.job == id_) TRY(Lay());
+  if (signal_ != 0) return SubmitObservation(RecordSeen());
   TRY_ASSIGN(const bool written, index_.Write(request_, record));
   return SubmitObservation(RecordSeen{written});
 }
@@ -184,7 +185,9 @@ Status CourseSteps::Lay() {
                 .configuration = ToJson(asked_.job.configuration),
                 .secrets = asked_.job.secrets,
                 .programs = programs.kept.hash};
-  TRY_ASSIGN(laid_, jobs_.Lay(std::move(job), RealClock().Now()));
+  TRY_ASSIGN(LaidJob laid, LayJob(loop_, interrupts_, jobs_, std::move(job)));
+  signal_ = laid.signal;
+  laid_ = std::move(laid.job);
   return Ok();
 }
 

@@ -27,7 +27,7 @@ constexpr Key kKeys[] = {
     {"tony.application.training-stage", kList, "", kRefused, "roles that run after those of the prepare stage"},
     {"tony.application.untracked.jobtypes", kList, "ps", kImplemented, "roles that are not waited for, but whose failure fails the job"},
     {"tony.scheduler", kText, "local", kImplemented, "what the job runs on: local, which is this machine"},
-    {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program, whose content is in each task's folder (-src_dir)"},
+    {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program, on YARN also of HDFS (hdfs://...), whose content is in each task's folder (-src_dir)"},
 
     // Its command and environment.
     {"tony.containers.command", kText, "", kImplemented, "command of every role without its own (-executes)"},
@@ -38,7 +38,7 @@ constexpr Key kKeys[] = {
     {"tony.execution.envs", kList, "", kImplemented, "NAME=VALUE pairs for tasks"},
     {"tony.hdfs-classpath", kList, "", kNone, "Hadoop's jars, which our tasks do not need (-hdfs_classpath)"},
     {"tony.python-exec-path", kText, "", kNone, "interpreter of TonY's Horovod driver"},
-    {"tony.python-venv", kText, "", kImplemented, "archive or folder with a virtual environment, which is venv in each task's folder (-python_venv)"},
+    {"tony.python-venv", kText, "", kImplemented, "archive or folder with a virtual environment, on YARN also an archive of HDFS (hdfs://...), which is venv in each task's folder (-python_venv)"},
 
     // Roles.
     {"tony.<role>.allocation-tags", kList, "", kNone, "YARN allocation tags"},
@@ -87,7 +87,7 @@ constexpr Key kKeys[] = {
 
     // Restarts.
     {"tony.am.retry-count", kNumber, "0", kImplemented, "TonY's word for tony.restart.job.budget"},
-    {"tony.checkpoint.dir", kText, "", kImplemented, "local folder where the program leaves checkpoints; a restarted task gets the job's newest as TONY_RESUME_FROM"},
+    {"tony.checkpoint.dir", kText, "", kImplemented, "folder where the program leaves checkpoints, on YARN also in HDFS (hdfs://...); a restarted task gets the job's newest as TONY_RESUME_FROM"},
     {"tony.checkpoint.fruitless-restarts", kNumber, "3", kImplemented, "restarts in a row without a newer checkpoint that end the job"},
     {"tony.checkpoint.pattern", kText, "*", kImplemented, "which names in tony.checkpoint.dir are checkpoints, as in a shell: * ? [a-z]"},
     {"tony.checkpoint.resume", kText, "own", kImplemented, "from whose checkpoints tasks go on: own (the job's) or latest (the newest there is, whoever wrote it; the first attempts too)"},
@@ -168,7 +168,7 @@ constexpr Key kKeys[] = {
     // History and portal.
     {"tony.history.finished", kText, "", kImplemented, "where TonY's portal moves the histories of finished jobs; only the portal reads it"},
     {"tony.history.finished-dir-timezone", kText, "UTC", kNone, "time zone of its date folders"},
-    {"tony.history.intermediate", kText, "", kImplemented, "where histories are written for TonY's portal; tony.history.location/intermediate if not set"},
+    {"tony.history.intermediate", kText, "", kImplemented, "where histories are written for TonY's portal, on YARN in HDFS; tony.history.location/intermediate if not set"},
     {"tony.history.location", kText, "/path/to/tony-history", kImplemented, "folder of TonY's portal and Dr. Elephant; the default means none"},
     {"tony.history.mover-interval-ms", kMillis, "300000", kNone, "how often finished jobs are moved"},
     {"tony.history.purger-interval-ms", kMillis, "21600000", kNone, "how often old jobs are removed"},

@@ -26,6 +26,13 @@ struct ConfigFile {
   std::filesystem::path path;
   bool is_step = false;   // as Azkaban wrote it for a step, whatever its path is
   bool is_stdin = false;  // a job document; nothing is at its path
+  ReadRemoteFile read{};  // null: it is of this machine
+};
+
+// Where the files are that a job names.
+struct Places {
+  const std::filesystem::path& directory;
+  const ReadRemoteFile& read_remote;
 };
 
 Error FileError(const ConfigFile& file, std::string_view what) {
@@ -45,7 +52,14 @@ Result<std::string> ReadOpen(int fd, const ConfigFile& file) {
   }
 }
 
+Result<std::string> ReadRemoteText(const ConfigFile& file) {
+  auto text = file.read(file.name);
+  if (!text.ok()) return Annotate(text.error(), StrCat(file.kind, " ", file.name));
+  return text;
+}
+
 Result<std::string> ReadText(const ConfigFile& file) {
+  if (file.read) return ReadRemoteText(file);
   const UniqueFd fd(file.is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                   : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
@@ -112,12 +126,16 @@ Result<LoadedFile> Load(const ConfigFile& file) {
   return loaded;
 }
 
-Result<ConfigFile> NamedFile(std::string_view kind, std::string name, const std::filesystem::path& directory) {
+// "hdfs:/x/y" is a URI as well; "a:b" may be a file of this machine.
+bool IsRemote(const std::string& name) {
+  const size_t colon = name.find(':');
+  return colon != std::string::npos && name.find('/') == colon + 1;
+}
+
+ConfigFile NamedFile(std::string_view kind, std::string name, const Places& places) {
   if (name.starts_with("file://")) name.erase(0, 7);
-  if (name.find("://") != std::string::npos) {
-    return Error{ErrorCode::kInvalid, StrCat(kind, " ", name, ": only local files are supported yet")};
-  }
-  return ConfigFile{kind, name, directory / name};
+  if (IsRemote(name)) return {.kind = kind, .name = name, .path = name, .read = places.read_remote};
+  return {.kind = kind, .name = name, .path = places.directory / name};
 }
 
 // Azkaban's adapter reads the first itself, and the others are what earlier steps wrote; TonY had none of them.
@@ -127,10 +145,8 @@ bool BelongsToTheStep(std::string_view key) {
 }
 
 // With -conf_file TonY's client looked for no tony.xml, and a step's tony.* properties were its tony.xml.
-Result<Properties> WithConfFile(const Properties& step, const Property& conf_file,
-                                const std::filesystem::path& directory) {
-  TRY_ASSIGN(const ConfigFile file, NamedFile("conf file", conf_file.value, directory));
-  auto loaded = Load(file);
+Result<Properties> WithConfFile(const Properties& step, const Property& conf_file, const Places& places) {
+  auto loaded = Load(NamedFile("conf file", conf_file.value, places));
   if (!loaded.ok()) return Annotate(loaded.error(), conf_file.origin);
   Properties properties;
   std::vector<std::string> left_out;
@@ -151,7 +167,7 @@ Result<Properties> WithConfFile(const Properties& step, const Property& conf_fil
   return properties;
 }
 
-Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const std::filesystem::path& directory) {
+Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const Places& places) {
   std::optional<ConfigFile> file;
   if (!options.spec_file.empty() && !options.conf_file.empty()) {
     return Error{ErrorCode::kUsage, StrCat("both ", options.spec_file, " and -conf_file ", options.conf_file,
@@ -162,14 +178,13 @@ Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const s
         .kind = "the job document on", .name = "the job document", .path = "standard input", .is_stdin = true};
   } else if (!options.spec_file.empty()) {
     const bool is_step = !options.spec_name.empty();
-    TRY_ASSIGN(file,
-               NamedFile(is_step ? std::string_view(options.spec_name) : "job file", options.spec_file, directory));
+    file = NamedFile(is_step ? std::string_view(options.spec_name) : "job file", options.spec_file, places);
     if (is_step) file->name = options.spec_name;
     file->is_step = is_step;
   } else if (!options.conf_file.empty()) {
-    TRY_ASSIGN(file, NamedFile("conf file", options.conf_file, directory));
-  } else if (std::error_code ignored; std::filesystem::exists(directory / "tony.xml", ignored)) {
-    file = ConfigFile{"conf file", "tony.xml", directory / "tony.xml"};
+    file = NamedFile("conf file", options.conf_file, places);
+  } else if (std::error_code ignored; std::filesystem::exists(places.directory / "tony.xml", ignored)) {
+    file = NamedFile("conf file", "tony.xml", places);
   }
   return file;
 }
@@ -191,10 +206,10 @@ void WarnOfShellEnv(Properties& step) {
 }
 
 // What a job file says beside tony.*. With a -conf_file its properties become that file's.
-Result<SubmitFlags> TakeStep(Properties& properties, const std::filesystem::path& directory) {
-  TRY_ASSIGN(SubmitFlags step, FlagsOfJobFile(properties, directory));
+Result<SubmitFlags> TakeStep(Properties& properties, const Places& places) {
+  TRY_ASSIGN(SubmitFlags step, FlagsOfJobFile(properties, places.directory));
   if (!step.conf_file.value.empty()) {
-    TRY_ASSIGN(properties, WithConfFile(properties, step.conf_file, directory));
+    TRY_ASSIGN(properties, WithConfFile(properties, step.conf_file, places));
   }
   WarnOfShellEnv(properties);
   return step;
@@ -207,7 +222,7 @@ struct UserLayers {
   std::optional<JobDocument> document;  // with its base and properties among `properties`
 };
 
-Result<UserLayers> LoadUserFile(const ConfigFile& file, const std::filesystem::path& directory) {
+Result<UserLayers> LoadUserFile(const ConfigFile& file, const Places& places) {
   UserLayers layers;
   LoadedFile loaded;
   if (IsDocument(file)) {
@@ -218,7 +233,7 @@ Result<UserLayers> LoadUserFile(const ConfigFile& file, const std::filesystem::p
     TRY_ASSIGN(loaded, Load(file));
   }
   if (loaded.is_job_file) {
-    TRY_ASSIGN(layers.step, TakeStep(loaded.properties, directory));
+    TRY_ASSIGN(layers.step, TakeStep(loaded.properties, places));
   }
   layers.properties.Merge(loaded.properties);
   return layers;
@@ -226,12 +241,18 @@ Result<UserLayers> LoadUserFile(const ConfigFile& file, const std::filesystem::p
 
 }  // namespace
 
-Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory) {
+Result<std::string> NoRemoteFile(const std::string&) {
+  return Error{ErrorCode::kInvalid, "only files of this machine are read"};
+}
+
+Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory,
+                                  const ReadRemoteFile& read_remote) {
+  const Places places{directory, read_remote};
   TRY_ASSIGN(SubmitFlags flags, FlagsOfCommandLine(options));
-  TRY_ASSIGN(const auto file, UserFile(options, directory));
+  TRY_ASSIGN(const auto file, UserFile(options, places));
   UserLayers user;
   if (file) {
-    TRY_ASSIGN(user, LoadUserFile(*file, directory));
+    TRY_ASSIGN(user, LoadUserFile(*file, places));
   }
   Properties properties = std::move(user.properties);
   std::map<std::string, std::string> secrets;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -72,6 +73,10 @@ struct SubmitOptions {
   int secrets_fd = -1;
 };
 
+// The content of a file that is named by a URI, "hdfs://nn:8020/jobs/tony.xml". Errors do not name it.
+using ReadRemoteFile = std::function<Result<std::string>(const std::string& source)>;
+Result<std::string> NoRemoteFile(const std::string& source);  // kInvalid: only files of this machine are read
+
 // The one loader. Precedence, low to high: built-in defaults < spec file or -conf_file (or ./tony.xml if neither is
 // given and it exists) < the administrator's $TONY_CONF_DIR/tony-site.xml < flags. Values of tony.containers.envs,
 // tony.execution.envs and tony.containers.resources from flags are appended to, not replacing, the file's. The
@@ -88,7 +93,8 @@ struct SubmitOptions {
 // A job file's main.args are TonY's arguments too (main_args.h). With a -conf_file among them that file is read instead
 // of the job file's own tony.* properties, and a warning says so. The tags that TonY's Azkaban type gave to a job are
 // behind those of tony.application.tags. A job document has parts of several ranks (job_document.h).
-// Errors: kUsage for flags, kInvalid for files.
-Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory);
+// Spec file and -conf_file may be remote. Errors: kUsage for flags, kInvalid for files, and those of `read_remote`.
+Result<Properties> LoadProperties(const SubmitOptions& options, const std::filesystem::path& directory,
+                                  const ReadRemoteFile& read_remote = NoRemoteFile);
 
 }  // namespace tony

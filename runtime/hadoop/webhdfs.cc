@@ -148,8 +148,8 @@ WebHdfs::Handle WebHdfs::GetEntry(const std::string& path, Done<Result<HdfsEntry
   return Ask(operation, Parsing<HdfsEntry>(operation.Subject(), false, parse, std::move(done)));
 }
 
-WebHdfs::Handle WebHdfs::CheckReadable(const std::string& path, Done<Status> done) {
-  const Operation operation{"GET", "CHECKACCESS", path, {{"fsaction", "r--"}}};
+WebHdfs::Handle WebHdfs::CheckAccess(const std::string& path, const std::string& action, Done<Status> done) {
+  const Operation operation{"GET", "CHECKACCESS", path, {{"fsaction", action}}};
   return Ask(operation, Finishing(operation.Subject(), std::move(done)));
 }
 

@@ -32,6 +32,7 @@ struct HdfsEntry {
   Instant modified{};
   int permission = 0;  // 0640
   std::string owner, group;
+  int64_t id = 0;  // of what has the name now: never given again
 };
 
 struct HdfsBody {
@@ -67,7 +68,8 @@ class WebHdfs {
 
   [[nodiscard]] Handle MakeFolders(const std::string& path, int permission, Done<Status> done);  // harmless if there
   [[nodiscard]] Handle GetEntry(const std::string& path, Done<Result<HdfsEntry>> done);
-  [[nodiscard]] Handle CheckReadable(const std::string& path, Done<Status> done);  // kNotPermitted: the user may not
+  // `action` is as "r-x". kNotPermitted: the user may not.
+  [[nodiscard]] Handle CheckAccess(const std::string& path, const std::string& action, Done<Status> done);
   // In the order of names. In a large folder it is several calls, so it may miss what is moved meanwhile.
   [[nodiscard]] Handle List(const std::string& path, Done<Result<std::vector<HdfsEntry>>> done);
   // False: there is one, and it is as it was. A file whose writing ends in an error may be there with the first part of

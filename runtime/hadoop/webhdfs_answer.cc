@@ -104,6 +104,7 @@ std::optional<HdfsEntry> EntryOf(const json::value& value) {
   entry.permission = *permission;
   entry.owner = StringAt(value, "owner");
   entry.group = StringAt(value, "group");
+  entry.id = NumberAt(value, "fileId");
   return entry;
 }
 

@@ -1,10 +1,6 @@
 #include "runtime/history/history_files.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <vector>
@@ -22,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kFolderMode = 0770;  // as TonY's
-constexpr mode_t kFileMode = 0640;
 constexpr size_t kMostHexDigits = 7;  // what fits an int of Java's
 constexpr int kSyncHexBytes = 8;      // 16 letters
 constexpr std::string_view kInProgress = ".inprogress";
@@ -61,42 +55,19 @@ Result<Configuration> ReadConfiguration(const JobRecords& records) {
   return text ? ConfigurationFromJson(*text) : Configuration();
 }
 
-// Not by the name of what it will be: TonY's readers take each name with "jhist" in it for a history.
-Status WriteForOthers(const fs::path& path, std::string_view content) {
-  const fs::path temporary = path.parent_path() / StrCat(".new-", RandomHex(6));
-  Status written = WriteNewFile(temporary, content, /*durable=*/false);
-  if (written.ok() && (chmod(temporary.c_str(), kFileMode) != 0 || rename(temporary.c_str(), path.c_str()) != 0))
-    written = FileError(ErrorCode::kCannotWrite, "make", path, errno);
-  if (!written.ok()) unlink(temporary.c_str());
-  return written;
-}
-
-Status MakeFolderForOthers(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) return FileError(ErrorCode::kCannotWrite, "make", path.parent_path(), error.value());
-  if (mkdir(path.c_str(), kFolderMode) != 0) {
-    return errno == EEXIST ? Ok() : FileError(ErrorCode::kCannotWrite, "make", path, errno);
-  }
-  struct stat made = {};  // set-group-id comes from the folder above, and the umask has taken from the mode
-  if (stat(path.c_str(), &made) != 0 || chmod(path.c_str(), (made.st_mode & S_ISGID) | kFolderMode) != 0)
-    return FileError(ErrorCode::kCannotWrite, "open", path, errno);
-  return Ok();
-}
-
-Status WriteTonyFinal(const JobRecords& records, const Story& story) {
-  TRY(MakeFolderForOthers(story.folder));
+Status WriteTonyFinal(const JobRecords& records, const Story& story, const FilesForOthers& files) {
+  TRY(files.MakeFolder(story.folder));
   TRY_ASSIGN(const Configuration configuration, ReadConfiguration(records));
-  return WriteForOthers(story.folder / "tony-final.xml", TonyFinalXml(configuration, story.spec, records.job()));
+  return files.Write(story.folder / "tony-final.xml", TonyFinalXml(configuration, story.spec, records.job()));
 }
 
-Status WriteJhist(const JobRecords& records, const Story& story, const std::string& name) {
+Status WriteJhist(const JobRecords& records, const Story& story, const std::string& name, const FilesForOthers& files) {
   const JhistJob job{.application = ApplicationId(records.job()),
                      .submitted = story.submission.time,
                      .host = story.submission.host,
                      .tasks = story.spec.TotalTasks()};
   const auto events = JhistEvents(job, story.decisions, story.end);
-  return WriteForOthers(story.folder / name, EncodeJhist(events, RandomHex(kSyncHexBytes)));
+  return files.Write(story.folder / name, EncodeJhist(events, RandomHex(kSyncHexBytes)));
 }
 
 Result<JobStatus> FinalStatus(const JobRecords& records) {
@@ -107,27 +78,25 @@ Result<JobStatus> FinalStatus(const JobRecords& records) {
 
 }  // namespace
 
-Status BeginHistory(const JobRecords& records) {
+Status BeginHistory(const JobRecords& records, const FilesForOthers& files) {
   TRY_ASSIGN(JobSpec spec, records.ReadSpec());
   if (spec.history_folder.empty()) return Ok();
   TRY_ASSIGN(const Story story, ReadStory(records, std::move(spec)));
-  TRY(WriteTonyFinal(records, story));
-  return WriteJhist(records, story, JhistName(records.job(), story.submission.user, story.submission.time));
+  TRY(WriteTonyFinal(records, story, files));
+  return WriteJhist(records, story, JhistName(records.job(), story.submission.user, story.submission.time), files);
 }
 
-Status FinishHistory(const JobRecords& records) {
+Status FinishHistory(const JobRecords& records, const FilesForOthers& files) {
   TRY_ASSIGN(JobSpec spec, records.ReadSpec());
   if (spec.history_folder.empty()) return Ok();
   TRY_ASSIGN(Story story, ReadStory(records, std::move(spec)));
   TRY_ASSIGN(story.end, FinalStatus(records));
-  TRY(WriteTonyFinal(records, story));
+  TRY(WriteTonyFinal(records, story, files));
   const Submission& submission = story.submission;
   TRY(WriteJhist(
       records, story,
-      JhistName(records.job(), submission.user, submission.time, *story.end->ended, story.end->verdict->state)));
-  const fs::path begun = story.folder / JhistName(records.job(), submission.user, submission.time);
-  if (unlink(begun.c_str()) != 0 && errno != ENOENT) return FileError(ErrorCode::kCannotWrite, "remove", begun, errno);
-  return Ok();
+      JhistName(records.job(), submission.user, submission.time, *story.end->ended, story.end->verdict->state), files));
+  return files.Remove(story.folder / JhistName(records.job(), submission.user, submission.time));
 }
 
 Result<std::optional<fs::path>> HistoryFolder(const JobRecords& records) {

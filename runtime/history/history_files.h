@@ -18,16 +18,17 @@
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/outcome.h"
+#include "runtime/store/files_for_others.h"
 #include "runtime/store/job_records.h"
 
 namespace tony {
 
 // For whoever takes up a job: that it runs, and with what. Harmless if it was written before.
-Status BeginHistory(const JobRecords& records);
+Status BeginHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
 // For whoever has written its last status: what has become of it. Also if BeginHistory() was never called; a second
 // call writes the same. kInvalid: it has not ended.
-Status FinishHistory(const JobRecords& records);
+Status FinishHistory(const JobRecords& records, const FilesForOthers& files = FilesOnThisMachine());
 
 // Where they are; nothing: the job names no folder.
 Result<std::optional<std::filesystem::path>> HistoryFolder(const JobRecords& records);

@@ -20,10 +20,6 @@ constexpr std::string_view kArchive = "#archive";
 constexpr std::string_view kForm = "expected SRC[::NAME][#archive]";
 constexpr size_t kLongestFileName = 255;  // NAME_MAX
 
-// What a NodeManager unpacks, by the ending of the file's name alone (FSDownload.unpack). What it does not know it
-// leaves packed.
-constexpr std::string_view kUnpacked[] = {".zip", ".jar", ".tar", ".tar.gz", ".tgz"};
-
 Error BadItem(const PropertyValues& values, std::string_view key, std::string_view item, std::string_view expected) {
   return values.Bad(key, StrCat(Quoted(item), ": ", expected));
 }
@@ -65,25 +61,17 @@ Result<fs::path> Existing(std::string_view text, const fs::path& directory) {
                                                      : error.message())};
 }
 
-// The cluster alone knows whether there is something; else what was expected.
-Result<HdfsPlace> InHdfs(const PropertyValues& values, std::string_view text, bool archive) {
-  if (SchedulerOf(values) != kYarnScheduler) {
-    return Error{
-        ErrorCode::kInvalid,
-        "only a job on YARN reads files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
-        "this machine"};
-  }
-  TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(text));
-  const auto ends_path = [path = ToLower(place.path)](std::string_view end) { return path.ends_with(end); };
-  if (!archive || std::ranges::any_of(kUnpacked, ends_path)) return place;
+Result<HdfsPlace> ArchiveInHdfs(const PropertyValues& values, std::string_view text) {
+  TRY_ASSIGN(HdfsPlace place, ParseInHdfs(values, text));
+  if (IsArchiveOfNodes(place.path)) return place;
   return Error{ErrorCode::kInvalid,
-               "a node unpacks archives of HDFS by their names; expected one in .zip, .jar, .tar, .tar.gz or .tgz"};
+               StrCat("a node unpacks archives of HDFS by their names; expected one in ", kArchivesOfNodes)};
 }
 
 Result<std::string> Source(const PropertyValues& values, std::string_view key, std::string_view text,
                            const fs::path& directory) {
-  if (key == kVenv && IsInHdfs(text)) {
-    TRY_ASSIGN(const HdfsPlace place, InHdfs(values, text, /*archive=*/true));
+  if ((key == kSource || key == kVenv) && IsInHdfs(text)) {
+    TRY_ASSIGN(const HdfsPlace place, key == kVenv ? ArchiveInHdfs(values, text) : ParseInHdfs(values, text));
     return ToString(place);
   }
   TRY_ASSIGN(const fs::path path, Existing(text, directory));
@@ -130,7 +118,7 @@ Result<FileSpec> FileHere(const std::string& source, bool archive, const fs::pat
 }
 
 Result<FileSpec> FileInHdfs(const PropertyValues& values, const std::string& source, bool archive) {
-  TRY_ASSIGN(const HdfsPlace place, InHdfs(values, source, archive));
+  TRY_ASSIGN(const HdfsPlace place, archive ? ArchiveInHdfs(values, source) : ParseInHdfs(values, source));
   return FileSpec{ToString(place), fs::path(place.path).filename().string(), archive};
 }
 
@@ -182,6 +170,13 @@ Result<std::vector<FileSpec>> ParseList(const PropertyValues& values, std::strin
 }
 
 }  // namespace
+
+Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text) {
+  if (SchedulerOf(values) == kYarnScheduler) return ParseHdfsPlace(text);
+  return Error{ErrorCode::kInvalid,
+               "only a job on YARN has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on "
+               "this machine"};
+}
 
 Status ParseFiles(const PropertyValues& values, const fs::path& directory, bool single_task, JobSpec& spec) {
   TRY_ASSIGN(spec.src_dir, ParseOne(values, kSource, directory));

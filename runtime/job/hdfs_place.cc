@@ -1,5 +1,6 @@
 #include "runtime/job/hdfs_place.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "runtime/base/strings.h"
@@ -8,6 +9,8 @@ namespace tony {
 namespace {
 
 constexpr std::string_view kScheme = "hdfs:";
+// FSDownload.unpack. What it does not know it leaves packed.
+constexpr std::string_view kUnpacked[] = {".zip", ".jar", ".tar", ".tar.gz", ".tgz"};
 constexpr int kDefaultPort = 8020;  // HdfsClientConfigKeys.DFS_NAMENODE_RPC_PORT_DEFAULT
 
 std::optional<Endpoint> NameNodeIn(const std::string& authority) {
@@ -52,6 +55,17 @@ std::string ToString(const HdfsPlace& place) {
   return StrCat("hdfs://", place.name_node ? ToString(*place.name_node) : "", place.path);
 }
 
+bool IsArchiveOfNodes(std::string_view path) {
+  const std::string name = ToLower(path);
+  return std::ranges::any_of(kUnpacked, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+FileSpec SrcDirOf(const JobSpec& spec) { return {spec.src_dir, "", /*archive=*/true}; }
+
+std::string NameOfSource(const FileSpec& file) {
+  return StrCat(file.name.empty() ? "src_dir " : "resource ", file.source);
+}
+
 FileSpec VenvOf(const JobSpec& spec) { return {spec.python_venv, std::string(kVenvFolder), /*archive=*/true}; }
 
 std::vector<FileSpec> FilesInHdfs(const JobSpec& spec) {
@@ -60,7 +74,7 @@ std::vector<FileSpec> FilesInHdfs(const JobSpec& spec) {
     for (const FileSpec& file : files)
       if (IsInHdfs(file.source)) found.push_back(file);
   };
-  add({VenvOf(spec)});
+  add({VenvOf(spec), SrcDirOf(spec)});
   add(spec.files);
   for (const RoleSpec& role : spec.roles) add(role.files);
   add(spec.am_files);

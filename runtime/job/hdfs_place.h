@@ -24,7 +24,13 @@ bool IsInHdfs(std::string_view source);  // whether it begins with "hdfs:"
 Result<HdfsPlace> ParseHdfsPlace(std::string_view source);
 std::string ToString(const HdfsPlace& place);  // which is parsed to the same
 
+// Whether a node unpacks a file of that name: it goes by the ending alone.
+bool IsArchiveOfNodes(std::string_view path);
+inline constexpr std::string_view kArchivesOfNodes = ".zip, .jar, .tar, .tar.gz or .tgz";
+
 FileSpec VenvOf(const JobSpec& spec);                    // the Python environment, as a file of the job
+FileSpec SrcDirOf(const JobSpec& spec);                  // its name is empty
+std::string NameOfSource(const FileSpec& file);          // for messages: "src_dir hdfs:///x"
 std::vector<FileSpec> FilesInHdfs(const JobSpec& spec);  // of the job, its roles and its AM; some of them twice
 
 }  // namespace tony

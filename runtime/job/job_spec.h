@@ -49,7 +49,7 @@ std::optional<DistributedMode> DistributedModeFromString(std::string_view text);
 struct FileSpec {
   // A file or a folder: an absolute path of the submitting machine, or a place in HDFS (hdfs_place.h).
   std::string source;
-  std::string name;      // what it is called there: one component of a path
+  std::string name;      // what it is called there: one component of a path; empty: its content is in the folder itself
   bool archive = false;  // `name` is a folder with what is in the archive `source`
   bool operator==(const FileSpec&) const = default;
 };
@@ -94,7 +94,7 @@ struct RestartRules {
 
 // Where the user's program leaves its checkpoints.
 struct CheckpointSpec {
-  std::string directory;       // absolute; empty: none declared
+  std::string directory;       // absolute, or in HDFS (hdfs_place.h); empty: none declared
   std::string pattern = "*";   // of the names in it, as of a shell: * ? [a-z]
   int most_fruitless = 3;      // restarts in a row without a newer checkpoint, after which the job has failed
   bool resume_latest = false;  // from whatever is newest, also where others wrote it, and from the first attempt on
@@ -177,7 +177,7 @@ struct JobSpec {
   std::map<std::string, std::string> execution_env;  // -shell_env: the user's process
   std::map<std::string, std::string> container_env;  // -container_env: also for the user's process; execution_env wins
   DistributedMode mode = DistributedMode::kGang;
-  // On the submitting machine, absolute; empty: none.
+  // On the submitting machine, absolute, or in HDFS (hdfs_place.h); empty: none.
   std::string src_dir;                    // a folder or an archive; its content is in each task's folder
   std::string python_venv;                // an archive or a folder; its content is in kVenvFolder there
   std::vector<FileSpec> files;            // for every task
@@ -194,7 +194,8 @@ struct JobSpec {
   std::vector<FailureRule> failure_rules;  // its own, which go before the built-in ones
   std::vector<std::string> tags;           // for people and tools to find it by; each once, none empty
   YarnSpec yarn;
-  std::string history_folder;  // where TonY's portal and Dr. Elephant find its history; absolute; empty: none is kept
+  // Where TonY's portal and Dr. Elephant find its history: absolute, or in HDFS (hdfs_place.h); empty: none is kept.
+  std::string history_folder;
   bool operator==(const JobSpec&) const = default;
 
   const RoleSpec* FindRole(std::string_view role) const;

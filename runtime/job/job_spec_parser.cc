@@ -154,12 +154,17 @@ std::string ParseHistoryFolder(const PropertyValues& values, const std::filesyst
   const std::string_view key = is_explicit ? kHistoryIntermediate : kHistoryLocation;
   std::string folder(Trim(values.Text(key)));
   if (folder.empty() || folder == FindKey(key)->default_value) return {};
-  if (folder.starts_with("file:")) folder.erase(0, folder.starts_with("file://") ? 7 : 5);
-  if (folder.find("://") != std::string::npos) {
-    warnings.push_back(values.Bad(key, "no history is kept there yet, only in a folder of this machine").message);
-    return {};
-  }
-  return AbsolutePath(is_explicit ? folder : folder + "/intermediate", directory);
+  if (!is_explicit) folder += "/intermediate";
+  const bool is_local = folder.starts_with("file:");
+  if (is_local) folder.erase(0, folder.starts_with("file://") ? 7 : 5);
+  // As in TonY a path without a scheme is one of the cluster's file system.
+  if (SchedulerOf(values) == kYarnScheduler && folder.starts_with('/') && !is_local) folder = "hdfs://" + folder;
+  const auto place = ParseInHdfs(values, folder);
+  if (place.ok()) return ToString(*place);
+  if (folder.find("://") == std::string::npos && (is_local || SchedulerOf(values) != kYarnScheduler))
+    return AbsolutePath(folder, directory);
+  warnings.push_back(values.Bad(key, StrCat("no history is kept there: ", place.error().message)).message);
+  return {};
 }
 
 }  // namespace

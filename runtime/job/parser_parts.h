@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/job/hdfs_place.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/property_values.h"
 #include "runtime/job/site_files.h"
@@ -45,6 +46,9 @@ Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
 // What the job brings along, into `spec`, which has its roles already.
 Status ParseFiles(const PropertyValues& values, const std::filesystem::path& directory, bool single_task,
                   JobSpec& spec);
+// A place in the file system of the job's cluster, which alone knows whether there is something; else what was
+// expected.
+Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view text);
 Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const std::filesystem::path& directory);
 
 // A command that begins with a Python file of the job's that could not be run by its name gets the job's Python before

@@ -64,10 +64,14 @@ Result<std::optional<RestartScope>> ScopeOf(const PropertyValues& values, std::s
 
 Result<std::string> ParseDirectory(const PropertyValues& values, const std::filesystem::path& directory) {
   const std::string text(Trim(values.Text(kDirectory)));
-  if (text.find("://") != std::string::npos) {
-    return values.Bad(kDirectory, "not supported yet; expected the path of a folder on this machine");
-  }
   if (text.find('\0') != std::string::npos) return values.Bad(kDirectory, "a path cannot hold a NUL character");
+  if (IsInHdfs(text)) {
+    const auto place = ParseInHdfs(values, text);
+    return place.ok() ? Result<std::string>(ToString(*place)) : values.Bad(kDirectory, place.error().message);
+  }
+  if (text.find("://") != std::string::npos) {
+    return values.Bad(kDirectory, "expected the path of a folder, or on YARN hdfs://HOST:PORT/PATH");
+  }
   const auto path = AbsolutePath(text, directory);
   if (path.native().size() > kLongestPath) return values.Bad(kDirectory, "the path is too long");
   std::error_code error;

@@ -26,7 +26,9 @@ class Staging {
     TRY(LookAtAll(spec));
     TRY(AddVenv(spec, staged));
     TRY(AddAll(spec.files, {}, staged.job));
-    if (!spec.src_dir.empty()) {
+    if (IsInHdfs(spec.src_dir)) {
+      AddRemoteSource(SrcDirOf(spec), staged.job);
+    } else if (!spec.src_dir.empty()) {
       TRY_ASSIGN(const fs::path path, One("src_dir", spec.src_dir, /*unpack=*/true));
       staged.job.push_back({.path = path, .form = Form::kContents});  // last: what is asked for by name goes before it
     }
@@ -44,7 +46,7 @@ class Staging {
   // Nothing of this machine is read or copied for a job that the cluster does not have the files for.
   Status LookAtAll(const JobSpec& spec) {
     for (const FileSpec& file : FilesInHdfs(spec)) {
-      const std::string what = StrCat("resource ", file.source);
+      const std::string what = NameOfSource(file);
       meter_.Begin(what);
       TRY(meter_.CheckStop());
       auto found = look_(file);
@@ -81,14 +83,26 @@ class Staging {
   }
 
   Status AddRemote(const FileSpec& file, const std::vector<StagedEntry>& others, std::vector<StagedEntry>& entries) {
-    const auto found = std::ranges::find(found_, file, &decltype(found_)::value_type::first);
-    for (const RemoteFile& one : found->second) {
-      const std::string key = KeyOf(one);
-      TRY(Add(file.source, {.name = one.name, .path = key}, others, entries));
-      contents_[key] = key;
-      remote_[key] = one;
-    }
+    for (const RemoteFile& one : Found(file))
+      TRY(Add(file.source, {.name = one.name, .path = Remember(one)}, others, entries));
     return Ok();
+  }
+
+  // Copies of the task's own, as of a folder of this machine; what is asked for by name goes before them.
+  void AddRemoteSource(const FileSpec& file, std::vector<StagedEntry>& entries) {
+    for (const RemoteFile& one : Found(file))
+      entries.push_back({one.name, Remember(one), one.is_packed ? Form::kContents : Form::kCopy});
+  }
+
+  const std::vector<RemoteFile>& Found(const FileSpec& file) const {
+    return std::ranges::find(found_, file, &decltype(found_)::value_type::first)->second;
+  }
+
+  std::string Remember(const RemoteFile& file) {
+    const std::string key = KeyOf(file);
+    contents_[key] = key;
+    remote_[key] = file;
+    return key;
   }
 
   // The files of a remote folder have names that the spec does not say.
@@ -97,6 +111,7 @@ class Staging {
     for (const auto* list : {&others, static_cast<const std::vector<StagedEntry>*>(&entries)}) {
       const auto other = std::ranges::find(*list, entry.name, &StagedEntry::name);
       if (other == list->end() || (other->path.is_absolute() && entry.path.is_absolute())) continue;
+      if (other->form == Form::kCopy) continue;  // of src_dir, which yields
       if (*other == entry) return Ok();
       return Error{ErrorCode::kInvalid, StrCat("resource ", source, ": another resource is called ", entry.name,
                                                " in the task's folder too")};

@@ -29,22 +29,6 @@ Result<UniqueFd> LockRecords(const fs::path& home) {
   return LockFile(RecordsIn(home) / kLock, LockKind::kAlone, [] { return false; });
 }
 
-std::string ToJson(const CheckpointHolder& holder, const fs::path& folder) {
-  json::object out = {{"schema", kHolderSchema}, {"folder", folder.native()}, {"job", holder.job.value}};
-  if (holder.before) out["before"] = holder.before->value;
-  return SerializeJson(out);
-}
-
-Result<CheckpointHolder> HolderFromJson(std::string_view text) {
-  TRY_ASSIGN(const json::value document, ParseJson(text, "holder of a checkpoint folder"));
-  JsonFields fields(document);
-  fields.Int("schema", kHolderSchema, kHolderSchema);
-  CheckpointHolder holder{{fields.String("job")}, std::nullopt};
-  if (fields.Has("before")) holder.before = JobId{fields.String("before")};
-  TRY(fields.status());
-  return holder;
-}
-
 Result<bool> HasEnded(const fs::path& home, const JobId& job) {
   const auto folder = LocalJobStore(home).Find(job);
   if (!folder.ok() && folder.error().code == ErrorCode::kNotFound) return true;
@@ -55,13 +39,37 @@ Result<bool> HasEnded(const fs::path& home, const JobId& job) {
 
 // False, too, where nobody can make anything of it, as of what a writer that died has left.
 Result<bool> IsOfJobThatIsThere(const fs::path& home, const fs::path& record) {
-  const auto holder = ReadOptional<CheckpointHolder>(record, HolderFromJson);
+  const auto holder = ReadOptional<CheckpointHolder>(record, CheckpointHolderFromJson);
   if (!holder.ok() && holder.error().code != ErrorCode::kInvalid) return holder.error();
   if (!holder.ok() || !*holder) return false;
   return TryIsThere(home / "jobs" / (*holder)->job.value);
 }
 
 }  // namespace
+
+std::string ToJson(const CheckpointHolder& holder, const std::string& folder) {
+  json::object out = {{"schema", kHolderSchema}, {"folder", folder}, {"job", holder.job.value}};
+  if (holder.before) out["before"] = holder.before->value;
+  return SerializeJson(out);
+}
+
+Result<CheckpointHolder> CheckpointHolderFromJson(std::string_view text) {
+  TRY_ASSIGN(const json::value document, ParseJson(text, "holder of a checkpoint folder"));
+  JsonFields fields(document);
+  fields.Int("schema", kHolderSchema, kHolderSchema);
+  CheckpointHolder holder{{fields.String("job")}, std::nullopt};
+  if (fields.Has("before")) holder.before = JobId{fields.String("before")};
+  TRY(fields.status());
+  return holder;
+}
+
+Result<CheckpointHolder> LocalCheckpointHolders::Take(const std::string& folder, const JobId& job) const {
+  return TakeCheckpointFolder(home_, folder, job);
+}
+
+Result<std::optional<CheckpointHolder>> LocalCheckpointHolders::Find(const std::string& folder) const {
+  return HolderOf(home_, folder);
+}
 
 Result<CheckpointHolder> TakeCheckpointFolder(const fs::path& home, const fs::path& folder, const JobId& job) {
   TRY_ASSIGN(const UniqueFd lock, LockRecords(home));
@@ -79,7 +87,7 @@ Result<CheckpointHolder> TakeCheckpointFolder(const fs::path& home, const fs::pa
 }
 
 Result<std::optional<CheckpointHolder>> HolderOf(const fs::path& home, const fs::path& folder) {
-  return ReadOptional<CheckpointHolder>(RecordOf(home, folder), HolderFromJson);
+  return ReadOptional<CheckpointHolder>(RecordOf(home, folder), CheckpointHolderFromJson);
 }
 
 // One that cannot be read stays: it may be of a job that goes on.

@@ -1,20 +1,14 @@
 #include "runtime/store/checkpoints.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/base/utf8.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {
@@ -44,129 +38,69 @@ struct Named {
   std::string name;
 };
 
-using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
-
-Directory ToDirectory(UniqueFd fd) {
-  Directory directory(fd.valid() ? fdopendir(fd.get()) : nullptr, closedir);
-  if (directory) fd.Release();
-  return directory;
-}
-
-Error TooMany(size_t most, std::string_view what) {
-  return {ErrorCode::kUnavailable, StrCat("more than ", most, " ", what, " (tony.checkpoint.pattern may say which)")};
-}
-
-// Null if there is none.
-Result<Directory> OpenDirectory(const std::string& path) {
-  Directory directory = ToDirectory(UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-  if (!directory && errno != ENOENT) {
-    const auto code = errno == EACCES ? ErrorCode::kNotPermitted : ErrorCode::kUnavailable;
-    return FileError(code, "open", path, errno);
-  }
-  return directory;
-}
-
-Result<std::vector<Named>> ReadNames(DIR* directory, const CheckpointSpec& spec) {
-  std::vector<Named> names;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(directory);
-    if (!entry && errno != 0) return FileError(ErrorCode::kUnavailable, "read", spec.directory, errno);
-    if (!entry) return names;
-    const bool may_be = entry->d_type == DT_REG || entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
-    std::string name = entry->d_name;
-    if (may_be && IsCheckpointName(name, spec.pattern)) names.push_back({StepOf(name), std::move(name)});
-  }
-}
-
-int64_t NanosOf(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
-
-// Looks into folders: a program may write into one that is there, which does not change the folder itself. Follows no
-// links. `left`: how many entries may still be looked at. Nobody can go on from what may not be read (lost+found).
-Status LookInto(int parent, const std::string& name, ListedCheckpoint& sum, size_t& left) {
-  const Directory folder =
-      ToDirectory(UniqueFd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
-  if (!folder && (errno == ENOENT || errno == EACCES)) return Ok();
-  if (!folder) return FileError(ErrorCode::kUnavailable, "open", name, errno);
-  for (errno = 0; const dirent* entry = readdir(folder.get()); errno = 0) {
-    const std::string_view inside = entry->d_name;
-    if (inside == "." || inside == "..") continue;
-    struct stat found {};
-    if (fstatat(dirfd(folder.get()), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (left-- == 0) return TooMany(kMostLookedAt, "files");
-    sum.modified_ns = std::max(sum.modified_ns, NanosOf(found.st_mtim));
-    if (S_ISREG(found.st_mode)) sum.bytes += found.st_size;
-    if (S_ISDIR(found.st_mode)) TRY(LookInto(dirfd(folder.get()), entry->d_name, sum, left));
-  }
-  return errno == 0 ? Ok() : FileError(ErrorCode::kUnavailable, "read", name, errno);
-}
-
-// Nothing for what is neither file nor folder, or has gone meanwhile: programs remove old checkpoints.
-std::optional<struct stat> StatOf(int directory, const std::string& name) {
-  struct stat found {};
-  if (fstatat(directory, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-  if (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) return std::nullopt;
+std::vector<Named> CheckpointsAmong(std::vector<std::string> names, const std::string& pattern) {
+  std::vector<Named> found;
+  for (std::string& name : names)
+    if (IsCheckpointName(name, pattern)) found.push_back({StepOf(name), std::move(name)});
   return found;
 }
 
-Result<ListedCheckpoint> Entry(int directory, const std::string& name, const struct stat& found, size_t& left) {
-  ListedCheckpoint entry{name, static_cast<int64_t>(found.st_ino), 0, NanosOf(found.st_mtim)};
-  if (left-- == 0) return TooMany(kMostLookedAt, "files");
-  if (S_ISREG(found.st_mode)) {
-    entry.bytes = found.st_size;
-  } else {
-    TRY(LookInto(directory, name, entry, left));
-  }
+Result<ListedCheckpoint> Whole(CheckpointSight& sight, const SeenCheckpoint& seen, size_t& left) {
+  ListedCheckpoint entry = seen.entry;
+  if (left-- == 0) return TooManyIn(kMostLookedAt, "files");
+  if (seen.is_folder) TRY(sight.AddContent(entry, left));
   return entry;
 }
 
-Result<std::vector<ListedCheckpoint>> ListEntries(const CheckpointSpec& spec) {
+Result<std::vector<ListedCheckpoint>> ListEntries(const CheckpointFolder& folder, const CheckpointSpec& spec) {
   std::vector<ListedCheckpoint> entries;
-  TRY_ASSIGN(const Directory directory, OpenDirectory(spec.directory));
-  if (!directory) return entries;
-  TRY_ASSIGN(const std::vector<Named> names, ReadNames(directory.get(), spec));
-  if (names.size() > kMostCheckpoints) return TooMany(kMostCheckpoints, "checkpoints");
+  TRY_ASSIGN(const auto sight, folder.Look());
+  if (!sight) return entries;
+  TRY_ASSIGN(std::vector<std::string> all, sight->Names());
+  const std::vector<Named> names = CheckpointsAmong(std::move(all), spec.pattern);
+  if (names.size() > kMostCheckpoints) return TooManyIn(kMostCheckpoints, "checkpoints");
   size_t left = kMostLookedAt;
   for (const Named& named : names) {
-    const auto found = StatOf(dirfd(directory.get()), named.name);
-    if (!found) continue;
-    TRY_ASSIGN(ListedCheckpoint entry, Entry(dirfd(directory.get()), named.name, *found, left));
+    const auto seen = sight->At(named.name);
+    if (!seen) continue;
+    TRY_ASSIGN(ListedCheckpoint entry, Whole(*sight, *seen, left));
     entries.push_back(std::move(entry));
   }
   std::ranges::sort(entries, {}, &ListedCheckpoint::name);
   return entries;
 }
 
-Result<CheckpointWriter> WriterOf(int directory, const std::string& name, const struct stat& found,
+Result<CheckpointWriter> WriterOf(CheckpointSight& sight, const SeenCheckpoint& seen,
                                   const CheckpointListing& listing) {
   if (!listing.unknown.empty()) return CheckpointWriter::kUnknown;
-  if (!listing.Find(name)) return CheckpointWriter::kThisJob;
+  if (seen.is_foreign) return CheckpointWriter::kOthers;
+  if (!listing.Find(seen.entry.name)) return CheckpointWriter::kThisJob;
   size_t left = kMostLookedAt;
-  TRY_ASSIGN(const ListedCheckpoint now, Entry(directory, name, found, left));
+  TRY_ASSIGN(const ListedCheckpoint now, Whole(sight, seen, left));
   return listing.WriterOf(now);
 }
 
-Result<std::optional<Checkpoint>> Look(int directory, const Named& named, const CheckpointSpec& spec,
+Result<std::optional<Checkpoint>> Look(CheckpointSight& sight, const Named& named, const CheckpointSpec& spec,
                                        const CheckpointListing& listing) {
-  const auto found = StatOf(directory, named.name);
-  if (!found) return std::optional<Checkpoint>();
-  TRY_ASSIGN(const CheckpointWriter writer, WriterOf(directory, named.name, *found, listing));
+  const auto seen = sight.At(named.name);
+  if (!seen) return std::optional<Checkpoint>();
+  TRY_ASSIGN(const CheckpointWriter writer, WriterOf(sight, *seen, listing));
   if (writer == CheckpointWriter::kOthers && !spec.resume_latest) return std::optional<Checkpoint>();
-  const auto modified = std::chrono::nanoseconds(NanosOf(found->st_mtim));
+  const auto modified = std::chrono::nanoseconds(seen->entry.modified_ns);
   const std::string& path = spec.directory;
   return std::optional(Checkpoint{StrCat(path, path.ends_with('/') ? "" : "/", named.name), named.step,
                                   Instant(std::chrono::duration_cast<Duration>(modified)), writer});
 }
 
 // What makes the listing say nothing about what is in the directory now.
-Status CheckListing(const CheckpointSpec& spec, const CheckpointListing& listing) {
+Status CheckListing(const CheckpointFolder& place, const CheckpointSpec& spec, const CheckpointListing& listing) {
   if (!listing.unknown.empty())
     return Error{ErrorCode::kUnavailable,
                  StrCat("checkpoints in ", spec.directory, ": whose they are is not known: ", listing.unknown)};
-  TRY_ASSIGN(const std::filesystem::path folder, ResolveCheckpointFolder(spec));
-  if (folder.native() == listing.folder) return Ok();
-  return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": it is ", folder.string(),
-                                               " now, and was ", listing.folder, " when the job began")};
+  TRY_ASSIGN(const std::string folder, place.Resolve());
+  if (folder == listing.folder) return Ok();
+  return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": it is ", folder, " now, and was ",
+                                               listing.folder, " when the job began")};
 }
 
 }  // namespace
@@ -187,33 +121,32 @@ bool IsCheckpointName(const std::string& name, const std::string& pattern) {
   return !SaysUnfinished(name) || SaysUnfinished(pattern);
 }
 
-Result<std::filesystem::path> ResolveCheckpointFolder(const CheckpointSpec& spec) {
-  std::error_code error;
-  auto folder = std::filesystem::weakly_canonical(spec.directory, error);
-  if (error) return FileError(ErrorCode::kUnavailable, "open", spec.directory, error.value());
-  return folder;
+Error TooManyIn(size_t most, std::string_view what) {
+  return {ErrorCode::kUnavailable, StrCat("more than ", most, " ", what, " (tony.checkpoint.pattern may say which)")};
 }
 
-CheckpointListing ListCheckpoints(const CheckpointSpec& spec) {
+CheckpointListing ListCheckpoints(const CheckpointFolder& place, const CheckpointSpec& spec) {
   CheckpointListing listing;
-  const auto folder = ResolveCheckpointFolder(spec);
-  auto entries = folder.ok() ? ListEntries(spec) : folder.error();
-  listing.folder = folder.ok() ? folder->string() : spec.directory;
+  const auto folder = place.Resolve();
+  auto entries = folder.ok() ? ListEntries(place, spec) : folder.error();
+  listing.folder = folder.ok() ? *folder : spec.directory;
   if (entries.ok()) listing.there = *std::move(entries);
   if (!entries.ok()) listing.unknown = entries.error().message;
   return listing;
 }
 
-Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointSpec& spec, const CheckpointListing& listing) {
-  if (!spec.resume_latest) TRY(CheckListing(spec, listing));
+Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointFolder& place, const CheckpointSpec& spec,
+                                                   const CheckpointListing& listing) {
+  if (!spec.resume_latest) TRY(CheckListing(place, spec, listing));
   std::optional<Checkpoint> newest;
-  TRY_ASSIGN(const Directory directory, OpenDirectory(spec.directory));
-  if (!directory) return newest;
-  TRY_ASSIGN(std::vector<Named> names, ReadNames(directory.get(), spec));
+  TRY_ASSIGN(const auto sight, place.Look());
+  if (!sight) return newest;
+  TRY_ASSIGN(std::vector<std::string> all, sight->Names());
+  std::vector<Named> names = CheckpointsAmong(std::move(all), spec.pattern);
   std::ranges::sort(names, std::ranges::greater(), &Named::step);
   for (const auto& named : names) {
     if (newest && named.step < newest->step) break;
-    TRY_ASSIGN(const auto checkpoint, Look(dirfd(directory.get()), named, spec, listing));
+    TRY_ASSIGN(const auto checkpoint, Look(*sight, named, spec, listing));
     if (checkpoint && (!newest || IsNewer(*checkpoint, *newest))) newest = checkpoint;
   }
   return newest;

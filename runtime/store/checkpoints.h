@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/store/checkpoint_folder.h"
 
 namespace tony {
 
@@ -22,22 +22,18 @@ int64_t StepOf(std::string_view name);
 // dot itself, and without a word "tmp" or "temp" unless the pattern has it too: it is still being written.
 bool IsCheckpointName(const std::string& name, const std::string& pattern);
 
-// The directory with its links resolved, as far as it is there.
-Result<std::filesystem::path> ResolveCheckpointFolder(const CheckpointSpec& spec);
-
-// How much a listing may hold and look at. A record of the journal has room for so many names; and on a network file
-// system that answers in half a millisecond the look takes less than the minute that it is waited for.
+// A record of the journal has room for so many names.
 inline constexpr size_t kMostCheckpoints = 10'000;
-inline constexpr size_t kMostLookedAt = 50'000;  // with what is in folders
 
 // All checkpoints that are there, sorted by name; `unknown` says why they could not be listed. Only files and folders
 // directly in the directory, no links. None if there is no directory yet.
-CheckpointListing ListCheckpoints(const CheckpointSpec& spec);
+CheckpointListing ListCheckpoints(const CheckpointFolder& place, const CheckpointSpec& spec);
 
 // The newest that the job may resume from, with who wrote it: what `listing` says is others' only where the job asks
 // for it. Nothing if there is none; kNotPermitted or kUnavailable if it cannot be told: the directory cannot be read,
 // is another one than was listed, or the listing does not say whose its checkpoints are. Reads names only, but for
 // those that may win.
-Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointSpec& spec, const CheckpointListing& listing);
+Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointFolder& place, const CheckpointSpec& spec,
+                                                   const CheckpointListing& listing);
 
 }  // namespace tony

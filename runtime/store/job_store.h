@@ -10,6 +10,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/store/job_records.h"
 #include "runtime/store/known_records.h"
+#include "runtime/store/stage_watch.h"
 #include "runtime/store/staged_files.h"
 
 namespace tony {
@@ -33,9 +34,9 @@ class JobStore {
   virtual ~JobStore() = default;
   virtual Result<JobId> NewId(Instant now) const = 0;
   // All of Create() that takes long, where that is not here: nobody finds the job yet, and Create() of what this
-  // returns is one write. What is not created is discarded, or an id that is not used; where nobody does that, `tony
-  // gc` does.
-  virtual Result<NewJob> Lay(NewJob job, Instant) const { return job; }
+  // returns is one write. kUnavailable, too, when the watch has stopped it. What is not created is discarded, or an id
+  // that is not used; where nobody does that, `tony gc` does.
+  virtual Result<NewJob> Lay(NewJob job, Instant, const StageWatch&) const { return job; }
   virtual void DiscardLaid(const NewJob&) const {}
   // All of it or nothing, also where the submit dies half way. kCannotWrite names the place. kUnavailable: what was
   // laid has been taken away, by who thought that its submit had died.

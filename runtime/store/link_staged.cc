@@ -47,22 +47,30 @@ Status CopyFile(const fs::path& from, const fs::path& to, const struct stat& inf
 
 Status CopyContents(const fs::path& from, const fs::path& to);
 
+// False: something else has the name, as a resource's link, and keeps it.
+Result<bool> MakeOwnFolder(const fs::path& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return FileError(ErrorCode::kCannotWrite, "make", path, errno);
+  struct stat made {};
+  return lstat(path.c_str(), &made) == 0 && S_ISDIR(made.st_mode);
+}
+
+Status CopyFileOrLink(const fs::path& from, const fs::path& to, const struct stat& info) {
+  return info.st_size > kLargestCopy ? MakeLink(from, to) : CopyFile(from, to, info);
+}
+
 Status CopyOne(const fs::path& from, const fs::path& to) {
   struct stat info {};
   if (lstat(from.c_str(), &info) != 0) return Gone(from, errno);
   if (S_ISDIR(info.st_mode)) {
-    // A folder of that name that a resource's link has taken stays the resource's.
-    if (mkdir(to.c_str(), 0700) != 0 && errno != EEXIST) return FileError(ErrorCode::kCannotWrite, "make", to, errno);
-    struct stat made {};
-    if (lstat(to.c_str(), &made) != 0 || !S_ISDIR(made.st_mode)) return Ok();
-    return CopyContents(from, to);
+    TRY_ASSIGN(const bool is_own, MakeOwnFolder(to));
+    return is_own ? CopyContents(from, to) : Ok();
   }
   if (S_ISLNK(info.st_mode)) {
     std::error_code error;
     const fs::path target = fs::read_symlink(from, error);
     return error ? Status(Gone(from, error.value())) : MakeLink(target, to);
   }
-  return info.st_size > kLargestCopy ? MakeLink(from, to) : CopyFile(from, to, info);
+  return CopyFileOrLink(from, to, info);
 }
 
 Status CopyContents(const fs::path& from, const fs::path& to) {
@@ -71,6 +79,20 @@ Status CopyContents(const fs::path& from, const fs::path& to) {
   for (; !error && entry != fs::directory_iterator(); entry.increment(error))
     TRY(CopyOne(entry->path(), to / entry->path().filename()));
   return error ? Status(Gone(from, error.value())) : Ok();
+}
+
+// A NodeManager has put a link of the entry's name into the container's folder.
+Status CopyNamed(const fs::path& link, const fs::path& work, const fs::path& name) {
+  std::error_code error;
+  const fs::path file = fs::canonical(link, error);
+  struct stat info {};
+  if (error || stat(file.c_str(), &info) != 0) return Gone(link, error ? error.value() : errno);
+  fs::path folder = work;
+  for (const fs::path& part : name.parent_path()) {
+    TRY_ASSIGN(const bool is_own, MakeOwnFolder(folder /= part));
+    if (!is_own) return Ok();
+  }
+  return CopyFileOrLink(file, work / name, info);
 }
 
 }  // namespace
@@ -84,6 +106,9 @@ Status LinkStaged(const std::vector<StagedEntry>& entries, const fs::path& work)
         break;
       case StagedEntry::Form::kContents:
         TRY(CopyContents(entry.path, work));
+        break;
+      case StagedEntry::Form::kCopy:
+        TRY(CopyNamed(entry.path, work, entry.name));
         break;
     }
   }

@@ -18,12 +18,14 @@ std::string_view ToString(StagedEntry::Form form) {
       return "link";
     case StagedEntry::Form::kContents:
       return "contents";
+    case StagedEntry::Form::kCopy:
+      return "copy";
   }
   return "";
 }
 
 std::optional<StagedEntry::Form> FormFromString(std::string_view text) {
-  for (const auto form : {StagedEntry::Form::kLink, StagedEntry::Form::kContents}) {
+  for (const auto form : {StagedEntry::Form::kLink, StagedEntry::Form::kContents, StagedEntry::Form::kCopy}) {
     if (text == ToString(form)) return form;
   }
   return std::nullopt;
@@ -41,7 +43,7 @@ Result<std::vector<StagedEntry>> ReadEntries(JsonFields& fields, std::string_vie
   for (JsonFields& item : fields.List(name)) {
     StagedEntry entry{.name = item.String("name"), .path = item.String("path")};
     const auto form = FormFromString(item.String("form"));
-    if (!form) item.Fail("form", "link or contents");
+    if (!form) item.Fail("form", "link, contents or copy");
     TRY(item.status());
     entry.form = *form;
     entries.push_back(std::move(entry));

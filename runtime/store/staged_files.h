@@ -21,6 +21,7 @@ struct StagedEntry {
   enum class Form {
     kLink,      // `name` in the attempt's folder is a symbolic link to the entry, a file or a folder
     kContents,  // the folder's content is in the attempt's folder itself, as the task's own copy (src_dir)
+    kCopy,      // `name`, which may be in a folder, is such a copy of a file
   };
   std::string name;            // empty for kContents
   std::filesystem::path path;  // of the entry in the store, absolute; of a remote file its key
@@ -30,7 +31,7 @@ struct StagedEntry {
 
 // Of the cluster that runs the job. One that changes behind our look is refused by a node.
 struct RemoteFile {
-  std::string name;        // what it is called in the task's folder
+  std::string name;        // what it is called in the task's folder; empty: what is in the archive is there
   std::string path;        // in the cluster's file system
   int64_t size = 0;        // bytes
   Instant modified{};      // in whole milliseconds
@@ -55,8 +56,8 @@ std::string ToJson(const StagedFiles& files);
 Result<StagedFiles> StagedFilesFromJson(std::string_view json);
 
 // Puts entries into the existing folder `work`, in their order; what is there already stays. Of a kContents folder,
-// folders are made, files copied, links made anew as they are; only files over 16 MiB are links to the store.
-// kUnavailable names an entry that is gone, kCannotWrite what could not be made.
+// folders are made, files copied, links made anew as they are; files over 16 MiB, also of kCopy, are links to the
+// store. kUnavailable names an entry that is gone, kCannotWrite what could not be made.
 Status LinkStaged(const std::vector<StagedEntry>& entries, const std::filesystem::path& work);
 
 }  // namespace tony

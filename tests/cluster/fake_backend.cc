@@ -38,7 +38,7 @@ class FakeJobs : public JobStore {
   Result<JobId> NewId(Instant now) const override {
     return JobId{StrCat("fake-", NewJobId(now).value.substr(std::string_view("local-").size()))};
   }
-  Result<NewJob> Lay(NewJob job, Instant now) const override {
+  Result<NewJob> Lay(NewJob job, Instant now, const StageWatch&) const override {
     if (job.id.value.empty()) {
       TRY_ASSIGN(job.id, NewId(now));
     }
@@ -49,7 +49,7 @@ class FakeJobs : public JobStore {
   void DiscardLaid(const NewJob& job) const override { (void)RemoveTree(laid_ / "jobs" / job.id.value); }
   Result<JobRecords> Create(const NewJob& job, Instant now) const override {
     if (!job.laid) {
-      TRY_ASSIGN(const NewJob laid, Lay(job, now));
+      TRY_ASSIGN(const NewJob laid, Lay(job, now, {}));
       return Create(laid, now);
     }
     TRY(MakeFolder(jobs_));

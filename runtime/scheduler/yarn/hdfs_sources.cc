@@ -17,31 +17,43 @@ using hadoop::HdfsEntry;
 // Each is told to each container, in a message of at most 64 MB that the master sends for it.
 constexpr size_t kMostInFolder = 1000;
 
+constexpr int64_t kMostRead = 16 << 20;  // a thousand times what people write
+
 Error Refused(std::string why) { return {ErrorCode::kInvalid, std::move(why)}; }
+
+// Either may be "".
+std::string In(const std::string& folder, const std::string& name) {
+  return folder.empty() || name.empty() ? folder + name : StrCat(folder == "/" ? "" : folder, "/", name);
+}
 
 class Look {
  public:
   explicit Look(const YarnCluster& cluster) : cluster_(cluster), hdfs_(HdfsOptions(cluster)) {}
 
   Result<std::vector<RemoteFile>> At(const FileSpec& file) {
-    TRY_ASSIGN(const HdfsPlace place, ParseHdfsPlace(file.source));
-    const std::string own = StrCat("hdfs://", ToString(cluster_.name_node));
-    if (place.name_node && !IsOwn(*place.name_node)) {
-      return Refused(StrCat("the job runs on a cluster whose HDFS is ", own, "; others cannot be used yet"));
-    }
-    const auto entry = hdfs_.GetEntry(place.path);
-    if (!entry.ok() && entry.error().code == ErrorCode::kNotFound) {
-      return Refused(StrCat("no such file or folder in ", own));
-    }
-    TRY(entry);
-    if (entry->is_folder) return InFolder(place.path, file);
-    TRY(hdfs_.CheckReadable(place.path));
-    return std::vector<RemoteFile>{{file.name, place.path, entry->length, entry->modified, file.archive}};
+    TRY_ASSIGN(const std::string path, PathInHdfs(cluster_, file.source));
+    TRY_ASSIGN(const HdfsEntry entry, EntryAt(path));
+    if (entry.is_folder && file.name.empty()) return InTree(path);
+    if (entry.is_folder) return InFolder(path, file);
+    if (file.name.empty() && !IsArchiveOfNodes(path))
+      return Refused(StrCat("it is a file in HDFS; expected a folder, or an archive in ", kArchivesOfNodes));
+    TRY(hdfs_.CheckAccess(path, "r--"));
+    return std::vector<RemoteFile>{{file.name, path, entry.length, entry.modified, file.archive}};
+  }
+
+  Result<std::string> Content(const std::string& source) {
+    TRY_ASSIGN(const std::string path, PathInHdfs(cluster_, source));
+    TRY_ASSIGN(const HdfsEntry entry, EntryAt(path));
+    if (entry.is_folder) return Refused("a folder, not a file");
+    if (entry.length > kMostRead) return Refused(StrCat("larger than ", kMostRead >> 20, " MiB"));
+    return hdfs_.Read(path);
   }
 
  private:
-  bool IsOwn(const Endpoint& name_node) const {
-    return name_node.port == cluster_.name_node.port && name_node.host == ToLower(cluster_.name_node.host);
+  Result<HdfsEntry> EntryAt(const std::string& path) {
+    auto entry = hdfs_.GetEntry(path);
+    if (entry.ok() || entry.error().code != ErrorCode::kNotFound) return entry;
+    return Refused(StrCat("no such file or folder in ", OwnHdfs(cluster_)));
   }
 
   Result<std::vector<RemoteFile>> InFolder(const std::string& path, const FileSpec& file) {
@@ -49,18 +61,48 @@ class Look {
       return Refused(StrCat("it is a folder in HDFS, whose files a task finds under their own names; expected ",
                             file.archive ? "an archive" : "a file, or no ::NAME"));
     }
-    TRY_ASSIGN(const std::vector<HdfsEntry> entries, hdfs_.List(path));
     std::vector<RemoteFile> files;
-    for (const HdfsEntry& entry : entries) {
-      if (entry.is_folder) continue;
-      if (IsTonysOwnFile(entry.name)) return Refused(StrCat("TonY itself keeps the file ", entry.name, " there"));
-      if (files.size() == kMostInFolder) return Refused(StrCat("the folder has more than ", kMostInFolder, " files"));
-      const std::string inside = StrCat(path == "/" ? "" : path, "/", entry.name);
-      TRY(hdfs_.CheckReadable(inside));
-      files.push_back({entry.name, inside, entry.length, entry.modified, /*is_packed=*/false});
-    }
+    TRY(AddFilesOf(path, "", files));
+    for (const RemoteFile& one : files)
+      if (IsTonysOwnFile(one.name)) return Refused(StrCat("TonY itself keeps the file ", one.name, " there"));
     if (files.empty()) return Refused("it is a folder in HDFS without a file; those in folders below it do not count");
     return files;
+  }
+
+  // As of a folder of this machine, but without what is empty, and as many files as each container can be told of.
+  Result<std::vector<RemoteFile>> InTree(const std::string& path) {
+    std::vector<RemoteFile> files;
+    std::vector<std::string> folders = {""};
+    for (size_t next = 0; next < folders.size(); ++next) {
+      const std::string inside = folders[next];
+      TRY_ASSIGN(const auto below, AddFilesOf(In(path, inside), inside, files));
+      for (const std::string& name : below) folders.push_back(In(inside, name));
+      if (folders.size() > kMostInFolder) return TooMany();
+    }
+    if (files.empty()) return Refused("it is a folder in HDFS without a file");
+    return files;
+  }
+
+  // The names of the folders that are in it. `inside`: what it is called below the source, "" for that itself.
+  Result<std::vector<std::string>> AddFilesOf(const std::string& folder, const std::string& inside,
+                                              std::vector<RemoteFile>& files) {
+    TRY_ASSIGN(const std::vector<HdfsEntry> entries, hdfs_.List(folder));
+    std::vector<std::string> folders;
+    for (const HdfsEntry& entry : entries) {
+      if (entry.is_folder) {
+        folders.push_back(entry.name);
+        continue;
+      }
+      if (files.size() == kMostInFolder) return TooMany();
+      const std::string path = In(folder, entry.name);
+      TRY(hdfs_.CheckAccess(path, "r--"));
+      files.push_back({In(inside, entry.name), path, entry.length, entry.modified, /*is_packed=*/false});
+    }
+    return folders;
+  }
+
+  static Error TooMany() {
+    return Refused(StrCat("the folder has more than ", kMostInFolder, " files; an archive may have more"));
   }
 
   const YarnCluster& cluster_;
@@ -71,6 +113,19 @@ class Look {
 
 Result<std::vector<RemoteFile>> LookAtHdfs(const YarnCluster& cluster, const FileSpec& file) {
   return Look(cluster).At(file);
+}
+
+std::string OwnHdfs(const YarnCluster& cluster) { return StrCat("hdfs://", ToString(cluster.name_node)); }
+
+Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source) {
+  TRY_ASSIGN(HdfsPlace place, ParseHdfsPlace(source));
+  const Endpoint own{ToLower(cluster.name_node.host), cluster.name_node.port};
+  if (!place.name_node || *place.name_node == own) return std::move(place.path);
+  return Refused(StrCat("the cluster's HDFS is ", OwnHdfs(cluster), "; others cannot be used yet"));
+}
+
+Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source) {
+  return Look(cluster).Content(source);
 }
 
 hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file) {

@@ -2,6 +2,7 @@
 // refuse one that is not as it was when it was looked at.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -12,10 +13,19 @@
 
 namespace tony {
 
-// The file, or, as TonY did, all files that are directly in the folder, under their own names. Blocks; any thread.
-// Errors do not name the source. kInvalid: there is none, it is not in the cluster's own HDFS, or a folder cannot be
-// what was asked for; kNotPermitted: this user may not read it; kUnavailable: HDFS does not answer.
+// The file, or, as TonY did, all files that are directly in the folder, under their own names. Of a source whose
+// content is to be in the task's folder itself: the archive, or all files in the folder and those below it, by their
+// paths there. Blocks; any thread. Errors do not name the source. kInvalid: there is none, it is not in the cluster's
+// own HDFS, or it cannot be what was asked for; kNotPermitted: this user may not read it; kUnavailable: HDFS does not
+// answer.
 Result<std::vector<RemoteFile>> LookAtHdfs(const YarnCluster& cluster, const FileSpec& file);
+
+// The path of such a place. kInvalid: it is not in the cluster's own HDFS.
+Result<std::string> PathInHdfs(const YarnCluster& cluster, const std::string& source);
+std::string OwnHdfs(const YarnCluster& cluster);  // "hdfs://nn:8020"
+
+// The content of a file, of 16 MiB at most. Errors as those.
+Result<std::string> ReadFromHdfs(const YarnCluster& cluster, const std::string& source);
 
 // What a node is told of it.
 hadoop::LocalResource ResourceOf(const YarnCluster& cluster, const RemoteFile& file);

@@ -12,6 +12,7 @@
 #include "runtime/scheduler/yarn/master_wait.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_ends.h"
+#include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/job_records_json.h"
 #include "runtime/store/parsed_records.h"
@@ -183,7 +184,9 @@ Status YarnArbiter::Settle(const JobRecords& records) const {
   const JobStatus end = EndWithoutMaster(std::move(last), journal, *report);
   TRY_ASSIGN(const std::string document, SettledAs(records.store(), end));
   TRY_ASSIGN(const JobStatus status, JobStatusFromJson(document));
-  return records.WriteStatus(status, Durability::kSurvivesPowerCut);
+  TRY(records.WriteStatus(status, Durability::kSurvivesPowerCut));
+  if (const auto cluster = FindYarnCluster(records.job()); cluster.ok()) FinishHistoryInHdfs(*cluster, records);
+  return Ok();
 }
 
 Result<MakeChannel> YarnArbiter::WayToAm(const JobRecords& records) const {

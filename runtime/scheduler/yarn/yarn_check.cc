@@ -9,6 +9,8 @@
 #include "runtime/hadoop/web_text.h"
 #include "runtime/scheduler/yarn/never_granted.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
+#include "runtime/scheduler/yarn/yarn_checkpoints.h"
+#include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/hdfs/hdfs_calls.h"
 
@@ -140,12 +142,14 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY(CheckPriority(cluster, spec.yarn.priority));
   TRY(CheckLabels(rm, spec));
   TRY(CheckHdfs(cluster));
-  std::vector<std::string> warnings;
+  TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
+  std::vector<std::string> notes;
+  if (auto why = WhyNoHistory(cluster, spec)) notes.push_back(*std::move(why));
   if (AsksForGpus(spec)) {
     TRY_ASSIGN(const auto nodes, rm.RunningNodes());
-    if (auto why = WhyTooManyGpus(spec, nodes)) warnings.push_back(*std::move(why));
+    if (auto why = WhyTooManyGpus(spec, nodes)) notes.push_back(*std::move(why));
   }
-  return warnings;
+  return notes;
 }
 
 }  // namespace tony

@@ -42,7 +42,7 @@ class ScratchFile {
   const std::filesystem::path path_;
 };
 
-Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job) {
+Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job, const StageWatch& watch) {
   TRY_ASSIGN(const auto home, TonyHome());
   TRY(MakeFolder(home));
   std::vector<HdfsSource> sources = SourcesOf(job.staged);
@@ -61,7 +61,7 @@ Result<HdfsFiles> SendFiles(const YarnCluster& cluster, const NewJob& job) {
                         .file_system = {"hdfs", cluster.name_node.host, cluster.name_node.port},
                         .folder = StagedFolder(cluster),
                         .scratch = home};
-  TRY_ASSIGN(HdfsFiles files, SendToHdfs(store, sources, {}));
+  TRY_ASSIGN(HdfsFiles files, SendToHdfs(store, sources, watch));
   for (const auto& [key, file] : job.staged.remote) files[key] = ResourceOf(cluster, file);
   return files;
 }
@@ -136,12 +136,12 @@ Result<JobId> YarnJobs::NewId(Instant) const {
   return id;
 }
 
-Result<NewJob> YarnJobs::Lay(NewJob job, Instant now) const {
+Result<NewJob> YarnJobs::Lay(NewJob job, Instant now, const StageWatch& watch) const {
   if (job.id.value.empty()) {
     TRY_ASSIGN(job.id, NewId(now));
   }
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
-  Result<RecordsByName> laid = LayRecords(cluster, job, now);
+  Result<RecordsByName> laid = LayRecords(cluster, job, now, watch);
   if (!laid.ok()) ForgetCluster(job.id);
   TRY(laid);
   job.laid = *std::move(laid);
@@ -156,7 +156,7 @@ void YarnJobs::DiscardLaid(const NewJob& job) const {
 
 Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
   if (!job.laid) {
-    TRY_ASSIGN(const NewJob laid, Lay(job, now));
+    TRY_ASSIGN(const NewJob laid, Lay(job, now, {}));
     return Create(laid, now);
   }
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(job.id));
@@ -171,9 +171,10 @@ Result<JobRecords> YarnJobs::Create(const NewJob& job, Instant now) const {
                       "submit it again")};
 }
 
-Result<RecordsByName> YarnJobs::LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now) const {
+Result<RecordsByName> YarnJobs::LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
+                                           const StageWatch& watch) const {
   for (int round = 1; round <= kMostRounds; ++round) {
-    TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster, job));
+    TRY_ASSIGN(const HdfsFiles files, SendFiles(cluster, job, watch));
     TRY_ASSIGN(RecordsByName records, RecordsFor(job.id, job, files, now));
     TRY(MakeFolderOf(cluster, job.id));
     const auto filled = Fill(cluster, job.id, files, records);

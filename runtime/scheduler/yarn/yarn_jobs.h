@@ -16,7 +16,7 @@ class YarnJobs : public JobStore {
 
   Result<JobId> NewId(Instant now) const override;  // reserved by the ResourceManager
   // Sends what was staged here, and writes all records but submission.json: without it there is no job.
-  Result<NewJob> Lay(NewJob job, Instant now) const override;
+  Result<NewJob> Lay(NewJob job, Instant now, const StageWatch& watch) const override;
   void DiscardLaid(const NewJob& job) const override;
   Result<JobRecords> Create(const NewJob& job, Instant now) const override;
   void Discard(const JobRecords& job) const override;
@@ -25,7 +25,8 @@ class YarnJobs : public JobStore {
   Result<NewestJobs> ListNewest(size_t most_finished) const override;
 
  private:
-  Result<RecordsByName> LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now) const;
+  Result<RecordsByName> LayRecords(const YarnCluster& cluster, const NewJob& job, Instant now,
+                                   const StageWatch& watch) const;
 
   const SiteFiles files_;
 };

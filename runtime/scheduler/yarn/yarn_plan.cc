@@ -58,7 +58,8 @@ Status AddProgram(const std::string& name, PlannedSteps& steps) {
 }
 
 void AddFile(const FileSpec& file, const std::string& whom, PlannedSteps& steps) {
-  const std::string as = StrCat(" to ", whom, " as ", file.name, file.archive ? ", unpacked" : "");
+  const std::string as = file.name.empty() ? StrCat(" to ", whom, "'s folder")
+                                           : StrCat(" to ", whom, " as ", file.name, file.archive ? ", unpacked" : "");
   steps.push_back({"shipped", IsInHdfs(file.source) ? StrCat(file.source, as, ", fetched from there by the nodes")
                                                     : StrCat(file.source, as)});
 }
@@ -68,7 +69,7 @@ Status AddShipped(const YarnCluster& cluster, const JobSpec& spec, PlannedSteps&
   steps.push_back({"shipped", StrCat("to ", hdfs, StagedFolder(cluster), ", each once by its content:")});
   TRY(AddProgram("tony-yarn-am.tar.gz", steps));
   TRY(AddProgram("tony-executor", steps));
-  if (!spec.src_dir.empty()) steps.push_back({"shipped", StrCat(spec.src_dir, " to each task's folder")});
+  if (!spec.src_dir.empty()) AddFile(SrcDirOf(spec), "each task", steps);
   if (!spec.python_venv.empty()) AddFile(VenvOf(spec), "each task", steps);
   for (const FileSpec& file : spec.files) AddFile(file, "each task", steps);
   for (const RoleSpec& role : spec.roles)

@@ -14,6 +14,7 @@ using hadoop::HdfsEntry;
 using hadoop::HdfsRename;
 
 constexpr char kAttribute[] = "user.tony.bytes";
+constexpr char kSwitch[] = "dfs.namenode.xattrs.enabled";  // which a NameNode names where it is false
 // A name that is replaced between two calls, each time.
 constexpr int kMostLooks = 5;
 
@@ -32,9 +33,15 @@ HdfsBytes::Tries::Tries(const HdfsPatience& patience) : patience_(patience), beg
 
 bool HdfsBytes::Tries::MayAgain(const Error& error) {
   if (error.code != ErrorCode::kUnavailable || used_ == patience_.pauses.size()) return false;
+  if (error.message.find(kSwitch) != std::string::npos) return false;  // not soon
   if (SinceBoot() - began_ > patience_.longest) return false;
   std::this_thread::sleep_for(patience_.pauses[used_++]);
   return true;
+}
+
+bool HdfsBytes::IsRefusedAttribute(const Error& error) const {
+  if (error.message.find(kSwitch) != std::string::npos) *attributes_are_off_ = true;
+  return error.code == ErrorCode::kCannotWrite || error.code == ErrorCode::kInvalid;
 }
 
 Result<std::optional<HdfsBytes::Found>> HdfsBytes::Get(const std::string& path) const {
@@ -80,14 +87,13 @@ Result<bool> HdfsBytes::PutFolder(const std::string& path, const std::string& pl
 
 // A new name each time: what was not answered may still be written under the old one.
 Result<std::string> HdfsBytes::Prepare(Tries& tries, const std::string& folder, std::string_view bytes) const {
-  for (bool in_attribute = bytes.size() <= kMostInAttribute;;) {
+  for (bool in_attribute = bytes.size() <= kMostInAttribute && MayHaveAttributes();;) {
     std::string temporary = TemporaryIn(folder);
     const Status written = Write(temporary, bytes, in_attribute);
     if (written.ok()) return temporary;
     const Error& error = written.error();
     if (!IsMissing(error)) (void)calls_->Remove(temporary);
-    const bool try_file = in_attribute && (error.code == ErrorCode::kCannotWrite || error.code == ErrorCode::kInvalid);
-    if (try_file) {
+    if (in_attribute && IsRefusedAttribute(error)) {
       in_attribute = false;
     } else if (!tries.MayAgain(error)) {
       return error;

@@ -6,13 +6,14 @@
 // HDFS takes 20 ms or, every second time, 430 ms to close a file with bytes, and closes one that is cut off half way as
 // if it were whole; an attribute is in the NameNode's own log after 5 ms (README.md has the figures). A file that has
 // no bytes has them in its attribute, so a name says where its bytes are by its length. Where a NameNode refuses
-// attributes, all are files.
+// attributes, all are files; one that has them switched off is not asked again.
 //
 // What is not answered is asked again. A rename that was not answered is found by looking for .put-<random>, which
 // nobody else touches: it is gone from a folder that is there, so it was renamed. That a write is done is only told
 // when nothing of it can happen any more: a late repetition does not bring back what was replaced since.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,11 @@ class HdfsBytes {
   // The same of a folder, made empty. It is made in the folder `place`, which MKDIRS would make anew, and then renamed.
   Result<bool> PutFolder(const std::string& path, const std::string& place) const;
 
+  // Whether attributes may be tried: nothing has said yet that the NameNode has them switched off.
+  bool MayHaveAttributes() const { return !*attributes_are_off_; }
+  // Whether a file is to be tried after this error of an attribute.
+  bool IsRefusedAttribute(const Error& error) const;
+
   // What `call(HdfsCalls&)` says, asked again while it is kUnavailable. It may be done twice.
   template <class Call>
   auto Ask(Call call) const {
@@ -85,6 +91,7 @@ class HdfsBytes {
 
   std::shared_ptr<HdfsCalls> calls_;
   HdfsPatience patience_;
+  std::shared_ptr<std::atomic<bool>> attributes_are_off_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace tony

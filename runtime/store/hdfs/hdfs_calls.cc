@@ -40,8 +40,8 @@ Result<hadoop::HdfsEntry> WebHdfsCalls::GetEntry(const std::string& path) {
   return Ask<Result<hadoop::HdfsEntry>>([&](auto done) { return hdfs_.GetEntry(path, done); });
 }
 
-Status WebHdfsCalls::CheckReadable(const std::string& path) {
-  return Ask<Status>([&](auto done) { return hdfs_.CheckReadable(path, done); });
+Status WebHdfsCalls::CheckAccess(const std::string& path, const std::string& action) {
+  return Ask<Status>([&](auto done) { return hdfs_.CheckAccess(path, action, done); });
 }
 
 Result<std::vector<hadoop::HdfsEntry>> WebHdfsCalls::List(const std::string& path) {

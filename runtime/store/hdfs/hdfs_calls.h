@@ -46,7 +46,7 @@ class WebHdfsCalls : public HdfsCalls {
 
   Status MakeFolders(const std::string& path) override;
   Result<hadoop::HdfsEntry> GetEntry(const std::string& path) override;
-  Status CheckReadable(const std::string& path);  // kNotPermitted: the user may not
+  Status CheckAccess(const std::string& path, const std::string& action);  // as "r-x"; kNotPermitted: the user may not
   Result<std::vector<hadoop::HdfsEntry>> List(const std::string& path) override;
   Result<bool> Create(const std::string& path, std::string_view bytes) override;
   Result<std::string> Read(const std::string& path) override;

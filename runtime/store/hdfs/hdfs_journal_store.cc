@@ -64,11 +64,9 @@ Result<std::vector<Epoch>> HdfsJournalStore::Epochs() const {
 }
 
 Result<bool> HdfsJournalStore::Add(Epoch epoch, int64_t number, std::string_view bytes) const {
-  auto added = bytes.size() <= kMostInAttribute ? AddAttribute(epoch, number, bytes) : AddFile(epoch, number, bytes);
-  const bool refuses_attributes =
-      !added.ok() && bytes.size() <= kMostInAttribute &&
-      (added.error().code == ErrorCode::kCannotWrite || added.error().code == ErrorCode::kInvalid);
-  if (refuses_attributes) added = AddFile(epoch, number, bytes);
+  const bool in_attribute = bytes.size() <= kMostInAttribute && bytes_.MayHaveAttributes();
+  auto added = in_attribute ? AddAttribute(epoch, number, bytes) : AddFile(epoch, number, bytes);
+  if (in_attribute && !added.ok() && bytes_.IsRefusedAttribute(added.error())) added = AddFile(epoch, number, bytes);
   if (added.ok()) return added;
   if (IsMissing(added.error())) return false;
   return Named(added.error(), "write", StrCat(PathOf(epoch), "/", number));

@@ -156,7 +156,7 @@ TEST(LeaseEdgeTest, ARecordThatCouldNotBeWrittenIsTriedAgainWithinSeconds) {
   RecordingScheduler scheduler;
   ApplicationMaster master(
       {.loop = loop,
-       .records = records,
+       .checkpoints = {},
        .submission = {},
        .token = kToken,
        .epoch = {1},

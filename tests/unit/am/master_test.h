@@ -123,8 +123,8 @@ class ApplicationMasterTest : public testing::Test {
   ApplicationMasterTest() : ApplicationMasterTest(JobBuilder().Role("worker", 2).Build()) {}
   explicit ApplicationMasterTest(const JobSpec& spec)
       : master_({.loop = loop_,
-                 .records = records_,
-                 .submission = {},
+                 .checkpoints = CheckpointsOnThisMachine(temp_.path(), spec.checkpoint),
+                 .submission = {.job = {"job-1"}},
                  .token = kToken,
                  .epoch = {1},
                  .job = Job({"job-1"}, spec),

@@ -102,7 +102,7 @@ TEST_F(LoadPropertiesTest, FilesThatCannotBeReadAreNamed) {
   options_.spec_file = folder_.string();
   EXPECT_EQ(ErrorOf().message, "job file " + folder_.string() + ": a folder, not a file");
   options_.spec_file = "hdfs://nn/job.xml";
-  EXPECT_EQ(ErrorOf().message, "job file hdfs://nn/job.xml: only local files are supported yet");
+  EXPECT_EQ(ErrorOf().message, "job file hdfs://nn/job.xml: only files of this machine are read");
   Write("job.yaml", "a: b");
   options_.spec_file = "job.yaml";
   EXPECT_EQ(ErrorOf().message, "job file " + (folder_ / "job.yaml").string() + ": .yaml files are not supported yet");
@@ -261,6 +261,32 @@ TEST_F(LoadPropertiesTest, VariablesAreExpandedAfterAllFilesAndFlagsAreIn) {
   Write("tony.xml", Xml(XmlProperty("data", "/one") + XmlProperty("tony.worker.command", "run ${data} ${HOME}")));
   options_.conf = {"data=/two"};
   EXPECT_EQ(ValueOf("tony.worker.command"), "run /two ${HOME} from tony.xml:1");
+}
+
+TEST_F(LoadPropertiesTest, AFileOfAClusterIsReadByItsUriAndItsEndingSaysWhatItIs) {
+  const auto read = [](const std::string& source) -> Result<std::string> {
+    if (source == "hdfs:///conf/tony.xml") return Xml(XmlProperty("tony.worker.instances", "3"));
+    if (source == "hdfs:/conf/job.properties") return std::string("tony.worker.instances=4\n");
+    return Error{ErrorCode::kNotPermitted, "not yours"};
+  };
+  const auto load = [&](const std::string& file) {
+    options_.conf_file = file;
+    return LoadProperties(options_, folder_, read);
+  };
+  EXPECT_EQ(load("hdfs:///conf/tony.xml")->Find("tony.worker.instances")->origin, "hdfs:///conf/tony.xml:1");
+  EXPECT_EQ(load("hdfs:/conf/job.properties")->Find("tony.worker.instances")->value, "4");
+  EXPECT_EQ(load("hdfs:///other.xml").error().message, "conf file hdfs:///other.xml: not yours");
+  EXPECT_EQ(load("hdfs:///other.xml").error().code, ErrorCode::kNotPermitted);
+}
+
+TEST_F(LoadPropertiesTest, AStepsMainArgumentsMayNameAFileOfACluster) {
+  Write("job.properties", "main.args=-conf_file hdfs:///conf/tony.xml\ntony.worker.instances=9\n");
+  options_.spec_file = "job.properties";
+  const auto loaded = LoadProperties(options_, folder_, [](const std::string&) -> Result<std::string> {
+    return Xml(XmlProperty("tony.worker.instances", "3"));
+  });
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(loaded->Find("tony.worker.instances")->value, "3");
 }
 
 }  // namespace

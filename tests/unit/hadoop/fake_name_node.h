@@ -2,6 +2,7 @@
 // was seen of the real ones (tests/conformance/hadoop), and can lose answers.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -148,15 +149,22 @@ class FakeNameNode {
   }
   ServedAnswer List(const std::string& path, const std::string& after) {
     constexpr size_t kAtOnce = 3;
+    std::map<std::string, std::string> inside;  // by their names
+    const auto add = [&](const std::string& at, size_t length, std::string_view type) {
+      const std::string name = at.substr(std::min(at.size(), path.size() + 1));
+      const bool is_inside = at.starts_with(path + "/") && name.find('/') == std::string::npos;
+      if (is_inside && name > after) inside[name] = StatusJson(name, length, type);
+    };
+    for (const auto& [at, content] : files) add(at, content.size(), "FILE");
+    for (const auto& [at, permission] : folders) add(at, 0, "DIRECTORY");
     std::string entries;
     size_t count = 0, left = 0;
-    for (const auto& [name, content] : files) {
-      if (!name.starts_with(path + "/") || name.substr(path.size() + 1) <= after) continue;
+    for (const auto& [name, status] : inside) {
       if (++count > kAtOnce) {
         ++left;
         continue;
       }
-      entries += StrCat(count > 1 ? "," : "", StatusJson(name.substr(path.size() + 1), content.size()));
+      entries += StrCat(count > 1 ? "," : "", status);
     }
     return Answered(200, StrCat("{\"DirectoryListing\":{\"partialListing\":{\"FileStatuses\":{\"FileStatus\":[",
                                 entries, "]}},\"remainingEntries\":", left, "}}"));

@@ -36,8 +36,22 @@ TEST(HistoryFolderTest, AnotherFileSystemIsWarnedOf) {
   const Settings settings = {{"tony.history.location", "hdfs://nn:9000/tony"}};
   EXPECT_EQ(FolderWith(settings), "");
   EXPECT_EQ(WarningsWith(settings),
-            "tony.history.location: \"hdfs://nn:9000/tony\" (from -conf): no history is kept there yet, only in a "
-            "folder of this machine\n");
+            "tony.history.location: \"hdfs://nn:9000/tony\" (from -conf): no history is kept there: only a job on YARN "
+            "has files of HDFS (tony.scheduler=yarn); expected the path of a file or folder on this machine\n");
+}
+
+TEST(HistoryFolderTest, OnYarnItIsInHdfsAsInTonyUnlessItNamesThisMachine) {
+  const auto on_yarn = [](std::string_view key, const std::string& value) {
+    return FolderWith({{"tony.scheduler", "yarn"}, {std::string(key), value}});
+  };
+  EXPECT_EQ(on_yarn("tony.history.location", "hdfs://nn:9000/tony/"), "hdfs://nn:9000/tony/intermediate");
+  EXPECT_EQ(on_yarn("tony.history.location", "/shared/tony"), "hdfs:///shared/tony/intermediate");
+  EXPECT_EQ(on_yarn("tony.history.intermediate", "hdfs:///tony/running"), "hdfs:///tony/running");
+  EXPECT_EQ(on_yarn("tony.history.location", "file:/shared/tony"), "/shared/tony/intermediate");
+  EXPECT_EQ(on_yarn("tony.history.location", "tony"), "");
+  EXPECT_EQ(WarningsWith({{"tony.scheduler", "yarn"}, {"tony.history.location", "s3://bucket/x"}}),
+            "tony.history.location: \"s3://bucket/x\" (from -conf): no history is kept there: expected "
+            "hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS\n");
 }
 
 TEST(HistoryFolderTest, ThePortalsKeysAreNotWarnedOf) {

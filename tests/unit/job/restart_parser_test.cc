@@ -149,12 +149,24 @@ TEST(CheckpointParserTest, TheFolderIsMadeAbsoluteAndNeedNotBeThere) {
   EXPECT_EQ(directory("file"), "tony.checkpoint.dir: \"file\" (from -conf): " + here + "/file is not a folder");
 }
 
-TEST(CheckpointParserTest, OnlyFoldersOfThisMachineAreSupported) {
-  for (const std::string url : {"hdfs:///models", "hdfs://name/models", "s3://bucket/x", "file:///tmp"}) {
+TEST(CheckpointParserTest, AFolderIsOfThisMachineOrOnYarnInHdfs) {
+  for (const std::string url : {"s3://bucket/x", "file:///tmp"}) {
     EXPECT_EQ(ErrorWith({{"tony.checkpoint.dir", url}}),
               "tony.checkpoint.dir: \"" + url +
-                  "\" (from -conf): not supported yet; expected the path of a folder on this machine");
+                  "\" (from -conf): expected the path of a folder, or on YARN hdfs://HOST:PORT/PATH");
   }
+  EXPECT_EQ(ErrorWith({{"tony.checkpoint.dir", "hdfs:///models"}}),
+            "tony.checkpoint.dir: \"hdfs:///models\" (from -conf): only a job on YARN has files of HDFS "
+            "(tony.scheduler=yarn); expected the path of a file or folder on this machine");
+  const auto on_yarn = [](const std::string& url) {
+    const auto parsed = ParseWith({{"tony.scheduler", "yarn"}, {"tony.checkpoint.dir", url}});
+    return parsed.ok() ? parsed->spec.checkpoint.directory : parsed.error().message;
+  };
+  EXPECT_EQ(on_yarn("hdfs:/a/../models/"), "hdfs:///models");
+  EXPECT_EQ(on_yarn("hdfs://nn/models"), "hdfs://nn:8020/models");
+  EXPECT_EQ(on_yarn("hdfs://models"),
+            "tony.checkpoint.dir: \"hdfs://models\" (from -conf): expected "
+            "hdfs://HOST:PORT/PATH, or hdfs:///PATH for the cluster's own HDFS");
   EXPECT_EQ(ErrorWith({{"tony.checkpoint.dir", std::string("a\0b", 3)}}),
             "tony.checkpoint.dir: \"a?b\" (from -conf): a path cannot hold a NUL character");
   EXPECT_EQ(ErrorWith({{"tony.checkpoint.dir", "/" + std::string(4096, 'x')}}),

@@ -80,6 +80,26 @@ TEST_F(StagingTest, RemoteFilesAreNamedAndNotRead) {
   EXPECT_NE(StageIt(spec)->content, staged->content);
 }
 
+TEST_F(StagingTest, OfARemoteSourceTasksGetCopies) {
+  const RemoteFile script{"train.py", "/app/train.py", 5, FromMillis(7), false},
+      module{"lib/a.py", "/app/lib/a.py", 6, FromMillis(8), false}, packed{"", "/app.zip", 9, FromMillis(9), true};
+  look_ = ClusterWith({{"hdfs:///app", {script, module}}, {"hdfs:///app.zip", {packed}}});
+  JobSpec spec = Job();
+  spec.src_dir = "hdfs:///app";
+  EXPECT_EQ(StageIt(spec)->job, (std::vector<StagedEntry>{{"train.py", KeyOf(script), StagedEntry::Form::kCopy},
+                                                          {"lib/a.py", KeyOf(module), StagedEntry::Form::kCopy}}));
+  spec.roles[0].files = {{"hdfs:///one.txt", "train.py", false}};
+  look_ = ClusterWith({{"hdfs:///app", {script, module}},
+                       {"hdfs:///app.zip", {packed}},
+                       {"hdfs:///one.txt", {{"train.py", "/one.txt", 1, FromMillis(7), false}}}});
+  EXPECT_TRUE(StageIt(spec).ok()) << "what is asked for by name goes before it";
+  spec.roles[0].files.clear();
+  spec.src_dir = "hdfs:///app.zip";
+  EXPECT_EQ(StageIt(spec)->job, (std::vector<StagedEntry>{{"", KeyOf(packed), StagedEntry::Form::kContents}}));
+  spec.src_dir = "hdfs:///none";
+  EXPECT_EQ(StageIt(spec).error().message, "src_dir hdfs:///none: no such file");
+}
+
 TEST_F(StagingTest, ARemoteFileThatIsMissingIsToldBeforeAnythingIsStaged) {
   Write(temp_.path() / "data.csv", "x");
   JobSpec spec = Job();

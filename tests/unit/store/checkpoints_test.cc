@@ -16,6 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+CheckpointListing ListCheckpoints(const CheckpointSpec& spec) {
+  return tony::ListCheckpoints(LocalCheckpointFolder(spec.directory), spec);
+}
+Result<std::optional<Checkpoint>> NewestCheckpoint(const CheckpointSpec& spec, const CheckpointListing& listing) {
+  return tony::NewestCheckpoint(LocalCheckpointFolder(spec.directory), spec, listing);
+}
+
 TEST(CheckpointNamesTest, TheStepIsTheLastNumber) {
   EXPECT_EQ(StepOf("ckpt-0007.npz"), 7);
   EXPECT_EQ(StepOf("step_100"), 100);

@@ -45,15 +45,34 @@ class LinkStagedTest : public ::testing::Test {
 
 TEST_F(LinkStagedTest, ManifestIsReadBackAsItWas) {
   const StagedFiles files = {.job = {{"venv", "/s/a", Form::kLink}, {"", "/s/b", Form::kContents}},
-                             .roles = {{"ps", {{"x \"y\"", "/s/c", Form::kLink}}}},
+                             .roles = {{"ps", {{"x \"y\"", "/s/c", Form::kCopy}}}},
                              .am = {{"z", "/s/d", Form::kLink}}};
   const auto read = StagedFilesFromJson(ToJson(files));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(*read, files);
 }
 
+TEST_F(LinkStagedTest, ACopyOfAFileIsTheTasksOwnAndWhatIsThereStays) {
+  fs::create_directory_symlink(tree_ / "package", work_ / "taken");
+  fs::create_symlink(tree_ / "train.py", temp_.path() / "link");  // as a node lays it
+  const std::vector<StagedEntry> entries = {{"deep/er/train.py", temp_.path() / "link", Form::kCopy},
+                                            {"taken/train.py", temp_.path() / "link", Form::kCopy},
+                                            {"train.py", tree_ / "train.py", Form::kCopy}};
+  const Status linked = LinkStaged(entries, work_);
+  ASSERT_TRUE(linked.ok()) << linked.error().message;
+  for (const char* name : {"deep/er/train.py", "train.py"}) {
+    EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(work_ / name))) << name;
+    EXPECT_EQ(Text(work_ / name), "import package");
+  }
+  EXPECT_FALSE(fs::exists(tree_ / "package/train.py")) << "written through another resource's link";
+  fs::resize_file(tree_ / "train.py", 17 << 20);
+  EXPECT_TRUE(LinkStaged({{"large", temp_.path() / "link", Form::kCopy}}, work_).ok());
+  EXPECT_TRUE(fs::is_symlink(work_ / "large"));
+  EXPECT_EQ(LinkStaged({{"x", temp_.path() / "gone", Form::kCopy}}, work_).error().code, ErrorCode::kUnavailable);
+}
+
 TEST_F(LinkStagedTest, DamagedManifestIsRefusedByItsField) {
-  EXPECT_THAT(StagedFilesFromJson(R"({"schema":1,"job":[{"name":"","path":"/","form":"copy"}],"am":[],"roles":[]})")
+  EXPECT_THAT(StagedFilesFromJson(R"({"schema":1,"job":[{"name":"","path":"/","form":"move"}],"am":[],"roles":[]})")
                   .error()
                   .message,
               HasSubstr("job[0].form"));

@@ -20,6 +20,12 @@ class HdfsSourcesTest : public hadoop::ServedNameNodeTest {
     node_.folders = {{"/lib", "755"}, {"/empty", "755"}};
     for (int i = 0; i <= 1000; ++i) node_.files[StrCat("/many/", i)] = "";
     node_.folders["/many"] = "755";
+    node_.folders["/app"] = node_.folders["/app/pkg"] = node_.folders["/app/pkg/deep"] = "755";
+    node_.folders["/app/empty"] = "755";
+    node_.files["/app/train.py"] = "t";
+    node_.files["/app/pkg/a.py"] = "aa";
+    node_.files["/app/pkg/deep/b.py"] = "bbb";
+    node_.files["/app.zip"] = "z";
     node_.folders["/outputs"] = "755";
     node_.files["/outputs/tony-output.json"] = "{}";
     node_.unreadable = {"/data/secret", "/half/y"};
@@ -64,14 +70,40 @@ TEST_F(HdfsSourcesTest, AFolderThatCannotBeWhatWasAskedForIsRefused) {
   EXPECT_EQ(Refused({"hdfs:///lib", "lib", true}), folder + "an archive");
   EXPECT_EQ(Refused({"hdfs:///empty", "empty", false}),
             "it is a folder in HDFS without a file; those in folders below it do not count");
-  EXPECT_EQ(Refused({"hdfs:///many", "many", false}), "the folder has more than 1000 files");
+  EXPECT_EQ(Refused({"hdfs:///many", "many", false}), "the folder has more than 1000 files; an archive may have more");
   EXPECT_EQ(Refused({"hdfs:///outputs", "outputs", false}), "TonY itself keeps the file tony-output.json there");
+}
+
+TEST_F(HdfsSourcesTest, OfASourceFolderItIsAllFilesBelowByTheirPaths) {
+  const auto found = Look({"hdfs:///app", "", true});
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(*found, (std::vector<RemoteFile>{{"train.py", "/app/train.py", 1, modified_, false},
+                                             {"pkg/a.py", "/app/pkg/a.py", 2, modified_, false},
+                                             {"pkg/deep/b.py", "/app/pkg/deep/b.py", 3, modified_, false}}));
+  EXPECT_EQ(*Look({"hdfs:///app.zip", "", true}), (std::vector<RemoteFile>{{"", "/app.zip", 1, modified_, true}}));
+}
+
+TEST_F(HdfsSourcesTest, ASourceThatIsNeitherFolderNorArchiveIsRefused) {
+  EXPECT_EQ(Refused({"hdfs:///data/x.txt", "", true}),
+            "it is a file in HDFS; expected a folder, or an archive in .zip, .jar, .tar, .tar.gz or .tgz");
+  EXPECT_EQ(Refused({"hdfs:///empty", "", true}), "it is a folder in HDFS without a file");
+  Refused({"hdfs:///many", "", true});
+  EXPECT_THAT(Refused({"hdfs:///half", "", true}, ErrorCode::kNotPermitted), HasSubstr("/half/y"));
+}
+
+TEST_F(HdfsSourcesTest, AFileIsRead) {
+  EXPECT_EQ(*ReadFromHdfs(cluster_, "hdfs:///data/x.txt"), "12345");
+  for (const auto& [source, why] : std::map<std::string, std::string>{
+           {"hdfs:///data/none", "no such file or folder in hdfs://NN:9000"},
+           {"hdfs:///lib", "a folder, not a file"},
+           {"hdfs://other:9000/data/x.txt", "the cluster's HDFS is hdfs://NN:9000; others cannot be used yet"}})
+    EXPECT_EQ(ReadFromHdfs(cluster_, source).error().message, why) << source;
 }
 
 TEST_F(HdfsSourcesTest, WhatIsMissingOrElsewhereIsRefused) {
   EXPECT_EQ(Refused({"hdfs:///data/none", "none", false}), "no such file or folder in hdfs://NN:9000");
   EXPECT_EQ(Refused({"hdfs://other:9000/data/x.txt", "x.txt", false}),
-            "the job runs on a cluster whose HDFS is hdfs://NN:9000; others cannot be used yet");
+            "the cluster's HDFS is hdfs://NN:9000; others cannot be used yet");
   Refused({"hdfs://nn/data/x.txt", "x.txt", false});
 }
 

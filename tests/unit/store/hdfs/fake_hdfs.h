@@ -24,6 +24,10 @@ inline const HdfsFolder kJob = {"hdfs://nn:8020", "/jobs/x", "eve"};
 // So many, without pauses.
 inline HdfsPatience Tries(size_t count) { return {.pauses = std::vector<Duration>(count - 1, Duration(0))}; }
 
+inline constexpr char kNoXattrs[] =
+    "IOException: The XAttr operation has been rejected.  Support for XAttrs has been disabled by setting "
+    "dfs.namenode.xattrs.enabled to false.";
+
 class FakeHdfs : public HdfsCalls {
  public:
   enum class Fate {
@@ -130,7 +134,7 @@ class FakeHdfs : public HdfsCalls {
   }
   Result<bool> SetXattr(const std::string& path, const std::string& name, std::string_view view) override {
     return Act<Result<bool>>("SETXATTR", path, [=, this, value = std::string(view)](bool) -> Result<bool> {
-      if (!takes_xattrs) return Refused(ErrorCode::kCannotWrite, "IOException");
+      if (!takes_xattrs) return Refused(ErrorCode::kCannotWrite, kNoXattrs);
       if (!nodes_.count(path)) return Missing();
       Xattrs& xattrs = nodes_[path].xattrs;
       if (xattrs.count(name)) return false;
@@ -142,7 +146,7 @@ class FakeHdfs : public HdfsCalls {
   }
   Result<Xattrs> GetXattrs(const std::string& path) override {
     return Act<Result<Xattrs>>("GETXATTRS", path, [=, this](bool) -> Result<Xattrs> {
-      if (!takes_xattrs) return Refused(ErrorCode::kUnavailable, "IOException");
+      if (!takes_xattrs) return Refused(ErrorCode::kUnavailable, kNoXattrs);
       if (!nodes_.count(path)) return Missing();
       return nodes_[path].xattrs;
     });
@@ -154,9 +158,11 @@ class FakeHdfs : public HdfsCalls {
     std::string bytes, owner = "eve";
     Xattrs xattrs;
     Instant modified{};
+    int64_t id = 0;
   };
-  void Changed(const std::string& path) {
+  void Changed(const std::string& path) {  // it is new
     nodes_[path].modified = now;
+    nodes_[path].id = ++ids_;
     ChangedIn(path);
   }
   void ChangedIn(const std::string& path) {
@@ -188,7 +194,8 @@ class FakeHdfs : public HdfsCalls {
             .is_folder = node.is_folder,
             .length = static_cast<int64_t>(node.bytes.size()),
             .modified = node.modified,
-            .owner = node.owner};
+            .owner = node.owner,
+            .id = node.id};
   }
   bool HasParent(const std::string& path) const {
     const auto parent = nodes_.find(path.substr(0, path.rfind('/')));
@@ -204,6 +211,7 @@ class FakeHdfs : public HdfsCalls {
 
   mutable std::mutex mutex_;
   std::map<std::string, Node> nodes_;  // by path
+  int64_t ids_ = 0;
   std::vector<std::function<void()>> late_;
 };
 

@@ -258,8 +258,10 @@ TEST_F(HdfsJournalStoreTest, ASealedEpochIsNotMadeAnew) {
 TEST_F(HdfsJournalStoreTest, WhereAttributesAreRefusedAllAreFiles) {
   hdfs->takes_xattrs = false;
   TakenOver(Epoch{1});
-  ASSERT_TRUE(Adds(Epoch{1}, 1, "one"));
-  EXPECT_EQ(Journal(), "one");
+  for (int number = 1; number <= 30; ++number) ASSERT_TRUE(Adds(Epoch{1}, number, "x"));
+  EXPECT_EQ(Journal(), std::string(30, 'x'));
+  EXPECT_EQ(std::ranges::count_if(hdfs->asked, [](const std::string& call) { return call.starts_with("SETXATTR"); }), 1)
+      << "it is switched off";
 }
 
 TEST_F(HdfsJournalStoreTest, WhoNeverAnswersIsNoSeal) {

@@ -190,6 +190,12 @@ TEST_F(HdfsRecordStoreTest, WhereAttributesAreRefusedAllAreFiles) {
   EXPECT_THAT(hdfs->Files(), ElementsAre("/jobs/x/a", "/jobs/x/b"));
 }
 
+TEST_F(HdfsRecordStoreTest, ANameNodeThatHasAttributesSwitchedOffIsAskedForOneOnce) {
+  hdfs->takes_xattrs = false;
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(store.Replace(name, "small", kKept).ok());
+  EXPECT_EQ(std::ranges::count_if(hdfs->asked, [](const std::string& call) { return call.starts_with("SETXATTR"); }), 1);
+}
+
 TEST_F(HdfsRecordStoreTest, AnotherWriterIsNamed) {
   ASSERT_TRUE(store.Replace("kill-request.json", "1", kKept).ok());
   hdfs->SetOwner("/jobs/x/kill-request.json", "mallory");
