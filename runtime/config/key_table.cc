@@ -68,13 +68,14 @@ constexpr Key kKeys[] = {
 
     // Liveness and recovery.
     {"tony.am.lease-ms", kMillis, "10000", kImplemented, "an application master that has not reached its arbiter for so long stops ruling"},
-    {"tony.container.allocation.timeout", kMillis, "-1", kImplemented, "limit of a task's wait for its container, as in TonY 0.5.3; 0 or below: none"},
+    {"tony.compat.version", kText, "0.5.3", kImplemented, "0.4.6 or 0.5.3: whose meaning tony.container.allocation.timeout has"},
+    {"tony.container.allocation.timeout", kMillis, "-1", kImplemented, "limit of a task's wait for its container; with tony.compat.version=0.4.6 that of tony.container.registration.timeout; 0 or below: none"},
     {"tony.container.registration.timeout", kMillis, "900000", kImplemented, "limit from a task's container to its registration; 0 or below: none"},
     {"tony.local.memory-limits", kText, "auto", kImplemented, "on one machine: auto (by cgroup, where one may be made) or off"},
     {"tony.local.priority", kNumber, "0", kImplemented, "on one machine: -1000 to 1000; moves a job before its user's own waiting jobs of a lower one, never before another user's"},
     {"tony.task.cutoff-after-ms", kMillis, "30000", kImplemented, "an executor that is cut off for so long stops its task"},
-    {"tony.task.executor.execution-timeout-ms", kMillis, "0", kNone, "limit of one task's process (0.5.3)"},
-    {"tony.task.executor.registry-timeout-sec", kSeconds, "0", kNone, "limit of one task's registration (0.5.3)"},
+    {"tony.task.executor.execution-timeout-ms", kMillis, "0", kImplemented, "limit of each attempt of a task, from the start of its processes; 0: none"},
+    {"tony.task.executor.registry-timeout-sec", kSeconds, "0", kImplemented, "limit from the start of a task's container, on YARN with the fetching of its files, to its registration; 0: none but tony.container.registration.timeout"},
     {"tony.task.heartbeat-interval-ms", kMillis, "1000", kImplemented, "how often an executor tells the application master that it lives"},
     {"tony.task.lost-after-ms", kMillis, "60000", kImplemented, "a task that has been silent for so long is lost"},
     {"tony.task.max-missed-heartbeats", kNumber, "", kImplemented, "TonY's way to set tony.task.lost-after-ms, as a number of heartbeats"},
@@ -82,7 +83,7 @@ constexpr Key kKeys[] = {
     {"tony.task.record-fresh-ms", kMillis, "15000", kImplemented, "a lease record that has not changed for so long is stale"},
     {"tony.task.stop-grace-ms", kMillis, "10000", kImplemented, "time between SIGTERM and SIGKILL for a task"},
     {"tony.task.suspect-after-ms", kMillis, "", kImplemented, "silence after which a task is called suspect; five heartbeats if not set"},
-    {"tony.worker.timeout", kMillis, "0", kNone, "limit of one task's process (0.4.6)"},
+    {"tony.worker.timeout", kMillis, "0", kImplemented, "what TonY 0.4.6 called tony.task.executor.execution-timeout-ms: of every role, not of workers alone"},
 
     // Restarts.
     {"tony.am.retry-count", kNumber, "0", kImplemented, "TonY's word for tony.restart.job.budget"},

@@ -91,8 +91,8 @@ TEST(KeyChecksTest, AllWrongValuesAreToldAtOnce) {
   for (const std::string& line : Split(error, '\n')) keys.push_back(line.substr(0, line.find(": ")));
   EXPECT_EQ(Join(keys, " "),
             "tony.application.framework tony.application.distributed-mode tony.ps.instances tony.restart.scope "
-            "tony.worker.memory tony.worker.vcores tony.src-dir tony.application.timeout "
-            "tony.task.heartbeat-interval-ms tony.checkpoint.dir tony.failure.exit.3");
+            "tony.worker.memory tony.worker.vcores tony.src-dir tony.task.heartbeat-interval-ms "
+            "tony.application.timeout tony.checkpoint.dir tony.failure.exit.3");
 }
 
 TEST(KeyChecksTest, AWrongValueIsNotBlamedForWhatFollowsFromItsDefault) {
