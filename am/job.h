@@ -94,10 +94,11 @@ class Job {
     std::optional<Outcome> because;  // why it alone was told to stop
     int stops = 0;                   // how often it was told to stop, each time with less grace
     Duration stop_grace{0};
-    Instant stop_by{};      // its executor is killed if it has not reported by then
-    Instant allocate_by{};  // by when it should have a container
-    Instant register_by{};  // set when it has one
-    Instant give_up_at{};   // its executor has been silent for too long
+    Instant stop_by{};          // its executor is killed if it has not reported by then
+    Instant allocate_by{};      // by when it should have a container
+    Instant register_by{};      // set when it has one
+    bool since_launch = false;  // that is the limit from its container's start, the nearer one
+    Instant give_up_at{};       // its executor has been silent for too long
     // Volatile.
     Instant last_heard{};
     std::optional<Usage> usage;  // newest heard
@@ -161,6 +162,7 @@ class Job {
   Decided OnRenewed(Instant now);
   Decided OnTime(Instant now);
   std::optional<DecisionBody> WhatIsOverdue(Instant now) const;
+  std::string LateRegistration(const AttemptId& id) const;
   std::optional<DecisionBody> WhatAttentionSays(Instant now) const;
   std::vector<DecisionBody> WhoIsSilent(Instant now) const;
   std::optional<Instant> NextSilence() const;

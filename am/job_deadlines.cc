@@ -48,10 +48,7 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
   }
   if (const auto due = GivesBackAt(); due && now >= *due) return GiveBack(now);
   if (!registering_.empty() && now >= registering_.begin()->first) {
-    return JobStopping{
-        TimedOut(StrCat("not every task registered within ", Seconds(spec_.registration_timeout),
-                        " (tony.container.registration.timeout): missing ", Missing(/*container=*/false))),
-        spec_.timers.grace};
+    return JobStopping{TimedOut(LateRegistration(registering_.begin()->second)), spec_.timers.grace};
   }
   if (!publishing_.empty() && now >= publishing_.begin()->first) {
     return JobStopping{
@@ -71,6 +68,15 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
     return AttemptEnded{silent_.begin()->second, Silence(", and nobody can say that it ended")};
   }
   return std::nullopt;
+}
+
+std::string Job::LateRegistration(const AttemptId& id) const {
+  if (Find(id)->since_launch) {
+    return StrCat(ToString(id.task), " did not register within ", Seconds(spec_.registry_timeout),
+                  " of its container's start (", kRegistryTimeoutKey, ")");
+  }
+  return StrCat("not every task registered within ", Seconds(spec_.registration_timeout),
+                " (tony.container.registration.timeout): missing ", Missing(/*container=*/false));
 }
 
 std::optional<DecisionBody> Job::WhatAttentionSays(Instant now) const {

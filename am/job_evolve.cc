@@ -111,8 +111,14 @@ Result<Actions> Job::Apply(const GangAllocated&, Instant) {
   return Actions{};
 }
 
-Result<Actions> Job::Apply(const AttemptLaunched& d, Instant) {
-  TRY(Step(d.attempt, AttemptStep::kLaunch));
+Result<Actions> Job::Apply(const AttemptLaunched& d, Instant time) {
+  TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kLaunch));
+  const Instant limit = time + spec_.registry_timeout;
+  if (spec_.registry_timeout.count() == 0 || limit >= attempt->register_by) return Actions{};
+  registering_.erase({attempt->register_by, d.attempt});
+  attempt->register_by = limit;
+  attempt->since_launch = true;
+  registering_.emplace(limit, d.attempt);
   return Actions{};
 }
 

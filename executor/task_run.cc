@@ -34,7 +34,8 @@ std::vector<Action> TaskRun::Apply(const Event& event, Instant now) {
 std::optional<Instant> TaskRun::NextDeadline() const {
   if (state_ == State::kLeft) return std::nullopt;
   std::optional<Instant> next;
-  for (const auto& deadline : {kill_at_, look_at_, leave_at_, read_at_, beat_at_, CutOffAt(), OrphanedAt()}) {
+  for (const auto& deadline :
+       {kill_at_, limit_at_, look_at_, leave_at_, read_at_, beat_at_, CutOffAt(), OrphanedAt()}) {
     if (deadline) next = next ? std::min(*next, *deadline) : *deadline;
   }
   return next;
@@ -62,6 +63,8 @@ bool TaskRun::Go(Trigger trigger) {
   const auto to = Next(state_, trigger);
   if (!to) return false;
   state_ = *to;
+  limit_at_.reset();
+  if (state_ == State::kRunning && timers_.execution_limit > Duration{0}) limit_at_ = now_ + timers_.execution_limit;
   // The AM hears of these at once. Sweeping is over in a moment, and the outcome is its own message.
   if (state_ == State::kRunning || state_ == State::kStopping) Beat();
   return true;
@@ -172,6 +175,7 @@ void TaskRun::On(const Tick&) {
     Go(Trigger::kGraceOver);
     LookAnew(SIGKILL);
   }
+  if (due(limit_at_)) RunOutOfTime();
   if (due(look_at_)) LookAgain(state_ == State::kStopping ? 0 : SIGKILL);
   if (due(leave_at_)) LeaveWith(departure_->exit_code);
   if (due(CutOffAt())) {

@@ -82,6 +82,7 @@ class TaskRun {
   // Its processes: task_run_processes.cc.
   bool AllReaped() const;
   Outcome Named(Outcome outcome, int process) const;
+  void RunOutOfTime();
   void Fail(Outcome outcome);
   void LookAnew(int signal);  // soon after this signal, then ever less often
   void LookAgain(int signal);
@@ -123,6 +124,7 @@ class TaskRun {
   std::optional<Outcome> outcome_;
   std::optional<Departure> departure_;
   bool is_unexplained_ = false;          // the outcome to be, or that is: we were told to end, and not why
+  std::optional<Instant> limit_at_;      // Running: when its processes have had their time
   std::optional<Instant> kill_at_;       // Stopping: when the grace is over
   std::optional<Instant> killed_since_;  // when the tree was first sent SIGKILL, or was last warned of
   std::optional<Instant> look_at_;       // when to look at the tree again

@@ -5,6 +5,7 @@
 
 #include "executor/task_run.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/seconds.h"
 
 namespace tony::executor {
 namespace {
@@ -33,6 +34,13 @@ void TaskRun::Fail(Outcome outcome) {
   kill_at_ = now_ + timers_.grace;
   Do(SignalTree{SIGTERM});
   Go(Trigger::kFailed);
+}
+
+// Told why, as by a stop of the application master's: the program may still keep what it has.
+void TaskRun::RunOutOfTime() {
+  const std::string why = StrCat("ran longer than ", Seconds(timers_.execution_limit), " (", kExecutionLimitKey, ")");
+  Do(GiveNotice{why, now_ + timers_.grace});
+  Stop({OutcomeClass::kTimeout, std::nullopt, why, ""}, timers_.grace);
 }
 
 void TaskRun::On(const ProcessStarted& event) {
@@ -72,6 +80,9 @@ void TaskRun::On(const ProcessExited& event) {
   } else if (ending_) {
     // A failure has its own exit; a stop, that of the first process which it ended.
     if (!ending_->exit && !ending_->process) ending_->exit = event.exit;
+    // What it said last tells where it hung.
+    if (ending_->cls == OutcomeClass::kTimeout && ending_->stderr_tail.empty())
+      ending_->stderr_tail = event.stderr_tail;
     if (AllReaped()) LookAnew(state_ == State::kStopping ? 0 : SIGKILL);
   }
 }

@@ -94,6 +94,7 @@ Status CommandLine::TakeOption(const VerbSpec& verb, const std::vector<std::stri
   std::vector<std::string>& values = values_[name];
   if (!values.empty() && option->kind == OptionSpec::Kind::kValue)
     return UsageError(StrCat(verb.name, ": ", Dashed(name), " is given twice"));
+  if (!values.empty() && option->kind == OptionSpec::Kind::kFirst) given_again_.insert(name);
   if (option->kind == OptionSpec::Kind::kFlag) {
     if (equals != std::string::npos) return UsageError(StrCat(verb.name, ": ", Dashed(name), " takes no value"));
     values = {""};
@@ -104,6 +105,7 @@ Status CommandLine::TakeOption(const VerbSpec& verb, const std::vector<std::stri
   } else {
     return UsageError(StrCat(verb.name, ": ", Dashed(name), " needs a value: ", option->value));
   }
+  if (given_again_.contains(name)) values.resize(1);
   return Ok();
 }
 

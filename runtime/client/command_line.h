@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,8 @@
 namespace tony {
 
 struct OptionSpec {
-  enum class Kind { kFlag, kValue, kRepeated };
-  std::string_view name;  // without dashes
+  enum class Kind { kFlag, kValue, kFirst, kRepeated };  // kFirst: TonY's rule, of several the first counts
+  std::string_view name;                                 // without dashes
   Kind kind = Kind::kFlag;
   std::string_view value;  // what the value is called in the help text
   std::string_view text;   // one line for the help text
@@ -34,6 +35,8 @@ class CommandLine {
   std::string Value(std::string_view option) const;  // empty if it was not given
   std::vector<std::string> Values(std::string_view option) const;
   const std::vector<std::string>& words() const { return words_; }
+  // Options of which only the first value counts, and that were given again.
+  const std::set<std::string>& given_again() const { return given_again_; }
 
   // kUsage names the word at fault and, for an option, the nearest known one. `--` ends the options.
   static Result<CommandLine> Parse(const VerbSpec& verb, const std::vector<std::string>& arguments);
@@ -43,6 +46,7 @@ class CommandLine {
   Status CheckWords(const VerbSpec& verb) const;
 
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
+  std::set<std::string> given_again_;
   std::vector<std::string> words_;
 };
 

@@ -263,7 +263,14 @@ std::vector<Verb> Verbs() {
        RunDoctor,
        false},
       {{"version", "", 0, 0, "this program's version", {kJson}}, RunVersion, false},
-      {{"help", "[COMMAND]", 0, 1, "this list, or the options of one command", {}}, RunHelp, false},
+      {{"help",
+        "[COMMAND | keys [PART]]",
+        0,
+        2,
+        "this list, the options of one command, or the keys of a job's properties",
+        {{"markdown", kFlag, "", "of keys: all, as rows of a page"}}},
+       RunHelp,
+       false},
   };
 }
 

@@ -1,6 +1,7 @@
 // `tony help`: made from the same table that the parser reads.
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/key_list.h"
 #include "runtime/client/output.h"
 #include "runtime/client/verb_help.h"
 
@@ -13,9 +14,22 @@ std::string Overview() {
     text += HelpRow(StrCat(command.verb.name, " ", command.verb.words), command.verb.text);
   return text +
          "\n\"tony help COMMAND\" lists its options; -name V, --name V and --name=V are the same\n"
+         "\"tony help keys [PART]\" lists the keys of a job's properties, those with PART in their names\n"
          "exit codes: 0 done, the job succeeded; 1 the job ended otherwise; 64 usage; 65 spec or properties invalid;\n"
          "66 unknown job; 69 not reachable or not ended, try again; 70 a bug; 73 cannot write; 77 not permitted;\n"
          "129, 130, 143 interrupted\n";
+}
+
+Result<int> HelpWithKeys(const CommandLine& line) {
+  if (line.Has("markdown")) {
+    Print(KeyRowsInMarkdown());
+    return 0;
+  }
+  const std::string part = line.words().size() > 1 ? line.words()[1] : "";
+  const std::string list = KeyList(part);
+  if (list.empty()) return Error{ErrorCode::kUsage, StrCat("no key has \"", part, "\" in its name")};
+  Print(list);
+  return 0;
 }
 
 }  // namespace
@@ -25,6 +39,8 @@ Result<int> RunHelp(const CommandLine& line) {
     Print(Overview());
     return 0;
   }
+  if (line.words().front() == "keys") return HelpWithKeys(line);
+  if (line.words().size() > 1) return Error{ErrorCode::kUsage, StrCat("help: stray word \"", line.words()[1], "\"")};
   for (const Verb& command : Verbs()) {
     if (command.verb.name != line.words().front()) continue;
     Print(HelpOf("tony", command.verb));

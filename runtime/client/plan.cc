@@ -7,6 +7,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
+#include "runtime/config/keys.h"
 #include "runtime/job/configuration_json.h"
 
 namespace tony {
@@ -25,11 +26,35 @@ std::string OneLine(std::string text) {
   return text;
 }
 
-std::string Explain(const Configuration& configuration) {
+// Empty: it has an effect, or is not one of our keys.
+std::string ReasonOf(const ConfiguredValue& value, const std::string& scheduler) {
+  const Key* row = FindKey(value.key);
+  return row ? WhyNoEffect(*row, scheduler) : "";
+}
+
+std::string Explain(const Configuration& configuration, const std::string& scheduler) {
   std::string text;
-  for (const ConfiguredValue& value : configuration)
-    text += StrCat(value.key, " = ", OneLine(value.value), "  (", value.source, ")\n");
+  for (const ConfiguredValue& value : configuration) {
+    const std::string why = ReasonOf(value, scheduler);
+    text +=
+        StrCat(value.key, " = ", OneLine(value.value), "  (", value.source, ")", why.empty() ? "" : "; ", why, "\n");
+  }
   return text;
+}
+
+// {"key":"why it has no effect",...}
+std::string WithoutEffect(const Configuration& configuration, const std::string& scheduler) {
+  std::vector<std::string> members;
+  for (const ConfiguredValue& value : configuration) {
+    const std::string why = ReasonOf(value, scheduler);
+    if (!why.empty()) members.push_back(StrCat(JsonString(value.key), ":", JsonString(why)));
+  }
+  return StrCat("{", Join(members, ","), "}");
+}
+
+std::string ExplanationJson(const Configuration& configuration, const std::string& scheduler) {
+  return StrCat(R"(,"configuration":)", ToJson(configuration), R"(,"without_effect":)",
+                WithoutEffect(configuration, scheduler));
 }
 
 std::string Json(const PlannedSteps& steps) {
@@ -55,7 +80,7 @@ Result<int> RunPlan(const CommandLine& line) {
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
   const bool explain = line.Has("explain");
   if (!line.Has("json")) {
-    Print(explain ? Explain(parsed.configuration) : ToJson(shown) + "\n");
+    Print(explain ? Explain(parsed.configuration, parsed.spec.scheduler) : ToJson(shown) + "\n");
     if (!explain && steps.ok())
       for (const PlannedStep& step : *steps) Say(StrCat(step.what, ": ", step.text));
     return 0;
@@ -64,7 +89,7 @@ Result<int> RunPlan(const CommandLine& line) {
   for (const std::string& warning : parsed.warnings) warnings.push_back(JsonString(warning));
   PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), R"(],"steps":)",
                    steps.ok() ? Json(*steps) : "[]",
-                   explain ? StrCat(R"(,"configuration":)", ToJson(parsed.configuration)) : "", "}"));
+                   explain ? ExplanationJson(parsed.configuration, parsed.spec.scheduler) : "", "}"));
   return 0;
 }
 

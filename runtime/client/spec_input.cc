@@ -59,23 +59,25 @@ Result<int> SecretsDescriptor(const CommandLine& line) {
 
 std::vector<OptionSpec> SpecOptions() {
   constexpr auto kValue = OptionSpec::Kind::kValue;
+  constexpr auto kFirst = OptionSpec::Kind::kFirst;
   constexpr auto kRepeated = OptionSpec::Kind::kRepeated;
   return {
-      {"executes", kValue, "COMMAND",
+      {"executes", kFirst, "COMMAND",
        "what each task runs; a Python file of -src_dir by itself: the job's Python runs it"},
-      {"src_dir", kValue, "PATH",
+      {"src_dir", kFirst, "PATH",
        "the program, a folder or an archive: its content is in each task's working folder; on YARN also hdfs://..."},
-      {"task_params", kValue, "WORDS", "added to the command"},
-      {"python_binary_path", kValue, "PATH", "the interpreter before the command; relative: within -python_venv"},
-      {"python_venv", kValue, "PATH",
+      {"task_params", kFirst, "WORDS", "added to the command"},
+      {"python_binary_path", kFirst, "PATH", "the interpreter before the command; relative: within -python_venv"},
+      {"python_venv", kFirst, "PATH",
        "a virtual environment, archive or folder: venv in each task's folder; on YARN also an archive at hdfs://..."},
-      {"shell_env", kRepeated, "NAME=VALUE", "environment of the tasks' processes"},
-      {"container_env", kRepeated, "NAME=VALUE", "environment of executors and tasks"},
+      {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the tasks' processes"},
+      {"container_env", kRepeated, "NAME=VALUE[,...]", "environment of executors and tasks"},
       {"secrets-fd", kValue, "FD", "variables of the tasks that are told nobody, a JSON object on this descriptor"},
       {"conf", kRepeated, "KEY=VALUE", "one property; wins over every file"},
-      {"conf_file", kValue, "FILE", "properties: tony.xml or job.properties; hdfs://... is read from the cluster"},
-      {"hdfs_classpath", kValue, "PATHS", "Hadoop's jars, as TonY took them; our tasks need none"},
-      {"sidecar_tensorboard_log_dir", kValue, "PATH", "where TensorBoard looks; accepted, no effect yet"},
+      {"conf_file", kFirst, "FILE", "properties: tony.xml or job.properties; hdfs://... is read from the cluster"},
+      {"hdfs_classpath", kFirst, "PATHS", "Hadoop's jars, as TonY took them; our tasks need none"},
+      {"sidecar_tensorboard_log_dir", kFirst, "PATH", "run TensorBoard beside a job with roles on this folder"},
+      {"debug", OptionSpec::Kind::kFlag, "", "TonY kept its temporary files by it; there are none here"},
       {"strict", OptionSpec::Kind::kFlag, "", "warnings of keys and values are errors"},
   };
 }
@@ -89,6 +91,8 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   TRY_ASSIGN(options.secrets_fd, SecretsDescriptor(line));
   TRY_ASSIGN(const Properties properties, LoadProperties(options, directory, ReadFromCluster));
   TRY_ASSIGN(ParsedJobSpec parsed, CheckedJobSpec(properties, directory));
+  for (const std::string& option : line.given_again())
+    parsed.warnings.push_back(StrCat("-", option, ": given more than once; the first counts, as in TonY"));
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   return parsed;
 }

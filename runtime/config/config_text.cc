@@ -1,8 +1,14 @@
 #include "runtime/config/config_text.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/base/utf8.h"
 
 namespace tony {
@@ -24,6 +30,29 @@ Status CheckConfigText(std::string_view text, const std::string& name) {
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) return fail(nul, "a NUL character");
   if (const size_t valid = ValidUtf8Prefix(text); valid < text.size()) return fail(valid, "not valid UTF-8");
   return Ok();
+}
+
+Result<std::string> ReadText(int fd) {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error{ErrorCode::kInvalid, ErrnoText(errno)};
+    if (got == 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+    if (text.size() > kMaxFileBytes)
+      return Error{ErrorCode::kInvalid, StrCat("larger than ", kMaxFileBytes >> 20, " MiB")};
+  }
+}
+
+Result<std::string> ReadTextFile(const std::filesystem::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat about {};
+  if (!fd.valid() || ::fstat(fd.get(), &about) != 0)
+    return Error{ErrorCode::kInvalid, errno == ENOENT ? "no such file" : ErrnoText(errno)};
+  if (S_ISDIR(about.st_mode)) return Error{ErrorCode::kInvalid, "a folder, not a file"};
+  return ReadText(fd.get());
 }
 
 bool EndsWithOpenBackslash(std::string_view line) {

@@ -1,6 +1,7 @@
 // What all configuration texts have in common: lines for messages, and what none may contain.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,15 @@ Status CheckConfigText(std::string_view text, const std::string& name);
 // Whether a line of java.util.Properties goes on in the next one: an even number of them are escaped backslashes.
 bool EndsWithOpenBackslash(std::string_view line);
 
+inline constexpr size_t kMaxFileBytes = 16u << 20;  // a thousand times what people write
+
+// What can be read of a descriptor; the error, which names nothing, is an errno's text or that it is too large.
+Result<std::string> ReadText(int fd);
+Result<std::string> ReadTextFile(const std::filesystem::path& path);
+
 // ParseHadoopXml without expansion of ${key}: for files that are merged first.
 Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name);
+// The same of what stands in `file`: local files may be included (XInclude), from its folder on.
+Result<Properties> ParseHadoopXmlOf(const std::filesystem::path& file, std::string_view text, const std::string& name);
 
 }  // namespace tony

@@ -51,9 +51,12 @@ Configuration EffectiveConfiguration(const Properties& properties) {
   Configuration configuration;
   for (const auto& [key, property] : properties.all())
     configuration.push_back({key, MaskedValue(key, property.value), property.origin});
+  const Property* asked = properties.Find("tony.scheduler");
+  const std::string scheduler = asked ? ToLower(Trim(asked->value)) : "local";
   const std::vector<std::string> role_prefixes = RolePrefixes(properties);
   for (const Key& row : AllKeys()) {
-    if (row.effect != KeyEffect::kImplemented || row.default_value.empty()) continue;
+    const bool holds = row.effect != KeyEffect::kRefused && WhyNoEffect(row, scheduler).empty();
+    if (!holds || row.default_value.empty()) continue;
     for (const std::string& key : KeysOf(row, role_prefixes)) {
       if (!properties.Find(key)) configuration.push_back({key, std::string(row.default_value), "default"});
     }
@@ -65,10 +68,10 @@ Configuration EffectiveConfiguration(const Properties& properties) {
 std::string MaskedValue(std::string_view key, std::string_view value) {
   if (std::ranges::find(kVariableLists, key) != std::end(kVariableLists)) return MaskVariables(value);
   if (key == kMainArgs) return std::string(value.empty() ? "" : kMask);
-  // "monkey" is a fine name for a role.
   const Key* row = FindKey(key);
-  const bool named_by_user = row && (row->name.starts_with(kRolePrefix) || row->name.find("<group>") != row->name.npos);
-  return std::string(IsSecretName(named_by_user ? row->name : key) ? kMask : value);
+  const bool is_secret =
+      !row || row->name.find("<NAME>") != row->name.npos ? IsSecretName(key) : row->secrecy == KeySecrecy::kSecret;
+  return std::string(is_secret ? kMask : value);
 }
 
 bool IsSecretName(std::string_view name) {

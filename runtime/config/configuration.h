@@ -18,8 +18,8 @@ struct ConfiguredValue {
 };
 using Configuration = std::vector<ConfiguredValue>;  // by key
 
-// All properties, and the defaults of the keys of the table that have an effect and were not set: for keys of roles,
-// those of the roles with a tony.<role>.instances.
+// All properties, and the defaults of the keys of the table that have an effect on the job's scheduler and were not set:
+// for keys of roles, those of the roles with a tony.<role>.instances.
 Configuration EffectiveConfiguration(const Properties& properties);
 
 // Whether what goes by this name (a variable, a property) is not for others to read: the name holds "password",
@@ -27,8 +27,9 @@ Configuration EffectiveConfiguration(const Properties& properties);
 bool IsSecretName(std::string_view name);
 inline constexpr std::string_view kMask = "********";
 
-// What others may see of a property: kMask for main.args, which may hold variables, and for a secret's name, but of a
-// key of a role or a group only by the row of the table; in a list of variables, of those with a secret's name.
+// What others may see of a property: kMask for main.args, which may hold variables, and for what is secret by the table
+// of keys, or by its name where it has no row or a row for any name; in a list of variables, of those with a secret's
+// name.
 std::string MaskedValue(std::string_view key, std::string_view value);
 
 // Hadoop's configuration format, with <final> and <source>, which TonY's portal insists on. What XML cannot hold is

@@ -1,6 +1,8 @@
 #include <cctype>
+#include <filesystem>
 #include <optional>
 #include <pugixml.hpp>
+#include <vector>
 
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
@@ -9,24 +11,47 @@
 namespace tony {
 namespace {
 
+constexpr size_t kMostNested = 20;
+constexpr size_t kMaxIncludedBytes = 2 * kMaxFileBytes;  // of all files together
+
 constexpr unsigned kParseOptions = pugi::parse_default | pugi::parse_ws_pcdata_single | pugi::parse_doctype;
+
+// The files that are being read, each included by the one before it.
+struct Inclusion {
+  struct File {
+    std::filesystem::path path;  // without links, so that a cycle is seen
+    std::string name;            // for messages
+  };
+  std::vector<File> open;
+  size_t bytes = 0;  // read so far
+};
+
+bool IsInclude(pugi::xml_node node) {
+  const std::string_view name = node.name();
+  return name == "include" || name.ends_with(":include");
+}
+
+bool IsFallback(pugi::xml_node node) {
+  const std::string_view name = node.name();
+  return name == "fallback" || name.ends_with(":fallback");
+}
 
 class HadoopXml {
  public:
-  HadoopXml(std::string_view text, const std::string& name) : text_(text), name_(name), lines_(text) {}
+  HadoopXml(std::string_view text, const std::string& name, Inclusion& inclusion)
+      : text_(text), name_(name), lines_(text), inclusion_(inclusion) {}
 
-  Result<Properties> Parse() {
+  Status ParseInto(Properties& properties) const {
     TRY(CheckConfigText(text_, name_));
     TRY(CheckCharacterReferences());
     pugi::xml_document document;
     const auto loaded = document.load_buffer(text_.data(), text_.size(), kParseOptions, pugi::encoding_utf8);
     if (!loaded) return Malformed(loaded);
-    Properties properties;
     for (const auto node : document.children()) {
       if (node.type() == pugi::node_doctype) return Failure(node, "document type declarations are not accepted");
       if (node.type() == pugi::node_element) TRY(ReadConfiguration(node, properties));
     }
-    return properties;
+    return Ok();
   }
 
  private:
@@ -45,14 +70,69 @@ class HadoopXml {
     if (configuration.name() != std::string_view("configuration")) {
       return Failure(configuration, StrCat("expected <configuration>, not <", configuration.name(), ">"));
     }
-    for (const auto node : configuration.children()) {
+    return ReadProperties(configuration, properties);
+  }
+
+  Status ReadProperties(pugi::xml_node parent, Properties& properties) const {
+    for (const auto node : parent.children()) {
       if (node.type() != pugi::node_element) continue;
+      if (IsInclude(node)) {
+        TRY(Include(node, properties));
+        continue;
+      }
       if (node.name() != std::string_view("property")) {
         return Failure(node, StrCat("expected <property>, not <", node.name(), ">"));
       }
       TRY(ReadProperty(node, properties));
     }
     return Ok();
+  }
+
+  // XInclude, as far as Hadoop's files use it: a whole local file, and what to read where there is none.
+  Status Include(pugi::xml_node node, Properties& properties) const {
+    TRY_ASSIGN(const Inclusion::File file, WhatIsIncluded(node));
+    const auto text = ReadTextFile(file.path);
+    if (!text.ok()) {
+      for (const auto child : node.children())
+        if (IsFallback(child)) return ReadProperties(child, properties);
+      return Failure(node, StrCat("include ", file.name, ": ", text.error().message));
+    }
+    inclusion_.bytes += text->size();
+    if (inclusion_.bytes > kMaxIncludedBytes)
+      return Failure(node, StrCat("include ", file.name, ": more than ", kMaxIncludedBytes >> 20, " MiB in all files"));
+    inclusion_.open.push_back(file);
+    TRY(HadoopXml(*text, file.name, inclusion_).ParseInto(properties));
+    inclusion_.open.pop_back();
+    return Ok();
+  }
+
+  Result<Inclusion::File> WhatIsIncluded(pugi::xml_node node) const {
+    std::string href = node.attribute("href").value();
+    if (inclusion_.open.empty()) return Failure(node, "include: no file may be included here");
+    if (href.empty()) return Failure(node, "include: expected href=\"FILE\"");
+    if (node.attribute("xpointer") ||
+        (node.attribute("parse") && node.attribute("parse").value() != std::string_view("xml")))
+      return Failure(node, StrCat("include ", href, ": only whole XML files can be included"));
+    if (href.starts_with("file:")) href.erase(0, href.starts_with("file://") ? 7 : 5);
+    if (href.find("://") != std::string::npos)
+      return Failure(node, StrCat("include ", href, ": only local files can be included"));
+    std::error_code ignored;
+    const auto path = std::filesystem::weakly_canonical(inclusion_.open.back().path.parent_path() / href, ignored);
+    Inclusion::File file{path, (std::filesystem::path(name_).parent_path() / href).string()};
+    TRY(CheckNesting(node, file));
+    return file;
+  }
+
+  Status CheckNesting(pugi::xml_node node, const Inclusion::File& file) const {
+    std::string chain;
+    bool is_cycle = false;
+    for (const Inclusion::File& outer : inclusion_.open) {
+      is_cycle = is_cycle || outer.path == file.path;
+      if (is_cycle) chain += StrCat(outer.name, " > ");
+    }
+    if (is_cycle) return Failure(node, StrCat("include: a cycle: ", chain, file.name));
+    if (inclusion_.open.size() <= kMostNested) return Ok();
+    return Failure(node, StrCat("include ", file.name, ": more than ", kMostNested, " files within one another"));
   }
 
   // Name, value and final are elements, or in Hadoop's short form attributes. Without a value the key is not set.
@@ -104,12 +184,24 @@ class HadoopXml {
   const std::string_view text_;
   const std::string& name_;
   const LineIndex lines_;
+  Inclusion& inclusion_;
 };
 
 }  // namespace
 
 Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name) {
-  return HadoopXml(text, name).Parse();
+  Inclusion none;
+  Properties properties;
+  TRY(HadoopXml(text, name, none).ParseInto(properties));
+  return properties;
+}
+
+Result<Properties> ParseHadoopXmlOf(const std::filesystem::path& file, std::string_view text, const std::string& name) {
+  std::error_code ignored;
+  Inclusion inclusion{.open = {{std::filesystem::weakly_canonical(file, ignored), name}}};
+  Properties properties;
+  TRY(HadoopXml(text, name, inclusion).ParseInto(properties));
+  return properties;
 }
 
 Result<Properties> ParseHadoopXml(std::string_view text, const std::string& name) {

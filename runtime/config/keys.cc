@@ -99,6 +99,42 @@ bool IsReservedRole(std::string_view name) {
   return std::ranges::find(kReservedRoles, name) != std::end(kReservedRoles);
 }
 
+bool IsDefault(const Key& row, std::string_view value) {
+  const std::string_view text = Trim(value);
+  switch (row.type) {
+    case KeyType::kNumber:
+    case KeyType::kMillis:
+    case KeyType::kSeconds:
+      return text == row.default_value || (ParseInt(text) && ParseInt(text) == ParseInt(row.default_value));
+    case KeyType::kFlag:
+    case KeyType::kMemory:
+      return ToLower(text) == row.default_value;
+    case KeyType::kText:
+    case KeyType::kList:
+      return text == row.default_value;
+  }
+  CHECK(false);
+}
+
+std::string WhyNoEffect(const Key& row, std::string_view scheduler) {
+  const auto elsewhere = [&](std::string_view only) {
+    return scheduler == only ? std::string() : StrCat("no effect without tony.scheduler=", only);
+  };
+  switch (row.effect) {
+    case KeyEffect::kImplemented:
+    case KeyEffect::kRefused:  // whoever reads this runs a job, so it asks for nothing
+      return {};
+    case KeyEffect::kLocal:
+      return elsewhere("local");
+    case KeyEffect::kYarn:
+      return elsewhere("yarn");
+    case KeyEffect::kNone:
+    case KeyEffect::kNotNeeded:
+      return row.reason.empty() ? "no effect yet" : StrCat("no effect: ", row.reason);
+  }
+  CHECK(false);
+}
+
 const Key* FindKey(std::string_view name) {
   const auto exact = std::ranges::find(AllKeys(), name, &Key::name);
   if (exact != AllKeys().end() && !IsPattern(*exact)) return &*exact;

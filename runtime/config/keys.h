@@ -20,17 +20,24 @@ std::string_view ToString(KeyType type);  // "text", "number", ...
 
 enum class KeyEffect {
   kImplemented,
-  kNone,     // accepted, no effect yet: a warning unless the value is the default
-  kYarn,     // implemented for tony.scheduler=yarn; elsewhere the same warning
-  kRefused,  // not supported yet, and to ignore it would run the wrong thing: an error unless empty or false
+  kLocal,      // implemented for tony.scheduler=local; elsewhere as kNone
+  kYarn,       // implemented for tony.scheduler=yarn; elsewhere as kNone
+  kNone,       // accepted, no effect: a warning, as somebody may wait for one
+  kNotNeeded,  // there is nothing in ours that it could set: no warning, `plan --explain` says so
+  kRefused,    // to ignore it would run the wrong thing: an error unless empty or false
 };
+
+// Whether a key's value is for others to read. Of keys with <NAME> that name decides, as of any variable.
+enum class KeySecrecy { kOpen, kSecret };
 
 struct Key {
   std::string_view name;  // <role>, <group> and <resource> stand for letters, <NAME> for any text
   KeyType type;
-  std::string_view default_value;
+  std::string_view default_value;  // what holds where nobody sets it
   KeyEffect effect;
-  std::string_view text;  // one line for the manual
+  std::string_view text;         // one line for the manual
+  std::string_view reason = {};  // why it has no effect, or is refused; one clause
+  KeySecrecy secrecy = KeySecrecy::kOpen;
 };
 
 std::span<const Key> AllKeys();
@@ -40,6 +47,12 @@ bool IsReservedRole(std::string_view name);
 
 // The row of a key; null if there is none. A row without <...> goes before one that matches by it.
 const Key* FindKey(std::string_view name);
+
+// Whether the value says what would hold without it: the default, however it is written.
+bool IsDefault(const Key& row, std::string_view value);
+
+// Why a key has no effect, for tony.scheduler=`scheduler`: "no effect: there is no Java in ours". Empty: it has one.
+std::string WhyNoEffect(const Key& row, std::string_view scheduler);
 
 // The known key that somebody who wrote `name` may have meant; empty if none is near.
 std::string NearestKey(std::string_view name);

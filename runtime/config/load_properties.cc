@@ -1,8 +1,6 @@
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -18,7 +16,8 @@
 namespace tony {
 namespace {
 
-constexpr size_t kMaxFileBytes = 16u << 20;  // a thousand times what people write
+// Where LinkedIn's TonY looked for its site file, for those who have never set $TONY_CONF_DIR.
+constexpr const char* kUsualSiteFolder = "/export/apps/tony/conf";
 
 struct ConfigFile {
   std::string_view kind;  // for messages: "conf file"
@@ -39,46 +38,29 @@ Error FileError(const ConfigFile& file, std::string_view what) {
   return {ErrorCode::kInvalid, StrCat(file.kind, " ", file.path.string(), ": ", what)};
 }
 
-Result<std::string> ReadOpen(int fd, const ConfigFile& file) {
-  std::string text;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t got = ::read(fd, buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return FileError(file, ErrnoText(errno));
-    if (got == 0) return text;
-    text.append(buffer, static_cast<size_t>(got));
-    if (text.size() > kMaxFileBytes) return FileError(file, StrCat("larger than ", kMaxFileBytes >> 20, " MiB"));
-  }
-}
-
 Result<std::string> ReadRemoteText(const ConfigFile& file) {
   auto text = file.read(file.name);
   if (!text.ok()) return Annotate(text.error(), StrCat(file.kind, " ", file.name));
   return text;
 }
 
-Result<std::string> ReadText(const ConfigFile& file) {
+Result<std::string> ReadConfigFile(const ConfigFile& file) {
   if (file.read) return ReadRemoteText(file);
-  const UniqueFd fd(file.is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                  : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat about {};
-  if (!fd.valid() || ::fstat(fd.get(), &about) != 0) {
-    if (file.is_stdin) return FileError(file, "not open");
-    return FileError(file, errno == ENOENT ? "no such file" : ErrnoText(errno));
-  }
-  if (S_ISDIR(about.st_mode)) return FileError(file, "a folder, not a file");
-  TRY_ASSIGN(std::string text, ReadOpen(fd.get(), file));
-  if (file.is_stdin) NoteSpentInput(STDIN_FILENO, text);
+  const UniqueFd input(file.is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : -1);
+  if (file.is_stdin && !input.valid()) return FileError(file, "not open");
+  auto text = file.is_stdin ? ReadText(input.get()) : ReadTextFile(file.path);
+  if (!text.ok()) return FileError(file, text.error().message);
+  if (file.is_stdin) NoteSpentInput(STDIN_FILENO, *text);
   return text;
 }
 
 Result<std::map<std::string, std::string>> LoadSecrets(int number) {
   const UniqueFd fd(number);
   const ConfigFile file{.kind = "the secrets on", .name = "--secrets-fd", .path = StrCat("descriptor ", number)};
-  TRY_ASSIGN(const std::string text, ReadOpen(fd.get(), file));
-  NoteSpentInput(number, text);
-  return ReadSecrets(text, file.name);
+  const auto text = ReadText(fd.get());
+  if (!text.ok()) return FileError(file, text.error().message);
+  NoteSpentInput(number, *text);
+  return ReadSecrets(*text, file.name);
 }
 
 bool IsXml(const ConfigFile& file, std::string_view text) {
@@ -99,13 +81,13 @@ Result<JobDocument> LoadDocument(const ConfigFile& file) {
   if (file.is_stdin && ::isatty(STDIN_FILENO)) {
     return Error{ErrorCode::kUsage, "- reads a job document from standard input, and that is a terminal"};
   }
-  TRY_ASSIGN(const std::string text, ReadText(file));
+  TRY_ASSIGN(const std::string text, ReadConfigFile(file));
   if (Trim(text).empty()) return FileError(file, "empty; expected a JSON object");
   return ReadJobDocument(text, file.name);
 }
 
 Result<LoadedFile> Load(const ConfigFile& file) {
-  TRY_ASSIGN(const std::string text, ReadText(file));
+  TRY_ASSIGN(const std::string text, ReadConfigFile(file));
   LoadedFile loaded;
   if (file.is_step) {
     TRY_ASSIGN(loaded.properties, ParseStepProperties(text, file.name));
@@ -113,7 +95,9 @@ Result<LoadedFile> Load(const ConfigFile& file) {
     return loaded;
   }
   if (IsXml(file, text)) {
-    TRY_ASSIGN(loaded.properties, ParseRawHadoopXml(text, file.name));
+    // What one of the cluster includes is not sought here.
+    TRY_ASSIGN(loaded.properties,
+               file.read ? ParseHadoopXml(text, file.name) : ParseHadoopXmlOf(file.path, text, file.name));
     return loaded;
   }
   const auto extension = file.path.extension();
@@ -191,7 +175,7 @@ Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const P
 
 std::optional<ConfigFile> SiteFile() {
   const char* folder = std::getenv("TONY_CONF_DIR");
-  if (!folder || !*folder) return std::nullopt;
+  if (!folder || !*folder) folder = kUsualSiteFolder;
   const auto path = std::filesystem::path(folder) / "tony-site.xml";
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kLongestOption = 40;  // longer than any option: it is not one, and may be a secret
 
-// An option and where its value goes: to `single`, or behind the others in `pairs`.
+// An option and where its value goes: to `single`, or behind the others in `pairs`. With neither it takes none, and
+// says nothing to us.
 struct Option {
   std::string_view name;
   std::string SubmitOptions::*single = nullptr;
@@ -21,6 +22,7 @@ constexpr Option kOptions[] = {
     {"conf", nullptr, &SubmitOptions::conf},
     {"conf_file", &SubmitOptions::conf_file},
     {"container_env", nullptr, &SubmitOptions::container_env},
+    {"debug"},
     {"executes", &SubmitOptions::executes},
     {"hdfs_classpath", &SubmitOptions::hdfs_classpath},
     {"python_binary_path", &SubmitOptions::python_binary_path},
@@ -89,6 +91,10 @@ class Reader {
   // A word that is an option itself is nobody's value; TonY's parser has the same rule.
   Status Take(const OptionWord& word) {
     const Option& option = *word.option;
+    if (!option.single && !option.pairs) {
+      if (word.has_value) return Failure(option.name, "takes no value");
+      return Ok();
+    }
     std::string value(word.value);
     const size_t at = next_;
     if (!word.has_value && next_ < words_.size() && !IsKnownOption(words_[next_])) value = words_[next_++];

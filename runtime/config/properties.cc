@@ -1,10 +1,14 @@
 #include "runtime/config/properties.h"
 
+#include <set>
+
 #include "runtime/base/strings.h"
+#include "runtime/config/hadoop_variables.h"
 
 namespace tony {
 namespace {
 
+constexpr std::string_view kEnv = "env.";
 constexpr size_t kMaxDepth = 20;                 // Hadoop's own limit of substitutions
 constexpr size_t kMaxExpandedBytes = 32u << 20;  // of all values together: twice the largest file
 
@@ -14,11 +18,12 @@ class Expander {
 
   Result<Properties> ExpandAll() {
     Properties out;
+    for (const std::string& warning : properties_.warnings()) out.Warn(warning);
     for (const auto& [key, property] : properties_.all()) {
       TRY_ASSIGN(std::string value, Expand(key, property));
+      if (key.starts_with("tony.")) WarnOfUnknown(key, property, out);
       out.Set(key, {std::move(value), property.origin, property.is_final});
     }
-    for (const std::string& warning : properties_.warnings()) out.Warn(warning);
     out.SetSecrets(properties_.secrets());
     return out;
   }
@@ -39,6 +44,36 @@ class Expander {
     return value;
   }
 
+  static std::optional<std::string> FromOutside(std::string_view name) {
+    if (name.starts_with(kEnv)) return FromEnvironment(std::string(name.substr(kEnv.size())), OwnVariable);
+    return SystemProperty(name);
+  }
+
+  bool IsKnown(std::string_view name) const { return properties_.Find(name) || FromOutside(name); }
+
+  // Hadoop's order: a system property goes before a key of that name.
+  Result<std::optional<std::string>> ValueOf(std::string_view name) {
+    if (auto value = FromOutside(name)) return value;
+    const Property* target = properties_.Find(name);
+    if (!target) return std::optional<std::string>();
+    TRY_ASSIGN(std::string value, Expand(std::string(name), *target));
+    return std::optional<std::string>(std::move(value));
+  }
+
+  // A shell would end with "bad substitution", long after the submit.
+  void WarnOfUnknown(const std::string& key, const Property& property, Properties& out) const {
+    std::string_view rest = property.value;
+    std::set<std::string_view> unknown;
+    for (size_t start = rest.find("${"); start != rest.npos; start = rest.find("${")) {
+      rest.remove_prefix(start);
+      const std::string_view name = VariableName(rest);
+      rest.remove_prefix(2);
+      if (!IsNoShellVariable(name) || IsKnown(name) || !unknown.insert(name).second) continue;
+      out.Warn(StrCat(key, " (from ", property.origin, "): ${", name,
+                      "} is no key, and no system property or variable that is known here: it stays as it is"));
+    }
+  }
+
   Result<std::string> Substitute(const Property& property) {
     std::string out;
     std::string_view rest = property.value;
@@ -48,13 +83,12 @@ class Expander {
       if (start == std::string_view::npos) return out;
       rest.remove_prefix(start);
       const std::string_view name = VariableName(rest);
-      const Property* target = name.empty() ? nullptr : properties_.Find(name);
-      if (target) {
-        TRY_ASSIGN(const std::string value, Expand(std::string(name), *target));
-        out.append(value);
+      std::optional<std::string> value;
+      if (!name.empty()) {
+        TRY_ASSIGN(value, ValueOf(name));
       }
-      const size_t consumed = target ? name.size() + 3 : 2;  // "${name}", or "${" as it stands
-      if (!target) out.append(rest.substr(0, consumed));
+      const size_t consumed = value ? name.size() + 3 : 2;  // "${name}", or "${" as it stands
+      out.append(value ? *value : std::string(rest.substr(0, consumed)));
       rest.remove_prefix(consumed);
       if (out.size() > kMaxExpandedBytes) return Failure(property, "values grow too large by ${...}");
     }

@@ -46,8 +46,9 @@ class Properties {
 // `name` stands in messages and origins. Unexpandable ${x} stay as they are; ${key} of the same file is expanded.
 Result<Properties> ParseHadoopXml(std::string_view text, const std::string& name);
 
-// Hadoop's ${key}: replaced by that key's value, itself expanded; one that names no key stays as it is (a shell's).
-// kInvalid for a key that refers to itself, and for a text made to explode.
+// Hadoop's ${...}: ${env.X} and Java's system properties (hadoop_variables.h), else the value of the key of that name,
+// itself expanded; any other stays as it is (a shell's), with a warning where no shell would know it. kInvalid for a
+// key that refers to itself, and for a text made to explode.
 Result<Properties> ExpandVariables(const Properties& properties);
 
 // java.util.Properties' text format: comments, separators, escapes with \uXXXX, continuation lines; UTF-8.
@@ -78,7 +79,8 @@ using ReadRemoteFile = std::function<Result<std::string>(const std::string& sour
 Result<std::string> NoRemoteFile(const std::string& source);  // kInvalid: only files of this machine are read
 
 // The one loader. Precedence, low to high: built-in defaults < spec file or -conf_file (or ./tony.xml if neither is
-// given and it exists) < the administrator's $TONY_CONF_DIR/tony-site.xml < flags. Values of tony.containers.envs,
+// given and it exists) < the administrator's $TONY_CONF_DIR/tony-site.xml (where that is not set, as in TonY,
+// /export/apps/tony/conf/tony-site.xml) < flags. Values of tony.containers.envs,
 // tony.execution.envs and tony.containers.resources from flags are appended to, not replacing, the file's. The
 // defaults stay in the key table: a key that nobody set is absent from the result.
 //
@@ -88,8 +90,10 @@ Result<std::string> NoRemoteFile(const std::string& source);  // kInvalid: only 
 //   -src_dir          tony.src-dir
 //   -python_venv      tony.python-venv
 //   -hdfs_classpath, -sidecar_tensorboard_log_dir  tony.hdfs-classpath, tony.application.tensorboard-log-dir
-//   -shell_env K=V    tony.execution.env.K (in a job file: worker_env.K), one variable whatever V contains;
-//   -container_env K=V  tony.containers.env.K. The list keys tony.{execution,containers}.envs still split at commas.
+//   -shell_env K=V    tony.execution.env.K (in a job file: worker_env.K);
+//   -container_env K=V  tony.containers.env.K. TonY cut both at commas: so is what holds nothing but further NAME=...
+//                     behind each of its commas. Any other value is one variable's, with a warning if it has a comma.
+//                     The list keys tony.{execution,containers}.envs split at all commas, worker_env.K at none.
 // A job file's main.args are TonY's arguments too (main_args.h). With a -conf_file among them that file is read instead
 // of the job file's own tony.* properties, and a warning says so. The tags that TonY's Azkaban type gave to a job are
 // behind those of tony.application.tags. A job document has parts of several ranks (job_document.h).

@@ -32,11 +32,33 @@ Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& 
   return Pair{name, text.substr(equals + 1)};
 }
 
-Result<SubmitFlags::Variables> ParseVariables(const std::string& flag, const std::vector<std::string>& texts) {
+// Whether a variable could be called so.
+bool IsVariableName(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto other = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && letter(text.front()) && std::ranges::all_of(text, other);
+}
+
+// TonY cut at every comma. Where that gives pairs alone, so do we; else the comma belongs to a value.
+std::vector<std::string> CutAtCommas(const std::string& text) {
+  std::vector<std::string> pieces = Split(text, ',');
+  const auto is_pair = [](const std::string& piece) {
+    const size_t equals = piece.find('=');
+    return equals != piece.npos && IsVariableName(piece.substr(0, equals));
+  };
+  return std::ranges::all_of(pieces, is_pair) ? pieces : std::vector<std::string>{text};
+}
+
+Result<SubmitFlags::Variables> ParseVariables(const std::string& flag, const std::vector<std::string>& texts,
+                                              std::vector<std::string>& warnings) {
   SubmitFlags::Variables variables;
   for (size_t i = 0; i < texts.size(); ++i) {
-    TRY_ASSIGN(Pair pair, ParsePair(flag, i + 1, texts[i], "NAME=VALUE"));
-    variables[pair.name] = {std::move(pair.value), flag};
+    for (const std::string& text : CutAtCommas(texts[i])) {
+      TRY_ASSIGN(Pair pair, ParsePair(flag, i + 1, text, "NAME=VALUE"));
+      if (pair.value.find(',') != pair.value.npos)
+        warnings.push_back(StrCat(flag, " ", pair.name, ": one value, with its commas; TonY cut it there"));
+      variables[pair.name] = {std::move(pair.value), flag};
+    }
   }
   return variables;
 }
@@ -150,8 +172,8 @@ Result<SubmitFlags> FlagsOfCommandLine(const SubmitOptions& options, const std::
   TRY(AddSetting("tony.hdfs-classpath", where + "-hdfs_classpath", options.hdfs_classpath, flags));
   TRY(AddSetting("tony.application.tensorboard-log-dir", where + "-sidecar_tensorboard_log_dir",
                  options.sidecar_tensorboard_log_dir, flags));
-  TRY_ASSIGN(flags.shell_env, ParseVariables(where + "-shell_env", options.shell_env));
-  TRY_ASSIGN(flags.container_env, ParseVariables(where + "-container_env", options.container_env));
+  TRY_ASSIGN(flags.shell_env, ParseVariables(where + "-shell_env", options.shell_env, flags.warnings));
+  TRY_ASSIGN(flags.container_env, ParseVariables(where + "-container_env", options.container_env, flags.warnings));
   return flags;
 }
 
@@ -161,6 +183,7 @@ SubmitFlags WithDefaults(SubmitFlags flags, const SubmitFlags& defaults) {
         &SubmitFlags::python_venv, &SubmitFlags::default_src_dir, &SubmitFlags::conf_file, &SubmitFlags::tags}) {
     if ((flags.*member).value.empty()) flags.*member = defaults.*member;
   }
+  flags.warnings.insert(flags.warnings.end(), defaults.warnings.begin(), defaults.warnings.end());
   flags.conf.insert(flags.conf.begin(), defaults.conf.begin(), defaults.conf.end());
   flags.listings.insert(flags.listings.begin(), defaults.listings.begin(), defaults.listings.end());
   flags.shell_env.insert(defaults.shell_env.begin(), defaults.shell_env.end());
@@ -186,6 +209,7 @@ void ApplySettings(const SubmitFlags& flags, Properties& properties) {
 }
 
 Status ApplyFlags(const SubmitFlags& flags, Properties& properties) {
+  for (const std::string& warning : flags.warnings) properties.Warn(warning);
   ApplySettings(flags, properties);
   for (const auto& listing : flags.listings) ApplyListing(listing, properties);
   const Property& src_dir = flags.src_dir.value.empty() ? flags.default_src_dir : flags.src_dir;

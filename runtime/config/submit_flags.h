@@ -30,7 +30,8 @@ struct SubmitFlags {
   Property default_src_dir;                                                  // where nobody gives a src_dir
   Variables shell_env, container_env;
   Property conf_file;  // of a job file's main.args only
-  Property tags;       // a list: of a job file only, behind those of tony.application.tags
+  std::vector<std::string> warnings;
+  Property tags;  // a list: of a job file only, behind those of tony.application.tags
 };
 
 // kUsage names the flag that is no NAME=VALUE, or not UTF-8. An origin is `where` and the flag: "-conf".

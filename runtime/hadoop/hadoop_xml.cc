@@ -7,6 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
+#include "runtime/config/hadoop_variables.h"
 
 namespace tony::hadoop {
 namespace {
@@ -68,16 +69,6 @@ std::optional<Reference> FirstReference(std::string_view text) {
       return Reference{begin, end + 1, std::string(text.substr(begin + 2, end - begin - 2))};
   }
   return std::nullopt;
-}
-
-// `name` is what stands behind "env.": X, X-text (if X is not set) or X:-text (also if X is empty).
-std::optional<std::string> FromEnvironment(const std::string& name, const SiteConfiguration::Environment& environment) {
-  const size_t dash = name.find('-');
-  if (dash == std::string::npos) return environment(name);
-  const bool or_empty = dash > 0 && name[dash - 1] == ':';
-  const auto value = environment(name.substr(0, or_empty ? dash - 1 : dash));
-  if (value && !(or_empty && value->empty())) return value;
-  return name.substr(dash + 1);
 }
 
 }  // namespace

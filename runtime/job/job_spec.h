@@ -134,6 +134,7 @@ struct Timers {
   Duration record_fresh{15000};
   Duration am_lease{10000};
   Duration orphan_timeout{1800000};
+  Duration execution_limit{0};  // of the processes of one attempt, from their start; 0: none
   bool operator==(const Timers&) const = default;
 };
 
@@ -141,6 +142,10 @@ struct Timers {
 Duration CallLimit(const Timers& timers);
 
 inline constexpr int64_t kMostJobPriority = 1000;  // and the least is as far below 0
+
+// For messages: what limits an attempt's processes, and the time from its container's start to its registration.
+inline constexpr std::string_view kExecutionLimitKey = "tony.task.executor.execution-timeout-ms";
+inline constexpr std::string_view kRegistryTimeoutKey = "tony.task.executor.registry-timeout-sec";
 
 // Well below the ten minutes after which a ResourceManager takes a container away that was not started.
 inline constexpr Duration kLongestGangHold{240'000};
@@ -188,6 +193,7 @@ struct JobSpec {
   Duration timeout{0};                    // of the whole job, from acceptance; 0: none
   Duration allocation_timeout{0};         // from a task's request until it has a container; 0: none
   Duration registration_timeout{900000};  // from then until it is registered
+  Duration registry_timeout{0};           // from its container's start until it is registered; 0: none
   Timers timers;
   RestartRules restart;
   CheckpointSpec checkpoint;

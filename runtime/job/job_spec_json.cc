@@ -26,6 +26,10 @@ constexpr TimerField kTimerFields[] = {
     {"am_lease_ms", &Timers::am_lease},         {"orphan_timeout_ms", &Timers::orphan_timeout},
 };
 
+// What most jobs have none of.
+constexpr std::string_view kExecutionLimit = "execution_limit_ms";
+constexpr std::string_view kRegistryTimeout = "registry_timeout_ms";
+
 constexpr std::string_view kLatest = "latest";              // what a job resumes from, if not from its own
 constexpr std::string_view kAsFrameworkSays = "framework";  // a role without a restart scope of its own
 
@@ -65,6 +69,7 @@ json::object EnvironmentJson(const std::map<std::string, std::string>& environme
 json::object TimersJson(const Timers& timers) {
   json::object out;
   for (const auto& field : kTimerFields) out[field.name] = (timers.*field.member).count();
+  if (timers.execution_limit.count() != 0) out[kExecutionLimit] = timers.execution_limit.count();
   return out;
 }
 
@@ -162,6 +167,7 @@ Result<std::map<std::string, std::string>> ReadEnvironment(JsonFields fields) {
 Result<Timers> ReadTimers(JsonFields fields) {
   Timers timers;
   for (const auto& field : kTimerFields) timers.*field.member = fields.Millis(field.name);
+  if (fields.Has(kExecutionLimit)) timers.execution_limit = fields.Millis(kExecutionLimit);
   TRY(fields.status());
   return timers;
 }
@@ -274,6 +280,7 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
   if (fields.Has("priority")) spec.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
   if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
   if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
+  if (fields.Has(kRegistryTimeout)) spec.registry_timeout = fields.Millis(kRegistryTimeout);
   if (fields.Has("scheduler")) spec.scheduler = fields.String("scheduler");
   if (fields.Has("tags")) spec.tags = fields.Strings("tags");
   if (fields.Has("history_folder")) spec.history_folder = fields.String("history_folder");
@@ -339,6 +346,7 @@ std::string ToJson(const JobSpec& spec) {
   out["timeout_ms"] = spec.timeout.count();
   out["allocation_timeout_ms"] = spec.allocation_timeout.count();
   out["registration_timeout_ms"] = spec.registration_timeout.count();
+  if (spec.registry_timeout.count() != 0) out[kRegistryTimeout] = spec.registry_timeout.count();
   out["timers"] = TimersJson(spec.timers);
   out["restart"] = RestartJson(spec.restart);
   out["checkpoint"] = CheckpointJson(spec.checkpoint);

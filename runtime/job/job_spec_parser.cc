@@ -27,7 +27,6 @@ constexpr std::string_view kTags = "tony.application.tags";
 constexpr int64_t kMostAmCores = 1024;
 constexpr size_t kLongestJobName = 256;
 constexpr int64_t kYearSeconds = 365 * 24 * 3600;
-constexpr Duration kNever = std::chrono::years(10);  // a registration timeout that is off
 
 // What TonY and its users' wishes know, and we do not run yet.
 constexpr std::string_view kLaterFrameworks[] = {"horovod", "mxnet", "mpi", "ray", "spark"};
@@ -75,12 +74,9 @@ Status CheckUtf8(const PropertyValues& values) {
   return Ok();
 }
 
-Status ParseLimits(const PropertyValues& values, JobSpec& spec) {
+Status ParseLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
   TRY_ASSIGN(spec.timeout, values.Millis("tony.application.timeout", 0));
-  TRY_ASSIGN(const Duration allocation, values.Millis("tony.container.allocation.timeout", -1));
-  spec.allocation_timeout = std::max(allocation, Duration(0));
-  TRY_ASSIGN(const Duration registration, values.Millis("tony.container.registration.timeout", -1));
-  spec.registration_timeout = registration > Duration(0) ? registration : kNever;
+  TRY(ParseTaskLimits(values, warnings, spec));
   TRY_ASSIGN(spec.log_limit_mb, values.MemoryMb("tony.task.log-limit", 0));
   TRY_ASSIGN(spec.priority, values.Number("tony.local.priority", -kMostJobPriority, kMostJobPriority));
   const std::string memory = ToLower(Trim(values.Text(kMemoryLimits)));
@@ -214,8 +210,8 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   parsed.secrets = std::move(environment.secrets);
   check(ParseFiles(values, directory, roles.single_task, spec));
   take(ParseSiteFiles(values, directory), parsed.site_files);
-  check(ParseLimits(values, spec));
   take(ParseTimers(values, parsed.warnings), spec.timers);
+  check(ParseLimits(values, parsed.warnings, spec));
   take(ParseRestartRules(values, parsed.warnings), spec.restart);
   take(ParseCheckpoint(values, directory, parsed.warnings), spec.checkpoint);
   take(ParseFailureRules(values), spec.failure_rules);

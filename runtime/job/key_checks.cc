@@ -51,17 +51,17 @@ class KeyCheck {
       if (++unknown_ <= kMostUnknown) warnings_.push_back(UnknownText(key, property));
       return Ok();
     }
-    if (row->effect == KeyEffect::kRefused && !IsOff(property.value)) return values_.Bad(key, "not supported yet");
-    if (row->effect == KeyEffect::kNone) NoteNoEffect(key, property, *row, "no effect yet");
-    if (row->effect == KeyEffect::kYarn && !on_yarn_)
-      NoteNoEffect(key, property, *row, "no effect without tony.scheduler=yarn");
+    if (row->effect == KeyEffect::kRefused && !IsOff(property.value))
+      return values_.Bad(key, StrCat("not supported yet: ", row->reason));
+    NoteNoEffect(key, property, *row);
     if (IsOfRole(row)) CheckRole(key, property);
     return Ok();
   }
 
-  void NoteNoEffect(const std::string& key, const Property& property, const Key& row, std::string_view why) {
-    if (Trim(property.value) != row.default_value)
-      warnings_.push_back(StrCat(key, " (from ", property.origin, "): accepted, ", why));
+  void NoteNoEffect(const std::string& key, const Property& property, const Key& row) {
+    const std::string why = WhyNoEffect(row, scheduler_);
+    if (why.empty() || row.effect == KeyEffect::kNotNeeded || IsDefault(row, property.value)) return;
+    warnings_.push_back(StrCat(key, " (from ", property.origin, "): accepted, ", why));
   }
 
   // A role with instances set to 0 is switched off on purpose.
@@ -72,7 +72,7 @@ class KeyCheck {
   }
 
   const PropertyValues& values_;
-  const bool on_yarn_ = SchedulerOf(values_) == kYarnScheduler;
+  const std::string scheduler_ = SchedulerOf(values_);
   Warnings& warnings_;
   int unknown_ = 0;
 };

@@ -28,6 +28,10 @@ struct ParsedRoles {
 };
 Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings);
 
+// Of one task: until it has a container, until it is registered, of its processes. Where TonY gave a key another name
+// or another meaning, `tony.compat.version` says whose is meant. `spec` has its timers already.
+Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec);
+
 Result<Timers> ParseTimers(const PropertyValues& values, Warnings& warnings);
 
 Result<RestartRules> ParseRestartRules(const PropertyValues& values, Warnings& warnings);

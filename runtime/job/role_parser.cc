@@ -119,6 +119,17 @@ class Completions {
     Warn(values, kSidecarKey, sidecars_, roles, warnings);
   }
 
+  // TonY ended a job for one, too, if it was asked to.
+  void WarnOfSidecarsThatStop(const PropertyValues& values, Warnings& warnings) const {
+    for (const std::string& name : values.List(kStopKey)) {
+      if (std::ranges::find(sidecars_, name) == sidecars_.end()) continue;
+      warnings.push_back(
+          values.Bad(kStopKey, StrCat("no effect for role \"", name, "\": the failure of a sidecar ends no job"))
+              .message);
+    }
+  }
+
+  static constexpr std::string_view kStopKey = "tony.application.stop-on-failure-jobtypes";
   static constexpr std::string_view kUntrackedKey = "tony.application.untracked.jobtypes";
   static constexpr std::string_view kSidecarKey = "tony.application.sidecar.jobtypes";
 
@@ -260,6 +271,7 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
   }
   completions.WarnOfUnknown(values, parsed.roles, warnings);
+  completions.WarnOfSidecarsThatStop(values, warnings);
   std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
   TRY(CheckSomeTracked(parsed.roles));
   return parsed;

@@ -36,6 +36,7 @@ class HistoryChecker {
     Executor executor;
     std::set<int> started;  // processes, by their index
     int runs = 0;           // of these
+    Instant last_start{};
     std::map<int, ExitStatus> exits;
     bool signalled = false;
     bool stops = false;                // for a good reason
@@ -111,6 +112,8 @@ class HistoryChecker {
   void CheckAlone(const ProcessStarted& e);
   bool HasReasonToStop(const AttemptId& attempt) const;
   bool IsCutOff(const Executor& executor) const;
+  bool HasRunItsTime(const AttemptId& attempt) const;
+  void CheckRanNoLonger(const AttemptId& id, const Attempt& attempt);
   void CheckOutcome(const AttemptId& id, const Outcome& outcome);
   void CheckExit(const AttemptId& id, const Outcome& outcome);
   bool AllEnded(const AttemptId& id) const;  // its processes, of which it had all

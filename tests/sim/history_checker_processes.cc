@@ -85,6 +85,7 @@ void HistoryChecker::On(const ProcessStarted& e) {
   CheckAlone(e);
   CheckEnvironment(e);
   ++attempt.runs;
+  attempt.last_start = now_;
 }
 
 // With one that was said to be gone it may run at the same time, for as long as such a word may be wrong; what a dead
@@ -128,12 +129,27 @@ void HistoryChecker::On(const ProcessEnded& e) {
   Attempt& attempt = attempts_[e.attempt];
   --attempt.runs;
   attempt.exits[e.process] = e.exit;
+  CheckRanNoLonger(e.attempt, attempt);
   if (!attempt.given_up || attempt.executor.died) return;
   const Timers& timers = spec_.timers;
   const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - *attempt.given_up);
   const Duration limit =
       Faster(timers.cutoff_after + timers.grace) + timers.heartbeat + kBetweenTries + kDyingTakes + stalled;
   Expect(now_ - *attempt.given_up <= limit, ToString(e.attempt) + " ran on long after it was given up");
+}
+
+// Its executor ends it, whatever becomes of the AM; what a dead one leaves behind has no limit.
+void HistoryChecker::CheckRanNoLonger(const AttemptId& id, const Attempt& attempt) {
+  const Duration most = spec_.timers.execution_limit;
+  if (most.count() == 0 || attempt.executor.died) return;
+  const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - attempt.last_start);
+  const Duration limit = Faster(most + spec_.timers.grace) + kDyingTakes + stalled;
+  Expect(now_ - attempt.last_start <= limit, ToString(id) + " ran longer than it may");
+}
+
+bool HistoryChecker::HasRunItsTime(const AttemptId& id) const {
+  const Duration most = spec_.timers.execution_limit;
+  return most.count() > 0 && now_ - attempts_.at(id).last_start >= Slower(most) - Duration(2);
 }
 
 bool HistoryChecker::AllEnded(const AttemptId& id) const {
@@ -174,7 +190,7 @@ bool HistoryChecker::HasReasonToStop(const AttemptId& id) const {
   const Executor& executor = attempts_.at(id).executor;
   if (AnyFailed(id)) return true;  // of several processes one: the others end, too
   return rules_.verdict() || rules_.OutcomeOf(id) || rules_.IsToStop(id) || executor.died || executor.termed ||
-         attempts_.at(id).told_unwritten || gave_up_ || IsCutOff(executor);
+         attempts_.at(id).told_unwritten || gave_up_ || IsCutOff(executor) || HasRunItsTime(id);
 }
 
 bool HistoryChecker::IsCutOff(const Executor& executor) const {

@@ -97,6 +97,12 @@ void JournalRules::On(const ContainerAssigned& d, Instant time) {
   if (!containers_.emplace(d.container, d.attempt).second) Complain(d.container.value + " was assigned twice");
 }
 
+void JournalRules::On(const AttemptLaunched& d, Instant time) {
+  const auto attempt = made_.find(d.attempt);
+  if (attempt == made_.end() || !attempt->second.placed) return Complain(ToString(d.attempt) + " has no container");
+  attempt->second.launched = time;
+}
+
 void JournalRules::On(const AttemptRegistered& d, Instant time) {
   const auto attempt = made_.find(d.attempt);
   if (attempt == made_.end() || outcomes_.contains(d.attempt)) {
@@ -277,6 +283,8 @@ bool JournalRules::IsOverdue(Instant time, Duration by) const {
   return std::ranges::any_of(made_, [&](const auto& entry) {
     const auto& [id, made] = entry;
     if (made.endpoint || outcomes_.contains(id) || stopping_.contains(id)) return false;
+    const Duration registry = spec_->registry_timeout;
+    if (made.launched && registry.count() > 0 && late(*made.launched, registry)) return true;
     if (made.placed) return late(*made.placed, spec_->registration_timeout);
     return spec_->allocation_timeout.count() > 0 && late(made.time, spec_->allocation_timeout);
   });

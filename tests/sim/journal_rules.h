@@ -54,7 +54,8 @@ class JournalRules {
     ContainerId container;  // empty: none yet
     size_t checkpoints = 0;
     Instant time;
-    std::optional<Instant> placed;  // in its container
+    std::optional<Instant> placed;    // in its container
+    std::optional<Instant> launched;  // that was started
     std::optional<Endpoint> endpoint;
     NamedPorts ports;
     std::optional<Instant> registered;
@@ -77,6 +78,7 @@ class JournalRules {
   void On(const JobAccepted& d, Instant time);
   void On(const ContainersRequested& d, Instant time);
   void On(const ContainerAssigned& d, Instant time);
+  void On(const AttemptLaunched& d, Instant time);
   void On(const AttemptRegistered& d, Instant time);
   void On(const GenerationFormed& d, Instant);
   void On(const ValuesPublished& d, Instant);

@@ -154,6 +154,12 @@ TEST(ScenarioTest, AContainerThatIsNeverGrantedEndsTheJobInTime) {
   EXPECT_EQ(Count<ProcessStarted>(world.history()), 0);
 }
 
+TEST(ScenarioTest, AProcessThatHangsIsEndedAtItsLimitWhereverTheAmCrashes) {
+  Plan plan = WorkersFor(2, Duration(500'000));
+  plan.spec.timers.execution_limit = Duration(10'000);
+  CrashAtEveryStep(plan, FinalState::kFailed, OutcomeClass::kTimeout);
+}
+
 TEST(ScenarioTest, FirstComeFirstServedEachTaskRunsAsItGetsItsContainer) {
   Plan plan = WorkersFor(3, Duration(1'000));
   plan.spec.mode = DistributedMode::kFcfs;

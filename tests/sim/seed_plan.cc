@@ -380,6 +380,9 @@ Plan PlanOf(uint64_t seed) {
   Random of_machine(~seed);  // seeds that stand in tests keep the rest of their plan
   plan.clocks.one_machine = of_machine.Chance(500);
   if (plan.clocks.one_machine) plan.clocks.steps = StepsFor(of_machine);
+  if (of_machine.Chance(100)) plan.spec.registry_timeout = of_machine.Between(Duration(500), Duration(10'000));
+  if (of_machine.Chance(100)) plan.spec.timers.execution_limit = of_machine.Between(Duration(500), Duration(20'000));
+  if (plan.spec.timers.execution_limit.count() > 0) CountAll(plan.spec.restart);  // what takes longer does so each time
   if (random.Chance(700)) return plan;
   plan.claim = ClaimFor(random);
   for (int64_t left = random.Between(0, 8); left > 0; --left) {

@@ -72,6 +72,11 @@ JobBuilder& JobBuilder::RegistrationTimeout(Duration timeout) {
   return *this;
 }
 
+JobBuilder& JobBuilder::RegistryTimeout(Duration timeout) {
+  spec_.registry_timeout = timeout;
+  return *this;
+}
+
 JobBuilder& JobBuilder::AllocationTimeout(Duration timeout) {
   spec_.allocation_timeout = timeout;
   return *this;

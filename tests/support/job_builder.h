@@ -21,6 +21,7 @@ class JobBuilder {
   JobBuilder& Role(const std::string& name, int instances, Completion completion = Completion::kTracked);
   JobBuilder& Timeout(Duration timeout);
   JobBuilder& RegistrationTimeout(Duration timeout);
+  JobBuilder& RegistryTimeout(Duration timeout);
   JobBuilder& AllocationTimeout(Duration timeout);
   JobBuilder& Fcfs();  // tasks start as they register
   JobBuilder& With(const Timers& timers);

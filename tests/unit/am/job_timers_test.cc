@@ -67,6 +67,56 @@ TEST(JobTimersTest, WaitingForAContainerIsNotLateRegistration) {
   EXPECT_THAT(driver.job().verdict()->message, HasSubstr("missing worker:1"));
 }
 
+TEST(JobTimersTest, ARegistryTimeoutCountsFromTheContainersStartAndNamesTheTask) {
+  JobDriver driver(JobBuilder().Role("worker", 2).RegistryTimeout(Duration(2000)).Build());
+  driver.Gathering();
+  driver.Pass(Duration(5000));
+  EXPECT_FALSE(driver.job().verdict()) << "no container has started";
+  driver.ConfirmLaunch("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(Duration(2000) - kTick)), Not(Contains("job_stopping")));
+
+  EXPECT_THAT(Decisions(driver.Pass(kTick)), Contains("job_stopping"));
+
+  const Verdict& verdict = *driver.job().verdict();
+  EXPECT_EQ(verdict.state, FinalState::kFailed);
+  EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
+  EXPECT_EQ(
+      verdict.message,
+      "worker:1 did not register within 2.0 s of its container's start (tony.task.executor.registry-timeout-sec)");
+}
+
+TEST(JobTimersTest, WhoHasRegisteredHasKeptTheRegistryTimeout) {
+  JobDriver driver(JobBuilder().Role("worker", 1).RegistryTimeout(Duration(2000)).Build());
+  driver.Gathering();
+  driver.ConfirmLaunch("worker:0");
+  driver.Register("worker:0");
+
+  EXPECT_THAT(Decisions(driver.Pass(Duration(4000))), Not(Contains("job_stopping")));
+}
+
+TEST(JobTimersTest, OfTwoRegistrationLimitsTheNearerOneHolds) {
+  JobDriver driver(
+      JobBuilder().Role("worker", 1).RegistrationTimeout(Duration(1000)).RegistryTimeout(Duration(2000)).Build());
+  driver.Gathering();
+  driver.ConfirmLaunch("worker:0");
+
+  driver.Pass(Duration(1000));
+
+  EXPECT_THAT(driver.job().verdict()->message, HasSubstr("tony.container.registration.timeout"));
+}
+
+TEST(JobTimersTest, TheRegistryTimeoutCountsAcrossMasters) {
+  JobDriver driver(JobBuilder().Role("worker", 1).RegistryTimeout(Duration(20'000)).Build());
+  driver.Gathering();
+  driver.ConfirmLaunch("worker:0");
+  driver.Wait(Duration(15'000));
+  driver.Replay();
+  driver.Start({2});
+
+  EXPECT_THAT(Decisions(driver.Pass(Duration(5000) - kTick)), Not(Contains("job_stopping")));
+  EXPECT_THAT(Decisions(driver.Pass(kTick)), Contains("job_stopping"));
+}
+
 TEST(JobTimersTest, AnAllocationTimeoutNamesWhoHasNoContainerAndTheKey) {
   JobDriver driver(JobBuilder().Role("worker", 3).AllocationTimeout(kJobTimeout).Build());
   driver.Accepted();

@@ -82,6 +82,15 @@ TEST(CommandLineTest, WhatCanBeOnlyOnceIsNotOverwritten) {
   EXPECT_THAT(Refused({"-executes", "a", "--executes=b"}), HasSubstr("given twice"));
 }
 
+TEST(CommandLineTest, OfTonysOptionsTheFirstCountsAndTheOthersAreNoted) {
+  const VerbSpec verb{.name = "run", .options = {{"src_dir", OptionSpec::Kind::kFirst, "PATH", "text"}}};
+  const auto line = CommandLine::Parse(verb, {"-src_dir", "a", "--src_dir=b", "-src_dir", "c"});
+  ASSERT_TRUE(line.ok());
+  EXPECT_EQ(line->Value("src_dir"), "a");
+  EXPECT_THAT(line->given_again(), ElementsAre("src_dir"));
+  EXPECT_THAT(CommandLine::Parse(verb, {"-src_dir", "a"})->given_again(), testing::IsEmpty());
+}
+
 TEST(CommandLineTest, EveryVerbHasAnOptionTableWithoutDuplicates) {
   for (const Verb& command : Verbs()) {
     std::vector<std::string_view> names;

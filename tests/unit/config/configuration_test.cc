@@ -54,7 +54,7 @@ TEST(ConfigurationTest, ADefaultNeverReplacesAValue) {
 TEST(ConfigurationTest, ADefaultWithoutEffectIsNotSaid) {
   for (const ConfiguredValue& value : Of({{"tony.worker.instances", "1"}})) {
     ASSERT_NE(FindKey(value.key), nullptr) << value.key;
-    EXPECT_EQ(FindKey(value.key)->effect, KeyEffect::kImplemented) << value.key;
+    EXPECT_EQ(WhyNoEffect(*FindKey(value.key), "local"), "") << value.key;
   }
 }
 
@@ -67,6 +67,21 @@ TEST(ConfigurationTest, SecretsAreMasked) {
   for (const ConfiguredValue& value : configuration) EXPECT_THAT(value.value, Not(testing::ContainsRegex("s[1-5]")));
   EXPECT_EQ(ValueOf(configuration, "tony.execution.env.API_KEY"), kMask);
   EXPECT_EQ(ValueOf(configuration, "tony.execution.envs"), "A=1,HF_TOKEN=********,B=2");
+}
+
+TEST(ConfigurationTest, WhatIsSecretTheTableSays) {
+  const Configuration configuration = Of({{"tony.secret.key", "s1"}, {"tony.keytab.location", "/etc/tony.keytab"}});
+  EXPECT_EQ(ValueOf(configuration, "tony.secret.key"), kMask);
+  EXPECT_EQ(ValueOf(configuration, "tony.keytab.location"), "/etc/tony.keytab") << "a path, whatever it is called";
+}
+
+TEST(ConfigurationTest, ADefaultHoldsOnItsSchedulerAlone) {
+  const Configuration here = Of({{"tony.worker.instances", "1"}});
+  EXPECT_EQ(ValueOf(here, "tony.local.memory-limits"), "auto");
+  EXPECT_EQ(Find(here, "tony.yarn.queue"), nullptr);
+  const Configuration there = Of({{"tony.scheduler", "YARN"}, {"tony.worker.instances", "1"}});
+  EXPECT_EQ(Find(there, "tony.local.memory-limits"), nullptr);
+  EXPECT_EQ(ValueOf(there, "tony.yarn.queue"), "default");
 }
 
 TEST(ConfigurationTest, ARoleMayBeCalledAsIfItWereASecret) {

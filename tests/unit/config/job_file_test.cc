@@ -48,7 +48,8 @@ TEST_F(JobFileTest, MainArgsAreTonysArguments) {
   EXPECT_EQ(ValueOf("tony.containers.env.B"), "3 from main.args (from train.job:2), -container_env");
   EXPECT_EQ(ValueOf("tony.application.tensorboard-log-dir"),
             "/logs from main.args (from train.job:2), -sidecar_tensorboard_log_dir");
-  EXPECT_THAT(Warnings(), IsEmpty());
+  EXPECT_THAT(Warnings(), ElementsAre("main.args (from train.job:2), -shell_env A: one value, with its commas; TonY "
+                                      "cut it there"));
 }
 
 TEST_F(JobFileTest, SingleValuesInMainArgsGoBeforeTheStepsOwn) {

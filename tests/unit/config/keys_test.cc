@@ -2,12 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <vector>
-
-#include "runtime/base/strings.h"
-#include "tests/support/places.h"
+#include <string>
 
 namespace tony {
 namespace {
@@ -81,18 +77,39 @@ TEST(KeysTest, EveryRowIsFoundByAnInstanceOfItself) {
   }
 }
 
-TEST(KeysTest, TheReadmeListsTheKeysWithoutEffect) {
-  std::ifstream file(SourceFolder() + "/runtime/config/README.md");
-  std::vector<std::string> listed, expected;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("| `tony.")) listed.push_back(line);
-  }
+TEST(KeysTest, WhatHasNoEffectOrIsRefusedSaysWhy) {
   for (const Key& key : AllKeys()) {
-    if (key.effect == KeyEffect::kImplemented || key.effect == KeyEffect::kYarn) continue;
-    const std::string_view refused = key.effect == KeyEffect::kRefused ? "*refused*: " : "";
-    expected.push_back(StrCat("| `", key.name, "` | ", refused, key.text, " |"));
+    EXPECT_FALSE(key.reason.ends_with('.')) << key.name;
+    const bool needs_reason = key.effect == KeyEffect::kNotNeeded || key.effect == KeyEffect::kRefused;
+    EXPECT_FALSE(needs_reason && key.reason.empty()) << key.name;
   }
-  EXPECT_EQ(listed, expected);
+}
+
+TEST(KeysTest, AKeyMayHaveAnEffectOnOneSchedulerAlone) {
+  const auto why = [](std::string_view name, std::string_view scheduler) {
+    return WhyNoEffect(*FindKey(name), scheduler);
+  };
+  EXPECT_EQ(why("tony.application.name", "yarn"), "");
+  EXPECT_EQ(why("tony.yarn.queue", "yarn"), "");
+  EXPECT_EQ(why("tony.yarn.queue", "local"), "no effect without tony.scheduler=yarn");
+  EXPECT_EQ(why("tony.local.priority", "local"), "");
+  EXPECT_EQ(why("tony.local.priority", "yarn"), "no effect without tony.scheduler=local");
+  EXPECT_EQ(why("tony.application.group.A", "local"), "no effect yet");
+  EXPECT_EQ(why("tony.task.executor.jvm.opts", "local"), "no effect: there is no Java in ours");
+}
+
+TEST(KeysTest, ADefaultIsKnownHoweverItIsWritten) {
+  const auto is_default = [](std::string_view name, std::string_view value) {
+    return IsDefault(*FindKey(name), value);
+  };
+  EXPECT_TRUE(is_default("tony.task.gpu-metrics.enabled", " TRUE "));
+  EXPECT_FALSE(is_default("tony.task.gpu-metrics.enabled", "false"));
+  EXPECT_TRUE(is_default("tony.application.timeout", "00"));
+  EXPECT_FALSE(is_default("tony.application.timeout", "soon"));
+  EXPECT_TRUE(is_default("tony.task.suspect-after-ms", ""));
+  EXPECT_FALSE(is_default("tony.task.suspect-after-ms", "0"));
+  EXPECT_TRUE(is_default("tony.worker.memory", "2G"));
+  EXPECT_FALSE(is_default("tony.yarn.queue", "DEFAULT"));
 }
 
 }  // namespace

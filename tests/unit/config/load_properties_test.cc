@@ -167,7 +167,7 @@ TEST_F(LoadPropertiesTest, ListValuesOfFlagsAreAddedToTheFiles) {
   EXPECT_EQ(ValueOf("tony.containers.resources"), "x from -conf");
 }
 
-TEST_F(LoadPropertiesTest, EachEnvironmentFlagIsOneVariableWhateverItHolds) {
+TEST_F(LoadPropertiesTest, AnEnvironmentFlagThatIsNotPairsAloneIsOneVariable) {
   options_.shell_env = {"A=1,2,B=3", "E=", "A=x=y,z"};
   options_.container_env = {"P=/a:/b,\n c"};
   EXPECT_EQ(ValueOf("tony.execution.env.A"), "x=y,z from -shell_env");

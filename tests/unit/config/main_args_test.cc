@@ -39,7 +39,7 @@ TEST(MainArgsTest, OptionsMayBeWrittenInFourWays) {
 TEST(MainArgsTest, EveryOptionOfTonyIsKnown) {
   const auto options = ParseMainArgs(
       {"-conf a=1 -conf_file f.xml -container_env C=1 -executes e -hdfs_classpath h -python_binary_path b "
-       "-python_venv v -shell_env S=1 -sidecar_tensorboard_log_dir t -src_dir s -task_params p",
+       "-python_venv v -shell_env S=1 -sidecar_tensorboard_log_dir t -debug -src_dir s -task_params p",
        "x"});
   ASSERT_TRUE(options.ok()) << options.error().message;
   EXPECT_EQ(options->conf_file + options->executes + options->hdfs_classpath + options->python_binary_path, "f.xmlehb");
@@ -73,6 +73,7 @@ TEST(MainArgsTest, WhatTonyDroppedSilentlyIsAnErrorWithTheWordsNumber) {
   EXPECT_EQ(ArgumentError("-src_dir ''"), "main.args (from train.job:2), word 1, -src_dir: expected a value");
   EXPECT_EQ(ArgumentError("-conf a"), "main.args (from train.job:2), word 1, -conf: expected NAME=VALUE");
   EXPECT_EQ(ArgumentError("-shell_env ' =1'"), "main.args (from train.job:2), word 1, -shell_env: expected NAME=VALUE");
+  EXPECT_EQ(ArgumentError("-debug=1"), "main.args (from train.job:2), word 1, -debug: takes no value");
   EXPECT_EQ(ArgumentError("  "), "accepted");
 }
 

@@ -32,6 +32,8 @@ JobSpec FullSpec() {
   spec.allocation_timeout = Duration(19);
   spec.timeout = Duration(1);
   spec.registration_timeout = Duration(2);
+  spec.registry_timeout = Duration(3);
+  spec.timers.execution_limit = Duration(4);
   spec.timers = {Duration(3), Duration(4), Duration(5), Duration(6),
                  Duration(7), Duration(8), Duration(9), Duration(10)};
   spec.restart.levels = {{{1, Duration(11)}, {2, Duration(12)}, {3, Duration(13)}, {4, Duration(14)}}};
@@ -114,10 +116,11 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
 }
 
 // Specs of 0.1 have none of these.
-const std::set<std::string> kNewer = {"restart",        "checkpoint",    "failure_rules", "restart_scope",
-                                      "restarts",       "mode",          "python_venv",   "files",
-                                      "am_files",       "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
-                                      "history_folder", "tags",          "resume"};
+const std::set<std::string> kNewer = {"restart",           "checkpoint",    "failure_rules", "restart_scope",
+                                      "restarts",          "mode",          "python_venv",   "files",
+                                      "am_files",          "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
+                                      "history_folder",    "tags",          "resume",        "registry_timeout_ms",
+                                      "execution_limit_ms"};
 
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));

@@ -1,0 +1,133 @@
+// The limits of a task and of a job, with real processes: each ends the job with its task and its key in the message.
+#include <fstream>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class LimitsTest : public TonyTest {
+ protected:
+  // `program` as of an installation in which some programs hang instead of doing anything.
+  fs::path InstallWithHanging(const std::vector<std::string>& hanging) const {
+    const fs::path bin = box_.folder() / "bin";
+    fs::create_directory(bin);
+    for (const std::string program : {"tony", "tony-am", "tony-executor", "tony-keeper"}) {
+      if (std::ranges::find(hanging, program) == hanging.end()) {
+        fs::copy_file(fs::path(ProgramFolder()) / program, bin / program);
+        continue;
+      }
+      std::ofstream(bin / program) << "#!/bin/sh\nexec sleep 1000\n";
+      fs::permissions(bin / program, fs::perms(0755));
+    }
+    fs::remove(box_.home() / "programs");  // the store that all tests share
+    return bin;
+  }
+  Ran Installed(const fs::path& bin, const Words& arguments) const {
+    return Background(Words{(bin / "tony").string()} + arguments, box_.Environment(), box_.folder()).Wait();
+  }
+  void ExpectTimeout(const Ran& ran, const testing::Matcher<std::string>& message) const {
+    EXPECT_FALSE(ran.timed_out);
+    EXPECT_EQ(ran.exit, 1) << ran.err;
+    EXPECT_THAT(ran.out + ran.err, message);
+    const Ran status = box_.Tony({"status", Job(), "--json"});
+    EXPECT_EQ(Text(ParseJson(status.out), "/verdict/class"), "timeout") << status.out;
+    ExpectNothingLeft();
+  }
+};
+
+TEST_F(LimitsTest, ATaskThatRunsTooLongIsEndedWithItsWholeTree) {
+  const Ran ran =
+      box_.Tony(One("echo step 7 >&2; sleep 600 & sleep 600") + Conf("tony.task.executor.execution-timeout-ms=500"));
+  ExpectTimeout(ran, AllOf(HasSubstr("worker:0"), HasSubstr("ran longer than 0.5 s"), HasSubstr("step 7"),
+                           HasSubstr("tony.task.executor.execution-timeout-ms")));
+}
+
+TEST_F(LimitsTest, TheOlderTonysKeyIsTheSameLimitForEveryRole) {
+  const Ran ran = box_.Tony(Words{"submit", "-executes", "sleep 600", "-conf", "tony.worker.timeout=500", "-conf",
+                                  "tony.chief.instances=1", "-conf", "tony.chief.memory=10m"});
+  ExpectTimeout(ran, AllOf(HasSubstr("chief:0"), HasSubstr("ran longer than 0.5 s"), Not(HasSubstr("warning"))));
+}
+
+TEST_F(LimitsTest, ATaskThatMindsNoSignalIsKilledAfterItsGrace) {
+  const Ran ran = box_.Tony(One("trap '' TERM; while :; do sleep 600; done") + Conf("tony.worker.timeout=500") +
+                            Conf("tony.task.stop-grace-ms=300"));
+  ExpectTimeout(ran, HasSubstr("ran longer than 0.5 s"));
+}
+
+TEST_F(LimitsTest, TheProgramIsToldWhyInItsNoticeFile) {
+  const Ran ran = box_.Tony(One("trap 'cat $TONY_NOTICE_FILE; exit 0' TERM; while :; do sleep 0.05; done") +
+                            Conf("tony.worker.timeout=500"));
+  ExpectTimeout(ran, HasSubstr("ran longer than 0.5 s"));
+  EXPECT_THAT(LogText("worker-0", "stdout"), HasSubstr("tony.task.executor.execution-timeout-ms"));
+}
+
+TEST_F(LimitsTest, AnAttemptThatRanTooLongMayBeTriedAgain) {
+  const Ran ran = box_.Tony(One("test $TONY_ATTEMPT = 2 || exec sleep 600") + Conf("tony.worker.timeout=1000") +
+                            Conf("tony.restart.task.budget=1") + Conf("tony.restart.backoff-ms=0"));
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  ExpectNothingLeft();
+}
+
+TEST_F(LimitsTest, AnEndWithinTheLimitIsWhatItIs) {
+  EXPECT_EQ(box_.Tony(One("true") + Conf("tony.worker.timeout=20000")).exit, 0);
+  ExpectNothingLeft();
+}
+
+TEST_F(LimitsTest, ATaskThatHangsBeforeItRegistersIsNamedWithItsKey) {
+  const fs::path bin = InstallWithHanging({"tony-executor"});
+  const Ran ran = Installed(bin, One("true") + Conf("tony.task.executor.registry-timeout-sec=1"));
+  ExpectTimeout(ran, AllOf(HasSubstr("worker:0 did not register within 1.0 s of its container's start"),
+                           HasSubstr("tony.task.executor.registry-timeout-sec")));
+}
+
+TEST_F(LimitsTest, ItsContainersLimitHoldsAsWellUnderBothTonysNames) {
+  const fs::path bin = InstallWithHanging({"tony-executor"});
+  const Ran ran = Installed(
+      bin, Workers(2, "true") + Conf("tony.container.allocation.timeout=700") + Conf("tony.compat.version=0.4.6"));
+  ExpectTimeout(ran, AllOf(HasSubstr("not every task registered within 0.7 s"), HasSubstr("worker:0, worker:1"),
+                           HasSubstr("tony.container.registration.timeout"), Not(HasSubstr("warning"))));
+}
+
+TEST_F(LimitsTest, ATaskThatGetsNoContainerIsNamedWithItsKey) {
+  box_.SetMachine(R"({"memory_mb":1000})");
+  const auto holder = box_.StartTony(One(HoldUntilGo()) + Conf("tony.worker.memory=900m"));
+  ASSERT_TRUE(WaitForRunning(1));
+  const Ran ran = box_.Tony(One("true") + Conf("tony.worker.memory=900m") + Conf("tony.compat.version=0.5.3") +
+                            Conf("tony.container.allocation.timeout=700"));
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  EXPECT_THAT(ran.out + ran.err, AllOf(HasSubstr("not every task got a container within 0.7 s"), HasSubstr("worker:0"),
+                                       HasSubstr("tony.container.allocation.timeout")));
+  Go();
+  EXPECT_EQ(holder->Wait().exit, 0);
+  ExpectNothingLeft();
+}
+
+TEST_F(LimitsTest, TheWholeJobsLimitNamesWhoWasSilent) {
+  const Ran ran = box_.Tony(One("sleep 600") + Conf("tony.application.timeout=1500"));
+  ExpectTimeout(ran, AllOf(HasSubstr("longer than 1.5 s"), HasSubstr("tony.application.timeout")));
+}
+
+TEST_F(LimitsTest, CapsRefuseAJobBeforeAnythingStarts) {
+  const auto refused = [&](const std::string& cap, const std::string& ask, const std::string& key) {
+    const Ran ran = box_.Tony(One("true") + Conf(cap) + Conf(ask));
+    EXPECT_EQ(ran.exit, 65) << cap;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr(key), HasSubstr(cap.substr(0, cap.find('=')))));
+  };
+  refused("tony.worker.max-instances=1", "tony.worker.instances=2", "tony.worker.instances");
+  refused("tony.task.max-total-instances=3", "tony.worker.instances=4", "the job asks for 4");
+  refused("tony.task.max-total-memory=100", "tony.worker.memory=101", "the job asks for 101");
+  refused("tony.task.max-total-vcores=2", "tony.worker.vcores=3", "the job asks for 3");
+  refused("tony.task.max-total-gpus=1", "tony.worker.gpus=2", "the job asks for 2");
+  EXPECT_TRUE(box_.Jobs().empty());
+}
+
+}  // namespace
+}  // namespace tony
