@@ -97,7 +97,7 @@ Result<LoadedFile> Load(const ConfigFile& file) {
   if (IsXml(file, text)) {
     // What one of the cluster includes is not sought here.
     TRY_ASSIGN(loaded.properties,
-               file.read ? ParseHadoopXml(text, file.name) : ParseHadoopXmlOf(file.path, text, file.name));
+               file.read ? ParseRawHadoopXml(text, file.name) : ParseHadoopXmlOf(file.path, text, file.name));
     return loaded;
   }
   const auto extension = file.path.extension();
