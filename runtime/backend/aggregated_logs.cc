@@ -51,7 +51,8 @@ std::string BucketOf(const JobId& job) {
 std::vector<hadoop::HdfsEntry> InOrder(std::vector<hadoop::HdfsEntry> files, const std::string& node) {
   const std::string begin = StrCat(node, "_");
   std::erase_if(files, [](const hadoop::HdfsEntry& file) { return file.is_folder || file.name.ends_with(".tmp"); });
-  std::ranges::stable_partition(files, [&](const hadoop::HdfsEntry& file) { return file.name.starts_with(begin); });
+  std::stable_partition(files.begin(), files.end(),
+                        [&](const hadoop::HdfsEntry& file) { return file.name.starts_with(begin); });
   return files;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/rpc/rpc_server.h"
+#include "runtime/store/checkpoint_place.h"
 #include "tests/cluster/fake_scheduler.h"
 #include "tests/cluster/flaky_store.h"
 
@@ -46,8 +47,10 @@ Status Rule(const fs::path& folder, Epoch epoch) {
   TRY_ASSIGN(Submission submission, records.ReadSubmission());
   TRY_ASSIGN(std::string token, records.ReadToken());
   am::RecordThread calls(loop, records);
+  // Beside the job's folder: <home>/jobs/<id>.
+  CheckpointPlace checkpoints = CheckpointsOnThisMachine(folder.parent_path().parent_path(), job.spec().checkpoint);
   am::ApplicationMaster master({.loop = loop,
-                                .records = records,
+                                .checkpoints = std::move(checkpoints),
                                 .submission = std::move(submission),
                                 .token = std::move(token),
                                 .tracking_url = "",
