@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "runtime/base/strings.h"
 #include "tests/sim/history_checker.h"

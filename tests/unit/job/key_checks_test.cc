@@ -60,7 +60,7 @@ TEST(KeyChecksTest, AKeyOfThisMachineIsAWarningOnYarn) {
 TEST(KeyChecksTest, WhatThereIsNothingToSetForIsNoWarning) {
   EXPECT_EQ(WarningsWith({{"tony.application.security.enabled", "false"},
                           {"tony.task.executor.jvm.opts", "-Xmx4g"},
-                          {"tony.portal.url", "https://portal"},
+                          {"tony.secret.key", "ours"},
                           {"tony.docker.worker.image", "image"}}),
             "");
   EXPECT_EQ(WarningsWith({{"tony.application.stop-on-failure-jobtypes", "worker,ps"}}), "");

@@ -64,7 +64,7 @@ TEST(JobHtmlTest, ItSaysHowManyMastersThereHaveBeenIfMoreThanOne) {
 
 TEST(JobHtmlTest, ARunningJobsPageSaysSoToItsScript) {
   const std::string html = Html(Running(2));
-  EXPECT_THAT(html, HasSubstr("<main data-live=\"1\" data-seq=\"12\">"));
+  EXPECT_THAT(html, HasSubstr("<main data-live=\"1\" data-seq=\"12\" data-pause=\"0\">"));
   EXPECT_THAT(html, HasSubstr("<span class=\"badge busy\">RUNNING</span>"));
   EXPECT_THAT(html, HasSubstr("2 tasks: 2 running"));
   EXPECT_THAT(html, HasSubstr("<a href=\"logs/worker-1/1/stderr\">stderr</a>"));

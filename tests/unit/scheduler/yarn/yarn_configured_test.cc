@@ -113,7 +113,7 @@ TEST_F(YarnConfiguredTest, WithoutTheVariableTheNewestNoteSaysWhatToList) {
 
 TEST_F(YarnConfiguredTest, ADamagedNoteIsNamed) {
   ASSERT_TRUE(NoteCluster(kNoted, "rm:1").ok());
-  EXPECT_EQ(Of(kNoted), Path("home/yarn/clusters/") + kNoted.value + ": \"rm:1\": expected six words or seven");
+  EXPECT_EQ(Of(kNoted), Path("home/yarn/clusters/") + kNoted.value + ": \"rm:1\": expected six to eight words");
 }
 
 class NoteGarbageTest : public YarnConfiguredTest {
@@ -156,7 +156,7 @@ TEST_F(NoteGarbageTest, WhatIsOldGoesWithItsJobAndTheRestIsTold) {
   EXPECT_EQ(garbage.notes, std::vector{gone.value});
   EXPECT_EQ(garbage.kept, (std::vector{FileOf(kNoted) + ": the job is in /user/eve/.tony/jobs of noted:3",
                                        FileOf(dead) + ": dead: connect: refused",
-                                       FileOf(damaged) + ": \"rm:1\": expected six words or seven"}));
+                                       FileOf(damaged) + ": \"rm:1\": expected six to eight words"}));
   EXPECT_EQ(would.notes, garbage.notes);
   EXPECT_EQ(would.kept, garbage.kept);
   EXPECT_FALSE(IsNoted(gone) || fs::exists(cut_off));
