@@ -95,7 +95,7 @@ TEST_F(BadInputTest, RestartsAndCheckpointsThatCannotBe) {
   ExpectRefused(One("true") + Conf("tony.worker.restart.scope=all"), 65,
                 AllOf(HasSubstr("tony.worker.restart.scope"), HasSubstr("all"), HasSubstr("gang")));
   ExpectRefused(One("true") + Conf("tony.checkpoint.dir=hdfs:///saved"), 65,
-                AllOf(HasSubstr("tony.checkpoint.dir"), HasSubstr("hdfs:///saved"), HasSubstr("not supported yet")));
+                AllOf(HasSubstr("tony.checkpoint.dir"), HasSubstr("hdfs:///saved"), HasSubstr("tony.scheduler=yarn")));
 }
 
 TEST_F(BadInputTest, BadNumberInAFile) {

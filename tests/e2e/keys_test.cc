@@ -39,6 +39,7 @@ class KeysTest : public TonyTest {
         {"tony.application.name", "mine", "/name", "\"mine\""},
         {"tony.application.sidecar.jobtypes", "ps", "/roles/0/completion", "\"sidecar\"", {"tony.ps.instances=1"}},
         {"tony.application.tags", "a,b", "/tags", R"(["a","b"])"},
+        {"tony.application.tensorboard-log-dir", "/logs", "/roles/0/name", "\"tensorboard\""},
         {"tony.application.timeout", "5000", "/timeout_ms", "5000"},
         {"tony.application.untracked.jobtypes", "db", "/roles/0/completion", "\"untracked\"", {"tony.db.instances=1"}},
         {"tony.scheduler", "yarn", "/scheduler", "\"yarn\""},
@@ -55,6 +56,7 @@ class KeysTest : public TonyTest {
         {"tony.worker.instances", "3", "/roles/0/instances", "3"},
         {"tony.worker.max-instances", "0", kRefuses, ""},
         {"tony.worker.memory", "3g", "/roles/0/memory_mb", "3072"},
+        {"tony.worker.nproc-per-node", "2", "/roles/0/processes", "2", {"tony.application.framework=pytorch"}},
         {"tony.worker.resources", file, "/roles/0/files/0/source", json_file},
         {"tony.worker.vcores", "2", "/roles/0/vcores", "2"},
         {"tony.worker.restart.budget", "3", "/roles/0/restarts", "3"},
@@ -116,6 +118,7 @@ class KeysTest : public TonyTest {
         {"tony.am.node-label", "gpu", "/yarn/am_node_label", "\"gpu\""},
         {"tony.worker.node-label", "gpu", "/roles/0/node_label", "\"gpu\""},
         {"tony.worker.placement", "spread", "/roles/0/placement", "\"spread\""},
+        {"tony.portal.url", "https://portal:1/", "/yarn/portal_url", "\"https://portal:1\""},
         {"tony.yarn.gang-hold", "5", "/yarn/gang_hold_ms", "5"},
         {"tony.yarn.modify-acl", "ann", "/yarn/modify_acl", "\"ann\""},
         {"tony.yarn.priority", "5", "/yarn/priority", "5"},
@@ -253,8 +256,8 @@ TEST_F(KeysTest, ADefaultIsNeverTold) {
 }
 
 TEST_F(KeysTest, TheExplanationMarksWhatHasNoEffect) {
-  const Ran ran = Plan({"tony.portal.url=x", "tony.yarn.queue=ml"}, {"--explain"});
-  EXPECT_THAT(ran.out, HasSubstr("tony.portal.url = x  (-conf); no effect: only TonY's portal reads it\n"));
+  const Ran ran = Plan({"tony.http.port=x", "tony.yarn.queue=ml"}, {"--explain"});
+  EXPECT_THAT(ran.out, HasSubstr("tony.http.port = x  (-conf); no effect: only TonY's portal reads it\n"));
   EXPECT_THAT(ran.out, HasSubstr("tony.yarn.queue = ml  (-conf); no effect without tony.scheduler=yarn\n"));
   EXPECT_THAT(ran.out, HasSubstr("tony.worker.instances = 1  (-conf)\n"));
 }
