@@ -42,8 +42,8 @@ class Backend {
   // kUnavailable says where else they are read.
   virtual Result<std::unique_ptr<LogSource>> LogsOf(const JobRecords& records) const = 0;
   virtual std::string PlaceOfLogs(const JobRecords& records) const = 0;  // for people
-  // Where a browser finds what is left of a job that has ended; empty: its page has ended with it.
-  virtual std::string PageAfterEnd(const JobId&) const { return ""; }
+  // Where a browser finds a job that has no master yet, or has ended; empty: there is no page without a master.
+  virtual std::string PageWithoutMaster(const JobId&) const { return ""; }
   // Whether it can run the job at all, asked before anything is staged or started; else why not. What a person should
   // know beside that, in lines.
   virtual Result<std::vector<std::string>> Check(const ParsedJobSpec& job) const = 0;

@@ -76,7 +76,7 @@ class YarnBackendImage : public Backend {
   std::string PlaceOfLogs(const JobRecords& records) const override {
     return StrCat("yarn logs -applicationId ", records.job().value);
   }
-  std::string PageAfterEnd(const JobId& job) const override {
+  std::string PageWithoutMaster(const JobId& job) const override {
     const auto cluster = FindYarnCluster(job);
     return cluster.ok() ? PageOf(*cluster, job) : "";
   }

@@ -43,9 +43,9 @@ KnownStatus Ended(const JobRecords& records, JobStatus status) {
   return {.status = std::move(status), .acked = acked.ok() && *acked, .outputs_problem = problem};
 }
 
-JobStatus WithPage(JobStatus ended) {
-  if (ended.tracking_url.empty()) ended.tracking_url = BackendOf(ended.job).PageAfterEnd(ended.job);
-  return ended;
+JobStatus WithPage(JobStatus status) {
+  if (status.tracking_url.empty()) status.tracking_url = BackendOf(status.job).PageWithoutMaster(status.job);
+  return status;
 }
 
 }  // namespace
@@ -77,9 +77,10 @@ Result<JobStatus> StoredStatus(const JobRecords& records) {
     if (end) return WithPage(*std::move(end));
   }
   TRY(stored);
-  if (*stored) return **stored;
+  if (*stored) return WithPage(**stored);
   TRY(records.ReadSpec());
-  return FreshStatus(records);
+  TRY_ASSIGN(auto fresh, FreshStatus(records));
+  return WithPage(std::move(fresh));
 }
 
 bool HasEnded(const JobStatus& status) { return status.verdict.has_value(); }

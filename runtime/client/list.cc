@@ -72,12 +72,14 @@ Status AddJobs(const JobStore& jobs, size_t most_finished, Listing& listing) {
   size_t unread = 0;
   for (const JobRecords& records : chosen.jobs) {
     Result<JobStatus> status = StoredStatus(records);
+    const auto found = status.ok() ? Result<JobRecords>(records) : jobs.Find(records.job());
+    if (!status.ok() && found.ok()) status = StoredStatus(records);  // it may have been made meanwhile
     if (status.ok()) {
       const ArbiterView seen = HasEnded(*status) ? ArbiterView() : BackendOf(records.job()).arbiter().Look(records);
       if (status->delay.empty()) status->delay = seen.waits;
       const bool unruled = !HasEnded(*status) && !seen.IsRuled();
       listing.jobs.push_back({*std::move(status), unruled});
-    } else if (const auto found = jobs.Find(records.job()); found.ok() || found.error().code != ErrorCode::kNotFound) {
+    } else if (found.ok() || found.error().code != ErrorCode::kNotFound) {
       Say(StrCat("tony: job ", records.job().value, " left out: ", status.error().message));
       const ErrorCode code = listing.failure ? listing.failure->code : CodeOf(status.error());
       listing.failure = Error{code, StrCat(++unread, " of ", chosen.jobs.size(), " jobs could not be read")};

@@ -143,7 +143,8 @@ void HistoryChecker::CheckRanNoLonger(const AttemptId& id, const Attempt& attemp
   const Duration most = spec_.timers.execution_limit;
   if (most.count() == 0 || attempt.executor.died) return;
   const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - attempt.last_start);
-  const Duration limit = Faster(most + spec_.timers.grace) + kDyingTakes + stalled;
+  const Duration grace = std::max(spec_.timers.grace, rules_.stop_grace());
+  const Duration limit = Faster(most + grace) + kDyingTakes + stalled;
   Expect(now_ - attempt.last_start <= limit, ToString(id) + " ran longer than it may");
 }
 

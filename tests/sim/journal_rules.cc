@@ -297,6 +297,7 @@ void JournalRules::ExpectFailed(const Verdict& verdict, const AttemptId& cause) 
 }
 
 void JournalRules::On(const JobStopping& d, Instant time) {
+  stop_grace_ = d.grace;
   if (verdict_) Complain("a second verdict");
   verdict_ = d.verdict;
   if (fruitless_cause_) return ExpectFailed(d.verdict, *std::exchange(fruitless_cause_, std::nullopt));

@@ -44,6 +44,7 @@ class JournalRules {
   bool is_listing_known() const { return listing_known_; }
   size_t CheckpointsBefore(const AttemptId& attempt) const;           // how many had been noted when it was made
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
+  Duration stop_grace() const { return stop_grace_; }                 // of that; a kill may bring a longer one
   bool job_ended() const { return job_ended_; }
   const std::map<AttemptId, Outcome>& outcomes() const { return outcomes_; }
   bool WasMade(const AttemptId& attempt) const { return made_.contains(attempt); }
@@ -148,6 +149,7 @@ class JournalRules {
   int fruitless_ = 0;
   std::optional<AttemptId> fruitless_cause_;  // the job has to stop for it
   std::optional<Verdict> verdict_;
+  Duration stop_grace_{0};
   bool job_ended_ = false;
 };
 
