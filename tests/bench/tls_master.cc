@@ -16,6 +16,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/rpc/rpc_server.h"
+#include "runtime/store/checkpoint_place.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/tls/tls.h"
@@ -42,8 +43,10 @@ Status Rule(const JobRecords& records, Epoch epoch) {
   TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(own));
   const Duration am_lease = job.spec().timers.am_lease;
   RecordThread calls(loop, records);
-  ApplicationMaster master({loop, records, std::move(submission), std::move(token), "", epoch, std::move(job),
-                            *opened.journal, calls, opened.outdated});
+  const std::filesystem::path home = records.place().parent_path().parent_path();  // <home>/jobs/<id>
+  CheckpointPlace checkpoints = CheckpointsOnThisMachine(home, job.spec().checkpoint);
+  ApplicationMaster master({loop, std::move(checkpoints), std::move(submission), std::move(token), "", epoch,
+                            std::move(job), *opened.journal, calls, opened.outdated});
   const auto scheduler =
       MakeLocalScheduler({.loop = loop,
                           .records = records,
