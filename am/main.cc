@@ -144,8 +144,7 @@ Status Rule(const JobRecords& records, Epoch epoch) {
 
   const std::unique_ptr<LivePage> page = OpenPage(loop, records);
   RecordThread calls(loop, records);
-  const std::filesystem::path home = records.place().parent_path().parent_path();  // <home>/jobs/<id>
-  CheckpointPlace checkpoints = CheckpointsOnThisMachine(home, job.spec().checkpoint);
+  CheckpointPlace checkpoints = CheckpointsOnThisMachine(JobFolder(records).home(), job.spec().checkpoint);
   ApplicationMaster master({loop, std::move(checkpoints), std::move(submission), std::move(token),
                             page ? page->url() : "", epoch, std::move(job), *opened.journal, calls, opened.outdated});
   const auto scheduler =

@@ -7,6 +7,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/application_viewers.h"
+#include "runtime/hadoop/web_text.h"
 #include "runtime/net/host_resolver.h"
 #include "runtime/net/tcp.h"
 
@@ -17,15 +18,9 @@ constexpr const char* kAllAddresses = "0.0.0.0";
 constexpr Duration kPause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
 
-// "http://rm.example.org:8088" -> "rm.example.org"
-std::string HostOf(const std::string& url) {
-  const size_t begin = url.find("://") + 3;
-  return url.substr(begin, url.find(':', begin) - begin);
-}
-
 // Says once for each address that it was refused: a proxy that calls from another one than its name's is seen there.
 std::function<bool(const std::string&)> ProxyAlone(const YarnCluster& cluster) {
-  const std::string host = HostOf(WebProxyOf(cluster));
+  const std::string host = hadoop::HostOfUrl(WebProxyOf(cluster));
   const auto proxy = ResolveHost(host);
   if (!proxy.ok()) LogWarn(StrCat("the job's page is shown to nobody: ", proxy.error().message));
   return [host, proxy, refused = std::make_shared<std::set<std::string>>()](const std::string& address) {

@@ -56,12 +56,6 @@ std::vector<hadoop::HdfsEntry> InOrder(std::vector<hadoop::HdfsEntry> files, con
   return files;
 }
 
-// "http://node:8042" -> "node"
-std::string HostIn(const std::string& node) {
-  const size_t begin = node.find("://") == std::string::npos ? 0 : node.find("://") + 3;
-  return node.substr(begin, node.find(':', begin) - begin);
-}
-
 void Append(const hadoop::AggregatedLog& log, LogExcerpt& excerpt) {
   excerpt.size += log.size;
   std::string text = excerpt.parts.empty() ? "" : std::move(excerpt.parts.front().text);
@@ -114,7 +108,7 @@ Result<hadoop::AggregatedLog> AggregatedLogs::ReadFrom(const std::string& path, 
 Result<LogExcerpt> AggregatedLogs::Fetch(const std::string& link, const std::string& stream) {
   const auto [node, container] = ParseLogLink(link);
   TRY_ASSIGN(const Folder folder, FindFolder());
-  const std::string host = HostIn(node);
+  const std::string host = hadoop::HostOfUrl(node);
   LogExcerpt excerpt{.stream = stream};
   std::optional<Error> failure;
   bool is_found = false;

@@ -131,6 +131,11 @@ const Property* Properties::Find(std::string_view key) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
+bool Properties::Has(std::string_view key) const {
+  const Property* property = Find(key);
+  return property && !Trim(property->value).empty();
+}
+
 Result<Properties> ExpandVariables(const Properties& properties) { return Expander(properties).ExpandAll(); }
 
 }  // namespace tony

@@ -25,6 +25,7 @@ class Properties {
   void Set(const std::string& key, Property property);                      // replaces
   void Merge(const Properties& later);  // a later file's: replace all but final ones
   const Property* Find(std::string_view key) const;
+  bool Has(std::string_view key) const;  // set, and to more than blanks
   const std::map<std::string, Property, std::less<>>& all() const { return values_; }
 
   // Variables of the tasks that stand in no file and are told nobody: beside the values, so that no reader of those

@@ -129,8 +129,7 @@ void ApplyListing(const SubmitFlags::Listing& listing, Properties& properties) {
 // TonY's rule for a relative one; the environment may also be named by its key.
 std::string Interpreter(const SubmitFlags& flags, const Properties& properties) {
   const std::string& path = flags.python_binary_path.value;
-  const Property* venv = properties.Find(kPythonVenv);
-  const bool of_venv = venv && !Trim(venv->value).empty() && !path.starts_with('/');
+  const bool of_venv = properties.Has(kPythonVenv) && !path.starts_with('/');
   return of_venv ? StrCat("venv/", path) : path;
 }
 

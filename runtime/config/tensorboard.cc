@@ -14,11 +14,6 @@ const std::string kInstances = "tony.tensorboard.instances";
 const std::string kVenv = "tony.python-venv";
 constexpr std::string_view kRole = "tensorboard";
 
-bool IsSet(const Properties& properties, const std::string& key) {
-  const Property* property = properties.Find(key);
-  return property && !Trim(property->value).empty();
-}
-
 bool HasRoles(const Properties& properties) {
   return std::ranges::any_of(properties.all(), [](const auto& entry) {
     const Key* row = FindKey(entry.first);
@@ -35,18 +30,18 @@ std::string Command(const std::string& python, const Properties& properties) {
 }
 
 void SetUnlessSet(const std::string& key, Property property, Properties& properties) {
-  if (!IsSet(properties, key)) properties.Set(key, std::move(property));
+  if (!properties.Has(key)) properties.Set(key, std::move(property));
 }
 
 }  // namespace
 
 void AddTensorBoard(const std::string& python, Properties& properties) {
-  if (!IsSet(properties, kLogDir)) return;
+  if (!properties.Has(kLogDir)) return;
   const Property folder = *properties.Find(kLogDir);
   SetUnlessSet("tony.execution.env.TB_LOG_DIR", folder, properties);
-  if (IsSet(properties, kInstances) || !HasRoles(properties)) return;
+  if (properties.Has(kInstances) || !HasRoles(properties)) return;
   properties.Set(kInstances, {"1", folder.origin});
-  const std::string of_venv = IsSet(properties, kVenv) ? "venv/bin/python3" : "python3";
+  const std::string of_venv = properties.Has(kVenv) ? "venv/bin/python3" : "python3";
   SetUnlessSet("tony.tensorboard.command", {Command(python.empty() ? of_venv : python, properties), folder.origin},
                properties);
   const Property* sidecars = properties.Find(kSidecars);

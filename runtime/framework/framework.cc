@@ -38,10 +38,6 @@ constexpr std::string_view kCommonVariables[] = {
 // The scheduler says in them which GPUs are the task's. In a job that asks for none they are the user's.
 constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"};
 
-bool AsksForGpus(const JobSpec& spec) {
-  return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
-}
-
 // Tasks that start at once do not know each other, so there is nothing to wire; TonY's tensorflow tasks got only the
 // common variables, too. Its pytorch tasks got an address that might not be there yet.
 Status CheckFcfs(const JobSpec& spec) {
@@ -196,7 +192,7 @@ std::vector<std::string> ReservedVariables(const JobSpec& spec) {
     const auto& variables = FrameworkOf(spec).variables;
     names.insert(names.end(), variables.begin(), variables.end());
   }
-  if (AsksForGpus(spec)) names.insert(names.end(), std::begin(kGpuVariables), std::end(kGpuVariables));
+  if (spec.AsksForGpus()) names.insert(names.end(), std::begin(kGpuVariables), std::end(kGpuVariables));
   std::ranges::sort(names);
   return names;
 }

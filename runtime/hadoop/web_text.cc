@@ -41,4 +41,10 @@ std::optional<std::string> RmSetting(const std::string& web, const std::string& 
   return WebText(StrCat(web, "/conf?name=", key), "/property/value", limit);
 }
 
+std::string HostOfUrl(const std::string& url) {
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  return url.substr(begin, url.find(':', begin) - begin);
+}
+
 }  // namespace tony::hadoop

@@ -16,4 +16,6 @@ std::optional<std::string> WebText(const std::string& url, const std::string& po
 // nothing. `web`: "http://rm.example.org:8088", or empty. Nothing: it does not tell, or the key is not set.
 std::optional<std::string> RmSetting(const std::string& web, const std::string& key, Duration limit);
 
+std::string HostOfUrl(const std::string& url);  // "http://rm.example.org:8088" -> "rm.example.org"
+
 }  // namespace tony::hadoop

@@ -132,6 +132,10 @@ const RoleSpec* JobSpec::FindRole(std::string_view role) const {
   return nullptr;
 }
 
+bool JobSpec::AsksForGpus() const {
+  return std::ranges::any_of(roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
+}
+
 // Elsewhere a job has all it needs from its beginning to its end.
 Duration JobSpec::LongestHold() const { return scheduler == kYarnScheduler ? yarn.gang_hold : Duration(0); }
 

@@ -207,6 +207,7 @@ struct JobSpec {
   const RoleSpec* FindRole(std::string_view role) const;
   Duration LongestHold() const;  // of a container in which nothing runs yet, or again; 0: as long as it takes
   int ProcessesOf(std::string_view role) const;  // of each task; 1 where there is no such role
+  bool AsksForGpus() const;
   int TotalTasks() const;
   int TrackedTasks() const;
   // The chief decides for collectives who leads: role "chief" index 0, or else "worker" index 0 (TonY's rule).

@@ -40,11 +40,6 @@ Status Problems::All(const std::vector<std::string>& warnings) const {
   return Error{errors_.front().code, Join(lines, "\n")};
 }
 
-bool PropertyValues::Has(std::string_view key) const {
-  const Property* property = properties_.Find(key);
-  return property && !Trim(property->value).empty();
-}
-
 std::string PropertyValues::Text(std::string_view key) const {
   const Property* property = properties_.Find(key);
   return property ? property->value : std::string(DefaultOf(key));

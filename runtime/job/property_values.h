@@ -33,7 +33,7 @@ class PropertyValues {
 
   const Properties& properties() const { return properties_; }
   Problems& problems() const { return problems_; }
-  bool Has(std::string_view key) const;  // set, and to more than blanks
+  bool Has(std::string_view key) const { return properties_.Has(key); }
 
   // The key must stand in the table. Without a property, the table's default. Numbers fail only if the default is none.
   std::string Text(std::string_view key) const;

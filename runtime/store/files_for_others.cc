@@ -15,9 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kFolderMode = 0770;  // as TonY's
-constexpr mode_t kFileMode = 0640;
-
 class LocalFiles : public FilesForOthers {
  public:
   Status MakeFolder(const std::string& text) const override;
@@ -33,7 +30,7 @@ Status LocalFiles::Write(const std::string& text, std::string_view content) cons
   const fs::path path = text;
   const fs::path temporary = path.parent_path() / StrCat(".new-", RandomHex(6));
   Status written = WriteNewFile(temporary, content, /*durable=*/false);
-  if (written.ok() && (chmod(temporary.c_str(), kFileMode) != 0 || rename(temporary.c_str(), path.c_str()) != 0))
+  if (written.ok() && (chmod(temporary.c_str(), kFileForOthers) != 0 || rename(temporary.c_str(), path.c_str()) != 0))
     written = FileError(ErrorCode::kCannotWrite, "make", path, errno);
   if (!written.ok()) unlink(temporary.c_str());
   return written;
@@ -44,11 +41,11 @@ Status LocalFiles::MakeFolder(const std::string& text) const {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   if (error) return FileError(ErrorCode::kCannotWrite, "make", path.parent_path(), error.value());
-  if (mkdir(path.c_str(), kFolderMode) != 0) {
+  if (mkdir(path.c_str(), kFolderForOthers) != 0) {
     return errno == EEXIST ? Ok() : FileError(ErrorCode::kCannotWrite, "make", path, errno);
   }
   struct stat made = {};  // set-group-id comes from the folder above, and the umask has taken from the mode
-  if (stat(path.c_str(), &made) != 0 || chmod(path.c_str(), (made.st_mode & S_ISGID) | kFolderMode) != 0)
+  if (stat(path.c_str(), &made) != 0 || chmod(path.c_str(), (made.st_mode & S_ISGID) | kFolderForOthers) != 0)
     return FileError(ErrorCode::kCannotWrite, "open", path, errno);
   return Ok();
 }

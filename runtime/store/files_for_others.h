@@ -9,13 +9,17 @@
 
 namespace tony {
 
+inline constexpr int kFolderForOthers = 0770;  // as TonY's
+inline constexpr int kFileForOthers = 0640;
+
 // Any thread; each call waits for the file system. kCannotWrite, and of HDFS kNotPermitted and kUnavailable too.
 class FilesForOthers {
  public:
   virtual ~FilesForOthers() = default;
-  virtual Status MakeFolder(const std::string& path) const = 0;  // 0770; those above it as they are usually made
-  virtual Status Write(const std::string& path, std::string_view content) const = 0;  // 0640, whole or not at all
-  virtual Status Remove(const std::string& path) const = 0;                           // harmless if it is gone
+  virtual Status MakeFolder(const std::string& path) const = 0;  // kFolderForOthers; those above it as usual
+  virtual Status Write(const std::string& path,
+                       std::string_view content) const = 0;  // kFileForOthers, whole or not at all
+  virtual Status Remove(const std::string& path) const = 0;  // harmless if it is gone
 };
 
 const FilesForOthers& FilesOnThisMachine();

@@ -30,6 +30,7 @@ class JobFolder {
   explicit JobFolder(const JobRecords& records) : path_(records.place()) {}  // of a job that is kept here
 
   const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path home() const { return path_.parent_path().parent_path(); }  // <home>/jobs/<id>
   std::filesystem::path journal() const { return path_ / "journal"; }
   std::filesystem::path finished() const { return path_ / "finished"; }
 

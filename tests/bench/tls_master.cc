@@ -43,8 +43,7 @@ Status Rule(const JobRecords& records, Epoch epoch) {
   TRY_ASSIGN(const MakeChannel tls, MakeTlsServer(own));
   const Duration am_lease = job.spec().timers.am_lease;
   RecordThread calls(loop, records);
-  const std::filesystem::path home = records.place().parent_path().parent_path();  // <home>/jobs/<id>
-  CheckpointPlace checkpoints = CheckpointsOnThisMachine(home, job.spec().checkpoint);
+  CheckpointPlace checkpoints = CheckpointsOnThisMachine(JobFolder(records).home(), job.spec().checkpoint);
   ApplicationMaster master({loop, std::move(checkpoints), std::move(submission), std::move(token), "", epoch,
                             std::move(job), *opened.journal, calls, opened.outdated});
   const auto scheduler =

@@ -11,6 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/store/checkpoint_place.h"
+#include "runtime/store/job_folder.h"
 #include "tests/cluster/fake_scheduler.h"
 #include "tests/cluster/flaky_store.h"
 
@@ -47,8 +48,7 @@ Status Rule(const fs::path& folder, Epoch epoch) {
   TRY_ASSIGN(Submission submission, records.ReadSubmission());
   TRY_ASSIGN(std::string token, records.ReadToken());
   am::RecordThread calls(loop, records);
-  // Beside the job's folder: <home>/jobs/<id>.
-  CheckpointPlace checkpoints = CheckpointsOnThisMachine(folder.parent_path().parent_path(), job.spec().checkpoint);
+  CheckpointPlace checkpoints = CheckpointsOnThisMachine(JobFolder(folder).home(), job.spec().checkpoint);
   am::ApplicationMaster master({.loop = loop,
                                 .checkpoints = std::move(checkpoints),
                                 .submission = std::move(submission),

@@ -8,6 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
@@ -89,7 +90,7 @@ Result<LedgerFolder> LedgerFolder::FindFor(const JobRecords& records) {
   for (const std::string& variable : environment) {
     if (variable.starts_with(prefix)) configured = variable.substr(prefix.size());
   }
-  return Find(records.place().parent_path().parent_path(), configured);  // <home>/jobs/<id>
+  return Find(JobFolder(records).home(), configured);
 }
 
 std::string LedgerFolder::Announcement() const {

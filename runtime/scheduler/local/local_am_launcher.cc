@@ -9,6 +9,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/local/environment.h"
+#include "runtime/store/job_folder.h"
 
 namespace tony {
 namespace {
@@ -26,7 +27,7 @@ std::string KeeperOf(const JobRecords& records) {
   const std::filesystem::path name = std::filesystem::path(submission->programs).filename();
   // The job's own AM, which may know the job's folder by another path than its home's.
   if (std::filesystem::path(beside).parent_path().filename() == name) return beside;
-  const std::filesystem::path own = records.place().parent_path().parent_path() / "programs" / name;
+  const std::filesystem::path own = JobFolder(records).home() / "programs" / name;
   if (HasAll(own)) return (own / "tony-keeper").string();
   LogWarn(
       StrCat("job ", records.job().value, ": its own programs are not in ", own.string(), ": going on with ", beside));

@@ -49,10 +49,6 @@ std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerL
   return std::nullopt;
 }
 
-bool AsksForGpus(const JobSpec& spec) {
-  return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return role.resources.gpus > 0; });
-}
-
 std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes) {
   int64_t asked = 0, there = 0;
   for (const RoleSpec& role : spec.roles) asked += int64_t{role.instances} * role.resources.gpus;

@@ -25,7 +25,6 @@ std::optional<std::string> WhyNeverGranted(const Resources& wanted, const Contai
 // The same for the first role that it is true of, by the name of its key: "tony.worker.memory: ...".
 std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerLimits& limits);
 
-bool AsksForGpus(const JobSpec& spec);
 // What to tell of a gang that asks for more GPUs than all of these nodes have: it waits until there are more. Nothing:
 // they have as many.
 std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes);

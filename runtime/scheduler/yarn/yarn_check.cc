@@ -145,7 +145,7 @@ Result<std::vector<std::string>> CheckYarnCluster(const YarnCluster& cluster, co
   TRY(CheckCheckpointFolder(cluster, spec.checkpoint));
   std::vector<std::string> notes;
   if (auto why = WhyNoHistory(cluster, spec)) notes.push_back(*std::move(why));
-  if (AsksForGpus(spec)) {
+  if (spec.AsksForGpus()) {
     TRY_ASSIGN(const auto nodes, rm.RunningNodes());
     if (auto why = WhyTooManyGpus(spec, nodes)) notes.push_back(*std::move(why));
   }

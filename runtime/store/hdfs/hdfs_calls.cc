@@ -1,10 +1,8 @@
 #include "runtime/store/hdfs/hdfs_calls.h"
 
-#include <exception>
-#include <optional>
 #include <utility>
 
-#include "runtime/base/shortage.h"
+#include "runtime/store/hdfs/await_answer.h"
 
 namespace tony {
 
@@ -15,21 +13,10 @@ HttpCallLimits LimitsOfRecords() {
 WebHdfsCalls::WebHdfsCalls(hadoop::WebHdfs::Options options)
     : largest_(static_cast<int64_t>(options.limits.answer)), hdfs_(loop_, std::move(options)) {}
 
-// The limits of the call end it.
 template <class T, class Start>
 T WebHdfsCalls::Ask(Start start) {
   const std::lock_guard lock(mutex_);
-  try {
-    std::optional<T> answer;
-    const hadoop::WebHdfs::Handle handle = start([&](T result) {
-      answer = std::move(result);
-      loop_.Stop();
-    });
-    loop_.Run();
-    return *std::move(answer);
-  } catch (const std::exception& thrown) {  // the loop's, where there are no more descriptors
-    return ThrownError(thrown);
-  }
+  return AwaitAnswer<T>(loop_, start);
 }
 
 Status WebHdfsCalls::MakeFolders(const std::string& path) {

@@ -44,7 +44,7 @@ TEST(NeverGrantedTest, AGangThatAsksForMoreGpusThanAllNodesHaveIsToldSo) {
   spec.roles = {{.name = "ps"}, {.name = "worker", .instances = 3, .resources = {.gpus = 2}}};
   std::vector<hadoop::NodeReport> nodes(2);
   nodes[0].capability.others = {{"yarn.io/gpu", 5}};
-  EXPECT_TRUE(AsksForGpus(spec));
+  EXPECT_TRUE(spec.AsksForGpus());
   EXPECT_EQ(
       WhyTooManyGpus(spec, nodes),
       "the tasks start together and ask for 6 GPUs; the nodes that run have 5: the job waits until there are more");
