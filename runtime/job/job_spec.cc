@@ -62,7 +62,9 @@ bool IsFileName(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-bool IsTonysOwnFile(std::string_view name) { return name == "tony-error.json" || name == "tony-output.json"; }
+bool IsTonysOwnFile(std::string_view name) {
+  return name == "tony-error.json" || name == "tony-hostfile" || name == "tony-output.json";
+}
 
 std::string_view ToString(RestartScope scope) {
   switch (scope) {

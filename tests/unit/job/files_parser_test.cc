@@ -145,6 +145,9 @@ TEST_F(FilesParserTest, BadListsAreRefusedWithKeyValueOriginAndWhatWasExpected) 
   EXPECT_EQ(Error(kJob, "a.txt::tony-output.json"),
             "\"a.txt::tony-output.json\": tony-output.json is a file that TonY itself keeps there; expected another "
             "NAME");
+  EXPECT_EQ(Error(kJob, "a.txt::tony-hostfile"),
+            "\"a.txt::tony-hostfile\": tony-hostfile is a file that TonY itself keeps there; expected another "
+            "NAME");
 }
 
 TEST_F(FilesParserTest, WhatIsNotOnThisMachineIsRefused) {
