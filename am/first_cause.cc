@@ -65,7 +65,7 @@ void Job::ForEachUnsettled(const std::function<void(const AttemptId&, std::optio
 // Nothing: judge it now.
 std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   const Attempt& attempt = *Find(id);
-  if (state_ != JobState::kRunning || !failed_.contains({*attempt.ended, id})) return std::nullopt;
+  if (!HasFormed(attempt) || !failed_.contains({*attempt.ended, id})) return std::nullopt;
   const bool alone = Count(AttemptState::kRunning) + Count(AttemptState::kRegistered) == 0;
   if (spec_.restart.settle.count() == 0 || alone || IsFcfs()) return std::nullopt;
   if (attempt.outcome->source == Source::kPeer) return *attempt.ended + spec_.restart.settle * kPeerPatience;
@@ -102,15 +102,38 @@ bool Job::EndsItself(const Attempt& attempt) const {
   });
 }
 
+// Who sent a signal, the kernel tells nobody but the process that catches it. All tasks of one machine are of one user,
+// and may end each other's processes, as `ray stop` does: "worker:0, worker:3 on the same machine,".
+std::string Job::TasksBeside(const Attempt& failed) const {
+  constexpr size_t kNamed = 5;
+  std::vector<std::string> names;
+  for (const auto& [id, task] : tasks_) {
+    const Attempt* other = task.newest();
+    if (!other || id == failed.id.task || other->host != failed.host || !other->started || IsSettled(id.role)) continue;
+    if (names.size() == kNamed) {
+      names.emplace_back("others");
+      break;
+    }
+    names.push_back(ToString(id));
+  }
+  return names.empty() ? "" : StrCat(Join(names, ", "), " on the same machine,");
+}
+
 // For the message of a failure that is known to be no first cause, or that has come again.
 std::string Job::ProbableCause(const Attempt& failed) const {
-  if (EndsItself(failed)) return "; an attempt before ended so, too: its own processes may have sent the signal";
+  if (EndsItself(failed)) {
+    const std::string others = TasksBeside(failed);
+    return StrCat("; an attempt before ended so, too: its own processes", others.empty() ? "" : ", or those of ",
+                  others, " may have sent the signal");
+  }
   if (failed.outcome->source != Source::kPeer) return "";
   const Attempt* silent = nullptr;
   const Attempt* left = nullptr;  // the last one that has ended well
   for (const auto& [id, task] : tasks_) {
     const Attempt* peer = task.newest();
-    if (!peer || id == failed.id.task || spec_.FindRole(id.role)->completion == Completion::kSidecar) continue;
+    if (!peer || id == failed.id.task || IsSettled(id.role) ||
+        spec_.FindRole(id.role)->completion == Completion::kSidecar)
+      continue;
     if (peer->endpoint && Names(*failed.outcome, *peer->endpoint))
       return StrCat("; the address is that of ", ToString(id), " (", ToString(peer->state), ")");
     if (peer->suspect) silent = peer;

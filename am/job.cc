@@ -22,6 +22,9 @@ void Append(Actions& to, Actions from) { to.insert(to.end(), from.begin(), from.
 Job::Job(JobId id, JobSpec spec) : id_(std::move(id)), spec_(std::move(spec)) {
   for (const RoleSpec& role : spec_.roles) {
     for (int index = 0; index < role.instances; ++index) tasks_[TaskId{role.name, index}];
+    closed_.insert(role.name);
+    for (const Dependency& dependency : role.depends_on)
+      if (dependency.until == Dependency::Until::kSucceeded) prepares_.insert(dependency.role);
   }
 }
 

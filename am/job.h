@@ -20,6 +20,7 @@
 #include "am/observations.h"
 #include "am/restart_policy.h"
 #include "am/states.h"
+#include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
 #include "runtime/journal/decisions.h"
@@ -89,6 +90,7 @@ class Job {
     Generation generation;           // what it was told to run in; 0: nothing yet
     ClusterSpecText cluster_spec;    // as the generation was formed, or this attempt joined it
     int restart = 0;                 // which one made it; 0: the job's start
+    int opening = 0;                 // which one its task is of; 0: of none that may still be under way
     bool renewed = false;            // in the container and executor of the attempt before
     bool reported = false;           // its executor told its end, and waits for what comes
     std::optional<Outcome> because;  // why it alone was told to stop
@@ -136,6 +138,13 @@ class Job {
     std::vector<AttemptId> attempts;
   };
 
+  // The tasks of roles whose dependencies have succeeded: they start together, for the first time, in the generation
+  // that runs. One that ends before is replaced, or ends the job.
+  struct Opening {
+    std::set<TaskId> tasks, missing;  // these have not registered
+    int placed = 0, unplaced = 0;     // have a container; were asked for and have none
+  };
+
   // ---- job_decide.cc: policy
   Decided OnStarted(const AmStarted& seen, Instant now);
   Decided OnKill(const KillRequest& request, Instant now) const;
@@ -173,9 +182,24 @@ class Job {
   // ---- job_stages.cc: policy
   Decided OnPublish(const PublishCall& call, Instant now);
   std::optional<DecisionBody> NextStage() const;
+  std::vector<AttemptId> MayOpen() const;  // first attempts of the roles that wait for no other's success any more
+  std::optional<DecisionBody> NextRoles() const;
+  bool IsReady(const RoleSpec& role) const;         // every task that it waits for has published READY
   bool HasPublished(const Attempt& attempt) const;  // all that others wait for
   Outcome WithoutValues(const Attempt& attempt, Outcome outcome, OutcomeClass if_missing) const;
   std::string MissingValues() const;
+
+  // ---- job_outliving.cc: policy
+  struct Outlived {
+    Instant due;
+    const RoleSpec* role;
+    const Outliving* rule;
+  };
+  std::optional<Outlived> NextOutlived() const;  // a role that runs on after a group, and until when it may
+  DecisionBody EndOf(const Outlived& outlived, Instant now) const;
+  std::optional<DecisionBody> SucceedWithoutThose() const;
+  bool IsOver(const std::string& role) const;  // each task has ended, and none is to start again
+  int Successes() const;  // of tracked tasks, those that are not waited for any more counted as such
 
   // ---- first_cause.cc: policy
   std::optional<DecisionBody> Judge(Instant now) const;
@@ -185,6 +209,7 @@ class Job {
   AttemptId FirstCauseOf(const AttemptId& id) const;
   bool EndsItself(const Attempt& attempt) const;
   std::string ProbableCause(const Attempt& failed) const;
+  std::string TasksBeside(const Attempt& failed) const;
 
   // ---- silence.cc: policy
   std::string WhoWasSilent(Instant now) const;
@@ -237,6 +262,7 @@ class Job {
   Result<Actions> Apply(const KillVoided& d, Instant time);
   Result<Actions> Apply(const ValuesPublished& d, Instant time);
   Result<Actions> Apply(const StageOpened& d, Instant time);
+  Result<Actions> Apply(const RoleLeft& d, Instant time);
   Result<Attempt*> Step(const AttemptId& id, AttemptStep step);
   Status Step(JobStep step);
   Result<Attempt*> MakeAttempt(const AttemptId& id, AttemptStep how, Instant time);
@@ -255,12 +281,23 @@ class Job {
   Restart* FindRestart(int number);
   Restart* RestartOf(const TaskId& id);
   bool IsTracked(const TaskId& id) const;
+  bool HasSucceeded(const std::string& role) const;  // all of it
+  // It has succeeded, and others were not to start before: it does not start again, whatever becomes of them.
+  bool IsSettled(const std::string& role) const { return prepares_.contains(role) && HasSucceeded(role); }
+  int GangSize() const;                          // tasks that are or were asked for, without those of settled roles
+  bool HasFormed(const Attempt& attempt) const;  // the gang, or opening, that it started with
+  Opening* OpeningOf(const Attempt& attempt);    // that is under way
+  const Opening* HeldInVain() const;             // one whose containers wait for others
+  void ArriveFirst(const Attempt& attempt, Instant time, Actions& actions);
+  void CountSuccess(const TaskId& id, int by);
   bool ConcernsTracked(const Restart& restart) const;
   bool CanRenew(const Attempt& ended) const;  // its executor could run the next attempt
   int NextIn(const Attempt& ended) const;     // number of the attempt that its executor runs next; 0: none
   bool IsHeld(const Attempt& ended) const;    // its executor is neither released nor told to go on
   bool IsFcfs() const { return spec_.mode == DistributedMode::kFcfs; }
-  ClusterSpecText MakeClusterSpec(int stage = 0) const;  // as it is told to tasks of this stage
+  // As it is told to tasks of this stage, or of a role that waited for others to be ready.
+  ClusterSpecText MakeClusterSpec(int stage = 0, const std::string& role = "") const;
+  void AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool with_values) const;
   bool StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time);  // whether it may start
   void TakeIn(Attempt& attempt, const ClusterSpecText& cluster, Instant time);       // into the generation
   void AwaitValues(const AttemptId& id);
@@ -268,6 +305,7 @@ class Job {
   void Arrive(const Attempt& attempt, Instant time, Actions& actions);
   void Note(const RestartDecided& d, Instant time);
   CheckpointStatus SnapshotOfCheckpoints() const;
+  std::string WhatWaits(const RoleSpec& role, const Task& task) const;
   std::string TensorBoardUrl() const;
   std::optional<Checkpoint> ResumeOf(const AttemptId& id) const;  // what its task goes on from
   Actions PendingActions() const;                                 // what an AM that starts anew has to order again
@@ -298,6 +336,12 @@ class Job {
   // Sums over the tasks, so that no turn of a job of 10,000 walks through all of them.
   std::array<int, static_cast<size_t>(AttemptState::kLost) + 1> counts_{};  // newest attempts by state
   int tracked_successes_ = 0;
+  std::map<std::string, int> succeeded_;                  // tracked tasks, by role
+  std::set<std::string> prepares_;                        // roles for whose success others wait
+  std::set<std::string> closed_;                          // roles of which nothing was asked for yet
+  std::map<std::string, int> done_;                       // tasks that are, by role
+  std::map<std::string, Instant> last_end_, last_begin_;  // of an attempt, by role; it begins as it is made or runs
+  std::set<std::string> left_;                            // roles that the job does not wait for any more
   int containers_left_ = 0;
   std::set<AttemptId> unplaced_;                         // asked for, and no container yet
   Instant unplaced_since_{};                             // newest of: something was asked for, some of it came
@@ -314,12 +358,14 @@ class Job {
   std::set<std::pair<Instant, AttemptId>> failed_;       // ended so, and neither restarted nor the job's end
   std::map<int, Restart> restarts_;                      // the open ones, by number
   std::map<int, Joining> joining_;                       // by number of the restart
-  std::vector<PastRestart> past_restarts_;               // all that were decided
-  std::vector<RestartStatus> restart_list_;              // the newest of them, for people
-  std::optional<Instant> listing_sought_;                // when the listing of the checkpoint directory began
-  std::optional<CheckpointListing> listing_;             // and what it says
-  std::optional<Checkpoint> checkpoint_;                 // the newest that was noted
-  std::optional<Checkpoint> resumed_from_;               // what the newest attempt was told
+  std::map<int, Opening> openings_;                      // those under way, by number: 1, 2, ...
+  int last_opening_ = 0;
+  std::vector<PastRestart> past_restarts_;    // all that were decided
+  std::vector<RestartStatus> restart_list_;   // the newest of them, for people
+  std::optional<Instant> listing_sought_;     // when the listing of the checkpoint directory began
+  std::optional<CheckpointListing> listing_;  // and what it says
+  std::optional<Checkpoint> checkpoint_;      // the newest that was noted
+  std::optional<Checkpoint> resumed_from_;    // what the newest attempt was told
   // Of the looks for restarts that concern tracked tasks: others do not set the job back.
   bool looked_ = false;                 // at least once
   std::optional<Checkpoint> progress_;  // the newest that was found

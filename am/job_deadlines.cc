@@ -61,6 +61,7 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
                                        " (tony.application.timeout)", WhoWasSilent(now))),
                        spec_.timers.grace};
   }
+  if (const auto outlived = NextOutlived(); outlived && now >= outlived->due) return EndOf(*outlived, now);
   if (auto ending = WhatAttentionSays(now)) return ending;
   if (!stopping_.empty() && now >= stopping_.begin()->first) return ContainerKillOrdered{stopping_.begin()->second};
   if (!leaving_.empty() && now >= leaving_.begin()->first) return ContainerKillOrdered{leaving_.begin()->second};
@@ -133,6 +134,7 @@ std::optional<Instant> Job::NextDeadline() const {
   if (!registering_.empty()) sooner(registering_.begin()->first);
   if (!publishing_.empty()) sooner(publishing_.begin()->first);
   sooner(TimeLimit());
+  if (const auto outlived = NextOutlived()) sooner(outlived->due);
   if (!verdict_) sooner(attention_.NextDeadline());
   if (!stopping_.empty()) sooner(stopping_.begin()->first);
   if (!leaving_.empty()) sooner(leaving_.begin()->first);

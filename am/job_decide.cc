@@ -53,24 +53,22 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
   if (auto judged = Judge(now)) return judged;
   if (auto next = NextOfRestarts(now)) return next;
   switch (state_) {
-    case JobState::kAccepted: {
-      ContainersRequested request;
-      for (const auto& [id, task] : tasks_) request.attempts.push_back({id, 1});
-      return request;
-    }
+    case JobState::kAccepted:
+      return ContainersRequested{MayOpen()};
     case JobState::kAllocating:
       if (IsFcfs() || unplaced_.empty()) return GangAllocated{};
       return std::nullopt;
     case JobState::kGathering:
       if (MustList()) return NextOfListing(now);
-      if (IsFcfs() || Count(AttemptState::kRegistered) == static_cast<int>(tasks_.size()))
-        return GenerationFormed{generation_.Next()};
+      if (IsFcfs() || Count(AttemptState::kRegistered) == GangSize()) return GenerationFormed{generation_.Next()};
       return std::nullopt;
     case JobState::kStopping:
       if (Count(AttemptState::kStopping) > 0 || containers_left_ > 0) return std::nullopt;
       return JobEnded{};
     case JobState::kRunning:
-      return NextStage();
+      if (auto success = SucceedWithoutThose()) return success;
+      if (auto stage = NextStage()) return stage;
+      return NextRoles();
     case JobState::kRestarting:
     case JobState::kSucceeded:
     case JobState::kFailed:

@@ -8,6 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/job/dependencies.h"
 
 namespace tony::am {
 namespace {
@@ -80,18 +81,6 @@ Result<Actions> Job::Apply(const JobAccepted&, Instant time) {
   return Actions{};
 }
 
-Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
-  TRY(Step(JobStep::kRequest));
-  RequestContainers request;
-  for (const AttemptId& id : d.attempts) {
-    TRY(MakeAttempt(id, AttemptStep::kRequest, time));
-    unplaced_.insert(id);
-    request.asks.push_back(AskFor(id));
-  }
-  unplaced_since_ = time;
-  return Actions{request};
-}
-
 Result<Actions> Job::Apply(const ContainerAssigned& d, Instant time) {
   TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kAssign));
   if (!containers_.emplace(d.container, Container{.attempt = d.attempt}).second) return Misfit(d.container.value);
@@ -103,6 +92,10 @@ Result<Actions> Job::Apply(const ContainerAssigned& d, Instant time) {
   attempt->register_by = time + spec_.registration_timeout;
   registering_.emplace(attempt->register_by, d.attempt);
   ++containers_left_;
+  if (Opening* opening = OpeningOf(*attempt)) {
+    ++opening->placed;
+    --opening->unplaced;
+  }
   return Actions{LaunchExecutor{d.attempt, d.container}};
 }
 
@@ -131,47 +124,63 @@ Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
   if (!silence_check_) silence_check_ = time + spec_.timers.suspect_after;
   Actions actions;
   Arrive(*attempt, time, actions);
-  if (IsFcfs() && state_ == JobState::kRunning) {
-    TakeIn(*attempt, MakeClusterSpec(), time);
+  ArriveFirst(*attempt, time, actions);
+  if (IsFcfs() && state_ == JobState::kRunning && StartOrHold(*attempt, MakeClusterSpec(0, d.attempt.task.role), time))
     actions.push_back(Tell(d.attempt));
-  }
   return actions;
 }
 
 Result<Actions> Job::Apply(const GenerationFormed& d, Instant time) {
   if (d.generation != generation_.Next()) return Misfit(StrCat("generation ", d.generation.value));
-  if (!IsFcfs() && Count(AttemptState::kRegistered) != static_cast<int>(tasks_.size()))
-    return Misfit("not every task has registered");
+  if (!IsFcfs() && Count(AttemptState::kRegistered) != GangSize()) return Misfit("not every task has registered");
   TRY(Step(JobStep::kForm));
   generation_ = d.generation;
   const ClusterSpecText cluster = MakeClusterSpec();
   for (auto& [id, task] : tasks_) {
-    if (task.newest()->state == AttemptState::kRegistered) StartOrHold(*task.newest(), cluster, time);
+    const bool there = task.newest() && task.newest()->state == AttemptState::kRegistered;
+    if (there) StartOrHold(*task.newest(), IsFcfs() ? MakeClusterSpec(0, id.role) : cluster, time);
   }
   return TellAll();
 }
 
-// From the newest address of every task: one that is being replaced is still known by the address it had. Tasks that do
-// not wait for each other are told of nobody.
-Job::ClusterSpecText Job::MakeClusterSpec(int stage) const {
+// Tasks that do not wait for each other are told of those alone for which they wait, and each of itself where it is the
+// only one of such a role.
+Job::ClusterSpecText Job::MakeClusterSpec(int stage, const std::string& role) const {
   ClusterSpec cluster{.generation = generation_};
-  for (const auto& [id, task] : tasks_) {
-    if (IsFcfs()) break;
-    const auto known = std::ranges::find_if(task.attempts.rbegin(), task.attempts.rend(),
-                                            [](const Attempt& attempt) { return attempt.endpoint.has_value(); });
-    cluster.roles[id.role].push_back(*known->endpoint);
-    if (!known->ports.empty()) cluster.ports[id] = known->ports;
-    const PublishedValues& values = task.newest()->values;
-    if (!values.empty() && StageOf(spec_, id.role) < stage) cluster.values[id] = values;
-    if (const int processes = spec_.ProcessesOf(id.role); processes > 1) cluster.processes[id.role] = processes;
+  const RoleSpec* reader = spec_.FindRole(role);
+  for (const RoleSpec& other : spec_.roles) {
+    const bool awaited = reader && std::ranges::count(reader->depends_on, other.name, &Dependency::role) > 0;
+    const bool itself = other.name == role && other.instances == 1 &&
+                        (!other.depends_on.empty() || IsAwaited(spec_, role, Dependency::Until::kReady));
+    const bool with_values = awaited || IsSettled(other.name) || StageOf(spec_, other.name) < stage;
+    const bool with_address = !IsFcfs() || ((awaited || itself) && !IsSettled(other.name));
+    if (!with_values && !with_address) continue;
+    for (int index = 0; index < other.instances; ++index)
+      AddTo(cluster, {other.name, index}, with_address, with_values);
   }
   return std::make_shared<const std::string>(ToJson(cluster));
+}
+
+// By its newest address: one that is being replaced is still known by the address it had. What has not been asked for,
+// or is still to start together, nobody can know.
+void Job::AddTo(ClusterSpec& cluster, const TaskId& id, bool with_address, bool with_values) const {
+  const Task& task = tasks_.at(id);
+  if (!task.newest() || openings_.contains(task.newest()->opening)) return;
+  const auto known = std::ranges::find_if(task.attempts.rbegin(), task.attempts.rend(),
+                                          [](const Attempt& attempt) { return attempt.endpoint.has_value(); });
+  if (known == task.attempts.rend()) return;
+  const PublishedValues& values = task.newest()->values;
+  if (with_values && !values.empty()) cluster.values[id] = values;
+  if (!with_address) return;
+  cluster.roles[id.role].push_back(*known->endpoint);
+  if (!known->ports.empty()) cluster.ports[id] = known->ports;
+  if (const int processes = spec_.ProcessesOf(id.role); processes > 1) cluster.processes[id.role] = processes;
 }
 
 Result<Actions> Job::Apply(const AttemptRan& d, Instant time) {
   TRY_ASSIGN(Attempt* const attempt, Step(d.attempt, AttemptStep::kRun));
   attempt->pid = d.pid;
-  attempt->started = time;
+  attempt->started = last_begin_[d.attempt.task.role] = time;
   return Actions{};
 }
 
@@ -196,7 +205,7 @@ Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
   TRY(StepTask(d.attempt.task, TaskStep::kEnd));
   attempt->outcome = d.outcome;
   attempt->reported = d.reported;
-  attempt->ended = time;
+  attempt->ended = last_end_[d.attempt.task.role] = time;
   attempt->suspect = false;
   attempt->pid = 0;
   last_ended_ = d.attempt;
@@ -208,11 +217,12 @@ Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
   StopAwaiting(*attempt);
   if (tasks_.at(d.attempt.task).state == TaskState::kDone) {
     const Completion completion = spec_.FindRole(d.attempt.task.role)->completion;
-    if (completion == Completion::kTracked && d.outcome.Succeeded()) ++tracked_successes_;
+    if (completion == Completion::kTracked && d.outcome.Succeeded()) CountSuccess(d.attempt.task, 1);
     if (completion != Completion::kSidecar && !d.outcome.Succeeded()) failed_.emplace(time, d.attempt);
   }
   Actions actions;
   Arrive(*attempt, time, actions);
+  ArriveFirst(*attempt, time, actions);
   Restart* restart = RestartOf(d.attempt.task);
   if (restart) restart->ending.erase(d.attempt.task);
   if (attempt->container.value.empty()) return actions;
@@ -254,6 +264,7 @@ Status Job::StepTask(const TaskId& id, TaskStep step) {
   Task& task = tasks_.at(id);
   const auto next = Next(task.state, step);
   if (!next) return Misfit(StrCat(ToString(id), " is ", ToString(task.state)));
+  done_[id.role] += (*next == TaskState::kDone) - (task.state == TaskState::kDone);
   task.state = *next;
   return Ok();
 }
@@ -268,10 +279,15 @@ Result<Job::Attempt*> Job::MakeAttempt(const AttemptId& id, AttemptStep how, Ins
     return Misfit(ToString(id));
   TRY(StepTask(id.task, TaskStep::kRequest));
   const int restart = std::exchange(task.restart, 0);
+  const int opening_number = last ? last->opening : 0;
   if (last) --counts_[static_cast<size_t>(last->state)];
-  Attempt& attempt = task.attempts.emplace_back(Attempt{.id = id, .restart = restart, .last_heard = time});
+  Attempt& attempt =
+      task.attempts.emplace_back(Attempt{.id = id, .restart = restart, .opening = opening_number, .last_heard = time});
   ++counts_[static_cast<size_t>(AttemptState::kNew)];
   AwaitValues(id);
+  last_begin_[id.task.role] = time;
+  Opening* opening = OpeningOf(attempt);
+  if (opening && how == AttemptStep::kRequest) ++opening->unplaced;
   if (how == AttemptStep::kRenew) {
     attempt.register_by = time + spec_.registration_timeout;
     registering_.emplace(attempt.register_by, id);

@@ -17,11 +17,15 @@ constexpr size_t kShown = 20;  // restarts in a status
 Result<Actions> Job::Apply(const RestartDecided& d, Instant time) {
   if (d.number != static_cast<int>(past_restarts_.size()) + 1 || d.tasks.empty() || !Find(d.cause))
     return Misfit(StrCat("restart ", d.number));
-  if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) TRY(Step(JobStep::kRestart));
+  if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) {
+    TRY(Step(JobStep::kRestart));
+    openings_.clear();  // they are of the gang now
+  }
   Restart& restart = restarts_[d.number];
   restart = {.number = d.number, .scope = d.scope, .cause = d.cause, .not_before = d.not_before};
   const Duration hold = spec_.LongestHold();
-  restart.keeps = d.scope != RestartScope::kJob && (hold == Duration(0) || d.not_before - time <= hold);
+  const bool gives_back = !Find(d.cause)->outcome;
+  restart.keeps = d.scope != RestartScope::kJob && !gives_back && (hold == Duration(0) || d.not_before - time <= hold);
   Actions actions;
   for (const TaskId& id : d.tasks) TRY(TakeOver(restart, id, d.grace, time, actions));
   std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
@@ -45,7 +49,7 @@ Status Job::TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant
     earlier->tasks.erase(id);
     earlier->ending.erase(id);
   }
-  if (task.state == TaskState::kDone && IsTracked(id) && attempt.outcome->Succeeded()) --tracked_successes_;
+  if (task.state == TaskState::kDone && IsTracked(id) && attempt.outcome->Succeeded()) CountSuccess(id, -1);
   if (attempt.ended) failed_.erase({*attempt.ended, attempt.id});
   TRY(StepTask(id, TaskStep::kRestart));
   task.restart = restart.number;
@@ -120,6 +124,9 @@ Result<Actions> Job::Apply(const RestartBegan& d, Instant time) {
     Joining& joining = joining_[d.number];
     joining.missing = restart->tasks;
     for (const TaskId& id : restart->tasks) joining.attempts.push_back(tasks_.at(id).newest()->id);
+    std::erase_if(joining.attempts, [&](const AttemptId& id) { return OpeningOf(*Find(id)) != nullptr; });
+    std::erase_if(joining.missing, [&](const TaskId& id) { return OpeningOf(*tasks_.at(id).newest()) != nullptr; });
+    if (joining.attempts.empty()) joining_.erase(d.number);
   }
   restarts_.erase(d.number);
   return actions;
@@ -134,6 +141,7 @@ Status Job::Renew(const RenewedAttempt& renewed, Instant time, Actions& actions)
   attempt->container = renewed.container;
   attempt->host = host;
   attempt->renewed = true;
+  if (Opening* opening = OpeningOf(*attempt)) ++opening->placed;
   containers_.at(renewed.container).attempt = renewed.attempt;
   const Instant check = time + spec_.timers.suspect_after;
   silence_check_ = silence_check_ ? std::min(*silence_check_, check) : check;

@@ -1,4 +1,6 @@
 // What follows from the decisions about stages.
+#include <algorithm>
+
 #include "am/evolve_parts.h"
 #include "am/job.h"
 #include "runtime/base/strings.h"
@@ -19,23 +21,82 @@ Result<Actions> Job::Apply(const ValuesPublished& d, Instant) {
 }
 
 Result<Actions> Job::Apply(const StageOpened& d, Instant time) {
-  if (state_ != JobState::kRunning || held_.empty() || held_.begin()->first != d.stage)
-    return Misfit(StrCat("nobody waits in stage ", d.stage));
-  const ClusterSpecText cluster = MakeClusterSpec(d.stage);
+  const auto is_of = [&](const std::pair<int, AttemptId>& held) {
+    return held.first == d.stage && (d.role.empty() || held.second.task.role == d.role);
+  };
+  const auto first = d.role.empty() ? held_.begin() : held_.lower_bound({d.stage, AttemptId{{d.role, 0}, 0}});
+  if (state_ != JobState::kRunning || first == held_.end() || !is_of(*first))
+    return Misfit(StrCat("nobody waits in ", d.role.empty() ? StrCat("stage ", d.stage) : "role " + d.role));
+  const ClusterSpecText cluster = MakeClusterSpec(d.stage, d.role);
   Actions actions;
-  while (!held_.empty() && held_.begin()->first == d.stage) {
-    Attempt& attempt = *Find(held_.begin()->second);
-    held_.erase(held_.begin());
+  for (auto held = first; held != held_.end() && is_of(*held); held = held_.erase(held)) {
+    Attempt& attempt = *Find(held->second);
     TakeIn(attempt, cluster, time);
     actions.push_back(Tell(attempt.id));
   }
   return actions;
 }
 
+// The first attempts of roles: all that the job begins with, or of those that waited for others to succeed.
+Result<Actions> Job::Apply(const ContainersRequested& d, Instant time) {
+  const bool opens = state_ == JobState::kRunning;
+  if (!opens) TRY(Step(JobStep::kRequest));
+  if (d.attempts.empty()) return Misfit("nothing is asked for");
+  RequestContainers request;
+  Opening opening;
+  if (opens) ++last_opening_;
+  for (const AttemptId& id : d.attempts) {
+    TRY_ASSIGN(Attempt* const attempt, MakeAttempt(id, AttemptStep::kRequest, time));
+    closed_.erase(id.task.role);
+    unplaced_.insert(id);
+    request.asks.push_back(AskFor(id));
+    if (!opens || IsFcfs()) continue;
+    attempt->opening = last_opening_;
+    opening.tasks.insert(id.task);
+  }
+  opening.missing = opening.tasks;
+  opening.unplaced = static_cast<int>(opening.tasks.size());
+  if (!opening.tasks.empty()) openings_[last_opening_] = std::move(opening);
+  unplaced_since_ = time;
+  return Actions{request};
+}
+
+Job::Opening* Job::OpeningOf(const Attempt& attempt) {
+  const auto found = openings_.find(attempt.opening);
+  return found == openings_.end() ? nullptr : &found->second;
+}
+
+void Job::ArriveFirst(const Attempt& attempt, Instant time, Actions& actions) {
+  Opening* opening = OpeningOf(attempt);
+  if (!opening) return;
+  if (IsFinal(attempt.state)) {
+    opening->missing.insert(attempt.id.task);
+    --(attempt.container.value.empty() ? opening->unplaced : opening->placed);
+    return;
+  }
+  opening->missing.erase(attempt.id.task);
+  if (!opening->missing.empty()) return;
+  const std::set<TaskId> tasks = std::move(opening->tasks);
+  openings_.erase(attempt.opening);
+  const ClusterSpecText cluster = MakeClusterSpec();
+  for (const TaskId& id : tasks) {
+    Attempt& first = *tasks_.at(id).newest();
+    if (StartOrHold(first, cluster, time)) actions.push_back(Tell(first.id));
+  }
+}
+
+void Job::CountSuccess(const TaskId& id, int by) {
+  tracked_successes_ += by;
+  succeeded_[id.role] += by;
+}
+
 // What may not start now waits for its stage; whether that is open is another decision.
 bool Job::StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time) {
   const int stage = StageOf(spec_, attempt.id.task.role);
-  if (stage > 0) {
+  const bool waits =
+      std::ranges::any_of(spec_.FindRole(attempt.id.task.role)->depends_on,
+                          [](const Dependency& dependency) { return dependency.until == Dependency::Until::kReady; });
+  if (stage > 0 || waits) {
     held_.emplace(stage, attempt.id);
     return false;
   }

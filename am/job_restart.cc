@@ -25,9 +25,9 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   outcome.message += ProbableCause(attempt);
   if (EndsItself(attempt)) outcome.cls = OutcomeClass::kUserError;
   const EndedTask ended{attempt.id, attempt.host, &outcome};
-  std::optional<Verdict> verdict = JudgeEnd(spec_, ended, tracked_successes_);
+  std::optional<Verdict> verdict = JudgeEnd(spec_, ended, Successes());
   // Before the gang has formed nobody can be missing, not even a sidecar: the barrier would never open.
-  if (!verdict && state_ != JobState::kRunning) verdict = JudgeEarlyEnd(ended);
+  if (!verdict && !HasFormed(attempt)) verdict = JudgeEarlyEnd(ended);
   if (verdict && verdict->state == FinalState::kSucceeded) return JobStopping{*std::move(verdict), spec_.timers.grace};
   if (verdict) outcome.cls = verdict->cls;
   if (!outcome.Succeeded()) return RestartOrStop(ended, std::move(verdict), now);
@@ -37,7 +37,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
 // No verdict: the job does not depend on it.
 std::optional<DecisionBody> Job::RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict,
                                                Instant now) const {
-  const FailedTask failed{ended, state_ == JobState::kRunning, CanRenew(*Find(ended.attempt))};
+  const FailedTask failed{ended, HasFormed(*Find(ended.attempt)), CanRenew(*Find(ended.attempt))};
   const auto judged = PlanRestart(spec_, failed, past_restarts_, now);
   if (const auto* plan = std::get_if<RestartPlan>(&judged)) return Decide(*plan, ended, now);
   if (!verdict) return std::nullopt;
@@ -64,7 +64,8 @@ std::vector<TaskId> Job::TasksIn(RestartScope scope, const TaskId& cause) const 
   if (scope == RestartScope::kTask) return {cause};
   std::vector<TaskId> tasks;
   for (const auto& [id, task] : tasks_) {
-    if (scope != RestartScope::kRole || id.role == cause.role) tasks.push_back(id);
+    const bool may_run = task.newest() && !IsSettled(id.role);
+    if (may_run && (scope != RestartScope::kRole || id.role == cause.role)) tasks.push_back(id);
   }
   return tasks;
 }
@@ -100,7 +101,7 @@ std::optional<DecisionBody> Job::NextOfListing(Instant now) const {
     return CheckpointsListed{{.folder = spec_.checkpoint.directory, .unknown = why}};
   }
   const int registered = Count(AttemptState::kRegistered);
-  if (registered == 0 || (!IsFcfs() && registered < static_cast<int>(tasks_.size()))) return std::nullopt;
+  if (registered == 0 || (!IsFcfs() && registered < GangSize())) return std::nullopt;
   return ListingSought{};
 }
 
@@ -128,22 +129,41 @@ std::optional<Instant> Job::GivesBackAt() const {
   const Duration hold = spec_.LongestHold();
   const bool gathers = state_ == JobState::kAllocating || state_ == JobState::kGathering;
   const int placed = Count(kAllocated) + Count(kLaunching) + Count(kRegistered);
-  if (IsFcfs() || hold == Duration(0) || !gathers || unplaced_.empty() || placed == 0) return std::nullopt;
+  if (IsFcfs() || hold == Duration(0) || unplaced_.empty()) return std::nullopt;
+  if (!(gathers && placed > 0) && !HeldInVain()) return std::nullopt;
   return unplaced_since_ + hold;
 }
 
+const Job::Opening* Job::HeldInVain() const {
+  if (state_ != JobState::kRunning) return nullptr;
+  for (const auto& [number, opening] : openings_)
+    if (opening.placed > 0 && opening.unplaced > 0) return &opening;
+  return nullptr;
+}
+
+// Of a gang everything is asked for anew; of what joins one that runs, that alone.
 RestartDecided Job::GiveBack(Instant now) const {
-  const AttemptId& missing = *unplaced_.begin();
-  const std::string others = unplaced_.size() == 1 ? "" : StrCat(" and ", unplaced_.size() - 1, " more");
-  return {.number = static_cast<int>(past_restarts_.size()) + 1,
-          .scope = RestartScope::kJob,
-          .cause = missing,
-          .reason = StrCat(ToString(missing.task), others, " got no container for ", Seconds(spec_.LongestHold()),
-                           " (tony.yarn.gang-hold); the others give theirs back, and all are asked for again"),
-          .charged = false,
-          .tasks = TasksIn(RestartScope::kJob, missing.task),
-          .not_before = now,
-          .grace = spec_.timers.grace};
+  std::vector<TaskId> tasks;
+  const Opening* opening = HeldInVain();
+  if (opening) {
+    tasks.assign(opening->tasks.begin(), opening->tasks.end());
+  } else {
+    tasks = TasksIn(RestartScope::kJob, unplaced_.begin()->task);
+  }
+  std::vector<AttemptId> missing;
+  for (const TaskId& id : tasks)
+    if (const AttemptId& newest = tasks_.at(id).newest()->id; unplaced_.contains(newest)) missing.push_back(newest);
+  const std::string others = missing.size() == 1 ? "" : StrCat(" and ", missing.size() - 1, " more");
+  return {
+      .number = static_cast<int>(past_restarts_.size()) + 1,
+      .scope = opening ? RestartScope::kRole : RestartScope::kJob,
+      .cause = missing.front(),
+      .reason = StrCat(ToString(missing.front().task), others, " got no container for ", Seconds(spec_.LongestHold()),
+                       " (tony.yarn.gang-hold); the others give theirs back, and all are asked for again"),
+      .charged = false,
+      .tasks = std::move(tasks),
+      .not_before = now,
+      .grace = spec_.timers.grace};
 }
 
 RestartBegan Job::Begin(const Restart& restart) const {

@@ -1,6 +1,7 @@
 #include "am/job.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/job/dependencies.h"
 
 namespace tony::am {
 
@@ -45,9 +46,24 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
       row.started = attempt->started;
       row.ended = attempt->ended;
     }
+    if (!verdict_) row.waits_for = WhatWaits(*spec_.FindRole(id.role), task);
     status.tasks.push_back(std::move(row));
   }
   return status;
+}
+
+std::string Job::WhatWaits(const RoleSpec& role, const Task& task) const {
+  const Attempt* attempt = task.newest();
+  if (role.depends_on.empty() || (attempt && !held_.contains({StageOf(spec_, role.name), attempt->id}))) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, until] : role.depends_on) {
+    if (until == Dependency::Until::kReady) {
+      if (!attempt || !IsReady({.depends_on = {{name, until}}})) names.push_back(name + " (ready)");
+    } else if (!HasSucceeded(name)) {
+      names.push_back(name);
+    }
+  }
+  return Join(names, ", ");
 }
 
 // A chief's own TensorBoard is not known: it may serve none.

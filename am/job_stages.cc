@@ -1,17 +1,69 @@
 // The policy of stages: tasks that start when those before them have published what they are to know.
 #include <algorithm>
+#include <climits>
 
 #include "am/job.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/job/dependencies.h"
 
 namespace tony::am {
 
 std::optional<DecisionBody> Job::NextStage() const {
   if (state_ != JobState::kRunning || held_.empty()) return std::nullopt;
   const int stage = held_.begin()->first;
-  if (!unpublished_.empty() && unpublished_.begin()->first < stage) return std::nullopt;
-  return StageOpened{stage};
+  if (stage > 0) {
+    if (!unpublished_.empty() && unpublished_.begin()->first < stage) return std::nullopt;
+    return StageOpened{.stage = stage};
+  }
+  for (auto held = held_.begin(); held != held_.end();) {
+    const std::string& role = held->second.task.role;
+    if (IsReady(*spec_.FindRole(role))) return StageOpened{.role = role};
+    held = held_.upper_bound({stage, AttemptId{{role, INT_MAX}, INT_MAX}});
+  }
+  return std::nullopt;
+}
+
+bool Job::IsReady(const RoleSpec& role) const {
+  return std::ranges::none_of(role.depends_on, [&](const Dependency& dependency) {
+    return std::ranges::any_of(unpublished_, [&](const auto& by) { return by.second.role == dependency.role; });
+  });
+}
+
+bool Job::HasSucceeded(const std::string& role) const {
+  const auto found = succeeded_.find(role);
+  return found != succeeded_.end() && found->second == spec_.FindRole(role)->instances;
+}
+
+// Who only waits for others to be ready has its container as early as they.
+std::vector<AttemptId> Job::MayOpen() const {
+  std::vector<AttemptId> attempts;
+  for (const std::string& name : closed_) {
+    const bool waits = std::ranges::any_of(
+        prepares_, [&](const std::string& other) { return !HasSucceeded(other) && IsBefore(spec_, other, name); });
+    if (waits) continue;
+    for (int index = 0; index < spec_.FindRole(name)->instances; ++index) attempts.push_back({{name, index}, 1});
+  }
+  return attempts;
+}
+
+std::optional<DecisionBody> Job::NextRoles() const {
+  if (closed_.empty()) return std::nullopt;
+  std::vector<AttemptId> attempts = MayOpen();
+  if (attempts.empty()) return std::nullopt;
+  return ContainersRequested{std::move(attempts)};
+}
+
+int Job::GangSize() const {
+  int size = static_cast<int>(tasks_.size());
+  for (const std::string& role : closed_) size -= spec_.FindRole(role)->instances;
+  for (const std::string& role : prepares_)
+    if (IsSettled(role)) size -= spec_.FindRole(role)->instances;
+  return size;
+}
+
+bool Job::HasFormed(const Attempt& attempt) const {
+  return state_ == JobState::kRunning && !openings_.contains(attempt.opening);
 }
 
 bool Job::HasPublished(const Attempt& attempt) const {

@@ -80,6 +80,7 @@ class Executor {
   std::vector<Event> Start(const StartProcesses& action);
   std::vector<Event> Start(const std::vector<ProcessSpec>& processes);
   Result<int64_t> Start(const ProcessSpec& process, int index, const OomKills& killed_before);
+  void HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome);
   void WatchUsage();
   void WatchPublished();
   void SayTreeGone();

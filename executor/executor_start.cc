@@ -8,8 +8,10 @@
 #include "executor/attempt_files.h"
 #include "executor/command.h"
 #include "executor/executor.h"
+#include "executor/model_parameters.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/job/dependencies.h"
 
 namespace tony::executor {
 namespace {
@@ -87,9 +89,25 @@ Result<int64_t> Executor::Start(const ProcessSpec& process, int index, const Oom
   TRY_ASSIGN(const pid_t pid, StartCommand(surroundings_.processes, role.command, process, [=, this](ExitStatus exit) {
                if (published_) published_->Look();
                const Evidence evidence = Gather(exit, files, killed_before, memory_key);
-               Feed(ProcessExited{exit, evidence.stderr_tail, Classify(evidence, spec_.failure_rules), index});
+               Outcome outcome = Classify(evidence, spec_.failure_rules);
+               if (outcome.Succeeded() && IsPreprocess(*spec_.FindRole(place_.attempt.task.role)))
+                 HandOnParameters(files.stdout_file, outcome);
+               Feed(ProcessExited{exit, evidence.stderr_tail, std::move(outcome), index});
              }));
   return int64_t{pid};
+}
+
+// What cannot be handed on whole is better not trained with.
+void Executor::HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome) {
+  auto parameters = ReadModelParameters(stdout_file);
+  if (!parameters) return;
+  if (IsPublishable(kModelParams, *parameters)) {
+    Feed(ValuesSeen{{{std::string(kModelParams), *std::move(parameters)}}});
+    return;
+  }
+  outcome.cls = OutcomeClass::kUserError;
+  outcome.message = StrCat("what it printed after \"Model parameters: \" cannot be handed on in ", kModelParams,
+                           ": expected at most ", kLongestModelParams, " bytes of one line of UTF-8 text");
 }
 
 void Executor::WatchUsage() {

@@ -34,6 +34,8 @@ std::string Roles(const JobSpec& spec) {
   for (const RoleSpec& role : spec.roles) {
     const Resources& each = role.resources;
     parts.Add(role.name, role.instances, ToString(role.completion), each.memory_mb, each.vcores, each.gpus);
+    for (const auto& [other, until] : role.depends_on) parts.Add("after", other, ToString(until));
+    for (const Outliving& rule : role.outlives) parts.Add("outlives", Join(rule.roles, ","), rule.limit.count());
   }
   return parts.Hash();
 }

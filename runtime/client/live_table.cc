@@ -50,8 +50,9 @@ std::string Gpu(const TaskStatus& task, Instant) {
 std::string Elapsed(const TaskStatus& task, Instant now) {
   return task.started ? ClockText(task.ended.value_or(now) - *task.started) : "-";
 }
-// Why it ended as it did.
+// Why it ended as it did, or has not begun.
 std::string Note(const TaskStatus& task) {
+  if (!task.waits_for.empty()) return SafeLine("waits for " + task.waits_for);
   if (!task.outcome || task.outcome->Succeeded()) return "";
   const Outcome& outcome = *task.outcome;
   const std::string exit = outcome.exit ? ToString(*outcome.exit) : std::string(ToString(outcome.cls));

@@ -9,6 +9,7 @@
 #include "runtime/client/spec_input.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/configuration_json.h"
+#include "runtime/job/dependencies.h"
 
 namespace tony {
 namespace {
@@ -81,6 +82,9 @@ Result<int> RunPlan(const CommandLine& line) {
   const bool explain = line.Has("explain");
   if (!line.Has("json")) {
     Print(explain ? Explain(parsed.configuration, parsed.spec.scheduler) : ToJson(shown) + "\n");
+    if (!explain)
+      for (const RoleSpec& role : parsed.spec.roles)
+        if (!role.depends_on.empty()) Say(StrCat("order: ", role.name, " after ", Join(WaitsFor(role), ", ")));
     if (!explain && steps.ok())
       for (const PlannedStep& step : *steps) Say(StrCat(step.what, ": ", step.text));
     return 0;

@@ -92,6 +92,17 @@ void AppendDelayLine(const std::optional<JobStatus>& before, const JobStatus& af
   if (after.delay != known && !after.delay.empty() && !after.verdict) lines.push_back(StrCat("job ", after.delay));
 }
 
+// Once for each role.
+void AppendWaitLines(const std::optional<JobStatus>& before, const JobStatus& after, std::vector<std::string>& lines) {
+  for (size_t i = 0; i < after.tasks.size(); ++i) {
+    const TaskStatus& task = after.tasks[i];
+    if (task.id.index != 0 || task.waits_for.empty()) continue;
+    const TaskStatus* known = FindTask(before, task.id, i);
+    if (!known || known->waits_for != task.waits_for)
+      lines.push_back(StrCat(task.id.role, " waits for ", task.waits_for));
+  }
+}
+
 // A re-formed gang runs again, whether or not the state in between was seen.
 void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling,
                    std::vector<std::string>& lines) {
@@ -117,6 +128,7 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
     lines.push_back(StrCat("application master restarted (epoch ", after.epoch.value, "); tasks kept running"));
   AppendTroubleLine(before, after, lines);
   if (telling == Telling::kEverything) AppendDelayLine(before, after, lines);
+  if (telling == Telling::kEverything) AppendWaitLines(before, after, lines);
   AppendRestartLines(before, after, lines);
   for (size_t i = 0; i < after.tasks.size(); ++i) {
     const TaskStatus& task = after.tasks[i];
@@ -186,7 +198,8 @@ std::string TasksText(const JobStatus& status) {
         StrCat("  ", FitToWidth(ToString(task.id), width), "  ", FitToWidth(std::to_string(task.attempt), 7), "  ",
                FitToWidth(StateWord(task), 10), "  ", FitToWidth(task.pid == 0 ? "-" : std::to_string(task.pid), 7),
                "  ", FitToWidth(MemoryText(task), memory, true), "  ", FitToWidth(CpuText(task), 5, true), "  ",
-               task.host.empty() ? "-" : task.host, failed ? StrCat("  ", OutcomeText(*task.outcome)) : "", "\n");
+               task.host.empty() ? "-" : task.host, failed ? StrCat("  ", OutcomeText(*task.outcome)) : "",
+               task.waits_for.empty() ? "" : StrCat("  waits for ", task.waits_for), "\n");
   }
   return table + LogLinks(status, width);
 }

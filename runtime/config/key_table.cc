@@ -11,21 +11,21 @@ using enum KeySecrecy;
 // clang-format off
 constexpr Key kKeys[] = {
     // The job.
-    {"tony.application.dependency.<role>.timeout.after.<group>", kSeconds, "", kNone, "how long a role may outlive the end of a group"},
-    {"tony.application.dependency.<role>.timeout.after.<group>.ignored", kFlag, "false", kNone, "then leave the role alone instead of failing the job"},
+    {"tony.application.dependency.<role>.timeout.after.<group>", kSeconds, "", kImplemented, "how long the role's tasks may run on once all of the group have ended; then the job fails. Several of a role all count"},
+    {"tony.application.dependency.<role>.timeout.after.<group>.ignored", kFlag, "false", kImplemented, "then the job does not wait for the role any more, instead of failing"},
     {"tony.application.distributed-mode", kText, "GANG", kImplemented, "GANG: tasks start when all are there; FCFS: each at once, and they do not know each other"},
-    {"tony.application.enable-preprocess", kFlag, "false", kRefused, "run the command once before the tasks", "nothing would run before the tasks; let a step of the workflow before this one do it"},
+    {"tony.application.enable-preprocess", kFlag, "false", kImplemented, "run tony.am.command, or else tony.containers.command, once before the tasks, with PREPROCESSING_JOB=true; what it prints after the first \"Model parameters: \" they find in MODEL_PARAMS"},
     {"tony.application.fail-on-worker-failure-enabled", kFlag, "true", kNone, "a failed tracked or untracked task fails the job at once, whatever becomes of the others", "a failed task that is not restarted always fails the job"},
     {"tony.application.framework", kText, "tensorflow", kImplemented, "how tasks are wired: tensorflow, pytorch, jax, lightgbm, xgboost or standalone"},
-    {"tony.application.group.<group>", kList, "", kNone, "names a group of roles, of which a dependency timeout may speak"},
+    {"tony.application.group.<group>", kList, "", kImplemented, "names a group of roles, of which a dependency timeout may speak"},
     {"tony.application.name", kText, "TonyApplication", kImplemented, "the job's name"},
-    {"tony.application.prepare-stage", kList, "", kRefused, "roles that run before the others", "all roles would start at once; let a step of the workflow before this one prepare"},
+    {"tony.application.prepare-stage", kList, "", kImplemented, "roles that run first; all others start when the tracked ones of them have succeeded"},
     {"tony.application.sidecar.jobtypes", kList, "tensorboard", kImplemented, "roles that are not waited for and whose failure is ignored"},
     {"tony.application.stop-on-failure-jobtypes", kList, "ps", kNotNeeded, "roles whose failed task ends the job at once", "a failed task that is not restarted always ends the job at once; only sidecars do not, of which it warns"},
     {"tony.application.tags", kList, "", kImplemented, "words to find the job by; Azkaban's execution, flow, project and host are added"},
     {"tony.application.tensorboard-log-dir", kText, "", kImplemented, "run TensorBoard beside a job with roles on this folder, which every task finds in TB_LOG_DIR; tony.tensorboard.* says how"},
     {"tony.application.timeout", kMillis, "0", kImplemented, "limit of the whole job from its acceptance; 0: none"},
-    {"tony.application.training-stage", kList, "", kRefused, "roles that run after those of the prepare stage", "all roles would start at once; let a step of the workflow before this one prepare"},
+    {"tony.application.training-stage", kList, "", kImplemented, "roles that run after the tracked ones of the prepare stage have succeeded; those that are not in it prepare"},
     {"tony.application.untracked.jobtypes", kList, "ps", kImplemented, "roles that are not waited for, but whose failure fails the job"},
     {"tony.scheduler", kText, "local", kImplemented, "what the job runs on: local, which is this machine"},
     {"tony.src-dir", kText, "", kImplemented, "folder or archive with the user's program, on YARN also of HDFS (hdfs://...), whose content is in each task's folder (-src_dir)"},
@@ -44,7 +44,7 @@ constexpr Key kKeys[] = {
     // Roles.
     {"tony.<role>.allocation-tags", kList, "", kNone, "YARN allocation tags"},
     {"tony.<role>.command", kText, "", kImplemented, "the role's command, run by bash"},
-    {"tony.<role>.depends-on", kList, "", kNone, "roles that have to be ready before", "without effect in TonY too"},
+    {"tony.<role>.depends-on", kList, "", kImplemented, "roles before this one: ROLE, which has to succeed before it is asked for, or ROLE:ready, which has to have published READY before it starts"},
     {"tony.<role>.gpus", kNumber, "0", kImplemented, "GPUs for each task"},
     {"tony.<role>.instances", kNumber, "0", kImplemented, "number of tasks; a role's name has lower-case letters only"},
     {"tony.<role>.max-instances", kNumber, "-1", kImplemented, "most tasks that the role may ask for; below 0: any number"},
@@ -63,10 +63,10 @@ constexpr Key kKeys[] = {
     {"tony.task.max-total-<resource>", kNumber, "-1", kNotNeeded, "most of another YARN resource that all tasks together may ask for", "no task can ask for another resource than memory, vcores and gpus"},
 
     // A job without roles is one task, which TonY ran in the AM's container.
-    {"tony.am.command", kText, "", kImplemented, "command of a job without roles; otherwise tony.containers.command"},
-    {"tony.am.gpus", kNumber, "0", kImplemented, "GPUs of a job without roles"},
-    {"tony.am.memory", kMemory, "2g", kImplemented, "memory of a job without roles"},
-    {"tony.am.vcores", kNumber, "1", kImplemented, "cores of a job without roles"},
+    {"tony.am.command", kText, "", kImplemented, "command of a job without roles, and of tony.application.enable-preprocess; otherwise tony.containers.command"},
+    {"tony.am.gpus", kNumber, "0", kImplemented, "GPUs of a job without roles, and of tony.application.enable-preprocess"},
+    {"tony.am.memory", kMemory, "2g", kImplemented, "memory of a job without roles, and of tony.application.enable-preprocess"},
+    {"tony.am.vcores", kNumber, "1", kImplemented, "cores of a job without roles, and of tony.application.enable-preprocess"},
 
     // Liveness and recovery.
     {"tony.am.lease-ms", kMillis, "10000", kImplemented, "an application master that has not reached its arbiter for so long stops ruling"},

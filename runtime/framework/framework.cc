@@ -5,6 +5,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/frameworks.h"
+#include "runtime/job/dependencies.h"
 
 namespace tony {
 namespace {
@@ -35,6 +36,8 @@ constexpr std::string_view kCommonVariables[] = {
     "DISTRIBUTED_MODE", "IS_CHIEF", "JOB_NAME", "SESSION_ID", "TASK_INDEX", "TASK_NUM",
 };
 
+constexpr std::string_view kPreprocessing = "PREPROCESSING_JOB";
+
 // The scheduler says in them which GPUs are the task's. In a job that asks for none they are the user's.
 constexpr std::string_view kGpuVariables[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"};
 
@@ -54,7 +57,7 @@ Environment CommonEnvironment(const JobSpec& spec, const TaskId& task) {
       {"JOB_NAME", task.role},
       {"SESSION_ID", "0"},  // a constant in TonY too
       {"TASK_INDEX", StrCat(task.index)},
-      {"TASK_NUM", StrCat(spec.TrackedTasks())},
+      {"TASK_NUM", StrCat(spec.TrackedTasks() - (HasPreprocess(spec) ? 1 : 0))},
   };
   if (spec.IsChief(task)) environment["IS_CHIEF"] = "true";
   return environment;
@@ -107,6 +110,65 @@ Status CheckProcesses(const JobSpec& spec) {
   return Ok();
 }
 
+bool HasDependencies(const JobSpec& spec) {
+  return std::ranges::any_of(spec.roles, [](const RoleSpec& role) { return !role.depends_on.empty(); });
+}
+
+// Who prepares, and has no use for the framework's wiring, gets none where that cannot be made. What comes after is
+// wired as a job of its own, so that everybody has to count the same roles in.
+Status CheckTogether(const JobSpec& spec) {
+  const auto tracked = [](const JobSpec& with) {
+    std::vector<std::string> names;
+    for (const RoleSpec& role : with.roles)
+      if (role.completion == Completion::kTracked) names.push_back(role.name);
+    return names;
+  };
+  const Framework& framework = FrameworkOf(spec);
+  if (framework.stage) {
+    return Error{ErrorCode::kInvalid, StrCat("framework ", ToString(spec.framework),
+                                             " starts roles in an order of its own; expected no stages, depends-on or "
+                                             "preprocessing beside it")};
+  }
+  for (const RoleSpec& role : spec.roles) {
+    if (IsAwaited(spec, role.name, Dependency::Until::kSucceeded)) continue;
+    const JobSpec with = RunningWith(spec, role.name);
+    TRY(framework.check(with));
+    for (const std::string& other : tracked(with)) {
+      if (role.completion != Completion::kTracked || spec.framework == FrameworkKind::kTensorflow) continue;
+      if (tracked(RunningWith(spec, other)) == tracked(with)) continue;
+      return Error{ErrorCode::kInvalid,
+                   StrCat("framework ", ToString(spec.framework), " counts the tasks that run together, and roles ",
+                          role.name, " and ", other, " would count different ones: let both wait for the same (",
+                          role.Key("depends-on"), ", ", spec.FindRole(other)->Key("depends-on"), ")")};
+    }
+  }
+  return Ok();
+}
+
+// As TonY had it: the one program is told what it is, all others what it has found.
+Environment PreprocessEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task) {
+  if (IsPreprocess(*spec.FindRole(task.role))) return {{std::string(kPreprocessing), "true"}};
+  const auto published = cluster.values.find({std::string(kPreprocess), 0});
+  if (published == cluster.values.end() || !published->second.contains(std::string(kModelParams))) return {};
+  return {{std::string(kModelParams), published->second.at(std::string(kModelParams))}};
+}
+
+// Where a program finds what the tasks of a role have published that it waited for, by their index.
+std::string ReadyVariable(std::string_view role) {
+  std::string name = StrCat("TONY_READY_", role);
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });
+  return name;
+}
+
+std::string ReadyValues(const ClusterSpec& cluster, const std::string& role) {
+  std::vector<std::string> values;
+  for (const auto& [task, published] : cluster.values) {
+    const auto value = published.find(std::string(kReadyValue));
+    if (task.role == role && value != published.end()) values.push_back(value->second);
+  }
+  return Join(values, ",");
+}
+
 // Position among the tracked tasks in the order of the spec; -1 if not tracked.
 int TrackedPosition(const JobSpec& spec, const TaskId& task) {
   int position = 0;
@@ -143,15 +205,38 @@ const Framework& FrameworkOf(const JobSpec& spec) {
 Status CheckFramework(const JobSpec& spec) {
   TRY(CheckProcesses(spec));
   if (spec.mode == DistributedMode::kFcfs) return CheckFcfs(spec);
-  TRY(FrameworkOf(spec).check(spec));
+  TRY(HasDependencies(spec) ? CheckTogether(spec) : FrameworkOf(spec).check(spec));
   return CheckValues(spec);
 }
 
 Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process) {
   Environment environment = CommonEnvironment(spec, task);
-  if (spec.mode == DistributedMode::kGang)
-    environment.merge(FrameworkOf(spec).environment(spec, cluster, task, process));
+  const Framework& framework = FrameworkOf(spec);
+  if (!HasDependencies(spec)) {
+    if (spec.mode == DistributedMode::kGang) environment.merge(framework.environment(spec, cluster, task, process));
+    return environment;
+  }
+  const RoleSpec& role = *spec.FindRole(task.role);
+  for (const auto& [other, until] : role.depends_on)
+    if (until == Dependency::Until::kReady) environment[ReadyVariable(other)] = ReadyValues(cluster, other);
+  if (HasPreprocess(spec)) environment.merge(PreprocessEnvironment(spec, cluster, task));
+  if (IsPreprocess(role)) return environment;
+  const auto [with, known] = Together(spec, cluster, task.role);
+  const bool wired = spec.mode == DistributedMode::kFcfs ? !known.roles.empty()
+                                                         : with.TrackedTasks() > 0 && framework.check(with).ok();
+  if (wired) environment.merge(framework.environment(with, known, task, process));
   return environment;
+}
+
+std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec& cluster, const std::string& role) {
+  JobSpec with = RunningWith(spec, role);
+  std::erase_if(with.roles, [&](const RoleSpec& other) { return !cluster.roles.contains(other.name); });
+  ClusterSpec known = cluster;
+  const auto is_other = [&](const std::string& name) { return !with.FindRole(name); };
+  std::erase_if(known.roles, [&](const auto& roles) { return is_other(roles.first); });
+  std::erase_if(known.processes, [&](const auto& processes) { return is_other(processes.first); });
+  std::erase_if(known.ports, [&](const auto& ports) { return is_other(ports.first.role); });
+  return {std::move(with), std::move(known)};
 }
 
 bool BindsPortAlone(const JobSpec& spec, const TaskId& task) {
@@ -177,18 +262,26 @@ int StageOf(const JobSpec& spec, std::string_view role) {
 }
 
 std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task) {
-  return NamesOf(task, spec, FrameworkOf(spec).value_names);
+  std::vector<std::string> names = NamesOf(task, spec, FrameworkOf(spec).value_names);
+  if (IsAwaited(spec, task.role, Dependency::Until::kReady)) names.emplace_back(kReadyValue);
+  if (const RoleSpec* role = spec.FindRole(task.role); role && IsPreprocess(*role)) names.emplace_back(kModelParams);
+  return names;
 }
 
 std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task) {
-  if (StageOf(spec, task.role) >= LastStageIn(spec)) return {};
-  return ValueNames(spec, task);
+  std::vector<std::string> names;
+  if (StageOf(spec, task.role) < LastStageIn(spec)) names = NamesOf(task, spec, FrameworkOf(spec).value_names);
+  if (IsAwaited(spec, task.role, Dependency::Until::kReady)) names.emplace_back(kReadyValue);
+  return names;
 }
 
 std::vector<std::string> ReservedVariables(const JobSpec& spec) {
   std::vector<std::string> names(std::begin(kOwnVariables), std::end(kOwnVariables));
   names.insert(names.end(), std::begin(kCommonVariables), std::end(kCommonVariables));
-  if (spec.mode == DistributedMode::kGang) {
+  if (HasPreprocess(spec)) names.insert(names.end(), {std::string(kPreprocessing), std::string(kModelParams)});
+  for (const RoleSpec& role : spec.roles)
+    if (IsAwaited(spec, role.name, Dependency::Until::kReady)) names.push_back(ReadyVariable(role.name));
+  if (spec.mode == DistributedMode::kGang || HasDependencies(spec)) {
     const auto& variables = FrameworkOf(spec).variables;
     names.insert(names.end(), variables.begin(), variables.end());
   }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -19,9 +20,13 @@ using Environment = std::map<std::string, std::string>;
 Status CheckFramework(const JobSpec& spec);
 
 // What a process of the task gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,
-// DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...). In FCFS mode TonY's only, and nothing of
-// `cluster`. A task's processes are counted from 0; most tasks have no other.
+// DISTRIBUTED_MODE, ...) and the framework's (TF_CONFIG, RANK, ...), for the roles that run together. In FCFS mode
+// TonY's only, unless the task waits for others, or they for it. A task's processes are counted from 0; most tasks have
+// no other.
 Environment FrameworkEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const TaskId& task, int process = 0);
+
+// The job as a task of the role finds it: of the roles that may run while it does, those that are there.
+std::pair<JobSpec, ClusterSpec> Together(const JobSpec& spec, const ClusterSpec& cluster, const std::string& role);
 
 // Whether the task's process binds its port with neither SO_REUSEADDR nor SO_REUSEPORT, so that nobody may hold it.
 bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
@@ -32,15 +37,16 @@ bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 inline constexpr std::string_view kTensorBoardPort = "tensorboard";
 bool ServesTensorBoard(const JobSpec& spec, const TaskId& task);
 
-// Names of the ports that the task has besides its own, TensorBoard's and those of its single processes among them; at most
-// kMostNamedPorts, each an IsPortName().
+// Names of the ports that the task has besides its own, TensorBoard's and those of its single processes among them; at
+// most kMostNamedPorts, each an IsPortName().
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
 
 // When the tasks of a role start. Those of stage 0 do as the gang has formed, those of a later one when every task of
 // the stages before it has published its ValueNames().
 int StageOf(const JobSpec& spec, std::string_view role);
 
-// What the task publishes: at most kMostPublishedValues, each an IsValueName().
+// What the task publishes, for its framework, as others wait until it is ready, or for those after it: at most
+// kMostPublishedValues, each an IsValueName().
 std::vector<std::string> ValueNames(const JobSpec& spec, const TaskId& task);
 // Those of them for which others wait: none in the last stage.
 std::vector<std::string> AwaitedValues(const JobSpec& spec, const TaskId& task);

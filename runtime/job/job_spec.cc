@@ -113,6 +113,23 @@ std::optional<Placement> PlacementFromString(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view ToString(Dependency::Until until) {
+  switch (until) {
+    case Dependency::Until::kSucceeded:
+      return "succeeded";
+    case Dependency::Until::kReady:
+      return "ready";
+  }
+  CHECK(false);
+}
+
+std::optional<Dependency::Until> UntilFromString(std::string_view text) {
+  for (const auto until : {Dependency::Until::kSucceeded, Dependency::Until::kReady}) {
+    if (ToString(until) == text) return until;
+  }
+  return std::nullopt;
+}
+
 std::optional<Completion> CompletionFromString(std::string_view text) {
   using enum Completion;
   for (const auto completion : {kTracked, kUntracked, kSidecar}) {
@@ -125,6 +142,10 @@ Duration CallLimit(const Timers& timers) { return std::min(Duration(5000), timer
 
 std::string RoleSpec::Key(std::string_view what) const {
   return StrCat(key_prefix.empty() ? StrCat("tony.", name) : key_prefix, ".", what);
+}
+
+std::string Outliving::Key(std::string_view role) const {
+  return StrCat("tony.application.dependency.", role, ".timeout.after.", group);
 }
 
 const RoleSpec* JobSpec::FindRole(std::string_view role) const {

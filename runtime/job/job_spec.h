@@ -105,6 +105,30 @@ enum class Placement { kPack, kSpread };  // of a role's tasks on machines: wher
 std::string_view ToString(Placement placement);
 std::optional<Placement> PlacementFromString(std::string_view text);
 
+// What every task of another role has come to before this one's tasks start.
+struct Dependency {
+  enum class Until {
+    kSucceeded,  // it has ended well; only then containers are asked for
+    kReady,      // it has published READY, and may run on; until then who has a container waits in it
+  };
+  std::string role;
+  Until until = Until::kSucceeded;
+  bool operator==(const Dependency&) const = default;
+};
+std::string_view ToString(Dependency::Until until);  // "succeeded", "ready"
+std::optional<Dependency::Until> UntilFromString(std::string_view text);
+
+// How long a role's tasks may run on once every task of a group of roles has ended.
+struct Outliving {
+  std::string group;               // its name, as the properties have it
+  std::vector<std::string> roles;  // of the job; never empty
+  Duration limit{0};
+  bool ignored = false;  // the job then goes on without the role, and else fails
+  bool operator==(const Outliving&) const = default;
+
+  std::string Key(std::string_view role) const;  // "tony.application.dependency.worker.timeout.after.A"
+};
+
 struct RoleSpec {
   std::string name;  // lower-case letters, as TonY's job types
   int instances = 1;
@@ -118,6 +142,8 @@ struct RoleSpec {
   Placement placement = Placement::kPack;
   std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
   int processes = 1;       // of each of its tasks, side by side; at most kMostProcesses
+  std::vector<Dependency> depends_on;  // sorted by role, each once; as dependencies.h says
+  std::vector<Outliving> outlives;     // all of them count
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages

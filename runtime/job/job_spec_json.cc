@@ -1,6 +1,7 @@
 #include <boost/json.hpp>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/dependencies.h"
 #include "runtime/job/failure_rules_json.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/json_fields.h"
@@ -41,6 +42,23 @@ json::array FilesJson(const std::vector<FileSpec>& files) {
   return out;
 }
 
+json::array DependenciesJson(const std::vector<Dependency>& dependencies) {
+  json::array out;
+  for (const auto& [role, until] : dependencies) out.push_back({{"role", role}, {"until", ToString(until)}});
+  return out;
+}
+
+json::array OutlivesJson(const std::vector<Outliving>& outlives) {
+  json::array out;
+  for (const auto& [group, roles, limit, ignored] : outlives) {
+    out.push_back({{"group", group},
+                   {"roles", json::array(roles.begin(), roles.end())},
+                   {"limit_ms", limit.count()},
+                   {"ignored", ignored}});
+  }
+  return out;
+}
+
 json::object RoleJson(const RoleSpec& role) {
   json::object out;
   out["name"] = role.name;
@@ -57,6 +75,8 @@ json::object RoleJson(const RoleSpec& role) {
   out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
   out["restarts"] = role.restarts ? json::value(*role.restarts) : json::value();
   out["files"] = FilesJson(role.files);
+  if (!role.outlives.empty()) out["outlives"] = OutlivesJson(role.outlives);
+  if (!role.depends_on.empty()) out["depends_on"] = DependenciesJson(role.depends_on);
   return out;
 }
 
@@ -130,6 +150,35 @@ Result<std::vector<FileSpec>> ReadFiles(JsonFields& parent, std::string_view nam
   return files;
 }
 
+Result<std::vector<Dependency>> ReadDependencies(JsonFields& parent) {
+  std::vector<Dependency> dependencies;
+  for (auto& fields : parent.List("depends_on")) {
+    Dependency dependency{.role = fields.String("role")};
+    const auto until = UntilFromString(fields.String("until"));
+    if (!until) fields.Fail("until", "succeeded or ready");
+    TRY(fields.status());
+    dependency.until = *until;
+    dependencies.push_back(std::move(dependency));
+  }
+  TRY(parent.status());
+  return dependencies;
+}
+
+Result<std::vector<Outliving>> ReadOutlives(JsonFields& parent) {
+  std::vector<Outliving> outlives;
+  for (auto& fields : parent.List("outlives")) {
+    Outliving outliving{.group = fields.String("group")};
+    outliving.roles = fields.Strings("roles");
+    outliving.limit = fields.Millis("limit_ms");
+    outliving.ignored = fields.Bool("ignored");
+    if (outliving.roles.empty()) fields.Fail("roles", "at least one role");
+    TRY(fields.status());
+    outlives.push_back(std::move(outliving));
+  }
+  TRY(parent.status());
+  return outlives;
+}
+
 Result<RoleSpec> ReadRole(JsonFields fields) {
   RoleSpec role;
   role.name = fields.String("name");
@@ -154,6 +203,12 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   TRY(fields.status());
   role.completion = *completion;
   TRY_ASSIGN(role.files, ReadFiles(fields, "files"));
+  if (fields.Has("outlives")) {
+    TRY_ASSIGN(role.outlives, ReadOutlives(fields));
+  }
+  if (fields.Has("depends_on")) {
+    TRY_ASSIGN(role.depends_on, ReadDependencies(fields));
+  }
   return role;
 }
 
@@ -304,6 +359,7 @@ Result<JobSpec> ReadSpec(const json::value& document) {
   spec.framework = *framework;
   TRY_ASSIGN(spec.roles, ReadRoles(fields));
   if (spec.TrackedTasks() == 0) fields.Fail("roles", "at least one tracked role");
+  TRY(CheckDependencies(spec));
   JsonFields execution = fields.Fields("execution_env");
   JsonFields container = fields.Fields("container_env");
   JsonFields timers = fields.Fields("timers");

@@ -29,6 +29,7 @@ json::object TaskJson(const TaskStatus& task) {
   out["host"] = task.host;
   if (!task.log_url.empty()) out["log_url"] = task.log_url;
   out["pid"] = task.pid;
+  if (!task.waits_for.empty()) out["waits_for"] = task.waits_for;
   out["suspect"] = task.suspect;
   WriteTime(out, "started", task.started);
   WriteTime(out, "ended", task.ended);
@@ -77,6 +78,7 @@ Result<TaskStatus> ReadTaskStatus(JsonFields fields) {
   task.suspect = fields.Bool("suspect");
   task.started = ReadTimeIfPresent(fields, "started");
   task.ended = ReadTimeIfPresent(fields, "ended");
+  if (fields.Has("waits_for")) task.waits_for = fields.String("waits_for");
   TRY(fields.status());
   if (fields.Has("outcome")) {
     TRY_ASSIGN(task.outcome, ReadOutcome(fields.Fields("outcome")));

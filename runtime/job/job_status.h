@@ -27,6 +27,8 @@ struct TaskStatus {
   std::optional<Outcome> outcome;  // of the newest attempt
   std::optional<Usage> usage;      // of the newest attempt, as last heard
   std::optional<Instant> started, ended;
+  std::string
+      waits_for;  // the roles before whose success, or until whose word, it does not start: "data, head (ready)"
 };
 
 // One restart, as its decision was made.
@@ -79,8 +81,8 @@ struct JobStatus {
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (usage_json.h) is beside
 // its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"},
-// "tracking_url", "tensorboard_url", "tags" and "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"} are
-// there where they have a value.
+// "tracking_url", "tensorboard_url", "tags" and
+// "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"} are there where they have a value.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);
 

@@ -28,6 +28,11 @@ struct ParsedRoles {
 };
 Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings);
 
+// Into `roles`, which are all there are, sorted, with their completion.
+Status ParseDependencies(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings);
+
+Status ParseOutliving(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings);  // the same
+
 // Of one task: until it has a container, until it is registered, of its processes. Where TonY gave a key another name
 // or another meaning, `tony.compat.version` says whose is meant. `spec` has its timers already.
 Status ParseTaskLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec);

@@ -2,6 +2,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/keys.h"
+#include "runtime/job/dependencies.h"
 #include "runtime/job/parser_parts.h"
 
 namespace tony {
@@ -210,6 +211,34 @@ Result<RoleSpec> SingleTask(const PropertyValues& values) {
   return role;
 }
 
+// TonY ran it in the AM's container, too.
+Status AddPreprocess(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles, Warnings& warnings) {
+  constexpr std::string_view kKey = "tony.application.enable-preprocess";
+  const std::string text = ToLower(Trim(values.Text(kKey)));
+  if (text != "true" && text != "false" && !text.empty()) return values.Bad(kKey, "expected true or false");
+  if (text != "true") return Ok();
+  if (single_task) {
+    warnings.push_back(values.Bad(kKey, "no effect: the job has no roles, so its command runs once anyway").message);
+    return Ok();
+  }
+  if (std::ranges::find(roles, kPreprocess, &RoleSpec::name) != roles.end())
+    return values.Bad(kKey, StrCat("the job has a role ", kPreprocess, " of its own, and this makes one"));
+  RoleSpec role;
+  role.name = kPreprocess;
+  role.key_prefix = StrCat(kPrefix, kAm);
+  TRY_ASSIGN(role.resources, ResourcesOf(values, kAm));
+  role.node_label = NodeLabelOf(values, kAm);
+  TRY_ASSIGN(role.command, CommandOf(values, kPreprocess, {role.Key("command"), "tony.containers.command"}));
+  TRY(ParseRoleRestart(values, role));
+  for (RoleSpec& other : roles) {
+    other.depends_on.push_back({std::string(kPreprocess)});
+    std::ranges::sort(other.depends_on, {}, &Dependency::role);
+  }
+  roles.push_back(std::move(role));
+  std::ranges::sort(roles, {}, &RoleSpec::name);
+  return Ok();
+}
+
 Status CheckTotal(const PropertyValues& values, std::string_view what, int64_t total) {
   const std::string key = StrCat("tony.task.max-total-", what);
   TRY_ASSIGN(const int64_t most, values.Number(key, -1, INT64_MAX));
@@ -274,6 +303,9 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
   completions.WarnOfSidecarsThatStop(values, warnings);
   std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
   TRY(CheckSomeTracked(parsed.roles));
+  TRY(ParseDependencies(values, parsed.roles, warnings));
+  TRY(ParseOutliving(values, parsed.roles, warnings));
+  TRY(AddPreprocess(values, parsed.single_task, parsed.roles, warnings));
   return parsed;
 }
 

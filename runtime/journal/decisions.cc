@@ -25,6 +25,7 @@ std::string_view NameOf(const DecisionBody& body) {
       "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
       "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
       "kill_voided",      "listing_sought",     "checkpoints_listed",     "values_published",   "stage_opened",
+      "role_left",
   };
   static_assert(std::size(kNames) == std::variant_size_v<DecisionBody>);
   return kNames[body.index()];
@@ -153,7 +154,17 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                    auto& values = out["values"].emplace_object();
                    for (const auto& [name, value] : d.values) values[name] = value;
                  },
-                 [&](const StageOpened& d) { out["stage"] = d.stage; },
+                 [&](const StageOpened& d) {
+                   if (d.role.empty()) {
+                     out["stage"] = d.stage;
+                   } else {
+                     out["role"] = d.role;
+                   }
+                 },
+                 [&](const RoleLeft& d) {
+                   out["role"] = d.role;
+                   out["group"] = d.group;
+                 },
              },
              body);
 }
@@ -316,7 +327,15 @@ const std::map<std::string_view, Reader>& Readers() {
       {"listing_sought", [](JsonFields&) { return Body(ListingSought{}); }},
       {"checkpoints_listed", ReadListed},
       {"values_published", ReadPublished},
-      {"stage_opened", [](JsonFields& f) { return Body(StageOpened{static_cast<int>(f.Int("stage", 1, kMaxCount))}); }},
+      {"role_left",
+       [](JsonFields& f) {
+         return Body(RoleLeft{f.String("role"), f.String("group")});
+       }},
+      {"stage_opened",
+       [](JsonFields& f) {
+         if (f.Has("role")) return Body(StageOpened{.role = f.String("role")});
+         return Body(StageOpened{static_cast<int>(f.Int("stage", 1, kMaxCount))});
+       }},
   };
   return readers;
 }

@@ -25,7 +25,7 @@ struct EpochBegan {
 struct JobAccepted {};  // once, by the first AM
 struct ContainersRequested {
   std::vector<AttemptId> attempts;
-};
+};  // the first ones of roles; again where roles waited for others to succeed
 struct ContainerAssigned {
   AttemptId attempt;
   ContainerId container;
@@ -117,9 +117,16 @@ struct ValuesPublished {
   AttemptId attempt;
   PublishedValues values;  // none of them published by this attempt before
 };
-// Every task of the stages before has published what is awaited: who waits in this one starts.
+// Every task of the stages before, or every one for which the role waits, has published what is awaited: who waits in
+// the stage, or of the role, starts.
 struct StageOpened {
   int stage = 0;
+  std::string role = {};  // empty: of the whole stage
+};
+// It has outlived the group for long enough: the job does not wait for its tasks any more, which run on.
+struct RoleLeft {
+  std::string role;
+  std::string group;
 };
 // The newest word on whose job it is.
 struct OwnerChanged {
@@ -143,7 +150,7 @@ using DecisionBody =
                  AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected, AttemptHeard, AttemptEnded,
                  ContainerKillOrdered, ContainerEnded, JobStopping, StopHurried, JobEnded, RestartDecided,
                  CheckpointSought, CheckpointNoted, RestartBegan, AttemptStopping, OwnerChanged, WatcherChanged,
-                 KillPlanned, KillVoided, ListingSought, CheckpointsListed, ValuesPublished, StageOpened>;
+                 KillPlanned, KillVoided, ListingSought, CheckpointsListed, ValuesPublished, StageOpened, RoleLeft>;
 
 struct Decision {
   Instant time;

@@ -134,7 +134,8 @@ std::string Describe(const Decision& decision) {
             return StrCat(ToString(d.attempt), ": ",
                           Names(d.values, [](const auto& value) { return StrCat(value.first, "=", value.second); }));
           },
-          [](const StageOpened& d) { return StrCat("stage ", d.stage); },
+          [](const RoleLeft& d) { return StrCat("role ", d.role, " has outlived group ", d.group); },
+          [](const StageOpened& d) { return d.role.empty() ? StrCat("stage ", d.stage) : StrCat("role ", d.role); },
       },
       decision.body));
 }

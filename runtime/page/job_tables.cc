@@ -33,7 +33,9 @@ std::string LogLinks(const AttemptId& attempt) {
 }
 
 std::string TaskRow(const TaskStatus& task, Instant now) {
-  const std::string end = task.outcome && !task.outcome->Succeeded() ? Describe(*task.outcome) : "";
+  const bool failed = task.outcome && !task.outcome->Succeeded();
+  const std::string waits = task.waits_for.empty() ? "" : StrCat("waits for ", task.waits_for);
+  const std::string end = failed ? Describe(*task.outcome) : waits;
   return StrCat("<tr>", Cell(Element("span", "task", ToString(task.id))), Cell(StateBadge(StateWord(task))),
                 Cell(task.attempt > 0 ? StrCat(task.attempt) : "-"), Cell(StrCat(std::max(0, task.attempt - 1))),
                 Cell(Escape(task.host)), Cell(Escape(MemoryText(task))), Cell(Escape(CpuText(task))),

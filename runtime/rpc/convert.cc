@@ -397,7 +397,7 @@ Result<PublishedValues> CheckedValues(const std::map<std::string, std::string>& 
     return Bad("values", StrCat(values.size(), ", expected at most ", kMostPublishedValues));
   for (const auto& [name, value] : values) {
     if (!IsValueName(name)) return Bad("values", "a name that is none");
-    if (!IsPublishable(value)) return Bad("values." + name, "too long, or not plain text");
+    if (!IsPublishable(name, value)) return Bad("values." + name, "too long, or not plain text");
   }
   return values;
 }

@@ -208,7 +208,7 @@ void HistoryChecker::On(const OutcomeAcknowledged& e) {
   if (!kept) return;
   const bool given_up = !kept->exit && !kept->Succeeded();
   const bool vague = e.outcome.cls == OutcomeClass::kKilled || e.outcome.cls == OutcomeClass::kInfra;
-  const bool explained = kept->exit == e.outcome.exit && vague;                                  // by the scheduler
+  const bool explained = kept->exit == e.outcome.exit && vague;  // by the scheduler
   // The scheduler's word of its container was faster than what it published and its own report.
   const bool told_gone = told_gone_.contains(attempts_[e.attempt].executor.container);
   const bool unheard = kept->cls == OutcomeClass::kUserError || told_gone;
@@ -263,6 +263,7 @@ void HistoryChecker::CheckOutcome(const AttemptId& id, const Outcome& outcome) {
 
 void HistoryChecker::CheckSuccess() {
   for (const RoleSpec& role : spec_.roles) {
+    if (rules_.IsLeft(role.name)) continue;
     for (int index = 0; role.completion == Completion::kTracked && index < role.instances; ++index) {
       const auto newest = rules_.NewestOf({role.name, index});
       const bool good = newest && AllSucceeded(*newest);

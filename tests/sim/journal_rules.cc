@@ -82,8 +82,37 @@ void JournalRules::On(const JobAccepted&, Instant time) {
 
 void JournalRules::On(const ContainersRequested& d, Instant time) {
   waits_since_ = time;
+  AskFor(d);
   for (const AttemptId& attempt : d.attempts) Make(attempt, time);
 }
+
+// All tasks of all roles whose turn it is; later ones start together.
+void JournalRules::AskFor(const ContainersRequested& d) {
+  std::set<TaskId> due;
+  for (const RoleSpec& role : spec_->roles) {
+    const std::set<std::string> before = PreparersOf(*spec_, role.name);
+    const bool waits = std::ranges::any_of(before, [&](const std::string& other) { return !HasSucceeded(other); });
+    for (int index = 0; !waits && !IsOpen(role.name) && index < role.instances; ++index) due.insert({role.name, index});
+  }
+  std::set<TaskId> asked;
+  for (const AttemptId& attempt : d.attempts) asked.insert(attempt.task);
+  if (asked != due || due.empty()) Complain("containers were asked for whose turn it is not, or not for all others");
+  if (!made_.empty() && !together_) Complain("roles were asked for beside a gang that is not there");
+  if (together_ && spec_->mode == DistributedMode::kGang) joining_.insert(asked.begin(), asked.end());
+}
+
+bool JournalRules::IsOpen(const std::string& role) const { return NewestOf({role, 0}).has_value(); }
+
+bool JournalRules::HasSucceeded(const std::string& role) const {
+  for (int index = 0; index < spec_->FindRole(role)->instances; ++index) {
+    const auto newest = NewestOf({role, index});
+    const Outcome* outcome = newest ? OutcomeOf(*newest) : nullptr;
+    if (!outcome || !outcome->Succeeded() || IsRestarting({role, index})) return false;
+  }
+  return true;
+}
+
+bool JournalRules::IsSettled(const std::string& role) const { return Prepares(*spec_, role) && HasSucceeded(role); }
 
 void JournalRules::On(const ContainerAssigned& d, Instant time) {
   const auto attempt = made_.find(d.attempt);
@@ -111,7 +140,22 @@ void JournalRules::On(const AttemptRegistered& d, Instant time) {
   attempt->second.endpoint = d.endpoint;
   attempt->second.ports = d.ports;
   attempt->second.registered = time;
-  if (together_) NoteClusterSpec();
+  NoteJoined();
+  if (together_) NoteClusterSpecs();
+}
+
+// Who was asked for together, and is there now.
+void JournalRules::NoteJoined() {
+  const auto is_there = [&](const TaskId& task) {
+    const auto newest = NewestOf(task);
+    return newest && made_.at(*newest).endpoint && !outcomes_.contains(*newest);
+  };
+  std::map<Instant, std::set<TaskId>> together;  // by when they were asked for first
+  for (const TaskId& task : joining_) together[made_.at({task, 1}).time].insert(task);
+  for (const auto& [time, tasks] : together) {
+    if (!std::ranges::all_of(tasks, is_there)) continue;
+    for (const TaskId& task : tasks) joining_.erase(task);
+  }
 }
 
 void JournalRules::On(const GenerationFormed& d, Instant) {
@@ -120,6 +164,7 @@ void JournalRules::On(const GenerationFormed& d, Instant) {
   generation_ = d.generation;
   together_ = true;
   for (const RoleSpec& role : spec_->roles) {
+    if (!IsOpen(role.name) || IsSettled(role.name)) continue;
     for (int index = 0; index < role.instances; ++index) {
       const auto newest = NewestOf({role.name, index});
       const bool there = newest && made_.at(*newest).endpoint && !outcomes_.contains(*newest);
@@ -128,29 +173,38 @@ void JournalRules::On(const GenerationFormed& d, Instant) {
     }
   }
   cluster_specs_.clear();
-  NoteClusterSpec();
+  NoteClusterSpecs();
 }
 
-// A task that is being replaced is known by its last address.
-void JournalRules::NoteClusterSpec(int stage) {
+void JournalRules::NoteClusterSpecs() {
+  for (const RoleSpec& role : spec_->roles)
+    if (StageRule(*spec_, role.name) == 0 && !WaitsForReady(*spec_, role.name)) NoteClusterSpec(role);
+}
+
+// A task that is being replaced is known by its last address. Who does not wait for all is told of those for which it
+// waits, and of itself where it is the only one of a role that has to do with such waits.
+void JournalRules::NoteClusterSpec(const RoleSpec& role) {
   ClusterSpec cluster{.generation = generation_};
-  std::map<TaskId, const Made*> newest;
+  std::map<TaskId, const Made*> known;
   for (const auto& [id, made] : made_) {
-    if (made.endpoint) newest[id.task] = &made;
+    if (made.endpoint && !joining_.contains(id.task)) known[id.task] = &made;
   }
-  for (const auto& [task, made] : newest) {
-    if (spec_->mode == DistributedMode::kFcfs) break;
+  const bool involved =
+      !role.depends_on.empty() || (MustPublish(*spec_, role.name) && StageRule(*spec_, role.name) == 0);
+  for (const auto& [task, made] : known) {
+    const bool direct = std::ranges::count(role.depends_on, task.role, &Dependency::role) > 0;
+    const bool is_self = task.role == role.name && role.instances == 1 && involved;
+    const bool settled = IsSettled(task.role);
+    const Made& newest = made_.at(*NewestOf(task));
+    if ((direct || settled || StageRule(*spec_, task.role) < StageRule(*spec_, role.name)) && !newest.values.empty())
+      cluster.values[task] = newest.values;
+    if (spec_->mode == DistributedMode::kFcfs && (settled || !(direct || is_self))) continue;
     cluster.roles[task.role].push_back(*made->endpoint);
     if (!made->ports.empty()) cluster.ports[task] = made->ports;
     const int processes = spec_->FindRole(task.role)->processes;
     if (processes > 1) cluster.processes[task.role] = processes;
-    if (StageRule(*spec_, task.role) < stage) cluster.values[task] = made->values;
   }
-  cluster_specs_[stage].insert(ToJson(cluster));
-}
-
-const std::set<std::string>& JournalRules::cluster_specs(const std::string& role) {
-  return cluster_specs_[StageRule(*spec_, role)];
+  cluster_specs_[role.name].insert(ToJson(cluster));
 }
 
 // ---- stages
@@ -162,19 +216,22 @@ const PublishedValues& JournalRules::ValuesOf(const AttemptId& attempt) const {
 }
 
 bool JournalRules::Publishes(const AttemptId& attempt) const {
-  return !MustPublish(*spec_, attempt.task.role) || ValuesOf(attempt).contains(kPublished);
+  return !MustPublish(*spec_, attempt.task.role) || ValuesOf(attempt).contains(PublishedBy(*spec_, attempt.task.role));
 }
 
 bool JournalRules::MayStart(const AttemptId& attempt) const {
   const auto found = made_.find(attempt);
-  return StageRule(*spec_, attempt.task.role) == 0 || (found != made_.end() && found->second.opened);
+  if (joining_.contains(attempt.task)) return false;
+  const bool at_once = StageRule(*spec_, attempt.task.role) == 0 && !WaitsForReady(*spec_, attempt.task.role);
+  return at_once || (found != made_.end() && found->second.opened);
 }
 
 void JournalRules::On(const ValuesPublished& d, Instant) {
   const auto attempt = made_.find(d.attempt);
   const bool there = attempt != made_.end() && attempt->second.endpoint && !outcomes_.contains(d.attempt);
   if (!there || !MayStart(d.attempt)) return Complain(ToString(d.attempt) + " publishes and does not run");
-  if (d.values.size() != 1 || !d.values.contains(kPublished) || !attempt->second.values.empty())
+  if (d.values.size() != 1 || !d.values.contains(PublishedBy(*spec_, d.attempt.task.role)) ||
+      !attempt->second.values.empty())
     Complain(ToString(d.attempt) + " publishes what it may not");
   attempt->second.values = d.values;
 }
@@ -186,14 +243,44 @@ void JournalRules::On(const StageOpened& d, Instant) {
     for (int index = 0; index < role.instances; ++index) {
       const auto newest = NewestOf({role.name, index});
       const int stage = StageRule(*spec_, role.name);
-      if (stage < d.stage && (!newest || !Publishes(*newest)))
-        Complain(StrCat("stage ", d.stage, " was opened before ", role.name, ":", index, " had published"));
-      if (stage != d.stage || !newest || outcomes_.contains(*newest) || stopping_.contains(*newest)) continue;
+      const bool before = d.role.empty() ? stage < d.stage : IsReadyFor(*spec_, role.name, d.role);
+      if (before && (!newest || !Publishes(*newest)))
+        Complain(StrCat("stage ", d.stage, d.role, " was opened before ", role.name, ":", index, " had published"));
+      const bool meant = d.role.empty() ? stage == d.stage : role.name == d.role;
+      if (!meant || !newest || outcomes_.contains(*newest) || stopping_.contains(*newest)) continue;
       Made& made = made_.at(*newest);
       made.opened = made.opened || made.endpoint;
     }
   }
-  NoteClusterSpec(d.stage);
+  for (const RoleSpec& role : spec_->roles)
+    if (d.role.empty() ? StageRule(*spec_, role.name) == d.stage : role.name == d.role) NoteClusterSpec(role);
+}
+
+// Since the last of the group has ended, or since a task of the role has begun after that.
+bool JournalRules::OutlivesTooLong(const RoleSpec& role, Instant time, Duration by, bool ignored) const {
+  const auto is_over = [&](const std::string& name) {
+    for (int index = 0; index < spec_->FindRole(name)->instances; ++index) {
+      const auto newest = NewestOf({name, index});
+      if (!newest || !outcomes_.contains(*newest) || IsRestarting({name, index})) return false;
+    }
+    return true;
+  };
+  if (!together_ || !IsOpen(role.name) || is_over(role.name) || left_.contains(role.name)) return false;
+  return std::ranges::any_of(role.outlives, [&](const Outliving& rule) {
+    if (rule.ignored != ignored || !std::ranges::all_of(rule.roles, is_over)) return false;
+    Instant since{};
+    for (const auto& [id, made] : made_) {
+      if (id.task.role == role.name) since = std::max({since, made.time, made.ran.value_or(Instant{})});
+      if (std::ranges::count(rule.roles, id.task.role) > 0) since = std::max(since, made.ended.value_or(Instant{}));
+    }
+    return time - since >= rule.limit + by;
+  });
+}
+
+void JournalRules::On(const RoleLeft& d, Instant time) {
+  if (verdict_ || !OutlivesTooLong(*spec_->FindRole(d.role), time, -skew_, /*ignored=*/true))
+    Complain(StrCat("role ", d.role, " is left alone too early"));
+  left_.insert(d.role);
 }
 
 bool JournalRules::IsSilent(Instant time) const {
@@ -216,7 +303,7 @@ void JournalRules::On(const AttemptEnded& d, Instant time) {
   const bool sidecar = spec_->FindRole(d.attempt.task.role)->completion == Completion::kSidecar;
   attempt->second.let_go = !judged && (sidecar || d.outcome.Succeeded());
   judged_at_ = time;
-  if (!judged && together_ && d.outcome.Succeeded() && !Publishes(d.attempt))
+  if (!judged && HasFormed(d.attempt.task) && d.outcome.Succeeded() && !Publishes(d.attempt))
     Complain(ToString(d.attempt) + " succeeded, and others wait for its values for ever");
 }
 
@@ -231,7 +318,7 @@ void JournalRules::On(const ContainerEnded& d, Instant) {
 // Who ends before the gang has formed is missed, however it ended.
 Outcome JournalRules::WhatCounts(const AttemptId& ended) const {
   Outcome outcome = outcomes_.at(ended);
-  if (outcome.Succeeded() && !together_) outcome.cls = OutcomeClass::kInfra;
+  if (outcome.Succeeded() && !HasFormed(ended.task)) outcome.cls = OutcomeClass::kInfra;
   const bool by_signal = outcome.source == Source::kSignal && outcome.advice == Advice::kNone;
   if (by_signal && outcome.cls == OutcomeClass::kInfra && HadSignalBefore(ended))
     outcome.cls = OutcomeClass::kUserError;
@@ -252,14 +339,15 @@ bool JournalRules::HadSignalBefore(const AttemptId& ended) const {
 
 bool JournalRules::FailsJob() const {
   const Completion completion = spec_->FindRole(pending_->task.role)->completion;
-  const bool matters = !together_ || completion != Completion::kSidecar;
+  const bool matters = !HasFormed(pending_->task) || completion != Completion::kSidecar;
   return matters && !WhatCounts(*pending_).Succeeded();
 }
 
 std::optional<RestartDue> JournalRules::DueRestart(Instant now) const {
   const Outcome outcome = WhatCounts(*pending_);
   if (outcome.Succeeded()) return std::nullopt;
-  const FailureSeen failure{pending_->task, outcome.cls, outcome.advice, together_, CouldGoOn(*pending_)};
+  const FailureSeen failure{pending_->task, outcome.cls, outcome.advice, HasFormed(pending_->task),
+                            CouldGoOn(*pending_)};
   return RestartAfter(*spec_, failure, past_, now);
 }
 
@@ -270,7 +358,8 @@ int JournalRules::TrackedSuccesses() const {
       const TaskId task{role.name, index};
       const auto newest = NewestOf(task);
       const Outcome* outcome = newest ? OutcomeOf(*newest) : nullptr;
-      if (IsTracked(task) && outcome && outcome->Succeeded() && !IsRestarting(task)) ++count;
+      const bool succeeded = outcome && outcome->Succeeded() && !IsRestarting(task);
+      if (IsTracked(task) && (succeeded || left_.contains(role.name))) ++count;
     }
   }
   return count;
@@ -280,6 +369,8 @@ bool JournalRules::IsOverdue(Instant time, Duration by) const {
   if (!accepted_) return false;
   const auto late = [&](Instant since, Duration limit) { return time - since >= limit + by; };
   if (spec_->timeout.count() > 0 && late(*accepted_, spec_->timeout)) return true;
+  for (const RoleSpec& role : spec_->roles)
+    if (OutlivesTooLong(role, time, by, /*ignored=*/false)) return true;
   return std::ranges::any_of(made_, [&](const auto& entry) {
     const auto& [id, made] = entry;
     if (made.endpoint || outcomes_.contains(id) || stopping_.contains(id)) return false;

@@ -36,7 +36,7 @@ class JournalRules {
   bool HoldsInVain(Instant since, Instant time, Duration by = Duration(0)) const;
   Generation generation() const { return generation_; }
   // What tasks of this role are told, of the generation, as it changed.
-  const std::set<std::string>& cluster_specs(const std::string& role);
+  const std::set<std::string>& cluster_specs(const std::string& role) { return cluster_specs_[role]; }
   bool MayStart(const AttemptId& attempt) const;  // its stage was opened to it; of the first stage: always
   const PublishedValues& ValuesOf(const AttemptId& attempt) const;
   const std::vector<std::string>& checkpoints() const { return checkpoints_; }             // noted, in this order
@@ -49,6 +49,7 @@ class JournalRules {
   const std::map<AttemptId, Outcome>& outcomes() const { return outcomes_; }
   bool WasMade(const AttemptId& attempt) const { return made_.contains(attempt); }
   std::optional<AttemptId> NewestOf(const TaskId& task) const;
+  bool IsLeft(const std::string& role) const { return left_.contains(role); }  // it is not waited for any more
 
  private:
   struct Made {             // an attempt
@@ -64,7 +65,7 @@ class JournalRules {
     bool opened = false;  // its stage, to it
     bool reported = false;
     bool let_go = false;  // its executor does not wait for another attempt: a sidecar that ended by itself
-    std::optional<Instant> ended;
+    std::optional<Instant> ran, ended;
   };
   struct Restart {
     RestartScope scope = RestartScope::kTask;
@@ -81,9 +82,11 @@ class JournalRules {
   void On(const ContainerAssigned& d, Instant time);
   void On(const AttemptLaunched& d, Instant time);
   void On(const AttemptRegistered& d, Instant time);
+  void On(const AttemptRan& d, Instant time) { made_[d.attempt].ran = time; }
   void On(const GenerationFormed& d, Instant);
   void On(const ValuesPublished& d, Instant);
   void On(const StageOpened& d, Instant);
+  void On(const RoleLeft& d, Instant time);
   void On(const AttemptEnded& d, Instant time);
   void On(const ContainerKillOrdered& d, Instant time);
   void On(const ContainerEnded& d, Instant);
@@ -117,9 +120,19 @@ class JournalRules {
   std::set<TaskId> TasksIn(RestartScope scope, const TaskId& cause) const;
   bool IsTracked(const TaskId& task) const;
   bool ConcernsTracked(const Restart& restart) const;
-  void NoteClusterSpec(int stage = 0);
+  void NoteJoined();
+  void NoteClusterSpecs();  // of roles that do not wait for what others publish
+  void NoteClusterSpec(const RoleSpec& role);
+  void AskFor(const ContainersRequested& d);
+  bool IsOpen(const std::string& role) const;     // was asked for
+  bool IsSettled(const std::string& role) const;  // it prepared, and has succeeded
+  bool HasSucceeded(const std::string& role) const;
+  std::set<TaskId> AskedWith(const AttemptId& cause) const;
+  bool HasFormed(const TaskId& task) const { return together_ && !joining_.contains(task); }
   bool Publishes(const AttemptId& attempt) const;  // what others wait for, and has
-  bool IsSilent(Instant time) const;               // some task has not published in time
+  // Its rules of groups that say so; `by`: so much later than that.
+  bool OutlivesTooLong(const RoleSpec& role, Instant time, Duration by, bool ignored) const;
+  bool IsSilent(Instant time) const;  // some task has not published in time
   int TrackedSuccesses() const;
 
   const JobSpec* spec_;  // never null; it can be assigned
@@ -134,9 +147,11 @@ class JournalRules {
   std::map<AttemptId, Outcome> outcomes_;
   std::set<AttemptId> stopping_;
   Generation generation_;
-  bool together_ = false;                               // the gang has formed, and is not being restarted
-  std::map<int, std::set<std::string>> cluster_specs_;  // by stage
-  std::optional<AttemptId> pending_;                    // its end has not been judged yet
+  bool together_ = false;  // the gang has formed, and is not being restarted
+  std::set<std::string> left_;
+  std::set<TaskId> joining_;  // asked for since, and to start together: not all have registered
+  std::map<std::string, std::set<std::string>> cluster_specs_;  // by role
+  std::optional<AttemptId> pending_;                            // its end has not been judged yet
   Instant judged_at_{};              // when it was or will be: in the turn of its end, or of the next AM's begin
   std::map<int, Restart> restarts_;  // decided, and not begun
   Instant waits_since_{};

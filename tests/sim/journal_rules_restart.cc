@@ -41,6 +41,7 @@ std::set<TaskId> JournalRules::TasksIn(RestartScope scope, const TaskId& cause) 
   std::set<TaskId> tasks;
   for (const RoleSpec& role : spec_->roles) {
     if (scope == RestartScope::kRole && role.name != cause.role) continue;
+    if (!IsOpen(role.name) || IsSettled(role.name)) continue;
     for (int index = 0; index < role.instances; ++index) tasks.insert({role.name, index});
   }
   return tasks;
@@ -52,14 +53,18 @@ bool JournalRules::ConcernsTracked(const Restart& restart) const {
 
 Duration JournalRules::LongestHold() const { return spec_->scheduler == "yarn" ? spec_->yarn.gang_hold : Duration(0); }
 
+// Of a gang that forms, or of tasks that are to join one together.
 bool JournalRules::HoldsInVain(Instant since, Instant time, Duration by) const {
-  if (spec_->mode != DistributedMode::kGang || LongestHold() == Duration(0) || together_ || verdict_) return false;
-  bool any_there = false, any_missing = false;
+  if (spec_->mode != DistributedMode::kGang || LongestHold() == Duration(0) || verdict_) return false;
+  if (together_ && joining_.empty()) return false;
+  std::map<Instant, std::pair<bool, bool>> seen;  // some there, some missing; of those that were asked for together
   for (const auto& [id, made] : made_) {
-    if (outcomes_.contains(id) || stopping_.contains(id)) continue;
-    (made.container.value.empty() ? any_missing : any_there) = true;
+    if (outcomes_.contains(id) || stopping_.contains(id) || (together_ && !joining_.contains(id.task))) continue;
+    auto& [there, missing] = seen[together_ ? made_.at({id.task, 1}).time : Instant{}];
+    (made.container.value.empty() ? missing : there) = true;
   }
-  return any_there && any_missing && time - since >= LongestHold() + by;
+  const bool any = std::ranges::any_of(seen, [](const auto& entry) { return entry.second == std::pair(true, true); });
+  return any && time - since >= LongestHold() + by;
 }
 
 void JournalRules::ExpectGivenBack(const RestartDecided& d, Instant time) {
@@ -67,8 +72,16 @@ void JournalRules::ExpectGivenBack(const RestartDecided& d, Instant time) {
   const bool misses = cause != made_.end() && cause->second.container.value.empty();
   if (!misses || !HoldsInVain(waits_since_, time, -skew_))
     Complain(StrCat("restart ", d.number, " gives back containers for no reason"));
-  if (d.scope != RestartScope::kJob || d.charged || d.not_before != time)
+  const RestartScope scope = together_ ? RestartScope::kRole : RestartScope::kJob;
+  if (d.scope != scope || d.charged || d.not_before != time)
     Complain(StrCat("restart ", d.number, " gives containers back in another way"));
+}
+
+std::set<TaskId> JournalRules::AskedWith(const AttemptId& cause) const {
+  std::set<TaskId> tasks;
+  for (const TaskId& task : joining_)
+    if (made_.at({task, 1}).time == made_.at({cause.task, 1}).time) tasks.insert(task);
+  return tasks;
 }
 
 void JournalRules::On(const RestartDecided& d, Instant time) {
@@ -86,7 +99,9 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
     if (d.not_before != time + due->delay) Complain(StrCat("restart ", d.number, " has the wrong back-off"));
   }
   const std::set<TaskId> tasks(d.tasks.begin(), d.tasks.end());
-  if (tasks != TasksIn(d.scope, d.cause.task)) Complain(StrCat("restart ", d.number, " of the wrong tasks"));
+  const bool joined = gives_back && together_;
+  if (tasks != (joined ? AskedWith(d.cause) : TasksIn(d.scope, d.cause.task)))
+    Complain(StrCat("restart ", d.number, " of the wrong tasks"));
   pending_.reset();
   past_.push_back({time, d.scope, d.cause.task, d.charged, gives_back});
   for (auto& [number, earlier] : restarts_) {
@@ -94,10 +109,13 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
   }
   std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
   const bool in_time = LongestHold() == Duration(0) || d.not_before - time <= LongestHold();
-  const bool keeps = d.scope != RestartScope::kJob && in_time;
+  const bool keeps = d.scope != RestartScope::kJob && !gives_back && in_time;
   restarts_[d.number] = {
       .scope = d.scope, .cause = d.cause, .not_before = d.not_before, .tasks = tasks, .keeps = keeps};
-  if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) together_ = false;
+  if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) {
+    together_ = false;
+    joining_.clear();
+  }
   for (const TaskId& task : tasks) {
     const auto newest = NewestOf(task);
     if (newest && !outcomes_.contains(*newest)) stopping_.insert(*newest);

@@ -49,11 +49,12 @@ Plan QuietPlan(int workers) {
 
 // Generous: it is there to find jobs that never end. One thing after the other may take as long as it may.
 Duration Plan::Limit() const {
-  std::map<int, Duration> longest_runs;  // by stage; each waits for what those before it publish
+  std::map<std::pair<int, int>, Duration> longest_runs;  // each waits for those before it
   for (const auto& [task, plan] : tasks) {
     const bool is_tracked = spec.FindRole(task.role)->completion == Completion::kTracked;
     if (!is_tracked && !MustPublish(spec, task.role)) continue;
-    Duration& longest = longest_runs[StageRule(spec, task.role)];
+    const int stage = StageRule(spec, task.role) + (WaitsForReady(spec, task.role) ? 1 : 0);
+    Duration& longest = longest_runs[{WaveRule(spec, task.role), stage}];
     longest = std::max(longest, LongestOf(plan));
   }
   Duration longest_run{0};

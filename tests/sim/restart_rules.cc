@@ -41,9 +41,10 @@ bool HasRole(const JobSpec& spec, const std::string& name) {
 
 // Whether the others compute on while it is replaced.
 bool StandsAlone(const JobSpec& spec, const RoleSpec& role, bool same_address) {
-  if (role.completion == Completion::kSidecar || spec.framework == FrameworkKind::kStandalone) return true;
-  if (spec.mode == DistributedMode::kFcfs) return true;
-  if (spec.framework == FrameworkKind::kStaged) return same_address && !MustPublish(spec, role.name);
+  if (role.completion == Completion::kSidecar || spec.mode == DistributedMode::kFcfs) return true;
+  if (MustPublish(spec, role.name)) return false;
+  if (spec.framework == FrameworkKind::kStandalone) return true;
+  if (spec.framework == FrameworkKind::kStaged) return same_address;
   if (spec.framework != FrameworkKind::kTensorflow) return role.completion != Completion::kTracked && same_address;
   if (role.name == "evaluator") return true;
   return HasRole(spec, "ps") && role.name != "ps" && role.name != "chief" && same_address;

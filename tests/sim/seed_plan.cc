@@ -321,6 +321,56 @@ void MakeStaged(Random& random, Plan& plan) {
     plan.faults.push_back({random.Between(Duration(0), Duration(20'000)), FaultFor(random, driver)});
 }
 
+// Roles that wait for each other: one prepares, or two, one after the other; workers may wait for ps to be ready.
+void MakeDependent(Random& random, Plan& plan) {
+  std::vector<RoleSpec>& roles = plan.spec.roles;
+  const bool fcfs = plan.spec.mode == DistributedMode::kFcfs;
+  const bool in_chain = random.Chance(300);
+  const auto role_of = [&](const std::string& name) { return std::ranges::find(roles, name, &RoleSpec::name); };
+  if (random.Chance(800)) {
+    roles.push_back(Role(random, "data", 1 + Few(random, 1), Completion::kTracked));
+    if (in_chain) roles.push_back(Role(random, "index", 1, Completion::kTracked));
+    std::ranges::sort(roles, {}, &RoleSpec::name);
+    for (RoleSpec& role : roles) {
+      const bool is_late = role.name == "worker" || random.Chance(500);
+      if (role.name == "index" || (role.name != "data" && is_late && !in_chain)) role.depends_on = {{"data"}};
+      if (in_chain && role.name == "worker") role.depends_on = {{"index"}};
+    }
+  }
+  const bool may_be_ready = role_of("ps") != roles.end();
+  if (may_be_ready && random.Chance(500)) role_of("worker")->depends_on.push_back({"ps", Dependency::Until::kReady});
+  for (const TaskId& task : TasksOf(plan.spec)) {
+    if (!plan.tasks.contains(task)) plan.tasks[task] = TaskFor(random, plan.spec, Completion::kTracked);
+    if (!Prepares(plan.spec, task.role)) continue;
+    TaskPlan& prepares = plan.tasks[task];
+    prepares.process.run = std::min(prepares.process.run, random.Between(Duration(0), Duration(20'000)));
+  }
+  bool silent = false;
+  for (auto& [id, task] : plan.tasks) {
+    if (!MustPublish(plan.spec, id.role)) continue;
+    PublishIn(random, task);
+    silent = silent || !task.process.publish_after;
+  }
+  if (silent || fcfs || FailsForEver(plan)) CountAll(plan.spec.restart);
+}
+
+// A role that may not run on for long, or is not waited for then, once others have ended.
+void MakeOutliving(Random& random, Plan& plan) {
+  std::vector<std::string> names;
+  for (const RoleSpec& role : plan.spec.roles) names.push_back(role.name);
+  if (names.size() < 2) return;
+  const auto some = [&] {
+    return names[static_cast<size_t>(random.Between(0, static_cast<int64_t>(names.size()) - 1))];
+  };
+  for (int64_t left = random.Between(1, 3); left > 0; --left) {
+    const std::string outlives = some(), other = some();
+    if (outlives == other) continue;
+    const Duration limit = random.Between(Duration(0), Duration(20'000));
+    std::ranges::find(plan.spec.roles, outlives, &RoleSpec::name)
+        ->outlives.push_back({"A", {other}, limit, random.Chance(500)});
+  }
+}
+
 // Started together with the first one, and they can be started.
 void PutBeside(Random& random, ProcessPlan& process, int others, bool waited_for, int failing) {
   for (; others > 0; --others) {
@@ -398,6 +448,11 @@ Plan PlanFor(uint64_t seed) {
   Plan plan = PlanOf(seed);
   Random of_stages(seed ^ 0x57a6e);  // seeds that stand in tests keep the rest of their plan
   if (of_stages.Chance(150) && plan.spec.mode == DistributedMode::kGang) MakeStaged(of_stages, plan);
+  Random of_dependencies(seed ^ 0xde9e2d5);
+  if (of_dependencies.Chance(250) && plan.spec.framework != FrameworkKind::kStaged)
+    MakeDependent(of_dependencies, plan);
+  Random of_groups(seed ^ 0x92095);
+  if (of_groups.Chance(150)) MakeOutliving(of_groups, plan);
   Random of_processes(seed ^ 0x9e0c5);
   if (of_processes.Chance(150)) MakeProcesses(of_processes, plan);
   Random of_doubts(seed ^ 0xd0b75);

@@ -62,7 +62,8 @@ void SimulatedProcess::WriteCheckpoint(Duration work) {
 void SimulatedProcess::PublishAfter(Duration delay) {
   stage_.time.After(delay, [this] {
     if (!running_) return;
-    const PublishedValues values{{kPublished, StrCat("process ", start_.pid)}};
+    const PublishedValues values{
+        {PublishedBy(stage_.plan.spec, start_.attempt.task.role), StrCat("process ", start_.pid)}};
     stage_.Add(ValuesWritten{start_.attempt, values});
     on_publish_(values);
   });

@@ -62,6 +62,13 @@ JobBuilder& JobBuilder::Role(const std::string& name, int instances, Completion 
   return *this;
 }
 
+JobBuilder& JobBuilder::Waits(const std::string& name, const std::string& other, Dependency::Until until) {
+  auto& dependencies = std::ranges::find(spec_.roles, name, &RoleSpec::name)->depends_on;
+  dependencies.push_back({other, until});
+  std::ranges::sort(dependencies, {}, &Dependency::role);
+  return *this;
+}
+
 JobBuilder& JobBuilder::Timeout(Duration timeout) {
   spec_.timeout = timeout;
   return *this;

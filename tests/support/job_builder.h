@@ -19,6 +19,9 @@ namespace tony::am {
 class JobBuilder {
  public:
   JobBuilder& Role(const std::string& name, int instances, Completion completion = Completion::kTracked);
+  // The role waits for another's success, or until it is ready; both are there.
+  JobBuilder& Waits(const std::string& name, const std::string& other,
+                    Dependency::Until until = Dependency::Until::kSucceeded);
   JobBuilder& Timeout(Duration timeout);
   JobBuilder& RegistrationTimeout(Duration timeout);
   JobBuilder& RegistryTimeout(Duration timeout);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/dependencies.h"
 #include "runtime/scheduler/local/ledger.h"
 
 namespace tony {
@@ -31,13 +32,16 @@ int64_t GpusOf(const RoleSpec& role) { return role.resources.gpus; }
 
 }  // namespace
 
+// Of roles that run one after the other, what those that run together need at most.
 LedgerAsk AskOf(const JobSpec& spec) {
+  const auto most = [&](auto amount) {
+    return MostAtOnce(spec, [amount](const RoleSpec& role) { return int64_t{role.instances} * amount(role); });
+  };
   LedgerAsk ask;
-  for (const RoleSpec& role : spec.roles) {
-    ask.memory_mb += role.instances * std::clamp<int64_t>(role.resources.memory_mb, 0, kMostAsked / 10'000);
-    ask.vcores += int64_t{role.instances} * role.resources.vcores;
-    ask.gpus += int64_t{role.instances} * role.resources.gpus;
-  }
+  ask.memory_mb =
+      most([](const RoleSpec& role) { return std::clamp<int64_t>(role.resources.memory_mb, 0, kMostAsked / 10'000); });
+  ask.vcores = most([](const RoleSpec& role) { return int64_t{role.resources.vcores}; });
+  ask.gpus = most(GpusOf);
   return ask;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/dependencies.h"
 
 namespace tony {
 namespace {
@@ -50,8 +51,9 @@ std::optional<std::string> WhyNeverGranted(const JobSpec& spec, const ContainerL
 }
 
 std::optional<std::string> WhyTooManyGpus(const JobSpec& spec, const std::vector<hadoop::NodeReport>& nodes) {
-  int64_t asked = 0, there = 0;
-  for (const RoleSpec& role : spec.roles) asked += int64_t{role.instances} * role.resources.gpus;
+  int64_t there = 0;
+  const int64_t asked =
+      MostAtOnce(spec, [](const RoleSpec& role) { return int64_t{role.instances} * role.resources.gpus; });
   for (const hadoop::NodeReport& node : nodes) {
     const auto gpus = node.capability.others.find(kGpuType);
     if (gpus != node.capability.others.end()) there += gpus->second;

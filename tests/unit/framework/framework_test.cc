@@ -101,6 +101,94 @@ TEST(FrameworkTest, ATaskKnowsItsOwnNamedPortsAndThoseOfOthers) {
             "driver:0=node-driver:2,worker:1=node-worker:3");
 }
 
+// ---- roles that wait for each other
+
+constexpr Dependency::Until kReady = Dependency::Until::kReady;
+
+JobSpec Prepared(FrameworkKind framework) {
+  JobSpec spec = Spec(framework, {Role("data", 2), Role("db", 1, kUntracked), Role("worker", 2)});
+  spec.roles[2].depends_on = {{"data"}};
+  return spec;
+}
+
+TEST(FrameworkTest, WhoHasPreparedIsNoMemberOfTheClusterThatTrains) {
+  const JobSpec spec = Prepared(kPytorch);
+  const ClusterSpec cluster = ClusterOf(spec);
+  const Environment worker = FrameworkEnvironment(spec, cluster, {"worker", 1});
+  EXPECT_EQ(worker.at("WORLD_SIZE"), "2");
+  EXPECT_EQ(worker.at("RANK"), "1");
+  EXPECT_EQ(worker.at("MASTER_ADDR"), "node-worker");
+  EXPECT_EQ(worker.at("TASK_NUM"), "4");  // TonY's: of the whole job
+  ClusterSpec first = cluster;
+  first.roles.erase("worker");  // as it was before
+  EXPECT_EQ(FrameworkEnvironment(spec, first, {"data", 1}).at("WORLD_SIZE"), "2");
+  EXPECT_EQ(FrameworkEnvironment(spec, first, {"db", 0}).at("MASTER_ADDR"), "node-data");
+  EXPECT_EQ(FrameworkEnvironment(Prepared(kTensorflow), cluster, {"worker", 0}).at("CLUSTER_SPEC"),
+            R"({"db":["node-db:40100"],"worker":["node-worker:40200","node-worker:40201"]})");
+  const auto [with, known] = Together(spec, cluster, "worker");
+  EXPECT_EQ(Hostfile(with, known), "node-worker slots=2\n");
+}
+
+TEST(FrameworkTest, WhoPreparesNeedsNothingOfTheFramework) {
+  JobSpec spec = Spec(kXgboost, {Role("data", 2), Role("tracker", 1), Role("worker", 2)});
+  EXPECT_FALSE(CheckFramework(Spec(kXgboost, {Role("data", 2)})).ok());
+  spec.roles[1].depends_on = spec.roles[2].depends_on = {{"data"}};
+  ASSERT_TRUE(CheckFramework(spec).ok());
+  EXPECT_EQ(FrameworkEnvironment(spec, ClusterOf(spec), {"worker", 0}).at("DMLC_NUM_WORKER"), "2");
+  EXPECT_FALSE(FrameworkEnvironment(spec, ClusterOf(spec), {"data", 0}).contains("DMLC_NUM_WORKER"));
+  JobSpec alone = Spec(kStandalone, {Role("data", 2), Role("worker", 1)});
+  EXPECT_FALSE(CheckFramework(alone).ok());
+  alone.roles[1].depends_on = {{"data"}};
+  EXPECT_TRUE(CheckFramework(alone).ok());
+}
+
+TEST(FrameworkTest, ACollectiveWhoseMembersDoNotAllWaitForTheSameIsRefused) {
+  JobSpec spec = Spec(kPytorch, {Role("chief", 1), Role("data", 1), Role("worker", 2)});
+  spec.roles[2].depends_on = {{"data"}};
+  const Status refused = CheckFramework(spec);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("roles chief and data would count different ones: let both wait for the same"),
+            std::string::npos)
+      << refused.error().message;
+  spec.roles[0].depends_on = {{"data"}};
+  EXPECT_TRUE(CheckFramework(spec).ok());
+}
+
+TEST(FrameworkTest, WhoWaitsUntilAnotherIsReadyFindsWhatThatSaid) {
+  JobSpec spec = Fcfs(Spec(kTensorflow, {Role("head", 1), Role("worker", 2)}));
+  spec.roles[1].depends_on = {{"head", kReady}};
+  EXPECT_EQ(ValueNames(spec, {"head", 0}), std::vector<std::string>{"READY"});
+  EXPECT_EQ(AwaitedValues(spec, {"head", 0}), std::vector<std::string>{"READY"});
+  EXPECT_TRUE(ValueNames(spec, {"worker", 0}).empty());
+  ClusterSpec cluster{{1}, {{"head", {{"h", 1}}}}};
+  cluster.values[{"head", 0}] = {{"READY", "h:7"}};
+  const Environment worker = FrameworkEnvironment(spec, cluster, {"worker", 1});
+  EXPECT_EQ(worker.at("TONY_READY_HEAD"), "h:7");
+  EXPECT_EQ(worker.at("CLUSTER_SPEC"), R"({"head":["h:1"]})");
+  EXPECT_EQ(worker.at("TF_CONFIG"), R"({"cluster":{"head":["h:1"]},"task":{"type":"worker","index":1}})");
+  const auto reserved = ReservedVariables(spec);
+  for (const std::string name : {"CLUSTER_SPEC", "TONY_READY_HEAD"})
+    EXPECT_EQ(std::ranges::count(reserved, name), 1) << name;
+}
+
+TEST(FrameworkTest, WhatIsPreprocessedReachesAllOthers) {
+  JobSpec spec = Spec(kTensorflow, {Role("preprocess", 1), Role("worker", 1)});
+  spec.roles[0].key_prefix = "tony.am";
+  spec.roles[1].depends_on = {{"preprocess"}};
+  ClusterSpec cluster = ClusterOf(spec);
+  const Environment first = FrameworkEnvironment(spec, cluster, {"preprocess", 0});
+  EXPECT_EQ(first.at("PREPROCESSING_JOB"), "true");
+  EXPECT_FALSE(first.contains("TF_CONFIG"));
+  EXPECT_EQ(ValueNames(spec, {"preprocess", 0}), std::vector<std::string>{"MODEL_PARAMS"});
+  EXPECT_TRUE(AwaitedValues(spec, {"preprocess", 0}).empty());
+  EXPECT_FALSE(FrameworkEnvironment(spec, cluster, {"worker", 0}).contains("MODEL_PARAMS"));
+  cluster.values[{"preprocess", 0}] = {{"MODEL_PARAMS", "depth=3"}};
+  const Environment worker = FrameworkEnvironment(spec, cluster, {"worker", 0});
+  EXPECT_EQ(worker.at("MODEL_PARAMS"), "depth=3");
+  EXPECT_EQ(worker.at("TASK_NUM"), "1");
+  EXPECT_FALSE(worker.contains("PREPROCESSING_JOB"));
+}
+
 TEST(FrameworkTest, EachProcessOfATaskHasARankAndAPortOfItsOwn) {
   JobSpec spec = Spec(kStaged, {Role("driver", 1), Role("worker", 2)});
   spec.roles[1].processes = 3;

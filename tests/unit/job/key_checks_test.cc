@@ -82,10 +82,7 @@ TEST(KeyChecksTest, ASidecarThatShouldEndTheJobIsAWarning) {
 }
 
 TEST(KeyChecksTest, WhatWouldRunTheWrongThingIsAnError) {
-  for (const auto& [key, value] : Settings{{"tony.docker.enabled", "true"},
-                                           {"tony.application.prepare-stage", "worker"},
-                                           {"tony.application.training-stage", "worker"},
-                                           {"tony.application.enable-preprocess", "TRUE"}}) {
+  for (const auto& [key, value] : Settings{{"tony.docker.enabled", "true"}}) {
     EXPECT_TRUE(ErrorWith({{key, value}}).starts_with(key + ": \"" + value + "\" (from -conf): not supported yet: "));
     EXPECT_EQ(WarningsWith({{key, " "}}), "") << key;
     EXPECT_EQ(WarningsWith({{key, "false"}}), "") << key;

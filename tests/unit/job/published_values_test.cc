@@ -18,10 +18,10 @@ TEST(PublishedValuesTest, ANameIsOfCapitalLetters) {
 TEST(PublishedValuesTest, AValueIsOneShortLineOfText) {
   for (const std::string& value :
        {std::string(), std::string("spark://host:7077"), std::string(1024, 'x'), std::string("\xc3\xa4 = 1")})
-    EXPECT_TRUE(IsPublishable(value)) << value;
+    EXPECT_TRUE(IsPublishable("ADDRESS", value)) << value;
   for (const std::string& value :
        {std::string(1025, 'x'), std::string("a\nb"), std::string("a\0b", 3), std::string("\xff"), std::string("\x7f")})
-    EXPECT_FALSE(IsPublishable(value)) << value;
+    EXPECT_FALSE(IsPublishable("ADDRESS", value)) << value;
 }
 
 TEST(PublishedValuesTest, TheNamedLinesOfAFileAreItsValues) {

@@ -22,6 +22,7 @@ constexpr std::string_view kNames[] = {
     "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
     "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
     "kill_voided",      "listing_sought",     "checkpoints_listed",     "values_published",   "stage_opened",
+    "role_left",
 };
 
 TEST(DecisionsTest, TheSamplesCoverEveryKind) {
@@ -45,6 +46,14 @@ TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
   const auto read = DecisionFromJson(text);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(std::get<AttemptRegistered>(read->body).ports, NamedPorts());
+  EXPECT_EQ(ToJson(*read), text);
+}
+
+TEST(DecisionsTest, AStageMayBeThatOfARole) {
+  const std::string text = R"({"time":5,"decision":"stage_opened","role":"worker"})";
+  const auto read = DecisionFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(std::get<StageOpened>(read->body).role, "worker");
   EXPECT_EQ(ToJson(*read), text);
 }
 

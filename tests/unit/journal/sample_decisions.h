@@ -67,6 +67,7 @@ inline std::vector<Decision> OneOfEachKind() {
                          .newest = Checkpoint{"/ckpt/step-3", 3, Instant(Duration(1)), CheckpointWriter::kEarlierJob}}},
       ValuesPublished{worker, {{"ADDRESS", "node-7:5000"}, {"TOKEN", "\xC3\xA4 = 1"}}},
       StageOpened{2},
+      RoleLeft{"worker", "A"},
   };
   std::vector<Decision> decisions;
   for (const DecisionBody& body : bodies)
