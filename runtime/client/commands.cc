@@ -39,7 +39,7 @@ VerbSpec SubmitVerb() {
           0,
           1,
           "run a job and wait for its end, on a terminal with a live table; Ctrl-C kills it. A spec file ends in "
-          ".properties, .job, .xml or .json; - reads a job document from standard input",
+          ".properties, .job, .xml, .json or .yaml; - reads a job document from standard input",
           options};
 }
 
