@@ -14,6 +14,7 @@ namespace tony {
 namespace {
 
 constexpr size_t kMostEnded = 1000;
+constexpr size_t kMostOfASecond = 100;  // ids tell the second alone
 constexpr size_t kShortestBeginning = 4;
 constexpr size_t kMostTold = 5;
 
@@ -87,7 +88,7 @@ Result<JobRecords> FindNamedJob(const std::string& word) {
   Result<JobRecords> by_id = FindJob(word);
   if (by_id.ok() || by_id.error().code != ErrorCode::kNotFound || word.empty()) return by_id;
   if (word == "last") {
-    TRY_ASSIGN(Match last, NewestThat([](const JobStatus&) { return true; }, 1));
+    TRY_ASSIGN(Match last, NewestThat([](const JobStatus&) { return true; }, kMostOfASecond));
     if (!last.job) return Error{ErrorCode::kNotFound, "last: there is no job"};
     return Told(*std::move(last.job), word, "");
   }
