@@ -3,6 +3,8 @@
 // Where TonY had a test hook in Java, here a real process is killed, paused, or slow.
 //
 // Expected is what TonY's table says, and where that is weak, more. Not here: Horovod, which is refused in one line.
+#include <sched.h>
+
 #include <csignal>
 
 #include "tests/e2e/installation.h"
@@ -364,8 +366,13 @@ TEST_F(TonyScenariosTest, AGangThatGetsNoContainersFailsAfterItsLimit) {
 }
 
 // testLostConnectionWithAMJobShouldFail, which is disabled in TonY: its executors lived on. Here nobody brings the
-// application master back, so the executor gives up and takes its task along; who then asks is told.
+// application master back, so the executor gives up and takes its task along; who then asks is told. All on one
+// processor, on which TonY's could not end at all.
 TEST_F(TonyScenariosTest, AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<size_t>(sched_getcpu()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // of this test's process, and all that it starts
   ASSERT_EQ(
       box_.Tony(Method("lost-am") + Conf("tony.task.orphan-timeout-ms=300") + Conf("tony.task.record-fresh-ms=300") +
                 Conf("tony.task.heartbeat-interval-ms=50") + Conf("tony.restart.lost.budget=0") + Words{"--detach"})
