@@ -72,6 +72,7 @@ VerbSpec RunVerbSpec() {
 VerbSpec PlanVerb() {
   std::vector<OptionSpec> options = SpecOptions();
   options.push_back({"explain", kFlag, "", "each value that it is made of instead, and where it comes from"});
+  options.push_back({"task", kValue, "ROLE:INDEX", "the commands and the environment of that task instead"});
   options.push_back(kJson);
   return {"plan", "[SPEC_FILE|-]", 0, 1, "print the job that submit would run, and start nothing", options};
 }
