@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/user_environment.h"
+#include "runtime/task/user_environment.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"

@@ -14,7 +14,7 @@
 #include "executor/publish_watch.h"
 #include "executor/task_run.h"
 #include "executor/usage_watch.h"
-#include "executor/user_environment.h"
+#include "runtime/task/user_environment.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/job_spec.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "executor/attempt_files.h"
-#include "executor/command.h"
+#include "runtime/task/command.h"
 #include "executor/executor.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"

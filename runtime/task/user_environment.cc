@@ -1,11 +1,11 @@
-#include "executor/user_environment.h"
+#include "runtime/task/user_environment.h"
 
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/hostfile.h"
 #include "runtime/job/outputs.h"
 
-namespace tony::executor {
+namespace tony {
 namespace {
 
 // MAX_ARG_STRLEN of the kernel: one "NAME=value" with its final zero byte.
@@ -146,4 +146,4 @@ std::filesystem::path PublishFile(const std::filesystem::path& work_folder) { re
 
 std::filesystem::path NoticeFile(const std::filesystem::path& work_folder) { return work_folder / "tony-notice.json"; }
 
-}  // namespace tony::executor
+}  // namespace tony

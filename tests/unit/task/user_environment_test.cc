@@ -1,11 +1,11 @@
-#include "executor/user_environment.h"
+#include "runtime/task/user_environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
 
-namespace tony::executor {
+namespace tony {
 namespace {
 
 using ::testing::AllOf;
@@ -210,4 +210,4 @@ TEST_F(UserEnvironmentTest, EachVariableIsThereOnce) {
 }
 
 }  // namespace
-}  // namespace tony::executor
+}  // namespace tony
