@@ -213,6 +213,14 @@ void WarnOfSingleTask(const PropertyValues& values, Warnings& warnings) {
   }
 }
 
+void WarnOfRelativeLogDir(const PropertyValues& values, Warnings& warnings) {
+  if (!values.Has(kLogDir)) return;
+  const std::string folder(Trim(values.Text(kLogDir)));
+  if (folder.starts_with('/') || folder.find("://") != folder.npos) return;
+  const std::string why = "each task has such a folder in its own, and TensorBoard sees none of theirs";
+  warnings.push_back(values.Bad(kLogDir, StrCat(why, "; expected an absolute path")).message);
+}
+
 // TonY ran this one in the AM's container, hence the keys.
 Result<RoleSpec> SingleTask(const PropertyValues& values) {
   RoleSpec role;
@@ -286,6 +294,7 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
       role.completion = completions.Of(role.name);
       TRY_ASSIGN(role.outlives_restarts, OutlivesRestarts(values, role));
     }
+    WarnOfRelativeLogDir(values, warnings);
     TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
   }
   completions.WarnOfUnknown(values, parsed.roles, warnings);

@@ -139,6 +139,14 @@ TEST(RoleParserTest, ALoneCommandHasNoTensorBoardBesideIt) {
                                   "has no TensorBoard beside it; its command finds TB_LOG_DIR and TB_PORT"});
 }
 
+TEST(RoleParserTest, TensorBoardsFolderIsOneForAllTasks) {
+  EXPECT_EQ(WarningsWith({{"tony.application.tensorboard-log-dir", "logs"}}),
+            "tony.application.tensorboard-log-dir: \"logs\" (from -conf): each task has such a folder in its own, and "
+            "TensorBoard sees none of theirs; expected an absolute path\n");
+  EXPECT_EQ(WarningsWith({{"tony.application.tensorboard-log-dir", " /logs"}}), "");
+  EXPECT_EQ(WarningsWith({{"tony.application.tensorboard-log-dir", "hdfs://n:9000/logs"}}), "");
+}
+
 TEST(RoleParserTest, ARoleWithoutACommandIsRefusedWithBothKeys) {
   const auto parsed = ParseJobSpec(PropertiesOf({{"tony.worker.instances", "1"}}), "/");
   ASSERT_FALSE(parsed.ok());
