@@ -132,13 +132,16 @@ Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
 
 Result<Actions> Job::Apply(const GenerationFormed& d, Instant time) {
   if (d.generation != generation_.Next()) return Misfit(StrCat("generation ", d.generation.value));
-  if (!IsFcfs() && Count(AttemptState::kRegistered) != GangSize()) return Misfit("not every task has registered");
+  if (!IsFcfs() && !HasGathered()) return Misfit("not every task has registered");
   TRY(Step(JobStep::kForm));
   generation_ = d.generation;
   const ClusterSpecText cluster = MakeClusterSpec();
   for (auto& [id, task] : tasks_) {
-    const bool there = task.newest() && task.newest()->state == AttemptState::kRegistered;
-    if (there) StartOrHold(*task.newest(), IsFcfs() ? MakeClusterSpec(0, id.role) : cluster, time);
+    if (!task.newest()) continue;
+    Attempt& attempt = *task.newest();
+    const bool waits = attempt.state == AttemptState::kRegistered && attempt.generation.value == 0;
+    if (waits) StartOrHold(attempt, IsFcfs() ? MakeClusterSpec(0, id.role) : cluster, time);
+    if (spec_.FindRole(id.role)->outlives_restarts) beside_.insert(id);
   }
   return TellAll();
 }

@@ -81,6 +81,7 @@ void Job::ArriveFirst(const Attempt& attempt, Instant time, Actions& actions) {
   const ClusterSpecText cluster = MakeClusterSpec();
   for (const TaskId& id : tasks) {
     Attempt& first = *tasks_.at(id).newest();
+    if (spec_.FindRole(id.role)->outlives_restarts) beside_.insert(id);
     if (StartOrHold(first, cluster, time)) actions.push_back(Tell(first.id));
   }
 }

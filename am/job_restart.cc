@@ -26,7 +26,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   if (EndsItself(attempt)) outcome.cls = OutcomeClass::kUserError;
   const EndedTask ended{attempt.id, attempt.host, &outcome};
   std::optional<Verdict> verdict = JudgeEnd(spec_, ended, Successes());
-  // Before the gang has formed nobody can be missing, not even a sidecar: the barrier would never open.
+  // Before the gang has formed nobody of it can be missing, not even a sidecar: the barrier would never open.
   if (!verdict && !HasFormed(attempt)) verdict = JudgeEarlyEnd(ended);
   if (verdict && verdict->state == FinalState::kSucceeded) return JobStopping{*std::move(verdict), spec_.timers.grace};
   if (verdict) outcome.cls = verdict->cls;
@@ -65,7 +65,9 @@ std::vector<TaskId> Job::TasksIn(RestartScope scope, const TaskId& cause) const 
   std::vector<TaskId> tasks;
   for (const auto& [id, task] : tasks_) {
     const bool may_run = task.newest() && !IsSettled(id.role);
-    if (may_run && (scope != RestartScope::kRole || id.role == cause.role)) tasks.push_back(id);
+    if (!may_run || (scope == RestartScope::kRole && id.role != cause.role)) continue;
+    if (scope == RestartScope::kGang && beside_.contains(id)) continue;
+    tasks.push_back(id);
   }
   return tasks;
 }
@@ -128,9 +130,9 @@ std::optional<Instant> Job::GivesBackAt() const {
   using enum AttemptState;
   const Duration hold = spec_.LongestHold();
   const bool gathers = state_ == JobState::kAllocating || state_ == JobState::kGathering;
-  const int placed = Count(kAllocated) + Count(kLaunching) + Count(kRegistered);
-  if (IsFcfs() || hold == Duration(0) || unplaced_.empty()) return std::nullopt;
-  if (!(gathers && placed > 0) && !HeldInVain()) return std::nullopt;
+  const int placed = CountInGang(kAllocated) + CountInGang(kLaunching) + CountInGang(kRegistered);
+  if (IsFcfs() || hold == Duration(0)) return std::nullopt;
+  if (!(gathers && placed > 0 && !HasPlaces()) && !HeldInVain()) return std::nullopt;
   return unplaced_since_ + hold;
 }
 
@@ -148,11 +150,13 @@ RestartDecided Job::GiveBack(Instant now) const {
   if (opening) {
     tasks.assign(opening->tasks.begin(), opening->tasks.end());
   } else {
-    tasks = TasksIn(RestartScope::kJob, unplaced_.begin()->task);
+    tasks = TasksIn(RestartScope::kJob, {});
   }
   std::vector<AttemptId> missing;
-  for (const TaskId& id : tasks)
-    if (const AttemptId& newest = tasks_.at(id).newest()->id; unplaced_.contains(newest)) missing.push_back(newest);
+  for (const TaskId& id : tasks) {
+    const AttemptId& newest = tasks_.at(id).newest()->id;
+    if (unplaced_.contains(newest) && !beside_.contains(id)) missing.push_back(newest);
+  }
   const std::string others = missing.size() == 1 ? "" : StrCat(" and ", missing.size() - 1, " more");
   return {
       .number = static_cast<int>(past_restarts_.size()) + 1,

@@ -63,7 +63,7 @@ int Job::GangSize() const {
 }
 
 bool Job::HasFormed(const Attempt& attempt) const {
-  return state_ == JobState::kRunning && !openings_.contains(attempt.opening);
+  return IsFormed(attempt.id.task) && !openings_.contains(attempt.opening);
 }
 
 bool Job::HasPublished(const Attempt& attempt) const {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "executor/attempt_files.h"
-#include "executor/command.h"
 #include "executor/executor.h"
 #include "executor/model_parameters.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/job/dependencies.h"
+#include "runtime/task/command.h"
 
 namespace tony::executor {
 namespace {

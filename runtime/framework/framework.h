@@ -15,8 +15,8 @@ namespace tony {
 
 using Environment = std::map<std::string, std::string>;
 
-// Whether the framework can run the spec at all (standalone: one task, unless FCFS; collectives: never FCFS; nobody
-// waits for a sidecar's values, and there are at most kMostPublishedValuesOfJob); kInvalid says why not.
+// Whether the framework can run the spec at all (standalone: one task beside sidecars, unless FCFS; collectives: never
+// FCFS; nobody waits for a sidecar's values, and there are at most kMostPublishedValuesOfJob); kInvalid says why not.
 Status CheckFramework(const JobSpec& spec);
 
 // What a process of the task gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,

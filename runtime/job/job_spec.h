@@ -144,6 +144,7 @@ struct RoleSpec {
   int processes = 1;       // of each of its tasks, side by side; at most kMostProcesses
   std::vector<Dependency> depends_on;  // sorted by role, each once; as dependencies.h says
   std::vector<Outliving> outlives;     // all of them count
+  bool outlives_restarts = false;  // of the gang: it runs on as it is; sidecars only
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages

@@ -140,8 +140,9 @@ void JournalRules::On(const AttemptRegistered& d, Instant time) {
   attempt->second.endpoint = d.endpoint;
   attempt->second.ports = d.ports;
   attempt->second.registered = time;
+  attempt->second.since = generation_;
   NoteJoined();
-  if (together_) NoteClusterSpecs();
+  if (together_ || !apart_.empty()) NoteClusterSpecs();
 }
 
 // Who was asked for together, and is there now.
@@ -154,7 +155,10 @@ void JournalRules::NoteJoined() {
   for (const TaskId& task : joining_) together[made_.at({task, 1}).time].insert(task);
   for (const auto& [time, tasks] : together) {
     if (!std::ranges::all_of(tasks, is_there)) continue;
-    for (const TaskId& task : tasks) joining_.erase(task);
+    for (const TaskId& task : tasks) {
+      joining_.erase(task);
+      if (spec_->FindRole(task.role)->outlives_restarts) apart_.insert(task);
+    }
   }
 }
 
@@ -168,11 +172,11 @@ void JournalRules::On(const GenerationFormed& d, Instant) {
     for (int index = 0; index < role.instances; ++index) {
       const auto newest = NewestOf({role.name, index});
       const bool there = newest && made_.at(*newest).endpoint && !outcomes_.contains(*newest);
-      if (!there && spec_->mode == DistributedMode::kGang)
+      if (!there && spec_->mode == DistributedMode::kGang && !apart_.contains({role.name, index}))
         Complain(StrCat("the gang formed without ", role.name, ":", index));
+      if (role.outlives_restarts) apart_.insert({role.name, index});
     }
   }
-  cluster_specs_.clear();
   NoteClusterSpecs();
 }
 
@@ -204,7 +208,18 @@ void JournalRules::NoteClusterSpec(const RoleSpec& role) {
     const int processes = spec_->FindRole(task.role)->processes;
     if (processes > 1) cluster.processes[task.role] = processes;
   }
-  cluster_specs_[role.name].insert(ToJson(cluster));
+  cluster_specs_[{generation_, role.name}].insert(ToJson(cluster));
+}
+
+const std::set<std::string>& JournalRules::cluster_specs(const std::string& role, Generation generation) {
+  return cluster_specs_[{generation, role}];
+}
+
+bool JournalRules::MayBelongTo(Generation generation, const AttemptId& attempt) const {
+  if (generation == generation_) return true;
+  const auto found = made_.find(attempt);
+  if (found == made_.end() || !spec_->FindRole(attempt.task.role)->outlives_restarts) return false;
+  return generation >= found->second.since && generation < generation_ && generation.value > 0;
 }
 
 // ---- stages

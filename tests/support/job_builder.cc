@@ -69,6 +69,11 @@ JobBuilder& JobBuilder::Waits(const std::string& name, const std::string& other,
   return *this;
 }
 
+JobBuilder& JobBuilder::OutlivesRestarts(const std::string& role) {
+  std::ranges::find(spec_.roles, role, &RoleSpec::name)->outlives_restarts = true;
+  return *this;
+}
+
 JobBuilder& JobBuilder::Timeout(Duration timeout) {
   spec_.timeout = timeout;
   return *this;

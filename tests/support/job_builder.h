@@ -22,6 +22,7 @@ class JobBuilder {
   // The role waits for another's success, or until it is ready; both are there.
   JobBuilder& Waits(const std::string& name, const std::string& other,
                     Dependency::Until until = Dependency::Until::kSucceeded);
+  JobBuilder& OutlivesRestarts(const std::string& role);  // of the gang
   JobBuilder& Timeout(Duration timeout);
   JobBuilder& RegistrationTimeout(Duration timeout);
   JobBuilder& RegistryTimeout(Duration timeout);

@@ -1,132 +1,156 @@
-// Roles that run on after a group of others has ended.
+// Sidecars that run on while the gang starts again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "am/job.h"
 #include "tests/support/job_builder.h"
+#include "tests/unit/am/usual_jobs.h"
 
 namespace tony::am {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
-constexpr Duration kLimit{10'000};
+JobBuilder WithOutliver() { return Collective().OutlivesRestarts("board").Restarts(kGang, 2); }
 
-// A chief, and two workers that never end.
-JobSpec Hanging(bool ignored, const JobBuilder& builder = {}) {
-  JobSpec spec = JobBuilder(builder)
-                     .Role("chief", 1)
-                     .Role("worker", 2)
-                     .With({.suspect_after = std::chrono::hours(1), .lost_after = std::chrono::hours(2)})
-                     .Build();
-  for (RoleSpec& role : spec.roles)
-    if (role.name == "worker") role.outlives = {{"A", {"chief"}, kLimit, ignored}};
-  return spec;
-}
-
-TEST(JobOutlivingTest, ARoleThatRunsOnForTooLongFailsTheJob) {
-  JobDriver driver(Hanging(false));
-  driver.Running();
-  driver.Wait(kLimit * 5);
-  driver.Report("chief:0", Success());
-  EXPECT_THAT(Decisions(driver.Pass(kLimit - Duration(1))), IsEmpty());
-  EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kTimeout);
-  EXPECT_THAT(driver.job().verdict()->message,
-              HasSubstr("role worker ran on for longer than 10.0 s after chief had ended "
-                        "(tony.application.dependency.worker.timeout.after.A)"));
-}
-
-TEST(JobOutlivingTest, OneThatIsIgnoredIsNotWaitedFor) {
-  JobDriver driver(Hanging(true));
-  driver.Running();
-  driver.Report("chief:0", Success());
-  EXPECT_THAT(Decisions(driver.Pass(kLimit)), ElementsAre("role_left", "job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
-  EXPECT_EQ(driver.Told("worker:1"), "stop");
-}
-
-TEST(JobOutlivingTest, OthersAreWaitedForAllTheSame) {
-  JobDriver driver(Hanging(true, JobBuilder().Role("evaluator", 1)));
-  driver.Running();
-  driver.Report("chief:0", Success());
-  driver.Report("worker:0", Success());
-  EXPECT_THAT(Decisions(driver.Pass(kLimit)), ElementsAre("role_left"));
-  EXPECT_EQ(driver.Told("worker:1"), "start 1");
-  EXPECT_THAT(Decisions(driver.Report("evaluator:0", Success())), Contains("job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
-}
-
-TEST(JobOutlivingTest, OneThatFailsAfterItWasIgnoredFailsTheJobStill) {
-  JobDriver driver(Hanging(true, JobBuilder().NoRestarts().Role("evaluator", 1)));
-  driver.Running();
-  driver.Report("chief:0", Success());
-  driver.Pass(kLimit);
-  driver.Report("worker:1", Failure(1));
-  EXPECT_EQ(driver.job().verdict()->state, FinalState::kFailed);
-}
-
-TEST(JobOutlivingTest, NothingCountsWhileOneOfTheGroupRuns) {
-  JobSpec spec = Hanging(false, JobBuilder().Role("evaluator", 1));
-  for (RoleSpec& role : spec.roles)
-    for (Outliving& rule : role.outlives) rule.roles = {"chief", "evaluator"};
+JobDriver Restarting(const JobSpec& spec = WithOutliver().Build()) {
   JobDriver driver(spec);
   driver.Running();
-  driver.Report("chief:0", Success());
-  EXPECT_THAT(Decisions(driver.Pass(kLimit * 10)), IsEmpty());
-  driver.Report("evaluator:0", Success());
-  EXPECT_THAT(Decisions(driver.Pass(kLimit)), ElementsAre("job_stopping"));
+  driver.Report("worker:0", Failure(1));
+  driver.Report("worker:1", Killed());
+  return driver;
 }
 
-// TonY's second key of a role replaced the first.
-TEST(JobOutlivingTest, OfSeveralRulesOfARoleEachCounts) {
-  JobSpec spec = Hanging(false, JobBuilder().Role("evaluator", 1));
-  for (RoleSpec& role : spec.roles)
-    if (role.name == "worker") role.outlives.push_back({"B", {"evaluator"}, kLimit * 2});
-  for (const auto& [first, limit] : {std::pair("chief:0", kLimit), std::pair("evaluator:0", kLimit * 2)}) {
-    JobDriver driver(spec);
-    driver.Running();
-    driver.Report(first, Success());
-    EXPECT_THAT(Decisions(driver.Pass(limit - Duration(1))), IsEmpty()) << first;
-    EXPECT_THAT(Decisions(driver.Pass(Duration(1))), ElementsAre("job_stopping")) << first;
-  }
-}
-
-TEST(JobOutlivingTest, ATaskThatHasStartedAgainHasItsWholeTime) {
-  JobSpec spec = Hanging(false, JobBuilder().Restarts(RestartScope::kTask, 1).Framework(FrameworkKind::kStandalone));
-  JobDriver driver(spec);
+TEST(JobOutlivingTest, TheGangStartsAgainWithoutIt) {
+  JobDriver driver(WithOutliver().Build());
   driver.Running();
-  driver.Report("chief:0", Success());
-  driver.Pass(kLimit / 2);
-  driver.Report("worker:0", Failure(3));
+  EXPECT_THAT(Orders(driver.Report("worker:0", Failure(1))), ElementsAre("tell worker:1#1"));
+  const TurnResult began = driver.Report("worker:1", Killed());
+  EXPECT_THAT(Decisions(began), ElementsAre("attempt_ended", "restart_began", "gang_allocated"));
   driver.Register("worker:0#2");
-  driver.Heartbeat("worker:0#2");
-  EXPECT_THAT(Decisions(driver.Pass(kLimit - Duration(1))), IsEmpty());
-  EXPECT_THAT(Decisions(driver.Pass(Duration(1))), ElementsAre("job_stopping"));
+  EXPECT_THAT(Decisions(driver.Register("worker:1#2")), ElementsAre("attempt_registered", "generation_formed"));
+
+  EXPECT_EQ(driver.Told("worker:1#2"), "start 2");
+  EXPECT_EQ(driver.Told("board:0"), "start 1") << "it is told nothing";
+  EXPECT_EQ(driver.StateOf("board:0"), AttemptState::kRunning);
+  EXPECT_EQ(driver.StatusOf("board:0").attempt, 1);
 }
 
-TEST(JobOutlivingTest, TheNextMasterKnowsWhomTheJobDoesNotWaitFor) {
-  JobDriver driver(Hanging(true, JobBuilder().Role("evaluator", 1)));
+TEST(JobOutlivingTest, TheNextGenerationIsToldItsAddress) {
+  JobDriver driver = Restarting();
+  const std::string first = driver.CommandFor("board:0").cluster_spec;
+  driver.RegisterAll();
+  EXPECT_NE(driver.CommandFor("worker:0#2").cluster_spec, first);
+  EXPECT_THAT(driver.CommandFor("worker:0#2").cluster_spec, testing::HasSubstr(R"("board":["node-board-0:4000"])"));
+}
+
+TEST(JobOutlivingTest, OneThatHasBeenToldToStartAndWasNotHeardOfRunsOn) {
+  JobDriver driver(WithOutliver().Build());
+  driver.Gathering().RegisterAll();
+  driver.Heartbeat("worker:0");
+  driver.Report("worker:0", Failure(1));
+  driver.Report("worker:1", Killed());
+  driver.Register("worker:0#2");
+  driver.Register("worker:1#2");
+  EXPECT_EQ(driver.Told("worker:1#2"), "start 2");
+  EXPECT_EQ(driver.Told("board:0"), "start 1");
+  driver.Heartbeat("board:0");
+  EXPECT_EQ(driver.StateOf("board:0"), AttemptState::kRunning);
+}
+
+TEST(JobOutlivingTest, WhenItEndsMeanwhileNobodyWaitsForIt) {
+  JobDriver driver = Restarting();
+  EXPECT_THAT(Decisions(driver.Report("board:0", Failure(127))), ElementsAre("attempt_ended"));
+  EXPECT_EQ(driver.Status().state, "GATHERING");
+  driver.Register("worker:0#2");
+  driver.Register("worker:1#2");
+  EXPECT_EQ(driver.Status().state, "RUNNING");
+  EXPECT_EQ(driver.StatusOf("board:0").state, "done");
+}
+
+TEST(JobOutlivingTest, WhenItIsLostMeanwhileItComesBackAlone) {
+  JobDriver driver = Restarting();
+  EXPECT_THAT(Decisions(driver.Exit("board:0")),
+              ElementsAre("attempt_ended", "container_ended", "restart_decided", "restart_began"));
+  driver.Grant("board:0#2");
+  driver.ConfirmLaunch("board:0#2");
+  driver.Register("board:0#2");
+  EXPECT_EQ(driver.Told("board:0#2"), "start 1") << "it does not wait for the gang";
+  driver.Register("worker:0#2");
+  driver.Register("worker:1#2");
+  EXPECT_EQ(driver.Told("worker:0#2"), "start 2");
+  EXPECT_EQ(driver.Told("board:0#2"), "start 1");
+}
+
+TEST(JobOutlivingTest, TheGangDoesNotWaitForItsNewContainer) {
+  JobDriver driver = Restarting();
+  driver.Exit("board:0");
+  driver.Register("worker:0#2");
+  driver.Register("worker:1#2");
+  EXPECT_EQ(driver.Status().state, "RUNNING");
+  driver.Grant("board:0#2");
+  driver.ConfirmLaunch("board:0#2");
+  driver.Register("board:0#2");
+  EXPECT_EQ(driver.Told("board:0#2"), "start 2");
+}
+
+TEST(JobOutlivingTest, BeforeTheGangHasFormedItIsAMemberOfIt) {
+  JobDriver driver(WithOutliver().Build());
+  driver.Gathering();
+  driver.Register("worker:0");
+  driver.Register("worker:1");
+  EXPECT_EQ(driver.Told("worker:0"), "none");
+  driver.Register("board:0");
+  EXPECT_EQ(driver.Told("worker:0"), "start 1");
+}
+
+TEST(JobOutlivingTest, ARestartOfTheJobTakesItAlong) {
+  JobDriver driver(Collective().OutlivesRestarts("board").Restarts(kJob, 1).Build());
   driver.Running();
-  driver.Report("chief:0", Success());
-  driver.Pass(kLimit);
+  driver.Report("worker:0", Failure(1));
+  EXPECT_EQ(driver.Told("board:0"), "stop");
+  driver.Report("worker:1", Killed());
+  driver.Report("board:0", Killed());
+  for (const char* task : {"board:0", "worker:0", "worker:1"}) driver.Exit(task);
+  driver.GrantAll();
+  driver.Register("worker:0#2");
+  driver.Register("worker:1#2");
+  EXPECT_EQ(driver.Told("worker:0#2"), "none") << "the addresses of all are others";
+  driver.RegisterAll();
+  EXPECT_EQ(driver.Told("board:0#2"), "start 2");
+  driver.RunAll();
+  EXPECT_THAT(Decisions(driver.Report("board:0#2", Failure(1))), ElementsAre("attempt_ended"));
+}
+
+TEST(JobOutlivingTest, AGangThatMissesAContainerGivesBackWhatItHasAndTheSidecarsToo) {
+  JobSpec spec = WithOutliver().Build();
+  spec.scheduler = kYarnScheduler;
+  JobDriver driver(spec);
+  driver.Running();
+  driver.Report("worker:0", Failure(1));
+  driver.Exit("worker:1");
+  const TurnResult turn = driver.Pass(spec.LongestHold());
+  EXPECT_THAT(Decisions(turn), ElementsAre("restart_decided", "attempt_ended"));
+  EXPECT_EQ(driver.Told("board:0"), "stop");
+}
+
+TEST(JobOutlivingTest, NothingIsGivenBackWhileTheSidecarAloneMissesItsContainer) {
+  JobSpec spec = WithOutliver().Build();
+  spec.scheduler = kYarnScheduler;
+  JobDriver driver = Restarting(spec);
+  driver.Exit("board:0");
+  EXPECT_THAT(Decisions(driver.Pass(spec.LongestHold())), testing::Not(testing::Contains("restart_decided")));
+}
+
+TEST(JobOutlivingTest, ANewMasterKnowsThatItLivesOn) {
+  JobDriver driver = Restarting();
   driver.Replay();
   driver.Start({2});
-  EXPECT_THAT(Decisions(driver.Report("evaluator:0", Success())), Contains("job_stopping"));
-}
-
-TEST(JobOutlivingTest, WhoEndsInTimeChangesNothing) {
-  JobDriver driver(Hanging(false));
-  driver.Running();
-  driver.Report("chief:0", Success());
-  driver.Pass(kLimit / 2);
-  driver.Report("worker:0", Success());
-  EXPECT_THAT(Decisions(driver.Report("worker:1", Success())), Contains("job_stopping"));
-  EXPECT_EQ(driver.job().verdict()->message, "all tracked tasks succeeded");
+  driver.Register("board:0", Phase::kRunning, 100);
+  driver.Register("worker:0#2");
+  driver.Register("worker:1#2");
+  EXPECT_EQ(driver.Told("worker:1#2"), "start 2");
+  EXPECT_EQ(driver.StateOf("board:0"), AttemptState::kRunning);
 }
 
 }  // namespace
