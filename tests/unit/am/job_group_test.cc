@@ -28,11 +28,16 @@ JobSpec Hanging(bool ignored, const JobBuilder& builder = {}) {
   return spec;
 }
 
+void End(JobDriver& driver, std::string_view task) {
+  driver.Report(task, Success());
+  driver.Exit(task);
+}
+
 TEST(JobGroupTest, ARoleThatRunsOnForTooLongFailsTheJob) {
   JobDriver driver(Hanging(false));
   driver.Running();
   driver.Wait(kLimit * 5);
-  driver.Report("chief:0", Success());
+  End(driver, "chief:0");
   EXPECT_THAT(Decisions(driver.Pass(kLimit - Duration(1))), IsEmpty());
   EXPECT_THAT(Decisions(driver.PassToDeadline()), ElementsAre("job_stopping"));
   EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kTimeout);
@@ -44,7 +49,7 @@ TEST(JobGroupTest, ARoleThatRunsOnForTooLongFailsTheJob) {
 TEST(JobGroupTest, OneThatIsIgnoredIsNotWaitedFor) {
   JobDriver driver(Hanging(true));
   driver.Running();
-  driver.Report("chief:0", Success());
+  End(driver, "chief:0");
   EXPECT_THAT(Decisions(driver.Pass(kLimit)), ElementsAre("role_left", "job_stopping"));
   EXPECT_EQ(driver.job().verdict()->state, FinalState::kSucceeded);
   EXPECT_EQ(driver.Told("worker:1"), "stop");
@@ -53,8 +58,8 @@ TEST(JobGroupTest, OneThatIsIgnoredIsNotWaitedFor) {
 TEST(JobGroupTest, OthersAreWaitedForAllTheSame) {
   JobDriver driver(Hanging(true, JobBuilder().Role("evaluator", 1)));
   driver.Running();
-  driver.Report("chief:0", Success());
-  driver.Report("worker:0", Success());
+  End(driver, "chief:0");
+  End(driver, "worker:0");
   EXPECT_THAT(Decisions(driver.Pass(kLimit)), ElementsAre("role_left"));
   EXPECT_EQ(driver.Told("worker:1"), "start 1");
   EXPECT_THAT(Decisions(driver.Report("evaluator:0", Success())), Contains("job_stopping"));
@@ -64,7 +69,7 @@ TEST(JobGroupTest, OthersAreWaitedForAllTheSame) {
 TEST(JobGroupTest, OneThatFailsAfterItWasIgnoredFailsTheJobStill) {
   JobDriver driver(Hanging(true, JobBuilder().NoRestarts().Role("evaluator", 1)));
   driver.Running();
-  driver.Report("chief:0", Success());
+  End(driver, "chief:0");
   driver.Pass(kLimit);
   driver.Report("worker:1", Failure(1));
   EXPECT_EQ(driver.job().verdict()->state, FinalState::kFailed);
@@ -76,9 +81,9 @@ TEST(JobGroupTest, NothingCountsWhileOneOfTheGroupRuns) {
     for (Outliving& rule : role.outlives) rule.roles = {"chief", "evaluator"};
   JobDriver driver(spec);
   driver.Running();
-  driver.Report("chief:0", Success());
+  End(driver, "chief:0");
   EXPECT_THAT(Decisions(driver.Pass(kLimit * 10)), IsEmpty());
-  driver.Report("evaluator:0", Success());
+  End(driver, "evaluator:0");
   EXPECT_THAT(Decisions(driver.Pass(kLimit)), ElementsAre("job_stopping"));
 }
 
@@ -90,7 +95,7 @@ TEST(JobGroupTest, OfSeveralRulesOfARoleEachCounts) {
   for (const auto& [first, limit] : {std::pair("chief:0", kLimit), std::pair("evaluator:0", kLimit * 2)}) {
     JobDriver driver(spec);
     driver.Running();
-    driver.Report(first, Success());
+    End(driver, first);
     EXPECT_THAT(Decisions(driver.Pass(limit - Duration(1))), IsEmpty()) << first;
     EXPECT_THAT(Decisions(driver.Pass(Duration(1))), ElementsAre("job_stopping")) << first;
   }
@@ -100,7 +105,7 @@ TEST(JobGroupTest, ATaskThatHasStartedAgainHasItsWholeTime) {
   JobSpec spec = Hanging(false, JobBuilder().Restarts(RestartScope::kTask, 1).Framework(FrameworkKind::kStandalone));
   JobDriver driver(spec);
   driver.Running();
-  driver.Report("chief:0", Success());
+  End(driver, "chief:0");
   driver.Pass(kLimit / 2);
   driver.Report("worker:0", Failure(3));
   driver.Register("worker:0#2");
@@ -112,7 +117,7 @@ TEST(JobGroupTest, ATaskThatHasStartedAgainHasItsWholeTime) {
 TEST(JobGroupTest, TheNextMasterKnowsWhomTheJobDoesNotWaitFor) {
   JobDriver driver(Hanging(true, JobBuilder().Role("evaluator", 1)));
   driver.Running();
-  driver.Report("chief:0", Success());
+  End(driver, "chief:0");
   driver.Pass(kLimit);
   driver.Replay();
   driver.Start({2});
@@ -122,9 +127,9 @@ TEST(JobGroupTest, TheNextMasterKnowsWhomTheJobDoesNotWaitFor) {
 TEST(JobGroupTest, WhoEndsInTimeChangesNothing) {
   JobDriver driver(Hanging(false));
   driver.Running();
-  driver.Report("chief:0", Success());
+  End(driver, "chief:0");
   driver.Pass(kLimit / 2);
-  driver.Report("worker:0", Success());
+  End(driver, "worker:0");
   EXPECT_THAT(Decisions(driver.Report("worker:1", Success())), Contains("job_stopping"));
   EXPECT_EQ(driver.job().verdict()->message, "all tracked tasks succeeded");
 }
