@@ -17,6 +17,7 @@
 
 #include "am/actions.h"
 #include "am/attention.h"
+#include "am/completion_policy.h"
 #include "am/observations.h"
 #include "am/restart_policy.h"
 #include "am/states.h"
@@ -60,7 +61,7 @@ class Job {
   Epoch epoch() const { return epoch_; }
   int64_t seq() const { return seq_; }  // grows with every decision that a status shows as news
   bool Ended() const { return IsFinal(state_); }
-  double Progress() const;   // which part of its tracked tasks have succeeded: 0 to 1
+  double Progress() const;   // which part of its tracked tasks is over: 0 to 1
   bool MayRunTasks() const;  // now or, as no verdict has been decided, later
   const JobSpec& spec() const { return spec_; }
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
@@ -91,6 +92,7 @@ class Job {
     int restart = 0;                 // which one made it; 0: the job's start
     bool renewed = false;            // in the container and executor of the attempt before
     bool reported = false;           // its executor told its end, and waits for what comes
+    bool tolerated = false;          // it failed, and the job goes on without its task
     std::optional<Outcome> because;  // why it alone was told to stop
     int stops = 0;                   // how often it was told to stop, each time with less grace
     Duration stop_grace{0};
@@ -186,6 +188,12 @@ class Job {
   bool EndsItself(const Attempt& attempt) const;
   std::string ProbableCause(const Attempt& failed) const;
 
+  // ---- job_completion.cc: policy
+  EndedTask EndedAs(const AttemptId& id) const;
+  EarlierFailures EarlierThan(const AttemptId& id) const;
+  std::optional<Verdict> VerdictOn(const EndedTask& failed) const;
+  std::optional<DecisionBody> WhatIsOver() const;
+
   // ---- silence.cc: policy
   std::string WhoWasSilent(Instant now) const;
 
@@ -237,6 +245,8 @@ class Job {
   Result<Actions> Apply(const KillVoided& d, Instant time);
   Result<Actions> Apply(const ValuesPublished& d, Instant time);
   Result<Actions> Apply(const StageOpened& d, Instant time);
+  Result<Actions> Apply(const FailureTolerated& d, Instant time);
+  Result<Actions> Apply(const RoleFinished& d, Instant time);
   Result<Attempt*> Step(const AttemptId& id, AttemptStep step);
   Status Step(JobStep step);
   Result<Attempt*> MakeAttempt(const AttemptId& id, AttemptStep how, Instant time);
@@ -251,6 +261,7 @@ class Job {
   void GiveUpLater(Attempt& attempt, Instant heard);
   void AwaitGone(Restart& restart, const Attempt& ended, Instant time);
   void AbandonRestarts(Instant time, Actions& actions);
+  void AbandonRestartOf(const TaskId& id, Instant time, Actions& actions);
   Status StepTask(const TaskId& id, TaskStep step);
   Restart* FindRestart(int number);
   Restart* RestartOf(const TaskId& id);
@@ -297,7 +308,7 @@ class Job {
   Instant accepted_at_{};
   // Sums over the tasks, so that no turn of a job of 10,000 walks through all of them.
   std::array<int, static_cast<size_t>(AttemptState::kLost) + 1> counts_{};  // newest attempts by state
-  int tracked_successes_ = 0;
+  Ends ends_;
   int containers_left_ = 0;
   std::set<AttemptId> unplaced_;                         // asked for, and no container yet
   Instant unplaced_since_{};                             // newest of: something was asked for, some of it came
@@ -312,14 +323,16 @@ class Job {
   std::set<std::pair<Instant, ContainerId>> leaving_;    // by when their executors should be gone
   std::optional<AttemptId> last_ended_;                  // in this turn
   std::set<std::pair<Instant, AttemptId>> failed_;       // ended so, and neither restarted nor the job's end
-  std::map<int, Restart> restarts_;                      // the open ones, by number
-  std::map<int, Joining> joining_;                       // by number of the restart
-  std::vector<PastRestart> past_restarts_;               // all that were decided
-  std::vector<RestartStatus> restart_list_;              // the newest of them, for people
-  std::optional<Instant> listing_sought_;                // when the listing of the checkpoint directory began
-  std::optional<CheckpointListing> listing_;             // and what it says
-  std::optional<Checkpoint> checkpoint_;                 // the newest that was noted
-  std::optional<Checkpoint> resumed_from_;               // what the newest attempt was told
+  std::vector<AttemptId> tolerated_;                     // failed so, and the job goes on; in the order of decisions
+  std::set<std::string, std::less<>> finished_;  // roles of which enough have succeeded, and the rest is stopped
+  std::map<int, Restart> restarts_;              // the open ones, by number
+  std::map<int, Joining> joining_;               // by number of the restart
+  std::vector<PastRestart> past_restarts_;       // all that were decided
+  std::vector<RestartStatus> restart_list_;      // the newest of them, for people
+  std::optional<Instant> listing_sought_;        // when the listing of the checkpoint directory began
+  std::optional<CheckpointListing> listing_;     // and what it says
+  std::optional<Checkpoint> checkpoint_;         // the newest that was noted
+  std::optional<Checkpoint> resumed_from_;       // what the newest attempt was told
   // Of the looks for restarts that concern tracked tasks: others do not set the job back.
   bool looked_ = false;                 // at least once
   std::optional<Checkpoint> progress_;  // the newest that was found

@@ -34,7 +34,10 @@ std::string Roles(const JobSpec& spec) {
   for (const RoleSpec& role : spec.roles) {
     const Resources& each = role.resources;
     parts.Add(role.name, role.instances, ToString(role.completion), each.memory_mb, each.vcores, each.gpus);
+    if (role.min_succeeded > 0) parts.Add("succeeded", role.min_succeeded);
+    if (role.min_failed) parts.Add("failed", *role.min_failed);
   }
+  if (spec.completion_rule != CompletionRule::kStrict) parts.Add(ToString(spec.completion_rule));
   return parts.Hash();
 }
 

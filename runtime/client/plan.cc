@@ -8,6 +8,7 @@
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/config/keys.h"
+#include "runtime/job/completion_text.h"
 #include "runtime/job/configuration_json.h"
 
 namespace tony {
@@ -32,13 +33,14 @@ std::string ReasonOf(const ConfiguredValue& value, const std::string& scheduler)
   return row ? WhyNoEffect(*row, scheduler) : "";
 }
 
-std::string Explain(const Configuration& configuration, const std::string& scheduler) {
+std::string Explain(const Configuration& configuration, const JobSpec& spec) {
   std::string text;
   for (const ConfiguredValue& value : configuration) {
-    const std::string why = ReasonOf(value, scheduler);
+    const std::string why = ReasonOf(value, spec.scheduler);
     text +=
         StrCat(value.key, " = ", OneLine(value.value), "  (", value.source, ")", why.empty() ? "" : "; ", why, "\n");
   }
+  for (const std::string& line : CompletionLines(spec)) text += line + "\n";
   return text;
 }
 
@@ -52,9 +54,11 @@ std::string WithoutEffect(const Configuration& configuration, const std::string&
   return StrCat("{", Join(members, ","), "}");
 }
 
-std::string ExplanationJson(const Configuration& configuration, const std::string& scheduler) {
+std::string ExplanationJson(const Configuration& configuration, const JobSpec& spec) {
+  std::vector<std::string> completion;
+  for (const std::string& line : CompletionLines(spec)) completion.push_back(JsonString(line));
   return StrCat(R"(,"configuration":)", ToJson(configuration), R"(,"without_effect":)",
-                WithoutEffect(configuration, scheduler));
+                WithoutEffect(configuration, spec.scheduler), R"(,"completion":[)", Join(completion, ","), "]");
 }
 
 std::string Json(const PlannedSteps& steps) {
@@ -80,7 +84,7 @@ Result<int> RunPlan(const CommandLine& line) {
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
   const bool explain = line.Has("explain");
   if (!line.Has("json")) {
-    Print(explain ? Explain(parsed.configuration, parsed.spec.scheduler) : ToJson(shown) + "\n");
+    Print(explain ? Explain(parsed.configuration, parsed.spec) : ToJson(shown) + "\n");
     if (!explain && steps.ok())
       for (const PlannedStep& step : *steps) Say(StrCat(step.what, ": ", step.text));
     return 0;
@@ -88,8 +92,8 @@ Result<int> RunPlan(const CommandLine& line) {
   std::vector<std::string> warnings;
   for (const std::string& warning : parsed.warnings) warnings.push_back(JsonString(warning));
   PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), R"(],"steps":)",
-                   steps.ok() ? Json(*steps) : "[]",
-                   explain ? ExplanationJson(parsed.configuration, parsed.spec.scheduler) : "", "}"));
+                   steps.ok() ? Json(*steps) : "[]", explain ? ExplanationJson(parsed.configuration, parsed.spec) : "",
+                   "}"));
   return 0;
 }
 

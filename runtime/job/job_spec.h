@@ -30,6 +30,14 @@ enum class Completion {
 std::string_view ToString(Completion completion);  // "tracked", "untracked", "sidecar"
 std::optional<Completion> CompletionFromString(std::string_view text);
 
+// Whose rule says when tracked tasks that failed, and are not restarted, fail the job.
+enum class CompletionRule {
+  kStrict,  // the first of a role does, unless the role says otherwise
+  kTony,    // TonY's: the chief's does, and that all of them failed; of other roles only if they say so
+};
+std::string_view ToString(CompletionRule rule);  // "strict", "tony"
+std::optional<CompletionRule> CompletionRuleFromString(std::string_view text);
+
 struct Resources {
   int64_t memory_mb = 2048;
   int vcores = 1;
@@ -113,7 +121,9 @@ struct RoleSpec {
   Completion completion = Completion::kTracked;
   std::optional<RestartScope> restart_scope;  // nothing: what the framework says
   std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role
-  std::vector<FileSpec> files;                // for its tasks, beside the job's
+  int min_succeeded = 0;          // of a tracked role: so many successes are enough; 0: each of its tasks ends
+  std::optional<int> min_failed;  // so many failures that are not restarted fail the job; 0: however many there are
+  std::vector<FileSpec> files;    // for its tasks, beside the job's
   std::string node_label;  // of the nodes that will do, as the scheduler's administrator has named them; empty: any
   Placement placement = Placement::kPack;
   std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
@@ -121,6 +131,10 @@ struct RoleSpec {
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages
+  // How many failures fail the job; 0: no number does. Where `min_failed` does not say, those that leave
+  // `min_succeeded` out of reach, or else the first one; of a sidecar none.
+  int FailsAt() const;
+  bool CountsFailures() const { return completion != Completion::kSidecar || FailsAt() > 0; }
 };
 
 // Timers of liveness and recovery. The parser refuses cutoff_after + grace + 5 s >= lost_after: a replaced attempt
@@ -182,6 +196,7 @@ struct JobSpec {
   std::map<std::string, std::string> execution_env;  // -shell_env: the user's process
   std::map<std::string, std::string> container_env;  // -container_env: also for the user's process; execution_env wins
   DistributedMode mode = DistributedMode::kGang;
+  CompletionRule completion_rule = CompletionRule::kStrict;
   // On the submitting machine, absolute, or in HDFS (hdfs_place.h); empty: none.
   std::string src_dir;                    // a folder or an archive; its content is in each task's folder
   std::string python_venv;                // an archive or a folder; its content is in kVenvFolder there

@@ -54,6 +54,8 @@ json::object RoleJson(const RoleSpec& role) {
   if (role.processes != 1) out["processes"] = role.processes;  // else as in jobs that know of no more
   out["command"] = role.command;
   out["completion"] = ToString(role.completion);
+  if (role.min_succeeded > 0) out["min_succeeded"] = role.min_succeeded;
+  if (role.min_failed) out["min_failed"] = *role.min_failed;
   out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
   out["restarts"] = role.restarts ? json::value(*role.restarts) : json::value();
   out["files"] = FilesJson(role.files);
@@ -148,6 +150,9 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   role.command = fields.String("command");
   const auto completion = CompletionFromString(fields.String("completion"));
   if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");
+  if (fields.Has("min_succeeded"))
+    role.min_succeeded = static_cast<int>(fields.Int("min_succeeded", 1, role.instances));
+  if (fields.Has("min_failed")) role.min_failed = static_cast<int>(fields.Int("min_failed", 0, role.instances));
   ReadRoleRestart(fields, role);
   if (role.name.empty()) fields.Fail("name", "a role's name");
   if (role.command.empty()) fields.Fail("command", "a command");
@@ -275,6 +280,12 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
     TRY(fields.status());
     spec.mode = *mode;
   }
+  if (fields.Has("completion_rule")) {
+    const auto rule = CompletionRuleFromString(fields.String("completion_rule"));
+    if (!rule) fields.Fail("completion_rule", "strict or tony");
+    TRY(fields.status());
+    spec.completion_rule = *rule;
+  }
   if (fields.Has("python_venv")) spec.python_venv = fields.String("python_venv");
   if (fields.Has("memory_limits")) spec.memory_limits = fields.Bool("memory_limits");
   if (fields.Has("priority")) spec.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
@@ -333,6 +344,7 @@ std::string ToJson(const JobSpec& spec) {
   out["framework"] = ToString(spec.framework);
   if (spec.scheduler != JobSpec().scheduler) out["scheduler"] = spec.scheduler;
   out["mode"] = ToString(spec.mode);
+  if (spec.completion_rule != CompletionRule::kStrict) out["completion_rule"] = ToString(spec.completion_rule);
   out["roles"] = std::move(roles);
   out["execution_env"] = EnvironmentJson(spec.execution_env);
   out["container_env"] = EnvironmentJson(spec.container_env);

@@ -199,6 +199,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   take(ParseRoles(values, parsed.warnings), roles);
   if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
   spec.roles = std::move(roles.roles);
+  spec.completion_rule = roles.completion_rule;
   take(ParseName(values), spec.name);
   take(ParseTags(values), spec.tags);
   spec.scheduler = SchedulerOf(values);

@@ -19,12 +19,13 @@ namespace {
 std::string_view NameOf(const DecisionBody& body) {
   // In the order of the variant. The names are in journals: never change one.
   constexpr std::string_view kNames[] = {
-      "epoch_began",      "job_accepted",       "containers_requested",   "container_assigned", "gang_allocated",
-      "attempt_launched", "attempt_registered", "generation_formed",      "attempt_ran",        "attempt_suspected",
-      "attempt_heard",    "attempt_ended",      "container_kill_ordered", "container_ended",    "job_stopping",
-      "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
-      "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
-      "kill_voided",      "listing_sought",     "checkpoints_listed",     "values_published",   "stage_opened",
+      "epoch_began",       "job_accepted",       "containers_requested",   "container_assigned", "gang_allocated",
+      "attempt_launched",  "attempt_registered", "generation_formed",      "attempt_ran",        "attempt_suspected",
+      "attempt_heard",     "attempt_ended",      "container_kill_ordered", "container_ended",    "job_stopping",
+      "stop_hurried",      "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
+      "restart_began",     "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
+      "kill_voided",       "listing_sought",     "checkpoints_listed",     "values_published",   "stage_opened",
+      "failure_tolerated", "role_finished",
   };
   static_assert(std::size(kNames) == std::variant_size_v<DecisionBody>);
   return kNames[body.index()];
@@ -154,6 +155,15 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                    for (const auto& [name, value] : d.values) values[name] = value;
                  },
                  [&](const StageOpened& d) { out["stage"] = d.stage; },
+                 [&](const FailureTolerated& d) {
+                   WriteAttempt(out, d.attempt);
+                   out["reason"] = d.reason;
+                 },
+                 [&](const RoleFinished& d) {
+                   out["role"] = d.role;
+                   out["reason"] = d.reason;
+                   out["grace_ms"] = d.grace.count();
+                 },
              },
              body);
 }
@@ -317,6 +327,14 @@ const std::map<std::string_view, Reader>& Readers() {
       {"checkpoints_listed", ReadListed},
       {"values_published", ReadPublished},
       {"stage_opened", [](JsonFields& f) { return Body(StageOpened{static_cast<int>(f.Int("stage", 1, kMaxCount))}); }},
+      {"failure_tolerated",
+       [](JsonFields& f) {
+         return Body(FailureTolerated{ReadAttempt(f), f.String("reason")});
+       }},
+      {"role_finished",
+       [](JsonFields& f) {
+         return Body(RoleFinished{f.String("role"), f.String("reason"), f.Millis("grace_ms")});
+       }},
   };
   return readers;
 }

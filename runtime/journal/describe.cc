@@ -135,6 +135,8 @@ std::string Describe(const Decision& decision) {
                           Names(d.values, [](const auto& value) { return StrCat(value.first, "=", value.second); }));
           },
           [](const StageOpened& d) { return StrCat("stage ", d.stage); },
+          [](const FailureTolerated& d) { return StrCat(ToString(d.attempt), "; the job goes on: ", d.reason); },
+          [](const RoleFinished& d) { return StrCat(d.reason, "; grace ", Seconds(d.grace)); },
       },
       decision.body));
 }

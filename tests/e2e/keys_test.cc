@@ -34,6 +34,11 @@ class KeysTest : public TonyTest {
     const std::string checkpoints = "tony.checkpoint.dir=" + folder, no_role = "tony.worker.instances=0";
     const std::string json_folder = "\"" + folder + "\"", json_file = "\"" + file + "\"";
     std::vector<Case> cases = {
+        {"tony.application.completion-rule", "tony", "/completion_rule", "\"tony\""},
+        {"tony.application.fail-on-worker-failure-enabled", "true", "/roles/0/min_failed", "1",
+         {"tony.application.completion-rule=tony"}},
+        {"tony.application.stop-on-failure-jobtypes", "worker", "/roles/0/min_failed", "1",
+         {"tony.application.completion-rule=tony"}},
         {"tony.application.distributed-mode", "FCFS", "/mode", "\"FCFS\""},
         {"tony.application.framework", "PyTorch", "/framework", "\"pytorch\""},
         {"tony.application.name", "mine", "/name", "\"mine\""},
@@ -56,6 +61,8 @@ class KeysTest : public TonyTest {
         {"tony.worker.instances", "3", "/roles/0/instances", "3"},
         {"tony.worker.max-instances", "0", kRefuses, ""},
         {"tony.worker.memory", "3g", "/roles/0/memory_mb", "3072"},
+        {"tony.worker.min-failed", "2", "/roles/0/min_failed", "2", {"tony.worker.instances=2"}},
+        {"tony.worker.min-succeeded", "1", "/roles/0/min_succeeded", "1"},
         {"tony.worker.nproc-per-node", "2", "/roles/0/processes", "2", {"tony.application.framework=pytorch"}},
         {"tony.worker.resources", file, "/roles/0/files/0/source", json_file},
         {"tony.worker.vcores", "2", "/roles/0/vcores", "2"},

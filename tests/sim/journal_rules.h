@@ -11,6 +11,7 @@
 
 #include "runtime/job/job_spec.h"
 #include "runtime/journal/decisions.h"
+#include "tests/sim/completion_rules.h"
 #include "tests/sim/restart_rules.h"
 
 namespace tony::sim {
@@ -49,6 +50,8 @@ class JournalRules {
   const std::map<AttemptId, Outcome>& outcomes() const { return outcomes_; }
   bool WasMade(const AttemptId& attempt) const { return made_.contains(attempt); }
   std::optional<AttemptId> NewestOf(const TaskId& task) const;
+  EndsSeen Ends() const;  // of tasks that are not restarting
+  bool IsFinished(const std::string& role) const { return finished_.contains(role); }  // what was left of it stops
 
  private:
   struct Made {             // an attempt
@@ -85,6 +88,8 @@ class JournalRules {
   void On(const ValuesPublished& d, Instant);
   void On(const StageOpened& d, Instant);
   void On(const AttemptEnded& d, Instant time);
+  void On(const FailureTolerated& d, Instant);
+  void On(const RoleFinished& d, Instant);
   void On(const ContainerKillOrdered& d, Instant time);
   void On(const ContainerEnded& d, Instant);
   void On(const JobStopping& d, Instant time);
@@ -107,8 +112,11 @@ class JournalRules {
   bool HadSignalBefore(const AttemptId& ended) const;
   std::optional<RestartDue> DueRestart(Instant now) const;
   void ExpectGivenBack(const RestartDecided& d, Instant time);
-  Duration LongestHold() const;  // of a container in which nothing runs; 0: no limit
-  bool FailsJob() const;         // the pending end does, if nothing starts again
+  Duration LongestHold() const;               // of a container in which nothing runs; 0: no limit
+  std::optional<AttemptId> FailsJob() const;  // the pending end does, if nothing starts again: who is named
+  bool MustTolerate() const;                  // the job goes on without the pending one, and says so
+  void ExpectDue(const Decision& decision);
+  const RoleSpec* RoleToFinish() const;
   void ExpectFailed(const Verdict& verdict, const AttemptId& cause);
   bool CouldGoOn(const AttemptId& ended) const;
   bool IsRestarting(const TaskId& task) const;
@@ -120,7 +128,6 @@ class JournalRules {
   void NoteClusterSpec(int stage = 0);
   bool Publishes(const AttemptId& attempt) const;  // what others wait for, and has
   bool IsSilent(Instant time) const;               // some task has not published in time
-  int TrackedSuccesses() const;
 
   const JobSpec* spec_;  // never null; it can be assigned
   Duration skew_;
@@ -137,7 +144,9 @@ class JournalRules {
   bool together_ = false;                               // the gang has formed, and is not being restarted
   std::map<int, std::set<std::string>> cluster_specs_;  // by stage
   std::optional<AttemptId> pending_;                    // its end has not been judged yet
-  Instant judged_at_{};              // when it was or will be: in the turn of its end, or of the next AM's begin
+  Instant judged_at_{};  // when it was or will be: in the turn of its end, or of the next AM's begin
+  std::vector<AttemptId> tolerated_;
+  std::set<std::string> finished_;   // roles
   std::map<int, Restart> restarts_;  // decided, and not begun
   Instant waits_since_{};
   std::vector<RestartSeen> past_;

@@ -99,6 +99,7 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
       .scope = d.scope, .cause = d.cause, .not_before = d.not_before, .tasks = tasks, .keeps = keeps};
   if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) together_ = false;
   for (const TaskId& task : tasks) {
+    finished_.erase(task.role);
     const auto newest = NewestOf(task);
     if (newest && !outcomes_.contains(*newest)) stopping_.insert(*newest);
   }

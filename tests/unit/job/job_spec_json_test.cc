@@ -19,6 +19,9 @@ JobSpec FullSpec() {
       {"ps", 1, {1024, 2, 0}, "ps.sh", Completion::kUntracked},
       {"tensorboard", 1, {512, 1, 0}, "tb", Completion::kSidecar},
       {"worker", 3, {4096, 4, 8}, "python train.py --name '\xC3\xA4'\n", Completion::kTracked, RestartScope::kRole, 0}};
+  spec.roles[2].min_succeeded = 2;
+  spec.roles[2].min_failed = 1;
+  spec.completion_rule = CompletionRule::kTony;
   spec.execution_env = {{"A", "1,2"}, {"B", ""}};
   spec.container_env = {{"PATH", "/bin:/usr/bin"}};
   spec.mode = DistributedMode::kFcfs;
@@ -120,7 +123,7 @@ const std::set<std::string> kNewer = {"restart",           "checkpoint",    "fai
                                       "restarts",          "mode",          "python_venv",   "files",
                                       "am_files",          "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
                                       "history_folder",    "tags",          "resume",        "registry_timeout_ms",
-                                      "execution_limit_ms"};
+                                      "execution_limit_ms", "completion_rule", "min_succeeded",   "min_failed"};
 
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));
