@@ -121,7 +121,7 @@ constexpr Key kKeys[] = {
     // The application master and executors, as YARN and Java saw them.
     {"tony.am.node-label", kText, "", kYarn, "label of the nodes that will do for the application master, or for the task of a job without roles"},
     {"tony.am.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders for the application master, or for the task of a job without roles"},
-    {"tony.am.startup-timeout", kMillis, "0", kNone, "limit until the application master has started"},
+    {"tony.am.startup-timeout", kMillis, "0", kImplemented, "limit from the submission until the application master has started; on YARN as long as somebody waits for the job (submit, wait); 0: none"},
     {"tony.am.wait-client-signal-stop-timeout-sec", kSeconds, "15", kNotNeeded, "how long the application master waited for its client's goodbye", "ours waits for no client"},
     {"tony.default.jvm.opts", kText, "", kNotNeeded, "Java options of TonY's programs, of its Azkaban job type", "there is no Java in ours"},
     {"tony.task.am.jvm.opts", kText, "", kNotNeeded, "Java options of TonY's application master", "there is no Java in ours"},

@@ -206,6 +206,7 @@ struct JobSpec {
   int64_t priority = 0;                   // on one machine: among its user's own jobs that wait; the highest first
   int64_t log_limit_mb = 1024;            // of stdout and of stderr of an attempt, on the disk; 0: none
   Duration timeout{0};                    // of the whole job, from acceptance; 0: none
+  Duration startup_timeout{0};            // from the submission until its first master has started; 0: none
   Duration allocation_timeout{0};         // from a task's request until it has a container; 0: none
   Duration registration_timeout{900000};  // from then until it is registered
   Duration registry_timeout{0};           // from its container's start until it is registered; 0: none

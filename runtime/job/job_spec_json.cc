@@ -29,6 +29,7 @@ constexpr TimerField kTimerFields[] = {
 // What most jobs have none of.
 constexpr std::string_view kExecutionLimit = "execution_limit_ms";
 constexpr std::string_view kRegistryTimeout = "registry_timeout_ms";
+constexpr std::string_view kStartupTimeout = "startup_timeout_ms";
 
 constexpr std::string_view kLatest = "latest";              // what a job resumes from, if not from its own
 constexpr std::string_view kAsFrameworkSays = "framework";  // a role without a restart scope of its own
@@ -291,6 +292,7 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
   if (fields.Has("priority")) spec.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
   if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
   if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
+  if (fields.Has(kStartupTimeout)) spec.startup_timeout = fields.Millis(kStartupTimeout);
   if (fields.Has(kRegistryTimeout)) spec.registry_timeout = fields.Millis(kRegistryTimeout);
   if (fields.Has("scheduler")) spec.scheduler = fields.String("scheduler");
   if (fields.Has("tags")) spec.tags = fields.Strings("tags");
@@ -358,6 +360,7 @@ std::string ToJson(const JobSpec& spec) {
   out["timeout_ms"] = spec.timeout.count();
   out["allocation_timeout_ms"] = spec.allocation_timeout.count();
   out["registration_timeout_ms"] = spec.registration_timeout.count();
+  if (spec.startup_timeout.count() != 0) out[kStartupTimeout] = spec.startup_timeout.count();
   if (spec.registry_timeout.count() != 0) out[kRegistryTimeout] = spec.registry_timeout.count();
   out["timers"] = TimersJson(spec.timers);
   out["restart"] = RestartJson(spec.restart);

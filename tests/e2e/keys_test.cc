@@ -78,6 +78,7 @@ class KeysTest : public TonyTest {
         {"tony.am.memory", "3g", "/roles/0/memory_mb", "3072", {no_role}},
         {"tony.am.vcores", "2", "/roles/0/vcores", "2", {no_role}},
         {"tony.am.resources", file, "/am_files/0/source", json_file},
+        {"tony.am.startup-timeout", "20000", "/startup_timeout_ms", "20000"},
         {"tony.am.lease-ms", "20000", "/timers/am_lease_ms", "20000"},
         {"tony.am.retry-count", "2", "/restart/job/most", "2"},
         {"tony.compat.version", "0.4.6", "/registration_timeout_ms", "5", {"tony.container.allocation.timeout=5"}},

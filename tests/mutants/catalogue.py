@@ -109,6 +109,7 @@ FILES = {
     "runtime/scheduler/local/containers_end.cc": OF_KEEPER,
     "runtime/scheduler/local/keeper_end.cc": OF_KEEPER,
     "runtime/scheduler/local/keeper.cc": OF_KEEPER,
+    "runtime/scheduler/local/keeper_unheard.cc": OF_KEEPER,
     "runtime/scheduler/local/local_scheduler.cc": (KEEPER,),
     "runtime/scheduler/local/message_channel.cc": OF_KEEPER,
     "runtime/scheduler/local/container_cgroup.cc": OF_KEEPER,

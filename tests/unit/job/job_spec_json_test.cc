@@ -36,6 +36,7 @@ JobSpec FullSpec() {
   spec.timeout = Duration(1);
   spec.registration_timeout = Duration(2);
   spec.registry_timeout = Duration(3);
+  spec.startup_timeout = Duration(20);
   spec.timers.execution_limit = Duration(4);
   spec.timers = {Duration(3), Duration(4), Duration(5), Duration(6),
                  Duration(7), Duration(8), Duration(9), Duration(10)};
@@ -119,11 +120,27 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
 }
 
 // Specs of 0.1 have none of these.
-const std::set<std::string> kNewer = {"restart",           "checkpoint",    "failure_rules", "restart_scope",
-                                      "restarts",          "mode",          "python_venv",   "files",
-                                      "am_files",          "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
-                                      "history_folder",    "tags",          "resume",        "registry_timeout_ms",
-                                      "execution_limit_ms", "completion_rule", "min_succeeded",   "min_failed"};
+const std::set<std::string> kNewer = {"restart",
+                                      "checkpoint",
+                                      "failure_rules",
+                                      "restart_scope",
+                                      "restarts",
+                                      "mode",
+                                      "python_venv",
+                                      "files",
+                                      "am_files",
+                                      "memory_limits",
+                                      "log_limit_mb",
+                                      "allocation_timeout_ms",
+                                      "history_folder",
+                                      "tags",
+                                      "resume",
+                                      "registry_timeout_ms",
+                                      "execution_limit_ms",
+                                      "completion_rule",
+                                      "min_succeeded",
+                                      "min_failed",
+                                      "startup_timeout_ms"};
 
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));
