@@ -4,6 +4,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
 
 namespace tony {
@@ -28,7 +29,7 @@ Result<OwnerToken> OwnerOf(const JobStatus& status) {
 Result<int> RunAck(const CommandLine& line) {
   TRY_ASSIGN(const OwnerToken owner, OwnerOption(line, "owner"));
   if (owner.value.empty()) return Error{ErrorCode::kUsage, "ack: expected --owner"};
-  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
   TRY_ASSIGN(const KnownStatus known, AskStatus(records));
   const std::string job = records.job().value;
   if (!HasEnded(known.status)) return Error{ErrorCode::kInvalid, StrCat("job ", job, " has not ended")};

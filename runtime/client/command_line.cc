@@ -74,6 +74,8 @@ Result<CommandLine> CommandLine::Parse(const VerbSpec& verb, const std::vector<s
       options_ended = true;
     } else if (!options_ended && IsOption(arguments[at])) {
       TRY(line.TakeOption(verb, arguments, at));
+    } else if (!options_ended && verb.words.starts_with("-- ")) {
+      return UsageError(StrCat(verb.name, ": stray word \"", arguments[at], "\"; the command goes behind --"));
     } else {
       line.words_.push_back(arguments[at]);
     }

@@ -22,7 +22,7 @@ struct OptionSpec {
 
 struct VerbSpec {
   std::string_view name;
-  std::string_view words;  // positional words in the help text: "JOB..."
+  std::string_view words;  // positional words in the help text: "JOB..."; "-- WORD..." has them behind -- alone
   size_t min_words = 0;
   size_t max_words = 0;
   std::string_view text;  // one line for the help text

@@ -17,6 +17,7 @@ namespace {
 
 constexpr auto kFlag = OptionSpec::Kind::kFlag;
 constexpr auto kValue = OptionSpec::Kind::kValue;
+constexpr auto kRepeated = OptionSpec::Kind::kRepeated;
 constexpr size_t kAny = 1'000'000;
 
 const OptionSpec kJson = {"json", kFlag, "", "one JSON object on standard output"};
@@ -39,8 +40,33 @@ VerbSpec SubmitVerb() {
           0,
           1,
           "run a job and wait for its end, on a terminal with a live table; Ctrl-C kills it. A spec file ends in "
-          ".properties, .job, .xml or .json; - reads a job document from standard input",
+          ".properties, .job, .xml, .json or .yaml; - reads a job document from standard input",
           options};
+}
+
+VerbSpec RunVerbSpec() {
+  return {
+      "run",
+      "-- COMMAND [ARGUMENT...]",
+      1,
+      kAny,
+      "run a command on several workers, as submit does, without a file; if it names a file that is here, in copies of "
+      "this folder",
+      {{"n", kValue, "N", "so many workers, 1 if not given"},
+       {"framework", kValue, "NAME", "whose variables they get, pytorch if not given"},
+       {"memory", kValue, "SIZE", "each worker's, 2g if not given"},
+       {"cpus", kValue, "N", "each worker's"},
+       {"gpus", kValue, "N", "each worker's"},
+       {"nproc-per-node", kValue, "N", "so many processes a worker, or gpu: one for each of its GPUs"},
+       {"name", kValue, "NAME", "the job's"},
+       {"src_dir", kValue, "PATH", "the program's folder in place of this one"},
+       {"python_venv", kValue, "PATH", "a virtual environment: venv in each worker's folder"},
+       {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the workers' processes"},
+       {"secrets-fd", kValue, "FD", "variables that are told nobody, a JSON object on this descriptor"},
+       {"conf", kRepeated, "KEY=VALUE", "one property more"},
+       {"strict", kFlag, "", "warnings of keys and values are errors"},
+       {"detach", kFlag, "", "do not wait; the job goes on without this command"},
+       kJson}};
 }
 
 VerbSpec PlanVerb() {
@@ -202,7 +228,7 @@ Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
   if (!command.in_home || of_no_job || line.Has("queue")) return Ok();
   TRY_ASSIGN(const auto owner, TakeOwnersRights());
-  if (owner && command.verb.name == "submit")
+  if (owner && (command.verb.name == "submit" || command.verb.name == "run"))
     Say(StrCat("tony: warning: the home belongs to ", *owner,
                ": this will be a job of that user, with root's environment"));
   return Ok();
@@ -233,6 +259,7 @@ Error UnknownCommand(const std::string& verb) {
 std::vector<Verb> Verbs() {
   return {
       {SubmitVerb(), RunSubmit},
+      {RunVerbSpec(), RunRun},
       {PlanVerb(), RunPlan, false},
       {{"status",
         "JOB...",

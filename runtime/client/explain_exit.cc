@@ -3,6 +3,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/exit_meaning.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
 
 namespace tony {
@@ -15,7 +16,7 @@ constexpr std::string_view kPrecedence =
 
 Result<std::vector<FailureRule>> RulesOfJob(const CommandLine& line) {
   if (!line.Has("job")) return std::vector<FailureRule>();
-  TRY_ASSIGN(const JobRecords records, FindJob(line.Value("job")));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.Value("job")));
   TRY_ASSIGN(JobSpec spec, records.ReadSpec());
   return std::move(spec.failure_rules);
 }

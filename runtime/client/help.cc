@@ -13,7 +13,10 @@ std::string Overview() {
   for (const Verb& command : Verbs())
     text += HelpRow(StrCat(command.verb.name, " ", command.verb.words), command.verb.text);
   return text +
-         "\n\"tony help COMMAND\" lists its options; -name V, --name V and --name=V are the same\n"
+         "\nJOB is an id; four and more characters that only one begins with, or its last part; the job's name: the "
+         "newest\n"
+         "of that name; or last: the one submitted last\n"
+         "\"tony help COMMAND\" lists its options; -name V, --name V and --name=V are the same\n"
          "\"tony help keys [PART]\" lists the keys of a job's properties, those with PART in their names\n"
          "exit codes: 0 done, the job succeeded; 1 the job ended otherwise; 64 usage; 65 spec or properties invalid;\n"
          "66 unknown job; 69 not reachable or not ended, try again; 70 a bug; 73 cannot write; 77 not permitted;\n"

@@ -11,6 +11,7 @@
 #include "runtime/client/history_list.h"
 #include "runtime/client/history_serve.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/terminal.h"
@@ -132,7 +133,7 @@ Result<int> RunHistory(const CommandLine& line) {
   if (line.Has("serve")) return ServeHistory(line);
   TRY(CheckHistoryOptions(line));
   if (line.words().empty()) return ListHistory(line);
-  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
   if (line.Has("export")) return ExportHistory(records, line.Has("json"));
   TRY_ASSIGN(const ToldJob told, Read(records));
   Configuration configuration;

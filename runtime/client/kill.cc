@@ -8,6 +8,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/kill_target.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
@@ -112,7 +113,7 @@ Result<int> RunKill(const CommandLine& line) {
     TRY_ASSIGN(records, FindForKill(by_request, request));
     if (!records) return ReportRemembered(line, by_request, request.if_owner);
   } else {
-    TRY_ASSIGN(records, FindJob(line.words().front()));
+    TRY_ASSIGN(records, FindNamedJob(line.words().front()));
   }
   TRY(BackendOf(records->job()).arbiter().Settle(*records));
   TRY_ASSIGN(const JobStatus before, StoredStatus(*records));

@@ -13,6 +13,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/log_printer.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
@@ -155,7 +156,7 @@ Result<int> RunLogs(const CommandLine& line) {
   TRY_ASSIGN(amount.lines, NumberOption(line, "tail"));
   if (amount.lines && line.Has("cursor")) return Error{ErrorCode::kUsage, "logs: --tail does not go with --cursor"};
   if (limit || (json && !line.Has("f"))) amount.limit = static_cast<size_t>(limit.value_or(kDefaultAnswer));
-  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
   TRY_ASSIGN(const LogChoice choice, ReadChoice(line, records));
   LogCursor cursor;
   TRY(cursor.Set(line.Value("cursor")));

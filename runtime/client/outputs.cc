@@ -1,4 +1,5 @@
 // `tony outputs`: the JSON object that a job's chief wrote.
+#include "runtime/client/named_job.h"
 #include "runtime/client/outputs.h"
 
 #include "runtime/base/strings.h"
@@ -83,7 +84,7 @@ std::string StatusDocument(const JobRecords& records, const JobStatus& status) {
 }
 
 Result<int> RunOutputs(const CommandLine& line) {
-  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
   // The AM's word counts, too: it tells of the end a moment before that is in the folder.
   TRY_ASSIGN(const KnownStatus known, AskStatus(records));
   if (!HasEnded(known.status)) {

@@ -7,6 +7,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/error_json.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
 #include "runtime/client/watch_job.h"
 
@@ -77,7 +78,7 @@ Result<int> RunRecover(const CommandLine& line) {
   if (line.words().empty()) {
     TRY_ASSIGN(here, AllJobs());
   } else {
-    TRY_ASSIGN(JobRecords records, FindJob(line.words().front()));
+    TRY_ASSIGN(JobRecords records, FindNamedJob(line.words().front()));
     here.jobs.push_back(std::move(records));
   }
   std::vector<std::string> entries, lines;

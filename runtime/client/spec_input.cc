@@ -25,7 +25,7 @@ Status CheckSpecWord(const std::string& word) {
   }
   return Error{ErrorCode::kUsage,
                StrCat("stray word \"", word,
-                      "\"; a spec file ends in .xml, .properties, .job or .json (- is standard input), and "
+                      "\"; a spec file ends in .xml, .properties, .job, .json or .yaml (- is standard input), and "
                       "a value of several words belongs in quotes")};
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/error_json.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 
@@ -11,7 +12,7 @@ namespace tony {
 namespace {
 
 Result<std::string> Tell(const std::string& id, bool json) {
-  TRY_ASSIGN(const JobRecords records, FindJob(id));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(id));
   TRY_ASSIGN(const KnownStatus known, AskStatus(records));
   return json ? ToJson(known) : StatusText(known, records, RealClock().Now());
 }

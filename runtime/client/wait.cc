@@ -4,6 +4,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/error_json.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
@@ -87,7 +88,7 @@ Result<int> Report(const WaitOrder& order, const Watched& watched, const JobReco
 
 Result<int> RunWait(const CommandLine& line) {
   TRY_ASSIGN(const WaitOrder order, ReadWaitOrder(line));
-  TRY_ASSIGN(const JobRecords records, FindJob(line.words().front()));
+  TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
   EventLoop loop;
   const auto launcher = BackendOf(records.job()).MakeLauncher(loop);
   Interrupts interrupts(loop);

@@ -12,6 +12,7 @@
 #include "runtime/client/follow.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/line_exchange.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/progress.h"
@@ -156,7 +157,8 @@ Result<int> RunWatch(const CommandLine& line) {
     if (word == "-") {
       options.reads = true;
     } else {
-      ids.push_back(word);
+      const auto named = FindNamedJob(word);
+      ids.push_back(named.ok() ? named->job().value : word);  // what is wrong is told in its turn
     }
   }
   EventLoop loop;

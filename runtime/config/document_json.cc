@@ -1,23 +1,16 @@
-#include "runtime/config/document_json.h"
-
 #include <boost/json/basic_parser_impl.hpp>
 #include <set>
 #include <utility>
 
-#include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/config/config_text.h"
+#include "runtime/config/document_node.h"
 
 namespace tony {
 
 namespace json = boost::json;
 
 namespace {
-
-constexpr size_t kMostDepth = 8;        // a job document has 5
-constexpr size_t kMostValues = 20'000;  // a hundred times what jobs have
-constexpr size_t kLongestQuote = 60;
 
 // What boost::json::basic_parser calls, value by value.
 class Builder {
@@ -29,9 +22,9 @@ class Builder {
 
   bool on_document_begin(Code&) { return true; }
   bool on_document_end(Code&) { return true; }
-  bool on_object_begin(Code& code) { return Open(JsonNode::Kind::kObject, code); }
+  bool on_object_begin(Code& code) { return Open(DocumentNode::Kind::kObject, code); }
   bool on_object_end(size_t, Code&) { return Close(); }
-  bool on_array_begin(Code& code) { return Open(JsonNode::Kind::kArray, code); }
+  bool on_array_begin(Code& code) { return Open(DocumentNode::Kind::kArray, code); }
   bool on_array_end(size_t, Code&) { return Close(); }
   bool on_key_part(Text part, size_t, Code&) { return Append(part); }
   bool on_key(Text part, size_t, Code& code) {
@@ -42,24 +35,24 @@ class Builder {
     return true;
   }
   bool on_string_part(Text part, size_t, Code&) { return Append(part); }
-  bool on_string(Text part, size_t, Code& code) { return Append(part) && Scalar(JsonNode::Kind::kText, code); }
+  bool on_string(Text part, size_t, Code& code) { return Append(part) && Scalar(DocumentNode::Kind::kText, code); }
   bool on_number_part(Text part, Code&) { return Append(part); }
-  bool on_int64(int64_t, Text part, Code& code) { return Append(part) && Scalar(JsonNode::Kind::kNumber, code); }
-  bool on_uint64(uint64_t, Text part, Code& code) { return Append(part) && Scalar(JsonNode::Kind::kNumber, code); }
-  bool on_double(double, Text part, Code& code) { return Append(part) && Scalar(JsonNode::Kind::kNumber, code); }
+  bool on_int64(int64_t, Text part, Code& code) { return Append(part) && Scalar(DocumentNode::Kind::kNumber, code); }
+  bool on_uint64(uint64_t, Text part, Code& code) { return Append(part) && Scalar(DocumentNode::Kind::kNumber, code); }
+  bool on_double(double, Text part, Code& code) { return Append(part) && Scalar(DocumentNode::Kind::kNumber, code); }
   bool on_bool(bool value, Code& code) {
-    return Append(value ? "true" : "false") && Scalar(JsonNode::Kind::kBool, code);
+    return Append(value ? "true" : "false") && Scalar(DocumentNode::Kind::kBool, code);
   }
-  bool on_null(Code& code) { return Scalar(JsonNode::Kind::kNull, code); }
+  bool on_null(Code& code) { return Scalar(DocumentNode::Kind::kNull, code); }
   bool on_comment_part(Text, Code&) { return true; }
   bool on_comment(Text, Code&) { return true; }
 
-  JsonNode TakeRoot() { return std::move(root_); }
+  DocumentNode TakeRoot() { return std::move(root_); }
   const std::string& problem() const { return problem_; }  // ours; empty: the text is no JSON
 
  private:
   struct Frame {
-    JsonNode node;
+    DocumentNode node;
     std::set<std::string> seen;
   };
 
@@ -75,29 +68,29 @@ class Builder {
   }
 
   bool Count(Code& code) {
-    return ++values_ <= kMostValues || Refuse(StrCat("more than ", kMostValues, " values"), code);
+    return ++values_ <= kMostDocumentValues || Refuse(StrCat("more than ", kMostDocumentValues, " values"), code);
   }
 
-  bool Scalar(JsonNode::Kind kind, Code& code) {
+  bool Scalar(DocumentNode::Kind kind, Code& code) {
     if (!Count(code)) return false;
     Put({.kind = kind, .text = std::exchange(text_, {})});
     return true;
   }
 
-  bool Open(JsonNode::Kind kind, Code& code) {
+  bool Open(DocumentNode::Kind kind, Code& code) {
     if (!Count(code)) return false;
     open_.push_back({{.kind = kind}, {}});
     return true;
   }
 
   bool Close() {
-    JsonNode done = std::move(open_.back().node);
+    DocumentNode done = std::move(open_.back().node);
     open_.pop_back();
     Put(std::move(done));
     return true;
   }
 
-  void Put(JsonNode node) {
+  void Put(DocumentNode node) {
     if (open_.empty()) {
       root_ = std::move(node);
     } else {
@@ -108,7 +101,7 @@ class Builder {
   std::vector<Frame> open_;  // from the outermost
   std::string text_;         // of what is being read
   size_t values_ = 0;
-  JsonNode root_;
+  DocumentNode root_;
   std::string problem_;
 };
 
@@ -121,48 +114,21 @@ Error FailureAt(std::string_view text, size_t offset, const std::string& name, s
 
 }  // namespace
 
-std::string_view ToString(JsonNode::Kind kind) {
-  switch (kind) {
-    case JsonNode::Kind::kNull:
-      return "null";
-    case JsonNode::Kind::kBool:
-      return "true or false";
-    case JsonNode::Kind::kNumber:
-      return "a number";
-    case JsonNode::Kind::kText:
-      return "a text";
-    case JsonNode::Kind::kArray:
-      return "a list";
-    case JsonNode::Kind::kObject:
-      return "an object";
-  }
-  CHECK(false);
-}
-
-Result<JsonNode> ParseDocumentJson(std::string_view text, const std::string& name) {
+Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string& name) {
   TRY(CheckConfigText(text, name));
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // an editor's byte order mark
   json::parse_options options;
-  options.max_depth = kMostDepth;
+  options.max_depth = kMostDocumentDepth;
   json::basic_parser<Builder> parser(options);
   json::error_code code;
   const size_t parsed = parser.write_some(false, text.data(), text.size(), code);
   const std::string& problem = parser.handler().problem();
   if (!problem.empty()) return FailureAt(text, parsed, name, problem);
   if (code == json::error::too_deep)
-    return FailureAt(text, parsed, name, StrCat("nested more than ", kMostDepth, " deep"));
+    return FailureAt(text, parsed, name, StrCat("nested more than ", kMostDocumentDepth, " deep"));
   if (code) return FailureAt(text, parsed, name, StrCat("not JSON: ", code.message()));
   if (parsed < text.size()) return FailureAt(text, parsed, name, "not JSON: more behind its end");
   return parser.handler().TakeRoot();
-}
-
-std::string InQuotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : ReplaceInvalidUtf8(text.substr(0, kLongestQuote))) {
-    const bool control = (c >= 0 && c < ' ') || c == '\x7F';
-    out.push_back(control ? '?' : c);
-  }
-  return StrCat(out, text.size() > kLongestQuote ? "..." : "", "\"");
 }
 
 }  // namespace tony

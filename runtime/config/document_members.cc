@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-using Kind = JsonNode::Kind;
+using Kind = DocumentNode::Kind;
 
 // A member that sets one key; of a role, tony.ROLE.key.
 struct KeyMember {
@@ -55,12 +55,12 @@ Error Failure(const std::string& path, std::string_view what) {
   return {ErrorCode::kInvalid, StrCat(path, path.empty() ? "" : ": ", what)};
 }
 
-Error WrongKind(const std::string& path, std::string_view expected, const JsonNode& node) {
+Error WrongKind(const std::string& path, std::string_view expected, const DocumentNode& node) {
   return Failure(path, StrCat("expected ", expected, ", not ", ToString(node.kind)));
 }
 
 // A scalar's. No process can be given a NUL.
-Result<std::string> Text(const JsonNode& node, const std::string& path) {
+Result<std::string> Text(const DocumentNode& node, const std::string& path) {
   if (node.kind != Kind::kText && node.kind != Kind::kNumber && node.kind != Kind::kBool)
     return WrongKind(path, "a text, a number, true or false", node);
   if (node.text.find('\0') != node.text.npos) return Failure(path, "expected a text without a NUL character");
@@ -68,10 +68,10 @@ Result<std::string> Text(const JsonNode& node, const std::string& path) {
 }
 
 // The keys for lists split at commas.
-Result<std::string> ListText(const JsonNode& node, const std::string& path) {
+Result<std::string> ListText(const DocumentNode& node, const std::string& path) {
   if (node.kind != Kind::kArray) return WrongKind(path, "a list of texts", node);
   std::vector<std::string> items;
-  for (const JsonNode& item : node.items) {
+  for (const DocumentNode& item : node.items) {
     const std::string place = StrCat(path, "[", items.size(), "]");
     TRY_ASSIGN(std::string text, Text(item, place));
     if (text.find(',') != text.npos) return Failure(place, StrCat(InQuotes(text), ": expected a text without a comma"));
@@ -80,7 +80,7 @@ Result<std::string> ListText(const JsonNode& node, const std::string& path) {
   return Join(items, ",");
 }
 
-Status CheckObject(const JsonNode& node, const std::string& path, std::string_view expected) {
+Status CheckObject(const DocumentNode& node, const std::string& path, std::string_view expected) {
   if (node.kind != Kind::kObject) return WrongKind(path, expected, node);
   for (const std::string& name : node.names) {
     const bool control = std::ranges::any_of(name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7F'; });
@@ -112,9 +112,9 @@ class MembersReader {
   MembersReader(const std::string& path, std::span<const std::string_view> elsewhere)
       : path_(path), elsewhere_(elsewhere) {}
 
-  Result<SubmitFlags> Run(const JsonNode& object) {
+  Result<SubmitFlags> Run(const DocumentNode& object) {
     TRY(CheckObject(object, path_, "an object"));
-    const JsonNode* conf = nullptr;
+    const DocumentNode* conf = nullptr;
     for (size_t i = 0; i < object.items.size(); ++i) {
       if (object.names[i] == "conf") {
         conf = &object.items[i];
@@ -127,7 +127,7 @@ class MembersReader {
   }
 
  private:
-  Status ReadMember(const std::string& name, const JsonNode& node) {
+  Status ReadMember(const std::string& name, const DocumentNode& node) {
     const KeyMember* key = FindMember(kJobMembers, name);
     const auto* option = FindMember(kOptionMembers, name);
     const bool is_object = name == "env" || name == "tasks";
@@ -152,26 +152,26 @@ class MembersReader {
     return names;
   }
 
-  Status ReadKey(const KeyMember& member, std::string key, const JsonNode& node, const std::string& path) {
+  Status ReadKey(const KeyMember& member, std::string key, const DocumentNode& node, const std::string& path) {
     TRY_ASSIGN(std::string text, member.is_list ? ListText(node, path) : Text(node, path));
     flags_.conf.push_back({std::move(key), {std::move(text), path}});
     return Ok();
   }
 
-  Status ReadEnvironment(const JsonNode& node, const std::string& path) {
+  Status ReadEnvironment(const DocumentNode& node, const std::string& path) {
     TRY_ASSIGN(auto pairs, ReadPairs(node, path));
     for (auto& [name, value] : pairs) flags_.shell_env[name] = {std::move(value), PathOf(path, name)};
     return Ok();
   }
 
-  Status ReadConf(const JsonNode& node) {
+  Status ReadConf(const DocumentNode& node) {
     const std::string path = PathOf(path_, "conf");
     TRY_ASSIGN(auto pairs, ReadPairs(node, path));
     for (auto& [key, value] : pairs) flags_.conf.push_back({key, {std::move(value), path}});
     return Ok();
   }
 
-  Status ReadRoles(const JsonNode& node, const std::string& path) {
+  Status ReadRoles(const DocumentNode& node, const std::string& path) {
     TRY(CheckObject(node, path, "an object ROLE: {...}"));
     for (size_t i = 0; i < node.items.size(); ++i) {
       if (node.items[i].kind != Kind::kNull) TRY(ReadRole(node.names[i], node.items[i], path));
@@ -179,7 +179,7 @@ class MembersReader {
     return Ok();
   }
 
-  Status ReadRole(const std::string& role, const JsonNode& node, const std::string& parent) {
+  Status ReadRole(const std::string& role, const DocumentNode& node, const std::string& parent) {
     const bool is_name = std::ranges::all_of(role, [](char c) { return c >= 'a' && c <= 'z'; });
     if (!is_name) return Failure(parent, StrCat(InQuotes(role), ": a role's name has lower-case letters only"));
     if (IsReservedRole(role))
@@ -190,7 +190,7 @@ class MembersReader {
     return Ok();
   }
 
-  Status ReadRoleMember(const std::string& role, const std::string& name, const JsonNode& node,
+  Status ReadRoleMember(const std::string& role, const std::string& name, const DocumentNode& node,
                         const std::string& parent) {
     const KeyMember* member = FindMember(kRoleMembers, name);
     if (!member && name != "completion") {
@@ -205,7 +205,7 @@ class MembersReader {
   }
 
   // A role stands in one list at most.
-  Status ReadCompletion(const std::string& role, const JsonNode& node, const std::string& path) {
+  Status ReadCompletion(const std::string& role, const DocumentNode& node, const std::string& path) {
     TRY_ASSIGN(const std::string completion, Text(node, path));
     const auto of_list = [&](const auto& row) { return row.completion == completion; };
     if (completion != "tracked" && std::ranges::none_of(kCompletions, of_list))
@@ -223,12 +223,12 @@ class MembersReader {
 
 }  // namespace
 
-Result<SubmitFlags> ReadMembers(const JsonNode& object, const std::string& path,
+Result<SubmitFlags> ReadMembers(const DocumentNode& object, const std::string& path,
                                 std::span<const std::string_view> read_elsewhere) {
   return MembersReader(path, read_elsewhere).Run(object);
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const JsonNode& object, const std::string& path) {
+Result<std::vector<std::pair<std::string, std::string>>> ReadPairs(const DocumentNode& object, const std::string& path) {
   TRY(CheckObject(object, path, "an object NAME: value"));
   std::vector<std::pair<std::string, std::string>> pairs;
   for (size_t i = 0; i < object.items.size(); ++i) {

@@ -4,7 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
-#include "runtime/config/document_json.h"
+#include "runtime/config/document_node.h"
 #include "runtime/config/document_members.h"
 
 namespace tony {
@@ -20,9 +20,9 @@ Status ReadPropertiesText(const std::string& text, JobDocument& document) {
   return Ok();
 }
 
-Status ReadProperties(const JsonNode& node, JobDocument& document) {
-  if (node.kind == JsonNode::Kind::kText) return ReadPropertiesText(node.text, document);
-  if (node.kind != JsonNode::Kind::kObject) {
+Status ReadProperties(const DocumentNode& node, JobDocument& document) {
+  if (node.kind == DocumentNode::Kind::kText) return ReadPropertiesText(node.text, document);
+  if (node.kind != DocumentNode::Kind::kObject) {
     return Error{ErrorCode::kInvalid,
                  StrCat("properties: expected a text or an object KEY: value, not ", ToString(node.kind))};
   }
@@ -36,18 +36,18 @@ void YieldToAll(const std::vector<SubmitFlags::Setting>& higher, SubmitFlags& lo
   for (const SubmitFlags::Setting& setting : higher) YieldTo(setting.key, lower);
 }
 
-Result<std::map<std::string, std::string>> SecretsOf(const JsonNode& node, const std::string& path) {
+Result<std::map<std::string, std::string>> SecretsOf(const DocumentNode& node, const std::string& path) {
   TRY_ASSIGN(const auto pairs, ReadPairs(node, path));
   return std::map<std::string, std::string>(pairs.begin(), pairs.end());
 }
 
-Status ReadDocument(const JsonNode& root, JobDocument& document) {
+Status ReadDocument(const DocumentNode& root, JobDocument& document) {
   constexpr std::string_view kLayers[] = {"properties", "secrets", "spec"};
   TRY_ASSIGN(document.members, ReadMembers(root, "", kLayers));
   YieldToAll(document.members.conf, document.members);
   for (size_t i = 0; i < root.names.size(); ++i) {
-    const JsonNode& member = root.items[i];
-    if (member.kind == JsonNode::Kind::kNull) continue;
+    const DocumentNode& member = root.items[i];
+    if (member.kind == DocumentNode::Kind::kNull) continue;
     if (root.names[i] == "properties") TRY(ReadProperties(member, document));
     if (root.names[i] == "secrets") {
       TRY_ASSIGN(document.secrets, SecretsOf(member, "secrets"));
@@ -65,9 +65,10 @@ Status ReadDocument(const JsonNode& root, JobDocument& document) {
 
 }  // namespace
 
-Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name) {
-  TRY_ASSIGN(const JsonNode root, ParseDocumentJson(text, name));
-  if (root.kind != JsonNode::Kind::kObject)
+Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name, DocumentFormat format) {
+  const auto parse = format == DocumentFormat::kYaml ? ParseDocumentYaml : ParseDocumentJson;
+  TRY_ASSIGN(const DocumentNode root, parse(text, name));
+  if (root.kind != DocumentNode::Kind::kObject)
     return Error{ErrorCode::kInvalid, StrCat(name, ": expected an object, not ", ToString(root.kind))};
   JobDocument document;
   if (const Status read = ReadDocument(root, document); !read.ok()) return Annotate(read.error(), name);
@@ -75,7 +76,7 @@ Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& na
 }
 
 Result<std::map<std::string, std::string>> ReadSecrets(std::string_view text, const std::string& name) {
-  TRY_ASSIGN(const JsonNode root, ParseDocumentJson(text, name));
+  TRY_ASSIGN(const DocumentNode root, ParseDocumentJson(text, name));
   return SecretsOf(root, name);
 }
 

@@ -1,5 +1,5 @@
-// The job document: one JSON object with all that a job is made of, as a program hands it over (`tony submit -`, or a
-// file FILE.json). Each of its values becomes one of the keys of key_table.cc or one of the submit flags; it has no
+// The job document: one object with all that a job is made of. A program hands it over as JSON (`tony submit -`); a file
+// is JSON or, FILE.yaml or FILE.yml, YAML. Each of its values becomes one of the keys of key_table.cc or one of the submit flags; it has no
 // meaning of its own. Its members, all optional, null meaning not given:
 //   properties  the text of a job file or, beginning with <, of a tony.xml; or an object KEY: value, like a job file
 //   spec        an object with the members below: the base of everything
@@ -32,7 +32,9 @@ struct JobDocument {
 
 // kInvalid names `name` and the line, or the member and what was expected. No message holds a variable's or a key's
 // value.
-Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name);
+enum class DocumentFormat { kJson, kYaml };
+Result<JobDocument> ReadJobDocument(std::string_view text, const std::string& name,
+                                    DocumentFormat format = DocumentFormat::kJson);
 
 // NAME: value of the tasks' secrets, one JSON object. kInvalid as above.
 Result<std::map<std::string, std::string>> ReadSecrets(std::string_view text, const std::string& name);

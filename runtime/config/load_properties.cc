@@ -75,15 +75,20 @@ struct LoadedFile {
   bool is_job_file = false;  // an Azkaban step's properties, which carry submit flags too
 };
 
-bool IsDocument(const ConfigFile& file) { return file.is_stdin || (!file.is_step && file.path.extension() == ".json"); }
+bool IsYaml(const ConfigFile& file) { return file.path.extension() == ".yaml" || file.path.extension() == ".yml"; }
+
+bool IsDocument(const ConfigFile& file) {
+  return file.is_stdin || (!file.is_step && (file.path.extension() == ".json" || IsYaml(file)));
+}
 
 Result<JobDocument> LoadDocument(const ConfigFile& file) {
   if (file.is_stdin && ::isatty(STDIN_FILENO)) {
     return Error{ErrorCode::kUsage, "- reads a job document from standard input, and that is a terminal"};
   }
   TRY_ASSIGN(const std::string text, ReadConfigFile(file));
-  if (Trim(text).empty()) return FileError(file, "empty; expected a JSON object");
-  return ReadJobDocument(text, file.name);
+  const auto format = IsYaml(file) ? DocumentFormat::kYaml : DocumentFormat::kJson;
+  if (Trim(text).empty()) return FileError(file, "empty; expected an object");
+  return ReadJobDocument(text, file.name, format);
 }
 
 Result<LoadedFile> Load(const ConfigFile& file) {
@@ -100,11 +105,7 @@ Result<LoadedFile> Load(const ConfigFile& file) {
                file.read ? ParseRawHadoopXml(text, file.name) : ParseHadoopXmlOf(file.path, text, file.name));
     return loaded;
   }
-  const auto extension = file.path.extension();
-  if (extension == ".json") return FileError(file, "a job document, which main.args cannot name");
-  if (extension == ".yaml" || extension == ".yml") {
-    return FileError(file, StrCat(extension.string(), " files are not supported yet"));
-  }
+  if (IsDocument(file)) return FileError(file, "a job document, which main.args cannot name");
   TRY_ASSIGN(loaded.properties, ParseJavaProperties(text, file.name));
   loaded.is_job_file = true;
   return loaded;

@@ -1,5 +1,5 @@
-// What describes a job: a job document, properties as a person or Azkaban writes them, a tony.xml, main.args. The first
-// byte says which.
+// What describes a job: a job document in JSON or YAML, properties as a person or Azkaban writes them, a tony.xml,
+// main.args. The first byte says which.
 #include "runtime/config/job_document.h"
 #include "runtime/config/main_args.h"
 #include "runtime/config/properties.h"
@@ -23,6 +23,9 @@ void Read(std::string_view input) {
     case 'd':
       (void)ReadJobDocument(text, "job.json");
       break;
+    case 'y':
+      (void)ReadJobDocument(text, "job.yaml", DocumentFormat::kYaml);
+      break;
     case 'p':
       Expand(ParseJavaProperties(text, "job.properties"));
       break;
@@ -44,6 +47,8 @@ std::vector<std::string> Seeds() {
   std::vector<std::string> seeds = {
       R"(d{"name":"n","framework":"tensorflow","env":{"A":"b"},"tags":["t"],"conf":{"tony.worker.memory":"2g"},)"
       R"("tasks":{"worker":{"instances":2}},"spec":{"executes":"true"},"properties":"tony.ps.instances=1"})",
+      "y---\nname: 'n'\ntags: [t, !!str 1]\nenv: &e {A: \"b\"}\ntasks:\n  worker: {instances: 2}\nspec:\n  env: *e\n"
+      "  executes: >-\n    a\n    b\n",
       "m-src_dir src --executes 'a b' -conf=tony.worker.instances=2 -shell_env \"A=b c\"",
       "x<?xml version=\"1.0\"?><configuration><property><name>a</name><value>${b}</value><final>true</final>"
       "</property><property><name>b</name><value>c</value></property></configuration>"};

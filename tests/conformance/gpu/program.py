@@ -44,4 +44,13 @@ def collective():
     torch.distributed.destroy_process_group()
 
 
-{"see": see, "work": work, "too-much": too_much, "collective": collective}[sys.argv[1]]()
+def share():
+    """One of the processes of a task that share its GPU, where NCCL wants one each."""
+    torch.distributed.init_process_group("gloo", init_method="env://")
+    value = torch.full((8,), 1.0 + int(os.environ["LOCAL_RANK"]), device="cuda")
+    torch.distributed.all_reduce(value)
+    print(f"sum {value.sum().item()} of {os.environ['LOCAL_WORLD_SIZE']}", flush=True)
+    torch.distributed.destroy_process_group()
+
+
+{"see": see, "work": work, "too-much": too_much, "collective": collective, "share": share}[sys.argv[1]]()

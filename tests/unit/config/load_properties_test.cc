@@ -103,9 +103,28 @@ TEST_F(LoadPropertiesTest, FilesThatCannotBeReadAreNamed) {
   EXPECT_EQ(ErrorOf().message, "job file " + folder_.string() + ": a folder, not a file");
   options_.spec_file = "hdfs://nn/job.xml";
   EXPECT_EQ(ErrorOf().message, "job file hdfs://nn/job.xml: only files of this machine are read");
-  Write("job.yaml", "a: b");
+}
+
+TEST_F(LoadPropertiesTest, AYamlFileIsAJobDocument) {
+  for (const char* file : {"job.yaml", "job.yml"}) {
+    Write(file, "tasks:\n  worker: {instances: 2}\nconf:\n  tony.worker.memory: 1g\n");
+    options_ = {};
+    options_.spec_file = file;
+    EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from tasks.worker.instances");
+    EXPECT_EQ(ValueOf("tony.worker.memory"), "1g from conf");
+    options_ = {};
+    options_.conf_file = file;
+    EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from tasks.worker.instances");
+  }
+  Write("job.yaml", "tasks:\n  worker: {instances: yes}\n");
+  options_ = {};
   options_.spec_file = "job.yaml";
-  EXPECT_EQ(ErrorOf().message, "job file " + (folder_ / "job.yaml").string() + ": .yaml files are not supported yet");
+  EXPECT_EQ(ErrorOf().message.substr(0, 29), "job.yaml:2: \"yes\" without quo");
+  Write("job.properties", "main.args=-conf_file job.yaml");
+  options_ = {};
+  options_.spec_file = "job.properties";
+  EXPECT_EQ(ErrorOf().message, "main.args (from job.properties:1), -conf_file: conf file " +
+                                   (folder_ / "job.yaml").string() + ": a job document, which main.args cannot name");
 }
 
 TEST_F(LoadPropertiesTest, AFileUrlIsALocalFile) {

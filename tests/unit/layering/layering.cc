@@ -119,6 +119,7 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"curl/", {"runtime/http/"}},
       {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
       {"openssl/", {"runtime/store/sha256.cc", "runtime/hadoop/digest_md5.cc", "runtime/tls/"}},
+      {"yaml.h", {"runtime/config/document_yaml.cc"}},
       {"zlib", {"runtime/hadoop/tfile_bytes.cc", "runtime/history/crc32.cc", "runtime/staging/pack_folder.cc"}},
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},

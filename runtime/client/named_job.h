@@ -1,0 +1,20 @@
+// Which job a person means, who does not type its whole id.
+#pragma once
+
+#include <string>
+
+#include "runtime/base/result.h"
+#include "runtime/store/job_records.h"
+
+namespace tony {
+
+// `word` is, and whatever comes first counts:
+//   an id        as FindJob() has it: what programs give is never looked for elsewhere
+//   last         the job that was submitted last
+//   a name       the newest job of this name, among those that run and the newest thousand that have ended
+//   a beginning  at least four characters with which the id of one job alone begins, or its part behind the last - or _
+// Which one it is, is said on standard error unless it was an id. kNotFound as FindJob(), or what there is several of;
+// whatever keeps a configured cluster from being asked.
+Result<JobRecords> FindNamedJob(const std::string& word);
+
+}  // namespace tony
