@@ -67,6 +67,8 @@ inline std::vector<Decision> OneOfEachKind() {
                          .newest = Checkpoint{"/ckpt/step-3", 3, Instant(Duration(1)), CheckpointWriter::kEarlierJob}}},
       ValuesPublished{worker, {{"ADDRESS", "node-7:5000"}, {"TOKEN", "\xC3\xA4 = 1"}}},
       StageOpened{2},
+      FailureTolerated{worker, "worker:1 failed on node-7: exit code 3 (user_error)"},
+      RoleFinished{"worker", "2 of 3 tasks of role worker have succeeded", Duration(10'000)},
   };
   std::vector<Decision> decisions;
   for (const DecisionBody& body : bodies)
