@@ -33,6 +33,7 @@ bool Names(const Outcome& outcome, const Endpoint& endpoint) {
 
 std::optional<DecisionBody> Job::Judge(Instant now) const {
   if (verdict_) return std::nullopt;
+  if (auto over = WhatIsOver()) return over;
   if (last_ended_ && !SettlesAt(*last_ended_)) {
     if (auto judged = JudgeEndOf(FirstCauseOf(*last_ended_), now)) return judged;
   }

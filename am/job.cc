@@ -144,8 +144,6 @@ bool Job::IsHeld(const Attempt& ended) const {
   return failed_.contains({*ended.ended, ended.id});  // not judged yet
 }
 
-double Job::Progress() const { return static_cast<double>(tracked_successes_) / spec_.TrackedTasks(); }
-
 ContainerAsk Job::AskFor(const AttemptId& id) const {
   const RoleSpec* role = spec_.FindRole(id.task.role);
   CHECK(role != nullptr);

@@ -17,6 +17,7 @@
 
 #include "am/actions.h"
 #include "am/attention.h"
+#include "am/completion_policy.h"
 #include "am/observations.h"
 #include "am/restart_policy.h"
 #include "am/states.h"
@@ -61,7 +62,7 @@ class Job {
   Epoch epoch() const { return epoch_; }
   int64_t seq() const { return seq_; }  // grows with every decision that a status shows as news
   bool Ended() const { return IsFinal(state_); }
-  double Progress() const;   // which part of its tracked tasks have succeeded: 0 to 1
+  double Progress() const;   // which part of its tracked tasks is over: 0 to 1
   bool MayRunTasks() const;  // now or, as no verdict has been decided, later
   const JobSpec& spec() const { return spec_; }
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
@@ -93,6 +94,7 @@ class Job {
     int opening = 0;                 // which one its task is of; 0: of none that may still be under way
     bool renewed = false;            // in the container and executor of the attempt before
     bool reported = false;           // its executor told its end, and waits for what comes
+    bool tolerated = false;          // it failed, and the job goes on without its task
     std::optional<Outcome> because;  // why it alone was told to stop
     int stops = 0;                   // how often it was told to stop, each time with less grace
     Duration stop_grace{0};
@@ -197,9 +199,7 @@ class Job {
   };
   std::optional<Outlived> NextOutlived() const;  // a role that runs on after a group, and until when it may
   DecisionBody EndOf(const Outlived& outlived, Instant now) const;
-  std::optional<DecisionBody> SucceedWithoutThose() const;
   bool IsOver(const std::string& role) const;  // each task has ended, and none is to start again
-  int Successes() const;  // of tracked tasks, those that are not waited for any more counted as such
 
   // ---- first_cause.cc: policy
   std::optional<DecisionBody> Judge(Instant now) const;
@@ -210,6 +210,12 @@ class Job {
   bool EndsItself(const Attempt& attempt) const;
   std::string ProbableCause(const Attempt& failed) const;
   std::string TasksBeside(const Attempt& failed) const;
+
+  // ---- job_completion.cc: policy
+  EndedTask EndedAs(const AttemptId& id) const;
+  EarlierFailures EarlierThan(const AttemptId& id) const;
+  std::optional<Verdict> VerdictOn(const EndedTask& failed) const;
+  std::optional<DecisionBody> WhatIsOver() const;
 
   // ---- silence.cc: policy
   std::string WhoWasSilent(Instant now) const;
@@ -263,6 +269,8 @@ class Job {
   Result<Actions> Apply(const ValuesPublished& d, Instant time);
   Result<Actions> Apply(const StageOpened& d, Instant time);
   Result<Actions> Apply(const RoleLeft& d, Instant time);
+  Result<Actions> Apply(const FailureTolerated& d, Instant time);
+  Result<Actions> Apply(const RoleFinished& d, Instant time);
   Result<Attempt*> Step(const AttemptId& id, AttemptStep step);
   Status Step(JobStep step);
   Result<Attempt*> MakeAttempt(const AttemptId& id, AttemptStep how, Instant time);
@@ -277,11 +285,12 @@ class Job {
   void GiveUpLater(Attempt& attempt, Instant heard);
   void AwaitGone(Restart& restart, const Attempt& ended, Instant time);
   void AbandonRestarts(Instant time, Actions& actions);
+  void AbandonRestartOf(const TaskId& id, Instant time, Actions& actions);
   Status StepTask(const TaskId& id, TaskStep step);
   Restart* FindRestart(int number);
   Restart* RestartOf(const TaskId& id);
   bool IsTracked(const TaskId& id) const;
-  bool HasSucceeded(const std::string& role) const;  // all of it
+  bool HasSucceeded(const std::string& role) const;  // as much of it as is needed; nothing of it will run
   // It has succeeded, and others were not to start before: it does not start again, whatever becomes of them.
   bool IsSettled(const std::string& role) const { return prepares_.contains(role) && HasSucceeded(role); }
   int GangSize() const;                          // tasks that are or were asked for, without those of settled roles
@@ -289,7 +298,6 @@ class Job {
   Opening* OpeningOf(const Attempt& attempt);    // that is under way
   const Opening* HeldInVain() const;             // one whose containers wait for others
   void ArriveFirst(const Attempt& attempt, Instant time, Actions& actions);
-  void CountSuccess(const TaskId& id, int by);
   bool ConcernsTracked(const Restart& restart) const;
   bool CanRenew(const Attempt& ended) const;  // its executor could run the next attempt
   int NextIn(const Attempt& ended) const;     // number of the attempt that its executor runs next; 0: none
@@ -341,13 +349,12 @@ class Job {
   std::array<int, static_cast<size_t>(AttemptState::kLost) + 1> counts_{};  // newest attempts by state
   // They outlive a restart of the gang, since they have been in it once: it forms anew without them.
   std::set<TaskId> beside_;
-  int tracked_successes_ = 0;
-  std::map<std::string, int> succeeded_;                  // tracked tasks, by role
+  Ends ends_;
   std::set<std::string> prepares_;                        // roles for whose success others wait
   std::set<std::string> closed_;                          // roles of which nothing was asked for yet
   std::map<std::string, int> done_;                       // tasks that are, by role
   std::map<std::string, Instant> last_end_, last_begin_;  // of an attempt, by role; it begins as it is made or runs
-  std::set<std::string> left_;                            // roles that the job does not wait for any more
+  LeftRoles left_;                                        // roles that the job does not wait for any more
   int containers_left_ = 0;
   std::set<AttemptId> unplaced_;                         // asked for, and no container yet
   Instant unplaced_since_{};                             // newest of: something was asked for, some of it came
@@ -362,9 +369,11 @@ class Job {
   std::set<std::pair<Instant, ContainerId>> leaving_;    // by when their executors should be gone
   std::optional<AttemptId> last_ended_;                  // in this turn
   std::set<std::pair<Instant, AttemptId>> failed_;       // ended so, and neither restarted nor the job's end
-  std::map<int, Restart> restarts_;                      // the open ones, by number
-  std::map<int, Joining> joining_;                       // by number of the restart
-  std::map<int, Opening> openings_;                      // those under way, by number: 1, 2, ...
+  std::vector<AttemptId> tolerated_;                     // failed so, and the job goes on; in the order of decisions
+  std::set<std::string, std::less<>> finished_;  // roles of which enough have succeeded, and the rest is stopped
+  std::map<int, Restart> restarts_;              // the open ones, by number
+  std::map<int, Joining> joining_;               // by number of the restart
+  std::map<int, Opening> openings_;              // those under way, by number: 1, 2, ...
   int last_opening_ = 0;
   std::vector<PastRestart> past_restarts_;    // all that were decided
   std::vector<RestartStatus> restart_list_;   // the newest of them, for people

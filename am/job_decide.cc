@@ -66,7 +66,6 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
       if (Count(AttemptState::kStopping) > 0 || containers_left_ > 0) return std::nullopt;
       return JobEnded{};
     case JobState::kRunning:
-      if (auto success = SucceedWithoutThose()) return success;
       if (auto stage = NextStage()) return stage;
       return NextRoles();
     case JobState::kRestarting:

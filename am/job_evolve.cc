@@ -219,9 +219,12 @@ Result<Actions> Job::Apply(const AttemptEnded& d, Instant time) {
   silent_.erase({attempt->give_up_at, d.attempt});
   StopAwaiting(*attempt);
   if (tasks_.at(d.attempt.task).state == TaskState::kDone) {
-    const Completion completion = spec_.FindRole(d.attempt.task.role)->completion;
-    if (completion == Completion::kTracked && d.outcome.Succeeded()) CountSuccess(d.attempt.task, 1);
-    if (completion != Completion::kSidecar && !d.outcome.Succeeded()) failed_.emplace(time, d.attempt);
+    const RoleSpec& role = *spec_.FindRole(d.attempt.task.role);
+    if (d.outcome.Succeeded()) {
+      ++ends_[role.name].succeeded;
+    } else if (role.CountsFailures() && !finished_.contains(role.name)) {
+      failed_.emplace(time, d.attempt);
+    }
   }
   Actions actions;
   Arrive(*attempt, time, actions);

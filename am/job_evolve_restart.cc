@@ -53,7 +53,12 @@ Status Job::TakeOver(Restart& restart, const TaskId& id, Duration grace, Instant
     earlier->tasks.erase(id);
     earlier->ending.erase(id);
   }
-  if (task.state == TaskState::kDone && IsTracked(id) && attempt.outcome->Succeeded()) CountSuccess(id, -1);
+  if (task.state == TaskState::kDone && attempt.outcome->Succeeded()) --ends_[id.role].succeeded;
+  if (std::exchange(attempt.tolerated, false)) {
+    --ends_[id.role].failed;
+    std::erase(tolerated_, attempt.id);
+  }
+  finished_.erase(id.role);
   if (attempt.ended) failed_.erase({*attempt.ended, attempt.id});
   TRY(StepTask(id, TaskStep::kRestart));
   task.restart = restart.number;
@@ -184,15 +189,24 @@ void Job::Arrive(const Attempt& attempt, Instant time, Actions& actions) {
 
 // The job stops: nothing starts again.
 void Job::AbandonRestarts(Instant time, Actions& actions) {
-  for (const auto& [number, restart] : std::exchange(restarts_, {})) {
-    for (const TaskId& id : restart.tasks) {
-      Task& task = tasks_.at(id);
-      task.restart = 0;
-      const bool over = IsFinal(task.newest()->state);
-      CHECK(StepTask(id, over ? TaskStep::kGiveUp : TaskStep::kAbandon).ok());
-      if (over) LetGo(*task.newest(), time + kLeaveLimit, actions);
-    }
+  while (!restarts_.empty()) {
+    const std::set<TaskId> tasks = restarts_.begin()->second.tasks;
+    for (const TaskId& id : tasks) AbandonRestartOf(id, time, actions);
   }
+}
+
+void Job::AbandonRestartOf(const TaskId& id, Instant time, Actions& actions) {
+  Task& task = tasks_.at(id);
+  Restart* restart = FindRestart(std::exchange(task.restart, 0));
+  if (!restart) return;
+  restart->tasks.erase(id);
+  restart->ending.erase(id);
+  std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
+  const bool over = IsFinal(task.newest()->state);
+  CHECK(StepTask(id, over ? TaskStep::kGiveUp : TaskStep::kAbandon).ok());
+  if (!over) return;
+  if (task.newest()->outcome->Succeeded()) ++ends_[id.role].succeeded;
+  LetGo(*task.newest(), time + kLeaveLimit, actions);
 }
 
 bool Job::ConcernsTracked(const Restart& restart) const {

@@ -86,11 +86,6 @@ void Job::ArriveFirst(const Attempt& attempt, Instant time, Actions& actions) {
   }
 }
 
-void Job::CountSuccess(const TaskId& id, int by) {
-  tracked_successes_ += by;
-  succeeded_[id.role] += by;
-}
-
 // What may not start now waits for its stage; whether that is open is another decision.
 bool Job::StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time) {
   const int stage = StageOf(spec_, attempt.id.task.role);

@@ -60,6 +60,31 @@ Result<Actions> Job::Apply(const AttemptStopping& d, Instant time) {
   return actions;
 }
 
+Result<Actions> Job::Apply(const FailureTolerated& d, Instant time) {
+  Attempt* attempt = Find(d.attempt);
+  if (!attempt || !attempt->ended || failed_.erase({*attempt->ended, d.attempt}) == 0)
+    return Misfit(ToString(d.attempt));
+  attempt->tolerated = true;
+  tolerated_.push_back(d.attempt);
+  ++ends_[d.attempt.task.role].failed;
+  Actions actions;
+  LetGo(*attempt, time + kLeaveLimit, actions);
+  return actions;
+}
+
+Result<Actions> Job::Apply(const RoleFinished& d, Instant time) {
+  if (!spec_.FindRole(d.role) || !finished_.insert(d.role).second) return Misfit(d.role);
+  Actions actions;
+  for (auto task = tasks_.lower_bound({d.role, 0}); task != tasks_.end() && task->first.role == d.role; ++task) {
+    AbandonRestartOf(task->first, time, actions);
+    Attempt* attempt = task->second.newest();
+    if (!attempt || IsFinal(attempt->state)) continue;
+    attempt->because = Outcome{.cls = OutcomeClass::kKilled, .message = d.reason};
+    if (attempt->state != AttemptState::kStopping) StopAttempt(*attempt, d.grace, time, actions);
+  }
+  return actions;
+}
+
 Result<Actions> Job::Apply(const OwnerChanged& d, Instant) {
   TRY(attention_.Apply(d));
   return Actions();

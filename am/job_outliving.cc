@@ -20,8 +20,8 @@ std::optional<Job::Outlived> Job::NextOutlived() const {
   std::optional<Outlived> next;
   if (state_ != JobState::kRunning) return next;
   for (const RoleSpec& role : spec_.roles) {
-    if (role.outlives.empty() || closed_.contains(role.name) || IsOver(role.name) || left_.contains(role.name))
-      continue;
+    const bool is_over = IsOver(role.name) || finished_.contains(role.name) || left_.contains(role.name);
+    if (role.outlives.empty() || closed_.contains(role.name) || is_over) continue;
     for (const Outliving& rule : role.outlives) {
       if (!std::ranges::all_of(rule.roles, [&](const std::string& other) { return IsOver(other); })) continue;
       Instant since = last_begin_.at(role.name);
@@ -39,27 +39,6 @@ DecisionBody Job::EndOf(const Outlived& outlived, Instant now) const {
       StrCat("role ", role->name, " ran on for longer than ", Seconds(rule->limit), " after ", Join(rule->roles, ", "),
              " had ended (", rule->Key(role->name), ")", WhoWasSilent(now));
   return JobStopping{{.state = FinalState::kFailed, .cls = OutcomeClass::kTimeout, .message = message},
-                     spec_.timers.grace};
-}
-
-int Job::Successes() const {
-  int successes = tracked_successes_;
-  for (const std::string& name : left_) {
-    const RoleSpec& role = *spec_.FindRole(name);
-    const auto succeeded = succeeded_.find(name);
-    if (role.completion == Completion::kTracked)
-      successes += role.instances - (succeeded == succeeded_.end() ? 0 : succeeded->second);
-  }
-  return successes;
-}
-
-std::optional<DecisionBody> Job::SucceedWithoutThose() const {
-  if (left_.empty() || verdict_ || Successes() < spec_.TrackedTasks()) return std::nullopt;
-  const std::string names = Join(std::vector<std::string>(left_.begin(), left_.end()), ", ");
-  return JobStopping{{.state = FinalState::kSucceeded,
-                      .cls = OutcomeClass::kSuccess,
-                      .message = StrCat("all tracked tasks succeeded but those of ", names,
-                                        ", which ran on for too long and were to be ignored then")},
                      spec_.timers.grace};
 }
 

@@ -21,26 +21,32 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   // Whatever ends while its task is being restarted has been judged.
   if (task.state != TaskState::kDone || task.newest()->id != id) return std::nullopt;
   const Attempt& attempt = *task.newest();
+  if (attempt.tolerated || finished_.contains(id.task.role)) return std::nullopt;
   Outcome outcome = *attempt.outcome;
   outcome.message += ProbableCause(attempt);
   if (EndsItself(attempt)) outcome.cls = OutcomeClass::kUserError;
   const EndedTask ended{attempt.id, attempt.host, &outcome};
-  std::optional<Verdict> verdict = JudgeEnd(spec_, ended, Successes());
-  // Before the gang has formed nobody of it can be missing, not even a sidecar: the barrier would never open.
-  if (!verdict && !HasFormed(attempt)) verdict = JudgeEarlyEnd(ended);
-  if (verdict && verdict->state == FinalState::kSucceeded) return JobStopping{*std::move(verdict), spec_.timers.grace};
-  if (verdict) outcome.cls = verdict->cls;
-  if (!outcome.Succeeded()) return RestartOrStop(ended, std::move(verdict), now);
-  return std::nullopt;
+  // Before the gang has formed nobody of it can be missing, not even a sidecar.
+  if (!HasFormed(attempt)) {
+    Verdict early = JudgeEarlyEnd(ended);
+    outcome.cls = early.cls;
+    return RestartOrStop(ended, std::move(early), now);
+  }
+  if (outcome.Succeeded()) return std::nullopt;
+  const bool counts = spec_.FindRole(id.task.role)->CountsFailures();
+  return RestartOrStop(ended, counts ? VerdictOn(ended) : std::nullopt, now);
 }
 
-// No verdict: the job does not depend on it.
+// No verdict: the job goes on without it.
 std::optional<DecisionBody> Job::RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict,
                                                Instant now) const {
   const FailedTask failed{ended, HasFormed(*Find(ended.attempt)), CanRenew(*Find(ended.attempt))};
   const auto judged = PlanRestart(spec_, failed, past_restarts_, now);
   if (const auto* plan = std::get_if<RestartPlan>(&judged)) return Decide(*plan, ended, now);
-  if (!verdict) return std::nullopt;
+  if (!verdict) {
+    if (!failed_.contains({*Find(ended.attempt)->ended, ended.attempt})) return std::nullopt;
+    return FailureTolerated{ended.attempt, DescribeFailure(ended)};
+  }
   if (const std::string& why = std::get<NoRestart>(judged).why; !why.empty()) {
     verdict->message += StrCat("; ", why);
   } else if (!past_restarts_.empty()) {

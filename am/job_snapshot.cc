@@ -33,6 +33,7 @@ JobStatus Job::Snapshot(const std::string& user, Instant submitted) const {
   status.tensorboard_url = TensorBoardUrl();
   status.restarts = restart_list_;
   status.restart_count = static_cast<int>(past_restarts_.size());
+  status.tolerated_failures = static_cast<int>(tolerated_.size());
   for (const auto& [id, task] : tasks_) {
     TaskStatus row{.id = id, .state = std::string(ToString(task.state))};
     if (const Attempt* attempt = task.newest()) {

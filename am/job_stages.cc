@@ -31,8 +31,8 @@ bool Job::IsReady(const RoleSpec& role) const {
 }
 
 bool Job::HasSucceeded(const std::string& role) const {
-  const auto found = succeeded_.find(role);
-  return found != succeeded_.end() && found->second == spec_.FindRole(role)->instances;
+  const RoleEnds ends = EndsOf(ends_, *spec_.FindRole(role));
+  return finished_.contains(role) || ends.succeeded + ends.failed == spec_.FindRole(role)->instances;
 }
 
 // Who only waits for others to be ready has its container as early as they.

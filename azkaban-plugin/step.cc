@@ -143,7 +143,7 @@ class StepRun {
     TRY(LeaveOutputs(records, status));
     if (const Status acked = Acknowledge(records, asked_.order.claim.owner); !acked.ok())
       SayInLog("warning: " + acked.error().message);
-    return Exit{0, job};
+    return Exit{0, status.tolerated_failures > 0 ? StrCat(job, ": ", verdict.message) : job};
   }
 
   Status LeaveOutputs(const JobRecords& records, const JobStatus& status) const {

@@ -5,6 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
+#include "runtime/job/startup_limit.h"
 #include "runtime/store/kill_answers.h"
 
 namespace tony {
@@ -226,7 +227,10 @@ void Follower::Search() {
   if (!is_kept) return BringBack();
   keepers_started_ = 0;
   if (lease.ok() && *lease && !tried_just_now) return TalkTo(**lease);
-  if (lease.ok() && !*lease) TellWait(seen.waits);
+  if (lease.ok() && !*lease) {
+    TellWait(seen.waits);
+    EndLateStart(seen.waits);
+  }
   SearchAfter(kill_name_.empty() ? pause_ : std::min(pause_, kAnswerPause));
   pause_ = std::min(pause_ * 2, kLongestPause);
 }
@@ -238,6 +242,28 @@ void Follower::TellWait(const std::string& why) {
   if (!status.ok() || HasEnded(*status)) return;
   wait_told_ = status->delay = why;
   sink_.on_status(*status);
+}
+
+// On a cluster nobody of ours is there before the master is.
+void Follower::EndLateStart(const std::string& why) {
+  if (why.empty()) return;
+  if (!start_due_) start_due_ = StartIsDueBy();
+  const Instant now = loop_.Now();
+  if (now < *start_due_) return;
+  const auto spec = records_.ReadSpec();
+  if (!spec.ok()) return;
+  const Duration limit = spec->startup_timeout;
+  const std::string late = StartedTooLate(limit + (now - *start_due_), limit, why);
+  const auto ended = launcher_.EndUnruled(records_, {.reason = late});
+  if (ended.ok() && *ended && !std::exchange(late_told_, true)) sink_.on_note(late);
+}
+
+Instant Follower::StartIsDueBy() const {
+  const auto spec = records_.ReadSpec();
+  const auto submission = records_.ReadSubmission();
+  if (!spec.ok() || !submission.ok() || spec->startup_timeout == Duration(0)) return Instant::max();
+  const Duration limit = spec->startup_timeout;
+  return loop_.Now() + limit - SpentOf(limit, submission->time, RealClock().Now());
 }
 
 void Follower::BringBack() {

@@ -72,6 +72,8 @@ class Follower {
   void SearchAfter(Duration pause);
   void Search();
   void TellWait(const std::string& why);
+  void EndLateStart(const std::string& why);
+  Instant StartIsDueBy() const;
   void BringBack();
   void ShowThatWeLook();
   void SeeFiledAnswer();
@@ -100,9 +102,11 @@ class Follower {
   int keepers_started_ = 0;
   std::optional<JobStatus> last_;  // from an AM; while Reading from its document
   bool mistrust_told_ = false;
-  int64_t trouble_told_ = -1;  // seq of the document
-  std::string wait_told_;      // why there is no master yet
-  bool swept_ = false;         // a keeper was started to sweep up after an end
+  int64_t trouble_told_ = -1;         // seq of the document
+  std::optional<Instant> start_due_;  // by when a cluster should have started the first master; not read yet
+  bool late_told_ = false;
+  std::string wait_told_;  // why there is no master yet
+  bool swept_ = false;     // a keeper was started to sweep up after an end
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;
 };

@@ -10,6 +10,7 @@
 #include "runtime/client/spec_input.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/config/keys.h"
+#include "runtime/job/completion_text.h"
 #include "runtime/job/configuration_json.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/task/planned_task.h"
@@ -36,13 +37,14 @@ std::string ReasonOf(const ConfiguredValue& value, const std::string& scheduler)
   return row ? WhyNoEffect(*row, scheduler) : "";
 }
 
-std::string Explain(const Configuration& configuration, const std::string& scheduler) {
+std::string Explain(const Configuration& configuration, const JobSpec& spec) {
   std::string text;
   for (const ConfiguredValue& value : configuration) {
-    const std::string why = ReasonOf(value, scheduler);
+    const std::string why = ReasonOf(value, spec.scheduler);
     text +=
         StrCat(value.key, " = ", OneLine(value.value), "  (", value.source, ")", why.empty() ? "" : "; ", why, "\n");
   }
+  for (const std::string& line : CompletionLines(spec)) text += line + "\n";
   return text;
 }
 
@@ -56,9 +58,11 @@ std::string WithoutEffect(const Configuration& configuration, const std::string&
   return StrCat("{", Join(members, ","), "}");
 }
 
-std::string ExplanationJson(const Configuration& configuration, const std::string& scheduler) {
+std::string ExplanationJson(const Configuration& configuration, const JobSpec& spec) {
+  std::vector<std::string> completion;
+  for (const std::string& line : CompletionLines(spec)) completion.push_back(JsonString(line));
   return StrCat(R"(,"configuration":)", ToJson(configuration), R"(,"without_effect":)",
-                WithoutEffect(configuration, scheduler));
+                WithoutEffect(configuration, spec.scheduler), R"(,"completion":[)", Join(completion, ","), "]");
 }
 
 std::string Json(const PlannedSteps& steps) {
@@ -142,7 +146,7 @@ Result<int> RunPlan(const CommandLine& line) {
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
   const bool explain = line.Has("explain");
   if (!line.Has("json")) {
-    Print(task ? Text(planned) : explain ? Explain(parsed.configuration, parsed.spec.scheduler) : ToJson(shown) + "\n");
+    Print(task ? Text(planned) : explain ? Explain(parsed.configuration, parsed.spec) : ToJson(shown) + "\n");
     if (!explain && !task)
       for (const RoleSpec& role : parsed.spec.roles)
         if (!role.depends_on.empty()) Say(StrCat("order: ", role.name, " after ", Join(WaitsFor(role), ", ")));
@@ -153,8 +157,7 @@ Result<int> RunPlan(const CommandLine& line) {
   std::vector<std::string> warnings;
   for (const std::string& warning : parsed.warnings) warnings.push_back(JsonString(warning));
   PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), R"(],"steps":)",
-                   steps.ok() ? Json(*steps) : "[]",
-                   explain ? ExplanationJson(parsed.configuration, parsed.spec.scheduler) : "",
+                   steps.ok() ? Json(*steps) : "[]", explain ? ExplanationJson(parsed.configuration, parsed.spec) : "",
                    task ? Json(*task, planned) : "", "}"));
   return 0;
 }

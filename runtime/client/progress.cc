@@ -118,6 +118,11 @@ void AppendJobLine(const std::optional<JobStatus>& before, const JobStatus& afte
   }
 }
 
+std::string ToleratedText(const JobStatus& status) {
+  const int failed = status.tolerated_failures;
+  return StrCat(failed, failed == 1 ? " task has" : " tasks have", " failed, and the job goes on");
+}
+
 std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobStatus& after, Telling telling) {
   std::vector<std::string> lines;
   if (!after.tracking_url.empty() && !after.verdict && (!before || before->tracking_url != after.tracking_url))
@@ -134,6 +139,8 @@ std::vector<std::string> Tell(const std::optional<JobStatus>& before, const JobS
     const TaskStatus& task = after.tasks[i];
     AppendTaskLines(FindTask(before, task.id, i), task, IsToldByRestart(task, after), telling, lines);
   }
+  if (!after.verdict && after.tolerated_failures > (before ? before->tolerated_failures : 0))
+    lines.push_back(ToleratedText(after));
   AppendJobLine(before, after, telling, lines);
   return lines;
 }
@@ -231,6 +238,8 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   const Duration length = status.ended.value_or(status.submitted) - status.submitted;
   std::string text = StrCat("job ", job, " ", ToString(verdict.state), " after ", HumanDuration(length), "\n");
   if (verdict.state != FinalState::kSucceeded) text += StrCat("  first cause: ", verdict.message, "\n");
+  if (status.tolerated_failures > 0 && verdict.state == FinalState::kSucceeded)
+    text += StrCat("  in spite of failures: ", verdict.message, "\n");
   if (!verdict.stderr_tail.empty()) text += StrCat("  its last words on stderr:\n", Indented(verdict.stderr_tail));
   if (!verdict.stdout_tail.empty()) text += StrCat("  its last words on stdout:\n", Indented(verdict.stdout_tail));
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)
@@ -253,6 +262,7 @@ std::string StatusText(const KnownStatus& known, const JobRecords& records, Inst
   if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
+  if (status.tolerated_failures > 0) text += StrCat("  ", ToleratedText(status), "\n");
   text += RestartSummary(status) + CheckpointSummary(status);
   if (known.unruled) {
     text += StrCat("  nobody rules this job; tony wait ", status.job.value, " brings it back\n");

@@ -109,6 +109,7 @@ Result<ParsedJobSpec> CheckedJobSpec(const Properties& properties, const std::fi
     if (!checked.ok()) problems.Note(checked.error());
   TRY(problems.All(parsed.warnings));
   for (std::string& warning : ScopeWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));
+  for (std::string& warning : ToleranceWarnings(parsed.spec)) parsed.warnings.push_back(std::move(warning));
   return parsed;
 }
 

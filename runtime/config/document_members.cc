@@ -26,6 +26,8 @@ constexpr KeyMember kRoleMembers[] = {{"command", "command"},
                                       {"max_instances", "max-instances"},
                                       {"max_restarts", "restart.budget"},
                                       {"memory", "memory"},
+                                      {"min_failed", "min-failed"},
+                                      {"min_succeeded", "min-succeeded"},
                                       {"resources", "resources", true},
                                       {"restart_scope", "restart.scope"},
                                       {"vcores", "vcores"}};

@@ -11,17 +11,18 @@ using enum KeySecrecy;
 // clang-format off
 constexpr Key kKeys[] = {
     // The job.
+    {"tony.application.completion-rule", kText, "strict", kImplemented, "when failed tasks that are not restarted fail the job: strict (the first of a role does) or tony (the chief's does, one of tony.application.stop-on-failure-jobtypes, or that all tracked tasks failed)"},
     {"tony.application.dependency.<role>.timeout.after.<group>", kSeconds, "", kImplemented, "how long the role's tasks may run on once all of the group have ended; then the job fails. Several of a role all count"},
     {"tony.application.dependency.<role>.timeout.after.<group>.ignored", kFlag, "false", kImplemented, "then the job does not wait for the role any more, instead of failing"},
     {"tony.application.distributed-mode", kText, "GANG", kImplemented, "GANG: tasks start when all are there; FCFS: each at once, and they do not know each other"},
     {"tony.application.enable-preprocess", kFlag, "false", kImplemented, "run tony.am.command, or else tony.containers.command, once before the tasks, with PREPROCESSING_JOB=true; what it prints after the first \"Model parameters: \" they find in MODEL_PARAMS"},
-    {"tony.application.fail-on-worker-failure-enabled", kFlag, "true", kNone, "a failed tracked or untracked task fails the job at once, whatever becomes of the others", "a failed task that is not restarted always fails the job"},
+    {"tony.application.fail-on-worker-failure-enabled", kFlag, "false", kImplemented, "the first failed task fails the job, whatever its role, as tony.application.completion-rule=strict has it of all but sidecars"},
     {"tony.application.framework", kText, "tensorflow", kImplemented, "how tasks are wired: tensorflow, pytorch, jax, lightgbm, xgboost or standalone"},
     {"tony.application.group.<group>", kList, "", kImplemented, "names a group of roles, of which a dependency timeout may speak"},
     {"tony.application.name", kText, "TonyApplication", kImplemented, "the job's name"},
     {"tony.application.prepare-stage", kList, "", kImplemented, "roles that run first; all others start when the tracked ones of them have succeeded"},
     {"tony.application.sidecar.jobtypes", kList, "tensorboard", kImplemented, "roles that are not waited for and whose failure is ignored"},
-    {"tony.application.stop-on-failure-jobtypes", kList, "ps", kNotNeeded, "roles whose failed task ends the job at once", "a failed task that is not restarted always ends the job at once; only sidecars do not, of which it warns"},
+    {"tony.application.stop-on-failure-jobtypes", kList, "ps", kImplemented, "roles of which the first failed task fails the job, as if tony.<role>.min-failed were 1; for sidecars, and with tony.application.completion-rule=tony"},
     {"tony.application.tags", kList, "", kImplemented, "words to find the job by; Azkaban's execution, flow, project and host are added"},
     {"tony.application.tensorboard-log-dir", kText, "", kImplemented, "run TensorBoard beside a job with roles on this folder, which every task finds in TB_LOG_DIR; tony.tensorboard.* says how"},
     {"tony.application.timeout", kMillis, "0", kImplemented, "limit of the whole job from its acceptance; 0: none"},
@@ -49,6 +50,8 @@ constexpr Key kKeys[] = {
     {"tony.<role>.instances", kNumber, "0", kImplemented, "number of tasks; a role's name has lower-case letters only"},
     {"tony.<role>.max-instances", kNumber, "-1", kImplemented, "most tasks that the role may ask for; below 0: any number"},
     {"tony.<role>.memory", kMemory, "2g", kImplemented, "memory for each task"},
+    {"tony.<role>.min-failed", kNumber, "", kImplemented, "so many failed tasks of the role, which are not restarted, fail the job; if not set those that put min-succeeded out of reach, else the first"},
+    {"tony.<role>.min-succeeded", kNumber, "", kImplemented, "so many successes of a tracked role are enough: the rest of it is stopped then, and may fail before; if not set each task has to end"},
     {"tony.<role>.node-label", kText, "", kYarn, "label of the nodes that will do for the role's tasks"},
     {"tony.<role>.nproc-per-node", kText, "1", kImplemented, "processes of each task, side by side, as torchrun starts them (pytorch); gpu: one for each of its GPUs"},
     {"tony.<role>.outlives-restarts", kFlag, "false", kImplemented, "a sidecar runs on, with its address, when the gang starts again, and is told nothing of it; default of a sidecar tensorboard: true"},
@@ -119,7 +122,7 @@ constexpr Key kKeys[] = {
     // The application master and executors, as YARN and Java saw them.
     {"tony.am.node-label", kText, "", kYarn, "label of the nodes that will do for the application master, or for the task of a job without roles"},
     {"tony.am.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders for the application master, or for the task of a job without roles"},
-    {"tony.am.startup-timeout", kMillis, "0", kNone, "limit until the application master has started"},
+    {"tony.am.startup-timeout", kMillis, "0", kImplemented, "limit from the submission until the application master has started; on YARN as long as somebody waits for the job (submit, wait); 0: none"},
     {"tony.am.wait-client-signal-stop-timeout-sec", kSeconds, "15", kNotNeeded, "how long the application master waited for its client's goodbye", "ours waits for no client"},
     {"tony.default.jvm.opts", kText, "", kNotNeeded, "Java options of TonY's programs, of its Azkaban job type", "there is no Java in ours"},
     {"tony.task.am.jvm.opts", kText, "", kNotNeeded, "Java options of TonY's application master", "there is no Java in ours"},

@@ -27,4 +27,19 @@ std::vector<std::string> ScopeWarnings(const JobSpec& spec) {
   return warnings;
 }
 
+// A warning and no error: programs of which each does its own share run under these frameworks, too.
+std::vector<std::string> ToleranceWarnings(const JobSpec& spec) {
+  std::vector<std::string> warnings;
+  if (spec.TrackedTasks() < 2) return warnings;
+  for (const auto& role : spec.roles) {
+    const bool decides = spec.completion_rule == CompletionRule::kTony && spec.IsChief({role.name, role.instances - 1});
+    const bool may_fail = role.CountsFailures() && role.FailsAt() != 1 && !decides;
+    if (!may_fail || SmallestScope(spec, role, true) < RestartScope::kGang) continue;
+    warnings.push_back(StrCat("role ", role.name, ": its tasks may fail without failing the job, but a collective of ",
+                              ToString(spec.framework), " cannot go on without one: the others may hang; tasks that ",
+                              "do not need each other: tony.application.distributed-mode=FCFS"));
+  }
+  return warnings;
+}
+
 }  // namespace tony

@@ -25,4 +25,7 @@ RestartScope SmallestScope(const JobSpec& spec, const RoleSpec& role, bool same_
 // One line for each role that asks for less than that, even where its tasks keep their address.
 std::vector<std::string> ScopeWarnings(const JobSpec& spec);
 
+// One line for each role whose tasks may fail without failing the job, and without whom the others cannot go on.
+std::vector<std::string> ToleranceWarnings(const JobSpec& spec);
+
 }  // namespace tony

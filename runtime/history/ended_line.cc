@@ -67,6 +67,7 @@ class Numbers {
 
 EndedJob EndedJobOf(const JobStatus& status) {
   CHECK(status.verdict.has_value());
+  const bool is_plain_success = status.verdict->state == FinalState::kSucceeded && status.tolerated_failures == 0;
   return {.job = status.job,
           .name = status.name,
           .user = status.user,
@@ -79,7 +80,7 @@ EndedJob EndedJobOf(const JobStatus& status) {
           .ended = status.ended.value_or(status.submitted),
           .tasks = static_cast<int64_t>(status.tasks.size()),
           .restarts = status.restart_count,
-          .cause = status.verdict->state == FinalState::kSucceeded ? "" : Shortened(status.verdict->message)};
+          .cause = is_plain_success ? "" : Shortened(status.verdict->message)};
 }
 
 std::string EscapeField(std::string_view text) {

@@ -39,6 +39,23 @@ std::string_view ToString(Completion completion) {
   CHECK(false);
 }
 
+std::string_view ToString(CompletionRule rule) {
+  switch (rule) {
+    case CompletionRule::kStrict:
+      return "strict";
+    case CompletionRule::kTony:
+      return "tony";
+  }
+  CHECK(false);
+}
+
+std::optional<CompletionRule> CompletionRuleFromString(std::string_view text) {
+  for (const auto rule : {CompletionRule::kStrict, CompletionRule::kTony}) {
+    if (ToString(rule) == text) return rule;
+  }
+  return std::nullopt;
+}
+
 std::string_view ToString(DistributedMode mode) {
   switch (mode) {
     case DistributedMode::kGang:
@@ -146,6 +163,12 @@ std::string RoleSpec::Key(std::string_view what) const {
 
 std::string Outliving::Key(std::string_view role) const {
   return StrCat("tony.application.dependency.", role, ".timeout.after.", group);
+}
+
+int RoleSpec::FailsAt() const {
+  if (min_failed) return *min_failed;
+  if (min_succeeded > 0) return instances - min_succeeded + 1;
+  return completion == Completion::kSidecar ? 0 : 1;
 }
 
 const RoleSpec* JobSpec::FindRole(std::string_view role) const {

@@ -30,6 +30,14 @@ enum class Completion {
 std::string_view ToString(Completion completion);  // "tracked", "untracked", "sidecar"
 std::optional<Completion> CompletionFromString(std::string_view text);
 
+// Whose rule says when tracked tasks that failed, and are not restarted, fail the job.
+enum class CompletionRule {
+  kStrict,  // the first of a role does, unless the role says otherwise
+  kTony,    // TonY's: the chief's does, and that all of them failed; of other roles only if they say so
+};
+std::string_view ToString(CompletionRule rule);  // "strict", "tony"
+std::optional<CompletionRule> CompletionRuleFromString(std::string_view text);
+
 struct Resources {
   int64_t memory_mb = 2048;
   int vcores = 1;
@@ -137,7 +145,9 @@ struct RoleSpec {
   Completion completion = Completion::kTracked;
   std::optional<RestartScope> restart_scope;  // nothing: what the framework says
   std::optional<int> restarts;                // instead of the `most` of the smallest scope's level, for this role
-  std::vector<FileSpec> files;                // for its tasks, beside the job's
+  int min_succeeded = 0;          // of a tracked role: so many successes are enough; 0: each of its tasks ends
+  std::optional<int> min_failed;  // so many failures that are not restarted fail the job; 0: however many there are
+  std::vector<FileSpec> files;    // for its tasks, beside the job's
   std::string node_label;  // of the nodes that will do, as the scheduler's administrator has named them; empty: any
   Placement placement = Placement::kPack;
   std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
@@ -148,6 +158,10 @@ struct RoleSpec {
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages
+  // How many failures fail the job; 0: no number does. Where `min_failed` does not say, those that leave
+  // `min_succeeded` out of reach, or else the first one; of a sidecar none.
+  int FailsAt() const;
+  bool CountsFailures() const { return completion != Completion::kSidecar || FailsAt() > 0; }
 };
 
 // Timers of liveness and recovery. The parser refuses cutoff_after + grace + 5 s >= lost_after: a replaced attempt
@@ -209,6 +223,7 @@ struct JobSpec {
   std::map<std::string, std::string> execution_env;  // -shell_env: the user's process
   std::map<std::string, std::string> container_env;  // -container_env: also for the user's process; execution_env wins
   DistributedMode mode = DistributedMode::kGang;
+  CompletionRule completion_rule = CompletionRule::kStrict;
   // On the submitting machine, absolute, or in HDFS (hdfs_place.h); empty: none.
   std::string src_dir;                    // a folder or an archive; its content is in each task's folder
   std::string python_venv;                // an archive or a folder; its content is in kVenvFolder there
@@ -218,6 +233,7 @@ struct JobSpec {
   int64_t priority = 0;                   // on one machine: among its user's own jobs that wait; the highest first
   int64_t log_limit_mb = 1024;            // of stdout and of stderr of an attempt, on the disk; 0: none
   Duration timeout{0};                    // of the whole job, from acceptance; 0: none
+  Duration startup_timeout{0};            // from the submission until its first master has started; 0: none
   Duration allocation_timeout{0};         // from a task's request until it has a container; 0: none
   Duration registration_timeout{900000};  // from then until it is registered
   Duration registry_timeout{0};           // from its container's start until it is registered; 0: none

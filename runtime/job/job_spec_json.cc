@@ -30,6 +30,7 @@ constexpr TimerField kTimerFields[] = {
 // What most jobs have none of.
 constexpr std::string_view kExecutionLimit = "execution_limit_ms";
 constexpr std::string_view kRegistryTimeout = "registry_timeout_ms";
+constexpr std::string_view kStartupTimeout = "startup_timeout_ms";
 
 constexpr std::string_view kLatest = "latest";              // what a job resumes from, if not from its own
 constexpr std::string_view kAsFrameworkSays = "framework";  // a role without a restart scope of its own
@@ -73,6 +74,8 @@ json::object RoleJson(const RoleSpec& role) {
   if (role.outlives_restarts) out["outlives_restarts"] = true;
   out["command"] = role.command;
   out["completion"] = ToString(role.completion);
+  if (role.min_succeeded > 0) out["min_succeeded"] = role.min_succeeded;
+  if (role.min_failed) out["min_failed"] = *role.min_failed;
   out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
   out["restarts"] = role.restarts ? json::value(*role.restarts) : json::value();
   out["files"] = FilesJson(role.files);
@@ -199,6 +202,9 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
   role.command = fields.String("command");
   const auto completion = CompletionFromString(fields.String("completion"));
   if (!completion) fields.Fail("completion", "tracked, untracked or sidecar");
+  if (fields.Has("min_succeeded"))
+    role.min_succeeded = static_cast<int>(fields.Int("min_succeeded", 1, role.instances));
+  if (fields.Has("min_failed")) role.min_failed = static_cast<int>(fields.Int("min_failed", 0, role.instances));
   ReadRoleRestart(fields, role);
   if (role.name.empty()) fields.Fail("name", "a role's name");
   if (role.command.empty()) fields.Fail("command", "a command");
@@ -332,11 +338,18 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
     TRY(fields.status());
     spec.mode = *mode;
   }
+  if (fields.Has("completion_rule")) {
+    const auto rule = CompletionRuleFromString(fields.String("completion_rule"));
+    if (!rule) fields.Fail("completion_rule", "strict or tony");
+    TRY(fields.status());
+    spec.completion_rule = *rule;
+  }
   if (fields.Has("python_venv")) spec.python_venv = fields.String("python_venv");
   if (fields.Has("memory_limits")) spec.memory_limits = fields.Bool("memory_limits");
   if (fields.Has("priority")) spec.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
   if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
   if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
+  if (fields.Has(kStartupTimeout)) spec.startup_timeout = fields.Millis(kStartupTimeout);
   if (fields.Has(kRegistryTimeout)) spec.registry_timeout = fields.Millis(kRegistryTimeout);
   if (fields.Has("scheduler")) spec.scheduler = fields.String("scheduler");
   if (fields.Has("tags")) spec.tags = fields.Strings("tags");
@@ -391,6 +404,7 @@ std::string ToJson(const JobSpec& spec) {
   out["framework"] = ToString(spec.framework);
   if (spec.scheduler != JobSpec().scheduler) out["scheduler"] = spec.scheduler;
   out["mode"] = ToString(spec.mode);
+  if (spec.completion_rule != CompletionRule::kStrict) out["completion_rule"] = ToString(spec.completion_rule);
   out["roles"] = std::move(roles);
   out["execution_env"] = EnvironmentJson(spec.execution_env);
   out["container_env"] = EnvironmentJson(spec.container_env);
@@ -404,6 +418,7 @@ std::string ToJson(const JobSpec& spec) {
   out["timeout_ms"] = spec.timeout.count();
   out["allocation_timeout_ms"] = spec.allocation_timeout.count();
   out["registration_timeout_ms"] = spec.registration_timeout.count();
+  if (spec.startup_timeout.count() != 0) out[kStartupTimeout] = spec.startup_timeout.count();
   if (spec.registry_timeout.count() != 0) out[kRegistryTimeout] = spec.registry_timeout.count();
   out["timers"] = TimersJson(spec.timers);
   out["restart"] = RestartJson(spec.restart);

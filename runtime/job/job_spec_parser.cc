@@ -7,6 +7,7 @@
 #include "runtime/config/keys.h"
 #include "runtime/job/parser_parts.h"
 #include "runtime/job/property_values.h"
+#include "runtime/job/startup_limit.h"
 
 namespace tony {
 namespace {
@@ -76,6 +77,7 @@ Status CheckUtf8(const PropertyValues& values) {
 
 Status ParseLimits(const PropertyValues& values, Warnings& warnings, JobSpec& spec) {
   TRY_ASSIGN(spec.timeout, values.Millis("tony.application.timeout", 0));
+  TRY_ASSIGN(spec.startup_timeout, values.Millis(kStartupTimeoutKey, 0));
   TRY(ParseTaskLimits(values, warnings, spec));
   TRY_ASSIGN(spec.log_limit_mb, values.MemoryMb("tony.task.log-limit", 0));
   TRY_ASSIGN(spec.priority, values.Number("tony.local.priority", -kMostJobPriority, kMostJobPriority));
@@ -199,6 +201,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   take(ParseRoles(values, parsed.warnings), roles);
   if (roles.single_task) spec.framework = FrameworkKind::kStandalone;
   spec.roles = std::move(roles.roles);
+  spec.completion_rule = roles.completion_rule;
   take(ParseName(values), spec.name);
   take(ParseTags(values), spec.tags);
   spec.scheduler = SchedulerOf(values);

@@ -191,6 +191,8 @@ Result<JobStatus> ReadStatus(const json::value& document) {
   // Documents of 0.1 have none of these.
   auto restarts = fields.Has("restarts") ? fields.List("restarts") : std::vector<JsonFields>();
   if (fields.Has("restart_count")) status.restart_count = static_cast<int>(fields.Int("restart_count", 0, kMaxCount));
+  if (fields.Has("tolerated_failures"))
+    status.tolerated_failures = static_cast<int>(fields.Int("tolerated_failures", 0, kMaxCount));
   if (fields.Has("delay")) status.delay = fields.String("delay");
   if (fields.Has("trouble")) status.trouble = fields.String("trouble");
   ReadContract(fields, status);
@@ -230,6 +232,7 @@ std::string ToJson(const JobStatus& status) {
   WriteTime(out, "ended", status.ended);
   if (status.verdict) out["verdict"] = VerdictJson(*status.verdict);
   if (status.checkpoint) out["checkpoint"] = CheckpointJson(*status.checkpoint);
+  if (status.tolerated_failures > 0) out["tolerated_failures"] = status.tolerated_failures;
   json::array tasks;
   for (const auto& task : status.tasks) tasks.push_back(TaskJson(task));
   out["tasks"] = std::move(tasks);

@@ -65,6 +65,7 @@ struct JobStatus {
   std::vector<TaskStatus> tasks;        // by role, then index
   std::vector<RestartStatus> restarts;  // the newest 20, oldest first
   int restart_count = 0;                // all there were
+  int tolerated_failures = 0;           // tasks that have failed, and the job goes on, or has succeeded, without them
   std::optional<CheckpointStatus> checkpoint;
   std::string delay;    // why containers that were asked for are not there yet: "waits for 8192 MB of memory: ..."
   std::string trouble;  // what the job waits for that it should not have to: "journal: no space left on device"
@@ -81,7 +82,7 @@ struct JobStatus {
 // {"schema":1,"job":...,"state":...,"verdict":{"state","class","retryable","message","task","attempt","host",
 // "exit_code" or "signal","stderr_tail"},"tasks":[...]}; times in ISO 8601. A task's "usage" (usage_json.h) is beside
 // its "outcome". "request_id", "submission", "owner", "watcher", "watch_timeout_ms", "planned_kill":{"due","reason"},
-// "tracking_url", "tensorboard_url", "tags" and
+// "tracking_url", "tensorboard_url", "tags", "tolerated_failures" and
 // "checkpoint":{"directory","resumed_from":{"path","step","writer","job"},"unknown"} are there where they have a value.
 std::string ToJson(const JobStatus& status);
 Result<JobStatus> JobStatusFromJson(std::string_view json);

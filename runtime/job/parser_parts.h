@@ -25,6 +25,7 @@ Status CheckKeys(const PropertyValues& values, Warnings& warnings);
 struct ParsedRoles {
   std::vector<RoleSpec> roles;
   bool single_task = false;  // no role was asked for: one task, as TonY's single-node mode
+  CompletionRule completion_rule = CompletionRule::kStrict;
 };
 Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings);
 
@@ -32,6 +33,9 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
 Status ParseDependencies(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings);
 
 Status ParseOutliving(const PropertyValues& values, std::vector<RoleSpec>& roles, Warnings& warnings);  // the same
+// When the job is over, into `roles`, which have their names and instances; gives the rule for all.
+Result<CompletionRule> ParseCompletion(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles,
+                                       Warnings& warnings);
 
 // Of one task: until it has a container, until it is registered, of its processes. Where TonY gave a key another name
 // or another meaning, `tony.compat.version` says whose is meant. `spec` has its timers already.

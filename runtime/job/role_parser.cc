@@ -17,6 +17,7 @@ constexpr std::string_view kPrefix = "tony.";
 constexpr std::string_view kInstances = ".instances";
 constexpr std::string_view kDriver = "driver";
 constexpr std::string_view kTensorBoard = "tensorboard";
+constexpr std::string_view kSidecars = "tony.application.sidecar.jobtypes";
 constexpr std::string_view kAm = "am";
 constexpr std::string_view kLogDir = "tony.application.tensorboard-log-dir";
 constexpr std::string_view kOutputs = "tony.output.";  // of earlier Azkaban steps; one may be called "instances"
@@ -104,50 +105,6 @@ Result<int> ProcessesOf(const PropertyValues& values, std::string_view keys_of, 
   return values.Bad(key, StrCat("expected 1 to ", kMostProcesses, ", or gpu for as many as the task's GPUs"));
 }
 
-class Completions {
- public:
-  explicit Completions(const PropertyValues& values)
-      : untracked_(values.List(kUntrackedKey)), sidecars_(values.List(kSidecarKey)) {}
-
-  // A role in both lists is a sidecar: one list may be the default.
-  Completion Of(const std::string& role) const {
-    if (std::ranges::find(sidecars_, role) != sidecars_.end()) return Completion::kSidecar;
-    const bool untracked = std::ranges::find(untracked_, role) != untracked_.end();
-    return untracked ? Completion::kUntracked : Completion::kTracked;
-  }
-
-  void WarnOfUnknown(const PropertyValues& values, const std::vector<RoleSpec>& roles, Warnings& warnings) const {
-    Warn(values, kUntrackedKey, untracked_, roles, warnings);
-    Warn(values, kSidecarKey, sidecars_, roles, warnings);
-  }
-
-  // TonY ended a job for one, too, if it was asked to.
-  void WarnOfSidecarsThatStop(const PropertyValues& values, Warnings& warnings) const {
-    for (const std::string& name : values.List(kStopKey)) {
-      if (std::ranges::find(sidecars_, name) == sidecars_.end()) continue;
-      warnings.push_back(
-          values.Bad(kStopKey, StrCat("no effect for role \"", name, "\": the failure of a sidecar ends no job"))
-              .message);
-    }
-  }
-
-  static constexpr std::string_view kStopKey = "tony.application.stop-on-failure-jobtypes";
-  static constexpr std::string_view kUntrackedKey = "tony.application.untracked.jobtypes";
-  static constexpr std::string_view kSidecarKey = "tony.application.sidecar.jobtypes";
-
- private:
-  static void Warn(const PropertyValues& values, std::string_view key, const std::vector<std::string>& listed,
-                   const std::vector<RoleSpec>& roles, Warnings& warnings) {
-    if (!values.Has(key)) return;
-    for (const auto& name : listed) {
-      if (std::ranges::find(roles, name, &RoleSpec::name) != roles.end()) continue;
-      warnings.push_back(values.Bad(key, StrCat("the job has no role \"", name, "\"")).message);
-    }
-  }
-
-  std::vector<std::string> untracked_, sidecars_;
-};
-
 // TensorBoard reads files and speaks to no task, so it is not concerned when these start again. Nobody knows that of
 // another sidecar: the addresses that it was told may be others afterwards.
 Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role) {
@@ -157,7 +114,7 @@ Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role
   const std::string text = ToLower(Trim(values.Text(key)));
   if (text != "true" && text != "false") return values.Bad(key, "expected true or false");
   if (text == "true" && !is_sidecar) {
-    return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", Completions::kSidecarKey));
+    return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", kSidecars));
   }
   return text == "true";
 }
@@ -290,7 +247,7 @@ Status CheckTotals(const PropertyValues& values, const std::vector<RoleSpec>& ro
 Status CheckSomeTracked(const std::vector<RoleSpec>& roles) {
   if (std::ranges::find(roles, Completion::kTracked, &RoleSpec::completion) != roles.end()) return Ok();
   return Error{ErrorCode::kInvalid, StrCat("no role is tracked, so the job could never end: take one out of ",
-                                           Completions::kUntrackedKey, " or ", Completions::kSidecarKey)};
+                                           "tony.application.untracked.jobtypes or tony.application.sidecar.jobtypes")};
 }
 
 }  // namespace
@@ -305,7 +262,6 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
   }
   // Not all roles are known: what follows would blame them for what is missing.
   if (values.problems().count() > problems_before) return parsed;
-  const Completions completions(values);
   parsed.single_task = parsed.roles.empty();
   if (parsed.single_task) {
     TRY(CheckNoRoleWasMeant(values));
@@ -319,16 +275,16 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     TRY_ASSIGN(RoleSpec role, SingleTask(values));
     parsed.roles.push_back(std::move(role));
   } else {
-    for (auto& role : parsed.roles) {
-      role.completion = completions.Of(role.name);
-      TRY_ASSIGN(role.outlives_restarts, OutlivesRestarts(values, role));
-    }
     WarnOfRelativeLogDir(values, warnings);
     TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
   }
-  completions.WarnOfUnknown(values, parsed.roles, warnings);
-  completions.WarnOfSidecarsThatStop(values, warnings);
   std::ranges::sort(parsed.roles, {}, &RoleSpec::name);
+  TRY_ASSIGN(parsed.completion_rule, ParseCompletion(values, parsed.single_task, parsed.roles, warnings));
+  if (!parsed.single_task) {
+    for (RoleSpec& role : parsed.roles) {
+      TRY_ASSIGN(role.outlives_restarts, OutlivesRestarts(values, role));
+    }
+  }
   TRY(CheckSomeTracked(parsed.roles));
   TRY(ParseDependencies(values, parsed.roles, warnings));
   TRY(ParseOutliving(values, parsed.roles, warnings));

@@ -25,7 +25,7 @@ std::string_view NameOf(const DecisionBody& body) {
       "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
       "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
       "kill_voided",      "listing_sought",     "checkpoints_listed",     "values_published",   "stage_opened",
-      "role_left",
+      "role_left",        "failure_tolerated",  "role_finished",
   };
   static_assert(std::size(kNames) == std::variant_size_v<DecisionBody>);
   return kNames[body.index()];
@@ -164,6 +164,15 @@ void WriteBody(json::object& out, const DecisionBody& body) {
                  [&](const RoleLeft& d) {
                    out["role"] = d.role;
                    out["group"] = d.group;
+                 },
+                 [&](const FailureTolerated& d) {
+                   WriteAttempt(out, d.attempt);
+                   out["reason"] = d.reason;
+                 },
+                 [&](const RoleFinished& d) {
+                   out["role"] = d.role;
+                   out["reason"] = d.reason;
+                   out["grace_ms"] = d.grace.count();
                  },
              },
              body);
@@ -335,6 +344,14 @@ const std::map<std::string_view, Reader>& Readers() {
        [](JsonFields& f) {
          if (f.Has("role")) return Body(StageOpened{.role = f.String("role")});
          return Body(StageOpened{static_cast<int>(f.Int("stage", 1, kMaxCount))});
+       }},
+      {"failure_tolerated",
+       [](JsonFields& f) {
+         return Body(FailureTolerated{ReadAttempt(f), f.String("reason")});
+       }},
+      {"role_finished",
+       [](JsonFields& f) {
+         return Body(RoleFinished{f.String("role"), f.String("reason"), f.Millis("grace_ms")});
        }},
   };
   return readers;

@@ -128,6 +128,17 @@ struct RoleLeft {
   std::string role;
   std::string group;
 };
+// It has failed, is not restarted, and the job goes on without it.
+struct FailureTolerated {
+  AttemptId attempt;
+  std::string reason;  // "worker:1 failed on node-3: exit code 3 (user_error)"
+};
+// Enough tasks of the role have succeeded: what is left of it is told to stop, and its ends no longer matter.
+struct RoleFinished {
+  std::string role;
+  std::string reason;  // "97 of 100 tasks of role worker have succeeded (tony.worker.min-succeeded)"
+  Duration grace{0};
+};
 // The newest word on whose job it is.
 struct OwnerChanged {
   Claim claim;
@@ -150,7 +161,8 @@ using DecisionBody =
                  AttemptRegistered, GenerationFormed, AttemptRan, AttemptSuspected, AttemptHeard, AttemptEnded,
                  ContainerKillOrdered, ContainerEnded, JobStopping, StopHurried, JobEnded, RestartDecided,
                  CheckpointSought, CheckpointNoted, RestartBegan, AttemptStopping, OwnerChanged, WatcherChanged,
-                 KillPlanned, KillVoided, ListingSought, CheckpointsListed, ValuesPublished, StageOpened, RoleLeft>;
+                 KillPlanned, KillVoided, ListingSought, CheckpointsListed, ValuesPublished, StageOpened, RoleLeft,
+                 FailureTolerated, RoleFinished>;
 
 struct Decision {
   Instant time;

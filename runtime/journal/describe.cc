@@ -136,6 +136,8 @@ std::string Describe(const Decision& decision) {
           },
           [](const RoleLeft& d) { return StrCat("role ", d.role, " has outlived group ", d.group); },
           [](const StageOpened& d) { return d.role.empty() ? StrCat("stage ", d.stage) : StrCat("role ", d.role); },
+          [](const FailureTolerated& d) { return StrCat(ToString(d.attempt), "; the job goes on: ", d.reason); },
+          [](const RoleFinished& d) { return StrCat(d.reason, "; grace ", Seconds(d.grace)); },
       },
       decision.body));
 }

@@ -75,6 +75,7 @@ Result<std::string> HistoryJson(const ToldJob& told, bool with_events) {
   WriteTime(out, "submitted", status.submitted);
   WriteTime(out, "ended", status.ended);
   if (status.verdict) out["verdict"] = VerdictJson(*status.verdict);
+  if (status.tolerated_failures > 0) out["tolerated_failures"] = status.tolerated_failures;
   out["time"] = TimeJson(told.history.time);
   json::array attempts, restarts;
   for (const AttemptHistory& attempt : told.history.attempts) attempts.push_back(AttemptJson(attempt));

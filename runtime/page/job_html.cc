@@ -55,6 +55,12 @@ std::string Banner(std::string_view colour, std::string_view title, std::string_
   return StrCat("<p class=\"banner ", colour, "\">", Element("strong", title), " ", Escape(text), "</p>\n");
 }
 
+std::string ToleratedText(const JobStatus& status) {
+  if (status.verdict && status.verdict->state == FinalState::kSucceeded) return status.verdict->message;
+  const int failed = status.tolerated_failures;
+  return StrCat(failed, failed == 1 ? " has" : " have", " failed without failing the job");
+}
+
 std::string Banners(const JobView& view) {
   const JobStatus& status = view.status;
   std::string html;
@@ -64,6 +70,7 @@ std::string Banners(const JobView& view) {
     const std::string what = StrCat("at ", ToIso8601(status.planned_kill->due), ": ", status.planned_kill->reason);
     html += Banner("warn", "Will be killed", what);
   }
+  if (status.tolerated_failures > 0) html += Banner("warn", "Failed tasks:", ToleratedText(status));
   return html + EndBanner(status, view.ends_with_job);
 }
 

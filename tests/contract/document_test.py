@@ -11,7 +11,8 @@ from reader import LIMIT, Answer, Sandbox
 
 BASE = {"executes": "true", "tasks": {"worker": {"instances": 1}}}
 ROLE = {"instances": 2, "memory": "3g", "vcores": 2, "gpus": 0, "max_instances": 4, "command": "echo $A",
-        "max_restarts": 1, "resources": ["data::e"], "restart_scope": "task", "completion": "untracked"}  # fmt: skip
+        "max_restarts": 1, "min_failed": 2, "resources": ["data::e"], "restart_scope": "task",
+        "completion": "untracked"}  # fmt: skip
 WHOLE = {
     "properties": "worker_env.A=1\ntony.task.max-total-instances=9\n",
     "spec": {"name": "base", "framework": "jax", "tasks": {"chief": {"instances": "1", "completion": "sidecar"}}},

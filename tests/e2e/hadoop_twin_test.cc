@@ -78,7 +78,7 @@ TEST_F(HadoopTwinTest, ANameServerThatHangsHoldsNobody) {
 }
 
 TEST_F(HadoopTwinTest, WarningsAreSaidOnce) {
-  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.am.startup-timeout=9"), Cluster());
+  const Ran ran = box_.Tony(One("true") + Conf("tony.scheduler=yarn") + Conf("tony.local.priority=9"), Cluster());
   EXPECT_EQ(ran.exit, 69);
   EXPECT_EQ(CountLines(ran.err), 2u) << ran.err;
 }

@@ -34,6 +34,11 @@ class KeysTest : public TonyTest {
     const std::string checkpoints = "tony.checkpoint.dir=" + folder, no_role = "tony.worker.instances=0";
     const std::string json_folder = "\"" + folder + "\"", json_file = "\"" + file + "\"";
     std::vector<Case> cases = {
+        {"tony.application.completion-rule", "tony", "/completion_rule", "\"tony\""},
+        {"tony.application.fail-on-worker-failure-enabled", "true", "/roles/0/min_failed", "1",
+         {"tony.application.completion-rule=tony"}},
+        {"tony.application.stop-on-failure-jobtypes", "worker", "/roles/0/min_failed", "1",
+         {"tony.application.completion-rule=tony"}},
         {"tony.application.distributed-mode", "FCFS", "/mode", "\"FCFS\""},
         {"tony.application.framework", "PyTorch", "/framework", "\"pytorch\""},
         {"tony.application.name", "mine", "/name", "\"mine\""},
@@ -56,6 +61,8 @@ class KeysTest : public TonyTest {
         {"tony.worker.instances", "3", "/roles/0/instances", "3"},
         {"tony.worker.max-instances", "0", kRefuses, ""},
         {"tony.worker.memory", "3g", "/roles/0/memory_mb", "3072"},
+        {"tony.worker.min-failed", "2", "/roles/0/min_failed", "2", {"tony.worker.instances=2"}},
+        {"tony.worker.min-succeeded", "1", "/roles/0/min_succeeded", "1"},
         {"tony.worker.nproc-per-node", "2", "/roles/0/processes", "2", {"tony.application.framework=pytorch"}},
         {"tony.ps.outlives-restarts", "true", "/roles/0/outlives_restarts", "true",
          {"tony.ps.instances=1", "tony.application.sidecar.jobtypes=ps"}},
@@ -73,6 +80,7 @@ class KeysTest : public TonyTest {
         {"tony.am.memory", "3g", "/roles/0/memory_mb", "3072", {no_role}},
         {"tony.am.vcores", "2", "/roles/0/vcores", "2", {no_role}},
         {"tony.am.resources", file, "/am_files/0/source", json_file},
+        {"tony.am.startup-timeout", "20000", "/startup_timeout_ms", "20000"},
         {"tony.am.lease-ms", "20000", "/timers/am_lease_ms", "20000"},
         {"tony.am.retry-count", "2", "/restart/job/most", "2"},
         {"tony.compat.version", "0.4.6", "/registration_timeout_ms", "5", {"tony.container.allocation.timeout=5"}},

@@ -1,4 +1,7 @@
 // The limits of a task and of a job, with real processes: each ends the job with its task and its key in the message.
+#include <csignal>
+#include <fstream>
+
 #include "tests/e2e/installation.h"
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
@@ -73,6 +76,60 @@ TEST_F(LimitsTest, ItsContainersLimitHoldsAsWellUnderBothTonysNames) {
                                Conf("tony.compat.version=0.4.6"));
   ExpectTimeout(ran, AllOf(HasSubstr("not every task registered within 0.7 s"), HasSubstr("worker:0, worker:1"),
                            HasSubstr("tony.container.registration.timeout"), Not(HasSubstr("warning"))));
+}
+
+TEST_F(LimitsTest, AMasterThatHangsFromItsStartIsEndedWithItsKey) {
+  const fs::path bin = InstallWithHanging({"tony-am"});
+  const Ran ran = Installed(bin, One("true") + Conf("tony.am.startup-timeout=1500"));
+  ExpectTimeout(ran, AllOf(HasSubstr("the application master had not started 1.5 s after the submission"),
+                           HasSubstr("(tony.am.startup-timeout=1500)")));
+}
+
+TEST_F(LimitsTest, AMasterThatHasStartedInTimeHasNoLimit) {
+  EXPECT_EQ(box_.Tony(One("sleep 3") + Conf("tony.am.startup-timeout=2500")).exit, 0);
+  ExpectNothingLeft();
+}
+
+class HangingMasterTest : public LimitsTest {
+ protected:
+  std::string SubmitAs(const std::string& owner) {
+    bin_ = InstallWithHanging({"tony-am"});
+    const Ran ran =
+        Installed(bin_, One("true") + Words{"--detach", "--request-id", "engine://run/1", "--owner", owner});
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    EXPECT_TRUE(WaitFor([&] { return !box_.Pids("tony-keeper").empty(); }));
+    return Job();
+  }
+  // Well below the 30 s of silence after which a keeper gives its master up.
+  void ExpectKilled(const Words& arguments) {
+    const auto kills = box_.StartTony(arguments);
+    EXPECT_TRUE(WaitFor([&] { return box_.Pids("tony-keeper").empty(); }, Limit(15'000)));
+    const Ran ran = kills->Wait();
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    const auto status = ParseJson(box_.Tony({"status", Job(), "--json"}).out);
+    EXPECT_EQ(Text(status, "/state"), "KILLED");
+    EXPECT_EQ(Text(status, "/verdict/message"), "no use");
+    ExpectNothingLeft();
+  }
+  fs::path bin_;
+};
+
+TEST_F(HangingMasterTest, AKillEndsTheJob) { ExpectKilled({"kill", SubmitAs("o1"), "--reason", "no use"}); }
+
+TEST_F(HangingMasterTest, TheKillOfItsOwnerDoesAndAnotherOwnersDoesNot) {
+  const std::string job = SubmitAs("o1");
+  const Ran fenced = box_.Tony({"kill", job, "--if-owner", "o2", "--no-wait"});
+  EXPECT_EQ(fenced.exit, 0) << fenced.err;
+  EXPECT_FALSE(box_.Pids("tony-keeper").empty());
+  ExpectKilled({"kill", job, "--if-owner", "o1", "--reason", "no use"});
+}
+
+TEST_F(HangingMasterTest, AKillEndsAlsoTheJobOfAMasterThatStandsStill) {
+  const auto client = box_.StartTony(One(HoldUntilGo()));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  kill(box_.Pids("tony-am").front(), SIGSTOP);
+  ExpectKilled({"kill", Job(), "--reason", "no use"});
+  EXPECT_EQ(client->Wait().exit, 1);
 }
 
 TEST_F(LimitsTest, ATaskThatGetsNoContainerIsNamedWithItsKey) {

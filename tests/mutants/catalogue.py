@@ -71,6 +71,7 @@ OF_LOGS = (LOGS, LOG_FOLLOWER)
 FILES = {
     "am/states.cc": OF_AM_CORE,
     "am/job.cc": OF_AM_CORE,
+    "am/job_completion.cc": OF_AM_CORE,
     "am/job_deadlines.cc": OF_AM_CORE,
     "am/job_decide.cc": OF_AM_CORE,
     "am/job_restart.cc": OF_AM_CORE,
@@ -86,6 +87,7 @@ FILES = {
     "executor/task_run_link.cc": OF_EXECUTOR_CORE,
     "executor/task_run_processes.cc": OF_EXECUTOR_CORE,
     "executor/lease_sight.cc": OF_EXECUTOR_CORE,
+    "runtime/job/completion_parser.cc": (JOB,),
     "runtime/job/timer_parser.cc": (JOB,),
     "runtime/job/restart_parser.cc": (JOB,),
     "runtime/framework/restart_scope.cc": (FRAMEWORK, AM_CORE),
@@ -107,6 +109,7 @@ FILES = {
     "runtime/scheduler/local/containers_end.cc": OF_KEEPER,
     "runtime/scheduler/local/keeper_end.cc": OF_KEEPER,
     "runtime/scheduler/local/keeper.cc": OF_KEEPER,
+    "runtime/scheduler/local/keeper_unheard.cc": OF_KEEPER,
     "runtime/scheduler/local/local_scheduler.cc": (KEEPER,),
     "runtime/scheduler/local/message_channel.cc": OF_KEEPER,
     "runtime/scheduler/local/container_cgroup.cc": OF_KEEPER,

@@ -17,16 +17,40 @@ void JournalRules::Read(const Decision& decision) {
   if (fruitless_cause_ && !stops && !may_come) {
     Complain(StrCat(Name(decision), " although restarts do not help any more"));
   }
-  if (pending_ && !MayComeBetween(decision)) {
-    const bool restarts = std::holds_alternative<RestartDecided>(decision.body);
-    if (DueRestart(judged_at_)) {
-      if (!restarts) Complain(StrCat(Name(decision), " although ", ToString(*pending_), " has to start again"));
-    } else if (FailsJob() || (TrackedSuccesses() == spec_->TrackedTasks() && !verdict_)) {
-      if (!stops) Complain(StrCat(Name(decision), " although the job has to stop"));
-    }
-    if (!stops && !restarts) pending_.reset();
-  }
+  if (!MayComeBetween(decision)) ExpectDue(decision);
   std::visit([&](const auto& body) { On(body, decision.time); }, decision.body);
+}
+
+// What the last decision calls for is the next one.
+void JournalRules::ExpectDue(const Decision& decision) {
+  const bool stops = std::holds_alternative<JobStopping>(decision.body);
+  const bool restarts = std::holds_alternative<RestartDecided>(decision.body);
+  const auto* tolerated = std::get_if<FailureTolerated>(&decision.body);
+  const auto* finished = std::get_if<RoleFinished>(&decision.body);
+  if (pending_ && DueRestart(judged_at_)) {
+    if (!restarts) Complain(StrCat(Name(decision), " although ", ToString(*pending_), " has to start again"));
+  } else if (pending_ && FailsJob()) {
+    if (!stops) Complain(StrCat(Name(decision), " although the job has to stop"));
+  } else if (pending_ && MustTolerate()) {
+    if (!tolerated || tolerated->attempt != *pending_)
+      Complain(StrCat(Name(decision), " although the job goes on without ", ToString(*pending_)));
+  } else if (together_ && !verdict_ && IsOver(*spec_, Ends())) {
+    if (!stops) Complain(StrCat(Name(decision), " although the job has succeeded"));
+  } else if (const RoleSpec* role = RoleToFinish()) {
+    if (!finished || finished->role != role->name)
+      Complain(StrCat(Name(decision), " although enough of ", role->name, " have succeeded"));
+  }
+  if (!stops && !restarts && !tolerated) pending_.reset();
+}
+
+const RoleSpec* JournalRules::RoleToFinish() const {
+  if (!together_ || verdict_) return nullptr;
+  const EndsSeen ends = Ends();
+  const auto due = std::ranges::find_if(spec_->roles, [&](const RoleSpec& role) {
+    return IsSatisfied(role, ends) && LeftOf(role, ends) > 0 && !IsFinished(role.name) &&
+           !MustPublish(*spec_, role.name);
+  });
+  return due == spec_->roles.end() ? nullptr : &*due;
 }
 
 // Between an end and what is made of it, which are written in one turn.
@@ -104,12 +128,7 @@ void JournalRules::AskFor(const ContainersRequested& d) {
 bool JournalRules::IsOpen(const std::string& role) const { return NewestOf({role, 0}).has_value(); }
 
 bool JournalRules::HasSucceeded(const std::string& role) const {
-  for (int index = 0; index < spec_->FindRole(role)->instances; ++index) {
-    const auto newest = NewestOf({role, index});
-    const Outcome* outcome = newest ? OutcomeOf(*newest) : nullptr;
-    if (!outcome || !outcome->Succeeded() || IsRestarting({role, index})) return false;
-  }
-  return true;
+  return IsFinished(role) || LeftOf(*spec_->FindRole(role), Ends()) == 0;
 }
 
 bool JournalRules::IsSettled(const std::string& role) const { return Prepares(*spec_, role) && HasSucceeded(role); }
@@ -280,7 +299,8 @@ bool JournalRules::OutlivesTooLong(const RoleSpec& role, Instant time, Duration 
     }
     return true;
   };
-  if (!together_ || !IsOpen(role.name) || is_over(role.name) || left_.contains(role.name)) return false;
+  if (!together_ || !IsOpen(role.name) || is_over(role.name)) return false;
+  if (left_.contains(role.name) || IsFinished(role.name)) return false;
   return std::ranges::any_of(role.outlives, [&](const Outliving& rule) {
     if (rule.ignored != ignored || !std::ranges::all_of(rule.roles, is_over)) return false;
     Instant since{};
@@ -312,14 +332,38 @@ void JournalRules::On(const AttemptEnded& d, Instant time) {
   if (!outcomes_.emplace(d.attempt, d.outcome).second) Complain(ToString(d.attempt) + " ended twice");
   attempt->second.ended = time;
   attempt->second.reported = d.reported;
-  const bool judged = verdict_ || IsRestarting(d.attempt.task);
+  const bool unneeded = IsFinished(d.attempt.task.role);
+  const bool judged = verdict_ || IsRestarting(d.attempt.task) || unneeded;
   if (!judged) pending_ = d.attempt;
   // Only what failed, and may be tried again, keeps its executor.
-  const bool sidecar = spec_->FindRole(d.attempt.task.role)->completion == Completion::kSidecar;
-  attempt->second.let_go = !judged && (sidecar || d.outcome.Succeeded());
+  const bool ignored = IsIgnored(*spec_->FindRole(d.attempt.task.role));
+  attempt->second.let_go = unneeded || (!judged && (ignored || d.outcome.Succeeded()));
   judged_at_ = time;
   if (!judged && HasFormed(d.attempt.task) && d.outcome.Succeeded() && !Publishes(d.attempt))
     Complain(ToString(d.attempt) + " succeeded, and others wait for its values for ever");
+}
+
+void JournalRules::On(const FailureTolerated& d, Instant) {
+  if (verdict_ || pending_ != d.attempt || DueRestart(judged_at_) || FailsJob() || !MustTolerate())
+    return Complain(StrCat("the job goes on without ", ToString(d.attempt), " for no reason"));
+  pending_.reset();
+  made_.at(d.attempt).let_go = true;
+  tolerated_.push_back(d.attempt);
+}
+
+void JournalRules::On(const RoleFinished& d, Instant) {
+  const RoleSpec* role = RoleToFinish();
+  if (!role || role->name != d.role) return Complain(StrCat("role ", d.role, " is finished for no reason"));
+  finished_.insert(d.role);
+  for (int index = 0; index < role->instances; ++index) {
+    const TaskId task{role->name, index};
+    const auto newest = NewestOf(task);
+    if (!newest) continue;
+    if (!outcomes_.contains(*newest)) stopping_.insert(*newest);
+    if (IsRestarting(task)) made_.at(*newest).let_go = true;
+    for (auto& [number, restart] : restarts_) restart.tasks.erase(task);
+  }
+  std::erase_if(restarts_, [](const auto& entry) { return entry.second.tasks.empty(); });
 }
 
 void JournalRules::On(const ContainerKillOrdered& d, Instant time) { kill_ordered_.emplace(d.container, time); }
@@ -352,10 +396,13 @@ bool JournalRules::HadSignalBefore(const AttemptId& ended) const {
   return false;
 }
 
-bool JournalRules::FailsJob() const {
-  const Completion completion = spec_->FindRole(pending_->task.role)->completion;
-  const bool matters = !HasFormed(pending_->task) || completion != Completion::kSidecar;
-  return matters && !WhatCounts(*pending_).Succeeded();
+std::optional<AttemptId> JournalRules::FailsJob() const {
+  if (WhatCounts(*pending_).Succeeded()) return std::nullopt;
+  return HasFormed(pending_->task) ? FailureNamed(*spec_, Ends(), *pending_) : pending_;
+}
+
+bool JournalRules::MustTolerate() const {
+  return !WhatCounts(*pending_).Succeeded() && !IsIgnored(*spec_->FindRole(pending_->task.role));
 }
 
 std::optional<RestartDue> JournalRules::DueRestart(Instant now) const {
@@ -366,18 +413,19 @@ std::optional<RestartDue> JournalRules::DueRestart(Instant now) const {
   return RestartAfter(*spec_, failure, past_, now);
 }
 
-int JournalRules::TrackedSuccesses() const {
-  int count = 0;
+EndsSeen JournalRules::Ends() const {
+  EndsSeen ends{.left = left_};
   for (const RoleSpec& role : spec_->roles) {
     for (int index = 0; index < role.instances; ++index) {
       const TaskId task{role.name, index};
       const auto newest = NewestOf(task);
       const Outcome* outcome = newest ? OutcomeOf(*newest) : nullptr;
-      const bool succeeded = outcome && outcome->Succeeded() && !IsRestarting(task);
-      if (IsTracked(task) && (succeeded || left_.contains(role.name))) ++count;
+      if (outcome && outcome->Succeeded() && !IsRestarting(task)) ++ends.good[role.name];
     }
   }
-  return count;
+  for (const AttemptId& id : tolerated_)
+    if (NewestOf(id.task) == id && !IsRestarting(id.task)) ends.bad.push_back(id);
+  return ends;
 }
 
 bool JournalRules::IsOverdue(Instant time, Duration by) const {
@@ -407,19 +455,19 @@ void JournalRules::On(const JobStopping& d, Instant time) {
   if (verdict_) Complain("a second verdict");
   verdict_ = d.verdict;
   if (fruitless_cause_) return ExpectFailed(d.verdict, *std::exchange(fruitless_cause_, std::nullopt));
-  const bool failed = pending_ && FailsJob();
-  if (failed) {
-    ExpectFailed(d.verdict, *pending_);
-    if (d.verdict.cls != WhatCounts(*pending_).cls) Complain("the verdict has another class than the failure");
+  const auto cause = pending_ ? FailsJob() : std::nullopt;
+  if (cause) {
+    ExpectFailed(d.verdict, *cause);
+    const OutcomeClass cls = cause == pending_ ? WhatCounts(*pending_).cls : outcomes_.at(*cause).cls;
+    if (d.verdict.cls != cls) Complain("the verdict has another class than the failure");
   }
   pending_.reset();
-  const int successes = TrackedSuccesses();  // a task that waits for its restart has none
+  const bool over = together_ && IsOver(*spec_, Ends());  // a task that waits for its restart has not ended
   restarts_.clear();
-  if (failed) return;
+  if (cause) return;
   const FinalState state = d.verdict.state;
-  if ((successes == spec_->TrackedTasks()) != (state == FinalState::kSucceeded)) {
-    Complain(StrCat(ToString(state), " with ", successes, " of ", spec_->TrackedTasks(), " successes"));
-  }
+  if (over != (state == FinalState::kSucceeded))
+    Complain(StrCat(ToString(state), over ? " although" : " before", " enough have succeeded"));
   if (state == FinalState::kFailed &&
       !(d.verdict.cls == OutcomeClass::kTimeout && (IsOverdue(time, -skew_) || IsSilent(time)))) {
     Complain("FAILED without a reason: " + d.verdict.message);

@@ -11,6 +11,7 @@
 
 #include "runtime/job/job_spec.h"
 #include "runtime/journal/decisions.h"
+#include "tests/sim/completion_rules.h"
 #include "tests/sim/restart_rules.h"
 
 namespace tony::sim {
@@ -52,6 +53,8 @@ class JournalRules {
   bool WasMade(const AttemptId& attempt) const { return made_.contains(attempt); }
   std::optional<AttemptId> NewestOf(const TaskId& task) const;
   bool IsLeft(const std::string& role) const { return left_.contains(role); }  // it is not waited for any more
+  EndsSeen Ends() const;                                                       // of tasks that are not restarting
+  bool IsFinished(const std::string& role) const { return finished_.contains(role); }  // what was left of it stops
 
  private:
   struct Made {             // an attempt
@@ -92,6 +95,8 @@ class JournalRules {
   void On(const StageOpened& d, Instant);
   void On(const RoleLeft& d, Instant time);
   void On(const AttemptEnded& d, Instant time);
+  void On(const FailureTolerated& d, Instant);
+  void On(const RoleFinished& d, Instant);
   void On(const ContainerKillOrdered& d, Instant time);
   void On(const ContainerEnded& d, Instant);
   void On(const JobStopping& d, Instant time);
@@ -114,8 +119,11 @@ class JournalRules {
   bool HadSignalBefore(const AttemptId& ended) const;
   std::optional<RestartDue> DueRestart(Instant now) const;
   void ExpectGivenBack(const RestartDecided& d, Instant time);
-  Duration LongestHold() const;  // of a container in which nothing runs; 0: no limit
-  bool FailsJob() const;         // the pending end does, if nothing starts again
+  Duration LongestHold() const;               // of a container in which nothing runs; 0: no limit
+  std::optional<AttemptId> FailsJob() const;  // the pending end does, if nothing starts again: who is named
+  bool MustTolerate() const;                  // the job goes on without the pending one, and says so
+  void ExpectDue(const Decision& decision);
+  const RoleSpec* RoleToFinish() const;
   void ExpectFailed(const Verdict& verdict, const AttemptId& cause);
   bool CouldGoOn(const AttemptId& ended) const;
   bool IsRestarting(const TaskId& task) const;
@@ -137,7 +145,6 @@ class JournalRules {
   // Its rules of groups that say so; `by`: so much later than that.
   bool OutlivesTooLong(const RoleSpec& role, Instant time, Duration by, bool ignored) const;
   bool IsSilent(Instant time) const;  // some task has not published in time
-  int TrackedSuccesses() const;
 
   const JobSpec* spec_;  // never null; it can be assigned
   Duration skew_;
@@ -158,7 +165,9 @@ class JournalRules {
   std::map<std::pair<Generation, std::string>, std::set<std::string>> cluster_specs_;  // by role
   std::optional<AttemptId> pending_;  // its end has not been judged yet
   Instant judged_at_{};               // when it was or will be: in the turn of its end, or of the next AM's begin
-  std::map<int, Restart> restarts_;   // decided, and not begun
+  std::vector<AttemptId> tolerated_;
+  std::set<std::string> finished_;   // roles
+  std::map<int, Restart> restarts_;  // decided, and not begun
   Instant waits_since_{};
   std::vector<RestartSeen> past_;
   std::vector<std::string> checkpoints_;

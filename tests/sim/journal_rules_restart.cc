@@ -124,6 +124,7 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
   }
   for (const TaskId& task : tasks) {
     if (forms_anew) apart_.erase(task);
+    finished_.erase(task.role);
     const auto newest = NewestOf(task);
     if (newest && !outcomes_.contains(*newest)) stopping_.insert(*newest);
   }

@@ -321,6 +321,40 @@ void MakeStaged(Random& random, Plan& plan) {
     plan.faults.push_back({random.Between(Duration(0), Duration(20'000)), FaultFor(random, driver)});
 }
 
+// ---- when it is over
+
+void MayFail(Random& random, RoleSpec& role) {
+  const int tasks = role.instances;
+  if (role.completion == Completion::kTracked && random.Chance(500)) role.min_succeeded = 1 + Few(random, tasks - 1);
+  const int most = role.min_succeeded > 0 ? tasks - role.min_succeeded + 1 : tasks;
+  if (random.Chance(400)) role.min_failed = 1 + Few(random, most - 1);
+}
+
+// Some of its tasks may fail, and more of them do; or it is one of TonY's.
+void MakeTolerant(Random& random, Plan& plan) {
+  if (random.Chance(300)) plan.spec.completion_rule = CompletionRule::kTony;
+  if (random.Chance(500)) {  // a role that others outlive, or that outlives them
+    const auto place = std::ranges::find_if(plan.spec.roles, [](const RoleSpec& role) { return role.name > "shard"; });
+    const RoleSpec role = Role(random, "shard", 1 + Few(random, 3), Completion::kTracked);
+    for (int index = 0; index < role.instances; ++index)
+      plan.tasks[{role.name, index}] = TaskFor(random, plan.spec, role.completion);
+    plan.spec.roles.insert(place, role);
+  }
+  for (RoleSpec& role : plan.spec.roles) {
+    for (int more = role.name == "worker" ? Few(random, 3) : 0; more > 0; --more)
+      plan.tasks[{role.name, role.instances++}] = TaskFor(random, plan.spec, role.completion);
+    const bool tonys = plan.spec.completion_rule == CompletionRule::kTony && random.Chance(800);
+    if (!tonys) {
+      MayFail(random, role);
+    } else if (role.completion == Completion::kTracked) {
+      role.min_failed = random.Chance(200) ? 1 : 0;
+    }
+    for (int index = 0; index < role.instances; ++index)
+      if (random.Chance(250)) plan.tasks.at({role.name, index}).process.exit_code = ExitCodeFor(random);
+  }
+  if (FailsForEver(plan)) CountAll(plan.spec.restart);
+}
+
 // Roles that wait for each other: one prepares, or two, one after the other; workers may wait for ps to be ready.
 void MakeDependent(Random& random, Plan& plan) {
   std::vector<RoleSpec>& roles = plan.spec.roles;
@@ -462,6 +496,8 @@ Plan PlanOf(uint64_t seed) {
 
 Plan PlanFor(uint64_t seed) {
   Plan plan = PlanOf(seed);
+  Random of_ends(seed ^ 0xf1715);
+  if (of_ends.Chance(250)) MakeTolerant(of_ends, plan);
   Random of_stages(seed ^ 0x57a6e);  // seeds that stand in tests keep the rest of their plan
   if (of_stages.Chance(150) && plan.spec.mode == DistributedMode::kGang) MakeStaged(of_stages, plan);
   Random of_dependencies(seed ^ 0xde9e2d5);

@@ -109,6 +109,19 @@ JobBuilder& JobBuilder::Framework(FrameworkKind framework) {
   return *this;
 }
 
+JobBuilder& JobBuilder::Completes(int min_succeeded, int min_failed) {
+  spec_.roles.back().min_succeeded = min_succeeded;
+  if (min_failed > 0) spec_.roles.back().min_failed = min_failed;
+  return *this;
+}
+
+JobBuilder& JobBuilder::TonysRule() {
+  spec_.completion_rule = CompletionRule::kTony;
+  for (RoleSpec& role : spec_.roles)
+    if (role.completion == Completion::kTracked) role.min_failed = 0;
+  return *this;
+}
+
 JobBuilder& JobBuilder::Restarts(RestartScope level, int most, Duration window) {
   spec_.restart.levels[static_cast<size_t>(level)] = {most, window};
   return *this;

@@ -230,6 +230,8 @@ class TonyOperator(TonyParameters):
         if status["state"] != "SUCCEEDED":
             failure = failure_of(status, self.non_retryable)
             raise AirflowSkipException(str(failure)) if verdict.get("exit_code") in self.skip_on_exit_code else failure
+        if "tolerated_failures" in status:
+            self.log.warning("%s SUCCEEDED in spite of failures: %s", job_id, verdict["message"])
         outputs = task_try.reach(outputs_of, self.hook, job_id, self.log, self.max_output_bytes)
         try:
             self.hook.ack(job_id, task_try.order.owner)

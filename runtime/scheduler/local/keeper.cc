@@ -67,7 +67,13 @@ Status Keeper::Begin() {
     // While the AM starts.
     EnterLedger();
     const auto spec = records_.ReadSpec();
-    if (spec.ok()) grace_ = spec->timers.grace;
+    if (spec.ok()) {
+      grace_ = spec->timers.grace;
+      am_lease_ = spec->timers.am_lease;
+      LimitStart(spec->startup_timeout);
+    }
+    am_heard_ = loop_.Now();  // it gets its time to start
+    LookForKills();
     containers_.FindCgroups(/*with_limits=*/!spec.ok() || spec->memory_limits);
   }
   return Ok();
@@ -104,6 +110,7 @@ void Keeper::OnRequest(Peer from, const AmHello& hello) {
     LogWarn(StrCat("hello of epoch ", hello.epoch.value, " refused: it does not rule, or cannot be watched"));
     return Drop(from);
   }
+  HearAm();
   am_.TakePage(peers_.at(from)->TakeDescriptor());
   if (am_peer_ != from) Drop(am_peer_);
   am_peer_ = from;
@@ -112,6 +119,7 @@ void Keeper::OnRequest(Peer from, const AmHello& hello) {
 }
 
 void Keeper::OnRequest(Peer, const AmRenew& renew) {
+  HearAm();
   am_.OnRenewed();
   Report(KeeperRenewed{renew.stamp});
 }

@@ -2,7 +2,7 @@
 //
 //   kServing --Finish from the AM--> kRecording --> kFinishing --AM and containers gone--> kSweeping --nothing left-->
 //     |  \                             ^                                                   kWritingHistory --> kDone
-//     |   \--AM dies over and over, or lets SIGTERM's grace pass--> kEndingTasks -+  containers gone, verdict written
+//     |   \--AM dies over and over, or hears nothing of a kill--> kEndingTasks -+  containers gone, verdict written
 //     |                                                                   ^ kill  |
 //     \--no AM can read the job--> kRunningOut -----------------------------------+  the last task has ended by itself
 //
@@ -77,6 +77,12 @@ class Keeper {
   void WatchRunTime();  // ends the job when it has run for as long as its user may
   void EndAtRunLimit(int64_t minutes);
 
+  // keeper_unheard.cc
+  void LookForKills();
+  void JudgeUnheardKill(bool overslept);
+  void HearAm();
+  void LimitStart(Duration limit);
+
   // keeper_end.cc
   void GiveUp(const std::string& reason);
   void RunOut(const std::string& reason);
@@ -86,7 +92,7 @@ class Keeper {
   void LookAtTasks();
   void EndTasks(Duration grace);  // asks, and kills after the grace
   void Stop(const std::string& reason);
-  void StopWithoutAm(Duration grace);
+  void EndWithoutAm(Verdict verdict, Duration grace);
   void Finish();
   void WriteFinished();
   void Proceed();
@@ -110,7 +116,10 @@ class Keeper {
   size_t running_told_ = 0;                    // containers, when the trouble was last told
   std::optional<RequestsWithoutAm> requests_;  // of a job that runs out
   FolderPresence presence_;
-  Duration grace_{0};  // of the tasks, as it was read at the beginning
+  Duration grace_{0};                     // of the tasks, as it was read at the beginning
+  Duration am_lease_{Timers().am_lease};  // the same
+  Instant am_heard_{};                    // when a master that rules said something last
+  std::optional<Instant> unheard_kill_;   // when a kill was first seen
   Status end_;
   std::unique_ptr<LedgerClaim> claim_;
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
@@ -123,6 +132,7 @@ class Keeper {
   Peer am_peer_ = 0;  // who said the right hello last; 0: nobody
   EventLoop::FdWatch accepting_, signals_;
   EventLoop::Timer timer_, stop_timer_, presence_timer_;  // of the phase; of SIGTERM
+  EventLoop::Timer unheard_timer_, start_timer_;
 };
 
 }  // namespace tony::keeper

@@ -45,14 +45,14 @@ void Keeper::Stop(const std::string& reason) {
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
   const Status written = records_.WriteKillRequest({reason});
   if (!written.ok()) LogError(written.error().message);
-  if (!written.ok()) return StopWithoutAm(grace_);
-  stop_timer_ = loop_.After(grace_ + stop_margin_, [this] { StopWithoutAm(Duration(0)); });
+  if (!written.ok()) return EndWithoutAm(Killed(stop_reason_), grace_);
+  stop_timer_ = loop_.After(grace_ + stop_margin_, [this] { EndWithoutAm(Killed(stop_reason_), Duration(0)); });
 }
 
-void Keeper::StopWithoutAm(Duration grace) {
+void Keeper::EndWithoutAm(Verdict verdict, Duration grace) {
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;
-  LogWarn("ending the job without its application master");
-  verdict_ = Killed(stop_reason_);
+  LogWarn(StrCat("ending the job without its application master: ", verdict.message));
+  verdict_ = std::move(verdict);
   am_.RetireAtOnce();
   EndTasks(grace);
 }

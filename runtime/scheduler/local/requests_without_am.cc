@@ -116,4 +116,29 @@ void RequestsWithoutAm::Settle(const std::string& name, const FiledAnswer& filed
   if (const Status removed = records_.RemoveConditionalKill(name); !removed.ok()) LogWarn(removed.error().message);
 }
 
+std::optional<SilentKill> KillOfSilentMaster(const JobRecords& records) {
+  const auto plain = records.ReadKillRequest();
+  if (plain.ok() && *plain) return SilentKill{**plain, ""};
+  const auto kills = records.ReadConditionalKills();
+  if (!kills.ok() || kills->empty()) return std::nullopt;
+  const auto lease = records.ReadLease();
+  const auto submission = records.ReadSubmission();
+  if (!lease.ok() || *lease || !submission.ok()) return std::nullopt;
+  for (const auto& [name, request] : *kills) {
+    const bool is_later = request.due != Instant{} || request.delay > Duration(0);
+    if (!is_later && Holds(request, submission->claim.owner, {})) return SilentKill{request, name};
+  }
+  return std::nullopt;
+}
+
+RequestsWithoutAm::End Take(const JobRecords& records, const SilentKill& kill) {
+  const RequestsWithoutAm::End end{KilledBy(kill.request), kill.request.grace};
+  if (kill.name.empty()) return end;
+  Status told = records.WriteKillRequest({.reason = end.verdict.message, .grace = end.grace});
+  if (told.ok()) told = WriteFiledAnswer(records, kill.name, {KillAnswer::kTaken, ""});
+  if (told.ok()) told = records.RemoveConditionalKill(kill.name);
+  if (!told.ok()) LogWarn(told.error().message);
+  return end;
+}
+
 }  // namespace tony::keeper

@@ -39,4 +39,15 @@ class RequestsWithoutAm {
   std::string unknown_;  // why what it had told is not known
 };
 
+// The kill of a job whose master may live and does not answer: a plain one; and before any master has ruled, one on
+// condition of the owner who submitted it, who cannot have been followed yet.
+struct SilentKill {
+  KillRequest request;
+  std::string name;  // of its file; empty: it is a plain one
+};
+std::optional<SilentKill> KillOfSilentMaster(const JobRecords& records);
+
+// Says to its asker that it is taken; from then on it is a plain one.
+RequestsWithoutAm::End Take(const JobRecords& records, const SilentKill& kill);
+
 }  // namespace tony::keeper

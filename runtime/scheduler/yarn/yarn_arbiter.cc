@@ -8,6 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/journal/history.h"
 #include "runtime/journal/journal_format.h"
+#include "runtime/job/startup_limit.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/master_wait.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
@@ -112,6 +113,12 @@ Verdict VerdictWithoutMaster(const hadoop::ApplicationReport& report) {
     verdict.state = FinalState::kFailed;
     verdict.cls = OutcomeClass::kTimeout;
     verdict.message = "YARN ended the job, whose master had not done so after tony.application.timeout";
+    return verdict;
+  }
+  if (const size_t late = why.find(kStartedTooLate); late != std::string::npos) {  // whoever waited for it ended it
+    verdict.state = FinalState::kFailed;
+    verdict.cls = OutcomeClass::kTimeout;
+    verdict.message = why.substr(late);
     return verdict;
   }
   if (report.state == ApplicationState::kKilled) {

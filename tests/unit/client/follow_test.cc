@@ -59,10 +59,11 @@ class FollowTest : public testing::Test {
  protected:
   FollowTest() : records_(NewJob()) {}
 
-  JobRecords NewJob() {
+  JobRecords NewJob(Duration startup_timeout = Duration(0), Instant submitted = FromMillis(0)) {
     JobSpec spec;
     spec.roles = {{.name = "worker", .command = "true"}};
-    auto folder = LocalJobStore(home_.path()).Create({spec, {}}, FromMillis(0));
+    spec.startup_timeout = startup_timeout;
+    auto folder = LocalJobStore(home_.path()).Create({spec, {}}, submitted);
     EXPECT_TRUE(folder.ok()) << folder.error().message;
     return *folder;
   }
@@ -99,6 +100,30 @@ class FollowTest : public testing::Test {
   std::vector<std::string> notes_;
   std::optional<Result<JobStatus>> end_;
 };
+
+TEST_F(FollowTest, AMasterThatAClusterDoesNotStartInTimeIsGivenUp) {
+  const JobRecords late = NewJob(Duration(60'000));
+  launcher_.waits = "waits for its master: the queue is full";
+  Follower follower(loop_, late, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return launcher_.asked_to_end.size() > 1; })) << "until it has ended";
+  const std::string why =
+      "the application master had not started 60.0 s after the submission (tony.am.startup-timeout=60000): the job "
+      "waits for its master: the queue is full";
+  EXPECT_EQ(launcher_.asked_to_end.front(), why);
+  EXPECT_EQ(notes_, std::vector<std::string>{why});
+}
+
+TEST_F(FollowTest, AMasterThatAClusterMayStillStartInTimeIsWaitedFor) {
+  const JobRecords in_time = NewJob(Duration(600'000), RealClock().Now());
+  launcher_.waits = "waits for its master: the queue is full";
+  Follower follower(loop_, in_time, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
+  launcher_.waits = "waits for its master: its container is being started";
+  ASSERT_TRUE(RunUntil(loop_, [&] { return newest_.delay == launcher_.waits; }));
+  EXPECT_TRUE(launcher_.asked_to_end.empty());
+}
 
 TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
   launcher_.on_start = [this](const JobRecords&) {

@@ -113,6 +113,22 @@ TEST(ProgressTest, AJobThatNobodyRulesIsToldHowToBringItBack) {
   EXPECT_THAT(text, Not(HasSubstr("cannot be reached")));
 }
 
+TEST(ProgressTest, AFailureThatIsToleratedIsToldAndTheSuccessInSpiteOfIt) {
+  const JobStatus before = Running({Worker(0, "running", 77)});
+  JobStatus after = before;
+  after.tolerated_failures = 1;
+  EXPECT_THAT(ChangeLines(before, after), ElementsAre("1 task has failed, and the job goes on"));
+  EXPECT_THAT(ChangeLines(after, after), IsEmpty());
+  EXPECT_THAT(StatusText({.status = after, .am_reachable = true}, LocalJobRecords("/h/jobs/local-1"), FromMillis(0)),
+              HasSubstr("\n  1 task has failed, and the job goes on\n"));
+  after.state = "SUCCEEDED";
+  after.ended = FromMillis(1);
+  after.verdict = Verdict{.message = "1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed"};
+  EXPECT_THAT(VerdictText(after, LocalJobRecords("/h/jobs/local-1")),
+              HasSubstr("\n  in spite of failures: 1 of 2 tracked tasks succeeded; 1 task failed: worker:1 failed\n"));
+  EXPECT_THAT(ChangeLines(before, after), IsEmpty()) << "the verdict says it";
+}
+
 JobStatus Restarted(const std::string& state, Generation generation) {
   JobStatus status = Running({Worker(0, "running", 77)});
   status.state = state;

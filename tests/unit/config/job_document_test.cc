@@ -23,7 +23,7 @@ constexpr char kWhole[] = R"({
   "python_venv": "venv.zip", "python_binary_path": "bin/python", "tags": ["a", "b"], "resources": ["x::y", "z#archive"],
   "env": {"LR": 1e-05, "ON": true, "NO": null, "TEXT": "\u00e4\ud83d\ude00"}, "conf": {"tony.am.memory": "1g"},
   "tasks": {"worker": {"instances": 2, "memory": 4096, "vcores": "2", "gpus": 0, "max_instances": 4, "command": "c",
-            "resources": ["f"], "max_restarts": 5, "restart_scope": "task", "completion": "untracked"}, "none": null}
+            "resources": ["f"], "max_restarts": 5, "min_failed": 2, "restart_scope": "task", "completion": "untracked"}, "none": null}
 })";
 
 // The key's last value among those that the document's members set.
@@ -62,6 +62,7 @@ TEST(JobDocumentTest, EveryMemberBecomesAKeyOrAFlagThatSaysWhereItIsFrom) {
   EXPECT_EQ(Set(flags, "tony.worker.command"), "c from tasks.worker.command");
   EXPECT_EQ(Set(flags, "tony.worker.resources"), "f from tasks.worker.resources");
   EXPECT_EQ(Set(flags, "tony.worker.restart.budget"), "5 from tasks.worker.max_restarts");
+  EXPECT_EQ(Set(flags, "tony.worker.min-failed"), "2 from tasks.worker.min_failed");
   EXPECT_EQ(Set(flags, "tony.worker.restart.scope"), "task from tasks.worker.restart_scope");
   EXPECT_EQ(Set(flags, "tony.am.memory"), "1g from conf");
   EXPECT_EQ(Text(flags.executes), "train.py from executes");
@@ -158,7 +159,7 @@ TEST(JobDocumentTest, AnUnknownMemberIsNamedWithThoseThatAreKnown) {
   EXPECT_THAT(ErrorOf(R"({"spec": {"properties": ""}})"), HasSubstr("unknown member \"properties\" of spec"));
   EXPECT_EQ(ErrorOf(R"({"spec": {"tasks": {"worker": {"memroy": null}}}})"),
             "doc: unknown member \"memroy\" of spec.tasks.worker; known: command, completion, gpus, instances, "
-            "max_instances, max_restarts, memory, resources, restart_scope, vcores");
+            "max_instances, max_restarts, memory, min_failed, min_succeeded, resources, restart_scope, vcores");
 }
 
 TEST(JobDocumentTest, AValueOfAnotherKindIsNamedByItsMember) {

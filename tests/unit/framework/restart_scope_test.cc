@@ -82,5 +82,28 @@ TEST(RestartScopeTest, ARoleThatAsksForLessThanItsFrameworkNeedsIsWarnedOf) {
                                                "tasks that run on may hang, or compute the wrong thing"));
 }
 
+TEST(RestartScopeTest, ACollectiveWhoseTasksMayFailIsWarnedOf) {
+  JobSpec spec = SpecOf(kPytorch, {Role("board", kSidecar), Role("worker")});
+  spec.roles[1].instances = 3;
+  EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
+  spec.roles[1].min_succeeded = 2;
+  EXPECT_THAT(
+      ToleranceWarnings(spec),
+      ElementsAre("role worker: its tasks may fail without failing the job, but a collective of pytorch cannot go "
+                  "on without one: the others may hang; tasks that do not need each other: "
+                  "tony.application.distributed-mode=FCFS"));
+  spec.mode = DistributedMode::kFcfs;
+  EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
+}
+
+TEST(RestartScopeTest, ByTonysRuleACollectiveIsWarnedOfUnlessItsChiefDecides) {
+  JobSpec spec = SpecOf(kPytorch, {Role("chief"), Role("worker")});
+  spec.completion_rule = CompletionRule::kTony;
+  for (RoleSpec& role : spec.roles) role.min_failed = 0;
+  EXPECT_EQ(ToleranceWarnings(spec).size(), 1u) << "of the worker alone";
+  spec.framework = kStandalone;
+  EXPECT_THAT(ToleranceWarnings(spec), IsEmpty());
+}
+
 }  // namespace
 }  // namespace tony

@@ -19,6 +19,9 @@ JobSpec FullSpec() {
       {"ps", 1, {1024, 2, 0}, "ps.sh", Completion::kUntracked},
       {"tensorboard", 1, {512, 1, 0}, "tb", Completion::kSidecar},
       {"worker", 3, {4096, 4, 8}, "python train.py --name '\xC3\xA4'\n", Completion::kTracked, RestartScope::kRole, 0}};
+  spec.roles[2].min_succeeded = 2;
+  spec.roles[2].min_failed = 1;
+  spec.completion_rule = CompletionRule::kTony;
   spec.execution_env = {{"A", "1,2"}, {"B", ""}};
   spec.container_env = {{"PATH", "/bin:/usr/bin"}};
   spec.mode = DistributedMode::kFcfs;
@@ -33,6 +36,7 @@ JobSpec FullSpec() {
   spec.timeout = Duration(1);
   spec.registration_timeout = Duration(2);
   spec.registry_timeout = Duration(3);
+  spec.startup_timeout = Duration(20);
   spec.timers.execution_limit = Duration(4);
   spec.timers = {Duration(3), Duration(4), Duration(5), Duration(6),
                  Duration(7), Duration(8), Duration(9), Duration(10)};
@@ -116,11 +120,27 @@ std::string WithNull(json::value document, json::object& (*object)(json::value&)
 }
 
 // Specs of 0.1 have none of these.
-const std::set<std::string> kNewer = {"restart",           "checkpoint",    "failure_rules", "restart_scope",
-                                      "restarts",          "mode",          "python_venv",   "files",
-                                      "am_files",          "memory_limits", "log_limit_mb",  "allocation_timeout_ms",
-                                      "history_folder",    "tags",          "resume",        "registry_timeout_ms",
-                                      "execution_limit_ms"};
+const std::set<std::string> kNewer = {"restart",
+                                      "checkpoint",
+                                      "failure_rules",
+                                      "restart_scope",
+                                      "restarts",
+                                      "mode",
+                                      "python_venv",
+                                      "files",
+                                      "am_files",
+                                      "memory_limits",
+                                      "log_limit_mb",
+                                      "allocation_timeout_ms",
+                                      "history_folder",
+                                      "tags",
+                                      "resume",
+                                      "registry_timeout_ms",
+                                      "execution_limit_ms",
+                                      "completion_rule",
+                                      "min_succeeded",
+                                      "min_failed",
+                                      "startup_timeout_ms"};
 
 void ExpectAllRequired(json::object& (*object)(json::value&), const std::string& path) {
   json::value document = json::parse(ToJson(FullSpec()));

@@ -96,6 +96,15 @@ TEST(JobStatusTest, RestartsAreTold) {
   EXPECT_EQ(ToJson(*read), text);
 }
 
+TEST(JobStatusTest, ToleratedFailuresAreThereWhereThereAreAny) {
+  JobStatus status = Ended();
+  EXPECT_EQ(ToJson(status).find("tolerated_failures"), std::string::npos);
+  status.tolerated_failures = 3;
+  const auto read = JobStatusFromJson(ToJson(status));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->tolerated_failures, 3);
+}
+
 TEST(JobStatusTest, WhatWasResumedFromIsKept) {
   JobStatus status = Ended();
   status.checkpoint = CheckpointStatus{"/c", Checkpoint{"/c/s-7", 7, {}, CheckpointWriter::kEarlierJob}, JobId{"j0"}};

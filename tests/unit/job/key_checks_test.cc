@@ -66,21 +66,6 @@ TEST(KeyChecksTest, WhatThereIsNothingToSetForIsNoWarning) {
   EXPECT_EQ(WarningsWith({{"tony.application.stop-on-failure-jobtypes", "worker,ps"}}), "");
 }
 
-TEST(KeyChecksTest, AWarningOfAKeyWithoutEffectSaysWhyWhereThatIsKnown) {
-  EXPECT_EQ(WarningsWith({{"tony.application.fail-on-worker-failure-enabled", "true"}}), "");
-  EXPECT_EQ(WarningsWith({{"tony.application.fail-on-worker-failure-enabled", "false"}}),
-            "tony.application.fail-on-worker-failure-enabled (from -conf): accepted, no effect: a failed task that is "
-            "not restarted always fails the job\n");
-}
-
-TEST(KeyChecksTest, ASidecarThatShouldEndTheJobIsAWarning) {
-  EXPECT_EQ(WarningsWith({{"tony.application.stop-on-failure-jobtypes", "worker, board"},
-                          {"tony.board.instances", "1"},
-                          {"tony.application.sidecar.jobtypes", "board"}}),
-            "tony.application.stop-on-failure-jobtypes: \"worker, board\" (from -conf): no effect for role \"board\": "
-            "the failure of a sidecar ends no job\n");
-}
-
 TEST(KeyChecksTest, WhatWouldRunTheWrongThingIsAnError) {
   for (const auto& [key, value] : Settings{{"tony.docker.enabled", "true"}}) {
     EXPECT_TRUE(ErrorWith({{key, value}}).starts_with(key + ": \"" + value + "\" (from -conf): not supported yet: "));

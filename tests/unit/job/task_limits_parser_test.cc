@@ -30,6 +30,12 @@ TEST(TaskLimitsParserTest, AnExecutionHasTheLimitOfEitherTonysKey) {
   EXPECT_EQ(WarningsWith({{"tony.worker.timeout", "3000"}}), "");
 }
 
+TEST(TaskLimitsParserTest, TheMastersStartHasNoLimitUnlessTheJobSaysSo) {
+  EXPECT_EQ(LimitsWith({}).startup_timeout, Duration(0));
+  EXPECT_EQ(LimitsWith({{"tony.am.startup-timeout", "2000"}}).startup_timeout, Duration(2000));
+  EXPECT_EQ(WarningsWith({{"tony.am.startup-timeout", "2000"}}), "");
+}
+
 TEST(TaskLimitsParserTest, TheRegistryTimeoutIsInSeconds) {
   EXPECT_EQ(LimitsWith({{"tony.task.executor.registry-timeout-sec", "2"}}).registry_timeout, Duration(2000));
   EXPECT_NE(ErrorWith({{"tony.task.executor.registry-timeout-sec", "-1"}}), "accepted");

@@ -22,7 +22,7 @@ constexpr std::string_view kNames[] = {
     "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
     "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
     "kill_voided",      "listing_sought",     "checkpoints_listed",     "values_published",   "stage_opened",
-    "role_left",
+    "role_left",        "failure_tolerated",  "role_finished",
 };
 
 TEST(DecisionsTest, TheSamplesCoverEveryKind) {

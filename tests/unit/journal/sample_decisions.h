@@ -68,6 +68,8 @@ inline std::vector<Decision> OneOfEachKind() {
       ValuesPublished{worker, {{"ADDRESS", "node-7:5000"}, {"TOKEN", "\xC3\xA4 = 1"}}},
       StageOpened{2},
       RoleLeft{"worker", "A"},
+      FailureTolerated{worker, "worker:1 failed on node-7: exit code 3 (user_error)"},
+      RoleFinished{"worker", "2 of 3 tasks of role worker have succeeded", Duration(10'000)},
   };
   std::vector<Decision> decisions;
   for (const DecisionBody& body : bodies)

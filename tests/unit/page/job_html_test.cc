@@ -52,6 +52,15 @@ std::string Html(const JobStatus& status, bool all = false) {
   return JobHtml({.status = status, .now = status.submitted + std::chrono::seconds(60), .all_tasks = all});
 }
 
+TEST(JobHtmlTest, FailuresThatDidNotFailTheJobAreCounted) {
+  JobStatus status = Running(2);
+  EXPECT_THAT(Html(status), Not(HasSubstr("Failed tasks")));
+  status.tolerated_failures = 2;
+  EXPECT_THAT(Html(status), HasSubstr("Failed tasks:</strong> 2 have failed without failing the job"));
+  status.verdict = Verdict{.message = "97 of 100 tracked tasks succeeded"};
+  EXPECT_THAT(Html(status), HasSubstr("Failed tasks:</strong> 97 of 100 tracked tasks succeeded"));
+}
+
 TEST(JobHtmlTest, ItSaysHowManyMastersThereHaveBeenIfMoreThanOne) {
   JobStatus status = Running(1);
   for (const int64_t epoch : {0, 1}) {

@@ -311,6 +311,19 @@ TEST_F(SettledTest, AVerdictThatItsMasterWroteBeforeTheSealStays) {
   EXPECT_EQ(Settled().state, "SUCCEEDED");
 }
 
+TEST(YarnVerdictTest, AMasterThatWasGivenUpIsATimeoutInOurWords) {
+  hadoop::ApplicationReport report;
+  report.state = hadoop::ApplicationState::kKilled;
+  report.diagnostics =
+      "Application application_1_1 was killed by user ann at 10.0.0.1 with diagnostic message: the application master "
+      "had not started 9.0 s after the submission (tony.am.startup-timeout=9000)";
+  const Verdict verdict = VerdictWithoutMaster(report);
+  EXPECT_EQ(verdict.state, FinalState::kFailed);
+  EXPECT_EQ(verdict.cls, OutcomeClass::kTimeout);
+  EXPECT_EQ(verdict.message,
+            "the application master had not started 9.0 s after the submission (tony.am.startup-timeout=9000)");
+}
+
 TEST_F(YarnArbiterTest, AJobThatWaitsForItsMasterIsKilledInYarnUnlessTheKillMayBeVoid) {
   RmSays(wire::ACCEPTED);
   EXPECT_FALSE(*arbiter_.EndUnruled(records_, {.reason = "fenced", .if_owner = {"try-0"}}));
