@@ -72,6 +72,7 @@ VerbSpec RunVerbSpec() {
 VerbSpec PlanVerb() {
   std::vector<OptionSpec> options = SpecOptions();
   options.push_back({"explain", kFlag, "", "each value that it is made of instead, and where it comes from"});
+  options.push_back({"task", kValue, "ROLE:INDEX", "the commands and the environment of that task instead"});
   options.push_back(kJson);
   return {"plan", "[SPEC_FILE|-]", 0, 1, "print the job that submit would run, and start nothing", options};
 }
@@ -258,6 +259,14 @@ Error UnknownCommand(const std::string& verb) {
 
 std::vector<Verb> Verbs() {
   return {
+      {{"init",
+        "[KIND]",
+        0,
+        1,
+        "write job.yaml and a program that it runs, to begin with: pytorch if not given, jax, tensorflow or batch",
+        {kJson}},
+       RunInit,
+       false},
       {SubmitVerb(), RunSubmit},
       {RunVerbSpec(), RunRun},
       {PlanVerb(), RunPlan, false},

@@ -1,5 +1,6 @@
 // `tony plan`: the job as submit would run it, with secrets masked; with --explain the values it was made of, and where
-// they come from. On standard error: what a submit would have a cluster do.
+// they come from; with --task the commands and the environment of one of its tasks. On standard error: what a submit
+// would have a cluster do.
 #include <algorithm>
 
 #include "runtime/backend/backend.h"
@@ -7,9 +8,11 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
+#include "runtime/client/submit_watch.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/completion_text.h"
 #include "runtime/job/configuration_json.h"
+#include "runtime/task/planned_task.h"
 
 namespace tony {
 namespace {
@@ -68,6 +71,62 @@ std::string Json(const PlannedSteps& steps) {
   return StrCat("[", Join(all, ","), "]");
 }
 
+// Nothing: none was asked for.
+Result<std::optional<TaskId>> AskedTask(const CommandLine& line, const JobSpec& spec) {
+  if (!line.Has("task")) return std::optional<TaskId>();
+  const std::string text = line.Value("task");
+  const auto task = ParseTaskId(text);
+  const RoleSpec* role = task.ok() ? spec.FindRole(task->role) : nullptr;
+  if (role && task->index < role->instances) return std::optional(*task);
+  std::vector<std::string> roles;
+  for (const RoleSpec& each : spec.roles) roles.push_back(StrCat(each.instances, " ", each.name));
+  return Error{ErrorCode::kUsage,
+               StrCat("--task ", text, ": no task of the job; expected ROLE:INDEX of ", Join(roles, ", "))};
+}
+
+// Without what is masked.
+PlannedTask Plan(const ParsedJobSpec& parsed, const TaskId& task, const Backend& backend) {
+  PlannedNode node{.host = "<host>"};
+  if (backend.KeepsPrograms()) node = {kLoopback, CurrentEnvironment(), true};
+  std::vector<std::string> secrets;
+  for (const auto& [name, value] : parsed.secrets) secrets.push_back(StrCat(name, "=", value));
+  PlannedTask planned = PlanTask(parsed.spec, task, node, secrets);
+  for (PlannedProcess& process : planned.processes)
+    for (std::string& variable : process.environment) {
+      const std::string name = variable.substr(0, variable.find('='));
+      if (parsed.secrets.contains(name) || IsSecretName(name)) variable = StrCat(name, "=", kMask);
+    }
+  return planned;
+}
+
+std::string Json(const PlannedProcess& process) {
+  std::vector<std::string> words, variables;
+  for (const std::string& word : process.argv) words.push_back(JsonString(word));
+  for (const std::string& variable : process.environment) {
+    const size_t equals = variable.find('=');
+    variables.push_back(StrCat(JsonString(variable.substr(0, equals)), ":", JsonString(variable.substr(equals + 1))));
+  }
+  return StrCat(R"({"argv":[)", Join(words, ","), R"(],"environment":{)", Join(variables, ","), "}}");
+}
+
+// ,"task":{...}
+std::string Json(const TaskId& task, const PlannedTask& planned) {
+  std::vector<std::string> processes;
+  for (const PlannedProcess& process : planned.processes) processes.push_back(Json(process));
+  return StrCat(R"(,"task":{"task":)", JsonString(ToString(task)), R"(,"directory":)", JsonString(planned.directory),
+                R"(,"processes":[)", Join(processes, ","), "]}");
+}
+
+// The command of each process in a line, and what it finds in its environment.
+std::string Text(const PlannedTask& planned) {
+  std::string text;
+  for (const PlannedProcess& process : planned.processes) {
+    text += OneLine(StrCat("in ", planned.directory, ": ", Join(process.argv, " "))) + "\n";
+    for (const std::string& variable : process.environment) text += StrCat("  ", OneLine(variable), "\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<int> RunPlan(const CommandLine& line) {
@@ -78,13 +137,15 @@ Result<int> RunPlan(const CommandLine& line) {
   if (!steps.ok() && std::ranges::count(parsed.warnings, steps.error().message) == 0)
     parsed.warnings.push_back(steps.error().message);
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
+  TRY_ASSIGN(const auto task, AskedTask(line, parsed.spec));
+  const PlannedTask planned = task ? Plan(parsed, *task, *backend) : PlannedTask();
   JobSpec shown = parsed.spec;
   Mask(shown.execution_env);
   Mask(shown.container_env);
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
   const bool explain = line.Has("explain");
   if (!line.Has("json")) {
-    Print(explain ? Explain(parsed.configuration, parsed.spec) : ToJson(shown) + "\n");
+    Print(task ? Text(planned) : explain ? Explain(parsed.configuration, parsed.spec) : ToJson(shown) + "\n");
     if (!explain && steps.ok())
       for (const PlannedStep& step : *steps) Say(StrCat(step.what, ": ", step.text));
     return 0;
@@ -93,7 +154,7 @@ Result<int> RunPlan(const CommandLine& line) {
   for (const std::string& warning : parsed.warnings) warnings.push_back(JsonString(warning));
   PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), R"(],"steps":)",
                    steps.ok() ? Json(*steps) : "[]", explain ? ExplanationJson(parsed.configuration, parsed.spec) : "",
-                   "}"));
+                   task ? Json(*task, planned) : "", "}"));
   return 0;
 }
 

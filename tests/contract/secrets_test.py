@@ -54,7 +54,7 @@ class SecretsTest(unittest.TestCase):
                           ["wait", job, "--follow"], ["watch", job], ["doctor"], ["gc", "--dry-run"],
                           ["explain-exit", "1", "--job", job], ["outputs", job], ["find", "--request-id", "secrets"],
                           ["history"], ["recover", job], ["ack", job, "--owner", "o"], ["plan", *self.words(0)],
-                          ["plan", "--explain", *self.words(0)]):  # fmt: skip
+                          ["plan", "--explain", *self.words(0)], ["plan", "--task", "worker:0", *self.words(0)]):  # fmt: skip
                 self.box.run(*words, *form, MY_TOKEN=BY_ENVIRONMENT)
 
     def test_a_job_that_succeeds_tells_no_secret(self):

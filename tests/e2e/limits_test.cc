@@ -1,39 +1,19 @@
 // The limits of a task and of a job, with real processes: each ends the job with its task and its key in the message.
 #include <csignal>
-#include <fstream>
 
+#include "tests/e2e/installation.h"
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
-#include "tests/support/places.h"
 
 namespace tony {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
 class LimitsTest : public TonyTest {
  protected:
-  // `program` as of an installation in which some programs hang instead of doing anything.
-  fs::path InstallWithHanging(const std::vector<std::string>& hanging) const {
-    const fs::path bin = box_.folder() / "bin";
-    fs::create_directory(bin);
-    for (const std::string program : {"tony", "tony-am", "tony-executor", "tony-keeper"}) {
-      if (std::ranges::find(hanging, program) == hanging.end()) {
-        fs::copy_file(fs::path(ProgramFolder()) / program, bin / program);
-        continue;
-      }
-      std::ofstream(bin / program) << "#!/bin/sh\nexec sleep 1000\n";
-      fs::permissions(bin / program, fs::perms(0755));
-    }
-    fs::remove(box_.home() / "programs");  // the store that all tests share
-    return bin;
-  }
-  Ran Installed(const fs::path& bin, const Words& arguments) const {
-    return Background(Words{(bin / "tony").string()} + arguments, box_.Environment(), box_.folder()).Wait();
-  }
   void ExpectTimeout(const Ran& ran, const testing::Matcher<std::string>& message) const {
     EXPECT_FALSE(ran.timed_out);
     EXPECT_EQ(ran.exit, 1) << ran.err;
@@ -83,23 +63,23 @@ TEST_F(LimitsTest, AnEndWithinTheLimitIsWhatItIs) {
 }
 
 TEST_F(LimitsTest, ATaskThatHangsBeforeItRegistersIsNamedWithItsKey) {
-  const fs::path bin = InstallWithHanging({"tony-executor"});
-  const Ran ran = Installed(bin, One("true") + Conf("tony.task.executor.registry-timeout-sec=1"));
+  const Installation hanging(box_, {{"tony-executor", "exec sleep 1000"}});
+  const Ran ran = hanging.Tony(One("true") + Conf("tony.task.executor.registry-timeout-sec=1"));
   ExpectTimeout(ran, AllOf(HasSubstr("worker:0 did not register within 1.0 s of its container's start"),
                            HasSubstr("tony.task.executor.registry-timeout-sec")));
 }
 
 TEST_F(LimitsTest, ItsContainersLimitHoldsAsWellUnderBothTonysNames) {
-  const fs::path bin = InstallWithHanging({"tony-executor"});
-  const Ran ran = Installed(
-      bin, Workers(2, "true") + Conf("tony.container.allocation.timeout=700") + Conf("tony.compat.version=0.4.6"));
+  const Installation hanging(box_, {{"tony-executor", "exec sleep 1000"}});
+  const Ran ran = hanging.Tony(Workers(2, "true") + Conf("tony.container.allocation.timeout=700") +
+                               Conf("tony.compat.version=0.4.6"));
   ExpectTimeout(ran, AllOf(HasSubstr("not every task registered within 0.7 s"), HasSubstr("worker:0, worker:1"),
                            HasSubstr("tony.container.registration.timeout"), Not(HasSubstr("warning"))));
 }
 
 TEST_F(LimitsTest, AMasterThatHangsFromItsStartIsEndedWithItsKey) {
-  const fs::path bin = InstallWithHanging({"tony-am"});
-  const Ran ran = Installed(bin, One("true") + Conf("tony.am.startup-timeout=1500"));
+  const Installation hanging(box_, {{"tony-am", "exec sleep 1000"}});
+  const Ran ran = hanging.Tony(One("true") + Conf("tony.am.startup-timeout=1500"));
   ExpectTimeout(ran, AllOf(HasSubstr("the application master had not started 1.5 s after the submission"),
                            HasSubstr("(tony.am.startup-timeout=1500)")));
 }
@@ -112,9 +92,8 @@ TEST_F(LimitsTest, AMasterThatHasStartedInTimeHasNoLimit) {
 class HangingMasterTest : public LimitsTest {
  protected:
   std::string SubmitAs(const std::string& owner) {
-    bin_ = InstallWithHanging({"tony-am"});
-    const Ran ran =
-        Installed(bin_, One("true") + Words{"--detach", "--request-id", "engine://run/1", "--owner", owner});
+    const Installation hanging(box_, {{"tony-am", "exec sleep 1000"}});
+    const Ran ran = hanging.Tony(One("true") + Words{"--detach", "--request-id", "engine://run/1", "--owner", owner});
     EXPECT_EQ(ran.exit, 0) << ran.err;
     EXPECT_TRUE(WaitFor([&] { return !box_.Pids("tony-keeper").empty(); }));
     return Job();
@@ -130,7 +109,6 @@ class HangingMasterTest : public LimitsTest {
     EXPECT_EQ(Text(status, "/verdict/message"), "no use");
     ExpectNothingLeft();
   }
-  fs::path bin_;
 };
 
 TEST_F(HangingMasterTest, AKillEndsTheJob) { ExpectKilled({"kill", SubmitAs("o1"), "--reason", "no use"}); }

@@ -176,7 +176,7 @@ void HistoryChecker::On(const Told& e) {
       ExpectInTouch(e.epoch, "it starts " + who);
       Expect(e.generation <= rules_.generation(), "told to start a generation that is not in the journal");
       Expect(rules_.MayStart(e.attempt), who + " is told to start before its stage was open");
-      return Expect(e.generation == rules_.generation(), who + " is told to start an old generation");
+      return Expect(rules_.MayBelongTo(e.generation, e.attempt), who + " is told to start an old generation");
     case Command::Kind::kStop: {
       const bool written = rules_.verdict() || rules_.IsToStop(e.attempt);
       attempts_[e.attempt].told_unwritten |= !written;

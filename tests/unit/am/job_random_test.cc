@@ -55,7 +55,10 @@ GangRun::Script RandomScript(uint32_t seed) {
   builder.Role("worker", 1 + static_cast<int>(random() % 3)).RegistrationTimeout(Duration(20000));
   if (one_in(4)) builder.Completes(1, one_in(2) ? 1 : 0);
   if (one_in(2)) builder.Role("ps", 1, Completion::kUntracked);
-  if (one_in(2)) builder.Role("board", 1, Completion::kSidecar);
+  if (one_in(2)) {
+    builder.Role("board", 1, Completion::kSidecar);
+    if (one_in(2)) builder.OutlivesRestarts("board");
+  }
   if (one_in(4)) builder.Role("shard", 3).Completes(one_in(2) ? 2 : 0, one_in(2) ? 2 : 0);
   if (one_in(8)) builder.TonysRule();
   if (one_in(3)) builder.Timeout(Duration(30000));

@@ -1,4 +1,4 @@
-#include "executor/command.h"
+#include "runtime/task/command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/temp_folder.h"
 
-namespace tony::executor {
+namespace tony {
 namespace {
 
 using ::testing::Contains;
@@ -103,4 +103,4 @@ TEST_F(CommandTest, AllElseIsForBash) {
 }
 
 }  // namespace
-}  // namespace tony::executor
+}  // namespace tony

@@ -7,7 +7,7 @@
 
 #include "runtime/process/process_runner.h"
 
-namespace tony::executor {
+namespace tony {
 
 struct SimpleCommand {
   std::string program;  // absolute path of a binary
@@ -19,9 +19,12 @@ struct SimpleCommand {
 // shell that the environment configures.
 std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment);
 
+// What bash would add for the program that it becomes: its path, and bash's own depth, which it takes back.
+void AddBashVariables(std::vector<std::string>& environment, const std::string& program);
+
 // Starts the command with all else as `spec` has it. A simple one is started without bash, which saves about 1.5 ms of
 // CPU; its environment is what bash would have given it. What cannot be started so is left to bash, which says why.
 Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command, ProcessSpec spec,
                            const ProcessRunner::OnExit& on_exit);
 
-}  // namespace tony::executor
+}  // namespace tony

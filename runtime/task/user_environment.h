@@ -15,7 +15,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/store/attempt_folder.h"
 
-namespace tony::executor {
+namespace tony {
 
 struct AttemptPlace {
   JobId job;
@@ -55,4 +55,4 @@ std::filesystem::path PublishFile(const std::filesystem::path& work_folder);
 // Where a task is told that it is about to be stopped, and why: $TONY_NOTICE_FILE; see attempt_files.h.
 std::filesystem::path NoticeFile(const std::filesystem::path& work_folder);
 
-}  // namespace tony::executor
+}  // namespace tony

@@ -1,4 +1,4 @@
-#include "executor/command.h"
+#include "runtime/task/command.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 
-namespace tony::executor {
+namespace tony {
 namespace {
 
 // Reserved words and builtins of bash 5: what of these is also a program (echo, kill, test) is another one.
@@ -82,13 +82,6 @@ std::string FindProgram(const std::string& name, std::string_view path) {
   return "";
 }
 
-// What bash adds: the program's path, and its own depth, which it takes back when it becomes the program.
-void AddBashVariables(std::vector<std::string>& environment, const std::string& program) {
-  std::erase_if(environment, [](const std::string& variable) { return variable.starts_with("_="); });
-  environment.push_back(StrCat("_=", program));
-  if (ValueOf(environment, "SHLVL").empty()) environment.push_back("SHLVL=0");
-}
-
 }  // namespace
 
 std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const std::vector<std::string>& environment) {
@@ -99,6 +92,12 @@ std::optional<SimpleCommand> AsSimpleCommand(const std::string& command, const s
   const std::string program = FindProgram(words[0], ValueOf(environment, "PATH"));
   if (program.empty() || !IsBinary(program)) return std::nullopt;
   return SimpleCommand{program, std::move(words)};
+}
+
+void AddBashVariables(std::vector<std::string>& environment, const std::string& program) {
+  std::erase_if(environment, [](const std::string& variable) { return variable.starts_with("_="); });
+  environment.push_back(StrCat("_=", program));
+  if (ValueOf(environment, "SHLVL").empty()) environment.push_back("SHLVL=0");
 }
 
 Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command, ProcessSpec spec,
@@ -115,4 +114,4 @@ Result<pid_t> StartCommand(ProcessRunner& processes, const std::string& command,
   return processes.Start(spec, on_exit);
 }
 
-}  // namespace tony::executor
+}  // namespace tony

@@ -1,11 +1,11 @@
-#include "executor/user_environment.h"
+#include "runtime/task/user_environment.h"
 
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/hostfile.h"
 #include "runtime/job/outputs.h"
 
-namespace tony::executor {
+namespace tony {
 namespace {
 
 // MAX_ARG_STRLEN of the kernel: one "NAME=value" with its final zero byte.
@@ -109,6 +109,9 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   if (spec.framework == FrameworkKind::kPytorch) {
     environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work, place.process).string());
     environment.try_emplace(kTorchRunId, place.job.value);
+    // As torchrun does, where the user has not said otherwise.
+    environment.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+    if (spec.ProcessesOf(place.attempt.task.role) > 1) environment.try_emplace("OMP_NUM_THREADS", "1");
   }
   UserEnvironment result;
   for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task, place.process)) {
@@ -143,4 +146,4 @@ std::filesystem::path PublishFile(const std::filesystem::path& work_folder) { re
 
 std::filesystem::path NoticeFile(const std::filesystem::path& work_folder) { return work_folder / "tony-notice.json"; }
 
-}  // namespace tony::executor
+}  // namespace tony

@@ -1,0 +1,70 @@
+#include "runtime/task/planned_task.h"
+
+#include <algorithm>
+
+#include "runtime/framework/framework.h"
+#include "runtime/task/command.h"
+#include "runtime/task/user_environment.h"
+
+namespace tony {
+namespace {
+
+NamedPorts PortsOf(const JobSpec& spec, const TaskId& task) {
+  NamedPorts ports;
+  for (const std::string& name : PortNames(spec, task)) ports[name] = 0;
+  return ports;
+}
+
+ClusterSpec PlannedCluster(const JobSpec& spec, const std::string& host) {
+  ClusterSpec cluster{.generation = {1}};
+  if (spec.mode == DistributedMode::kFcfs) return cluster;
+  for (const RoleSpec& role : spec.roles) {
+    cluster.roles[role.name].assign(static_cast<size_t>(role.instances), Endpoint{host, 0});
+    if (role.processes > 1) cluster.processes[role.name] = role.processes;
+    for (TaskId task{role.name, 0}; task.index < role.instances; ++task.index)
+      if (const NamedPorts ports = PortsOf(spec, task); !ports.empty()) cluster.ports[task] = ports;
+  }
+  return cluster;
+}
+
+// The node chooses the GPUs.
+std::vector<std::string> EnvironmentOn(const PlannedNode& node, const RoleSpec& role) {
+  std::vector<std::string> environment = node.environment;
+  if (role.resources.gpus == 0) return environment;
+  for (const char* name : {"CUDA_VISIBLE_DEVICES=", "NVIDIA_VISIBLE_DEVICES="}) {
+    std::erase_if(environment, [name](const std::string& variable) { return variable.starts_with(name); });
+    environment.push_back(std::string(name) + "<gpus>");
+  }
+  return environment;
+}
+
+PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> environment, bool is_here) {
+  PlannedProcess process{{"/bin/bash", "-c", command}, std::move(environment)};
+  const auto simple = is_here ? AsSimpleCommand(command, process.environment) : std::nullopt;
+  if (!simple) return process;
+  process.argv = simple->argv;
+  AddBashVariables(process.environment, simple->program);
+  std::ranges::sort(process.environment);
+  return process;
+}
+
+}  // namespace
+
+PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode& node,
+                     const std::vector<std::string>& secrets) {
+  const RoleSpec& role = *spec.FindRole(task.role);
+  const ClusterSpec cluster = PlannedCluster(spec, node.host);
+  AttemptPlace place{.job = {"<job>"},
+                     .attempt = {task, 1},
+                     .container = {"<container>"},
+                     .folder = AttemptFolder("<folder>", {task, 1}),
+                     .ports = PortsOf(spec, task)};
+  PlannedTask planned{.directory = place.folder.work.string()};
+  for (; place.process < role.processes; ++place.process) {
+    auto made = MakeUserEnvironment(spec, cluster, place, EnvironmentOn(node, role), secrets);
+    planned.processes.push_back(PlanProcess(role.command, std::move(made.variables), node.is_here));
+  }
+  return planned;
+}
+
+}  // namespace tony

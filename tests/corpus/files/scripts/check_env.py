@@ -1,0 +1,3 @@
+import os
+
+assert os.environ["ENV_CHECK"] == "ENV_CHECK"

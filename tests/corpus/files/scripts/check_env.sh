@@ -1,0 +1,2 @@
+# As the property set gives it.
+[ "$ENV_CHECK" = ENV_CHECK ]

@@ -1,0 +1,2 @@
+echo "this program fails" >&2
+exit 1

@@ -1,0 +1,2 @@
+# Until somebody ends it, which the job does.
+exec sleep 1000

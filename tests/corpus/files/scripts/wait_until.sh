@@ -1,0 +1,2 @@
+# For the file $UNTIL.
+until [ -e "$UNTIL" ]; do sleep 0.05; done

@@ -1,0 +1,225 @@
+// What `tony plan --task` says of a task, against /proc/PID/cmdline and /proc/PID/environ of its process: word for
+// word, and variable for variable, nothing more and nothing less. What nobody can know before is named here:
+// Normalized().
+#include <unistd.h>
+
+#include <map>
+#include <regex>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
+
+namespace tony {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+
+using Environment = std::map<std::string, std::string>;
+
+constexpr const char* kMask = "********";
+// Each is one port, of the task's own or of its leader; the others hold addresses, HOST:PORT.
+constexpr const char* kPorts[] = {"LIGHTGBM_LOCAL_LISTEN_PORT", "MASTER_PORT", "TB_PORT", "DMLC_TRACKER_PORT"};
+constexpr const char* kAddresses[] = {
+    "CLUSTER_SPEC",      "INIT_METHOD", "JAX_COORDINATOR_ADDRESS", "JAX_COORDINATOR_BIND_ADDRESS",
+    "LIGHTGBM_MACHINES", "TF_CONFIG"};
+
+struct Shape {
+  std::string name;
+  Words job;  // options of plan and submit
+  std::map<std::string, std::string> secrets = {};
+  Words shells_child = {};  // what a shell that was started as planned has started itself
+};
+void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
+
+Words Confs(const Words& keys) {
+  Words words;
+  for (const std::string& key : keys) words = words + Words{"-conf", key};
+  return words;
+}
+
+class PlanTruthTest : public TonyTest, public testing::WithParamInterface<Shape> {
+ protected:
+  PlanTruthTest() {
+    std::filesystem::create_directory(box_.File("src"));
+    box_.Write("src/wait.sh", "while :; do sleep 0.1; done\n");
+    std::filesystem::create_directories(box_.File("environment/lib"));
+    std::filesystem::create_directory(box_.File("checkpoints"));
+    box_.Write(
+        "secret.json",
+        R"({"executes":"while :; do sleep 0.1; done","framework":"standalone","tasks":{"worker":{"instances":1}},)"
+        R"("secrets":{"LICENSE":"hunter2"},"env":{"MY_TOKEN":"hunter3","PLAIN":"seen"}})");
+  }
+
+  // The processes of the job's tasks: each leads a session of its own. "worker:1/0" to its pid.
+  std::map<std::string, pid_t> TaskProcesses() const {
+    std::map<std::string, pid_t> found;
+    for (const Process& process : box_.Processes()) {
+      if (getsid(process.pid) != process.pid || process.program.starts_with("tony")) continue;
+      Environment environment = EnvironmentOf(process.pid);
+      const std::string index = environment.contains("TONY_PROCESS_INDEX") ? environment["TONY_PROCESS_INDEX"] : "0";
+      if (environment.contains("TONY_TASK")) found[environment["TONY_TASK"] + "/" + index] = process.pid;
+    }
+    return found;
+  }
+
+  static Words Strings(const std::string& file) {
+    Words strings;
+    const std::string text = ReadText(file);
+    for (size_t at = 0; at < text.size(); at = text.find('\0', at) + 1) strings.emplace_back(text.c_str() + at);
+    return strings;
+  }
+  static Environment EnvironmentOf(pid_t pid) {
+    Environment environment;
+    for (const std::string& variable : Strings("/proc/" + std::to_string(pid) + "/environ")) {
+      const size_t equals = variable.find('=');
+      EXPECT_TRUE(environment.emplace(variable.substr(0, equals), variable.substr(equals + 1)).second) << variable;
+    }
+    return environment;
+  }
+
+  static std::string Replace(std::string text, const std::string& what, const std::string& with) {
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+      text.replace(at, what.size(), with);
+    return text;
+  }
+  // Of a real process, as a plan can say it: the job's id and folder, the container's, and ports.
+  Environment Normalized(Environment environment) const {
+    const std::string container = environment["CONTAINER_ID"];
+    EXPECT_EQ(environment["TONY_CONTAINER"], Job() + "/" + container);
+    environment["CONTAINER_ID"] = "<container>";
+    environment["TONY_CONTAINER"] = "<job>/<container>";
+    for (auto& [name, value] : environment)
+      value = Replace(Replace(value, box_.JobFolder(Job()).string(), "<folder>"), Job(), "<job>");
+    for (const char* name : kPorts) {
+      if (!environment.contains(name)) continue;
+      EXPECT_GT(std::stoi(environment[name]), 1023) << name;
+      environment[name] = "0";
+    }
+    for (const char* name : kAddresses)
+      if (environment.contains(name))
+        environment[name] = std::regex_replace(environment[name], std::regex(R"((127\.0\.0\.1):[1-9]\d+)"), "$1:0");
+    for (const auto& [name, secret] : GetParam().secrets) {
+      EXPECT_EQ(environment[name], secret);
+      environment[name] = kMask;
+    }
+    return environment;
+  }
+
+  json::value Plan(const Words& more) const {
+    const Ran ran = box_.Tony(Words{"plan"} + GetParam().job + more + Words{"--json"});
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    for (const auto& [name, secret] : GetParam().secrets) EXPECT_EQ(ran.out.find(secret), std::string::npos) << name;
+    return ParseJson(ran.out);
+  }
+  // Returns how many processes the task has.
+  int ExpectAsPlanned(const std::string& task, const std::map<std::string, pid_t>& real) const {
+    const json::value plan = Plan({"--task", task});
+    const json::array processes = At(plan, "/task/processes").as_array();
+    for (size_t i = 0; i < processes.size(); ++i) {
+      const std::string name = task + "/" + std::to_string(i);
+      if (!real.contains(name)) {
+        ADD_FAILURE() << "no process " << name;
+        continue;
+      }
+      const std::string proc = "/proc/" + std::to_string(real.at(name));
+      EXPECT_EQ(json::value_to<Words>(processes[i].at("argv")), Strings(proc + "/cmdline")) << name;
+      EXPECT_EQ(json::value_to<Environment>(processes[i].at("environment")), Normalized(EnvironmentOf(real.at(name))))
+          << name;
+      EXPECT_EQ(Replace(Text(plan, "/task/directory"), "<folder>", box_.JobFolder(Job()).string()),
+                std::filesystem::read_symlink(proc + "/cwd").string());
+    }
+    return static_cast<int>(processes.size());
+  }
+};
+
+TEST_P(PlanTruthTest, EachProcessIsStartedAsPlanned) {
+  Words tasks;
+  const json::value roles = At(Plan({}), "/spec/roles");
+  for (const json::value& role : roles.as_array())
+    for (int64_t i = 0; i < Number(role, "/instances"); ++i)
+      tasks.push_back(Text(role, "/name") + ":" + std::to_string(i));
+  const auto client = box_.StartTony(Words{"submit"} + GetParam().job);
+  ASSERT_TRUE(WaitFor([&] { return client->err().find("job running") != std::string::npos; })) << client->err();
+  const auto all_run = [&] {
+    const json::value all = At(ParseJson(box_.Tony({"status", Job(), "--json"}).out), "/tasks");
+    for (const json::value& task : all.as_array())
+      if (Text(task, "/attempt_state") != "running") return false;
+    return true;
+  };
+  ASSERT_TRUE(WaitFor(all_run)) << client->err();
+  const std::map<std::string, pid_t> real = TaskProcesses();
+  int processes = 0;
+  for (const std::string& task : tasks) processes += ExpectAsPlanned(task, real);
+  EXPECT_EQ(static_cast<size_t>(processes), real.size()) << ToString(box_.Processes());
+  if (!GetParam().shells_child.empty()) {
+    std::vector<Words> all;
+    for (const Process& process : box_.Processes())
+      all.push_back(Strings("/proc/" + std::to_string(process.pid) + "/cmdline"));
+    EXPECT_THAT(all, testing::Contains(GetParam().shells_child));
+  }
+  EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
+  client->Wait();
+  ExpectNothingLeft();
+}
+
+// All wait until they are killed: some as a shell, others as the program that a shell would become.
+const Words kWait = {"-executes", "sleep 1000"};
+const Words kWaitInShell = {"-executes", "while :; do sleep 0.1; done"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, PlanTruthTest,
+    testing::Values(
+        Shape{"LoneTask", kWait},
+        Shape{"Standalone", kWaitInShell + Confs({"tony.application.framework=standalone", "tony.worker.instances=1"})},
+        Shape{"ServersAndWorkers", kWait + Confs({"tony.worker.instances=2", "tony.ps.instances=1"})},
+        Shape{
+            "ChiefEvaluatorSidecar",
+            kWaitInShell + Confs({"tony.chief.instances=1", "tony.worker.instances=1", "tony.evaluator.instances=1",
+                                  "tony.application.tensorboard-log-dir=/tmp", "tony.tensorboard.command=sleep 1000"})},
+        Shape{"PytorchOfSeveralProcesses",
+              kWait + Confs({"tony.application.framework=pytorch", "tony.worker.instances=2",
+                             "tony.worker.nproc-per-node=2", "tony.chief.instances=1", "tony.db.instances=1",
+                             "tony.application.untracked.jobtypes=db"})},
+        Shape{"Jax", kWait + Confs({"tony.application.framework=jax", "tony.worker.instances=2"})},
+        Shape{"Lightgbm", kWait + Confs({"tony.application.framework=lightgbm", "tony.worker.instances=2"})},
+        Shape{"Xgboost", kWait + Confs({"tony.application.framework=xgboost", "tony.worker.instances=2",
+                                        "tony.tracker.instances=1"})},
+        Shape{"FirstComeFirstServed",
+              kWaitInShell + Confs({"tony.application.distributed-mode=FCFS", "tony.worker.instances=2"})},
+        Shape{"CommandsOfRolesWithHostileWords",
+              Words{"-executes", "sh wait.sh", "-task_params",
+                    R"(--name 'two words' --list=a,b "--quote=\"q\"" --empty '' | cat)", "-src_dir", "src",
+                    "-shell_env", "LIST=a,b;c", "-shell_env", "QUOTES='\"`$HOME", "-container_env",
+                    "BLANKS= two  blanks ", "-container_env", "LINES=one\ntwo", "-container_env", "EMPTY="} +
+                  Confs({"tony.worker.instances=1", "tony.ps.instances=1",
+                         "tony.ps.command=  sleep\t'1000' | cat # a, comment"}),
+              {},
+              {"sh", "wait.sh", "--name", "two words", "--list=a,b", "--quote=\"q\"", "--empty", ""}},
+        Shape{"EnvironmentFilesAndCheckpoints",
+              kWait + Words{"-python_venv", "environment"} +
+                  Confs({"tony.worker.instances=1", "tony.checkpoint.dir=${env.HOME}/checkpoints",
+                         "tony.containers.resources=src"})},
+        Shape{"Secrets", {"secret.json"}, {{"LICENSE", "hunter2"}, {"MY_TOKEN", "hunter3"}}}),
+    [](const auto& shape) { return shape.param.name; });
+
+class PlanTaskTest : public TonyTest {};
+
+TEST_F(PlanTaskTest, PeopleReadTheCommandAndItsVariables) {
+  const Ran ran = box_.Tony({"plan", "-executes", "a\nb", "-shell_env", "KEY_SECRET=x", "--task", "driver:0"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::StartsWith("in <folder>/work/driver-0/1: /bin/bash -c a b\n  APPID=<job>\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\n  KEY_SECRET=********\n"));
+}
+
+TEST_F(PlanTaskTest, ATaskThatTheJobDoesNotHaveIsNamed) {
+  for (const char* task : {"worker:2", "ps:0", "worker", "worker:x"}) {
+    const Ran ran = box_.Tony({"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "--task", task});
+    EXPECT_EQ(ran.exit, 64);
+    EXPECT_EQ(ran.err, std::string("tony: --task ") + task + ": no task of the job; expected ROLE:INDEX of 2 worker\n");
+  }
+}
+
+}  // namespace
+}  // namespace tony

@@ -1,0 +1,92 @@
+// What was wrong with TonY and is not with ours, where no other test shows it: tests/conformance/README.md has them
+// all.
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+class TonyDefectsTest : public TonyTest {
+ protected:
+  // In ticks of the kernel's clock, user and system.
+  static long CpuTicks(pid_t pid) {
+    const std::string stat = ReadText("/proc/" + std::to_string(pid) + "/stat");
+    std::istringstream fields(stat.substr(stat.rfind(')') + 2));
+    std::string skipped;
+    for (int i = 0; i < 11; ++i) fields >> skipped;
+    long user = 0, system = 0;
+    fields >> user >> system;
+    return user + system;
+  }
+  static std::chrono::milliseconds Between(const json::value& from, const json::value& to) {
+    const auto millis = [](const json::value& time) {
+      struct tm parts {};
+      const std::string text(time.as_string());
+      const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+      EXPECT_NE(rest, nullptr) << text;
+      return std::chrono::milliseconds(int64_t{timegm(&parts)} * 1000 + std::stoi(rest + 1));
+    };
+    return millis(to) - millis(from);
+  }
+};
+
+// 0.5.3 put the name into a shell line, unquoted: "(" failed every executor, ";" ran a command in each container.
+TEST_F(TonyDefectsTest, AJobsNameIsNoCommand) {
+  const std::string name = "nightly (ctr); touch " + box_.File("harm") + " & echo '`\"$HOME";
+  const Ran ran = box_.Tony(One("true") + Conf("tony.application.name=" + name) + Words{"--json"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(Text(ParseJson(ran.out), "/name"), name);
+  EXPECT_FALSE(fs::exists(box_.File("harm")));
+}
+
+// 0.4.6 noticed the end of a task with the next of its ticks of 5 s, and told its client within a second more.
+TEST_F(TonyDefectsTest, TheEndOfATaskEndsItsJobWithoutWaitingForATick) {
+  const Ran ran = box_.Tony(Workers(2, "true") + Words{"--json"});
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const json::value status = ParseJson(ran.out);
+  std::chrono::milliseconds least = std::chrono::hours(1);
+  for (const char* task : {"/tasks/0/ended", "/tasks/1/ended"})
+    least = std::min(least, Between(At(status, task), At(status, "/ended")));
+  EXPECT_LT(least, std::chrono::milliseconds(2500)) << "as late as TonY on average";
+}
+
+// The published 0.5.3 had one core busy for each task that it waited for.
+TEST_F(TonyDefectsTest, WhoWaitsForATaskUsesNoProcessor) {
+  const auto client = box_.StartTony(Workers(1, HoldUntilGo()));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  std::map<pid_t, long> before;
+  for (const Process& process : box_.Processes())
+    if (process.program.starts_with("tony")) before[process.pid] = CpuTicks(process.pid);
+  ASSERT_GE(before.size(), 4u) << "client, keeper, application master, executor";
+  WaitFor([] { return false; }, Limit(1000));
+  for (const auto& [pid, ticks] : before)
+    EXPECT_LT(CpuTicks(pid) - ticks, sysconf(_SC_CLK_TCK) / 2) << ToString(box_.Processes());
+  Go();
+  EXPECT_EQ(client->Wait().exit, 0);
+}
+
+// It left ID-tony-final.xml and tony_src_ID.zip where its client had been started.
+TEST_F(TonyDefectsTest, ASubmitLeavesNothingInTheCurrentFolder) {
+  fs::create_directory(box_.File("src"));
+  box_.Write("src/train.sh", "true\n");
+  const auto names = [&] {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(box_.folder())) found.insert(entry.path().filename());
+    return found;
+  };
+  std::set<std::string> expected = names();
+  ASSERT_EQ(box_.Tony(One("sh train.sh") + Words{"-src_dir", "src"}).exit, 0);
+  expected.insert("home");
+  EXPECT_EQ(names(), expected);
+}
+
+}  // namespace
+}  // namespace tony
