@@ -12,7 +12,13 @@ using testing::Not;
 class CompletionTest : public TonyTest {
  protected:
   static Words Tasks(const std::string& command, const Words& roles) {
-    Words words = {"submit", "-executes", command, "-conf", "tony.application.framework=standalone"};
+    Words words = {"submit",
+                   "-executes",
+                   command,
+                   "-conf",
+                   "tony.application.framework=standalone",
+                   "-conf",
+                   "tony.application.distributed-mode=FCFS"};
     for (const std::string& role : roles) {
       words = words + Conf("tony." + role);
       const std::string name = role.substr(0, role.find('.'));
@@ -24,8 +30,14 @@ class CompletionTest : public TonyTest {
 };
 
 TEST_F(CompletionTest, BatchInferenceSucceedsWhenEnoughShardsDidAndTheRestIsStopped) {
-  const Ran ran = box_.Tony(Tasks("case $TASK_INDEX in 1|2) exit 3;; 7) exec sleep 600;; esac", {"shard.instances=8"}) +
-                            Conf("tony.application.distributed-mode=FCFS") + Conf("tony.shard.min-succeeded=5"));
+  const auto client = box_.StartTony(
+      Tasks("case $TASK_INDEX in 1|2) exit 3;; 7) exec sleep 600;; esac; " + HoldUntilGo(), {"shard.instances=8"}) +
+      Conf("tony.shard.min-succeeded=5"));
+  ASSERT_TRUE(WaitFor([&] {
+    return !box_.Jobs().empty() && At(Status(), "/tolerated_failures") == boost::json::value(2);
+  })) << client->err();
+  Go();
+  const Ran ran = client->Wait();
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("SUCCEEDED"), HasSubstr("in spite of failures: 5 of 8 tracked tasks succeeded; "
                                                                "2 tasks failed, the first: shard:")));
@@ -92,7 +104,9 @@ TEST_F(CompletionTest, WhoReliesOnTonysRuleIsToldOnce) {
   const Ran explained =
       box_.Tony(Words{"plan", "--explain"} + Words(job.begin() + 1, job.end()) + Conf("tony.worker.min-succeeded=1"));
   EXPECT_THAT(explained.out, HasSubstr("tony.worker.min-succeeded = 1"));
-  EXPECT_THAT(explained.out, HasSubstr("tony.application.completion-rule = strict  (built-in default)"));
+  EXPECT_THAT(explained.out, HasSubstr("tony.application.completion-rule = strict  (default)"));
+  EXPECT_THAT(explained.out,
+              HasSubstr("role worker (tracked): over when 1 of 2 tasks have succeeded; 2 failures fail the job"));
 }
 
 }  // namespace

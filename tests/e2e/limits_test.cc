@@ -1,6 +1,5 @@
 // The limits of a task and of a job, with real processes: each ends the job with its task and its key in the message.
 #include <csignal>
-#include <fstream>
 
 #include "tests/e2e/installation.h"
 #include "tests/e2e/json.h"
@@ -79,8 +78,8 @@ TEST_F(LimitsTest, ItsContainersLimitHoldsAsWellUnderBothTonysNames) {
 }
 
 TEST_F(LimitsTest, AMasterThatHangsFromItsStartIsEndedWithItsKey) {
-  const fs::path bin = InstallWithHanging({"tony-am"});
-  const Ran ran = Installed(bin, One("true") + Conf("tony.am.startup-timeout=1500"));
+  const Installation hanging(box_, {{"tony-am", "exec sleep 1000"}});
+  const Ran ran = hanging.Tony(One("true") + Conf("tony.am.startup-timeout=1500"));
   ExpectTimeout(ran, AllOf(HasSubstr("the application master had not started 1.5 s after the submission"),
                            HasSubstr("(tony.am.startup-timeout=1500)")));
 }
@@ -93,9 +92,8 @@ TEST_F(LimitsTest, AMasterThatHasStartedInTimeHasNoLimit) {
 class HangingMasterTest : public LimitsTest {
  protected:
   std::string SubmitAs(const std::string& owner) {
-    bin_ = InstallWithHanging({"tony-am"});
-    const Ran ran =
-        Installed(bin_, One("true") + Words{"--detach", "--request-id", "engine://run/1", "--owner", owner});
+    const Installation hanging(box_, {{"tony-am", "exec sleep 1000"}});
+    const Ran ran = hanging.Tony(One("true") + Words{"--detach", "--request-id", "engine://run/1", "--owner", owner});
     EXPECT_EQ(ran.exit, 0) << ran.err;
     EXPECT_TRUE(WaitFor([&] { return !box_.Pids("tony-keeper").empty(); }));
     return Job();
@@ -111,7 +109,6 @@ class HangingMasterTest : public LimitsTest {
     EXPECT_EQ(Text(status, "/verdict/message"), "no use");
     ExpectNothingLeft();
   }
-  fs::path bin_;
 };
 
 TEST_F(HangingMasterTest, AKillEndsTheJob) { ExpectKilled({"kill", SubmitAs("o1"), "--reason", "no use"}); }
