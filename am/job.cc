@@ -178,6 +178,17 @@ bool Job::IsWatched(const Attempt& attempt) const {
 
 bool Job::IsTracked(const TaskId& id) const { return spec_.FindRole(id.role)->completion == Completion::kTracked; }
 
+bool Job::IsFormed(const TaskId& id) const { return state_ == JobState::kRunning || beside_.contains(id); }
+
+int Job::CountInGang(AttemptState state) const {
+  return Count(state) - static_cast<int>(std::ranges::count_if(
+                            beside_, [&](const TaskId& id) { return tasks_.at(id).newest()->state == state; }));
+}
+
+bool Job::HasGathered() const {
+  return CountInGang(AttemptState::kRegistered) == static_cast<int>(tasks_.size() - beside_.size());
+}
+
 bool Job::CanRun(const Attempt& attempt) const {
   return attempt.state == AttemptState::kRegistered && attempt.generation.value > 0;
 }

@@ -259,6 +259,10 @@ class Job {
   bool CanRenew(const Attempt& ended) const;  // its executor could run the next attempt
   int NextIn(const Attempt& ended) const;     // number of the attempt that its executor runs next; 0: none
   bool IsHeld(const Attempt& ended) const;    // its executor is neither released nor told to go on
+  bool IsFormed(const TaskId& id) const;      // what its task would start in
+  int CountInGang(AttemptState state) const;  // of the newest attempts of those who take part in forming it
+  bool HasPlaces() const { return CountInGang(AttemptState::kRequested) == 0; }
+  bool HasGathered() const;  // everybody who takes part in forming the gang waits for it
   bool IsFcfs() const { return spec_.mode == DistributedMode::kFcfs; }
   ClusterSpecText MakeClusterSpec(int stage = 0) const;  // as it is told to tasks of this stage
   bool StartOrHold(Attempt& attempt, const ClusterSpecText& cluster, Instant time);  // whether it may start
@@ -297,6 +301,8 @@ class Job {
   Instant accepted_at_{};
   // Sums over the tasks, so that no turn of a job of 10,000 walks through all of them.
   std::array<int, static_cast<size_t>(AttemptState::kLost) + 1> counts_{};  // newest attempts by state
+  // They outlive a restart of the gang, since they have been in it once: it forms anew without them.
+  std::set<TaskId> beside_;
   int tracked_successes_ = 0;
   int containers_left_ = 0;
   std::set<AttemptId> unplaced_;                         // asked for, and no container yet

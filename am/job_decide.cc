@@ -59,12 +59,11 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
       return request;
     }
     case JobState::kAllocating:
-      if (IsFcfs() || unplaced_.empty()) return GangAllocated{};
+      if (IsFcfs() || HasPlaces()) return GangAllocated{};
       return std::nullopt;
     case JobState::kGathering:
       if (MustList()) return NextOfListing(now);
-      if (IsFcfs() || Count(AttemptState::kRegistered) == static_cast<int>(tasks_.size()))
-        return GenerationFormed{generation_.Next()};
+      if (IsFcfs() || HasGathered()) return GenerationFormed{generation_.Next()};
       return std::nullopt;
     case JobState::kStopping:
       if (Count(AttemptState::kStopping) > 0 || containers_left_ > 0) return std::nullopt;

@@ -140,13 +140,15 @@ Result<Actions> Job::Apply(const AttemptRegistered& d, Instant time) {
 
 Result<Actions> Job::Apply(const GenerationFormed& d, Instant time) {
   if (d.generation != generation_.Next()) return Misfit(StrCat("generation ", d.generation.value));
-  if (!IsFcfs() && Count(AttemptState::kRegistered) != static_cast<int>(tasks_.size()))
-    return Misfit("not every task has registered");
+  if (!IsFcfs() && !HasGathered()) return Misfit("not every task has registered");
   TRY(Step(JobStep::kForm));
   generation_ = d.generation;
   const ClusterSpecText cluster = MakeClusterSpec();
   for (auto& [id, task] : tasks_) {
-    if (task.newest()->state == AttemptState::kRegistered) StartOrHold(*task.newest(), cluster, time);
+    Attempt& attempt = *task.newest();
+    const bool waits = attempt.state == AttemptState::kRegistered && attempt.generation.value == 0;
+    if (waits) StartOrHold(attempt, cluster, time);
+    if (spec_.FindRole(id.role)->outlives_restarts) beside_.insert(id);
   }
   return TellAll();
 }

@@ -17,7 +17,11 @@ constexpr size_t kShown = 20;  // restarts in a status
 Result<Actions> Job::Apply(const RestartDecided& d, Instant time) {
   if (d.number != static_cast<int>(past_restarts_.size()) + 1 || d.tasks.empty() || !Find(d.cause))
     return Misfit(StrCat("restart ", d.number));
-  if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) TRY(Step(JobStep::kRestart));
+  const bool of_gang = d.scope == RestartScope::kGang || d.scope == RestartScope::kJob;
+  if (of_gang) TRY(Step(JobStep::kRestart));
+  for (const TaskId& id : d.tasks) {
+    if (of_gang) beside_.erase(id);
+  }
   Restart& restart = restarts_[d.number];
   restart = {.number = d.number, .scope = d.scope, .cause = d.cause, .not_before = d.not_before};
   const Duration hold = spec_.LongestHold();
@@ -116,7 +120,7 @@ Result<Actions> Job::Apply(const RestartBegan& d, Instant time) {
   }
   unplaced_since_ = time;
   if (!request.asks.empty()) actions.push_back(std::move(request));
-  if (state_ == JobState::kRunning && !IsFcfs()) {
+  if (IsFormed(*restart->tasks.begin()) && !IsFcfs()) {
     Joining& joining = joining_[d.number];
     joining.missing = restart->tasks;
     for (const TaskId& id : restart->tasks) joining.attempts.push_back(tasks_.at(id).newest()->id);

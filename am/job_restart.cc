@@ -26,8 +26,8 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
   if (EndsItself(attempt)) outcome.cls = OutcomeClass::kUserError;
   const EndedTask ended{attempt.id, attempt.host, &outcome};
   std::optional<Verdict> verdict = JudgeEnd(spec_, ended, tracked_successes_);
-  // Before the gang has formed nobody can be missing, not even a sidecar: the barrier would never open.
-  if (!verdict && state_ != JobState::kRunning) verdict = JudgeEarlyEnd(ended);
+  // Before the gang has formed nobody of it can be missing, not even a sidecar: the barrier would never open.
+  if (!verdict && !IsFormed(id.task)) verdict = JudgeEarlyEnd(ended);
   if (verdict && verdict->state == FinalState::kSucceeded) return JobStopping{*std::move(verdict), spec_.timers.grace};
   if (verdict) outcome.cls = verdict->cls;
   if (!outcome.Succeeded()) return RestartOrStop(ended, std::move(verdict), now);
@@ -37,7 +37,7 @@ std::optional<DecisionBody> Job::JudgeEndOf(const AttemptId& id, Instant now) co
 // No verdict: the job does not depend on it.
 std::optional<DecisionBody> Job::RestartOrStop(const EndedTask& ended, std::optional<Verdict> verdict,
                                                Instant now) const {
-  const FailedTask failed{ended, state_ == JobState::kRunning, CanRenew(*Find(ended.attempt))};
+  const FailedTask failed{ended, IsFormed(ended.attempt.task), CanRenew(*Find(ended.attempt))};
   const auto judged = PlanRestart(spec_, failed, past_restarts_, now);
   if (const auto* plan = std::get_if<RestartPlan>(&judged)) return Decide(*plan, ended, now);
   if (!verdict) return std::nullopt;
@@ -64,7 +64,9 @@ std::vector<TaskId> Job::TasksIn(RestartScope scope, const TaskId& cause) const 
   if (scope == RestartScope::kTask) return {cause};
   std::vector<TaskId> tasks;
   for (const auto& [id, task] : tasks_) {
-    if (scope != RestartScope::kRole || id.role == cause.role) tasks.push_back(id);
+    if (scope == RestartScope::kRole && id.role != cause.role) continue;
+    if (scope == RestartScope::kGang && beside_.contains(id)) continue;
+    tasks.push_back(id);
   }
   return tasks;
 }
@@ -127,14 +129,16 @@ std::optional<Instant> Job::GivesBackAt() const {
   using enum AttemptState;
   const Duration hold = spec_.LongestHold();
   const bool gathers = state_ == JobState::kAllocating || state_ == JobState::kGathering;
-  const int placed = Count(kAllocated) + Count(kLaunching) + Count(kRegistered);
-  if (IsFcfs() || hold == Duration(0) || !gathers || unplaced_.empty() || placed == 0) return std::nullopt;
+  const int placed = CountInGang(kAllocated) + CountInGang(kLaunching) + CountInGang(kRegistered);
+  if (IsFcfs() || hold == Duration(0) || !gathers || HasPlaces() || placed == 0) return std::nullopt;
   return unplaced_since_ + hold;
 }
 
 RestartDecided Job::GiveBack(Instant now) const {
-  const AttemptId& missing = *unplaced_.begin();
-  const std::string others = unplaced_.size() == 1 ? "" : StrCat(" and ", unplaced_.size() - 1, " more");
+  const AttemptId& missing =
+      *std::ranges::find_if(unplaced_, [this](const AttemptId& id) { return !beside_.contains(id.task); });
+  const int count = CountInGang(AttemptState::kRequested);
+  const std::string others = count == 1 ? "" : StrCat(" and ", count - 1, " more");
   return {.number = static_cast<int>(past_restarts_.size()) + 1,
           .scope = RestartScope::kJob,
           .cause = missing,

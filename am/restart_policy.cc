@@ -32,7 +32,7 @@ class Planner {
  private:
   std::variant<RestartPlan, NoRestart> Charged() const {
     std::string used_up;
-    for (int level = static_cast<int>(Smallest()); level < static_cast<int>(kRestartScopes); ++level) {
+    for (int level = static_cast<int>(Smallest()); level <= static_cast<int>(Largest()); ++level) {
       const auto scope = static_cast<RestartScope>(level);
       const RestartBudget budget = BudgetOf(scope);
       const int used = CountCharged(scope, budget.window);
@@ -47,6 +47,12 @@ class Planner {
   RestartScope Smallest() const {
     if (!failed_.gang_has_formed) return RestartScope::kTask;
     return SmallestRestart(spec_, role_, failed_.same_address);
+  }
+
+  // Nobody who computes starts again for what is ignored.
+  RestartScope Largest() const {
+    const bool is_ignored = role_.completion == Completion::kSidecar && failed_.gang_has_formed;
+    return is_ignored ? std::max(Smallest(), RestartScope::kRole) : RestartScope::kJob;
   }
 
   RestartBudget BudgetOf(RestartScope scope) const {
@@ -103,7 +109,8 @@ class Planner {
 }  // namespace
 
 RestartScope SmallestRestart(const JobSpec& spec, const RoleSpec& role, bool same_address) {
-  return role.restart_scope.value_or(SmallestScope(spec, role, same_address));
+  const RestartScope scope = role.restart_scope.value_or(SmallestScope(spec, role, same_address));
+  return role.outlives_restarts ? std::min(scope, RestartScope::kRole) : scope;
 }
 
 std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,

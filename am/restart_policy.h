@@ -22,7 +22,7 @@ struct PastRestart {
 
 struct FailedTask {
   EndedTask ended;
-  bool gang_has_formed;  // before, nobody computes: the task is replaced alone
+  bool gang_has_formed;  // and is not being restarted; before, nobody computes: the task is replaced alone
   bool same_address;     // it can go on in its executor
 };
 
@@ -35,11 +35,13 @@ struct NoRestart {
   std::string why;  // for the verdict; empty: restarts were never asked for
 };
 
-// What the job says for the role, or else its framework.
+// What the job says for the role, or else its framework; of a sidecar that outlives the gang's restarts at most its
+// role.
 RestartScope SmallestRestart(const JobSpec& spec, const RoleSpec& role, bool same_address);
 
 // A failure that is nobody's charge takes from `restart.lost`, and when that is used up from the levels like any
-// other. The levels are tried from the smallest scope upwards.
+// other. The levels are tried from the smallest scope upwards; those of a sidecar, whose failure is ignored, end with
+// its role, unless the job itself asks for more.
 std::variant<RestartPlan, NoRestart> PlanRestart(const JobSpec& spec, const FailedTask& failed,
                                                  std::span<const PastRestart> past, Instant now);
 

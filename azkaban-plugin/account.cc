@@ -40,8 +40,13 @@ void Account::Tell(JobStatus status) {
     page_ = status.tracking_url;
     SayInLog("TonY UI: " + page_);
   }
+  if (!status.tensorboard_url.empty() && status.tensorboard_url != tensorboard_) {
+    tensorboard_ = status.tensorboard_url;
+    SayInLog("TensorBoard: " + tensorboard_);
+  }
   Attach(status);
-  status.tracking_url.clear();  // it is told
+  status.tracking_url.clear();  // both are told
+  status.tensorboard_url.clear();
   for (const std::string& line : ChangeLines(before_, status)) SayInLog(line);
   before_ = std::move(status);
 }

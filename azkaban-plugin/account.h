@@ -34,7 +34,7 @@ class Account {
 
   const JobRecords records_;
   std::filesystem::path attachment_;  // empty also once it could not be written
-  std::string page_;
+  std::string page_, tensorboard_;
   std::optional<JobStatus> before_;
   Instant attached_{};
 };

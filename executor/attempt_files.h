@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/task/user_environment.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/ids.h"
 #include "runtime/store/attempt_folder.h"
 #include "runtime/store/job_records.h"
+#include "runtime/task/user_environment.h"
 
 namespace tony::executor {
 

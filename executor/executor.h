@@ -14,7 +14,6 @@
 #include "executor/publish_watch.h"
 #include "executor/task_run.h"
 #include "executor/usage_watch.h"
-#include "runtime/task/user_environment.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/job_spec.h"
@@ -23,6 +22,7 @@
 #include "runtime/rpc/am_connection.h"
 #include "runtime/store/folder_presence.h"
 #include "runtime/store/job_records.h"
+#include "runtime/task/user_environment.h"
 
 namespace tony::executor {
 

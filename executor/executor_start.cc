@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "executor/attempt_files.h"
-#include "runtime/task/command.h"
 #include "executor/executor.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/task/command.h"
 
 namespace tony::executor {
 namespace {

@@ -69,5 +69,7 @@ def get_provider_info() -> dict[str, Any]:
                 },
             }
         },
-        "extra-links": ["tony_airflow.links.tony.TonyJobLink", "tony_airflow.links.tony.TonyLogsLink"],
+        "extra-links": [
+            f"tony_airflow.links.tony.{link}" for link in ("TonyJobLink", "TonyLogsLink", "TonyTensorBoardLink")
+        ],
     }

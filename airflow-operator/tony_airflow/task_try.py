@@ -25,6 +25,7 @@ from tony_airflow.result import TaskLog
 
 PAUSE = 0.2  # seconds between two looks at a job whose state changes all the time
 LONGEST_PAUSE = 10.0  # seconds between attempts to reach tony
+TENSORBOARD = "tensorboard:0"  # the task that serves it
 STREAM_PAUSE = 5.0  # seconds between looks at the logs
 
 
@@ -110,11 +111,14 @@ class TaskTry:
         if not page:
             return False
         urls = {"tracking_url": page, "logs_url": f"{page.rstrip('/')}/logs/"}
+        if any(task["task"] == TENSORBOARD for task in status["tasks"]):
+            urls["tensorboard_url"] = f"{page.rstrip('/')}/tensorboard"
         for key, url in urls.items():
             self.push(key, url)
         if AIRFLOW_3:
             for link in LINKS:
-                self.push(link.xcom_key, urls[link.key])
+                if link.key in urls:
+                    self.push(link.xcom_key, urls[link.key])
         self._log.info("page of the job: %s", page)
         return True
 

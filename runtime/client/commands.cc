@@ -259,6 +259,14 @@ Error UnknownCommand(const std::string& verb) {
 
 std::vector<Verb> Verbs() {
   return {
+      {{"init",
+        "[KIND]",
+        0,
+        1,
+        "write job.yaml and a program that it runs, to begin with: pytorch if not given, jax, tensorflow or batch",
+        {kJson}},
+       RunInit,
+       false},
       {SubmitVerb(), RunSubmit},
       {RunVerbSpec(), RunRun},
       {PlanVerb(), RunPlan, false},

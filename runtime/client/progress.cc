@@ -237,6 +237,7 @@ std::string StatusText(const KnownStatus& known, const JobRecords& records, Inst
                             status.generation.value, "\n");
   text += tags;
   if (!status.tracking_url.empty()) text += StrCat("  page: ", status.tracking_url, "\n");
+  if (!status.tensorboard_url.empty()) text += StrCat("  tensorboard: ", status.tensorboard_url, "\n");
   if (!status.delay.empty()) text += StrCat("  ", status.delay, "\n");
   if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
   text += RestartSummary(status) + CheckpointSummary(status);

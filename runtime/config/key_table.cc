@@ -51,6 +51,7 @@ constexpr Key kKeys[] = {
     {"tony.<role>.memory", kMemory, "2g", kImplemented, "memory for each task"},
     {"tony.<role>.node-label", kText, "", kYarn, "label of the nodes that will do for the role's tasks"},
     {"tony.<role>.nproc-per-node", kText, "1", kImplemented, "processes of each task, side by side, as torchrun starts them (pytorch); gpu: one for each of its GPUs"},
+    {"tony.<role>.outlives-restarts", kFlag, "false", kImplemented, "a sidecar runs on, with its address, when the gang starts again, and is told nothing of it; default of a sidecar tensorboard: true"},
     {"tony.<role>.placement", kText, "pack", kYarn, "pack: tasks go where room is; spread: as evenly over the nodes as room allows"},
     {"tony.<role>.placement-spec", kText, "", kNone, "YARN placement constraint", "tony.<role>.placement and node-label say where tasks go"},
     {"tony.<role>.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders of this machine, on YARN also of HDFS (hdfs://...), for the role's tasks"},

@@ -14,8 +14,8 @@ namespace tony {
 
 using Environment = std::map<std::string, std::string>;
 
-// Whether the framework can run the spec at all (standalone: one task, unless FCFS; collectives: never FCFS; nobody
-// waits for a sidecar's values, and there are at most kMostPublishedValuesOfJob); kInvalid says why not.
+// Whether the framework can run the spec at all (standalone: one task beside sidecars, unless FCFS; collectives: never
+// FCFS; nobody waits for a sidecar's values, and there are at most kMostPublishedValuesOfJob); kInvalid says why not.
 Status CheckFramework(const JobSpec& spec);
 
 // What a process of the task gets beside the job's own variables: TonY's (JOB_NAME, TASK_INDEX, TASK_NUM, IS_CHIEF,
@@ -32,8 +32,8 @@ bool BindsPortAlone(const JobSpec& spec, const TaskId& task);
 inline constexpr std::string_view kTensorBoardPort = "tensorboard";
 bool ServesTensorBoard(const JobSpec& spec, const TaskId& task);
 
-// Names of the ports that the task has besides its own, TensorBoard's and those of its single processes among them; at most
-// kMostNamedPorts, each an IsPortName().
+// Names of the ports that the task has besides its own, TensorBoard's and those of its single processes among them; at
+// most kMostNamedPorts, each an IsPortName().
 std::vector<std::string> PortNames(const JobSpec& spec, const TaskId& task);
 
 // When the tasks of a role start. Those of stage 0 do as the gang has formed, those of a later one when every task of

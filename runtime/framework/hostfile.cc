@@ -19,7 +19,8 @@ std::string Hostfile(const JobSpec& spec, const ClusterSpec& cluster) {
     for (size_t i = 0; i < found->second.size(); ++i) {
       const std::string& host = found->second[i].host;
       by_rank[GlobalRank(spec, {role.name, static_cast<int>(i)})] = host;
-      slots[host] += std::max(role.resources.gpus, role.processes);
+      const int of_machine = role.resources.gpus > 0 ? role.resources.gpus : role.resources.vcores;
+      slots[host] += std::max(of_machine, role.processes);
     }
   }
   std::string text;

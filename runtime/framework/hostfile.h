@@ -8,8 +8,8 @@
 
 namespace tony {
 
-// Lines of "HOST slots=N", each host once, in the order of GlobalRank(). A task has as many slots as GPUs, or as
-// processes where these are more. Only tracked tasks count.
+// Lines of "HOST slots=N", each host once, in the order of GlobalRank(). A task has as many slots as GPUs, without GPUs as
+// cores, and never fewer than processes. Only tracked tasks count. Open MPI and DeepSpeed read it so; MPICH wants HOST:N.
 std::string Hostfile(const JobSpec& spec, const ClusterSpec& cluster);
 
 }  // namespace tony

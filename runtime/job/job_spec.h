@@ -118,6 +118,7 @@ struct RoleSpec {
   Placement placement = Placement::kPack;
   std::string key_prefix;  // of its property keys, "tony.am" in a job without roles; empty: "tony." and its name
   int processes = 1;       // of each of its tasks, side by side; at most kMostProcesses
+  bool outlives_restarts = false;  // of the gang: it runs on as it is; sidecars only
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages

@@ -52,6 +52,7 @@ json::object RoleJson(const RoleSpec& role) {
   if (role.placement != Placement::kPack) out["placement"] = ToString(role.placement);
   if (!role.key_prefix.empty()) out["key_prefix"] = role.key_prefix;
   if (role.processes != 1) out["processes"] = role.processes;  // else as in jobs that know of no more
+  if (role.outlives_restarts) out["outlives_restarts"] = true;
   out["command"] = role.command;
   out["completion"] = ToString(role.completion);
   out["restart_scope"] = role.restart_scope ? ToString(*role.restart_scope) : kAsFrameworkSays;
@@ -144,6 +145,7 @@ Result<RoleSpec> ReadRole(JsonFields fields) {
     role.placement = placement.value_or(Placement::kPack);
   }
   if (fields.Has("key_prefix")) role.key_prefix = fields.String("key_prefix");
+  if (fields.Has("outlives_restarts")) role.outlives_restarts = fields.Bool("outlives_restarts");
   if (fields.Has("processes")) role.processes = static_cast<int>(fields.Int("processes", 1, kMostProcesses));
   role.command = fields.String("command");
   const auto completion = CompletionFromString(fields.String("completion"));

@@ -15,6 +15,7 @@ constexpr size_t kLongestRole = 63;  // it becomes a folder's name
 constexpr std::string_view kPrefix = "tony.";
 constexpr std::string_view kInstances = ".instances";
 constexpr std::string_view kDriver = "driver";
+constexpr std::string_view kTensorBoard = "tensorboard";
 constexpr std::string_view kAm = "am";
 constexpr std::string_view kLogDir = "tony.application.tensorboard-log-dir";
 constexpr std::string_view kOutputs = "tony.output.";  // of earlier Azkaban steps; one may be called "instances"
@@ -146,6 +147,20 @@ class Completions {
   std::vector<std::string> untracked_, sidecars_;
 };
 
+// TensorBoard reads files and speaks to no task, so it is not concerned when these start again. Nobody knows that of
+// another sidecar: the addresses that it was told may be others afterwards.
+Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role) {
+  const std::string key = role.Key("outlives-restarts");
+  const bool is_sidecar = role.completion == Completion::kSidecar;
+  if (!values.Has(key)) return is_sidecar && role.name == kTensorBoard;
+  const std::string text = ToLower(Trim(values.Text(key)));
+  if (text != "true" && text != "false") return values.Bad(key, "expected true or false");
+  if (text == "true" && !is_sidecar) {
+    return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", Completions::kSidecarKey));
+  }
+  return text == "true";
+}
+
 Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name, int64_t instances) {
   TRY_ASSIGN(const int64_t most, values.Number(KeyOf(name, "max-instances"), -1, kMaxTasks));
   if (most >= 0 && instances > most) {
@@ -196,6 +211,14 @@ void WarnOfSingleTask(const PropertyValues& values, Warnings& warnings) {
                               ".instances=N runs it as N tasks of role ", role));
     return;
   }
+}
+
+void WarnOfRelativeLogDir(const PropertyValues& values, Warnings& warnings) {
+  if (!values.Has(kLogDir)) return;
+  const std::string folder(Trim(values.Text(kLogDir)));
+  if (folder.starts_with('/') || folder.find("://") != folder.npos) return;
+  const std::string why = "each task has such a folder in its own, and TensorBoard sees none of theirs";
+  warnings.push_back(values.Bad(kLogDir, StrCat(why, "; expected an absolute path")).message);
 }
 
 // TonY ran this one in the AM's container, hence the keys.
@@ -267,7 +290,11 @@ Result<ParsedRoles> ParseRoles(const PropertyValues& values, Warnings& warnings)
     TRY_ASSIGN(RoleSpec role, SingleTask(values));
     parsed.roles.push_back(std::move(role));
   } else {
-    for (auto& role : parsed.roles) role.completion = completions.Of(role.name);
+    for (auto& role : parsed.roles) {
+      role.completion = completions.Of(role.name);
+      TRY_ASSIGN(role.outlives_restarts, OutlivesRestarts(values, role));
+    }
+    WarnOfRelativeLogDir(values, warnings);
     TRY(CheckTotals(values, parsed.roles));  // of roles, as TonY's
   }
   completions.WarnOfUnknown(values, parsed.roles, warnings);

@@ -111,6 +111,7 @@ void JobPage::Serve(const HttpRequest& request, size_t below, const HttpReply& r
   if (name == "status.json") return ServeStatus(request, {Form::Document::kJson}, reply);
   if (name == "history.json") return ServeHistory(reply);
   if (name == "conf") return reply.Send(ConfigurationAnswer());
+  if (name == "tensorboard") return ServeTensorBoard(reply);
   reply.Send(AssetAnswer(name).value_or(NotFound()));
 }
 
@@ -190,6 +191,21 @@ HttpAnswer JobPage::ConfigurationAnswer() const {
   const auto configuration = ConfigurationFromJson(**json);
   if (!configuration.ok()) return TextAnswer(503, configuration.error().message + "\n");
   return Page(ConfigurationHtml(*configuration));
+}
+
+// Not a redirect: YARN's proxy would follow it by itself, and show TensorBoard's first page below our address.
+void JobPage::ServeTensorBoard(const HttpReply& reply) {
+  feed_.Latest([reply](const Shown& shown) {
+    if (!shown) return reply.Send(TextAnswer(503, "the job does not answer\n"));
+    const std::string& url = shown->status.tensorboard_url;
+    HttpAnswer answer = url.empty() ? Page(NoTensorBoardHtml(shown->status)) : TextAnswer(200, url + "\n");
+    if (!url.empty()) {
+      answer.headers.emplace_back("Refresh", "0; url=" + url);
+    } else if (!shown->status.verdict) {
+      answer.headers.emplace_back("Refresh", "2");
+    }
+    reply.Send(std::move(answer));
+  });
 }
 
 void JobPage::ServeLog(const HttpRequest& request, size_t below, const HttpReply& reply) {

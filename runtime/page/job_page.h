@@ -5,6 +5,7 @@
 //   both with ?since=SEQ&timeout=S      at the first change after SEQ, or after S seconds (at most 30)
 //   history.json                        as `tony history --json`
 //   conf                                what the job was configured with
+//   tensorboard                         leads on to TensorBoard beside the job, also where that is not there yet
 //   logs/                               which logs there are, as the page with ?since and ?all=1
 //   logs/worker-3/1/stderr              a log's end, or from ?cursor=BYTE on; stdout, executor.log
 //   logs/worker-3/1/stderr.txt          the same as plain text, &max=BYTES; X-Tony-Cursor says where to go on
@@ -59,6 +60,7 @@ class JobPage {
   std::string Html(const ShownStatus& shown, Form form);
   void ServeHistory(const HttpReply& reply);
   HttpAnswer ConfigurationAnswer() const;
+  void ServeTensorBoard(const HttpReply& reply);
   void ServeLog(const HttpRequest& request, size_t below, const HttpReply& reply);
   const ToldJob* Told(const JobStatus& status);
 

@@ -104,6 +104,14 @@ std::string LogHtml(const LogView& view) {
   return WholePage({title, std::string(kToJob), ""}, content);
 }
 
+std::string NoTensorBoardHtml(const JobStatus& status) {
+  const std::string why = status.verdict ? "The job has ended, and with it TensorBoard."
+                                         : "No TensorBoard runs beside the job now. This page looks again by itself.";
+  const PageFrame frame{.title = StrCat("TensorBoard of ", status.job.value), .up = "", .attributes = ""};
+  return WholePage(frame, StrCat(Element("h1", "TensorBoard"), Element("p", why), "<p class=\"links\">",
+                                 Link("./", "The job"), "</p>\n"));
+}
+
 std::string ConfigurationHtml(const Configuration& configuration) {
   std::string content = StrCat(
       "<h1>Configuration</h1>\n<p class=\"links\">", Link("./", "The job"),

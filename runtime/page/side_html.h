@@ -33,6 +33,9 @@ std::string LogListHtml(const LogListView& view);
 
 std::string ConfigurationHtml(const Configuration& configuration);
 
+// Where TensorBoard is not: the job has none, or not now.
+std::string NoTensorBoardHtml(const JobStatus& status);
+
 struct ListedJob {
   JobId job;
   std::string name, user, state, cause;

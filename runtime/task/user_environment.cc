@@ -109,6 +109,9 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   if (spec.framework == FrameworkKind::kPytorch) {
     environment.try_emplace(kTorchErrorFile, ErrorFile(place.folder.work, place.process).string());
     environment.try_emplace(kTorchRunId, place.job.value);
+    // As torchrun does, where the user has not said otherwise.
+    environment.try_emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+    if (spec.ProcessesOf(place.attempt.task.role) > 1) environment.try_emplace("OMP_NUM_THREADS", "1");
   }
   UserEnvironment result;
   for (const auto& [name, value] : FrameworkEnvironment(spec, cluster, place.attempt.task, place.process)) {

@@ -57,6 +57,18 @@ TEST_F(AzkabanStepTest, TheLogBeginsWithTheJobItsPageAndItsLogsAndHasALineForEac
   EXPECT_LT(lines.size(), 25u) << "a change each, not a minute each";
 }
 
+TEST_F(AzkabanStepTest, TensorBoardBesideTheJobIsInTheLog) {
+  step_.properties["tony.application.tensorboard-log-dir"] = box_.File("logs");
+  step_.properties["tony.tensorboard.command"] = "exec sleep 600";
+  const auto step = StartHolding();
+  ASSERT_TRUE(WaitFor([&] { return At(Status(Job()), "/tensorboard_url").is_string(); }));
+  const std::string url = Text(Status(Job()), "/tensorboard_url");
+  Go();
+  const Ran ran = step->Wait();
+  ExpectEnd(ran, 0);
+  EXPECT_EQ(CountLinesWith(ran.out, "TensorBoard: " + url), 1u) << ran.out;
+}
+
 TEST_F(AzkabanStepTest, TheAttachmentIsTheStatusWhileTheJobRunsAndAfterItsEnd) {
   const auto step = StartHolding();
   const auto state = [&] {

@@ -57,6 +57,8 @@ class KeysTest : public TonyTest {
         {"tony.worker.max-instances", "0", kRefuses, ""},
         {"tony.worker.memory", "3g", "/roles/0/memory_mb", "3072"},
         {"tony.worker.nproc-per-node", "2", "/roles/0/processes", "2", {"tony.application.framework=pytorch"}},
+        {"tony.ps.outlives-restarts", "true", "/roles/0/outlives_restarts", "true",
+         {"tony.ps.instances=1", "tony.application.sidecar.jobtypes=ps"}},
         {"tony.worker.resources", file, "/roles/0/files/0/source", json_file},
         {"tony.worker.vcores", "2", "/roles/0/vcores", "2"},
         {"tony.worker.restart.budget", "3", "/roles/0/restarts", "3"},

@@ -1,6 +1,7 @@
-// `tony run`: a job from a command line alone.
+// `tony run`: a job from a command line alone; `tony init`: one to begin with.
 #include <filesystem>
 
+#include "runtime/base/strings.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/places.h"
 
@@ -53,6 +54,43 @@ TEST_F(RunTest, WhatIsNotUnderstoodStartsNothing) {
   EXPECT_THAT(home.err,
               HasSubstr("is no program's folder; go to the one of your program, or name it with --src_dir\n"));
   EXPECT_TRUE(box_.Jobs().empty());
+}
+
+class InitTest : public TonyTest {
+ protected:
+  Ran In(const std::string& folder, const Words& words) const {
+    std::filesystem::create_directories(box_.File(folder));
+    return Background(Words{ProgramFolder() + "/tony"} + words, box_.Environment(), box_.File(folder)).Wait();
+  }
+};
+
+// Those with a framework are run with it by tests/e2e/sample_run.
+TEST_F(InitTest, WhatItWritesRuns) {
+  const Ran init = In("batch", {"init", "batch"});
+  EXPECT_EQ(init.exit, 0) << init.err;
+  EXPECT_EQ(init.out, "wrote job.yaml and work.py\nnext: tony submit job.yaml\n");
+  const Ran ran = In("batch", {"submit", "job.yaml"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(LogText("worker-3", "stdout"), "task 3 of 4: 25 items, sum of squares 85825\n");
+  for (const char* kind : {"pytorch", "jax", "tensorflow"}) {
+    EXPECT_EQ(In(kind, {"init", kind, "--json"}).out,
+              StrCat(R"({"schema":1,"kind":")", kind, R"(","files":["job.yaml","train.py"]})", "\n"));
+    const Ran plan = In(kind, {"plan", "--strict", "job.yaml"});
+    EXPECT_EQ(plan.exit, 0) << plan.err;
+  }
+}
+
+TEST_F(InitTest, NothingIsWrittenOverAndNoKindGuessed) {
+  std::filesystem::create_directory(box_.File("here"));
+  box_.Write("here/train.py", "mine");
+  const Ran over = In("here", {"init"});
+  EXPECT_EQ(over.exit, 73);
+  EXPECT_EQ(over.err, "tony: init: train.py is there already; nothing was written\n");
+  EXPECT_EQ(ReadText(box_.File("here/train.py")), "mine");
+  EXPECT_FALSE(std::filesystem::exists(box_.File("here/job.yaml")));
+  const Ran unknown = In("there", {"init", "keras"});
+  EXPECT_EQ(unknown.exit, 64);
+  EXPECT_EQ(unknown.err, "tony: init: unknown kind \"keras\"; expected one of pytorch, jax, tensorflow, batch\n");
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ void HistoryChecker::On(const Told& e) {
       ExpectInTouch(e.epoch, "it starts " + who);
       Expect(e.generation <= rules_.generation(), "told to start a generation that is not in the journal");
       Expect(rules_.MayStart(e.attempt), who + " is told to start before its stage was open");
-      return Expect(e.generation == rules_.generation(), who + " is told to start an old generation");
+      return Expect(rules_.MayBelongTo(e.generation, e.attempt), who + " is told to start an old generation");
     case Command::Kind::kStop: {
       const bool written = rules_.verdict() || rules_.IsToStop(e.attempt);
       attempts_[e.attempt].told_unwritten |= !written;
@@ -208,7 +208,7 @@ void HistoryChecker::On(const OutcomeAcknowledged& e) {
   if (!kept) return;
   const bool given_up = !kept->exit && !kept->Succeeded();
   const bool vague = e.outcome.cls == OutcomeClass::kKilled || e.outcome.cls == OutcomeClass::kInfra;
-  const bool explained = kept->exit == e.outcome.exit && vague;                                  // by the scheduler
+  const bool explained = kept->exit == e.outcome.exit && vague;  // by the scheduler
   // The scheduler's word of its container was faster than what it published and its own report.
   const bool told_gone = told_gone_.contains(attempts_[e.attempt].executor.container);
   const bool unheard = kept->cls == OutcomeClass::kUserError || told_gone;

@@ -79,7 +79,7 @@ void HistoryChecker::On(const ProcessStarted& e) {
   const bool again = !attempt.started.insert(e.process).second;
   Expect(!again, ToString(e.attempt) + " was started again");
   Expect(e.generation.value >= 1 && e.generation <= rules_.generation(), "started before the gang had formed");
-  Expect(e.generation >= rules_.generation() || attempt.told_gone,
+  Expect(rules_.MayBelongTo(e.generation, e.attempt) || attempt.told_gone,
          StrCat(ToString(e.attempt), " was started in generation ", e.generation.value, " after the next had formed"));
   Expect(!rules_.OutcomeOf(e.attempt) || attempt.told_gone, ToString(e.attempt) + " was started after its end");
   CheckAlone(e);
@@ -102,9 +102,9 @@ void HistoryChecker::CheckAlone(const ProcessStarted& e) {
 }
 
 void HistoryChecker::CheckEnvironment(const ProcessStarted& e) {
-  const bool stale = e.generation != rules_.generation();
+  const bool stale = !rules_.MayBelongTo(e.generation, e.attempt);
   Expect(stale || rules_.MayStart(e.attempt), ToString(e.attempt) + " was started before its stage was open");
-  Expect(stale || rules_.cluster_specs(e.attempt.task.role).contains(e.cluster_spec),
+  Expect(stale || rules_.cluster_specs(e.attempt.task.role, e.generation).contains(e.cluster_spec),
          ToString(e.attempt) + " got another cluster spec than its generation has");
   const auto& noted = rules_.checkpoints();
   const size_t before = rules_.CheckpointsBefore(e.attempt);
@@ -143,8 +143,7 @@ void HistoryChecker::CheckRanNoLonger(const AttemptId& id, const Attempt& attemp
   const Duration most = spec_.timers.execution_limit;
   if (most.count() == 0 || attempt.executor.died) return;
   const Duration stalled = std::max(Duration(0), attempt.executor.stalled_until - attempt.last_start);
-  const Duration grace = std::max(spec_.timers.grace, rules_.stop_grace());
-  const Duration limit = Faster(most + grace) + kDyingTakes + stalled;
+  const Duration limit = Faster(most + rules_.LongestGrace(id)) + kDyingTakes + stalled;
   Expect(now_ - attempt.last_start <= limit, ToString(id) + " ran longer than it may");
 }
 

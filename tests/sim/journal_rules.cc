@@ -111,7 +111,8 @@ void JournalRules::On(const AttemptRegistered& d, Instant time) {
   attempt->second.endpoint = d.endpoint;
   attempt->second.ports = d.ports;
   attempt->second.registered = time;
-  if (together_) NoteClusterSpec();
+  attempt->second.since = generation_;
+  if (together_ || !apart_.empty()) NoteClusterSpec();
 }
 
 void JournalRules::On(const GenerationFormed& d, Instant) {
@@ -123,11 +124,11 @@ void JournalRules::On(const GenerationFormed& d, Instant) {
     for (int index = 0; index < role.instances; ++index) {
       const auto newest = NewestOf({role.name, index});
       const bool there = newest && made_.at(*newest).endpoint && !outcomes_.contains(*newest);
-      if (!there && spec_->mode == DistributedMode::kGang)
+      if (!there && spec_->mode == DistributedMode::kGang && !apart_.contains({role.name, index}))
         Complain(StrCat("the gang formed without ", role.name, ":", index));
+      if (role.outlives_restarts) apart_.insert({role.name, index});
     }
   }
-  cluster_specs_.clear();
   NoteClusterSpec();
 }
 
@@ -146,11 +147,18 @@ void JournalRules::NoteClusterSpec(int stage) {
     if (processes > 1) cluster.processes[task.role] = processes;
     if (StageRule(*spec_, task.role) < stage) cluster.values[task] = made->values;
   }
-  cluster_specs_[stage].insert(ToJson(cluster));
+  cluster_specs_[{generation_, stage}].insert(ToJson(cluster));
 }
 
-const std::set<std::string>& JournalRules::cluster_specs(const std::string& role) {
-  return cluster_specs_[StageRule(*spec_, role)];
+const std::set<std::string>& JournalRules::cluster_specs(const std::string& role, Generation generation) {
+  return cluster_specs_[{generation, StageRule(*spec_, role)}];
+}
+
+bool JournalRules::MayBelongTo(Generation generation, const AttemptId& attempt) const {
+  if (generation == generation_) return true;
+  const auto found = made_.find(attempt);
+  if (found == made_.end() || !spec_->FindRole(attempt.task.role)->outlives_restarts) return false;
+  return generation >= found->second.since && generation < generation_ && generation.value > 0;
 }
 
 // ---- stages
@@ -231,7 +239,7 @@ void JournalRules::On(const ContainerEnded& d, Instant) {
 // Who ends before the gang has formed is missed, however it ended.
 Outcome JournalRules::WhatCounts(const AttemptId& ended) const {
   Outcome outcome = outcomes_.at(ended);
-  if (outcome.Succeeded() && !together_) outcome.cls = OutcomeClass::kInfra;
+  if (outcome.Succeeded() && !IsTogether(ended.task)) outcome.cls = OutcomeClass::kInfra;
   const bool by_signal = outcome.source == Source::kSignal && outcome.advice == Advice::kNone;
   if (by_signal && outcome.cls == OutcomeClass::kInfra && HadSignalBefore(ended))
     outcome.cls = OutcomeClass::kUserError;
@@ -252,14 +260,15 @@ bool JournalRules::HadSignalBefore(const AttemptId& ended) const {
 
 bool JournalRules::FailsJob() const {
   const Completion completion = spec_->FindRole(pending_->task.role)->completion;
-  const bool matters = !together_ || completion != Completion::kSidecar;
+  const bool matters = !IsTogether(pending_->task) || completion != Completion::kSidecar;
   return matters && !WhatCounts(*pending_).Succeeded();
 }
 
 std::optional<RestartDue> JournalRules::DueRestart(Instant now) const {
   const Outcome outcome = WhatCounts(*pending_);
   if (outcome.Succeeded()) return std::nullopt;
-  const FailureSeen failure{pending_->task, outcome.cls, outcome.advice, together_, CouldGoOn(*pending_)};
+  const bool together = IsTogether(pending_->task);
+  const FailureSeen failure{pending_->task, outcome.cls, outcome.advice, together, CouldGoOn(*pending_)};
   return RestartAfter(*spec_, failure, past_, now);
 }
 

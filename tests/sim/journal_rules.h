@@ -35,8 +35,10 @@ class JournalRules {
   // A gang that waits for more containers since then has some, and should have given them back.
   bool HoldsInVain(Instant since, Instant time, Duration by = Duration(0)) const;
   Generation generation() const { return generation_; }
-  // What tasks of this role are told, of the generation, as it changed.
-  const std::set<std::string>& cluster_specs(const std::string& role);
+  // What tasks of this role are told, of a generation, as it changed.
+  const std::set<std::string>& cluster_specs(const std::string& role, Generation generation);
+  // Of a sidecar that lives on while the gang begins the next one: it may belong to this one still.
+  bool MayBelongTo(Generation generation, const AttemptId& attempt) const;
   bool MayStart(const AttemptId& attempt) const;  // its stage was opened to it; of the first stage: always
   const PublishedValues& ValuesOf(const AttemptId& attempt) const;
   const std::vector<std::string>& checkpoints() const { return checkpoints_; }             // noted, in this order
@@ -44,7 +46,7 @@ class JournalRules {
   bool is_listing_known() const { return listing_known_; }
   size_t CheckpointsBefore(const AttemptId& attempt) const;           // how many had been noted when it was made
   const std::optional<Verdict>& verdict() const { return verdict_; }  // from JobStopping on
-  Duration stop_grace() const { return stop_grace_; }                 // of that; a kill may bring a longer one
+  Duration LongestGrace(const AttemptId& attempt) const;  // that it may have had: a kill or a notice may bring more
   bool job_ended() const { return job_ended_; }
   const std::map<AttemptId, Outcome>& outcomes() const { return outcomes_; }
   bool WasMade(const AttemptId& attempt) const { return made_.contains(attempt); }
@@ -60,9 +62,11 @@ class JournalRules {
     std::optional<Endpoint> endpoint;
     NamedPorts ports;
     std::optional<Instant> registered;
+    Generation since;  // in which it registered
     PublishedValues values;
     bool opened = false;  // its stage, to it
     bool reported = false;
+    Duration notice{0};   // it alone was told to stop, in so long
     bool let_go = false;  // its executor does not wait for another attempt: a sidecar that ended by itself
     std::optional<Instant> ended;
   };
@@ -118,6 +122,7 @@ class JournalRules {
   bool IsTracked(const TaskId& task) const;
   bool ConcernsTracked(const Restart& restart) const;
   void NoteClusterSpec(int stage = 0);
+  bool IsTogether(const TaskId& task) const { return together_ || apart_.contains(task); }
   bool Publishes(const AttemptId& attempt) const;  // what others wait for, and has
   bool IsSilent(Instant time) const;               // some task has not published in time
   int TrackedSuccesses() const;
@@ -134,9 +139,10 @@ class JournalRules {
   std::map<AttemptId, Outcome> outcomes_;
   std::set<AttemptId> stopping_;
   Generation generation_;
-  bool together_ = false;                               // the gang has formed, and is not being restarted
-  std::map<int, std::set<std::string>> cluster_specs_;  // by stage
-  std::optional<AttemptId> pending_;                    // its end has not been judged yet
+  bool together_ = false;   // the gang has formed, and is not being restarted
+  std::set<TaskId> apart_;  // sidecars that a gang which forms anew does without
+  std::map<std::pair<Generation, int>, std::set<std::string>> cluster_specs_;  // by stage
+  std::optional<AttemptId> pending_;                                           // its end has not been judged yet
   Instant judged_at_{};              // when it was or will be: in the turn of its end, or of the next AM's begin
   std::map<int, Restart> restarts_;  // decided, and not begun
   Instant waits_since_{};

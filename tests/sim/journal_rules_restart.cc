@@ -41,7 +41,10 @@ std::set<TaskId> JournalRules::TasksIn(RestartScope scope, const TaskId& cause) 
   std::set<TaskId> tasks;
   for (const RoleSpec& role : spec_->roles) {
     if (scope == RestartScope::kRole && role.name != cause.role) continue;
-    for (int index = 0; index < role.instances; ++index) tasks.insert({role.name, index});
+    for (int index = 0; index < role.instances; ++index) {
+      const bool lives_on = scope == RestartScope::kGang && apart_.contains({role.name, index});
+      if (!lives_on) tasks.insert({role.name, index});
+    }
   }
   return tasks;
 }
@@ -56,7 +59,7 @@ bool JournalRules::HoldsInVain(Instant since, Instant time, Duration by) const {
   if (spec_->mode != DistributedMode::kGang || LongestHold() == Duration(0) || together_ || verdict_) return false;
   bool any_there = false, any_missing = false;
   for (const auto& [id, made] : made_) {
-    if (outcomes_.contains(id) || stopping_.contains(id)) continue;
+    if (outcomes_.contains(id) || stopping_.contains(id) || apart_.contains(id.task)) continue;
     (made.container.value.empty() ? any_missing : any_there) = true;
   }
   return any_there && any_missing && time - since >= LongestHold() + by;
@@ -74,7 +77,8 @@ void JournalRules::ExpectGivenBack(const RestartDecided& d, Instant time) {
 void JournalRules::On(const RestartDecided& d, Instant time) {
   if (d.number != static_cast<int>(past_.size()) + 1) Complain(StrCat("restart ", d.number, " is not the next one"));
   const auto due = pending_ ? DueRestart(time) : std::nullopt;
-  const bool gives_back = !pending_ && !outcomes_.contains(d.cause);
+  const bool is_answer = pending_ && (due || FailsJob());  // the end of a sidecar may be nobody's concern
+  const bool gives_back = !is_answer && !outcomes_.contains(d.cause);
   if (gives_back) {
     ExpectGivenBack(d, time);
   } else if (verdict_ || !due || d.cause != *pending_) {
@@ -97,8 +101,10 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
   const bool keeps = d.scope != RestartScope::kJob && in_time;
   restarts_[d.number] = {
       .scope = d.scope, .cause = d.cause, .not_before = d.not_before, .tasks = tasks, .keeps = keeps};
-  if (d.scope == RestartScope::kGang || d.scope == RestartScope::kJob) together_ = false;
+  const bool forms_anew = d.scope == RestartScope::kGang || d.scope == RestartScope::kJob;
+  if (forms_anew) together_ = false;
   for (const TaskId& task : tasks) {
+    if (forms_anew) apart_.erase(task);
     const auto newest = NewestOf(task);
     if (newest && !outcomes_.contains(*newest)) stopping_.insert(*newest);
   }
@@ -107,6 +113,13 @@ void JournalRules::On(const RestartDecided& d, Instant time) {
 void JournalRules::On(const AttemptStopping& d, Instant) {
   if (outcomes_.contains(d.attempt) || verdict_) Complain(ToString(d.attempt) + " is told to stop after its end");
   stopping_.insert(d.attempt);
+  if (const auto made = made_.find(d.attempt); made != made_.end()) made->second.notice = d.grace;
+}
+
+Duration JournalRules::LongestGrace(const AttemptId& attempt) const {
+  const auto made = made_.find(attempt);
+  const Duration notice = made == made_.end() ? Duration(0) : made->second.notice;
+  return std::max({spec_->timers.grace, stop_grace_, notice});
 }
 
 // The scheduler was asked to end it, or has to notice its end, and says nothing.

@@ -51,6 +51,8 @@ bool StandsAlone(const JobSpec& spec, const RoleSpec& role, bool same_address) {
 
 RestartScope SmallestFor(const JobSpec& spec, const RoleSpec& role, const FailureSeen& failure) {
   if (!failure.together) return RestartScope::kTask;
+  if (role.outlives_restarts && role.restart_scope)
+    return *role.restart_scope == RestartScope::kTask ? RestartScope::kTask : RestartScope::kRole;
   if (role.restart_scope) return *role.restart_scope;
   return StandsAlone(spec, role, failure.same_address) ? RestartScope::kTask : RestartScope::kGang;
 }
@@ -86,8 +88,10 @@ std::optional<RestartDue> RestartAfter(const JobSpec& spec, const FailureSeen& f
         CountOf(past, lost.window, now, [&](const RestartSeen& r) { return is_free(r) && r.cause == failure.task; });
     return RestartDue{smallest, false, Delay(spec.restart, of_task)};
   }
+  const bool ignored = role.completion == Completion::kSidecar && failure.together;
   for (auto level = static_cast<size_t>(smallest); level < kRestartScopes; ++level) {
     const auto scope = static_cast<RestartScope>(level);
+    if (ignored && scope > RestartScope::kRole && scope != smallest) break;  // it disturbs nobody
     const bool own = scope == smallest && role.restarts;
     const int most = own ? *role.restarts : spec.restart.levels[level].most;
     const int used = CountOf(past, spec.restart.levels[level].window, now, [&](const RestartSeen& r) {

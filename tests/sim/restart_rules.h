@@ -22,7 +22,7 @@ struct FailureSeen {
   TaskId task;
   OutcomeClass cls = OutcomeClass::kUserError;
   Advice advice = Advice::kNone;
-  bool together = false;      // the gang had formed, and is not being restarted
+  bool together = false;      // it belongs to a gang that had formed, and is not being restarted
   bool same_address = false;  // its executor is there and could go on
 };
 

@@ -56,6 +56,15 @@ TEST(RestartRulesTest, LossesArePaidByTheirOwnBudgetFirst) {
   EXPECT_FALSE(RestartAfter(spec, FailureOf(OutcomeClass::kNodeLost), {past}, kNow));
 }
 
+TEST(RestartRulesTest, TheEndOfASidecarDisturbsNobodyElse) {
+  JobSpec spec = SpecOf(FrameworkKind::kPytorch, 1, 9);
+  spec.roles[0].completion = Completion::kSidecar;
+  FailureSeen failure = FailureOf(OutcomeClass::kUserError);
+  EXPECT_FALSE(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker)}, kNow));
+  failure.together = false;
+  EXPECT_EQ(RestartAfter(spec, failure, {Charged(RestartScope::kTask, kTheWorker)}, kNow)->scope, RestartScope::kGang);
+}
+
 TEST(RestartRulesTest, SomeEndsAreNotForSale) {
   const JobSpec spec = SpecOf(FrameworkKind::kStandalone, 9, 9);
   EXPECT_FALSE(RestartAfter(spec, FailureOf(OutcomeClass::kOom), {}, kNow));

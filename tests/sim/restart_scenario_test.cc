@@ -1,7 +1,9 @@
 // Tasks that start again, and what may go wrong meanwhile.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
+#include "tests/sim/history_checker.h"
 #include "tests/sim/scenario.h"
 
 namespace tony::sim {
@@ -55,6 +57,40 @@ TEST(RestartScenarioTest, AGangStartsAgainInItsExecutorsAsTheNextGeneration) {
   EXPECT_EQ(Count<ContainerBegan>(world.history()), 3);
   EXPECT_EQ(Count<ProcessStarted>(world.history()), 6);
   EXPECT_EQ(StartsOf(world, kWorker0).back().generation, Generation{2});
+}
+
+// A gang of two with a sidecar that lives on.
+Plan GangWithOutliver() {
+  const TaskId board{"board", 0};
+  Plan plan = GangFor(2, kSoon, 1);
+  plan.spec.roles.insert(
+      plan.spec.roles.begin(),
+      {.name = "board", .command = "show", .completion = Completion::kSidecar, .outlives_restarts = true});
+  plan.tasks[board].process.run = Duration(60'000);
+  plan.tasks[kWorker1].earlier = {FailsAfter(Duration(500))};
+  return plan;
+}
+
+TEST(RestartScenarioTest, ASidecarThatOutlivesAGangsRestartIsNotTouched) {
+  World world(GangWithOutliver());
+  world.Run();
+  EXPECT_TRUE(IsRight(GangWithOutliver(), world));
+  ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
+  EXPECT_EQ(StartsOf(world, {"board", 0}).size(), 1u);
+  EXPECT_EQ(StartsOf(world, kWorker0).size(), 2u);
+}
+
+TEST(RestartScenarioTest, AGangsRestartBesideASidecarSurvivesACrashAtAnyStep) {
+  CrashAtEveryStep(GangWithOutliver(), FinalState::kSucceeded, OutcomeClass::kSuccess);
+}
+
+TEST(RestartScenarioTest, ASidecarThatDoesNotSaySoMayNotBeLeftOut) {
+  Plan plan = GangWithOutliver();
+  World world(plan);
+  world.Run();
+  plan.spec.roles[0].outlives_restarts = false;
+  EXPECT_THAT(Join(HistoryChecker::Check(plan.spec, world.history()), "\n"),
+              testing::HasSubstr("restart 1 of the wrong tasks"));
 }
 
 TEST(RestartScenarioTest, ARestartOfATaskSurvivesACrashAtAnyStep) {

@@ -352,6 +352,22 @@ void PutOnCluster(Random& random, Plan& plan) {
     if (random.Chance(300)) task.grant = random.Between(Duration(0), Duration(40'000));
 }
 
+// A sidecar that lives on beside a gang, most of which starts again.
+void LetOutlive(Random& random, Plan& plan) {
+  const TaskId sidecar{"sidecar", 0};
+  auto& roles = plan.spec.roles;
+  if (!plan.spec.FindRole(sidecar.role)) {
+    const auto place = std::ranges::find_if(roles, [&](const RoleSpec& role) { return role.name > sidecar.role; });
+    roles.insert(place, Role(random, sidecar.role, 1, Completion::kSidecar));
+    plan.tasks[sidecar] = TaskFor(random, plan.spec, Completion::kSidecar);
+  }
+  for (RoleSpec& role : roles) role.outlives_restarts = role.completion == Completion::kSidecar;
+  if (random.Chance(700)) plan.spec.restart.levels[static_cast<size_t>(RestartScope::kGang)].most = 3;
+  if (FailsForEver(plan)) CountAll(plan.spec.restart);
+  for (int64_t left = random.Between(0, 2); left > 0; --left)
+    plan.faults.push_back({random.Between(Duration(0), Duration(50'000)), FaultFor(random, sidecar)});
+}
+
 Plan PlanOf(uint64_t seed) {
   Random random(seed);
   Plan plan{.seed = random.Next(), .spec = SpecFor(random), .faults_end = kFaultsEnd};
@@ -398,6 +414,8 @@ Plan PlanFor(uint64_t seed) {
   Plan plan = PlanOf(seed);
   Random of_stages(seed ^ 0x57a6e);  // seeds that stand in tests keep the rest of their plan
   if (of_stages.Chance(150) && plan.spec.mode == DistributedMode::kGang) MakeStaged(of_stages, plan);
+  Random of_sidecars(seed ^ 0x51dec);
+  if (of_sidecars.Chance(200)) LetOutlive(of_sidecars, plan);
   Random of_processes(seed ^ 0x9e0c5);
   if (of_processes.Chance(150)) MakeProcesses(of_processes, plan);
   Random of_doubts(seed ^ 0xd0b75);

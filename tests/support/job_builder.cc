@@ -62,6 +62,11 @@ JobBuilder& JobBuilder::Role(const std::string& name, int instances, Completion 
   return *this;
 }
 
+JobBuilder& JobBuilder::OutlivesRestarts(const std::string& role) {
+  std::ranges::find(spec_.roles, role, &RoleSpec::name)->outlives_restarts = true;
+  return *this;
+}
+
 JobBuilder& JobBuilder::Timeout(Duration timeout) {
   spec_.timeout = timeout;
   return *this;

@@ -19,6 +19,7 @@ namespace tony::am {
 class JobBuilder {
  public:
   JobBuilder& Role(const std::string& name, int instances, Completion completion = Completion::kTracked);
+  JobBuilder& OutlivesRestarts(const std::string& role);  // of the gang
   JobBuilder& Timeout(Duration timeout);
   JobBuilder& RegistrationTimeout(Duration timeout);
   JobBuilder& RegistryTimeout(Duration timeout);

@@ -44,4 +44,14 @@ class TonyLogsLink(_XComLink):
     key = "logs_url"
 
 
-LINKS = (TonyJobLink(), TonyLogsLink())
+class TonyTensorBoardLink(_XComLink):
+    """TensorBoard beside the job; none where the job has none.
+
+    It leads over the job's page, which knows where TensorBoard is once that runs: a deferred task is told nothing then.
+    """
+
+    name = "TonY TensorBoard"
+    key = "tensorboard_url"
+
+
+LINKS = (TonyJobLink(), TonyLogsLink(), TonyTensorBoardLink())

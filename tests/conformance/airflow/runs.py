@@ -92,8 +92,9 @@ class Task:
         return "/".join([parts[0], *(urllib.parse.quote(part, safe="") for part in (*parts[1:], *mapped, *more))])
 
     def links(self):
-        """The extra links by their names."""
-        return self.airflow.version.links_of(self.airflow.rest("GET", self._path("links")))
+        """The extra links by their names; those that lead nowhere are not there."""
+        links = self.airflow.version.links_of(self.airflow.rest("GET", self._path("links")))
+        return {name: url for name, url in links.items() if url}
 
     def mark(self, state):
         """As a click on "mark state as" does it."""

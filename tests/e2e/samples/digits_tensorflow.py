@@ -2,12 +2,17 @@
 
 import json
 import os
+import pathlib
 import signal
+import sys
 import tempfile
 import urllib.request
 
 from samples.in_step import judge_in_step
 from samples.run import Training, expect, seconds
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "page"))
+from chromium import Chromium, Tab  # noqa: E402
 
 SERVERS = ("ps:0", "worker:0", "worker:1")
 END_LIMIT = 10  # seconds from the chief's end to the job's; with processes that obey SIGTERM it takes a tenth of one
@@ -49,14 +54,32 @@ def parameter_servers_worker_killed(bin_folder, environment):
 
 
 def multiworker(bin_folder, environment):
-    """With TensorBoard beside it, which shows the losses while the workers train."""
+    """With TensorBoard beside it, which shows the losses while the workers train, also to a browser."""
     with tempfile.TemporaryDirectory(prefix="tony-board-") as board:
         more = ("-sidecar_tensorboard_log_dir", board, "-shell_env", "EPOCHS=200")
         with Training("tensorflow-multiworker", bin_folder, environment, *more) as run:
             run.wait_for("losses in TensorBoard", lambda: run.folder() and "loss" in tags_on_board(run.status()))
+            trainer = run.task_pids()["worker:0"]
+            os.kill(trainer, signal.SIGSTOP)  # in the midst of its training, however slow the browser is
+            try:
+                look_at_board(run.status())
+            finally:
+                os.kill(trainer, signal.SIGCONT)
             run.finish()
             judge_multiworker(run)
             expect("tensorboard_url" not in run.status(), "TensorBoard outlived the job")
+
+
+def look_at_board(status):
+    """The link of the job's page leads to the curve of the losses."""
+    chromium = Chromium()
+    try:
+        tab = Tab(chromium, status["tracking_url"] + "tensorboard", at="/")
+        expect(tab.value("location.href").startswith(status["tensorboard_url"]), tab.value("location.href"))
+        tab.wait("[...document.querySelectorAll('card-view')].some(e => e.textContent.includes('loss'))")
+        tab.wait("document.querySelectorAll('card-view svg path, card-view canvas').length > 0")
+    finally:
+        chromium.close()
 
 
 def tags_on_board(status):

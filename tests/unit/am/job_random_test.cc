@@ -54,7 +54,10 @@ GangRun::Script RandomScript(uint32_t seed) {
   JobBuilder builder;
   builder.Role("worker", 1 + static_cast<int>(random() % 3)).RegistrationTimeout(Duration(20000));
   if (one_in(2)) builder.Role("ps", 1, Completion::kUntracked);
-  if (one_in(2)) builder.Role("board", 1, Completion::kSidecar);
+  if (one_in(2)) {
+    builder.Role("board", 1, Completion::kSidecar);
+    if (one_in(2)) builder.OutlivesRestarts("board");
+  }
   if (one_in(3)) builder.Timeout(Duration(30000));
   if (one_in(4)) {
     builder.NoRestarts();

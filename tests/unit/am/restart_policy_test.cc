@@ -205,6 +205,23 @@ TEST(RestartPolicyTest, ASidecarComesBackAlone) {
   EXPECT_EQ((Judge{spec}.Say("board:0", Failure(1))), "task");
 }
 
+TEST(RestartPolicyTest, NobodyElseStartsAgainForAFailureThatIsIgnored) {
+  const JobBuilder builder = JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar);
+  const JobSpec spec = JobBuilder(builder).Restarts(kTask, 1).Restarts(kGang, 5).Restarts(kJob, 5).Build();
+  EXPECT_EQ((Judge{spec, {Charged(kTask, "board:0")}}.Say("board:0", Failure(1))), "restarts used up: task 1 of 1");
+  const JobSpec none = JobBuilder(builder).Restarts(kGang, 5).Build();
+  EXPECT_EQ((Judge{none}.Say("board:0", Failure(1))), "no");
+  EXPECT_EQ((Judge{With(none, "board", kGang, {})}.Say("board:0", Failure(1))), "gang") << "the job asks for it";
+  EXPECT_EQ((Judge{.spec = none, .gang_has_formed = false}.Say("board:0", Failure(1))), "gang") << "it is missed";
+}
+
+TEST(RestartPolicyTest, WhoOutlivesTheGangsRestartsBringsNoneAbout) {
+  JobSpec spec =
+      JobBuilder().Role("worker", 1).Role("board", 1, Completion::kSidecar).OutlivesRestarts("board").Build();
+  spec = With(spec, "board", kGang, {});
+  EXPECT_EQ((Judge{spec}.Say("board:0", Of(OutcomeClass::kInfra))), "role free");
+}
+
 // ---- a role's own budget
 
 TEST(RestartPolicyTest, ARolesOwnBudgetIsThatOfItsSmallestScope) {

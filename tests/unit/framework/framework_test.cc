@@ -168,6 +168,9 @@ TEST(FrameworkTest, HostsAreListedOnceByRankWithTheSlotsOfTheirTasks) {
       {1}, {{"actor", {{"a", 1}, {"b", 2}}}, {"chief", {{"b", 3}}}, {"ps", {{"c", 4}}}, {"worker", {{"a", 5}}}}};
   EXPECT_EQ(Hostfile(spec, cluster), "b slots=4\na slots=7\n");
   EXPECT_EQ(Hostfile(spec, {}), "");
+  spec.roles[0].resources.vcores = 8;
+  spec.roles[3].resources.vcores = 8;
+  EXPECT_EQ(Hostfile(spec, cluster), "b slots=9\na slots=12\n") << "cores count where there are no GPUs";
 }
 
 struct GoldenCase {
@@ -237,6 +240,11 @@ TEST(FrameworkTest, StandaloneRunsExactlyOneTask) {
       two.error().message,
       "framework standalone runs exactly one task, but the job has 3 (1 driver, 2 worker); tasks that need nobody are "
       "run by tony.application.distributed-mode=FCFS");
+}
+
+TEST(FrameworkTest, StandaloneMayHaveSidecars) {
+  EXPECT_TRUE(CheckFramework(Spec(kStandalone, {Role("tensorboard", 1, kSidecar), Role("worker", 1)})).ok());
+  EXPECT_FALSE(CheckFramework(Spec(kStandalone, {Role("ps", 1, kUntracked), Role("worker", 1)})).ok());
 }
 
 TEST(FrameworkTest, XgboostNeedsOneTrackerAndAWorker) {

@@ -14,9 +14,10 @@ TEST(RoleParserTest, RolesAreSortedAndCarryTheirOwnSettings) {
                                  {"tony.ps.command", "ps.sh"},
                                  {"tony.tensorboard.instances", "1"}});
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  const std::vector<RoleSpec> expected = {{"ps", 1, {2048, 1, 0}, "ps.sh", Completion::kUntracked},
-                                          {"tensorboard", 1, {2048, 1, 0}, "true", Completion::kSidecar},
-                                          {"worker", 3, {4096, 2, 1}, "true", Completion::kTracked}};
+  std::vector<RoleSpec> expected = {{"ps", 1, {2048, 1, 0}, "ps.sh", Completion::kUntracked},
+                                    {"tensorboard", 1, {2048, 1, 0}, "true", Completion::kSidecar},
+                                    {"worker", 3, {4096, 2, 1}, "true", Completion::kTracked}};
+  expected[1].outlives_restarts = true;
   EXPECT_EQ(parsed->spec.roles, expected);
   EXPECT_TRUE(parsed->warnings.empty());
 }
@@ -109,12 +110,41 @@ TEST(RoleParserTest, ATaskHasAsManyProcessesAsAskedForOrAsGpus) {
   }
 }
 
+TEST(RoleParserTest, OnlyASidecarOutlivesRestartsAndOnlyTensorBoardUnasked) {
+  const auto outlives = [](const std::string& value, const std::string& sidecars) {
+    Settings set = {{"tony.board.instances", "1"}};
+    if (!value.empty()) set.push_back({"tony.board.outlives-restarts", value});
+    if (!sidecars.empty()) set.push_back({"tony.application.sidecar.jobtypes", sidecars});
+    const auto parsed = ParseWith(set);
+    if (!parsed.ok()) return parsed.error().message;
+    return std::string(parsed->spec.FindRole("board")->outlives_restarts ? "yes" : "no");
+  };
+  EXPECT_EQ(outlives("", "board"), "no");
+  EXPECT_EQ(outlives(" True ", "board"), "yes");
+  EXPECT_EQ(outlives("false", ""), "no");
+  EXPECT_EQ(outlives("true", ""),
+            "tony.board.outlives-restarts: \"true\" (from -conf): only a sidecar may, which board is not; see "
+            "tony.application.sidecar.jobtypes");
+  EXPECT_EQ(outlives("yes", "board"), "tony.board.outlives-restarts: \"yes\" (from -conf): expected true or false");
+  const auto off = ParseWith({{"tony.tensorboard.instances", "1"}, {"tony.tensorboard.outlives-restarts", "false"}});
+  ASSERT_TRUE(off.ok());
+  EXPECT_FALSE(off->spec.FindRole("tensorboard")->outlives_restarts);
+}
+
 TEST(RoleParserTest, ALoneCommandHasNoTensorBoardBesideIt) {
   const auto parsed = ParseWith({{"tony.application.tensorboard-log-dir", "/logs"}, {"tony.worker.instances", "0"}});
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->warnings, std::vector<std::string>{
                                   "tony.application.tensorboard-log-dir: \"/logs\" (from -conf): a job without roles "
                                   "has no TensorBoard beside it; its command finds TB_LOG_DIR and TB_PORT"});
+}
+
+TEST(RoleParserTest, TensorBoardsFolderIsOneForAllTasks) {
+  EXPECT_EQ(WarningsWith({{"tony.application.tensorboard-log-dir", "logs"}}),
+            "tony.application.tensorboard-log-dir: \"logs\" (from -conf): each task has such a folder in its own, and "
+            "TensorBoard sees none of theirs; expected an absolute path\n");
+  EXPECT_EQ(WarningsWith({{"tony.application.tensorboard-log-dir", " /logs"}}), "");
+  EXPECT_EQ(WarningsWith({{"tony.application.tensorboard-log-dir", "hdfs://n:9000/logs"}}), "");
 }
 
 TEST(RoleParserTest, ARoleWithoutACommandIsRefusedWithBothKeys) {

@@ -56,6 +56,26 @@ class JobPageTest : public testing::Test {
   std::optional<HttpServer> server;
 };
 
+TEST_F(JobPageTest, TensorBoardsAddressLeadsThere) {
+  status.tensorboard_url = "http://node-7:6006/";
+  const std::string answer = Get("/t/tensorboard");
+  EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200"));
+  EXPECT_THAT(answer, HasSubstr("Refresh: 0; url=http://node-7:6006/\r\n"));
+}
+
+TEST_F(JobPageTest, TensorBoardsAddressWaitsUntilItRuns) {
+  const std::string answer = Get("/t/tensorboard");
+  EXPECT_THAT(answer, HasSubstr("Refresh: 2\r\n"));
+  EXPECT_THAT(answer, HasSubstr("No TensorBoard runs beside the job now"));
+}
+
+TEST_F(JobPageTest, TensorBoardsAddressSaysThatItHasEndedWithTheJob) {
+  status.verdict = Verdict{};
+  const std::string answer = Get("/t/tensorboard");
+  EXPECT_THAT(answer, HasSubstr("The job has ended"));
+  EXPECT_THAT(answer, Not(HasSubstr("Refresh")));
+}
+
 TEST_F(JobPageTest, ItsFolderIsThePageAndWithoutTheSlashTheWayThere) {
   const std::string answer = Get("/t/");
   EXPECT_EQ(StatusOf(answer), 200);

@@ -107,6 +107,18 @@ TEST_F(UserEnvironmentTest, TorchWritesItsErrorFileWhereWeReadUnlessTheUserWants
   EXPECT_THAT(Variables({"worker", 0}), Contains("TORCHELASTIC_ERROR_FILE=/mine"));
 }
 
+TEST_F(UserEnvironmentTest, AsTorchrunItSparesTheMachineUnlessTheUserSaysOtherwise) {
+  spec_.framework = FrameworkKind::kPytorch;
+  EXPECT_THAT(Variables({"worker", 0}), Contains("TORCH_NCCL_ASYNC_ERROR_HANDLING=1"));
+  EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("OMP_NUM_THREADS="))));
+  for (RoleSpec& role : spec_.roles) role.processes = 2;
+  EXPECT_THAT(Variables({"worker", 0}), Contains("OMP_NUM_THREADS=1"));
+  EXPECT_THAT(Variables({"worker", 0}, {"OMP_NUM_THREADS=3"}), Contains("OMP_NUM_THREADS=3"));
+  spec_.execution_env = {{"OMP_NUM_THREADS", "4"}, {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"}};
+  EXPECT_THAT(Variables({"worker", 0}), Contains("OMP_NUM_THREADS=4"));
+  EXPECT_THAT(Variables({"worker", 0}), Contains("TORCH_NCCL_ASYNC_ERROR_HANDLING=0"));
+}
+
 TEST_F(UserEnvironmentTest, ARestartedTaskIsToldWhereToGoOn) {
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_CHECKPOINT_DIR="))));
   spec_.checkpoint.directory = "/saved";

@@ -223,11 +223,25 @@ class LinkTest(DagCase):
             self.assertEqual(TonyLogsLink().get_link(self.operator(), ti_key="k"), "")
 
     def test_the_keys_that_airflow_3_looks_for(self) -> None:
-        from tony_airflow.links.tony import TonyJobLink, TonyLogsLink
+        from tony_airflow.links.tony import LINKS
 
-        self.assertEqual(
-            [link.xcom_key for link in (TonyJobLink(), TonyLogsLink())], ["_link_TonyJobLink", "_link_TonyLogsLink"]
-        )
+        keys = ["_link_TonyJobLink", "_link_TonyLogsLink", "_link_TonyTensorBoardLink"]
+        self.assertEqual([link.xcom_key for link in LINKS], keys)
+
+    def test_tensorboard_has_a_link_where_it_is_a_task_of_the_job(self) -> None:
+        task = self.operator()
+        context = self.context(task)
+        self.execute(task, context)
+        self.assertNotIn("tensorboard_url", context["ti"].xcoms)
+        self.world.play(beside=["tensorboard:0"])
+        self.connect(history_url="http://history:7000")
+        task = self.operator()
+        context = self.context(task)
+        self.execute(task, context)
+        xcoms = context["ti"].xcoms
+        self.assertEqual(xcoms["tensorboard_url"], "http://history:7000/played-2/tensorboard")
+        if not AIRFLOW_2:
+            self.assertEqual(xcoms["_link_TonyTensorBoardLink"], xcoms["tensorboard_url"])
 
     def test_the_history_is_where_links_of_an_ended_job_lead(self) -> None:
         self.connect(history_url="http://history:7000/")

@@ -116,7 +116,7 @@ def status(job):
     document = {
         "schema": 1, "job": job["job"], "name": "played", "user": "somebody", "framework": "standalone", "state": now,
         "seq": len(course(job)) + job["bumps"], "epoch": 1, "generation": 1, "submitted": iso(job["submitted"]),
-        "tasks": [task], "restart_count": 0, "restarts": [],
+        "tasks": [{**task, "task": name} for name in (task["task"], *script()["beside"])], "restart_count": 0, "restarts": [],
         "request_id": job["request_id"], "submission": job["submission"],
     }  # fmt: skip
     for name in ("owner", "watcher"):

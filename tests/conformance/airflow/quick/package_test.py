@@ -165,7 +165,7 @@ class InstalledTest(unittest.TestCase):
         self.assertIn("tony_airflow.hooks.tony.TonyHook", text)
         self.assertIn("tony_airflow.links.tony.TonyJobLink", text)
         self.assertIn("tony_airflow.hooks.tony.TonyHook", self.answer("hooks"))
-        for link in ("TonyJobLink", "TonyLogsLink"):
+        for link in ("TonyJobLink", "TonyLogsLink", "TonyTensorBoardLink"):
             self.assertIn(f"tony_airflow.links.tony.{link}", self.answer("links"))
         self.assertIn("tony_airflow.triggers.tony", self.answer("triggers"))
 
@@ -176,7 +176,7 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(complaints, [])
 
     def test_a_stored_dag_has_its_links(self) -> None:
-        self.assertIn("links: ['TonY job', 'TonY logs']", run([sys.executable, "-c", READ_LINKS], self.site))
+        self.assertIn("links: ['TonY TensorBoard', 'TonY job', 'TonY logs']", run([sys.executable, "-c", READ_LINKS], self.site))
 
 
 class ContentTest(unittest.TestCase):

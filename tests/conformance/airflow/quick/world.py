@@ -23,7 +23,7 @@ SCHEMAS = REPOSITORY / "runtime/client/schema/v1"
 NAMES = {"logs": "log-answer"}  # verbs whose schema has another name
 SCRIPT = {
     "timeline": [[0, "RUNNING"], [0.1, "SUCCEEDED"]], "verdict": {}, "outputs": {}, "outputs_problem": None, "output_problems": [],
-    "warnings": [], "logs": [], "schemas": [1], "mischief": {}, "watch": {},
+    "warnings": [], "logs": [], "beside": [], "schemas": [1], "mischief": {}, "watch": {},
 }  # fmt: skip
 
 
