@@ -1,17 +1,38 @@
 // The limits of a task and of a job, with real processes: each ends the job with its task and its key in the message.
-#include "tests/e2e/installation.h"
+#include <fstream>
+
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
 class LimitsTest : public TonyTest {
  protected:
+  // `program` as of an installation in which some programs hang instead of doing anything.
+  fs::path InstallWithHanging(const std::vector<std::string>& hanging) const {
+    const fs::path bin = box_.folder() / "bin";
+    fs::create_directory(bin);
+    for (const std::string program : {"tony", "tony-am", "tony-executor", "tony-keeper"}) {
+      if (std::ranges::find(hanging, program) == hanging.end()) {
+        fs::copy_file(fs::path(ProgramFolder()) / program, bin / program);
+        continue;
+      }
+      std::ofstream(bin / program) << "#!/bin/sh\nexec sleep 1000\n";
+      fs::permissions(bin / program, fs::perms(0755));
+    }
+    fs::remove(box_.home() / "programs");  // the store that all tests share
+    return bin;
+  }
+  Ran Installed(const fs::path& bin, const Words& arguments) const {
+    return Background(Words{(bin / "tony").string()} + arguments, box_.Environment(), box_.folder()).Wait();
+  }
   void ExpectTimeout(const Ran& ran, const testing::Matcher<std::string>& message) const {
     EXPECT_FALSE(ran.timed_out);
     EXPECT_EQ(ran.exit, 1) << ran.err;
@@ -61,16 +82,16 @@ TEST_F(LimitsTest, AnEndWithinTheLimitIsWhatItIs) {
 }
 
 TEST_F(LimitsTest, ATaskThatHangsBeforeItRegistersIsNamedWithItsKey) {
-  const Installation hanging(box_, {{"tony-executor", "exec sleep 1000"}});
-  const Ran ran = hanging.Tony(One("true") + Conf("tony.task.executor.registry-timeout-sec=1"));
+  const fs::path bin = InstallWithHanging({"tony-executor"});
+  const Ran ran = Installed(bin, One("true") + Conf("tony.task.executor.registry-timeout-sec=1"));
   ExpectTimeout(ran, AllOf(HasSubstr("worker:0 did not register within 1.0 s of its container's start"),
                            HasSubstr("tony.task.executor.registry-timeout-sec")));
 }
 
 TEST_F(LimitsTest, ItsContainersLimitHoldsAsWellUnderBothTonysNames) {
-  const Installation hanging(box_, {{"tony-executor", "exec sleep 1000"}});
-  const Ran ran = hanging.Tony(Workers(2, "true") + Conf("tony.container.allocation.timeout=700") +
-                               Conf("tony.compat.version=0.4.6"));
+  const fs::path bin = InstallWithHanging({"tony-executor"});
+  const Ran ran = Installed(
+      bin, Workers(2, "true") + Conf("tony.container.allocation.timeout=700") + Conf("tony.compat.version=0.4.6"));
   ExpectTimeout(ran, AllOf(HasSubstr("not every task registered within 0.7 s"), HasSubstr("worker:0, worker:1"),
                            HasSubstr("tony.container.registration.timeout"), Not(HasSubstr("warning"))));
 }
