@@ -1,0 +1,272 @@
+// Every key of the table that is honoured does what it says to a job that runs: here, or in the test that kElsewhere
+// names. keys_test.cc has the same for plans.
+#include <csignal>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "runtime/config/keys.h"
+#include "tests/e2e/json.h"
+#include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using testing::HasSubstr;
+
+class KeysRunTest : public TonyTest {
+ protected:
+  static Words Confs(const Words& keys) {
+    Words words;
+    for (const std::string& key : keys) words = words + Words{"-conf", key};
+    return words;
+  }
+  json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
+  // Of a job whose worker fails in its first two attempts.
+  void ExpectThreeAttempts(const Words& keys, const std::string& scope) const {
+    const Ran ran = box_.Tony(Workers(1, "test $TONY_ATTEMPT = 3") +
+                              Confs({"tony.ps.instances=1", "tony.ps.command=sleep 1000", "tony.restart.backoff-ms=1",
+                                     "tony.restart.longest-backoff-ms=1"}) +
+                              Confs(keys) + Words{"--json"});
+    EXPECT_EQ(ran.exit, 0) << scope << ran.err;
+    const json::value status = ParseJson(ran.out);
+    EXPECT_EQ(Number(status, "/restart_count"), 2);
+    EXPECT_EQ(Text(status, "/restarts/1/scope"), scope);
+  }
+};
+
+TEST_F(KeysRunTest, ATaskFindsItsFilesAndItsVariables) {
+  for (const char* folder : {"src", "environment", "resource"}) fs::create_directory(box_.File(folder));
+  box_.Write("src/here", "");
+  box_.Write("environment/here", "");
+  box_.Write("roles", "");
+  const Ran ran = box_.Tony(
+      Words{"submit"} + Confs({"tony.worker.instances=1", "tony.src-dir=src", "tony.python-venv=environment",
+                               "tony.containers.resources=resource", "tony.worker.resources=roles::renamed",
+                               "tony.application.tags=a,b", "tony.containers.env.A=1,2", "tony.containers.envs=B=3,C=4",
+                               "tony.execution.env.D=5,6", "tony.execution.envs=E=7,F=8",
+                               "tony.containers.command=echo $A $B $C $D $E $F; test -e here -a -e venv/here -a -d "
+                               "resource -a -e renamed"}));
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(LogText("worker-0", "stdout"), "1,2 3 4 5,6 7 8\n");
+  EXPECT_EQ(json::serialize(At(Status(), "/tags")), R"(["a","b"])");
+}
+
+TEST_F(KeysRunTest, AJobWithoutRolesHasKeysOfItsOwn) {
+  box_.SetMachine(R"({"memory_mb":1000,"gpus":[3]})");
+  box_.Write("file", "");
+  const Words job = Words{"submit"} + Confs({"tony.am.command=echo $CUDA_VISIBLE_DEVICES; test -e file",
+                                             "tony.am.memory=999m", "tony.am.gpus=1", "tony.am.resources=file"});
+  const Ran ran = box_.Tony(job);
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(LogText("driver-0", "stdout"), "3\n");
+  for (const std::string more : {"tony.am.memory=1001m", "tony.am.gpus=2"}) {
+    const Ran refused = box_.Tony(job + Conf(more));
+    EXPECT_EQ(refused.exit, 65) << more;
+    EXPECT_THAT(refused.err, HasSubstr(more.substr(0, more.find('='))));
+  }
+}
+
+// Two restarts by a budget of one, as the first is soon too long ago.
+TEST_F(KeysRunTest, EachLevelOfRestartsHasABudgetAndAWindow) {
+  for (const std::string level : {"task", "role", "gang", "job"})
+    ExpectThreeAttempts({"tony.restart.scope=" + level, "tony.restart." + level + ".budget=1",
+                         "tony.restart." + level + ".window-ms=1"},
+                        level);
+}
+
+TEST_F(KeysRunTest, ARoleAndTonysRetriesHaveTheirOwn) {
+  ExpectThreeAttempts({"tony.restart.scope=gang", "tony.worker.restart.scope=role", "tony.worker.restart.budget=2"},
+                      "role");
+  ExpectThreeAttempts({"tony.restart.scope=job", "tony.am.retry-count=2"}, "job");
+}
+
+TEST_F(KeysRunTest, WhatIsLostHasAWindowOfItsOwn) {
+  const auto client =
+      box_.StartTony(One(HoldUntilGo()) + Confs({"tony.restart.lost.budget=1", "tony.restart.lost.window-ms=1",
+                                                 "tony.restart.backoff-ms=1", "tony.restart.longest-backoff-ms=1"}));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(WaitForRunning(1)) << client->err();
+    fs::remove(Running("worker-0"));
+    for (const pid_t pid : box_.Pids("tony-executor")) kill(pid, SIGKILL);
+  }
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  Go();
+  EXPECT_EQ(client->Wait().exit, 0) << client->err();
+}
+
+TEST_F(KeysRunTest, ATaskIsSuspectAfterItsTimeAndCleared) {
+  const auto client = box_.StartTony(One(HoldUntilGo()) +
+                                     Confs({"tony.task.suspect-after-ms=200", "tony.task.heartbeat-interval-ms=50"}));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const std::vector<pid_t> executor = box_.Pids("tony-executor");
+  ASSERT_EQ(executor.size(), 1u);
+  kill(executor[0], SIGSTOP);
+  const auto is_suspect = [&] { return At(Status(), "/tasks/0/suspect") == json::value(true); };
+  EXPECT_TRUE(WaitFor(is_suspect, Limit(10000))) << "the limit itself is 5 s by default";
+  kill(executor[0], SIGCONT);
+  EXPECT_TRUE(WaitFor([&] { return !is_suspect(); }));
+  Go();
+  EXPECT_EQ(client->Wait().exit, 0);
+}
+
+TEST_F(KeysRunTest, AJobOfAHigherPriorityGoesBeforeItsUsersOthers) {
+  box_.SetMachine(R"({"memory_mb":1000})");
+  const Words one = One(HoldUntilGo()) + Conf("tony.worker.memory=900m");
+  const auto holder = box_.StartTony(one);
+  ASSERT_TRUE(WaitForRunning(1)) << holder->err();
+  Words jobs;
+  for (const char* key : {"tony.local.priority=0", "tony.local.priority=5"}) {
+    const Ran ran = box_.Tony(one + Conf(key) + Words{"--detach"});
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    jobs.push_back(ran.out.substr(0, ran.out.find('\n')));
+    ASSERT_TRUE(WaitFor([&] { return box_.Tony({"list", "--queue"}).out.find(jobs.back()) != std::string::npos; }));
+  }
+  const std::string queue = box_.Tony({"list", "--queue"}).out;
+  EXPECT_LT(queue.find(jobs[1]), queue.find(jobs[0])) << queue;
+  Go();
+  EXPECT_EQ(holder->Wait().exit, 0);
+  for (const std::string& job : jobs) EXPECT_EQ(box_.Tony({"wait", job}).exit, 0);
+}
+
+TEST_F(KeysRunTest, ARuleForASignalDecides) {
+  EXPECT_EQ(box_.Tony(One("kill -USR1 $$") + Conf("tony.failure.signal.SIGUSR1=user_config, no licence")).exit, 1);
+  EXPECT_EQ(Text(Status(), "/verdict/class"), "user_config");
+  EXPECT_THAT(Text(Status(), "/verdict/message"), HasSubstr("no licence"));
+}
+
+TEST_F(KeysRunTest, TheHistoryIsWhereTheIntermediateKeySays) {
+  EXPECT_EQ(box_.Tony(One("true") + Conf("tony.history.intermediate=" + box_.File("histories"))).exit, 0);
+  Words names;
+  for (const auto& entry : fs::recursive_directory_iterator(box_.File("histories")))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::Contains("tony-final.xml"));
+}
+
+// --- Every key has its test ----------------------------------------------------------------------------------------
+
+// A key of the table, and the tests that run it; "hadoop": a suite of tests/conformance/hadoop names it.
+const std::map<std::string, std::string>& Runs() {
+  static const auto& runs = *new std::map<std::string, std::string>{
+      {"tony.application.distributed-mode", "PlanTruthTest.EachProcessIsStartedAsPlanned"},
+      {"tony.application.framework", "PlanTruthTest.EachProcessIsStartedAsPlanned"},
+      {"tony.application.name", "TonyDefectsTest.AJobsNameIsNoCommand"},
+      {"tony.application.sidecar.jobtypes", "TonyScenariosTest.ASidecarThatFailsFailsNothing"},
+      {"tony.application.tags", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.application.tensorboard-log-dir",
+       "TonyScenariosTest.TensorBoardBesideTheJobHasThePortAndIsStoppedAtTheEnd"},
+      {"tony.application.timeout", "LimitsTest.TheWholeJobsLimitNamesWhoWasSilent"},
+      {"tony.application.untracked.jobtypes",
+       "TonyScenariosTest.AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped"},
+      {"tony.scheduler", "HadoopTwinTest.WithoutAConfigurationAJobOfYarnIsRefusedByItsKey"},
+      {"tony.src-dir", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.containers.command", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.containers.env.<NAME>", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.containers.envs", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.containers.resources", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.execution.env.<NAME>", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.execution.envs", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.python-venv", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.<role>.command", "TonyScenariosTest.AParameterServerThatFailsFailsTheJobAndItsWorkerIsStopped"},
+      {"tony.<role>.gpus", "QueueTest.TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem"},
+      {"tony.<role>.instances", "PlanTruthTest.EachProcessIsStartedAsPlanned"},
+      {"tony.<role>.max-instances", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},
+      {"tony.<role>.memory", "QueueTest.TwoJobsThatEachWantSixtyPercentRunOneAfterTheOther"},
+      {"tony.<role>.nproc-per-node", "PlanTruthTest.EachProcessIsStartedAsPlanned"},
+      {"tony.<role>.resources", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
+      {"tony.<role>.vcores", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},
+      {"tony.<role>.restart.budget", "KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn"},
+      {"tony.<role>.restart.scope", "KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn"},
+      {"tony.task.log-limit", "UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd"},
+      {"tony.task.max-total-gpus", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},
+      {"tony.task.max-total-instances", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},
+      {"tony.task.max-total-memory", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},
+      {"tony.task.max-total-vcores", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},
+      {"tony.am.command", "KeysRunTest.AJobWithoutRolesHasKeysOfItsOwn"},
+      {"tony.am.gpus", "KeysRunTest.AJobWithoutRolesHasKeysOfItsOwn"},
+      {"tony.am.memory", "KeysRunTest.AJobWithoutRolesHasKeysOfItsOwn"},
+      {"tony.am.vcores", "TonyFinalTest.EachRoleHasItsRequestsWhateverKeysTheyCameFrom"},
+      {"tony.am.resources", "KeysRunTest.AJobWithoutRolesHasKeysOfItsOwn"},
+      {"tony.am.lease-ms", "LivenessTest.AnApplicationMasterWithoutItsKeeperStopsRulingAndComesBack"},
+      {"tony.am.retry-count", "KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn"},
+      {"tony.compat.version", "LimitsTest.ItsContainersLimitHoldsAsWellUnderBothTonysNames"},
+      {"tony.container.allocation.timeout", "LimitsTest.ATaskThatGetsNoContainerIsNamedWithItsKey"},
+      {"tony.container.registration.timeout", "LimitsTest.ItsContainersLimitHoldsAsWellUnderBothTonysNames"},
+      {"tony.local.memory-limits", "MemoryTest.NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers"},
+      {"tony.local.priority", "KeysRunTest.AJobOfAHigherPriorityGoesBeforeItsUsersOthers"},
+      {"tony.task.cutoff-after-ms", "TonyScenariosTest.ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver"},
+      {"tony.task.executor.execution-timeout-ms", "LimitsTest.ATaskThatRunsTooLongIsEndedWithItsWholeTree"},
+      {"tony.task.executor.registry-timeout-sec", "LimitsTest.ATaskThatHangsBeforeItRegistersIsNamedWithItsKey"},
+      {"tony.task.heartbeat-interval-ms", "KeysRunTest.ATaskIsSuspectAfterItsTimeAndCleared"},
+      {"tony.task.lost-after-ms", "LivenessTest.AnApplicationMasterThatSleptHarmsNothing"},
+      {"tony.task.max-missed-heartbeats",
+       "TonyScenariosTest.ATaskThatMissesItsHeartbeatsFailsTheJobWhenTheirTimeIsOver"},
+      {"tony.task.orphan-timeout-ms", "TonyScenariosTest.AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask"},
+      {"tony.task.record-fresh-ms", "TonyScenariosTest.AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask"},
+      {"tony.task.stop-grace-ms", "LimitsTest.ATaskThatMindsNoSignalIsKilledAfterItsGrace"},
+      {"tony.task.suspect-after-ms", "KeysRunTest.ATaskIsSuspectAfterItsTimeAndCleared"},
+      {"tony.worker.timeout", "LimitsTest.TheOlderTonysKeyIsTheSameLimitForEveryRole"},
+      {"tony.checkpoint.dir", "ResumeTest.ARestartedTaskIsToldTheNewestCheckpoint"},
+      {"tony.checkpoint.fruitless-restarts",
+       "ResumeTest.AJobThatMakesNoCheckpointsStartsFromTheBeginningAndThenGivesUp"},
+      {"tony.checkpoint.pattern", "ResumeTest.ARestartedTaskIsToldTheNewestCheckpoint"},
+      {"tony.checkpoint.resume", "ResumeTest.TheLatestCheckpointOfAnybodyIsResumedFromWhereThatIsAskedFor"},
+      {"tony.restart.backoff-ms", "KeysRunTest.EachLevelOfRestartsHasABudgetAndAWindow"},
+      {"tony.restart.longest-backoff-ms", "KeysRunTest.EachLevelOfRestartsHasABudgetAndAWindow"},
+      {"tony.restart.scope", "KeysRunTest.EachLevelOfRestartsHasABudgetAndAWindow"},
+      {"tony.restart.settle-ms", "FailureReportsTest.OfCollectives"},
+      {"tony.restart.lost.budget", "NoFreeRestartTest.AKilledExecutorFailsTheJobAndLeavesNothing"},
+      {"tony.restart.lost.window-ms", "KeysRunTest.WhatIsLostHasAWindowOfItsOwn"},
+      {"tony.failure.exit.<NAME>", "FailureTest.TheJobsOwnRuleEndsInTheVerdict"},
+      {"tony.failure.pattern.<NAME>", "FailureReportsTest.OfPython"},
+      {"tony.failure.signal.<NAME>", "KeysRunTest.ARuleForASignalDecides"},
+      {"tony.history.finished", "HistoryFolderTest.ThePortalsKeysAreNotWarnedOf"},
+      {"tony.history.intermediate", "KeysRunTest.TheHistoryIsWhereTheIntermediateKeySays"},
+      {"tony.history.location", "JhistE2eTest.AJobThatSucceededIsToldToTonysReaders"},
+      {"tony.azkaban.replace-older", "StepRequestTest.ReplaceOlderIsTrueOrFalse"},
+      {"tony.azkaban.watch-timeout", "AzkabanEndTest.AJobWhoseAdapterWasKilledEndsAsAbandonedWhenNobodyComesBack"},
+      {"tony.job.id", "AzkabanStepTest.SuccessIsExitZeroWithTheJobsIdForTheNextStep"},
+      {"tony.job.logs", "AzkabanStepTest.SuccessIsExitZeroWithTheJobsIdForTheNextStep"},
+      {"tony.job.url", "AzkabanStepTest.SuccessIsExitZeroWithTheJobsIdForTheNextStep"},
+      {"tony.model.path", "AzkabanStepTest.OfSeveralNamesOfAModelTheMostSpecialIsTaken"},
+      {"tony.output.<NAME>", "AzkabanStepTest.WhatTheChiefWroteIsTextForTheNextStep"},
+  };
+  return runs;
+}
+
+std::string SourcesIn(const std::string& folder) {
+  std::string all;
+  for (const auto& entry : fs::recursive_directory_iterator(SourceFolder() + folder))
+    if (entry.is_regular_file()) all += ReadText(entry.path());
+  return all;
+}
+
+TEST(EveryKeyTest, HasATestThatRunsIt) {
+  const std::string tests = SourcesIn("/tests/e2e") + SourcesIn("/tests/unit");
+  const std::string hadoop = SourcesIn("/tests/conformance/hadoop");
+  for (const Key& row : AllKeys()) {
+    std::string name(row.name);
+    if (row.effect == KeyEffect::kYarn && name != "tony.yarn.modify-acl") {  // who may end an application: by hand
+      const std::string of_a_role = std::regex_replace(name, std::regex("<role>"), "worker");
+      EXPECT_TRUE(hadoop.find(of_a_role) != std::string::npos) << name;
+    }
+    if (row.effect != KeyEffect::kImplemented && row.effect != KeyEffect::kLocal) continue;
+    if (std::regex_match(name, std::regex(R"(tony\.restart\.(task|role|gang|job)\.(budget|window-ms))")))
+      name = "tony.restart.scope";
+    const auto run = Runs().find(name);
+    if (run == Runs().end()) {
+      ADD_FAILURE() << name << ": no test runs it";
+      continue;
+    }
+    const std::string& test = run->second;
+    const size_t dot = test.find('.');
+    const std::string defined = "(" + test.substr(0, dot) + ", " + test.substr(dot + 1) + ")";
+    EXPECT_TRUE(tests.find(defined) != std::string::npos) << name << ": " << test;
+  }
+}
+
+}  // namespace
+}  // namespace tony
