@@ -52,7 +52,7 @@ class Run:
         expect(state == "SUCCEEDED", f"the job is {state}")
 
     def folder(self):
-        jobs = sorted(self.home.glob("jobs/*/spec.json"))
+        jobs = sorted(self.home.glob("jobs/[!.]*/spec.json"))
         return jobs[0].parent if jobs else None
 
     def stdout(self, task, attempt=1):
