@@ -100,7 +100,7 @@ std::optional<Verdict> JudgeFailure(const JobSpec& spec, const Ends& before, con
   return verdict;
 }
 
-Verdict SuccessOf(const JobSpec& spec, const Ends& ends, const LeftRoles& left, const std::optional<EndedTask>& first) {
+Verdict SuccessOf(const JobSpec& spec, const Ends& ends, const std::optional<EndedTask>& first, const LeftRoles& left) {
   Verdict verdict{
       .state = FinalState::kSucceeded, .cls = OutcomeClass::kSuccess, .message = "all tracked tasks succeeded"};
   const RoleEnds tracked = TrackedEnds(spec, ends);

@@ -38,7 +38,7 @@ bool HasEnough(const RoleSpec& role, const RoleEnds& ends);
 using LeftRoles = std::set<std::string, std::less<>>;
 
 // Every tracked role has what it needs, or is not waited for.
-bool IsComplete(const JobSpec& spec, const Ends& ends, const LeftRoles& left);
+bool IsComplete(const JobSpec& spec, const Ends& ends, const LeftRoles& left = {});
 
 // The failures before, of which the job was to go on without the tasks; nothing: there were none.
 struct EarlierFailures {
@@ -52,7 +52,8 @@ std::optional<Verdict> JudgeFailure(const JobSpec& spec, const Ends& before, con
                                     const EndedTask& last);
 
 // Of a job that is complete. `first`: of the failures, if there are any.
-Verdict SuccessOf(const JobSpec& spec, const Ends& ends, const LeftRoles& left, const std::optional<EndedTask>& first);
+Verdict SuccessOf(const JobSpec& spec, const Ends& ends, const std::optional<EndedTask>& first,
+                  const LeftRoles& left = {});
 
 // The verdict on any end before the gang has formed: the barrier would never open.
 Verdict JudgeEarlyEnd(const EndedTask& last);

@@ -40,7 +40,7 @@ std::optional<DecisionBody> Job::WhatIsOver() const {
       return FailureTolerated{unjudged->second, DescribeFailure(EndedAs(unjudged->second))};
   }
   if (IsComplete(spec_, ends_, left_))
-    return JobStopping{SuccessOf(spec_, ends_, left_, EarlierThan({}).first), spec_.timers.grace};
+    return JobStopping{SuccessOf(spec_, ends_, EarlierThan({}).first, left_), spec_.timers.grace};
   for (const RoleSpec& role : spec_.roles) {
     const RoleEnds ends = EndsOf(ends_, role);
     const bool all_over = ends.succeeded + ends.failed == role.instances;

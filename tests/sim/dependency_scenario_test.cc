@@ -7,7 +7,7 @@ namespace tony::sim {
 namespace {
 
 const TaskId kData{"data", 0};
-const TaskId kServer{"ps", 0};
+const TaskId kParameterServer{"ps", 0};
 const TaskId kFirst{"worker", 0};
 
 // data runs for a second; then two workers train. Beside both there is a server that nobody waits for.
@@ -19,7 +19,7 @@ Plan Prepared() {
                          {.name = "ps", .command = "serve", .completion = Completion::kUntracked});
   plan.spec.roles.back().depends_on = {{"data"}};
   plan.tasks[kData].process.run = Duration(1'000);
-  plan.tasks[kServer].process.run = Duration(100'000);
+  plan.tasks[kParameterServer].process.run = Duration(100'000);
   return plan;
 }
 
@@ -78,7 +78,7 @@ TEST(DependencyScenarioTest, WorkersWaitUntilTheirServerIsReady) {
     Plan plan = Prepared();
     plan.spec.mode = mode;
     plan.spec.roles.back().depends_on.push_back({"ps", Dependency::Until::kReady});
-    plan.tasks[kServer].process.publish_after = Duration(3'000);
+    plan.tasks[kParameterServer].process.publish_after = Duration(3'000);
     CrashAtEveryStep(plan, FinalState::kSucceeded, OutcomeClass::kSuccess);
   }
 }

@@ -134,6 +134,15 @@ TEST(CompletionPolicyTest, ASuccessInSpiteOfFailuresSaysHowManyAndWhich) {
   EXPECT_EQ(message(3, 0), "4 of 5 tracked tasks succeeded; 1 was not needed");
 }
 
+TEST(CompletionPolicyTest, ARoleThatIsNotWaitedForAnyMoreKeepsNoJobGoing) {
+  const JobSpec spec = Shards(0, 2);
+  EXPECT_FALSE(IsComplete(spec, {{"shard", {1, 1}}, {"controller", {1, 0}}}));
+  EXPECT_TRUE(IsComplete(spec, {{"shard", {1, 1}}, {"controller", {1, 0}}}, {"shard"}));
+  EXPECT_FALSE(IsComplete(spec, {{"shard", {1, 1}}}, {"shard"}));
+  EXPECT_EQ(SuccessOf(spec, {{"shard", {1, 0}}, {"controller", {1, 0}}}, std::nullopt, {"shard"}).message,
+            "2 of 5 tracked tasks succeeded; those of shard ran on for too long, and were to be ignored then");
+}
+
 TEST(CompletionPolicyTest, ByTonysRuleOnlyTheChiefsFailureFailsTheJobOrThatAllFailed) {
   const JobSpec spec = Tonys();
   const Outcome failure = Failure(5);
