@@ -13,7 +13,7 @@ using testing::ElementsAre;
 
 JobBuilder WithOutliver() { return Collective().OutlivesRestarts("board").Restarts(kGang, 2); }
 
-JobDriver Restarting(const JobSpec& spec = WithOutliver().Build()) {
+JobDriver GangRestarting(const JobSpec& spec = WithOutliver().Build()) {
   JobDriver driver(spec);
   driver.Running();
   driver.Report("worker:0", Failure(1));
@@ -37,7 +37,7 @@ TEST(JobOutlivingTest, TheGangStartsAgainWithoutIt) {
 }
 
 TEST(JobOutlivingTest, TheNextGenerationIsToldItsAddress) {
-  JobDriver driver = Restarting();
+  JobDriver driver = GangRestarting();
   const std::string first = driver.CommandFor("board:0").cluster_spec;
   driver.RegisterAll();
   EXPECT_NE(driver.CommandFor("worker:0#2").cluster_spec, first);
@@ -59,7 +59,7 @@ TEST(JobOutlivingTest, OneThatHasBeenToldToStartAndWasNotHeardOfRunsOn) {
 }
 
 TEST(JobOutlivingTest, WhenItEndsMeanwhileNobodyWaitsForIt) {
-  JobDriver driver = Restarting();
+  JobDriver driver = GangRestarting();
   EXPECT_THAT(Decisions(driver.Report("board:0", Failure(127))), ElementsAre("attempt_ended"));
   EXPECT_EQ(driver.Status().state, "GATHERING");
   driver.Register("worker:0#2");
@@ -69,7 +69,7 @@ TEST(JobOutlivingTest, WhenItEndsMeanwhileNobodyWaitsForIt) {
 }
 
 TEST(JobOutlivingTest, WhenItIsLostMeanwhileItComesBackAlone) {
-  JobDriver driver = Restarting();
+  JobDriver driver = GangRestarting();
   EXPECT_THAT(Decisions(driver.Exit("board:0")),
               ElementsAre("attempt_ended", "container_ended", "restart_decided", "restart_began"));
   driver.Grant("board:0#2");
@@ -83,7 +83,7 @@ TEST(JobOutlivingTest, WhenItIsLostMeanwhileItComesBackAlone) {
 }
 
 TEST(JobOutlivingTest, TheGangDoesNotWaitForItsNewContainer) {
-  JobDriver driver = Restarting();
+  JobDriver driver = GangRestarting();
   driver.Exit("board:0");
   driver.Register("worker:0#2");
   driver.Register("worker:1#2");
@@ -137,13 +137,13 @@ TEST(JobOutlivingTest, AGangThatMissesAContainerGivesBackWhatItHasAndTheSidecars
 TEST(JobOutlivingTest, NothingIsGivenBackWhileTheSidecarAloneMissesItsContainer) {
   JobSpec spec = WithOutliver().Build();
   spec.scheduler = kYarnScheduler;
-  JobDriver driver = Restarting(spec);
+  JobDriver driver = GangRestarting(spec);
   driver.Exit("board:0");
   EXPECT_THAT(Decisions(driver.Pass(spec.LongestHold())), testing::Not(testing::Contains("restart_decided")));
 }
 
 TEST(JobOutlivingTest, ANewMasterKnowsThatItLivesOn) {
-  JobDriver driver = Restarting();
+  JobDriver driver = GangRestarting();
   driver.Replay();
   driver.Start({2});
   driver.Register("board:0", Phase::kRunning, 100);
