@@ -1,5 +1,6 @@
 // The policy of time: who is silent, what is overdue, and when to look again.
 #include <algorithm>
+#include <utility>
 
 #include "am/job.h"
 #include "runtime/base/strings.h"
@@ -15,12 +16,14 @@ Verdict TimedOut(const std::string& message) {
 
 }  // namespace
 
-// After a gap nobody could have reached this AM, or known that it rules: everybody's silence starts anew.
+// After a gap nobody could have reached this AM, or known that it rules: everybody's silence starts anew, also of those
+// that were given up before. They did not know that they had to stop.
 Decided Job::OnRenewed(Instant now) {
   if (now - renewed_at_ > spec_.timers.record_fresh) {
     for (auto& [id, task] : tasks_) {
       if (task.newest()) task.newest()->last_heard = now;
     }
+    for (const auto& [due, id] : std::exchange(silent_, {})) GiveUpLater(*Find(id), now);
     unplaced_since_ = std::max(unplaced_since_, now);
     attention_.StartAnew(now);
   }

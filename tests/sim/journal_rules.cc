@@ -463,13 +463,13 @@ void JournalRules::On(const JobStopping& d, Instant time) {
   }
   pending_.reset();
   const bool over = together_ && IsOver(*spec_, Ends());  // a task that waits for its restart has not ended
+  const bool overdue = IsOverdue(time, -skew_) || IsSilent(time);
   restarts_.clear();
   if (cause) return;
   const FinalState state = d.verdict.state;
   if (over != (state == FinalState::kSucceeded))
     Complain(StrCat(ToString(state), over ? " although" : " before", " enough have succeeded"));
-  if (state == FinalState::kFailed &&
-      !(d.verdict.cls == OutcomeClass::kTimeout && (IsOverdue(time, -skew_) || IsSilent(time)))) {
+  if (state == FinalState::kFailed && !(d.verdict.cls == OutcomeClass::kTimeout && overdue)) {
     Complain("FAILED without a reason: " + d.verdict.message);
   }
 }
