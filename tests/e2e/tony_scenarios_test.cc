@@ -259,6 +259,18 @@ TEST_F(TonyScenariosTest, HorovodIsRefused) {
                                                     HasSubstr("not supported yet; expected tensorflow, pytorch")));
 }
 
+// testTonyAMSchedulerShouldPass; beyond it: nobody of the second stage started before the first had ended.
+TEST_F(TonyScenariosTest, StagesRunOneAfterTheOther) {
+  ExpectSucceeded(box_.Tony(Method("stages")));
+  const json::value all = At(Status(), "/tasks");
+  std::string prepared, began = "9";
+  for (const json::value& task : all.as_array()) {
+    if (Text(task, "/task").starts_with("db")) prepared = std::max(prepared, Text(task, "/ended"));
+    if (Text(task, "/task") == "worker:0") began = Text(task, "/started");
+  }
+  EXPECT_LE(prepared, began);
+}
+
 // --- Files and TensorBoard -----------------------------------------------------------------------------------------
 
 // testTonyResourcesFlag
@@ -363,6 +375,36 @@ TEST_F(TonyScenariosTest, AGangThatGetsNoContainersFailsAfterItsLimit) {
   Go();
   EXPECT_EQ(holder->Wait().exit, 0);
   ExpectNothingLeft();
+}
+
+// testTonyAMStartupTimeoutShouldFail, whose client was made to see an application that is never started.
+TEST_F(TonyScenariosTest, AnApplicationMasterThatDoesNotStartFailsTheJobAfterItsLimit) {
+  const Installation hanging(box_, {{"tony-am", "exec sleep 1000"}});
+  ExpectFailed(hanging.Tony(Method("am-startup-timeout") + Conf("tony.am.startup-timeout=1500")),
+               HasSubstr("tony.am.startup-timeout"));
+}
+
+// testGroupDependencyTimeoutShouldPass, which is one of a failure
+TEST_F(TonyScenariosTest, WorkersThatOutliveTheirChiefForTooLongFailTheJob) {
+  ExpectFailed(box_.Tony(Method("outlives-group")),
+               HasSubstr("role worker ran on for longer than 1.0 s after chief had ended"));
+}
+
+// testTaskWithDependencyTimeoutButIgnoredShouldPass
+TEST_F(TonyScenariosTest, WorkersThatMayOutliveTheirChiefAreStoppedWhenTheirTimeIsOver) {
+  ExpectSucceeded(box_.Tony(Method("outlives-group-ignored")));
+  EXPECT_THAT(Tasks(), ElementsAre("chief:0 succeeded", "worker:0 killed", "worker:1 killed"));
+}
+
+// testTaskWithDependencyTimeoutButIgnoredAndWithPSShouldPass
+TEST_F(TonyScenariosTest, SoTheyAreBesideAParameterServerThatNeverEnds) {
+  ExpectSucceeded(box_.Tony(Method("outlives-group-ignored-ps")));
+  EXPECT_THAT(Tasks(), testing::Contains("ps:0 killed"));
+}
+
+// testTaskWithDependencyTimeAndIgnoredButFailedShouldPass, which is one of a failure too
+TEST_F(TonyScenariosTest, AWorkerThatIsNotWaitedForAnyMoreAndFailsFailsTheJobAllTheSame) {
+  ExpectFailed(box_.Tony(Method("outlives-group-and-fails")), HasSubstr("worker:"));
 }
 
 // testLostConnectionWithAMJobShouldFail, which is disabled in TonY: its executors lived on. Here nobody brings the
