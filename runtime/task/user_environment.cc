@@ -124,9 +124,10 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
     environment.erase(name);
     result.files.push_back({file, value});
   }
-  if (spec.mode == DistributedMode::kGang && place.process == 0)
+  if (spec.mode == DistributedMode::kGang && place.process == 0) {
     const auto [with, known] = Together(spec, cluster, place.attempt.task.role);
-  result.files.push_back({HostfileOf(place), Hostfile(with, known)});
+    result.files.push_back({HostfileOf(place), Hostfile(with, known)});
+  }
   const RoleSpec* role = spec.FindRole(place.attempt.task.role);
   for (const auto& [name, value] : GpuVariables(inherited)) {
     environment.try_emplace(name, value);

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 class DependenciesTest : public TonyTest {
  protected:
   // Each role has one task, that runs the script in the sandbox's folder.
-  Words Job(const std::string& script, const Words& roles, const Words& settings, int exit = 0) {
+  Words Job(const std::string& script, const Words& roles, const Words& settings) {
     const std::string file = box_.Write("task.sh", "cd " + box_.folder().string() + "\n" + script);
     Words words = {"submit", "-executes", "bash " + file};
     for (const std::string& role : roles) words = words + Conf("tony." + role + ".instances=1") + Little(role);
@@ -22,7 +22,7 @@ class DependenciesTest : public TonyTest {
     return words;
   }
   static Words Little(const std::string& role) {
-    std::string memory = kLittleMemory;
+    const std::string memory = kLittleMemory;
     return Conf("tony." + role + memory.substr(memory.rfind('.')));
   }
   std::string Status() const { return box_.Tony({"status", TonyTest::Job(), "--json"}).out; }
@@ -137,7 +137,6 @@ TEST_F(DependenciesTest, AWorkerThatIsFasterThanItsHeadWaitsForIt) {
     const Ran ran = box_.Tony(Job(std::string(kHeadAndWorker), {"head", "worker"},
                                   {"tony.worker.depends-on=head:ready", "tony.application.distributed-mode=" + mode}));
     ASSERT_EQ(ran.exit, 0) << mode << ran.err;
-    const std::string job = box_.Jobs().back();
     const std::string log = ReadText(box_.JobFolder(ran.out.substr(0, ran.out.find('\n'))) / "logs/worker-0/1/stdout");
     EXPECT_THAT(log, AllOf(HasSubstr("here:1"), HasSubstr(R"("head":["127.0.0.1:)"))) << mode;
     EXPECT_THAT(ReadText(box_.File("head-spec")), HasSubstr(R"("head":["127.0.0.1:)")) << mode;
