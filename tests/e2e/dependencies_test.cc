@@ -149,7 +149,7 @@ TEST_F(DependenciesTest, WhoHangsAfterTheChiefHasEndedFailsTheJobOrIsIgnored) {
   const Words rule = {"tony.application.group.A=chief", "tony.application.dependency.worker.timeout.after.A=1"};
   const Ran failed = box_.Tony(Job(script, {"chief", "worker"}, rule));
   EXPECT_EQ(failed.exit, 1);
-  EXPECT_THAT(failed.err, HasSubstr("role worker ran on for longer than 1.0 s after chief had ended"));
+  EXPECT_THAT(failed.out, HasSubstr("role worker ran on for longer than 1.0 s after chief had ended"));
   const Words ignored = {"tony.application.dependency.worker.timeout.after.A.ignored=true"};
   const Ran ran = box_.Tony(Job(script, {"chief", "worker"}, rule + ignored));
   EXPECT_EQ(ran.exit, 0) << ran.err;

@@ -193,6 +193,7 @@ const std::map<std::string, std::string>& Runs() {
       {"tony.<role>.nproc-per-node", "PlanTruthTest.EachProcessIsStartedAsPlanned"},
       {"tony.<role>.resources", "KeysRunTest.ATaskFindsItsFilesAndItsVariables"},
       {"tony.<role>.vcores", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},
+      {"tony.<role>.outlives-restarts", "BoardTest.ItRunsOnWithItsAddressWhenTheGangStartsAgain"},  // a board's default
       {"tony.<role>.restart.budget", "KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn"},
       {"tony.<role>.restart.scope", "KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn"},
       {"tony.task.log-limit", "UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd"},

@@ -32,12 +32,20 @@ class KeysTest : public TonyTest {
   std::vector<Case> Cases() const {
     const std::string folder = box_.File("folder"), file = box_.File("file"), site = box_.File("site.xml");
     const std::string checkpoints = "tony.checkpoint.dir=" + folder, no_role = "tony.worker.instances=0";
+    const std::string chief = "tony.chief.instances=1", group = "tony.application.group.A=chief";
+    const std::string after = "tony.application.dependency.worker.timeout.after.A";
     const std::string json_folder = "\"" + folder + "\"", json_file = "\"" + file + "\"";
     std::vector<Case> cases = {
         {"tony.application.completion-rule", "tony", "/completion_rule", "\"tony\""},
-        {"tony.application.fail-on-worker-failure-enabled", "true", "/roles/0/min_failed", "1",
+        {"tony.application.fail-on-worker-failure-enabled",
+         "true",
+         "/roles/0/min_failed",
+         "1",
          {"tony.application.completion-rule=tony"}},
-        {"tony.application.stop-on-failure-jobtypes", "worker", "/roles/0/min_failed", "1",
+        {"tony.application.stop-on-failure-jobtypes",
+         "worker",
+         "/roles/0/min_failed",
+         "1",
          {"tony.application.completion-rule=tony"}},
         {"tony.application.distributed-mode", "FCFS", "/mode", "\"FCFS\""},
         {"tony.application.framework", "PyTorch", "/framework", "\"pytorch\""},
@@ -57,6 +65,13 @@ class KeysTest : public TonyTest {
         {"tony.execution.envs", "A=1,B=2", "/execution_env/B", "\"2\""},
         {"tony.python-venv", folder, "/python_venv", json_folder},
         {"tony.worker.command", "own", "/roles/0/command", "\"own\""},
+        {"tony.application.group.A", "chief", "/roles/1/outlives/0/roles/0", "\"chief\"", {chief, after + "=5"}},
+        {after, "5", "/roles/1/outlives/0/limit_ms", "5000", {chief, group}},
+        {after + ".ignored", "true", "/roles/1/outlives/0/ignored", "true", {chief, group, after + "=5"}},
+        {"tony.application.enable-preprocess", "true", "/roles/0/name", "\"preprocess\""},
+        {"tony.application.prepare-stage", "chief", "/roles/1/depends_on/0/role", "\"chief\"", {chief}},
+        {"tony.application.training-stage", "worker", "/roles/1/depends_on/0/role", "\"chief\"", {chief}},
+        {"tony.worker.depends-on", "chief:ready", "/roles/1/depends_on/0/until", "\"ready\"", {chief}},
         {"tony.worker.gpus", "1", "/roles/0/gpus", "1"},
         {"tony.worker.instances", "3", "/roles/0/instances", "3"},
         {"tony.worker.max-instances", "0", kRefuses, ""},
@@ -64,7 +79,10 @@ class KeysTest : public TonyTest {
         {"tony.worker.min-failed", "2", "/roles/0/min_failed", "2", {"tony.worker.instances=2"}},
         {"tony.worker.min-succeeded", "1", "/roles/0/min_succeeded", "1"},
         {"tony.worker.nproc-per-node", "2", "/roles/0/processes", "2", {"tony.application.framework=pytorch"}},
-        {"tony.ps.outlives-restarts", "true", "/roles/0/outlives_restarts", "true",
+        {"tony.ps.outlives-restarts",
+         "true",
+         "/roles/0/outlives_restarts",
+         "true",
          {"tony.ps.instances=1", "tony.application.sidecar.jobtypes=ps"}},
         {"tony.worker.resources", file, "/roles/0/files/0/source", json_file},
         {"tony.worker.vcores", "2", "/roles/0/vcores", "2"},

@@ -72,7 +72,7 @@ TEST_F(LimitsTest, ATaskThatHangsBeforeItRegistersIsNamedWithItsKey) {
 TEST_F(LimitsTest, ItsContainersLimitHoldsAsWellUnderBothTonysNames) {
   const Installation hanging(box_, {{"tony-executor", "exec sleep 1000"}});
   const Ran ran = hanging.Tony(Workers(2, "true") + Conf("tony.container.allocation.timeout=700") +
-                               Conf("tony.compat.version=0.4.6"));
+                               Conf("tony.compat.version=0.4.6") + Conf("tony.application.completion-rule=strict"));
   ExpectTimeout(ran, AllOf(HasSubstr("not every task registered within 0.7 s"), HasSubstr("worker:0, worker:1"),
                            HasSubstr("tony.container.registration.timeout"), Not(HasSubstr("warning"))));
 }

@@ -359,7 +359,7 @@ TEST_F(TonyScenariosTest, AClassPathThatIsNotThereIsNoMistake) { ExpectSucceeded
 // testTonyAllocationTimeoutShouldFail: what there can never be is refused.
 TEST_F(TonyScenariosTest, AnAskThatCanNeverBeMetIsRefused) {
   box_.SetMachine(R"({"memory_mb":100000})");
-  ExpectRefused(box_.Tony(Method("allocation-timeout")),
+  ExpectRefused(box_.Tony(Method("allocation-timeout") + Conf("tony.application.completion-rule=strict")),
                 AllOf(HasSubstr("20480000 MB"), HasSubstr("100000 MB"), HasSubstr("tony.worker.instances")));
 }
 

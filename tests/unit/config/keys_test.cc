@@ -94,7 +94,7 @@ TEST(KeysTest, AKeyMayHaveAnEffectOnOneSchedulerAlone) {
   EXPECT_EQ(why("tony.yarn.queue", "local"), "no effect without tony.scheduler=yarn");
   EXPECT_EQ(why("tony.local.priority", "local"), "");
   EXPECT_EQ(why("tony.local.priority", "yarn"), "no effect without tony.scheduler=local");
-  EXPECT_EQ(why("tony.application.group.A", "local"), "no effect yet");
+  EXPECT_EQ(why("tony.worker.allocation-tags", "local"), "no effect yet");
   EXPECT_EQ(why("tony.task.executor.jvm.opts", "local"), "no effect: there is no Java in ours");
 }
 
