@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/framework/framework.h"
+#include "runtime/job/dependencies.h"
 #include "runtime/task/command.h"
 #include "runtime/task/user_environment.h"
 
@@ -15,14 +16,24 @@ NamedPorts PortsOf(const JobSpec& spec, const TaskId& task) {
   return ports;
 }
 
-ClusterSpec PlannedCluster(const JobSpec& spec, const std::string& host) {
+// In FCFS mode: those for which it waits until they are ready, and itself where it is the only one of such a role.
+bool Knows(const JobSpec& spec, const RoleSpec& reader, const RoleSpec& other) {
+  if (spec.mode == DistributedMode::kGang) return true;
+  if (std::ranges::count(reader.depends_on, other.name, &Dependency::role) > 0) return true;
+  const bool takes_part = !reader.depends_on.empty() || IsAwaited(spec, reader.name, Dependency::Until::kReady);
+  return other.name == reader.name && reader.instances == 1 && takes_part;
+}
+
+ClusterSpec PlannedCluster(const JobSpec& spec, const RoleSpec& reader, const std::string& host) {
   ClusterSpec cluster{.generation = {1}};
-  if (spec.mode == DistributedMode::kFcfs) return cluster;
   for (const RoleSpec& role : spec.roles) {
-    cluster.roles[role.name].assign(static_cast<size_t>(role.instances), Endpoint{host, 0});
-    if (role.processes > 1) cluster.processes[role.name] = role.processes;
-    for (TaskId task{role.name, 0}; task.index < role.instances; ++task.index)
-      if (const NamedPorts ports = PortsOf(spec, task); !ports.empty()) cluster.ports[task] = ports;
+    const bool known = Knows(spec, reader, role) && !IsBefore(spec, role.name, reader.name);
+    if (known) cluster.roles[role.name].assign(static_cast<size_t>(role.instances), Endpoint{host, 0});
+    if (known && role.processes > 1) cluster.processes[role.name] = role.processes;
+    for (TaskId task{role.name, 0}; task.index < role.instances; ++task.index) {
+      for (const std::string& name : ValueNames(spec, task)) cluster.values[task][name] = "<" + name + ">";
+      if (const NamedPorts ports = PortsOf(spec, task); known && !ports.empty()) cluster.ports[task] = ports;
+    }
   }
   return cluster;
 }
@@ -53,7 +64,7 @@ PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> 
 PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode& node,
                      const std::vector<std::string>& secrets) {
   const RoleSpec& role = *spec.FindRole(task.role);
-  const ClusterSpec cluster = PlannedCluster(spec, node.host);
+  const ClusterSpec cluster = PlannedCluster(spec, role, node.host);
   AttemptPlace place{.job = {"<job>"},
                      .attempt = {task, 1},
                      .container = {"<container>"},

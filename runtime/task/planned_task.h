@@ -26,7 +26,8 @@ struct PlannedTask {
   std::vector<PlannedProcess> processes;  // of the first attempt
 };
 
-// What is not known stands as "<job>", "<container>", "<folder>" (the job's on that node) and "<gpus>", ports as 0. The
+// What is not known stands as "<job>", "<container>", "<folder>" (the job's on that node) and "<gpus>", what others
+// publish as "<READY>" and "<MODEL_PARAMS>", ports as 0. The
 // task is one of the spec's. `secrets`: "NAME=value".
 PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode& node,
                      const std::vector<std::string>& secrets);

@@ -167,6 +167,10 @@ TEST_P(PlanTruthTest, EachProcessIsStartedAsPlanned) {
 // All wait until they are killed: some as a shell, others as the program that a shell would become.
 const Words kWait = {"-executes", "sleep 1000"};
 const Words kWaitInShell = {"-executes", "while :; do sleep 0.1; done"};
+// What the head publishes is what a plan has in its place.
+const Words kReadyHead =
+    kWaitInShell + Confs({"tony.head.instances=1", "tony.worker.instances=2", "tony.worker.depends-on=head:ready",
+                          "tony.head.command=echo 'READY=<READY>' >> $TONY_PUBLISH_FILE; while :; do sleep 0.1; done"});
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, PlanTruthTest,
@@ -188,6 +192,8 @@ INSTANTIATE_TEST_SUITE_P(
                                         "tony.tracker.instances=1"})},
         Shape{"FirstComeFirstServed",
               kWaitInShell + Confs({"tony.application.distributed-mode=FCFS", "tony.worker.instances=2"})},
+        Shape{"WorkersThatWaitForTheirHead", kReadyHead},
+        Shape{"WorkersThatWaitFirstComeFirstServed", kReadyHead + Confs({"tony.application.distributed-mode=FCFS"})},
         Shape{"CommandsOfRolesWithHostileWords",
               Words{"-executes", "sh wait.sh", "-task_params",
                     R"(--name 'two words' --list=a,b "--quote=\"q\"" --empty '' | cat)", "-src_dir", "src",

@@ -49,7 +49,7 @@ def steps(bin_folder, environment):
 def steps_worker_killed(bin_folder, environment):
     """The worker that is killed trains again; the data is not made again."""
     with Steps(bin_folder, environment, "-shell_env", "PAUSE=2") as run:
-        run.wait_for("a worker", lambda: run.task_pids()["worker:0"])
+        run.wait_for("a worker", lambda: run.folder() and run.task_pids()["worker:0"])
         os.kill(run.task_pids()["worker:0"], signal.SIGKILL)
         run.finish()
         run.judge()
