@@ -17,6 +17,19 @@ class VerbsTest(ContractCase):
     def test_version_says_which_schemas_it_speaks(self):
         self.assertIn(1, self.expect("version")["schemas"])
 
+    @of("init")
+    def test_init_tells_what_it_has_written(self):
+        self.assertEqual(self.expect("init", "batch")["files"], ["job.yaml", "work.py"])
+        self.expect("init", "batch", code=73)
+        self.expect("init", "keras", code=64)
+
+    @of("run")
+    def test_run_answers_as_submit_does(self):
+        for command, code, state in (("true", 0, "SUCCEEDED"), ("exit 3", 1, "FAILED")):
+            answer = self.box.run("run", "--json", "--", command)
+            self.judge(answer, answer.document(), "run", code)
+            self.assertEqual(answer.document()["state"], state)
+
     @of("status")
     def test_status_of_every_fate(self):
         for fate, state, cls in [("good", "SUCCEEDED", "success"), ("bad", "FAILED", "user_error"),
