@@ -133,10 +133,7 @@ std::vector<std::string> Notes(const Properties& properties) {
 
 Result<bool> ReplacesOlder(const Properties& properties) {
   Problems problems;
-  const PropertyValues values(properties, problems);
-  const std::string text = ToLower(Trim(values.Text(kReplaceOlder)));
-  if (text == "true" || text == "false") return text == "true";
-  return values.Bad(kReplaceOlder, "expected true or false");
+  return PropertyValues(properties, problems).Flag(kReplaceOlder);
 }
 
 Result<StepRequest> RequestOfStep(const Properties& properties) {

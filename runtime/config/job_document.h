@@ -1,6 +1,6 @@
 // The job document: one object with all that a job is made of. A program hands it over as JSON (`tony submit -`); a file
-// is JSON or, FILE.yaml or FILE.yml, YAML. Each of its values becomes one of the keys of key_table.cc or one of the submit flags; it has no
-// meaning of its own. Its members, all optional, null meaning not given:
+// is JSON or, FILE.yaml or FILE.yml, YAML. Each of its values becomes one of the keys of key_table.cc or one of the
+// submit flags; it has no meaning of its own. Its members, all optional, null meaning not given:
 //   properties  the text of a job file or, beginning with <, of a tony.xml; or an object KEY: value, like a job file
 //   spec        an object with the members below: the base of everything
 //   name framework queue executes task_params src_dir python_venv python_binary_path

@@ -21,9 +21,7 @@ class CompletionParser {
   Result<CompletionRule> Parse(bool single_task, std::vector<RoleSpec>& roles) {
     const auto rule = CompletionRuleFromString(ToLower(Trim(values_.Text(kRule))));
     if (!rule) return values_.Bad(kRule, "expected strict or tony");
-    const std::string flag = ToLower(Trim(values_.Text(kAnyFails)));
-    if (flag != "true" && flag != "false") return values_.Bad(kAnyFails, "expected true or false");
-    const bool any_fails = flag == "true";
+    TRY_ASSIGN(const bool any_fails, values_.Flag(kAnyFails));
     for (RoleSpec& role : roles) {
       if (single_task) break;  // its name is ours, and no list speaks of it
       role.completion = CompletionOf(role.name);

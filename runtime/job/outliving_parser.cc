@@ -26,10 +26,7 @@ std::optional<Named> NamesIn(std::string_view key) {
 }
 
 Result<bool> IsIgnored(const PropertyValues& values, const std::string& key) {
-  if (!values.Has(key)) return false;
-  const std::string text = ToLower(Trim(values.Text(key)));
-  if (text == "true" || text == "false") return text == "true";
-  return values.Bad(key, "expected true or false");
+  return values.Has(key) ? values.Flag(key) : false;
 }
 
 class OutlivingParser {

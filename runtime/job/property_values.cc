@@ -53,6 +53,12 @@ std::vector<std::string> PropertyValues::List(std::string_view key) const {
   return items;
 }
 
+Result<bool> PropertyValues::Flag(std::string_view key) const {
+  const std::string text = ToLower(Trim(Text(key)));
+  if (text == "true" || text == "false") return text == "true";
+  return Bad(key, "expected true or false");
+}
+
 template <class Read>
 auto PropertyValues::OrDefault(std::string_view key, Read read) const {
   auto value = read(Text(key));

@@ -38,6 +38,7 @@ class PropertyValues {
   // The key must stand in the table. Without a property, the table's default. Numbers fail only if the default is none.
   std::string Text(std::string_view key) const;
   std::vector<std::string> List(std::string_view key) const;  // trimmed, without empty items
+  Result<bool> Flag(std::string_view key) const;              // true or false, in any case of letters
   Result<int64_t> Number(std::string_view key, int64_t least, int64_t most) const;
   Result<int64_t> MemoryMb(std::string_view key, int64_t least = 1) const;
   Result<Duration> Millis(std::string_view key, int64_t least) const;

@@ -111,12 +111,9 @@ Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role
   const std::string key = role.Key("outlives-restarts");
   const bool is_sidecar = role.completion == Completion::kSidecar;
   if (!values.Has(key)) return is_sidecar && role.name == kTensorBoard;
-  const std::string text = ToLower(Trim(values.Text(key)));
-  if (text != "true" && text != "false") return values.Bad(key, "expected true or false");
-  if (text == "true" && !is_sidecar) {
-    return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", kSidecars));
-  }
-  return text == "true";
+  TRY_ASSIGN(const bool outlives, values.Flag(key));
+  if (!outlives || is_sidecar) return outlives;
+  return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", kSidecars));
 }
 
 Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name, int64_t instances) {
@@ -194,9 +191,9 @@ Result<RoleSpec> SingleTask(const PropertyValues& values) {
 // TonY ran it in the AM's container, too.
 Status AddPreprocess(const PropertyValues& values, bool single_task, std::vector<RoleSpec>& roles, Warnings& warnings) {
   constexpr std::string_view kKey = "tony.application.enable-preprocess";
-  const std::string text = ToLower(Trim(values.Text(kKey)));
-  if (text != "true" && text != "false" && !text.empty()) return values.Bad(kKey, "expected true or false");
-  if (text != "true") return Ok();
+  if (!values.Has(kKey)) return Ok();
+  TRY_ASSIGN(const bool enabled, values.Flag(kKey));
+  if (!enabled) return Ok();
   if (single_task) {
     warnings.push_back(values.Bad(kKey, "no effect: the job has no roles, so its command runs once anyway").message);
     return Ok();
