@@ -71,6 +71,9 @@ def submit(*words, **more):
     return tony(*submit_words(*words), **more)
 
 
+begun = []  # clients and their jobs
+
+
 def begin(*words, **more):
     """A client in the background, and the job's id."""
     client = subprocess.Popen([PROGRAMS / "tony", *submit_words(*words)], env=environment(**more), text=True, cwd=WORK,
@@ -79,7 +82,18 @@ def begin(*words, **more):
     if not job.startswith("application_"):
         out, err = client.communicate(timeout=LIMIT)
         raise Failed("no application id:", job, out, err)
+    begun.append((client, job))
     return client, job
+
+
+def end_what_is_left():
+    """Of a scenario that failed: its clients, and the jobs that they watch."""
+    for client, job in begun:
+        if client.poll() is None:
+            client.kill()
+            client.communicate()
+            tony("kill", job)
+    begun.clear()
 
 
 def end(client):
@@ -219,6 +233,8 @@ def run(suite, scenarios):
         except (Failed, OSError, subprocess.SubprocessError, ValueError, KeyError) as why:
             failed += 1
             print(f"FAILED {suite}: {name}: {' '.join(str(why).split())}", flush=True)
+        finally:
+            end_what_is_left()
     if failed == 0:
         shutil.rmtree(WORK)
     return 1 if failed else 0
