@@ -89,6 +89,7 @@ class Sending {
     return Await<Result<HdfsEntry>>([&](auto done) { return hdfs_.GetEntry(path, done); });
   }
   Result<Body> Open(const HdfsSource& source, bool is_folder);
+  Error ReasonOf(const Error& broken, int fd);
   Status Upload(const HdfsSource& source, const std::string& path, bool is_folder, HdfsRename how);
 
   const HdfsStore& store_;
@@ -119,6 +120,18 @@ Result<Body> Sending::Open(const HdfsSource& source, bool is_folder) {
   }
   TRY_ASSIGN(body.size, SizeOf(body.fd, source.path));
   return body;
+}
+
+// Why a connection broke in each try. Of a single byte nothing is on its way when HDFS refuses it, so the answer can be
+// read.
+Error Sending::ReasonOf(const Error& broken, int fd) {
+  const std::string path = StrCat(store_.folder, "/", hadoop::kUnfinishedPut, "reason-", RandomHex(8));
+  const auto put = Await<Result<bool>>([&](auto done) {
+    return PutWhole(hdfs_, path, {.file = {.fd = fd, .length = 1}}, HdfsRename::kIfNew, 0600, done);
+  });
+  if (!put.ok()) return put.error().code == ErrorCode::kUnavailable ? broken : put.error();
+  (void)Await<Result<bool>>([&](auto done) { return hdfs_.Remove(path, done); });
+  return broken;
 }
 
 Status Sending::Upload(const HdfsSource& source, const std::string& path, bool is_folder, HdfsRename how) {
@@ -154,7 +167,8 @@ Status Sending::Upload(const HdfsSource& source, const std::string& path, bool i
   if (put.ok()) return Ok();
   TRY(meter_.CheckStop());
   TRY(check_unchanged());  // it may have become shorter
-  return Annotate(put.error(), "send " + source.path.string());
+  const bool broke = put.error().code == ErrorCode::kUnavailable && body.size > 1;
+  return Annotate(broke ? ReasonOf(put.error(), body.fd.get()) : put.error(), "send " + source.path.string());
 }
 
 Result<LocalResource> Sending::Send(const HdfsSource& source) {

@@ -32,6 +32,7 @@ class FakeNameNode {
   size_t keeps_of_a_body = 1 << 30;        // what is behind it is lost, as when a gateway cuts it
   std::string start_after = "startafter";  // what it calls that parameter
   bool redirects_by_status = false;        // 307, as where `noredirect` is not known
+  bool is_over_quota = false;              // and closes the connection before a longer body has arrived
   std::optional<ServedAnswer> answers_all;
 
   static ServedAnswer Refused(int status, std::string_view exception, std::string_view message) {
@@ -75,6 +76,10 @@ class FakeNameNode {
     const bool has_two_steps = op == "CREATE" || op == "APPEND" || op == "OPEN";
     if (has_two_steps && !to_data_node) return Locate(request.target);
     if (op == does_not_do) return {"", true};
+    if (is_over_quota && op == "CREATE") {
+      if (request.body.size() > 1) return {"", true};
+      return Refused(403, "DSQuotaExceededException", "The DiskSpace quota of /user/eve is exceeded");
+    }
     ServedAnswer answer = Do(op, PathOf(request.target), query, request.body);
     if (op == loses_answer_of) return {"", true};
     return answer;

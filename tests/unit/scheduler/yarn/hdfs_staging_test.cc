@@ -107,6 +107,14 @@ TEST_F(HdfsStagingTest, AFileAndAFolderAreSentAndSaidAsHdfsSaysThem) {
   EXPECT_TRUE(fs::is_empty(store_.scratch));
 }
 
+TEST_F(HdfsStagingTest, TheReasonOfAConnectionThatBreaksEachTimeIsAskedFor) {
+  There([](auto& node) { return node.is_over_quota = true; });
+  const Error refused = Refused({{"data", "aa", Write("aa", "content")}});
+  EXPECT_EQ(refused.code, ErrorCode::kCannotWrite);
+  EXPECT_THAT(refused.message, HasSubstr("DSQuotaExceededException"));
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
 TEST_F(HdfsStagingTest, WhatIsThereIsNotSentAgain) {
   const std::vector<HdfsSource> sources = {{"data", "aa", Write("aa", "content")},
                                            {"src", "bb-tree", Write("bb-tree/train.py", "x").parent_path()}};
