@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include "runtime/backend/backend.h"
@@ -32,6 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours kDefaultAge{14 * 24};
+constexpr std::string_view kDefaultAgeText = "14d";
 // A submit makes its job's folder within seconds, and people submit the same program again within minutes.
 constexpr std::chrono::hours kGrace{1};
 constexpr Duration kStagingPatience{5000};
@@ -45,8 +47,15 @@ Result<Duration> AgeOption(const CommandLine& line) {
 
 class Collection {
  public:
-  Collection(fs::path home, Instant now, Duration age, bool dry_run)
-      : home_(std::move(home)), jobs_(home_ / "jobs"), now_(now), age_(age), dry_run_(dry_run), history_(home_, now) {}
+  // `age_text`: `age` as the user said it.
+  Collection(fs::path home, Instant now, Duration age, std::string age_text, bool dry_run)
+      : home_(std::move(home)),
+        jobs_(home_ / "jobs"),
+        now_(now),
+        age_(age),
+        age_text_(std::move(age_text)),
+        dry_run_(dry_run),
+        history_(home_, now) {}
 
   // What of it is elsewhere. After Run(): a cluster that does not answer keeps nothing on this machine.
   Status RunOn(const std::vector<const Backend*>& backends) {
@@ -83,13 +92,21 @@ class Collection {
     if (!swept.ok()) return Annotate(swept.error(), "staged content was left alone");
     staged_ = swept->names;
     bytes_ += swept->bytes;
+    Stay(swept->in_use, "staged entries of jobs that stay");
+    Stay(swept->young, "staged entries less than 1h old, which a submit may be about to use");
     const auto programs = SweepPrograms(
         home_, [this] { return ProgramsInUse(); }, now_ - kGrace, kStagingPatience, dry_run_);
     if (!programs.ok()) return Annotate(programs.error(), "the programs of jobs were left alone");
     programs_ = programs->names;
     bytes_ += programs->bytes;
+    Stay(programs->young, "releases less than 1h old");
     TRY_ASSIGN(requests_, LocalRequestIndex(home_).Sweep(NotSince(), now_, dry_run_));
     return failure_;
+  }
+
+  // Jobs that were looked at and stay, as "3 jobs that have not ended". After Run() and RunOn().
+  void SayWhatStays() {
+    for (const auto& [why, count] : staying_) Stay(count, StrCat("jobs that ", why));
   }
 
   std::string Text() const {
@@ -100,16 +117,19 @@ class Collection {
     for (const auto& name : programs_) text += StrCat("programs ", name, "\n");
     for (const auto& name : notes_) text += StrCat("note of job ", name, "\n");
     for (const auto& line : kept_) text += StrCat("kept ", line, "\n");
-    return StrCat(text, dry_run_ ? "would free " : "freed ", (bytes_ + 500'000) / 1'000'000,
+    text = StrCat(text, dry_run_ ? "would free " : "freed ", (bytes_ + 500'000) / 1'000'000,
                   " MB: ", removed_jobs_.size(), " jobs, ", staged_.size(), " staged entries, ", programs_.size(),
                   " releases, ", unfinished_.size(), " unfinished folders, ", requests_, " request ids\n");
+    for (const auto& line : stays_) text += StrCat("kept ", line, "\n");
+    return text;
   }
 
   std::string Json() const {
     return StrCat(R"({"schema":1,"dry_run":)", dry_run_ ? "true" : "false", R"(,"jobs":)", List(removed_jobs_),
                   R"(,"staged":)", List(staged_), R"(,"programs":)", List(programs_), R"(,"unfinished":)",
-                  List(unfinished_), R"(,"notes":)", List(notes_), R"(,"kept":)", List(kept_), R"(,"history_lines":)",
-                  dropped_, R"(,"requests":)", requests_, R"(,"bytes":)", bytes_, "}");
+                  List(unfinished_), R"(,"notes":)", List(notes_), R"(,"kept":)", List(kept_), R"(,"stays":)",
+                  List(stays_), R"(,"history_lines":)", dropped_, R"(,"requests":)", requests_, R"(,"bytes":)", bytes_,
+                  "}");
   }
 
  private:
@@ -123,6 +143,10 @@ class Collection {
     return StrCat("[", Join(quoted, ","), "]");
   }
 
+  void Stay(size_t count, const std::string& what) {
+    if (count > 0) stays_.push_back(StrCat(count, " ", what));
+  }
+
   // A job that has ended has its line in the history before its folder may go.
   bool MayGo(const JobRecords& records) {
     const auto status = StoredStatus(records);
@@ -130,9 +154,17 @@ class Collection {
       Say(StrCat("tony: job ", records.job().value, " left alone: ", status.error().message));
       return false;
     }
-    const bool kept = !HasEnded(*status) || dry_run_ || history_.Keep(*status);
-    if (!kept || !HasEnded(*status) || status->ended.value_or(status->submitted) > now_ - age_) return false;
-    return !BackendOf(records.job()).arbiter().Look(records).IsRuled();
+    const std::string why = WhyItStays(records, *status);
+    if (!why.empty()) ++staying_[why];
+    return why.empty();
+  }
+
+  // "": it does not.
+  std::string WhyItStays(const JobRecords& records, const JobStatus& status) {
+    if (!HasEnded(status)) return "have not ended";
+    if (!dry_run_ && !history_.Keep(status)) return "could not be noted in the history";
+    if (status.ended.value_or(status.submitted) > now_ - age_) return StrCat("ended less than ", age_text_, " ago");
+    return BackendOf(records.job()).arbiter().Look(records).IsRuled() ? "are being finished by their masters" : "";
   }
 
   // A submit records its request just before it makes the job's folder.
@@ -205,8 +237,10 @@ class Collection {
   const fs::path jobs_;
   const Instant now_;
   const Duration age_;
+  const std::string age_text_;
   const bool dry_run_;
-  std::vector<std::string> removed_jobs_, unfinished_, staged_, programs_, notes_, kept_;
+  std::vector<std::string> removed_jobs_, unfinished_, staged_, programs_, notes_, kept_, stays_;
+  std::map<std::string, size_t> staying_;  // jobs, by why
   int64_t bytes_ = 0;
   EndedJobsUpkeep history_;
   size_t dropped_ = 0;  // lines of the history
@@ -220,9 +254,11 @@ Result<int> RunGc(const CommandLine& line) {
   TRY_ASSIGN(const Duration age, AgeOption(line));
   const std::vector<const Backend*> backends = ConfiguredBackends();  // first: this may become another program
   TRY_ASSIGN(const fs::path home, TonyHome());
-  Collection collection(home, RealClock().Now(), age, line.Has("dry-run"));
+  const std::string age_text = line.Has("older-than") ? line.Value("older-than") : std::string(kDefaultAgeText);
+  Collection collection(home, RealClock().Now(), age, age_text, line.Has("dry-run"));
   const Status here = collection.Run();
   const Status there = collection.RunOn(backends);
+  collection.SayWhatStays();
   const Status& run = here.ok() ? there : here;
   if (line.Has("json") && !run.ok()) return FailWith(run.error(), collection.Json());
   if (line.Has("json")) {

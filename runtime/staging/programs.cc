@@ -15,6 +15,7 @@
 #include "runtime/staging/space_guard.h"
 #include "runtime/store/copy_file.h"
 #include "runtime/store/file_lock.h"
+#include "runtime/store/file_stamp.h"
 #include "runtime/store/file_system.h"
 #include "runtime/store/files.h"
 #include "runtime/store/sha256.h"
@@ -27,33 +28,15 @@ namespace fs = std::filesystem;
 constexpr mode_t kProgramMode = 0500;
 // To copy a release takes a second on a slow disk. Who waits longer than this waits for a process that is stopped.
 constexpr Duration kLockPatience{30000};
-// A file that was changed this recently may be changed again without its times telling: they have the clock's ticks.
-constexpr Duration kSettled{2000};
 constexpr size_t kMostKnown = 16;  // releases that somebody goes to and fro between
-
-struct Stamp {
-  dev_t device = 0;
-  ino_t inode = 0;
-  int64_t size = 0, modified = 0, changed = 0;  // times in nanoseconds
-};
 
 // An installed program, open for as long as it is read.
 struct Program {
   fs::path path;
   UniqueFd fd;
-  Stamp stamp;
+  FileStamp stamp;
   std::string hash;
 };
-
-int64_t Nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
-
-Stamp StampOf(const struct stat& info) {
-  return {info.st_dev, info.st_ino, info.st_size, Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)};
-}
-
-std::string ToString(const Stamp& stamp) {
-  return StrCat(stamp.device, ":", stamp.inode, ":", stamp.size, ":", stamp.modified, ":", stamp.changed);
-}
 
 fs::path StoreOf(const fs::path& home) { return home / "programs"; }
 
@@ -204,8 +187,7 @@ Status FillEntry(const fs::path& entry, const std::vector<Program>& programs) {
 }
 
 bool HaveSettled(const std::vector<Program>& programs, Instant now) {
-  const int64_t limit = ToMillis(now - kSettled) * 1'000'000;
-  return std::ranges::all_of(programs, [limit](const Program& program) { return program.stamp.changed < limit; });
+  return std::ranges::all_of(programs, [now](const Program& program) { return HasSettled(program.stamp, now); });
 }
 
 // The caller holds the lock alone.

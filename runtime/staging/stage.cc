@@ -6,6 +6,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/staging/locked_environment.h"
 #include "runtime/staging/stage_source.h"
 #include "runtime/staging/venv_check.h"
 #include "runtime/store/sha256.h"
@@ -15,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Form = StagedEntry::Form;
+
+constexpr std::string_view kVenvSource = "python_venv";
 
 class Staging {
  public:
@@ -58,8 +61,13 @@ class Staging {
 
   Status AddVenv(const JobSpec& spec, StagedFiles& staged) {
     if (spec.python_venv.empty()) return Ok();
-    if (IsInHdfs(spec.python_venv)) return AddRemote(VenvOf(spec), {}, staged.job);  // what is in it nobody can tell
-    TRY_ASSIGN(const fs::path path, One("python_venv", spec.python_venv, /*unpack=*/true));
+    if (IsInHdfs(spec.python_venv)) {
+      if (IsPythonLock(spec.python_venv))
+        return Error{ErrorCode::kInvalid,
+                     StrCat("python_venv ", spec.python_venv, ": a lock has to be a file of this machine")};
+      return AddRemote(VenvOf(spec), {}, staged.job);  // what is in it nobody can tell
+    }
+    TRY_ASSIGN(const fs::path path, One(kVenvSource, spec.python_venv, /*unpack=*/true));
     for (const RoleSpec& role : spec.roles) {
       const Status checked = CheckVenvCommand(role.command, path);
       if (!checked.ok()) return Annotate(checked.error(), "python_venv " + spec.python_venv);
@@ -121,11 +129,13 @@ class Staging {
   }
 
   // Several roles often name the same source.
-  Result<fs::path> One(const char* what, const std::string& source, bool unpack) {
+  Result<fs::path> One(std::string_view what, const std::string& source, bool unpack) {
     if (const auto known = known_.find({source, unpack}); known != known_.end()) return known->second;
     const std::string name = StrCat(what, " ", source);
     meter_.Begin(name);
-    Result<StagedSource> staged = StageSource(source, unpack, context_);
+    const bool is_lock = what == kVenvSource && IsPythonLock(source);
+    Result<StagedSource> staged =
+        is_lock ? StageLockedEnvironment(source, context_) : StageSource(source, unpack, context_);
     // A message about the source says which; one about the store is none of the source's.
     if (!staged.ok() && staged.error().code != ErrorCode::kCannotWrite) return Annotate(staged.error(), name);
     if (!staged.ok()) return staged.error();

@@ -6,6 +6,8 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/time.h"
+#include "runtime/staging/known_hashes.h"
 #include "runtime/staging/source_tree.h"
 #include "runtime/staging/space_guard.h"
 #include "runtime/staging/tree_writer.h"
@@ -37,9 +39,10 @@ Error Changed(const fs::path& path) {
           StrCat("read ", path.string(), ": it changed meanwhile; submit again when it is complete")};
 }
 
-bool SameTimes(const struct stat& a, const struct stat& b) {
-  const auto same = [](const timespec& x, const timespec& y) { return x.tv_sec == y.tv_sec && x.tv_nsec == y.tv_nsec; };
-  return a.st_size == b.st_size && same(a.st_mtim, b.st_mtim) && same(a.st_ctim, b.st_ctim);
+// The file's stamp now; nothing that was found before equals that of one that cannot be looked at.
+FileStamp StampNow(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 ? StampOf(info) : FileStamp{.size = -1};
 }
 
 class Stager {
@@ -53,7 +56,9 @@ class Stager {
 
   Result<StagedSource> Tree(const fs::path& folder) {
     TRY_ASSIGN(const std::vector<SourceItem> items, ListSource(folder, store_.home()));
-    TRY_ASSIGN(const std::vector<std::string> hashes, HashAll(folder, items));
+    known_ = KnownHashes::Load(store_.entries().folder(), folder, TotalSize(items));
+    TRY_ASSIGN(const std::vector<std::string> hashes, HashAll(folder, items, &Stager::HashOfSource));
+    known_.Keep();
     const std::string hash = TreeHash(items, hashes);
     return Keep(
         hash + "-tree", TreeHashOfSources(items, hashes),
@@ -63,14 +68,13 @@ class Stager {
         },
         [&](const fs::path& entry) -> Result<bool> {
           TRY_ASSIGN(const std::vector<SourceItem> kept, ListSource(entry, store_.home()));
-          TRY_ASSIGN(const std::vector<std::string> its, HashAll(entry, kept));
+          TRY_ASSIGN(const std::vector<std::string> its, HashAll(entry, kept, &Stager::Hash));
           return TreeHash(kept, its) == hash;
         });
   }
 
   Result<StagedSource> File(const OpenSource& source, const fs::path& path) {
-    meter_.Expect(source.info.st_size);
-    TRY_ASSIGN(const std::string hash, Hash(source, path));
+    TRY_ASSIGN(const std::string hash, HashOfOne(source, path));
     const bool executable = (source.info.st_mode & S_IXUSR) != 0;
     const std::string name = hash + (executable ? "-x" : "");
     return Keep(
@@ -93,14 +97,17 @@ class Stager {
   }
 
   Result<StagedSource> Unpacked(const OpenSource& source, const fs::path& path) {
-    meter_.Expect(source.info.st_size);
-    TRY_ASSIGN(const std::string hash, Hash(source, path));
+    TRY_ASSIGN(const std::string hash, HashOfOne(source, path));
     return Keep(hash + "-unpacked", hash, [&](const fs::path& temporary) -> Status {
       meter_.Expect(source.info.st_size);
+      if (was_known_) {  // the entry would have the name of what the archive was
+        meter_.Expect(source.info.st_size);
+        TRY_ASSIGN(const std::string read, Hash(source, path));
+        if (read != hash) return HasChanged(path);
+      }
       TRY_ASSIGN(TreeWriter tree, TreeWriter::Make(temporary));
       TRY(Unpack(source.fd.get(), tree, limits_, space_, meter_));
-      struct stat now {};
-      if (fstat(source.fd.get(), &now) != 0 || !SameTimes(source.info, now)) return Changed(path);
+      if (StampNow(source.fd.get()) != StampOf(source.info)) return Changed(path);
       return tree.Seal();
     });
   }
@@ -118,17 +125,43 @@ class Stager {
     return StagedSource{std::move(entry), content};
   }
 
+  using HashOne = Result<std::string> (Stager::*)(const OpenSource& source, const fs::path& path);
+
   // In the order of `items`, of the files among them.
-  Result<std::vector<std::string>> HashAll(const fs::path& folder, const std::vector<SourceItem>& items) {
+  Result<std::vector<std::string>> HashAll(const fs::path& folder, const std::vector<SourceItem>& items,
+                                           HashOne hash_one) {
     meter_.Expect(TotalSize(items));
     std::vector<std::string> hashes;
     for (const SourceItem& item : items) {
       if (item.kind != SourceItem::Kind::kFile) continue;
       TRY_ASSIGN(const OpenSource source, OpenForReading(folder / item.name, O_NOFOLLOW));
-      TRY_ASSIGN(std::string hash, Hash(source, folder / item.name));
+      TRY_ASSIGN(std::string hash, (this->*hash_one)(source, folder / item.name));
       hashes.push_back(std::move(hash));
     }
     return hashes;
+  }
+
+  Result<std::string> HashOfOne(const OpenSource& source, const fs::path& path) {
+    known_ = KnownHashes::Load(store_.entries().folder(), path, source.info.st_size);
+    meter_.Expect(source.info.st_size);
+    TRY_ASSIGN(std::string hash, HashOfSource(source, path));
+    known_.Keep();
+    return hash;
+  }
+
+  // Not read where it is known.
+  Result<std::string> HashOfSource(const OpenSource& source, const fs::path& path) {
+    const FileStamp stamp = StampOf(source.info);
+    std::string hash = known_.Find(stamp);
+    was_known_ = was_known_ || !hash.empty();
+    if (!hash.empty()) {
+      TRY(meter_.Done(stamp.size));
+      return hash;
+    }
+    const Instant began = RealClock().Now();
+    TRY_ASSIGN(hash, Hash(source, path));
+    if (StampNow(source.fd.get()) == stamp) known_.Add(stamp, hash, began);
+    return hash;
   }
 
   Result<std::string> Hash(const OpenSource& source, const fs::path& path) {
@@ -169,7 +202,13 @@ class Stager {
   Status Copy(int from, const fs::path& from_path, int to, const fs::path& to_path, const std::string& expected) {
     TRY(CopyContent(from, from_path, to, to_path, [this](int64_t bytes) { return Tell(bytes); }));
     TRY_ASSIGN(const std::string hash, Sha256OfFile(to, to_path, [this](int64_t) { return meter_.CheckStop(); }));
-    return hash == expected ? Ok() : Changed(from_path);
+    return hash == expected ? Ok() : HasChanged(from_path);
+  }
+
+  // Or it was not what was known: the next submit reads it.
+  Error HasChanged(const fs::path& path) const {
+    known_.Forget();
+    return Changed(path);
   }
 
   Status Tell(int64_t bytes) {
@@ -183,6 +222,8 @@ class Stager {
   const UnpackLimits& limits_;
   StageMeter& meter_;
   SpaceGuard space_;
+  KnownHashes known_ = KnownHashes::None();  // of the source
+  bool was_known_ = false;                   // a hash of the source that was not read for it
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 //   .manifest-<name>       what the entry looked like when it was made (manifest.h): so damage is noticed
 //   .new-<name>            an entry that is being made, by the holder of the lock .busy-<name>
 //   .damaged-<name>.<hex>  an entry that was replaced by a sound one, kept for the jobs that had begun with it
+//   .hashes-<source>       what the users of the store know of a source by its looks; removed as entries are, by age
 //   .old-<name>.<hex>      what is being removed; nobody uses such a name
 //   .lock                  held shared by whoever looks for entries until a job refers to them, and alone by whoever
 //                          removes entries
@@ -14,6 +15,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -29,6 +31,8 @@ class EntryStore {
   static Result<EntryStore> Open(const std::filesystem::path& folder, const std::stop_token& stop);
 
   const std::filesystem::path& folder() const { return folder_; }
+
+  static constexpr std::string_view kHashesPrefix = ".hashes-";
 
   // How an entry is made, and made again.
   struct Maker {
@@ -49,6 +53,7 @@ class EntryStore {
   struct Swept {
     std::vector<std::string> names;
     int64_t bytes = 0;
+    size_t in_use = 0, young = 0;  // entries that stay: `find_kept` gives them; they are not old enough
   };
   // Removes entries whose names `find_kept` does not give and that were made before `older_than`, and what dead
   // processes left unfinished. By name: a folder may be reached by several paths.

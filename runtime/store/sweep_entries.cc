@@ -51,7 +51,8 @@ class Rubbish {
     if (name == ".lock" || kept_.contains(name)) return false;
     if (name.starts_with(kManifest)) return !Stays(name.substr(kManifest.size()));
     if (name.starts_with(kDamaged)) return !kept_.contains(NameOfDamaged(name));
-    return name.front() == '.' || IsOlder(folder_ / name, older_than_);
+    return (name.front() == '.' && !name.starts_with(EntryStore::kHashesPrefix)) ||
+           IsOlder(folder_ / name, older_than_);
   }
 
  private:
@@ -64,7 +65,9 @@ class Rubbish {
 };
 
 // Removed files of the store's own are not worth a line.
-bool IsWorthALine(const std::string& name) { return !name.starts_with(kManifest); }
+bool IsWorthALine(const std::string& name) {
+  return !name.starts_with(kManifest) && !name.starts_with(EntryStore::kHashesPrefix);
+}
 
 Result<std::vector<fs::path>> Rename(const fs::path& folder, const std::vector<std::string>& names) {
   std::vector<fs::path> renamed;
@@ -94,6 +97,14 @@ Result<EntryStore::Swept> EntryStore::Sweep(const fs::path& folder, const FindKe
   std::vector<std::string> going;
   std::ranges::copy_if(names, std::back_inserter(going), [&](const auto& name) { return rubbish.MayGo(name); });
   std::ranges::copy_if(going, std::back_inserter(swept.names), IsWorthALine);
+  for (const std::string& name : names) {
+    if (name.front() == '.') continue;
+    if (kept.contains(name)) {
+      ++swept.in_use;
+    } else if (!rubbish.MayGo(name)) {
+      ++swept.young;
+    }
+  }
   std::vector<fs::path> old;
   if (dry_run) {
     for (const std::string& name : going) old.push_back(folder / name);

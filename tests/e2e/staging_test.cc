@@ -212,7 +212,7 @@ TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
   ASSERT_TRUE(WaitForRunning(1));
   EXPECT_EQ(
       box_.Tony({"gc", "--json"}).out,
-      R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"notes":[],"kept":[],"history_lines":0,"requests":0,"bytes":0})"
+      R"({"schema":1,"dry_run":false,"jobs":[],"staged":[],"programs":[],"unfinished":[],"notes":[],"kept":[],"stays":["1 staged entries of jobs that stay","1 jobs that ended less than 14d ago","1 jobs that have not ended"],"history_lines":0,"requests":0,"bytes":0})"
       "\n");
   const Ran dry = box_.Tony({"gc", "--older-than", "0m", "--dry-run"});
   EXPECT_THAT(dry.out, HasSubstr("job " + ended + "\nwould free "));
@@ -220,6 +220,7 @@ TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
   const Ran gc = box_.Tony({"gc", "--older-than", "0m"});
   EXPECT_EQ(gc.exit, 0) << gc.err;
   EXPECT_THAT(gc.out, HasSubstr("job " + ended + "\nfreed "));
+  EXPECT_THAT(gc.out, HasSubstr("\nkept 1 staged entries of jobs that stay\nkept 1 jobs that have not ended\n"));
   EXPECT_EQ(box_.Jobs().size(), 1u);
   EXPECT_EQ(StagedEntries(), 1u) << "the living job's, and younger than an hour";
   Go();

@@ -45,13 +45,13 @@ class StagingTest : public ::testing::Test {
   }
   static mode_t Mode(const fs_path& path) { return Look(path).st_mode & 07777; }
 
-  // Everything below the store, but for its lock and manifests.
+  // Everything in the store, but for its lock, manifests and what it knows of sources.
   std::set<std::string> InStore() const {
     std::set<std::string> names;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(home_ / "staged", error)) {
       const std::string name = entry.path().filename();
-      if (name != ".lock" && !name.starts_with(".manifest-")) names.insert(name);
+      if (name != ".lock" && !name.starts_with(".manifest-") && !name.starts_with(".hashes-")) names.insert(name);
     }
     return names;
   }
