@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The parts of docs/generator and of tests/docs/run that need no programs; and the links of the repository as it is."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[2] / "docs")]
+
+import output  # noqa: E402
+from generator import links, pages  # noqa: E402
+
+SHOWN = ["job local-20261126-101500-4637c9 RUNNING", "worker:0  running  16817  3/4 MB"]
+REAL = ["job local-20270101-000000-abcdef RUNNING", "worker:0    running   9    12/13 MB"]
+
+
+class OutputTest(unittest.TestCase):
+    def test_ids_and_amounts_stand_for_others(self):
+        names = output.Names()
+        self.assertTrue(output.matches(SHOWN, REAL, names))
+        self.assertEqual("kill 9; tony status local-20270101-000000-abcdef",
+                         names.in_command("kill 16817; tony status local-20261126-101500-4637c9"))
+
+    def test_the_same_id_is_the_same_everywhere(self):
+        names = output.Names()
+        self.assertTrue(output.matches(SHOWN, REAL, names))
+        self.assertFalse(output.matches(SHOWN[:1], ["job local-20270101-000000-000000 RUNNING"], names))
+
+    def test_other_words_are_another_output(self):
+        self.assertFalse(output.matches(SHOWN, [REAL[0].replace("RUNNING", "FAILED"), REAL[1]], output.Names()))
+        self.assertFalse(output.matches(SHOWN, REAL[:1], output.Names()))
+        self.assertFalse(output.matches(SHOWN, [*REAL, "one more"], output.Names()))
+        self.assertFalse(output.matches([], ["something"], output.Names()))
+
+    def test_dots_are_any_lines_or_any_words(self):
+        self.assertTrue(output.matches(["...", "end ... of it"], ["a", "b", "end or beginning of it"], output.Names()))
+        self.assertFalse(output.matches(["...", "end"], ["a", "b"], output.Names()))
+
+    def test_an_attempt_that_did_not_match_binds_nothing(self):
+        names = output.Names()
+        lines = ["job local-20270101-000000-000000 FAILED", *REAL]
+        self.assertTrue(output.matches(["...", *SHOWN], lines, names))
+        self.assertEqual("local-20270101-000000-abcdef", names.real["local-20261126-101500-4637c9"])
+
+    def test_any_order(self):
+        self.assertTrue(output.matches_in_any_order(["a 1", "b"], ["b", "a 1"], output.Names()))
+        self.assertFalse(output.matches_in_any_order(["a 1", "b"], ["b", "b"], output.Names()))
+        self.assertFalse(output.matches_in_any_order(["a 1"], ["b", "a 1"], output.Names()))
+
+
+class PagesTest(unittest.TestCase):
+    def test_a_block_has_the_comments_before_it(self):
+        blocks, alone = pages.read_blocks("<!-- about: x -->\n\n<!-- not run: root -->\n```console\n$ a\n```\n```console\n$ b\n```\n")
+        self.assertEqual([("about", "x", 1)], alone)
+        self.assertEqual([{"not run": "root"}, {}], [block.directives for block in blocks])
+
+    def test_a_comment_without_its_block_is_an_error(self):
+        with self.assertRaises(ValueError):
+            pages.read_blocks("<!-- not run: root -->\nText.\n")
+
+    def test_links_in_code_are_none(self):
+        seen = []
+        pages.replace_links("[a](b.md) `[c](d.md)`\n```\n[e](f.md)\n```\n[g](https://h)\n", lambda *link: seen.append(link) or "")
+        self.assertEqual([(False, "a", "b.md")], seen)
+
+    def test_anchors_are_those_of_code_hosts(self):
+        self.assertEqual({"a-b-c", "a-b-c-1"}, pages.anchors_of("# A `b`, c!\n## A b c\n```\n# none\n```\n"))
+
+
+class LinksTest(unittest.TestCase):
+    def test_no_link_of_the_repository_is_dead(self):
+        dead, followed = links.dead_links(links.markdown_files())
+        self.assertEqual([], dead)
+        self.assertGreater(followed, 200)
+
+    def test_dead_ones_are_named(self):
+        build = pages.ROOT / "build"
+        build.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=build) as folder:
+            page = pathlib.Path(folder) / "page.md"
+            page.write_text("# Title\n[a](none.md) [b](#none) [c](#title) [d](../../docs/index.md#none) [e](../../docs/index.md)\n")
+            dead, followed = links.dead_links([page])
+        self.assertEqual(5, followed)
+        self.assertEqual(["none.md: no such file", "#none: no such heading", "../../docs/index.md#none: no such heading"],
+                         [each.split(": ", 1)[1] for each in dead])
+
+
+if __name__ == "__main__":
+    unittest.main()

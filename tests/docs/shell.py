@@ -1,0 +1,66 @@
+"""One bash for all commands of a page: variables, folder and background jobs stay from one to the next."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+LONGEST = 180  # seconds of one command
+
+# Each command is read by the same bash, with what it prints in a file, and finds in $? how the last one ended.
+DRIVER = """
+last=0
+while read -r number; do
+  (exit "$last")
+  . "$TEST_FOLDER/$number.command" >"$TEST_FOLDER/$number.output" 2>&1 </dev/null
+  last=$?
+  echo "$last" >"$TEST_FOLDER/$number.writing" && mv "$TEST_FOLDER/$number.writing" "$TEST_FOLDER/$number.status"
+done
+"""
+
+
+class Shell:
+    def __init__(self, folder, home, bin_folder, variables):
+        self.folder = pathlib.Path(folder)
+        self.number = 0
+        environment = {
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+            "PATH": f"{bin_folder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "TERM": "dumb",
+            "TEST_FOLDER": str(folder),
+            "TONY_LEDGER": str(self.folder / "ledger"),
+            "USER": os.environ.get("USER", "you"),
+            **variables,
+        }
+        self.bash = subprocess.Popen(["/bin/bash", "--norc", "-c", DRIVER], cwd=home, env=environment, text=True,
+                                     stdin=subprocess.PIPE, start_new_session=True)
+
+    def run(self, command):
+        """The exit code, and the lines that it printed on standard output and standard error."""
+        self.number += 1
+        (self.folder / f"{self.number}.command").write_text(command + "\n")
+        self.bash.stdin.write(f"{self.number}\n")
+        self.bash.stdin.flush()
+        status, limit = self.folder / f"{self.number}.status", time.monotonic() + LONGEST
+        while not status.exists():
+            if time.monotonic() > limit or self.bash.poll() is not None:
+                return None, self.output()
+            time.sleep(0.005)
+        return int(status.read_text()), self.output()
+
+    def output(self):
+        return (self.folder / f"{self.number}.output").read_text(errors="replace").splitlines()
+
+    def end(self):
+        self.bash.stdin.close()
+        try:
+            self.bash.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            os.killpg(self.bash.pid, signal.SIGKILL)  # what the page left in the background
+        except ProcessLookupError:
+            pass
+        self.bash.wait()
