@@ -23,7 +23,8 @@ class SubmitTest(PackageCase):
         self.assertEqual([line.text for line in job.logs()], ["x,B=2"])
 
     def test_every_form_of_a_spec_is_the_same_job(self):
-        document = {"executes": "echo hi", "name": "n", "framework": "standalone", "tasks": {"worker": {"instances": 1, "memory": "1g"}}}
+        document = {"executes": "echo hi", "name": "n", "framework": "standalone",
+                    "tasks": {"worker": {"instances": 1, "memory": "1g"}}}  # fmt: skip
         texts = {
             "j.json": json.dumps(document),
             "j.yaml": "executes: echo hi\nname: n\nframework: standalone\ntasks: {worker: {instances: 1, memory: 1g}}\n",
@@ -75,7 +76,8 @@ class SubmitTest(PackageCase):
     def test_bad_input_is_one_line_of_the_kind_of_its_exit_code(self):
         cases = [
             (tony.SpecInvalid, lambda: tony.submit({"nmae": 1}), "nmae"),
-            (tony.SpecInvalid, lambda: tony.submit(executes="true", tasks={"worker": {"instances": 1, "memory": "x"}}), "memory"),
+            (tony.SpecInvalid, lambda: tony.submit(executes="true", tasks={"worker": {"instances": 1, "memory": "x"}}),
+             "memory"),
             (tony.SpecInvalid, lambda: tony.submit("/nowhere/job.yaml"), "/nowhere/job.yaml"),
             (tony.SpecInvalid, lambda: tony.submit(executes="true", directory="/nowhere"), "/nowhere"),
             (tony.SpecInvalid, lambda: tony.submit({"env": {1, 2}}), "JSON"),
@@ -181,7 +183,8 @@ class EndTest(PackageCase):
 
     def test_ctrl_c_in_a_submit_names_the_job_that_it_has_made(self):
         program = self.script("slow", '$REAL "$@"; echo >$TONY_HOME/submitted; exec sleep 600')
-        code = f"import tony; tony.submit(executes='sleep 600', tasks={ONE}, framework='standalone', program=tony.Program('{program.path}'))"
+        code = (f"import tony; tony.submit(executes='sleep 600', tasks={ONE}, framework='standalone', "
+                f"program=tony.Program('{program.path}'))")  # fmt: skip
         submitting = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True)
         mark = self.folder / "home/submitted"
         self.box.wait_for("the submit", mark.exists)

@@ -40,7 +40,8 @@ class NotebookTest(PackageCase):
     def test_a_table_goes_on_beside_the_next_cells(self):
         release = self.folder / "go"
         outputs = self.play(self.submit_cell(self.hold()), "job.show(block=False)",
-                            f"import time\nwhile job.status().state != 'RUNNING': time.sleep(0.02)\nopen({str(release)!r}, 'w')\n"
+                            "import time\nwhile job.status().state != 'RUNNING': time.sleep(0.02)\n"
+                            f"open({str(release)!r}, 'w')\n"
                             "job.wait()\nimport threading\nfor thread in threading.enumerate():\n"
                             "    if thread.name == 'tony-table': thread.join(30)\nprint('joined')")  # fmt: skip
         release.unlink()

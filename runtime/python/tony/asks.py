@@ -132,7 +132,12 @@ class RunOptions(TypedDict, total=False):
 
 
 def run(
-    command: str | Sequence[str], instances: int, options: RunOptions, secrets: Texts | None, directory: Path | None, strict: bool
+    command: str | Sequence[str],
+    instances: int,
+    options: RunOptions,
+    secrets: Texts | None,
+    directory: Path | None,
+    strict: bool,
 ) -> Ask:
     words = ["run", "--detach", "-n", str(instances)]
     for name, value in options.items():
