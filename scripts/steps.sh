@@ -112,6 +112,9 @@ make_venv() {  # VENV REQUIREMENTS [FINISH]
   echo "$stamp" >"$venv/made-from"
 }
 
+# What the tests of the Python package need.
+python_venv() { echo "$root/build/venv/python"; }
+
 # The Python of one Airflow, with the provider installed in it as a user would; and that of what looks at its sources.
 airflow_venv() { echo "$root/build/venv/airflow-$1"; }  # VERSION, VERSION-celery or checks
 

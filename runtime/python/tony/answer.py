@@ -1,0 +1,58 @@
+"""What one run of the program has printed: an answer, or the exception that its exit code stands for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from tony.errors import Unavailable, VersionMismatch, error_of
+from tony.where import NAME
+
+SCHEMA = 1
+
+Document = dict[str, Any]
+
+
+def answer(verb: str, program: str | None, code: int | None, out: bytes, err: bytes) -> Document:
+    """What a verb said, or the exception that its exit code stands for."""
+    try:
+        document = as_document(json.loads(out))
+    except ValueError:
+        last = err.decode(errors="replace").strip().rpartition("\n")[2]
+        raise Unavailable(f"tony {verb}: exit {code} without an answer{': ' if last else ''}{last}") from None
+    expect_schema(program, document)
+    if code not in (0, 1):
+        failure = document.get("error") or {"code": code, "message": f"tony {verb}: exit {code}"}
+        raise error_of(failure, document)
+    return document
+
+
+def as_document(value: Any) -> Document:
+    if not isinstance(value, dict) or "schema" not in value:
+        raise ValueError("no answer of tony's")
+    return cast(Document, value)
+
+
+def expect_schema(name: str | None, document: Mapping[str, Any]) -> None:
+    if document.get("schema") == SCHEMA:
+        return
+    raise VersionMismatch(
+        f"{name or NAME} answers by schema {document.get('schema')}, this package reads {SCHEMA}: install both of one version"
+    )
+
+
+def line_of(verb: str, program: str | None, line: bytes) -> Document:
+    try:
+        document = as_document(json.loads(line))
+    except ValueError:
+        raise Unavailable(f"tony {verb}: a line that is no answer: {line[:80]!r}") from None
+    expect_schema(program, document)
+    if set(document) == {"schema", "error"}:
+        raise error_of(document["error"], document)
+    return document
+
+
+def expect_end(verb: str, code: int | None) -> None:
+    if code not in (0, 1):
+        raise Unavailable(f"tony {verb}: exit {code} before the end")

@@ -1,0 +1,97 @@
+"""What `import tony` offers for programs with threads or with none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tony import asks, job_answers
+from tony.asks import OnExisting, Path, Spec, Texts
+from tony.documents import JobStatus, Plan, Submitted, Version
+from tony.one_job import Job
+from tony.program import Ask, Program
+from tony.reading import read
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tony.asks import Members, RunOptions
+
+
+def submit(
+    spec: Spec | None = None,
+    *,
+    secrets: Texts | None = None,
+    directory: Path | None = None,
+    strict: bool = False,
+    request_id: str | None = None,
+    submission: int = 0,
+    on_existing: OnExisting = "adopt",
+    watch_timeout: float | None = None,
+    program: Program | None = None,
+    **members: Unpack[Members],
+) -> Job:
+    """Submits a job, and returns as soon as it is recorded: from then on it needs nobody.
+
+    spec: a mapping (a job document), or the path of a file (.properties, .job, .xml, .json, .yaml). members: what a
+    document may have (`executes`, `tasks`, `env`, `conf`, ...); they go before the spec. secrets: variables of the tasks
+    that are written nowhere. directory: where relative paths begin. request_id: a second submit under it finds the job;
+    submission and on_existing say what is done then. watch_timeout: the job ends when nobody looks for so many seconds.
+    """
+    ask = asks.submit(
+        spec, members, secrets=secrets, directory=directory, strict=strict, request_id=request_id, submission=submission,
+        on_existing=on_existing, watch_timeout=watch_timeout,
+    )  # fmt: skip
+    return _submitted(ask, program)
+
+
+def run(
+    command: str | Sequence[str],
+    instances: int = 1,
+    *,
+    secrets: Texts | None = None,
+    directory: Path | None = None,
+    strict: bool = False,
+    program: Program | None = None,
+    **options: Unpack[RunOptions],
+) -> Job:
+    """Runs a command on so many workers, as `tony run` does: a sequence of words, or a text for the shell.
+
+    If it names a file of this folder (or of `directory`), each worker has a copy of the folder.
+    """
+    return _submitted(asks.run(command, instances, options, secrets, directory, strict), program)
+
+
+def _submitted(ask: Ask, program: Program | None) -> Job:
+    program = program or Program()
+    document = program.call(ask, rest=job_answers.hear_rest, said=job_answers.hear_warnings)
+    return Job(document["job"], program, read(Submitted, document))
+
+
+def plan(
+    spec: Spec | None = None,
+    *,
+    secrets: Texts | None = None,
+    directory: Path | None = None,
+    strict: bool = False,
+    program: Program | None = None,
+    **members: Unpack[Members],
+) -> Plan:
+    """What a submit would run. Starts nothing."""
+    return read(Plan, (program or Program()).call(asks.plan(spec, members, secrets, directory, strict)))
+
+
+def job(name: str, *, program: Program | None = None) -> Job:
+    """The job of an id, of the beginning of one, the newest of a name, or `last`. NotFound if there is none."""
+    program = program or Program()
+    return Job(program.call(asks.status(name))["job"], program)
+
+
+def jobs(*, program: Program | None = None) -> list[JobStatus]:
+    """The jobs that have not ended and the newest others, newest first."""
+    return job_answers.statuses((program or Program()).call(Ask(("list",))))
+
+
+def version(*, program: Program | None = None) -> Version:
+    """The program's."""
+    return read(Version, (program or Program()).call(Ask(("version",))))

@@ -1,0 +1,94 @@
+"""What the calls of a job mean, for threads and for loops. Pure, but for the log `tony`, which tells people."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tony.answer import Document
+from tony.documents import FollowedEntry, JobStatus, LogAnswer, LogEntry, Outputs, Stream
+from tony.errors import JobFailed
+from tony.reading import read
+
+log = logging.getLogger("tony")
+WARNING = "tony: warning: "
+
+
+@dataclasses.dataclass(frozen=True)
+class LogLine:
+    """A line that a task wrote, without its end. Reading that begins at `cursor` has all that comes after it.
+
+    Of several lines that came at once the last alone has a cursor of its own; with that of another some come again.
+    """
+
+    task: str
+    attempt: int
+    stream: Stream
+    text: str
+    process: int | None = None
+    cursor: str | None = None
+
+    def __str__(self) -> str:
+        attempt = f"#{self.attempt}" if self.attempt > 1 else ""
+        return f"{self.task}{attempt} {'!' if self.stream == 'stderr' else '|'} {self.text}"
+
+
+def lines_of(entry: LogEntry | FollowedEntry, before: str | None, after: str | None) -> Iterator[LogLine]:
+    texts = entry.text.split("\n")
+    if not texts[-1]:
+        texts.pop()  # what stands behind the last line's end
+    for number, text in enumerate(texts, 1):
+        cursor = after if number == len(texts) else before
+        yield LogLine(entry.task, entry.attempt, entry.stream, text, entry.process, cursor)
+
+
+def lines_of_answer(page: LogAnswer, before: str | None) -> Iterator[LogLine]:
+    for number, entry in enumerate(page.entries, 1):
+        yield from lines_of(entry, before, page.cursor if number == len(page.entries) else before)
+
+
+def ended(document: Document, check: bool) -> JobStatus:
+    status = read(JobStatus, document)
+    if check and not status.succeeded:
+        raise failed(status)
+    return status
+
+
+def failed(status: JobStatus) -> JobFailed:
+    verdict = status.verdict
+    why = f": {verdict.outcome_class}: {verdict.message}" if verdict else ""
+    return JobFailed(f"job {status.job} {status.state}{why}", status)
+
+
+def outputs_of(document: Document) -> dict[str, Any]:
+    found = read(Outputs, document)
+    for problem in found.problems:
+        log.warning("outputs of job %s: %s%s", found.job, f"{problem.name}: " if problem.name else "", problem.why)
+    return dict(found.outputs)
+
+
+def hear_warnings(said: bytes) -> None:
+    for line in said.decode(errors="replace").splitlines():
+        if line.startswith(WARNING):
+            log.warning("%s", line.removeprefix(WARNING))
+
+
+def hear_rest(out: bytes) -> None:
+    """Of a submit that was interrupted: who began it shall know whether there is a job."""
+    try:
+        job = json.loads(out)["job"]
+    except (ValueError, KeyError, TypeError):
+        return
+    log.warning("interrupted, but job %s was submitted and goes on", job)
+
+
+def interrupted(job: str) -> None:
+    log.warning('interrupted; job %s goes on: tony.job("%s") has it, its kill() ends it', job, job)
+
+
+def statuses(document: Document) -> list[JobStatus]:
+    items: Iterable[Document] = document["jobs"]
+    return [read(JobStatus, item) for item in items]

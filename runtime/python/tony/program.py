@@ -1,0 +1,247 @@
+"""The program `tony`: where it is, and one run of it.
+
+A Program is a value: any number of threads and event loops may use one at once, each call is a process of its own. A
+call leaves none behind, however it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import os
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import IO, Any, cast
+
+from tony.answer import Document, answer, expect_end, line_of
+from tony.errors import NoProgram, SpecInvalid, TonyError, Unavailable
+from tony.where import beside_this_package, of_path
+
+CALL_LIMIT = 60.0  # seconds for a call that waits for nothing; far above what it takes
+LEAVE_LIMIT = 5.0  # seconds for a process to end once it has nothing to do
+LONGEST_LINE = 64 << 20  # bytes; the status of 10,000 tasks is a tenth of it
+
+Hear = Callable[[bytes], None]
+
+
+class Calls:
+    """The calls of one thread. A signal's handler, or another thread, may stop them at any moment."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def stop(self) -> None:
+        """Ends the process that runs, and each that begins later."""
+        self.stopped = True
+        if self._running is not None:
+            self._running.kill()
+
+    def began(self, process: subprocess.Popen[bytes]) -> None:
+        self._running = process
+        if self.stopped:
+            process.kill()
+
+    def ended(self) -> None:
+        self._running = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ask:
+    """One call. `document` goes to standard input, where no other user can read it.
+
+    `limit` is in seconds; then the process, never a job, is ended. `grace`: who is interrupted gives the process so long
+    to end by itself, and what it has printed by then goes to `rest`. `last`: the words end with somebody's command.
+    """
+
+    words: tuple[str, ...]
+    document: Mapping[str, Any] | None = None
+    directory: str | None = None
+    limit: float | None = CALL_LIMIT
+    grace: float = 0.0
+    last: bool = False
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return self.words if self.last else (*self.words, "--json")
+
+    @property
+    def verb(self) -> str:
+        return self.words[0]
+
+    @property
+    def feed(self) -> bytes:
+        if self.document is None:
+            return b""
+        try:
+            return json.dumps(self.document, allow_nan=False).encode()
+        except (TypeError, ValueError) as error:
+            raise SpecInvalid(f"the job cannot be written as JSON: {error}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """`path` as it is given; without one $TONY_PROGRAM, what came with this package, and `tony` of $PATH, in this order.
+
+    home and conf_dir are $TONY_HOME and $TONY_CONF_DIR of the process, else they are as they are here. Variables whose
+    names begin with one of `withheld` are not handed on: jobs inherit the environment of their submit.
+    """
+
+    path: str | None = None
+    home: str | None = None
+    conf_dir: str | None = None
+    withheld: tuple[str, ...] = ()
+
+    def found(self) -> str:
+        return self.path or os.environ.get("TONY_PROGRAM") or beside_this_package() or of_path()
+
+    def environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(self.withheld)}
+        own = {"TONY_HOME": self.home, "TONY_CONF_DIR": self.conf_dir}
+        return inherited | {name: value for name, value in own.items() if value}
+
+    def call(
+        self, ask: Ask, *, calls: Calls | None = None, own_session: bool = False, rest: Hear | None = None,
+        said: Hear | None = None,
+    ) -> Document:
+        """The answer. An exception from outside, as Ctrl-C, ends the process, unless it has a session of its own.
+
+        `said` gets what the program has said to people, on standard error.
+        """
+        feed, calls = ask.feed, calls or Calls()
+        process = self._start(ask, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=own_session)
+        try:
+            calls.began(process)
+            out, err = process.communicate(feed, timeout=ask.limit)
+        except BaseException as error:
+            if not own_session:
+                end_now(process, ask.grace, rest)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise no_answer_in_time(ask) from None
+            raise
+        finally:
+            calls.ended()
+        if said is not None:
+            said(err)
+        return answer(ask.verb, self.path, process.returncode, out, err)
+
+    def lines(self, ask: Ask) -> Iterator[Document]:
+        """The answers of a verb that gives one a line. Ends the process when the iterator is closed, or forgotten."""
+        process = self._start(ask, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            for line in output_of(process):
+                yield line_of(ask.verb, self.path, line)
+            process.wait()
+        finally:
+            end_now(process)
+        expect_end(ask.verb, process.returncode)
+
+    def _start(self, ask: Ask, **options: Any) -> subprocess.Popen[bytes]:
+        path = self.found()
+        try:
+            return subprocess.Popen[bytes](
+                [path, *ask.argv], stdout=subprocess.PIPE, env=self.environment(), cwd=ask.directory, **options
+            )
+        except OSError as error:
+            raise not_started(path, ask, error) from None
+
+    async def acall(self, ask: Ask, *, rest: Hear | None = None, said: Hear | None = None) -> Document:
+        """The same for an event loop. However it is left, cancelled too, the process is gone."""
+        feed = ask.feed
+        process = await self.astart(ask, stdin=subprocess.PIPE if feed else subprocess.DEVNULL)
+        talk = asyncio.ensure_future(process.communicate(feed or None))  # cancelled, it would forget what it has read
+        try:
+            out, err = await asyncio.wait_for(asyncio.shield(talk), ask.limit)
+        except asyncio.TimeoutError:
+            raise no_answer_in_time(ask) from None
+        finally:
+            if not talk.done():
+                await end_talk(process, talk, ask.grace, rest)
+        if said is not None:
+            said(err)
+        return answer(ask.verb, self.path, process.returncode, out, err)
+
+    async def alines(self, ask: Ask) -> AsyncIterator[Document]:
+        process = await self.astart(ask, stderr=subprocess.DEVNULL, limit=LONGEST_LINE)
+        try:
+            async for line in cast(asyncio.StreamReader, process.stdout):
+                yield line_of(ask.verb, self.path, line)
+            await process.wait()
+        except TonyError:  # the last line; killed while it ends, the process would be reaped behind the loop's back
+            await asyncio.wait({asyncio.ensure_future(process.wait())}, timeout=LEAVE_LIMIT)
+            raise
+        finally:
+            await end(process)
+        expect_end(ask.verb, process.returncode)
+
+    async def astart(self, ask: Ask, **options: Any) -> asyncio.subprocess.Process:
+        """The process itself, for those who talk with it."""
+        path = self.found()
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        try:
+            return await asyncio.create_subprocess_exec(
+                path, *ask.argv, env=self.environment(), cwd=ask.directory, **(streams | options)
+            )
+        except OSError as error:
+            raise not_started(path, ask, error) from None
+
+
+def not_started(path: str, ask: Ask, error: OSError) -> TonyError:
+    """It names the machine: where several need the program one is easily forgotten."""
+    if ask.directory and error.filename == ask.directory:
+        return SpecInvalid(f"directory {ask.directory}: {error.strerror}")
+    return NoProgram(f"{path} cannot be started on {socket.gethostname()}: {error.strerror} ({error.filename})")
+
+
+def no_answer_in_time(ask: Ask) -> Unavailable:
+    return Unavailable(f"tony {ask.verb}: no answer within {ask.limit:g} s")
+
+
+def output_of(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    if process.stdout is None:
+        raise ValueError("a process without a pipe")
+    return process.stdout
+
+
+def end_now(process: subprocess.Popen[bytes], grace: float = 0.0, rest: Hear | None = None) -> None:
+    """Also where it is interrupted again meanwhile no child is left."""
+    try:
+        if process.poll() is None and grace:
+            process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired, ValueError):
+            out, _ = process.communicate(timeout=grace) if grace else (b"", b"")
+            if rest is not None:
+                rest(out)
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+async def end_talk(
+    process: asyncio.subprocess.Process, talk: asyncio.Future[tuple[bytes, bytes]], grace: float, rest: Hear | None
+) -> None:
+    try:
+        if grace:
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            await asyncio.wait({talk}, timeout=grace)
+    finally:
+        await end(process)
+        out, _ = await talk
+    if rest is not None:
+        rest(out)
+
+
+async def end(process: asyncio.subprocess.Process) -> None:
+    """Also when the task that runs this is being cancelled no child is left."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -1,0 +1,118 @@
+"""One `tony watch` process for all who wait in an event loop for jobs of one installation."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import subprocess
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar, cast
+
+from tony.answer import Document, expect_schema
+from tony.errors import TonyError, Unavailable, error_of
+from tony.program import LEAVE_LIMIT, LONGEST_LINE, Ask, Program, end
+from tony.where import NAME
+
+
+class JobWatch:
+    """Writes the ids of jobs to the process, and hands the lines about each to those who wait for it.
+
+    The process runs while somebody waits. Where it ends by itself all who wait get Unavailable, and may come again.
+    Used by the loop's own thread alone.
+    """
+
+    _of_loop: ClassVar[weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[Program, bool], JobWatch]]]
+    _of_loop = weakref.WeakKeyDictionary()
+
+    def __init__(self, program: Program, named: bool) -> None:
+        self.watcher = secrets.token_hex(16) if named else None
+        self._program = program
+        self._waiting: dict[str, list[asyncio.Queue[Document | TonyError]]] = {}
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()  # of starting and ending the process
+        self._reader: asyncio.Task[None] | None = None
+
+    @classmethod
+    def shared(cls, program: Program, named: bool) -> JobWatch:
+        """`named`: kills by other watchers are void from now on. Who merely wants to know has no name."""
+        watches = cls._of_loop.setdefault(asyncio.get_running_loop(), {})
+        return watches.setdefault((program, named), cls(program, named))
+
+    async def end_of(self, job_id: str, on_news: Callable[[Document], Any] = lambda _: None) -> Document:
+        """The job's last status. Raises what `tony` says of a job that it cannot follow."""
+        queue: asyncio.Queue[Document | TonyError] = asyncio.Queue()
+        self._waiting.setdefault(job_id, []).append(queue)
+        try:
+            await self._ask(job_id)
+            while True:
+                news = await queue.get()
+                if isinstance(news, TonyError):
+                    raise news
+                if "error" in news:
+                    raise error_of(news["error"])
+                on_news(news)
+                if "verdict" in news:
+                    return news
+        finally:
+            self._leave(job_id, queue)
+            if not self._waiting:
+                await asyncio.shield(self._rest())
+
+    async def _ask(self, job_id: str) -> None:
+        async with self._turn:
+            if self._process is None:
+                ask = Ask(("watch", "-", *(("--watcher", self.watcher) if self.watcher else ())))
+                streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL, "limit": LONGEST_LINE}
+                self._process = await self._program.astart(ask, **streams)
+                self._reader = asyncio.create_task(self._read(self._process))
+        self._write(job_id)
+
+    def _leave(self, job_id: str, queue: asyncio.Queue[Any]) -> None:
+        self._waiting[job_id].remove(queue)
+        if not self._waiting[job_id]:
+            del self._waiting[job_id]
+            self._write(f"-{job_id}")
+
+    def _write(self, line: str) -> None:
+        # A process that is gone is noticed by its reader.
+        if self._process is not None and self._process.stdin is not None:
+            with contextlib.suppress(OSError, RuntimeError):
+                self._process.stdin.write(f"{line}\n".encode())
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        name = self._program.path or NAME
+        last: TonyError = Unavailable(f"{name} watch has ended")
+        try:
+            async for line in cast(asyncio.StreamReader, process.stdout):
+                news = json.loads(line)
+                expect_schema(name, news)
+                if "job" not in news and "error" in news:
+                    last = Unavailable(str(news["error"].get("message")))
+                for queue in self._waiting.get(news.get("job"), ()):
+                    queue.put_nowait(news)
+            with contextlib.suppress(asyncio.TimeoutError):  # killed while it ends, it would be reaped behind the loop's back
+                await asyncio.wait_for(process.wait(), LEAVE_LIMIT)
+        except ValueError as error:  # no JSON, or a line too long
+            last = Unavailable(f"{name} watch: {error}")
+        except TonyError as error:
+            last = error
+        finally:
+            await end(process)
+            if self._process is process:
+                self._process = None
+                for queue in [queue for queues in self._waiting.values() for queue in queues]:
+                    queue.put_nowait(last)
+
+    async def _rest(self) -> None:
+        async with self._turn:
+            process, reader = self._process, self._reader
+            if self._waiting or process is None or process.stdin is None:
+                return
+            self._process = None
+            process.stdin.close()
+            if reader is not None:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(reader, LEAVE_LIMIT)

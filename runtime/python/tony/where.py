@@ -1,0 +1,41 @@
+"""Where the program `tony` is, if nobody says it."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import pathlib
+import shutil
+import socket
+
+from tony.errors import NoProgram
+
+NAME = "tony"
+DISTRIBUTION = "tony-runtime"
+
+
+@functools.cache
+def beside_this_package() -> str | None:
+    """The program that was installed with this package, wherever pip has put it; not one of another installation."""
+    package = pathlib.Path(__file__).resolve().parent
+    for installed in importlib.metadata.distributions(name=DISTRIBUTION):
+        if pathlib.Path(str(installed.locate_file(package.name))).resolve() != package:
+            continue
+        programs = [file for file in installed.files or () if file.name == NAME and file.parent.name == "bin"]
+        # pip install --target puts them elsewhere than it notes.
+        places = [*(str(installed.locate_file(file)) for file in programs), str(installed.locate_file(f"bin/{NAME}"))]
+        for place in places if programs else ():
+            if os.access(place, os.X_OK):
+                return os.path.normpath(place)
+    return None
+
+
+def of_path() -> str:
+    found = shutil.which(NAME)
+    if found is None:
+        raise NoProgram(
+            f"there is no program {NAME} on {socket.gethostname()}: neither beside this package nor in $PATH; "
+            f"pip install {DISTRIBUTION}, or set TONY_PROGRAM to its path",
+        )
+    return found

@@ -1,0 +1,270 @@
+"""Jobs: submitted, waited for, read and ended, by the built programs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import tony
+from case import ONE, PackageCase
+
+OUTPUT = """echo '{"accuracy": 0.5}' > $TONY_OUTPUT_FILE"""
+
+
+class SubmitTest(PackageCase):
+    def test_keywords_alone_make_a_job(self):
+        job = self.submit(f"echo $A; {OUTPUT}", env={"A": "x,B=2"}, name="by keywords")
+        status = job.wait()
+        self.assertTrue(status.succeeded)
+        self.assertEqual((status.job, status.name), (job.id, "by keywords"))
+        self.assertEqual(job.outputs, {"accuracy": 0.5})
+        self.assertEqual([line.text for line in job.logs()], ["x,B=2"])
+
+    def test_every_form_of_a_spec_is_the_same_job(self):
+        document = {"executes": "echo hi", "name": "n", "framework": "standalone",
+                    "tasks": {"worker": {"instances": 1, "memory": "1g"}}}  # fmt: skip
+        texts = {
+            "j.json": json.dumps(document),
+            "j.yaml": "executes: echo hi\nname: n\nframework: standalone\ntasks: {worker: {instances: 1, memory: 1g}}\n",
+            "j.properties": "executes=echo hi\ntony.application.name=n\ntony.application.framework=standalone\n"
+            "tony.worker.instances=1\ntony.worker.memory=1g\n",
+            "j.xml": "<configuration>" + "".join(
+                f"<property><name>{key}</name><value>{value}</value></property>"
+                for key, value in {"tony.containers.command": "echo hi", "tony.application.name": "n",
+                                   "tony.application.framework": "standalone", "tony.worker.instances": 1,
+                                   "tony.worker.memory": "1g"}.items()) + "</configuration>",
+        }  # fmt: skip
+        expected = tony.plan(document).spec
+        self.assertEqual(expected.roles[0].memory_mb, 1024)
+        for name, text in texts.items():
+            (self.folder / name).write_text(text)
+            for path in (self.folder / name, str(self.folder / name)):
+                with self.subTest(path):
+                    self.assertEqual(tony.plan(path).spec, expected)
+        self.assertEqual(tony.plan("j.json", directory=self.folder).spec, expected)
+
+    def test_keywords_go_before_the_spec(self):
+        file = self.folder / "k.properties"
+        file.write_text("executes=echo file\ntony.application.framework=standalone\ntony.worker.instances=1\n")
+        document = {"executes": "echo file", "framework": "standalone", "tasks": ONE}
+        keywords = {"executes": "echo key", "env": {"A": "1,B=2", "NONE": None}, "conf": {"tony.worker.memory": "3g"},
+                    "name": "other", "tags": ["a", "b"]}  # fmt: skip
+        for spec in (file, document):
+            with self.subTest(spec):
+                plan = tony.plan(spec, **keywords).spec
+                self.assertEqual((plan.roles[0].command, plan.roles[0].memory_mb), ("echo key", 3072))
+                self.assertEqual((plan.name, plan.tags, plan.execution_env), ("other", ("a", "b"), {"A": "1,B=2"}))
+
+    def test_a_secret_is_on_no_command_line_and_in_no_environment_but_the_tasks(self):
+        seen = self.folder / "seen"
+        program = self.script("spy", f'{{ echo "$@"; env; }} >>{seen}; exec $REAL "$@"')
+        file = self.folder / "s.properties"
+        file.write_text('executes=echo "$PASSWORD" | tr a-z A-Z\ntony.application.framework=standalone\n'
+                        "tony.worker.instances=1\n")  # fmt: skip
+        document = {"executes": 'echo "$PASSWORD" | tr a-z A-Z', "framework": "standalone", "tasks": ONE}
+        secrets = {"PASSWORD": "hush-7"}
+        jobs = [tony.submit(spec, secrets=secrets, program=program) for spec in (file, document)]
+        jobs.append(tony.run('echo "$PASSWORD" | tr a-z A-Z', secrets=secrets, program=program))
+        for job in jobs:
+            job.wait()
+            self.assertEqual([line.text for line in job.logs()], ["HUSH-7"])
+        self.assertIn("--secrets-fd 0", seen.read_text())
+        self.assertFalse("hush-7" in seen.read_text())
+
+    def test_bad_input_is_one_line_of_the_kind_of_its_exit_code(self):
+        cases = [
+            (tony.SpecInvalid, lambda: tony.submit({"nmae": 1}), "nmae"),
+            (tony.SpecInvalid, lambda: tony.submit(executes="true", tasks={"worker": {"instances": 1, "memory": "x"}}),
+             "memory"),
+            (tony.SpecInvalid, lambda: tony.submit("/nowhere/job.yaml"), "/nowhere/job.yaml"),
+            (tony.SpecInvalid, lambda: tony.submit(executes="true", directory="/nowhere"), "/nowhere"),
+            (tony.SpecInvalid, lambda: tony.submit({"env": {1, 2}}), "JSON"),
+            (tony.SpecInvalid, lambda: tony.submit({"env": {"A": float("nan")}}), "JSON"),
+            (tony.UsageError, lambda: tony.submit("python train.py"), "python train.py"),
+            (tony.UsageError, lambda: tony.submit(7), "int"),
+            (tony.UsageError, lambda: tony.submit("x.yaml", tasks=ONE), "tasks"),
+            (tony.UsageError, lambda: tony.run([]), "no command"),
+            (tony.UsageError, lambda: tony.run("true", 0), "0 instances"),
+            (tony.UsageError, lambda: tony.job("--help"), "--help"),
+            (tony.NotFound, lambda: tony.job("nowhere"), "nowhere"),
+        ]  # fmt: skip
+        for kind, call, word in cases:
+            with self.subTest(word):
+                error = self.one_line(kind, call, word)
+                self.assertEqual((error.code, error.retryable), (kind.code, False))
+        self.assertEqual([status.name for status in tony.jobs() if status.name == "nmae"], [])
+
+    def test_strict_makes_errors_of_warnings_which_are_told_otherwise(self):
+        conf = {"tony.worker.memroy": "1g"}
+        with self.said() as text:
+            self.submit(conf=conf)
+        self.assertIn("tony.worker.memroy", text.getvalue())
+        with self.assertRaisesRegex(tony.SpecInvalid, "memroy"):
+            tony.submit(executes="true", tasks=ONE, conf=conf, strict=True)
+
+    def test_a_request_id_finds_its_job(self):
+        first = self.submit(self.hold("never"), request_id="r1")
+        second = self.submit(self.hold("never"), request_id="r1")
+        self.assertEqual(second, first)
+        self.assertEqual((first.submitted.decision, second.submitted.decision), ("created", "attached"))
+
+    def test_a_command_runs_without_a_file_in_copies_of_its_folder(self):
+        source = self.folder / "program of mine"
+        source.mkdir()
+        (source / "train.sh").write_text('echo "$RANK $1"')
+        job = tony.run(["sh", "train.sh", "a 'b'"], instances=2, directory=source, memory="100m")
+        job.wait()
+        self.assertEqual(sorted(line.text for line in job.logs()), ["0 a 'b'", "1 a 'b'"])
+
+    def test_a_job_is_found_by_id_beginning_name_and_as_the_last(self):
+        job = self.submit(name="of-this-name")
+        for name in (job.id, job.id[:-1], "of-this-name", "last"):
+            self.assertEqual(tony.job(name), job)
+        self.assertIn(job.id, [status.job for status in tony.jobs()])
+
+
+class EndTest(PackageCase):
+    def test_a_wait_returns_when_the_job_ends_meanwhile(self):
+        job = self.submit(self.hold())
+        self.running(job)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(job.wait()))
+        thread.start()
+        self.box.wait_for("the wait", self.calls)
+        self.release()
+        thread.join(30)
+        self.assertEqual([status.state for status in found], ["SUCCEEDED"])
+
+    def test_a_job_that_failed_is_an_exception_with_its_first_cause(self):
+        job = self.submit("echo no luck >&2; exit 3")
+        error = self.one_line(tony.JobFailed, job.wait, job.id, "FAILED", "user_error", "exit code 3")
+        self.assertEqual(error.status.verdict.exit_code, 3)
+        self.assertEqual(job.wait(check=False).verdict.outcome_class, "user_error")
+        self.assertEqual(job.outputs, {})
+
+    def test_a_limit_ends_the_wait_and_not_the_job(self):
+        job = self.submit(self.hold("never"))
+        with self.assertRaises(TimeoutError):
+            job.wait(0.2)
+        error = self.one_line(tony.WaitTimeout, lambda: job.wait(0), job.id)
+        self.assertTrue(error.retryable)
+        self.assertFalse(job.status().has_ended)
+        self.one_line(tony.Unavailable, lambda: job.outputs, "has not ended")
+
+    def test_a_kill_says_why_and_a_second_one_is_no_matter(self):
+        job = self.submit(self.hold("never"))
+        self.assertEqual(job.kill("enough").verdict.message, "enough")
+        self.assertEqual(job.kill().state, "KILLED")
+        self.one_line(tony.JobFailed, job.wait, "KILLED", "enough")
+
+    def test_changes_go_on_to_the_end(self):
+        job = self.submit(self.hold())
+        states = []
+        for status in job.changes():
+            if status.state == "RUNNING" and "RUNNING" not in states:
+                self.release()
+            states.append(status.state)
+        self.assertIn("RUNNING", states)
+        self.assertEqual(states[-1], "SUCCEEDED")
+
+    def test_ctrl_c_in_a_wait_leaves_the_job_and_says_so(self):
+        job = self.submit(self.hold())
+        self.running(job)
+        code = f'import tony; tony.job("{job.id}").wait()'
+        waiting = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.box.wait_for("the wait", self.calls)
+        os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does: to the program, and to its call
+        _, err = waiting.communicate(timeout=30)
+        self.assertIn(f"interrupted; job {job.id} goes on", err)
+        self.assertIn("KeyboardInterrupt", err)
+        self.assertEqual(job.status().state, "RUNNING")
+
+    def test_ctrl_c_in_a_submit_names_the_job_that_it_has_made(self):
+        program = self.script("slow", '$REAL "$@"; echo >$TONY_HOME/submitted; exec sleep 600')
+        code = (f"import tony; tony.submit(executes='sleep 600', tasks={ONE}, framework='standalone', "
+                f"program=tony.Program('{program.path}'))")  # fmt: skip
+        submitting = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True)
+        mark = self.folder / "home/submitted"
+        self.box.wait_for("the submit", mark.exists)
+        os.kill(submitting.pid, signal.SIGINT)
+        _, err = submitting.communicate(timeout=30)
+        job = tony.job("last")
+        self.addCleanup(job.kill)
+        self.assertIn(f"job {job.id} was submitted and goes on", err)
+
+    def test_threads_share_the_package_and_even_a_job(self):
+        jobs = [None] * 4
+
+        def one(number):
+            jobs[number] = tony.submit(executes=f"echo {number}", framework="standalone", tasks=ONE)
+            jobs[number].wait()
+
+        threads = [threading.Thread(target=one, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        self.assertEqual([[line.text for line in job.logs()] for job in jobs], [["0"], ["1"], ["2"], ["3"]])
+
+    def test_a_stop_ends_the_call_of_another_thread_and_all_later_ones(self):
+        from tony.program import Ask, Calls
+
+        job, calls, found = self.submit(self.hold("never")), Calls(), []
+
+        def wait():
+            try:
+                job.program.call(Ask(("wait", job.id), limit=None), calls=calls)
+            except tony.TonyError as error:
+                found.append(error)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        self.box.wait_for("the wait", self.calls)
+        calls.stop()
+        thread.join(30)
+        self.assertIsInstance(found[0], tony.Unavailable)
+        with self.assertRaises(tony.Unavailable):
+            job.program.call(Ask(("wait", job.id), limit=None), calls=calls)
+        self.assertFalse(job.status().has_ended)
+
+
+class LogsTest(PackageCase):
+    def test_lines_come_while_the_job_runs_and_say_whose_they_are(self):
+        job = self.submit(f"echo out; echo err >&2; {self.hold()}; printf 'no end'", tasks={"worker": {"instances": 2}},
+                          framework="pytorch")  # fmt: skip
+        lines = []
+        for line in job.logs(follow=True):
+            lines.append(str(line))
+            if len(lines) == 4:
+                self.assertFalse(job.status().has_ended)
+                self.release()
+        self.assertEqual(sorted(lines[:4]), ["worker:0 ! err", "worker:0 | out", "worker:1 ! err", "worker:1 | out"])
+        self.assertEqual(sorted(lines[4:]), ["worker:0 | no end", "worker:1 | no end"])
+        self.assertEqual([line.text for line in job.logs("worker:1", stream="stderr")], ["err"])
+        self.assertEqual([line.text for line in job.logs("worker:1", stream="stdout", tail=1)], ["no end"])
+
+    def test_a_reader_goes_on_where_it_stopped(self):
+        job = self.submit("for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done")
+        reading = job.logs(follow=True)
+        first = [next(reading) for _ in range(3)]
+        reading.close()
+        self.box.wait_for("the end of the call", lambda: not self.calls())
+        rest = list(job.logs(follow=True, cursor=first[-1].cursor))
+        job.wait()
+        self.assertEqual([line.text for line in first + rest], ["1", "2", "3", "4", "5", "6"])
+        self.assertEqual([line.text for line in job.logs(cursor=rest[-1].cursor)], [])
+
+    def test_more_than_one_answer_holds_is_read_whole(self):
+        job = self.submit("seq 400000")
+        job.wait()
+        lines = [line.text for line in job.logs()]
+        self.assertEqual((len(lines), lines[0], lines[-1]), (400000, "1", "400000"))
+        self.assertEqual([line.text for line in job.logs(tail=2)], ["399999", "400000"])
+
+    def test_an_unknown_task_is_an_error_at_the_first_line(self):
+        job = self.submit()
+        for follow in (False, True):
+            with self.subTest(follow):
+                self.one_line(tony.NotFound, lambda follow=follow: list(job.logs("ps:3", follow=follow)), "ps:3")

@@ -1,0 +1,96 @@
+"""Which program is called, what it may do wrong, and what is handed on to it."""
+
+import os
+import pathlib
+import pickle
+import threading
+import time
+
+import tony
+from case import ONE, PackageCase
+
+
+class ProgramTest(PackageCase):
+    def test_a_program_that_is_replaced_meanwhile_is_no_matter(self):
+        """As an upgrade does: another file under the name. A copy of it waits."""
+        for name in ("tony", "tony-am", "tony-keeper", "tony-executor"):
+            copy = self.folder / "bin" / name
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes((self.box.tony.parent / name).read_bytes())
+            copy.chmod(0o755)
+        program = tony.Program(str(self.folder / "bin/tony"))
+        job = self.submit(self.hold(), program=program)
+        self.running(job)
+        thread = threading.Thread(target=job.wait)
+        thread.start()
+        self.box.wait_for("the wait", self.calls)
+        new = self.folder / "bin/new"
+        new.write_bytes(pathlib.Path(program.path).read_bytes())
+        new.chmod(0o755)
+        new.rename(program.path)
+        self.assertEqual(job.status().state, "RUNNING")
+        self.release()
+        thread.join(30)
+        self.assertTrue(job.wait().succeeded)
+
+    def test_a_program_of_another_schema_is_one_line(self):
+        program = self.script("later", """echo '{"schema":2,"version":"9.9","schemas":[2]}'""")
+        for call in (lambda: tony.version(program=program), lambda: list(tony.Job("j", program).changes())):
+            self.one_line(tony.VersionMismatch, call, program.path, "schema 2", "reads 1")
+
+    def test_a_program_that_gives_no_answer_is_quoted(self):
+        for text, words in (("echo no lib >&2; exit 127", ("127", "no lib")), ("kill -9 $$", ("-9",)), ("echo 7", ("exit 0",)),
+                            ("echo '{}'", ("exit 0",)), ("printf '\\377'", ("exit 0",))):  # fmt: skip
+            with self.subTest(text):
+                program = self.script("broken", text)
+                self.one_line(tony.Unavailable, lambda program=program: tony.version(program=program), *words)
+
+    def test_a_program_that_cannot_be_started_is_named_with_its_machine(self):
+        (self.folder / "not").write_text("")
+        for path in ("/nowhere/tony", str(self.folder / "not"), str(self.folder)):
+            with self.subTest(path):
+                call = lambda path=path: tony.version(program=tony.Program(path))  # noqa: E731
+                self.one_line(tony.NoProgram, call, path, os.uname().nodename)
+
+    def test_where_it_is_looked_for(self):
+        self.assertEqual(tony.Program("/x/tony").found(), "/x/tony")
+        self.assertEqual(tony.Program().found(), str(self.box.tony))
+        self.set_environment("TONY_PROGRAM", None)
+        self.set_environment("PATH", f"/nowhere:{self.box.tony.parent}")
+        self.assertEqual(tony.Program().found(), str(self.box.tony))
+        self.set_environment("PATH", "/nowhere")
+        self.one_line(tony.NoProgram, tony.version, "pip install tony-runtime")
+
+    def test_no_python_and_no_path_is_needed(self):
+        self.set_environment("PATH", "/nowhere")
+        self.assertTrue(self.submit("echo hi").wait().succeeded)
+
+    def test_a_home_that_cannot_be_written(self):
+        for home, word in (("/proc/tony", "/proc/tony"), ("/dev/null/x", "/dev/null: ")):
+            with self.subTest(home):
+                program = tony.Program(home=home)
+                error = self.one_line(tony.TonyError, lambda program=program: tony.submit(
+                    executes="true", framework="standalone", tasks=ONE, program=program), word)  # fmt: skip
+                self.assertIn(error.code, (69, 73, 77))
+
+    def test_what_is_withheld_is_in_no_job(self):
+        self.set_environment("HIDDEN_TOKEN", "hush")
+        program = tony.Program(withheld=("HIDDEN_",))
+        job = self.submit('echo "[$HIDDEN_TOKEN]"', program=program)
+        job.wait()
+        self.assertEqual([line.text for line in job.logs()], ["[]"])
+
+    def test_jobs_and_errors_go_from_process_to_process(self):
+        job = self.submit("exit 1")
+        self.assertEqual(pickle.loads(pickle.dumps(job)), job)
+        error = self.one_line(tony.JobFailed, job.wait)
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((type(again), str(again), again.status), (type(error), str(error), error.status))
+
+    def test_a_call_that_takes_too_long_is_ended(self):
+        from tony.program import Ask
+
+        program = self.script("hangs", "exec sleep 600")
+        began = time.monotonic()
+        self.one_line(tony.Unavailable, lambda: program.call(Ask(("status", "j"), limit=0.2)), "0.2 s")
+        self.assertLess(time.monotonic() - began, 20)

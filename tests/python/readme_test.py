@@ -1,0 +1,44 @@
+"""The examples of the package's README, as they stand there."""
+
+import contextlib
+import io
+import os
+import pathlib
+import re
+
+from case import PackageCase
+
+README = pathlib.Path(__file__).resolve().parents[2] / "runtime/python/README.md"
+EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+TRAIN = """import json, os
+rank, world = os.environ["RANK"], os.environ["WORLD_SIZE"]
+for epoch in (1, 2, 3):
+    print(f"rank {rank} of {world}: epoch {epoch}", flush=True)
+if "TONY_OUTPUT_FILE" in os.environ:
+    json.dump({"loss": 0.25}, open(os.environ["TONY_OUTPUT_FILE"], "w"))
+"""
+
+
+class ReadmeTest(PackageCase):
+    def test_each_example_prints_what_the_page_shows(self):
+        (self.folder / "src").mkdir()
+        (self.folder / "src/train.py").write_text(TRAIN)
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.folder)
+        names, examples = {}, EXAMPLE.findall(README.read_text(encoding="utf-8"))
+        self.assertGreater(len(examples), 5)
+        for code, expected in examples:
+            with self.subTest(code.splitlines()[0]), contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(code, str(README), "exec"), names)  # noqa: S102
+                self.assertEqual(printed.getvalue(), expected)
+
+    def test_the_package_in_its_own_words(self):
+        import tony
+
+        for name in tony.__all__:
+            self.assertTrue(hasattr(tony, name), name)
+        exceptions = {name for name in tony.__all__ if isinstance(getattr(tony, name), type)
+                      and issubclass(getattr(tony, name), tony.TonyError)} - {"TonyError"}  # fmt: skip
+        text = README.read_text(encoding="utf-8")
+        self.assertEqual({name for name in exceptions if f"`{name}`" not in text and f"`tony.{name}`" not in text}, set())

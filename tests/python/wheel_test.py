@@ -1,0 +1,122 @@
+"""The wheel: what is in it, on which Linux it may be installed, and that it works and goes without a trace."""
+
+import base64
+import csv
+import hashlib
+import os
+import re
+import shutil
+import stat
+import sys
+import zipfile
+
+import tony
+from installed import BIN, ROOT, TOOLS, InstalledCase, build, run
+
+PROGRAMS = {"tony", "tony-am", "tony-executor", "tony-gpu-executor", "tony-keeper"}
+
+
+class WheelTest(InstalledCase):
+    def test_it_has_the_package_and_the_programs_and_says_so(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            names = {name: wheel.getinfo(name) for name in wheel.namelist()}
+            scripts = {name.rpartition("/")[2]: info for name, info in names.items() if ".data/scripts/" in name}
+            self.assertLessEqual(PROGRAMS, set(scripts))
+            self.assertLessEqual(set(scripts) - PROGRAMS, {"tony-hadoop", "tony-yarn-am.tar.gz"})
+            for name in PROGRAMS:
+                self.assertEqual(stat.S_IMODE(scripts[name].external_attr >> 16), 0o755, name)
+            modules = {str(file.relative_to(ROOT / "runtime/python")) for file in (ROOT / "runtime/python/tony").iterdir()
+                       if file.is_file()}  # fmt: skip
+            self.assertEqual({name for name in names if name.startswith("tony/")}, modules)
+            rest = {name.split("/", 1)[1] for name in names if ".dist-info/" in name}
+            self.assertEqual(rest, {"METADATA", "WHEEL", "RECORD", "licenses/LICENSE"})
+            metadata = wheel.read(next(name for name in names if name.endswith("METADATA"))).decode()
+        for line in ("Name: tony-runtime", f"Version: {tony.__version__}", "License-Expression: Apache-2.0",
+                     "Requires-Python: >=3.10", "Description-Content-Type: text/markdown", "# TonY from Python"):  # fmt: skip
+            self.assertIn(f"{line}\n", metadata)
+        self.assertNotIn("Requires-Dist", metadata)
+
+    def test_its_record_has_each_file_as_it_is(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            (record,) = [name for name in wheel.namelist() if name.endswith("/RECORD")]
+            rows = {row[0]: row[1:] for row in csv.reader(wheel.read(record).decode().splitlines())}
+            self.assertEqual(rows.pop(record), ["", ""])
+            self.assertEqual(set(rows), set(wheel.namelist()) - {record})
+            for name, (digest, size) in rows.items():
+                content = wheel.read(name)
+                expected = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+                self.assertEqual((digest, int(size)), (f"sha256={expected}", len(content)), name)
+
+    def test_its_tag_is_the_newest_c_library_that_a_program_needs(self):
+        """As readelf, which the build does not use, has it."""
+        newest = (2, 17)
+        for name in PROGRAMS:
+            for found in re.findall(r"GLIBC_(\d+)\.(\d+)", run("readelf", "-W", "--version-info", BIN / name)):
+                newest = max(newest, (int(found[0]), int(found[1])))
+        tag = f"py3-none-manylinux_{newest[0]}_{newest[1]}_{os.uname().machine}"
+        self.assertEqual(self.wheel.name, f"tony_runtime-{tony.__version__}-{tag}.whl")
+
+    def test_two_builds_are_the_same(self):
+        """Whoever makes them, wherever, whenever: another umask, zone, language, and times of files."""
+        copy = self.out / "other bin"
+        shutil.copytree(BIN, copy)
+        old = os.umask(0o077)
+        self.addCleanup(os.umask, old)
+        again = build(self.out / "again", bin_folder=copy, env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C"})
+        self.assertEqual(again.name, self.wheel.name)
+        self.assertTrue(again.read_bytes() == self.wheel.read_bytes())
+
+    def test_others_who_look_at_wheels_find_nothing_wrong(self):
+        run(TOOLS / "twine", "check", "--strict", self.wheel)
+        run(TOOLS / "check-wheel-contents", self.wheel)
+
+    def test_a_program_that_not_every_linux_starts_is_refused(self):
+        folder = self.out / "foreign"
+        shutil.copytree(BIN, folder)
+        shutil.copy("/usr/bin/python3", folder / "tony-gpu-executor", follow_symlinks=True)
+        said = run(ROOT / "scripts/wheel", folder, self.out / "none", "--without-hadoop", fails=True)
+        self.assertRegex(said, r"^wheel: tony-gpu-executor: needs \S+, which not every Linux has\n$")
+        (folder / "tony-keeper").unlink()
+        said = run(ROOT / "scripts/wheel", folder, self.out / "none", "--without-hadoop", fails=True)
+        self.assertRegex(said, r"^wheel: .*/tony-keeper: there is none.*\n$")
+        self.assertFalse((self.out / "none").exists())
+
+    def test_there_is_no_source_distribution(self):
+        words = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", self.out / "sdist"]
+        said = run(*words, cwd=ROOT / "runtime/python", fails=True)
+        self.assertIn("tony-runtime has no source distribution", said)
+
+
+class PipTest(InstalledCase):
+    def test_a_job_runs_with_what_pip_has_installed_and_nothing_is_left_when_it_is_gone(self):
+        there = self.environment("an environment of ours")
+        python, before = there / "bin/python", self.files(there)
+        self.run_there(python, "-m", "pip", "install", "--quiet", self.wheel)
+        self.use(python, there / "bin/tony")
+        self.assertEqual(self.run_there(there / "bin/tony", "version"), self.run_there(python, "-m", "tony", "version"))
+        self.run_there(python, "-m", "pip", "check")
+        self.run_there(python, "-m", "pip", "uninstall", "--yes", "--quiet", "tony-runtime")
+        self.assertEqual(self.files(there), before)
+
+    def test_a_job_runs_with_what_uv_has_installed(self):
+        there = self.environment("uv")
+        before = self.files(there)
+        self.run_there(TOOLS / "uv", "pip", "install", "--quiet", "--python", there / "bin/python", self.wheel)
+        self.use(there / "bin/python", there / "bin/tony")
+        self.run_there(TOOLS / "uv", "pip", "uninstall", "--quiet", "--python", there / "bin/python", "tony-runtime")
+        self.assertEqual(set(self.files(there)) - {".lock"}, set(before))  # uv's own
+
+    def test_in_a_folder_of_its_own_the_package_finds_its_programs(self):
+        folder = self.out / "target"
+        self.run_there(sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, self.wheel)
+        found = run("/usr/bin/python3", "-c", "import tony; print(tony.Program().found())", cwd=self.out,
+                    env={**self.plain, "PYTHONPATH": str(folder)})  # fmt: skip
+        self.assertEqual(found.strip(), str(folder / "bin/tony"))
+
+    def test_the_programs_of_another_installation_are_not_taken(self):
+        """The package of the sources beside an installed wheel: its programs are those of $PATH."""
+        there = self.environment("beside")
+        self.run_there(there / "bin/python", "-m", "pip", "install", "--quiet", self.wheel)
+        found = run(there / "bin/python", "-c", "import tony; print(tony.Program().found())", cwd=self.out,
+                    env={**self.plain, "PYTHONPATH": str(ROOT / "runtime/python"), "PATH": str(BIN)})  # fmt: skip
+        self.assertEqual(found.strip(), str(BIN / "tony"))
