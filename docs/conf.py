@@ -21,7 +21,8 @@ html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright
 html_theme_options = {"navigation_with_keys": False}
 
 # A copied command is without its prompt and without what it printed.
-copybutton_prompt_text = "$ "
+copybutton_prompt_text = r"\$ |> "
+copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
 copybutton_line_continuation_character = "\\"
 exclude_patterns = ["extra"]

@@ -51,6 +51,9 @@ class Stage:
             if shown_on:
                 to = os.path.relpath(shown_on, page.parent)
                 return f"[{words}]({'' if shown_on == page else to}{'#' + anchor if anchor else ''})"
+            if file.parent == reference.SCHEMAS:
+                to = os.path.relpath(pages.DOCS / "reference/schemas.md", page.parent)
+                return f"[{words}]({to}#{file.name.removesuffix('.schema.json')})"
             name = str(file.relative_to(pages.ROOT))
             plain = words.replace("`", "").rstrip("/")
             return f"`{name}`" if name.endswith(plain) else f"{words} (`{name}`)"

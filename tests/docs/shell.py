@@ -24,7 +24,8 @@ class Shell:
     def __init__(self, folder, home, bin_folder, variables):
         self.folder = pathlib.Path(folder)
         self.number = 0
-        environment = {
+        self.tony_program = pathlib.Path(bin_folder) / "tony"
+        self.environment = {
             "HOME": str(home),
             "LANG": "C.UTF-8",
             "PATH": f"{bin_folder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -34,7 +35,7 @@ class Shell:
             "USER": os.environ.get("USER", "you"),
             **variables,
         }
-        self.bash = subprocess.Popen(["/bin/bash", "--norc", "-c", DRIVER], cwd=home, env=environment, text=True,
+        self.bash = subprocess.Popen(["/bin/bash", "--norc", "-c", DRIVER], cwd=home, env=self.environment, text=True,
                                      stdin=subprocess.PIPE, start_new_session=True)
 
     def run(self, command):
@@ -49,6 +50,11 @@ class Shell:
                 return None, self.output()
             time.sleep(0.005)
         return int(status.read_text()), self.output()
+
+    def tony(self, *words):
+        """What `tony` prints for the reader of this page, beside the shell; nothing where it fails."""
+        return subprocess.run([self.tony_program, *words], env=self.environment, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False).stdout
 
     def output(self):
         return (self.folder / f"{self.number}.output").read_text(errors="replace").splitlines()
