@@ -1,4 +1,4 @@
-"""llms.txt and llms-full.txt: the pages for programs that read text."""
+"""llms.txt, llms-full.txt and SKILL.md: the pages for programs that read text."""
 
 import re
 
@@ -26,11 +26,14 @@ def write(source, target):
         text = (source / f"{name}.md").read_text()
         text = re.sub(r"```\{toctree\}\n.*?```\n", "", text, flags=re.DOTALL)
         text = re.sub(r"```\{code-block\} (\S+)\n:caption: (.*)\n\n?", r"`\2`:\n\n```\1\n", text)
+        text = re.sub(r"^!\[.*\n\n?", "", text, flags=re.MULTILINE)
         if name != "index":
             index.append(f"- [{pages.title_of(text)}]({name}.md): {about(name)}")
         page = target / f"{name}.md"
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text)
         everything.append(text.strip() + "\n")
+    skill = (target / "assistants.md").read_text()
+    (target / "SKILL.md").write_text(f"---\nname: tony\ndescription: {about('assistants')}\n---\n\n{skill}")
     (target / "llms.txt").write_text("\n".join(index) + "\n")
     (target / "llms-full.txt").write_text("\n\n".join(everything))
