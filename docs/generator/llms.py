@@ -34,6 +34,6 @@ def write(source, target):
         page.write_text(text)
         everything.append(text.strip() + "\n")
     skill = (target / "assistants.md").read_text()
-    (target / "SKILL.md").write_text(f"---\nname: tony\ndescription: {about('assistants')}\n---\n\n{skill}")
+    (target / "SKILL.md").write_text(f"---\nname: tony\ndescription: \"{about('assistants')}\"\n---\n\n{skill}")
     (target / "llms.txt").write_text("\n".join(index) + "\n")
     (target / "llms-full.txt").write_text("\n\n".join(everything))
