@@ -133,8 +133,9 @@ class Triggers:
     name = "triggers in one Airflow process and its `tony watch`"
 
     def __init__(self, python, jobs, limit):
-        operator = pathlib.Path(__file__).resolve().parents[1] / "airflow-operator"
-        env = dict(jobs.tony.env, PYTHONPATH=str(operator), AIRFLOW_HOME=str(jobs.tony.home / "airflow"))
+        root = pathlib.Path(__file__).resolve().parents[1]
+        path = f"{root / 'airflow-operator'}:{root / 'runtime/python'}"
+        env = dict(jobs.tony.env, PYTHONPATH=path, AIRFLOW_HOME=str(jobs.tony.home / "airflow"))
         self.process = subprocess.Popen([python, __file__, jobs.program, *jobs.ids], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.lines = iter(Lines(self.process, limit))
         self.until("ready")

@@ -115,18 +115,22 @@ make_venv() {  # VENV REQUIREMENTS [FINISH]
 # What the tests of the Python package need.
 python_venv() { echo "$root/build/venv/python"; }
 
-# The Python of one Airflow, with the provider installed in it as a user would; and that of what looks at its sources.
+# The Python of one Airflow, with the provider and the wheel of the release build installed in it as a user would; and that
+# of what looks at its sources.
 airflow_venv() { echo "$root/build/venv/airflow-$1"; }  # VERSION, VERSION-celery or checks
 
 make_airflow_venv() {  # VERSION or VERSION-celery
-  local venv provider=$root/airflow-operator stamp
+  local venv provider=$root/airflow-operator bin=$root/build/release/bin wheel stamp
   venv=$(airflow_venv "$1")
   make_venv "$(airflow_venv checks)" "$root/tests/conformance/airflow/requirements-checks.txt" &&
     make_venv "$venv" "$root/tests/conformance/airflow/requirements-$1.txt" || return
-  stamp=$(cd "$provider" && find . -type f ! -path '*/__pycache__/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum)
+  stamp=$(find "$provider" "$root/runtime/python" "$bin"/tony{,-am,-executor,-gpu-executor,-keeper} -type f \
+    ! -path '*/__pycache__/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum) || return
   [ "$(cat "$venv/provider-made-from" 2>/dev/null)" != "$stamp" ] || return 0
   rm -f "$venv/provider-made-from"
-  make_installer && install_package "$venv" "$provider" && echo "$stamp" >"$venv/provider-made-from"
+  wheel=$("$root/scripts/wheel" "$bin" "$root/build/wheel" --without-hadoop) && make_installer &&
+    install_package "$venv" tony-runtime "$wheel" && install_package "$venv" airflow-provider-tony "$provider" &&
+    echo "$stamp" >"$venv/provider-made-from"
 }
 
 # pip, and uv of one version, which needs a third of pip's time. Where there is no uv, pip installs.
@@ -147,9 +151,8 @@ install_requirements() {  # VENV REQUIREMENTS
 }
 
 # Its own build tools are fetched for the time of the build; what it needs is there.
-install_package() {  # VENV FOLDER
-  UV_CACHE_DIR=$installer/cache "$installer/bin/uv" pip install --python "$1/bin/python" --reinstall-package \
-    airflow-provider-tony "$2" ||
+install_package() {  # VENV NAME FOLDER_OR_WHEEL
+  UV_CACHE_DIR=$installer/cache "$installer/bin/uv" pip install --python "$1/bin/python" --reinstall-package "$2" "$3" ||
     "$installer/bin/pip" --python "$1/bin/python" install --disable-pip-version-check --no-input --progress-bar off \
-      --force-reinstall --no-deps "$2"
+      --force-reinstall --no-deps "$3"
 }

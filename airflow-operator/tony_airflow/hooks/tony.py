@@ -88,7 +88,7 @@ class TonyHook(BaseHook):
 
     def plan(self, document: Document, directory: str | None = None) -> Document:
         """What the job would be; starts nothing. Relative paths are relative to `directory`."""
-        return self._call("plan", "-", document=document, cwd=directory)
+        return self._call("plan", "-", document=document, directory=directory)
 
     def submit(
         self,
@@ -107,7 +107,7 @@ class TonyHook(BaseHook):
         words += ["--run", order.run] if order.run else []
         if watch_timeout:
             words += ["--watch-timeout", str(watch_timeout)]
-        return self._call(*words, document=document, cwd=directory, limit=limit)
+        return self._call(*words, document=document, directory=directory, limit=limit)
 
     def status(self, job_id: str) -> Document:
         return self._call("status", job_id)
@@ -139,7 +139,7 @@ class TonyHook(BaseHook):
 
         It is quick and apart from this process's session: this process is often about to be killed itself.
         """
-        return self.cli.call(*kill_words(order, reason, delay), limit=KILL_LIMIT, start_new_session=True)
+        return self.cli.call(*kill_words(order, reason, delay), limit=KILL_LIMIT, own_session=True)
 
 
 def kill_words(order: Order, reason: str, delay: int = 0, watcher: str | None = None) -> list[str]:

@@ -15,10 +15,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from tony_airflow._compat import BaseTrigger, TriggerEvent
-from tony_airflow.cli import TonyCli
+from tony_airflow.cli import TonyCli, end_of
 from tony_airflow.exceptions import TonyError, TonyNotFound, TonyTransportError
 from tony_airflow.hooks.tony import Order, kill_words
-from tony_airflow.watch import JobWatch
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds between attempts to reach tony
 FIRST_CONTACT = 30.0  # seconds after which a triggerer that has never seen the job leaves it to a worker
@@ -100,9 +99,9 @@ class TonyJobTrigger(BaseTrigger):
     async def _follow(self) -> str:
         if self.job_id is None:
             self.job_id = await self._job_of_request()
-        watch = JobWatch.shared(self._tony, named=self.owner is not None)
+        watch = self._tony.watch(named=self.owner is not None)
         self._watcher = watch.watcher
-        status = await watch.end_of(self.job_id, on_news=self._note)
+        status = await end_of(watch, self.job_id, self._note)
         return str(status["verdict"]["message"])
 
     async def _job_of_request(self) -> str:

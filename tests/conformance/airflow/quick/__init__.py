@@ -3,7 +3,7 @@
     cd tests/conformance/airflow && PYTHON -m unittest discover -t . -s quick -p '*_test.py'
 
 PYTHON is that of an environment with Airflow. Airflow reads its environment when it is imported: it is set here, before
-any test is. The provider comes from the repository, and package_test.py tries what is built of it.
+any test is. The provider and the package of `tony` come from the repository, and package_test.py tries what is built of it.
 
     TONY_BIN_DIR         where `tony` is, for the corpus
     TONY_CHECKS_PYTHON   an environment of ../requirements-checks.txt, for the types and the package
@@ -18,6 +18,7 @@ import tempfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[4]
 PROVIDER = REPOSITORY / "airflow-operator"
+CLIENT = REPOSITORY / "runtime/python"
 HOME = pathlib.Path(tempfile.mkdtemp(prefix="tony-airflow-")).resolve()
 PROCESS = os.getpid()
 
@@ -38,9 +39,9 @@ os.environ.update(
     AIRFLOW__TONY__CLI_FOLDERS=f"{HOME.parent}:/nowhere",  # where the worlds of the tests are, and nothing
     AIRFLOW__USAGE_DATA_COLLECTION__ENABLED="False",
     DO_NOT_TRACK="1",
-    PYTHONPATH=str(PROVIDER),
+    PYTHONPATH=f"{PROVIDER}:{CLIENT}",
     PYTHONDONTWRITEBYTECODE="1",
 )
 (HOME / "dags").mkdir()
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(PROVIDER))
+sys.path[:0] = [str(PROVIDER), str(CLIENT)]

@@ -42,7 +42,7 @@ __all__ = ["AIRFLOW_2", "DAG", "AirflowFailException", "AirflowSkipException", "
 
 # Pauses that are there for daemons and slow jobs; tests need not wait for them.
 QUICKER = {"task_try.PAUSE": 0.02, "operators.tony.SHORTEST_DEFERRAL": 0.0, "triggers.tony.FIRST_PAUSE": 0.2,
-           "triggers.tony.FIRST_CONTACT": 0.5, "watch.LEAVE_LIMIT": 0.5, "hooks.tony.KILL_LIMIT": 1.0}  # fmt: skip
+           "triggers.tony.FIRST_CONTACT": 0.5, "hooks.tony.KILL_LIMIT": 1.0}  # fmt: skip
 TEST_LIMIT = 40  # seconds for one test: what hangs shows where
 RUN_ID = "manual__2026-11-22T01:02:03.4+00:00"
 RUN_BEGAN = datetime.datetime(2026, 11, 22, 1, 2, 5, 600_000, datetime.timezone.utc)
@@ -109,6 +109,7 @@ class QuickCase(unittest.TestCase):
         self.addCleanup(self.leave)
         self.connect()
         self.patches = {name: unittest.mock.patch(f"tony_airflow.{name}", value) for name, value in QUICKER.items()}
+        self.patches["leave"] = unittest.mock.patch("tony.watch.LEAVE_LIMIT", 0.5)
         for patch in [*self.patches.values(), *supervisor()]:
             patch.start()
             self.addCleanup(patch.stop)

@@ -16,7 +16,7 @@ from typing import Any
 import airflow
 import jsonschema
 
-from . import HOME, PROVIDER
+from . import CLIENT, HOME, PROVIDER
 
 CHECKS = os.environ.get("TONY_CHECKS_PYTHON", "")
 BUDGET = 600  # lines that such a provider should need; more is only said
@@ -64,7 +64,7 @@ EXAMPLES = PROVIDER / "tony_airflow/example_dags"  # they are Dags, which import
 
 
 def run(words: list[Any], path: pathlib.Path | None = None) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(path or ""), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{path or ''}:{CLIENT}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     words = [str(word) for word in words]
     done = subprocess.run(words, env=environment, cwd=HOME, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=120, check=False)  # fmt: skip
@@ -150,12 +150,21 @@ class InstalledTest(unittest.TestCase):
         self.assertIn("License-Expression: Apache-2.0", text)
         self.assertIn("Requires-Dist: apache-airflow>=2.11,!=3.0.*", text)
         self.assertIn("Requires-Dist: apache-airflow-providers-common-compat>=", text)
+        self.assertIn("Requires-Dist: tony-runtime>=", text)
         self.assertNotRegex(text, "Requires-Dist: .*[<=]=")  # a bound from above makes others' installations fail
         entry_points = configparser.ConfigParser()
         entry_points.read(info / "entry_points.txt")
         self.assertEqual(
             entry_points["apache_airflow_provider"]["provider_info"], "tony_airflow.get_provider_info:get_provider_info"
         )
+
+    def test_the_programs_of_the_installed_wheel_are_found_without_a_path(self) -> None:
+        """A service of Airflow's has not the environment's folder in its $PATH, and the connection no `cli`."""
+        ask = "import sys; sys.path.append(sys.argv[1])\nfrom tony_airflow.hooks.tony import TonyHook\nprint(TonyHook().version())"
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(HOME), "AIRFLOW_HOME": str(HOME)}
+        done = subprocess.run([sys.executable, "-P", "-c", ask, self.site], env=environment, cwd="/", capture_output=True,
+                              text=True, timeout=120, check=False)  # fmt: skip
+        self.assertIn("'schema': 1", done.stdout, done.stderr)
 
     def test_airflow_lists_the_provider(self) -> None:
         self.assertIn("airflow-provider-tony", self.answer("list"))

@@ -9,7 +9,7 @@ import unittest
 
 import airflow
 
-from . import PROVIDER
+from . import CLIENT, PROVIDER
 
 # What Airflow leaves untyped, and stubs that are not there, are no faults of the provider.
 LENIENT = [
@@ -29,7 +29,7 @@ WORDS = [CHECKS, "-m", "mypy", "--strict", *LENIENT, "--python-executable", sys.
 def begin() -> subprocess.Popen[str]:
     """It takes long the first time, so it runs beside the other tests, as soon as they are found."""
     mypy = subprocess.Popen(
-        WORDS, cwd=PROVIDER, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        WORDS, cwd=PROVIDER, env={**os.environ, "MYPYPATH": str(CLIENT)}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     atexit.register(mypy.kill)
     return mypy
