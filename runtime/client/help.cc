@@ -1,13 +1,18 @@
 // `tony help`: made from the same table that the parser reads.
+#include <cstdlib>
+
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/key_list.h"
+#include "runtime/client/manual.h"
 #include "runtime/client/output.h"
 #include "runtime/client/text_table.h"
 #include "runtime/client/verb_help.h"
 
 namespace tony {
 namespace {
+
+constexpr int64_t kYear10000 = 253'402'300'800;  // seconds
 
 std::string Overview() {
   std::string text = "tony runs distributed machine-learning jobs\n\n";
@@ -36,9 +41,23 @@ Result<int> HelpWithKeys(const CommandLine& line) {
   return 0;
 }
 
+// So that two builds of the same sources make the same page.
+Result<Instant> DateOfManual() {
+  const char* const epoch = getenv("SOURCE_DATE_EPOCH");
+  if (epoch == nullptr || *epoch == '\0') return RealClock().Now();
+  const auto seconds = ParseInt(epoch);
+  if (seconds && *seconds >= 0 && *seconds < kYear10000) return FromMillis(*seconds * 1000);
+  return Error{ErrorCode::kUsage, StrCat("SOURCE_DATE_EPOCH \"", epoch, "\": expected seconds since 1970")};
+}
+
 }  // namespace
 
 Result<int> RunHelp(const CommandLine& line) {
+  if (line.Has("man")) {
+    TRY_ASSIGN(const Instant date, DateOfManual());
+    PrintAsIs(ManualPage(date));
+    return 0;
+  }
   if (line.words().empty()) {
     Print(Overview());
     return 0;

@@ -265,8 +265,10 @@ class VerbsTest(ContractCase):
                 self.assertTrue(reader.complaints(schema, other), f"{schema} with another {field}")
 
     def verbs(self):
+        """Those that answer programs: the others answer people and their shells."""
         lines = self.box.run("help").raw.decode().split("\n")
-        return [match[1] for line in lines if (match := re.match(r"  ([a-z-]+) ", line)) and match[1] != "help"]
+        named = [match[1] for line in lines if (match := re.match(r"  ([a-z-]+) ", line))]
+        return [verb for verb in named if verb not in ("help", "completion", "complete")]
 
     def test_every_verb_of_the_help_has_a_schema_a_row_and_a_test(self):
         classes = (VerbsTest, engine_test.EngineTest)
