@@ -11,6 +11,7 @@
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/command_line.h"
+#include "runtime/client/text_table.h"
 #include "runtime/store/files.h"
 
 namespace tony::azkaban {
@@ -138,7 +139,8 @@ Result<int> RunAzkabanDoctor(const std::vector<std::string>& arguments) {
                             "run the doctor as root or as that user"));
   Add(all, Home(files));
   Add(all, DefaultBackend().Doctor());
-  return ReportChecks(all, line.Has("json"));
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
+  return ReportChecks(all, line.Has("json"), room);
 }
 
 }  // namespace tony::azkaban

@@ -7,6 +7,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/logs/log_source.h"
+#include "runtime/logs/log_times.h"
 #include "runtime/process/own_tree.h"
 #include "runtime/store/kept_logs.h"
 #include "runtime/store/kept_outputs.h"
@@ -21,6 +22,12 @@ std::string Describe(const Outcome& outcome) {
   return text;
 }
 
+std::vector<std::string> ReadableLogs(int processes) {
+  std::vector<std::string> names = LogNames(processes);
+  for (const std::string& log : LogNames(processes)) names.push_back(TimesOf(log));
+  return names;
+}
+
 }  // namespace
 
 Executor::Executor(Surroundings surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint,
@@ -32,7 +39,7 @@ Executor::Executor(Surroundings surroundings, JobRecords records, JobSpec spec, 
       place_{self.job, self.attempt, self.container, AttemptFolder(records_.place(), self.attempt)},
       run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role)),
       log_answers_(surroundings_.loop,
-                   {records_.place(), place_.attempt.task, LogNames(spec_.ProcessesOf(place_.attempt.task.role))},
+                   {records_.place(), place_.attempt.task, ReadableLogs(spec_.ProcessesOf(place_.attempt.task.role))},
                    [this](int64_t id, const std::vector<LogNews>& news) {
                      surroundings_.am.SendLog(caller_, id, news, [](const Answer<Acknowledged>&) {});
                    }) {}

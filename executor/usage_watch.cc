@@ -65,6 +65,12 @@ std::vector<LogCap> CapsFor(const WatchedAttempt& attempt) {
   return caps;
 }
 
+std::vector<LogNotes> NotesFor(const WatchedAttempt& attempt) {
+  std::vector<LogNotes> notes;
+  for (const auto& log : LogsOf(attempt)) notes.emplace_back(log);
+  return notes;
+}
+
 json::object PointJson(const UsagePoint& point) {
   json::object out;
   out["at_ms"] = point.at.count();
@@ -84,11 +90,12 @@ UsageWatch::UsageWatch(EventLoop& loop, WatchedAttempt attempt, std::function<vo
       start_(loop.Now()),
       meter_(start_),
       logs_(CapsFor(attempt_)),
+      notes_(NotesFor(attempt_)),
       output_(LogsOf(attempt_), start_),
       kept_(start_) {
   if (!attempt_.gpus.empty()) gpus_ = std::make_unique<GpuWatch>(attempt_.gpus);
   sample_timer_ = loop_.After(kFirstSample, [this] { Sample(); });
-  if (!logs_.empty()) log_timer_ = loop_.After(kCheckLogsEvery, [this] { CheckLogs(); });
+  log_timer_ = loop_.After(kCheckLogsEvery, [this] { CheckLogs(); });
 }
 
 void UsageWatch::Sample() {
@@ -103,6 +110,11 @@ void UsageWatch::Sample() {
 }
 
 void UsageWatch::CheckLogs() {
+  const Instant now = loop_.Now();
+  if (now - noted_ >= kCheckLogsEvery) {  // caps may be checked more often
+    for (LogNotes& log : notes_) log.Look(now);
+    noted_ = now;
+  }
   log_timer_ = loop_.After(CapLogs() ? kCheckLogsSoon : kCheckLogsEvery, [this] { CheckLogs(); });
 }
 

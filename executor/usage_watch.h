@@ -1,5 +1,5 @@
-// Watches what one attempt uses while it runs: samples of its processes and GPUs, and the room that its logs take. It
-// decides nothing about the attempt.
+// Watches what one attempt uses while it runs: samples of its processes and GPUs, the room that its logs take, and when
+// they grow. It decides nothing about the attempt.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "executor/gpu_usage.h"
 #include "executor/log_cap.h"
+#include "executor/log_notes.h"
 #include "executor/output_watch.h"
 #include "executor/usage_meter.h"
 #include "executor/usage_sampler.h"
@@ -54,8 +55,9 @@ class UsageWatch {
   std::optional<UsageMeter> total_;  // since Total()
   std::unique_ptr<GpuWatch> gpus_;   // none: no GPUs
   std::vector<LogCap> logs_;
+  std::vector<LogNotes> notes_;
   OutputWatch output_;
-  Instant kept_;
+  Instant kept_, noted_;
   EventLoop::Timer sample_timer_, log_timer_;
 };
 

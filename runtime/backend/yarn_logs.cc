@@ -20,6 +20,10 @@ class YarnLog : public LogStream {
     const auto file = reader_.Look(attempt_, stream_);
     return file ? file->size : 0;
   }
+  std::optional<Instant> Changed() const override {
+    const auto file = reader_.Look(attempt_, stream_);
+    return file && file->changed != Instant() ? std::optional(file->changed) : std::nullopt;
+  }
 
  private:
   YarnLogReader& reader_;

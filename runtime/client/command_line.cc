@@ -89,9 +89,12 @@ Status CommandLine::TakeOption(const VerbSpec& verb, const std::vector<std::stri
   const size_t start = argument.find_first_not_of('-');
   if (start == std::string::npos || start > 2) return UnknownOption(verb, argument, argument);
   const size_t equals = argument.find('=');
-  const std::string name = argument.substr(start, equals == std::string::npos ? equals : equals - start);
-  const auto option = std::ranges::find(verb.options, std::string_view(name), &OptionSpec::name);
-  if (option == verb.options.end()) return UnknownOption(verb, argument, name);
+  const std::string given = argument.substr(start, equals == std::string::npos ? equals : equals - start);
+  const auto option = std::ranges::find_if(verb.options, [&](const OptionSpec& one) {
+    return one.name == given || (!given.empty() && one.letter == given);
+  });
+  if (option == verb.options.end()) return UnknownOption(verb, argument, given);
+  const std::string name(option->name);
 
   std::vector<std::string>& values = values_[name];
   if (!values.empty() && option->kind == OptionSpec::Kind::kValue)

@@ -16,8 +16,9 @@ struct OptionSpec {
   enum class Kind { kFlag, kValue, kFirst, kRepeated };  // kFirst: TonY's rule, of several the first counts
   std::string_view name;                                 // without dashes
   Kind kind = Kind::kFlag;
-  std::string_view value;  // what the value is called in the help text
-  std::string_view text;   // one line for the help text
+  std::string_view value;        // what the value is called in the help text
+  std::string_view text;         // one line for the help text
+  std::string_view letter = {};  // its short name: "f"
 };
 
 struct VerbSpec {

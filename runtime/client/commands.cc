@@ -20,11 +20,15 @@ constexpr auto kValue = OptionSpec::Kind::kValue;
 constexpr auto kRepeated = OptionSpec::Kind::kRepeated;
 constexpr size_t kAny = 1'000'000;
 
+const OptionSpec kLogs = {"logs", kFlag, "", "show what the tasks write while it waits, in place of the table"};
+const OptionSpec kQuiet = {"quiet", kFlag, "", "do not say what to type next", "q"};
+const OptionSpec kColour = {"color", kValue, "WHEN", "always, never, or auto: on a terminal, unless $NO_COLOR is set"};
 const OptionSpec kJson = {"json", kFlag, "", "one JSON object on standard output"};
 
 VerbSpec SubmitVerb() {
   std::vector<OptionSpec> options = SpecOptions();
   options.push_back({"detach", kFlag, "", "do not wait; the job goes on without this command"});
+  options.push_back(kLogs);
   options.push_back({"request-id", kValue, "ID", "what the job is for; a second submit under it finds the job"});
   options.push_back({"submission", kValue, "N", "grows when somebody wants it done again; 0 if not given"});
   options.push_back(
@@ -34,6 +38,7 @@ VerbSpec SubmitVerb() {
       {"first-try", kFlag, "", "an engine's first try: another program replaces the job, a consumed result none"});
   options.push_back({"run", kValue, "TOKEN", "the engine's run, the same for all its tries: tells whose a job is"});
   options.push_back({"watch-timeout", kValue, "SECONDS", "the job ends as abandoned when nobody looks for so long"});
+  options.push_back(kQuiet);
   options.push_back(kJson);
   return {"submit",
           "[SPEC_FILE|-]",
@@ -66,6 +71,8 @@ VerbSpec RunVerbSpec() {
        {"conf", kRepeated, "KEY=VALUE", "one property more"},
        {"strict", kFlag, "", "warnings of keys and values are errors"},
        {"detach", kFlag, "", "do not wait; the job goes on without this command"},
+       kLogs,
+       kQuiet,
        kJson}};
 }
 
@@ -73,6 +80,8 @@ VerbSpec PlanVerb() {
   std::vector<OptionSpec> options = SpecOptions();
   options.push_back({"explain", kFlag, "", "each value that it is made of instead, and where it comes from"});
   options.push_back({"task", kValue, "ROLE:INDEX", "the commands and the environment of that task instead"});
+  options.push_back(kColour);
+  options.push_back(kQuiet);
   options.push_back(kJson);
   return {"plan", "[SPEC_FILE|-]", 0, 1, "print the job that submit would run, and start nothing", options};
 }
@@ -87,6 +96,8 @@ VerbSpec ListVerb() {
            {"queue", kFlag, "",
             "the jobs of all users on the machine instead, in the order of their turns; and the queues of a cluster "
             "that is configured"},
+           kColour,
+           kQuiet,
            kJson}};
 }
 
@@ -149,17 +160,22 @@ VerbSpec RecoverVerb() {
 
 VerbSpec LogsVerb() {
   return {"logs",
-          "JOB [TASK[#ATTEMPT]]",
+          "JOB [ROLE | TASK[#ATTEMPT]]...",
           1,
-          2,
-          "print what the tasks wrote: worker:0, worker:0#2; of several, each line as \"TASK | output\" or \"TASK ! "
-          "error\"",
-          {{"f", kFlag, "", "go on until the job has ended"},
+          kAny,
+          "print what the tasks wrote, of all or of worker, worker:0, worker:0#2; of several, each line as \"TASK | "
+          "output\" or \"TASK ! error\"",
+          {{"follow", kFlag, "", "go on until the job has ended, and end with its verdict and exit code", "f"},
            {"stdout", kFlag, "", "standard output only"},
            {"stderr", kFlag, "", "standard error only"},
-           {"tail", kValue, "LINES", "the last so many lines of each stream; with -f, from there on"},
+           {"tail", kValue, "LINES", "the last so many lines of each stream; with -f, from there on", "n"},
+           {"since", kValue, "TIME",
+            "what was written later: 30s, 10m, 2h, 14d ago, 2026-11-21 or 2026-11-21T09:30Z; known to a second"},
+           {"grep", kValue, "REGEX", "only lines that have a match of this, as RE2 reads it; (?i)... in any case"},
+           {"timestamps", kFlag, "", "when each line was written, to a second; - where that is not known", "t"},
            {"cursor", kValue, "CURSOR", "go on where an earlier answer ended"},
            {"max-bytes", kValue, "N", "at most so much text in one answer; with --tail the end of it"},
+           kQuiet,
            kJson}};
 }
 
@@ -185,6 +201,7 @@ VerbSpec HistoryVerb() {
        {"export", kFlag, "", "write it for TonY's portal and Dr. Elephant, below tony.history.location, once more"},
        {"serve", kFlag, "", "pages of the jobs that have ended, for a browser on this machine, until Ctrl-C"},
        {"port", kValue, "PORT", "--serve: where; any free one if not given"},
+       kColour,
        kJson}};
 }
 
@@ -274,8 +291,8 @@ std::vector<Verb> Verbs() {
         "JOB...",
         1,
         kAny,
-        "what is known of jobs: tasks, restarts, memory now/most, CPU of a core; starts nothing",
-        {kJson}},
+        "what is known of jobs: tasks, restarts, memory of its limit, CPU of a core; starts nothing",
+        {kColour, kQuiet, kJson}},
        RunStatus},
       {ListVerb(), RunList},
       {WaitVerb(), RunWait},
@@ -295,7 +312,9 @@ std::vector<Verb> Verbs() {
         0,
         0,
         "what of this machine stands in the way of jobs; exit 1 if something does",
-        {{"yarn", kFlag, "", "what of the cluster that is configured; writes a file there, and removes it"}, kJson}},
+        {{"yarn", kFlag, "", "what of the cluster that is configured; writes a file there, and removes it"},
+         kColour,
+         kJson}},
        RunDoctor,
        false},
       {{"version", "", 0, 0, "this program's version", {kJson}}, RunVersion, false},
@@ -304,8 +323,20 @@ std::vector<Verb> Verbs() {
         0,
         2,
         "this list, the options of one command, or the keys of a job's properties",
-        {{"markdown", kFlag, "", "of keys: all, as rows of a page"}}},
+        {{"markdown", kFlag, "", "of keys: all, as rows of a page"},
+         {"man", kFlag, "", "the manual page of all commands, for man"}}},
        RunHelp,
+       false},
+      {{"completion",
+        "SHELL",
+        1,
+        1,
+        "print what makes bash, zsh or fish complete commands, options, jobs and keys: source <(tony completion bash)",
+        {}},
+       RunCompletion,
+       false},
+      {{"complete", "-- WORD...", 0, kAny, "what the completions of shells ask: what may follow", {}},
+       RunComplete,
        false},
   };
 }

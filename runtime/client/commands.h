@@ -27,6 +27,8 @@ Result<int> RunExplainExit(const CommandLine& line);
 Result<int> RunGc(const CommandLine& line);
 Result<int> RunDoctor(const CommandLine& line);
 Result<int> RunVersion(const CommandLine& line);
+Result<int> RunCompletion(const CommandLine& line);
+Result<int> RunComplete(const CommandLine& line);
 Result<int> RunHelp(const CommandLine& line);
 
 struct Verb {

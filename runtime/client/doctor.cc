@@ -9,6 +9,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/doctor_checks.h"
 #include "runtime/client/output.h"
+#include "runtime/client/text_table.h"
 #include "runtime/job/json_fields.h"
 
 namespace tony {
@@ -35,13 +36,17 @@ Checks AllChecks() {
   return all;
 }
 
-std::string Text(const Checks& checks) {
+std::string Text(const Checks& checks, const TableRoom& room) {
+  constexpr size_t kHead = 6, kAdvice = 9;
+  const auto clean = [&](const std::string& line) { return room.columns > 0 ? SafeLine(line) : line; };
   std::string text;
   for (const Check& check : checks) {
-    std::string head = StrCat(ToString(check.health), "  ");
-    head.resize(6, ' ');
-    text += StrCat(head, check.name, ": ", check.text, "\n");
-    if (!check.advice.empty()) text += StrCat("      -> ", check.advice, "\n");
+    const std::string health(ToString(check.health));
+    const std::string head = FitToWidth(health, kHead);
+    const std::string line = Wrapped(StrCat(head, clean(StrCat(check.name, ": ", check.text))), room.columns, kHead);
+    text += StrCat(Styled(health, StyleOfState(health), room.colour), line.substr(health.size()), "\n");
+    if (!check.advice.empty())
+      text += StrCat(Wrapped(StrCat("      -> ", clean(check.advice)), room.columns, kAdvice), "\n");
   }
   return text;
 }
@@ -60,24 +65,25 @@ std::string Json(const Checks& checks, bool healthy) {
 
 }  // namespace
 
-int ReportChecks(const Checks& checks, bool as_json) {
+int ReportChecks(const Checks& checks, bool as_json, const TableRoom& room) {
   const bool healthy = std::ranges::count(checks, Health::kFail, &Check::health) == 0;
   if (as_json) {
     PrintLine(Json(checks, healthy));
   } else {
-    Print(Text(checks));
+    PrintAsIs(Text(checks, room));
   }
   return healthy ? 0 : 1;
 }
 
 Result<int> RunDoctor(const CommandLine& line) {
-  if (!line.Has("yarn")) return ReportChecks(AllChecks(), line.Has("json"));
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
+  if (!line.Has("yarn")) return ReportChecks(AllChecks(), line.Has("json"), room);
   ParsedJobSpec job;
   job.spec.scheduler = "yarn";
   TRY_ASSIGN(const Backend* const yarn, BackendFor(job));
   Checks all = CheckHome();
   for (Check& check : yarn->Doctor()) all.push_back(std::move(check));
-  return ReportChecks(all, line.Has("json"));
+  return ReportChecks(all, line.Has("json"), room);
 }
 
 }  // namespace tony

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/client/text_table.h"
 #include "runtime/scheduler/health.h"
 
 namespace tony {
@@ -19,6 +20,6 @@ Checks CheckService();  // whether the jobs end with somebody else's service
 std::string ServiceIn(const std::string& cgroups);
 
 // Prints them, as text or as one JSON object; the exit code: 0, or 1 where one failed.
-int ReportChecks(const Checks& checks, bool as_json);
+int ReportChecks(const Checks& checks, bool as_json, const TableRoom& room);
 
 }  // namespace tony

@@ -1,26 +1,32 @@
 // `tony help`: made from the same table that the parser reads.
+#include <cstdlib>
+
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/key_list.h"
+#include "runtime/client/manual.h"
 #include "runtime/client/output.h"
+#include "runtime/client/text_table.h"
 #include "runtime/client/verb_help.h"
 
 namespace tony {
 namespace {
 
+constexpr int64_t kYear10000 = 253'402'300'800;  // seconds
+
 std::string Overview() {
   std::string text = "tony runs distributed machine-learning jobs\n\n";
   for (const Verb& command : Verbs())
     text += HelpRow(StrCat(command.verb.name, " ", command.verb.words), command.verb.text);
-  return text +
-         "\nJOB is an id; four and more characters that only one begins with, or its last part; the job's name: the "
-         "newest\n"
-         "of that name; or last: the one submitted last\n"
-         "\"tony help COMMAND\" lists its options; -name V, --name V and --name=V are the same\n"
-         "\"tony help keys [PART]\" lists the keys of a job's properties, those with PART in their names\n"
-         "exit codes: 0 done, the job succeeded; 1 the job ended otherwise; 64 usage; 65 spec or properties invalid;\n"
-         "66 unknown job; 69 not reachable or not ended, try again; 70 a bug; 73 cannot write; 77 not permitted;\n"
-         "129, 130, 143 interrupted\n";
+  const std::string notes =
+      "\n" + std::string(kJobWords) +
+      "\n"
+      "\"tony help COMMAND\" lists its options; -name V, --name V and --name=V are the same\n"
+      "\"tony help keys [PART]\" lists the keys of a job's properties, those with PART in their names\n"
+      "exit codes: 0 done, the job succeeded; 1 the job ended otherwise; 64 usage; 65 spec or properties invalid;\n"
+      "66 unknown job; 69 not reachable or not ended, try again; 70 a bug; 73 cannot write; 77 not permitted;\n"
+      "129, 130, 143 interrupted\n";
+  return text + Fitted(notes, {ColumnsOfStandardOutput()});
 }
 
 Result<int> HelpWithKeys(const CommandLine& line) {
@@ -35,9 +41,23 @@ Result<int> HelpWithKeys(const CommandLine& line) {
   return 0;
 }
 
+// So that two builds of the same sources make the same page.
+Result<Instant> DateOfManual() {
+  const char* const epoch = getenv("SOURCE_DATE_EPOCH");
+  if (epoch == nullptr || *epoch == '\0') return RealClock().Now();
+  const auto seconds = ParseInt(epoch);
+  if (seconds && *seconds >= 0 && *seconds < kYear10000) return FromMillis(*seconds * 1000);
+  return Error{ErrorCode::kUsage, StrCat("SOURCE_DATE_EPOCH \"", epoch, "\": expected seconds since 1970")};
+}
+
 }  // namespace
 
 Result<int> RunHelp(const CommandLine& line) {
+  if (line.Has("man")) {
+    TRY_ASSIGN(const Instant date, DateOfManual());
+    PrintAsIs(ManualPage(date));
+    return 0;
+  }
   if (line.words().empty()) {
     Print(Overview());
     return 0;

@@ -15,6 +15,7 @@
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/terminal.h"
+#include "runtime/client/text_table.h"
 #include "runtime/job/configuration_json.h"
 #include "runtime/job/task_text.h"
 #include "runtime/journal/describe.h"
@@ -48,27 +49,45 @@ std::string RestartText(const RestartHistory& restart, Instant start) {
                 After(restart.time, start), began, ": ", d.reason, "\n");
 }
 
-// Of what an attempt used: memory on average and at most ("312/340 MB"), cores on average ("98%").
-std::string UsageCells(const AttemptHistory& attempt) {
-  TaskStatus memory, cpu;
-  if (attempt.outcome) memory.usage = cpu.usage = attempt.outcome->usage;
-  if (memory.usage) memory.usage->memory_bytes = memory.usage->mean_memory_bytes;
-  cpu.ended = attempt.ended;
-  return TableCell(MemoryText(memory), 14) + TableCell(CpuText(cpu), 5);
+// Of what an attempt used: memory on average and at most, cores on average ("98%").
+struct UsageTexts {
+  std::string mean_memory, most_memory, cpu;
+};
+UsageTexts UsageOf(const AttemptHistory& attempt) {
+  TaskStatus mean, whole;
+  if (attempt.outcome) mean.usage = whole.usage = attempt.outcome->usage;
+  if (mean.usage) mean.usage->most_memory_bytes = mean.usage->memory_bytes = mean.usage->mean_memory_bytes;
+  whole.ended = attempt.ended;
+  return {PeakMemoryText(mean), PeakMemoryText(whole), CpuText(whole)};
 }
 
-std::string AttemptTable(const JobHistory& history, Instant start) {
-  std::string table = StrCat("  ", TableCell("ATTEMPT", 12), TableCell("STARTED", 12), TableCell("RAN", 12),
-                             TableCell("MEMORY", 14), TableCell("CPU", 5), TableCell("HOST", 12), "OUTCOME\n");
+std::string AttemptTable(const JobHistory& history, Instant start, const TableRoom& room) {
+  constexpr size_t kLeastHost = 9, kLeastOutcome = 12;
+  TextTable table({{"ATTEMPT"},
+                   {"STARTED", 2},
+                   {"RAN", 1},
+                   {"MEMORY", 4, true},
+                   {"PEAK", 3, true},
+                   {"CPU", 5, true},
+                   {"HOST", 6, false, kLeastHost},
+                   {"OUTCOME", 0, false, kLeastOutcome}},
+                  "  ");
   for (const AttemptHistory& attempt : history.attempts) {
-    const bool ran = attempt.started && attempt.ended;
-    table += StrCat("  ", TableCell(ToString(attempt.id), 12),
-                    TableCell(attempt.started ? After(*attempt.started, start) : "-", 12),
-                    TableCell(ran ? HumanDuration(*attempt.ended - *attempt.started) : "-", 12), UsageCells(attempt),
-                    TableCell(attempt.host.empty() ? "-" : attempt.host, 12),
-                    attempt.outcome ? Describe(*attempt.outcome) : "not ended", "\n");
+    const bool ran = attempt.started && attempt.ended, failed = attempt.outcome && !attempt.outcome->Succeeded();
+    const UsageTexts used = UsageOf(attempt);
+    table.Add(
+        {ToString(attempt.id),
+         attempt.started ? After(*attempt.started, start) : "-",
+         ran ? HumanDuration(*attempt.ended - *attempt.started) : "-",
+         used.mean_memory,
+         used.most_memory,
+         used.cpu,
+         attempt.host.empty() ? "-" : SafeLine(attempt.host),
+         {attempt.outcome ? SafeLine(Describe(*attempt.outcome)) : "not ended", failed            ? Style::kBad
+                                                                                : attempt.outcome ? Style::kGood
+                                                                                                  : Style::kPlain}});
   }
-  return table;
+  return table.Text(room);
 }
 
 std::string EventText(const ToldJob& told) {
@@ -78,7 +97,7 @@ std::string EventText(const ToldJob& told) {
   return text;
 }
 
-std::string Summary(const ToldJob& told) {
+std::string Summary(const ToldJob& told, const TableRoom& room) {
   const JobStatus& status = told.status;
   const std::string length = HumanDuration(told.history.time.Total());
   std::string text = StrCat("job ", status.job.value, " ", status.state, HasEnded(status) ? " after " : " for ", length,
@@ -91,7 +110,7 @@ std::string Summary(const ToldJob& told) {
   text += StrCat("  application masters: ", told.history.epoch.value, ", generations: ", told.history.generation.value,
                  "\n", TimeText(told.history.time));
   for (const RestartHistory& restart : told.history.restarts) text += RestartText(restart, status.submitted);
-  return text + AttemptTable(told.history, status.submitted);
+  return Fitted(text, room) + AttemptTable(told.history, status.submitted, room);
 }
 
 // The journal first: a job may end while we read, and its end must then be in the status.
@@ -132,6 +151,7 @@ std::string ConfigurationText(const Configuration& configuration) {
 Result<int> RunHistory(const CommandLine& line) {
   if (line.Has("serve")) return ServeHistory(line);
   TRY(CheckHistoryOptions(line));
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   if (line.words().empty()) return ListHistory(line);
   TRY_ASSIGN(const JobRecords records, FindNamedJob(line.words().front()));
   if (line.Has("export")) return ExportHistory(records, line.Has("json"));
@@ -147,10 +167,10 @@ Result<int> RunHistory(const CommandLine& line) {
     return 0;
   }
   if (line.Has("conf")) {
-    Print(ConfigurationText(configuration));
+    PrintAsIs(Fitted(ConfigurationText(configuration), room));
     return 0;
   }
-  Print(events ? EventText(told) : Summary(told));
+  PrintAsIs(events ? Fitted(EventText(told), room) : Summary(told, room));
   if (told.torn_bytes > 0)
     Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an append that was not finished"));
   return 0;

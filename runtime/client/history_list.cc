@@ -25,6 +25,7 @@
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
+#include "runtime/client/text_table.h"
 #include "runtime/history/ended_log.h"
 #include "runtime/history/ended_query.h"
 #include "runtime/job/json_fields.h"
@@ -70,27 +71,35 @@ std::string DayAndTime(Instant time) {
   return text;
 }
 
-std::string Row(const std::vector<std::string>& cells) {
-  constexpr size_t kWidths[] = {19, 28, 9, 12, 12, 5, 8, 5, 16};
-  std::string row;
-  for (size_t i = 0; i + 1 < cells.size(); ++i) {
-    const size_t width = TextWidth(cells[i]);
-    row += StrCat(cells[i], std::string(kWidths[i] - std::min(kWidths[i], width), ' '), "  ");
-  }
-  return StrCat(row, cells.back(), "\n");
-}
-
-std::string Table(const EndedFound& found, const fs::path& home) {
+std::string Table(const EndedFound& found, const fs::path& home, const TableRoom& room) {
   if (found.jobs.empty()) return "no jobs\n";
-  std::string table =
-      Row({"ENDED (UTC)", "JOB", "STATE", "CLASS", "TOOK", "TASKS", "RESTARTS", "FILES", "NAME", "FIRST CAUSE"});
+  constexpr size_t kLeastName = 8, kLeastCause = 12;
+  TextTable table({{"ENDED (UTC)", 3},
+                   {"JOB"},
+                   {"STATE"},
+                   {"CLASS", 2},
+                   {"TOOK", 4},
+                   {"TASKS", 6, true},
+                   {"RESTARTS", 7, true},
+                   {"FILES", 8},
+                   {"NAME", 5, false, kLeastName},
+                   {"FIRST CAUSE", 1, false, kLeastCause}});
   for (const EndedJob& job : found.jobs) {
-    table += Row({DayAndTime(job.ended), SafeLine(job.job.value), std::string(ToString(job.state)),
-                  std::string(ToString(job.cls)), HumanDuration(job.ended - job.submitted), std::to_string(job.tasks),
-                  std::to_string(job.restarts), HasFolder(home, job) ? "kept" : "gone", SafeLine(job.name),
-                  job.cause.empty() ? "-" : SafeLine(job.cause)});
+    const std::string state(ToString(job.state));
+    const Style style = StyleOfState(state);
+    const Style others = style == Style::kGood ? Style::kPlain : style;
+    table.Add({{DayAndTime(job.ended), others},
+               {SafeLine(job.job.value), others},
+               {state, style},
+               {std::string(ToString(job.cls)), others},
+               {HumanDuration(job.ended - job.submitted), others},
+               {std::to_string(job.tasks), others},
+               {std::to_string(job.restarts), others},
+               {HasFolder(home, job) ? "kept" : "gone", others},
+               {SafeLine(job.name), others},
+               {job.cause.empty() ? "-" : SafeLine(job.cause), others}});
   }
-  return table;
+  return table.Text(room);
 }
 
 std::string JobJson(const EndedJob& job, const fs::path& home) {
@@ -175,6 +184,7 @@ Result<int> ListHistory(const CommandLine& line) {
   TRY_ASSIGN(const EndedFilter filter, ReadFilter(line, RealClock().Now()));
   TRY_ASSIGN(const auto limit, NumberOption(line, "limit"));
   TRY_ASSIGN(const fs::path home, TonyHome());
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   const bool as_json = line.Has("json");
   if (line.Has("reindex")) return PrintReindexed(home, as_json);
   TRY_ASSIGN(const EndedText log, EndedLog(home).Read());
@@ -186,7 +196,7 @@ Result<int> ListHistory(const CommandLine& line) {
   }
   const int64_t most = limit.value_or(kUsualJobs);
   const EndedFound found = FindEnded(log.text(), filter, most == 0 ? SIZE_MAX : static_cast<size_t>(most));
-  as_json ? PrintLine(Document(found, home)) : Print(Table(found, home));
+  as_json ? PrintLine(Document(found, home)) : PrintAsIs(Table(found, home, room));
   SaySkipped(found.skipped);
   if (!found.complete && !as_json) Say(StrCat("tony: there are more than ", most, "; --limit 0 shows all"));
   return 0;

@@ -8,6 +8,7 @@
 // somebody else's, 65 if its files are damaged.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "runtime/backend/backend.h"
@@ -15,40 +16,81 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/error_json.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/next_steps.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/queue.h"
 #include "runtime/client/terminal.h"
+#include "runtime/client/text_table.h"
 #include "runtime/job/task_text.h"
 
 namespace tony {
 namespace {
 
 constexpr int64_t kDefaultLimit = 100;
+constexpr int kNever = TableColumn::kNever;
 
 struct JobRow {
   JobStatus status;
   bool unruled = false;
 };
 
-std::string RowText(const JobRow& listed, Instant now) {
+bool Waits(const JobRow& listed) { return !listed.status.delay.empty() && !HasEnded(listed.status); }
+
+void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTable& table) {
   const JobStatus& job = listed.status;
   const TaskStatus together = UsedTogether(job);
   const std::string state = listed.unruled ? "unruled" : job.state;
   const std::string news =
       listed.unruled ? StrCat("nobody rules it; tony wait ", job.job.value, " brings it back") : NewsLine(job);
-  return StrCat(TableCell(job.job.value, 28), TableCell(state, 10), TableCell(HumanDuration(now - job.submitted), 12),
-                TableCell(std::to_string(job.restart_count), 8), TableCell(MemoryText(together), 11),
-                TableCell(CpuText(together), 5), TableCell(SafeLine(job.name), 16), news, "\n");
+  const Style style = StyleOfState(state);
+  const Style others = style == Style::kGood ? Style::kPlain : style;  // a row that wants a person's eye is coloured
+  table.Add({{job.job.value, others},
+             {state, style},
+             {turn, others},
+             {HumanDuration(now - job.submitted), others},
+             {std::to_string(job.restart_count), others},
+             {MemoryOfLimit(together, 0), others},
+             {CpuText(together), others},
+             {SafeLine(job.name), others},
+             {SafeLine(news), others}});
 }
 
-std::string Table(const std::vector<JobRow>& jobs, Instant now) {
-  std::string table =
-      StrCat(TableCell("JOB", 28), TableCell("STATE", 10), TableCell("AGE", 12), TableCell("RESTARTS", 8),
-             TableCell("MEMORY", 11), TableCell("CPU", 5), TableCell("NAME", 16), "NEWS\n");
-  for (const JobRow& job : jobs) table += RowText(job, now);
-  return table;
+// "2 of 5" among those that wait for the same machine or cluster, by job.
+std::map<std::string, std::string> TurnsOf(const std::vector<JobRow>& jobs) {
+  std::map<std::string, std::string> turns;
+  if (!std::ranges::any_of(jobs, Waits)) return turns;  // a cluster is asked for it
+  const auto add = [&](const Backend& backend) -> Status {
+    TRY_ASSIGN(const QueueView view, backend.Queue());
+    const auto waiting = std::ranges::count(view.jobs, false, &QueuedJob::runs);
+    int64_t position = 0;
+    for (const QueuedJob& job : view.jobs)
+      if (!job.runs) turns[job.job.value] = StrCat(++position, " of ", waiting);
+    return Ok();
+  };
+  // Where it cannot be told the table says the rest.
+  (void)VisitConfigured(add);
+  return turns;
+}
+
+std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom& room) {
+  constexpr size_t kLeastName = 8, kLeastNews = 10;
+  const auto turns = TurnsOf(jobs);
+  TextTable table({{"JOB"},
+                   {"STATE"},
+                   {"QUEUE", turns.empty() ? kNever : 1},
+                   {"AGE", 2},
+                   {"RESTARTS", 7, true},
+                   {"MEMORY", 5, true},
+                   {"CPU", 6, true},
+                   {"NAME", 4, false, kLeastName},
+                   {"NEWS", 3, false, kLeastNews}});
+  for (const JobRow& job : jobs) {
+    const auto turn = turns.find(job.status.job.value);
+    AddRow(job, turn != turns.end() && Waits(job) ? turn->second : "-", now, table);
+  }
+  return table.Text(room);
 }
 
 std::string Document(const JobRow& job) {
@@ -106,6 +148,7 @@ Result<Listing> ListJobs(size_t most_finished) {
 Result<int> RunList(const CommandLine& line) {
   if (line.Has("queue")) return RunQueue(line);
   TRY_ASSIGN(const auto limit, NumberOption(line, "limit"));
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   const int64_t most = limit.value_or(kDefaultLimit);
   TRY_ASSIGN(const Listing listing, ListJobs(most == 0 ? SIZE_MAX : static_cast<size_t>(most)));
   if (line.Has("json")) {
@@ -117,10 +160,11 @@ Result<int> RunList(const CommandLine& line) {
     PrintLine(document);
     return 0;
   }
-  if (!listing.jobs.empty()) Print(Table(listing.jobs, RealClock().Now()));
+  if (!listing.jobs.empty()) PrintAsIs(Table(listing.jobs, RealClock().Now(), room));
   if (listing.left_out > 0)
     Say(StrCat("tony: ", listing.left_out, " jobs that ended earlier: \"tony history\", or --limit 0"));
   if (listing.failure) return *listing.failure;
+  if (!listing.jobs.empty()) SayNext(line, {"status JOB", "logs JOB", "history"});
   if (listing.jobs.empty()) Print("no jobs\n");
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "runtime/base/strings.h"
+#include "runtime/client/text_table.h"
 #include "runtime/job/task_text.h"
 
 namespace tony {
@@ -25,30 +26,29 @@ size_t Interest(std::string_view state) {
   return static_cast<size_t>(std::ranges::find(kByInterest, state) - kByInterest.begin());
 }
 
-Style StyleOf(std::string_view state) {
-  if (state == "failed" || state == "lost") return Style::kBad;
-  if (state == "silent" || state == "backoff" || state == "stopping") return Style::kWarning;
-  return state == "succeeded" ? Style::kGood : Style::kPlain;
-}
-
 struct Column {
   std::string_view title;
   size_t least;  // columns, so that the table does not jump about
   bool to_the_right;
-  std::string (*text)(const TaskStatus&, Instant now);
+  std::string (*text)(const TaskStatus&, const TableView& view);
 };
 
-std::string Name(const TaskStatus& task, Instant) { return SafeLine(ToString(task.id)); }
-std::string State(const TaskStatus& task, Instant) { return SafeLine(StateWord(task)); }
-std::string Attempt(const TaskStatus& task, Instant) { return task.attempt == 0 ? "-" : std::to_string(task.attempt); }
-std::string Host(const TaskStatus& task, Instant) { return task.host.empty() ? "-" : SafeLine(task.host); }
-std::string Memory(const TaskStatus& task, Instant) { return MemoryText(task); }
-std::string Cpu(const TaskStatus& task, Instant) { return CpuText(task); }
-std::string Gpu(const TaskStatus& task, Instant) {
+std::string Name(const TaskStatus& task, const TableView&) { return SafeLine(ToString(task.id)); }
+std::string State(const TaskStatus& task, const TableView&) { return SafeLine(StateWord(task)); }
+std::string Attempt(const TaskStatus& task, const TableView&) {
+  return task.attempt == 0 ? "-" : std::to_string(task.attempt);
+}
+std::string Host(const TaskStatus& task, const TableView&) { return task.host.empty() ? "-" : SafeLine(task.host); }
+std::string Memory(const TaskStatus& task, const TableView& view) {
+  const auto limit = view.memory_limits.find(task.id.role);
+  return MemoryOfLimit(task, limit == view.memory_limits.end() ? 0 : limit->second);
+}
+std::string Cpu(const TaskStatus& task, const TableView&) { return CpuText(task); }
+std::string Gpu(const TaskStatus& task, const TableView&) {
   return task.usage && task.usage->gpu ? StrCat(task.usage->gpu->percent, "%") : "-";
 }
-std::string Elapsed(const TaskStatus& task, Instant now) {
-  return task.started ? ClockText(task.ended.value_or(now) - *task.started) : "-";
+std::string Elapsed(const TaskStatus& task, const TableView& view) {
+  return task.started ? ClockText(task.ended.value_or(view.now) - *task.started) : "-";
 }
 // Why it ended as it did, or has not begun.
 std::string Note(const TaskStatus& task) {
@@ -76,7 +76,7 @@ class TaskTable {
     for (const Column& column : kWanted) {
       if (column.title == kGpu.title && !has_gpu) continue;
       size_t width = column.least;
-      for (const TaskStatus* task : tasks) width = std::max(width, TextWidth(column.text(*task, view.now)));
+      for (const TaskStatus* task : tasks) width = std::max(width, TextWidth(column.text(*task, view)));
       const size_t needed = width + (widths_.empty() ? 0 : kGap.size());
       if (needed > room && !widths_.empty()) break;
       widths_[column.title] = std::min(width, room);
@@ -91,9 +91,12 @@ class TaskTable {
   }
 
   std::string Row(const TaskStatus& task) const {
-    const std::string line = Line([&](const Column& c) { return c.text(task, view_.now); }, StyleOf(StateWord(task)));
+    const Style style = StyleOfState(StateWord(task));
+    const bool whole = style == Style::kBad || style == Style::kWarning;  // what wants a person's eye
+    std::string line = Line([&](const Column& c) { return c.text(task, view_); }, whole ? Style::kPlain : style);
     const std::string note = Note(task);
-    return note.empty() || note_room_ == 0 ? line : StrCat(line, kGap, CutToWidth(note, note_room_));
+    if (!note.empty() && note_room_ > 0) line += StrCat(kGap, CutToWidth(note, note_room_));
+    return whole ? Styled(line, style, view_.colour) : line;
   }
 
  private:

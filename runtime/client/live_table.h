@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/time.h"
+#include "runtime/client/progress.h"
 #include "runtime/client/terminal.h"
 #include "runtime/job/job_status.h"
 
@@ -15,6 +16,7 @@ struct TableView {
   TerminalSize size;
   bool colour = false;
   Instant now;
+  MemoryLimits memory_limits = {};
 };
 
 // Fewer lines than the terminal has, each narrower than it is. Where not all tasks find room, those come first that

@@ -32,6 +32,7 @@ std::unique_ptr<LiveView> LiveView::Make(EventLoop& loop, const JobRecords& reco
   UniqueFd terminal = OpenTerminal();
   if (!terminal.valid()) return nullptr;
   std::unique_ptr<LiveView> view(new LiveView(loop, std::move(terminal)));
+  view->memory_limits_ = MemoryLimitsOf(records);
   view->SayAbove(StrCat("logs: ", BackendOf(records.job()).PlaceOfLogs(records)));
   view->SayAbove(StrCat("follow: tony logs ", records.job().value, " -f"));
   if (const auto status = StoredStatus(records); status.ok()) view->Show(*status);
@@ -87,7 +88,7 @@ void LiveView::Draw() {
   if (dropped_ > 0) above_.insert(above_.begin(), StrCat("... ", std::exchange(dropped_, 0), " lines left out"));
   const TerminalSize size = SizeOf(terminal_.get());
   std::vector<std::string> lines;
-  if (status_ && IsInForeground()) lines = TableLines(*status_, {size, colour_, loop_.Now()});
+  if (status_ && IsInForeground()) lines = TableLines(*status_, {size, colour_, loop_.Now(), memory_limits_});
   unwritten_ = screen_.Draw(above_, lines, size);
   above_.clear();
   stale_ = false;

@@ -12,6 +12,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/client/progress.h"
 #include "runtime/client/screen.h"
 #include "runtime/job/job_status.h"
 #include "runtime/store/job_records.h"
@@ -44,6 +45,7 @@ class LiveView {
   std::vector<std::string> above_;  // not drawn yet
   size_t dropped_ = 0;              // of them, before the first
   std::optional<JobStatus> status_;
+  MemoryLimits memory_limits_;
   bool stale_ = true;  // what stands there is not the newest
   std::string unwritten_;
   Instant drawn_;

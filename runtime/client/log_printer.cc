@@ -8,11 +8,18 @@
 namespace tony {
 namespace {
 
+constexpr size_t kSeconds = std::string_view("2026-11-26T14:19:00").size();
+
 // The same task keeps its colour, in every run of the command.
 size_t ColourOf(const TaskId& task) {
   size_t number = static_cast<size_t>(task.index);
   for (const char c : task.role) number += static_cast<unsigned char>(c);
   return number;
+}
+
+// Whole seconds: it is known no better.
+std::string TimeText(const LogText& log) {
+  return log.when ? StrCat(ToIso8601(*log.when).substr(0, kSeconds), "Z ") : "- ";
 }
 
 }  // namespace
@@ -25,7 +32,7 @@ void LogPrinter::operator()(const LogText& log) {
   bool line_begins = unfinished_ != source;
   for (std::string_view rest = log.text; !rest.empty();) {
     const size_t length = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    if (line_begins) out += prefix;
+    if (line_begins) out += StrCat(prefix, style_.timestamps ? TimeText(log) : "");
     AppendLine(out, rest.substr(0, length));
     line_begins = rest[length - 1] == '\n';
     rest.remove_prefix(length);
@@ -60,7 +67,9 @@ void LogPrinter::AppendLine(std::string& out, std::string_view line) const {
 
 void LogPrinter::PrintPlain(const LogText& log) {
   if (last_ && *last_ != log.attempt) write_(StrCat(line_begins_ ? "" : "\n", "==> ", ToString(log.attempt), " <==\n"));
+  line_begins_ = line_begins_ || (last_ && *last_ != log.attempt);
   last_ = log.attempt;
+  if (style_.timestamps && line_begins_) write_(TimeText(log));
   line_begins_ = log.text.ends_with('\n');
   if (style_.is_terminal) return write_(SafeLog(log.text, style_.colour));
   write_(log.text);

@@ -3,6 +3,7 @@
 //   worker:0  | a line of standard output
 //   worker:10 ! a line of standard error
 //   worker:10/1 | a line of its second process
+//   worker:0 | 2026-11-26T14:19:00Z a line with its time
 //
 // Of one task, the bytes as they are, with a header where another of its attempts begins. Lines of different tasks are
 // never mixed: what has no end yet gets one before another's line begins.
@@ -21,6 +22,7 @@ struct LogStyle {
   size_t label_width = 0;    // of the widest task; wider ones widen what follows
   bool is_terminal = false;  // nothing gets there that moves its cursor out of the line
   bool colour = false;
+  bool timestamps = false;  // each line comes by itself and begins with when it was written; "-" where nobody knows
 };
 
 class LogPrinter {

@@ -10,7 +10,7 @@
 namespace tony {
 namespace {
 
-constexpr double kMostSeconds = 1e9;  // 30 years; more would overflow on the way to milliseconds
+constexpr double kLongestSeconds = 1e9;  // 30 years; more would overflow on the way to milliseconds
 
 Error NotA(const std::string& what, const CommandLine& line, const std::string& option) {
   return {ErrorCode::kUsage, StrCat(Dashed(option), " \"", line.Value(option), "\": expected ", what)};
@@ -28,20 +28,22 @@ Result<std::optional<int64_t>> NumberOption(const CommandLine& line, const std::
 Result<std::optional<Duration>> SecondsOption(const CommandLine& line, const std::string& option) {
   if (!line.Has(option)) return std::optional<Duration>();
   const std::string text = line.Value(option);
+  if (const auto length = ParseAge(text)) return std::optional(*length);
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || !(seconds >= 0) || seconds > kMostSeconds) return NotA("seconds, as in 30 or 0.5", line, option);
+  if (!whole || !(seconds >= 0) || seconds > kLongestSeconds)
+    return NotA("seconds, as in 30 or 0.5, or a time with a unit, as 10m", line, option);
   return std::optional(Duration(std::llround(seconds * 1000)));
 }
 
 std::optional<Duration> ParseAge(std::string_view text) {
-  constexpr int64_t kMostMinutes = int64_t{100} * 366 * 24 * 60;
-  const std::map<char, int64_t> minutes_in = {{'d', 24 * 60}, {'h', 60}, {'m', 1}};
-  const auto unit = minutes_in.find(text.empty() ? '\0' : text.back());
-  const auto number = unit == minutes_in.end() ? std::nullopt : ParseInt(text.substr(0, text.size() - 1));
-  if (!number || *number < 0 || *number > kMostMinutes / unit->second) return std::nullopt;
-  return Duration(std::chrono::minutes(*number * unit->second));
+  constexpr int64_t kMostSeconds = int64_t{100} * 366 * 24 * 3600;
+  const std::map<char, int64_t> seconds_in = {{'d', 24 * 3600}, {'h', 3600}, {'m', 60}, {'s', 1}};
+  const auto unit = seconds_in.find(text.empty() ? '\0' : text.back());
+  const auto number = unit == seconds_in.end() ? std::nullopt : ParseInt(text.substr(0, text.size() - 1));
+  if (!number || *number < 0 || *number > kMostSeconds / unit->second) return std::nullopt;
+  return Duration(std::chrono::seconds(*number * unit->second));
 }
 
 Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::string& option, Instant now) {
@@ -55,7 +57,8 @@ Result<std::optional<Instant>> TimeOption(const CommandLine& line, const std::st
     if (text.size() != size) continue;
     if (const auto time = InstantFromIso8601(text.append(kMidnight.substr(size)))) return std::optional(*time);
   }
-  return NotA("an age with d, h or m, as 14d, or a time in UTC, as 2026-11-21 or 2026-11-21T09:30:15Z", line, option);
+  return NotA("an age with d, h, m or s, as 14d, or a time in UTC, as 2026-11-21 or 2026-11-21T09:30:15Z", line,
+              option);
 }
 
 }  // namespace tony

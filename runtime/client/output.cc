@@ -36,7 +36,7 @@ void Print(std::string_view text) {
   WriteAll(STDOUT_FILENO, text);
 }
 
-void PrintAsIs(std::string_view text) { WriteAll(STDOUT_FILENO, text); }
+void PrintAsIs(std::string_view text, int fd) { WriteAll(fd, text); }
 
 void PrintLine(std::string_view text) { Print(StrCat(text, '\n')); }
 

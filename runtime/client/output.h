@@ -10,8 +10,9 @@
 
 namespace tony {
 
-void Print(std::string_view text);      // standard output; on a terminal without control characters
-void PrintAsIs(std::string_view text);  // standard output; what a terminal must not get has been taken out
+void Print(std::string_view text);  // standard output; on a terminal without control characters
+// What a terminal must not get has been taken out.
+void PrintAsIs(std::string_view text, int fd = 1);
 void PrintLine(std::string_view text);  // standard output, with a line end
 void Say(std::string_view line);        // standard error, with a line end; without control characters
 

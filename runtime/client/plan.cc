@@ -1,12 +1,14 @@
-// `tony plan`: the job as submit would run it, with secrets masked; with --explain the values it was made of, and where
-// they come from; with --task the commands and the environment of one of its tasks. On standard error: what a submit
-// would have a cluster do.
+// `tony plan`: the job as submit would run it, with secrets masked, for a person; with --explain the values it was made
+// of, and where they come from; with --task the commands and the environment of one of its tasks. On standard error:
+// what a submit would have a cluster do.
 #include <algorithm>
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/next_steps.h"
 #include "runtime/client/output.h"
+#include "runtime/client/plan_text.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/config/keys.h"
@@ -24,13 +26,6 @@ void Mask(std::map<std::string, std::string>& environment) {
   }
 }
 
-// A command of several lines, as one.
-std::string OneLine(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c >= 0 && c < ' '; }, ' ');
-  return text;
-}
-
 // Empty: it has an effect, or is not one of our keys.
 std::string ReasonOf(const ConfiguredValue& value, const std::string& scheduler) {
   const Key* row = FindKey(value.key);
@@ -42,7 +37,7 @@ std::string Explain(const Configuration& configuration, const JobSpec& spec) {
   for (const ConfiguredValue& value : configuration) {
     const std::string why = ReasonOf(value, spec.scheduler);
     text +=
-        StrCat(value.key, " = ", OneLine(value.value), "  (", value.source, ")", why.empty() ? "" : "; ", why, "\n");
+        StrCat(value.key, " = ", OnOneLine(value.value), "  (", value.source, ")", why.empty() ? "" : "; ", why, "\n");
   }
   for (const std::string& line : CompletionLines(spec)) text += line + "\n";
   return text;
@@ -122,8 +117,8 @@ std::string Json(const TaskId& task, const PlannedTask& planned) {
 std::string Text(const PlannedTask& planned) {
   std::string text;
   for (const PlannedProcess& process : planned.processes) {
-    text += OneLine(StrCat("in ", planned.directory, ": ", Join(process.argv, " "))) + "\n";
-    for (const std::string& variable : process.environment) text += StrCat("  ", OneLine(variable), "\n");
+    text += OnOneLine(StrCat("in ", planned.directory, ": ", Join(process.argv, " "))) + "\n";
+    for (const std::string& variable : process.environment) text += StrCat("  ", OnOneLine(variable), "\n");
   }
   return text;
 }
@@ -146,12 +141,15 @@ Result<int> RunPlan(const CommandLine& line) {
   for (const std::string& warning : parsed.warnings) Say(StrCat("tony: warning: ", warning));
   const bool explain = line.Has("explain");
   if (!line.Has("json")) {
-    Print(task ? Text(planned) : explain ? Explain(parsed.configuration, parsed.spec) : ToJson(shown) + "\n");
+    TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
+    const std::string text = task ? Text(planned) : Explain(parsed.configuration, parsed.spec);
+    PrintAsIs(explain || task ? Fitted(text, room) : PlanText(shown, room));
     if (!explain && !task)
       for (const RoleSpec& role : parsed.spec.roles)
         if (!role.depends_on.empty()) Say(StrCat("order: ", role.name, " after ", Join(WaitsFor(role), ", ")));
     if (!explain && steps.ok())
       for (const PlannedStep& step : *steps) Say(StrCat(step.what, ": ", step.text));
+    if (!line.words().empty() && line.words().front() != "-") SayNext(line, {StrCat("submit ", line.words().front())});
     return 0;
   }
   std::vector<std::string> warnings;

@@ -191,27 +191,52 @@ std::string LogLinks(const JobStatus& status, size_t width) {
   return links.empty() ? "" : "  LOGS\n" + links;
 }
 
-std::string TasksText(const JobStatus& status) {
-  size_t width = 4, memory = 6;
+std::string ReasonOf(const TaskStatus& task) {
+  if (task.outcome && !task.outcome->Succeeded()) return SafeLine(OutcomeText(*task.outcome));
+  return task.waits_for.empty() ? "" : SafeLine(StrCat("waits for ", task.waits_for));
+}
+
+std::string TasksText(const JobStatus& status, const JobRecords& records, const TableRoom& room) {
+  constexpr size_t kLeastHost = 9, kLeastReason = 14;
+  TextTable table({{"TASK"},
+                   {"ATTEMPT", 4},
+                   {"STATE"},
+                   {"PID", 6, true},
+                   {"MEMORY", 2, true},
+                   {"PEAK", 5, true},
+                   {"CPU", 3, true},
+                   {"HOST", 3, false, kLeastHost},
+                   {"", 1, false, kLeastReason}},
+                  "  ");
+  const MemoryLimits limits = MemoryLimitsOf(records);
   for (const TaskStatus& task : status.tasks) {
-    width = std::max(width, ToString(task.id).size());
-    memory = std::max(memory, MemoryText(task).size());
+    const Style style = StyleOfState(StateWord(task));
+    const Style others = style == Style::kBad || style == Style::kWarning ? style : Style::kPlain;
+    const auto limit = limits.find(task.id.role);
+    table.Add({{ToString(task.id), others},
+               {std::to_string(task.attempt), others},
+               {StateWord(task), style},
+               {task.pid == 0 ? "-" : std::to_string(task.pid), others},
+               {MemoryOfLimit(task, limit == limits.end() ? 0 : limit->second), others},
+               {PeakMemoryText(task), others},
+               {CpuText(task), others},
+               {task.host.empty() ? "-" : SafeLine(task.host), others},
+               {ReasonOf(task), others}});
   }
-  std::string table = StrCat("  ", FitToWidth("TASK", width), "  ATTEMPT  STATE       PID      ",
-                             FitToWidth("MEMORY", memory, true), "    CPU  HOST\n");
-  for (const TaskStatus& task : status.tasks) {
-    const bool failed = task.outcome && !task.outcome->Succeeded();
-    table +=
-        StrCat("  ", FitToWidth(ToString(task.id), width), "  ", FitToWidth(std::to_string(task.attempt), 7), "  ",
-               FitToWidth(StateWord(task), 10), "  ", FitToWidth(task.pid == 0 ? "-" : std::to_string(task.pid), 7),
-               "  ", FitToWidth(MemoryText(task), memory, true), "  ", FitToWidth(CpuText(task), 5, true), "  ",
-               task.host.empty() ? "-" : task.host, failed ? StrCat("  ", OutcomeText(*task.outcome)) : "",
-               task.waits_for.empty() ? "" : StrCat("  waits for ", task.waits_for), "\n");
-  }
-  return table + LogLinks(status, width);
+  size_t width = 4;
+  for (const TaskStatus& task : status.tasks) width = std::max(width, ToString(task.id).size());
+  return table.Text(room) + LogLinks(status, width);
 }
 
 }  // namespace
+
+MemoryLimits MemoryLimitsOf(const JobRecords& records) {
+  MemoryLimits limits;
+  const auto spec = records.ReadSpec();
+  if (!spec.ok()) return limits;
+  for (const RoleSpec& role : spec->roles) limits[role.name] = role.resources.memory_mb << 20;
+  return limits;
+}
 
 std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, const JobStatus& after) {
   return Tell(before, after, Telling::kEverything);
@@ -250,10 +275,12 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   return text + StrCat("  logs: ", BackendOf(records.job()).PlaceOfLogs(records), "\n");
 }
 
-std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now) {
+namespace {
+
+std::string JobText(const KnownStatus& known, const JobRecords& records, Instant now) {
   const JobStatus& status = known.status;
   const std::string tags = status.tags.empty() ? "" : StrCat("  tags: ", Join(status.tags, ", "), "\n");
-  if (HasEnded(status)) return VerdictText(status, records) + tags + TasksText(status);
+  if (HasEnded(status)) return VerdictText(status, records) + tags;
   std::string text = StrCat("job ", status.job.value, " ", status.state, " for ", HumanDuration(now - status.submitted),
                             ": ", status.name, ", ", status.framework, ", epoch ", status.epoch.value, ", generation ",
                             status.generation.value, "\n");
@@ -271,7 +298,13 @@ std::string StatusText(const KnownStatus& known, const JobRecords& records, Inst
   } else if (!known.am_reachable) {
     text += "  the application master cannot be reached now; this is what it last wrote\n";
   }
-  return text + TasksText(status);
+  return text;
+}
+
+}  // namespace
+
+std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now, const TableRoom& room) {
+  return Fitted(JobText(known, records, now), room) + TasksText(known.status, records, room);
 }
 
 }  // namespace tony

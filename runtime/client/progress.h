@@ -2,12 +2,15 @@
 // of a job that succeeded is told with a look at its outputs.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/base/time.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/text_table.h"
 #include "runtime/job/job_status.h"
 #include "runtime/store/job_records.h"
 
@@ -21,8 +24,13 @@ std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, 
 // The end of a job: state, duration, the first cause with the last lines of its stderr, where to read more.
 std::string VerdictText(const JobStatus& status, const JobRecords& records);
 
-// `tony status`: the job in one line, then a table of its tasks; of an ended one the verdict too.
-std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now);
+// `tony status`: the job in one line, then a table of its tasks; of an ended one the verdict too. Where there is a
+// limit to the room it is clean for a terminal.
+std::string StatusText(const KnownStatus& known, const JobRecords& records, Instant now, const TableRoom& room = {});
+
+// What the tasks of each role may use, bytes. Empty: the job cannot be read.
+using MemoryLimits = std::map<std::string, int64_t>;
+MemoryLimits MemoryLimitsOf(const JobRecords& records);
 
 // "SUCCEEDED", "FAILED: worker:1#1 ..." in one line.
 std::string VerdictLine(const JobStatus& status);

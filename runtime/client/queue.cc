@@ -9,12 +9,15 @@
 #include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
+#include "runtime/client/text_table.h"
 #include "runtime/job/json_fields.h"
 
 namespace tony {
 namespace {
 
 namespace json = boost::json;
+
+constexpr size_t kLeastName = 8, kLeastWhy = 12;  // columns
 
 std::string Numbers(const std::vector<int>& numbers) {
   std::vector<std::string> texts;
@@ -38,47 +41,63 @@ std::string_view State(const QueueShare& queue) {
 }
 
 // A cluster's queues, and the jobs in them.
-std::string ClusterTable(const QueueView& cluster, Instant now) {
-  std::string text =
-      StrCat("cluster ", cluster.place, ": ", cluster.free_memory_mb, " of ", cluster.memory_mb, " MB of memory and ",
-             cluster.free_cores, " of ", cluster.cores, " vcores are free on ", Counted(cluster.nodes, "node"), "\n");
-  text += StrCat(TableCell("QUEUE", 28), TableCell("STATE", 13), TableCell("SHARE", 6), TableCell("MOST", 6),
-                 TableCell("USED", 6), TableCell("RUNNING", 7), "WAITING\n");
+std::string ClusterTable(const QueueView& cluster, Instant now, const TableRoom& room) {
+  std::string text = StrCat("cluster ", SafeLine(cluster.place), ": ", cluster.free_memory_mb, " of ",
+                            cluster.memory_mb, " MB of memory and ", cluster.free_cores, " of ", cluster.cores,
+                            " vcores are free on ", Counted(cluster.nodes, "node"), "\n");
+  TextTable queues({{"QUEUE", 0, false, kLeastName},
+                    {"STATE", 2},
+                    {"SHARE", 4, true},
+                    {"MOST", 4, true},
+                    {"USED", 3, true},
+                    {"RUNNING", 1, true},
+                    {"WAITING", 1, true}});
   for (const QueueShare& queue : cluster.queues) {
-    text += StrCat(TableCell(SafeLine(queue.name), 28), TableCell(std::string(State(queue)), 13),
-                   TableCell(Percent(queue.guaranteed), 6), TableCell(Percent(queue.most), 6),
-                   TableCell(Percent(queue.used), 6), TableCell(StrCat(queue.running), 7), queue.waiting, "\n");
+    queues.Add({SafeLine(queue.name), std::string(State(queue)), Percent(queue.guaranteed), Percent(queue.most),
+                Percent(queue.used), StrCat(queue.running), StrCat(queue.waiting)});
   }
+  text += queues.Text(room);
   if (cluster.jobs.empty()) return text + "no jobs\n";
-  text += StrCat(TableCell("POS", 3), TableCell("JOB", 30), TableCell("USER", 10), TableCell("QUEUE", 16),
-                 TableCell("STATE", 7), TableCell("SINCE", 12), TableCell("MEMORY", 10), TableCell("CORES", 5),
-                 TableCell("GPUS", 4), "WHY\n");
+  TextTable jobs({{"POS", 0, true},
+                  {"JOB"},
+                  {"USER", 2, false, kLeastName},
+                  {"QUEUE", 3, false, kLeastName},
+                  {"STATE"},
+                  {"SINCE", 4},
+                  {"MEMORY", 5, true},
+                  {"CORES", 6, true},
+                  {"GPUS", 6, true},
+                  {"WHY", 1, false, kLeastWhy}});
   int64_t position = 0;
   for (const QueuedJob& job : cluster.jobs) {
-    text += StrCat(TableCell(StrCat(++position), 3), TableCell(job.job.value, 30), TableCell(SafeLine(job.user), 10),
-                   TableCell(SafeLine(job.queue), 16), TableCell(std::string(State(job)), 7),
-                   TableCell(HumanDuration(now - job.since), 12), TableCell(StrCat(job.memory_mb, " MB"), 10),
-                   TableCell(StrCat(job.vcores), 5), TableCell(StrCat(job.gpus), 4), job.runs ? "-" : SafeLine(job.why),
-                   "\n");
+    jobs.Add({StrCat(++position), job.job.value, SafeLine(job.user), SafeLine(job.queue), std::string(State(job)),
+              HumanDuration(now - job.since), StrCat(job.memory_mb, " MB"), StrCat(job.vcores), StrCat(job.gpus),
+              job.runs ? "-" : SafeLine(job.why)});
   }
-  return text;
+  return text + jobs.Text(room);
 }
 
-std::string Table(const QueueView& queue, Instant now) {
+std::string Table(const QueueView& queue, Instant now, const TableRoom& room) {
   std::string text = StrCat(queue.free_memory_mb, " of ", queue.memory_mb, " MB of memory and ", queue.free_gpus.size(),
                             " of ", queue.gpus.size(), " GPUs are free\n");
   if (queue.jobs.empty()) return text + "no jobs\n";
-  text += StrCat(TableCell("POS", 3), TableCell("JOB", 28), TableCell("USER", 10), TableCell("PROCESS", 7),
-                 TableCell("STATE", 7), TableCell("SINCE", 12), TableCell("MEMORY", 10), TableCell("CORES", 5),
-                 TableCell("GPUS", 8), "WHY\n");
+  TextTable jobs({{"POS", 0, true},
+                  {"JOB"},
+                  {"USER", 2, false, kLeastName},
+                  {"PROCESS", 6, true},
+                  {"STATE"},
+                  {"SINCE", 3},
+                  {"MEMORY", 4, true},
+                  {"CORES", 5, true},
+                  {"GPUS", 5},
+                  {"WHY", 1, false, kLeastWhy}});
   int64_t position = 0;
   for (const QueuedJob& job : queue.jobs) {
-    text += StrCat(TableCell(StrCat(++position), 3), TableCell(job.job.value, 28), TableCell(job.user, 10),
-                   TableCell(ProcessCell(job), 7), TableCell(std::string(State(job)), 7),
-                   TableCell(HumanDuration(now - job.since), 12), TableCell(StrCat(job.memory_mb, " MB"), 10),
-                   TableCell(StrCat(job.vcores), 5), TableCell(GpuCell(job), 8), job.runs ? "-" : job.why, "\n");
+    jobs.Add({StrCat(++position), job.job.value, SafeLine(job.user), ProcessCell(job), std::string(State(job)),
+              HumanDuration(now - job.since), StrCat(job.memory_mb, " MB"), StrCat(job.vcores), GpuCell(job),
+              job.runs ? "-" : SafeLine(job.why)});
   }
-  return text;
+  return text + jobs.Text(room);
 }
 
 json::array ToJson(const std::vector<int>& numbers) { return json::array(numbers.begin(), numbers.end()); }
@@ -166,6 +185,7 @@ std::string ToJson(const QueueView& queue, const std::vector<QueueView>& cluster
 }  // namespace
 
 Result<int> RunQueue(const CommandLine& line) {
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   std::vector<QueueView> views;  // this machine's first
   const auto add = [&](const Backend& backend) -> Status {
     TRY_ASSIGN(QueueView view, backend.Queue());
@@ -183,8 +203,8 @@ Result<int> RunQueue(const CommandLine& line) {
   }
   for (const std::string& warning : machine.warnings) Say(StrCat("tony: warning: ", warning));
   const Instant now = RealClock().Now();
-  Print(Table(machine, now));
-  for (const QueueView& cluster : clusters) Print(ClusterTable(cluster, now));
+  PrintAsIs(Table(machine, now, room));
+  for (const QueueView& cluster : clusters) PrintAsIs(ClusterTable(cluster, now, room));
   if (failure) return *failure;
   return 0;
 }

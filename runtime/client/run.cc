@@ -74,7 +74,7 @@ Result<std::vector<std::string>> SubmitArguments(const CommandLine& line) {
   }
   for (const char* same : {"src_dir", "python_venv", "conf", "shell_env", "secrets-fd"})
     for (const std::string& value : line.Values(same)) arguments.insert(arguments.end(), {StrCat("-", same), value});
-  for (const char* same : {"detach", "strict", "json"})
+  for (const char* same : {"detach", "logs", "strict", "quiet", "json"})
     if (line.Has(same)) arguments.push_back(StrCat("--", same));
   return arguments;
 }

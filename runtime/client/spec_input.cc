@@ -8,6 +8,7 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/client/output.h"
 #include "runtime/config/properties.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/restart_scope.h"
@@ -55,6 +56,28 @@ Result<int> SecretsDescriptor(const CommandLine& line) {
   return Error{ErrorCode::kUsage, StrCat("--secrets-fd ", word, ": expected the number of an open file descriptor")};
 }
 
+// A relative source is one of the current folder, as with TonY; if it is not there, of the job file's. Where both have
+// one a person is told which it is.
+void LookBesideJobFile(const std::string& spec_file, const std::filesystem::path& directory, Properties& properties) {
+  namespace fs = std::filesystem;
+  const fs::path beside = (directory / spec_file).parent_path();
+  std::error_code error;
+  if (spec_file.empty() || spec_file == "-" || fs::equivalent(beside, directory, error)) return;
+  for (const std::string key : {"tony.src-dir", "tony.python-venv"}) {
+    const Property* property = properties.Find(key);
+    if (!property || property->value.empty() || property->value.find("://") != std::string::npos) continue;
+    const fs::path source = property->value;
+    if (source.is_absolute() || !fs::exists(beside / source, error)) continue;
+    const bool is_here = fs::exists(directory / source, error);
+    Say(StrCat("tony: ", key, " ", source.string(), " is the one ", is_here ? "of this folder, not that " : "",
+               "beside ", spec_file));
+    if (is_here) continue;
+    Property found = *property;
+    found.value = (beside / source).lexically_normal().string();
+    properties.Set(key, std::move(found));
+  }
+}
+
 }  // namespace
 
 std::vector<OptionSpec> SpecOptions() {
@@ -90,7 +113,8 @@ Result<ParsedJobSpec> ReadJobSpec(const CommandLine& line) {
   if (error) return Error{ErrorCode::kInvalid, StrCat("the current folder cannot be found: ", error.message())};
   SubmitOptions options = ToSubmitOptions(line);
   TRY_ASSIGN(options.secrets_fd, SecretsDescriptor(line));
-  TRY_ASSIGN(const Properties properties, LoadProperties(options, directory, ReadFromCluster));
+  TRY_ASSIGN(Properties properties, LoadProperties(options, directory, ReadFromCluster));
+  LookBesideJobFile(options.spec_file, directory, properties);
   TRY_ASSIGN(ParsedJobSpec parsed, CheckedJobSpec(properties, directory));
   for (const std::string& option : line.given_again())
     parsed.warnings.push_back(StrCat("-", option, ": given more than once; the first counts, as in TonY"));

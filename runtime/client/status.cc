@@ -5,26 +5,29 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/error_json.h"
 #include "runtime/client/named_job.h"
+#include "runtime/client/next_steps.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
+#include "runtime/client/text_table.h"
 
 namespace tony {
 namespace {
 
-Result<std::string> Tell(const std::string& id, bool json) {
+Result<std::string> Tell(const std::string& id, bool json, const TableRoom& room) {
   TRY_ASSIGN(const JobRecords records, FindNamedJob(id));
   TRY_ASSIGN(const KnownStatus known, AskStatus(records));
-  return json ? ToJson(known) : StatusText(known, records, RealClock().Now());
+  return json ? ToJson(known) : StatusText(known, records, RealClock().Now(), room);
 }
 
 }  // namespace
 
 Result<int> RunStatus(const CommandLine& line) {
   const bool json = line.Has("json"), one = line.words().size() == 1;
+  TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
   std::vector<std::string> told;
   int exit = 0;
   for (const std::string& id : line.words()) {
-    Result<std::string> text = Tell(id, json);
+    Result<std::string> text = Tell(id, json, room);
     if (text.ok()) {
       told.push_back(*std::move(text));
       continue;
@@ -35,7 +38,9 @@ Result<int> RunStatus(const CommandLine& line) {
     if (json) told.push_back(StrCat(R"({"job":)", JsonString(id), R"(,"error":)", ErrorJson(text.error()), "}"));
   }
   if (!json) {
-    Print(Join(told, ""));
+    PrintAsIs(Join(told, ""));
+    if (one && exit == 0)
+      SayNext(line, {StrCat("logs ", line.words().front(), " -f"), StrCat("history ", line.words().front())});
   } else {
     PrintLine(one ? told.front() : StrCat(R"({"schema":1,"jobs":[)", Join(told, ","), "]}"));
   }

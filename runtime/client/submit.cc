@@ -15,7 +15,7 @@
 namespace tony {
 
 Result<int> RunSubmit(const CommandLine& line) {
-  const bool json = line.Has("json"), detach = line.Has("detach");
+  TRY_ASSIGN(const SubmitShow show, ReadSubmitShow(line));
   TRY_ASSIGN(const SubmitOrder order, ReadSubmitOrder(line));
   TRY_ASSIGN(const ParsedJobSpec parsed, ReadJobSpec(line));
   TRY_ASSIGN(const Backend* const backend, BackendFor(parsed));
@@ -27,7 +27,7 @@ Result<int> RunSubmit(const CommandLine& line) {
   const auto launcher = backend->MakeLauncher(loop);
   Interrupts interrupts(loop);  // from here on a signal kills the job instead of leaving one that nobody rules
   if (!order.request.value.empty())
-    return SubmitRequest(loop, interrupts, *launcher, {.order = order, .job = parsed}, json, detach);
+    return SubmitRequest(loop, interrupts, *launcher, {.order = order, .job = parsed}, show);
 
   TRY_ASSIGN(StagedForJob staged, StageFiles(loop, interrupts, *backend, parsed));
   if (staged.signal != 0) {
@@ -50,12 +50,13 @@ Result<int> RunSubmit(const CommandLine& line) {
   }
   TRY_ASSIGN(const JobRecords records, jobs->Create(*laid.job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
-  Announce(records.job(), json, detach);
+  Announce(records.job(), show);
   TRY(StartJob(*jobs, records, *launcher));
   staged.store.reset();  // the job's folder refers to the entries now
   programs.kept.lock.Reset();
-  if (!detach) return WatchToEnd(loop, interrupts, records, *launcher, {.json = json});
-  if (json) PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), "}"));
+  if (!show.detach) return WatchToEnd(loop, interrupts, records, *launcher, {.show = show});
+  TellWhatNext(records, show);
+  if (show.json) PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), "}"));
   return 0;
 }
 

@@ -9,7 +9,6 @@
 #include "runtime/client/outputs.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/submit_steps.h"
-#include "runtime/client/submit_watch.h"
 
 namespace tony {
 namespace {
@@ -85,28 +84,29 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
   return submitted;
 }
 
-Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, RequestedJob asked, bool json,
-                          bool detach) {
-  asked.on_recorded = [&](const JobId& job) { Announce(job, json, detach); };
+Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, RequestedJob asked,
+                          const SubmitShow& show) {
+  asked.on_recorded = [&](const JobId& job) { Announce(job, show); };
   TRY_ASSIGN(const SubmittedJob submitted, FindOrMakeJob(loop, interrupts, launcher, asked));
   if (submitted.signal != 0) {
     Say("tony: interrupted; nothing was submitted");
     return 128 + submitted.signal;
   }
   const JobRecords& records = *submitted.records;
-  if (submitted.end != SubmitEnd::kCreated) Announce(records.job(), json, detach);
+  if (submitted.end != SubmitEnd::kCreated) Announce(records.job(), show);
   if (const std::string text = DifferenceText(submitted); !text.empty()) {
     asked.job.warnings.push_back(text);
     Say(StrCat("tony: warning: ", text));
   }
   const auto fields = DecisionFields(submitted, asked.job.warnings);
-  if (detach) {
-    if (json) PrintLine(WithFields(Names(asked, records.job()), fields));
+  if (show.detach) {
+    TellWhatNext(records, show);
+    if (show.json) PrintLine(WithFields(Names(asked, records.job()), fields));
     return 0;
   }
-  if (submitted.end == SubmitEnd::kAdopted) return ReportAdopted(records, fields, json);
+  if (submitted.end == SubmitEnd::kAdopted) return ReportAdopted(records, fields, show.json);
   return WatchToEnd(loop, interrupts, records, launcher,
-                    {.json = json, .kill_as = asked.order.claim.owner, .fields = fields});
+                    {.show = show, .kill_as = asked.order.claim.owner, .fields = fields});
 }
 
 }  // namespace tony

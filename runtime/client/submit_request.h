@@ -11,6 +11,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
 #include "runtime/client/contract_options.h"
+#include "runtime/client/submit_watch.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/job/job_spec_parser.h"
 #include "runtime/request/submit_course.h"
@@ -39,8 +40,8 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
                                    const RequestedJob& asked);
 
 // All of the verb, but reading its command line. Returns the exit code.
-Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, RequestedJob asked, bool json,
-                          bool detach);
+Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher, RequestedJob asked,
+                          const SubmitShow& show);
 
 // For people: "job J was submitted with other files, environment, and keeps them". Empty: nothing differs.
 std::string DifferenceText(const SubmittedJob& job);

@@ -8,6 +8,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
+#include "runtime/client/command_line.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/job/job_status.h"
 #include "runtime/scheduler/am_launcher.h"
@@ -21,14 +22,27 @@ constexpr Duration kKeeperPatience{500};
 
 std::vector<std::string> CurrentEnvironment();
 
+// What a submit shows.
+struct SubmitShow {
+  bool json = false;
+  bool detach = false;
+  bool logs = false;  // of the tasks, in place of the table
+  CommandLine line;
+};
+// kUsage: options that do not go together.
+Result<SubmitShow> ReadSubmitShow(const CommandLine& line);
+
 // Says the id as soon as the job is recorded. With --json the answer that comes later names it, too.
-void Announce(const JobId& job, bool json, bool detach);
+void Announce(const JobId& job, const SubmitShow& show);
+
+// Of a job that goes on alone, for a person at a terminal: its page, and what to type next.
+void TellWhatNext(const JobRecords& records, const SubmitShow& show);
 
 // A job whose keeper cannot be started is taken back.
 Status StartJob(const JobStore& jobs, const JobRecords& records, AmLauncher& launcher);
 
 struct SubmitWatch {
-  bool json = false;
+  SubmitShow show;
   OwnerToken kill_as;                         // a signal kills the job only while this one is its owner
   std::map<std::string, std::string> fields;  // JSON values that are added to the document
 };

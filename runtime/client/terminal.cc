@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <array>
@@ -22,18 +23,6 @@ struct Range {
   uint32_t first, last;
 };
 
-// Unicode's East Asian Wide and Fullwidth blocks and the emoji, coarsely: a wrong guess costs a crooked column.
-constexpr std::array kWide = {Range{0x1100, 0x115F},   Range{0x231A, 0x231B},   Range{0x23E9, 0x23F3},
-                              Range{0x2614, 0x2615},   Range{0x26A1, 0x26A1},   Range{0x2705, 0x2705},
-                              Range{0x274C, 0x274E},   Range{0x2753, 0x2757},   Range{0x2E80, 0x303E},
-                              Range{0x3041, 0x4DBF},   Range{0x4E00, 0xA4CF},   Range{0xA960, 0xA97C},
-                              Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},
-                              Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},   Range{0x1F300, 0x1F64F},
-                              Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1FAFF}, Range{0x20000, 0x3FFFD}};
-constexpr std::array kCombining = {Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD},
-                                   Range{0x0610, 0x061A}, Range{0x064B, 0x065F}, Range{0x1AB0, 0x1AFF},
-                                   Range{0x1DC0, 0x1DFF}, Range{0x200B, 0x200D}, Range{0x20D0, 0x20FF},
-                                   Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F}, Range{0xE0100, 0xE01EF}};
 // They show the text after them in another order than it has.
 constexpr std::array kTurning = {Range{0x200E, 0x200F}, Range{0x2028, 0x202E}, Range{0x2066, 0x2069}};
 
@@ -57,9 +46,11 @@ uint32_t CodePoint(std::string_view character) {
   return c;
 }
 
+// As Unicode's tables have it. Before the first combining character all that is safe has a column.
 size_t WidthOf(uint32_t c) {
-  if (c < 0x300) return 1;
-  return IsIn(c, kCombining) ? 0 : IsIn(c, kWide) ? 2 : 1;
+  constexpr uint32_t kFirstCombining = 0x300;
+  if (c < kFirstCombining) return 1;
+  return static_cast<size_t>(std::max(0, utf8proc_charwidth(static_cast<utf8proc_int32_t>(c))));
 }
 
 // Text that needs no look at its characters, as nearly all has.

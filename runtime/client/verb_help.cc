@@ -3,8 +3,14 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/client/text_table.h"
 
 namespace tony {
+namespace {
+
+constexpr size_t kIndent = 2;
+
+}  // namespace
 
 bool AsksForHelp(const std::vector<std::string>& arguments) {
   return std::ranges::any_of(
@@ -13,18 +19,22 @@ bool AsksForHelp(const std::vector<std::string>& arguments) {
 
 std::string HelpOf(std::string_view program, const VerbSpec& verb) {
   std::string text = StrCat(program, " ", verb.name, verb.words.empty() ? "" : " ", verb.words,
-                            verb.options.empty() ? "" : " [OPTIONS]", "\n  ", verb.text, "\n\n");
+                            verb.options.empty() ? "" : " [OPTIONS]", "\n",
+                            Wrapped(StrCat("  ", verb.text), ColumnsOfStandardOutput(), kIndent), "\n\n");
   for (const OptionSpec& option : verb.options) {
     const bool repeated = option.kind == OptionSpec::Kind::kRepeated;
-    text += HelpRow(StrCat(Dashed(option.name), option.value.empty() ? "" : " ", option.value, repeated ? "..." : ""),
-                    option.text);
+    const std::string letter = option.letter.empty() ? "" : StrCat(Dashed(option.letter), ", ");
+    text += HelpRow(
+        StrCat(letter, Dashed(option.name), option.value.empty() ? "" : " ", option.value, repeated ? "..." : ""),
+        option.text);
   }
   return text;
 }
 
 std::string HelpRow(std::string left, std::string_view right) {
-  left.resize(std::max<size_t>(left.size() + 2, 32), ' ');
-  return StrCat("  ", left, right, "\n");
+  constexpr size_t kLeft = 32;
+  left.resize(std::max<size_t>(left.size() + 2, kLeft), ' ');
+  return StrCat(Wrapped(StrCat("  ", left, right), ColumnsOfStandardOutput(), kIndent + kLeft), "\n");
 }
 
 }  // namespace tony

@@ -14,11 +14,29 @@ namespace {
 constexpr int64_t kMaxMemoryMb = 1'000'000'000;                       // a petabyte: sums still fit
 constexpr int64_t kMaxMillis = int64_t{10} * 365 * 24 * 3600 * 1000;  // ten years: sums still fit
 constexpr size_t kLongestQuote = 60;
+constexpr std::string_view kOrWithUnit = ", or one with a unit, as 30s, 10m, 2h";
 
 std::string_view DefaultOf(std::string_view key) {
   const Key* row = FindKey(key);
   CHECK(row);
   return row->default_value;
+}
+
+// "10m" in any key; a bare number is in the key's own unit, as it was with TonY.
+std::optional<Duration> DurationIn(std::string_view text, Duration unit) {
+  constexpr int64_t kSecond = 1000;
+  constexpr std::pair<std::string_view, int64_t> kUnits[] = {
+      {"ms", 1}, {"s", kSecond}, {"m", 60 * kSecond}, {"h", 3600 * kSecond}, {"d", 24 * 3600 * kSecond}};
+  int64_t each = unit.count();
+  for (const auto& [name, length] : kUnits) {
+    if (!text.ends_with(name)) continue;
+    text = Trim(text.substr(0, text.size() - name.size()));
+    each = length;
+    break;
+  }
+  const auto number = ParseInt(text);
+  if (!number || *number > kMaxMillis / each || *number < -kMaxMillis / each) return std::nullopt;
+  return Duration(*number * each);
 }
 
 }  // namespace
@@ -98,17 +116,18 @@ Result<int64_t> PropertyValues::ReadMemoryMb(std::string_view key, const std::st
 
 Result<Duration> PropertyValues::Millis(std::string_view key, int64_t least) const {
   return OrDefault(key, [&](const std::string& text) -> Result<Duration> {
-    const auto number = ParseInt(Trim(text));
-    if (number && *number >= least && *number <= kMaxMillis) return Duration(*number);
-    return Bad(key, StrCat("expected a whole number of milliseconds from ", least, " to ", kMaxMillis));
+    const auto length = DurationIn(Trim(text), Duration(1));
+    if (length && length->count() >= least && length->count() <= kMaxMillis) return *length;
+    return Bad(key, StrCat("expected a whole number of milliseconds from ", least, " to ", kMaxMillis, kOrWithUnit));
   });
 }
 
 Result<Duration> PropertyValues::Seconds(std::string_view key, int64_t least, int64_t most) const {
   return OrDefault(key, [&](const std::string& text) -> Result<Duration> {
-    const auto number = ParseInt(Trim(text));
-    if (number && *number >= least && *number <= most) return Duration(std::chrono::seconds(*number));
-    return Bad(key, StrCat("expected a whole number of seconds from ", least, " to ", most));
+    const auto length = DurationIn(Trim(text), std::chrono::seconds(1));
+    const Duration from = std::chrono::seconds(least), to = std::chrono::seconds(most);
+    if (length && *length >= from && *length <= to) return *length;
+    return Bad(key, StrCat("expected a whole number of seconds from ", least, " to ", most, kOrWithUnit));
   });
 }
 

@@ -34,6 +34,21 @@ std::string MemoryText(const TaskStatus& task) {
   return StrCat(known ? StrCat(InUnit(usage.memory_bytes, most), "/") : "", InUnit(most, most), UnitOf(most));
 }
 
+std::string MemoryOfLimit(const TaskStatus& task, int64_t limit_bytes) {
+  if (!task.usage) return "-";
+  const Usage& usage = *task.usage;
+  const bool known = usage.samples > 0 && !task.ended;
+  const int64_t used = known ? usage.memory_bytes : std::max(usage.memory_bytes, usage.most_memory_bytes);
+  if (used == 0) return "-";
+  const int64_t most = std::max(used, limit_bytes);
+  return StrCat(InUnit(used, most), limit_bytes > 0 ? StrCat("/", InUnit(limit_bytes, most)) : "", UnitOf(most));
+}
+
+std::string PeakMemoryText(const TaskStatus& task) {
+  const int64_t most = task.usage ? std::max(task.usage->memory_bytes, task.usage->most_memory_bytes) : 0;
+  return most == 0 ? "-" : StrCat(InUnit(most, most), UnitOf(most));
+}
+
 std::string CpuText(const TaskStatus& task) {
   if (!task.usage) return "-";
   const Usage& usage = *task.usage;

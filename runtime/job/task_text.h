@@ -13,6 +13,10 @@ std::string StateWord(const TaskStatus& task);
 
 // Of a task that runs what it uses now and the most it has used, "312/340 MB"; of another the most.
 std::string MemoryText(const TaskStatus& task);
+// For terminals: of a task that runs what it uses now, of another the most, and of its limit if that is known (0: not):
+// "312/2048 MB", "312 MB".
+std::string MemoryOfLimit(const TaskStatus& task, int64_t limit_bytes);
+std::string PeakMemoryText(const TaskStatus& task);  // the most it has used: "340 MB"
 // Of one core, as top says: "98%", "1600%". Of a task that runs, now; of another, on average.
 std::string CpuText(const TaskStatus& task);
 // As of one task: the sum over the tasks that run, or over all of a job that has ended.

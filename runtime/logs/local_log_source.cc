@@ -15,6 +15,14 @@
 namespace tony {
 namespace {
 
+constexpr int64_t kLatest = 253'402'300'799;  // the last second that is written with four digits for its year
+
+// Whoever owns a file may give it any time.
+Instant ChangeOf(const struct stat& info) {
+  const int64_t seconds = std::clamp<int64_t>(info.st_mtim.tv_sec, 0, kLatest);
+  return FromMillis(seconds * 1000 + info.st_mtim.tv_nsec / 1'000'000);
+}
+
 class LocalLog : public LogStream {
  public:
   explicit LocalLog(UniqueFd file) : file_(std::move(file)) {}
@@ -24,18 +32,14 @@ class LocalLog : public LogStream {
     struct stat info {};
     return fstat(file_.get(), &info) == 0 ? info.st_size : 0;
   }
+  std::optional<Instant> Changed() const override {
+    struct stat info {};
+    return fstat(file_.get(), &info) == 0 ? std::optional(ChangeOf(info)) : std::nullopt;
+  }
 
  private:
   const UniqueFd file_;
 };
-
-constexpr int64_t kLatest = 253'402'300'799;  // the last second that is written with four digits for its year
-
-// Whoever owns a file may give it any time.
-Instant ChangeOf(const struct stat& info) {
-  const int64_t seconds = std::clamp<int64_t>(info.st_mtim.tv_sec, 0, kLatest);
-  return FromMillis(seconds * 1000 + info.st_mtim.tv_nsec / 1'000'000);
-}
 
 std::optional<LogFile> LookAt(const UniqueFd& folder, std::string_view name) {
   struct stat info {};

@@ -6,6 +6,27 @@
 #include "runtime/base/strings.h"
 
 namespace tony {
+namespace {
+
+bool Includes(const ChosenTasks& chosen, const TaskId& task) {
+  return chosen.role == task.role && (!chosen.index || *chosen.index == task.index);
+}
+
+}  // namespace
+
+bool LogChoice::Has(const TaskId& task) const {
+  return tasks.empty() || std::ranges::any_of(tasks, [&](const ChosenTasks& chosen) { return Includes(chosen, task); });
+}
+
+int LogChoice::AttemptOf(const TaskId& task) const {
+  const auto found = std::ranges::find_if(tasks, [&](const ChosenTasks& chosen) { return Includes(chosen, task); });
+  return found == tasks.end() ? 0 : found->attempt;
+}
+
+std::optional<TaskId> LogChoice::OnlyTask() const {
+  if (tasks.size() != 1 || !tasks.front().index) return std::nullopt;
+  return TaskId{tasks.front().role, *tasks.front().index};
+}
 
 Status LogCursor::Set(const std::string& text) {
   for (const std::string& part : Split(text, ',')) {
@@ -51,11 +72,12 @@ std::vector<TaskStream> ChosenStreams(const LogSource& logs, const LogChoice& ch
 
 std::vector<AttemptId> ChosenAttempts(const LogSource& logs, const LogChoice& choice, const LogCursor& cursor) {
   std::map<TaskId, std::vector<int>> there;
-  for (const AttemptId& attempt : logs.Attempts(choice.task)) there[attempt.task].push_back(attempt.number);
+  for (const AttemptId& attempt : logs.Attempts(choice.OnlyTask()))
+    if (choice.Has(attempt.task)) there[attempt.task].push_back(attempt.number);
   std::vector<AttemptId> attempts;
   for (const auto& [task, numbers] : there) {
-    if (choice.attempt > 0) {
-      attempts.push_back({task, choice.attempt});
+    if (const int attempt = choice.AttemptOf(task); attempt > 0) {
+      attempts.push_back({task, attempt});
       continue;
     }
     // What an attempt wrote after the last reading must not be lost because another has begun.

@@ -14,11 +14,22 @@
 
 namespace tony {
 
+// Tasks of a role.
+struct ChosenTasks {
+  std::string role;
+  std::optional<int> index;  // none: all of the role
+  int attempt = 0;           // 0: the newest of each task, and those before it that the cursor has begun
+};
+
 struct LogChoice {
-  std::optional<TaskId> task;  // none: all
-  int attempt = 0;             // 0: the newest of each task, and those before it that the cursor has begun
+  std::vector<ChosenTasks> tasks;  // none: all
   bool standard_output = true;
   bool standard_error = true;
+
+  static LogChoice Of(const TaskId& task, int attempt = 0) { return {.tasks = {{task.role, task.index, attempt}}}; }
+  bool Has(const TaskId& task) const;
+  int AttemptOf(const TaskId& task) const;  // as ChosenTasks::attempt; of a task that is named twice, the first counts
+  std::optional<TaskId> OnlyTask() const;   // if it is but one
 };
 
 // One that a process of a task writes.
@@ -34,6 +45,8 @@ struct LogText {
   std::string_view stream;  // "stdout", "stderr"
   std::string_view text;    // whole lines, unless a line is longer than a reading or its end has not been written
   int process = 0;
+  uint64_t end = 0;             // of the text in its log
+  std::optional<Instant> when;  // it was written; for who wants to know (log_times.h)
 };
 
 // Offsets by stream. Its text form is for programs that go on later.

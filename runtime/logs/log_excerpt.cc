@@ -28,6 +28,7 @@ class ExcerptStream : public LogStream {
     return parts;
   }
   int64_t Size() const override { return excerpt_.size; }
+  std::optional<Instant> Changed() const override { return std::nullopt; }
 
  private:
   const LogExcerpt& excerpt_;

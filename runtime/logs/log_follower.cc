@@ -30,7 +30,7 @@ void LogFollower::Start(EventLoop::Callback done) {
   // Of the attempts that are there already, those before the newest only if the cursor has begun them.
   for (const AttemptId& id : ChosenAttempts(job_.logs, choice_, cursor_)) oldest_.emplace(id.task, id.number);
   watch_ =
-      job_.logs.Watch(loop_, choice_.task,
+      job_.logs.Watch(loop_, choice_.OnlyTask(),
                       {.on_attempt = [this](const AttemptId& id) { AddAttempt(id); },
                        .on_written = [this](const AttemptId& id, const std::string& stream) { OnWritten(id, stream); },
                        .on_ended = [this](const AttemptId& id) { OnEnded(id); },
@@ -42,8 +42,10 @@ void LogFollower::Start(EventLoop::Callback done) {
 }
 
 void LogFollower::AddAttempt(const AttemptId& id) {
+  if (!choice_.Has(id.task)) return;
   const auto oldest = oldest_.try_emplace(id.task, id.number).first;
-  if (choice_.attempt > 0 ? choice_.attempt != id.number : id.number < oldest->second) return;
+  const int only = choice_.AttemptOf(id.task);
+  if (only > 0 ? only != id.number : id.number < oldest->second) return;
   Task& task = tasks_[id.task];
   Attempt attempt = {.id = id};
   for (const TaskStream& stream : ChosenStreams(job_.logs, choice_, id.task)) {
@@ -202,7 +204,7 @@ void LogFollower::TakeCut(const LogStream& log, const Attempt& attempt, Stream& 
   const std::string line = CutLine(bytes, LineBegins(log, *stream.offset));
   *stream.offset += static_cast<uint64_t>(bytes);
   stream.searched = *stream.offset;
-  sink_({attempt.id, stream.of_task.name, line, stream.of_task.process});
+  sink_({attempt.id, stream.of_task.name, line, stream.of_task.process, *stream.offset});
 }
 
 // From the file once more: it was too much to keep. Of text that goes on, no half of a character.
@@ -224,7 +226,7 @@ bool LogFollower::HandOut(const LogStream& log, const Attempt& attempt, Stream& 
 
 void LogFollower::Tell(const Attempt& attempt, Stream& stream, std::string_view text) {
   *stream.offset += text.size();  // before it is handed out: the receiver may want a cursor behind it
-  sink_({attempt.id, stream.of_task.name, text, stream.of_task.process});
+  sink_({attempt.id, stream.of_task.name, text, stream.of_task.process, *stream.offset});
 }
 
 }  // namespace tony

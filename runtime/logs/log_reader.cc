@@ -94,7 +94,7 @@ bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, cons
       if (wanted == 0) return false;
       const std::string line = CutLine(got.cut, LineBegins(*log, offset));
       offset += static_cast<uint64_t>(got.cut);
-      sink({attempt, of_task.name, line, of_task.process});
+      sink({attempt, of_task.name, line, of_task.process, offset});
       got.size = std::min(got.size, end - std::min(end, offset));
     }
     if (got.size == 0) return true;
@@ -109,7 +109,7 @@ bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, cons
     offset += ready;  // before it is handed out: the receiver may want a cursor behind it
     budget.left -= ready;
     budget.used = true;
-    sink({attempt, of_task.name, text.substr(0, ready), of_task.process});
+    sink({attempt, of_task.name, text.substr(0, ready), of_task.process, offset});
     if (!full && !closed) return true;
   }
   return true;

@@ -42,7 +42,8 @@ class LogStream {
   virtual LogBytes Read(int64_t offset, std::span<char> buffer) const = 0;
   // Where it has text, in order: between two parts, and after the last one, it has been cut out.
   virtual std::vector<LogPart> Parts() const = 0;
-  virtual int64_t Size() const = 0;  // now
+  virtual int64_t Size() const = 0;                    // now
+  virtual std::optional<Instant> Changed() const = 0;  // when it was last written to, if that is known
 };
 
 struct LogFile {

@@ -13,6 +13,21 @@ bool LineBegins(const LogStream& log, uint64_t offset) {
   return got.cut == 0 && (got.size != 1 || last == '\n');
 }
 
+uint64_t LineBeginAt(const LogStream& log, uint64_t offset) {
+  constexpr uint64_t kPiece = 4096, kFarthest = 1 << 20;
+  const uint64_t first = offset - std::min(offset, kFarthest);
+  std::string piece;
+  for (uint64_t end = offset; end > first;) {
+    const uint64_t begin = end - std::min(end - first, kPiece);
+    piece.resize(end - begin);
+    const LogBytes got = log.Read(static_cast<int64_t>(begin), piece);
+    if (got.cut > 0 || got.size < piece.size()) return offset;
+    if (const size_t newline = piece.rfind('\n'); newline != std::string::npos) return begin + newline + 1;
+    end = begin;
+  }
+  return first == 0 ? 0 : offset;
+}
+
 bool IsCut(const LogStream& log, uint64_t offset) {
   char next = 0;
   return log.Read(static_cast<int64_t>(offset), {&next, 1}).cut > 0;

@@ -11,7 +11,9 @@
 namespace tony {
 
 bool LineBegins(const LogStream& log, uint64_t offset);  // what is before the offset ended a line
-bool IsCut(const LogStream& log, uint64_t offset);       // what follows the offset has been cut out
+// Where the line begins that the offset is in, or ends behind: at most a megabyte before it, and behind what is cut.
+uint64_t LineBeginAt(const LogStream& log, uint64_t offset);
+bool IsCut(const LogStream& log, uint64_t offset);  // what follows the offset has been cut out
 
 // "[... 1234 MB cut ...]", a line of its own, in place of what has been cut out.
 std::string CutLine(int64_t bytes, bool line_begins);

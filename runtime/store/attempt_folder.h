@@ -1,6 +1,6 @@
 // What an attempt has on the node where it runs, for its executor alone: its working directory, and its logs.
 //
-//   work/worker-3/1/   logs/worker-3/1/{stdout,stderr,executor.log,outcome.json,usage.json,output.json,lock}
+//   work/worker-3/1/   logs/worker-3/1/{stdout,stderr,stdout.times,executor.log,outcome.json,usage.json,output.json,lock}
 //
 // Of a task's further processes there are stdout-1, stderr-1, stdout-2, ...
 #pragma once

@@ -98,6 +98,21 @@ class VerbsTest(ContractCase):
         self.assertEqual(sorted(document["text"] for document in followed), ["9\n", "two\n"])
 
     @of("logs")
+    def test_logs_of_some_lines_with_their_times(self):
+        job = self.jobs["good"]
+        found = self.expect("logs", job, "worker", "--grep", "^o.e$", "--timestamps", "--since", "1d")["entries"]
+        self.assertEqual([entry["text"] for entry in found], ["one\n"])
+        self.assertRegex(found[0]["time"], r"^20\d\d-.*Z$")
+        self.assertEqual(self.expect("logs", job, "--since", "0s")["entries"], [])
+        self.assertNotIn("time", self.expect("logs", job)["entries"][0])
+        followed = self.expect_lines("logs", job, "-f", "-t", "--grep", "t", schema="log-line")
+        self.assertEqual([document["text"] for document in followed], ["two\n"])
+        self.assertIn("time", followed[0])
+        for words in (["--grep", "("], ["--since", "then"], ["--since", "1d", "--cursor", "x"]):
+            self.expect("logs", job, *words, code=64)
+        self.expect("logs", job, "evaluator", code=66)
+
+    @of("logs")
     def test_logs_followed_are_one_entry_a_line(self):
         documents = self.expect_lines("logs", self.jobs["good"], "-f", schema="log-line")
         self.assertEqual(sorted(document["text"] for document in documents), ["one\n", "two\n"])
@@ -250,8 +265,10 @@ class VerbsTest(ContractCase):
                 self.assertTrue(reader.complaints(schema, other), f"{schema} with another {field}")
 
     def verbs(self):
+        """Those that answer programs: the others answer people and their shells."""
         lines = self.box.run("help").raw.decode().split("\n")
-        return [match[1] for line in lines if (match := re.match(r"  ([a-z-]+) ", line)) and match[1] != "help"]
+        named = [match[1] for line in lines if (match := re.match(r"  ([a-z-]+) ", line))]
+        return [verb for verb in named if verb not in ("help", "completion", "complete")]
 
     def test_every_verb_of_the_help_has_a_schema_a_row_and_a_test(self):
         classes = (VerbsTest, engine_test.EngineTest)

@@ -1,4 +1,5 @@
 // `tony logs` while a job runs and after its end.
+#include "runtime/base/time.h"
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/places.h"
@@ -137,7 +138,8 @@ TEST_F(LogsTest, TheLastLinesOfALargeLogAreThereAtOnce) {
 
 TEST_F(LogsTest, WhatDoesNotGoWithTheLastLinesIsRefused) {
   ASSERT_EQ(box_.Tony(One("true")).exit, 0);
-  for (const Words& more : {Words{"--cursor", ""}, Words{"-f", "--max-bytes", "9"}}) {
+  for (const Words& more :
+       {Words{"--cursor", ""}, Words{"-f", "--max-bytes", "9"}, Words{"--since", "1d", "--cursor", ""}}) {
     const Ran ran = box_.Tony(Words{"logs", Job(), "--tail", "3"} + more);
     EXPECT_EQ(ran.exit, 64) << ran.out;
     EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
@@ -171,6 +173,93 @@ TEST_F(LogsTest, AReaderThatLeavesEndsTheFollowing) {
   EXPECT_EQ(ran.out, "again\n");
   EXPECT_EQ(box_.Tony({"kill", Job()}).exit, 0);
   ExpectNothingLeft();
+}
+
+TEST_F(LogsTest, FollowingEndsWithTheVerdictAndItsExitCode) {
+  const Words fails = One("echo begun; exit 3") + Words{"--detach"};
+  ASSERT_EQ(box_.Tony(fails).exit, 0);
+  const Ran ran = box_.Tony({"logs", Job(), "--follow"});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(ran.out, "begun\n");
+  EXPECT_EQ(CountLines(ran.err), 1u) << ran.err;
+  EXPECT_THAT(ran.err, testing::StartsWith("job " + Job() + " FAILED: "));
+  EXPECT_EQ(box_.Tony({"logs", Job(), "-f", "--json"}).exit, 0) << "to a program the status tells it";
+  EXPECT_EQ(box_.Tony({"logs", Job()}).exit, 0);
+}
+
+TEST_F(LogsTest, RolesTasksAndSeveralOfThemAreChosen) {
+  const Words two_roles = Words{"submit", "-executes", "echo $JOB_NAME $TASK_INDEX"} +
+                          Conf("tony.application.framework=tensorflow") + Conf("tony.worker.instances=2") +
+                          Conf("tony.ps.instances=1") + Conf("tony.chief.instances=1");
+  ASSERT_EQ(box_.Tony(two_roles).exit, 0);
+  EXPECT_EQ(box_.Tony({"logs", Job(), "worker"}).out, "worker:0 | worker 0\nworker:1 | worker 1\n");
+  EXPECT_EQ(box_.Tony({"logs", Job(), "worker:1", "ps"}).out, "ps:0     | ps 0\nworker:1 | worker 1\n");
+  EXPECT_EQ(box_.Tony({"logs", Job(), "chief"}).out, "chief 0\n");
+  const std::string followed = box_.Tony({"logs", Job(), "-f", "ps", "chief:0#1"}).out;
+  EXPECT_EQ(CountLines(followed), 2u);
+  EXPECT_THAT(followed, HasSubstr("chief:0 | chief 0\n"));
+  EXPECT_THAT(followed, HasSubstr("ps:0    | ps 0\n"));
+  const Ran unknown = box_.Tony({"logs", Job(), "worker", "evaluator"});
+  EXPECT_EQ(unknown.exit, 66);
+  EXPECT_THAT(unknown.err, HasSubstr("no role evaluator; it has 1 chief, 1 ps, 2 worker"));
+}
+
+TEST_F(LogsTest, OnlyLinesThatMatchAreShownOnceAndWhileFollowing) {
+  const auto client = box_.StartTony(One("for i in $(seq 30); do echo step $i; done; " + HoldUntilGo() +
+                                         "; echo step 31; echo loss; printf 'step end'"));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  EXPECT_EQ(box_.Tony({"logs", Job(), "--grep", "^step .?[05]$", "-n", "3"}).out, "step 20\nstep 25\nstep 30\n");
+  const auto logs = box_.StartTony({"logs", Job(), "-f", "--grep", "step (29|30|31|e)", "-n", "1"});
+  ASSERT_TRUE(WaitFor([&] { return logs->out() == "step 30\n"; })) << logs->out() << logs->err();
+  Go();
+  EXPECT_EQ(client->Wait().exit, 0);
+  EXPECT_EQ(logs->Wait().out, "step 30\nstep 31\nstep end");
+  const auto answer = ParseJson(box_.Tony({"logs", Job(), "--json", "--grep", "loss"}).out);
+  EXPECT_EQ(At(answer, "/entries").as_array().size(), 1u);
+  EXPECT_EQ(Text(answer, "/entries/0/text"), "loss\n");
+  const Ran wrong = box_.Tony({"logs", Job(), "--grep", "a[bc"});
+  EXPECT_EQ(wrong.exit, 64);
+  EXPECT_THAT(wrong.err, HasSubstr("from character 2 on"));
+  EXPECT_EQ(CountLines(wrong.err), 1u);
+}
+
+// The first line is written, and noted, a second and more before the last one.
+TEST_F(LogsTest, LinesHaveTheTimesAtWhichTheyWereWritten) {
+  const auto client = box_.StartTony(One("echo early; " + HoldUntilGo() + "; echo late"));
+  ASSERT_TRUE(WaitForRunning(1)) << client->err();
+  const std::string times = (box_.JobFolder(Job()) / "logs/worker-0/1/stdout.times").string();
+  ASSERT_TRUE(WaitFor([&] { return CountLines(ReadText(times)) == 1; }));
+  const std::string noted = ReadText(times).substr(0, ReadText(times).find(' '));
+  ASSERT_TRUE(WaitFor([&] { return WallNow() > FromMillis(std::stoll(noted)) + std::chrono::milliseconds(1100); }));
+  const std::string between = ToIso8601(FromMillis(std::stoll(noted)) + std::chrono::milliseconds(50));
+  Go();
+  EXPECT_EQ(client->Wait().exit, 0);
+  const std::string early = ToIso8601(FromMillis(std::stoll(noted))).substr(0, 19);
+  const Ran stamped = box_.Tony({"logs", Job(), "--timestamps"});
+  EXPECT_THAT(stamped.out, testing::StartsWith(early + "Z early\n20")) << stamped.out;
+  EXPECT_THAT(stamped.out, testing::EndsWith("Z late\n"));
+  EXPECT_GT(stamped.out.substr(stamped.out.find('\n') + 1, 19), early);
+  EXPECT_EQ(box_.Tony({"logs", Job(), "--since", between}).out, "late\n");
+  EXPECT_EQ(box_.Tony({"logs", Job(), "--since", "10m", "-n", "1"}).out, "late\n");
+  EXPECT_EQ(box_.Tony({"logs", Job(), "--since", "1d", "-f"}).out, "early\nlate\n");
+  EXPECT_EQ(box_.Tony({"logs", Job(), "--since", "0s"}).out, "");
+  const auto answer = ParseJson(box_.Tony({"logs", Job(), "--json", "-t"}).out);
+  EXPECT_EQ(Text(answer, "/entries/0/time"), ToIso8601(FromMillis(std::stoll(noted))));
+  EXPECT_EQ(box_.Tony({"logs", Job(), "--since", "yesterday"}).exit, 64);
+}
+
+TEST_F(LogsTest, ASubmitThatShowsLogsSaysWhatTheTasksWriteAndThenTheVerdict) {
+  const Ran ran = box_.Tony(Workers(2, "echo from $TASK_INDEX; echo problem >&2") + Words{"--logs"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::StartsWith(Job() + "\n"));
+  for (const char* line : {"\nworker:0 | from 0\n", "\nworker:1 | from 1\n", "\nworker:1 ! problem\n"})
+    EXPECT_THAT(ran.out, HasSubstr(line));
+  EXPECT_GT(ran.out.find("SUCCEEDED after"), ran.out.rfind("worker:")) << ran.out;
+  const Ran json = box_.Tony(One("echo shown; exit 2") + Words{"--logs", "--json"});
+  EXPECT_EQ(json.exit, 1);
+  EXPECT_THAT(json.err, HasSubstr("\nshown\n"));
+  EXPECT_EQ(CountLines(json.out), 1u);
+  EXPECT_EQ(box_.Tony(One("true") + Words{"--logs", "--detach"}).exit, 64);
 }
 
 TEST_F(LogsTest, ATaskThatTheJobDoesNotHaveIsNamed) {

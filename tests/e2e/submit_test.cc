@@ -123,6 +123,23 @@ TEST_F(SubmitTest, HadoopXmlAndJavaPropertiesSayTheSameJob) {
   EXPECT_EQ(LogText("worker-0", "stdout"), "a\n");
 }
 
+TEST_F(SubmitTest, TheProgramsFolderMayBeBesideTheJobFileAndALineSaysWhichItIs) {
+  std::filesystem::create_directories(box_.File("project/src"));
+  box_.Write("project/src/data", "of the project\n");
+  const std::string job = box_.Write("project/job.properties",
+                                     "tony.application.framework=standalone\ntony.worker.instances=1\n"
+                                     "tony.src-dir=src\ntony.worker.command=cat data\n");
+  const Ran beside = box_.Tony({"submit", "--json", "project/job.properties"});
+  EXPECT_EQ(beside.exit, 0) << beside.err;
+  EXPECT_THAT(beside.err, HasSubstr("tony: tony.src-dir src is the one beside project/job.properties\n"));
+  EXPECT_EQ(LogText("worker-0", "stdout"), "of the project\n");
+  std::filesystem::create_directories(box_.File("src"));
+  box_.Write("src/data", "of this folder\n");
+  const Ran here = box_.Tony({"submit", "--logs", job});
+  EXPECT_THAT(here.out, HasSubstr("of this folder\n"));
+  EXPECT_THAT(here.err, HasSubstr("tony: tony.src-dir src is the one of this folder, not that beside " + job + "\n"));
+}
+
 TEST_F(SubmitTest, DetachedItPrintsTheJobIdAloneAndTheJobGoesOn) {
   const Ran ran = box_.Tony(One(HoldUntilGo()) + Words{"--detach"});
   ASSERT_EQ(ran.exit, 0) << ran.err;
@@ -160,6 +177,12 @@ TEST_F(SubmitTest, PlanStartsNothingAndMasksSecrets) {
                                                   "DB_PASSWORD=hunter2", "-container_env", "API_token=abc123",
                                                   "-shell_env", "PLACE=here", "--json"});
   ASSERT_EQ(ran.exit, 0) << ran.err;
+  const Ran person = box_.Tony({"plan", "-executes", "true", "-conf", "tony.worker.instances=2", "-shell_env",
+                                "DB_PASSWORD=hunter2,PLACE=here"});
+  EXPECT_THAT(person.out, testing::StartsWith("job TonyApplication, tensorflow, on this machine\n"));
+  EXPECT_THAT(person.out, HasSubstr("\n  in all 2 tasks, 4096 MB of memory, 2 cores, 0 GPUs\n"));
+  EXPECT_THAT(person.out, HasSubstr("\n  variable: PLACE=here\n"));
+  EXPECT_THAT(person.out, Not(HasSubstr("hunter2")));
   EXPECT_THAT(ran.out, Not(HasSubstr("hunter2")));
   EXPECT_THAT(ran.out, Not(HasSubstr("abc123")));
   EXPECT_THAT(ran.out, HasSubstr("here"));
@@ -184,7 +207,8 @@ TEST_F(SubmitTest, NeedsPythonAFileOfTheSourcesIsRunByPythonAndPlanShowsIt) {
   const Words job = One("train.py") + Words{"-src_dir", "src", "-task_params", "--epochs 3"};
   Words plan = job;
   plan[0] = "plan";
-  EXPECT_THAT(box_.Tony(plan).out, HasSubstr(R"("command":"python3 train.py --epochs 3")"));
+  EXPECT_THAT(box_.Tony(plan).out, HasSubstr("  worker      1  2048 MB      1     0  python3 train.py --epochs 3\n"));
+  EXPECT_THAT(box_.Tony(plan + Words{"--json"}).out, HasSubstr(R"("command":"python3 train.py --epochs 3")"));
   const Ran ran = box_.Tony(job);
   EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
   EXPECT_EQ(LogText("worker-0", "stdout"), "trained --epochs 3\n");

@@ -233,15 +233,15 @@ TEST_F(YarnLogsTest, WhileTheJobRunsLogsAreReadFromTheirExecutors) {
   master_->Write(kFirst, "one\ntwo\n");
   master_->Write({kFirst.task, 2}, "of the next attempt\n");
   EXPECT_THAT(logs_->Attempts(kFirst.task), ElementsAre(kFirst, AttemptId{kFirst.task, 2}));
-  EXPECT_EQ(Text({.task = kFirst.task, .attempt = 1}), "one\ntwo\n");
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task, 1)), "one\ntwo\n");
   LogCursor cursor;
   ASSERT_TRUE(cursor.Set("worker:0#1/stdout=4").ok());
   std::string text;
-  LogReader(*logs_, {.task = kFirst.task, .attempt = 1}, cursor).Read(100, true, [&](const LogText& log) {
+  LogReader(*logs_, LogChoice::Of(kFirst.task, 1), cursor).Read(100, true, [&](const LogText& log) {
     text += log.text;
   });
   EXPECT_EQ(text, "two\n");
-  LogReader reader(*logs_, {.task = kFirst.task, .attempt = 1}, cursor);
+  LogReader reader(*logs_, LogChoice::Of(kFirst.task, 1), cursor);
   text.clear();
   reader.ReadLastLines(1, 100, true, [&](const LogText& log) { text += log.text; });
   EXPECT_EQ(text, "two\n");
@@ -292,7 +292,7 @@ TEST_F(YarnLogsTest, AnAttemptThatComesLaterIsFollowed) {
 TEST_F(YarnLogsTest, WhereAnExecutorHasLeftWhatItsMasterKeptIsRead) {
   ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{"stdout", 5, {{0, "kept\n"}}}}).ok());
   master_->Leave(kFirst);
-  EXPECT_EQ(Text({.task = kFirst.task}), "kept\n");
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "kept\n");
 }
 
 TEST_F(YarnLogsTest, AnExecutorThatDoesNotAnswerKeepsNobodyFromTheOthers) {
@@ -319,8 +319,8 @@ TEST_F(YarnLogsTest, AfterTheEndNoMasterIsAsked) {
   EndJob();
   master_ = nullptr;
   EXPECT_THAT(logs_->Attempts(std::nullopt), ElementsAre(kFirst, kOther));
-  EXPECT_EQ(Text({.task = kFirst.task}), "first\n[... 1 kB cut ...]\nlast\n");
-  EXPECT_EQ(Text({.task = kOther.task}), "") << "nobody tells of it";
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "first\n[... 1 kB cut ...]\nlast\n");
+  EXPECT_EQ(Text(LogChoice::Of(kOther.task)), "") << "nobody tells of it";
 }
 
 TEST_F(YarnLogsTest, WhatANodeHasMovedIsReadWhereItIsNow) {
@@ -329,10 +329,10 @@ TEST_F(YarnLogsTest, WhatANodeHasMovedIsReadWhereItIsNow) {
   EndJob(status);
   master_ = nullptr;
   moved_log_ = "moved\n";
-  EXPECT_EQ(Text({.task = kFirst.task}), "moved\n");
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "moved\n");
   moved_log_.reset();
   logs_ = MakeYarnLogs(records_, arbiter_, moved_);
-  EXPECT_EQ(Text({.task = kFirst.task}), "") << "it is nowhere yet";
+  EXPECT_EQ(Text(LogChoice::Of(kFirst.task)), "") << "it is nowhere yet";
 }
 
 TEST_F(YarnLogsTest, AJobWithoutAMasterHasNoLogsYet) {

@@ -119,7 +119,8 @@ TEST(NumbersTest, SecondsMayHaveAFraction) {
   };
   EXPECT_EQ(**seconds("2"), Duration(2000));
   EXPECT_EQ(**seconds("0.25"), Duration(250));
-  for (const char* bad : {"", "-1", "1s", "nan", "inf", "1e400", "0x10", " 1"}) EXPECT_FALSE(seconds(bad).ok()) << bad;
+  EXPECT_EQ(**seconds("10m"), Duration(600'000));
+  for (const char* bad : {"", "-1", "1 s", "nan", "inf", "1e400", "0x10", " 1"}) EXPECT_FALSE(seconds(bad).ok()) << bad;
   EXPECT_FALSE(SecondsOption(*CommandLine::Parse(kNumbers, {}), "limit")->has_value());
 }
 

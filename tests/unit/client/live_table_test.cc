@@ -41,7 +41,8 @@ JobStatus Job(std::vector<TaskStatus> tasks) {
 }
 
 std::string Table(const JobStatus& status, int rows = 24, int columns = 80, bool colour = false) {
-  const auto lines = TableLines(status, {{rows, columns}, colour, FromMillis(85'000)});
+  const auto lines =
+      TableLines(status, {{rows, columns}, colour, FromMillis(85'000), {{"ps", 512 * kMega}, {"worker", 512 * kMega}}});
   EXPECT_LT(lines.size(), static_cast<size_t>(rows));
   for (const std::string& line : lines) EXPECT_LT(StyledWidth(line), static_cast<size_t>(columns)) << line;
   std::string text;
@@ -58,8 +59,8 @@ TEST(LiveTableTest, ThreeTasks) {
             "  ps      1 running\n"
             "  worker  1 registered, 1 running\n"
             "TASK      STATE       ATTEMPT   TIME      MEMORY   CPU  HOST\n"
-            "ps:0      running           1   1:15  312/340 MB   98%  node-7\n"
-            "worker:0  running           1   1:15  312/340 MB   98%  node-7\n"
+            "ps:0      running           1   1:15  312/512 MB   98%  node-7\n"
+            "worker:0  running           1   1:15  312/512 MB   98%  node-7\n"
             "worker:1  registered        1      -           -     -  node-7\n");
 }
 
@@ -76,12 +77,12 @@ TEST(LiveTableTest, OfAThousandTasksThoseThatMatterComeFirstAndTheOthersAreCount
             "  ps      1 running\n"
             "  worker  1 failed, 1 silent, 99 launching, 898 running\n"
             "TASK        STATE       ATTEMPT   TIME      MEMORY   CPU  HOST\n"
-            "worker:499  failed            1   1:15  312/340 MB   98%  node-7     exit code 3\n"
-            "worker:699  silent            1   1:15  312/340 MB   98%  node-7\n"
-            "worker:900  launching         1   1:15  312/340 MB   98%  node-7\n"
-            "worker:901  launching         1   1:15  312/340 MB   98%  node-7\n"
-            "worker:902  launching         1   1:15  312/340 MB   98%  node-7\n"
-            "worker:903  launching         1   1:15  312/340 MB   98%  node-7\n"
+            "worker:499  failed            1   1:15  312/512 MB   98%  node-7     exit code 3\n"
+            "worker:699  silent            1   1:15  312/512 MB   98%  node-7\n"
+            "worker:900  launching         1   1:15  312/512 MB   98%  node-7\n"
+            "worker:901  launching         1   1:15  312/512 MB   98%  node-7\n"
+            "worker:902  launching         1   1:15  312/512 MB   98%  node-7\n"
+            "worker:903  launching         1   1:15  312/512 MB   98%  node-7\n"
             "... and 994 more: 95 launching, 899 running\n");
   EXPECT_EQ(std::ranges::count(Table(Job(tasks)), '\n'), 23);
 }
@@ -99,8 +100,8 @@ TEST(LiveTableTest, AGangThatStartsAgain) {
             "job RESTARTING 1:20, generation 2, 1 restart: resnet (tensorflow)\n"
             "  worker  2 backoff\n"
             "TASK      STATE       ATTEMPT   TIME      MEMORY   CPU  HOST\n"
-            "worker:0  backoff           1   1:00      340 MB    0%  node-7     signal 9 (SIGKILL), out of memory\n"
-            "worker:1  backoff           1   1:00      340 MB    0%  node-7\n");
+            "worker:0  backoff           1   1:00  340/512 MB    0%  node-7     signal 9 (SIGKILL), out of memory\n"
+            "worker:1  backoff           1   1:00  340/512 MB    0%  node-7\n");
 }
 
 TEST(LiveTableTest, AJobThatWaitsForContainersSaysWhatFor) {
@@ -127,8 +128,8 @@ TEST(LiveTableTest, InFortyColumnsTheLeastImportantOnesGo) {
             "  waits for 8192 MB of memory: 2 jobs..\n"
             "  worker  2 running\n"
             "TASK      STATE        TIME      MEMORY\n"
-            "worker:0  running      1:15  312/340 MB\n"
-            "worker:1  running      1:15  312/340 MB\n");
+            "worker:0  running      1:15  312/512 MB\n"
+            "worker:1  running      1:15  312/512 MB\n");
 }
 
 TEST(LiveTableTest, AnyTerminalGetsATableThatFits) {
@@ -154,7 +155,7 @@ TEST(LiveTableTest, NamesAndMessagesCannotReachTheTerminalRaw) {
 
 TEST(LiveTableTest, ColoursTellGoodFromBad) {
   const std::string table = Table(Job({Task("worker", 0, "failed"), Task("worker", 1, "succeeded")}), 24, 80, true);
-  EXPECT_THAT(table, HasSubstr("\x1b[31mfailed    \x1b[0m"));
+  EXPECT_THAT(table, HasSubstr("\n\x1b[31mworker:0  failed            1 "));
   EXPECT_THAT(table, HasSubstr("\x1b[32msucceeded \x1b[0m"));
 }
 

@@ -64,6 +64,22 @@ TEST_F(LogPrinterTest, OnATerminalNothingLeavesItsLine) {
   EXPECT_EQ(out_, "worker:0 | red\nworker:0 | 100%\n");
 }
 
+TEST_F(LogPrinterTest, EachLineBeginsWithItsTimeAndOneOfAnUnknownTimeSaysSo) {
+  const Instant when = FromMillis(1'764'166'740'123);
+  LogPrinter several = Printer({.prefixed = true, .timestamps = true});
+  several({Worker(0), "stdout", "one\n", 0, 4, when});
+  several({Worker(0), "stderr", "two\n", 0, 8, std::nullopt});
+  LogPrinter one = Printer({.timestamps = true});
+  one({Worker(0), "stdout", "three\n", 0, 4, when});
+  one({Worker(0), "stdout", "fo", 0, 6, when});
+  one({Worker(0), "stdout", "ur\n", 0, 9, when});
+  EXPECT_EQ(out_,
+            "worker:0 | 2025-11-26T14:19:00Z one\n"
+            "worker:0 ! - two\n"
+            "2025-11-26T14:19:00Z three\n"
+            "2025-11-26T14:19:00Z four\n");
+}
+
 TEST_F(LogPrinterTest, ATaskKeepsItsColour) {
   LogPrinter print = Printer({.prefixed = true, .is_terminal = true, .colour = true});
   print({Worker(0), "stdout", "a\n"});

@@ -202,7 +202,7 @@ TEST(ProgressTest, StatusShowsRestartsTroubleAndAttempts) {
   EXPECT_THAT(text, HasSubstr("  trouble: journal: no space left on device\n"));
   EXPECT_THAT(text, HasSubstr("  restarts: 1, the last (gang): worker:1 failed on h: exit code 3 (user_error)\n"));
   EXPECT_THAT(text, HasSubstr("  worker:0  2  "));
-  EXPECT_THAT(text, HasSubstr("  5/7 MB    50%  127.0.0.1\n"));
+  EXPECT_THAT(text, HasSubstr("  77    5 MB  7 MB  50%  127.0.0.1\n"));
   EXPECT_THAT(text, HasSubstr("  waits for 8192 MB of memory\n"));
 }
 

@@ -47,6 +47,19 @@ TEST(TerminalTest, WideCharactersTakeTwoColumnsAndCombiningOnesNone) {
   EXPECT_EQ(TextWidth("\xF0\x9F\x98\x80"), 2u);
 }
 
+// As terminals have them, which go by the same tables of Unicode: of a flag, a family and a sign with a colour, each
+// part.
+TEST(TerminalTest, WidthsAreThoseOfUnicode) {
+  EXPECT_EQ(TextWidth("\xE2\x94\x80\xE2\x96\x88"), 2u) << "boxes and blocks";
+  EXPECT_EQ(TextWidth("\xEF\xBC\xA1\xEF\xBD\xB1"), 3u) << "full width and half width";
+  EXPECT_EQ(TextWidth("\xE0\xB8\x81\xE0\xB8\xB4"), 1u) << "a Thai vowel stands above its consonant";
+  EXPECT_EQ(TextWidth("\xE0\xA4\x95\xE0\xA5\x8D"), 1u) << "a Devanagari virama";
+  EXPECT_EQ(TextWidth("\xE2\x9C\x94"), 1u) << "a check mark";
+  EXPECT_EQ(TextWidth("\xE2\x9C\x85"), 2u) << "one that is an emoji";
+  EXPECT_EQ(TextWidth("\xF0\x9F\x9F\xA9"), 2u) << "a green square, of Unicode 12";
+  EXPECT_EQ(TextWidth("\xED\x95\x9C"), 2u) << "Hangul";
+}
+
 TEST(TerminalTest, CuttingNeverHalvesACharacterAndSaysThatItCut) {
   EXPECT_EQ(CutToWidth("worker:0", 8), "worker:0");
   EXPECT_EQ(CutToWidth("worker:10", 8), "worker..");

@@ -176,10 +176,11 @@ TEST(JobSpecParserTest, AzkabansWatchTimeoutIsAWholeNumberOfSecondsUpToAYear) {
   EXPECT_EQ(ParseWith({})->watch_timeout, std::chrono::hours(2)) << "an outage of an hour ends no job";
   EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", " 1 "}})->watch_timeout, std::chrono::seconds(1));
   EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", "31536000"}})->watch_timeout, std::chrono::hours(24 * 365));
-  for (const std::string text : {"0", "-1", "1.5", "10m", "", "31536001", "99999999999999999999"}) {
+  for (const std::string text : {"0", "-1", "1.5", "10 weeks", "", "31536001", "366d", "99999999999999999999"}) {
     EXPECT_EQ(ErrorWith({{"tony.azkaban.watch-timeout", text}}),
               StrCat("tony.azkaban.watch-timeout: \"", text,
-                     "\" (from -conf): expected a whole number of seconds from 1 to 31536000"));
+                     "\" (from -conf): expected a whole number of seconds from 1 to 31536000, or one with a unit, as "
+                     "30s, 10m, 2h"));
   }
 }
 

@@ -112,10 +112,10 @@ TEST(KeyChecksTest, AllWrongValuesAreToldAtOnce) {
 TEST(KeyChecksTest, AWrongValueIsNotBlamedForWhatFollowsFromItsDefault) {
   EXPECT_EQ(ErrorWith({{"tony.task.cutoff-after-ms", "x"}, {"tony.task.lost-after-ms", "20000"}}),
             "tony.task.cutoff-after-ms: \"x\" (from -conf): expected a whole number of milliseconds from 1 to "
-            "315360000000");
+            "315360000000, or one with a unit, as 30s, 10m, 2h");
   EXPECT_EQ(ErrorWith({{"tony.restart.backoff-ms", "x"}, {"tony.restart.longest-backoff-ms", "1"}}),
             "tony.restart.backoff-ms: \"x\" (from -conf): expected a whole number of milliseconds from 0 to "
-            "315360000000");
+            "315360000000, or one with a unit, as 30s, 10m, 2h");
   EXPECT_EQ(ErrorWith({{"tony.worker.instances", "x"}}),
             "tony.worker.instances: \"x\" (from -conf): expected a whole number from 0 to 10000");
 }

@@ -57,7 +57,7 @@ TEST(RestartParserTest, ValuesOutOfBoundsAreRefusedByKeyValueAndOrigin) {
             "tony.restart.lost.budget: \"many\" (from -conf): expected a whole number from 0 to 1000000");
   EXPECT_EQ(ErrorWith({{"tony.restart.task.window-ms", "-1"}}),
             "tony.restart.task.window-ms: \"-1\" (from -conf): expected a whole number of milliseconds from 0 to "
-            "315360000000");
+            "315360000000, or one with a unit, as 30s, 10m, 2h");
   EXPECT_EQ(ErrorWith({{"tony.worker.restart.budget", "1.5"}}),
             "tony.worker.restart.budget: \"1.5\" (from -conf): expected a whole number from 0 to 1000000");
   EXPECT_EQ(ErrorWith({{"tony.am.retry-count", "-1"}}),

@@ -38,6 +38,19 @@ TEST(TaskTextTest, OfATaskThatEndedOrWasTooShortToMeasureTheMostIsTold) {
   EXPECT_EQ(CpuText(Using({})), "-");
 }
 
+TEST(TaskTextTest, MemoryIsToldOfItsLimit) {
+  EXPECT_EQ(MemoryOfLimit({}, kGiga), "-");
+  const TaskStatus running = Using({.samples = 1, .memory_bytes = 312 * kMega, .most_memory_bytes = 340 * kMega});
+  EXPECT_EQ(MemoryOfLimit(running, 512 * kMega), "312/512 MB");
+  EXPECT_EQ(MemoryOfLimit(running, 2 * kGiga), "0.3/2.0 GB");
+  EXPECT_EQ(MemoryOfLimit(running, 0), "312 MB");
+  EXPECT_EQ(PeakMemoryText(running), "340 MB");
+  TaskStatus over = running;
+  over.ended = FromMillis(1);
+  EXPECT_EQ(MemoryOfLimit(over, 512 * kMega), "340/512 MB") << "the most, of one that has ended";
+  EXPECT_EQ(MemoryOfLimit(Using({}), kGiga), "-");
+}
+
 TEST(TaskTextTest, OfAJobWhatItsRunningTasksUseTogether) {
   JobStatus job;
   EXPECT_EQ(MemoryText(UsedTogether(job)), "-");

@@ -97,14 +97,25 @@ TEST(TimerParserTest, BadDurationsAreNamed) {
                                            {"tony.task.orphan-timeout-ms", "1"},
                                            {"tony.application.timeout", "0"},
                                            {"tony.container.registration.timeout", "-1"}}) {
-    for (const std::string value : {"10s", "-2", "1.5", "999999999999999"}) {
+    for (const std::string value : {"10 weeks", "-2", "1.5", "1.5m", "m", "999999999999999", "9999999d"}) {
       EXPECT_EQ(ErrorWith({{key, value}}), key + ": \"" + value +
                                                "\" (from -conf): expected a whole number of milliseconds from " +
-                                               least + " to 315360000000");
+                                               least + " to 315360000000, or one with a unit, as 30s, 10m, 2h");
     }
   }
   EXPECT_EQ(ErrorWith({{"tony.task.max-missed-heartbeats", "-1"}}),
             "tony.task.max-missed-heartbeats: \"-1\" (from -conf): expected a whole number from 0 to 1000000");
+}
+
+TEST(TimerParserTest, ATimeMayHaveAUnitAndABareNumberIsInTheUnitOfItsKey) {
+  using std::chrono::seconds;
+  const std::pair<const char*, Duration> kTimes[] = {{"90000", seconds(90)}, {"250ms", Duration(250)},
+                                                     {"90s", seconds(90)},   {" 10 m ", seconds(600)},
+                                                     {"2h", seconds(7200)},  {"1d", seconds(86'400)}};
+  for (const auto& [text, length] : kTimes)
+    EXPECT_EQ(ParseWith({{"tony.application.timeout", text}})->spec.timeout, length) << text;
+  EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", "90"}})->watch_timeout, seconds(90));
+  EXPECT_EQ(ParseWith({{"tony.azkaban.watch-timeout", "10m"}})->watch_timeout, seconds(600));
 }
 
 TEST(TimerParserTest, ARegistrationTimeoutThatIsOffIsYearsAway) {

@@ -41,7 +41,7 @@ std::vector<int> Chosen(const std::vector<int>& there, const std::string& begun,
 TEST(LogChoiceTest, TheNewestAttemptIsChosenAndThoseFromTheOldestBegunOn) {
   EXPECT_THAT(Chosen({1, 2, 3}, ""), ElementsAre(3));
   EXPECT_THAT(Chosen({1, 2, 3}, "worker:0#2/stdout=4"), ElementsAre(2, 3));
-  EXPECT_THAT(Chosen({1, 2, 3}, "worker:0#2/stdout=4", {.attempt = 1}), ElementsAre(1));
+  EXPECT_THAT(Chosen({1, 2, 3}, "worker:0#2/stdout=4", LogChoice::Of({"worker", 0}, 1)), ElementsAre(1));
 }
 
 // A task makes folders of any number, and whoever has a cursor may change it.

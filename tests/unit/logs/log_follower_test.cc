@@ -255,7 +255,7 @@ TEST_F(LogFollowerTest, OneAttemptOfOneTaskMayBeChosen) {
   Append("worker-0", 2, "two\n");
   Append("worker-1", 1, "other\n");
   EndJob();
-  Start({.task = TaskId{"worker", 0}, .attempt = 1});
+  Start(LogChoice::Of(TaskId{"worker", 0}, 1));
   ASSERT_TRUE(RunToEnd());
   EXPECT_THAT(pieces_, ElementsAre("worker:0#1/stdout:one\n"));
 }

@@ -188,7 +188,7 @@ TEST_F(LogReaderTest, StreamsShareALimitAndWhatOneDoesNotNeedTheOthersHave) {
             "worker:0#1/stdout:7\n8\n9\n"
             "worker:0#1/stderr:e\n"
             "worker:1#1/stdout:13\n14\n");
-  LogReader one(logs_, {.task = TaskId{"worker", 1}}, cursor_);
+  LogReader one(logs_, LogChoice::Of(TaskId{"worker", 1}), cursor_);
   EXPECT_EQ(ReadLast(one, 100, 8), "worker:1#1/stdout:13\n14\n") << "what it does not use is nobody's";
   EXPECT_EQ(ReadLast(reader, 100, 2), "");
   EXPECT_EQ(Read(reader, 100, true), "") << "the cursor is behind what had no place";

@@ -1,0 +1,174 @@
+#include "runtime/client/log_session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/backend/backend.h"
+#include "runtime/base/event_loop.h"
+#include "runtime/base/side_thread.h"
+#include "runtime/base/strings.h"
+#include "runtime/client/job_access.h"
+#include "runtime/client/output.h"
+#include "runtime/client/terminal.h"
+#include "runtime/logs/log_follower.h"
+#include "runtime/logs/log_reader.h"
+#include "runtime/logs/log_text.h"
+
+namespace tony {
+namespace {
+
+constexpr Duration kUnruledInterval{1000};
+constexpr Duration kUnruledIntervalElsewhere{10'000};  // a cluster is asked three times for it
+constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
+
+// Says once each time that nobody rules a job: it may stay so until somebody waits for it.
+class UnruledNotice {
+ public:
+  explicit UnruledNotice(const JobRecords& records) : records_(records) {}
+
+  // Waits.
+  bool IsUnruledNow() const {
+    const auto status = StoredStatus(records_);
+    return status.ok() && IsUnruled(records_, *status);
+  }
+  void Take(bool unruled) {
+    // Twice in a row: an AM and a keeper that die together are both back in a moment where somebody waits.
+    if (unruled && ++seen_ == 2) {
+      const std::string& job = records_.job().value;
+      Say(StrCat("nobody rules job ", job, "; tony wait ", job, " brings it back"));
+    }
+    if (!unruled) seen_ = 0;
+  }
+
+ private:
+  const JobRecords records_;
+  int seen_ = 0;
+};
+
+void RunFollower(EventLoop& loop, const JobRecords& records, LogFollower& follower) {
+  follower.Start([&loop] { loop.Stop(); });
+  UnruledNotice notice(records);
+  const Duration interval = BackendOf(records.job()).KeepsPrograms() ? kUnruledInterval : kUnruledIntervalElsewhere;
+  EventLoop::Timer timer;
+  SideThread beside(loop);
+  const std::function<void()> look = [&] {
+    beside.Do([&]() -> SideThread::Then {
+      return [&, unruled = notice.IsUnruledNow()] {
+        notice.Take(unruled);
+        timer = loop.After(interval, look);
+      };
+    });
+  };
+  loop.Post(look);
+  loop.Run();
+}
+
+int WritersOf(const JobSpec& spec, const LogChoice& choice) {
+  int writers = 0;
+  for (const RoleSpec& role : spec.roles)
+    for (int i = 0; i < role.instances; ++i)
+      if (choice.Has({role.name, i})) writers += spec.ProcessesOf(role.name);
+  return writers;
+}
+
+}  // namespace
+
+bool JobHasEnded(const JobRecords& records) {
+  const auto status = StoredStatus(records);
+  return status.ok() && HasEnded(*status);
+}
+
+LogSession::LogSession(JobRecords records, const LogSource& logs, LogChoice choice, LogOrder order)
+    : records_(std::move(records)), logs_(logs), choice_(std::move(choice)), order_(std::move(order)), clock_(logs) {
+  if (order_.since) SkipToTime();
+}
+
+LineWishes LogSession::Wishes() { return {order_.pattern, order_.timestamps ? &clock_ : nullptr, &now_}; }
+
+bool LogSession::ReadOnce(bool ended, const Sink& sink) {
+  LogReader reader(logs_, choice_, order_.cursor);
+  LogLines lines(Wishes(), sink);
+  const Sink to_lines = Wishes().Any() ? Sink(std::ref(lines)) : sink;
+  const bool some_of_them = order_.since || order_.pattern;
+  bool all = true;
+  if (!order_.lines) {
+    all = reader.Read(order_.limit, ended, to_lines);
+  } else if (!some_of_them) {
+    reader.ReadLastLines(static_cast<uint64_t>(*order_.lines), order_.limit, ended, to_lines);
+  } else {
+    LastOfEach last(static_cast<size_t>(*order_.lines));
+    LogLines chosen(Wishes(), [&](const LogText& log) { last.Take(log); });
+    reader.Read(std::numeric_limits<size_t>::max(), ended, std::ref(chosen));
+    chosen.Finish();
+    last.CutTo(order_.limit);
+    last.TellAll(sink);
+  }
+  lines.Finish();
+  return all;
+}
+
+void LogSession::Follow(EventLoop& loop, const Sink& sink, const std::function<void()>& flush) {
+  if (order_.lines && (order_.since || order_.pattern)) {
+    ReadOnce(/*ended=*/false, sink);
+    flush();
+  } else if (order_.lines) {
+    LogReader(logs_, choice_, order_.cursor).GoToLastLines(static_cast<uint64_t>(*order_.lines));
+  }
+  LogLines lines(Wishes(), sink);
+  const Sink to_lines = Wishes().Any() ? Sink(std::ref(lines)) : sink;
+  const auto with_flush = [&](const LogText& log) {
+    to_lines(log);
+    flush();
+  };
+  LogFollower follower(loop, {logs_, [this] { return JobHasEnded(records_); }}, choice_, order_.cursor, with_flush);
+  RunFollower(loop, records_, follower);
+  lines.Finish();
+  flush();
+}
+
+LogCursor LogSession::CursorBehind(const LogText& log) const {
+  LogCursor cursor = order_.cursor;
+  cursor.Offset(log.attempt, {log.stream, log.process}) = log.end;
+  return cursor;
+}
+
+// Also earlier attempts, if they have written since then.
+void LogSession::SkipToTime() {
+  const Instant now = now_.Now();
+  std::map<TaskId, int> newest;
+  const auto attempts = logs_.Attempts(choice_.OnlyTask());
+  for (const AttemptId& attempt : attempts) newest[attempt.task] = attempt.number;
+  for (const AttemptId& attempt : attempts) {
+    if (!choice_.Has(attempt.task)) continue;
+    const int only = choice_.AttemptOf(attempt.task);
+    if (only > 0 && only != attempt.number) continue;
+    for (const TaskStream& stream : ChosenStreams(logs_, choice_, attempt.task)) {
+      const auto log = logs_.Open(attempt, stream.File());
+      if (!log) continue;
+      const LogTimes& times = clock_.TimesTo(attempt, stream, kAll, now);
+      const auto size = static_cast<uint64_t>(std::max<int64_t>(0, log->Size()));
+      const uint64_t before = times.Before(*order_.since);
+      const bool is_newest = newest[attempt.task] == attempt.number || only > 0;
+      if (!is_newest && (before == kAll || !times.changed)) continue;
+      if (size > 0 && !times.changed && times.notes.empty())
+        Say(StrCat("tony: when the lines of ", ToString(attempt), " were written is not known: all are shown"));
+      order_.cursor.Offset(attempt, stream) = before >= size ? size : LineBeginAt(*log, before);
+    }
+  }
+}
+
+LogPrinter MakeLogPrinter(const JobSpec& spec, const LogChoice& choice, bool timestamps,
+                          std::function<void(std::string_view)> write, int fd) {
+  LogStyle style = {.prefixed = WritersOf(spec, choice) > 1,
+                    .is_terminal = isatty(fd) == 1,
+                    .colour = WantsColour(fd),
+                    .timestamps = timestamps};
+  for (const RoleSpec& role : spec.roles)
+    if (choice.tasks.empty() || std::ranges::count(choice.tasks, role.name, &ChosenTasks::role) > 0)
+      style.label_width = std::max(style.label_width, ToString(TaskId{role.name, role.instances - 1}).size());
+  return LogPrinter(style, std::move(write));
+}
+
+}  // namespace tony

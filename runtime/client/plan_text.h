@@ -1,0 +1,17 @@
+// What `tony plan` tells a person of the job that submit would run.
+#pragma once
+
+#include <string>
+
+#include "runtime/client/text_table.h"
+#include "runtime/job/job_spec.h"
+
+namespace tony {
+
+// Secrets are masked by the caller. Where there is a limit to the room it is clean for a terminal.
+std::string PlanText(const JobSpec& spec, const TableRoom& room);
+
+// A command of several lines, as one.
+std::string OnOneLine(std::string_view text);
+
+}  // namespace tony

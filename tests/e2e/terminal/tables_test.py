@@ -1,0 +1,99 @@
+"""What a person sees of each table on a terminal of 80 and of 120 columns."""
+
+import pathlib
+import re
+import sys
+import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "contract"))
+
+from reader import Sandbox, task  # noqa: E402
+from terminal import Terminal  # noqa: E402
+
+STYLE = re.compile(rb"\x1b\[[0-9;]*m")
+# Of Japanese: "learning a model of pictures, with a long name".
+WIDE_NAME = "画像モデルの学習-長い名前"
+
+
+class TablesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.box = Sandbox()
+        cls.addClassCleanup(cls.box.close)
+        conf = ("-conf", f"tony.application.name={WIDE_NAME}")
+        cls.good = cls.submit(*task("echo one", *conf))
+        cls.bad = cls.submit(*task("echo 'a long line of what went wrong in this job' >&2; exit 3"))
+        cls.held = cls.submit(*task(f"until [ -e {cls.box.folder}/go ]; do sleep 0.05; done", *conf))
+        for job in (cls.good, cls.bad):
+            cls.box.run("wait", job)
+        cls.box.wait_for("usage", lambda: b" MB" in cls.box.run("status", cls.held).raw)
+
+    @classmethod
+    def submit(cls, *words):
+        answer = cls.box.run("submit", "--detach", *words)
+        assert answer.exit == 0, str(answer)
+        return answer.raw.decode().strip()
+
+    def show(self, columns, *words, **variables):
+        terminal = Terminal([self.box.tony, *words], self.box.environment(**variables), self.box.folder, columns)
+        self.addCleanup(terminal.close)
+        return terminal.finish()
+
+    def test_no_line_is_wider_than_the_terminal(self):
+        for columns in (80, 120):
+            for words in (["list"], ["list", "--queue"], ["status", self.bad], ["status", self.held], ["history"],
+                          ["history", self.bad], ["help"], ["help", "submit"], ["help", "logs"], ["doctor"],
+                          ["plan", *task("python train.py --with many --options that --are long --and more of them")]):  # fmt: skip
+                with self.subTest(columns=columns, words=words[:2]):
+                    shown = self.show(columns, *words)
+                    self.assertIn(shown.exit, (0, 1), shown.text())
+                    for line in STYLE.sub(b"", shown.bytes).decode().split("\r\n"):
+                        # What has no blank in it, as a path or an address, cannot be broken.
+                        longest = max((len(word) for word in line.split()), default=0)
+                        self.assertTrue(wide(line) <= columns or longest > columns / 3, f"{wide(line)}: {line}")
+
+    def test_columns_stand_below_each_other_beside_wide_characters(self):
+        for columns in (80, 120):
+            buffer = self.show(columns, "list").screen.buffer
+            rows = [[buffer[y][x].data for x in range(columns)] for y in range(4)]
+            at = "".join(rows[0]).index("NEWS")
+            self.assertEqual([row[at - 2 : at] for row in rows], [[" ", " "]] * 4)
+            self.assertNotIn(" ", [row[at] for row in rows])
+            self.assertEqual(sum(WIDE_NAME[:2] in "".join(row) for row in rows), 2)
+
+    def test_rows_are_coloured_by_state_on_a_terminal_only_and_where_it_is_wanted(self):
+        shown = self.show(80, "list")
+        self.assertIn(b"\x1b[31m" + self.bad.encode(), shown.bytes)
+        self.assertIn(b"\x1b[32mSUCCEEDED\x1b[0m", shown.bytes)
+        self.assertNotIn(b"\x1b[31m", self.show(80, "list", NO_COLOR="1").bytes)
+        self.assertIn(b"\x1b[31m", self.show(80, "list", "--color", "always", NO_COLOR="1").bytes)
+        self.assertNotIn(b"\x1b[31m", self.show(80, "list", "--color", "never").bytes)
+        self.assertNotIn(b"\x1b", self.box.run("list").raw)
+        self.assertIn(b"\x1b[31m", self.box.run("list", "--color", "always").raw)
+        self.assertEqual(self.box.run("list", "--color", "sometimes").exit, 64)
+
+    def test_memory_is_told_of_its_limit(self):
+        self.assertRegex(self.show(120, "status", self.held).text(), r"worker:0 .* running .* 0\.\d/2\.0 GB +\d+ MB ")
+
+    def test_a_person_is_told_what_to_type_next_but_not_a_program(self):
+        self.assertIn(f"next: tony logs {self.held} -f", self.show(80, "status", self.held).text())
+        self.assertIn("next: tony submit job.json", self.planned().text())
+        self.assertNotIn("next:", self.planned("--quiet").text())
+        self.assertNotIn("next:", self.box.run("status", self.held).err)
+        detached = self.show(120, "submit", "--detach", *task(f"until [ -e {self.box.folder}/go ]; do sleep 0.05; done"))
+        self.assertRegex(detached.text(), r"(?s)^local-\S+\npage: http://.*next: tony logs local-\S+ -f")
+
+    def planned(self, *more):
+        (self.box.folder / "job.json").write_text('{"executes": "true", "tasks": {"worker": {"instances": 1}}}')
+        return self.show(120, "plan", *more, "job.json")
+
+
+def wide(line):
+    """Columns, as pyte counts them."""
+    from wcwidth import wcswidth
+
+    return wcswidth(line)
+
+
+if __name__ == "__main__":
+    unittest.main()
