@@ -120,7 +120,7 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
     if (check.health != Health::kOk) checks.push_back(std::move(check));
   }
   std::error_code error;
-  const fs::path gpu_twin = adapter->parent_path() / kOptionalProgram;
+  const fs::path gpu_twin = adapter->parent_path() / kGpuExecutor;
   const bool has_gpu_twin = fs::exists(gpu_twin, error);
   if (!has_gpu_twin && fs::exists(kFirstGpu, error))
     checks.push_back(WarnCheck("programs",
@@ -132,7 +132,7 @@ Checks CheckCommand(const Installation& installation, const PluginFiles& files) 
     checks.push_back(*std::move(yarn));
   if (checks.size() == 1) {
     std::vector<std::string> names(std::begin(kPrograms), std::end(kPrograms));
-    if (has_gpu_twin) names.emplace_back(kOptionalProgram);
+    if (has_gpu_twin) names.emplace_back(kGpuExecutor);
     checks.push_back(OkCheck("programs", StrCat(Join(names, ", "), " beside ", kAdapter)));
   }
   return checks;

@@ -1,6 +1,4 @@
 // The users that steps run as under execute-as-user. They are judged by modes: nobody becomes them.
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "azkaban-plugin/doctor_parts.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/store/file_system.h"
 #include "runtime/store/user_home.h"
 
@@ -18,22 +17,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kRefusedUsers = "root,azkaban";  // Azkaban's default
-constexpr int kMostGroups = 65536;                     // Linux has no more
 
-struct UnixUser {
+struct StepUser {
   User user;
   fs::path folder;
 };
 
-std::optional<UnixUser> FindUser(const std::string& name) {
-  const passwd* found = getpwnam(name.c_str());
-  if (found == nullptr) return std::nullopt;
-  UnixUser account{{found->pw_uid, {}, false, name}, found->pw_dir};
-  int count = kMostGroups;
-  account.user.groups.resize(static_cast<size_t>(count));
-  if (getgrouplist(name.c_str(), found->pw_gid, account.user.groups.data(), &count) < 0) count = 0;
-  account.user.groups.resize(static_cast<size_t>(count));
-  return account;
+Result<std::optional<StepUser>> FindStepUser(const std::string& name) {
+  TRY_ASSIGN(const auto found, FindUser(name));
+  if (!found) return std::optional<StepUser>();
+  TRY_ASSIGN(auto groups, GroupsOf(*found));
+  return std::optional(StepUser{{found->uid, std::move(groups), false, name}, found->folder});
 }
 
 bool IsRefused(const std::string& name, const PluginFiles& files) {
@@ -53,7 +47,11 @@ Checks CheckStepUser(const std::string& name, const PluginFiles& files, const fs
   const std::string title = StrCat("user ", name);
   if (IsRefused(name, files))
     return {FailCheck(title, "Azkaban runs no step as this user (azkaban.server.blacklist.users)", "")};
-  const auto account = FindUser(name);
+  const auto answer = FindStepUser(name);
+  if (!answer.ok())
+    return {
+        FailCheck(title, answer.error().message, "is the directory service that knows this machine's users there?")};
+  const auto& account = *answer;
   if (!account)
     return {FailCheck(title, "no such user on this machine: every step of this user fails",
                       "give the user an account here, or let the flow set user.to.proxy to one that has")};

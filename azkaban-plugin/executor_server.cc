@@ -1,7 +1,6 @@
 #include "azkaban-plugin/executor_server.h"
 
 #include <grp.h>
-#include <pwd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,16 +14,12 @@
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
 #include "runtime/store/files.h"
+#include "runtime/store/user_home.h"
 
 namespace tony::azkaban {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string UserName(uid_t uid) {
-  const passwd* found = getpwuid(uid);
-  return found == nullptr ? StrCat("uid ", uid) : found->pw_name;
-}
 
 bool Has(const User& user, gid_t group) { return std::ranges::count(user.groups, group) > 0; }
 
@@ -44,7 +39,7 @@ std::optional<std::string> ObstacleAt(const fs::path& path, const User& user, in
   if (May(status, user, wanted)) return std::nullopt;
   char mode[8];
   std::snprintf(mode, sizeof mode, "%04o", status.st_mode & 07777U);
-  return StrCat(path.string(), " has mode ", mode, " and belongs to ", UserName(status.st_uid));
+  return StrCat(path.string(), " has mode ", mode, " and belongs to ", UserText(status.st_uid));
 }
 
 std::vector<std::string> SplitAtNul(const std::string& text) {
@@ -74,7 +69,7 @@ User ReadUser(const std::string& status) {
     if (name != "Groups:") continue;
     for (int64_t group = 0; words >> group;) user.groups.push_back(static_cast<gid_t>(group));
   }
-  user.name = UserName(user.uid);
+  user.name = UserText(user.uid);
   return user;
 }
 

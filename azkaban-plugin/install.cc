@@ -105,8 +105,8 @@ Result<std::vector<fs::path>> Programs() {
   for (const std::string_view name : kPrograms) programs.emplace_back(SiblingProgram(name));
   for (const fs::path& program : programs)
     if (access(program.c_str(), X_OK) != 0) return FileError(ErrorCode::kNotFound, "run", program, errno);
-  if (const std::string gpu = SiblingProgram(kOptionalProgram); access(gpu.c_str(), X_OK) == 0)
-    programs.emplace_back(gpu);
+  for (const std::string_view name : kGpuPrograms)
+    if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) == 0) programs.emplace_back(file);
   for (const std::string_view name : kYarnFiles)
     if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) == 0) programs.emplace_back(file);
   return programs;

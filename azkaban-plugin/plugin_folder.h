@@ -19,7 +19,6 @@ inline constexpr std::string_view kPluginFile = "plugin.properties";    // defau
 inline constexpr std::string_view kAdapter = "tony-azkaban";
 // What the adapter and the jobs run, beside it.
 inline constexpr std::string_view kPrograms[] = {"tony", kJobPrograms[0], kJobPrograms[1], kJobPrograms[2]};
-inline constexpr std::string_view kOptionalProgram = kOptionalJobProgram;
 // What a step with tony.scheduler=yarn needs beside those.
 inline constexpr std::string_view kYarnFiles[] = {"tony-hadoop", "tony-azkaban-hadoop", "tony-yarn-am.tar.gz"};
 inline constexpr std::string_view kProgramsFolder = "bin";

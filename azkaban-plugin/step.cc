@@ -1,6 +1,5 @@
 #include "azkaban-plugin/step.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "azkaban-plugin/what_asks.h"
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/kill_target.h"
 #include "runtime/client/outputs.h"
@@ -174,8 +174,8 @@ void UseOwnHome() {
   const char* home = std::getenv("HOME");
   struct stat about {};
   if (home && stat(home, &about) == 0 && about.st_uid == geteuid()) return;
-  const passwd* user = getpwuid(geteuid());
-  if (user && user->pw_dir) setenv("HOME", user->pw_dir, 1);
+  const auto user = FindUser(geteuid());
+  if (user.ok() && *user && !(*user)->folder.empty()) setenv("HOME", (*user)->folder.c_str(), 1);
 }
 
 // Not for the job's own programs.

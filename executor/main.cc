@@ -1,6 +1,7 @@
 // tony-executor JOB_FOLDER ROLE:INDEX ATTEMPT_NUMBER CONTAINER_ID HOST: the executor of one task. HOST is this machine,
 // as the job's other tasks reach it.
 // tony-executor --container LOG_FOLDER: the same in a container of YARN, which says all of that (container_folder.h).
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -125,12 +126,20 @@ Result<int> Run(const Arguments& arguments) {
   return exit_code;
 }
 
-#ifdef TONY_GPU_TWIN
+#if defined(TONY_HAS_GPU_TWIN)
 // The same program, but able to load the driver's library. Where it is missing, only the GPUs' usage is.
 void BecomeTwinIfItHasGpus(char** argv) {
   const char* gpus = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (gpus && *gpus) execv(SiblingProgram(TONY_GPU_TWIN).c_str(), argv);
+  const std::string loader = SiblingProgram(kGpuLoader), twin = SiblingProgram(kGpuExecutor);
+  if (!gpus || !*gpus || access(twin.c_str(), R_OK) != 0) return;
+  std::vector<const char*> words = {loader.c_str(), twin.c_str()};
+  while (*++argv) words.push_back(*argv);
+  words.push_back(nullptr);
+  execv(loader.c_str(), const_cast<char**>(words.data()));
 }
+#elif defined(TONY_IS_GPU_TWIN)
+// Else it has the loader's name in the list of processes.
+void BecomeTwinIfItHasGpus(char**) { prctl(PR_SET_NAME, "tony-executor"); }
 #else
 void BecomeTwinIfItHasGpus(char**) {}
 #endif

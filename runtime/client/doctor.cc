@@ -31,7 +31,7 @@ std::string_view ToString(Health health) {
 
 Checks AllChecks() {
   Checks all;
-  for (const Checks& some : {CheckHome(), DefaultBackend().Doctor(), CheckPrograms(), CheckService()})
+  for (const Checks& some : {CheckHome(), CheckOldJobs(), DefaultBackend().Doctor(), CheckPrograms(), CheckService()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

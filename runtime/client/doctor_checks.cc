@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/staging/programs.h"
 #include "runtime/store/file_system.h"
@@ -21,7 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMegabyte = 1 << 20;
 constexpr int64_t kEnoughDisk = 1024 * kMegabyte;  // logs of a job may grow to its log limit, 1 GB by default
-constexpr int64_t kLittleDisk = 16 * kMegabyte;    // journal and status of a job of thousands of tasks
+constexpr std::chrono::hours kOldJob{14 * 24};     // as `tony gc` takes it
+constexpr const char* kDailyUnit = "/usr/lib/systemd/system/tony-gc@.timer";
+constexpr int64_t kLittleDisk = 16 * kMegabyte;  // journal and status of a job of thousands of tasks
 
 Check FailOf(std::string name, const Error& error, std::string advice = "") {
   return {std::move(name), Health::kFail, error.message, std::move(advice)};
@@ -61,6 +65,28 @@ Checks CheckHome() {
   if (!home.ok()) return {FailOf("home", home.error(), "or set TONY_HOME to a folder of your own")};
   if (!home->is_below) return {CheckHomeDisk(home->path, "")};
   return {CheckHomeDisk(home->path, StrCat(", your folder in ", named->string(), ", which all its users share"))};
+}
+
+// By the mark that a keeper leaves at the end of its job; there is none in the folder of one that runs.
+Checks CheckOldJobs() {
+  const auto home = TonyHome();
+  if (!home.ok()) return {};  // CheckHome() tells
+  std::error_code error, none;
+  int64_t old = 0, all = 0;
+  const auto limit = fs::file_time_type::clock::now() - kOldJob;
+  for (fs::directory_iterator at(*home / "jobs", error), end; !error && at != end; at.increment(error)) {
+    ++all;
+    const auto ended = fs::last_write_time(at->path() / "finished", none);
+    if (!none && ended < limit) ++old;
+  }
+  const std::string text = StrCat(Counted(all, "job"), " in ", (*home / "jobs").string());
+  if (old == 0) return {{"old jobs", Health::kOk, text, ""}};
+  const std::string daily =
+      access(kDailyUnit, R_OK) == 0
+          ? StrCat("; each day, as root: systemctl enable --now tony-gc@", UserName(geteuid()), ".timer")
+          : "";
+  return {{"old jobs", Health::kWarn, StrCat(text, ", of which ", old, " ended more than 14 days ago"),
+           StrCat("tony gc --older-than 14d", daily)}};
 }
 
 Checks CheckPrograms() {
@@ -106,7 +132,9 @@ Checks CheckService() {
   return {{"service", Health::kWarn,
            StrCat("jobs submitted here belong to ", service,
                   ": systemd may end them when it is stopped or restarted, as SIGTERM to a job's keeper kills the job"),
-           "set KillMode=process for it, or submit through systemd-run --scope"}};
+           StrCat("as root: mkdir -p /etc/systemd/system/", service,
+                  ".d; printf '[Service]\\nKillMode=process\\nDelegate=yes\\n' >/etc/systemd/system/", service,
+                  ".d/10-tony.conf; systemctl daemon-reload; or submit through systemd-run --scope")}};
 }
 
 }  // namespace tony

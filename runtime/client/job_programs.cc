@@ -15,8 +15,8 @@ Result<ProgramsOfJob> ProgramsForJob(const Backend& backend) {
   TRY_ASSIGN(const auto home, TonyHome());
   std::vector<std::filesystem::path> installed;
   for (const std::string_view name : kJobPrograms) installed.emplace_back(SiblingProgram(name));
-  if (const std::string gpu = SiblingProgram(kOptionalJobProgram); access(gpu.c_str(), X_OK) == 0)
-    installed.emplace_back(gpu);
+  for (const std::string_view name : kGpuPrograms)
+    if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) == 0) installed.emplace_back(file);
   Result<KeptPrograms> kept = KeepPrograms(home, installed, RealClock().Now());
   if (kept.ok()) return ProgramsOfJob{*std::move(kept), ""};
   return ProgramsOfJob{

@@ -1,6 +1,7 @@
 // `tony version`.
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/commit.h"
 #include "runtime/client/output.h"
 
 namespace tony {
@@ -8,9 +9,10 @@ namespace tony {
 Result<int> RunVersion(const CommandLine& line) {
   if (line.Has("json")) {
     // "schemas": the numbers that answers may have, for a reader that knows some of them.
-    PrintLine(StrCat(R"({"schema":1,"version":)", JsonString(TONY_VERSION), R"(,"schemas":[1]})"));
+    PrintLine(StrCat(R"({"schema":1,"version":)", JsonString(TONY_VERSION), R"(,"commit":)", JsonString(Commit()),
+                     R"(,"schemas":[1]})"));
   } else {
-    PrintLine(StrCat("tony ", TONY_VERSION));
+    PrintLine(StrCat("tony ", TONY_VERSION, " (", Commit(), ")"));
   }
   return 0;
 }

@@ -1,12 +1,13 @@
 #include "runtime/config/hadoop_variables.h"
 
-#include <pwd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+
+#include "runtime/base/users.h"
 
 namespace tony {
 namespace {
@@ -18,10 +19,10 @@ bool IsWordCharacter(char c) {
 // Java's names of what uname calls otherwise.
 std::string Architecture(const std::string& machine) { return machine == "x86_64" ? "amd64" : machine; }
 
-std::optional<std::string> OfUser(char* passwd::*field) {
-  const passwd* user = getpwuid(getuid());
-  if (!user || !(user->*field)) return std::nullopt;
-  return std::string(user->*field);
+std::optional<std::string> OfUser(std::string UnixUser::*field) {
+  const auto user = FindUser(getuid());
+  if (!user.ok() || !*user) return std::nullopt;
+  return (**user).*field;
 }
 
 std::optional<std::string> OfSystem(std::string_view name) {
@@ -49,8 +50,8 @@ std::optional<std::string> FromEnvironment(const std::string& name, const Enviro
 }
 
 std::optional<std::string> SystemProperty(std::string_view name) {
-  if (name == "user.name") return OfUser(&passwd::pw_name);
-  if (name == "user.home") return OfUser(&passwd::pw_dir);
+  if (name == "user.name") return OfUser(&UnixUser::name);
+  if (name == "user.home") return OfUser(&UnixUser::folder);
   if (name == "user.dir") {
     std::error_code error;
     const std::filesystem::path here = std::filesystem::current_path(error);

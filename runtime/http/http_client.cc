@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/name_service.h"
 #include "runtime/base/strings.h"
 #include "runtime/http/transfer.h"
 
@@ -19,6 +20,7 @@ constexpr long kMostKept = 8;
 constexpr Duration kProgressEvery{100};
 
 void StartLibrary() {
+  KeepNameServiceInside();  // libcurl resolves names
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   CHECK(started == CURLE_OK);
 }

@@ -13,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/answer_of.h"
+#include "runtime/base/name_service.h"
 #include "runtime/base/strings.h"
 
 namespace tony {
@@ -26,15 +28,32 @@ bool IsNumeric(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
+// Beyond which the system's resolver has given up two servers twice.
+constexpr Duration kLongestAnswer{30000};
+
+// What more the machine knows than hosts file and name servers: for a static program, which cannot ask for it itself.
+std::optional<std::string> AskMachine(const std::string& host) {
+  if (host.empty() || host.starts_with('-')) return std::nullopt;
+  const auto answer = AnswerOf({"/usr/bin/getent", "ahostsv4", host}, kLongestAnswer);
+  if (!answer.ok() || answer->exit_code != 0) return std::nullopt;
+  std::string address = answer->output.substr(0, answer->output.find_first_of(" \t\n"));
+  return IsNumeric(address) ? std::optional(std::move(address)) : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::string> ResolveHost(const std::string& host) {
+  const bool asks_machine = KeepNameServiceInside();
   addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0)
+  if (const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
+    if (asks_machine && error == EAI_NONAME) {
+      if (auto address = AskMachine(host)) return *std::move(address);
+    }
     return Error{ErrorCode::kUnavailable, StrCat("resolve ", host, ": ", ToLower(::gai_strerror(error)))};
+  }
   char text[INET_ADDRSTRLEN] = "";
   const auto* address = reinterpret_cast<const sockaddr_in*>(found->ai_addr);
   ::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);

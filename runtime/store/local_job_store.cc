@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <string_view>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/job_records_json.h"
@@ -30,13 +30,6 @@ constexpr int kIdBytes = 3;
 // What a job of some hundred tasks writes before its first task runs. With less its application master could not begin,
 // and nobody could be told why.
 constexpr uint64_t kLeastRoom = 256 * 1024;
-
-const passwd* UserEntry() { return getpwuid(geteuid()); }
-
-std::string UserName() {
-  const passwd* user = UserEntry();
-  return user ? user->pw_name : std::to_string(geteuid());
-}
 
 int64_t OpenFilesLimit() {
   rlimit limit{};
@@ -114,7 +107,7 @@ Result<JobRecords> LocalJobStore::Create(const NewJob& job, Instant now) const {
   TRY(MakeFolder(jobs));
   TRY(CheckRoom(jobs));
   const Submission submission{.job = job.id.value.empty() ? NewJobId(now) : job.id,
-                              .user = UserName(),
+                              .user = UserName(geteuid()),
                               .host = HostName(),
                               .time = now,
                               .boot = BootId(),

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,10 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "runtime/base/other_user.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/base/users.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
@@ -28,29 +29,31 @@ std::string& Taker() {
 struct Owner {
   uid_t user = 0;
   gid_t group = 0;
-  std::string name;    // empty: no user has this number
-  std::string folder;  // its $HOME
+  std::string name;           // empty: no user has this number
+  std::string folder;         // its $HOME
+  std::vector<gid_t> groups;  // all of them
 };
 
 // The folder's own owner where it is a link: what is used is what the link leads to.
-Owner OwnerOf(const std::filesystem::path& home) {
+Result<Owner> OwnerOf(const std::filesystem::path& home) {
   const UniqueFd fd(open(home.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) return Owner{};
   Owner owner = {.user = info.st_uid, .group = info.st_gid};
-  if (const passwd* user = getpwuid(info.st_uid)) {
-    owner.group = user->pw_gid;
-    owner.name = user->pw_name;
-    owner.folder = user->pw_dir;
-  }
+  if (owner.user == 0) return owner;
+  TRY_ASSIGN(const auto user, FindUser(owner.user));
+  if (!user) return owner;
+  TRY_ASSIGN(owner.groups, GroupsOf(*user));
+  owner.group = user->group;
+  owner.name = user->name;
+  owner.folder = user->folder;
   return owner;
 }
 
 // The uid is the last to go: without root's nothing else may be changed.
 bool Become(const Owner& owner) {
-  const int groups = owner.name.empty() ? setgroups(0, nullptr) : initgroups(owner.name.c_str(), owner.group);
-  return groups == 0 && setresgid(owner.group, owner.group, owner.group) == 0 &&
-         setresuid(owner.user, owner.user, owner.user) == 0;
+  return setgroups(owner.groups.size(), owner.groups.data()) == 0 &&
+         setresgid(owner.group, owner.group, owner.group) == 0 && setresuid(owner.user, owner.user, owner.user) == 0;
 }
 
 // A user namespace gives root no rights over the files of who has no name in it.
@@ -79,7 +82,7 @@ Result<std::optional<std::string>> TakeOwnersRights() {
   if (geteuid() != 0) return std::optional<std::string>();
   TRY_ASSIGN(const std::filesystem::path named, NamedHome());
   TRY_ASSIGN(const UserHome home, FindHome(named, 0));
-  const Owner owner = OwnerOf(home.path);
+  TRY_ASSIGN(const Owner owner, OwnerOf(home.path));
   if (owner.user == 0 || !HasNumberHere(owner.user)) return std::optional<std::string>();
   const std::string name = UserText(owner.user);
   if (!Become(owner))

@@ -1,6 +1,5 @@
 #include "runtime/store/user_home.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <optional>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/store/files.h"
 
 namespace tony {
@@ -85,8 +85,8 @@ Status MakeOwn(const fs::path& path, const fs::path& named) {
 }  // namespace
 
 std::string UserText(uid_t user) {
-  const passwd* found = getpwuid(user);
-  return found == nullptr ? StrCat("uid ", user) : found->pw_name;
+  const auto found = FindUser(user);
+  return found.ok() && *found ? (*found)->name : StrCat("uid ", user);
 }
 
 Result<fs::path> NamedHome() {
@@ -99,8 +99,8 @@ Result<fs::path> NamedHome() {
   }
   const char* user_home = std::getenv("HOME");
   if (user_home && *user_home) return fs::path(user_home) / ".tony";
-  const passwd* user = getpwuid(geteuid());
-  if (user && user->pw_dir && *user->pw_dir) return fs::path(user->pw_dir) / ".tony";
+  TRY_ASSIGN(const auto user, FindUser(geteuid()));
+  if (user && !user->folder.empty()) return fs::path(user->folder) / ".tony";
   return Error{ErrorCode::kUsage, "neither TONY_HOME nor HOME is set"};
 }
 

@@ -6,9 +6,9 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/ledger_folder.h"
-#include "runtime/scheduler/local/users.h"
 
 namespace tony::keeper {
 namespace {

@@ -11,9 +11,9 @@
 #include <tuple>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/scheduler/local/ledger_files.h"
 #include "runtime/scheduler/local/ledger_witness.h"
-#include "runtime/scheduler/local/users.h"
 
 namespace tony {
 namespace {

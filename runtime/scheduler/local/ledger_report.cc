@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/scheduler/local/ledger_lock.h"
-#include "runtime/scheduler/local/users.h"
 
 namespace tony {
 namespace {

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/process/process_tree.h"
-#include "runtime/scheduler/local/users.h"
 #include "runtime/store/files.h"
 
 namespace tony {

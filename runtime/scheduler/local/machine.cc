@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/job/json_fields.h"
 #include "runtime/process/own_cgroup.h"
-#include "runtime/scheduler/local/users.h"
 #include "runtime/store/files.h"
 
 namespace tony {
@@ -25,6 +25,13 @@ namespace fs = std::filesystem;
 constexpr int64_t kMegabyte = 1 << 20;
 constexpr int64_t kMostGpus = 1024;
 constexpr int64_t kMostMinutes = 100LL * 365 * 24 * 60;
+
+// Of a name, or of a number as text.
+std::optional<int64_t> UserNumber(const std::string& name) {
+  if (const auto user = FindUser(name); user.ok() && *user) return (*user)->uid;
+  const auto number = ParseInt(name);
+  return number && *number >= 0 && *number < (int64_t{1} << 32) ? number : std::nullopt;
+}
 
 int64_t MemTotalMb(const fs::path& root) {
   const auto text = ReadFile(root / "proc/meminfo");

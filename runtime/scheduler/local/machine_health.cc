@@ -36,14 +36,16 @@ Check LedgerPlace(const LedgerFolder& folder) {
   if (!MayBeWritten(folder.path()))
     return FailOf("ledger", FileError(ErrorCode::kCannotWrite, "write", folder.path(), errno),
                   "set TONY_LEDGER to a folder that you may write, or make this one with mode 1777");
-  if (folder.is_private()) return {"ledger", Health::kWarn, folder.Announcement(), ""};
+  if (folder.is_private())
+    return {"ledger", Health::kWarn, folder.Announcement(), "as root: install -d -m 1777 /var/lib/tony/ledger"};
   struct stat status = {};
   if (stat(folder.path().c_str(), &status) != 0)
     return {"ledger", Health::kOk, StrCat(path, ", made by the first job"), ""};
   const auto system = FileSystemOf(folder.path());
   const bool all = (status.st_mode & 07777) == 01777;
   const std::string whose = all ? "shared by all users" : "not shared by all users: its mode is not 1777";
-  Check check{"ledger", Health::kOk, StrCat(path, ", ", whose, system.ok() ? StrCat(", ", Describe(*system)) : ""), ""};
+  Check check{"ledger", Health::kOk, StrCat(path, ", ", whose, system.ok() ? StrCat(", ", Describe(*system)) : ""),
+              all ? "" : StrCat("if all users shall share it, its owner or root: chmod 1777 ", path)};
   if (!system.ok() || system->type != "fuse") return check;
   check.health = Health::kWarn;
   check.advice = "if other machines have that folder, too, set TONY_LEDGER to one that they have not";
@@ -116,7 +118,8 @@ Check Watchers() {
   if (*most >= kEnoughWatchers) return check;
   check.health = Health::kWarn;
   check.text += "; beyond that those who wait look once a second instead of being woken";
-  check.advice = StrCat("as root: sysctl fs.inotify.max_user_instances=", kEnoughWatchers);
+  check.advice = StrCat("as root: echo fs.inotify.max_user_instances=", kEnoughWatchers,
+                        " >/etc/sysctl.d/60-tony.conf; sysctl -p /etc/sysctl.d/60-tony.conf");
   return check;
 }
 
@@ -137,9 +140,9 @@ Checks CheckLedger() {
 Checks CheckLimits() {
   return {MemoryLimits(),
           Limit("open files", RLIMIT_NOFILE, kEnoughFiles, "jobs of a thousand tasks need more",
-                "raise nofile in /etc/security/limits.conf"),
+                "as root: echo '* - nofile 65536' >/etc/security/limits.d/60-tony-files.conf; then log in again"),
           Limit("processes", RLIMIT_NPROC, kEnoughProcesses, "each task is two or more, and threads count",
-                "raise nproc in /etc/security/limits.conf"),
+                "as root: echo '* - nproc 65536' >/etc/security/limits.d/60-tony-processes.conf; then log in again"),
           Watchers()};
 }
 

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/ledger_report.h"
 #include "runtime/scheduler/local/ledger_witness.h"
-#include "runtime/scheduler/local/users.h"
 
 namespace tony {
 namespace {

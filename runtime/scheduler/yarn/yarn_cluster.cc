@@ -1,6 +1,5 @@
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 
 namespace tony {
@@ -24,10 +24,9 @@ std::optional<std::string> Variable(const std::string& name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-std::string UserName() {
+std::string HadoopUser() {
   if (const auto name = Variable("HADOOP_USER_NAME"); name && !name->empty()) return *name;
-  const passwd* user = getpwuid(geteuid());
-  return user ? user->pw_name : StrCat(geteuid());
+  return UserName(geteuid());
 }
 
 Error NotYet(const hadoop::SiteConfiguration::Value& value, const std::string& key, std::string_view what) {
@@ -187,7 +186,7 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
   TRY(Add(kConfigurationVariable, folder, hadoop::ReadSiteFolder, sites));
   TRY(Add(kHdfsSiteKey, files.hdfs, hadoop::ReadSite, sites));
   TRY(Add(kYarnSiteKey, files.yarn, hadoop::ReadSite, sites));
-  return YarnClusterOf(hadoop::SiteConfiguration(sites, Variable), UserName());
+  return YarnClusterOf(hadoop::SiteConfiguration(sites, Variable), HadoopUser());
 }
 
 Result<YarnCluster> FindYarnCluster(const JobId& job) {

@@ -1,0 +1,96 @@
+#include "runtime/base/answer_of.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+
+namespace tony {
+namespace {
+
+constexpr size_t kMostOutput = 1 << 20;  // of a user in 65,536 groups
+
+Error NoAnswer(const std::vector<std::string>& words, const std::string& why) {
+  return {ErrorCode::kUnavailable, StrCat(Join(words, " "), ": ", why)};
+}
+
+// In a group of its own, so that Ctrl-C at a terminal is for us alone; with no signal blocked or ignored.
+Result<pid_t> Start(const std::vector<std::string>& words, int output) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return NoAnswer(words, ErrnoText(error));
+  return pid;
+}
+
+// Empty: not to its end within the limit.
+std::optional<std::string> ReadAll(int from, std::chrono::steady_clock::time_point end) {
+  std::string text;
+  char piece[4096];
+  while (text.size() <= kMostOutput) {
+    const auto left = std::chrono::ceil<Duration>(end - std::chrono::steady_clock::now());
+    pollfd wanted = {from, POLLIN, 0};
+    const int ready = left.count() > 0 ? poll(&wanted, 1, static_cast<int>(left.count())) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    const ssize_t size = ready > 0 ? read(from, piece, sizeof piece) : -1;
+    if (size == 0) return text;
+    if (size < 0) return std::nullopt;
+    text.append(piece, static_cast<size_t>(size));
+  }
+  return std::nullopt;
+}
+
+// Whoever waits for all children of the process may have been told in our place. What was said decides then.
+int ExitCodeOf(pid_t pid, bool said_something) {
+  int status = 0;
+  pid_t ended;
+  do ended = waitpid(pid, &status, 0);
+  while (ended < 0 && errno == EINTR);
+  if (ended < 0) return said_something ? 0 : 2;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+Result<Answer> AnswerOf(const std::vector<std::string>& words, Duration limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return NoAnswer(words, ErrnoText(errno));
+  const UniqueFd from(ends[0]);
+  UniqueFd to(ends[1]);
+  TRY_ASSIGN(const pid_t pid, Start(words, to.get()));
+  to = UniqueFd();
+  auto output = ReadAll(from.get(), end);
+  if (!output) kill(-pid, SIGKILL);
+  const int exit_code = ExitCodeOf(pid, output && !output->empty());
+  if (!output) return NoAnswer(words, StrCat("no answer within ", limit.count(), " ms"));
+  return Answer{exit_code, *std::move(output)};
+}
+
+}  // namespace tony
