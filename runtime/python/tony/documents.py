@@ -209,6 +209,7 @@ class LogEntry:
     stream: Stream
     text: str
     process: int | None = None
+    time: Time | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,6 +222,7 @@ class FollowedEntry:
     text: str
     cursor: str
     process: int | None = None
+    time: Time | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,3 +297,4 @@ class Plan:
 class Version:
     version: str
     schemas: tuple[int, ...]
+    commit: str | None = None
