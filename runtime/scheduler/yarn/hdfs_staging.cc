@@ -126,9 +126,9 @@ Result<Body> Sending::Open(const HdfsSource& source, bool is_folder) {
 // read.
 Error Sending::ReasonOf(const Error& broken, int fd) {
   const std::string path = StrCat(store_.folder, "/", hadoop::kUnfinishedPut, "reason-", RandomHex(8));
-  const auto put = Await<Result<bool>>([&](auto done) {
-    return PutWhole(hdfs_, path, {.file = {.fd = fd, .length = 1}}, HdfsRename::kIfNew, 0600, done);
-  });
+  const FilePart byte{.fd = fd, .length = 1};
+  const auto put = Await<Result<bool>>(
+      [&](auto done) { return PutWhole(hdfs_, path, {.file = byte}, HdfsRename::kIfNew, 0600, done); });
   if (!put.ok()) return put.error().code == ErrorCode::kUnavailable ? broken : put.error();
   (void)Await<Result<bool>>([&](auto done) { return hdfs_.Remove(path, done); });
   return broken;
