@@ -88,7 +88,7 @@ TEST_F(LedgerTest, TheQueueShowsWhoRunsWhoWaitsAndWhy) {
   EXPECT_THAT(box_.Tony({"list", "--queue"}).out,
               AllOf(HasSubstr("400 of 1000 MB of memory"), HasSubstr("running"), HasSubstr("waits for 600 MB")));
   EXPECT_THAT(box_.Tony({"list"}).out,
-              testing::ContainsRegex("^JOB +STATE +QUEUE  .*\nlocal-[^ ]+  ACCEPTED  1 of 1  "))
+              testing::ContainsRegex("^JOB +STATE +QUEUE  .*\nlocal-[^ ]+  ALLOCATING  1 of 1  "))
       << "its place among those that wait";
   Go();
   EXPECT_EQ(first->Wait().exit, 0);
