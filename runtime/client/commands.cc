@@ -112,6 +112,7 @@ VerbSpec WaitVerb() {
            {"owner", kValue, "TOKEN", "return as soon as the job belongs to another one; exit 0"},
            {"watcher", kValue, "TOKEN", "who looks; voids planned kills of other watchers"},
            {"follow", kFlag, "", "print every change"},
+           kQuiet,
            kJson}};
 }
 

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "runtime/base/time.h"
-#include "runtime/client/line_pattern.h"
+#include "runtime/client/log_pattern.h"
 #include "runtime/logs/log_choice.h"
 #include "runtime/logs/log_times.h"
 
 namespace tony {
 
 struct LineWishes {
-  std::optional<LinePattern> pattern;  // none: all lines
-  LogClock* clock = nullptr;           // the caller's; null: no times
-  const Clock* now = nullptr;          // with `clock`
+  std::optional<LogPattern> pattern;  // none: all lines
+  LogClock* clock = nullptr;          // the caller's; null: no times
+  const Clock* now = nullptr;         // with `clock`
 
   bool Any() const { return pattern || clock != nullptr; }
 };

@@ -49,7 +49,7 @@ Result<LogOrder> ReadLogOrder(const CommandLine& line, Instant now) {
   TRY_ASSIGN(order.lines, NumberOption(line, "tail"));
   TRY_ASSIGN(order.since, TimeOption(line, "since", now));
   if (line.Has("grep")) {
-    TRY_ASSIGN(order.pattern, LinePattern::Parse(line.Value("grep")));
+    TRY_ASSIGN(order.pattern, LogPattern::Parse(line.Value("grep")));
   }
   TRY(order.cursor.Set(line.Value("cursor")));
   return order;

@@ -7,7 +7,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/client/command_line.h"
-#include "runtime/client/line_pattern.h"
+#include "runtime/client/log_pattern.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/logs/log_choice.h"
 #include "runtime/store/job_records.h"
@@ -20,7 +20,7 @@ struct LogOrder {
   bool timestamps = false;
   std::optional<int64_t> lines;  // the last so many of each stream
   std::optional<Instant> since;
-  std::optional<LinePattern> pattern;
+  std::optional<LogPattern> pattern;
   size_t limit = std::numeric_limits<size_t>::max();  // bytes of one answer
   LogCursor cursor;
 };

@@ -11,6 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
 #include "runtime/client/terminal.h"
+#include "runtime/client/text_table.h"
 
 namespace tony {
 namespace {
@@ -31,14 +32,14 @@ void WriteAll(int fd, std::string_view text) {
 
 }  // namespace
 
-void Print(std::string_view text) {
-  if (isatty(STDOUT_FILENO) == 1) return WriteAll(STDOUT_FILENO, SafeText(text));
-  WriteAll(STDOUT_FILENO, text);
-}
+void Print(std::string_view text) { WriteAll(STDOUT_FILENO, Fitted(std::string(text), {ColumnsOfStandardOutput()})); }
 
 void PrintAsIs(std::string_view text, int fd) { WriteAll(fd, text); }
 
-void PrintLine(std::string_view text) { Print(StrCat(text, '\n')); }
+void PrintLine(std::string_view text) {
+  const std::string line = StrCat(text, '\n');
+  WriteAll(STDOUT_FILENO, isatty(STDOUT_FILENO) == 1 ? SafeText(line) : line);
+}
 
 void Say(std::string_view line) { WriteAll(STDERR_FILENO, StrCat(SafeLine(Trim(line)), '\n')); }
 

@@ -10,10 +10,11 @@
 
 namespace tony {
 
-void Print(std::string_view text);  // standard output; on a terminal without control characters
+// Standard output, in whole lines; on a terminal without control characters, and broken where that ends.
+void Print(std::string_view text);
 // What a terminal must not get has been taken out.
 void PrintAsIs(std::string_view text, int fd = 1);
-void PrintLine(std::string_view text);  // standard output, with a line end
+void PrintLine(std::string_view text);  // standard output, with a line end; also on a terminal one line
 void Say(std::string_view line);        // standard error, with a line end; without control characters
 
 std::string JsonString(std::string_view text);  // quoted and escaped; bytes that are not UTF-8 become U+FFFD

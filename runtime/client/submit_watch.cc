@@ -29,7 +29,7 @@ std::string PageOf(const JobRecords& records) {
   while (page.empty() && RealClock().Now() < until) {
     const auto status = StoredStatus(records);
     if (status.ok()) page = status->tracking_url;
-    if (!status.ok() || status->verdict || status->state == "RUNNING") break;
+    if (!status.ok() || status->verdict || status->state == "RUNNING" || !status->delay.empty()) break;
     std::this_thread::sleep_for(Duration(20));
   }
   return page;

@@ -5,6 +5,7 @@
 #include "runtime/client/contract_options.h"
 #include "runtime/client/error_json.h"
 #include "runtime/client/named_job.h"
+#include "runtime/client/next_steps.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
@@ -97,7 +98,10 @@ Result<int> RunWait(const CommandLine& line) {
   WatchOptions options = {.watcher = order.watcher, .limit = order.limit, .view = view.get()};
   if (!view) options.on_status = OnStatus(order, records);
   TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, options));
-  return Report(order, watched, records);
+  const auto exit = Report(order, watched, records);
+  if (exit.ok() && watched.status && HasEnded(*watched.status))
+    SayNext(line, {StrCat("history ", records.job().value), StrCat("logs ", records.job().value)});
+  return exit;
 }
 
 }  // namespace tony

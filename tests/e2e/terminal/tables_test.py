@@ -43,6 +43,7 @@ class TablesTest(unittest.TestCase):
         for columns in (80, 120):
             for words in (["list"], ["list", "--queue"], ["status", self.bad], ["status", self.held], ["history"],
                           ["history", self.bad], ["help"], ["help", "submit"], ["help", "logs"], ["doctor"],
+                          ["help", "keys"], ["explain-exit"], ["explain-exit", "137"], ["wait", self.bad], ["gc", "--dry-run"],
                           ["plan", *task("python train.py --with many --options that --are long --and more of them")]):  # fmt: skip
                 with self.subTest(columns=columns, words=words[:2]):
                     shown = self.show(columns, *words)

@@ -10,6 +10,7 @@
 
 #include "runtime/logs/log_follower.h"
 #include "runtime/logs/log_reader.h"
+#include "runtime/logs/log_times.h"
 #include "runtime/store/files.h"
 #include "runtime/store/kept_logs.h"
 #include "tests/support/run_until.h"
@@ -52,6 +53,9 @@ class PlayedMaster : public FakeAmService {
       logs_[attempt] += text;
       AnswerParked();
     });
+  }
+  void Note(const AttemptId& attempt, const std::string& line) {
+    Do([&] { notes_[attempt] += line; });
   }
   void EndAttempt(const AttemptId& attempt) {
     Do([&] {
@@ -105,7 +109,9 @@ class PlayedMaster : public FakeAmService {
       if (gone_.contains(want.attempt)) {
         news.problem = "no executor of " + ToString(want.attempt.task) + " is there";
       } else {
-        const std::string& log = want.stream == "stdout" ? logs_[want.attempt] : nothing_;
+        const std::string& log = want.stream == "stdout"         ? logs_[want.attempt]
+                                 : want.stream == "stdout.times" ? notes_[want.attempt]
+                                                                 : nothing_;
         news = {.is_there = true, .size = static_cast<int64_t>(log.size()), .ended = over_.contains(want.attempt)};
         if (want.offset < 0) {
           news.parts = {{0, news.size}};
@@ -137,7 +143,7 @@ class PlayedMaster : public FakeAmService {
 
   EventLoop loop_;
   std::unique_ptr<RpcServer> server_;
-  std::map<AttemptId, std::string> logs_;
+  std::map<AttemptId, std::string> logs_, notes_;
   std::set<AttemptId> over_, gone_;
   std::vector<std::pair<LogQuery, Reply<LogAnswer>>> parked_;
   const std::string nothing_;
@@ -228,6 +234,21 @@ class YarnLogsTest : public testing::Test {
   std::map<AttemptId, std::string> followed_;
   std::optional<LogFollower> follower_;
 };
+
+TEST_F(YarnLogsTest, TheTimesOfLinesAreReadFromTheirExecutorAndAreNotKnownOfLogsThatWereKept) {
+  master_->Write(kFirst, "one\ntwo\n");
+  master_->Note(kFirst, "1000 4\n");
+  LogClock clock(*logs_);
+  EXPECT_EQ(clock.TimesTo(kFirst, {"stdout"}, 4, FromMillis(5000)).At(4), FromMillis(1000));
+  master_->Note(kFirst, "2000 8\n");
+  EXPECT_EQ(clock.TimesTo(kFirst, {"stdout"}, 8, FromMillis(7000)).At(8), FromMillis(2000));
+  ASSERT_TRUE(WriteKeptLogs(records_, kFirst, {{.stream = "stdout", .size = 5, .parts = {{0, "kept\n"}}}}).ok());
+  EndJob();
+  master_.reset();
+  logs_ = MakeYarnLogs(records_, arbiter_, moved_);
+  LogClock later(*logs_);
+  EXPECT_EQ(later.TimesTo(kFirst, {"stdout"}, 5, FromMillis(9000)).At(5), std::nullopt);
+}
 
 TEST_F(YarnLogsTest, WhileTheJobRunsLogsAreReadFromTheirExecutors) {
   master_->Write(kFirst, "one\ntwo\n");

@@ -17,7 +17,7 @@ class LogLinesTest : public testing::Test {
     return {{{"worker", 0}, 1}, stream, text, 0, end};
   }
   LogLines Search(const std::string& expression) {
-    auto pattern = LinePattern::Parse(expression);
+    auto pattern = LogPattern::Parse(expression);
     EXPECT_TRUE(pattern.ok());
     return LogLines({.pattern = *pattern}, Sink());
   }
@@ -54,7 +54,7 @@ TEST_F(LogLinesTest, ALineOfManyMegabytesIsNotKept) {
 }
 
 TEST_F(LogLinesTest, AWrongExpressionSaysWhatAndWhere) {
-  const auto wrong = LinePattern::Parse("loss [0-9");
+  const auto wrong = LogPattern::Parse("loss [0-9");
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().code, ErrorCode::kUsage);
   EXPECT_THAT(wrong.error().message, HasSubstr("missing ]"));
@@ -62,7 +62,7 @@ TEST_F(LogLinesTest, AWrongExpressionSaysWhatAndWhere) {
 }
 
 TEST_F(LogLinesTest, AnExpressionThatOthersTryForEverTakesNoTime) {
-  const auto slow = LinePattern::Parse("(a*)*(a*)*b");
+  const auto slow = LogPattern::Parse("(a*)*(a*)*b");
   ASSERT_TRUE(slow.ok());
   EXPECT_FALSE(slow->IsIn(std::string(100'000, 'a')));
 }

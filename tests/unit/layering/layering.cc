@@ -121,6 +121,8 @@ const std::vector<ThirdPartyRule>& ThirdPartyRules() {
       {"archive", {"runtime/staging/archive_reader.cc"}},  // libarchive's
       {"openssl/", {"runtime/store/sha256.cc", "runtime/hadoop/digest_md5.cc", "runtime/tls/"}},
       {"yaml.h", {"runtime/config/document_yaml.cc"}},
+      {"re2/", {"runtime/client/log_pattern.cc"}},
+      {"utf8proc", {"runtime/client/terminal.cc"}},
       {"zlib", {"runtime/hadoop/tfile_bytes.cc", "runtime/history/crc32.cc", "runtime/staging/pack_folder.cc"}},
       {"gtest/", {"tests/"}},
       {"gmock/", {"tests/"}},
@@ -402,6 +404,26 @@ std::vector<std::string> UsingNamespaceViolations(const SourceFile& source) {
   ForEachLine(source, [&](int line, const std::string& code) {
     if (Trim(code).starts_with("using namespace")) violations.push_back(At(source, line, "using namespace"));
   });
+  return violations;
+}
+
+std::vector<std::string> TypesOfOneName(const std::vector<SourceFile>& sources) {
+  std::vector<std::string> violations;
+  std::map<std::string, std::string> known;  // name with its namespace -> header
+  for (const SourceFile& source : sources) {
+    if (!source.path.ends_with(".h")) continue;
+    std::string space;
+    ForEachLine(source, [&](int line, const std::string& code) {
+      std::vector<std::string> words = Split(code, ' ');
+      std::erase_if(words, [](const std::string& word) { return word.starts_with("[["); });  // attributes
+      if (words.size() > 1 && words[0] == "namespace") space = words[1];
+      const bool is_type = words.size() > 2 && (words[0] == "class" || words[0] == "struct" || words[0] == "enum");
+      if (!is_type || code.ends_with(';')) return;
+      const std::string name = StrCat(space, "::", words[1] == "class" ? words[2] : words[1]);
+      const auto [other, is_new] = known.emplace(name, source.path);
+      if (!is_new) violations.push_back(At(source, line, StrCat(name, " is also in ", other->second)));
+    });
+  }
   return violations;
 }
 

@@ -32,5 +32,7 @@ std::vector<std::string> LocalStoreViolations(const SourceFile& source);   // wh
 std::vector<std::string> IncludePathViolations(const SourceFile& source);  // paths that the other rules would miss
 std::vector<std::string> RawCallViolations(const SourceFile& source);      // what tests cannot stand in front of
 std::vector<std::string> UsingNamespaceViolations(const SourceFile& source);
+// Types that two headers define under one name: a program that has both would take one's functions for the other's.
+std::vector<std::string> TypesOfOneName(const std::vector<SourceFile>& sources);
 
 }  // namespace tony::layering

@@ -46,6 +46,17 @@ TEST(LayeringTest, FoldersKnowOnlyThoseBelowThem) {
   EXPECT_THAT(ViolationsIn(AllSources(), ArrowViolations), IsEmpty());
 }
 
+TEST(LayeringTest, NoTwoHeadersDefineATypeOfOneName) {
+  EXPECT_THAT(TypesOfOneName(AllSources()), IsEmpty());
+  EXPECT_THAT(
+      TypesOfOneName({{"a.h", "namespace tony {\n\nclass Line {\n"}, {"b.h", "namespace tony {\nstruct Line {\n"}}),
+      ElementsAre("b.h:2: tony::Line is also in a.h"));
+  EXPECT_THAT(TypesOfOneName({{"a.h", "namespace tony {\nclass Line;\nclass Line {\n"},
+                              {"b.h", "namespace tony::am {\nclass Line {\n"},
+                              {"c.cc", "namespace tony {\nclass Line {\n"}}),
+              IsEmpty());
+}
+
 TEST(LayeringTest, LibrariesStayInTheirAdaptersAndOutOfHeaders) {
   EXPECT_THAT(ViolationsIn(AllSources(), ThirdPartyViolations), IsEmpty());
 }

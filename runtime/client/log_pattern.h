@@ -10,15 +10,15 @@
 
 namespace tony {
 
-class LinePattern {
+class LogPattern {
  public:
   // kUsage says what is wrong with it, and where.
-  static Result<LinePattern> Parse(const std::string& expression);
+  static Result<LogPattern> Parse(const std::string& expression);
   bool IsIn(std::string_view line) const;
 
  private:
   struct Compiled;
-  explicit LinePattern(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
+  explicit LogPattern(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
   std::shared_ptr<const Compiled> compiled_;
 };
 
