@@ -98,8 +98,9 @@ def replace_links(text, replace):
             return found[0]
         return replace(bool(found["image"]), found["text"], found["target"])
 
-    return outside_code(text, lambda run: "\n".join(
-        line if line.startswith("    ") else CODE_OR_LINK.sub(one, line) for line in run.split("\n")))
+    # A paragraph that begins with four blanks is code. A link may go on in the next line.
+    return outside_code(text, lambda run: "".join(
+        part if part.startswith("    ") else CODE_OR_LINK.sub(one, part) for part in re.split(r"(\n\s*?\n)", run)))
 
 
 def slug(heading):

@@ -62,8 +62,9 @@ class PagesTest(unittest.TestCase):
 
     def test_links_in_code_are_none(self):
         seen = []
-        pages.replace_links("[a](b.md) `[c](d.md)`\n```\n[e](f.md)\n```\n[g](https://h)\n", lambda *link: seen.append(link) or "")
-        self.assertEqual([(False, "a", "b.md")], seen)
+        pages.replace_links("[a](b.md) `[c](d.md)`\n```\n[e](f.md)\n```\n[g](https://h) [two\nlines](i.md)\n\n    [j](k)\n",
+                            lambda *link: seen.append(link) or "")
+        self.assertEqual([(False, "a", "b.md"), (False, "two\nlines", "i.md")], seen)
 
     def test_anchors_are_those_of_code_hosts(self):
         self.assertEqual({"a-b-c", "a-b-c-1"}, pages.anchors_of("# A `b`, c!\n## A b c\n```\n# none\n```\n"))
