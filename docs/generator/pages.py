@@ -4,6 +4,7 @@
     <!-- include: ../SECURITY.md -->    the body of another file of the repository, in this place
     <!-- generate: keys -->             a part that reference.py makes of what the programs print
     <!-- needs: SAMPLE as env -->       the test puts that sample's Python environment at ~/env
+    <!-- needs: the Python package -->  ... lets Python find it; <!-- needs: a Hadoop cluster --> starts one, in --long
     <!-- file: circle/train.py -->      the next block is that file: shown with its name, written by the test
     <!-- not run: REASON -->            the next block's commands are not run by the test, which prints the reason
     <!-- any order -->                  the lines that the next block's commands print may come in another order
@@ -97,8 +98,9 @@ def replace_links(text, replace):
             return found[0]
         return replace(bool(found["image"]), found["text"], found["target"])
 
-    return outside_code(text, lambda run: "\n".join(
-        line if line.startswith("    ") else CODE_OR_LINK.sub(one, line) for line in run.split("\n")))
+    # A paragraph that begins with four blanks is code. A link may go on in the next line.
+    return outside_code(text, lambda run: "".join(
+        part if part.startswith("    ") else CODE_OR_LINK.sub(one, part) for part in re.split(r"(\n\s*?\n)", run)))
 
 
 def slug(heading):

@@ -54,7 +54,7 @@ class Stage:
             if file.parent == reference.SCHEMAS:
                 to = os.path.relpath(pages.DOCS / "reference/schemas.md", page.parent)
                 return f"[{words}]({to}#{file.name.removesuffix('.schema.json')})"
-            name = str(file.relative_to(pages.ROOT))
+            name = str(file.relative_to(pages.ROOT)).removesuffix("/README.md")
             plain = words.replace("`", "").rstrip("/")
             return f"`{name}`" if name.endswith(plain) else f"{words} (`{name}`)"
 

@@ -9,7 +9,8 @@ import unittest
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[2] / "docs")]
 
 import output  # noqa: E402
-from generator import links, pages  # noqa: E402
+from generator import links, pages, reference  # noqa: E402
+from generator.__main__ import fetched_from_elsewhere  # noqa: E402
 
 SHOWN = ["job local-20261126-101500-4637c9 RUNNING", "worker:0  running  16817  3/4 MB"]
 REAL = ["job local-20270101-000000-abcdef RUNNING", "worker:0    running   9    12/13 MB"]
@@ -61,8 +62,9 @@ class PagesTest(unittest.TestCase):
 
     def test_links_in_code_are_none(self):
         seen = []
-        pages.replace_links("[a](b.md) `[c](d.md)`\n```\n[e](f.md)\n```\n[g](https://h)\n", lambda *link: seen.append(link) or "")
-        self.assertEqual([(False, "a", "b.md")], seen)
+        pages.replace_links("[a](b.md) `[c](d.md)`\n```\n[e](f.md)\n```\n[g](https://h) [two\nlines](i.md)\n\n    [j](k)\n",
+                            lambda *link: seen.append(link) or "")
+        self.assertEqual([(False, "a", "b.md"), (False, "two\nlines", "i.md")], seen)
 
     def test_anchors_are_those_of_code_hosts(self):
         self.assertEqual({"a-b-c", "a-b-c-1"}, pages.anchors_of("# A `b`, c!\n## A b c\n```\n# none\n```\n"))
@@ -84,6 +86,21 @@ class LinksTest(unittest.TestCase):
         self.assertEqual(5, followed)
         self.assertEqual(["none.md: no such file", "#none: no such heading", "../../docs/index.md#none: no such heading"],
                          [each.split(": ", 1)[1] for each in dead])
+
+
+class SiteTest(unittest.TestCase):
+    def test_what_a_page_would_fetch_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            site = pathlib.Path(folder)
+            (site / "a.html").write_text('<a href="https://h/">x</a><script src="https://h/x.js"></script><img src="b.png">')
+            (site / "a.css").write_text("@font-face { src: url(//h/f.woff2) } p { background: url(b.png) }")
+            self.assertEqual(['a.html: <script src="https://h/x.js">', "a.css: //h/f.woff2"], list(fetched_from_elsewhere(site)))
+
+    def test_each_schema_has_its_fields(self):
+        text = reference.schemas(None)
+        for file in reference.SCHEMAS.glob("*.schema.json"):
+            self.assertIn(f"## {file.name.removesuffix('.schema.json')}\n", text)
+        self.assertIn("`retryable`", text)
 
 
 if __name__ == "__main__":
