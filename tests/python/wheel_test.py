@@ -81,6 +81,22 @@ class WheelTest(InstalledCase):
         self.assertRegex(said, r"^wheel: .*/tony-keeper: there is none.*\n$")
         self.assertFalse((self.out / "none").exists())
 
+    def test_programs_of_another_processor_are_for_that_one(self):
+        """As their headers say it; nothing of them is run. All have to be for one."""
+        folder = self.out / "arm"
+        shutil.copytree(BIN, folder)
+        for name in PROGRAMS - {"tony-keeper"}:
+            self.turn_to_arm(folder / name)
+        said = run(ROOT / "scripts/wheel", folder, self.out / "mixed", "--without-hadoop", fails=True)
+        self.assertRegex(said, r"^wheel: .*programs for \['aarch64', 'x86_64'\]; expected one processor\n$")
+        self.turn_to_arm(folder / "tony-keeper")
+        self.assertRegex(build(self.out / "arm wheel", bin_folder=folder).name, "-manylinux_2_[0-9]+_aarch64.whl$")
+
+    def turn_to_arm(self, file):
+        content = bytearray(file.read_bytes())
+        content[18:20] = (183).to_bytes(2, "little")  # e_machine
+        file.write_bytes(content)
+
     def test_there_is_no_source_distribution(self):
         words = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", self.out / "sdist"]
         said = run(*words, cwd=ROOT / "runtime/python", fails=True)
