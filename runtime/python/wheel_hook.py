@@ -15,6 +15,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 # What every Linux with GNU's C library has, the one thing that programs may need of a machine.
 LIBRARIES = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux[-a-z0-9_]*)\.so\.\d+")
+# This one is started by a loader of its own with a C library of its own, where they are beside it.
+WITH_ITS_OWN, ITS_LOADER, ITS_LIBRARIES = "tony-gpu-executor", "tony-gpu-loader", "lib"
 OLDEST = (2, 17)  # of the C library, for which there is a tag
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
@@ -38,12 +40,14 @@ def platform_of(files: list[pathlib.Path]) -> str:
     """The platform of a wheel with these programs. What is no program, as an archive, does not count."""
     machines: set[str] = set()
     newest = OLDEST
+    has_its_own = any(file.name == ITS_LOADER for file in files)
     for file in files:
-        if file.read_bytes()[:4] != b"\x7fELF":
+        if file.read_bytes()[:4] != b"\x7fELF" or file.name == ITS_LOADER or file.name.startswith(ITS_LIBRARIES):
             continue
         machine, needed = needs(file)
         machines.add(machine)
-        newest = max(newest, needed)
+        if file.name != WITH_ITS_OWN or not has_its_own:
+            newest = max(newest, needed)
     if len(machines) != 1:
         raise Unfit(f"{files[0].parent if files else 'the folder'}: programs for {sorted(machines)}; expected one processor")
     return f"manylinux_{newest[0]}_{newest[1]}_{machines.pop()}"

@@ -1,6 +1,7 @@
 """The same for event loops: what is cancelled ends its process, and no job."""
 
 import asyncio
+import logging
 import os
 import signal
 import time
@@ -8,6 +9,9 @@ import time
 import tony
 import tony.aio
 from case import ONE, PackageCase
+
+
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # its debugging also tells what was slow
 
 
 class AioTest(PackageCase):
