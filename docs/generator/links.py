@@ -1,14 +1,12 @@
 """Dead links in the Markdown of the repository: files that are not there, headings that are not there."""
 
-import subprocess
-
 from generator import pages
 
 
 def markdown_files():
-    listed = subprocess.run(["git", "-C", pages.ROOT, "ls-files", "-co", "--exclude-standard", "--", "*.md"], check=True,
-                            stdout=subprocess.PIPE, text=True).stdout.splitlines()
-    return sorted(pages.ROOT / name for name in listed if (pages.ROOT / name).exists())
+    """Also where there is no repository, as in a source archive."""
+    return sorted(file for file in pages.ROOT.rglob("*.md")
+                  if not any(part == "build" or part.startswith(".") for part in file.relative_to(pages.ROOT).parts))
 
 
 def dead_links(files):
