@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -36,15 +37,18 @@ std::optional<std::string> ProgramIn(const std::vector<std::string>& places) {
   return found == places.end() ? std::nullopt : std::optional(*found);
 }
 
-// What a program answered, remembered for the process by the words that it was asked with: also that it did not answer,
-// so that a queue of a hundred jobs waits once for a directory service that is down.
+// What a program answered, remembered for the process by the words that it was asked with: also that it took too long,
+// so that a queue of a hundred jobs waits once for a directory service that is down. A shortage passes, and is not.
 Result<Answer> Ask(const std::vector<std::string>& words, Duration limit) {
   static std::mutex& mutex = *new std::mutex;
   static auto& answers = *new std::map<std::vector<std::string>, Result<Answer>>;
   const std::lock_guard lock(mutex);
   const auto known = answers.find(words);
   if (known != answers.end()) return known->second;
-  return answers.emplace(words, AnswerOf(words, limit)).first->second;
+  const auto began = std::chrono::steady_clock::now();
+  auto answer = AnswerOf(words, limit);
+  if (answer.ok() || std::chrono::steady_clock::now() - began >= limit) answers.emplace(words, answer);
+  return answer;
 }
 
 Result<std::optional<UnixUser>> AskForUser(const std::string& key, const UserSources& sources) {

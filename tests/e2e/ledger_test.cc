@@ -168,8 +168,8 @@ TEST_F(LedgerTest, TheDoctorFindsNothingInTheWayHere) {
     names.emplace_back(check.at("name").as_string());
     EXPECT_NE(check.at("health").as_string(), "fail") << check;
   }
-  EXPECT_THAT(names, ElementsAre("home", "ledger", "machine", "queue", "defaults", "memory limits", "open files",
-                                 "processes", "inotify", "programs", "service"));
+  EXPECT_THAT(names, ElementsAre("home", "old jobs", "ledger", "machine", "queue", "defaults", "memory limits",
+                                 "open files", "processes", "inotify", "programs", "service"));
   EXPECT_FALSE(std::filesystem::exists(box_.home() / "jobs"));  // it only looks
 }
 

@@ -100,6 +100,14 @@ TEST_F(UsersTest, ADirectoryThatHangsIsWaitedForOnce) {
   EXPECT_EQ(Asked("getent"), "passwd 70005\n");
 }
 
+TEST_F(UsersTest, AProgramThatCouldNotBeStartedIsAskedAgain) {
+  sources_.getent = {Program("getent", "exit 2")};
+  Write("getent", "this is no program");
+  EXPECT_FALSE(FindUser(70006, sources_).ok());
+  sources_.getent = {Program("getent", "exit 2")};
+  EXPECT_EQ(*FindUser(70006, sources_), std::nullopt);
+}
+
 TEST_F(UsersTest, GroupsOfADirectoryComeToThoseOfTheFile) {
   sources_.id = {Program("id", "echo '100 44 70000'")};
   EXPECT_THAT(*GroupsOf(kAnn, sources_), ElementsAre(44, 100, 70000));
