@@ -36,7 +36,10 @@ struct JobRow {
   bool unruled = false;
 };
 
-bool Waits(const JobRow& listed) { return !listed.status.delay.empty() && !HasEnded(listed.status); }
+// A job that waits may not have said so yet.
+bool MayWait(const JobRow& listed) {
+  return !HasEnded(listed.status) && (!listed.status.delay.empty() || listed.status.state != "RUNNING");
+}
 
 void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTable& table) {
   const JobStatus& job = listed.status;
@@ -60,7 +63,7 @@ void AddRow(const JobRow& listed, const std::string& turn, Instant now, TextTabl
 // "2 of 5" among those that wait for the same machine or cluster, by job.
 std::map<std::string, std::string> TurnsOf(const std::vector<JobRow>& jobs) {
   std::map<std::string, std::string> turns;
-  if (!std::ranges::any_of(jobs, Waits)) return turns;  // a cluster is asked for it
+  if (!std::ranges::any_of(jobs, MayWait)) return turns;  // a cluster is asked for it
   const auto add = [&](const Backend& backend) -> Status {
     TRY_ASSIGN(const QueueView view, backend.Queue());
     const auto waiting = std::ranges::count(view.jobs, false, &QueuedJob::runs);
@@ -88,7 +91,7 @@ std::string Table(const std::vector<JobRow>& jobs, Instant now, const TableRoom&
                    {"NEWS", 3, false, kLeastNews}});
   for (const JobRow& job : jobs) {
     const auto turn = turns.find(job.status.job.value);
-    AddRow(job, turn != turns.end() && Waits(job) ? turn->second : "-", now, table);
+    AddRow(job, turn != turns.end() && MayWait(job) ? turn->second : "-", now, table);
   }
   return table.Text(room);
 }
