@@ -172,7 +172,7 @@ class EndTest(PackageCase):
     def test_ctrl_c_in_a_wait_leaves_the_job_and_says_so(self):
         job = self.submit(self.hold())
         self.running(job)
-        code = f'import tony; tony.job("{job.id}").wait()'
+        code = f'import tony; tony.Job("{job.id}").wait()'
         waiting = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True)
         self.box.wait_for("the wait", self.calls)
         os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does: to the program, and to its call
