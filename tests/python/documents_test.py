@@ -115,7 +115,7 @@ class AnswersTest(PackageCase):
         job.wait(check=False)
         for ask, kind, schema in (
             (asks.status(job.id), documents.JobStatus, "job-status"),
-            (asks.logs(job.id, None, False, None, None, None), documents.LogAnswer, "log-answer"),
+            (asks.logs(job.id, asks.Reading(timestamps=True)), documents.LogAnswer, "log-answer"),
             (asks.outputs(job.id), documents.Outputs, "outputs"),
             (Ask(("version",)), documents.Version, "version"),
         ):

@@ -1,5 +1,6 @@
 """Jobs: submitted, waited for, read and ended, by the built programs."""
 
+import datetime
 import json
 import os
 import signal
@@ -172,7 +173,7 @@ class EndTest(PackageCase):
     def test_ctrl_c_in_a_wait_leaves_the_job_and_says_so(self):
         job = self.submit(self.hold())
         self.running(job)
-        code = f'import tony; tony.job("{job.id}").wait()'
+        code = f'import tony; tony.Job("{job.id}").wait()'
         waiting = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True)
         self.box.wait_for("the wait", self.calls)
         os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does: to the program, and to its call
@@ -262,6 +263,31 @@ class LogsTest(PackageCase):
         lines = [line.text for line in job.logs()]
         self.assertEqual((len(lines), lines[0], lines[-1]), (400000, "1", "400000"))
         self.assertEqual([line.text for line in job.logs(tail=2)], ["399999", "400000"])
+        self.assertEqual([line.text for line in job.logs(grep="^399999$")], ["399999"])
+        self.assertEqual(len(list(job.logs(since="1h"))), 400000)
+
+    def test_what_there_is_by_now_of_a_job_that_runs_has_an_end(self):
+        job = self.submit(f"seq 400000; touch {self.folder}/written; {self.hold('never')}")
+        self.box.wait_for("the lines", (self.folder / "written").exists)
+        for more in ({}, {"since": "1h"}):
+            self.assertEqual(len(list(job.logs(**more))), 400000)
+        self.assertEqual([line.text for line in job.logs(grep="^399999$")], ["399999"])
+        self.assertEqual([line.text for line in job.logs(grep="^no")], [])
+
+    def test_lines_are_chosen_by_task_text_and_time(self):
+        before = datetime.datetime.now()
+        job = self.submit("echo one $RANK; echo two $RANK", tasks={"worker": {"instances": 3}}, framework="pytorch")
+        job.wait()
+        chosen = [line.text for line in job.logs(["worker:0", "worker:2"], grep="^one|2$")]
+        self.assertEqual(sorted(chosen), ["one 0", "one 2", "two 2"])
+        self.assertEqual(len(list(job.logs("worker", grep="-x|two"))), 3)
+        for line in job.logs(timestamps=True):
+            self.assertLess(abs((line.time - job.status().submitted).total_seconds()), 60)
+        for since, count in ((before - datetime.timedelta(hours=1), 6), (datetime.timedelta(hours=1), 6), ("1h", 6),
+                             (before + datetime.timedelta(hours=1), 0)):  # fmt: skip
+            with self.subTest(since):
+                self.assertEqual(len(list(job.logs(since=since))), count)
+        self.one_line(tony.UsageError, lambda: list(job.logs(grep="(")), "grep")
 
     def test_an_unknown_task_is_an_error_at_the_first_line(self):
         job = self.submit()

@@ -113,6 +113,7 @@ class PipTest(InstalledCase):
         python, before = there / "bin/python", self.files(there)
         self.run_there(python, "-m", "pip", "install", "--quiet", self.wheel)
         self.use(python, there / "bin/tony")
+        self.assertEqual((there / "bin/tony").read_bytes()[:4], b"\x7fELF")  # no Python that starts it
         self.assertEqual(self.run_there(there / "bin/tony", "version"), self.run_there(python, "-m", "tony", "version"))
         self.run_there(python, "-m", "pip", "check")
         self.run_there(python, "-m", "pip", "uninstall", "--yes", "--quiet", "tony-runtime")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tony import asks, job_answers
 from tony.job_answers import LogLine
-from tony.asks import OnExisting, Path, Spec, Texts
+from tony.asks import OnExisting, Path, Reading, Since, Spec, Texts
 from tony.documents import FollowedEntry, JobStatus, LogAnswer, Plan, Stream, Submitted, Version
 from tony.errors import WaitTimeout
 from tony.program import Ask, Program
@@ -55,15 +55,18 @@ class Job:
 
     def logs(
         self,
-        task: str | None = None,
+        task: str | Sequence[str] | None = None,
         *,
         follow: bool = False,
         tail: int | None = None,
         stream: Stream | None = None,
+        since: Since | None = None,
+        grep: str | None = None,
+        timestamps: bool = False,
         cursor: str | None = None,
     ) -> AsyncIterator[LogLine]:
         """As tony.Job.logs(): `async for line in job.logs(follow=True)`."""
-        ask = asks.logs(self.id, task, follow, tail, stream, cursor)
+        ask = asks.logs(self.id, Reading(task, follow, tail, stream, since, grep, timestamps, cursor))
         return self._followed(ask, cursor) if follow else self._pages(ask, cursor, tail)
 
     async def _followed(self, ask: Ask, cursor: str | None) -> AsyncIterator[LogLine]:
@@ -78,7 +81,7 @@ class Job:
             page = read(LogAnswer, await self.program.acall(ask))
             for line in job_answers.lines_of_answer(page, cursor):
                 yield line
-            if tail is not None or page.eof or not page.entries:
+            if tail is not None or page.eof or page.cursor == cursor:
                 return
             cursor = page.cursor
             ask = asks.from_cursor(ask, cursor)

@@ -6,17 +6,20 @@ What others must not see goes to standard input: the command line of a process i
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, TypeGuard, cast
 
+from tony.documents import Stream
 from tony.errors import UsageError
 from tony.program import Ask
 
 Scalar = str | int | float | bool
 Texts = Mapping[str, Scalar | None]
 Path = str | os.PathLike[str]
+Since = str | datetime.timedelta | datetime.datetime
 OnExisting = Literal["adopt", "attach", "never"]
 
 SUBMIT_GRACE = 10.0  # seconds: an interrupted submit leaves nothing, or a job that its answer names
@@ -172,18 +175,49 @@ def next_change(job: str, since: int, seconds: float) -> Ask:
     return Ask(("wait", job, "--since", str(since), "--timeout", f"{seconds:.3f}"), limit=seconds + 60)
 
 
-def logs(job: str, task: str | None, follow: bool, tail: int | None, stream: str | None, cursor: str | None) -> Ask:
-    words = ["logs", job, *([word(task, "task")] if task else [])]
-    words += ["-f"] if follow else []
-    words += ["--tail", str(tail)] if tail is not None else []
-    words += [f"--{stream}"] if stream else []
-    words += ["--cursor", cursor] if cursor else []
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """Which lines of a job's logs."""
+
+    task: str | Sequence[str] | None = None
+    follow: bool = False
+    tail: int | None = None
+    stream: Stream | None = None
+    since: Since | None = None
+    grep: str | None = None
+    timestamps: bool = False
+    cursor: str | None = None
+
+
+def logs(job: str, reading: Reading) -> Ask:
+    tasks = [reading.task] if isinstance(reading.task, str) else reading.task or ()
+    words = ["logs", job, *(word(task, "task") for task in tasks)]
+    words += ["-f"] if reading.follow else []
+    words += ["--tail", str(reading.tail)] if reading.tail is not None else []
+    words += [f"--{reading.stream}"] if reading.stream else []
+    words += ["--since", _moment(reading.since)] if reading.since is not None else []
+    words += [f"--grep={reading.grep}"] if reading.grep is not None else []
+    words += ["--timestamps"] if reading.timestamps else []
+    words += ["--cursor", reading.cursor] if reading.cursor else []
     return Ask(tuple(words), limit=None)
 
 
+def _moment(since: Since) -> str:
+    """A time ago, or a moment; one without a zone is of this machine's."""
+    if isinstance(since, datetime.timedelta):
+        return f"{math.ceil(since.total_seconds())}s"
+    if isinstance(since, datetime.datetime):
+        return since.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return since
+
+
 def from_cursor(ask: Ask, cursor: str) -> Ask:
-    """The next page of what this one has asked for."""
-    words = ask.words[: ask.words.index("--cursor")] if "--cursor" in ask.words else ask.words
+    """The next page of what this one has asked for: it begins behind the cursor, and so behind any time."""
+    words = ask.words
+    for option in ("--cursor", "--since"):
+        if option in words:
+            at = words.index(option)
+            words = words[:at] + words[at + 2 :]
     return dataclasses.replace(ask, words=(*words, "--cursor", cursor))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tony.answer import Document
-from tony.documents import FollowedEntry, JobStatus, LogAnswer, LogEntry, Outputs, Stream
+from tony.documents import FollowedEntry, JobStatus, LogAnswer, LogEntry, Outputs, Stream, Time
 from tony.errors import JobFailed
 from tony.reading import read
 
@@ -29,6 +29,7 @@ class LogLine:
     stream: Stream
     text: str
     process: int | None = None
+    time: Time | None = None
     cursor: str | None = None
 
     def __str__(self) -> str:
@@ -42,7 +43,7 @@ def lines_of(entry: LogEntry | FollowedEntry, before: str | None, after: str | N
         texts.pop()  # what stands behind the last line's end
     for number, text in enumerate(texts, 1):
         cursor = after if number == len(texts) else before
-        yield LogLine(entry.task, entry.attempt, entry.stream, text, entry.process, cursor)
+        yield LogLine(entry.task, entry.attempt, entry.stream, text, entry.process, entry.time, cursor)
 
 
 def lines_of_answer(page: LogAnswer, before: str | None) -> Iterator[LogLine]:

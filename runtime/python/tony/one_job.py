@@ -6,11 +6,12 @@ import dataclasses
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tony import asks, job_answers, notebook, table
 from tony.answer import Document
+from tony.asks import Reading, Since
 from tony.job_answers import LogLine
 from tony.documents import FollowedEntry, JobStatus, LogAnswer, Stream, Submitted
 from tony.errors import TonyError, Unavailable, WaitTimeout
@@ -60,19 +61,23 @@ class Job:
 
     def logs(
         self,
-        task: str | None = None,
+        task: str | Sequence[str] | None = None,
         *,
         follow: bool = False,
         tail: int | None = None,
         stream: Stream | None = None,
+        since: Since | None = None,
+        grep: str | None = None,
+        timestamps: bool = False,
         cursor: str | None = None,
     ) -> Iterator[LogLine]:
-        """What the tasks have written, or one (`worker:0`, or its second attempt `worker:0#2`), line by line.
+        """What the tasks have written, line by line: of all, of a role, of `worker:0`, or of its second attempt `worker:0#2`.
 
-        follow: goes on until the job has ended. tail: begins with the last so many lines of each stream. cursor: begins
-        behind a line of an earlier reading.
+        follow: goes on until the job has ended. tail: begins with the last so many lines of each stream. since: what was
+        written later than a time ago ("10m", a timedelta) or a moment. grep: lines with a match of this, as RE2 reads it.
+        timestamps: each line has its `time`, to a second. cursor: begins behind a line of an earlier reading.
         """
-        ask = asks.logs(self.id, task, follow, tail, stream, cursor)
+        ask = asks.logs(self.id, Reading(task, follow, tail, stream, since, grep, timestamps, cursor))
         return self._followed(ask, cursor) if follow else self._pages(ask, cursor, tail)
 
     def _followed(self, ask: Ask, cursor: str | None) -> Iterator[LogLine]:
@@ -85,7 +90,7 @@ class Job:
         while True:
             page = read(LogAnswer, self.program.call(ask))
             yield from job_answers.lines_of_answer(page, cursor)
-            if tail is not None or page.eof or not page.entries:
+            if tail is not None or page.eof or page.cursor == cursor:
                 return
             cursor = page.cursor
             ask = asks.from_cursor(ask, cursor)

@@ -101,6 +101,7 @@ class JobWatch:
             last = error
         finally:
             await end(process)
+            await closed(process)
             if self._process is process:
                 self._process = None
                 for queue in [queue for queues in self._waiting.values() for queue in queues]:
@@ -116,3 +117,11 @@ class JobWatch:
             if reader is not None:
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(reader, LEAVE_LIMIT)
+
+
+async def closed(process: asyncio.subprocess.Process) -> None:
+    """What could not be written to a process that is gone is no news: asyncio would log it if nobody asked."""
+    if process.stdin is not None:
+        process.stdin.close()
+        with contextlib.suppress(OSError):
+            await process.stdin.wait_closed()
