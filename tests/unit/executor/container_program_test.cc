@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 
+#include "runtime/base/strings.h"
 #include "runtime/net/tcp.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
@@ -41,7 +42,8 @@ class ContainerProgramTest : public testing::Test {
     Cache("aa", "the data");
     fs::create_directory(cache_ / "bb-tree");
     Cache("bb-tree/train.sh", "echo trained\n");
-    job_.job = {"application_1700000000000_0001"};
+    // Tests that run beside this one look for the processes of their own job.
+    job_.job = {StrCat("application_1700000000000_", getpid())};
     job_.spec.framework = FrameworkKind::kStandalone;
     job_.secrets = {std::string(64, 'a'), {"DB_PASSWORD=sesame"}, certificates_.executor};
     job_.lease = {{1}, {at_}, 1};
