@@ -16,7 +16,7 @@ namespace tony {
 namespace {
 
 // The queue holds net.core.somaxconn, 4096 by default. A handshake takes both ends two milliseconds.
-int CrowdBy(Transport transport) { return transport == Transport::kTls ? 3'000 : 10'000; }
+int CrowdBy(Transport transport) { return transport == Transport::kTls ? 1'500 : 10'000; }
 
 class CrowdTest : public AnyTransport {
  protected:
