@@ -111,6 +111,7 @@ int RunShown(EventLoop& loop, Interrupts& interrupts, std::string_view doing,
 }  // namespace
 
 std::string ProgressLine(std::string_view doing, const StageProgress& progress) {
+  if (progress.total == 0) return StrCat(doing, " ", SafeLine(progress.what));  // as while uv makes an environment
   constexpr double kGiga = 1e9, kMega = 1e6;
   const bool large = static_cast<double>(progress.total) >= kGiga;
   char amount[64];

@@ -24,12 +24,12 @@ def made_once(bin_folder, environment):
         with Run(bin_folder, *submit, project / "uv.lock") as run:
             run.finish()
             judge(run)
-            (made,) = run.home.glob("staged/*-venv")
+            (made,) = run.home.glob("staged/[!.]*-venv")
             expect(not list(made.glob("lib/python3*/site-packages/pytest")), "it has what is for development")
             first = made.stat().st_ctime_ns
             again = subprocess.run([run.tony, "submit", *submit, project / "uv.lock"], env=run.env, check=False)
             expect(again.returncode == 0, f"the second job: exit code {again.returncode}")
-            expect([*run.home.glob("staged/*-venv")] == [made], "another environment was made")
+            expect([*run.home.glob("staged/[!.]*-venv")] == [made], "another environment was made")
             expect(made.stat().st_ctime_ns == first, "it was made again")
         compiled = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "pyproject.toml", "-o", "requirements.txt"]
         subprocess.run(compiled, cwd=project, check=True)
