@@ -1,6 +1,7 @@
 """Runs the tests of one module: a line for each, and at last "N passed, M failed"."""
 
 import importlib
+import signal
 import sys
 import unittest
 
@@ -46,4 +47,5 @@ def main(name):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # begun in the background it is ignored, by our children too
     main(sys.argv[1])
