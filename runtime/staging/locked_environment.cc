@@ -214,8 +214,7 @@ bool IsPythonLock(const fs::path& file) {
 
 Result<StagedSource> StageLockedEnvironment(const fs::path& file, const StageContext& context) {
   const fs::path program = FindOnPath("uv");
-  if (program.empty())
-    return Error{ErrorCode::kNotFound, "uv is on no folder of PATH; it makes the environment: pip install uv"};
+  if (program.empty()) return Refuse("uv, which makes the environment, is in no folder of PATH: pip install uv");
   TRY_ASSIGN(const Lock lock, ReadLock(file));
   Uv uv(program, context.meter);
   TRY_ASSIGN(const std::string python, FindPython(uv, lock));

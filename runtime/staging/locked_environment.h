@@ -21,8 +21,8 @@ namespace tony {
 // By its name.
 bool IsPythonLock(const std::filesystem::path& file);
 
-// Blocks for as long as uv takes, which may have to fetch gigabytes. kInvalid: the lock is none, or uv refuses it;
-// kUnavailable: packages cannot be fetched, or a stop was asked for; kNotFound: there is no uv.
+// Blocks for as long as uv takes, which may have to fetch gigabytes. kInvalid: the lock is none, uv refuses it, or there
+// is no uv; kUnavailable: packages cannot be fetched, or a stop was asked for.
 Result<StagedSource> StageLockedEnvironment(const std::filesystem::path& lock, const StageContext& context);
 
 }  // namespace tony

@@ -122,7 +122,7 @@ TEST_F(LockedEnvironmentTest, AFailureOfUvIsSaidInItsWords) {
   fs::remove(tools_ / "uv");
   setenv("PATH", tools_.c_str(), 1);
   refused = Refused(JobWith("uv.lock"));
-  EXPECT_EQ(refused.code, ErrorCode::kNotFound);
+  EXPECT_EQ(refused.code, ErrorCode::kInvalid);
   EXPECT_THAT(refused.message, HasSubstr("pip install uv"));
 }
 
