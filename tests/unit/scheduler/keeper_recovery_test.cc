@@ -168,7 +168,7 @@ TEST_F(KeeperRecoveryTest, DaemonOfAnAdoptedExecutorIsSweptThoughItClearedItsEnv
 
 TEST_F(KeeperRecoveryTest, PausedKeeperCostsTheLeaseAndIsReachedAgainAfterwards) {
   const pid_t keeper = StartKeeper();
-  BecomeAm({1}, 300ms);
+  BecomeAm({1}, 1500ms);  // not lost by a slow machine before
   Launch("1-1", "exec sleep 1000");
   ASSERT_TRUE(WaitFor([&] { return Started("1-1"); }));
   kill(keeper, SIGSTOP);
