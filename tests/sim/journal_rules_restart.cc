@@ -203,7 +203,11 @@ void JournalRules::On(const CheckpointNoted& d, Instant) {
   fruitless_ = looked_ && !newer ? fruitless_ + 1 : 0;
   looked_ = true;
   if (newer) progress_ = d.newest;
-  if (fruitless_ >= spec_->checkpoint.most_fruitless) fruitless_cause_ = found->second.cause;
+  if (fruitless_ < spec_->checkpoint.most_fruitless) return;
+  // All that have looked and wait are in vain; the looks may have ended in any order.
+  const auto first = std::ranges::find_if(
+      restarts_, [this](const auto& entry) { return entry.second.noted && ConcernsTracked(entry.second); });
+  fruitless_cause_ = first->second.cause;
 }
 
 void JournalRules::On(const RestartBegan& d, Instant time) {
