@@ -157,6 +157,14 @@ TEST(CompletionPolicyTest, ByTonysRuleOnlyTheChiefsFailureFailsTheJobOrThatAllFa
   EXPECT_TRUE(IsComplete(spec, {{"evaluator", {0, 1}}, {"worker", {1, 1}}}));
 }
 
+TEST(CompletionPolicyTest, OfOneTrackedTaskItIsNotSaidThatAllFailed) {
+  JobSpec spec = Tonys();
+  spec.roles[1].completion = Completion::kUntracked;
+  ASSERT_EQ(spec.TrackedTasks(), 1);
+  EXPECT_EQ(Judged(spec, {}, {}, Ended("evaluator:0", Failure(5))),
+            "evaluator:0 failed on node-7: exit code 5 (user_error)");
+}
+
 TEST(CompletionPolicyTest, BeforeTheGangFormedEvenASidecarsEndFailsTheJob) {
   const Outcome lost{.cls = OutcomeClass::kInfra, .message = "its executor ended without a report"};
 

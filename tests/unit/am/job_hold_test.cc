@@ -59,6 +59,16 @@ TEST(JobHoldTest, AGangThatWaitsTooLongForTheRestGivesBackWhatItHas) {
               HasSubstr("worker:1 got no container for 30.0 s (tony.yarn.gang-hold)"));
 }
 
+// Meanwhile a master without its lease could be told of no container.
+TEST(JobHoldTest, AGapOfTheLeaseIsNoneOfTheWait) {
+  JobDriver driver(OnYarn(Gang()));
+  LoseOne(driver);
+  driver.Pass(kHold - Duration(1));
+  driver.Observe(LeaseRenewed{});
+  EXPECT_THAT(Decisions(driver.Pass(kHold - Duration(1))), Not(Contains("restart_decided")));
+  EXPECT_THAT(Decisions(driver.Pass(Duration(1))), Contains("restart_decided"));
+}
+
 TEST(JobHoldTest, AStartingGangThatLosesOneGivesBackTheOthersToo) {
   JobDriver driver(OnYarn(Gang()));
   driver.Gathering();
