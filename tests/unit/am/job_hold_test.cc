@@ -63,7 +63,7 @@ TEST(JobHoldTest, AGangThatWaitsTooLongForTheRestGivesBackWhatItHas) {
 TEST(JobHoldTest, AGapOfTheLeaseIsNoneOfTheWait) {
   JobDriver driver(OnYarn(Gang()));
   LoseOne(driver);
-  driver.Pass(kHold - Duration(1));
+  driver.WaitWithoutRenewal(kHold - Duration(1));
   driver.Observe(LeaseRenewed{});
   EXPECT_THAT(Decisions(driver.Pass(kHold - Duration(1))), Not(Contains("restart_decided")));
   EXPECT_THAT(Decisions(driver.Pass(Duration(1))), Contains("restart_decided"));
