@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 
@@ -21,32 +21,6 @@ constexpr size_t kMostOutput = 1 << 20;  // of a user in 65,536 groups
 
 Error NoAnswer(const std::vector<std::string>& words, const std::string& why) {
   return {ErrorCode::kUnavailable, StrCat(Join(words, " "), ": ", why)};
-}
-
-// In a group of its own, so that Ctrl-C at a terminal is for us alone; with no signal blocked or ignored.
-Result<pid_t> Start(const std::vector<std::string>& words, int output) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return NoAnswer(words, ErrnoText(error));
-  return pid;
 }
 
 // Empty: not to its end within the limit.
@@ -84,7 +58,9 @@ Result<Answer> AnswerOf(const std::vector<std::string>& words, Duration limit) {
   if (pipe2(ends, O_CLOEXEC) != 0) return NoAnswer(words, ErrnoText(errno));
   const UniqueFd from(ends[0]);
   UniqueFd to(ends[1]);
-  TRY_ASSIGN(const pid_t pid, Start(words, to.get()));
+  const auto started = StartProgram(words, environ, to.get(), /*errors=*/-1);
+  if (!started.ok()) return NoAnswer(words, started.error().message);
+  const pid_t pid = *started;
   to = UniqueFd();
   auto output = ReadAll(from.get(), end);
   if (!output) kill(-pid, SIGKILL);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <map>
 #include <thread>
 
+#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 
@@ -38,35 +38,14 @@ std::vector<std::string> EnvironmentWith(const Tool& tool) {
   return lines;
 }
 
-std::vector<char*> Pointers(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 Result<pid_t> Spawn(const Tool& tool, int output, int errors) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const std::vector<std::string> environment = EnvironmentWith(tool);
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, tool.words.front().c_str(), &files, &attributes, Pointers(tool.words).data(),
-                                Pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return Error{ErrorCode::kUnavailable, StrCat("start ", tool.words.front(), ": ", ErrnoText(error))};
-  return pid;
+  std::vector<std::string> lines = EnvironmentWith(tool);
+  std::vector<char*> environment;
+  for (std::string& line : lines) environment.push_back(line.data());
+  environment.push_back(nullptr);
+  auto started = StartProgram(tool.words, environment.data(), output, errors);
+  if (!started.ok()) return Annotate(started.error(), "start " + tool.words.front());
+  return started;
 }
 
 // What it writes, as it comes. False: it has closed its end.
