@@ -162,7 +162,7 @@ Result<std::string> NameOf(const Lock& lock, const std::string& python, StageMet
   TRY_ASSIGN(const ToolEnd version, RunTool({{python, "-VV"}}, [&] { return meter.CheckStop(); }));
   struct utsname machine {};
   uname(&machine);
-  const std::string kind = lock.file.filename().string();
+  const std::string kind = StrCat(static_cast<int>(lock.kind));
   Sha256 sha;
   for (const std::string_view part : std::initializer_list<std::string_view>{kRecipe, kind, lock.text, lock.project,
                                                                              python, version.output, machine.machine})

@@ -105,7 +105,8 @@ Result<ToolEnd> RunTool(const Tool& tool, const std::function<Status()>& check) 
       EndGroup(pid);
       return wish.error();
     }
-    if (poll(wanted, 2, static_cast<int>(kLook.count())) <= 0) continue;
+    const bool has_closed = wanted[0].fd < 0 && wanted[1].fd < 0;  // it is about to end, most often
+    if (poll(wanted, 2, static_cast<int>((has_closed ? kLook / 20 : kLook).count())) <= 0) continue;
     if (wanted[0].revents != 0 && !ReadSome(output.get(), end.output)) wanted[0].fd = -1;
     if (wanted[1].revents != 0 && !ReadSome(errors.get(), end.errors)) wanted[1].fd = -1;
     end.output.resize(std::min(end.output.size(), kMostOutput));
