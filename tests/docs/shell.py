@@ -2,11 +2,13 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
 
 LONGEST = 180  # seconds of one command
+NETWORK = re.compile(r"(UV|PIP)_.*|SSL_CERT_\w+|\w+_proxy", re.IGNORECASE)  # how this machine fetches packages
 
 # Each command is read by the same bash, with what it prints in a file, and finds in $? how the last one ended.
 DRIVER = """
@@ -21,6 +23,8 @@ done
 
 
 class Shell:
+    running = set()
+
     def __init__(self, folder, home, bin_folder, variables):
         self.folder = pathlib.Path(folder)
         self.number = 0
@@ -33,10 +37,12 @@ class Shell:
             "TEST_FOLDER": str(folder),
             "TONY_LEDGER": str(self.folder / "ledger"),
             "USER": os.environ.get("USER", "you"),
+            **{name: value for name, value in os.environ.items() if NETWORK.fullmatch(name)},
             **variables,
         }
         self.bash = subprocess.Popen(["/bin/bash", "--norc", "-c", DRIVER], cwd=home, env=self.environment, text=True,
                                      stdin=subprocess.PIPE, start_new_session=True)
+        self.running.add(self)
 
     def run(self, command):
         """The exit code, and the lines that it printed on standard output and standard error."""
@@ -60,6 +66,7 @@ class Shell:
         return (self.folder / f"{self.number}.output").read_text(errors="replace").splitlines()
 
     def end(self):
+        self.running.discard(self)
         self.bash.stdin.close()
         try:
             self.bash.wait(timeout=1)
