@@ -23,3 +23,14 @@ in_root() {  # ROOT COMMAND...
     mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && chroot=$(command -v chroot) &&
     exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$chroot" "$0" "$@"' "$@" </dev/null
 }
+
+# This machine, but what the command does to it is gone afterwards: all except what it writes into the checkout.
+in_layer() {  # EMPTY_FOLDER SECONDS COMMAND...
+  # shellcheck disable=SC2016
+  timeout -k 10 "$2" unshare --mount --pid --fork --kill-child -- bash -c '
+    set -e
+    mount -t tmpfs tmpfs "$0" && mkdir "$0/upper" "$0/work" "$0/root"
+    mount -t overlay overlay -o "lowerdir=/,upperdir=$0/upper,workdir=$0/work" "$0/root"
+    mount --rbind "$1" "$0/root$1" && mount --rbind /dev "$0/root/dev" && mount -t proc proc "$0/root/proc"
+    chroot=$(command -v chroot) && cd / && exec "$chroot" "$0/root" "${@:2}"' "$1" "$root" "${@:3}" </dev/null
+}
