@@ -4,6 +4,7 @@
     <!-- include: ../SECURITY.md -->    the body of another file of the repository, in this place
     <!-- generate: keys -->             a part that reference.py makes of what the programs print
     <!-- needs: SAMPLE as env -->       the test puts that sample's Python environment at ~/env
+    <!-- needs: SAMPLE in PATH -->     ... or its programs where the shell finds them
     <!-- needs: the Python package -->  ... lets Python find it; <!-- needs: a Hadoop cluster --> starts one, in --long
     <!-- file: circle/train.py -->      the next block is that file: shown with its name, written by the test
     <!-- not run: REASON -->            the next block's commands are not run by the test, which prints the reason

@@ -25,14 +25,14 @@ done
 class Shell:
     running = set()
 
-    def __init__(self, folder, home, bin_folder, variables):
+    def __init__(self, folder, home, path, variables):
         self.folder = pathlib.Path(folder)
         self.number = 0
-        self.tony_program = pathlib.Path(bin_folder) / "tony"
+        self.tony_program = path[0] / "tony"
         self.environment = {
             "HOME": str(home),
             "LANG": "C.UTF-8",
-            "PATH": f"{bin_folder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "PATH": ":".join(map(str, path)) + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "TERM": "dumb",
             "TEST_FOLDER": str(folder),
             "TONY_LEDGER": str(self.folder / "ledger"),
