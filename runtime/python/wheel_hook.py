@@ -2,6 +2,7 @@
 
 $TONY_WHEEL_PROGRAMS is a folder of programs for one kind of processor; all of it is put beside the interpreter of the
 environment that the wheel is installed in. Without it the wheel is the package alone, for those who have the programs.
+$TONY_WHEEL_LICENSES is a folder with the terms of what is linked into them.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ class ProgramsHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         files = sorted(pathlib.Path(folder).iterdir())
         build_data["shared_scripts"] = {str(file): file.name for file in files}
+        licenses = os.environ.get("TONY_WHEEL_LICENSES")
+        for file in sorted(pathlib.Path(licenses).iterdir()) if licenses else ():
+            build_data["force_include"][str(file)] = f"tony/licenses/{file.name}"
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform_of(files)}"
 

@@ -30,7 +30,9 @@ class WheelTest(InstalledCase):
                 self.assertEqual(stat.S_IMODE(scripts[name].external_attr >> 16), 0o755, name)
             modules = {str(file.relative_to(ROOT / "runtime/python")) for file in (ROOT / "runtime/python/tony").iterdir()
                        if file.is_file()}  # fmt: skip
-            self.assertEqual({name for name in names if name.startswith("tony/")}, modules)
+            terms = {f"tony/licenses/{file.name}" for file in (BIN / "../licenses").iterdir()}
+            self.assertIn("tony/licenses/libc6-dev", terms)
+            self.assertEqual({name for name in names if name.startswith("tony/")}, modules | terms)
             rest = {name.split("/", 1)[1] for name in names if ".dist-info/" in name}
             self.assertEqual(rest, {"METADATA", "WHEEL", "RECORD", "licenses/LICENSE"})
             metadata = wheel.read(next(name for name in names if name.endswith("METADATA"))).decode()
