@@ -65,6 +65,7 @@ class WheelTest(InstalledCase):
         """Whoever makes them, wherever, whenever: another umask, zone, language, and times of files."""
         copy = self.out / "other bin"
         shutil.copytree(BIN, copy)
+        shutil.copytree(BIN.parent / "licenses", self.out / "licenses")
         old = os.umask(0o077)
         self.addCleanup(os.umask, old)
         again = build(self.out / "again", bin_folder=copy, env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C"})
