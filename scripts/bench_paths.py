@@ -76,13 +76,16 @@ def script_of_the_tutorial():
 
 def two_workers(folder, tony, runs):
     """Seconds of `tony run -n 2` and of torchrun, which take turns."""
-    (pathlib.Path(folder) / "train.py").write_text(script_of_the_tutorial() + "\n")
-    bin_folder = ROOT / "build/venv/pytorch-ddp/bin"
-    path = Path(folder, PATH=f"{bin_folder}:{os.environ['PATH']}", TONY_CHECKPOINT_DIR=f"{folder}/saved")
+    (pathlib.Path(folder) / "circle").mkdir()
+    (pathlib.Path(folder) / "circle/train.py").write_text(script_of_the_tutorial() + "\n")
+    programs = ROOT / "build/venv/pytorch-ddp/bin"
+    path = Path(folder, PATH=f"{programs}:{os.environ['PATH']}", TONY_CHECKPOINT_DIR=f"{folder}/saved")
+    path.folder /= "circle"
+    command = f"{tony} run -n 2 --framework pytorch --memory 1g --conf tony.checkpoint.dir={folder}/saved -- python train.py"
     for _ in range(runs):
-        for command in (f"{tony} run -n 2 --memory 1g -- python train.py", "torchrun --nproc-per-node 2 train.py"):
+        for words in (command, "torchrun --nproc-per-node 2 train.py"):
             shutil.rmtree(f"{folder}/saved", ignore_errors=True)
-            path.type(command)
+            path.type(words)
     return [[seconds for name, seconds in path.took if name == wanted] for wanted in ("tony", "torchrun")]
 
 
