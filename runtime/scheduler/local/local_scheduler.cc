@@ -136,7 +136,7 @@ void LocalScheduler::BringKeeperBack() {
   if (loop_.Now() < next_launch_ || launcher_.Look(records_).WillBeKept()) return;
   next_launch_ = loop_.Now() + kBetweenLaunches;
   LogWarn("the keeper is gone: starting another");
-  const Status started = launcher_.Start(records_);
+  const auto started = launcher_.Start(records_);
   if (!started.ok()) LogWarn(started.error().message);
 }
 
