@@ -84,6 +84,14 @@ class TablesTest(unittest.TestCase):
         self.assertNotIn("next:", self.box.run("status", self.held).err)
         detached = self.show(120, "submit", "--detach", *task(f"until [ -e {self.box.folder}/go ]; do sleep 0.05; done"))
         self.assertRegex(detached.text(), r"(?s)^local-\S+\npage: http://.*next: tony logs local-\S+ -f")
+        job = detached.text().split("\n")[0]
+        self.assertIn(f"next: tony history {job}, tony logs {job}", self.show(120, "kill", job).text())
+        self.assertIn(f"next: tony history {job},\ntony logs {job}", self.show(80, "kill", job).text())
+        self.assertNotIn("next:", self.show(120, "kill", job, "--quiet").text() + self.show(120, "kill", job, "--json").text())
+        self.assertIn(f"next: tony logs {job}, tony history {job} --events", self.show(120, "history", job).text())
+        self.assertIn("next: tony history JOB, tony history --stats", self.show(80, "history").text())
+        doctor = self.show(80, "doctor")
+        self.assertEqual("next: tony init pytorch, tony run -- COMMAND" in doctor.text(), doctor.exit == 0, doctor.text())
 
     def planned(self, *more):
         (self.box.folder / "job.json").write_text('{"executes": "true", "tasks": {"worker": {"instances": 1}}}')
