@@ -89,7 +89,8 @@ def questions(tony, log):
     yield "... a name that nobody has", [*history, "--name", "no-such-name"], "100"
     yield "... a pattern of names that nobody has", [*history, "--name", "*no*such*"], "100"
     yield "... `--stats` of all", [*history, "--stats"], "100"
-    yield "`tony list`", [tony, "list"], ""
+    yield "`ls -f` of the jobs' folder", ["ls", "-f", str(log.parents[1] / "jobs")], "floor"
+    yield "`tony list`", [tony, "list"], "50"
 
 
 def check(tony, env, jobs):

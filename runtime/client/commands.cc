@@ -139,6 +139,7 @@ VerbSpec KillVerb() {
            {"delay", kValue, "SECONDS", "not before, and only if the conditions hold until then; does not wait"},
            {"reason", kValue, "TEXT", "what its verdict will say"},
            {"no-wait", kFlag, "", "return when the kill is recorded"},
+           kQuiet,
            kJson}};
 }
 
@@ -203,6 +204,7 @@ VerbSpec HistoryVerb() {
        {"serve", kFlag, "", "pages of the jobs that have ended, for a browser on this machine, until Ctrl-C"},
        {"port", kValue, "PORT", "--serve: where; any free one if not given"},
        kColour,
+       kQuiet,
        kJson}};
 }
 
@@ -315,6 +317,7 @@ std::vector<Verb> Verbs() {
         "what of this machine stands in the way of jobs; exit 1 if something does",
         {{"yarn", kFlag, "", "what of the cluster that is configured; writes a file there, and removes it"},
          kColour,
+         kQuiet,
          kJson}},
        RunDoctor,
        false},

@@ -8,6 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/doctor_checks.h"
+#include "runtime/client/next_steps.h"
 #include "runtime/client/output.h"
 #include "runtime/client/text_table.h"
 #include "runtime/job/json_fields.h"
@@ -63,6 +64,13 @@ std::string Json(const Checks& checks, bool healthy) {
   return SerializeJson(json::object{{"schema", 1}, {"healthy", healthy}, {"checks", all}});
 }
 
+// Of what fails the checks have said what mends it.
+int Report(const CommandLine& line, const Checks& checks, const TableRoom& room) {
+  const int exit = ReportChecks(checks, line.Has("json"), room);
+  if (exit == 0) SayNext(line, {"init pytorch", "run -- COMMAND"});
+  return exit;
+}
+
 }  // namespace
 
 int ReportChecks(const Checks& checks, bool as_json, const TableRoom& room) {
@@ -77,13 +85,13 @@ int ReportChecks(const Checks& checks, bool as_json, const TableRoom& room) {
 
 Result<int> RunDoctor(const CommandLine& line) {
   TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
-  if (!line.Has("yarn")) return ReportChecks(AllChecks(), line.Has("json"), room);
+  if (!line.Has("yarn")) return Report(line, AllChecks(), room);
   ParsedJobSpec job;
   job.spec.scheduler = "yarn";
   TRY_ASSIGN(const Backend* const yarn, BackendFor(job));
   Checks all = CheckHome();
   for (Check& check : yarn->Doctor()) all.push_back(std::move(check));
-  return ReportChecks(all, line.Has("json"), room);
+  return Report(line, all, room);
 }
 
 }  // namespace tony

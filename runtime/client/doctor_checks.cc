@@ -75,6 +75,7 @@ Checks CheckOldJobs() {
   int64_t old = 0, all = 0;
   const auto limit = fs::file_time_type::clock::now() - kOldJob;
   for (fs::directory_iterator at(*home / "jobs", error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().native().starts_with('.')) continue;
     ++all;
     const auto ended = fs::last_write_time(at->path() / "finished", none);
     if (!none && ended < limit) ++old;

@@ -162,8 +162,11 @@ void Follower::LookAfterKeeper(bool was_there) {
   const ArbiterView seen = launcher_.Look(records_);
   const bool is_there = seen.IsKept();
   const bool missing = !was_there && !seen.WillBeKept();
-  if (missing && keepers_started_++ < kMostKeepers && launcher_.Start(records_).ok())
-    sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was started again"));
+  if (missing && keepers_started_++ < kMostKeepers) {
+    const auto started = launcher_.Start(records_);
+    if (started.ok() && *started)
+      sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was started again"));
+  }
   timer_ = loop_.After(kKeeperLook, [this, is_there] { LookAfterKeeper(is_there); });
 }
 
@@ -275,9 +278,10 @@ void Follower::BringBack() {
   if (keepers_started_++ == kMostKeepers)
     return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
                                                  " ends as soon as it is started; ", launcher_.WhyItEnds(records_))});
-  const Status started = launcher_.Start(records_);
+  const auto started = launcher_.Start(records_);
   if (!started.ok()) return Fail(started.error());
-  sink_.on_note(StrCat("nobody ruled job ", records_.job().value, ": its keeper was started again"));
+  if (!*started) return SearchAfter(kFirstPause);  // somebody else did, or it has ended just now
+  sink_.on_note(StrCat("nobody ruled job ", records_.job().value, ": its keeper was started"));
   SearchAfter(kLongestPause);  // its AM's lease is seen at once
 }
 
@@ -292,11 +296,11 @@ void Follower::End(const JobStatus& status) {
 
 void Follower::AwaitKeeper() {
   const ArbiterView seen = launcher_.Look(records_);
-  const bool gone = !seen.IsKept();
+  const bool gone = !seen.WillBeKept();
   // It died before it had swept up, and so did the AM: one more does that, and nothing else.
   if (gone && !seen.swept && !std::exchange(swept_, true)) {
     if (launcher_.Start(records_).ok()) {
-      timer_ = loop_.After(kLongestPause, [this] { AwaitKeeper(); });
+      timer_ = loop_.After(kKeeperPause, [this] { AwaitKeeper(); });
       return;
     }
   }

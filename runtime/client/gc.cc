@@ -178,7 +178,9 @@ class Collection {
       struct stat info {};
       if (lstat(entry->path().c_str(), &info) != 0) continue;
       const bool old = FromMillis(info.st_ctim.tv_sec * 1000) < now_ - kGrace;
-      if (name.starts_with(".old-") || (name.starts_with(".new-") && old)) Remove(entry->path(), unfinished_);
+      // Of who died while it wrote which jobs have finished (finished_names.h), too.
+      const bool begun = name.starts_with(".new-") || name.starts_with("..finished.");
+      if (name.starts_with(".old-") || (begun && old)) Remove(entry->path(), unfinished_);
     }
   }
 

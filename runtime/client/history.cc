@@ -12,6 +12,7 @@
 #include "runtime/client/history_serve.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/named_job.h"
+#include "runtime/client/next_steps.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/terminal.h"
@@ -173,6 +174,8 @@ Result<int> RunHistory(const CommandLine& line) {
   PrintAsIs(events ? Fitted(EventText(told), room) : Summary(told, room));
   if (told.torn_bytes > 0)
     Say(StrCat("tony: the last ", told.torn_bytes, " bytes of the journal are an append that was not finished"));
+  const std::string& job = records.job().value;
+  SayNext(line, {StrCat("logs ", job), events ? StrCat("history ", job) : StrCat("history ", job, " --events")});
   return 0;
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/contract_options.h"
 #include "runtime/client/ended_folders.h"
+#include "runtime/client/next_steps.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
@@ -192,6 +193,7 @@ Result<int> ListHistory(const CommandLine& line) {
     const EndedStats stats = StatsOfEnded(log.text(), filter);
     as_json ? PrintLine(StatsDocument(stats)) : Print(StatsText(stats));
     SaySkipped(stats.skipped);
+    SayNext(line, {"history --state FAILED"});
     return 0;
   }
   const int64_t most = limit.value_or(kUsualJobs);
@@ -199,6 +201,7 @@ Result<int> ListHistory(const CommandLine& line) {
   as_json ? PrintLine(Document(found, home)) : PrintAsIs(Table(found, home, room));
   SaySkipped(found.skipped);
   if (!found.complete && !as_json) Say(StrCat("tony: there are more than ", most, "; --limit 0 shows all"));
+  if (!found.jobs.empty()) SayNext(line, {"history JOB", "history --stats"});
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/client/contract_options.h"
 #include "runtime/client/kill_target.h"
 #include "runtime/client/named_job.h"
+#include "runtime/client/next_steps.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
@@ -36,6 +37,8 @@ int Report(const CommandLine& line, const JobStatus& status, const Effect& effec
   } else {
     PrintLine(StrCat("job ", status.job.value, " ", effect.words));
   }
+  const std::string& job = status.job.value;
+  SayNext(line, {StrCat(HasEnded(status) ? "history " : "wait ", job), StrCat("logs ", job)});
   return 0;
 }
 

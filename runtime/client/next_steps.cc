@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/client/terminal.h"
@@ -10,9 +12,14 @@ namespace tony {
 
 void SayNext(const CommandLine& line, const std::vector<std::string>& commands) {
   if (line.Has("json") || line.Has("quiet") || !IsTerminal(STDERR_FILENO)) return;
-  std::vector<std::string> typed;
-  for (const std::string& command : commands) typed.push_back(StrCat("tony ", command));
-  Say(StrCat("next: ", Join(typed, ", ")));
+  const auto columns = static_cast<size_t>(SizeOf(STDERR_FILENO).columns);
+  std::string row = "next:";
+  for (const std::string& command : commands) {
+    const std::string typed = StrCat(" tony ", command, &command == &commands.back() ? "" : ",");
+    if (TextWidth(row) + TextWidth(typed) > columns) Say(std::exchange(row, ""));  // no command is parted
+    row += typed;
+  }
+  Say(row);
 }
 
 }  // namespace tony

@@ -42,9 +42,10 @@ std::string_view State(const QueueShare& queue) {
 
 // A cluster's queues, and the jobs in them.
 std::string ClusterTable(const QueueView& cluster, Instant now, const TableRoom& room) {
-  std::string text = StrCat("cluster ", SafeLine(cluster.place), ": ", cluster.free_memory_mb, " of ",
-                            cluster.memory_mb, " MB of memory and ", cluster.free_cores, " of ", cluster.cores,
-                            " vcores are free on ", Counted(cluster.nodes, "node"), "\n");
+  std::string text = Fitted(StrCat("cluster ", SafeLine(cluster.place), ": ", cluster.free_memory_mb, " of ",
+                                   cluster.memory_mb, " MB of memory and ", cluster.free_cores, " of ", cluster.cores,
+                                   " vcores are free on ", Counted(cluster.nodes, "node"), "\n"),
+                            room);
   TextTable queues({{"QUEUE", 0, false, kLeastName},
                     {"STATE", 2},
                     {"SHARE", 4, true},
@@ -78,8 +79,9 @@ std::string ClusterTable(const QueueView& cluster, Instant now, const TableRoom&
 }
 
 std::string Table(const QueueView& queue, Instant now, const TableRoom& room) {
-  std::string text = StrCat(queue.free_memory_mb, " of ", queue.memory_mb, " MB of memory and ", queue.free_gpus.size(),
-                            " of ", queue.gpus.size(), " GPUs are free\n");
+  std::string text = Fitted(StrCat(queue.free_memory_mb, " of ", queue.memory_mb, " MB of memory and ",
+                                   queue.free_gpus.size(), " of ", queue.gpus.size(), " GPUs are free\n"),
+                            room);
   if (queue.jobs.empty()) return text + "no jobs\n";
   TextTable jobs({{"POS", 0, true},
                   {"JOB"},

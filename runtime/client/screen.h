@@ -11,14 +11,15 @@ namespace tony {
 
 class Screen {
  public:
-  // What to write so that `above` stands above the block for good, and the block is `lines`: fewer than the terminal
-  // has, each narrower than it is. The block is overwritten line by line, never cleared first, so nothing flickers.
+  // What to write so that `above` stands above the block for good, broken at blanks where a line is too long, and the
+  // block is `lines`: fewer than the terminal has, each narrower than it is. The block is overwritten line by line,
+  // never cleared first, so nothing flickers.
   std::string Draw(const std::vector<std::string>& above, const std::vector<std::string>& lines, TerminalSize size);
 
  private:
   int RowsToGoUp(TerminalSize size) const;
 
-  std::vector<size_t> widths_;  // of the lines that stand there
+  std::vector<std::string> lines_;  // that stand there, without styles
 };
 
 // Without escape sequences, in columns.

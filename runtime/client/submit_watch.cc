@@ -74,7 +74,7 @@ void TellWhatNext(const JobRecords& records, const SubmitShow& show) {
 }
 
 Status StartJob(const JobStore& jobs, const JobRecords& records, AmLauncher& launcher) {
-  const Status started = launcher.Start(records);
+  const auto started = launcher.Start(records);
   if (started.ok()) return Ok();
   jobs.Discard(records);
   return Annotate(started.error(), StrCat("job ", records.job().value, " could not be started"));

@@ -141,6 +141,19 @@ size_t TextWidth(std::string_view text) {
   return width;
 }
 
+size_t RowsWrapped(std::string_view text, size_t columns) {
+  size_t rows = 1, used = 0;
+  for (; !text.empty(); text.remove_prefix(LengthAt(text))) {
+    const size_t width = WidthOf(CodePoint(text.substr(0, LengthAt(text))));
+    if (used + width > columns) {
+      ++rows;
+      used = 0;
+    }
+    used += width;
+  }
+  return rows;
+}
+
 std::string CutToWidth(std::string_view text, size_t width) {
   if (TextWidth(text) <= width) return std::string(text);
   const std::string_view mark = kCut.substr(0, std::min(width, kCut.size()));

@@ -20,6 +20,8 @@ std::string SafeLog(std::string_view text, bool colour);
 
 // Columns that text takes which SafeLine() made: characters of East Asia and emoji two, combining ones none.
 size_t TextWidth(std::string_view text);
+// Rows that it takes where a terminal of so many columns, 1 or more, has wrapped it: at any character, but within none.
+size_t RowsWrapped(std::string_view text, size_t columns);
 // At most so wide; what was cut is told by two dots. Never within a character.
 std::string CutToWidth(std::string_view text, size_t width);
 // Exactly so wide, filled with blanks; numbers are set to the right.

@@ -54,14 +54,19 @@ std::string TextTable::Text(const TableRoom& room) const {
   for (size_t i = 0; i < widths.size(); ++i) last = widths[i] > 0 ? i : last;
   const auto line = [&](const auto& cell_of) {
     std::string text;
+    size_t used = 0;
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (widths[i] == 0) continue;
+      const std::string gap = text.empty() ? indent_ : std::string(kColumnGap, ' ');
+      used += gap.size();
+      if (room.columns > 0 && used >= room.columns) break;  // narrower than what is always shown
+      const size_t width = room.columns > 0 ? std::min(widths[i], room.columns - used) : widths[i];
+      used += width;
       const StyledText cell = cell_of(i);
-      std::string fitted = FitToWidth(cell.text, widths[i], columns_[i].to_the_right);
+      std::string fitted = FitToWidth(cell.text, width, columns_[i].to_the_right);
       if (i == last) fitted.erase(fitted.find_last_not_of(' ') + 1);
-      text += StrCat(text.empty() ? indent_ : std::string(kColumnGap, ' '), Styled(fitted, cell.style, room.colour));
+      text += StrCat(gap, Styled(fitted, cell.style, room.colour));
     }
-    if (room.columns > 0 && TextWidth(text) > room.columns && !room.colour) text = CutToWidth(text, room.columns);
     return text + "\n";
   };
   std::string text = line([&](size_t i) { return StyledText(std::string(columns_[i].title), Style::kFaint); });

@@ -9,9 +9,10 @@ namespace tony {
 
 class AmLauncher : public Arbiter {
  public:
-  // Returns once the keeper is started (not: once the AM answers). Harmless where one rules already. Until it can be
-  // seen to rule, which may take long on a busy machine, Look() answers kStarting.
-  virtual Status Start(const JobRecords& records) = 0;
+  // Returns once the keeper is started (not: once the AM answers). False: nothing was started, because one lives or
+  // begins, or the job is finished. Until it can be seen to rule, which may take long on a busy machine, Look() answers
+  // kStarting, whoever asks.
+  virtual Result<bool> Start(const JobRecords& records) = 0;
 };
 
 }  // namespace tony

@@ -20,7 +20,7 @@ struct ArbiterView {
   // Says nothing of whether the job has ended: that is what its status is for.
   enum class Kind {
     kKept,      // its keeper lives: an AM that dies comes back by itself
-    kStarting,  // a keeper was started by this process and cannot be seen yet
+    kStarting,  // a keeper was started, by whomever, and does not keep it yet
     kAmAlone,   // its AM lives, and brings the keeper back
     kNobody,    // nothing of it lives, and it may be brought back
     kLost,      // nothing of it lives, and nothing may be started for it: its machine was started anew

@@ -8,6 +8,7 @@
 //   journal.written    how long the journal is at least; one that is shorter has been damaged
 //   am.3.sock          where the AM of epoch 3 listens
 //   am.lock keeper.lock  locked by the ruling AM and keeper as long as they live
+//   keeper.start       locked by who starts a keeper, then at once by that keeper as long as it lives
 //   keeper.sock epoch am.deaths containers/  the keeper's
 //   reserve            room on the disk for the job's last records, given up when they find no other
 //   finished           nothing of the job is to be started again

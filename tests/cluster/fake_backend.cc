@@ -123,10 +123,10 @@ class FakeCluster : public AmLauncher {
     return StrCat("see ", (records.place() / "am.log").string());
   }
   // The one before writes no more from here on.
-  Status Start(const JobRecords& records) override {
+  Result<bool> Start(const JobRecords& records) override {
     TRY_ASSIGN(const UniqueFd lock, LockFile(records.place() / "start.lock", LockKind::kAlone, [] { return false; }));
     const Master before = MasterOf(records);
-    if (before.lives || Look(records).swept) return Ok();
+    if (before.lives || Look(records).swept) return false;
     TRY(cluster::Seal(records.place(), before.epoch));
     const std::string program = SiblingProgram("fake-am"), epoch = StrCat(before.epoch + 1);
     const pid_t pid = fork();
@@ -136,7 +136,8 @@ class FakeCluster : public AmLauncher {
       _exit(127);
     }
     if (pid < 0) return Error{ErrorCode::kUnavailable, "fork"};
-    return WriteFileByRename(records.place() / "master", StrCat(epoch, " ", pid, " ", StartTime(pid)), false);
+    TRY(WriteFileByRename(records.place() / "master", StrCat(epoch, " ", pid, " ", StartTime(pid)), false));
+    return true;
   }
 };
 

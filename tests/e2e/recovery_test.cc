@@ -1,6 +1,7 @@
 // What `kill -9` of any of our own processes must not do.
 #include <csignal>
 
+#include "tests/e2e/installation.h"
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
 
@@ -8,6 +9,23 @@ namespace tony {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
+
+// On a busy machine a keeper takes its time from its start to its lock.
+TEST_F(TonyTest, AJobWhoseKeeperOnlyBeginsIsRuledAndGetsNoOther) {
+  const Installation slow(box_, {{"tony-keeper", "until [ -e " + box_.File("go") + " ]; do sleep 0.05; done\n" +
+                                                     BecomeBuilt("tony-keeper")}});
+  ASSERT_EQ(slow.Tony(One("sleep 0.1") + Words{"--detach"}).exit, 0);
+  EXPECT_THAT(slow.Tony({"list", "--json"}).out, HasSubstr("\"unruled\":false"));
+  const Ran early = slow.Tony({"wait", Job(), "--timeout", "1"});
+  EXPECT_EQ(early.exit, 69) << early.err;
+  EXPECT_THAT(early.err, Not(HasSubstr("keeper")));
+  Go();
+  const Ran ran = slow.Tony({"wait", Job()});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_THAT(ran.err, Not(HasSubstr("keeper")));
+  ExpectNothingLeft();
+}
 
 class RecoveryTest : public TonyTest {
  protected:

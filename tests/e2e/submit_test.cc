@@ -1,4 +1,5 @@
 // From a command line to tasks that ran, and what they found.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/e2e/json.h"
@@ -35,6 +36,16 @@ TEST_F(SubmitTest, ASucceedingCommandEndsWithExitZeroAndLeavesNothing) {
   EXPECT_THAT(ran.out, HasSubstr("SUCCEEDED"));
   EXPECT_THAT(ran.out, HasSubstr("logs: " + (box_.JobFolder(Job()) / "logs").string()));
   EXPECT_EQ(LogText("worker-0", "stdout"), "hello\n");
+}
+
+TEST_F(SubmitTest, WhateverTheUmaskNoFolderOfAJobIsOpenToOthers) {
+  const mode_t before = umask(0);
+  const Ran ran = box_.Tony(One("umask"));
+  umask(before);
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(LogText("worker-0", "stdout"), "0000\n") << "the task has the submitter's";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(box_.JobFolder(Job())))
+    EXPECT_EQ(entry.status().permissions() & std::filesystem::perms(077), std::filesystem::perms::none) << entry;
 }
 
 TEST_F(SubmitTest, EveryTaskKnowsItselfAndTheSameCluster) {

@@ -1,12 +1,15 @@
 // A ProcessRunner that starts nothing: it records what it was asked for, and processes end when the test says so.
 #pragma once
 
+#include <fcntl.h>
+
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/process/process_runner.h"
 
 namespace tony {
@@ -19,7 +22,9 @@ class FakeProcessRunner : public ProcessRunner {
     started.push_back(spec);
     if (failure && started.size() > starts_before_failure) return *failure;
     const pid_t pid = next_pid_++;
-    running_[pid] = std::move(on_exit);
+    Process& process = running_[pid];
+    process.on_exit = std::move(on_exit);
+    for (const int fd : spec.inherited) process.inherited.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 3));
     return pid;
   }
 
@@ -27,7 +32,9 @@ class FakeProcessRunner : public ProcessRunner {
 
   // The process has been reaped; told on the loop, as the real one does.
   void Exit(pid_t pid, ExitStatus status) {
-    loop_.Post([on_exit = std::move(running_.at(pid)), status] { on_exit(status); });
+    loop_.Post([on_exit = std::move(running_.at(pid).on_exit), status] {
+      if (on_exit) on_exit(status);
+    });
     running_.erase(pid);
   }
 
@@ -38,7 +45,11 @@ class FakeProcessRunner : public ProcessRunner {
  private:
   EventLoop& loop_;
   pid_t next_pid_ = 5'000'001;  // above the most that Linux gives: nobody's, should it be killed
-  std::map<pid_t, OnExit> running_;
+  struct Process {
+    OnExit on_exit;
+    std::vector<UniqueFd> inherited;  // open as long as it runs
+  };
+  std::map<pid_t, Process> running_;
 };
 
 }  // namespace tony

@@ -36,29 +36,27 @@ std::string KeeperOf(const JobRecords& records) {
 
 }  // namespace
 
-Status LocalAmLauncher::Start(const JobRecords& records) {
+// From before there is a keeper until that has ended the lock is held, by us or by the keeper, which inherits it and
+// need not know: that of an earlier release does not.
+Result<bool> LocalAmLauncher::Start(const JobRecords& records) {
+  const JobFolder folder(records);
+  const auto lock = folder.Lock("keeper.start");
+  if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) return false;
+  if (!lock.ok()) return lock.error();
+  std::error_code error;
+  if (folder.IsLocked("keeper.lock") || std::filesystem::exists(folder.finished(), error)) return false;
   TRY_ASSIGN(const auto environment, records.ReadEnvironment());
   ProcessSpec keeper;
   keeper.argv = {KeeperOf(records), records.place().string()};
   keeper.env = WithoutMarks(environment);
   keeper.directory = records.place().string();
   keeper.stdout_file = keeper.stderr_file = (records.place() / "keeper.log").string();
-  const auto on_end = [living = std::weak_ptr(living_), job = records.job()](ExitStatus) {
-    if (const auto map = living.lock()) --(*map)[job];
-  };
-  const auto started = runner_.Start(keeper, on_end);
-  if (!started.ok()) return started.error();
-  ++(*living_)[records.job()];
-  return Ok();
+  keeper.inherited = {lock->get()};
+  TRY(runner_.Start(keeper, nullptr));
+  return true;
 }
 
-ArbiterView LocalAmLauncher::Look(const JobRecords& records) const {
-  ArbiterView view = arbiter_.Look(records);
-  const auto started = living_->find(records.job());
-  const bool is_up = started != living_->end() && started->second > 0;
-  if (is_up && !view.IsKept()) view.kind = ArbiterView::Kind::kStarting;
-  return view;
-}
+ArbiterView LocalAmLauncher::Look(const JobRecords& records) const { return arbiter_.Look(records); }
 
 Result<std::optional<JobStatus>> LocalAmLauncher::UnwrittenEnd(const JobRecords& records) const {
   return arbiter_.UnwrittenEnd(records);

@@ -1,9 +1,6 @@
 // Starts the keeper of a job, which starts the AM.
 #pragma once
 
-#include <map>
-#include <memory>
-
 #include "runtime/process/process_runner.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/local/local_arbiter.h"
@@ -17,7 +14,7 @@ namespace tony {
 class LocalAmLauncher : public AmLauncher {
  public:
   explicit LocalAmLauncher(ProcessRunner& runner) : runner_(runner) {}
-  Status Start(const JobRecords& records) override;
+  Result<bool> Start(const JobRecords& records) override;
   ArbiterView Look(const JobRecords& records) const override;
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override;
   Status Settle(const JobRecords& records) const override;
@@ -25,10 +22,8 @@ class LocalAmLauncher : public AmLauncher {
   std::string WhyItEnds(const JobRecords& records) const override;
 
  private:
-  using Living = std::map<JobId, int>;  // keepers that were started and have not ended
   ProcessRunner& runner_;
   const LocalArbiter arbiter_;
-  std::shared_ptr<Living> living_ = std::make_shared<Living>();
 };
 
 }  // namespace tony

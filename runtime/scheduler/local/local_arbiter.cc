@@ -14,6 +14,7 @@ namespace {
 
 ArbiterView::Kind KindOf(const JobFolder& folder) {
   if (folder.IsLocked("keeper.lock")) return ArbiterView::Kind::kKept;
+  if (folder.IsLocked("keeper.start")) return ArbiterView::Kind::kStarting;
   if (folder.IsLocked("am.lock")) return ArbiterView::Kind::kAmAlone;
   return folder.IsOfEarlierBoot() ? ArbiterView::Kind::kLost : ArbiterView::Kind::kNobody;
 }

@@ -11,6 +11,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/store/attempt_folder.h"
+#include "runtime/store/files.h"
 
 namespace tony {
 namespace {
@@ -28,8 +29,7 @@ constexpr int kRenewalsPerLease = 3;
 LaunchSpec LaunchOf(const JobRecords& records, const std::string& executor_program, const ContainerId& container,
                     const ExecutorLaunch& launch) {
   const std::filesystem::path logs = AttemptFolder(records.place(), launch.attempt).logs;
-  std::error_code ignored;  // the executor says it better when it cannot write there
-  std::filesystem::create_directories(logs, ignored);
+  (void)MakeFolder(logs);  // the executor says it better when it cannot write there
   return {.argv = {executor_program, records.place().string(), ToString(launch.attempt.task),
                    StrCat(launch.attempt.number), container.value, kLoopback},
           .env = {},
@@ -136,7 +136,7 @@ void LocalScheduler::BringKeeperBack() {
   if (loop_.Now() < next_launch_ || launcher_.Look(records_).WillBeKept()) return;
   next_launch_ = loop_.Now() + kBetweenLaunches;
   LogWarn("the keeper is gone: starting another");
-  const Status started = launcher_.Start(records_);
+  const auto started = launcher_.Start(records_);
   if (!started.ok()) LogWarn(started.error().message);
 }
 

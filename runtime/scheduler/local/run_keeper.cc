@@ -1,5 +1,8 @@
 #include "runtime/scheduler/local/run_keeper.h"
 
+#include <linux/close_range.h>
+#include <unistd.h>
+
 #include <csignal>
 
 #include "runtime/base/event_loop.h"
@@ -16,6 +19,8 @@ namespace tony::keeper {
 
 Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   std::signal(SIGPIPE, SIG_IGN);
+  // The lock that says that a keeper was started (local_am_launcher.cc) is not for what we start.
+  (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   const JobRecords records = LocalJobRecords(path);
   const JobFolder folder(path);
   auto lock = folder.Lock("keeper.lock");

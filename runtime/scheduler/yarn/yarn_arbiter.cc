@@ -6,9 +6,9 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/job/startup_limit.h"
 #include "runtime/journal/history.h"
 #include "runtime/journal/journal_format.h"
-#include "runtime/job/startup_limit.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/master_wait.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
@@ -225,14 +225,15 @@ std::string YarnArbiter::WhyItEnds(const JobRecords& records) const {
   return StrCat("see \"yarn application -status ", records.job().value, "\"");
 }
 
-Status YarnArbiter::Start(const JobRecords& records) {
+Result<bool> YarnArbiter::Start(const JobRecords& records) {
   TRY_ASSIGN(const YarnCluster cluster, FindYarnCluster(records.job()));
   TRY_ASSIGN(const hadoop::Submission submission, make_(cluster, records));
   const RmCalls rm = CallsOf(cluster, kSubmitLimit);
   const Status submitted = rm.Submit(submission);
-  if (submitted.ok() || submitted.error().code != ErrorCode::kNotPermitted) return submitted;
+  if (submitted.ok()) return true;
+  if (submitted.error().code != ErrorCode::kNotPermitted) return submitted.error();
   const auto open = rm.QueuesOfUser();
-  if (!open.ok()) return submitted;
+  if (!open.ok()) return submitted.error();
   const std::string queues = open->empty() ? "no queue" : Join(*open, ", ");
   return Error{ErrorCode::kNotPermitted, StrCat(submitted.error().message, "; the user may submit to ", queues)};
 }

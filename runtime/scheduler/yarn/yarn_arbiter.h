@@ -52,7 +52,7 @@ class YarnArbiter : public AmLauncher {
   Result<bool> EndUnruled(const JobRecords& records, const KillRequest& kill) const override;
   std::string WhyItEnds(const JobRecords& records) const override;
   // An application that is there already is as good as one that is submitted now.
-  Status Start(const JobRecords& records) override;
+  Result<bool> Start(const JobRecords& records) override;
 
  private:
   const MakeSubmission make_;

@@ -11,6 +11,7 @@ from reader import Sandbox, task  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 STYLE = re.compile(rb"\x1b\[[0-9;]*m")
+CURSOR = re.compile(rb"\x1b\[[0-9;]*[AJKm]|\r(?!\n)")
 # Of Japanese: "learning a model of pictures, with a long name".
 WIDE_NAME = "画像モデルの学習-長い名前"
 
@@ -40,11 +41,12 @@ class TablesTest(unittest.TestCase):
         return terminal.finish()
 
     def test_no_line_is_wider_than_the_terminal(self):
-        for columns in (80, 120):
-            for words in (["list"], ["list", "--queue"], ["status", self.bad], ["status", self.held], ["history"],
-                          ["history", self.bad], ["help"], ["help", "submit"], ["help", "logs"], ["doctor"],
-                          ["help", "keys"], ["explain-exit"], ["explain-exit", "137"], ["wait", self.bad], ["gc", "--dry-run"],
-                          ["plan", *task("python train.py --with many --options that --are long --and more of them")]):  # fmt: skip
+        told = [["list"], ["list", "--queue"], ["status", self.bad], ["status", self.held], ["history"], ["history", self.bad],
+                ["doctor"], ["wait", self.bad], ["gc", "--dry-run"]]  # fmt: skip
+        looked_up = [["help"], ["help", "submit"], ["help", "logs"], ["help", "keys"], ["explain-exit"], ["explain-exit", "137"],
+                     ["plan", *task("python train.py --with many --options that --are long --and more of them")]]  # fmt: skip
+        for columns in (20, 40, 80, 120):
+            for words in told + (looked_up if columns >= 80 else []):
                 with self.subTest(columns=columns, words=words[:2]):
                     shown = self.show(columns, *words)
                     self.assertIn(shown.exit, (0, 1), shown.text())
@@ -52,6 +54,20 @@ class TablesTest(unittest.TestCase):
                         # What has no blank in it, as a path or an address, cannot be broken.
                         longest = max((len(word) for word in line.split()), default=0)
                         self.assertTrue(wide(line) <= columns or longest > columns / 3, f"{wide(line)}: {line}")
+
+    def test_what_stands_above_the_live_table_is_broken_at_blanks_and_the_table_stands_there_once(self):
+        again = task("test $TONY_ATTEMPT = 3 || exit 3", "-conf", "tony.restart.task.budget=5", "-conf", "tony.restart.backoff-ms=10",
+                     "-conf", f"tony.application.name={WIDE_NAME}")  # fmt: skip
+        for columns in (20, 40, 80, 120):
+            with self.subTest(columns=columns):
+                shown = self.show(columns, "submit", *again)
+                self.assertEqual(shown.exit, 0, shown.text())
+                above = CURSOR.sub(b"", shown.bytes).decode()
+                self.assertIn("restart 2 (task): worker:0 failed", re.sub(r"\s+", " ", above))
+                for line in above.split("\r\n"):
+                    longest = max((wide(word) for word in line.split()), default=0)
+                    self.assertTrue(wide(line) <= columns or longest > columns / 3, f"{wide(line)}: {line}")
+                self.assertEqual([line[:8] for line in shown.lines()].count("worker:0"), 1, shown.text())
 
     def test_columns_stand_below_each_other_beside_wide_characters(self):
         for columns in (80, 120):
@@ -84,6 +100,14 @@ class TablesTest(unittest.TestCase):
         self.assertNotIn("next:", self.box.run("status", self.held).err)
         detached = self.show(120, "submit", "--detach", *task(f"until [ -e {self.box.folder}/go ]; do sleep 0.05; done"))
         self.assertRegex(detached.text(), r"(?s)^local-\S+\npage: http://.*next: tony logs local-\S+ -f")
+        job = detached.text().split("\n")[0]
+        self.assertIn(f"next: tony history {job}, tony logs {job}", self.show(120, "kill", job).text())
+        self.assertIn(f"next: tony history {job},\ntony logs {job}", self.show(80, "kill", job).text())
+        self.assertNotIn("next:", self.show(120, "kill", job, "--quiet").text() + self.show(120, "kill", job, "--json").text())
+        self.assertIn(f"next: tony logs {job}, tony history {job} --events", self.show(120, "history", job).text())
+        self.assertIn("next: tony history JOB, tony history --stats", self.show(80, "history").text())
+        doctor = self.show(80, "doctor")
+        self.assertEqual("next: tony init pytorch, tony run -- COMMAND" in doctor.text(), doctor.exit == 0, doctor.text())
 
     def planned(self, *more):
         (self.box.folder / "job.json").write_text('{"executes": "true", "tasks": {"worker": {"instances": 1}}}')

@@ -21,9 +21,10 @@ namespace {
 
 class FakeAmLauncher : public AmLauncher {
  public:
-  Status Start(const JobRecords& records) override {
+  Result<bool> Start(const JobRecords& records) override {
     ++starts;
-    return on_start ? on_start(records) : Ok();
+    if (on_start) TRY(on_start(records));
+    return !someone_else_does;
   }
   ArbiterView Look(const JobRecords& records) const override {
     ArbiterView view = local_.Look(records);
@@ -46,7 +47,8 @@ class FakeAmLauncher : public AmLauncher {
   }
   int starts = 0;
   bool up = false;
-  std::string waits;  // then it is kept
+  bool someone_else_does = false;  // Start() starts nothing
+  std::string waits;               // then it is kept
   mutable std::vector<std::string> asked_to_end;
   std::function<Status(const JobRecords&)> on_start;
 
@@ -134,10 +136,21 @@ TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
   follower.Start(Duration(0));
   EXPECT_FALSE(RunUntil(
       loop_, [this] { return end_ || launcher_.starts > 1; }, std::chrono::seconds(4)));
+  launcher_.up = false;
   ASSERT_TRUE(BeOver(records_).ok());
   ASSERT_TRUE(RunToEnd());
   EXPECT_TRUE(end_->ok());
   EXPECT_EQ(launcher_.starts, 1);
+}
+
+TEST_F(FollowTest, NothingIsSaidOfAKeeperThatSomebodyElseHasStarted) {
+  launcher_.on_start = BeOver;
+  launcher_.someone_else_does = true;
+  Follower follower(loop_, records_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_TRUE(end_->ok());
+  EXPECT_TRUE(notes_.empty());
 }
 
 TEST_F(FollowTest, WhyThereIsNoMasterYetIsToldAsOftenAsItChanges) {

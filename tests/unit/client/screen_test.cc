@@ -47,6 +47,35 @@ TEST(ScreenTest, ATerminalThatBecomesNarrowerKeepsOneBlock) {
   EXPECT_EQ(reader.Text(), "above\njob RUN..\nworker ..\n");
 }
 
+TEST(ScreenTest, ALongLineAboveIsBrokenAtBlanks) {
+  ScreenReader reader(kSize);
+  Screen screen;
+  reader.Take(screen.Draw({}, {"job RUNNING 0:01", "worker 3 running", "worker 4 running"}, kSize));
+  reader.Take(screen.Draw({"restart 1 (task): worker:0 failed"}, {"job RUNNING"}, kSize));
+  EXPECT_EQ(reader.Text(), "restart 1 (task):\n    worker:0 failed\njob RUNNING\n");
+}
+
+TEST(ScreenTest, AWordThatIsLongerThanARowStaysWholeAndTheBlockInPlace) {
+  for (const size_t length : {19, 20, 21, 40, 41}) {
+    ScreenReader reader({9, 20});
+    Screen screen;
+    reader.Take(screen.Draw({}, {"job RUNNING 0:01234", "worker 3 running", "worker 4 running"}, {9, 20}));
+    const std::string word(length, 'x');
+    reader.Take(screen.Draw({word}, {"job RUNNING"}, {9, 20}));
+    reader.Take(screen.Draw({}, {"job STOPPING"}, {9, 20}));
+    std::string rows;
+    for (size_t at = 0; at < length; at += 20) rows += word.substr(at, 20) + "\n";
+    EXPECT_EQ(reader.Text(), rows + "job STOPPING\n");
+  }
+}
+
+// Six wide characters are three rows where there is room for two and a half.
+TEST(ScreenTest, RowsOfWideCharactersAreCountedAsATerminalWrapsThem) {
+  Screen screen;
+  screen.Draw({}, {"\u753b\u50cf\u5b66\u7fd2\u540d\u524d"}, kSize);
+  EXPECT_EQ(screen.Draw({}, {}, {6, 5}), "\r\x1b[3A\x1b[J");
+}
+
 TEST(ScreenTest, StylesTakeNoColumns) { EXPECT_EQ(StyledWidth(Styled("abc", Style::kBad, true) + "d"), 4u); }
 
 }  // namespace

@@ -334,7 +334,7 @@ std::vector<std::string> LocalSchedulerViolations(const SourceFile& source) {
       violations.push_back(At(source, include.line, include.name + " is its backend's to know"));
   }
   ForEachLine(source, [&](int line, const std::string& code) {
-    for (const char* lock : {"\"keeper.lock\"", "\"am.lock\""}) {
+    for (const char* lock : {"\"keeper.lock\"", "\"keeper.start\"", "\"am.lock\""}) {
       const bool is_own =
           source.path.starts_with("am/") || source.path.starts_with("runtime/store/");  // an AM holds its lock
       if (!is_own && code.find(lock) != std::string::npos)

@@ -78,7 +78,7 @@ void KeeperFixture::SetLimits(const std::vector<std::string>& limits) {
   for (const auto& limit : limits) file << limit << '\0';
 }
 
-Status KeeperFixture::Start(const JobRecords& records) {
+Result<bool> KeeperFixture::Start(const JobRecords& records) {
   ProcessSpec keeper;
   keeper.argv = {(temp_.path() / "bin/tony-keeper").string(), records.place().string()};
   keeper.env = *records.ReadEnvironment();
@@ -91,7 +91,7 @@ Status KeeperFixture::Start(const JobRecords& records) {
   *pid = *started;
   keepers_[*pid] = std::nullopt;
   ++keepers_started_;
-  return Ok();
+  return true;
 }
 
 pid_t KeeperFixture::StartKeeper() {

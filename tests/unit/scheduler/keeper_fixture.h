@@ -25,7 +25,7 @@ namespace tony {
 
 class KeeperFixture : public ::testing::Test, public AmLauncher {
  public:
-  Status Start(const JobRecords& records) override;  // of a keeper, as the scheduler asks for it
+  Result<bool> Start(const JobRecords& records) override;  // of a keeper, as the scheduler asks for it
   ArbiterView Look(const JobRecords& records) const override { return arbiter_.Look(records); }
   Result<std::optional<JobStatus>> UnwrittenEnd(const JobRecords& records) const override {
     return arbiter_.UnwrittenEnd(records);

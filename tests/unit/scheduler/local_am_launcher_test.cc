@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "runtime/process/sibling_program.h"
+#include "runtime/store/job_folder.h"
 #include "runtime/store/local_job_store.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/temp_folder.h"
@@ -42,8 +43,6 @@ class LocalAmLauncherTest : public ::testing::Test {
     }
   }
 
-  ArbiterView::Kind Seen(const JobRecords& records) const { return launcher_.Look(records).kind; }
-
   TempFolder temp_;
   EventLoop loop_;
   FakeProcessRunner runner_{loop_};
@@ -66,20 +65,28 @@ TEST_F(LocalAmLauncherTest, StartsTheSiblingKeeperDetachedWithTheStoredEnvironme
   EXPECT_EQ(keeper.stderr_file, keeper.stdout_file);
 }
 
-TEST_F(LocalAmLauncherTest, AKeeperIsUpUntilTheLastThatWasStartedHasEnded) {
-  EXPECT_EQ(Seen(records_), ArbiterView::Kind::kNobody);
-  ASSERT_TRUE(launcher_.Start(records_).ok());
-  ASSERT_TRUE(launcher_.Start(records_).ok());
-  EXPECT_EQ(Seen(records_), ArbiterView::Kind::kStarting);
-  EXPECT_EQ(Seen(with_programs_), ArbiterView::Kind::kNobody) << "another job";
+TEST_F(LocalAmLauncherTest, AKeeperIsSeenByEverybodyFromItsStartToItsEndAndNoOtherIsStartedBesideIt) {
+  EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kNobody);
+  EXPECT_TRUE(*launcher_.Start(records_));
+  EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kStarting);
+  EXPECT_EQ(LocalArbiter().Look(with_programs_).kind, ArbiterView::Kind::kNobody) << "another job";
+  EXPECT_FALSE(*LocalAmLauncher(runner_).Start(records_));
+  EXPECT_THAT(runner_.started, SizeIs(1));
   runner_.Exit(5'000'001, {});
-  loop_.Post([this] {
-    EXPECT_EQ(Seen(records_), ArbiterView::Kind::kStarting);
-    runner_.Exit(5'000'002, {});
-    loop_.Post([this] { loop_.Stop(); });
-  });
-  loop_.Run();
-  EXPECT_EQ(Seen(records_), ArbiterView::Kind::kNobody);
+  EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kNobody);
+  EXPECT_TRUE(*launcher_.Start(records_));
+}
+
+TEST_F(LocalAmLauncherTest, NoKeeperIsStartedBesideOneOfAnEarlierRelease) {
+  const auto kept = JobFolder(records_).Lock("keeper.lock");
+  EXPECT_FALSE(*launcher_.Start(records_));
+  EXPECT_THAT(runner_.started, SizeIs(0));
+}
+
+TEST_F(LocalAmLauncherTest, NoKeeperIsStartedForAJobThatIsFinished) {
+  std::ofstream(JobFolder(records_).finished()) << "";
+  EXPECT_FALSE(*launcher_.Start(records_));
+  EXPECT_THAT(runner_.started, SizeIs(0));
 }
 
 TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {
@@ -89,19 +96,22 @@ TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {
 }
 
 TEST_F(LocalAmLauncherTest, AJobWhoseProgramsAreNotWholeIsBroughtBackByTheSiblings) {
+  pid_t pid = 5'000'001;
   for (const std::string_view gone : kJobPrograms) {
     KeepPrograms();
     std::filesystem::remove(temp_.path() / "programs/abc" / gone);
-    ASSERT_TRUE(launcher_.Start(with_programs_).ok());
+    ASSERT_TRUE(*launcher_.Start(with_programs_));
     EXPECT_EQ(runner_.started.back().argv[0], SiblingProgram("tony-keeper"));
+    runner_.Exit(pid++, {});
   }
 }
 
 TEST_F(LocalAmLauncherTest, ProgramThatCannotBeStartedIsTold) {
   runner_.failure = Error{ErrorCode::kNotFound, "start /x/tony-keeper: no such file or directory"};
-  const Status started = launcher_.Start(records_);
+  const auto started = launcher_.Start(records_);
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().message, runner_.failure->message);
+  EXPECT_EQ(LocalArbiter().Look(records_).kind, ArbiterView::Kind::kNobody);
 }
 
 TEST_F(LocalAmLauncherTest, JobWithoutItsEnvironmentIsNotStarted) {
