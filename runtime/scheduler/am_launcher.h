@@ -10,8 +10,8 @@ namespace tony {
 class AmLauncher : public Arbiter {
  public:
   // Returns once the keeper is started (not: once the AM answers). False: nothing was started, because one lives or
-  // begins, or the job is finished. Until it can be seen to rule, which may take long on a busy machine, Look() answers
-  // kStarting, whoever asks.
+  // begins, or nothing is left to keep. Until it can be seen to rule, which may take long on a busy machine, Look()
+  // answers kStarting, whoever asks.
   virtual Result<bool> Start(const JobRecords& records) = 0;
 };
 

@@ -34,6 +34,12 @@ std::string KeeperOf(const JobRecords& records) {
   return beside;
 }
 
+// Its AM may still wait for the word of a keeper that has died.
+bool IsOver(const JobFolder& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder.finished(), error) && !folder.IsLocked("am.lock");
+}
+
 }  // namespace
 
 // From before there is a keeper until that has ended the lock is held, by us or by the keeper, which inherits it and
@@ -43,8 +49,7 @@ Result<bool> LocalAmLauncher::Start(const JobRecords& records) {
   const auto lock = folder.Lock("keeper.start");
   if (!lock.ok() && lock.error().code == ErrorCode::kUnavailable) return false;
   if (!lock.ok()) return lock.error();
-  std::error_code error;
-  if (folder.IsLocked("keeper.lock") || std::filesystem::exists(folder.finished(), error)) return false;
+  if (folder.IsLocked("keeper.lock") || IsOver(folder)) return false;
   TRY_ASSIGN(const auto environment, records.ReadEnvironment());
   ProcessSpec keeper;
   keeper.argv = {KeeperOf(records), records.place().string()};

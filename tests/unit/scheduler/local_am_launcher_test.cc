@@ -83,10 +83,12 @@ TEST_F(LocalAmLauncherTest, NoKeeperIsStartedBesideOneOfAnEarlierRelease) {
   EXPECT_THAT(runner_.started, SizeIs(0));
 }
 
-TEST_F(LocalAmLauncherTest, NoKeeperIsStartedForAJobThatIsFinished) {
+TEST_F(LocalAmLauncherTest, NoKeeperIsStartedForAJobThatIsFinishedUnlessItsAmWaitsForOne) {
   std::ofstream(JobFolder(records_).finished()) << "";
   EXPECT_FALSE(*launcher_.Start(records_));
   EXPECT_THAT(runner_.started, SizeIs(0));
+  const auto am = JobFolder(records_).Lock("am.lock");
+  EXPECT_TRUE(*launcher_.Start(records_));
 }
 
 TEST_F(LocalAmLauncherTest, AJobIsBroughtBackByTheProgramsThatItBeganWith) {
