@@ -255,6 +255,16 @@ Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   return Ok();
 }
 
+// A command whose answer was lost has failed. Who submits or waits is told of the job, whatever became of the words.
+int ExitOfAnswer(const Verb& command, int exit) {
+  const Status printed = Printed();
+  if (printed.ok()) return exit;
+  Say(StrCat("tony: ", printed.error().message));
+  static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch"};
+  return exit == 0 && std::ranges::count(kOfJob, command.verb.name) == 0 ? static_cast<int>(printed.error().code)
+                                                                         : exit;
+}
+
 int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   const Result<CommandLine> line = CommandLine::Parse(command.verb, arguments);
   if (!line.ok()) return Fail(line.error(), AsksForJson(arguments));
@@ -263,7 +273,8 @@ int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   const Status as_owner = WorkAsOwner(command, *line);
   if (!as_owner.ok()) return Fail(as_owner.error(), line->Has("json"));
   const Result<int> result = WithoutThrowing([&] { return command.run(*line); });
-  return result.ok() ? *result : Fail(result.error(), line->Has("json"));
+  const int exit = result.ok() ? *result : Fail(result.error(), line->Has("json"));
+  return ExitOfAnswer(command, exit);
 }
 
 Error UnknownCommand(const std::string& verb) {

@@ -2,8 +2,10 @@
 #include <csignal>
 
 #include "runtime/client/commands.h"
+#include "runtime/client/output.h"
 
 int main(int argc, char** argv) {
+  tony::HoldStandardDescriptors();
   signal(SIGPIPE, SIG_IGN);  // a peer or a reader that goes away is an error of that one write
   return tony::RunTony({argv + 1, argv + argc});
 }

@@ -1,5 +1,6 @@
 #include "runtime/client/output.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 namespace tony {
 namespace {
 
+int lost = 0;  // errno of the first write to standard output that failed
+
 void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
@@ -25,12 +28,18 @@ void WriteAll(int fd, std::string_view text) {
       poll(&wait, 1, -1);
       continue;
     }
+    if (written < 0 && fd == STDOUT_FILENO && errno != EPIPE && lost == 0) lost = errno;
     if (written <= 0) return;
     text.remove_prefix(static_cast<size_t>(written));
   }
 }
 
 }  // namespace
+
+void HoldStandardDescriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest that is free
+}
 
 void Print(std::string_view text) { WriteAll(STDOUT_FILENO, Fitted(std::string(text), {ColumnsOfStandardOutput()})); }
 
@@ -42,6 +51,11 @@ void PrintLine(std::string_view text) {
 }
 
 void Say(std::string_view line) { WriteAll(STDERR_FILENO, StrCat(SafeLine(Trim(line)), '\n')); }
+
+Status Printed() {
+  if (lost == 0) return Ok();
+  return Error{ErrorCode::kCannotWrite, StrCat("standard output: ", ErrnoText(lost))};
+}
 
 std::string JsonString(std::string_view text) {
   const std::string valid = ReplaceInvalidUtf8(text);

@@ -1,14 +1,20 @@
 // Where a command's words go: the answer to standard output, everything said on the way to standard error. Unbuffered,
-// so that a reader at the other end of a pipe has each line at once. A reader that has gone is no error.
+// so that a reader at the other end of a pipe has each line at once. A reader that has gone is no error; a disk that is
+// full is one, which Printed() tells at the end.
 #pragma once
 
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "runtime/base/result.h"
 #include "runtime/base/time.h"
 
 namespace tony {
+
+// First of all: descriptors 0 to 2 that were closed are not given to the next files that are opened, into which words
+// would go then. Reading or writing there fails as before.
+void HoldStandardDescriptors();
 
 // Standard output, in whole lines; on a terminal without control characters, and broken where that ends.
 void Print(std::string_view text);
@@ -16,6 +22,10 @@ void Print(std::string_view text);
 void PrintAsIs(std::string_view text, int fd = 1);
 void PrintLine(std::string_view text);  // standard output, with a line end; also on a terminal one line
 void Say(std::string_view line);        // standard error, with a line end; without control characters
+
+// Why the first of the words that standard output did not take were lost, as long as this process lives. From one
+// thread.
+Status Printed();
 
 std::string JsonString(std::string_view text);  // quoted and escaped; bytes that are not UTF-8 become U+FFFD
 // The JSON object `object` with `fields` (name -> JSON value) added at its end.

@@ -51,6 +51,23 @@ TEST_F(ListTest, AJobThatNobodyRulesIsListedAsSuch) {
   EXPECT_EQ(box_.Tony({"wait", job}).exit, 0);
 }
 
+TEST_F(ListTest, AnAnswerThatIsLostIsAFailureAndAJobsEndIsTold) {
+  const auto shell = [&](const std::string& words) {
+    const std::string line = ProgramFolder() + "/tony " + words;
+    return Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
+  };
+  for (const std::string answer : {"list", "list --json", "history", "version", "help"}) {
+    const Ran lost = shell(answer + " >/dev/full");
+    EXPECT_EQ(lost.exit, 73) << answer;
+    EXPECT_EQ(lost.err, "tony: standard output: no space left on device\n") << answer;
+  }
+  for (const std::string answer : {"version >&-", "list <&- >&-"}) EXPECT_EQ(shell(answer).exit, 73) << answer;
+  const Ran job = shell("submit -executes true -conf tony.worker.instances=1 -conf tony.worker.memory=16m >/dev/full");
+  EXPECT_EQ(job.exit, 0);
+  EXPECT_THAT(job.err, HasSubstr("tony: standard output: no space left on device\n"));
+  EXPECT_EQ(shell("outputs " + Job() + " >/dev/full").exit, 66) << "it left none";
+}
+
 TEST_F(ListTest, ADiskThatFailsIsNotAnEmptyList) {
   ASSERT_EQ(box_.Tony(One("true")).exit, 0);
   fs::create_directory(box_.File("shim"));
