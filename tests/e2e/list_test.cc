@@ -65,7 +65,7 @@ TEST_F(ListTest, AnAnswerThatIsLostIsAFailureAndAJobsEndIsTold) {
   const Ran job = shell("submit -executes true -conf tony.worker.instances=1 -conf tony.worker.memory=16m >/dev/full");
   EXPECT_EQ(job.exit, 0);
   EXPECT_THAT(job.err, HasSubstr("tony: standard output: no space left on device\n"));
-  EXPECT_EQ(shell("outputs " + Job() + " >/dev/full").exit, 66) << "it left none";
+  EXPECT_EQ(shell("outputs " + Job() + " >/dev/full").exit, 73);
 }
 
 TEST_F(ListTest, ADiskThatFailsIsNotAnEmptyList) {
