@@ -15,7 +15,7 @@ import time
 
 import catalogue
 
-COPIED = ["CMakeLists.txt", "am", "azkaban-plugin", "executor", "runtime", "tests"]
+COPIED = ["CMakeLists.txt", "am", "azkaban-plugin", "executor", "runtime", "scripts", "tests"]
 FIRST_SEEDS = 50  # most mutants that the simulator catches it catches with these
 MOST_MEMORY = 8 << 30
 LONGEST_FILE = 6 << 30  # the tests make files with holes
@@ -28,11 +28,21 @@ class Broken(Exception):
     """Something does not work without any mutant."""
 
 
-def write_if_changed(path, content):
+def write_if_changed(path, content, mode=0o644):
     if path.exists() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
+    path.chmod(mode)
+
+
+def not_copied(root):
+    """Folders of the repository that the build names and a copy would lack."""
+    texts = [(root / name).read_text() for name in subprocess.run(
+        ["git", "ls-files", "*CMakeLists.txt"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
+        if name.partition("/")[0] in COPIED]  # fmt: skip
+    named = {name for text in texts for name in re.findall(r"\$\{CMAKE_SOURCE_DIR\}/([\w-]+)", text)}
+    return sorted(named - set(COPIED))
 
 
 def be_parent():
@@ -105,7 +115,7 @@ class Workshop:
         wanted = {name for name in listed if name and (self.root / name).is_file()}
         for name in wanted:
             content = self.mutable[name].encode() if name in self.mutable else (self.root / name).read_bytes()
-            write_if_changed(self.tree / name, content)
+            write_if_changed(self.tree / name, content, (self.root / name).stat().st_mode)
         for path in self.tree.rglob("*"):
             if path.is_file() and str(path.relative_to(self.tree)) not in wanted and path.name != "mutable_files.h":
                 path.unlink()
