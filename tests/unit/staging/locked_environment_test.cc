@@ -3,6 +3,8 @@
 #include "runtime/staging/locked_environment.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -127,6 +129,7 @@ TEST_F(LockedEnvironmentTest, AFailureOfUvIsSaidInItsWords) {
 }
 
 TEST_F(LockedEnvironmentTest, AStopEndsUvAndLeavesNothing) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // what uv has started is ours to bury
   Write(tools_ / "hangs", "");
   std::jthread stopper([this] {
     while (!fs::exists(tools_ / "began") || Text(tools_ / "began").empty())
@@ -137,8 +140,10 @@ TEST_F(LockedEnvironmentTest, AStopEndsUvAndLeavesNothing) {
   stopper.join();
   const pid_t group = std::stoi(Text(tools_ / "began"));
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (kill(-group, 0) == 0 && std::chrono::steady_clock::now() < end)  // init has yet to look at the dead
+  while (kill(-group, 0) == 0 && std::chrono::steady_clock::now() < end) {
+    waitpid(-group, nullptr, WNOHANG);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   EXPECT_EQ(kill(-group, 0), -1) << "its group lives";
 }
 
