@@ -44,7 +44,7 @@ tony::Result<int> RunVerb(const std::string& verb, const std::vector<std::string
 }  // namespace
 
 int main(int argc, char** argv) {
-  tony::HoldStandardDescriptors();
+  tony::HoldOutputs();
   signal(SIGPIPE, SIG_IGN);  // a reader of the log that goes away must not end the step
   if (argc < 2) {
     dup2(STDOUT_FILENO, STDERR_FILENO);  // one log, in its order

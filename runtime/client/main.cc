@@ -5,7 +5,7 @@
 #include "runtime/client/output.h"
 
 int main(int argc, char** argv) {
-  tony::HoldStandardDescriptors();
+  tony::HoldOutputs();
   signal(SIGPIPE, SIG_IGN);  // a peer or a reader that goes away is an error of that one write
   return tony::RunTony({argv + 1, argv + argc});
 }

@@ -36,9 +36,14 @@ void WriteAll(int fd, std::string_view text) {
 
 }  // namespace
 
-void HoldStandardDescriptors() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest that is free
+void HoldOutputs() {
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    const int unwritable = open("/dev/null", O_RDONLY);
+    if (unwritable == fd || unwritable < 0) continue;
+    dup2(unwritable, fd);
+    close(unwritable);
+  }
 }
 
 void Print(std::string_view text) { WriteAll(STDOUT_FILENO, Fitted(std::string(text), {ColumnsOfStandardOutput()})); }

@@ -12,9 +12,9 @@
 
 namespace tony {
 
-// First of all: descriptors 0 to 2 that were closed are not given to the next files that are opened, into which words
-// would go then. Reading or writing there fails as before.
-void HoldStandardDescriptors();
+// First of all: standard output and error that were closed are not given to the next files that are opened, into which
+// words would go then. Writing there fails as before.
+void HoldOutputs();
 
 // Standard output, in whole lines; on a terminal without control characters, and broken where that ends.
 void Print(std::string_view text);

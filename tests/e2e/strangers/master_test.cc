@@ -205,7 +205,10 @@ TEST_F(MasterTest, AnEmptiedTokenIsRefusedByEverybodyAndTheJobCanBeEnded) {
   })) << ReadText(Folder() / "status.json");
   EXPECT_NE(Pid("tony-executor"), 0) << "the task goes on";
   Tony({"kill", Job(), "--no-wait"});
-  EXPECT_TRUE(WaitFor([&] { return user_->Processes().empty() || user_->Processes().front().program == "tony"; }));
+  EXPECT_TRUE(WaitFor([&] {
+    const auto left = user_->Processes();
+    return left.empty() || left.front().program == "tony";
+  }));
   client_->Wait();
 }
 
