@@ -5,8 +5,11 @@
 //   tony-sim --seed X [--trace]                   runs one, and prints all that happened in it
 //
 // --requests: runs of submits, kills and watchers under one request id, instead of runs of one job
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <iostream>
 #include <mutex>
 #include <string>
@@ -75,8 +78,13 @@ std::vector<std::string> OfRequest(uint64_t seed, bool with_trace) {
   return RequestChecker::Check(plan, world.history());
 }
 
+thread_local std::string running;  // what a run that is aborted has to say
+
+void TellAborted(int) { (void)!write(STDERR_FILENO, running.data(), running.size()); }
+
 // What is wrong with the run of a seed, a line each.
 std::string Complaints(const Options& options, int64_t seed, bool with_trace = false) {
+  running = StrCat("seed ", seed, ": aborted\n");
   const auto complaints_about = options.requests ? OfRequest : OfJob;
   std::string text;
   for (const std::string& complaint : complaints_about(static_cast<uint64_t>(seed), with_trace)) {
@@ -119,6 +127,7 @@ int Main(const std::vector<std::string>& words) {
     std::cerr << kHelp;
     return kUsage;
   }
+  std::signal(SIGABRT, TellAborted);  // a check of the program itself
   return options->seed ? RunOne(*options) : RunMany(*options);
 }
 
