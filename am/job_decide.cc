@@ -193,7 +193,9 @@ Decided Job::OnOutcome(const OutcomeCall& call, Instant now) {
   const Outcome outcome = WithoutValues(attempt, call.outcome, OutcomeClass::kUserError);
   const Outcome explained = Explained(attempt, outcome);
   out.decisions.push_back(AttemptEnded{attempt.id, explained, /*reported=*/true});
-  const bool may_be_kept = !explained.Succeeded() && !WasTakenAway(explained) && !verdict_;
+  const auto container = containers_.find(attempt.container);
+  const bool is_held = container != containers_.end() && container->second.state == ContainerState::kHeld;
+  const bool may_be_kept = !explained.Succeeded() && !WasTakenAway(explained) && !verdict_ && is_held;
   if (may_be_kept && doomed_.contains(attempt.container))
     out.decisions.push_back(ContainerKillOrdered{attempt.container});
   return out;

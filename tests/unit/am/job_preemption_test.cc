@@ -120,6 +120,18 @@ TEST(JobPreemptionTest, AContainerThatIsTakenAwayWhileItsTaskIsStoppedForARestar
   EXPECT_EQ(driver.Told("worker:0"), "next 2");
 }
 
+TEST(JobPreemptionTest, ATaskThatReportsLateFromAContainerThatIsBeingKilledIsHeard) {
+  JobDriver driver(RestartedTwice().Build());
+  driver.Running();
+  driver.Report("worker:0", Failure(1));
+  driver.Preempt("worker:1", Duration(5000));
+  const TurnResult late = driver.PassToDeadline();
+  ASSERT_TRUE(Find<ContainerKillOrdered>(late)) << "it has not left in the time it was given";
+
+  EXPECT_THAT(Decisions(driver.Report("worker:1", Killed())), ElementsAre("attempt_ended"));
+  EXPECT_THAT(Orders(driver.Exit("worker:1")), Contains("request worker:1#2"));
+}
+
 TEST(JobPreemptionTest, AContainerThatIsTakenAwayFromATaskThatFailsIsNotUsedAgain) {
   JobDriver driver(RestartedTwice().Build());
   driver.Running();
