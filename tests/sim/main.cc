@@ -110,7 +110,7 @@ int RunMany(const Options& options) {
       if (complaints.empty()) continue;
       ++wrong;
       const std::lock_guard lock(printing);
-      std::cout << complaints;
+      std::cout << complaints << std::flush;  // a later run may be aborted
     }
   };
   {
