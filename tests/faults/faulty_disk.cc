@@ -78,7 +78,6 @@ class FaultyDisk::Hook : public FileHook {
 
   const fs::path folder_;
   const DiskFault fault_;
-  std::mutex mutex_;
   bool is_well_ = false;
   int count_ = 0;
   int half_written_ = -1;  // a descriptor: its next write fails

@@ -184,7 +184,6 @@ class Recorder : public FileHook {
   }
 
   const fs::path root_;
-  std::mutex mutex_;
   std::vector<Node> nodes_;
   std::map<int, int> files_;  // descriptor -> node; -1: elsewhere, or closed
   std::vector<Step> steps_;

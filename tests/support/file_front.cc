@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 
 #include <cerrno>
 #include <cstdarg>
+
+#include "runtime/base/check.h"
 
 namespace tony {
 namespace {
@@ -119,7 +122,17 @@ int Control(int fd, int command, void* argument) {
 
 }  // namespace
 
-void SetFileHook(FileHook* new_hook) { hook = new_hook; }
+void SetFileHook(FileHook* new_hook) {
+  const auto lock = [] {
+    if (hook) hook->mutex_.lock();
+  };
+  const auto unlock = [] {
+    if (hook) hook->mutex_.unlock();
+  };
+  static const int error = pthread_atfork(lock, unlock, unlock);
+  CHECK(error == 0);
+  hook = new_hook;
+}
 
 std::string PathOfFd(int fd) {
   char target[PATH_MAX];

@@ -28,11 +28,15 @@ struct FileCall {
 class FileHook {
  public:
   virtual ~FileHook() = default;
-  virtual std::unique_lock<std::mutex> Lock(const FileCall&) { return {}; }  // for the time of the call
+  virtual std::unique_lock<std::mutex> Lock(const FileCall&) { return {}; }  // on mutex_, for the time of the call
   // Not 0: the call is not made and fails with this error. It may make a write shorter.
   virtual int Before(FileCall&) { return 0; }
   virtual std::string Instead(const char* path) { return path; }  // the path that the kernel gets
   virtual void After(const FileCall&, long /*result*/) {}         // of a call that was made, and did not fail
+
+ protected:
+  friend void SetFileHook(FileHook* hook);
+  std::mutex mutex_;  // free in a copy of this process (fork), whichever thread had it
 };
 
 // Nothing: no hook. One at a time; it is set and removed while no other thread uses files.
