@@ -52,5 +52,5 @@ int main(int argc, char** argv) {
     return ran.ok() ? *ran : tony::Fail(ran.error(), /*json=*/false);
   }
   const auto done = tony::WithoutThrowing([&] { return RunVerb(argv[1], {argv + 2, argv + argc}); });
-  return done.ok() ? *done : tony::Fail(done.error(), /*json=*/false);
+  return tony::ExitOfAnswer(done.ok() ? *done : tony::Fail(done.error(), /*json=*/false));
 }

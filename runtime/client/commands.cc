@@ -255,14 +255,10 @@ Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   return Ok();
 }
 
-// A command whose answer was lost has failed. Who submits or waits is told of the job, whatever became of the words.
-int ExitOfAnswer(const Verb& command, int exit) {
-  const Status printed = Printed();
-  if (printed.ok()) return exit;
-  Say(StrCat("tony: ", printed.error().message));
+// Who submits or waits is told of the job, whatever became of the words.
+bool TellsOfJob(const VerbSpec& verb) {
   static constexpr std::string_view kOfJob[] = {"submit", "run", "wait", "watch"};
-  return exit == 0 && std::ranges::count(kOfJob, command.verb.name) == 0 ? static_cast<int>(printed.error().code)
-                                                                         : exit;
+  return std::ranges::count(kOfJob, verb.name) > 0;
 }
 
 int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
@@ -274,7 +270,8 @@ int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   if (!as_owner.ok()) return Fail(as_owner.error(), line->Has("json"));
   const Result<int> result = WithoutThrowing([&] { return command.run(*line); });
   const int exit = result.ok() ? *result : Fail(result.error(), line->Has("json"));
-  return ExitOfAnswer(command, exit);
+  const int of_answer = ExitOfAnswer(exit);
+  return TellsOfJob(command.verb) ? exit : of_answer;
 }
 
 Error UnknownCommand(const std::string& verb) {

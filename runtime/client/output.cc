@@ -57,9 +57,10 @@ void PrintLine(std::string_view text) {
 
 void Say(std::string_view line) { WriteAll(STDERR_FILENO, StrCat(SafeLine(Trim(line)), '\n')); }
 
-Status Printed() {
-  if (lost == 0) return Ok();
-  return Error{ErrorCode::kCannotWrite, StrCat("standard output: ", ErrnoText(lost))};
+int ExitOfAnswer(int exit) {
+  if (lost == 0) return exit;
+  Say(StrCat("tony: standard output: ", ErrnoText(lost)));
+  return exit == 0 ? static_cast<int>(ErrorCode::kCannotWrite) : exit;
 }
 
 std::string JsonString(std::string_view text) {

@@ -1,6 +1,6 @@
 // Where a command's words go: the answer to standard output, everything said on the way to standard error. Unbuffered,
 // so that a reader at the other end of a pipe has each line at once. A reader that has gone is no error; a disk that is
-// full is one, which Printed() tells at the end.
+// full is one, which ExitOfAnswer() tells.
 #pragma once
 
 #include <map>
@@ -23,9 +23,9 @@ void PrintAsIs(std::string_view text, int fd = 1);
 void PrintLine(std::string_view text);  // standard output, with a line end; also on a terminal one line
 void Say(std::string_view line);        // standard error, with a line end; without control characters
 
-// Why the first of the words that standard output did not take were lost, as long as this process lives. From one
-// thread.
-Status Printed();
+// Of a command whose answer was printed: `exit`, but 73 for 0 if standard output did not take all of it, as long as
+// this process lives; says why. From one thread.
+int ExitOfAnswer(int exit);
 
 std::string JsonString(std::string_view text);  // quoted and escaped; bytes that are not UTF-8 become U+FFFD
 // The JSON object `object` with `fields` (name -> JSON value) added at its end.

@@ -71,6 +71,15 @@ class AzkabanInstallTest : public testing::Test {
   const fs::path jobtypes_;
 };
 
+TEST_F(AzkabanInstallTest, AnAnswerThatIsLostIsAFailure) {
+  for (const std::string words : {"install ", "doctor ", "doctor --help "}) {
+    const std::string line = kAdapter + " " + words + jobtypes_.string() + " >/dev/full";
+    const Ran lost = Background({"/bin/bash", "-c", line}, box_.Environment(), box_.folder()).Wait();
+    ExpectOneLine(lost, 73, "standard output: no space left on device");
+  }
+  ExpectInstalled();
+}
+
 TEST_F(AzkabanInstallTest, MakesTheJobTypeAndItsAliasesAndTheSecondTimeNothing) {
   const Ran first = Install();
   EXPECT_EQ(first.exit, 0) << first.err;
