@@ -44,16 +44,15 @@ std::vector<std::string> StatFields(std::string_view text) {  // from field 3 of
   return Split(Trim(text.substr(end_of_name + 1)), ' ');
 }
 
-enum class NoEnvironment { kNever, kNow, kYet };
-
-// Why there is none to read. In the middle of execve(2) its end is 0 (proc(5), fields 50 and 51), and then for a moment
-// where it begins; or what was opened was the old program's.
-NoEnvironment WhyNone(pid_t pid) {
+// Whether an environment of which nothing could be read will be there in a moment: what was opened was that of a
+// program which another has replaced since, or the process is in the middle of execve(2). There it has none at first,
+// then one that ends where it begins (proc(5), fields 50 and 51), and until both are right no code (field 26;
+// load_elf_binary in fs/binfmt_elf.c).
+bool MayYetHaveEnvironment(pid_t pid) {
   constexpr int64_t kExiting = 0x4, kKernelThread = 0x200000;  // include/linux/sched.h
   const auto fields = StatFields(ReadProcFile(pid, "stat").value_or(""));
-  if (fields.size() < 49 || (ParseInt(fields[6]).value_or(0) & (kExiting | kKernelThread)) != 0)
-    return NoEnvironment::kNever;
-  return fields[48] != "0" && fields[47] == fields[48] ? NoEnvironment::kNow : NoEnvironment::kYet;
+  if (fields.size() < 49 || (ParseInt(fields[6]).value_or(0) & (kExiting | kKernelThread)) != 0) return false;
+  return fields[23] == "0" || fields[47] != fields[48];
 }
 
 // The numbers of all processes, ascending, each found only after the one before has been looked at. readdir() would ask
@@ -228,14 +227,12 @@ void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>&
 }
 
 std::string EnvironmentOf(pid_t pid) {
-  constexpr int kMostLooks = 20, kMostEmpty = 3;
+  constexpr int kMostLooks = 200;
   constexpr std::chrono::milliseconds kBetween{1};
-  for (int look = 1, empty = 0;; ++look) {
+  for (int look = 1;; ++look) {
     auto environment = ReadProcFile(pid, "environ");
     if (!environment) return "";
-    if (!environment->empty() || look == kMostLooks) return std::move(*environment);
-    const NoEnvironment why = WhyNone(pid);
-    if (why == NoEnvironment::kNever || (why == NoEnvironment::kNow && ++empty == kMostEmpty)) return "";
+    if (!environment->empty() || look == kMostLooks || !MayYetHaveEnvironment(pid)) return std::move(*environment);
     std::this_thread::sleep_for(kBetween);
   }
 }

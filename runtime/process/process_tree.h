@@ -54,7 +54,7 @@ std::optional<ProcessStat> ParseStat(std::string_view text);  // of /proc/pid/st
 
 // To those of `pids` that are still the processes that were seen.
 void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);
-// As ProcessEntry has it. Waits up to 20 ms for one that is just becoming another program (execve).
+// As ProcessEntry has it. Waits some 0.2 s for one that is just becoming another program (execve).
 std::string EnvironmentOf(pid_t pid);
 std::optional<std::string> TryEnvironmentOf(pid_t pid);          // nothing: a shortage keeps us from looking
 bool IsMarked(pid_t pid, std::string_view name_and_value);       // as WithEnvironment()
