@@ -1,28 +1,19 @@
-// A Python environment that is made from a lock file by uv, once for each content, and from then on is one like any
-// other: read-only, shared by jobs, and packed for the nodes of a cluster.
-//
-//   uv.lock             with the pyproject.toml beside it: its packages, without the project itself and what is for
-//                       development only
-//   pylock.toml, pylock.NAME.toml      as PEP 751 has them
-//   requirements*.txt   in which each package has one version, as `uv pip compile` and `pip freeze` write it
-//
-// Two locks are the same if their bytes, uv's way to make them, and the Python that uv chooses here are. A package that
-// is a folder of this machine has no place in a lock: its content may change and the lock does not.
+// An environment that is made from a lock file, once for each content, and from then on is one like any other:
+// read-only, shared by jobs, and packed for the nodes of a cluster. uv makes those of Python's lock files
+// (uv_environment.h), a client of conda those of conda's (conda_environment.h).
 #pragma once
 
 #include <filesystem>
-#include <string_view>
 
 #include "runtime/base/result.h"
 #include "runtime/staging/stage_source.h"
 
 namespace tony {
 
-// By its name.
-bool IsPythonLock(const std::filesystem::path& file);
+bool IsEnvironmentLock(const std::filesystem::path& file);  // by its name
 
-// Blocks for as long as uv takes, which may have to fetch gigabytes. kInvalid: the lock is none, uv refuses it, or there
-// is no uv; kUnavailable: packages cannot be fetched, or a stop was asked for.
+// Blocks for as long as the maker takes, which may have to fetch gigabytes. kInvalid: the lock is none, the maker
+// refuses it, or there is no maker; kUnavailable: packages cannot be fetched, or a stop was asked for.
 Result<StagedSource> StageLockedEnvironment(const std::filesystem::path& lock, const StageContext& context);
 
 }  // namespace tony

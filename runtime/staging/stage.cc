@@ -62,7 +62,7 @@ class Staging {
   Status AddVenv(const JobSpec& spec, StagedFiles& staged) {
     if (spec.python_venv.empty()) return Ok();
     if (IsInHdfs(spec.python_venv)) {
-      if (IsPythonLock(spec.python_venv))
+      if (IsEnvironmentLock(spec.python_venv))
         return Error{ErrorCode::kInvalid,
                      StrCat("python_venv ", spec.python_venv, ": a lock has to be a file of this machine")};
       return AddRemote(VenvOf(spec), {}, staged.job);  // what is in it nobody can tell
@@ -133,7 +133,7 @@ class Staging {
     if (const auto known = known_.find({source, unpack}); known != known_.end()) return known->second;
     const std::string name = StrCat(what, " ", source);
     meter_.Begin(name);
-    const bool is_lock = what == kVenvSource && IsPythonLock(source);
+    const bool is_lock = what == kVenvSource && IsEnvironmentLock(source);
     Result<StagedSource> staged =
         is_lock ? StageLockedEnvironment(source, context_) : StageSource(source, unpack, context_);
     // A message about the source says which; one about the store is none of the source's.

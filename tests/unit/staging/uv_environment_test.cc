@@ -1,18 +1,16 @@
 // Environments from lock files, with a uv that is played: what it is asked for, how often, and what becomes of its
 // failures. The real one makes them in tests/e2e/samples.
-#include "runtime/staging/locked_environment.h"
+#include "runtime/staging/uv_environment.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/sha256.h"
-#include "tests/unit/staging/staging_bed.h"
+#include "tests/unit/staging/locked_bed.h"
 
 namespace tony {
 namespace {
@@ -37,31 +35,13 @@ case $1 in
 esac
 )sh";
 
-class LockedEnvironmentTest : public StagingTest {
+class UvEnvironmentTest : public LockedTest {
  protected:
-  LockedEnvironmentTest() {
+  UvEnvironmentTest() {
     Program("uv", kPlayedUv);
     Program("python3", "#!/bin/sh\necho Python 3.11.2\n");
-    setenv("PATH", StrCat(tools_.string(), ":/usr/bin:/bin").c_str(), 1);
     Write(src_ / "uv.lock", "[[package]]\nname = \"mine\"\nsource = { virtual = \".\" }\n");
     Write(src_ / "pyproject.toml", "[project]\n");
-  }
-  ~LockedEnvironmentTest() override { setenv("PATH", path_.c_str(), 1); }
-
-  void Program(const std::string& name, const std::string& text) const {
-    Write(tools_ / name, text);
-    fs::permissions(tools_ / name, fs::perms(0755));
-  }
-  JobSpec JobWith(const std::string& lock) const {
-    JobSpec spec = Job();
-    spec.python_venv = (src_ / lock).string();
-    spec.roles[0].command = "venv/bin/python3 train.py";
-    return spec;
-  }
-  fs::path Made(const std::string& lock) { return Staged(JobWith(lock)); }
-  Error RefusedOf(const std::string& lock, const std::string& text) {
-    Write(src_ / lock, text);
-    return Refused(JobWith(lock));
   }
   size_t Installs() const {
     size_t count = 0;
@@ -69,12 +49,9 @@ class LockedEnvironmentTest : public StagingTest {
       count += line.starts_with("sync ") || line.starts_with("pip ") ? 1 : 0;
     return count;
   }
-
-  const fs::path tools_ = temp_.path() / "tools";
-  const std::string path_ = std::getenv("PATH");
 };
 
-TEST_F(LockedEnvironmentTest, IsMadeOnceForEachContent) {
+TEST_F(UvEnvironmentTest, IsMadeOnceForEachContent) {
   const fs::path first = Made("uv.lock");
   EXPECT_EQ(Text(first / "packages"), "made\n");
   EXPECT_EQ(Mode(first), 0555u);
@@ -90,7 +67,7 @@ TEST_F(LockedEnvironmentTest, IsMadeOnceForEachContent) {
   EXPECT_THAT(Text(tools_ / "asked"), HasSubstr("sync --frozen --no-install-project --no-dev"));
 }
 
-TEST_F(LockedEnvironmentTest, RequirementsAreTakenWhereEachHasOneVersion) {
+TEST_F(UvEnvironmentTest, RequirementsAreTakenWhereEachHasOneVersion) {
   Write(src_ / "requirements-gpu.txt",
         "# made by uv\n--index-url https://packages\nsix==1.16.0 \\\n    --hash=sha256:aa\nx @ https://h/x.whl ; a > "
         "b\n");
@@ -98,7 +75,7 @@ TEST_F(LockedEnvironmentTest, RequirementsAreTakenWhereEachHasOneVersion) {
   EXPECT_THAT(Text(tools_ / "asked"), HasSubstr("--require-hashes"));
 }
 
-TEST_F(LockedEnvironmentTest, WhatIsNoLockIsRefusedWithItsLine) {
+TEST_F(UvEnvironmentTest, WhatIsNoLockIsRefusedWithItsLine) {
   EXPECT_THAT(RefusedOf("requirements.txt", "six==1.16.0\ntorch>=2\n").message,
               HasSubstr("line 2, \"torch>=2\": expected one version"));
   for (const char* line : {"-e ../mine", "./mine", "/src/mine", "mine @ file:///src/mine"})
@@ -114,7 +91,7 @@ TEST_F(LockedEnvironmentTest, WhatIsNoLockIsRefusedWithItsLine) {
               HasSubstr("line 2"));
 }
 
-TEST_F(LockedEnvironmentTest, AFailureOfUvIsSaidInItsWords) {
+TEST_F(UvEnvironmentTest, AFailureOfUvIsSaidInItsWords) {
   Write(tools_ / "fails", "Resolved\nerror: no such package: sixx\n");
   Error refused = Refused(JobWith("uv.lock"));
   EXPECT_EQ(refused.code, ErrorCode::kInvalid);
@@ -128,7 +105,7 @@ TEST_F(LockedEnvironmentTest, AFailureOfUvIsSaidInItsWords) {
   EXPECT_THAT(refused.message, HasSubstr("pip install uv"));
 }
 
-TEST_F(LockedEnvironmentTest, AStopEndsUvAndLeavesNothing) {
+TEST_F(UvEnvironmentTest, AStopEndsUvAndLeavesNothing) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // what uv has started is ours to bury
   Write(tools_ / "hangs", "");
   std::jthread stopper([this] {
@@ -147,7 +124,7 @@ TEST_F(LockedEnvironmentTest, AStopEndsUvAndLeavesNothing) {
   EXPECT_EQ(kill(-group, 0), -1) << "its group lives";
 }
 
-TEST_F(LockedEnvironmentTest, ALockOfAClusterIsRefused) {
+TEST_F(UvEnvironmentTest, ALockOfAClusterIsRefused) {
   JobSpec spec = Job();
   spec.python_venv = "hdfs:///locks/uv.lock";
   look_ = [](const FileSpec&) {
