@@ -92,7 +92,7 @@ std::vector<OptionSpec> SpecOptions() {
       {"task_params", kFirst, "WORDS", "added to the command"},
       {"python_binary_path", kFirst, "PATH", "the interpreter before the command; relative: within -python_venv"},
       {"python_venv", kFirst, "PATH",
-       "a virtual environment, archive or folder, or a lock file that uv makes one from: venv in each task's "
+       "a virtual environment, archive or folder, or a lock file that uv or conda makes one from: venv in each task's "
        "folder; on YARN also an archive at hdfs://..."},
       {"shell_env", kRepeated, "NAME=VALUE[,...]", "environment of the tasks' processes"},
       {"container_env", kRepeated, "NAME=VALUE[,...]", "environment of executors and tasks"},

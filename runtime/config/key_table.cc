@@ -40,7 +40,7 @@ constexpr Key kKeys[] = {
     {"tony.execution.envs", kList, "", kImplemented, "NAME=VALUE pairs for tasks"},
     {"tony.hdfs-classpath", kList, "", kNotNeeded, "Hadoop's jars, for TonY's programs in the containers (-hdfs_classpath)", "there is no Java in ours"},
     {"tony.python-exec-path", kText, "", kNotNeeded, "interpreter of TonY's Horovod driver", "a command is run as it stands, a Python file by the Python of the job"},
-    {"tony.python-venv", kText, "", kImplemented, "archive or folder with a virtual environment, or a lock file (uv.lock, pylock.toml, requirements.txt) that uv makes one from, on YARN also an archive of HDFS (hdfs://...), which is venv in each task's folder (-python_venv)"},
+    {"tony.python-venv", kText, "", kImplemented, "archive or folder with a virtual environment, or a lock file that uv (uv.lock, pylock.toml, requirements.txt) or a client of conda (a file with a line @EXPLICIT) makes one from, on YARN also an archive of HDFS (hdfs://...), which is venv in each task's folder (-python_venv)"},
 
     // Roles.
     {"tony.<role>.allocation-tags", kList, "", kNone, "YARN allocation tags"},

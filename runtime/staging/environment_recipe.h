@@ -1,4 +1,4 @@
-// How one lock file becomes an environment: what the maker of its kind (uv_environment.h) tells
+// How one lock file becomes an environment: what the maker of its kind (uv_environment.h, conda_environment.h) tells
 // the store, and what both need for that.
 #pragma once
 

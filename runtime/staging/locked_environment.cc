@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/staging/conda_environment.h"
+#include "runtime/staging/conda_lock.h"
 #include "runtime/staging/uv_environment.h"
 #include "runtime/store/files.h"
 
@@ -36,10 +38,17 @@ Status SealTree(const fs::path& folder) {
 
 }  // namespace
 
-bool IsEnvironmentLock(const fs::path& file) { return IsUvLock(file); }
+bool HasNameOfLock(const fs::path& file) {
+  return IsUvLock(file) || IsOtherCondaFile(file) || file.extension() == ".lock" || file.extension() == ".txt";
+}
+
+bool IsEnvironmentLock(const fs::path& file) { return IsUvLock(file) || IsOtherCondaFile(file) || IsCondaLock(file); }
 
 Result<StagedSource> StageLockedEnvironment(const fs::path& file, const StageContext& context) {
-  TRY_ASSIGN(const EnvironmentRecipe recipe, UvEnvironment(file, context.meter));
+  if (IsOtherCondaFile(file)) return RefuseOtherCondaFile(file);
+  // By what is in it before by its name: people call conda's explicit files requirements.txt, too.
+  TRY_ASSIGN(const EnvironmentRecipe recipe, IsCondaLock(file) ? CondaEnvironment(file, context.store, context.meter)
+                                                               : UvEnvironment(file, context.meter));
   const auto make = [&](const fs::path& temporary) -> Status {
     TRY(recipe.make(temporary));
     return SealTree(temporary);

@@ -10,7 +10,10 @@
 
 namespace tony {
 
-bool IsEnvironmentLock(const std::filesystem::path& file);  // by its name
+bool HasNameOfLock(const std::filesystem::path& file);  // it may be one, wherever it is
+
+// By its name or by what is in it; also one that is refused as it stands, as environment.yml.
+bool IsEnvironmentLock(const std::filesystem::path& file);
 
 // Blocks for as long as the maker takes, which may have to fetch gigabytes. kInvalid: the lock is none, the maker
 // refuses it, or there is no maker; kUnavailable: packages cannot be fetched, or a stop was asked for.

@@ -62,7 +62,7 @@ class Staging {
   Status AddVenv(const JobSpec& spec, StagedFiles& staged) {
     if (spec.python_venv.empty()) return Ok();
     if (IsInHdfs(spec.python_venv)) {
-      if (IsEnvironmentLock(spec.python_venv))
+      if (HasNameOfLock(spec.python_venv))
         return Error{ErrorCode::kInvalid,
                      StrCat("python_venv ", spec.python_venv, ": a lock has to be a file of this machine")};
       return AddRemote(VenvOf(spec), {}, staged.job);  // what is in it nobody can tell

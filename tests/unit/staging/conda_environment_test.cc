@@ -1,0 +1,182 @@
+// Environments from conda's explicit lock files, with a client that is played: what it is asked for, how often, and
+// what becomes of its failures. A genuine installer makes them in tests/e2e/samples.
+#include "runtime/staging/conda_environment.h"
+
+#include "runtime/staging/conda_lock.h"
+#include "runtime/store/sha256.h"
+#include "tests/unit/staging/locked_bed.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kPlayedClient = R"sh(#!/bin/sh
+cd "$(dirname "$0")"
+name=${0##*/}
+echo "$name $*" >>asked
+echo "$MAMBA_ALWAYS_COPY $CONDA_ALWAYS_COPY $CONDA_REGISTER_ENVS" >told
+[ ! -e fails ] || { cat fails >&2; exit 1; }
+while [ $# -gt 0 ]; do
+  case $1 in --prefix) prefix=$2 ;; --file) cp "$2" lock ;; esac
+  shift
+done
+mkdir -p "$prefix/bin"
+echo "#!/bin/sh" >"$prefix/bin/python3"
+echo "prefix=$prefix" >"$prefix/made"
+chmod +x "$prefix/bin/python3"
+[ ! -e links ] || ln "$prefix/made" cached
+)sh";
+const std::string kZstd = "https://packages/conda-forge/" + CondaPlatform() + "/zstd-1.5.7-hb8_2.conda";
+const std::string kMd5 = std::string(32, 'a'), kSha256 = std::string(64, 'b');
+
+class CondaEnvironmentTest : public LockedTest {
+ protected:
+  CondaEnvironmentTest() {
+    Program("micromamba", kPlayedClient);
+    WriteLock("linux.lock", kZstd + "#" + kMd5);
+  }
+  ~CondaEnvironmentTest() override {
+    unsetenv("MAMBA_EXE");
+    unsetenv("CONDA_EXE");
+  }
+
+  void WriteLock(const std::string& name, const std::string& lines) const {
+    Write(src_ / name, "# platform: linux\n@EXPLICIT\n" + lines + "\n");
+  }
+  std::string WhyNot(const std::string& lines) { return RefusedOf("a.lock", "@EXPLICIT\n" + lines + "\n").message; }
+  size_t Asked() const { return Split(Text(tools_ / "asked"), '\n').size() - 1; }
+};
+
+TEST_F(CondaEnvironmentTest, IsMadeOnceForEachContentByCopies) {
+  const fs::path first = Made("linux.lock");
+  EXPECT_EQ(Mode(first), 0555u);
+  EXPECT_EQ(Mode(first / "made"), 0444u);
+  EXPECT_EQ(Mode(first / "bin/python3"), 0555u);
+  EXPECT_THAT(Text(tools_ / "asked"), AllOf(StartsWith("micromamba create --yes --prefix /"), EndsWith("-venv.txt\n")));
+  EXPECT_EQ(Text(tools_ / "told"), "true true false\n");
+  EXPECT_EQ(Text(tools_ / "lock"), Text(src_ / "linux.lock"));
+  fs::rename(src_ / "linux.lock", src_ / "spec.txt");
+  EXPECT_EQ(Made("spec.txt"), first);
+  EXPECT_EQ(Asked(), 1u);
+  WriteLock("spec.txt", kZstd + "#" + kSha256);
+  EXPECT_NE(Made("spec.txt"), first);
+  EXPECT_EQ(Asked(), 2u);
+}
+
+TEST_F(CondaEnvironmentTest, KnowsThePathItHasInTheEnd) {
+  const fs::path made = Made("linux.lock");
+  EXPECT_EQ(Text(made / "made"),
+            StrCat("prefix=", made.parent_path().string(), "//////", made.filename().string(), "\n"));
+  EXPECT_TRUE(fs::exists(Trim(Text(made / "made")).substr(7)));
+}
+
+TEST_F(CondaEnvironmentTest, TheClientIsThatOfTheUsersShell) {
+  const auto client_of = [this](const std::string& hash) {
+    WriteLock("linux.lock", kZstd + "#" + hash);
+    Made("linux.lock");
+    const std::string last = Split(Text(tools_ / "asked"), '\n').end()[-2];
+    return last.substr(0, last.find(' '));
+  };
+  Program("conda", kPlayedClient);
+  Program("elsewhere/micromamba-2", kPlayedClient);
+  EXPECT_EQ(client_of(kMd5), "micromamba");
+  setenv("MAMBA_EXE", (tools_ / "elsewhere/micromamba-2").c_str(), 1);
+  Made("linux.lock");
+  EXPECT_EQ(Asked(), 1u) << "another client makes no other environment";
+  WriteLock("linux.lock", kZstd);
+  Made("linux.lock");
+  EXPECT_THAT(Text(tools_ / "elsewhere/asked"), StartsWith("micromamba-2 create"));
+  setenv("MAMBA_EXE", "/nowhere/micromamba", 1);
+  fs::remove(tools_ / "micromamba");
+  EXPECT_EQ(client_of(kSha256), "conda");
+  EXPECT_THAT(Text(tools_ / "asked"), HasSubstr(" --no-default-packages\n"));
+  fs::remove(tools_ / "conda");
+  setenv("PATH", tools_.c_str(), 1);
+  WriteLock("other.lock", kZstd + "#sha256:" + kSha256);
+  const auto refused = StageIt(JobWith("other.lock"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("micromamba, mamba or conda, one of which makes the environment"));
+}
+
+TEST_F(CondaEnvironmentTest, WhatIsNoPackageOfThisMachineIsRefusedWithItsLine) {
+  for (const std::string& package : {kZstd + "#" + kMd5 + "0", kZstd + "#" + std::string(32, 'A'), kZstd + "#None",
+                                     kZstd + "#sha256:" + kMd5, kZstd + "#"})
+    EXPECT_THAT(WhyNot("\n" + package), HasSubstr("line 3, \"" + package + "\": expected 32 hexadecimal digits"));
+  for (const char* package : {"/packages/zstd-1.5.7-hb8_2.conda", "zstd=1.5.7", "https://packages/zstd-1.5.7.zip",
+                              "https://packages/a b-1-0.conda"})
+    EXPECT_THAT(WhyNot(package), HasSubstr("expected the URL of a package")) << package;
+  for (const std::string& hash : {std::string(), "#" + kMd5})
+    EXPECT_THAT(WhyNot("file:///packages/noarch/x-1-0.conda" + hash), HasSubstr("which needs its SHA-256"));
+  for (const char* platform : {"osx-arm64", "win-64", "linux-armv7l"})
+    EXPECT_THAT(WhyNot(StrCat(kZstd, "\nhttps://packages/", platform, "/x-1-0.conda")),
+                HasSubstr(StrCat("a package for ", platform, ", and this machine is ", CondaPlatform())));
+  EXPECT_THAT(WhyNot(kZstd + "\n# pip six @ https://files/six.whl"), HasSubstr("that no client of conda installs"));
+  EXPECT_THAT(WhyNot("# nothing"), HasSubstr("it names no package"));
+  EXPECT_THAT(RefusedOf("a.lock", kZstd + "\n@EXPLICIT\n").message, HasSubstr("before the line @EXPLICIT"));
+  EXPECT_FALSE(fs::exists(tools_ / "asked"));
+}
+
+TEST_F(CondaEnvironmentTest, EachFormThatIsWrittenIsTaken) {
+  WriteLock("requirements.txt", StrCat(kZstd, "#sha256:", kSha256, "\r\nhttps://packages/noarch/x-1-0.tar.bz2#",
+                                       kSha256, "\n  ", kZstd, "\n# a comment"));
+  EXPECT_TRUE(fs::exists(Made("requirements.txt") / "made"));
+}
+
+TEST_F(CondaEnvironmentTest, APackageOfThisMachineIsTheOneOfTheLock) {
+  const fs::path file = src_ / "x-1-0.conda";
+  const std::string url = StrCat("file://", file.string(), "#sha256:");
+  EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("no such file"));
+  Write(file, "a package");
+  EXPECT_THAT(WhyNot(url + kSha256), HasSubstr("#sha256:" + kSha256 + "\": the file has another hash: "));
+  EXPECT_FALSE(fs::exists(tools_ / "asked"));
+  WriteLock("linux.lock", url + Sha256Hex("a package"));
+  EXPECT_TRUE(fs::exists(Made("linux.lock") / "made"));
+}
+
+TEST_F(CondaEnvironmentTest, OtherFilesOfCondaAreRefusedWithTheCommandThatMakesALock) {
+  const auto why = [this](const std::string& name) { return RefusedOf(name, "version: 1\n").message; };
+  EXPECT_THAT(why("environment.yml"),
+              HasSubstr("conda-lock lock --kind explicit --platform " + CondaPlatform() + " --file environment.yml"));
+  EXPECT_THAT(why("dev.conda-lock.yml"),
+              HasSubstr("conda-lock render --kind explicit --platform " + CondaPlatform() + " dev.conda-lock.yml"));
+  EXPECT_THAT(why("pixi.lock"), HasSubstr("pixi workspace export conda-explicit-spec --platform " + CondaPlatform()));
+}
+
+TEST_F(CondaEnvironmentTest, AFailureOfTheClientIsSaidInItsWords) {
+  Write(tools_ / "fails", "Looking\n\nerror: no such package: zstdd\n");
+  Error refused = Refused(JobWith("linux.lock"));
+  EXPECT_EQ(refused.code, ErrorCode::kInvalid);
+  EXPECT_THAT(refused.message,
+              HasSubstr("linux.lock: micromamba create: exit code 1: Looking error: no such package: zstdd"));
+  for (const char* said : {"CondaHTTPError: HTTP 000 CONNECTION FAILED for url <https://packages>\n",
+                           "critical libmamba Download error (6) Could not resolve hostname\n"}) {
+    Write(tools_ / "fails", said);
+    EXPECT_EQ(Refused(JobWith("linux.lock")).code, ErrorCode::kUnavailable) << said;
+  }
+}
+
+TEST_F(CondaEnvironmentTest, APackageCacheThatIsLinkedToIsLeftAsItWas) {
+  Write(tools_ / "links", "");
+  EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("was asked for copies and made a hard link, made"));
+  EXPECT_NE(Mode(tools_ / "cached") & 0200u, 0u);
+  EXPECT_THAT(Text(tools_ / "cached"), HasSubstr("/.new-")) << "it was changed";
+}
+
+TEST_F(CondaEnvironmentTest, ALockOfAClusterIsRefused) {
+  for (const char* name : {"conda-linux-64.lock", "spec-file.txt", "environment.yml"}) {
+    JobSpec spec = Job();
+    spec.python_venv = StrCat("hdfs:///locks/", name);
+    look_ = [&](const FileSpec&) {
+      return std::vector<RemoteFile>{{name, StrCat("/locks/", name), 1, FromMillis(1), false}};
+    };
+    EXPECT_THAT(Refused(spec).message, HasSubstr("a file of this machine")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tony
