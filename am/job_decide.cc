@@ -268,11 +268,13 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   return out;
 }
 
-// Why an attempt was told to stop says more than that it was; and of one whose executor can no longer tell, what it
-// used is what was heard last.
+// Why an attempt was told to stop says more than that it was, or that its executor was: one that could not be told yet
+// is ended with its container. And of one whose executor can no longer tell, what it used is what was heard last.
 Outcome Job::Explained(const Attempt& attempt, Outcome outcome) const {
   if (!outcome.usage) outcome.usage = attempt.usage;
-  if (attempt.because && outcome.cls == OutcomeClass::kKilled) {
+  const bool ended_as_told = outcome.cls == OutcomeClass::kKilled ||
+                             (outcome.cls == OutcomeClass::kInfra && attempt.state == AttemptState::kStopping);
+  if (attempt.because && ended_as_told) {
     outcome.cls = attempt.because->cls;
     outcome.message = attempt.because->message;
   }

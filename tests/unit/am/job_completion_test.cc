@@ -112,6 +112,21 @@ TEST(JobCompletionTest, WhoHasNoContainerYetIsWithdrawnWhenItsRoleIsFinished) {
   EXPECT_EQ(driver.Status().state, "RUNNING");
 }
 
+TEST(JobCompletionTest, WhoHasNotSpokenYetIsEndedWithItsContainerAndThatIsNoFailure) {
+  JobDriver driver(JobBuilder().Role("shard", 2).Completes(1).Role("worker", 1).Fcfs().Build());
+  driver.Accepted();
+  driver.GrantAll();
+  driver.Register("shard:0");
+  driver.Heartbeat("shard:0");
+  driver.Report("shard:0", Success());
+
+  driver.Exit("shard:1", Outcome{.cls = OutcomeClass::kInfra, .message = "its executor was terminated"});
+
+  EXPECT_EQ(driver.StateOf("shard:1"), AttemptState::kKilled);
+  EXPECT_EQ(driver.StatusOf("shard:1").outcome->cls, OutcomeClass::kKilled);
+  EXPECT_THAT(driver.StatusOf("shard:1").outcome->message, HasSubstr("1 of 2 tasks of role shard have succeeded"));
+}
+
 TEST(JobCompletionTest, AFailureIsToleratedOnlyWhenItsRestartsAreUsedUp) {
   JobDriver driver = Formed(Shards().Restarts(RestartScope::kTask, 1));
 
