@@ -38,7 +38,7 @@ Status Sync(const fs::path& entry) {
   return Ok();
 }
 
-// A name for what `name` was, which nobody takes for an entry.
+// Another name each time, which nobody takes for an entry.
 std::string AsideName(std::string_view what, const std::string& name) {
   return StrCat(".", what, "-", name, ".", RandomHex(4));
 }
@@ -95,9 +95,23 @@ Result<std::string> EntryStore::FindDamage(const std::string& name, const Maker&
   return std::string();
 }
 
+// Of makers that were killed. What a program of theirs goes on writing stays for Sweep().
+void EntryStore::RemoveHalves(const std::string& name) const {
+  const std::string half = ".new-" + name;
+  std::vector<fs::path> halves;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string found = entry->path().filename().string();
+    if (found == half || found.starts_with(half + ".")) halves.push_back(entry->path());
+  }
+  for (const fs::path& path : halves) (void)RemoveTree(path);
+}
+
+// The temporary name is new each time: of a maker that was killed a program may still be at work under the last one, as
+// uv, and what it writes must not come into this entry.
 Status EntryStore::MakeEntry(const std::string& name, const Maker& maker) const {
-  const fs::path temporary = folder_ / (".new-" + name);
-  TRY(RemoveTree(temporary));  // of one that was killed
+  RemoveHalves(name);
+  const fs::path temporary = folder_ / AsideName("new", name);
   Status made = maker.make(temporary);
   if (made.ok()) made = Sync(temporary);
   if (made.ok()) made = Place(temporary, name);

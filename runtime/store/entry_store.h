@@ -2,7 +2,7 @@
 //
 //   <name>                 an entry: a file or a folder; complete or not there; it never changes
 //   .manifest-<name>       what the entry looked like when it was made (manifest.h): so damage is noticed
-//   .new-<name>            an entry that is being made, by the holder of the lock .busy-<name>
+//   .new-<name>.<hex>      an entry that is being made, by the holder of the lock .busy-<name>
 //   .damaged-<name>.<hex>  an entry that was replaced by a sound one, kept for the jobs that had begun with it
 //   .hashes-<source>       what the users of the store know of a source by its looks; removed as entries are, by age
 //   .old-<name>.<hex>      what is being removed; nobody uses such a name
@@ -69,6 +69,7 @@ class EntryStore {
   bool IsSound(const std::string& name) const;
   Status KeepAlone(const std::string& name, const Maker& maker) const;
   Result<std::string> FindDamage(const std::string& name, const Maker& maker) const;
+  void RemoveHalves(const std::string& name) const;
   Status MakeEntry(const std::string& name, const Maker& maker) const;
   Status Place(const std::filesystem::path& temporary, const std::string& name) const;
   void WriteManifest(const std::string& name) const;

@@ -56,8 +56,9 @@ class Store {
   // What a submit left that was killed while it made the entry.
   void LeaveAHalf() const {
     const std::string name = Entry().filename();
-    fs::create_directories(Folder() / (".new-" + name) / "package");
-    std::ofstream(Folder() / (".new-" + name) / "package/half") << "half";
+    const fs::path half = Folder() / (".new-" + name + ".0123abcd") / "package";
+    fs::create_directories(half);
+    std::ofstream(half / "half") << "half";
     std::ofstream(Folder() / (".busy-" + name)) << "";
     std::ofstream(Folder() / ".old-x.12345678") << "";
   }

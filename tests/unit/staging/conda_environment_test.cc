@@ -2,6 +2,14 @@
 // what becomes of its failures. A genuine installer makes them in tests/e2e/samples.
 #include "runtime/staging/conda_environment.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <set>
+#include <thread>
+
 #include "runtime/staging/conda_lock.h"
 #include "runtime/store/sha256.h"
 #include "tests/unit/staging/locked_bed.h"
@@ -13,6 +21,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 constexpr const char* kPlayedClient = R"sh(#!/bin/sh
@@ -25,7 +34,14 @@ while [ $# -gt 0 ]; do
   case $1 in --prefix) prefix=$2 ;; --file) cp "$2" lock ;; esac
   shift
 done
+wait_for() {  # FILE
+  for look in $(seq 2000); do [ ! -e "$1" ] || return 0; sleep 0.01; done
+}
+[ ! -e outlives ] || { slow=1; echo >began; wait_for "go on"; }
 mkdir -p "$prefix/bin"
+echo >"$prefix/by-$$"
+[ -z "$slow" ] || echo >ended
+[ -n "$slow" ] || [ ! -e began ] || { echo >"go on"; wait_for ended; }
 echo "#!/bin/sh" >"$prefix/bin/python3"
 echo "prefix=$prefix" >"$prefix/made"
 chmod +x "$prefix/bin/python3"
@@ -57,7 +73,7 @@ TEST_F(CondaEnvironmentTest, IsMadeOnceForEachContentByCopies) {
   EXPECT_EQ(Mode(first), 0555u);
   EXPECT_EQ(Mode(first / "made"), 0444u);
   EXPECT_EQ(Mode(first / "bin/python3"), 0555u);
-  EXPECT_THAT(Text(tools_ / "asked"), AllOf(StartsWith("micromamba create --yes --prefix /"), EndsWith("-venv.txt\n")));
+  EXPECT_THAT(Text(tools_ / "asked"), AllOf(StartsWith("micromamba create --yes --prefix /"), EndsWith(".txt\n")));
   EXPECT_EQ(Text(tools_ / "told"), "true true false\n");
   EXPECT_EQ(Text(tools_ / "lock"), Text(src_ / "linux.lock"));
   fs::rename(src_ / "linux.lock", src_ / "spec.txt");
@@ -69,9 +85,10 @@ TEST_F(CondaEnvironmentTest, IsMadeOnceForEachContentByCopies) {
 }
 
 TEST_F(CondaEnvironmentTest, KnowsThePathItHasInTheEnd) {
+  constexpr std::string_view kTemporary = ".new-.01234567";  // what its first path had more
   const fs::path made = Made("linux.lock");
-  EXPECT_EQ(Text(made / "made"),
-            StrCat("prefix=", made.parent_path().string(), "//////", made.filename().string(), "\n"));
+  EXPECT_EQ(Text(made / "made"), StrCat("prefix=", made.parent_path().string(), std::string(1 + kTemporary.size(), '/'),
+                                        made.filename().string(), "\n"));
   EXPECT_TRUE(fs::exists(Trim(Text(made / "made")).substr(7)));
 }
 
@@ -165,6 +182,30 @@ TEST_F(CondaEnvironmentTest, APackageCacheThatIsLinkedToIsLeftAsItWas) {
   EXPECT_THAT(Refused(JobWith("linux.lock")).message, HasSubstr("was asked for copies and made a hard link, made"));
   EXPECT_NE(Mode(tools_ / "cached") & 0200u, 0u);
   EXPECT_THAT(Text(tools_ / "cached"), HasSubstr("/.new-")) << "it was changed";
+}
+
+// The store keeps it apart, and so what uv does, too.
+TEST_F(CondaEnvironmentTest, AClientThatOutlivesItsSubmitChangesNothingOfTheNext) {
+  Write(tools_ / "outlives", "");
+  const pid_t submit = fork();
+  if (submit == 0) {
+    (void)StageIt(JobWith("linux.lock"));
+    _exit(0);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!fs::exists(tools_ / "began") && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  kill(submit, SIGKILL);
+  waitpid(submit, nullptr, 0);
+  fs::remove(tools_ / "outlives");
+
+  const fs::path made = Made("linux.lock");
+  EXPECT_TRUE(fs::exists(tools_ / "ended")) << "the first client, while the second was at work";
+  std::set<std::string> clients;
+  for (const auto& entry : fs::directory_iterator(made)) {
+    if (entry.is_regular_file() && entry.path().filename() != "made") clients.insert(entry.path().filename());
+  }
+  EXPECT_THAT(clients, SizeIs(1));
 }
 
 TEST_F(CondaEnvironmentTest, ALockOfAClusterIsRefused) {

@@ -323,7 +323,8 @@ TEST_F(StagingTest, WhatAKilledSubmitLeftIsMadeAnew) {
   const fs::path entry = Staged(JobOfFolder());
   const std::string name = entry.filename().string();
   ASSERT_TRUE(RemoveTree(entry).ok());
-  Write(home_ / "staged" / (".new-" + name) / "half", "h");
+  for (const std::string& half : {".new-" + name, ".new-" + name + ".0123abcd"})
+    Write(home_ / "staged" / half / "half", "h");
   Write(home_ / "staged" / (".busy-" + name), "");
   EXPECT_EQ(Staged(JobOfFolder()), entry);
   EXPECT_THAT(InStore(), testing::ElementsAre(name));

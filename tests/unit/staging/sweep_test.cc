@@ -77,7 +77,7 @@ class SweepBesideASubmitTest : public SweepTest {
   // In one step: the other process removes what it finds.
   void LeaveAHalf(int files) const {
     for (int i = 0; i < files; ++i) Write(home_ / "half/package" / std::to_string(i), "");
-    fs::rename(home_ / "half", home_ / "staged" / (".new-" + name_));
+    fs::rename(home_ / "half", home_ / "staged" / StrCat(".new-", name_, ".0123abcd"));
     Write(home_ / "staged" / (".busy-" + name_), "");
   }
   void ExpectWhole() const {
@@ -105,7 +105,7 @@ TEST_F(SweepBesideASubmitTest, NothingIsRemovedUnderANameThatASubmitUses) {
   const auto store = StagedStore::Open(home_, {});  // waits until the sweep has let go of the store
   ASSERT_TRUE(store.ok());
   const std::set<std::string> left = InStore();
-  EXPECT_EQ(left.count(".new-" + name_), 0u);
+  EXPECT_EQ(left.count(StrCat(".new-", name_, ".0123abcd")), 0u);
   EXPECT_EQ(left.count(".busy-" + name_), 0u);
 }
 
