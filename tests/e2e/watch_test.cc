@@ -60,13 +60,15 @@ class WatchTest : public TonyTest {
     }
     return documents;
   }
+  // Null where there is no line of that job yet.
+  static boost::json::value Newest(const std::string& out, const std::string& job) {
+    Documents documents = Of(out, job);
+    return documents.empty() ? boost::json::value() : std::move(documents.back());
+  }
   // Waits until the newest line of the job has that text there.
   static bool Says(const Background& watch, const std::string& job, const std::string& pointer,
                    const std::string& text) {
-    return WaitFor([&] {
-      const Documents documents = Of(watch.out(), job);
-      return !documents.empty() && Text(documents.back(), pointer) == text;
-    });
+    return WaitFor([&] { return Text(Newest(watch.out(), job), pointer) == text; });
   }
 
   int input_ = -1;
@@ -90,13 +92,14 @@ TEST_F(WatchTest, TenJobsAreFollowedByOneProcessWhoseInputSaysWhich) {
   EXPECT_EQ(Of(watch->out(), jobs[9]).size(), told) << "it was left out";
 
   for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
-  ASSERT_TRUE(WaitFor([&] { return Number(Of(watch->out(), jobs[0]).back(), "/epoch") == 2; })) << watch->err();
+  ASSERT_TRUE(WaitFor([&] { return Number(Newest(watch->out(), jobs[0]), "/epoch") == 2; })) << watch->err();
   CloseInput();
   for (int i = 0; i < 9; ++i) LetGo(jobs[i]);
   const Ran ran = watch->Wait();
   EXPECT_EQ(ran.exit, 0) << ran.err;
   for (int i = 0; i < 9; ++i) {
     const Documents documents = Of(ran.out, jobs[i]);
+    ASSERT_FALSE(documents.empty());
     EXPECT_EQ(Text(documents.back(), "/state"), "SUCCEEDED");
     EXPECT_FALSE(At(documents.back(), "/ended").is_null());
     for (size_t n = 1; n < documents.size(); ++n)
@@ -118,20 +121,20 @@ TEST_F(WatchTest, AJobThatIsAddedOnceMoreIsToldOnceMore) {
   CloseInput();
   const Ran ran = watch->Wait();
   EXPECT_EQ(ran.exit, 0);
-  EXPECT_EQ(Text(Of(ran.out, jobs[0]).back(), "/state"), "SUCCEEDED");
+  EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
 TEST_F(WatchTest, JobsOfTheCommandLineAreFollowedToTheirEnds) {
   const auto jobs = Submit(2);
   const auto watch = box_.StartTony({"watch", "--json", jobs[0], jobs[1], "../jobs"});
   ASSERT_TRUE(Says(*watch, jobs[1], "/tasks/0/attempt_state", "running")) << watch->err();
-  EXPECT_EQ(Number(Of(watch->out(), "../jobs").back(), "/error/code"), 66);
+  EXPECT_TRUE(WaitFor([&] { return Number(Newest(watch->out(), "../jobs"), "/error/code") == 66; })) << watch->out();
   LetGo(jobs[1]);
   ASSERT_TRUE(Says(*watch, jobs[1], "/verdict/state", "SUCCEEDED"));
   EXPECT_EQ(box_.Tony({"kill", jobs[0]}).exit, 0);
   const Ran ran = watch->Wait();
   EXPECT_EQ(ran.exit, 0) << "how the jobs ended is in their lines";
-  EXPECT_EQ(Text(Of(ran.out, jobs[0]).back(), "/verdict/state"), "KILLED");
+  EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/verdict/state"), "KILLED");
   ExpectNothingLeft();
 }
 
@@ -143,7 +146,7 @@ TEST_F(WatchTest, AFileOfJobsDoesAsAPipeDoes) {
   LetGo(jobs[0]);
   const Ran ran = watch->Wait();
   EXPECT_EQ(ran.exit, 0) << ran.err;
-  EXPECT_EQ(Text(Of(ran.out, jobs[0]).back(), "/state"), "SUCCEEDED");
+  EXPECT_EQ(Text(Newest(ran.out, jobs[0]), "/state"), "SUCCEEDED");
 }
 
 TEST_F(WatchTest, WithoutAnyJobItEndsWithItsInput) {
