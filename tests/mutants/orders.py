@@ -357,6 +357,7 @@ SYNCS = [
     ("the journal's end is not synced", JOURNAL_FILE, '    if (fdatasync(journal_.get()) != 0) return Failed("sync: ");\n', ""),
     ("an acknowledgement is not synced", RECORDS, "PutNew(kAcked, SerializeJson(document), Durability::kSurvivesPowerCut)",
      "PutNew(kAcked, SerializeJson(document), Durability::kLostWithPower)"),
+    ("an entry is made where the last try was", ENTRIES, 'AsideName("new", name)', '(".new-" + name)'),
     ("a staged entry's content is not synced", ENTRIES, "  if (made.ok()) made = Sync(temporary);\n", ""),
     ("a staged entry's name is not synced", ENTRIES, "  if (made.ok()) return SyncPath(folder_);\n", "  if (made.ok()) return Ok();\n"),
 ]
