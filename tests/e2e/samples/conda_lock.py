@@ -59,6 +59,7 @@ def judge(run):
 def judge_look(text, made):
     expect("greetings from venv/bin/greet\n" in text, text)
     expect("a script that has greeting" in text, text)
-    place = f"{made.parent}//////{made.name}/share"
+    slashes = "/" * len("/.new-.01234567")  # as long as the path that it was made under
+    place = f"{made.parent}{slashes}{made.name}/share"
     expect(len(re.findall(rf"{place}$", text, re.M)) == 2, f"not twice {place}: {text}")
     expect("the rest" in text, text)
