@@ -25,11 +25,18 @@ bool HasBadRole(const std::string& key) {
   return IsOfRole(FindKey(StrCat("tony.role", std::string_view(key).substr(end))));
 }
 
+bool NamesAGroup(const std::string& key) {
+  return key.starts_with("tony.application.group.") || key.find(".timeout.after.") != key.npos;
+}
+
 std::string UnknownText(const std::string& key, const Property& property) {
   const std::string ignored = StrCat(key, " (from ", property.origin, "): ");
   if (HasBadRole(key)) return ignored + "ignored, as in TonY: a role's name has lower-case letters only";
   const std::string nearest = NearestKey(key);
-  return ignored + "unknown key, ignored" + (nearest.empty() ? "" : StrCat("; did you mean ", nearest, "?"));
+  if (!nearest.empty()) return StrCat(ignored, "unknown key, ignored; did you mean ", nearest, "?");
+  return ignored + (NamesAGroup(key)
+                        ? "ignored, as in TonY: a role's name has lower-case letters only, a group's letters"
+                        : "unknown key, ignored");
 }
 
 class KeyCheck {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/config/keys.h"
 #include "runtime/job/parser_parts.h"
 
 namespace tony {
@@ -18,7 +19,7 @@ struct Named {
 
 // Of "tony.application.dependency.worker.timeout.after.A".
 std::optional<Named> NamesIn(std::string_view key) {
-  if (!key.starts_with(kDependency) || key.ends_with(kIgnored)) return std::nullopt;
+  if (key.ends_with(kIgnored)) return std::nullopt;
   key.remove_prefix(kDependency.size());
   const size_t after = key.find(kAfter);
   if (after == std::string_view::npos) return std::nullopt;
@@ -36,9 +37,10 @@ class OutlivingParser {
 
   Status Run() {
     for (const auto& [key, property] : values_.properties().all()) {
+      // Names of other characters make it an unknown key, which is ignored, as in TonY; key_checks.cc warns of it.
+      if (!key.starts_with(kDependency) || !FindKey(key)) continue;
       if (const auto names = NamesIn(key)) TRY(Take(key, *names));
-      const bool alone = key.starts_with(kDependency) && key.ends_with(kIgnored) &&
-                         !values_.Has(key.substr(0, key.size() - kIgnored.size()));
+      const bool alone = key.ends_with(kIgnored) && !values_.Has(key.substr(0, key.size() - kIgnored.size()));
       if (alone) Warn(key, "no effect without the key of the timeout itself");
     }
     return Ok();

@@ -134,6 +134,21 @@ TEST(DependencyParserTest, ADependencyTimeoutWithoutEffectIsToldOf) {
   EXPECT_THAT(Refusal({"worker"}, {{key, "soon"}}), HasSubstr("expected a whole number of seconds"));
 }
 
+// The second is a fuzzer's, shortened: its value was read by a row of the table of keys that there is not.
+TEST(DependencyParserTest, ADependencyTimeoutOfOtherNamesIsIgnored) {
+  for (const std::string end : {"A1", "A.ignored for whoever", "A1.ignored"}) {
+    const std::string key = "tony.application.dependency.worker.timeout.after." + end;
+    for (const std::string value : {"5", "soon"}) {
+      const auto parsed = Parse({"chief", "worker"}, {{key, value}, {"tony.application.group.A1", "chief"}});
+      ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+      EXPECT_THAT(parsed->spec.FindRole("worker")->outlives, IsEmpty());
+      const std::string of_group =
+          "group.A1 (from -conf): ignored, as in TonY: a role's name has lower-case letters only";
+      EXPECT_THAT(parsed->warnings, ElementsAre(HasSubstr(key + " (from -conf): "), HasSubstr(of_group)));
+    }
+  }
+}
+
 // ---- preprocessing
 
 TEST(DependencyParserTest, PreprocessingIsATaskBeforeAllOthers) {
