@@ -95,6 +95,18 @@ make_sample_venv() {  # SAMPLE
   make_venv "$(sample_venv "$1")" "$requirements" ${stubs:+"$stubs"}
 }
 
+# What the pages say that they need, as "<!-- needs: jax-digits as env -->": samples' environments, and Airflow's.
+make_docs_venvs() {
+  local name
+  for name in $(sed -nE 's/^<!-- needs: (\S+) (as \S+|in PATH) -->$/\1/p' "$root"/docs/*.md "$root"/docs/*/*.md \
+    "$root"/samples/*/README.md | sort -u); do
+    case $name in
+      airflow-*) make_airflow_venv "${name#airflow-}" || return ;;
+      *) make_sample_venv "$name" || return ;;
+    esac
+  done
+}
+
 # A requirements file, and those beside it that it names by -r.
 all_requirements() {  # REQUIREMENTS
   cat "$1" && (cd "$(dirname "$1")" && sed -nE 's/^-r ([^/]+)$/\1/p' "${1##*/}" | xargs -r cat)
