@@ -13,7 +13,6 @@ namespace {
 
 constexpr int64_t kMaxMemoryMb = 1'000'000'000;                       // a petabyte: sums still fit
 constexpr int64_t kMaxMillis = int64_t{10} * 365 * 24 * 3600 * 1000;  // ten years: sums still fit
-constexpr size_t kLongestQuote = 60;
 constexpr std::string_view kOrWithUnit = ", or one with a unit, as 30s, 10m, 2h";
 
 std::string_view DefaultOf(std::string_view key) {
@@ -138,10 +137,10 @@ Error PropertyValues::Bad(std::string_view key, std::string_view expected) const
           StrCat(key, ": ", Quoted(MaskedValue(key, Text(key))), " (from ", origin, "): ", expected)};
 }
 
-std::string Quoted(std::string_view text) {
-  const bool cut = text.size() > kLongestQuote;
+std::string Quoted(std::string_view text, size_t longest) {
+  const bool cut = text.size() > longest;
   std::string out = "\"";
-  for (const char c : ReplaceInvalidUtf8(text.substr(0, kLongestQuote))) {
+  for (const char c : ReplaceInvalidUtf8(text.substr(0, longest))) {
     const bool control = c >= 0 && c < ' ';
     out.push_back(control ? '?' : c);
   }

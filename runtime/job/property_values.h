@@ -58,6 +58,7 @@ class PropertyValues {
   Problems& problems_;
 };
 
-std::string Quoted(std::string_view text);  // for messages: one line, long values are cut
+// For messages: one line, and of a longer text so many bytes.
+std::string Quoted(std::string_view text, size_t longest = 60);
 
 }  // namespace tony

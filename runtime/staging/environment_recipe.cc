@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/job/property_values.h"
 #include "runtime/store/files.h"
 #include "runtime/store/sha256.h"
 
@@ -31,7 +32,8 @@ std::string LastLines(const std::string& text) {
 Error RefuseLock(const std::string& why) { return {ErrorCode::kInvalid, why}; }
 
 Error RefuseLine(size_t line, std::string_view text, std::string_view why) {
-  return RefuseLock(StrCat("line ", line, ", \"", Trim(text), "\": ", why));
+  constexpr size_t kLongestLine = 300;  // bytes; the URL of a package is to be read whole
+  return RefuseLock(StrCat("line ", line, ", ", Quoted(Trim(text), kLongestLine), ": ", why));
 }
 
 Result<std::string> ReadLock(const fs::path& file) {

@@ -3,10 +3,12 @@
 #include "runtime/staging/conda_environment.h"
 
 #include <signal.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -141,8 +143,24 @@ TEST_F(CondaEnvironmentTest, WhatIsNoPackageOfThisMachineIsRefusedWithItsLine) {
 
 TEST_F(CondaEnvironmentTest, EachFormThatIsWrittenIsTaken) {
   WriteLock("requirements.txt", StrCat(kZstd, "#sha256:", kSha256, "\r\nhttps://packages/noarch/x-1-0.tar.bz2#",
-                                       kSha256, "\n  ", kZstd, "\n# a comment"));
+                                       kSha256, "\n  ", kZstd, "\nhttps://packages/linux/x-1-0.conda\n# a comment"));
   EXPECT_TRUE(fs::exists(Made("requirements.txt") / "made"));
+}
+
+TEST_F(CondaEnvironmentTest, APlatformHasTheNameThatCondaGivesIt) {
+  struct utsname machine {};
+  uname(&machine);
+  const std::map<std::string, std::string> names = {{"x86_64", "linux-64"}, {"aarch64", "linux-aarch64"}};
+  const auto name = names.find(machine.machine);
+  if (name == names.end()) GTEST_SKIP() << machine.machine;
+  EXPECT_EQ(CondaPlatform(), name->second);
+}
+
+TEST_F(CondaEnvironmentTest, OfALongLineTheBeginningIsQuotedAndNothingForATerminal) {
+  const std::string why = WhyNot("\x1b[31m" + std::string(1'000'000, 'a'));
+  EXPECT_THAT(why, HasSubstr("line 2, \"?[31maaa"));
+  EXPECT_THAT(why, HasSubstr("aaa...\": expected the URL of a package"));
+  EXPECT_LT(why.size(), 600);
 }
 
 TEST_F(CondaEnvironmentTest, APackageOfThisMachineIsTheOneOfTheLock) {

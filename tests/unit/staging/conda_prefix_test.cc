@@ -80,8 +80,10 @@ TEST_F(CondaPrefixTest, InOtherFilesTheNewPathIsAsLongAsTheOld) {
   Script("lib/binary.so", with(old_));
   Write(made_ / "lib/other", "nothing of it");
   const struct stat before = Look(made_ / "lib/binary.so"), untouched = Look(made_ / "lib/other");
+  Script("lib/path", old_);
   Relocate();
   EXPECT_EQ(Text(made_ / "lib/binary.so"), with(as_long_));
+  EXPECT_EQ(Text(made_ / "lib/path"), as_long_);
   const struct stat after = Look(made_ / "lib/binary.so");
   EXPECT_EQ(after.st_mtim.tv_sec, before.st_mtim.tv_sec);
   EXPECT_EQ(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec) << "bytecode of it would be stale";
@@ -103,6 +105,14 @@ TEST_F(CondaPrefixTest, ALongerPathIsRefused) {
   const Status status = RelocateCondaEnvironment(made_, place_.string() + "-and-more");
   EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(status.error().message, StartsWith("relocate /"));
+}
+
+TEST_F(CondaPrefixTest, APathAsLongAsTheOldOneWillDo) {
+  const std::string other = StrCat(old_.substr(0, old_.size() - 1), "x");
+  Script("lib/binary.so", old_ + "/lib");
+  const Status status = RelocateCondaEnvironment(made_, other);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(Text(made_ / "lib/binary.so"), other + "/lib");
 }
 
 }  // namespace
