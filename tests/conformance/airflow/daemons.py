@@ -19,7 +19,7 @@ import common
 from runs import Run
 
 FERNET_KEY = "YSBrZXkgb2YgdGhlIGNvbmZvcm1hbmNlIHRlc3RzLi4="  # the same in all processes: triggers are stored encrypted
-MOST_RESTARTS = 3  # of a scheduler that ends by itself; then the checks fail
+MOST_RESTARTS = 3  # of daemons that end by themselves; then the checks fail
 TRIGGERER_THRESHOLD = 8  # seconds without a heartbeat until another triggerer takes the triggers
 
 
@@ -199,7 +199,7 @@ class Airflow:
         self.daemons = {name: Daemon(self, name, words) for name, words in self.version.daemons(self.port).items()}
         self.daemons.update(self.machines.workers(self.program, self.environment))
         self.token = None
-        self.scheduler_restarts = 0
+        self.restarts = 0
         self.count = 0
         self.lock = threading.Lock()
         self.of_check = threading.local()
@@ -245,17 +245,18 @@ class Airflow:
         threading.Thread(target=self._supervise, daemon=True).start()
 
     def _supervise(self):
-        """What systemd does for a scheduler that ends by itself: Airflow's own units say Restart=always.
+        """What systemd does for daemons that end by themselves: Airflow's own units say Restart=always.
 
-        3.1.0's dies of a StaleDataError when it looks at a task that is being cleared.
+        3.1.0's scheduler dies of a StaleDataError when it looks at a task that is being cleared, and 3.3.2's triggerer
+        where SQLite is locked for longer than five seconds, as on a busy machine.
         """
-        scheduler = self.daemons["scheduler"]
-        while self.scheduler_restarts < MOST_RESTARTS:
+        while self.restarts < MOST_RESTARTS:
             time.sleep(1)
-            with contextlib.suppress(AssertionError):  # the database is away: who took it brings all daemons back
-                if scheduler.wanted and scheduler.start_again():
-                    self.scheduler_restarts += 1
-                    print("   Airflow's scheduler had ended by itself and was started again", flush=True)
+            for daemon in (self.daemons["scheduler"], self.daemons["triggerer"]):
+                with contextlib.suppress(AssertionError):  # the database is away: who took it brings all daemons back
+                    if daemon.wanted and daemon.start_again():
+                        self.restarts += 1
+                        print(f"   Airflow's {daemon.name} had ended by itself and was started again", flush=True)
 
     def _known(self, dag_ids):
         errors = self.rows("SELECT filename, stacktrace FROM import_error")

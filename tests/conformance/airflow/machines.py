@@ -20,7 +20,10 @@ class OneMachine:
         return {}
 
     def start(self):
-        """Before there is a database."""
+        """Before there is a database. Who writes to this one waits for no reader: its log is written ahead."""
+        self.database.parent.mkdir(exist_ok=True)
+        with contextlib.closing(sqlite3.connect(self.database)) as db:
+            db.execute("PRAGMA journal_mode=WAL")
 
     def stop(self):
         """After the daemons."""
