@@ -24,14 +24,13 @@ std::string_view ToString(DocumentNode::Kind kind) {
   CHECK(false);
 }
 
-std::string InQuotes(std::string_view text) {
-  constexpr size_t kLongestQuote = 60;
+std::string InQuotes(std::string_view text, size_t longest) {
   std::string out = "\"";
-  for (const char c : ReplaceInvalidUtf8(text.substr(0, kLongestQuote))) {
+  for (const char c : ReplaceInvalidUtf8(text.substr(0, longest))) {
     const bool control = (c >= 0 && c < ' ') || c == '\x7F';
     out.push_back(control ? '?' : c);
   }
-  return StrCat(out, text.size() > kLongestQuote ? "..." : "", "\"");
+  return StrCat(out, text.size() > longest ? "..." : "", "\"");
 }
 
 }  // namespace tony

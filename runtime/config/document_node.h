@@ -31,6 +31,6 @@ Result<DocumentNode> ParseDocumentJson(std::string_view text, const std::string&
 Result<DocumentNode> ParseDocumentYaml(std::string_view text, const std::string& name);
 
 // A name or value from outside, for a message: in quotes, on one line, cut.
-std::string InQuotes(std::string_view text);
+std::string InQuotes(std::string_view text, size_t longest = 60);
 
 }  // namespace tony

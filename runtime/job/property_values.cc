@@ -4,8 +4,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/utf8.h"
 #include "runtime/config/configuration.h"
+#include "runtime/config/document_node.h"
 #include "runtime/config/keys.h"
 
 namespace tony {
@@ -137,14 +137,6 @@ Error PropertyValues::Bad(std::string_view key, std::string_view expected) const
           StrCat(key, ": ", Quoted(MaskedValue(key, Text(key))), " (from ", origin, "): ", expected)};
 }
 
-std::string Quoted(std::string_view text, size_t longest) {
-  const bool cut = text.size() > longest;
-  std::string out = "\"";
-  for (const char c : ReplaceInvalidUtf8(text.substr(0, longest))) {
-    const bool control = c >= 0 && c < ' ';
-    out.push_back(control ? '?' : c);
-  }
-  return StrCat(out, cut ? "..." : "", "\"");
-}
+std::string Quoted(std::string_view text, size_t longest) { return InQuotes(text, longest); }
 
 }  // namespace tony

@@ -58,7 +58,6 @@ class PropertyValues {
   Problems& problems_;
 };
 
-// For messages: one line, and of a longer text so many bytes.
-std::string Quoted(std::string_view text, size_t longest = 60);
+std::string Quoted(std::string_view text, size_t longest = 60);  // for messages: one line, cut after so many bytes
 
 }  // namespace tony
