@@ -26,8 +26,9 @@ struct TreeWalk {
 // Which children of ours are left alone, with all below them. None: all are meant.
 using Spared = std::function<bool(pid_t)>;
 
-// To all below us, from the top down. Our own children are not reaped meanwhile; each other process is held, and
-// seen to be the child of one that is held, before it is signalled: none can have been replaced by a stranger.
+// To all that are below us before the first is signalled, from the top down: also to what one leaves that ends of it at
+// once, and not to what a handler of it starts, which may be about to save something. Each is held, and is still the
+// process that was seen, before it is signalled; our own children are not reaped meanwhile.
 TreeWalk SignalOwnTree(int signal, const Spared& spared = nullptr);
 
 // SIGKILL to all. Where new ones come meanwhile, stops all before it kills them: what is stopped forks no more, and who

@@ -218,11 +218,21 @@ std::string StartTime(pid_t pid) {
   return stat ? stat->start_time : "";
 }
 
+void SignalSeen(const ProcessEntry& seen, int signal) {
+  const HeldProcess process(seen.pid);
+  const auto stat = ReadStat(seen.pid);
+  if (!stat || stat->start_time != seen.start_time) return;
+  if (process.valid()) {
+    (void)process.Signal(signal);
+  } else if (stat->parent == getpid()) {
+    kill(seen.pid, signal);  // our child, not reaped: the number is still its own
+  }
+}
+
 void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal) {
   for (const pid_t pid : pids) {
     const auto entry = std::ranges::find(seen, pid, &ProcessEntry::pid);
-    const HeldProcess process(pid);
-    if (entry != seen.end() && process.valid() && StartTime(pid) == entry->start_time) (void)process.Signal(signal);
+    if (entry != seen.end()) SignalSeen(*entry, signal);
   }
 }
 

@@ -52,7 +52,9 @@ struct ProcessStat {
 std::optional<ProcessStat> ReadStat(pid_t pid);               // nothing: there is none, or it cannot be looked at
 std::optional<ProcessStat> ParseStat(std::string_view text);  // of /proc/pid/stat; nothing: it is not whole
 
-// To those of `pids` that are still the processes that were seen.
+// If it is still the process that was seen. Our own children are not reaped meanwhile.
+void SignalSeen(const ProcessEntry& seen, int signal);
+// To those of `pids` that are.
 void SignalSeen(const std::vector<ProcessEntry>& seen, const std::vector<pid_t>& pids, int signal);
 // As ProcessEntry has it. Waits some 0.2 s for one that is just becoming another program (execve).
 std::string EnvironmentOf(pid_t pid);

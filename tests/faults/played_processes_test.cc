@@ -20,9 +20,11 @@ namespace tony {
 namespace {
 
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 const pid_t kUs = getpid();
@@ -49,20 +51,27 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeTheSignalIsNotSig
 TEST_F(PlayedProcessesTest, WhoGetsTheNumberOfADescendantBeforeItIsHeldIsNotSignalled) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
-  At(StrCat("hold ", kGrandchild), 1, [&] { BecomesAStranger(kGrandchild); });
-  SignalOwnTree(SIGTERM);
-  EXPECT_THAT(Signalled(), ElementsAre(kChild));
+  for (const int nth : {1, 2}) {
+    machine_.Add(kGrandchild, {.parent = kChild});
+    machine_.signals.clear();
+    At(StrCat("hold ", kGrandchild), nth, [&] { BecomesAStranger(kGrandchild); });
+    SignalOwnTree(SIGTERM);
+    EXPECT_THAT(Signalled(), ElementsAre(kChild)) << nth;
+  }
 }
 
 TEST_F(PlayedProcessesTest, AStrangersChildIsNotOursWhenBothHaveNumbersOfOurTree) {
-  machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
-  machine_.Add(kGrandchild, {.parent = kChild});
-  At(StrCat("hold ", kGrandchild), 1, [&] {
-    BecomesAStranger(kChild);
-    BecomesAStranger(kGrandchild, kChild);
-  });
-  SignalOwnTree(SIGTERM);
-  EXPECT_THAT(machine_.signals, ElementsAre(PlayedSignal{kChild, "100", SIGTERM}));
+  for (const bool seen : {false, true}) {
+    machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
+    machine_.Add(kGrandchild, {.parent = kChild});
+    At(StrCat("hold ", kGrandchild), seen ? 2 : 1, [&] {
+      BecomesAStranger(kChild);
+      BecomesAStranger(kGrandchild, kChild);
+    });
+    SignalOwnTree(SIGTERM);
+    EXPECT_THAT(machine_.signals, SizeIs(seen ? 1 : 0));
+    EXPECT_THAT(machine_.signals, Each(PlayedSignal{kChild, "100", SIGTERM}));
+  }
 }
 
 TEST_F(PlayedProcessesTest, WhoGetsTheNumberBetweenTheHoldAndTheLookIsNotSignalledWithoutPidfds) {
@@ -70,7 +79,7 @@ TEST_F(PlayedProcessesTest, WhoGetsTheNumberBetweenTheHoldAndTheLookIsNotSignall
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   // A child of the same parent, so only its start time tells it from the one before.
-  At(StrCat(kGrandchild, "/stat"), 2, [&] { BecomesAStranger(kGrandchild, kChild); });
+  At(StrCat(kGrandchild, "/stat"), 4, [&] { BecomesAStranger(kGrandchild, kChild); });
   SignalOwnTree(SIGTERM);
   EXPECT_THAT(Signalled(), ElementsAre(kChild));
 }
@@ -146,15 +155,39 @@ TEST_F(PlayedProcessesTest, ABombThatForksAtEachLookIsStoppedAndKilled) {
   EXPECT_LT(last, kChild + 200) << "it forked on after it was to be stopped";
 }
 
+// A shell without a trap, whose program saves something at SIGTERM.
+TEST_F(PlayedProcessesTest, WhatOneLeavesThatEndsOfTheSignalIsSignalledToo) {
+  for (const bool kernel_tells_children : {true, false}) {
+    if (!kernel_tells_children) machine_.errors[StrCat(kUs, "/task/", kUs, "/children")] = ENOENT;
+    machine_.Add(kChild, {.parent = kUs});
+    machine_.Add(kGrandchild, {.parent = kChild, .ignored = {SIGTERM}});
+    machine_.signals.clear();
+    SignalOwnTree(SIGTERM);
+    EXPECT_THAT(Signalled(), UnorderedElementsAre(kChild, kGrandchild)) << kernel_tells_children;
+    EXPECT_EQ(machine_.Find(kGrandchild)->parent, kUs);
+  }
+}
+
+TEST_F(PlayedProcessesTest, WhatAHandlerOfTheSignalStartsIsNotSignalled) {
+  machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
+  machine_.Add(kGrandchild, {.parent = kChild, .ignored = {SIGTERM}});
+  machine_.before = [this](const std::string& what) {
+    if (!machine_.signals.empty() && what.ends_with("/stat")) machine_.Add(kLate, {.parent = kGrandchild});
+  };
+  SignalOwnTree(SIGTERM);
+  EXPECT_THAT(Signalled(), ElementsAre(kChild, kGrandchild));
+  ASSERT_THAT(machine_.Living(), Contains(kLate));
+}
+
 TEST_F(PlayedProcessesTest, AChildWhoseParentEndsDuringTheWalkIsLeftToTheNextOne) {
   machine_.Add(kChild, {.parent = kUs, .ignored = {SIGTERM}});
   machine_.Add(kGrandchild, {.parent = kChild});
   At(StrCat("hold ", kGrandchild), 1, [&] { machine_.Reap(kChild); });
   SignalOwnTree(SIGTERM);
-  EXPECT_THAT(Signalled(), ElementsAre(kChild)) << "held by nobody, it may be a stranger";
+  EXPECT_THAT(Signalled(), IsEmpty()) << "held by nobody, it may be a stranger";
   machine_.before = nullptr;
   SignalOwnTree(SIGTERM);
-  EXPECT_THAT(Signalled(), ElementsAre(kChild, kGrandchild));
+  EXPECT_THAT(Signalled(), ElementsAre(kGrandchild));
 }
 
 // ---- states ----

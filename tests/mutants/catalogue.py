@@ -33,6 +33,7 @@ FRAMEWORK = Suite("tests/framework_test")
 JOURNAL = Suite("tests/journal_test")
 KEEPER_PARTS = Suite("tests/scheduler_test", timed=True)
 PLAYED_KEEPER = Suite("tests/played_keeper_test")
+PLAYED_PROCESSES = Suite("tests/played_processes_test")
 KEEPER = Suite("tests/keeper_test", shards=6, timed=True)
 BASE = Suite("tests/base_test")
 PROCESS = Suite("tests/process_test", timed=True)
@@ -116,6 +117,7 @@ FILES = {
     "runtime/base/secret.h": (BASE,),
     "runtime/process/own_cgroup.cc": (PROCESS, KEEPER_PARTS),
     "runtime/process/held_process.cc": (PROCESS,),
+    "runtime/process/own_tree.cc": (PROCESS, PLAYED_PROCESSES),
     "runtime/process/process_tree.cc": (PROCESS,),
     "runtime/request/submit_course.cc": (REQUEST, REQUEST_SIM),
     "runtime/request/submit_decision.cc": (REQUEST, REQUEST_SIM),
@@ -145,8 +147,8 @@ WITHOUT_COMPARISONS = {"executor/executor.cc", "executor/executor_start.cc", "ru
                        "runtime/scheduler/local/keeper.cc", "runtime/scheduler/local/message_channel.cc",
                        "runtime/scheduler/local/local_scheduler.cc",
                        "runtime/scheduler/local/container_cgroup.cc", "runtime/process/own_cgroup.cc",
-                       "runtime/process/process_tree.cc", "runtime/client/submit_steps.cc",
-                       "runtime/client/gc.cc", "runtime/base/secret.h",
+                       "runtime/process/own_tree.cc", "runtime/process/process_tree.cc",
+                       "runtime/client/submit_steps.cc", "runtime/client/gc.cc", "runtime/base/secret.h",
                        "am/application_master.h", "runtime/tls/tls.cc", "runtime/rpc/rpc_server.cc"}
 
 

@@ -277,6 +277,7 @@ CHANNEL = "runtime/scheduler/local/message_channel.cc"
 KEEPER = "runtime/scheduler/local/keeper.cc"
 CGROUP = "runtime/scheduler/local/container_cgroup.cc"
 OWN_CGROUP = "runtime/process/own_cgroup.cc"
+OWN_TREE = "runtime/process/own_tree.cc"
 PROCESS_TREE = "runtime/process/process_tree.cc"
 SWEEP = "runtime/store/sweep_entries.cc"
 ENDED_LOG = "runtime/history/ended_log.cc"
@@ -298,6 +299,8 @@ GUARDS = [
     ("no cgroup without limits is ever found", CGROUP, "  if (!own) return Error{ErrorCode::kUnavailable, \"this system has no cgroups v2\"};\n",
      "  return Error{ErrorCode::kUnavailable, \"this system has no cgroups v2\"};\n"),
     ("this process is in no cgroup", OWN_CGROUP, "  CgroupPaths paths;\n", "  return {};\n  CgroupPaths paths;\n"),
+    ("each of a tree is signalled as soon as it is met", OWN_TREE, "  Walk look(0, spared);\n",
+     "  if (signal != 0) return SignalOnTheWay(signal, spared);\n  Walk look(0, spared);\n"),
     ("a process whose main thread has ended is taken for dead", PROCESS_TREE,
      ' && ParseInt(fields[17]).value_or(1) <= 1;', ";"),
     ("gc lets others stage before it has decided what goes", SWEEP,

@@ -104,6 +104,13 @@ TEST_F(ExecutorProcessTest, ATaskThatEndsOnTermKeepsItsExitCode) {
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 5}));
 }
 
+TEST_F(ExecutorProcessTest, AProgramMaySaveWithToolsOfItsOwnThoughItsShellEndsOfTermAtOnce) {
+  Run("sh -c 'trap \"sleep 0.3 && echo x > saved; exit\" TERM; touch ready; while :; do sleep 0.02; done'; echo after");
+  Stop(Duration{10'000});
+  EXPECT_EQ(Reported().exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGTERM}));
+  EXPECT_EQ(Content(bed_->InWork("saved")), "x\n");
+}
+
 TEST_F(ExecutorProcessTest, AProcessThatFledIntoItsOwnSessionIsEnded) {
   Run("setsid bash -c 'echo $$ > fled; touch ready; sleep 1000' & wait");
   Stop(Duration{10'000});

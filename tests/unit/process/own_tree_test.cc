@@ -118,6 +118,18 @@ TEST_F(OwnTreeTest, ASignalComesToAllGenerationsBelow) {
     EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / name); })) << name;
 }
 
+// A shell that ends of the signal at once, and what it ran, which does not.
+TEST_F(OwnTreeTest, ASignalComesToWhatAShellRunsThatEndsOfItAtOnce) {
+  for (int i = 0; i < 20; ++i) {
+    std::filesystem::remove(folder_.path() / "ready");
+    std::filesystem::remove(folder_.path() / "term");
+    StartShell("sh -c 'trap \"echo x >term; exit\" TERM; >ready; while :; do sleep 0.01; done'; echo after");
+    SignalOwnTree(SIGTERM);
+    EXPECT_TRUE(RunUntil(loop_, [&] { return std::filesystem::exists(folder_.path() / "term"); })) << i;
+    ASSERT_TRUE(End());
+  }
+}
+
 TEST_F(OwnTreeTest, WhoIsSparedLivesOnWithAllBelow) {
   const pid_t spared = StartShell("sleep 1000 & echo $! >below; >ready; wait");
   std::filesystem::remove(folder_.path() / "ready");
