@@ -31,8 +31,10 @@ JobBuilder Prepared() {
 }
 
 // data has succeeded.
-JobDriver DataThere(const JobBuilder& builder) {
-  JobDriver driver(builder.Build());
+JobDriver DataThere(const JobBuilder& builder, std::string_view scheduler = "local") {
+  JobSpec spec = builder.Build();
+  spec.scheduler = scheduler;
+  JobDriver driver(spec);
   driver.Running();
   driver.Report("data:0", Success());
   driver.Exit("data:0");
@@ -214,20 +216,32 @@ TEST(JobDependenciesTest, ATaskOfAnEarlierStageThatStartsAgainMeanwhileIsToldOfN
 }
 
 TEST(JobDependenciesTest, OnYarnWhoMissesContainersGivesItsOwnBackAndNoOthers) {
-  JobSpec spec = Prepared().Build();
-  spec.scheduler = kYarnScheduler;
-  JobDriver driver(spec);
-  driver.Running();
-  driver.Report("data:0", Success());
-  driver.Exit("data:0");
+  JobDriver driver = DataThere(Prepared(), kYarnScheduler);
   driver.Grant("worker:0");
-  EXPECT_THAT(Decisions(driver.Pass(spec.yarn.gang_hold - Duration(1))), IsEmpty());
+  EXPECT_THAT(Decisions(driver.Pass(driver.job().spec().yarn.gang_hold - Duration(1))), IsEmpty());
   const TurnResult turn = driver.Pass(Duration(1));
   EXPECT_THAT(Find<RestartDecided>(turn)->tasks, ElementsAre(TaskId{"worker", 0}, TaskId{"worker", 1}));
   EXPECT_EQ(driver.StateOf("database:0"), AttemptState::kRunning);
   EXPECT_THAT(Orders(driver.Exit("worker:0")), Contains("request worker:0#2 worker:1#2"));
   Place(driver, {"worker:0#2", "worker:1#2"});
   EXPECT_EQ(driver.Told("worker:1#2"), "start 1");
+}
+
+TEST(JobDependenciesTest, OnYarnOneThatWaitsForAnotherContainerIsMissingToo) {
+  JobDriver driver = DataThere(Prepared(), kYarnScheduler);
+  Place(driver, {"worker:0"});
+  driver.Exit("worker:0");
+  driver.Grant("worker:1");
+  const TurnResult turn = driver.Pass(driver.job().spec().yarn.gang_hold);
+  ASSERT_TRUE(Find<RestartDecided>(turn));
+  EXPECT_THAT(Find<RestartDecided>(turn)->tasks, ElementsAre(TaskId{"worker", 0}, TaskId{"worker", 1}));
+}
+
+TEST(JobDependenciesTest, OnYarnWhoMissesNoContainerGivesNoneBack) {
+  JobDriver driver = DataThere(Prepared(), kYarnScheduler);
+  Place(driver, {"worker:0"});
+  driver.Grant("worker:1");
+  EXPECT_THAT(Decisions(driver.Pass(driver.job().spec().yarn.gang_hold)), IsEmpty());
 }
 
 // ---- FCFS

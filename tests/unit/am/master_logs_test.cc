@@ -9,10 +9,24 @@
 namespace tony::am {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
-using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
 
-class MasterLogsTest : public ApplicationMasterTest {
+class ReportedLogsTest : public ApplicationMasterTest {
+ protected:
+  using ApplicationMasterTest::ApplicationMasterTest;
+  std::shared_ptr<Answered<std::monostate>> ReportWith(const std::string& task, const Outcome& outcome) {
+    auto answer = std::make_shared<Answered<std::monostate>>();
+    const LogExcerpt log{.stream = "stderr", .size = 4, .parts = {{0, "bad\n"}}};
+    master_.ReportOutcome(CallerOf(task), {outcome, {}, {log}}, Reply<std::monostate>(answer));
+    journal_.WriteAll();
+    return answer;
+  }
+};
+
+class MasterLogsTest : public ReportedLogsTest {
  protected:
   MasterLogsTest() {
     GrantBothAndRegisterOne();
@@ -41,13 +55,6 @@ class MasterLogsTest : public ApplicationMasterTest {
         return answer->value ? answer->value->logs : std::vector<LogAsk>();
       since = answer->value->number;
     }
-  }
-  std::shared_ptr<Answered<std::monostate>> ReportWith(const std::string& task, const Outcome& outcome) {
-    auto answer = std::make_shared<Answered<std::monostate>>();
-    const LogExcerpt log{.stream = "stderr", .size = 4, .parts = {{0, "bad\n"}}};
-    master_.ReportOutcome(CallerOf(task), {outcome, {}, {log}}, Reply<std::monostate>(answer));
-    journal_.WriteAll();
-    return answer;
   }
 };
 
@@ -94,7 +101,7 @@ TEST_F(MasterLogsTest, AQuestionIsNoDecisionAndNoLook) {
 
 TEST_F(MasterLogsTest, AReaderIsRefusedWithoutTheTokenOrWithoutSuchATask) {
   EXPECT_EQ(ReadLogs("worker:1", std::string(64, 'x'))->refusal->reason, RefusalReason::kBadToken);
-  EXPECT_EQ(ReadLogs("worker:7")->refusal->message, "there is no task worker:7");
+  EXPECT_EQ(ReadLogs("worker:2")->refusal->message, "there is no task worker:2");
 }
 
 TEST_F(MasterLogsTest, LogsThatComeWithAnOutcomeBecomeARecord) {
@@ -117,6 +124,36 @@ TEST_F(MasterLogsTest, TheStatusSaysWhereTheNodeShowsThem) {
   const auto read = JobStatusFromJson(ToJson(master_.ShowStatus()));
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->tasks[0].log_url, "http://node:8042/x");
+}
+
+class ManyLogsTest : public ReportedLogsTest {
+ protected:
+  ManyLogsTest() : ReportedLogsTest(JobBuilder().Role("worker", 66).Build()) {
+    for (int i = 0; i < 66; ++i) Grant(StrCat("worker:", i));
+    for (int i = 0; i < 66; ++i) Register(StrCat("worker:", i));
+    journal_.WriteAll();
+  }
+  void Fail(int begin, int end) {
+    for (int i = begin; i < end; ++i) ReportWith(StrCat("worker:", i), Failure(3));
+    calls_.AnswerAll();
+  }
+  std::vector<AttemptId> Kept() const { return *ListKeptLogs(records_); }
+};
+
+TEST_F(ManyLogsTest, ThoseOfTheLastThatFailAreKept) {
+  Fail(0, 64);
+  EXPECT_THAT(Kept(), SizeIs(64));
+  Fail(64, 66);
+  EXPECT_THAT(Kept(), SizeIs(64));
+  EXPECT_THAT(Kept(), Not(Contains(AttemptOf("worker:1"))));
+}
+
+TEST_F(ManyLogsTest, OfManyThatFailAtOnceThoseAreKeptThatThereIsRoomFor) {
+  calls_.at_once = false;
+  Fail(0, 9);
+  EXPECT_THAT(Kept(), SizeIs(8));
+  Fail(9, 10);
+  EXPECT_THAT(Kept(), Contains(AttemptOf("worker:9")));
 }
 
 }  // namespace

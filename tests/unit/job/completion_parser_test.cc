@@ -99,6 +99,9 @@ TEST(CompletionParserTest, AJobThatSpeaksOfTonysRuleIsToldOnceWhatDiffers) {
             "tony.application.stop-on-failure-jobtypes: \"worker\" (from -conf): " + told);
   EXPECT_EQ(WarningsWith(kShards + Settings{{"tony.compat.version", "0.4.6"}}),
             "tony.compat.version: \"0.4.6\" (from -conf): " + told);
+  EXPECT_EQ(WarningsWith(kShards + Settings{{"tony.shard.instances", "1"}, {kStops, "worker"}}),
+            "tony.application.stop-on-failure-jobtypes: \"worker\" (from -conf): " + told)
+      << "two tasks";
 }
 
 TEST(CompletionParserTest, WhereNothingDiffersNothingIsSaid) {
