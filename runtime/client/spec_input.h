@@ -1,4 +1,4 @@
-// From a command line to a job spec, for the verbs that take one: the straight way's first two steps.
+// From a command line to a job spec, for the verbs that take one: steps 2 and 3 of the way of a job in README.md.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // `tony submit`: properties to spec, files to the store, spec to job folder, job folder to keeper; then watch. The
-// client's part of the straight way, in its order. With a request id submit_request.cc orders the same steps.
+// client's part of the way of a job (README.md). With a request id, submit_request.cc orders the same steps.
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
