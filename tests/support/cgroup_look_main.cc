@@ -1,4 +1,4 @@
-// Tells scripts/lane.sh which tests of cgroups may be skipped on this machine: "limits v1 unified".
+// Prints which cgroups this machine has, so that tests/lanes/tasks.sh knows which tests may be skipped: "limits v1 unified".
 #include <cstdio>
 
 #include "tests/support/cgroup_look.h"

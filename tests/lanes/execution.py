@@ -1,0 +1,174 @@
+"""Runs one unit in a process of its own, and says what became of it."""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import time
+import traceback
+
+import children
+import gtest
+from units import ROOT
+
+LOGS = ROOT / "build/logs/lanes"
+TASKS = ROOT / "tests/lanes/tasks.sh"
+PATIENCE = 10  # seconds for what a unit's command has left behind to end by itself
+SUM = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
+NICE = 10  # of a build: the suites beside it wait most of their time, and want to be woken in time
+
+Result = collections.namedtuple("Result", "passed failed skipped cpu wall listed", defaults=((), 0.0, 0.0, ()))
+
+
+def start(unit):
+    """Forks; the child writes the unit's log and result."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    result_file(unit).unlink(missing_ok=True)
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        children.become_unit(log_file(unit))
+        measured(unit)
+        code = 0
+    except BaseException:  # also what stopped the unit: a process that was forked must not go on in its parent's code
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def log_file(unit):
+    return LOGS / f"{unit.name}.log"
+
+
+def result_file(unit):
+    return LOGS / f"{unit.name}.json"
+
+
+def times_file(unit):
+    return LOGS / f"{unit.name}.times.json"
+
+
+def result_of(unit):
+    """After the unit's process has ended."""
+    try:
+        return Result(**json.loads(result_file(unit).read_text()))
+    except (OSError, ValueError, TypeError):
+        return Result(0, ["ended without a result"])
+
+
+def measured(unit):
+    began = time.monotonic()
+
+    def stop(*_):
+        raise children.Stopped
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(unit.limit)
+    try:
+        result = judged(unit)
+    except children.Stopped:
+        children.end_descendants()
+        result = Result(0, [f"stopped after {time.monotonic() - began:.0f} s, limit {unit.limit} s"])
+    signal.alarm(0)
+    if left := children.left_running(PATIENCE):
+        result = result._replace(failed=[*result.failed, "left running: " + "; ".join(left)])
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    result = result._replace(cpu=round(sum(each.ru_utime + each.ru_stime for each in used), 2),
+                             wall=round(time.monotonic() - began, 2))  # fmt: skip
+    result_file(unit).write_text(json.dumps(result._asdict()))
+
+
+def judged(unit):
+    if unit.counts == "gtest":
+        return run_gtest(unit)
+    pid = children.start(shell(unit.run), env=environment(unit), cwd=ROOT)
+    if unit.builds:
+        children.give_way(pid, NICE)
+    try:
+        code = children.wait(pid, unit.limit + 60)
+    except children.Stopped:
+        signal.alarm(0)
+        children.end_group(pid)
+        raise
+    if unit.counts == "lines":
+        return read_lines(log_file(unit).read_text(errors="replace"), code)
+    passed = 1 if unit.counts == "itself" and code == 0 else 0
+    return Result(passed, [] if code == 0 else [f"exit {code}"])
+
+
+def shell(command):
+    return ["/bin/bash", "-euo", "pipefail", "-c", f". {TASKS}; {command}"]
+
+
+def environment(unit):
+    return {**os.environ, **{name: value.replace("{root}", str(ROOT)) for name, value in unit.env.items()}}
+
+
+def read_lines(text, code):
+    """A suite prints "ok NAME" or "FAILED NAME: why" for each check, and at last its sum."""
+    named = re.findall(r"^FAILED (?!\()(.+)$", text, re.M)
+    sums = SUM.findall(text)
+    if not sums:
+        return Result(0, [*named, f"no line \"N passed, N failed\", exit {code}"])
+    passed, failed = int(sums[-1][0]), int(sums[-1][1])
+    skipped = re.findall(r"^skipped (.+)$", text, re.M)
+    if (failed == 0) != (code == 0):
+        named.append(f"{failed} failed, but exit {code}")
+    if passed == 0 and not named:
+        named.append("ran nothing")
+    return Result(passed, [*named, *["a check without a name"] * (failed - len(named))], skipped)
+
+
+def run_gtest(unit):
+    env = environment(unit)
+    may_skip = subprocess.run(shell(f"may_be_skipped {unit.preset}"), check=True, capture_output=True, text=True).stdout
+    run = gtest.Run(unit, env, "|".join(may_skip.split("\n")).strip("|"), known_times(unit))
+    listing = {program: chosen(unit, gtest.listed(program, env)) for program in programs_of(unit)}
+    run.all({program: names for program, names in listing.items() if names})
+    times_file(unit).write_text(json.dumps(run.measured))
+    names = [name for names in listing.values() for name in names]
+    if not names:
+        run.failed.append("no tests")
+    return Result(run.passed, run.failed, run.skipped, listed=names)
+
+
+def known_times(unit):
+    try:
+        return json.loads(times_file(unit).read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def programs_of(unit):
+    """The test programs that are named, or those that a target of the build stands for."""
+    build = ROOT / "build" / unit.preset
+    if unit.programs:
+        return [str(build / "tests" / name) for name in unit.programs]
+    text = subprocess.run(["ninja", "-C", build, "-t", "query", unit.target], check=True, capture_output=True, text=True).stdout
+    names = re.findall(r"^ +\|{0,2} ?(tests/[\w-]+)$", text.split("outputs:")[0], re.M)
+    return [str(build / name) for name in names if is_test(build / name)]
+
+
+def is_test(path):
+    return path.name.endswith(("_test", "_tests")) and os.access(path, os.X_OK)
+
+
+def chosen(unit, names):
+    """Those that the unit is for: by a regular expression, or by a file with a line for each."""
+    only = unit.only and re.compile(unit.only)
+    without = unit.without and re.compile(unit.without)
+    return [name for name in names if not (only and not only.search(name)) and not (without and without.search(name))]
+
+
+def tail(unit, lines=30):
+    try:
+        text = pathlib.Path(log_file(unit)).read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    return [line for line in text if not re.match(r"\[\d+/\d+\] ", line)][-lines:]

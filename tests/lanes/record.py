@@ -1,0 +1,77 @@
+"""What earlier runs showed: results of this checkout, and the checked-in seconds of each unit."""
+
+import json
+import re
+import statistics
+
+from units import ROOT
+
+RESULTS = ROOT / "build/results.jsonl"  # a line for each unit that ran
+SECONDS = ROOT / "tests/lanes/seconds.json"  # written by scripts/test --record
+README = ROOT / "tests/README.md"
+BEGIN, END = "<!-- made by scripts/test --record -->", "<!-- end -->"
+TOLERANCE = 1.25  # a run that needs more than this times the recorded CPU seconds warns
+
+
+def append(line):
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    with open(RESULTS, "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def results():
+    """{unit: its results, the oldest first}."""
+    found = {}
+    if RESULTS.exists():
+        for line in RESULTS.read_text().splitlines():
+            result = json.loads(line)
+            found.setdefault(result["unit"], []).append(result)
+    return found
+
+
+def seconds():
+    return json.loads(SECONDS.read_text()) if SECONDS.exists() else {"units": {}}
+
+
+def last(unit, hashed, known):
+    """The last result of a whole unit for the same inputs, or None."""
+    same = [result for result in known.get(unit.name, ()) if result["inputs"] == hashed and not result["partial"]]
+    return same[-1] if same else None
+
+
+def in_recorded_seconds(cpu, calibration, recorded):
+    """CPU seconds of this run as the recorded machine would have needed, by the compile that both did."""
+    return cpu * recorded["calibration"] / calibration if calibration and recorded.get("calibration") else None
+
+
+def keep(kind, units):
+    """Takes the seconds of the last run of each unit into the checked-in file: kind is cold or warm."""
+    kept, known = seconds(), results()
+    calibrations = []
+    for unit in units.values():
+        if unit.name in known and not known[unit.name][-1]["failed"]:
+            last = known[unit.name][-1]
+            prefix = "" if kind == "cold" else "warm_"
+            entry = kept["units"].setdefault(unit.name, {})
+            entry.update({f"{prefix}cpu": last["cpu"], f"{prefix}wall": last["wall"]})
+            if last.get("calibration"):
+                calibrations.append(last["calibration"])
+    kept["units"] = {name: kept["units"][name] for name in units if name in kept["units"]}
+    if kind == "cold" and calibrations:
+        kept["calibration"] = round(statistics.median(calibrations), 2)
+    rows = ",\n".join(f'  "{name}": {json.dumps(entry, sort_keys=True)}' for name, entry in kept.pop("units").items())
+    SECONDS.write_text(f'{{"calibration": {kept["calibration"]}, "units": {{\n{rows}\n}}}}\n')
+    write_table(units)
+
+
+def write_table(units):
+    kept = seconds()["units"]
+    lines = ["| unit | lane | what it shows | cold: CPU s, wall s | warm: CPU s, wall s |", "|---|---|---|---|---|"]
+    for unit in units.values():
+        entry = kept.get(unit.name, {})
+        cells = [", ".join(str(round(entry[f"{prefix}{what}"])) for what in ("cpu", "wall")) if f"{prefix}cpu" in entry else ""
+                 for prefix in ("", "warm_")]  # fmt: skip
+        lines.append(f"| `{unit.name}` | {unit.lane} | {unit.text} | {cells[0]} | {cells[1]} |")
+    text = README.read_text()
+    table = BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END
+    README.write_text(re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: table, text, flags=re.S))

@@ -1,0 +1,139 @@
+# Sourced for the command of each unit (units.toml): what the commands are made of.
+# shellcheck shell=bash
+
+# shellcheck source=scripts/steps.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/steps.sh"
+bin=$root/build/release/bin
+
+# Debian's: another python3 that comes first in PATH lacks its packages.
+python3() { /usr/bin/python3 -B "$@"; }
+
+# "jax-digits-am-killed" is the sample jax-digits, and the fault that is injected while it runs.
+sample_of() {  # TEST
+  local sample=$1
+  while [ ! -d "$root/samples/$sample" ] && [[ $sample == *-* ]]; do sample=${sample%-*}; done
+  echo "$sample"
+}
+
+sample_venvs() {  # TEST...
+  local name
+  for name in "$@"; do make_sample_venv "$(sample_of "$name")"; done
+}
+
+# Prints a line for each sample, as suites do.
+samples() {  # TEST...
+  local name passed=0 failed=0
+  for name in "$@"; do
+    if "$root/tests/e2e/sample_run" "$name" "$bin" "$(sample_venv "$(sample_of "$name")")"; then
+      echo "ok $name"
+      passed=$((passed + 1))
+    else
+      echo "FAILED $name: exit code of tests/e2e/sample_run"
+      failed=$((failed + 1))
+    fi
+  done
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}
+
+# Each command is a check of its own: "NAME: COMMAND".
+checks() {  # CHECK...
+  local check passed=0 failed=0
+  for check in "$@"; do
+    echo "---- $check"
+    if (eval "${check#*: }"); then
+      echo "ok ${check%%: *}"
+      passed=$((passed + 1))
+    else
+      echo "FAILED ${check%%: *}: exit code of ${check#*: }"
+      failed=$((failed + 1))
+    fi
+  done
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}
+
+azkaban() {  # SUITE
+  make_sample_venv azkaban
+  [ "$1" != spark ] || make_sample_venv azkaban/spark
+  "$root/tests/conformance/azkaban/run" "$bin" "$(sample_venv azkaban)" "$1"
+}
+
+airflow() {  # VERSION[-celery] SUITE...
+  make_sample_venv jax-digits
+  make_airflow_venv "$1"
+  "$root/tests/conformance/airflow/run" "$bin" "$(airflow_venv "$1")" --training "$(sample_venv jax-digits)" \
+    --checks "$(airflow_venv checks)" "${@:2}"
+}
+
+hadoop() { "$root/tests/conformance/hadoop/run" "$root/build/release/tests" "$@"; }  # VERSION SUITE...
+
+# The last lines are "ok" or "FAILED" and the sum, also where there is no root.
+packaging() {  # SUITE...
+  if ! can_mount; then
+    echo "skipped packaging: needs root"
+    echo "1 passed, 0 failed"
+    return
+  fi
+  "$root/tests/packaging/run" "$root/build/release" "$@"
+}
+
+# Seeds that were wrong are printed; `scripts/sim --seed N --trace` runs one again.
+simulate() {  # FIRST|fresh COUNT [--requests]
+  local first=$1
+  [ "$first" != fresh ] || first=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+  echo "seeds from $first on: $2"
+  "$root/build/release/tests/tony-sim" "${@:3}" --first "$first" --seeds "$2"
+}
+
+# The comparisons of store, staging, history, page and ledger are left to people who work there: tests/mutants/README.md.
+mutants() {  # K/N
+  "$root/scripts/mutants" --fresh --slice "$1" --jobs "$(nproc)" \
+    --only '^(row|order) |^comparison (am|executor|runtime/(job|framework|journal|request)|runtime/scheduler/local/am_)'
+}
+
+# An input that was found is kept beside the build, and printed.
+fuzz() {  # PRESET SECONDS [FIRST COUNT]
+  local target targets passed=0 failed=0
+  mapfile -t targets < <(sed -nE 's/^tony_fuzz\((\w+).*/\1/p' "$root/tests/fuzz/CMakeLists.txt")
+  for target in "${targets[@]:${3:-0}:${4:-100}}"; do
+    if "$root/tests/fuzz/run" "$root/build/$1/tests/fuzz_$target" "$2"; then
+      echo "ok $target"
+      passed=$((passed + 1))
+    else
+      echo "FAILED $target: an input was found, or the target did not run"
+      failed=$((failed + 1))
+    fi
+  done
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}
+
+can_mount() { [ "$(id -u)" = 0 ] && unshare --mount mount -t tmpfs none /mnt 2>/dev/null; }
+
+frees_parts_of_files() {
+  local file rc=0
+  file=$(mktemp)
+  head -c 65536 /dev/zero >"$file"
+  fallocate --punch-hole --offset 0 --length 32768 "$file" 2>/dev/null || rc=1
+  rm "$file"
+  return $rc
+}
+
+# Regular expressions of the names of tests that this machine may skip, one in each line.
+may_be_skipped() {  # PRESET
+  local cgroups others='(Strangers|SharedHome|Limits|OtherUser|Secret|Master|Impersonation|OldMaster)Test[.]'
+  cgroups=$("$root/build/$1/tests/cgroup_look" 2>/dev/null || true)
+  [[ $cgroups == *limits* ]] || echo NeedsWritableCgroup
+  [[ $cgroups == *v1* ]] || echo 'KillCgroupTest.*/v1_|RootOnlyUnifiedCgroups'
+  [[ $cgroups == *unified* ]] || echo 'KillCgroupTest.*/v2_|RootOnlyUnifiedCgroups'
+  [ "$(id -u)" != 0 ] || echo _NotAsRoot
+  can_mount || echo "_NeedsRoot|RootOnly|[.]AsRoot|SmallDiskTest|FrozenHistoryTest|^(Ledger)?$others"
+  command -v mkfs.ext4 >/dev/null && [ -e /dev/loop-control ] || echo FrozenHistoryTest
+  unshare --user true 2>/dev/null || echo 'MasterTest.*(MountedElsewhere|UserNamespace)'
+  frees_parts_of_files || echo '(LogCap|LogReader|LastLines|LogFollower)Test|(UsageWatch|UsageE2e|LongLine)Test.*Limit'
+  [ "$(cut -f1 /proc/sys/net/ipv4/ip_local_port_range)" -ge 21000 ] || echo PortReservationTest.APortToLetGo
+  [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 10200 ] || echo CrowdTest
+  [ ! -e /var/lib/tony/ledger ] || echo LedgerFolderTest.AsRootWithoutTheRight
+  echo UsageWatchTest.AnAttemptThatIsOverAtOnce  # where a process takes long to start
+}
