@@ -24,13 +24,13 @@ frees_parts_of_files() {
 
 # Regular expressions of names, one a line: what may be skipped on this machine.
 may_be_skipped() {  # PRESET
-  local cgroups others='(Strangers|SharedHome|Limits|OtherUser|Secret|Master|Impersonation|OldMaster)Test[.]'
+  local cgroups others='(Strangers|SharedHome|OtherUser|Secret|Master|Impersonation|OldMaster)Test[.]'
   cgroups=$("$root/build/$1/tests/cgroup_look" 2>/dev/null || true)
   [[ $cgroups == *limits* ]] || echo NeedsWritableCgroup
   [[ $cgroups == *v1* ]] || echo 'KillCgroupTest.*/v1_|RootOnlyUnifiedCgroups'
   [[ $cgroups == *unified* ]] || echo 'KillCgroupTest.*/v2_|RootOnlyUnifiedCgroups'
   [ "$(id -u)" != 0 ] || echo _NotAsRoot
-  is_root || echo "_NeedsRoot|RootOnly|[.]AsRoot|SmallDiskTest|FrozenHistoryTest|^(Ledger)?$others"
+  is_root || echo "_NeedsRoot|RootOnly|[.]AsRoot|SmallDiskTest|FrozenHistoryTest|^(Ledger|Limits)?$others"
   command -v mkfs.ext4 >/dev/null && [ -e /dev/loop-control ] || echo FrozenHistoryTest
   unshare --user true 2>/dev/null || echo 'MasterTest.*(MountedElsewhere|UserNamespace)'
   frees_parts_of_files || echo '(LogCap|LogReader|LastLines|LogFollower)Test|(UsageWatch|UsageE2e|LongLine)Test.*Limit'
