@@ -56,6 +56,8 @@ class Teller {
     hosts_[d.container] = d.host;
   }
   void On(const AttemptLaunched& d, Instant time) { Start(d.attempt, time); }
+  // An executor may be heard before the one who started it.
+  void On(const AttemptRegistered& d, Instant time) { Start(d.attempt, time); }
   // In the executor of the attempt before: it is not launched.
   void On(const RestartBegan& d, Instant time) {
     for (const RenewedAttempt& renewed : d.renewed) {

@@ -17,7 +17,7 @@ using testing::StartsWith;
 class FakeClusterTest : public TonyTest {
  protected:
   static Words OnFake(const std::string& command) {
-    return One(command) + Conf("tony.scheduler=fake") + Conf(kLittleMemory);
+    return One(command) + Conf("tony.scheduler=fake") + Conf(LittleMemory());
   }
   std::unique_ptr<Background> Start(const Words& words) const {
     return std::make_unique<Background>(Words{ProgramFolder() + "/fake-tony"} + words, box_.Environment(),

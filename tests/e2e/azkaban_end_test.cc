@@ -23,7 +23,7 @@ class AzkabanEndTest : public AzkabanTest {
   static Ran ExpectTerminated(Background& step, int exit = 143) {
     const auto begin = std::chrono::steady_clock::now();
     Ran ran = step.Wait();
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon) << ran.out;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, Soon()) << ran.out;
     ExpectEnd(ran, exit);
     return ran;
   }
@@ -196,7 +196,7 @@ TEST_F(AzkabanEndTest, AnAdapterWhoseExecutorServerDiesLeavesAndTheJobGoesOn) {
   const auto server = StartHolding("\"$@\" & wait");
   ASSERT_EQ(box_.Pids("tony-azkaban").size(), 1u);
   server->Signal(SIGKILL);
-  EXPECT_TRUE(WaitFor([&] { return box_.Pids("tony-azkaban").empty(); }, kSoon));
+  EXPECT_TRUE(WaitFor([&] { return box_.Pids("tony-azkaban").empty(); }, Soon()));
   EXPECT_FALSE(server->Wait().timed_out);
   EXPECT_EQ(StateOf(Job()), "RUNNING");
   step_.properties["azkaban.job.attempt"] = "1";

@@ -196,12 +196,10 @@ TEST_F(AzkabanInstallTest, ADiskThatIsFullChangesNothing) {
   const std::string before = "command=/old/tony-azkaban\n";
   Write("tony/plugin.properties", before);
   fs::create_directory(box_.File("shim"));
-  const Ran ran = Install({}, {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
-                               {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                               {"SHIM_FOLDER", box_.File("shim")},
-                               {"SHIM_PROGRAM", "tony-azkaban"},
-                               {"SHIM_ROOT", (box_.folder() / "plugins").string()},
-                               {"SHIM_FULL_WHILE", box_.Write("full", "")}});
+  const Ran ran = Install({}, WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")},
+                                                      {"SHIM_PROGRAM", "tony-azkaban"},
+                                                      {"SHIM_ROOT", (box_.folder() / "plugins").string()},
+                                                      {"SHIM_FULL_WHILE", box_.Write("full", "")}}));
   ExpectOneLine(ran, 73, "no space left on device");
   EXPECT_EQ(At("tony/plugin.properties"), before);
 }
@@ -222,12 +220,10 @@ class AzkabanInstallCrashTest : public AzkabanInstallTest, public testing::WithP
       Write("tony/plugin.properties", "command=/old/tony-azkaban\n");
     }
     if (GetParam() == Before::kForeign) Write("TonyJob/private.properties", "jobtype.class=linkedin\n");
-    const Ran ran = Install({"--replace"}, {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
-                                            {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                                            {"SHIM_FOLDER", box_.File("shim")},
-                                            {"SHIM_PROGRAM", "tony-azkaban"},
-                                            {"SHIM_ROOT", (box_.folder() / "plugins").string()},
-                                            {"SHIM_CRASH_AT", at}});
+    const Ran ran = Install({"--replace"}, WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")},
+                                                                   {"SHIM_PROGRAM", "tony-azkaban"},
+                                                                   {"SHIM_ROOT", (box_.folder() / "plugins").string()},
+                                                                   {"SHIM_CRASH_AT", at}}));
     Words points;
     std::ifstream notes(box_.File("shim/points.1"));
     for (std::string line; std::getline(notes, line);) points.push_back(line);
@@ -304,7 +300,9 @@ TEST_F(AzkabanDoctorTest, AnInstallationIsHealthyAndWithoutOneItSaysWhatToDo) {
   ASSERT_EQ(Install({"--no-execute-as-user"}).exit, 0);
   const Ran ran = Doctor();
   EXPECT_EQ(ran.exit, 0) << ran.out;
-  EXPECT_TRUE(Has(ran, "ok    programs: tony, tony-am, tony-executor, tony-keeper beside tony-azkaban")) << ran.out;
+  const std::string gpu = fs::exists(ProgramFolder() + "/tony-gpu-executor") ? ", tony-gpu-executor" : "";
+  EXPECT_TRUE(Has(ran, "ok    programs: tony, tony-am, tony-executor, tony-keeper" + gpu + " beside tony-azkaban"))
+      << ran.out;
   EXPECT_TRUE(Has(ran, "ok    type TonyJob: the same as tony")) << ran.out;
 }
 

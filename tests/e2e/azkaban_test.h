@@ -14,7 +14,7 @@
 namespace tony {
 
 // Two seconds are promised; with sanitizers on a loaded machine all takes ten times longer.
-inline constexpr Limit kSoon{kSanitized ? 20000 : 10000};
+inline Limit Soon() { return Limit(SanitizedPrograms() ? 20000 : 10000); }
 
 class AzkabanTest : public TonyTest {
  protected:

@@ -15,7 +15,7 @@ class BoardTest : public TonyTest {
                                 " ]; do sleep 0.02; done; [ $TASK_INDEX$TONY_ATTEMPT != 11 ] || exit 7; " +
                                 HoldUntilGo();
     return Words{"submit", "-executes", command} + Conf("tony.application.framework=pytorch") +
-           Conf("tony.worker.instances=2") + Conf(kLittleMemory) + Conf("tony.restart.gang.budget=3") +
+           Conf("tony.worker.instances=2") + Conf(LittleMemory()) + Conf("tony.restart.gang.budget=3") +
            Conf("tony.application.tensorboard-log-dir=" + box_.File("not-there-yet")) +
            Conf("tony.tensorboard.memory=200m") + Conf("tony.tensorboard.command=" + board);
   }

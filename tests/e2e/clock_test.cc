@@ -19,10 +19,7 @@ class ClockTest : public TonyTest {
  protected:
   // The clocks of `program` go as the file says, which is not there yet.
   std::map<std::string, std::string> ClocksOf(const std::string& program) const {
-    return {{"LD_PRELOAD", TestProgram("libclock_shim.so")},
-            {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-            {"CLOCK_SHIM_PROGRAM", program},
-            {"CLOCK_SHIM_FILE", box_.File("clocks")}};
+    return WithShim("clock_shim", {{"CLOCK_SHIM_PROGRAM", program}, {"CLOCK_SHIM_FILE", box_.File("clocks")}});
   }
   void SetClocks(const std::string& to) const { box_.Write("clocks", to); }
   boost::json::value Status() const { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }

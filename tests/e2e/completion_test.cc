@@ -22,7 +22,7 @@ class CompletionTest : public TonyTest {
     for (const std::string& role : roles) {
       words = words + Conf("tony." + role);
       const std::string name = role.substr(0, role.find('.'));
-      words = words + Conf("tony." + name + ".memory=" + std::string(kLittleMemory).substr(19));
+      words = words + Conf("tony." + name + ".memory=" + LittleMemory().substr(19));
     }
     return words;
   }

@@ -127,7 +127,7 @@ std::string Joined(const std::string& lines) {
   return text;
 }
 
-std::vector<std::string> Lines(const std::string& file) {
+std::vector<std::string> LinesOf(const std::string& file) {
   std::ifstream stream(file);
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
@@ -145,12 +145,10 @@ Seen RunJob(const Sweep& sweep, const std::string& at) {
   const Sandbox box;
   const std::string notes = box.File("started");
   std::filesystem::create_directory(box.File("shim"));
-  Sandbox::Variables variables = {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
-                                  {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                                  {"SHIM_FOLDER", box.File("shim")},
-                                  {"SHIM_PROGRAM", sweep.program},
-                                  {"SHIM_CRASH_AT", sweep.CrashAt(at)},
-                                  {"NOTES", notes}};
+  Sandbox::Variables variables = WithShim("crash_shim", {{"SHIM_FOLDER", box.File("shim")},
+                                                         {"SHIM_PROGRAM", sweep.program},
+                                                         {"SHIM_CRASH_AT", sweep.CrashAt(at)},
+                                                         {"NOTES", notes}});
   Seen seen;
   seen.submit = box.Tony(sweep.submit, variables);
   // Nothing is left when the client returns; only a keeper that dies while it tidies up leaves that to the next one.
@@ -163,7 +161,7 @@ Seen RunJob(const Sweep& sweep, const std::string& at) {
   seen.epochs = static_cast<size_t>(Number(status, "/epoch"));
   seen.restarts = Number(status, "/restart_count");
   seen.started = Joined(ReadText(notes + "-0")) + ";" + Joined(ReadText(notes + "-1"));
-  seen.points = Lines(box.File("shim/points." + std::to_string(sweep.process())));
+  seen.points = LinesOf(box.File("shim/points." + std::to_string(sweep.process())));
   // Another thread may meet points of its own between this note and the death.
   seen.died = std::ranges::find(seen.points, "died") != seen.points.end();
   return seen;

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::IsEmpty;
 
-constexpr Limit kLong{100'000};
+constexpr Limit kManyDaemons{100'000};
 
 class DaemonsTest : public TonyTest {
  protected:
@@ -44,8 +44,8 @@ TEST_F(DaemonsTest, OfAnAttemptThatFailedNoneLivesWhenTheNextBegins) {
   const Ran ran =
       box_.Tony(Workers(4, Check(own) + Leave("refork", own) + "exit $((TONY_ATTEMPT < 25))") +
                     Conf("tony.application.framework=standalone") + Conf("tony.application.distributed-mode=FCFS") +
-                    Conf("tony.restart.task.budget=24") + Conf("tony.restart.backoff-ms=0") + Conf(kLittleMemory),
-                {}, kLong);
+                    Conf("tony.restart.task.budget=24") + Conf("tony.restart.backoff-ms=0") + Conf(LittleMemory()),
+                {}, kManyDaemons);
   EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
   ExpectNoneLived(100);
 }
@@ -58,8 +58,8 @@ TEST_F(DaemonsTest, OfAGangNoneLivesWhenItFormsAgain) {
                                "; [ $TONY_GENERATION = 8 ] && exit 0; until [ $(wc -l < " + have +
                                ") = 3 ]; do sleep 0.01; done; [ $TASK_INDEX != 0 ] || exit 1; sleep 1000") +
                     Conf("tony.restart.gang.budget=7") + Conf("tony.restart.scope=gang") +
-                    Conf("tony.restart.backoff-ms=0") + Conf("tony.task.stop-grace-ms=100") + Conf(kLittleMemory),
-                {}, kLong);
+                    Conf("tony.restart.backoff-ms=0") + Conf("tony.task.stop-grace-ms=100") + Conf(LittleMemory()),
+                {}, kManyDaemons);
   EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
   ExpectNoneLived(24);
 }
@@ -69,8 +69,8 @@ TEST_F(DaemonsTest, OfAnAttemptWhoseExecutorWasKilledNoneLivesWhenTheNextBegins)
   const std::string own = "all";
   const Ran ran = box_.Tony(
       One(Check(own) + Leave("refork,bare,quiet", own) + "[ $TONY_ATTEMPT = 6 ] && exit 0; kill -9 $PPID; sleep 1000") +
-          Conf("tony.restart.backoff-ms=0") + Conf(kLittleMemory),
-      {}, kLong);
+          Conf("tony.restart.backoff-ms=0") + Conf(LittleMemory()),
+      {}, kManyDaemons);
   EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
   ExpectNoneLived(6);
 }

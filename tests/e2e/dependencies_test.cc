@@ -22,7 +22,7 @@ class DependenciesTest : public TonyTest {
     return words;
   }
   static Words Little(const std::string& role) {
-    const std::string memory = kLittleMemory;
+    const std::string memory = LittleMemory();
     return Conf("tony." + role + memory.substr(memory.rfind('.')));
   }
   std::string Status() const { return box_.Tony({"status", TonyTest::Job(), "--json"}).out; }

@@ -11,7 +11,8 @@ constexpr int kWorkers = 3;
 
 // worker:2 leads and ends in one of the ways of failing_program; the others are connected to it.
 std::string LedBy(const std::string& how) {
-  return "if [ $TASK_INDEX = 2 ]; then exec @F lead @D/port-$TONY_GENERATION 2 " + how + "; else exec @F follow @D/port-$TONY_GENERATION; fi";
+  return "if [ $TASK_INDEX = 2 ]; then exec @F lead @D/port-$TONY_GENERATION 2 " + how +
+         "; else exec @F follow @D/port-$TONY_GENERATION; fi";
 }
 
 // A task that waits until all of them run, then does `what`; the others go on for ever.
@@ -26,7 +27,7 @@ std::string OneOf(int index, const std::string& what) {
 
 // clang-format off
 Failures FailuresOfMachines() {
-  const std::string limit = kSanitized ? "400m" : "64m", most = kSanitized ? "900M" : "300M";
+  const std::string limit = SanitizedPrograms() ? "400m" : "64m", most = SanitizedPrograms() ? "900M" : "300M";
   return {
       {"memory limit", "head -c " + most + " /dev/zero | tail > /dev/null", "oom", {"out of memory", "tony.worker.memory sets it"}, {}, {}, "worker:0", 1, {"tony.worker.memory=" + limit}, Need::kMemoryLimit},
       {"full disk elsewhere", "echo 1 > /dev/full", "user_error", {"No space left on device", "a disk of the node is full"}},

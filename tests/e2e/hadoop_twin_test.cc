@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "tests/e2e/installation.h"
 #include "tests/e2e/tony_test.h"
 #include "tests/support/places.h"
 
@@ -52,9 +53,7 @@ TEST_F(HadoopTwinTest, AClusterThatIsNotThereIsNamedBeforeAnythingIsStaged) {
 }
 
 TEST_F(HadoopTwinTest, ANameServerThatHangsHoldsNobody) {
-  Sandbox::Variables variables = Cluster();
-  variables["LD_PRELOAD"] = TestProgram("libnames_shim.so");
-  variables["ASAN_OPTIONS"] = "verify_asan_link_order=0";
+  Sandbox::Variables variables = WithShim("names_shim", Cluster());
   variables["NAMES_SHIM_HANGS"] = "hangs.example.org";
   const auto takes = [&](const Words& words, const std::string& says) {
     const auto began = std::chrono::steady_clock::now();
@@ -158,9 +157,7 @@ TEST_F(HadoopTwinTest, AJobMayNameItsCluster) {
 }
 
 TEST_F(HadoopTwinTest, JobsOfThisMachineNeedNone) {
-  fs::create_directories(box_.folder() / "bin");
-  for (const char* name : {"tony", "tony-am", "tony-executor", "tony-keeper"})
-    fs::copy_file(fs::path(ProgramFolder()) / name, box_.folder() / "bin" / name);
+  const Installation installed(box_, {});
   const std::string tony = box_.File("bin/tony");
   const Ran local = Shell(tony + " submit -executes true -conf tony.application.framework=standalone", {});
   EXPECT_EQ(local.exit, 0) << local.err;

@@ -21,10 +21,7 @@ class JournalE2eTest : public TonyTest {
   // Two workers run until Go(). The AM, and no other process, finds its disk full while the file "full" is there.
   void Begin() {
     std::filesystem::create_directory(box_.File("shim"));
-    BeginWith({{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
-               {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-               {"SHIM_FOLDER", box_.File("shim")},
-               {"SHIM_FULL_WHILE", box_.File("full")}});
+    BeginWith(WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")}, {"SHIM_FULL_WHILE", box_.File("full")}}));
   }
   void BeginWith(const Sandbox::Variables& variables) {
     client_ = box_.StartTony(Workers(2, HoldUntilGo()), variables);
@@ -128,7 +125,7 @@ TEST_F(JournalE2eTest, AnApplicationMasterThatBeginsOnAFullDiskTouchesNoTask) {
 }
 
 TEST_F(JournalE2eTest, AFlippedBitIsReportedAndTheTasksAreLeftAlone) {
-  Begin();
+  BeginWith({});
   ReplaceAm(
       [](std::string& journal) { journal[journal.size() / 2] = static_cast<char>(journal[journal.size() / 2] ^ 4); });
   ExpectTasksUntouched("damaged at byte");
@@ -138,19 +135,19 @@ TEST_F(JournalE2eTest, AFlippedBitIsReportedAndTheTasksAreLeftAlone) {
 }
 
 TEST_F(JournalE2eTest, AJournalThatLostItsEndIsReportedAndTheTasksAreLeftAlone) {
-  Begin();
+  BeginWith({});
   ReplaceAm([](std::string& journal) { journal.resize(journal.size() / 2); });
   ExpectTasksUntouched("it ends here, and had");
 }
 
 TEST_F(JournalE2eTest, AJournalOfALaterReleaseIsReportedAndTheTasksAreLeftAlone) {
-  Begin();
+  BeginWith({});
   ReplaceAm([](std::string& journal) { journal[8] = 9; });
   ExpectTasksUntouched("journal version 9 at byte 8");
 }
 
 TEST_F(JournalE2eTest, AnUnfinishedAppendIsCutOffAndTheJobGoesOn) {
-  Begin();
+  BeginWith({});
   ReplaceAm([](std::string& journal) { journal += journal.substr(12, 30); });
   ASSERT_TRUE(ClientSays("application master restarted (epoch 2)")) << client_->err();
   EXPECT_TRUE(TasksLive());
@@ -162,7 +159,7 @@ TEST_F(JournalE2eTest, AnUnfinishedAppendIsCutOffAndTheJobGoesOn) {
 }
 
 // A disk of one megabyte for the jobs, which only this process and its children see.
-class SmallDiskTest : public JournalE2eTest {
+class JournalSmallDiskTest : public JournalE2eTest {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(box_.home());
@@ -177,7 +174,7 @@ class SmallDiskTest : public JournalE2eTest {
   void MakeRoom() const { std::filesystem::remove(box_.home() / "filler"); }
 };
 
-TEST_F(SmallDiskTest, RootOnlyAnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom) {
+TEST_F(JournalSmallDiskTest, RootOnlyAnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom) {
   for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
   ASSERT_TRUE(WaitFor([&] { return box_.Pids("tony-am").empty(); }));
   EXPECT_FALSE(WaitFor([&] { return !TasksLive(); }, Limit(1500))) << "longer than a crash-looping AM lasts";
@@ -190,7 +187,7 @@ TEST_F(SmallDiskTest, RootOnlyAnAmThatDiesOnAFullDiskIsReplacedWhenThereIsRoom) 
   ExpectNothingLeft();
 }
 
-TEST_F(SmallDiskTest, RootOnlyAKillThatCannotBeRecordedIsDone) {
+TEST_F(JournalSmallDiskTest, RootOnlyAKillThatCannotBeRecordedIsDone) {
   const auto killer = box_.StartTony({"kill", Job()});
   EXPECT_TRUE(WaitFor([&] { return TasksGone(); })) << "the disk is still full";
   MakeRoom();

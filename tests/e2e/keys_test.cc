@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 // What is set beside a job of one worker, and where the plan's spec shows it. Without a place in it: `kRefuses`, the
 // value forbids this job; `kElsewhere`, it says nothing to a plan.
-struct Case {
+struct KeyCase {
   std::string key, value, pointer, expected;
   std::vector<std::string> more = {};
 };
@@ -29,13 +29,13 @@ class KeysTest : public TonyTest {
     box_.Write("site.xml", "<configuration/>");
   }
 
-  std::vector<Case> Cases() const {
+  std::vector<KeyCase> Cases() const {
     const std::string folder = box_.File("folder"), file = box_.File("file"), site = box_.File("site.xml");
     const std::string checkpoints = "tony.checkpoint.dir=" + folder, no_role = "tony.worker.instances=0";
     const std::string chief = "tony.chief.instances=1", group = "tony.application.group.A=chief";
     const std::string after = "tony.application.dependency.worker.timeout.after.A";
     const std::string json_folder = "\"" + folder + "\"", json_file = "\"" + file + "\"";
-    std::vector<Case> cases = {
+    std::vector<KeyCase> cases = {
         {"tony.application.completion-rule", "tony", "/completion_rule", "\"tony\""},
         {"tony.application.fail-on-worker-failure-enabled",
          "true",
@@ -183,7 +183,7 @@ class KeysTest : public TonyTest {
     return why ? std::string(why->as_string()) : "";
   }
 
-  void ExpectHonoured(const Case& one, const std::vector<std::string>& settings) const {
+  void ExpectHonoured(const KeyCase& one, const std::vector<std::string>& settings) const {
     if (one.pointer == kRefuses) {
       const Ran ran = Plan(settings);
       EXPECT_EQ(ran.exit, 65) << one.key;
@@ -224,7 +224,7 @@ std::string AnotherValue(const Key& row) {
 
 TEST_F(KeysTest, EveryKeyThatIsHonouredHasItsEffectInThePlan) {
   std::set<std::string_view> rows;
-  for (const Case& one : Cases()) {
+  for (const KeyCase& one : Cases()) {
     const Key* row = FindKey(one.key);
     ASSERT_NE(row, nullptr) << one.key;
     rows.insert(row->name);
@@ -241,7 +241,7 @@ TEST_F(KeysTest, EveryKeyThatIsHonouredHasItsEffectInThePlan) {
 }
 
 TEST_F(KeysTest, AKeyOfAnotherSchedulerIsTold) {
-  for (const Case& one : Cases()) {
+  for (const KeyCase& one : Cases()) {
     const KeyEffect effect = FindKey(one.key)->effect;
     if (effect != KeyEffect::kYarn && effect != KeyEffect::kLocal) continue;
     const std::string other = effect == KeyEffect::kYarn ? "local" : "yarn";

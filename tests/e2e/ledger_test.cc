@@ -146,7 +146,7 @@ TEST_F(LedgerTest, ALedgerThatCannotBeMadeIsRefusedByItsPath) {
 
 TEST_F(LedgerTest, AMachineFileThatCannotBeReadIsSaidAndLeftOut) {
   box_.SetMachine("{");
-  const Ran ran = box_.Tony(One("true") + Conf(kLittleMemory));
+  const Ran ran = box_.Tony(One("true") + Conf(LittleMemory()));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("machine.json is left out: "));
 }

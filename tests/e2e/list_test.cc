@@ -71,12 +71,10 @@ TEST_F(ListTest, AnAnswerThatIsLostIsAFailureAndAJobsEndIsTold) {
 TEST_F(ListTest, ADiskThatFailsIsNotAnEmptyList) {
   ASSERT_EQ(box_.Tony(One("true")).exit, 0);
   fs::create_directory(box_.File("shim"));
-  const Sandbox::Variables broken = {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
-                                     {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                                     {"SHIM_FOLDER", box_.File("shim")},
-                                     {"SHIM_PROGRAM", "tony"},
-                                     {"SHIM_ROOT", box_.home().string()},
-                                     {"SHIM_UNREADABLE", "1"}};
+  const Sandbox::Variables broken = WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")},
+                                                            {"SHIM_PROGRAM", "tony"},
+                                                            {"SHIM_ROOT", box_.home().string()},
+                                                            {"SHIM_UNREADABLE", "1"}});
   const Ran list = box_.Tony({"list"}, broken);
   EXPECT_EQ(list.exit, 69);
   EXPECT_THAT(list.out, IsEmpty());

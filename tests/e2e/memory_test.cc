@@ -10,11 +10,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Executors with sanitizers take more than 64 MB themselves.
-constexpr const char* kLimit = kSanitized ? "400" : "64";
+// In MB. Executors with sanitizers take more than 64 MB themselves.
+std::string MemoryLimit() { return SanitizedPrograms() ? "400" : "64"; }
 // Keeps all that it reads, as there is no end of a line in it.
-constexpr const char* kTooMuch =
-    kSanitized ? "head -c 900M /dev/zero | tail > /dev/null" : "head -c 300M /dev/zero | tail > /dev/null";
+std::string TakeTooMuch() {
+  return StrCat("head -c ", SanitizedPrograms() ? "900M" : "300M", " /dev/zero | tail > /dev/null");
+}
 
 class MemoryTest : public TonyTest {
  protected:
@@ -22,20 +23,21 @@ class MemoryTest : public TonyTest {
     if (LookForCgroups().limits.empty()) GTEST_SKIP() << "no cgroup with a memory limit can be made";
   }
   Ran Run(const std::string& command) const {
-    return box_.Tony(One(command) + Conf(StrCat("tony.worker.memory=", kLimit, "m")));
+    return box_.Tony(One(command) + Conf(StrCat("tony.worker.memory=", MemoryLimit(), "m")));
   }
   boost::json::value Status() { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
 };
 
 TEST_F(MemoryTest, NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheNumbers) {
-  const Ran ran = Run(kTooMuch);
+  const Ran ran = Run(TakeTooMuch());
   EXPECT_EQ(ran.exit, 1) << ran.err;
   const auto status = Status();
   EXPECT_EQ(Text(status, "/verdict/class"), "oom");
-  EXPECT_THAT(Text(status, "/verdict/message"),
-              AllOf(HasSubstr(StrCat("out of memory: the container's limit of ", kLimit, " MB was reached (peak ")),
-                    HasSubstr("killed by the kernel; tony.worker.memory sets it")));
-  EXPECT_THAT(ran.err, HasSubstr(StrCat("the container's limit of ", kLimit, " MB was reached")));
+  EXPECT_THAT(
+      Text(status, "/verdict/message"),
+      AllOf(HasSubstr(StrCat("out of memory: the container's limit of ", MemoryLimit(), " MB was reached (peak ")),
+            HasSubstr("killed by the kernel; tony.worker.memory sets it")));
+  EXPECT_THAT(ran.err, HasSubstr(StrCat("the container's limit of ", MemoryLimit(), " MB was reached")));
   ExpectNothingLeft();
 }
 
@@ -45,16 +47,16 @@ TEST_F(MemoryTest, NeedsWritableCgroupTaskBelowItsLimitIsLeftAlone) {
 }
 
 TEST_F(MemoryTest, NeedsWritableCgroupChildThatTheProgramSurvivesIsNotTheCause) {
-  const Ran ran = Run(std::string("(") + kTooMuch + ") 2> /dev/null; exit 3");
+  const Ran ran = Run("(" + TakeTooMuch() + ") 2> /dev/null; exit 3");
   EXPECT_EQ(ran.exit, 1) << ran.err;
   EXPECT_EQ(Text(Status(), "/verdict/class"), "user_error");
 }
 
 TEST_F(MemoryTest, NeedsWritableCgroupOneTaskAboveItsLimitHarmsNoOther) {
   const Ran ran =
-      box_.Tony(Workers(2, std::string("if [ $TASK_INDEX = 1 ]; then ") + kTooMuch + "; else until grep -q -s oom " +
+      box_.Tony(Workers(2, "if [ $TASK_INDEX = 1 ]; then " + TakeTooMuch() + "; else until grep -q -s oom " +
                                box_.File("never") + "; do sleep 0.02; done; fi") +
-                Conf(StrCat("tony.worker.memory=", kLimit, "m")));
+                Conf(StrCat("tony.worker.memory=", MemoryLimit(), "m")));
   EXPECT_EQ(ran.exit, 1) << ran.err;
   const auto status = Status();
   EXPECT_EQ(Text(status, "/verdict/task"), "worker:1");

@@ -180,14 +180,14 @@ TEST_F(QueueTest, RunningJobWhoseKeeperIsKilledKeepsItsPlace) {
 }
 
 TEST_F(QueueTest, TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem) {
-  const auto first = box_.StartTony(Workers(2, Hold("first")) + Conf(kLittleMemory) + Conf("tony.worker.gpus=2"));
+  const auto first = box_.StartTony(Workers(2, Hold("first")) + Conf(LittleMemory()) + Conf("tony.worker.gpus=2"));
   ASSERT_TRUE(WaitUntilRuns("first", 0) && WaitUntilRuns("first", 1)) << first->err();
   const std::set<std::string> seen = {ReadText(box_.File("runs-first-0")), ReadText(box_.File("runs-first-1"))};
   EXPECT_EQ(seen, (std::set<std::string>{"0,1\n", "2,3\n"}));
-  const auto without = box_.StartTony(One(Hold("without")) + Conf(kLittleMemory));
+  const auto without = box_.StartTony(One(Hold("without")) + Conf(LittleMemory()));
   ASSERT_TRUE(WaitUntilRuns("without"));
   EXPECT_EQ(ReadText(box_.File("runs-without-0")), "\n") << "sees none";
-  const auto next = box_.StartTony(One(Hold("next")) + Conf(kLittleMemory) + Conf("tony.worker.gpus=1"));
+  const auto next = box_.StartTony(One(Hold("next")) + Conf(LittleMemory()) + Conf("tony.worker.gpus=1"));
   ASSERT_TRUE(Waits(JobOf(*next)));
   EXPECT_THAT(Delay(JobOf(*next)), HasSubstr("GPU"));
   Go("first");
@@ -200,14 +200,14 @@ TEST_F(QueueTest, TasksGetGpusOfTheirOwnAndTheNextJobWaitsForThem) {
 }
 
 TEST_F(QueueTest, TaskInheritsNothingOfTheClaim) {
-  const Ran ran = box_.Tony(One("ls /proc/self/fd") + Conf(kLittleMemory));
+  const Ran ran = box_.Tony(One("ls /proc/self/fd") + Conf(LittleMemory()));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(LogText("worker-0", "stdout"), "0\n1\n2\n3\n") << "3 is the folder that ls reads";
 }
 
 TEST_F(QueueTest, WhatTheUserSaysOfGpusStaysWhereHeAskedForNone) {
   const auto job =
-      box_.StartTony(One(Hold("own")) + Conf(kLittleMemory) + Words{"-shell_env", "CUDA_VISIBLE_DEVICES=7"});
+      box_.StartTony(One(Hold("own")) + Conf(LittleMemory()) + Words{"-shell_env", "CUDA_VISIBLE_DEVICES=7"});
   ASSERT_TRUE(WaitUntilRuns("own")) << job->err();
   EXPECT_EQ(ReadText(box_.File("runs-own-0")), "7\n");
   Go("own");

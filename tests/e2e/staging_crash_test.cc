@@ -65,12 +65,10 @@ class Store {
   bool KillAt(const Words& words, int point) const {
     fs::remove_all(box_.File("shim"));
     fs::create_directory(box_.File("shim"));
-    box_.Tony(words, {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
-                      {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                      {"SHIM_FOLDER", box_.File("shim")},
-                      {"SHIM_PROGRAM", "tony"},
-                      {"SHIM_ROOT", box_.home().string()},
-                      {"SHIM_CRASH_AT", std::to_string(point)}});
+    box_.Tony(words, WithShim("crash_shim", {{"SHIM_FOLDER", box_.File("shim")},
+                                             {"SHIM_PROGRAM", "tony"},
+                                             {"SHIM_ROOT", box_.home().string()},
+                                             {"SHIM_CRASH_AT", std::to_string(point)}}));
     return ReadText(box_.File("shim/points.1")).find("died\n") != std::string::npos;
   }
   int Points() const { return static_cast<int>(CountLines(ReadText(box_.File("shim/points.1")))); }
@@ -99,14 +97,14 @@ class Store {
   Sandbox box_;
 };
 
-struct Case {
+struct StagingCase {
   const char* name;
   bool has_run;  // the entry is there
   void (*prepare)(const Store&);
   Words words;  // none: a submit
 };
 
-class StagingCrashTest : public testing::TestWithParam<Case> {
+class StagingCrashTest : public testing::TestWithParam<StagingCase> {
  protected:
   int RunOne(int point) {
     const Store store;
@@ -132,14 +130,15 @@ TEST_P(StagingCrashTest, AnyPointLeavesWholeFilesForTheNext) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, StagingCrashTest,
-    testing::Values(
-        Case{.name = "ASubmit", .has_run = false, .prepare = [](const Store&) {}},
-        Case{.name = "ARepair", .has_run = true, .prepare = [](const Store& s) { s.Damage(); }},
-        Case{.name = "AfterAHalf", .has_run = true, .prepare = [](const Store& s) { s.Damage(), s.LeaveAHalf(); }},
-        Case{.name = "ACollection",
-             .has_run = true,
-             .prepare = [](const Store& s) { s.LeaveAHalf(); },
-             .words = {"gc", "--older-than", "0m"}}),
+    testing::Values(StagingCase{.name = "ASubmit", .has_run = false, .prepare = [](const Store&) {}},
+                    StagingCase{.name = "ARepair", .has_run = true, .prepare = [](const Store& s) { s.Damage(); }},
+                    StagingCase{.name = "AfterAHalf",
+                                .has_run = true,
+                                .prepare = [](const Store& s) { s.Damage(), s.LeaveAHalf(); }},
+                    StagingCase{.name = "ACollection",
+                                .has_run = true,
+                                .prepare = [](const Store& s) { s.LeaveAHalf(); },
+                                .words = {"gc", "--older-than", "0m"}}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -204,6 +204,7 @@ TEST_F(StagingTest, DamageIsMendedByTheNextSubmitBesideAJobThatUsesTheEntry) {
 }
 
 TEST_F(StagingTest, GcRemovesEndedJobsAndNeverALivingOne) {
+  std::filesystem::remove(box_.home() / "programs");  // the store that all tests share
   Write("app/train.sh", "true");
   const Words source = {"-src_dir", box_.File("app")};
   ASSERT_EQ(box_.Tony(One("true") + source).exit, 0);

@@ -44,12 +44,10 @@ class SubmitCrashTest : public testing::TestWithParam<std::tuple<bool, int>> {
     const Sandbox box;
     const std::string old = replaces_ ? StartPredecessor(box) : "";
     std::filesystem::create_directory(box.File("shim"));
-    const Ran killed = box.Tony(Own(box), {{"LD_PRELOAD", TestProgram("libcrash_shim.so")},
-                                           {"ASAN_OPTIONS", "verify_asan_link_order=0"},
-                                           {"SHIM_FOLDER", box.File("shim")},
-                                           {"SHIM_PROGRAM", "tony"},
-                                           {"SHIM_ROOT", box.home().string()},
-                                           {"SHIM_CRASH_AT", at}});
+    const Ran killed = box.Tony(Own(box), WithShim("crash_shim", {{"SHIM_FOLDER", box.File("shim")},
+                                                                  {"SHIM_PROGRAM", "tony"},
+                                                                  {"SHIM_ROOT", box.home().string()},
+                                                                  {"SHIM_CRASH_AT", at}}));
     const bool died = Died(box);
     EXPECT_EQ(killed.exit, died ? 137 : 0) << killed.err;
     deaths_ += died ? 1 : 0;

@@ -27,6 +27,23 @@ using Clock = std::chrono::steady_clock;
 const Words kQuickTimers = {"-conf", "tony.task.record-fresh-ms=600",  "-conf", "tony.task.stop-grace-ms=100",
                             "-conf", "tony.task.cutoff-after-ms=2300", "-conf", "tony.restart.lost.budget=0"};
 
+// Keeps this thread, and all that it starts, on one processor.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(sched_getcpu()), &one);
+    EXPECT_EQ(sched_getaffinity(0, sizeof before_, &before_), 0);
+    EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  ~OneProcessor() { sched_setaffinity(0, sizeof before_, &before_); }
+  OneProcessor(const OneProcessor&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
 class TonyScenariosTest : public TonyTest {
  protected:
   TonyScenariosTest() {
@@ -411,10 +428,7 @@ TEST_F(TonyScenariosTest, AWorkerThatIsNotWaitedForAnyMoreAndFailsFailsTheJobAll
 // application master back, so the executor gives up and takes its task along; who then asks is told. All on one
 // processor, on which TonY's could not end at all.
 TEST_F(TonyScenariosTest, AnExecutorThatHasLostItsApplicationMasterForGoodStopsItsTask) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<size_t>(sched_getcpu()), &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // of this test's process, and all that it starts
+  const OneProcessor one;
   ASSERT_EQ(
       box_.Tony(Method("lost-am") + Conf("tony.task.orphan-timeout-ms=300") + Conf("tony.task.record-fresh-ms=300") +
                 Conf("tony.task.heartbeat-interval-ms=50") + Conf("tony.restart.lost.budget=0") + Words{"--detach"})

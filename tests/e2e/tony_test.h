@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/sanitized.h"
 #include "tests/support/tony_runner.h"
 
 namespace tony {
@@ -21,7 +20,7 @@ inline Words operator+(Words left, const Words& right) {
 }
 
 // What the least task asks for: with sanitizers its executor alone has more than a limit of 64 MB.
-inline constexpr const char* kLittleMemory = kSanitized ? "tony.worker.memory=150m" : "tony.worker.memory=10m";
+inline std::string LittleMemory() { return SanitizedPrograms() ? "tony.worker.memory=150m" : "tony.worker.memory=10m"; }
 
 class TonyTest : public testing::Test {
  protected:

@@ -21,7 +21,7 @@ class WatchTest : public TonyTest {
   // Jobs that run until they are let go, in the order of their ids.
   std::vector<std::string> Submit(int count) {
     const std::string hold = "until [ -e " + box_.File("go-") + "$TONY_JOB_ID ]; do sleep 0.05; done";
-    for (int i = 0; i < count; ++i) EXPECT_EQ(box_.Tony(One(hold) + Conf(kLittleMemory) + Words{"--detach"}).exit, 0);
+    for (int i = 0; i < count; ++i) EXPECT_EQ(box_.Tony(One(hold) + Conf(LittleMemory()) + Words{"--detach"}).exit, 0);
     return box_.Jobs();
   }
   void LetGo(const std::string& job) { box_.Write("go-" + job, ""); }

@@ -31,7 +31,7 @@ using Steady = std::chrono::steady_clock;
 
 // Below these numbers Debian's own users end, systemd's begin and the overflow uid is; and a pid has at most 22 bits.
 constexpr uid_t kFirstUid = 1'000'000;
-constexpr uid_t kUidsOfProcess = 64;
+constexpr uid_t kUidsOfProcess = 256;
 constexpr int kNotThisUser = 125;
 
 [[noreturn]] void Fail(const std::string& what) {
@@ -113,9 +113,12 @@ void AddLimit(std::vector<std::string>& words, const char* option, const std::op
 }  // namespace
 
 std::string CannotBeOthers() {
-  if (geteuid() != 0) return "needs root: it acts as other users of this machine";
-  ForkedCall probe(NextUid(), [] { return std::string("here"); });
-  return probe.Wait().out == "here" ? "" : "root may not become other users here";
+  static const std::string reason = [] {
+    if (geteuid() != 0) return "needs root: it acts as other users of this machine";
+    ForkedCall probe(NextUid(), [] { return std::string("here"); });
+    return probe.Wait().out == "here" ? "" : "root may not become other users here";
+  }();
+  return reason;
 }
 
 const fs::path& ReachablePrograms() {

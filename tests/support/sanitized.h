@@ -1,4 +1,6 @@
-// What this build was made with (TONY_SANITIZE): sanitizers make the programs slow and large, and keep what was freed.
+// What this test was built with (TONY_SANITIZE): sanitizers make code slow and large, and keep what was freed. A test
+// of the built programs asks SanitizedPrograms() of tests/support/tony_runner.h, since it runs programs of other builds
+// too.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
 #include "tests/support/tony_runner.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/support/places.h"
@@ -64,6 +66,20 @@ std::string WithoutLineEnd(std::string text) {
   return text;
 }
 
+// Whether the kernel starts a loader for it, which brings libraries.
+bool IsDynamic(const fs::path& program) {
+  std::ifstream file(program, std::ios::binary);
+  Elf64_Ehdr header = {};
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  file.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment = {};
+    file.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (file && segment.p_type == PT_INTERP) return true;
+  }
+  return false;
+}
+
 // All tests have one copy of the programs, which are large. Copies of earlier builds go.
 void ShareProgramsIn(const fs::path& home) {
   const fs::path shared = fs::path(ProgramFolder()).parent_path() / "programs-of-jobs";
@@ -80,6 +96,15 @@ void ShareProgramsIn(const fs::path& home) {
 }
 
 }  // namespace
+
+// A sanitizer's library has to be begun by each program that has it.
+bool SanitizedPrograms() {
+  static const bool sanitized = [] {
+    const std::string program = ReadText(fs::path(ProgramFolder()) / "tony");
+    return program.find("__asan_init") != std::string::npos || program.find("__tsan_init") != std::string::npos;
+  }();
+  return sanitized;
+}
 
 struct Background::State {
   pid_t pid = 0;
@@ -307,6 +332,15 @@ std::vector<pid_t> Sandbox::Pids(const std::string& program) const {
     if (process.program == program) pids.push_back(process.pid);
   }
   return pids;
+}
+
+Sandbox::Variables WithShim(const std::string& shim, Sandbox::Variables more) {
+  if (!IsDynamic(fs::path(ProgramFolder()) / "tony"))
+    throw std::runtime_error(ProgramFolder() + " has static programs: see tests/e2e/needs_dynamic_programs.txt");
+  more["LD_PRELOAD"] = TestProgram("lib" + shim + ".so");
+  // Or the address sanitizer would insist on being the first library.
+  more["ASAN_OPTIONS"] = "verify_asan_link_order=0";
+  return more;
 }
 
 }  // namespace tony

@@ -19,6 +19,9 @@ using Limit = std::chrono::milliseconds;
 // Far above what anything here takes: machines that run tests are noisy.
 inline constexpr Limit kGenerous{30000};
 
+// Whether the programs have the address or the thread sanitizer, which makes them slow and large.
+bool SanitizedPrograms();
+
 struct Ran {
   int exit = -1;  // exit code; 128 + number if a signal ended it, as a shell says
   std::string out;
@@ -92,5 +95,9 @@ class Sandbox {
  private:
   std::filesystem::path folder_;
 };
+
+// Variables for a program that is to load that library of tests/shim, "crash_shim", and `more`. Throws where the
+// programs are static, because they would load nothing: such a test is in tests/e2e/needs_dynamic_programs.txt.
+Sandbox::Variables WithShim(const std::string& shim, Sandbox::Variables more);
 
 }  // namespace tony

@@ -13,8 +13,6 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-using Words = std::vector<std::string>;
-
 class SharedHomeTest : public StrangersTest {
  protected:
   void SetUp() override {

@@ -10,9 +10,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-using Words = std::vector<std::string>;
-
-class LimitsTest : public StrangersTest {
+class LimitsStrangersTest : public StrangersTest {
  protected:
   void SetUp() override {
     StrangersTest::SetUp();
@@ -27,7 +25,7 @@ class LimitsTest : public StrangersTest {
   std::unique_ptr<OtherUser> user_;
 };
 
-TEST_F(LimitsTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t files : {8, 12, 16, 20, 24, 32})
     ExpectOneLine(user_->Tony(One("true"), {.open_files = files}),
                   files < 24 ? "(ulimit -n), and tony needs 24" : "(ulimit -n), and a job of 1 task needs 33",
@@ -35,14 +33,14 @@ TEST_F(LimitsTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_NeedsRoot) {
   EXPECT_EQ(user_->Tony(One("true"), {.open_files = 33}).exit, 0) << "as many as it needs";
 }
 
-TEST_F(LimitsTest, AJobThatMayHaveTooFewProcessesIsRefusedInOneLine_NeedsRoot) {
+TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewProcessesIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t processes : {1, 2, 4, 7, 8})
     // The leak sanitizer would start a process of its own at the end.
     ExpectOneLine(user_->Tony(One("true"), {.variables = {{"ASAN_OPTIONS", "detect_leaks=0"}}, .processes = processes}),
                   "(ulimit -u), and a job of 1 task needs 9", std::to_string(processes) + " processes: ");
 }
 
-TEST_F(LimitsTest, OtherCommandsEndInOneLineToo_NeedsRoot) {
+TEST_F(LimitsStrangersTest, OtherCommandsEndInOneLineToo_NeedsRoot) {
   const Ran ran = user_->Tony(One("true"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string job = ran.out.substr(0, ran.out.find('\n'));
@@ -55,7 +53,7 @@ TEST_F(LimitsTest, OtherCommandsEndInOneLineToo_NeedsRoot) {
   }
 }
 
-TEST_F(LimitsTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_NeedsRoot) {
+TEST_F(LimitsStrangersTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_NeedsRoot) {
   std::vector<std::unique_ptr<Background>> others;
   for (int i = 0; i < 12; ++i) others.push_back(user_->Start({"sleep", "1000"}));
   const Words once = {"-conf", "tony.restart.lost.budget=1", "-conf", "tony.restart.backoff-ms=10"};
@@ -72,7 +70,7 @@ TEST_F(LimitsTest, AJobWhoseUserHasNoProcessesLeftEndsWithThatReason_NeedsRoot) 
   }
 }
 
-TEST_F(LimitsTest, AnotherUsersJobIsNotPermitted_NeedsRoot) {
+TEST_F(LimitsStrangersTest, AnotherUsersJobIsNotPermitted_NeedsRoot) {
   const Ran ran = user_->Tony(One("true"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string job = ran.out.substr(0, ran.out.find('\n'));

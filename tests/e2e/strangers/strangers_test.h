@@ -10,6 +10,8 @@
 
 namespace tony {
 
+using Words = OtherUser::Words;
+
 class StrangersTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -100,6 +100,15 @@ TEST(JhistTest, AnAttemptInTheExecutorOfTheOneBeforeStartsWithItsRestart) {
                           Finished(100, kWorker, "FAILED", "exit code 3, user_error"), Started(150, kSecond, "1-1")));
 }
 
+TEST(JhistTest, AnAttemptThatRegistersBeforeItsLaunchIsHeardOfStartsThen) {
+  EXPECT_THAT(Told()
+                  .Decide(10, ContainerAssigned{kWorker, {"1-1"}, "node-1"})
+                  .Decide(20, AttemptRegistered{kWorker, {}})
+                  .End(100, kWorker, Success())
+                  .Running(),
+              ElementsAre(Inited(), Started(20, kWorker, "1-1"), Finished(100, kWorker, "SUCCEEDED", "NA")));
+}
+
 TEST(JhistTest, AnAttemptThatWasNeverLaunchedIsNotTold) {
   EXPECT_THAT(Told().End(100, kWorker, Killed()).Running(), ElementsAre(Inited()));
 }
