@@ -37,7 +37,8 @@ void Follower::Start(Duration patience, Duration usage_interval) {
   usage_interval_ = usage_interval;
   Watch();
   SearchAfter(watch_ ? patience : kFirstPause);
-  loop_.Post([this] { OnFolderChange(); });
+  // Not by Post(): a signal may stop the loop first, and the next follower on it would run what is left of this one.
+  first_look_ = loop_.After(Duration(0), [this] { OnFolderChange(); });
 }
 
 void Follower::Watch() {

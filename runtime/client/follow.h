@@ -88,6 +88,7 @@ class Follower {
   State state_ = State::kSearching;
   std::unique_ptr<EventLoop::Handle> watch_;
   EventLoop::Timer timer_;  // of the state
+  EventLoop::Timer first_look_;
   Duration pause_;
   Duration usage_interval_{0};
   std::unique_ptr<AmConversation> conversation_;

@@ -31,7 +31,6 @@ def become_unit(log):
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     for source, target in ((null, 0), (out, 1), (out, 2)):
         os.dup2(source, target)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def stop(*_):
         raise Stopped

@@ -1,6 +1,7 @@
 """Runs one unit in a process of its own, and says what became of it."""
 
 import collections
+import fnmatch
 import json
 import os
 import pathlib
@@ -160,10 +161,18 @@ def is_test(path):
 
 
 def chosen(unit, names):
-    """Those that the unit is for: by a regular expression, or by a file with a line for each."""
-    only = unit.only and re.compile(unit.only)
-    without = unit.without and re.compile(unit.without)
-    return [name for name in names if not (only and not only.search(name)) and not (without and without.search(name))]
+    """Those that the unit is for: by regular expressions, and by files with a GoogleTest pattern in each line."""
+    tests = [(not unit.only, re.compile(unit.only).search), (not unit.only_of, matcher(unit.only_of))]
+    exclusions = [(bool(unit.without), re.compile(unit.without).search),
+                  (bool(unit.without_those_of), matcher(unit.without_those_of))]  # fmt: skip
+    return [name for name in names if all(is_open or matches(name) for is_open, matches in tests)
+            and not any(is_set and matches(name) for is_set, matches in exclusions)]  # fmt: skip
+
+
+def matcher(file):
+    lines = (ROOT / file).read_text().splitlines() if file else []
+    patterns = [line for line in lines if line and not line.startswith("#")]
+    return lambda name: any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def tail(unit, lines=30):

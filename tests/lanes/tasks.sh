@@ -122,13 +122,13 @@ frees_parts_of_files() {
 
 # Regular expressions of the names of tests that this machine may skip, one in each line.
 may_be_skipped() {  # PRESET
-  local cgroups others='(Strangers|SharedHome|Limits|OtherUser|Secret|Master|Impersonation|OldMaster)Test[.]'
+  local cgroups others='(Strangers|SharedHome|OtherUser|Secret|Master|Impersonation|OldMaster)Test[.]'
   cgroups=$("$root/build/$1/tests/cgroup_look" 2>/dev/null || true)
   [[ $cgroups == *limits* ]] || echo NeedsWritableCgroup
   [[ $cgroups == *v1* ]] || echo 'KillCgroupTest.*/v1_|RootOnlyUnifiedCgroups'
   [[ $cgroups == *unified* ]] || echo 'KillCgroupTest.*/v2_|RootOnlyUnifiedCgroups'
   [ "$(id -u)" != 0 ] || echo _NotAsRoot
-  can_mount || echo "_NeedsRoot|RootOnly|[.]AsRoot|SmallDiskTest|FrozenHistoryTest|^(Ledger)?$others"
+  can_mount || echo "_NeedsRoot|RootOnly|[.]AsRoot|SmallDiskTest|FrozenHistoryTest|^(Ledger|Limits)?$others"
   command -v mkfs.ext4 >/dev/null && [ -e /dev/loop-control ] || echo FrozenHistoryTest
   unshare --user true 2>/dev/null || echo 'MasterTest.*(MountedElsewhere|UserNamespace)'
   frees_parts_of_files || echo '(LogCap|LogReader|LastLines|LogFollower)Test|(UsageWatch|UsageE2e|LongLine)Test.*Limit'

@@ -40,7 +40,8 @@ class Unit:
     sources: tuple = ()
     only: str = ""
     without: str = ""
-    filters: str = ""
+    only_of: str = ""
+    without_those_of: str = ""
     slow: tuple = ()
     limits: dict = dataclasses.field(default_factory=dict)
 

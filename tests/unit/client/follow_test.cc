@@ -127,6 +127,17 @@ TEST_F(FollowTest, AMasterThatAClusterMayStillStartInTimeIsWaitedFor) {
   EXPECT_TRUE(launcher_.asked_to_end.empty());
 }
 
+TEST_F(FollowTest, AFollowerThatASignalEndsBeforeItsFirstLookIsNotRunByTheNextOnTheSameLoop) {
+  std::optional<Follower> first(std::in_place, loop_, records_, launcher_, Sink());
+  first->Start(Duration(10'000));
+  first.reset();
+  ASSERT_TRUE(BeOver(records_).ok());
+  Follower second(loop_, records_, launcher_, Sink());
+  second.Start(Duration(10'000));
+  ASSERT_TRUE(RunToEnd());
+  EXPECT_TRUE(end_->ok());
+}
+
 TEST_F(FollowTest, AKeeperThatIsSlowToBeginIsWaitedForAndNotDoubled) {
   launcher_.on_start = [this](const JobRecords&) {
     launcher_.up = true;
