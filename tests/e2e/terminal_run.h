@@ -37,6 +37,7 @@ class TerminalRun {
     variable_pointers.push_back(nullptr);
     pid_ = forkpty(&terminal_, nullptr, nullptr, &window);
     if (pid_ == 0) {
+      HearAllSignals();
       if (chdir(box.folder().c_str()) != 0) _exit(125);
       execve(argument_pointers[0], argument_pointers.data(), variable_pointers.data());
       _exit(125);
@@ -74,12 +75,22 @@ class TerminalRun {
   }
 
   // Reads the rest and returns the exit code as a shell says it.
-  int Wait() {
-    while (terminal_ >= 0 && ReadSome(kGenerous)) {
-    }
+  int Wait(Limit limit = Limit(60'000)) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    bool open = terminal_ >= 0;
     int status = 0;
-    waitpid(pid_, &status, 0);
-    ended_ = true;
+    while ((open || !ended_) && std::chrono::steady_clock::now() < end) {
+      if (open) open = ReadSome(Limit(100));
+      if (!open) tony::WaitFor([] { return false; }, Limit(5));
+      if (!ended_) ended_ = waitpid(pid_, &status, WNOHANG) == pid_;
+    }
+    if (!ended_) {
+      ADD_FAILURE() << "it has not ended within " << limit.count() << " ms, with this on its screen:\n"
+                    << screen_.Text();
+      kill(pid_, SIGKILL);
+      waitpid(pid_, &status, 0);
+      ended_ = true;
+    }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
 
@@ -91,10 +102,10 @@ class TerminalRun {
     return {static_cast<unsigned short>(size.rows), static_cast<unsigned short>(size.columns), 0, 0};
   }
 
-  // False: the terminal was closed, or nothing came in time where that is too long.
+  // False: the terminal was closed.
   bool ReadSome(Limit limit) {
     pollfd fd = {terminal_, POLLIN, 0};
-    if (poll(&fd, 1, static_cast<int>(limit.count())) == 0) return limit < kGenerous;
+    if (poll(&fd, 1, static_cast<int>(limit.count())) == 0) return true;
     char buffer[4096];
     const ssize_t got = read(terminal_, buffer, sizeof buffer);
     if (got <= 0) return false;

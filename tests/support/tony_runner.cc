@@ -45,10 +45,7 @@ int ShellStatus(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status
   setpgid(0, 0);
   const int null = open("/dev/null", O_RDONLY);
   if (chdir(directory) != 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(125);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  HearAllSignals();
   execve(argv[0], argv, env);
   _exit(125);
 }
@@ -220,6 +217,13 @@ Ran Background::Wait(Limit limit) {
   ran.out = out();
   ran.err = err();
   return ran;
+}
+
+void HearAllSignals() {
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 std::vector<Process> ProcessesWithMark(std::string_view mark) {

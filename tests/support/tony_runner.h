@@ -56,6 +56,10 @@ struct Process {
   std::string command_line;
 };
 
+// For the process that is about to become a program: whoever started the tests may have ignored signals, as a shell
+// does for what it starts in the background, and nohup. Async-signal-safe.
+void HearAllSignals();
+
 // Living processes that have `mark` in their environment or command line; never ourselves. Zombies are not alive.
 std::vector<Process> ProcessesWithMark(std::string_view mark);
 std::string ToString(const std::vector<Process>& processes);
