@@ -51,7 +51,7 @@ class MastersClockTest : public ClockTest, public testing::WithParamInterface<co
 
 TEST_P(MastersClockTest, ABackOffIsNeitherLongerNorLostWhenTheNextMasterFindsAnotherTime) {
   const auto client = box_.StartTony(One("echo x >> " + box_.File("attempts") + "; [ $TONY_ATTEMPT = 3 ]") +
-                                         Conf("tony.restart.task.budget=2") + Conf("tony.restart.backoff-ms=10000"),
+                                         Conf("tony.restart.task.budget=2") + Conf("tony.restart.backoff-ms=6000"),
                                      ClocksOf("tony-am"));
   WaitForAttempts(2);
   ASSERT_TRUE(WaitFor([&] { return Text(Status(), "/tasks/0/state") == "backoff"; })) << client->err();

@@ -50,6 +50,12 @@ class RecoveryTest : public TonyTest {
     }));
   }
 
+  // So that neither brings the other back when it is killed.
+  void StopRulers() const {
+    for (const char* program : {"tony-keeper", "tony-am"})
+      for (const pid_t pid : box_.Pids(program)) kill(pid, SIGSTOP);
+  }
+
   int64_t Epoch() {
     const Ran ran = box_.Tony({"status", Job(), "--json"});
     const auto status = ParseJson(ran.out);
@@ -135,8 +141,9 @@ TEST_F(RecoveryTest, AKilledKeeperIsReplacedAndTheJobGoesOn) {
 }
 
 TEST_F(RecoveryTest, TheWaitingClientBringsBackKeeperAndApplicationMaster) {
+  StopRulers();
   KillAll("tony-keeper");
-  for (const pid_t pid : box_.Pids("tony-am")) kill(pid, SIGKILL);
+  KillAll("tony-am");
   ASSERT_TRUE(WaitFor([&] { return Epoch() >= 2; })) << client_->err();
   const Ran ran = GoAndWait();
   EXPECT_EQ(ran.exit, 0) << ran.err << ran.out;
@@ -146,9 +153,7 @@ TEST_F(RecoveryTest, TheWaitingClientBringsBackKeeperAndApplicationMaster) {
 TEST_F(RecoveryTest, StatusOnlyReportsAJobThatNobodyRulesAndWaitBringsItBack) {
   client_->Signal(SIGKILL);
   client_->Wait();
-  for (const char* program : {"tony-keeper", "tony-am"}) {
-    for (const pid_t pid : box_.Pids(program)) kill(pid, SIGSTOP);  // so that neither brings the other back
-  }
+  StopRulers();
   KillAll("tony-keeper");
   KillAll("tony-am");
   const Ran status = box_.Tony({"status", Job()});

@@ -165,7 +165,7 @@ TEST_F(TriggererTest, AJobIsNotAbandonedWhileItIsWatched) {
   const Triggerer triggerer(box_, "WA");
   triggerer.Type(job);
   ASSERT_TRUE(triggerer.Says("/watcher", "WA")) << triggerer.err();
-  std::this_thread::sleep_for(std::chrono::seconds(6));
+  std::this_thread::sleep_for(std::chrono::milliseconds(4500));
   EXPECT_EQ(Text(ParseJson(StoredStatus(job)), "/state"), "RUNNING");
   triggerer.Kill();
   ASSERT_TRUE(WaitFor([&] { return Text(ParseJson(StoredStatus(job)), "/state") == "KILLED"; }));

@@ -17,8 +17,8 @@ using testing::IsEmpty;
 class WithoutAmTest : public TonyTest {
  protected:
   Words SubmitWords(const std::string& owner, const std::string& watch_timeout = "600") const {
-    return One(HoldUntilGo()) + Words{"--detach", "--json", "--request-id",    "engine://run/1",
-                                      "--owner",  owner,    "--watch-timeout", watch_timeout};
+    return One(HoldUntilGo()) + more_ + Words{"--detach", "--json", "--request-id",    "engine://run/1",
+                                              "--owner",  owner,    "--watch-timeout", watch_timeout};
   }
   value Json(const Words& arguments, int exit = 0) const {
     const Ran ran = box_.Tony(arguments + Words{"--json"});
@@ -58,6 +58,8 @@ class WithoutAmTest : public TonyTest {
     EXPECT_EQ(Text(status, "/state"), state);
     EXPECT_THAT(Text(status, "/verdict/message"), HasSubstr(message));
   }
+
+  Words more_;
 };
 
 TEST_F(WithoutAmTest, ItsOwnerMayStillKillIt) {
@@ -130,7 +132,7 @@ TEST_F(WithoutAmTest, WhoWaitsKeepsItFromBeingAbandonedAndNobodyElseDoes) {
   const std::string job = Submit("o1", "1");
   const auto waits = box_.StartTony({"wait", job, "--json"});
   Damage();
-  EXPECT_FALSE(WaitFor([&] { return box_.Pids("tony-keeper").empty(); }, Limit(9'000))) << Stored();
+  EXPECT_FALSE(WaitFor([&] { return box_.Pids("tony-keeper").empty(); }, Limit(8'000))) << Stored();
   EXPECT_TRUE(TaskRuns());
   waits->Signal(SIGKILL);
   ExpectEnded("KILLED", "nobody has asked for the job for 1.0 s (watch timeout)");
@@ -152,6 +154,12 @@ TEST_F(WithoutAmTest, AnotherWatcherVoidsTheKillOfTheOneBefore) {
 
 class RemovedFolderTest : public WithoutAmTest {
  protected:
+  // Who has nobody left is not to wait for its longest timers, which are 15 and 30 seconds by default.
+  RemovedFolderTest() {
+    more_ = Conf("tony.am.lease-ms=700") + Conf("tony.task.heartbeat-interval-ms=100") +
+            Conf("tony.task.record-fresh-ms=500") + Conf("tony.task.cutoff-after-ms=2200") +
+            Conf("tony.task.stop-grace-ms=500");
+  }
   void Remove(const std::string& job) {
     ASSERT_TRUE(WaitFor([&] {
       std::error_code error;
