@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Tests what changed, nearest first, for a minute: `scripts/test --changed [BASE]`.
+
+  tests/lanes/changed.py [--seconds N] [BASE]
+
+  BASE         what the files are compared with: HEAD, unless it is given; commits since BASE count as changes
+  --seconds N  begins nothing after so many seconds, 60 if not given; the tests of the first program all run
+
+It runs the tests of the file's own folder, a simulation for am, executor and runtime/request, the programs that depend on
+what changed, and the tests through the programs that have the name of the file or use its verb. It says what it did not
+run. The last line is "N passed, N failed"; the exit code is 0 only if none failed."""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import choice  # noqa: E402
+import dev_tree  # noqa: E402
+import gtest_run  # noqa: E402
+import test_names  # noqa: E402
+
+SEEDS = 2000
+SHOWN = 40  # lines of what a test that failed printed
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        print(f"scripts/test --changed: {message}\n{__doc__}", file=sys.stderr)
+        sys.exit(64)
+
+
+def git(*words):
+    done = subprocess.run(["git", "-C", ROOT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(done.stderr.strip())
+    return [name for name in done.stdout.split("\0") if name]
+
+
+def changed_files(base):
+    if base.startswith("-"):
+        raise ValueError(f"{base}: not a commit")
+    since = git("diff", "--name-only", "--no-renames", "-z", "--merge-base", base, "--")
+    return sorted({*since, *git("ls-files", "--others", "--exclude-standard", "-z")})
+
+
+def all_files():
+    return {*git("ls-files", "-z"), *git("ls-files", "--others", "--exclude-standard", "-z")}
+
+
+class Session:
+    """What ran so far, and how it ended."""
+
+    def __init__(self, seconds):
+        self.seconds, self.deadline, self.began = seconds, gtest_run.Deadline(seconds), time.monotonic()
+        self.passed = self.failed = self.count = 0
+        self.left, self.names = [], {}  # texts of what was not run; by target, the tests that were
+        self.release_programs = None
+
+    def say(self, text, result, began, more=""):
+        self.count += 1
+        print(f"  {text:<44} {result:<28} {time.monotonic() - began:5.1f} s{more}", flush=True)
+
+    def fail(self, text, said):
+        self.failed += 1
+        lines = said.strip().splitlines()
+        shown = lines if len(lines) <= SHOWN else [*lines[:SHOWN // 2], "...", *lines[-SHOWN // 2:]]
+        print("\n".join([f"FAILED {text}", *(f"    {line}" for line in shown)]), flush=True)
+
+    def command(self, command):
+        if not self.deadline.left():
+            self.left.append(command.text)
+            return
+        began, variables = time.monotonic(), {}
+        if command.needs_programs:
+            try:
+                variables["TONY_BIN_DIR"] = str(dev_tree.build_programs(self.deadline.left()))
+            except (dev_tree.Failed, subprocess.TimeoutExpired) as error:
+                self.not_built(command.text, error, began)
+                return
+        done = subprocess.run(command.words, cwd=ROOT, env={**os.environ, **variables}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+        self.say(command.text, "passed" if done.returncode == 0 else "failed", began)
+        if done.returncode == 0:
+            self.passed += 1
+        else:
+            self.fail(command.text, done.stdout)
+
+    def not_built(self, text, error, began):
+        if isinstance(error, subprocess.TimeoutExpired):
+            self.say(text, "not built in time", began)
+            self.left.append(text)
+        else:
+            self.say(text, "not built", began)
+            self.fail(text, str(error))
+
+    def part(self, tree, part):
+        text = part.target + (f", {part.size} of its tests" if part.names else "")
+        first = part.stage == choice.OWN and not self.names
+        if not self.deadline.left() and not first:
+            self.left.append(text)
+            return
+        began = time.monotonic()
+        try:
+            tree.build([part.target], None if first else self.deadline.left())
+        except (dev_tree.Failed, subprocess.TimeoutExpired) as error:
+            self.not_built(text, error, began)
+            return
+        built = time.monotonic() - began
+        done = self.names.setdefault(part.target, set())
+        wanted = set(part.names)
+        names = [name for name in gtest_run.list_tests(tree.program(part.target))
+                 if name not in done and (not wanted or test_names.core_of(name) in wanted)]
+        if not names:
+            return
+        limit = gtest_run.Deadline(max(self.deadline.left(), self.seconds / 2)) if first else self.deadline
+        outcome = gtest_run.run(tree.program(part.target), names, limit)
+        done |= outcome.names()
+        self.passed += len(outcome.passed)
+        result = f"{len(outcome.passed)} passed" + f", {len(outcome.skipped)} skipped" * bool(outcome.skipped)
+        self.say(part.target, result + f", {len(outcome.failed)} failed" * bool(outcome.failed), began, f", {built:.1f} s for the build")
+        for name, said in outcome.failed.items():
+            self.fail(f"{part.target}: {name}", said)
+        if len(names) > len(outcome.names()):
+            self.left.append(f"{len(names) - len(outcome.names())} of the tests of {part.target}")
+
+    def simulation(self, kind):
+        """In dev an eighth of the seeds, which takes as long as building some ten files for the others."""
+        text = f"tony-sim {kind}".rstrip()
+        if not self.deadline.left():
+            self.left.append(text)
+            return
+        began = time.monotonic()
+        tree = dev_tree.cheapest(["tony-sim"], slow=10)
+        seeds = SEEDS // 8 if tree.preset == "dev" else SEEDS
+        try:
+            tree.build(["tony-sim"], self.deadline.left())
+        except (dev_tree.Failed, subprocess.TimeoutExpired) as error:
+            self.not_built(text, error, began)
+            return
+        built = time.monotonic() - began
+        done = subprocess.run([tree.folder / "tests/tony-sim", "--seeds", str(seeds), *kind.split()], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.say(f"{text}, preset {tree.preset}", f"{seeds} seeds", began, f", {built:.1f} s for the build")
+        if done.returncode == 0:
+            self.passed += 1
+        else:
+            self.fail(text, done.stdout)
+
+
+def merged(parts):
+    """One part for each program and stage, the nearest first."""
+    found = {}
+    for part in sorted(parts):
+        key = (part.stage, part.target)
+        other = found.get(key)
+        if other is None:
+            found[key] = part
+        else:
+            names = () if not part.names or not other.names else tuple(sorted({*part.names, *other.names}))
+            found[key] = choice.Part(part.stage, other.distance, len(names) or max(part.size, other.size), part.target, names)
+    return sorted(found.values())
+
+
+def choose(files):
+    """(tree, commands, parts, simulations, files without a quick test)."""
+    tree, commands, parts, simulations, without = dev_tree.Tree(), [], [], set(), []
+    chosen = None
+    for file in files:
+        own = list(choice.commands(file))
+        commands += own
+        if any(not command.is_look for command in own):
+            continue
+        if chosen is None:
+            tree.configure()
+            chosen = choice.Choice(tree, test_names.all_tests(), dev_tree.Includes(all_files()))
+        some = list(chosen.parts(file))
+        by_name = []
+        if choice.is_cc(file):
+            some += chosen.end_to_end(file)
+            simulations.update(chosen.simulations(file))
+        elif not some:
+            some, by_name = chosen.by_name(file)
+            commands += by_name
+        if not some and not by_name:
+            without.append(file)
+        parts += some + (chosen.layering() if choice.is_cc(file) and not file.startswith("tests/") else [])
+    return tree, list(dict.fromkeys(commands)), merged(parts), sorted(simulations), without
+
+
+def run(files, seconds):
+    session = Session(seconds)
+    print(f"{len(files)} files changed: {', '.join(files[:5])}{', ...' if len(files) > 5 else ''}", flush=True)
+    try:
+        tree, commands, parts, simulations, without = choose(files)
+    except dev_tree.Failed as error:
+        session.fail("cmake --preset dev", str(error))
+        return session, []
+    for command in commands:
+        if not command.needs_programs:
+            session.command(command)
+    # The nearest program of the folder, and then what a simulation sees, before all that takes longer.
+    first = [part for part in parts[:1] if part.stage == choice.OWN]
+    for part in first:
+        session.part(tree, part)
+    for kind in simulations:
+        session.simulation(kind)
+    for command in commands:
+        if command.needs_programs:
+            session.command(command)
+    for part in parts[len(first):]:
+        session.part(tree, part)
+    return session, without
+
+
+def main(arguments):
+    parser = Parser(usage=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("base", nargs="?", default="HEAD")
+    options = parser.parse_args(arguments)
+    try:
+        files = changed_files(options.base)
+    except ValueError as error:
+        parser.error(f"{options.base}: {error}")
+    session, without = run(files, options.seconds)
+    if session.left:
+        print(f"not run, because {options.seconds:g} s were over: {', '.join(session.left)}")
+    for file in without:
+        print(f"no quick test: {file}; " + (f"scripts/test --only {suite}" if (suite := choice.suite_of(file)) else "scripts/test runs all"))
+    print(f"ran {session.count} in {time.monotonic() - session.began:.1f} s; scripts/test runs everything")
+    print(f"{session.passed} passed, {session.failed} failed")
+    return 1 if session.failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,158 @@
+"""The build folder of a preset: its targets, what they are made of and what depends on them, by CMake's file API."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+PACKAGES = ["clang-14", "libclang-rt-14-dev", "llvm-14"]
+
+
+class Failed(Exception):
+    """A step that did not end well, with what it printed."""
+
+
+def run(words, seconds=None, quiet=True):
+    """What COMMAND printed. Ninja keeps what is done when it is stopped for want of time."""
+    out = subprocess.PIPE if quiet else None
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, text=True,
+                          errors="replace") as process:
+        try:
+            said = process.communicate(timeout=seconds)[0]
+        except BaseException:
+            process.terminate()
+            process.communicate()
+            raise
+    if process.returncode != 0:
+        raise Failed(f"{' '.join(map(str, words))}: exit code {process.returncode}\n{said or ''}")
+    return said or ""
+
+
+class Tree:
+    def __init__(self, preset="dev", root=ROOT):
+        self.preset, self.root, self.folder = preset, root, root / "build" / preset
+        self.targets, self.makers = {}, {}
+
+    def is_there(self):
+        return (self.folder / "build.ninja").exists()
+
+    def configure(self):
+        run([ROOT / "scripts/setup", *PACKAGES])
+        query = self.folder / ".cmake/api/v1/query/codemodel-v2"
+        query.parent.mkdir(parents=True, exist_ok=True)
+        query.touch()
+        run(["cmake", "--preset", self.preset])
+        self.read()
+
+    def read(self):
+        reply = self.folder / ".cmake/api/v1/reply"
+        index = json.loads(max(reply.glob("index-*.json")).read_text())
+        model = json.loads((reply / index["reply"]["codemodel-v2"]["jsonFile"]).read_text())
+        targets = [json.loads((reply / each["jsonFile"]).read_text()) for each in model["configurations"][0]["targets"]]
+        self.take(targets)
+
+    def take(self, targets):
+        """From the targets of a reply; a name's dependencies are all that it needs, not only the nearest."""
+        names = {each["id"]: each["name"] for each in targets}
+        for each in targets:
+            sources = [source["path"] for source in each.get("sources", [])]
+            needs = {names[need["id"]] for need in each.get("dependencies", [])}
+            paths = [artifact["path"] for artifact in each.get("artifacts", [])]
+            self.targets[each["name"]] = Target(each["name"], each["type"], sources, needs, paths)
+            for source in sources:
+                self.makers.setdefault(source, []).append(each["name"])
+
+    def program(self, target):
+        return self.folder / self.targets[target].paths[0]
+
+    def dependents(self, target):
+        return [each.name for each in self.targets.values() if target in each.needs]
+
+    def between(self, target, dependent):
+        """How many targets lie between them: how far a program is from a library."""
+        return sum(1 for each in self.targets[dependent].needs if target in self.targets[each].needs)
+
+    def build(self, targets, seconds=None):
+        ninja = ["--", "--quiet"] if not os.isatty(1) else []
+        run(["cmake", "--build", self.folder, "--target", *targets, *ninja], seconds, quiet=not os.isatty(1))
+
+    def steps_left(self, targets):
+        """How many compile steps and how many others a build would take; a copy, as ninja would make its own file anew."""
+        copy = self.folder / "dry_run.ninja"
+        shutil.copyfile(self.folder / "build.ninja", copy)
+        try:
+            said = run(["ninja", "-C", self.folder, "-f", copy.name, "-n", *targets])
+        finally:
+            copy.unlink()
+        steps = re.findall(r"^\[\d+/\d+\] (.*)", said, re.MULTILINE)
+        compiled = sum(step.startswith("Building CXX object") for step in steps)
+        return compiled, len(steps) - compiled
+
+    def made_of(self, file):
+        """Targets with an object or a generated source that is made of this file, which no compiler reads itself."""
+        try:
+            said = run(["ninja", "-C", self.folder, "-t", "query", self.root / file])
+        except Failed:
+            return set()
+        outputs = said.partition("outputs:")[2].split()
+        found = {match[1] for match in (re.search(r"CMakeFiles/([^/]+)\.dir/", output) for output in outputs) if match}
+        generated = [os.path.relpath(self.folder / output, self.root) for output in outputs]
+        return found.union(*(self.makers.get(source, []) for source in generated))
+
+
+def cheapest(targets, slow=0):
+    """Of the builds that are there and know these targets, the one that has least to do until it has them; so many compile
+    steps are added for dev, where all runs slowly."""
+    costs = {}
+    for preset in ("dev", "release"):
+        tree = Tree(preset)
+        try:
+            if tree.is_there():
+                compiled, others = tree.steps_left(targets)
+                costs[tree] = compiled + others / 10 + (slow if preset == "dev" else 0)
+        except Failed:
+            pass  # ninja knows no such target
+    return min(costs, key=costs.get)
+
+
+def build_programs(seconds=None):
+    """The folder of the programs that jobs on this machine need."""
+    dev = Tree()
+    if not dev.is_there():
+        dev.configure()
+    tree = cheapest(["one_machine"])
+    tree.build(["one_machine"], seconds)
+    return tree.folder / "bin"
+
+
+class Target:
+    def __init__(self, name, kind, sources, needs, paths):
+        self.name, self.kind, self.sources, self.needs, self.paths = name, kind, sources, needs, paths
+
+
+class Includes:
+    """Which files include which, by reading them: ninja knows that only of what it has built in this folder."""
+
+    def __init__(self, files, root=ROOT):
+        self.users = {}
+        for file in files:
+            if file.endswith((".cc", ".h")) and (root / file).exists():
+                for name in INCLUDE.findall((root / file).read_text(encoding="utf-8", errors="replace")):
+                    beside = str(pathlib.PurePosixPath(file).parent / name)
+                    self.users.setdefault(name if name in files else beside, set()).add(file)
+
+    def direct(self, file):
+        return self.users.get(file, set())
+
+    def all(self, file):
+        """FILE, and all that include it by way of any others."""
+        found, todo = {file}, [file]
+        while todo:
+            new = self.direct(todo.pop()) - found
+            found |= new
+            todo += new
+        return found

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""scripts/try and changed.py, with sources, targets and programs that are made up: nothing is built."""
+
+import contextlib
+import io
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE))
+import changed  # noqa: E402
+import choice  # noqa: E402
+import dev_tree  # noqa: E402
+import gtest_run  # noqa: E402
+import test_names  # noqa: E402
+
+FILES = {
+    "am/job.h": "",
+    "am/job.cc": '#include "am/job.h"\n',
+    "am/clock.cc": "",
+    "runtime/client/commands.cc": 'return {"kill", };\n',
+    "runtime/client/kill.cc": "",
+    "tests/unit/am/job_test.cc": '#include "am/job.h"\nTEST(JobTest, Starts) {}\nTEST_F(JobTest, Ends) {}\n',
+    "tests/unit/am/shell_test.cc": '#include "tests/support/box.h"\nTEST_P(ShellTest, Waits) {}\n',
+    "tests/unit/client/kill_test.cc": "TEST(KillTest, Kills) {}\n",
+    "tests/unit/layering/layering_test.cc": "TEST(LayeringTest, Holds) {}\n",
+    "tests/faults/disk_test.cc": "TEST(DiskTest, Fills) { Read(\"tests/disks/small\"); }\n",
+    "tests/e2e/stop_test.cc": 'TEST(StopTest, Signals) {}\nTEST(StopTest, Kills) { Tony({"kill"}); }\n',
+    "tests/support/box.h": '#include "am/job.h"\n',
+    "tests/disks/small": "",
+    "tests/contract/reader.py": "",
+    "tests/contract/verbs_test.py": "import reader\n\n\nclass VerbsTest(Case):\n    def test_list(self):\n        pass\n",
+    "README.md": "",
+    "scripts/pack": "#!/bin/sh\n",
+    "LICENSE": "",
+}
+# By name: sources, and what it needs.
+TARGETS = {
+    "am_core": (["am/job.cc", "am/clock.cc"], []),
+    "client": (["runtime/client/commands.cc", "runtime/client/kill.cc"], []),
+    "am": ([], ["am_core"]),
+    "am_core_test": (["tests/unit/am/job_test.cc"], ["am_core"]),
+    "am_shell_test": (["tests/unit/am/shell_test.cc"], ["am_core", "am"]),
+    "client_test": (["tests/unit/client/kill_test.cc", "tests/unit/layering/layering_test.cc"], ["client"]),
+    "faults_test": (["tests/faults/disk_test.cc"], ["am_core", "am"]),
+    "e2e_test": (["tests/e2e/stop_test.cc"], []),
+    "tony-sim": ([], ["am_core"]),
+}
+
+
+def fake_tree(root):
+    tree = dev_tree.Tree(root=root)
+    tree.take([{"id": f"{name}::@1", "name": name, "type": "EXECUTABLE", "sources": [{"path": path} for path in sources],
+                "dependencies": [{"id": f"{need}::@1"} for need in needs]} for name, (sources, needs) in TARGETS.items()])
+    tree.made_of = lambda file: set()
+    return tree
+
+
+class MadeUpSources(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name, text in FILES.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+        self.tests = test_names.all_tests(self.root)
+
+
+class NamesTest(MadeUpSources):
+    def find(self, word):
+        tests, gtest_filter = test_names.find(word, self.tests)
+        return sorted(test.name for test in tests), gtest_filter
+
+    def test_a_name_a_suite_and_a_pattern(self):
+        self.assertEqual((["JobTest.Ends"], "JobTest.Ends:*/JobTest.Ends/*"), self.find("JobTest.Ends"))
+        self.assertEqual(["JobTest.Ends", "JobTest.Starts"], self.find("JobTest")[0])
+        self.assertEqual(["JobTest.Starts", "StopTest.Signals"], self.find("*.S*")[0])
+
+    def test_a_name_with_parameters(self):
+        self.assertEqual((["ShellTest.Waits"], "All/ShellTest.Waits/3"), self.find("All/ShellTest.Waits/3"))
+        self.assertIn("*/ShellTest.Waits/*", self.find("ShellTest.Waits")[1])
+
+    def test_a_file_and_a_folder(self):
+        self.assertEqual(["JobTest.Ends", "JobTest.Starts"], self.find("job_test.cc")[0])
+        self.assertEqual(["JobTest.Ends", "JobTest.Starts", "ShellTest.Waits"], self.find("tests/unit/am/")[0])
+
+    def test_python(self):
+        self.assertEqual(["VerbsTest.test_list"], self.find("verbs_test.py")[0])
+
+    def test_what_nobody_wrote(self):
+        for word, said in (("JobTest.Strats", "near it: JobTest.Starts"), ("JobTset", "near it: JobTest"), ("a b", "neither"),
+                           ("JobTest.[x]", "neither"), ("--x", "neither")):
+            with self.assertRaisesRegex(test_names.NotFound, said):
+                self.find(word)
+
+    def test_the_tests_of_this_file_are_found(self):
+        found, _ = test_names.find("tests/lanes/try_test.py", test_names.all_tests())
+        self.assertIn("NamesTest.test_python", [test.name for test in found])
+
+
+class ChoiceTest(MadeUpSources):
+    def setUp(self):
+        super().setUp()
+        self.choice = choice.Choice(fake_tree(self.root), self.tests, dev_tree.Includes(FILES, self.root), self.root)
+
+    def parts(self, file):
+        found = [*self.choice.parts(file), *(self.choice.end_to_end(file) if choice.is_cc(file) else [])]
+        return [(part.stage, part.target) for part in changed.merged(found)]
+
+    def test_a_source_has_its_own_tests_before_others(self):
+        self.assertEqual([(choice.OWN, "am_core_test"), (choice.OWN, "am_shell_test"), (choice.DEPENDENT, "faults_test")],
+                         self.parts("am/job.cc"))
+
+    def test_a_header_reaches_what_includes_it(self):
+        self.assertEqual({"am/job.h", "am/job.cc", "tests/unit/am/job_test.cc", "tests/support/box.h", "tests/unit/am/shell_test.cc"},
+                         dev_tree.Includes(FILES, self.root).all("am/job.h"))
+        self.assertEqual((choice.OWN, "am_core_test"), self.parts("am/job.h")[0])
+        self.assertEqual([(choice.OWN, "am_shell_test")], self.parts("tests/support/box.h"))
+
+    def test_only_some_tests_of_a_program(self):
+        own = [part for part in self.choice.parts("runtime/client/kill.cc") if part.stage == choice.OWN]
+        self.assertEqual([("client_test", ("KillTest.Kills",))], [(part.target, part.names) for part in own])
+
+    def test_the_verb_chooses_tests_through_the_programs(self):
+        self.assertEqual(["StopTest.Kills"], [name for part in self.choice.end_to_end("runtime/client/kill.cc") for name in part.names])
+        self.assertEqual([], list(self.choice.end_to_end("am/job.cc")))
+
+    def test_a_file_that_is_gone_has_the_tests_of_its_folder(self):
+        self.assertEqual({"am_core_test", "am_shell_test"}, {target for _, target in self.parts("am/gone.cc")})
+
+    def test_what_is_simulated(self):
+        self.assertEqual([""], self.choice.simulations("am/job.cc"))
+        self.assertEqual([], self.choice.simulations("runtime/client/kill.cc"))
+
+    def test_data_has_the_tests_that_name_it(self):
+        self.assertEqual(["faults_test"], [part.target for part in self.choice.by_name("tests/disks/small")[0]])
+        self.assertEqual(([], []), self.choice.by_name("LICENSE"))
+
+    def test_commands(self):
+        for file, said in (("README.md", ["tests/docs/docs_test.py"]), ("LICENSE", []),
+                           ("tests/contract/reader.py", ["tests/contract/verbs_test.py"])):
+            self.assertEqual(said, [command.text for command in choice.commands(file, self.root)])
+        self.assertEqual("bash -n scripts/pack", next(choice.commands("scripts/pack", self.root)).text)
+
+    def test_the_suite_of_what_has_no_quick_test(self):
+        self.assertEqual("hello", choice.suite_of("samples/hello/job.xml"))
+        self.assertEqual("python-package", choice.suite_of("runtime/python/tony/api.py"))
+
+
+PROGRAM = """#!/bin/sh
+case "$*" in
+  *--gtest_list_tests*) printf 'A.\\n  b\\n  c\\nX/P.\\n  d/0  # GetParam() = 1\\n  DISABLED_e\\n' ;;
+  *A.b*) printf '[ RUN      ] A.b\\n[       OK ] A.b (0 ms)\\n[ RUN      ] A.c\\nends'; exit 3 ;;
+  *X/P.d/0*) printf '[ RUN      ] X/P.d/0\\nx[  SKIPPED ] X/P.d/0 (0 ms)\\n' ;;
+esac
+"""
+
+
+class GtestRunTest(MadeUpSources):
+    def setUp(self):
+        super().setUp()
+        self.program = self.root / "program"
+        self.program.write_text(PROGRAM)
+        self.program.chmod(0o755)
+
+    def test_list(self):
+        self.assertEqual(["A.b", "A.c", "X/P.d/0"], gtest_run.list_tests(self.program))
+
+    def test_a_test_that_ends_the_process_has_failed_and_the_rest_runs(self):
+        outcome = gtest_run.run_piece(self.program, ["A.b", "A.c", "X/P.d/0"], gtest_run.Deadline(60))
+        self.assertEqual((["A.b"], ["X/P.d/0"], ["A.c"]), (outcome.passed, outcome.skipped, list(outcome.failed)))
+        self.assertIn("exit code 3", outcome.failed["A.c"])
+
+    def test_a_process_without_results_has_failed(self):
+        self.assertEqual({"A.z"}, set(gtest_run.run_piece(self.program, ["A.z"], gtest_run.Deadline(60)).failed))
+
+    def test_nothing_begins_after_the_deadline(self):
+        self.assertEqual(set(), gtest_run.run(self.program, ["A.b"], gtest_run.Deadline(0)).names())
+
+    def test_a_leak_after_the_last_test_is_its_failure(self):
+        outcome = gtest_run.read("[ RUN      ] A.b\n[       OK ] A.b (0 ms)\nleak", "exit code 23")
+        self.assertEqual(([], ["A.b"]), (outcome.passed, list(outcome.failed)))
+
+
+class CommandLineTest(unittest.TestCase):
+    def test_bad_input_ends_with_64(self):
+        for words in ([], ["--repeat", "0", "JobTest"], ["NoSuchTest.AtAll"], ["--unknown"]):
+            done = subprocess.run([HERE.parents[1] / "scripts/try", *words], capture_output=True, text=True, check=False)
+            self.assertEqual(64, done.returncode, words)
+            self.assertTrue(done.stderr.startswith("scripts/try: "), done.stderr)
+
+    def test_suites_are_named(self):
+        for word, suite in (("tests/python/job_test.py", "python-package"), ("hello", "hello"), ("hadoop-3.4.3", "hadoop-3.4.3")):
+            done = subprocess.run([HERE.parents[1] / "scripts/try", word], capture_output=True, text=True, check=False)
+            self.assertEqual(69, done.returncode, word)
+            self.assertIn(f"scripts/test --only {suite}\n", done.stderr)
+
+    def test_an_unknown_base_ends_with_64(self):
+        for words in (["no-such-commit"], ["--seconds", "soon"]):
+            with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as ended:
+                changed.main(words)
+            self.assertEqual(64, ended.exception.code)
+
+    def test_what_changed_since_a_commit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root, changed.ROOT = changed.ROOT, pathlib.Path(folder)
+            self.addCleanup(setattr, changed, "ROOT", root)
+            git = ["git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@x"]
+            subprocess.run([*git, "init", "-q"], check=True)
+            for name in ("one", "two"):
+                (changed.ROOT / name).write_text("")
+                subprocess.run([*git, "add", "."], check=True)
+                subprocess.run([*git, "commit", "-q", "-m", name], check=True)
+            (changed.ROOT / "three").write_text("")
+            self.assertEqual(["three"], changed.changed_files("HEAD"))
+            self.assertEqual(["three", "two"], changed.changed_files("HEAD~1"))
+
+
+if __name__ == "__main__":
+    unittest.main()
