@@ -17,7 +17,7 @@ class Failed(Exception):
 
 
 def run(words, seconds=None, quiet=True):
-    """What COMMAND printed. Ninja keeps what is done when it is stopped for want of time."""
+    """What a command printed. Ninja, when it is stopped because the time is over, keeps what is done."""
     out = subprocess.PIPE if quiet else None
     with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, text=True,
                           errors="replace") as process:
@@ -77,8 +77,10 @@ class Tree:
         return sum(1 for each in self.targets[dependent].needs if target in self.targets[each].needs)
 
     def build(self, targets, seconds=None):
-        ninja = ["--", "--quiet"] if not os.isatty(1) else []
-        run(["cmake", "--build", self.folder, "--target", *targets, *ninja], seconds, quiet=not os.isatty(1))
+        words = ["ninja", "-C", self.folder]
+        if jobs := os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL"):
+            words += ["-j", jobs]
+        run([*words, *([] if os.isatty(1) else ["--quiet"]), *targets], seconds, quiet=not os.isatty(1))
 
     def steps_left(self, targets):
         """How many compile steps and how many others a build would take; a copy, as ninja would make its own file anew."""
