@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import choice  # noqa: E402
 import dev_tree  # noqa: E402
+import git_files  # noqa: E402
 import gtest_run  # noqa: E402
 import test_names  # noqa: E402
 
@@ -35,36 +36,18 @@ class Parser(argparse.ArgumentParser):
         sys.exit(64)
 
 
-def git(*words):
-    done = subprocess.run(["git", "-C", ROOT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        raise ValueError(done.stderr.strip())
-    return [name for name in done.stdout.split("\0") if name]
-
-
-def changed_files(base):
-    if base.startswith("-"):
-        raise ValueError(f"{base}: not a commit")
-    since = git("diff", "--name-only", "--no-renames", "-z", "--merge-base", base, "--")
-    return sorted({*since, *git("ls-files", "--others", "--exclude-standard", "-z")})
-
-
-def all_files():
-    return {*git("ls-files", "-z"), *git("ls-files", "--others", "--exclude-standard", "-z")}
-
-
 class Session:
     """What ran so far, and how it ended."""
 
     def __init__(self, seconds):
         self.seconds, self.deadline, self.began = seconds, gtest_run.Deadline(seconds), time.monotonic()
         self.passed = self.failed = self.count = 0
-        self.left, self.names = [], {}  # texts of what was not run; by target, the tests that were
-        self.release_programs = None
+        self.left, self.ran = [], {}  # texts of what was not run; by target, the tests that were
 
-    def say(self, text, result, began, more=""):
+    def say(self, text, result, began, built=None):
         self.count += 1
-        print(f"  {text:<44} {result:<28} {time.monotonic() - began:5.1f} s{more}", flush=True)
+        more = f", {built:.1f} s for the build" if built is not None else ""
+        print(f"  {text:<36} {result:<24} {time.monotonic() - began:5.1f} s{more}", flush=True)
 
     def fail(self, text, said):
         self.failed += 1
@@ -101,33 +84,38 @@ class Session:
 
     def part(self, tree, part):
         text = part.target + (f", {part.size} of its tests" if part.names else "")
-        first = part.stage == choice.OWN and not self.names
+        first = part.stage == choice.OWN and not self.ran
         if not self.deadline.left() and not first:
             self.left.append(text)
             return
         began = time.monotonic()
         try:
-            tree.build([part.target], None if first else self.deadline.left())
+            program, variables = self.build(tree, part, None if first else self.deadline.left())
         except (dev_tree.Failed, subprocess.TimeoutExpired) as error:
             self.not_built(text, error, began)
             return
         built = time.monotonic() - began
-        done = self.names.setdefault(part.target, set())
-        wanted = set(part.names)
-        names = [name for name in gtest_run.list_tests(tree.program(part.target))
-                 if name not in done and (not wanted or test_names.core_of(name) in wanted)]
+        ran, wanted = self.ran.setdefault(part.target, set()), set(part.names)
+        names = [name for name in gtest_run.list_tests(program)
+                 if name not in ran and (not wanted or test_names.core_of(name) in wanted)]
         if not names:
             return
         limit = gtest_run.Deadline(max(self.deadline.left(), self.seconds / 2)) if first else self.deadline
-        outcome = gtest_run.run(tree.program(part.target), names, limit)
-        done |= outcome.names()
+        outcome = gtest_run.run(program, names, limit, variables)
+        ran |= outcome.names()
         self.passed += len(outcome.passed)
         result = f"{len(outcome.passed)} passed" + f", {len(outcome.skipped)} skipped" * bool(outcome.skipped)
-        self.say(part.target, result + f", {len(outcome.failed)} failed" * bool(outcome.failed), began, f", {built:.1f} s for the build")
+        self.say(part.target, result + f", {len(outcome.failed)} failed" * bool(outcome.failed), began, built)
         for name, said in outcome.failed.items():
             self.fail(f"{part.target}: {name}", said)
         if len(names) > len(outcome.names()):
-            self.left.append(f"{len(names) - len(outcome.names())} of the tests of {part.target}")
+            self.left.append(f"{len(names) - len(outcome.names())} tests of {part.target}")
+
+    def build(self, tree, part, seconds):
+        if part.stage == choice.END_TO_END:
+            return dev_tree.build_end_to_end(part.target, part.names, seconds)
+        tree.build([part.target], seconds)
+        return tree.program(part.target), {}
 
     def simulation(self, kind):
         """In dev an eighth of the seeds, which takes as long as building some ten files for the others."""
@@ -136,17 +124,16 @@ class Session:
             self.left.append(text)
             return
         began = time.monotonic()
-        tree = dev_tree.cheapest(["tony-sim"], slow=10)
-        seeds = SEEDS // 8 if tree.preset == "dev" else SEEDS
         try:
-            tree.build(["tony-sim"], self.deadline.left())
+            tree = dev_tree.build_cheapest({"dev": ["tony-sim"], "release": ["tony-sim"]}, self.deadline.left(), slow=10)
         except (dev_tree.Failed, subprocess.TimeoutExpired) as error:
             self.not_built(text, error, began)
             return
         built = time.monotonic() - began
+        seeds = SEEDS // 8 if tree.preset == "dev" else SEEDS
         done = subprocess.run([tree.folder / "tests/tony-sim", "--seeds", str(seeds), *kind.split()], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.say(f"{text}, preset {tree.preset}", f"{seeds} seeds", began, f", {built:.1f} s for the build")
+        self.say(f"{text}, preset {tree.preset}", f"{seeds} seeds", began, built)
         if done.returncode == 0:
             self.passed += 1
         else:
@@ -178,7 +165,7 @@ def choose(files):
             continue
         if chosen is None:
             tree.configure()
-            chosen = choice.Choice(tree, test_names.all_tests(), dev_tree.Includes(all_files()))
+            chosen = choice.Choice(tree, test_names.all_tests(), dev_tree.Includes(git_files.all_files()))
         some = list(chosen.parts(file))
         by_name = []
         if choice.is_cc(file):
@@ -224,7 +211,7 @@ def main(arguments):
     parser.add_argument("base", nargs="?", default="HEAD")
     options = parser.parse_args(arguments)
     try:
-        files = changed_files(options.base)
+        files = git_files.changed_since(options.base)
     except ValueError as error:
         parser.error(f"{options.base}: {error}")
     session, without = run(files, options.seconds)

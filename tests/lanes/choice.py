@@ -13,7 +13,6 @@ OWN, SIMULATION, DEPENDENT, END_TO_END = range(4)
 PYTHON = ["/usr/bin/python3", "-B"]
 SIMULATED = {"am": [""], "executor": [""], "runtime/request": ["--requests"], "tests/sim": ["", "--requests"]}
 LAYERING = "tests/unit/layering/layering_test.cc"
-PROGRAM_TESTS = ("tests/e2e/", "tests/cluster/")
 # The suite of scripts/test for what has no quick test.
 SUITES = {"runtime/python/": "python-package", "airflow-operator/": "airflow-3.3.2", "tests/conformance/airflow/": "airflow-3.3.2",
           "tests/conformance/azkaban/": "azkaban", "tests/conformance/hadoop/": "hadoop-3.4.3", "tests/python/": "python-package",
@@ -38,6 +37,11 @@ class Command:
     words: tuple
     needs_programs: bool = False
     is_look: bool = False  # whether a file can be read, not whether it does what it should
+
+
+def is_end_to_end(file):
+    """Tests of the built programs."""
+    return file.startswith(("tests/e2e/", "tests/cluster/"))
 
 
 def is_cc(file):
@@ -66,7 +70,7 @@ class Choice:
         for target, files in self.files.items():
             depends = target in changed or changed & self.tree.targets[target].needs
             mine = [each for each in files if each in own]
-            others = [each for each in files if each not in own and not each.startswith(PROGRAM_TESTS)]
+            others = [each for each in files if each not in own and not is_end_to_end(each)]
             if mine and (depends or not changed):
                 near = sum(each == file or each in self.includes.direct(self.header_of(file)) for each in mine)
                 yield self.part(OWN, (-near, -len(mine)), target, mine)
@@ -119,11 +123,11 @@ class Choice:
         verb = path.stem if str(path.parent) == "runtime/client" and f'"{path.stem}"' in verbs else None
         for target, files in self.files.items():
             for each in files:
-                if not each.startswith(PROGRAM_TESTS):
+                if not is_end_to_end(each):
                     continue
                 stem = pathlib.PurePosixPath(each).stem.removesuffix("_test")
                 if stem in (path.stem, path.parent.name):
-                    yield self.part(END_TO_END, (0,), target, [each])
+                    yield Part(END_TO_END, (0,), len(self.names[each]), target, tuple(self.names[each]))
                 elif verb and (names := self.tests_that_say(each, f'"{verb}"')):
                     yield Part(END_TO_END, (1,), len(names), target, names)
 
@@ -139,7 +143,7 @@ class Choice:
         found = []
         for each in [path, *path.parents[:-2]]:
             found = found or [source for source, text in sources.items() if str(each) in text]
-        parts = [self.part(END_TO_END if files[0].startswith(PROGRAM_TESTS) else DEPENDENT, (0,), target, files)
+        parts = [self.part(END_TO_END if is_end_to_end(files[0]) else DEPENDENT, (0,), target, files)
                  for target, all_files in self.files.items() if (files := [each for each in all_files if each in found])]
         return parts, [command for each in found if each.endswith(".py") for command in commands_of_python(each, self.root)]
 

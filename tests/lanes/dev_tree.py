@@ -1,5 +1,6 @@
 """The build folder of a preset: its targets, what they are made of and what depends on them, by CMake's file API."""
 
+import fnmatch
 import json
 import os
 import pathlib
@@ -7,8 +8,12 @@ import re
 import shutil
 import subprocess
 
+import git_files
+import test_names
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+APART = 8  # files at most that are compiled by themselves
 PACKAGES = ["clang-14", "libclang-rt-14-dev", "llvm-14"]
 
 
@@ -45,8 +50,16 @@ class Tree:
         query = self.folder / ".cmake/api/v1/query/codemodel-v2"
         query.parent.mkdir(parents=True, exist_ok=True)
         query.touch()
-        run(["cmake", "--preset", self.preset])
+        run(["cmake", "--preset", self.preset, f"-DTONY_APART={';'.join(self.apart())}"])
         self.read()
+
+    def apart(self):
+        """Sources that somebody is changing, outside of their batches: CMakeLists.txt says why."""
+        try:
+            files = [str(self.root / file) for file in git_files.changed_since("HEAD") if file.endswith(".cc")]
+        except ValueError:
+            return []  # not in a checkout of git
+        return files if len(files) <= APART else []
 
     def read(self):
         reply = self.folder / ".cmake/api/v1/reply"
@@ -106,11 +119,11 @@ class Tree:
         return found.union(*(self.makers.get(source, []) for source in generated))
 
 
-def cheapest(targets, slow=0):
-    """Of the builds that are there and know these targets, the one that has least to do until it has them; so many compile
-    steps are added for dev, where all runs slowly."""
+def cheapest(wanted, slow=0):
+    """Of the presets that these targets are named for, the tree that is there and has least to do until it has them; so
+    many compile steps are added for dev, where all runs slowly."""
     costs = {}
-    for preset in ("dev", "release"):
+    for preset, targets in wanted.items():
         tree = Tree(preset)
         try:
             if tree.is_there():
@@ -121,14 +134,32 @@ def cheapest(targets, slow=0):
     return min(costs, key=costs.get)
 
 
+def build_cheapest(wanted, seconds=None, slow=0):
+    if not Tree().is_there():
+        Tree().configure()
+    tree = cheapest(wanted, slow)
+    tree.build(wanted[tree.preset], seconds)
+    return tree
+
+
 def build_programs(seconds=None):
     """The folder of the programs that jobs on this machine need."""
-    dev = Tree()
-    if not dev.is_there():
-        dev.configure()
-    tree = cheapest(["one_machine"])
-    tree.build(["one_machine"], seconds)
-    return tree.folder / "bin"
+    return build_cheapest({"dev": ["one_machine"], "release": ["one_machine"]}, seconds).folder / "bin"
+
+
+def build_end_to_end(target, names, seconds=None):
+    """A program with tests of the built programs, and the variable that tells it where those are."""
+    dynamic = any(fnmatch.fnmatchcase(name, test_names.core_of(pattern)) for name in names for pattern in need_dynamic_programs())
+    programs = ["dynamic_programs"] if dynamic else ["one_machine", "tony-azkaban", "tony-hadoop"]
+    tree = build_cheapest({"dev": [target], "release": [target, "e2e_programs", *programs]}, seconds, slow=5)
+    folder = "dynamic/bin" if dynamic and tree.preset == "release" else "bin"
+    return tree.folder / "tests" / target, {"TONY_BIN_DIR": str(tree.folder / folder)}
+
+
+def need_dynamic_programs():
+    """Patterns of names: the static programs of a release load no library that a test brings."""
+    lines = (ROOT / "tests/e2e/needs_dynamic_programs.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
 
 
 class Target:

@@ -34,9 +34,9 @@ class Outcome:
         self.failed.update(other.failed)
 
 
-def list_tests(program, gtest_filter="*"):
-    said = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={gtest_filter}"], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, text=True, check=True).stdout
+def list_tests(program):
+    said = subprocess.run([program, "--gtest_list_tests"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
     names, suite = [], ""
     for line in said.splitlines():
         word = line.partition("#")[0].strip()
@@ -68,10 +68,10 @@ def read(text, end):
     return outcome
 
 
-def start(program, names):
+def start(program, names, variables):
     words = [program, "--gtest_color=no", f"--gtest_filter={':'.join(names)}"]
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace") as process:
+                          errors="replace", env={**os.environ, **variables}) as process:
         try:
             return process.communicate(timeout=LIMIT)[0], f"exit code {process.wait()}"
         except subprocess.TimeoutExpired:
@@ -79,11 +79,11 @@ def start(program, names):
             return process.communicate()[0], f"has not ended in {LIMIT} s"
 
 
-def run_piece(program, names, deadline):
+def run_piece(program, names, deadline, variables):
     """The tests behind one that ended the process run in another one."""
     outcome = Outcome()
     while names and deadline.left():
-        text, end = start(program, names)
+        text, end = start(program, names, variables)
         outcome.add(read(text, end))
         left = [name for name in names if name not in outcome.names()]
         if left == names:
@@ -92,13 +92,13 @@ def run_piece(program, names, deadline):
     return outcome
 
 
-def run(program, names, deadline):
+def run(program, names, deadline, variables=None):
     """A test without an outcome was not begun in time."""
     count = min(PIECES, len(names))
     outcome = Outcome()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         try:
-            for each in pool.map(lambda i: run_piece(program, names[i::count], deadline), range(count)):
+            for each in pool.map(lambda i: run_piece(program, names[i::count], deadline, variables or {}), range(count)):
                 outcome.add(each)
         except KeyboardInterrupt:
             deadline.at = 0

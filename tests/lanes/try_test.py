@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE))
 import changed  # noqa: E402
 import choice  # noqa: E402
 import dev_tree  # noqa: E402
+import git_files  # noqa: E402
 import gtest_run  # noqa: E402
 import test_names  # noqa: E402
 
@@ -172,12 +173,12 @@ class GtestRunTest(MadeUpSources):
         self.assertEqual(["A.b", "A.c", "X/P.d/0"], gtest_run.list_tests(self.program))
 
     def test_a_test_that_ends_the_process_has_failed_and_the_rest_runs(self):
-        outcome = gtest_run.run_piece(self.program, ["A.b", "A.c", "X/P.d/0"], gtest_run.Deadline(60))
+        outcome = gtest_run.run_piece(self.program, ["A.b", "A.c", "X/P.d/0"], gtest_run.Deadline(60), {})
         self.assertEqual((["A.b"], ["X/P.d/0"], ["A.c"]), (outcome.passed, outcome.skipped, list(outcome.failed)))
         self.assertIn("exit code 3", outcome.failed["A.c"])
 
     def test_a_process_without_results_has_failed(self):
-        self.assertEqual({"A.z"}, set(gtest_run.run_piece(self.program, ["A.z"], gtest_run.Deadline(60)).failed))
+        self.assertEqual({"A.z"}, set(gtest_run.run_piece(self.program, ["A.z"], gtest_run.Deadline(60), {}).failed))
 
     def test_nothing_begins_after_the_deadline(self):
         self.assertEqual(set(), gtest_run.run(self.program, ["A.b"], gtest_run.Deadline(0)).names())
@@ -208,17 +209,17 @@ class CommandLineTest(unittest.TestCase):
 
     def test_what_changed_since_a_commit(self):
         with tempfile.TemporaryDirectory() as folder:
-            root, changed.ROOT = changed.ROOT, pathlib.Path(folder)
-            self.addCleanup(setattr, changed, "ROOT", root)
+            self.addCleanup(setattr, git_files, "ROOT", git_files.ROOT)
+            git_files.ROOT = pathlib.Path(folder)
             git = ["git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@x"]
             subprocess.run([*git, "init", "-q"], check=True)
             for name in ("one", "two"):
-                (changed.ROOT / name).write_text("")
+                (git_files.ROOT / name).write_text("")
                 subprocess.run([*git, "add", "."], check=True)
                 subprocess.run([*git, "commit", "-q", "-m", name], check=True)
-            (changed.ROOT / "three").write_text("")
-            self.assertEqual(["three"], changed.changed_files("HEAD"))
-            self.assertEqual(["three", "two"], changed.changed_files("HEAD~1"))
+            (git_files.ROOT / "three").write_text("")
+            self.assertEqual(["three"], git_files.changed_since("HEAD"))
+            self.assertEqual(["three", "two"], git_files.changed_since("HEAD~1"))
 
 
 if __name__ == "__main__":
