@@ -11,8 +11,10 @@ what changed, and the tests through the programs that have the name of the file 
 run. The last line is "N passed, N failed"; the exit code is 0 only if none failed."""
 
 import argparse
+import dataclasses
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -23,11 +25,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import choice  # noqa: E402
 import dev_tree  # noqa: E402
 import git_files  # noqa: E402
-import gtest_run  # noqa: E402
+import gtest  # noqa: E402
+import gtest_until  # noqa: E402
 import test_names  # noqa: E402
 
 SEEDS = 2000
 SHOWN = 40  # lines of what a test that failed printed
+LIMIT = 300  # seconds for a test that is not one of GoogleTest
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,9 +44,10 @@ class Session:
     """What ran so far, and how it ended."""
 
     def __init__(self, seconds):
-        self.seconds, self.deadline, self.began = seconds, gtest_run.Deadline(seconds), time.monotonic()
+        self.seconds, self.deadline, self.began = seconds, gtest_until.Deadline(seconds), time.monotonic()
         self.passed = self.failed = self.count = 0
         self.left, self.ran = [], {}  # texts of what was not run; by target, the tests that were
+        self.broken = set()  # build steps that failed
 
     def say(self, text, result, began, built=None):
         self.count += 1
@@ -66,21 +71,28 @@ class Session:
             except (dev_tree.Failed, subprocess.TimeoutExpired) as error:
                 self.not_built(command.text, error, began)
                 return
-        done = subprocess.run(command.words, cwd=ROOT, env={**os.environ, **variables}, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-        self.say(command.text, "passed" if done.returncode == 0 else "failed", began)
-        if done.returncode == 0:
-            self.passed += 1
+        self.judge(command.text, command.words, "passed", began, {**os.environ, **variables})
+
+    def judge(self, text, words, result, began, env=None, built=None):
+        """A command that counts as one test."""
+        try:
+            dev_tree.run(words, LIMIT, env=env)
+        except (dev_tree.Failed, subprocess.TimeoutExpired) as error:
+            self.say(text, "failed", began, built)
+            self.fail(text, str(error))
         else:
-            self.fail(command.text, done.stdout)
+            self.say(text, result, began, built)
+            self.passed += 1
 
     def not_built(self, text, error, began):
         if isinstance(error, subprocess.TimeoutExpired):
             self.say(text, "not built in time", began)
             self.left.append(text)
-        else:
-            self.say(text, "not built", began)
-            self.fail(text, str(error))
+            return
+        broken = set(re.findall(r"^FAILED: .*", str(error), re.MULTILINE))
+        self.say(text, "not built", began)
+        self.fail(text, "as above" if broken and broken <= self.broken else str(error))
+        self.broken |= broken
 
     def part(self, tree, part):
         text = part.target + (f", {part.size} of its tests" if part.names else "")
@@ -95,21 +107,26 @@ class Session:
             self.not_built(text, error, began)
             return
         built = time.monotonic() - began
-        ran, wanted = self.ran.setdefault(part.target, set()), set(part.names)
-        names = [name for name in gtest_run.list_tests(program)
+        env, (ran, wanted) = {**os.environ, **variables}, (self.ran.setdefault(part.target, set()), set(part.names))
+        try:
+            listed = gtest.listed(program, env)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            self.fail(part.target, str(error))
+            return
+        names = [name for name in listed
                  if name not in ran and (not wanted or test_names.core_of(name) in wanted)]
         if not names:
             return
-        limit = gtest_run.Deadline(max(self.deadline.left(), self.seconds / 2)) if first else self.deadline
-        outcome = gtest_run.run(program, names, limit, variables)
-        ran |= outcome.names()
-        self.passed += len(outcome.passed)
-        result = f"{len(outcome.passed)} passed" + f", {len(outcome.skipped)} skipped" * bool(outcome.skipped)
-        self.say(part.target, result + f", {len(outcome.failed)} failed" * bool(outcome.failed), began, built)
-        for name, said in outcome.failed.items():
-            self.fail(f"{part.target}: {name}", said)
-        if len(names) > len(outcome.names()):
-            self.left.append(f"{len(names) - len(outcome.names())} tests of {part.target}")
+        limit = gtest_until.Deadline(max(self.deadline.left(), self.seconds / 2)) if first else self.deadline
+        run = gtest_until.run(program, names, part.file, env, limit)
+        ran |= set(names) - set(run.left)
+        self.passed += run.passed
+        result = f"{run.passed} passed" + f", {len(run.skipped)} skipped" * bool(run.skipped)
+        self.say(part.target, result + f", {len(run.failed)} failed" * bool(run.failed), began, built)
+        for what in run.failed:
+            self.fail(f"{part.target}: {what}", run.said.get(what, ""))
+        if run.left:
+            self.left.append(f"{len(run.left)} tests of {part.target}")
 
     def build(self, tree, part, seconds):
         if part.stage == choice.END_TO_END:
@@ -131,26 +148,17 @@ class Session:
             return
         built = time.monotonic() - began
         seeds = SEEDS // 8 if tree.preset == "dev" else SEEDS
-        done = subprocess.run([tree.folder / "tests/tony-sim", "--seeds", str(seeds), *kind.split()], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.say(f"{text}, preset {tree.preset}", f"{seeds} seeds", began, built)
-        if done.returncode == 0:
-            self.passed += 1
-        else:
-            self.fail(text, done.stdout)
+        words = [tree.folder / "tests/tony-sim", "--seeds", str(seeds), *kind.split()]
+        self.judge(f"{text}, preset {tree.preset}", words, f"{seeds} seeds passed", began, built=built)
 
 
 def merged(parts):
     """One part for each program and stage, the nearest first."""
     found = {}
     for part in sorted(parts):
-        key = (part.stage, part.target)
-        other = found.get(key)
-        if other is None:
-            found[key] = part
-        else:
-            names = () if not part.names or not other.names else tuple(sorted({*part.names, *other.names}))
-            found[key] = choice.Part(part.stage, other.distance, len(names) or max(part.size, other.size), part.target, names)
+        other = found.setdefault((part.stage, part.target), part)
+        names = () if not part.names or not other.names else tuple(sorted({*part.names, *other.names}))
+        found[part.stage, part.target] = dataclasses.replace(other, names=names, size=len(names) or max(part.size, other.size))
     return sorted(found.values())
 
 
@@ -218,7 +226,7 @@ def main(arguments):
     if session.left:
         print(f"not run, because {options.seconds:g} s were over: {', '.join(session.left)}")
     for file in without:
-        print(f"no quick test: {file}; " + (f"scripts/test --only {suite}" if (suite := choice.suite_of(file)) else "scripts/test runs all"))
+        print(f"no quick test: {file}; " + (f"scripts/test --only {unit}" if (unit := choice.unit_of(file)) else "scripts/test runs all"))
     print(f"ran {session.count} in {time.monotonic() - session.began:.1f} s; scripts/test runs everything")
     print(f"{session.passed} passed, {session.failed} failed")
     return 1 if session.failed else 0

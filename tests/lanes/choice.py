@@ -1,23 +1,21 @@
 """Which tests a changed file asks for, nearest first."""
 
 import dataclasses
-import os
 import pathlib
 import re
 import shutil
 
 import python_tests
+import units
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OWN, SIMULATION, DEPENDENT, END_TO_END = range(4)
 PYTHON = ["/usr/bin/python3", "-B"]
 SIMULATED = {"am": [""], "executor": [""], "runtime/request": ["--requests"], "tests/sim": ["", "--requests"]}
 LAYERING = "tests/unit/layering/layering_test.cc"
-# The suite of scripts/test for what has no quick test.
-SUITES = {"runtime/python/": "python-package", "airflow-operator/": "airflow-3.3.2", "tests/conformance/airflow/": "airflow-3.3.2",
-          "tests/conformance/azkaban/": "azkaban", "tests/conformance/hadoop/": "hadoop-3.4.3", "tests/python/": "python-package",
-          "docs/": "docs-pages", "packaging/": "packaging", "tests/packaging/": "packaging", "tests/e2e/storm": "storm", "scripts/package": "packaging",
-          "scripts/docs": "docs-pages", "scripts/wheel": "python-package"}
+# Units of tests/lanes/units.toml for what has no quick test, where their inputs do not tell.
+UNITS = {"runtime/python/": "python-all", "docs/": "docs-all", "tests/conformance/airflow/quick/": "airflow-quick",
+         "airflow-operator/": "airflow-quick"}
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -27,6 +25,7 @@ class Part:
     distance: tuple
     size: int
     target: str
+    file: str  # one of the sources
     names: tuple = dataclasses.field(compare=False)  # Suite.Name; none for all of the program
 
 
@@ -84,7 +83,7 @@ class Choice:
     def part(self, stage, distance, target, files):
         names = tuple(name for each in files for name in self.names[each])
         whole = len(files) == len(self.files[target])
-        return Part(stage, distance, len(names), target, () if whole else names)
+        return Part(stage, distance, len(names), target, files[0], () if whole else names)
 
     def distance(self, target, home):
         """From the targets of the file's folder; the others that include it are further."""
@@ -127,9 +126,9 @@ class Choice:
                     continue
                 stem = pathlib.PurePosixPath(each).stem.removesuffix("_test")
                 if stem in (path.stem, path.parent.name):
-                    yield Part(END_TO_END, (0,), len(self.names[each]), target, tuple(self.names[each]))
+                    yield Part(END_TO_END, (0,), len(self.names[each]), target, each, tuple(self.names[each]))
                 elif verb and (names := self.tests_that_say(each, f'"{verb}"')):
-                    yield Part(END_TO_END, (1,), len(names), target, names)
+                    yield Part(END_TO_END, (1,), len(names), target, each, names)
 
     def tests_that_say(self, file, words):
         bodies = re.split(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", (self.root / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -181,9 +180,9 @@ def commands(file, root=ROOT):
     in_tests = is_cc(file) and not in_product
     if in_tests or file.startswith(("tests/conformance/proof", "tests/conformance/README.md")):
         yield Command("tests/conformance/proof --check", (*PYTHON, "tests/conformance/proof", "--check"), is_look=in_tests)
-    if file.startswith(("tests/lanes/", "scripts/lane", "scripts/try", "scripts/test")):
-        for test in sorted([*root.glob("tests/lanes/*_test"), *root.glob("tests/lanes/*_test.py")]):
-            yield Command(f"tests/lanes/{test.name}", (str(test),) if os.access(test, os.X_OK) else (*PYTHON, str(test)))
+    if file in ("scripts/try", "scripts/test", "tests/lanes/units.toml", "tests/lanes/tasks.sh"):
+        for test in sorted(root.glob("tests/lanes/*_test.py")):
+            yield Command(f"tests/lanes/{test.name}", (*PYTHON, str(test)))
 
 
 def commands_of_python(file, root):
@@ -194,7 +193,7 @@ def commands_of_python(file, root):
 
 def python_tests_of(file, root=ROOT):
     """A test is its own; a module beside tests is tested by those that import it."""
-    if python_tests.suite_of(file) or not file.startswith("tests/"):
+    if python_tests.unit_of(file) or not file.startswith("tests/"):
         return
     if file.endswith("_test.py"):
         yield file
@@ -205,6 +204,13 @@ def python_tests_of(file, root=ROOT):
             yield str(test.relative_to(root))
 
 
-def suite_of(file):
-    sample = re.match(r"samples/([^/]+)/", file)
-    return sample[1] if sample else next((suite for folder, suite in SUITES.items() if file.startswith(folder)), None)
+def unit_of(file):
+    """The unit that runs what this file is for: a sample by its name, and others by the narrowest of their inputs."""
+    listed, groups = units.read()
+    if sample := re.match(r"samples/([^/]+)/", file):
+        return next((unit.name for unit in listed.values() if re.search(rf"\b{sample[1]}\b", unit.run)), "samples")
+    wide = {*groups["build"], *groups["product"]}
+    found = [(-len(path), unit.name) for unit in listed.values() for name in unit.inputs for path in groups.get(name, [name])
+             if path not in wide and (file == path or file.startswith(f"{path}/")) and unit.counts != "nothing"]
+    of_folder = next((unit for folder, unit in UNITS.items() if file.startswith(folder)), None)
+    return of_folder or min(found, key=lambda each: each[0], default=(0, None))[1]

@@ -1,6 +1,5 @@
 """The build folder of a preset: its targets, what they are made of and what depends on them, by CMake's file API."""
 
-import fnmatch
 import json
 import os
 import pathlib
@@ -8,8 +7,8 @@ import re
 import shutil
 import subprocess
 
+import execution
 import git_files
-import test_names
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -21,10 +20,10 @@ class Failed(Exception):
     """A step that did not end well, with what it printed."""
 
 
-def run(words, seconds=None, quiet=True):
+def run(words, seconds=None, quiet=True, env=None):
     """What a command printed. Ninja, when it is stopped because the time is over, keeps what is done."""
     out = subprocess.PIPE if quiet else None
-    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, text=True,
+    with subprocess.Popen(words, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, text=True,
                           errors="replace") as process:
         try:
             said = process.communicate(timeout=seconds)[0]
@@ -149,17 +148,12 @@ def build_programs(seconds=None):
 
 def build_end_to_end(target, names, seconds=None):
     """A program with tests of the built programs, and the variable that tells it where those are."""
-    dynamic = any(fnmatch.fnmatchcase(name, test_names.core_of(pattern)) for name in names for pattern in need_dynamic_programs())
+    needs_dynamic = execution.matcher("tests/e2e/needs_dynamic_programs.txt")
+    dynamic = any(needs_dynamic(name) or needs_dynamic(f"Instance/{name}") for name in names)
     programs = ["dynamic_programs"] if dynamic else ["one_machine", "tony-azkaban", "tony-hadoop"]
     tree = build_cheapest({"dev": [target], "release": [target, "e2e_programs", *programs]}, seconds, slow=5)
     folder = "dynamic/bin" if dynamic and tree.preset == "release" else "bin"
     return tree.folder / "tests" / target, {"TONY_BIN_DIR": str(tree.folder / folder)}
-
-
-def need_dynamic_programs():
-    """Patterns of names: the static programs of a release load no library that a test brings."""
-    lines = (ROOT / "tests/e2e/needs_dynamic_programs.txt").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if not line.startswith("#")]
 
 
 class Target:

@@ -16,8 +16,9 @@ import changed  # noqa: E402
 import choice  # noqa: E402
 import dev_tree  # noqa: E402
 import git_files  # noqa: E402
-import gtest_run  # noqa: E402
+import gtest_until  # noqa: E402
 import test_names  # noqa: E402
+import units  # noqa: E402
 
 FILES = {
     "am/job.h": "",
@@ -148,44 +149,43 @@ class ChoiceTest(MadeUpSources):
             self.assertEqual(said, [command.text for command in choice.commands(file, self.root)])
         self.assertEqual("bash -n scripts/pack", next(choice.commands("scripts/pack", self.root)).text)
 
-    def test_the_suite_of_what_has_no_quick_test(self):
-        self.assertEqual("hello", choice.suite_of("samples/hello/job.xml"))
-        self.assertEqual("python-package", choice.suite_of("runtime/python/tony/api.py"))
+    def test_the_unit_of_what_has_no_quick_test(self):
+        for file, unit in (("samples/hello/job.xml", "samples"), ("runtime/python/tony/api.py", "python-all"), ("scripts/setup", None),
+                           ("tests/conformance/azkaban/common.py", "azkaban-level1"), ("packaging/deb/postrm", "packages")):
+            self.assertEqual(unit, choice.unit_of(file), file)
 
 
-PROGRAM = """#!/bin/sh
-case "$*" in
-  *--gtest_list_tests*) printf 'A.\\n  b\\n  c\\nX/P.\\n  d/0  # GetParam() = 1\\n  DISABLED_e\\n' ;;
-  *A.b*) printf '[ RUN      ] A.b\\n[       OK ] A.b (0 ms)\\n[ RUN      ] A.c\\nends'; exit 3 ;;
-  *X/P.d/0*) printf '[ RUN      ] X/P.d/0\\nx[  SKIPPED ] X/P.d/0 (0 ms)\\n' ;;
-esac
+PROGRAM = r"""#!/usr/bin/python3
+import json, sys
+options = dict(word.lstrip("-").partition("=")[::2] for word in sys.argv[1:])
+names = options["gtest_filter"].split(":")
+for name in names:
+    print(f"[ RUN      ] {name}\nwords of {name}\n[  FAILED  ] {name} (0 ms)")
+suites = [{"name": name.split(".")[0], "testsuite": [{"name": name.split(".")[1], "status": "RUN", "result": "COMPLETED", "time": "0s",
+           "failures": [1]}]} for name in names]
+open(options["gtest_output"].removeprefix("json:"), "w").write(json.dumps({"testsuites": suites}))
+sys.exit(1)
 """
 
 
-class GtestRunTest(MadeUpSources):
-    def setUp(self):
-        super().setUp()
-        self.program = self.root / "program"
-        self.program.write_text(PROGRAM)
-        self.program.chmod(0o755)
+class DeadlineTest(MadeUpSources):
+    def run_until(self, seconds):
+        program = self.root / "program"
+        program.write_text(PROGRAM)
+        program.chmod(0o755)
+        run = gtest_until.Run(units.Unit("x", "", "default"), {}, {}, gtest_until.Deadline(seconds))
+        run.run(program, ["A.b", "A.c"])
+        return run
 
-    def test_list(self):
-        self.assertEqual(["A.b", "A.c", "X/P.d/0"], gtest_run.list_tests(self.program))
-
-    def test_a_test_that_ends_the_process_has_failed_and_the_rest_runs(self):
-        outcome = gtest_run.run_piece(self.program, ["A.b", "A.c", "X/P.d/0"], gtest_run.Deadline(60), {})
-        self.assertEqual((["A.b"], ["X/P.d/0"], ["A.c"]), (outcome.passed, outcome.skipped, list(outcome.failed)))
-        self.assertIn("exit code 3", outcome.failed["A.c"])
-
-    def test_a_process_without_results_has_failed(self):
-        self.assertEqual({"A.z"}, set(gtest_run.run_piece(self.program, ["A.z"], gtest_run.Deadline(60), {}).failed))
+    def test_of_a_failed_test_its_own_words_are_kept(self):
+        run = self.run_until(60)
+        self.assertEqual(["A.b", "A.c"], run.failed)
+        self.assertIn("words of A.c", run.said["A.c"])
+        self.assertNotIn("words of A.b", run.said["A.c"])
 
     def test_nothing_begins_after_the_deadline(self):
-        self.assertEqual(set(), gtest_run.run(self.program, ["A.b"], gtest_run.Deadline(0)).names())
-
-    def test_a_leak_after_the_last_test_is_its_failure(self):
-        outcome = gtest_run.read("[ RUN      ] A.b\n[       OK ] A.b (0 ms)\nleak", "exit code 23")
-        self.assertEqual(([], ["A.b"]), (outcome.passed, list(outcome.failed)))
+        run = self.run_until(0)
+        self.assertEqual(([], ["A.b", "A.c"]), (run.failed, run.left))
 
 
 class CommandLineTest(unittest.TestCase):
@@ -195,11 +195,11 @@ class CommandLineTest(unittest.TestCase):
             self.assertEqual(64, done.returncode, words)
             self.assertTrue(done.stderr.startswith("scripts/try: "), done.stderr)
 
-    def test_suites_are_named(self):
-        for word, suite in (("tests/python/job_test.py", "python-package"), ("hello", "hello"), ("hadoop-3.4.3", "hadoop-3.4.3")):
+    def test_units_are_named(self):
+        for word, unit in (("tests/python/job_test.py", "python-all"), ("azkaban-server", "azkaban-server")):
             done = subprocess.run([HERE.parents[1] / "scripts/try", word], capture_output=True, text=True, check=False)
             self.assertEqual(69, done.returncode, word)
-            self.assertIn(f"scripts/test --only {suite}\n", done.stderr)
+            self.assertIn(f"scripts/test --only {unit}\n", done.stderr)
 
     def test_an_unknown_base_ends_with_64(self):
         for words in (["no-such-commit"], ["--seconds", "soon"]):

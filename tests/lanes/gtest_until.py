@@ -1,0 +1,80 @@
+"""Runs tests as gtest.py does, and begins none after a deadline."""
+
+import fnmatch
+import json
+import re
+import time
+
+import children
+import execution
+import gtest
+import units
+
+TIMES = execution.LOGS / "changed.times.json"
+USUAL_END_TO_END = 1.0  # second, of a test through the built programs that was never measured
+
+
+class Deadline:
+    def __init__(self, seconds):
+        self.at = time.monotonic() + seconds
+
+    def left(self):
+        return max(0, self.at - time.monotonic())
+
+
+class Run(gtest.Run):
+    """Of a test that failed, only what it printed itself is kept."""
+
+    def __init__(self, unit, env, times, deadline):
+        super().__init__(unit, env, ".", times)
+        self.deadline, self.said, self.left = deadline, {}, []
+
+    def run(self, program, names):
+        try:
+            if self.deadline.left():
+                self.all({str(program): names})
+            else:
+                self.left = names
+        except BaseException:
+            for process in self.running:
+                children.kill(process.pid)
+            raise
+
+    def take_ended(self):
+        if not self.deadline.left():
+            self.left += [test for chunk in self.queue if not chunk.death for test in chunk.tests]
+            self.queue = [chunk for chunk in self.queue if chunk.death]
+        return super().take_ended()
+
+    def fail(self, process, what):
+        self.failed.append(what)
+        text = process.out.read_bytes()[-gtest.LOOKED_AT:].decode(errors="replace")
+        name = re.escape(what.partition(":")[0])
+        own = re.search(rf"\[ RUN      \] {name}\n.*?(?:\[  FAILED  \] {name}\b|\Z)", text, re.DOTALL)
+        self.said[what] = own[0] if own else text
+        if process.chunk.death:
+            process.chunk.death.explained = True
+
+
+def unit_of(file):
+    """The unit of the lanes that has the tests of this source: it knows how many run at once, and how long they may take."""
+    listed = [unit for unit in units.read()[0].values() for source in unit.sources if file == source or file.startswith(f"{source}/")]
+    return listed[0] if listed else units.Unit("changed", "", "default", counts="gtest")
+
+
+def read_times(file):
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def run(program, names, file, env, deadline):
+    """Tests of one program, which FILE is a source of."""
+    unit = unit_of(file)
+    usual = dict.fromkeys(names, USUAL_END_TO_END) if fnmatch.fnmatch(unit.name, "e2e*") else {}
+    run = Run(unit, env, {**usual, **execution.known_times(unit), **read_times(TIMES)}, deadline)
+    run.run(program, names)
+    execution.LOGS.mkdir(parents=True, exist_ok=True)
+    TIMES.write_text(json.dumps({**read_times(TIMES), **run.measured}))
+    return run
