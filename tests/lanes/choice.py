@@ -9,7 +9,7 @@ import python_tests
 import units
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OWN, SIMULATION, DEPENDENT, END_TO_END = range(4)
+OWN, DEPENDENT, END_TO_END = range(3)
 PYTHON = ["/usr/bin/python3", "-B"]
 SIMULATED = {"am": [""], "executor": [""], "runtime/request": ["--requests"], "tests/sim": ["", "--requests"]}
 LAYERING = "tests/unit/layering/layering_test.cc"
@@ -26,14 +26,14 @@ class Part:
     size: int
     target: str
     file: str  # one of the sources
-    names: tuple = dataclasses.field(compare=False)  # Suite.Name; none for all of the program
+    names: tuple = dataclasses.field(compare=False)  # Suite.Name; none for all of the program, unless it is end to end
 
 
 @dataclasses.dataclass(frozen=True)
 class Command:
     """A test that is not a gtest program."""
     text: str
-    words: tuple
+    words: tuple  # {bin} stands for the folder of the programs
     needs_programs: bool = False
     is_look: bool = False  # whether a file can be read, not whether it does what it should
 
@@ -70,11 +70,14 @@ class Choice:
             depends = target in changed or changed & self.tree.targets[target].needs
             mine = [each for each in files if each in own]
             others = [each for each in files if each not in own and not is_end_to_end(each)]
+            ends = [each for each in files if each not in own and is_end_to_end(each) and file.startswith("tests/")]
             if mine and (depends or not changed):
                 near = sum(each == file or each in self.includes.direct(self.header_of(file)) for each in mine)
                 yield self.part(OWN, (-near, -len(mine)), target, mine)
             if others and depends:
                 yield self.part(DEPENDENT, (self.distance(target, home or changed),), target, others)
+            if ends and depends:
+                yield self.part(END_TO_END, (2,), target, ends)
 
     def layering(self):
         """The test that reads the includes of the whole tree."""
@@ -82,7 +85,7 @@ class Choice:
 
     def part(self, stage, distance, target, files):
         names = tuple(name for each in files for name in self.names[each])
-        whole = len(files) == len(self.files[target])
+        whole = len(files) == len(self.files[target]) and not is_end_to_end(files[0])
         return Part(stage, distance, len(names), target, files[0], () if whole else names)
 
     def distance(self, target, home):
@@ -126,7 +129,7 @@ class Choice:
                     continue
                 stem = pathlib.PurePosixPath(each).stem.removesuffix("_test")
                 if stem in (path.stem, path.parent.name):
-                    yield Part(END_TO_END, (0,), len(self.names[each]), target, each, tuple(self.names[each]))
+                    yield self.part(END_TO_END, (0,), target, [each])
                 elif verb and (names := self.tests_that_say(each, f'"{verb}"')):
                     yield Part(END_TO_END, (1,), len(names), target, each, names)
 
@@ -134,13 +137,13 @@ class Choice:
         bodies = re.split(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", (self.root / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
         return tuple(f"{bodies[i]}.{bodies[i + 1]}" for i in range(1, len(bodies), 3) if words in bodies[i + 2])
 
-    def by_name(self, file):
+    def by_name(self, file, exact=False):
         """Parts and commands of the tests that name a file which nothing is made of, or else the nearest folder above it."""
         sources = {each: (self.root / each).read_text(encoding="utf-8", errors="replace")
-                   for each in [*self.names, *self.helpers()] if each != file}
+                   for each in [*self.names, *self.helpers()] if each != file and not each.startswith("tests/lanes/")}
         path = pathlib.PurePosixPath(file)
         found = []
-        for each in [path, *path.parents[:-2]]:
+        for each in [path, *(() if exact else path.parents[:-2])] if len(path.parts) > 1 else ():
             found = found or [source for source, text in sources.items() if str(each) in text]
         parts = [self.part(END_TO_END if is_end_to_end(files[0]) else DEPENDENT, (0,), target, files)
                  for target, all_files in self.files.items() if (files := [each for each in all_files if each in found])]
@@ -187,7 +190,7 @@ def commands(file, root=ROOT):
 
 def commands_of_python(file, root):
     for test in python_tests_of(file, root):
-        words, _ = python_tests.command(test, [], "")
+        words, _ = python_tests.command(test, [], "{bin}")
         yield Command(test, tuple(words), python_tests.needs_programs(test))
 
 
@@ -208,9 +211,10 @@ def unit_of(file):
     """The unit that runs what this file is for: a sample by its name, and others by the narrowest of their inputs."""
     listed, groups = units.read()
     if sample := re.match(r"samples/([^/]+)/", file):
-        return next((unit.name for unit in listed.values() if re.search(rf"\b{sample[1]}\b", unit.run)), "samples")
-    wide = {*groups["build"], *groups["product"]}
+        return next((unit.name for unit in listed.values() if unit.counts != "nothing" and re.search(rf"\b{sample[1]}\b", unit.run)),
+                    "samples")
+    wide = {"tests", *groups["build"], *groups["product"]}
     found = [(-len(path), unit.name) for unit in listed.values() for name in unit.inputs for path in groups.get(name, [name])
-             if path not in wide and (file == path or file.startswith(f"{path}/")) and unit.counts != "nothing"]
+             if unit.counts != "nothing" and path not in wide and (file == path or file.startswith(f"{path}/"))]
     of_folder = next((unit for folder, unit in UNITS.items() if file.startswith(folder)), None)
     return of_folder or min(found, key=lambda each: each[0], default=(0, None))[1]
