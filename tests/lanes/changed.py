@@ -138,14 +138,14 @@ class Session:
         return tree.program(part.target), {}
 
     def simulation(self, kind):
-        """In dev an eighth of the seeds, which takes as long as building some ten files for the others."""
+        """In dev an eighth of the seeds, which takes as long as compiling three batches for the others."""
         text = f"tony-sim {kind}".rstrip()
         if not self.deadline.left():
             self.left.append(text)
             return
         began = time.monotonic()
         try:
-            tree = dev_tree.build_cheapest({"dev": ["tony-sim"], "release": ["tony-sim"]}, self.deadline.left(), slow=10)
+            tree = dev_tree.build_cheapest({"dev": ["tony-sim"], "release": ["tony-sim"]}, self.deadline.left(), slow=3)
         except (dev_tree.Failed, subprocess.TimeoutExpired) as error:
             self.not_built(text, error, began)
             return
@@ -229,7 +229,8 @@ def main(arguments):
     if session.left:
         print(f"not run, because {options.seconds:g} s were over: {', '.join(session.left)}")
     for file in without:
-        print(f"no quick test: {file}; " + (f"scripts/test --only {unit}" if (unit := choice.unit_of(file)) else "scripts/test runs all"))
+        unit = choice.unit_of(file)
+        print(f"no quick test: {file}; scripts/test " + (f"--only {unit}" if unit else "runs all"))
     print(f"ran {session.count} in {time.monotonic() - session.began:.1f} s; scripts/test runs everything")
     print(f"{session.passed} passed, {session.failed} failed")
     return 1 if session.failed else 0

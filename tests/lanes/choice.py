@@ -6,6 +6,7 @@ import re
 import shutil
 
 import python_tests
+import test_names
 import units
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -134,7 +135,7 @@ class Choice:
                     yield Part(END_TO_END, (1,), len(names), target, each, names)
 
     def tests_that_say(self, file, words):
-        bodies = re.split(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", (self.root / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        bodies = test_names.CC_TEST.split((self.root / file).read_text(encoding="utf-8"))
         return tuple(f"{bodies[i]}.{bodies[i + 1]}" for i in range(1, len(bodies), 3) if words in bodies[i + 2])
 
     def by_name(self, file, exact=False):
@@ -211,8 +212,8 @@ def unit_of(file):
     """The unit that runs what this file is for: a sample by its name, and others by the narrowest of their inputs."""
     listed, groups = units.read()
     if sample := re.match(r"samples/([^/]+)/", file):
-        return next((unit.name for unit in listed.values() if unit.counts != "nothing" and re.search(rf"\b{sample[1]}\b", unit.run)),
-                    "samples")
+        return next((unit.name for unit in listed.values()
+                     if unit.counts != "nothing" and re.search(rf"\b{sample[1]}\b", unit.run)), "samples")
     wide = {"tests", *groups["build"], *groups["product"]}
     found = [(-len(path), unit.name) for unit in listed.values() for name in unit.inputs for path in groups.get(name, [name])
              if unit.counts != "nothing" and path not in wide and (file == path or file.startswith(f"{path}/"))]

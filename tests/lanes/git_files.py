@@ -7,7 +7,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def git(*words):
-    done = subprocess.run(["git", "-C", ROOT, *words, "-z"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(["git", "-C", ROOT, *words, "-z"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ValueError(done.stderr.strip())
     return {name for name in done.stdout.split("\0") if name}

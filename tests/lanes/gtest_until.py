@@ -58,8 +58,9 @@ class Run(gtest.Run):
 
 def unit_of(file):
     """The unit of the lanes that has the tests of this source: it knows how many run at once, and how long they may take."""
-    listed = [unit for unit in units.read()[0].values() for source in unit.sources if file == source or file.startswith(f"{source}/")]
-    return listed[0] if listed else units.Unit("changed", "", "default", counts="gtest")
+    listed, _ = units.read()
+    found = [unit for unit in listed.values() for source in unit.sources if f"{file}/".startswith(f"{source}/")]
+    return found[0] if found else units.Unit("changed", "", "default", counts="gtest")
 
 
 def read_times(file):
