@@ -101,16 +101,16 @@ struct Event {
 };
 
 // Recursive: no deeper than kMostDocumentDepth.
-class Reader {
+class YamlReader {
  public:
-  Reader(std::string_view text, const std::string& name) : text_(text), name_(name) {
+  YamlReader(std::string_view text, const std::string& name) : text_(text), name_(name) {
     CHECK(yaml_parser_initialize(&parser_) != 0);  // no memory
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-  ~Reader() { yaml_parser_delete(&parser_); }
+  YamlReader(const YamlReader&) = delete;
+  YamlReader& operator=(const YamlReader&) = delete;
+  ~YamlReader() { yaml_parser_delete(&parser_); }
 
   Result<DocumentNode> Read() {
     Event start, document, first, end, more;
@@ -265,7 +265,7 @@ class Reader {
 Result<DocumentNode> ParseDocumentYaml(std::string_view text, const std::string& name) {
   TRY(CheckConfigText(text, name));
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  return Reader(text, name).Read();
+  return YamlReader(text, name).Read();
 }
 
 }  // namespace tony

@@ -10,7 +10,7 @@ namespace {
 
 const std::string kLogDir = "tony.application.tensorboard-log-dir";
 const std::string kSidecars = "tony.application.sidecar.jobtypes";
-const std::string kInstances = "tony.tensorboard.instances";
+const std::string kBoardInstances = "tony.tensorboard.instances";
 const std::string kVenv = "tony.python-venv";
 constexpr std::string_view kRole = "tensorboard";
 
@@ -39,8 +39,8 @@ void AddTensorBoard(const std::string& python, Properties& properties) {
   if (!properties.Has(kLogDir)) return;
   const Property folder = *properties.Find(kLogDir);
   SetUnlessSet("tony.execution.env.TB_LOG_DIR", folder, properties);
-  if (properties.Has(kInstances) || !HasRoles(properties)) return;
-  properties.Set(kInstances, {"1", folder.origin});
+  if (properties.Has(kBoardInstances) || !HasRoles(properties)) return;
+  properties.Set(kBoardInstances, {"1", folder.origin});
   const std::string of_venv = properties.Has(kVenv) ? "venv/bin/python3" : "python3";
   SetUnlessSet("tony.tensorboard.command", {Command(python.empty() ? of_venv : python, properties), folder.origin},
                properties);

@@ -68,8 +68,8 @@ Result<HdfsPlace> ArchiveInHdfs(const PropertyValues& values, std::string_view t
                StrCat("a node unpacks archives of HDFS by their names; expected one in ", kArchivesOfNodes)};
 }
 
-Result<std::string> Source(const PropertyValues& values, std::string_view key, std::string_view text,
-                           const fs::path& directory) {
+Result<std::string> SourceOf(const PropertyValues& values, std::string_view key, std::string_view text,
+                             const fs::path& directory) {
   if ((key == kSource || key == kVenv) && IsInHdfs(text)) {
     TRY_ASSIGN(const HdfsPlace place, key == kVenv ? ArchiveInHdfs(values, text) : ParseInHdfs(values, text));
     return ToString(place);
@@ -83,7 +83,7 @@ Result<std::string> ParseOne(const PropertyValues& values, std::string_view key,
   if (!values.Has(key)) return std::string();
   const std::string text = values.Text(key);
   if (text.find('\0') != std::string::npos) return values.Bad(key, "a path cannot hold a NUL character");
-  auto source = Source(values, key, Trim(text), directory);
+  auto source = SourceOf(values, key, Trim(text), directory);
   if (!source.ok()) return values.Bad(key, source.error().message);
   return source;
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kPrefix = "tony.";
 constexpr std::string_view kInstances = ".instances";
 constexpr std::string_view kDriver = "driver";
 constexpr std::string_view kTensorBoard = "tensorboard";
-constexpr std::string_view kSidecars = "tony.application.sidecar.jobtypes";
+constexpr std::string_view kSidecarsKey = "tony.application.sidecar.jobtypes";
 constexpr std::string_view kAm = "am";
 constexpr std::string_view kLogDir = "tony.application.tensorboard-log-dir";
 constexpr std::string_view kOutputs = "tony.output.";  // of earlier Azkaban steps; one may be called "instances"
@@ -113,7 +113,7 @@ Result<bool> OutlivesRestarts(const PropertyValues& values, const RoleSpec& role
   if (!values.Has(key)) return is_sidecar && role.name == kTensorBoard;
   TRY_ASSIGN(const bool outlives, values.Flag(key));
   if (!outlives || is_sidecar) return outlives;
-  return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", kSidecars));
+  return values.Bad(key, StrCat("only a sidecar may, which ", role.name, " is not; see ", kSidecarsKey));
 }
 
 Result<RoleSpec> ParseRole(const PropertyValues& values, const std::string& name, int64_t instances) {

@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr const char* kFolder = "logs";
+constexpr const char* kLogsFolder = "logs";
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
 std::string RecordOf(const AttemptId& attempt) { return StrCat(FolderName(attempt.task), ".", attempt.number); }
@@ -62,17 +62,17 @@ Status WriteKeptLogs(const JobRecords& records, const AttemptId& attempt, const 
     }
     about.push_back({{"stream", log.stream}, {"size", log.size}, {"parts", std::move(parts)}});
   }
-  return records.store().Replace(StrCat(kFolder, "/", RecordOf(attempt)),
+  return records.store().Replace(StrCat(kLogsFolder, "/", RecordOf(attempt)),
                                  StrCat(SerializeJson(json::object{{"logs", std::move(about)}}), "\n", text),
                                  Durability::kLostWithPower);
 }
 
 Status RemoveKeptLogs(const JobRecords& records, const AttemptId& attempt) {
-  return records.store().Remove(StrCat(kFolder, "/", RecordOf(attempt)));
+  return records.store().Remove(StrCat(kLogsFolder, "/", RecordOf(attempt)));
 }
 
 Result<std::vector<AttemptId>> ListKeptLogs(const JobRecords& records) {
-  TRY_ASSIGN(const auto names, records.store().List(kFolder));
+  TRY_ASSIGN(const auto names, records.store().List(kLogsFolder));
   std::vector<AttemptId> attempts;
   for (const std::string& name : names)
     if (const auto attempt = AttemptOf(name)) attempts.push_back(*attempt);
@@ -81,7 +81,7 @@ Result<std::vector<AttemptId>> ListKeptLogs(const JobRecords& records) {
 }
 
 Result<std::optional<std::vector<LogExcerpt>>> ReadKeptLogs(const JobRecords& records, const AttemptId& attempt) {
-  TRY_ASSIGN(const auto record, records.store().Get(StrCat(kFolder, "/", RecordOf(attempt))));
+  TRY_ASSIGN(const auto record, records.store().Get(StrCat(kLogsFolder, "/", RecordOf(attempt))));
   if (!record) return std::optional<std::vector<LogExcerpt>>();
   std::string_view text = record->bytes;
   const size_t line = std::min(text.find('\n'), text.size());

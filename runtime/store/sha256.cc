@@ -37,11 +37,11 @@ std::string Sha256Hex(std::string_view bytes) {
 
 Result<std::string> Sha256OfFile(int fd, const std::filesystem::path& path,
                                  const std::function<Status(int64_t)>& on_read) {
-  constexpr size_t kBuffer = 1 << 18;
-  const auto buffer = std::make_unique<char[]>(kBuffer);
+  constexpr size_t kAtOnce = 1 << 18;
+  const auto buffer = std::make_unique<char[]>(kAtOnce);
   Sha256 sha;
   for (off_t at = 0;;) {
-    const ssize_t size = pread(fd, buffer.get(), kBuffer, at);
+    const ssize_t size = pread(fd, buffer.get(), kAtOnce, at);
     if (size == 0) return sha.Hex();
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return FileError(ErrorCode::kInvalid, "read", path, errno);

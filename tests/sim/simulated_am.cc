@@ -21,7 +21,7 @@ const AttemptId& CallerOf(const Question& question) {
                     question);
 }
 
-std::optional<Checkpoint> NewestOf(const std::vector<Checkpoint>& all) {
+std::optional<Checkpoint> NewestThere(const std::vector<Checkpoint>& all) {
   const auto age = [](const Checkpoint& checkpoint) { return std::pair(checkpoint.step, checkpoint.modified); };
   const auto newest = std::ranges::max_element(all, {}, age);
   return newest == all.end() ? std::nullopt : std::optional(*newest);
@@ -131,7 +131,7 @@ void SimulatedAm::List() {
     if (LookFails()) listing.unknown = "cannot be read";
     for (const Checkpoint& there : stage_.disk.checkpoints) listing.there.push_back(EntryOf(there));
     std::ranges::sort(listing.there, {}, &ListedCheckpoint::name);
-    if (job_.spec().checkpoint.resume_latest) listing.newest = NewestOf(stage_.disk.checkpoints);
+    if (job_.spec().checkpoint.resume_latest) listing.newest = NewestThere(stage_.disk.checkpoints);
     Observe(am::CheckpointsThere{listing, std::nullopt});
   });
 }
@@ -151,7 +151,7 @@ void SimulatedAm::Look(int restart) {
     }
     std::vector<Checkpoint> found = stage_.disk.checkpoints;
     std::erase_if(found, [this](const Checkpoint& there) { return !MayResumeFrom(there); });
-    std::optional<Checkpoint> newest = NewestOf(found);
+    std::optional<Checkpoint> newest = NewestThere(found);
     if (flaw_ == Flaw::kSeesNoCheckpoint) newest.reset();
     Observe(am::CheckpointSeen{restart, newest});
   });

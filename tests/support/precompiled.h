@@ -1,17 +1,21 @@
-// What most files here include, compiled once in the lanes that clang builds (TONY_PRECOMPILE). Each file includes what
-// it uses all the same: users' programs are built without this.
-#pragma once
-
+// What most files here include, compiled once (TONY_PRECOMPILE). Each file includes what it uses all the same: the debug
+// preset is without this.
+#ifdef GTEST_HAS_PTHREAD  // the build has tests
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#endif
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <concepts>
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +30,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <ranges>
 #include <set>
 #include <span>

@@ -12,16 +12,16 @@ inline bool RunUntil(EventLoop& loop, const std::function<bool()>& condition,
                      Duration limit = std::chrono::seconds(20)) {
   const Instant end = loop.Now() + limit;
   EventLoop::Timer timer;
+  bool holds = false;
   std::function<void()> look = [&] {
-    if (condition() || loop.Now() >= end) {
-      loop.Stop();
-    } else {
-      timer = loop.After(Duration(1), look);
-    }
+    // Once, because it may consume what it looks for.
+    holds = condition();
+    if (holds || loop.Now() >= end) return loop.Stop();
+    timer = loop.After(Duration(1), look);
   };
   loop.Post(look);
   loop.Run();
-  return condition();
+  return holds;
 }
 
 }  // namespace tony

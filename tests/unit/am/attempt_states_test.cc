@@ -14,7 +14,7 @@ using AS = AttemptState;
 constexpr char kTaskName[] = "worker:0";
 constexpr char kOther[] = "other:0";
 // Only an attempt after the first can be renewed.
-constexpr char kSecond[] = "worker:0#2";
+constexpr char kSecondName[] = "worker:0#2";
 
 JobBuilder TwoTasks() { return JobBuilder().Role("worker", 1).Role("other", 1); }
 JobDriver Fresh() { return JobDriver(TwoTasks().NoRestarts().Build()); }
@@ -152,7 +152,7 @@ TEST(AttemptStatesTest, EveryWayOfAnAttemptIsTakenWhenItsCauseIsSeen) {
   for (const auto& [from, step, to] : AttemptTransitions()) {
     SCOPED_TRACE(StrCat(ToString(from), " -> ", ToString(to)));
     const bool renews = step == AttemptStep::kRenew;
-    const char* attempt = renews ? kSecond : kTaskName;
+    const char* attempt = renews ? kSecondName : kTaskName;
     JobDriver driver = renews ? FreshWithRestarts() : WithAttemptIn(from);
     ASSERT_EQ(driver.StateOf(attempt), from);
 

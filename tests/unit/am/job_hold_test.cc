@@ -23,7 +23,9 @@ JobSpec OnYarn(JobBuilder builder) {
   return spec;
 }
 
-JobBuilder Gang() { return JobBuilder().Role("worker", 3).Framework(FrameworkKind::kPytorch).Restarts(kGang, 2); }
+JobBuilder GangOfThree() {
+  return JobBuilder().Role("worker", 3).Framework(FrameworkKind::kPytorch).Restarts(kGang, 2);
+}
 
 // Two go on in their containers, and wait for a third one.
 void LoseOne(JobDriver& driver) {
@@ -35,7 +37,7 @@ void LoseOne(JobDriver& driver) {
 }
 
 TEST(JobHoldTest, AGangThatWaitsTooLongForTheRestGivesBackWhatItHas) {
-  JobDriver driver(OnYarn(Gang()));
+  JobDriver driver(OnYarn(GangOfThree()));
   LoseOne(driver);
   EXPECT_THAT(Decisions(driver.Pass(kHold - Duration(1))), Not(Contains("restart_decided")));
   EXPECT_LE(driver.job().NextDeadline(), driver.now() + Duration(1));
@@ -61,7 +63,7 @@ TEST(JobHoldTest, AGangThatWaitsTooLongForTheRestGivesBackWhatItHas) {
 
 // Meanwhile a master without its lease could be told of no container.
 TEST(JobHoldTest, AGapOfTheLeaseIsNoneOfTheWait) {
-  JobDriver driver(OnYarn(Gang()));
+  JobDriver driver(OnYarn(GangOfThree()));
   LoseOne(driver);
   driver.WaitWithoutRenewal(kHold - Duration(1));
   driver.Observe(LeaseRenewed{});
@@ -70,7 +72,7 @@ TEST(JobHoldTest, AGapOfTheLeaseIsNoneOfTheWait) {
 }
 
 TEST(JobHoldTest, AStartingGangThatLosesOneGivesBackTheOthersToo) {
-  JobDriver driver(OnYarn(Gang()));
+  JobDriver driver(OnYarn(GangOfThree()));
   driver.Gathering();
   driver.Register("worker:0");
   driver.Exit("worker:1");
@@ -79,7 +81,7 @@ TEST(JobHoldTest, AStartingGangThatLosesOneGivesBackTheOthersToo) {
 }
 
 TEST(JobHoldTest, AContainerThatComesBeginsTheWaitAnew) {
-  JobDriver driver(OnYarn(Gang()));
+  JobDriver driver(OnYarn(GangOfThree()));
   driver.Accepted();
   driver.Grant("worker:0");
   driver.Pass(kHold - Duration(1));
@@ -90,7 +92,7 @@ TEST(JobHoldTest, AContainerThatComesBeginsTheWaitAnew) {
 }
 
 TEST(JobHoldTest, WhoHasNothingHasNothingToGiveBack) {
-  JobDriver driver(OnYarn(Gang()));
+  JobDriver driver(OnYarn(GangOfThree()));
   driver.Accepted();
 
   EXPECT_THAT(Decisions(driver.Pass(10 * kHold)), Not(Contains("restart_decided")));
@@ -107,9 +109,9 @@ TEST(JobHoldTest, WhoEachRunAloneKeepWhatTheyHave) {
 }
 
 TEST(JobHoldTest, OnOneMachineAndWithoutALimitNothingIsGivenBack) {
-  JobSpec unlimited = OnYarn(Gang());
+  JobSpec unlimited = OnYarn(GangOfThree());
   unlimited.yarn.gang_hold = Duration(0);
-  for (const JobSpec& spec : {Gang().Build(), unlimited}) {
+  for (const JobSpec& spec : {GangOfThree().Build(), unlimited}) {
     JobDriver driver(spec);
     LoseOne(driver);
 
@@ -119,7 +121,7 @@ TEST(JobHoldTest, OnOneMachineAndWithoutALimitNothingIsGivenBack) {
 
 // Else two gangs that lend each other a node would use up what is for lost nodes.
 TEST(JobHoldTest, ContainersThatAreGivenBackTakeFromNoBudget) {
-  JobDriver driver(OnYarn(Gang().LostRestarts(1)));
+  JobDriver driver(OnYarn(GangOfThree().LostRestarts(1)));
   LoseOne(driver);
   driver.Pass(kHold);
   driver.Exit("worker:0#2");
@@ -133,7 +135,7 @@ TEST(JobHoldTest, ContainersThatAreGivenBackTakeFromNoBudget) {
 }
 
 TEST(JobHoldTest, ANewMasterBeginsTheWaitAnewAndJudgesTheSame) {
-  JobDriver driver(OnYarn(Gang()));
+  JobDriver driver(OnYarn(GangOfThree()));
   LoseOne(driver);
   driver.Pass(kHold - Duration(1));
   driver.Replay();
@@ -147,7 +149,7 @@ TEST(JobHoldTest, ANewMasterBeginsTheWaitAnewAndJudgesTheSame) {
 }
 
 TEST(JobHoldTest, ABackOffAboveTheLimitIsNotWaitedForInContainers) {
-  JobDriver driver(OnYarn(Gang().Backoff(kHold + Duration(1), Duration(60'000))));
+  JobDriver driver(OnYarn(GangOfThree().Backoff(kHold + Duration(1), Duration(60'000))));
   driver.Running();
   for (const char* task : {"worker:0", "worker:1", "worker:2"}) driver.Report(task, Failure(1));  // the first at once
   ASSERT_EQ(driver.Told("worker:0"), "next 2");

@@ -109,12 +109,12 @@ TEST(JobRestartTroubleTest, TheTimeLimitOfTheJobCountsWhileItRestarts) {
 }
 
 TEST(JobRestartTroubleTest, ARestartedAttemptHasTheWholeTimeToRegister) {
-  constexpr Duration kLimit{20'000};
-  JobDriver driver = RestartingGang(TroubledCollective().RegistrationTimeout(kLimit));
-  driver.Wait(kLimit);
+  constexpr Duration kWhole{20'000};
+  JobDriver driver = RestartingGang(TroubledCollective().RegistrationTimeout(kWhole));
+  driver.Wait(kWhole);
   driver.Report("worker:1", Killed());
   driver.Register("worker:0#2");
-  driver.Wait(kLimit - Duration(1));
+  driver.Wait(kWhole - Duration(1));
   driver.Heartbeat("worker:0#2", Phase::kWaiting, 0);
   EXPECT_THAT(Decisions(driver.Pass(Duration(0))), Not(Contains("job_stopping")));
 

@@ -15,7 +15,7 @@ namespace {
 using JS = JobState;
 
 // A job of two tasks.
-constexpr char kTaskName[] = "worker:0";
+constexpr char kLoneTask[] = "worker:0";
 constexpr char kOtherTask[] = "other:0";
 
 JobBuilder TwoWithoutRestarts() { return JobBuilder().Role("worker", 1).Role("other", 1).NoRestarts(); }
@@ -31,15 +31,15 @@ JobDriver WithJobIn(JS state, JobDriver driver) {
   if (state == JS::kAllocating) driver.Accepted();
   if (state == JS::kGathering) driver.Gathering();
   if (state >= JS::kRunning) driver.Running();
-  if (state == JS::kRestarting) driver.Report(kTaskName, Failure(1));
+  if (state == JS::kRestarting) driver.Report(kLoneTask, Failure(1));
   if (state == JS::kStopping || state == JS::kKilled) driver.Kill();
-  if (state == JS::kFailed) driver.Report(kTaskName, Failure(1));
+  if (state == JS::kFailed) driver.Report(kLoneTask, Failure(1));
   if (state == JS::kSucceeded) {
-    driver.Report(kTaskName, Success());
+    driver.Report(kLoneTask, Success());
     driver.Report(kOtherTask, Success());
   }
   if (!IsFinal(state)) return driver;
-  for (const char* task : {kTaskName, kOtherTask}) driver.Exit(task);
+  for (const char* task : {kLoneTask, kOtherTask}) driver.Exit(task);
   return driver;
 }
 
@@ -61,8 +61,8 @@ void Observe(JobDriver& driver, JobStep step) {
       driver.Report(kOtherTask, Killed());
       return;
     case JobStep::kRestart:
-      driver.Grant(kTaskName);
-      driver.Exit(kTaskName);
+      driver.Grant(kLoneTask);
+      driver.Exit(kLoneTask);
       return;
     case JobStep::kAllocated:
       driver.GrantAll();
@@ -75,21 +75,21 @@ void Observe(JobDriver& driver, JobStep step) {
       driver.Kill();
       break;
     case JobStep::kSucceed:
-      driver.Report(kTaskName, Success());
+      driver.Report(kLoneTask, Success());
       driver.Report(kOtherTask, Success());
       break;
     case JobStep::kFail:
-      driver.Report(kTaskName, Failure(1));
+      driver.Report(kLoneTask, Failure(1));
       break;
   }
   if (step == JobStep::kStop) return;
-  for (const char* task : {kTaskName, kOtherTask}) driver.Exit(task);
+  for (const char* task : {kLoneTask, kOtherTask}) driver.Exit(task);
 }
 
 DecisionBody ClaimOf(const Job& job, JobStep step) {
   switch (step) {
     case JobStep::kRequest:
-      return ContainersRequested{{AttemptOf(kTaskName), AttemptOf(kOtherTask)}};
+      return ContainersRequested{{AttemptOf(kLoneTask), AttemptOf(kOtherTask)}};
     case JobStep::kAllocated:
       return GangAllocated{};
     case JobStep::kForm:
@@ -97,8 +97,8 @@ DecisionBody ClaimOf(const Job& job, JobStep step) {
     case JobStep::kRestart:
       return RestartDecided{.number = job.Snapshot("", {}).restart_count + 1,
                             .scope = RestartScope::kGang,
-                            .cause = AttemptOf(kTaskName),
-                            .tasks = {AttemptOf(kTaskName).task, AttemptOf(kOtherTask).task}};
+                            .cause = AttemptOf(kLoneTask),
+                            .tasks = {AttemptOf(kLoneTask).task, AttemptOf(kOtherTask).task}};
     case JobStep::kStop:
       return JobStopping{{.state = FinalState::kKilled, .cls = OutcomeClass::kKilled}, Duration(0)};
     case JobStep::kSucceed:
@@ -111,7 +111,7 @@ DecisionBody ClaimOf(const Job& job, JobStep step) {
 
 // All that the outside can see of a job, and how the task under test stands.
 std::string EveryState(const JobDriver& driver) {
-  return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kTaskName)), ToString(driver.job().state()));
+  return StrCat(ToJson(driver.Status()), ToString(driver.StateOf(kLoneTask)), ToString(driver.job().state()));
 }
 
 JobState Look(const JobDriver& driver) { return driver.job().state(); }
@@ -133,9 +133,9 @@ using TaskChange = std::tuple<std::string, std::string_view, std::string>;
 std::set<TaskChange> ChangesOf(const JobDriver& driver, JobDriver replayed) {
   std::set<TaskChange> changes;
   for (const Decision& decision : driver.journal()) {
-    const std::string before = replayed.StatusOf(kTaskName).state;
+    const std::string before = replayed.StatusOf(kLoneTask).state;
     CHECK(replayed.job().Evolve(decision).ok());
-    changes.emplace(before, Name(decision), replayed.StatusOf(kTaskName).state);
+    changes.emplace(before, Name(decision), replayed.StatusOf(kLoneTask).state);
   }
   return changes;
 }
@@ -167,23 +167,23 @@ std::set<TaskChange> EverythingThatHappensToATask() {
     changes.merge(ChangesOf(driver, JobDriver(of)));
   };
   story(with(RestartScope::kGang), [](JobDriver& d) {
-    d.Report(kTaskName, Success());
+    d.Report(kLoneTask, Success());
     d.Report(kOtherTask, Failure(1));
   });
   story(with(RestartScope::kGang), [](JobDriver& d) {
     d.Report(kOtherTask, Failure(1));
-    d.Report(kTaskName, Killed());
+    d.Report(kLoneTask, Killed());
   });
   story(with(RestartScope::kGang), [](JobDriver& d) {
     d.Report(kOtherTask, Failure(1));
     d.Kill();
   });
   story(with(RestartScope::kGang), [](JobDriver& d) {
-    d.Report(kTaskName, Failure(1));
+    d.Report(kLoneTask, Failure(1));
     d.Kill();
   });
   story(JobBuilder(spec).Restarts(RestartScope::kGang, 1).LostRestarts(1).Build(), [](JobDriver& d) {
-    d.Report(kTaskName, {.cls = OutcomeClass::kPreempted});  // to begin when its container is gone
+    d.Report(kLoneTask, {.cls = OutcomeClass::kPreempted});  // to begin when its container is gone
     d.Report(kOtherTask, Failure(1));
   });
   return changes;

@@ -17,9 +17,9 @@ constexpr char kServerProof[] = "ffe5d28f0bd477e201b3e925beef8784";
 const std::string kChallenge =
     "realm=\"default\",nonce=\"p9mdzTeW4vjDln0FJuyWfRNsdxcMCugUccSBPmHj\",qop=\"auth\",charset=utf-8,"
     "algorithm=md5-sess";
-const Token kToken{FromHex("0a090a07080110"
-                           "90ceb201"),
-                   "secret-password", "YARN_AM_RM_TOKEN", ""};
+const Token kNodeToken{FromHex("0a090a07080110"
+                               "90ceb201"),
+                       "secret-password", "YARN_AM_RM_TOKEN", ""};
 
 TEST(DigestMd5Test, ProofsAreThoseOfJava) {
   DigestInput input{kUser, "c2VjcmV0LXBhc3N3b3Jk", "default", kNonce, kClientNonce, "/default", "auth"};
@@ -32,7 +32,7 @@ TEST(DigestMd5Test, ProofsAreThoseOfJava) {
 }
 
 TEST(DigestMd5Test, ATokensBytesAreItsUserAndPassword) {
-  const auto answer = AnswerDigest(kToken, kChallenge, "/default", kClientNonce);
+  const auto answer = AnswerDigest(kNodeToken, kChallenge, "/default", kClientNonce);
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_EQ(answer->response, std::string("charset=utf-8,username=\"") + kUser + "\",realm=\"default\",nonce=\"" +
                                   kNonce + "\",nc=00000001,cnonce=\"" + kClientNonce +
@@ -41,7 +41,7 @@ TEST(DigestMd5Test, ATokensBytesAreItsUserAndPassword) {
 }
 
 std::string Refusal(const std::string& challenge) {
-  const auto answer = AnswerDigest(kToken, challenge, "/default", kClientNonce);
+  const auto answer = AnswerDigest(kNodeToken, challenge, "/default", kClientNonce);
   return answer.ok() ? "accepted" : answer.error().message;
 }
 
@@ -64,7 +64,7 @@ TEST(DigestMd5Test, ABrokenChallengeIsRefused) {
 }
 
 TEST(DigestMd5Test, ARealmWithQuotesIsEscaped) {
-  const auto answer = AnswerDigest(kToken, "realm=\"a\\\"b\",nonce=n,algorithm=md5-sess", "/x", "c");
+  const auto answer = AnswerDigest(kNodeToken, "realm=\"a\\\"b\",nonce=n,algorithm=md5-sess", "/x", "c");
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_NE(answer->response.find("realm=\"a\\\"b\","), std::string::npos) << answer->response;
 }
@@ -92,7 +92,7 @@ wire::RpcSasl Success(const std::string& token) {
 }
 
 TEST(SaslTest, ATokenIsProvedInTwoSteps) {
-  SaslExchange exchange(kToken, kClientNonce);
+  SaslExchange exchange(kNodeToken, kClientNonce);
   EXPECT_EQ(exchange.Start().state(), wire::RpcSasl::NEGOTIATE);
   const auto initiate = exchange.Next(Offer("TOKEN", "DIGEST-MD5"));
   ASSERT_TRUE(initiate.ok()) << initiate.error().message;
@@ -109,26 +109,26 @@ TEST(SaslTest, ATokenIsProvedInTwoSteps) {
 }
 
 TEST(SaslTest, AServerThatDoesNotKnowThePasswordIsRefused) {
-  SaslExchange exchange(kToken, kClientNonce);
+  SaslExchange exchange(kNodeToken, kClientNonce);
   ASSERT_TRUE(exchange.Next(Offer("TOKEN", "DIGEST-MD5")).ok());
   const auto end = exchange.Next(Success("rspauth=00000000000000000000000000000000"));
   EXPECT_EQ(end.error().code, ErrorCode::kNotPermitted);
 }
 
 TEST(SaslTest, AServerThatTakesNoTokenIsRefusedAndNotTalkedToWithoutOne) {
-  EXPECT_EQ(SaslExchange(kToken, "c").Next(Offer("SIMPLE", "")).error().message,
+  EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Offer("SIMPLE", "")).error().message,
             "the server takes no token; it offers KERBEROS, SIMPLE");
-  EXPECT_EQ(SaslExchange(kToken, "c").Next(Success("")).error().message,
+  EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Success("")).error().message,
             "the server takes no token; it offers nothing");
-  EXPECT_EQ(SaslExchange(kToken, "c").Next(Offer("TOKEN", "SCRAM-SHA-256")).error().message,
+  EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(Offer("TOKEN", "SCRAM-SHA-256")).error().message,
             "the server checks tokens by SCRAM-SHA-256; only DIGEST-MD5 is supported");
 }
 
 TEST(SaslTest, AStateOutOfTurnIsRefused) {
   wire::RpcSasl wrapped;
   wrapped.set_state(wire::RpcSasl::WRAP);
-  EXPECT_EQ(SaslExchange(kToken, "c").Next(wrapped).error().code, ErrorCode::kInvalid);
-  SaslExchange exchange(kToken, kClientNonce);
+  EXPECT_EQ(SaslExchange(kNodeToken, "c").Next(wrapped).error().code, ErrorCode::kInvalid);
+  SaslExchange exchange(kNodeToken, kClientNonce);
   ASSERT_TRUE(exchange.Next(Offer("TOKEN", "DIGEST-MD5")).ok());
   EXPECT_EQ(exchange.Next(wrapped).error().code, ErrorCode::kInvalid);
 }

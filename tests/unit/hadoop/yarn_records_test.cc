@@ -8,24 +8,24 @@
 namespace tony::hadoop {
 namespace {
 
-constexpr ApplicationId kApplication{1700000000000, 1};
+constexpr ApplicationId kSomeApplication{1700000000000, 1};
 
 TEST(YarnIdsTest, IdsAreWrittenAsHadoopWritesThem) {
-  EXPECT_EQ(ToString(kApplication), "application_1700000000000_0001");
+  EXPECT_EQ(ToString(kSomeApplication), "application_1700000000000_0001");
   EXPECT_EQ(ToString(ApplicationId{1700000000000, 12345}), "application_1700000000000_12345");
-  EXPECT_EQ(ToString(AttemptId{kApplication, 2}), "appattempt_1700000000000_0001_000002");
-  EXPECT_EQ(ToString(ContainerId{{kApplication, 1}, 2}), "container_1700000000000_0001_01_000002");
-  EXPECT_EQ(ToString(ContainerId{{kApplication, 1}, (int64_t{3} << 40) | 2}),
+  EXPECT_EQ(ToString(AttemptId{kSomeApplication, 2}), "appattempt_1700000000000_0001_000002");
+  EXPECT_EQ(ToString(ContainerId{{kSomeApplication, 1}, 2}), "container_1700000000000_0001_01_000002");
+  EXPECT_EQ(ToString(ContainerId{{kSomeApplication, 1}, (int64_t{3} << 40) | 2}),
             "container_e03_1700000000000_0001_01_000002");
   EXPECT_EQ(ToString(NodeId{"n1", 45454}), "n1:45454");
 }
 
 TEST(YarnIdsTest, WhatIsWrittenIsReadBack) {
   for (const int64_t number : {int64_t{1}, int64_t{1234567}, (int64_t{3} << 40) | 2, INT64_MAX}) {
-    const ContainerId id{{kApplication, 17}, number};
+    const ContainerId id{{kSomeApplication, 17}, number};
     EXPECT_EQ(ParseContainerId(ToString(id)), id) << ToString(id);
   }
-  EXPECT_EQ(ParseApplicationId(ToString(kApplication)), kApplication);
+  EXPECT_EQ(ParseApplicationId(ToString(kSomeApplication)), kSomeApplication);
 }
 
 TEST(YarnIdsTest, AnythingElseIsNoId) {
@@ -39,7 +39,7 @@ TEST(YarnIdsTest, AnythingElseIsNoId) {
 }
 
 TEST(WireRecordsTest, AContainersApplicationIsWithinItsAttempt) {
-  const ContainerId id{{kApplication, 1}, 2};
+  const ContainerId id{{kSomeApplication, 1}, 2};
   const wire::ContainerId message = ToWire(id);
   EXPECT_FALSE(message.has_app_id());
   EXPECT_EQ(FromWire(message), id);

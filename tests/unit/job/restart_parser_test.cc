@@ -8,7 +8,7 @@
 namespace tony {
 namespace {
 
-RestartRules RulesWith(const Settings& settings) {
+RestartRules RestartRulesWith(const Settings& settings) {
   const auto parsed = ParseWith(settings);
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   return parsed.ok() ? parsed->spec.restart : RestartRules();
@@ -31,19 +31,19 @@ TEST(RestartParserTest, TheDefaultsAreThoseOfTheSpec) {
 }
 
 TEST(RestartParserTest, EveryLevelHasItsBudgetAndItsWindow) {
-  const RestartRules rules = RulesWith({{"tony.restart.task.budget", "1"},
-                                        {"tony.restart.task.window-ms", "10"},
-                                        {"tony.restart.role.budget", "2"},
-                                        {"tony.restart.role.window-ms", "20"},
-                                        {"tony.restart.gang.budget", "3"},
-                                        {"tony.restart.gang.window-ms", "30"},
-                                        {"tony.restart.job.budget", "4"},
-                                        {"tony.restart.job.window-ms", "40"},
-                                        {"tony.restart.lost.budget", "5"},
-                                        {"tony.restart.lost.window-ms", "50"},
-                                        {"tony.restart.backoff-ms", "6"},
-                                        {"tony.restart.longest-backoff-ms", "7"},
-                                        {"tony.restart.settle-ms", "8"}});
+  const RestartRules rules = RestartRulesWith({{"tony.restart.task.budget", "1"},
+                                               {"tony.restart.task.window-ms", "10"},
+                                               {"tony.restart.role.budget", "2"},
+                                               {"tony.restart.role.window-ms", "20"},
+                                               {"tony.restart.gang.budget", "3"},
+                                               {"tony.restart.gang.window-ms", "30"},
+                                               {"tony.restart.job.budget", "4"},
+                                               {"tony.restart.job.window-ms", "40"},
+                                               {"tony.restart.lost.budget", "5"},
+                                               {"tony.restart.lost.window-ms", "50"},
+                                               {"tony.restart.backoff-ms", "6"},
+                                               {"tony.restart.longest-backoff-ms", "7"},
+                                               {"tony.restart.settle-ms", "8"}});
   RestartRules expected{
       .lost = {5, Duration(50)}, .backoff = Duration(6), .longest_backoff = Duration(7), .settle = Duration(8)};
   expected.levels = {{{1, Duration(10)}, {2, Duration(20)}, {3, Duration(30)}, {4, Duration(40)}}};
@@ -67,13 +67,14 @@ TEST(RestartParserTest, ValuesOutOfBoundsAreRefusedByKeyValueAndOrigin) {
 TEST(RestartParserTest, TheLongestBackoffIsAtLeastTheFirst) {
   EXPECT_EQ(ErrorWith({{"tony.restart.backoff-ms", "500"}, {"tony.restart.longest-backoff-ms", "499"}}),
             "tony.restart.longest-backoff-ms: \"499\" (from -conf): expected at least tony.restart.backoff-ms (500)");
-  EXPECT_EQ(RulesWith({{"tony.restart.backoff-ms", "90000"}}).longest_backoff, Duration(90'000));
-  EXPECT_EQ(RulesWith({{"tony.restart.backoff-ms", "0"}, {"tony.restart.longest-backoff-ms", "0"}}).longest_backoff,
-            Duration(0));
+  EXPECT_EQ(RestartRulesWith({{"tony.restart.backoff-ms", "90000"}}).longest_backoff, Duration(90'000));
+  EXPECT_EQ(
+      RestartRulesWith({{"tony.restart.backoff-ms", "0"}, {"tony.restart.longest-backoff-ms", "0"}}).longest_backoff,
+      Duration(0));
 }
 
 TEST(RestartParserTest, TonysRetriesAreRestartsOfTheJob) {
-  const RestartRules rules = RulesWith({{"tony.am.retry-count", "2"}, {"tony.restart.job.window-ms", "5"}});
+  const RestartRules rules = RestartRulesWith({{"tony.am.retry-count", "2"}, {"tony.restart.job.window-ms", "5"}});
   EXPECT_EQ(Level(rules, RestartScope::kJob), (RestartBudget{2, Duration(5)}));
   EXPECT_EQ(Level(rules, RestartScope::kGang), RestartBudget());
   EXPECT_EQ(WarningsWith({{"tony.am.retry-count", "2"}}), "");
@@ -81,7 +82,7 @@ TEST(RestartParserTest, TonysRetriesAreRestartsOfTheJob) {
 
 TEST(RestartParserTest, OurOwnKeyForRestartsOfTheJobGoesBeforeTonys) {
   const Settings both = {{"tony.am.retry-count", "2"}, {"tony.restart.job.budget", "0"}};
-  EXPECT_EQ(Level(RulesWith(both), RestartScope::kJob).most, 0);
+  EXPECT_EQ(Level(RestartRulesWith(both), RestartScope::kJob).most, 0);
   EXPECT_EQ(WarningsWith(both),
             "tony.am.retry-count: \"2\" (from -conf): no effect, as tony.restart.job.budget is set\n");
 }

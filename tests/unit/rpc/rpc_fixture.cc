@@ -8,25 +8,6 @@
 #include "runtime/tls/tls.h"
 
 namespace tony {
-namespace {
-
-constexpr Duration kLimit = std::chrono::seconds(10);
-
-}  // namespace
-
-bool RunUntil(EventLoop& loop, const std::function<bool()>& done) {
-  const Instant deadline = loop.Now() + kLimit;
-  EventLoop::Timer timer;
-  bool held = false;
-  std::function<void()> look = [&] {
-    held = done();  // once: it may consume what it looks for
-    if (held || loop.Now() >= deadline) return loop.Stop();
-    timer = loop.After(Duration(1), look);
-  };
-  loop.Post(look);
-  loop.Run();
-  return held;
-}
 
 const JobCertificates& TestCertificates() {
   static const auto& made = *new JobCertificates(*MakeJobCertificates("local-1", WallNow(), std::chrono::hours(1)));

@@ -16,13 +16,11 @@
 #include "runtime/rpc/convert.h"
 #include "runtime/rpc/wire.h"
 #include "runtime/tls/job_certificates.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/rpc/fake_am_service.h"
 
 namespace tony {
-
-// Runs the loop until `done` holds; false if it does not within some seconds.
-bool RunUntil(EventLoop& loop, const std::function<bool()>& done);
 
 const JobCertificates& TestCertificates();  // the same for all
 

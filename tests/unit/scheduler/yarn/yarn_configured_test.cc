@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const JobId kNoted{"application_1700000000000_0001"}, kOther{"application_1700000000000_0002"};
+const JobId kNoted{"application_1700000000000_0001"}, kAnotherJob{"application_1700000000000_0002"};
 
 class YarnConfiguredTest : public testing::Test {
  protected:
@@ -89,25 +89,25 @@ TEST_F(YarnConfiguredTest, WhatIsWrongIsNamedByKeyAndFile) {
 TEST_F(YarnConfiguredTest, AJobIsFoundWhereItWasSent) {
   Note(kNoted, "noted", std::chrono::seconds(0));
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3") << "whatever the variable says";
-  EXPECT_EQ(Of(kOther), "conf:8032 conf:9000");
+  EXPECT_EQ(Of(kAnotherJob), "conf:8032 conf:9000");
   EXPECT_EQ(Of(JobId()), "conf:8032 conf:9000");
-  EXPECT_TRUE(CheckYarnConfigured(kOther).ok());
+  EXPECT_TRUE(CheckYarnConfigured(kAnotherJob).ok());
   unsetenv(kConfigurationVariable);
   EXPECT_TRUE(CheckYarnConfigured(kNoted).ok());
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3");
-  EXPECT_FALSE(CheckYarnConfigured(kOther).ok());
-  EXPECT_TRUE(Of(kOther).starts_with("HADOOP_CONF_DIR is not set"));
+  EXPECT_FALSE(CheckYarnConfigured(kAnotherJob).ok());
+  EXPECT_TRUE(Of(kAnotherJob).starts_with("HADOOP_CONF_DIR is not set"));
 }
 
 TEST_F(YarnConfiguredTest, WithoutTheVariableTheNewestNoteSaysWhatToList) {
   unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured({}).ok());
   Note(kNoted, "older", std::chrono::seconds(60));
-  Note(kOther, "newer", std::chrono::seconds(30));
+  Note(kAnotherJob, "newer", std::chrono::seconds(30));
   std::ofstream(Path("home/yarn/clusters/.cut-off")) << "x";
   EXPECT_TRUE(CheckYarnConfigured({}).ok());
   EXPECT_EQ(Of(JobId()), "newer:1 newer:3");
-  ForgetCluster(kOther);
+  ForgetCluster(kAnotherJob);
   EXPECT_EQ(Of(JobId()), "older:1 older:3");
 }
 
