@@ -151,9 +151,9 @@ def programs_of(unit):
     build = ROOT / "build" / unit.preset
     if unit.programs:
         return [str(build / "tests" / name) for name in unit.programs]
-    text = subprocess.run(["ninja", "-C", build, "-t", "query", unit.target], check=True, capture_output=True, text=True).stdout
-    names = re.findall(r"^ +\|{0,2} ?(tests/[\w-]+)$", text.split("outputs:")[0], re.M)
-    return [str(build / name) for name in names if is_test(build / name)]
+    words = ["ninja", "-C", build, "-t", "query", f"tests/{unit.target}"]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("outputs:")[0]
+    return [str(build / name) for name in re.findall(r"^ +(?:\|{1,2} )?(tests/[\w-]+)$", text, re.M) if is_test(build / name)]
 
 
 def is_test(path):
