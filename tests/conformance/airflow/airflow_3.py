@@ -14,8 +14,11 @@ def environment(port, airflow_home):
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # no Dag changes
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+        # On a busy machine an answer may take longer than the default, 5 s; what is asked again then is refused.
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
         # The end of a process is told up to so many seconds late. With the default, 5, a short deferral may be over
         # before, and Airflow takes the resumed task for a failed one.
         "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",

@@ -15,7 +15,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "tests/conformance"))
 azkaban = importlib.import_module("azkaban.common")  # what checks need, whichever engine they are about
-tool, wait_for = azkaban.tool, azkaban.wait_for
+rest, tool, wait_for = azkaban.rest, azkaban.tool, azkaban.wait_for
 
 JOB_ENDED = ("SUCCEEDED", "FAILED", "KILLED")
 CLUSTER = ROOT / "tests/conformance/hadoop/cluster"  # of Hadoop

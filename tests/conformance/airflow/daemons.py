@@ -98,9 +98,9 @@ class Program:
     def kill(self):
         """SIGKILL for the daemon and all that it has started, as when its machine is gone."""
         self.wanted = False
-        while self.session():
+        while (began := time.monotonic()) and self.session():
             self.signal(signal.SIGKILL)
-            time.sleep(0.02)
+            common.rest(began)
             self.process.poll()
         self.process.wait(common.LIMIT)
 
@@ -119,9 +119,9 @@ class Program:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(self.END)
         end = time.monotonic() + limit
-        while self.session() and time.monotonic() < end:
+        while (began := time.monotonic()) < end and self.session():
             self.process.poll()
-            time.sleep(0.05)
+            common.rest(began)
         self.kill()
 
     def pause(self):

@@ -18,11 +18,13 @@ TASK_ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 def wait_for_state(what, state, wanted, ended, limit):
     """The state that was waited for. An end that was not is not waited beyond."""
     deadline = time.monotonic() + limit
-    while (now := state()) not in wanted:
+    while True:
+        began = time.monotonic()
+        if (now := state()) in wanted:
+            return now
         assert now not in ended, f"{what} is {now} instead of {' or '.join(wanted)}"
-        assert time.monotonic() < deadline, f"waited {limit} s for {what} to be {' or '.join(wanted)}: it is {now}"
-        time.sleep(0.1)
-    return now
+        assert began < deadline, f"waited {limit} s for {what} to be {' or '.join(wanted)}: it is {now}"
+        common.rest(began)
 
 
 class Run:

@@ -1,6 +1,7 @@
 import java.io.DataOutputStream;
 import java.io.File;
 import java.io.FileOutputStream;
+import java.io.PrintStream;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
@@ -8,19 +9,23 @@ import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.security.token.Token;
 
 /**
- * Hadoop's own class for what hadoop_credentials_check does with ours: "write FILE FORMAT" writes some credentials,
- * "print FILE" prints those of a file, a line each, sorted by alias.
+ * Hadoop's own class for what hadoop_credentials_check does with ours: "CredentialsPeer FOLDER" writes some credentials in
+ * both formats to FOLDER/WRITABLE and FOLDER/PROTOBUF. Then it reads these and FOLDER/ours, and writes what they hold, a line
+ * each, sorted by alias, to files of the same names with ".read" behind them.
  */
 public class CredentialsPeer {
   public static void main(String[] words) throws Exception {
-    File file = new File(words[1]);
-    if (words[0].equals("write")) {
-      try (DataOutputStream out = new DataOutputStream(new FileOutputStream(file))) {
-        some().writeTokenStorageToStream(out, Credentials.SerializedFormat.valueOf(words[2]));
+    for (Credentials.SerializedFormat format : Credentials.SerializedFormat.values()) {
+      try (DataOutputStream out = new DataOutputStream(new FileOutputStream(new File(words[0], format.name())))) {
+        some().writeTokenStorageToStream(out, format);
       }
-      return;
     }
-    print(Credentials.readTokenStorageFile(file, new Configuration()));
+    for (String name : new String[] {"WRITABLE", "PROTOBUF", "ours"}) {
+      File file = new File(words[0], name);
+      try (PrintStream out = new PrintStream(file + ".read")) {
+        print(Credentials.readTokenStorageFile(file, new Configuration()), out);
+      }
+    }
   }
 
   private static Credentials some() {
@@ -43,17 +48,17 @@ public class CredentialsPeer {
     return bytes;
   }
 
-  private static void print(Credentials credentials) {
+  private static void print(Credentials credentials, PrintStream out) {
     TreeMap<String, String> lines = new TreeMap<>();
     for (Text alias : credentials.getTokenMap().keySet()) {
       Token<?> token = credentials.getToken(alias);
       lines.put(alias.toString(), hex(token.getIdentifier()) + " " + hex(token.getPassword()) + " "
           + hex(token.getKind().copyBytes()) + " " + hex(token.getService().copyBytes()));
     }
-    lines.forEach((alias, line) -> System.out.println("token " + alias + " " + line));
+    lines.forEach((alias, line) -> out.println("token " + alias + " " + line));
     lines.clear();
     for (Text alias : credentials.getAllSecretKeys()) lines.put(alias.toString(), hex(credentials.getSecretKey(alias)));
-    lines.forEach((alias, line) -> System.out.println("secret " + alias + " " + line));
+    lines.forEach((alias, line) -> out.println("secret " + alias + " " + line));
   }
 
   private static String hex(byte[] bytes) {

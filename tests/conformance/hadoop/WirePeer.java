@@ -1,3 +1,4 @@
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -20,9 +21,9 @@ import org.apache.hadoop.yarn.proto.YarnSecurityTokenProtos;
 import org.apache.hadoop.yarn.proto.YarnServiceProtos;
 
 /**
- * Compares our messages with the descriptors inside Hadoop's generated classes: "WirePeer FILE", where FILE is what
- * "protoc --include_imports --descriptor_set_out=FILE" made of runtime/hadoop/wire. Prints "ok wire: ..." for each of
- * our files, or "FAILED wire: ..." for each difference.
+ * Compares our messages with the descriptors inside Hadoop's generated classes: "WirePeer FILE...", where each FILE is what
+ * "protoc --include_imports --descriptor_set_out=FILE" made of runtime/hadoop/wire. Writes "ok wire: ..." for each of
+ * our files, or "FAILED wire: ..." for each difference, to FILE.found.
  *
  * A message or enum X is Hadoop's XProto or X. Fields and values are found by name, so that a wrong number is named.
  * What only Hadoop has is no difference, but for a field that it requires.
@@ -40,12 +41,20 @@ public class WirePeer {
   private int values;
 
   public static void main(String[] words) throws Exception {
+    for (String word : words) {
+      try (PrintStream found = new PrintStream(word + ".found")) {
+        compare(Path.of(word), found);
+      }
+    }
+  }
+
+  private static void compare(Path set, PrintStream found) throws Exception {
     Map<String, FileDescriptor> built = new TreeMap<>();
-    for (FileDescriptorProto file : FileDescriptorSet.parseFrom(Files.readAllBytes(Path.of(words[0]))).getFileList()) {
+    for (FileDescriptorProto file : FileDescriptorSet.parseFrom(Files.readAllBytes(set)).getFileList()) {
       FileDescriptor[] imports = file.getDependencyList().stream().map(built::get).toArray(FileDescriptor[]::new);
       built.put(file.getName(), FileDescriptor.buildFrom(file, imports));  // those it imports come before it
     }
-    for (FileDescriptor file : built.values()) new WirePeer().compare(file);
+    for (FileDescriptor file : built.values()) new WirePeer().compare(file, found);
   }
 
   private WirePeer() {
@@ -55,12 +64,12 @@ public class WirePeer {
     }
   }
 
-  private void compare(FileDescriptor file) {
+  private void compare(FileDescriptor file, PrintStream found) {
     for (Descriptor ours : file.getMessageTypes()) compare(ours, theirs(messages, ours.getName()));
     for (EnumDescriptor ours : file.getEnumTypes()) compare(ours, theirs(enums, ours.getName()));
-    for (String difference : differences) System.out.println("FAILED wire: " + difference);
+    for (String difference : differences) found.println("FAILED wire: " + difference);
     if (!differences.isEmpty()) return;
-    System.out.println("ok wire: " + file.getName().replaceAll(".*/", "") + " (" + file.getMessageTypes().size()
+    found.println("ok wire: " + file.getName().replaceAll(".*/", "") + " (" + file.getMessageTypes().size()
         + " messages, " + fields + " fields, " + values + " values of enums)");
   }
 

@@ -1,7 +1,7 @@
 """What the checks of jobs on a real YARN share: the command line, and what the cluster says of a job.
 
-Each of them is run as `NAME PROGRAMS_FOLDER CLUSTER_FOLDER`. PROGRAMS_FOLDER has tony, tony-hadoop, tony-executor and
-tony-yarn-am.tar.gz; CLUSTER_FOLDER is one that `cluster start` made.
+Each program of them is run as `NAME PROGRAMS_FOLDER CLUSTER_FOLDER`. PROGRAMS_FOLDER has tony, tony-hadoop, tony-executor
+and tony-yarn-am.tar.gz; CLUSTER_FOLDER is one that `cluster start` made.
 """
 
 import json
@@ -22,7 +22,7 @@ LIMIT = float(os.environ.get("TONY_JOBS_LIMIT", "120"))  # seconds; far above wh
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 CLUSTER = pathlib.Path(sys.argv[2]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
-WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="tony-yarn-jobs-"))  # a user's files, and his $TONY_HOME
 signal.signal(signal.SIGINT, signal.default_int_handler)  # begun in the background it is ignored, by our children too
 
 
@@ -122,7 +122,13 @@ def until(fits, what):
 
 
 def runs(job):
-    return until(lambda: [task for task in status(job)["tasks"] if task["pid"]] and status(job), f"{job} to run")
+    """What it says of itself once one of its tasks runs."""
+
+    def look():
+        told = status(job)
+        return told if any(task["pid"] for task in told["tasks"]) else None
+
+    return until(look, f"{job} to run")
 
 
 def resource_manager(path, user="root", **parameters):
@@ -187,9 +193,10 @@ def hdfs(method, path, user="root", **parameters):
         return answer.read().decode()
 
 
-def applications():
-    """The ids of all that the ResourceManager knows."""
-    return {app["id"] for app in (resource_manager("apps")["apps"] or {"app": []})["app"]}
+def applications(**wanted):
+    """The ids of all that the ResourceManager knows; of those of a user, or of a name."""
+    found = (resource_manager("apps")["apps"] or {"app": []})["app"]
+    return {app["id"] for app in found if all(app[key] == value for key, value in wanted.items())}
 
 
 def jobs_in_hdfs(user="root"):
@@ -222,19 +229,24 @@ def make_home(user):
     hdfs("PUT", f"/user/{user}", op="SETOWNER", owner=user)
 
 
+def perform(suite, name, scenario):
+    """Whether it passed, which it also says."""
+    began = time.monotonic()
+    try:
+        scenario()
+    except Exception as why:  # a scenario that breaks has failed, and the others still run
+        told = "" if isinstance(why, Failed) else f"{type(why).__name__}: "
+        print(f"FAILED {suite}: {name}: {told}{' '.join(str(why).split())}", flush=True)
+        return False
+    finally:
+        end_what_is_left()
+    print(f"ok {suite}: {name} ({time.monotonic() - began:.1f} s)", flush=True)
+    return True
+
+
 def run(suite, scenarios):
-    """Each of them, a name and a function; the exit code."""
-    failed = 0
-    for name, scenario in scenarios:
-        began = time.monotonic()
-        try:
-            scenario()
-            print(f"ok {suite}: {name} ({time.monotonic() - began:.1f} s)", flush=True)
-        except (Failed, OSError, subprocess.SubprocessError, ValueError, KeyError) as why:
-            failed += 1
-            print(f"FAILED {suite}: {name}: {' '.join(str(why).split())}", flush=True)
-        finally:
-            end_what_is_left()
-    if failed == 0:
+    """Each of them, a name and a function, one after the other; the exit code."""
+    passed = [perform(suite, name, scenario) for name, scenario in scenarios]
+    if all(passed):
         shutil.rmtree(WORK)
-    return 1 if failed else 0
+    return 0 if all(passed) else 1

@@ -14,13 +14,12 @@ except ImportError:
     from airflow.operators.bash import BashOperator
 
 HOME = os.environ["AIRFLOW_HOME"]
-SAMPLES = os.environ["TONY_SAMPLES"]
 TELLS_TRIGGERS = tuple(map(int, airflow_version.split(".")[:2])) >= (3, 3)
 SECOND = datetime.timedelta(seconds=1)
 
-# A job that goes on until its run is released, three minutes at most.
+# A job that goes on until its run is released, ten minutes at most.
 RELEASED = f"{HOME}/release/{{{{ run_id }}}}"
-HELD = f"for n in $(seq 1800); do [ -e '{RELEASED}' ] && break; sleep 0.1; done"
+HELD = f"for n in $(seq 1200); do [ -e '{RELEASED}' ] && break; sleep 0.5; done"
 # Deferred as soon as it runs: what comes then is what the scenarios are about.
 DEFERRED = {"deferrable": True, "defer_after": 1}
 
@@ -41,24 +40,24 @@ def held(**more):
 
 with dag("sync_ok"):
     prepare = BashOperator(task_id="prepare", bash_command=f"mkdir {HOME}/model && echo {HOME}/model")
-    digits = TonyOperator(
+    training = TonyOperator(
         task_id="train",
-        directory=f"{SAMPLES}/jax-digits",
+        directory=os.path.join(os.path.dirname(__file__), "training"),
         properties="job.properties",
         src_dir=".",
         executes="train.py",
-        python_binary_path=os.environ["TRAINING_PYTHON"],
-        env={"MODEL_DIR": "{{ ti.xcom_pull('prepare') }}", "EPOCHS": "30", "JAX_PLATFORMS": "cpu"},
+        python_binary_path="python3",
+        env={"MODEL_DIR": "{{ ti.xcom_pull('prepare') }}"},
     )
     deploy = BashOperator(
         task_id="deploy",
         bash_command="""set -e
-            [ "{{ ti.xcom_pull('train')['model'] }}" = "{{ ti.xcom_pull('prepare') }}/model.npz" ]
+            [ "{{ ti.xcom_pull('train')['model'] }}" = "{{ ti.xcom_pull('prepare') }}/model.json" ]
             test -s "{{ ti.xcom_pull('train')['model'] }}"
             awk 'BEGIN { exit !({{ ti.xcom_pull("train")["accuracy"] }} > 0.9) }'
             echo deployed {{ ti.xcom_pull('train')['model'] }}""",
     )
-    prepare >> digits >> deploy
+    prepare >> training >> deploy
 
 with dag("defer_ok"):
     held(**DEFERRED)

@@ -1,20 +1,18 @@
-#!/usr/bin/env python3
-"""A job's page behind YARN's proxy, in a real browser; and where its link leads when the job has ended.
+"""A job's page behind YARN's proxy, in a real browser; and where its link leads when the job has ended."""
 
-    page PROGRAMS_FOLDER CLUSTER_FOLDER [SCENARIO...]
-
-Prints "ok page: NAME (SECONDS)" or "FAILED page: NAME: WHY" for each scenario.
-"""
-
+import html.parser
+import http.cookiejar
 import http.server
 import json
 import os
 import socket
 import sys
 import threading
+import urllib.error
 import urllib.parse
+import urllib.request
 
-from common import HERE, WORK, Failed, begin, end, make_home, must, processes_of, run, runs, status, tony, until
+from common import HERE, WORK, Failed, begin, end, must, processes_of, runs, status, tony, until
 
 sys.path.insert(0, str(HERE.parents[1] / "e2e/page"))
 from chromium import Chromium, Tab  # noqa: E402
@@ -71,12 +69,12 @@ def let_end(client, folder):
     return end(client)
 
 
-def every_link_is_good(tab, page):
-    """From the page on, all that lies below it. What was found."""
+def every_link_is_good(look, page):
+    """From the page on, all that lies below it. What was found. `look` tells of an address its status and links."""
     found, waiting = {page}, [page]
     while waiting:
         at = waiting.pop()
-        code, links = tab.value(LOOK % json.dumps(at))
+        code, links = look(at)
         must(code == 200, at, code)
         for link in links:
             must(link.startswith(page), at, "leads out of the proxy's folder:", link)
@@ -84,6 +82,58 @@ def every_link_is_good(tab, page):
                 waiting.append(link)
             found.add(link)
     return found
+
+
+def all_parts_are_among(found, page):
+    for name in ("conf", "status.json", "history.json", "logs/", "logs/worker-1/1/stdout", "page.js", "page.css"):
+        must(f"{page}{name}" in found, name, "is not among", found)
+
+
+class Links(html.parser.HTMLParser):
+    """Where a page leads, and what it consists of."""
+
+    def __init__(self, url, text):
+        super().__init__()
+        self.url, self.found = url, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        if tag in ("a", "script") or (tag == "link" and attributes.get("rel") == "stylesheet"):
+            self.found.append(urllib.parse.urljoin(self.url, attributes.get("href") or attributes.get("src")))
+
+
+class Reader:
+    """One person's, as Browser, without one."""
+
+    def __init__(self, user):
+        self.user = user
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+
+    def text(self, url):
+        return self._open(url)[2]
+
+    def look(self, url):
+        code, kind, text = self._open(url)
+        return code, Links(url, text).found if kind == "text/html" else []
+
+    def _open(self, url):
+        try:
+            with self.opener.open(f"{url}{'&' if '?' in url else '?'}user.name={self.user}", timeout=30) as answer:
+                return answer.status, answer.headers.get_content_type(), answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, "", refused.read().decode(errors="replace")
+
+
+def each_link_leads_to_something_for_those_who_may_see_it():
+    client, job, folder = begin_two("-conf", "tony.yarn.view-acl=bob")
+    page = status(job)["tracking_url"]
+    for user in ("root", "bob"):
+        all_parts_are_among(every_link_is_good(Reader(user).look, page), page)
+    for name in ("", "status.json", "logs/worker-0/1/stdout"):
+        text = Reader("mallory").text(page + name)
+        must("mallory may not see this job" in text, name, text)
+    must(let_end(client, folder)[0] == 0, "its client")
 
 
 @in_chromium
@@ -101,9 +151,7 @@ def it_is_live_and_each_link_leads_to_something(chromium):
     tab.wait(f"{running} === 1 && document.querySelector('tbody').textContent.includes('succeeded')")
     must(tab.value("window.never_reloaded"), "the page was loaded anew")
     must(tab.text("h1") == ["TonyApplication RUNNING"], tab.text("h1"))
-    found = every_link_is_good(tab, page)
-    for name in ("conf", "status.json", "history.json", "logs/", "logs/worker-1/1/stdout", "page.js", "page.css"):
-        must(f"{page}{name}" in found, name, "is not among", found)
+    all_parts_are_among(every_link_is_good(lambda at: tab.value(LOOK % json.dumps(at)), page), page)
     for name in ("conf", "logs/"):
         other = browser.open(page + name)
         must(other.complaints() == [], name, other.complaints())
@@ -248,16 +296,19 @@ def with_a_portal_the_link_leads_there(chromium):
         portal.shutdown()
 
 
-SCENARIOS = (
+TOGETHER = (
     it_is_live_and_each_link_leads_to_something,
+    who_may_not_see_the_application_does_not_see_its_page,
     tensorboard_runs_in_a_container_and_the_page_leads_there,
     a_new_line_of_a_log_is_seen_without_a_reload,
-    who_may_not_see_the_application_does_not_see_its_page,
-    past_the_proxy_nobody_is_answered,
     after_the_end_the_link_leads_to_how_it_ended,
     with_a_portal_the_link_leads_there,
+    each_link_leads_to_something_for_those_who_may_see_it,
+    past_the_proxy_nobody_is_answered,
 )
-
-make_home("root")
-chosen = [one for one in SCENARIOS if len(sys.argv) < 4 or one.__name__ in sys.argv[3:]]
-sys.exit(run("page", [(scenario.__name__.replace("_", " "), scenario) for scenario in chosen]))
+ALONE = ()
+# Without a browser: tests/e2e has the same page in one, without a proxy.
+DEFAULT = (
+    each_link_leads_to_something_for_those_who_may_see_it,
+    past_the_proxy_nobody_is_answered,
+)

@@ -1,14 +1,6 @@
-#!/usr/bin/env python3
-"""A TonY user's own tony.xml and command line, unchanged, on a real YARN.
+"""A TonY user's own tony.xml and command line, unchanged, on a real YARN."""
 
-    tony_xml PROGRAMS_FOLDER CLUSTER_FOLDER [SCENARIO...]
-
-Prints "ok tony_xml: NAME (SECONDS)" or "FAILED tony_xml: NAME: WHY" for each scenario.
-"""
-
-import sys
-
-from common import CLUSTER, WORK, application, make_home, must, nothing_is_left_of, run, status, tony
+from common import CLUSTER, WORK, application, must, nothing_is_left_of, status, tony
 
 # As the examples of TonY 0.4.6 and 0.5.3 have them, with what their users add; the paths are the cluster's.
 TONY_XML = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -90,8 +82,6 @@ def it_runs_on_yarn_where_the_site_says_so():
     trained(tony("submit", *WORDS, TONY_CONF_DIR=str(site)))
 
 
-SCENARIOS = (it_runs_on_yarn_when_he_says_so, it_runs_on_yarn_where_the_site_says_so)
-
-make_home("root")
-chosen = [one for one in SCENARIOS if len(sys.argv) < 4 or one.__name__ in sys.argv[3:]]
-sys.exit(run("tony_xml", [(scenario.__name__.replace("_", " "), scenario) for scenario in chosen]))
+TOGETHER = (it_runs_on_yarn_where_the_site_says_so, it_runs_on_yarn_when_he_says_so)
+ALONE = ()
+DEFAULT = (it_runs_on_yarn_where_the_site_says_so,)

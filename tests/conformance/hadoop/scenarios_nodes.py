@@ -1,19 +1,12 @@
-#!/usr/bin/env python3
 """What nodes do to a job on a real YARN: containers that it keeps, those that it gives back, nodes that it avoids, and
-nodes that have what others have not.
-
-    nodes PROGRAMS_FOLDER CLUSTER_FOLDER [SCENARIO...]
-
-Prints "ok nodes: NAME (SECONDS)" or "FAILED nodes: NAME: WHY" for each scenario; common.py says what the folders have.
-"""
+nodes that have what others have not."""
 
 import os
 import pathlib
 import signal
-import sys
 
-from common import (CLUSTER, WORK, applications, begin, end, hosts_of, jobs_in_hdfs, make_home, must,
-                    nothing_is_left_of, parent_of, run, runs, status, submit, tony, until)
+from common import (CLUSTER, WORK, applications, begin, end, hosts_of, jobs_in_hdfs, must, nothing_is_left_of,
+                    parent_of, run, runs, status, submit, tony, until)
 
 GANG = ("-conf", "tony.application.framework=pytorch", "-conf", "tony.application.distributed-mode=GANG")
 GPU_NODE = "127.0.0.2"  # it has four
@@ -125,13 +118,11 @@ def gpus_are_where_the_cluster_has_them():
     must(submit(*words, "-conf", "tony.worker.gpus=4").returncode == 0, "all four")
 
 
-SCENARIOS = (
-    a_gang_starts_again_in_its_containers,
+TOGETHER = (a_gang_starts_again_in_its_containers,)
+# They want all GPUs, or break a node.
+ALONE = (
     gangs_that_miss_one_each_do_not_wait_for_each_other,
     a_node_that_cannot_start_executors_is_avoided,
     gpus_are_where_the_cluster_has_them,
 )
-
-make_home("root")
-chosen = [one for one in SCENARIOS if len(sys.argv) < 4 or one.__name__ in sys.argv[3:]]
-sys.exit(run("nodes", [(scenario.__name__.replace("_", " "), scenario) for scenario in chosen]))
+DEFAULT = ()

@@ -1,11 +1,4 @@
-#!/usr/bin/env python3
-"""What a job on a real YARN keeps in HDFS beside its records: its program's checkpoints, and its history for TonY's tools.
-
-    hdfs_kept PROGRAMS_FOLDER CLUSTER_FOLDER [SCENARIO...]
-
-Prints "ok hdfs_kept: NAME (SECONDS)" or "FAILED hdfs_kept: NAME: WHY" for each scenario; common.py says what the
-folders have.
-"""
+"""What a job on a real YARN keeps in HDFS beside its records: its program's checkpoints, and its history for TonY's tools."""
 
 import json
 import os
@@ -14,8 +7,8 @@ import signal
 import sys
 import urllib.error
 
-from common import (WORK, application, applications, begin, end, hdfs, make_home, must, nothing_is_left_of, processes_of, put,
-                    run, runs, site, status, submit, tony, until)
+from common import (WORK, application, applications, begin, end, hdfs, make_home, must, nothing_is_left_of,
+                    processes_of, put, runs, site, status, submit, tony, until)
 
 ONE_WORKER = ("-conf", "tony.worker.instances=1", "-conf", "tony.restart.backoff-ms=1")
 WEB = f"http://{site('dfs.namenode.http-address')}/webhdfs/v1"
@@ -127,7 +120,7 @@ def checkpoint_folders_that_cannot_be_are_refused_in_one_line():
     put("/kept/file", b"")
     hdfs("PUT", "/kept/closed/x", op="MKDIRS", permission="700")
     make_home("eve")
-    before = applications()
+    before = applications(user="eve")
     for folder, code, *expected in (
         ("hdfs:///kept/file", 65, "hdfs:///kept/file", "a file"),
         ("hdfs:///kept/closed", 77, "hdfs:///kept/closed", "user=eve"),
@@ -140,7 +133,7 @@ def checkpoint_folders_that_cannot_be_are_refused_in_one_line():
         must(ran.returncode == code, folder, ran.returncode, ran.stderr)
         must(all(word in ran.stderr for word in ("tony.checkpoint.dir", *expected)), folder, ran.stderr)
         must(ran.stderr.count("\n") == 1, folder, ran.stderr)
-    must(applications() == before, "begun:", applications() - before)
+    must(applications(user="eve") == before, "begun:", applications(user="eve") - before)
     ran = tony("submit", "-executes", "true", *ONE_WORKER, "-conf", "tony.checkpoint.dir=hdfs:///kept/own")
     must(ran.returncode == 65 and "tony.scheduler=yarn" in ran.stderr, "on this machine:", ran.returncode, ran.stderr)
 
@@ -164,10 +157,10 @@ def folders_of_jobs_that_are_gone_are_forgotten():
 
 # ---- history
 
-def history_of(job, base="/kept/history/intermediate"):
+def history_of(job):
     """The entries of the job's folder, by name."""
     try:
-        listed = json.loads(hdfs("GET", f"{base}/{job}", op="LISTSTATUS"))
+        listed = json.loads(hdfs("GET", f"/histories/intermediate/{job}", op="LISTSTATUS"))
     except urllib.error.HTTPError:
         return {}
     return {entry["pathSuffix"]: entry for entry in listed["FileStatuses"]["FileStatus"]}
@@ -182,11 +175,10 @@ def finished(job, state):
     return until(look, f"the history of {job}: {list(history_of(job))}")[0]
 
 
-IN_HISTORY = ("-conf", "tony.history.location=/kept/history")
+IN_HISTORY = ("-conf", "tony.history.location=/histories")
 
 
 def a_history_is_written_where_tony_put_it():
-    clear("/kept/history")
     client, job = begin("-executes", "sleep 600", *ONE_WORKER, *IN_HISTORY)
     runs(job)
     until(lambda: any(name.endswith(".jhist.inprogress") for name in history_of(job)), "the beginning of a history")
@@ -196,17 +188,17 @@ def a_history_is_written_where_tony_put_it():
     finished(job, "KILLED")
     for command, code, state in (("true", 0, "SUCCEEDED"), ("exit 3", 1, "FAILED")):
         ran = submit("-executes", command, *ONE_WORKER, "-conf",
-                     f"tony.history.intermediate={site('fs.defaultFS')}/kept/history/intermediate")
+                     f"tony.history.intermediate={site('fs.defaultFS')}/histories/intermediate")
         must(ran.returncode == code and "history" not in ran.stderr, ran.returncode, ran.stderr)
         name = finished(job_in(ran), state)
         entries = history_of(job_in(ran))
         must(entries[name]["permission"] == entries["tony-final.xml"]["permission"] == "640", entries)
         must(entries[name]["length"] > 1000 and entries["tony-final.xml"]["length"] > 1000, entries)
-        folder = json.loads(hdfs("GET", f"/kept/history/intermediate/{job_in(ran)}", op="GETFILESTATUS"))["FileStatus"]
+        folder = json.loads(hdfs("GET", f"/histories/intermediate/{job_in(ran)}", op="GETFILESTATUS"))["FileStatus"]
         must(folder["permission"] == "770", folder)
-        clear(f"/kept/history/intermediate/{job_in(ran)}")
+        clear(f"/histories/intermediate/{job_in(ran)}")
         again = tony("history", job_in(ran), "--export")
-        must(again.returncode == 0 and again.stdout.strip().endswith(f"/kept/history/intermediate/{job_in(ran)}"), again)
+        must(again.returncode == 0 and again.stdout.strip().endswith(f"/histories/intermediate/{job_in(ran)}"), again)
         must(finished(job_in(ran), state) == name, history_of(job_in(ran)))
 
 
@@ -224,12 +216,12 @@ def whoever_settles_a_job_writes_the_history_of_a_dead_master():
 
 
 def a_history_that_cannot_be_is_one_line_and_costs_the_job_nothing():
-    put("/kept/file", b"")
-    hdfs("PUT", "/kept/closed", op="MKDIRS", permission="700")
-    make_home("eve")
+    put("/kept/plain", b"")
+    hdfs("PUT", "/kept/locked", op="MKDIRS", permission="700")
+    make_home("mallory")
     for folder, *expected in (
-        ("hdfs:///kept/file", "hdfs:///kept/file/intermediate", "/kept/file"),
-        ("hdfs:///kept/closed", "hdfs:///kept/closed/intermediate", "user=eve"),
+        ("hdfs:///kept/plain", "hdfs:///kept/plain/intermediate", "/kept/plain"),
+        ("hdfs:///kept/locked", "hdfs:///kept/locked/intermediate", "user=mallory"),
         ("hdfs://elsewhere:8020/x", "elsewhere", site("fs.defaultFS")),
         ("s3://x/y", "s3://x/y", "hdfs://HOST:PORT/PATH"),
         ("histories", "tony.history.location", "hdfs://HOST:PORT/PATH"),
@@ -237,24 +229,26 @@ def a_history_that_cannot_be_is_one_line_and_costs_the_job_nothing():
         words = ("-executes", "true", *ONE_WORKER, "-conf", f"tony.history.location={folder}")
         is_known_before = not folder.startswith("hdfs:")
         ran = (tony("plan", *words, "-conf", "tony.scheduler=yarn") if is_known_before
-               else submit(*words, HADOOP_USER_NAME="eve"))
+               else submit(*words, HADOOP_USER_NAME="mallory"))
         must(ran.returncode == 0, folder, ran.returncode, ran.stderr)
         lines = [line for line in ran.stderr.splitlines() if "history" in line]
         must(len(lines) == 1 and all(word in lines[0] for word in expected), folder, ran.stderr)
 
 
-SCENARIOS = (
+TOGETHER = (
+    a_history_is_written_where_tony_put_it,
+    a_history_that_cannot_be_is_one_line_and_costs_the_job_nothing,
+    a_second_job_on_a_folder_is_refused_while_the_first_one_runs,
+    the_same_request_goes_on_from_what_it_wrote_before,
     a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there,
     latest_resumes_from_whatever_is_newest_and_says_whose_it_is,
-    the_same_request_goes_on_from_what_it_wrote_before,
-    a_second_job_on_a_folder_is_refused_while_the_first_one_runs,
     what_another_user_writes_meanwhile_is_not_the_jobs,
-    checkpoint_folders_that_cannot_be_are_refused_in_one_line,
-    folders_of_jobs_that_are_gone_are_forgotten,
-    a_history_is_written_where_tony_put_it,
     whoever_settles_a_job_writes_the_history_of_a_dead_master,
-    a_history_that_cannot_be_is_one_line_and_costs_the_job_nothing,
+    checkpoint_folders_that_cannot_be_are_refused_in_one_line,
 )
-
-chosen = [one for one in SCENARIOS if len(sys.argv) < 4 or one.__name__ in sys.argv[3:]]
-sys.exit(run("hdfs_kept", [(scenario.__name__.replace("_", " "), scenario) for scenario in chosen]))
+ALONE = (folders_of_jobs_that_are_gone_are_forgotten,)  # it removes what others need
+DEFAULT = (
+    a_job_resumes_from_what_it_wrote_itself_and_not_from_what_was_there,
+    a_second_job_on_a_folder_is_refused_while_the_first_one_runs,
+    whoever_settles_a_job_writes_the_history_of_a_dead_master,
+)

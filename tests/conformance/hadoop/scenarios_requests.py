@@ -1,21 +1,16 @@
-#!/usr/bin/env python3
 """Request ids on a real YARN, known on all machines of a user.
 
-    requests PROGRAMS_FOLDER CLUSTER_FOLDER [SCENARIO...]
-
-A machine is a $TONY_HOME of its own: of another one it knows what HDFS and YARN do. Prints "ok requests: NAME (SECONDS)"
-or "FAILED requests: NAME: WHY" for each scenario; common.py says what the folders have.
+A machine is a $TONY_HOME of its own: of another one it knows what HDFS and YARN do.
 """
 
 import concurrent.futures
 import hashlib
 import json
 import subprocess
-import sys
 import urllib.error
 
 from common import (CLUSTER, LIMIT, PROGRAMS, WORK, application, applications, environment, hdfs, jobs_in_hdfs,
-                    make_home, must, nothing_is_left_of, run, runs, site, submit_words, tony)
+                    make_home, must, nothing_is_left_of, runs, site, submit_words, tony)
 from cutting_proxy import CutConfiguration, CutWhere
 
 LONG_AGO = 1_000_000_000_000
@@ -49,10 +44,10 @@ class Machine:
 def submits_at_once_from_two_machines_make_one_job():
     machines = [Machine("racer-a"), Machine("racer-b")]
     machines[0].made("warm up")  # the programs are in HDFS, so that all come to the same step at the same time
-    before, go = applications(), WORK / "go-race"
+    go = WORK / "go-race"
 
     def submit(number):
-        return machines[number % 2].made("race", "--owner", f"o{number}",
+        return machines[number % 2].made("race", "--owner", f"o{number}", "-conf", "tony.application.name=raced",
                                          program=f"until [ -e {go} ]; do sleep 0.2; done")
 
     with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -65,7 +60,7 @@ def submits_at_once_from_two_machines_make_one_job():
     for machine in machines:
         must(machine.told("find", "--request-id", "race")["job"] == job, machine.home)
         must(machine.tony("wait", job).returncode == 0, "wait")
-    must(applications() - before == jobs, applications() - before, jobs)
+    must(applications(name="raced") == jobs, applications(name="raced"), jobs)
     nothing_is_left_of(job)
 
 
@@ -121,9 +116,9 @@ def a_running_job_is_killed_from_another_machine():
     nothing_is_left_of(job)
 
 
-def killed_at(name, cut, left):
-    """A submit that was killed is gone on with by another machine, and there is one job."""
-    user = f"step-{name}"
+def is_gone_on_with(user, cut, left):
+    """A submit that was killed is gone on with by another machine, and there is one job. `left`: how many folders of jobs
+    the first one leaves, how many jobs and how many applications."""
     make_home(user)
     first, second = Machine(f"{user}-first", user), Machine(f"{user}-second", user)
     conf = CutConfiguration(WORK / f"{user}-conf", CLUSTER / "conf", site)
@@ -137,41 +132,49 @@ def killed_at(name, cut, left):
     client = cut.start([PROGRAMS / "tony", *words], env=environment(**first.env), cwd=WORK, text=True,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, err = client.communicate(timeout=LIMIT)
-    must(client.returncode == -9, name, "it was not killed:", client.returncode, out, err)
+    must(client.returncode == -9, "it was not killed:", client.returncode, out, err)
     folders = {one for one in jobs_in_hdfs(user) - before if one.startswith("application_")}
     made = {one for one in folders if second.tony("status", one).returncode == 0}
     submitted = {one for one in folders if application(one)["state"] != "NEW"}
-    must((len(folders), len(made), len(submitted)) == left, name, folders, made, submitted)
+    must((len(folders), len(made), len(submitted)) == left, folders, made, submitted)
     found = second.tony("find", "--request-id", "cut")
-    must(found.returncode == (0 if made else 66), name, "find:", found.returncode, found.stdout, found.stderr)
+    must(found.returncode == (0 if made else 66), "find:", found.returncode, found.stdout, found.stderr)
     ran = second.submit("cut", "--owner", "b")
-    must(ran.returncode == 0, name, ran.returncode, ran.stdout, ran.stderr)
+    must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
     job = second.told("find", "--request-id", "cut")["job"]
-    must(not made or {job} == made, name, job, made)
+    must(not made or {job} == made, job, made)
     whole = {one for one in jobs_in_hdfs(user) - before if second.tony("status", one).returncode == 0}
-    must(whole == {job}, name, "not one job:", whole, job)
+    must(whole == {job}, "not one job:", whole, job)
     nothing_is_left_of(job)
-    return ran.seconds
+    print(f"   the second submit took {ran.seconds:.1f} s", flush=True)
 
 
-def a_submit_that_was_killed_is_gone_on_with_by_another_machine():
-    steps = (  # what is left: folders of jobs, jobs, applications
-        ("laid", "destination={requests}", False, (1, 0, 0)),
-        ("recorded", "destination={requests}", True, (1, 0, 0)),
-        ("unmade", "submission.json", False, (1, 0, 0)),
-        ("made", "submission.json", True, (1, 1, 0)),
-        ("unsubmitted", "submitApplication", False, (1, 1, 0)),
-        ("submitted", "submitApplication", True, (1, 1, 1)),
-    )
+def where_the_request_is(user):
+    return f"destination=/user/{user}/.tony/requests/"
 
-    def go(step):
-        name, text, after, left = step
-        text = text.replace("{requests}", f"/user/step-{name}/.tony/requests/")
-        return name, killed_at(name, CutWhere(text, after), left)
 
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        took = dict(pool.map(go, steps))
-    print("   the second submit took", ", ".join(f"{name} {seconds:.1f} s" for name, seconds in took.items()), flush=True)
+def a_submit_that_was_killed_before_its_request_was_written_is_gone_on_with():
+    is_gone_on_with("unwritten", CutWhere(where_the_request_is("unwritten")), (1, 0, 0))
+
+
+def a_submit_that_was_killed_after_its_request_was_written_is_gone_on_with():
+    is_gone_on_with("written", CutWhere(where_the_request_is("written"), after=True), (1, 0, 0))
+
+
+def a_submit_that_was_killed_before_its_job_was_made_is_gone_on_with():
+    is_gone_on_with("unmade", CutWhere("submission.json"), (1, 0, 0))
+
+
+def a_submit_that_was_killed_after_its_job_was_made_is_gone_on_with():
+    is_gone_on_with("made", CutWhere("submission.json", after=True), (1, 1, 0))
+
+
+def a_submit_that_was_killed_before_yarn_was_asked_is_gone_on_with():
+    is_gone_on_with("unasked", CutWhere("submitApplication"), (1, 1, 0))
+
+
+def a_submit_that_was_killed_after_yarn_was_asked_is_gone_on_with():
+    is_gone_on_with("asked", CutWhere("submitApplication", after=True), (1, 1, 1))
 
 
 def record_of(request, user="root"):
@@ -236,16 +239,23 @@ def a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too(
     must(notes == [job], "of an id that was not used there is a note:", notes)
 
 
-SCENARIOS = (
-    submits_at_once_from_two_machines_make_one_job,
+TOGETHER = (
     every_verb_knows_the_job_on_another_machine,
+    submits_at_once_from_two_machines_make_one_job,
+    a_submit_that_was_killed_after_its_job_was_made_is_gone_on_with,
+    a_submit_that_was_killed_before_its_job_was_made_is_gone_on_with,
+    a_submit_that_was_killed_before_its_request_was_written_is_gone_on_with,
+    a_submit_that_was_killed_after_its_request_was_written_is_gone_on_with,
+    a_submit_that_was_killed_before_yarn_was_asked_is_gone_on_with,
+    a_submit_that_was_killed_after_yarn_was_asked_is_gone_on_with,
     a_running_job_is_killed_from_another_machine,
-    a_submit_that_was_killed_is_gone_on_with_by_another_machine,
-    gc_forgets_a_request_with_its_job,
     a_request_of_an_older_release_is_known_where_it_was_submitted,
     a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too,
 )
-
-make_home("root")
-chosen = [one for one in SCENARIOS if len(sys.argv) < 4 or one.__name__ in sys.argv[3:]]
-sys.exit(run("requests", [(scenario.__name__.replace("_", " "), scenario) for scenario in chosen]))
+ALONE = (gc_forgets_a_request_with_its_job,)  # it removes what others need
+DEFAULT = (
+    every_verb_knows_the_job_on_another_machine,
+    submits_at_once_from_two_machines_make_one_job,
+    a_submit_that_was_killed_after_its_job_was_made_is_gone_on_with,
+    a_job_that_names_its_cluster_is_found_by_a_second_machine_that_names_it_too,
+)

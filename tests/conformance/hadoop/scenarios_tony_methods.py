@@ -1,20 +1,15 @@
-#!/usr/bin/env python3
 """The methods of TonY's own end-to-end test on a real YARN, by the same property sets as on one machine.
 
-    tony_methods PROGRAMS_FOLDER CLUSTER_FOLDER [SCENARIO...]
-
-Prints "ok tony_methods: NAME (SECONDS)" or "FAILED tony_methods: NAME: WHY" for each scenario. The sets are
-tests/corpus/method-*.properties; ../../e2e/tony_scenarios_test.cc names the method of each.
+The sets are tests/corpus/method-*.properties; ../../e2e/tony_scenarios_test.cc names the method of each.
 """
 
 import os
 import re
 import shutil
 import signal
-import sys
 import zipfile
 
-from common import HERE, WORK, application, make_home, must, nothing_is_left_of, processes_of, run, status, tony, until
+from common import HERE, WORK, application, must, nothing_is_left_of, processes_of, status, tony, until
 
 CORPUS = HERE.parent.parent / "corpus"
 
@@ -138,29 +133,32 @@ def an_application_master_that_dies_fails_the_job():
     nothing_is_left_of(job)
 
 
-SCENARIOS = {
-    "one program without roles succeeds": whole("single-node-pass", 0, ["driver:0 succeeded"]),
-    "one program without roles fails": whole("single-node-fail", 1, ["driver:0 failed"], "exit code 1"),
-    "a worker finds its variable and its Python environment": whole("worker-with-venv", 0, ["worker:0 succeeded"]),
-    "all tasks fail": whole("ps-worker-fail", 1, None, "exit code 1"),
-    "a worker that is not the chief fails": whole("non-chief-fails", 1, ["chief:0 killed", "worker:0 failed"]),
-    "workers of PyTorch find their ranks": whole("pytorch", 0, ["worker:0 succeeded", "worker:1 succeeded"]),
-    "one standalone task runs": whole("standalone", 0, ["worker:0 succeeded"]),
-    "resources are there by their names and unpacked": whole("resources", 0, ["worker:0 succeeded"]),
-    "ps and worker: succeeded, and stopped": whole("callback", 0, ["ps:0 killed", "worker:0 succeeded"]),
-    "a parameter server that fails": whole("ps-crash", 1, ["ps:0 failed", "worker:0 killed"], "ps:0 .*exit code 1"),
-    "the conf of final-conf runs": whole("final-conf", 0, ["worker:0 succeeded"]),
-    "a class path that is not there is no mistake": whole("hdfs-classpath", 0, ["worker:0 succeeded"]),
-    "two standalone tasks are refused": refused("bad-method-standalone-two", "1 slave, 1 worker"),
-    "Horovod is refused": refused("bad-method-horovod", "horovod.*not supported yet"),
-    "the chief alone has a TensorBoard port": ports("tb-port", "chief:0"),
-    "TensorBoard beside the job has the port": ports("attached-tensorboard", "tensorboard:0"),
-    "a worker that is killed fails the job": a_worker_that_is_killed_fails_the_job,
-    "a sidecar that fails fails nothing": a_sidecar_that_fails_fails_nothing,
-    "an application master that dies fails the job": an_application_master_that_dies_fails_the_job,
-}
+def named(name, scenario):
+    scenario.__name__ = name
+    return scenario
+
 
 user_files()
-make_home("root")
-chosen = [(name, scenario) for name, scenario in SCENARIOS.items() if len(sys.argv) < 4 or name in sys.argv[3:]]
-sys.exit(run("tony_methods", chosen))
+TOGETHER = (
+    named("one program without roles succeeds", whole("single-node-pass", 0, ["driver:0 succeeded"])),
+    named("one program without roles fails", whole("single-node-fail", 1, ["driver:0 failed"], "exit code 1")),
+    named("a worker finds its variable and its Python environment", whole("worker-with-venv", 0, ["worker:0 succeeded"])),
+    named("all tasks fail", whole("ps-worker-fail", 1, None, "exit code 1")),
+    named("a worker that is not the chief fails", whole("non-chief-fails", 1, ["chief:0 killed", "worker:0 failed"])),
+    named("workers of PyTorch find their ranks", whole("pytorch", 0, ["worker:0 succeeded", "worker:1 succeeded"])),
+    named("one standalone task runs", whole("standalone", 0, ["worker:0 succeeded"])),
+    named("resources are there by their names and unpacked", whole("resources", 0, ["worker:0 succeeded"])),
+    named("ps and worker: succeeded, and stopped", whole("callback", 0, ["ps:0 killed", "worker:0 succeeded"])),
+    named("a parameter server that fails", whole("ps-crash", 1, ["ps:0 failed", "worker:0 killed"], "ps:0 .*exit code 1")),
+    named("the conf of final-conf runs", whole("final-conf", 0, ["worker:0 succeeded"])),
+    named("a class path that is not there is no mistake", whole("hdfs-classpath", 0, ["worker:0 succeeded"])),
+    named("two standalone tasks are refused", refused("bad-method-standalone-two", "1 slave, 1 worker")),
+    named("Horovod is refused", refused("bad-method-horovod", "horovod.*not supported yet")),
+    named("the chief alone has a TensorBoard port", ports("tb-port", "chief:0")),
+    named("TensorBoard beside the job has the port", ports("attached-tensorboard", "tensorboard:0")),
+    a_worker_that_is_killed_fails_the_job,
+    a_sidecar_that_fails_fails_nothing,
+    an_application_master_that_dies_fails_the_job,
+)
+ALONE = ()
+DEFAULT = ()

@@ -1,11 +1,4 @@
-#!/usr/bin/env python3
-"""Files that a job on a real YARN names by hdfs://.
-
-    hdfs_files PROGRAMS_FOLDER CLUSTER_FOLDER
-
-Prints "ok hdfs_files: NAME (SECONDS)" or "FAILED hdfs_files: NAME: WHY" for each scenario; common.py says what the
-folders have.
-"""
+"""Files that a job on a real YARN names by hdfs://."""
 
 import hashlib
 import io
@@ -14,13 +7,13 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import tarfile
 import zipfile
 
 from common import (LIMIT, PROGRAMS, WORK, applications, begin, cluster, end, environment, hdfs, make_home, must,
                     nothing_is_left_of, put, run, site, status, submit, submit_words, tony)
 
+IN = f"/in/{WORK.name}"  # in HDFS
 ONE = b"what only HDFS has\n"
 ONE_WORKER = ("-conf", "tony.worker.instances=1")
 
@@ -61,34 +54,34 @@ def staged(user="root"):
 
 
 def everything_comes_along_and_nothing_is_copied():
-    put("/in/one.txt", ONE)
-    put("/in/lib/a.txt", b"a\n")
-    put("/in/lib/b.txt", b"b\n")
-    put("/in/lib/below/c.txt", b"c\n")
-    put("/in/pack.zip", zip_of(**{"inner/x.txt": "x\n"}))
-    put("/in/own.txt", b"own\n")
-    put("/in/train.py", TRAIN)
-    put("/in/venv.tar.gz", tar_of_environment())
-    before, name_node = staged(), site("fs.defaultFS")
-    ran = submit("-executes", "train.py", "-python_venv", "hdfs:///in/venv.tar.gz", "-python_binary_path", "bin/python",
-                 "-conf", "tony.worker.instances=2", "-conf", "tony.worker.resources=hdfs:/in/own.txt", "-conf",
-                 f"tony.containers.resources={name_node}/in/one.txt::renamed,hdfs:///in/lib,"
-                 "hdfs:///in/pack.zip::pack#archive,hdfs:///in/train.py")
+    put(f"{IN}/one.txt", ONE)
+    put(f"{IN}/lib/a.txt", b"a\n")
+    put(f"{IN}/lib/b.txt", b"b\n")
+    put(f"{IN}/lib/below/c.txt", b"c\n")
+    put(f"{IN}/pack.zip", zip_of(**{"inner/x.txt": "x\n"}))
+    put(f"{IN}/own.txt", b"own\n")
+    put(f"{IN}/train.py", TRAIN)
+    put(f"{IN}/venv.tar.gz", tar_of_environment())
+    user, name_node = "carrier", site("fs.defaultFS")
+    make_home(user)
+    ran = submit("-executes", "train.py", "-python_venv", f"hdfs://{IN}/venv.tar.gz", "-python_binary_path", "bin/python",
+                 "-conf", "tony.worker.instances=2", "-conf", f"tony.worker.resources=hdfs:{IN}/own.txt", "-conf",
+                 f"tony.containers.resources={name_node}{IN}/one.txt::renamed,hdfs://{IN}/lib,"
+                 f"hdfs://{IN}/pack.zip::pack#archive,hdfs://{IN}/train.py", HADOOP_USER_NAME=user)
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
-    must(hashlib.sha256(ONE).hexdigest() not in staged(), "copied:", staged())
-    must(len(staged() - before) <= 2, "more than bundle and executor:", staged() - before)
+    must(len(staged(user)) == 2, "more than bundle and executor:", staged(user))
     home = WORK / "home" / "staged"
     must(not home.exists() or not [name for name in home.iterdir() if not name.name.startswith(".")], "staged here")
 
 
 def tree(program, **more):
     """A program of two modules in a folder of HDFS; a file in an empty folder's place is not there."""
-    put("/in/app/train.py", program, **more)
-    put("/in/app/lib/__init__.py", b"")
-    put("/in/app/lib/deep/value.txt", b"from below\n", **more)
-    put("/in/app/lib/model.py", b"import pathlib\n"
+    put(f"{IN}/app/train.py", program, **more)
+    put(f"{IN}/app/lib/__init__.py", b"")
+    put(f"{IN}/app/lib/deep/value.txt", b"from below\n", **more)
+    put(f"{IN}/app/lib/model.py", b"import pathlib\n"
         b"def value():\n    return (pathlib.Path(__file__).parent / 'deep/value.txt').read_text()\n")
-    hdfs("PUT", "/in/app/empty", op="MKDIRS")
+    hdfs("PUT", f"{IN}/app/empty", op="MKDIRS")
 
 
 OF_TREE = b"""
@@ -101,18 +94,19 @@ open("lib/beside.txt", "w").write("x")
 
 
 def a_source_folder_and_an_archive_come_along_and_nothing_is_copied():
-    put("/in/one.txt", ONE)
+    put(f"{IN}/one.txt", ONE)
     tree(OF_TREE)
-    put("/in/app/named.txt", b"what is asked for by name goes before this\n")
-    put("/in/app.zip", zip_of(**{"train.py": OF_TREE.decode(), "lib/model.py": "def value(): return 'from below\\n'"}))
-    before = staged()
-    for source, workers in (("hdfs:///in/app", 2), (f"{site('fs.defaultFS')}/in/app.zip", 1)):
+    put(f"{IN}/app/named.txt", b"what is asked for by name goes before this\n")
+    put(f"{IN}/app.zip", zip_of(**{"train.py": OF_TREE.decode(), "lib/model.py": "def value(): return 'from below\\n'"}))
+    user = "author"
+    make_home(user)
+    for source, workers in ((f"hdfs://{IN}/app", 2), (f"{site('fs.defaultFS')}{IN}/app.zip", 1)):
         ran = submit("-src_dir", source, "-executes", "train.py", "-conf", f"tony.worker.instances={workers}", "-conf",
-                     "tony.worker.resources=hdfs:///in/one.txt::named.txt")
+                     f"tony.worker.resources=hdfs://{IN}/one.txt::named.txt", HADOOP_USER_NAME=user)
         must(ran.returncode == 0, source, ran.returncode, ran.stdout, ran.stderr)
-    must(len(staged() - before) <= 2, "more than bundle and executor:", staged() - before)
-    planned = tony("plan", "-src_dir", "hdfs:///in/app", "-executes", "train.py", "-conf", "tony.scheduler=yarn")
-    must("hdfs:///in/app to each task's folder, fetched from there by the nodes" in planned.stderr, planned.stderr)
+    must(len(staged(user)) == 2, "more than bundle and executor:", staged(user))
+    planned = tony("plan", "-src_dir", f"hdfs://{IN}/app", "-executes", "train.py", "-conf", "tony.scheduler=yarn")
+    must(f"hdfs://{IN}/app to each task's folder, fetched from there by the nodes" in planned.stderr, planned.stderr)
 
 
 def a_conf_file_is_read_from_hdfs():
@@ -121,44 +115,44 @@ def a_conf_file_is_read_from_hdfs():
                        for key, value in values.items())
 
     xml = f"<configuration>{conf(worker_instances=1, worker_command='echo $WHO', scheduler='yarn')}</configuration>"
-    put("/in/tony.xml", xml.encode())
-    put("/in/job.properties", b"tony.worker.instances=1\ntony.scheduler=yarn\ntony.worker.command=exit 3\n")
-    (WORK / "main.properties").write_text("main.args=-conf_file hdfs:///in/tony.xml\n")
+    put(f"{IN}/tony.xml", xml.encode())
+    put(f"{IN}/job.properties", b"tony.worker.instances=1\ntony.scheduler=yarn\ntony.worker.command=exit 3\n")
+    (WORK / "main.properties").write_text(f"main.args=-conf_file hdfs://{IN}/tony.xml\n")
     words = ("-conf", "tony.application.framework=standalone", "-conf", "tony.worker.memory=128m")
-    ran = tony("submit", "-conf_file", "hdfs:///in/tony.xml", *words, "-shell_env", "WHO=told")
+    ran = tony("submit", "-conf_file", f"hdfs://{IN}/tony.xml", *words, "-shell_env", "WHO=told")
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
-    for files, said in ((("-conf_file", "hdfs:/in/tony.xml"), "tony.worker.instances = 1  (hdfs:/in/tony.xml:1)"),
-                        (("hdfs:///in/job.properties",), "tony.worker.command = exit 3  (hdfs:///in/job.properties:3)"),
-                        (("main.properties",), "tony.worker.command = echo $WHO  (hdfs:///in/tony.xml:1)")):
+    for files, said in ((("-conf_file", f"hdfs:{IN}/tony.xml"), f"tony.worker.instances = 1  (hdfs:{IN}/tony.xml:1)"),
+                        ((f"hdfs://{IN}/job.properties",), f"tony.worker.command = exit 3  (hdfs://{IN}/job.properties:3)"),
+                        (("main.properties",), f"tony.worker.command = echo $WHO  (hdfs://{IN}/tony.xml:1)")):
         planned = tony("plan", *files, "--explain")
         must(said in planned.stdout, files, planned.stdout, planned.stderr)
-    document = {"properties": {"main.args": "-conf_file hdfs:///in/tony.xml"}}
+    document = {"properties": {"main.args": f"-conf_file hdfs://{IN}/tony.xml"}}
     ran = subprocess.run([PROGRAMS / "tony", "plan", "-"], env=environment(), text=True, capture_output=True, cwd=WORK,
                          input=json.dumps(document), timeout=LIMIT)
     must(ran.returncode == 0 and "echo $WHO" in ran.stdout, "a document:", ran.returncode, ran.stdout, ran.stderr)
 
 
 def a_source_or_conf_file_that_cannot_be_is_refused_in_one_line():
-    put("/in/one.txt", ONE)
-    put("/in/secret.xml", b"<configuration/>", permission="600")
-    put("/in/large.xml", b" " * (17 << 20))
-    put("/in/broken.xml", b"<configuration>")
+    put(f"{IN}/one.txt", ONE)
+    put(f"{IN}/secret.xml", b"<configuration/>", permission="600")
+    put(f"{IN}/large.xml", b" " * (17 << 20))
+    put(f"{IN}/broken.xml", b"<configuration>")
     tree(b"", permission="600")
-    hdfs("PUT", "/in/hollow/below", op="MKDIRS")
+    hdfs("PUT", f"{IN}/hollow/below", op="MKDIRS")
     make_home("eve")
-    before, ran_before = staged("eve"), applications()
+    before, ran_before = staged("eve"), applications(user="eve")
     for words, code, *expected in (
-        (("-src_dir", "hdfs:///in/none"), 65, "src_dir hdfs:///in/none", "no such file"),
-        (("-src_dir", "hdfs:///in/one.txt"), 65, "src_dir hdfs:///in/one.txt", "a file", ".tar.gz"),
-        (("-src_dir", "hdfs:///in/hollow"), 65, "src_dir hdfs:///in/hollow", "without a file"),
-        (("-src_dir", "hdfs:///in/app"), 77, "src_dir hdfs:///in/app", "user=eve", "access=READ"),
+        (("-src_dir", f"hdfs://{IN}/none"), 65, f"src_dir hdfs://{IN}/none", "no such file"),
+        (("-src_dir", f"hdfs://{IN}/one.txt"), 65, f"src_dir hdfs://{IN}/one.txt", "a file", ".tar.gz"),
+        (("-src_dir", f"hdfs://{IN}/hollow"), 65, f"src_dir hdfs://{IN}/hollow", "without a file"),
+        (("-src_dir", f"hdfs://{IN}/app"), 77, f"src_dir hdfs://{IN}/app", "user=eve", "access=READ"),
         (("-src_dir", "s3://in/app"), 65, "tony.src-dir", "s3:"),
         (("-src_dir", "hdfs://elsewhere:8020/in/app"), 65, "elsewhere", site("fs.defaultFS")),
-        (("-conf_file", "hdfs:///in/none.xml"), 65, "conf file hdfs:///in/none.xml", "no such file"),
-        (("-conf_file", "hdfs:///in/app"), 65, "conf file hdfs:///in/app", "a folder, not a file"),
-        (("-conf_file", "hdfs:///in/secret.xml"), 77, "conf file hdfs:///in/secret.xml", "user=eve"),
-        (("-conf_file", "hdfs:///in/large.xml"), 65, "conf file hdfs:///in/large.xml", "larger than 16 MiB"),
-        (("-conf_file", "hdfs:///in/broken.xml"), 65, "hdfs:///in/broken.xml"),
+        (("-conf_file", f"hdfs://{IN}/none.xml"), 65, f"conf file hdfs://{IN}/none.xml", "no such file"),
+        (("-conf_file", f"hdfs://{IN}/app"), 65, f"conf file hdfs://{IN}/app", "a folder, not a file"),
+        (("-conf_file", f"hdfs://{IN}/secret.xml"), 77, f"conf file hdfs://{IN}/secret.xml", "user=eve"),
+        (("-conf_file", f"hdfs://{IN}/large.xml"), 65, f"conf file hdfs://{IN}/large.xml", "larger than 16 MiB"),
+        (("-conf_file", f"hdfs://{IN}/broken.xml"), 65, f"hdfs://{IN}/broken.xml"),
         (("-conf_file", "hdfs://elsewhere:8020/in/x.xml"), 65, "conf file", "elsewhere", site("fs.defaultFS")),
         (("-conf_file", "s3://in/x.xml"), 65, "conf file s3://in/x.xml", "hdfs://HOST:PORT/PATH"),
     ):
@@ -166,10 +160,10 @@ def a_source_or_conf_file_that_cannot_be_is_refused_in_one_line():
         must(ran.returncode == code, words, ran.returncode, ran.stderr)
         must(all(word in ran.stderr for word in expected), words, ran.stderr)
         must(ran.stderr.count("\n") == 1, words, ran.stderr)
-    must(staged("eve") == before and applications() == ran_before, "begun:", staged("eve"), applications() - ran_before)
-    ran = tony("submit", "-executes", "true", *ONE_WORKER, "-src_dir", "hdfs:///in/app")
+    must(staged("eve") == before and applications(user="eve") == ran_before, "begun:", staged("eve"), applications(user="eve"))
+    ran = tony("submit", "-executes", "true", *ONE_WORKER, "-src_dir", f"hdfs://{IN}/app")
     must(ran.returncode == 65 and "tony.scheduler=yarn" in ran.stderr, "on this machine:", ran.returncode, ran.stderr)
-    ran = tony("submit", "-conf_file", "hdfs:///in/tony.xml", HADOOP_CONF_DIR="")
+    ran = tony("submit", "-conf_file", f"hdfs://{IN}/tony.xml", HADOOP_CONF_DIR="")
     must(ran.returncode == 65 and "HADOOP_CONF_DIR" in ran.stderr, "no cluster:", ran.returncode, ran.stderr)
 
 
@@ -198,54 +192,54 @@ def a_large_upload_says_how_far_it_is_and_can_be_stopped():
 
 
 def a_task_without_roles_has_the_masters_files():
-    put("/in/one.txt", ONE)
+    put(f"{IN}/one.txt", ONE)
     ran = submit("-executes", "cat one.txt | grep 'only HDFS'", "-conf", "tony.worker.instances=0", "-conf",
-                 "tony.am.resources=hdfs:///in/one.txt")
+                 f"tony.am.resources=hdfs://{IN}/one.txt")
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
 
 
 def what_cannot_be_is_refused_in_one_line():
-    put("/in/one.txt", ONE)
-    put("/in/lib/a.txt", b"a\n")
-    put("/in/secret.txt", b"s\n", permission="600")
-    hdfs("PUT", "/in/empty", op="MKDIRS")
-    hdfs("PUT", "/in/closed", op="MKDIRS", permission="700")
-    make_home("eve")
+    put(f"{IN}/one.txt", ONE)
+    put(f"{IN}/lib/a.txt", b"a\n")
+    put(f"{IN}/secret.txt", b"s\n", permission="600")
+    hdfs("PUT", f"{IN}/empty", op="MKDIRS")
+    hdfs("PUT", f"{IN}/closed", op="MKDIRS", permission="700")
+    make_home("mallory")
     (WORK / "local.txt").write_text("local")
-    before = staged()
+    before = staged("mallory")
     for resource, code, *words in (
-        ("hdfs:///in/none.txt", 65, "hdfs:///in/none.txt", "no such file", site("fs.defaultFS")),
-        (f"{WORK}/local.txt,hdfs:///in/one.txt/x", 77, "hdfs:///in/one.txt/x", "one.txt (is not a directory)"),
+        (f"hdfs://{IN}/none.txt", 65, f"hdfs://{IN}/none.txt", "no such file", site("fs.defaultFS")),
+        (f"{WORK}/local.txt,hdfs://{IN}/one.txt/x", 77, f"hdfs://{IN}/one.txt/x", "one.txt (is not a directory)"),
         ("hdfs://elsewhere:8020/in/one.txt", 65, "hdfs://elsewhere:8020/in/one.txt", site("fs.defaultFS")),
-        ("hdfs:///in/lib::jars", 65, "hdfs:///in/lib", "a folder", "::NAME"),
-        ("hdfs:///in/empty", 65, "hdfs:///in/empty", "without a file"),
-        ("hdfs:///in/one.txt#archive", 65, "tony.containers.resources", "(from -conf)", ".tar.gz"),
+        (f"hdfs://{IN}/lib::jars", 65, f"hdfs://{IN}/lib", "a folder", "::NAME"),
+        (f"hdfs://{IN}/empty", 65, f"hdfs://{IN}/empty", "without a file"),
+        (f"hdfs://{IN}/one.txt#archive", 65, "tony.containers.resources", "(from -conf)", ".tar.gz"),
         ("hdfs://in", 65, "tony.containers.resources", "(from -conf)", "hdfs://HOST:PORT/PATH"),
-        ("hdfs:///in/secret.txt", 77, "hdfs:///in/secret.txt", "user=eve", "access=READ"),
-        ("hdfs:///in/closed/x.txt", 77, "hdfs:///in/closed/x.txt", "user=eve", "access=EXECUTE"),
+        (f"hdfs://{IN}/secret.txt", 77, f"hdfs://{IN}/secret.txt", "user=mallory", "access=READ"),
+        (f"hdfs://{IN}/closed/x.txt", 77, f"hdfs://{IN}/closed/x.txt", "user=mallory", "access=EXECUTE"),
     ):
         ran = submit("-executes", "true", *ONE_WORKER, "-conf", f"tony.containers.resources={resource}",
-                     HADOOP_USER_NAME="eve")
+                     HADOOP_USER_NAME="mallory")
         must(ran.returncode == code, resource, ran.returncode, ran.stderr)
         must(all(word in ran.stderr for word in words), resource, ran.stderr)
         must(ran.stderr.count("\n") == 1, resource, ran.stderr)
-    hdfs("PUT", "/in/folder.zip", op="MKDIRS")
+    hdfs("PUT", f"{IN}/folder.zip", op="MKDIRS")
     ran = submit("-executes", "true", *ONE_WORKER, "-conf",
-                 "tony.containers.resources=hdfs:///in/folder.zip::f#archive")
+                 f"tony.containers.resources=hdfs://{IN}/folder.zip::f#archive", HADOOP_USER_NAME="mallory")
     must(ran.returncode == 65 and "a folder" in ran.stderr, ran.returncode, ran.stderr)
-    must(staged() == before, "sent:", staged() - before)
-    ran = tony("submit", "-executes", "true", *ONE_WORKER, "-conf", "tony.containers.resources=hdfs:///in/one.txt")
+    must(staged("mallory") == before, "sent:", staged("mallory") - before)
+    ran = tony("submit", "-executes", "true", *ONE_WORKER, "-conf", f"tony.containers.resources=hdfs://{IN}/one.txt")
     must(ran.returncode == 65 and "tony.scheduler=yarn" in ran.stderr, "on this machine:", ran.returncode, ran.stderr)
     must(ran.stderr.count("\n") == 1, ran.stderr)
     planned = tony("plan", "-executes", "true", *ONE_WORKER, "-conf", "tony.scheduler=yarn", "-conf",
-                   "tony.containers.resources=hdfs:///in/none.txt")
+                   f"tony.containers.resources=hdfs://{IN}/none.txt")
     must(planned.returncode == 0 and "no such file" in planned.stderr, planned.returncode, planned.stderr)
 
 
 def refused_by_a_node(key, change):
     """A job whose file is changed between its submit and its containers; what its user reads."""
-    put("/in/changes/data.txt", b"first\n")
-    source = "hdfs:///in/changes" if key == "tony.src-dir" else "hdfs:///in/changes/data.txt"
+    put(f"{IN}/changes/data.txt", b"first\n")
+    source = f"hdfs://{IN}/changes" if key == "tony.src-dir" else f"hdfs://{IN}/changes/data.txt"
     client, job = begin("-executes", "cat data.txt", *ONE_WORKER, "-conf", f"{key}={source}")
     change()
     code, text = end(client)
@@ -265,30 +259,33 @@ def cause_in(text):
 
 def a_file_that_changed_is_named():
     def touch():
-        hdfs("PUT", "/in/changes/data.txt", op="SETTIMES", modificationtime="1700000000000")
+        hdfs("PUT", f"{IN}/changes/data.txt", op="SETTIMES", modificationtime="1700000000000")
 
     for key, whose in (("tony.worker.resources", "worker:0"), ("tony.am.resources", "application master"),
                        ("tony.src-dir", "worker:0")):
         text = refused_by_a_node(key, touch)
-        must("/in/changes/data.txt has changed since the job was submitted" in cause_in(text) and whose in cause_in(text), text)
+        cause = cause_in(text)
+        must(f"{IN}/changes/data.txt has changed since the job was submitted" in cause and whose in cause, text)
 
 
 def a_file_that_was_removed_is_named():
-    text = refused_by_a_node("tony.worker.resources", lambda: hdfs("DELETE", "/in/changes/data.txt", op="DELETE"))
-    must("/in/changes/data.txt is no longer there" in cause_in(text), text)
+    text = refused_by_a_node("tony.worker.resources", lambda: hdfs("DELETE", f"{IN}/changes/data.txt", op="DELETE"))
+    must(f"{IN}/changes/data.txt is no longer there" in cause_in(text), text)
 
 
-SCENARIOS = (
+TOGETHER = (
     everything_comes_along_and_nothing_is_copied,
     a_source_folder_and_an_archive_come_along_and_nothing_is_copied,
+    a_file_that_changed_is_named,
     a_conf_file_is_read_from_hdfs,
     a_source_or_conf_file_that_cannot_be_is_refused_in_one_line,
-    a_large_upload_says_how_far_it_is_and_can_be_stopped,
     a_task_without_roles_has_the_masters_files,
     what_cannot_be_is_refused_in_one_line,
-    a_file_that_changed_is_named,
     a_file_that_was_removed_is_named,
 )
-
-chosen = [one for one in SCENARIOS if len(sys.argv) < 4 or one.__name__ in sys.argv[3:]]
-sys.exit(run("hdfs_files", [(scenario.__name__.replace("_", " "), scenario) for scenario in chosen]))
+ALONE = (a_large_upload_says_how_far_it_is_and_can_be_stopped,)  # the DataNode stands still
+DEFAULT = (
+    everything_comes_along_and_nothing_is_copied,
+    a_conf_file_is_read_from_hdfs,
+    what_cannot_be_is_refused_in_one_line,
+)

@@ -1,10 +1,4 @@
-#!/usr/bin/env python3
-"""Logs of jobs on a real YARN, by the command line: while they run and afterwards.
-
-    logs PROGRAMS_FOLDER CLUSTER_FOLDER [SCENARIO...]
-
-Prints "ok logs: NAME (SECONDS)" or "FAILED logs: NAME: WHY" for each scenario; common.py says what the folders have.
-"""
+"""Logs of jobs on a real YARN, by the command line: while they run and afterwards."""
 
 import json
 import os
@@ -16,8 +10,8 @@ import threading
 import time
 import urllib.request
 
-from common import (LIMIT, PROGRAMS, WORK, begin, end, environment, hdfs, make_home, must, nothing_is_left_of, parent_of,
-                    processes_of, run, runs, status, submit, tony, until)
+from common import (LIMIT, PROGRAMS, WORK, begin, end, environment, hdfs, must, nothing_is_left_of, parent_of,
+                    processes_of, runs, status, submit, tony, until)
 
 # A line is to be seen within 0.5 s; ten times as long is allowed where a machine has no time for us.
 SOON = 5
@@ -251,19 +245,21 @@ def a_container_that_never_started_has_its_reason_in_the_verdict():
     must(followed.returncode == 1 and followed.seconds < 15, followed.returncode, followed.stderr)
 
 
-SCENARIOS = (
+TOGETHER = (
     a_line_is_seen_soon_and_the_last_one_too,
     a_cursor_goes_on_where_a_killed_client_was,
     two_followers_of_eight_tasks_see_all,
     a_task_that_writes_fifty_megabytes_is_followed,
     an_executor_that_hangs_is_one_clear_line,
+    what_failed_and_the_chiefs_are_there_after_the_end,
     an_executor_that_is_killed_while_it_is_read_ends_nothing,
     a_master_that_dies_ends_who_follows,
-    what_failed_and_the_chiefs_are_there_after_the_end,
     each_task_has_a_link_to_its_logs,
     a_container_that_never_started_has_its_reason_in_the_verdict,
 )
-
-make_home("root")
-chosen = [one for one in SCENARIOS if len(sys.argv) < 4 or one.__name__ in sys.argv[3:]]
-sys.exit(run("logs", [(scenario.__name__.replace("_", " "), scenario) for scenario in chosen]))
+ALONE = ()
+DEFAULT = (
+    a_line_is_seen_soon_and_the_last_one_too,
+    a_cursor_goes_on_where_a_killed_client_was,
+    what_failed_and_the_chiefs_are_there_after_the_end,
+)
