@@ -153,7 +153,7 @@ class ChoiceTest(MadeUpSources):
 
     def test_the_unit_of_what_has_no_quick_test(self):
         for file, unit in (("samples/hello/job.xml", "samples"), ("runtime/python/tony/api.py", "python-all"),
-                           ("tests/conformance/azkaban/common.py", "azkaban-level1"), ("packaging/deb/postrm", "packages"),
+                           ("tests/conformance/azkaban/common.py", "azkaban-server"), ("packaging/deb/postrm", "packages"),
                            ("scripts/setup", None)):
             self.assertEqual(unit, choice.unit_of(file), file)
 

@@ -218,7 +218,7 @@ TEST(FileSystemTest, ItIsHdfsWithAHostAndPerhapsAPort) {
   }
 }
 
-TEST(HdfsSourcesTest, EachEntryIsSentOnce) {
+TEST(HdfsStagedEntriesTest, EachEntryIsSentOnce) {
   StagedFiles files;
   files.job = {{.name = "data", .path = "/staged/aa"}, {.path = "/staged/bb-tree"}};
   files.roles["worker"] = {{.name = "again", .path = "/staged/aa"}, {.name = "own", .path = "/staged/cc"}};
