@@ -29,7 +29,7 @@ class Unit:
     needs: tuple = ()
     builds: bool = False
     alone: bool = False
-    limit: int = 1200
+    limit: int = 1800
     inputs: tuple = ("product", "tests")
     env: dict = dataclasses.field(default_factory=dict)
     # The rest is for counts = "gtest" alone.
