@@ -89,6 +89,8 @@ class Tree:
         return sum(1 for each in self.targets[dependent].needs if target in self.targets[each].needs)
 
     def build(self, targets, seconds=None):
+        if not targets:
+            return  # without any, ninja builds all
         words = ["ninja", "-C", self.folder]
         if jobs := os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL"):
             words += ["-j", jobs]
