@@ -154,7 +154,7 @@ TEST_F(WithoutAmTest, AnotherWatcherVoidsTheKillOfTheOneBefore) {
 
 class RemovedFolderTest : public WithoutAmTest {
  protected:
-  // Who has nobody left is not to wait for its longest timers, which are 15 and 30 seconds by default.
+  // By default an executor without a master waits 15 seconds, and a keeper 30.
   RemovedFolderTest() {
     more_ = Conf("tony.am.lease-ms=700") + Conf("tony.task.heartbeat-interval-ms=100") +
             Conf("tony.task.record-fresh-ms=500") + Conf("tony.task.cutoff-after-ms=2200") +

@@ -118,6 +118,10 @@ class SuitesTest(unittest.TestCase):
         result = execution.read_lines("1 passed, 0 failed\nok a\nok b\nskipped c: no root\n2 passed, 0 failed\n", 0)
         self.assertEqual((2, [], ["c: no root"]), (result.passed, result.failed, result.skipped))
 
+    def test_what_was_skipped_is_no_pass_and_no_failure(self):
+        result = execution.read_lines("skipped packaging: needs root\n0 passed, 0 failed\n", 0)
+        self.assertEqual((0, [], ["packaging: needs root"]), (result.passed, result.failed, result.skipped))
+
     def test_failures_are_named(self):
         self.assertEqual(["a: why"], execution.read_lines("FAILED a: why\n0 passed, 1 failed\n", 1).failed)
 

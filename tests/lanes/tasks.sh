@@ -20,20 +20,12 @@ sample_venvs() {  # TEST...
   for name in "$@"; do make_sample_venv "$(sample_of "$name")"; done
 }
 
-# Prints a line for each sample, as suites do.
 samples() {  # TEST...
-  local name passed=0 failed=0
+  local name list=()
   for name in "$@"; do
-    if "$root/tests/e2e/sample_run" "$name" "$bin" "$(sample_venv "$(sample_of "$name")")"; then
-      echo "ok $name"
-      passed=$((passed + 1))
-    else
-      echo "FAILED $name: exit code of tests/e2e/sample_run"
-      failed=$((failed + 1))
-    fi
+    list+=("$name: $root/tests/e2e/sample_run $name $bin $(sample_venv "$(sample_of "$name")")")
   done
-  echo "$passed passed, $failed failed"
-  [ "$failed" = 0 ]
+  checks "${list[@]}"
 }
 
 # Each command is a check of its own: "NAME: COMMAND".
@@ -68,11 +60,10 @@ airflow() {  # VERSION[-celery] SUITE...
 
 hadoop() { "$root/tests/conformance/hadoop/run" "$root/build/release/tests" "$@"; }  # VERSION SUITE...
 
-# The last lines are "ok" or "FAILED" and the sum, also where there is no root.
 packaging() {  # SUITE...
   if ! can_mount; then
     echo "skipped packaging: needs root"
-    echo "1 passed, 0 failed"
+    echo "0 passed, 0 failed"
     return
   fi
   "$root/tests/packaging/run" "$root/build/release" "$@"
@@ -94,19 +85,12 @@ mutants() {  # K/N
 
 # An input that was found is kept beside the build, and printed.
 fuzz() {  # PRESET SECONDS [FIRST COUNT]
-  local target targets passed=0 failed=0
+  local target targets list=()
   mapfile -t targets < <(sed -nE 's/^tony_fuzz\((\w+).*/\1/p' "$root/tests/fuzz/CMakeLists.txt")
   for target in "${targets[@]:${3:-0}:${4:-100}}"; do
-    if "$root/tests/fuzz/run" "$root/build/$1/tests/fuzz_$target" "$2"; then
-      echo "ok $target"
-      passed=$((passed + 1))
-    else
-      echo "FAILED $target: an input was found, or the target did not run"
-      failed=$((failed + 1))
-    fi
+    list+=("$target: $root/tests/fuzz/run $root/build/$1/tests/fuzz_$target $2")
   done
-  echo "$passed passed, $failed failed"
-  [ "$failed" = 0 ]
+  checks "${list[@]}"
 }
 
 can_mount() { [ "$(id -u)" = 0 ] && unshare --mount mount -t tmpfs none /mnt 2>/dev/null; }

@@ -1,5 +1,5 @@
-// What most files here include, compiled once (TONY_PRECOMPILE). Each file includes what it uses all the same: the debug
-// preset is without this.
+// The headers that most files include, compiled once (TONY_PRECOMPILE). A file still includes what it uses, because the
+// debug preset compiles without this.
 #ifdef GTEST_HAS_PTHREAD  // the build has tests
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
-// What this test was built with (TONY_SANITIZE): sanitizers make code slow and large, and keep what was freed. A test
-// of the built programs asks SanitizedPrograms() of tests/support/tony_runner.h, since it runs programs of other builds
-// too.
+// The sanitizers of this test's own build (TONY_SANITIZE), which make code slow and large and keep freed memory. A test of
+// the built programs asks SanitizedPrograms() of tests/support/tony_runner.h, because it also runs programs of other builds.
 #pragma once
 
 #include <string_view>

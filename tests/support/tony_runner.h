@@ -56,8 +56,8 @@ struct Process {
   std::string command_line;
 };
 
-// For the process that is about to become a program: whoever started the tests may have ignored signals, as a shell
-// does for what it starts in the background, and nohup. Async-signal-safe.
+// Gives signals their usual effect again, before a forked process becomes a program: a shell that starts the tests in the
+// background, and nohup, ignore some of them. Async-signal-safe.
 void HearAllSignals();
 
 // Living processes that have `mark` in their environment or command line; never ourselves. Zombies are not alive.

@@ -756,7 +756,7 @@ def a_broken_configuration_is_named():
     must(ran.returncode == 65 and "/user/nobody-here" in ran.stderr, ran.returncode, ran.stderr)
 
 
-# Those first that take longest, but the very first finds a cluster that has never run a job.
+# The longest come first, except that the very first scenario needs a cluster that has never run a job.
 TOGETHER = (
     a_lone_task_runs,
     stages_run_one_after_the_other_and_need_no_room_for_both,

@@ -24,7 +24,7 @@ def script(name, text):
     return f"python3 {SCRIPTS / name}"
 
 
-# One line with the time every 0.2 s, until the file is there.
+# Prints a line with the time every 0.2 s, until the file exists.
 TELLS_TIME = """import os, sys, time
 n = 0
 while not os.path.exists(sys.argv[1]):

@@ -52,7 +52,7 @@ def user_files():
 
 
 FOLDER = user_files()
-# What he has always typed behind TonY's own client.
+# The options that a user of TonY types.
 WORDS = ("-conf_file", str(FOLDER / "tony.xml"), "-src_dir", str(FOLDER / "src"), "-executes", "train.py",
          "-task_params", "--steps 3", "-python_binary_path", "python3")
 
