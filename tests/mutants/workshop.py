@@ -218,7 +218,7 @@ class Workshop:
         running = []
         for i, argv in enumerate(commands):
             output = open(os.path.join(scratch, f"output-{i}"), "w+", errors="replace")
-            env = {**os.environ, "TMPDIR": scratch, "LC_ALL": "C"}
+            env = {**os.environ, "TMPDIR": scratch, "LC_ALL": "C", "TONY_FULL_ROUNDS": "1"}
             if len(commands) > 1:
                 env.update(GTEST_TOTAL_SHARDS=str(len(commands)), GTEST_SHARD_INDEX=str(i))
             running.append((subprocess.Popen(argv, cwd=scratch, env=env, stdin=subprocess.DEVNULL, stdout=output,

@@ -1,5 +1,5 @@
 // Whole runs under one request id with what a seed brings, and that the checker finds flaws.
-// TONY_SIM_SEEDS: how many seeds (default 10000).
+// TONY_SIM_SEEDS: how many seeds, 10,000 if it is not set and rounds are full (tests/support/rounds.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <set>
 
 #include "runtime/base/strings.h"
+#include "tests/support/rounds.h"
 #include "tests/sim/request_checker.h"
 #include "tests/sim/request_world.h"
 
@@ -14,11 +15,10 @@ namespace tony::sim {
 namespace {
 
 constexpr uint64_t kShards = 8;
-constexpr int64_t kSeeds = 10'000;
 
 uint64_t Seeds() {
   const char* text = std::getenv("TONY_SIM_SEEDS");
-  return static_cast<uint64_t>(text ? ParseInt(text).value_or(kSeeds) : kSeeds);
+  return static_cast<uint64_t>(text ? ParseInt(text).value() : Rounds(10'000));
 }
 
 class RequestSimTest : public testing::TestWithParam<uint64_t> {};

@@ -16,6 +16,7 @@
 #include "runtime/store/job_records.h"
 #include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"
+#include "tests/support/rounds.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
@@ -136,7 +137,7 @@ class ExecutorDaemonsTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(ExecutorDaemonsTest, NoneLivesWhenTheNextAttemptBegins) {
-  const int attempts = GetParam() == "refork" ? 100 : 10;
+  const int attempts = GetParam() == "refork" ? Rounds(100) : 10;
   Make(GetParam());
   RepeatingAm am(attempts);
   Run(am, std::chrono::seconds(60));

@@ -28,7 +28,7 @@ std::string Lines(int64_t from, int64_t size) {
   std::string text;
   while (static_cast<int64_t>(text.size()) < size) {
     std::string line = StrCat(from + static_cast<int64_t>(text.size()), " ");
-    line.resize(63, '.');
+    line.resize(1023, '.');
     text += line + "\n";
   }
   return text;

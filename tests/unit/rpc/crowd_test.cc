@@ -16,12 +16,9 @@
 namespace tony {
 namespace {
 
-// The queue holds net.core.somaxconn, 4096 by default. A handshake takes both ends two milliseconds, and those of the
+// The queue holds net.core.somaxconn, 4096 by default. A handshake of TLS takes both ends two milliseconds, and those of the
 // thread sanitizer on a busy machine thirty times that.
-int CrowdBy(Transport transport) {
-  if (transport != Transport::kTls) return 10'000;
-  return kThreadSanitized ? 500 : 1'500;
-}
+int CrowdBy(Transport transport) { return transport == Transport::kTls ? 500 : 10'000; }
 RpcServerOptions Patient() {
   RpcServerOptions options;
   options.stranger_limit = std::chrono::minutes(1);

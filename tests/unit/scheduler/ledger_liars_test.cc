@@ -11,6 +11,7 @@
 
 #include "runtime/scheduler/local/ledger_belief.h"
 #include "runtime/scheduler/local/ledger_turn.h"
+#include "tests/support/rounds.h"
 
 namespace tony {
 namespace {
@@ -190,9 +191,9 @@ class Town {
 };
 
 TEST(LedgerLiarsTest, WhateverTheyDoHonestJobsGetNothingTwiceAndAllHaveTheirTurn) {
-  for (unsigned seed = 0; seed < 15; ++seed) {
+  for (int seed = 0; seed < Rounds(20); ++seed) {
     SCOPED_TRACE(seed);
-    Town town(seed);
+    Town town(static_cast<unsigned>(seed));
     for (int step = 0; step < 200; ++step) {
       town.Step();
       town.ExpectNotOvercommitted();

@@ -12,6 +12,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/store/file_lock.h"
+#include "tests/support/rounds.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {
@@ -143,7 +144,7 @@ TEST_F(SweepBesideASubmitTest, ManyRoundsOfTwoProcessesLeaveWholeEntries) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // whatever becomes of the test
     for (;;) (void)Sweep({}, Duration(3'600'000));
   }
-  for (int round = 0; round < 40 && !HasFailure(); ++round) {
+  for (int round = 0; round < Rounds(40) && !HasFailure(); ++round) {
     LeaveAHalf(200);
     (void)Staged(JobOfFolder());
     ExpectWhole();

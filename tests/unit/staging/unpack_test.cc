@@ -6,6 +6,7 @@
 #include <chrono>
 #include <random>
 
+#include "tests/support/rounds.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {
@@ -275,7 +276,7 @@ TEST_F(UnpackTest, MutatedArchivesNeitherCrashNorEscape) {
   const fs::path tree_path = temp_.path() / "tree";
   const StageWatch watch;
   int taken = 0;
-  for (int i = 0; i < 3000 && std::chrono::steady_clock::now() < end; ++i) {
+  for (int i = 0; i < Rounds(3000) && std::chrono::steady_clock::now() < end; ++i) {
     std::string bytes = Mutate(i % 2 == 0 ? tar : zip, random);
     if (i % 4 == 0) MendTarChecksums(bytes);
     std::ofstream(archive_, std::ios::binary | std::ios::trunc) << bytes;
