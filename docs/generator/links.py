@@ -1,12 +1,18 @@
 """Dead links in the Markdown of the repository: files that are not there, headings that are not there."""
 
+import os
+import pathlib
+
 from generator import pages
 
 
 def markdown_files():
-    """Also where there is no repository, as in a source archive."""
-    return sorted(file for file in pages.ROOT.rglob("*.md")
-                  if not any(part == "build" or part.startswith(".") for part in file.relative_to(pages.ROOT).parts))
+    """Also where there is no repository, as in a source archive. Builds beside it come and go while this looks."""
+    found = []
+    for folder, folders, files in os.walk(pages.ROOT):
+        folders[:] = [name for name in folders if name != "build" and not name.startswith(".")]
+        found += [pathlib.Path(folder, name) for name in files if name.endswith(".md")]
+    return sorted(found)
 
 
 def dead_links(files):

@@ -174,11 +174,16 @@ class ListTest(unittest.TestCase):
         self.listed, _ = units.read()
 
     def test_a_contradiction_is_refused(self):
-        for entry, said in (('lane = "x"', "lane is x"), ('needs = ["b"]', "needs b"), ('colour = "red"', "unknown field")):
+        for entry, said in (('lane = "x"', "lane is x"), ('needs = ["b"]', "needs b"), ('covers = ["a"]', "covers a"), ('colour = "red"', "unknown field")):
             text = f'[inputs]\n[[unit]]\nname = "a"\ntext = ""\nrun = "true"\n{entry}\n'
             text += "" if "lane" in entry else 'lane = "default"\n'
             with self.assertRaisesRegex(units.BadList, said):
                 units.parse(text)
+
+    def test_a_unit_is_left_out_beside_the_larger_one_that_covers_it(self):
+        two = {"a": unit("a"), "b": unit("b", lane="ci", covers=("a",))}
+        self.assertEqual(["a"], [each.name for each in units.of_lane(two, "default")])
+        self.assertEqual(["b"], [each.name for each in units.of_lane(two, "ci")])
 
     def test_every_test_belongs_to_a_unit(self):
         sources = [units.ROOT / source for each in self.listed.values() for source in each.sources]

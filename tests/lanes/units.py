@@ -31,6 +31,7 @@ class Unit:
     alone: bool = False
     limit: int = 1800
     inputs: tuple = ("product", "tests")
+    covers: tuple = ()
     env: dict = dataclasses.field(default_factory=dict)
     # The rest is for counts = "gtest" alone.
     preset: str = ""
@@ -85,6 +86,11 @@ def check(unit, units, inputs):
         raise BadList(f"{unit.name}: counts is {unit.counts}, expected one of {', '.join(COUNTS)}")
     if (unit.counts == "gtest") == bool(unit.run):
         raise BadList(f"{unit.name}: a unit has a command to run, except one that counts gtest")
+    for name in unit.covers:
+        if name not in units:
+            raise BadList(f"{unit.name}: covers {name}, which is not listed")
+        if LANES.index(units[name].lane) >= LANES.index(unit.lane):
+            raise BadList(f"{unit.name}: covers {name}, which is not of a smaller lane")
     for need in unit.needs:
         if need not in units:
             raise BadList(f"{unit.name}: needs {need}, which is not listed")
@@ -102,7 +108,9 @@ def read():
 
 
 def of_lane(units, lane):
-    return [unit for unit in units.values() if LANES.index(unit.lane) <= LANES.index(lane)]
+    chosen = [unit for unit in units.values() if LANES.index(unit.lane) <= LANES.index(lane)]
+    covered = {name for unit in chosen for name in unit.covers}
+    return [unit for unit in chosen if unit.name not in covered]
 
 
 def with_needs(units, chosen):
