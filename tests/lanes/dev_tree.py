@@ -44,12 +44,14 @@ class Tree:
     def is_there(self):
         return (self.folder / "build.ninja").exists()
 
-    def configure(self):
+    def configure(self, tried=()):
+        """TRIED are sources with tests, for which there are programs without any others: CMakeLists.txt, tony_tried."""
         run([ROOT / "scripts/setup", *PACKAGES])
         query = self.folder / ".cmake/api/v1/query/codemodel-v2"
         query.parent.mkdir(parents=True, exist_ok=True)
         query.touch()
-        run(["cmake", "--preset", self.preset, f"-DTONY_APART={';'.join(self.apart())}"])
+        run(["cmake", "--preset", self.preset, f"-DTONY_APART={';'.join(self.apart())}",
+             f"-DTONY_TRY={';'.join(str(self.root / file) for file in tried)}"])
         self.read()
 
     def apart(self):
@@ -97,16 +99,20 @@ class Tree:
         run([*words, *([] if os.isatty(1) else ["--quiet"]), *targets], seconds, quiet=not os.isatty(1))
 
     def steps_left(self, targets):
-        """How many compile steps and how many others a build would take; a copy, as ninja would make its own file anew."""
+        """What a build would do; asked of a copy, because ninja would make its own file again first."""
         copy = self.folder / "dry_run.ninja"
         shutil.copyfile(self.folder / "build.ninja", copy)
         try:
             said = run(["ninja", "-C", self.folder, "-f", copy.name, "-n", *targets])
         finally:
             copy.unlink()
-        steps = re.findall(r"^\[\d+/\d+\] (.*)", said, re.MULTILINE)
-        compiled = sum(step.startswith("Building CXX object") for step in steps)
-        return compiled, len(steps) - compiled
+        return re.findall(r"^\[\d+/\d+\] (.*)", said, re.MULTILINE)
+
+    def program_for(self, target):
+        """The program with all its tests, or with those alone that are tried, while all would have to be compiled."""
+        some = f"try_{target}"
+        must_compile = any(f"CMakeFiles/{target}.dir/" in step for step in self.steps_left([target]))
+        return some if must_compile and some in self.targets else target
 
     def made_of(self, file):
         """Targets with an object or a generated source that is made of this file, which no compiler reads itself."""
@@ -128,8 +134,8 @@ def cheapest(wanted, slow=0):
         tree = Tree(preset)
         try:
             if tree.is_there():
-                compiled, others = tree.steps_left(targets)
-                costs[tree] = compiled + others / 10 + (slow if preset == "dev" else 0)
+                steps = tree.steps_left(targets)
+                costs[tree] = sum(1 if step.startswith("Building") else 0.1 for step in steps) + (slow if preset == "dev" else 0)
         except Failed:
             pass  # ninja knows no such target
     return min(costs, key=costs.get)
@@ -148,14 +154,15 @@ def build_programs(seconds=None):
     return build_cheapest({"dev": ["one_machine"], "release": ["one_machine"]}, seconds).folder / "bin"
 
 
-def build_end_to_end(target, names, seconds=None):
+def build_end_to_end(target, names, seconds=None, in_dev=None):
     """A program with tests of the built programs, and the variable that tells it where those are."""
     needs_dynamic = execution.matcher("tests/e2e/needs_dynamic_programs.txt")
     dynamic = any(needs_dynamic(name) or needs_dynamic(f"Instance/{name}") for name in names)
     programs = ["dynamic_programs"] if dynamic else ["one_machine", "tony-azkaban", "tony-hadoop"]
-    tree = build_cheapest({"dev": [target], "release": [target, "e2e_programs", *programs]}, seconds, slow=5)
+    tree = build_cheapest({"dev": [in_dev or target], "release": [target, "e2e_programs", *programs]}, seconds, slow=5)
     folder = "dynamic/bin" if dynamic and tree.preset == "release" else "bin"
-    return tree.folder / "tests" / target, {"TONY_BIN_DIR": str(tree.folder / folder)}
+    program = in_dev or target if tree.preset == "dev" else target
+    return tree.folder / "tests" / program, {"TONY_BIN_DIR": str(tree.folder / folder)}
 
 
 class Target:

@@ -137,6 +137,15 @@ class ChoiceTest(MadeUpSources):
     def test_a_file_that_is_gone_has_the_tests_of_its_folder(self):
         self.assertEqual({"am_core_test", "am_shell_test"}, {target for _, target in self.parts("am/gone.cc")})
 
+    def test_a_program_that_must_be_compiled_is_replaced_by_one_with_some_of_its_tests(self):
+        tree = fake_tree(self.root)
+        tree.targets["try_am_core_test"] = tree.targets["am_core_test"]
+        tree.steps_left = lambda targets: ["Building CXX object tests/unit/am/CMakeFiles/am_core_test.dir/Unity/unity_0_cxx.cxx.o"]
+        self.assertEqual("try_am_core_test", tree.program_for("am_core_test"))
+        self.assertEqual("client_test", tree.program_for("client_test"))
+        tree.steps_left = lambda targets: ["Building CXX object am/CMakeFiles/tony_am_core.dir/job.cc.o"]
+        self.assertEqual("am_core_test", tree.program_for("am_core_test"))
+
     def test_what_is_simulated(self):
         self.assertEqual([""], self.choice.simulations("am/job.cc"))
         self.assertEqual([], self.choice.simulations("runtime/client/kill.cc"))
