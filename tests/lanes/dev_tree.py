@@ -134,8 +134,8 @@ def cheapest(wanted, slow=0):
         tree = Tree(preset)
         try:
             if tree.is_there():
-                steps = tree.steps_left(targets)
-                costs[tree] = sum(1 if step.startswith("Building") else 0.1 for step in steps) + (slow if preset == "dev" else 0)
+                costs[tree] = sum(1 if step.startswith("Building") else 0.1 for step in tree.steps_left(targets))
+                costs[tree] += slow if preset == "dev" else 0
         except Failed:
             pass  # ninja knows no such target
     return min(costs, key=costs.get)

@@ -140,7 +140,7 @@ class ChoiceTest(MadeUpSources):
     def test_a_program_that_must_be_compiled_is_replaced_by_one_with_some_of_its_tests(self):
         tree = fake_tree(self.root)
         tree.targets["try_am_core_test"] = tree.targets["am_core_test"]
-        tree.steps_left = lambda targets: ["Building CXX object tests/unit/am/CMakeFiles/am_core_test.dir/Unity/unity_0_cxx.cxx.o"]
+        tree.steps_left = lambda targets: ["Building CXX object tests/unit/am/CMakeFiles/am_core_test.dir/Unity/unity_0_cxx.o"]
         self.assertEqual("try_am_core_test", tree.program_for("am_core_test"))
         self.assertEqual("client_test", tree.program_for("client_test"))
         tree.steps_left = lambda targets: ["Building CXX object am/CMakeFiles/tony_am_core.dir/job.cc.o"]
