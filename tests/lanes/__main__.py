@@ -21,7 +21,6 @@ import argparse
 import os
 import pathlib
 import re
-import resource
 import select
 import signal
 import subprocess
@@ -32,6 +31,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import execution  # noqa: E402
+import machine  # noqa: E402
 import record  # noqa: E402
 import units  # noqa: E402
 from schedule import UNKNOWN, Schedule  # noqa: E402
@@ -127,7 +127,7 @@ class Run:
         self.tree = units.working_tree()
         self.passed, self.failures, self.skipped = 0, [], []
         self.cpu, self.left_out, self.shown = 0.0, [], []
-        self.calibration = None
+        self.machine = machine.Speed()
         self.running = {}
 
     def hash_of(self, unit):
@@ -153,8 +153,6 @@ class Run:
     def all(self):
         chosen = self.chosen()
         began = self.began = time.monotonic()
-        if not self.options.only:
-            self.calibrate()
         self.total, self.ended = len(chosen), 0
         schedule = Schedule(chosen, {unit.name: seconds_of(unit, self.recorded) for unit in chosen}, os.cpu_count())
         try:
@@ -162,12 +160,9 @@ class Run:
         except KeyboardInterrupt:
             self.stop()
             return 130
+        finally:
+            self.machine.stop()
         return self.summary(time.monotonic() - began)
-
-    def calibrate(self):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        subprocess.run(["g++", "-std=c++20", "-O1", "-c", "-o", "/dev/null", HERE / "calibration.cc"], check=True)
-        self.calibration = round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 2)
 
     def work(self, schedule):
         while not schedule.over():
@@ -177,6 +172,8 @@ class Run:
                 pid = execution.start(unit)
                 self.running[pid] = (unit, os.pidfd_open(pid))
                 schedule.started(unit.name)
+            if not self.options.only:
+                self.machine.look()
             for unit, result in self.take_ended():
                 schedule.ended(unit.name, not result.failed)
                 self.report(unit, result)
@@ -223,7 +220,7 @@ class Run:
         self.skipped += [f"{unit.name}: {what}" for what in result.skipped]
         record.append({"unit": unit.name, "inputs": self.hash_of(unit), "tree": self.tree, "passed": result.passed,
                        "failed": result.failed, "skipped": list(result.skipped), "cpu": result.cpu, "wall": result.wall,
-                       "calibration": self.calibration, "partial": unit != self.listed[unit.name], "at": int(time.time())})  # fmt: skip
+                       "calibration": self.machine.seconds(), "partial": unit != self.listed[unit.name], "at": int(time.time())})  # fmt: skip
         tests = "" if unit.counts == "nothing" and not result.failed else f"{result.passed} passed"
         tests += f", {len(result.failed)} failed" if result.failed else ""
         clear = "\r\033[K" if sys.stdout.isatty() else ""
@@ -263,10 +260,10 @@ class Run:
         """Against the record, in the recorded machine's seconds. A slow run warns, it does not fail: machines differ."""
         sums = sum(entry["cpu"] for name, entry in self.recorded["units"].items()
                    if name in {unit.name for unit in units.of_lane(self.listed, "default")} and "cpu" in entry)  # fmt: skip
-        mine = record.in_recorded_seconds(self.cpu, self.calibration, self.recorded)
+        mine = record.in_recorded_seconds(self.cpu, self.machine.seconds(), self.recorded)
         if mine is None or self.options.lane != "default" or self.options.part or self.options.resume:
             return
-        print(f"calibration {self.calibration} s: {mine:.0f} s of CPU on the recorded machine, recorded {sums:.0f} s")
+        print(f"calibration {self.machine.seconds()} s: {mine:.0f} s of CPU on the recorded machine, recorded {sums:.0f} s")
         if mine > record.TOLERANCE * sums:
             print(f"warning: this run needed {100 * mine / sums - 100:.0f} % more CPU time than is recorded")
 

@@ -4,7 +4,7 @@
   tests/lanes/changed.py [--seconds N] [BASE]
 
   BASE         what the files are compared with: HEAD, unless it is given; commits since BASE count as changes
-  --seconds N  begins nothing after so many seconds, 60 if not given; the tests of the first program all run
+  --seconds N  stops after so many seconds, 60 if not given; the tests of the first program all run
 
 It runs the tests of the file's own folder, a simulation for am, executor and runtime/request, the programs that depend on
 what changed, and the tests through the programs that have the name of the file or use its verb. It says what it did not
@@ -31,7 +31,6 @@ import test_names  # noqa: E402
 
 SEEDS = 2000
 SHOWN = 40  # lines of what a test that failed printed
-GRACE = 10  # seconds after the last for a command that runs
 
 
 class Parser(argparse.ArgumentParser):
@@ -44,7 +43,7 @@ class Session:
     """What ran so far, and how it ended."""
 
     def __init__(self, seconds):
-        self.seconds, self.deadline, self.began = seconds, gtest_until.Deadline(seconds), time.monotonic()
+        self.seconds, self.deadline, self.began = seconds, gtest_until.Deadline(seconds - gtest_until.GRACE), time.monotonic()
         self.passed = self.failed = self.count = 0
         self.left, self.ran = [], {}  # texts of what was not run; by target, the tests that were
         self.broken = set()  # build steps that failed
@@ -76,7 +75,7 @@ class Session:
     def judge(self, text, words, result, began, env=None, built=None):
         """A command that counts as one test. One that is slower than the others may run on for a while."""
         try:
-            dev_tree.run(words, self.deadline.left() + GRACE, env=env)
+            dev_tree.run(words, self.deadline.left() + gtest_until.GRACE, env=env)
         except subprocess.TimeoutExpired:
             self.say(text, "not ended in time", began, built)
             self.left.append(text)

@@ -1,4 +1,4 @@
-"""Runs tests as gtest.py does, and begins none after a deadline."""
+"""Runs tests as gtest.py does, begins none after a deadline, and stops those that run much longer."""
 
 import fnmatch
 import json
@@ -11,6 +11,7 @@ import gtest
 import units
 
 TIMES = execution.LOGS / "changed.times.json"
+GRACE = 10  # seconds after the deadline for tests that run
 USUAL_END_TO_END = 1.0  # second, of a test through the built programs that was never measured
 
 
@@ -20,6 +21,9 @@ class Deadline:
 
     def left(self):
         return max(0, self.at - time.monotonic())
+
+    def is_long_past(self):
+        return time.monotonic() > self.at + GRACE
 
 
 class Run(gtest.Run):
@@ -44,6 +48,11 @@ class Run(gtest.Run):
         if not self.deadline.left():
             self.left += [test for chunk in self.queue if not chunk.death for test in chunk.tests]
             self.queue = [chunk for chunk in self.queue if chunk.death]
+        if self.deadline.is_long_past():
+            for process in self.running:
+                children.kill(process.pid)
+                self.left += process.chunk.tests
+            self.running = []
         return super().take_ended()
 
     def fail(self, process, what):
@@ -74,7 +83,7 @@ def run(program, names, file, env, deadline):
     """Tests of one program, which FILE is a source of."""
     unit = unit_of(file)
     usual = dict.fromkeys(names, USUAL_END_TO_END) if fnmatch.fnmatch(unit.name, "e2e*") else {}
-    run = Run(unit, env, {**usual, **execution.known_times(unit), **read_times(TIMES)}, deadline)
+    run = Run(unit, {**execution.environment(unit), **env}, {**usual, **execution.known_times(unit), **read_times(TIMES)}, deadline)
     run.run(program, names)
     execution.LOGS.mkdir(parents=True, exist_ok=True)
     TIMES.write_text(json.dumps({**read_times(TIMES), **run.measured}))

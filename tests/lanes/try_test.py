@@ -196,6 +196,16 @@ class DeadlineTest(MadeUpSources):
         self.assertIn("words of A.c", run.said["A.c"])
         self.assertNotIn("words of A.b", run.said["A.c"])
 
+    def test_a_test_that_runs_on_after_the_deadline_is_stopped(self):
+        program = self.root / "program"
+        program.write_text("#!/bin/sh\nsleep 60\n")
+        program.chmod(0o755)
+        deadline = gtest_until.Deadline(0.2)
+        deadline.is_long_past = lambda: not deadline.left()
+        run = gtest_until.Run(units.Unit("x", "", "default"), {}, {}, deadline)
+        run.run(program, ["A.b"])
+        self.assertEqual(([], ["A.b"]), (run.failed, run.left))
+
     def test_nothing_begins_after_the_deadline(self):
         run = self.run_until(0)
         self.assertEqual(([], ["A.b", "A.c"]), (run.failed, run.left))
