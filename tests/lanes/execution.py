@@ -20,7 +20,7 @@ LOGS = ROOT / "build/logs/lanes"
 TASKS = ROOT / "tests/lanes/tasks.sh"
 PATIENCE = 10  # seconds for what a unit's command has left behind to end by itself
 SUM = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
-NICE = 10  # of a build: the suites beside it wait most of their time, and want to be woken in time
+NICE = 5  # of a build: the suites beside it wait most of their time, and want to be woken in time
 
 Result = collections.namedtuple("Result", "passed failed skipped cpu wall listed", defaults=((), 0.0, 0.0, ()))
 
