@@ -7,9 +7,9 @@
 #include <set>
 
 #include "runtime/base/strings.h"
-#include "tests/support/rounds.h"
 #include "tests/sim/request_checker.h"
 #include "tests/sim/request_world.h"
+#include "tests/support/rounds.h"
 
 namespace tony::sim {
 namespace {

@@ -4,12 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "runtime/rpc/am_connection.h"
 #include "runtime/tls/tls.h"
+#include "tests/support/rounds.h"
 #include "tests/support/sanitized.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
@@ -18,7 +20,10 @@ namespace {
 
 // The queue holds net.core.somaxconn, 4096 by default. A handshake of TLS takes both ends two milliseconds, and those of the
 // thread sanitizer on a busy machine thirty times that.
-int CrowdBy(Transport transport) { return transport == Transport::kTls ? 500 : 10'000; }
+int CrowdBy(Transport transport) {
+  if (transport != Transport::kTls) return 10'000;
+  return kThreadSanitized ? 500 : std::max(500, Rounds(1'500));
+}
 RpcServerOptions Patient() {
   RpcServerOptions options;
   options.stranger_limit = std::chrono::minutes(1);
