@@ -192,7 +192,7 @@ Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
 Result<YarnCluster> FindYarnCluster(const JobId& job) {
   const bool is_set = !Variable(kConfigurationVariable).value_or("").empty();
   if (job.value.empty() && is_set) return FindYarnCluster(SiteFiles());
-  TRY_ASSIGN(const auto note, FindClusterNote(job));
+  TRY_ASSIGN(const auto note, FindClusterNoteOrNewest(job));
   if (!note) return FindYarnCluster(SiteFiles());
   auto cluster = YarnClusterFromText(note->text);
   if (!cluster.ok()) return Annotate(cluster.error(), note->file.string());

@@ -51,7 +51,7 @@ Error YarnNotConfigured() {
 
 Status CheckYarnConfigured(const JobId& job) {
   if (IsVariableSet()) return Ok();
-  TRY_ASSIGN(const auto note, FindClusterNote(job));
+  TRY_ASSIGN(const auto note, FindClusterNoteOrNewest(job));
   return note ? Ok() : Status(YarnNotConfigured());
 }
 
@@ -64,6 +64,12 @@ Result<std::optional<ClusterNote>> FindClusterNote(const JobId& job) {
   if (!text.ok() && text.error().code == ErrorCode::kNotFound) return std::optional<ClusterNote>();
   TRY(text);
   return std::optional(ClusterNote{*file, std::string(Trim(*text))});
+}
+
+Result<std::optional<ClusterNote>> FindClusterNoteOrNewest(const JobId& job) {
+  TRY_ASSIGN(auto own, FindClusterNote(job));
+  if (own || IsVariableSet()) return own;
+  return FindClusterNote(JobId());
 }
 
 Status NoteCluster(const JobId& job, const std::string& text) {

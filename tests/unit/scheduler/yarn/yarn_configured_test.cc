@@ -95,8 +95,15 @@ TEST_F(YarnConfiguredTest, AJobIsFoundWhereItWasSent) {
   unsetenv(kConfigurationVariable);
   EXPECT_TRUE(CheckYarnConfigured(kNoted).ok());
   EXPECT_EQ(Of(kNoted), "noted:1 noted:3");
+}
+
+TEST_F(YarnConfiguredTest, WithoutTheVariableAJobThatTheListShowsIsFoundByItsId) {
+  unsetenv(kConfigurationVariable);
   EXPECT_FALSE(CheckYarnConfigured(kAnotherJob).ok());
   EXPECT_TRUE(Of(kAnotherJob).starts_with("HADOOP_CONF_DIR is not set"));
+  Note(kNoted, "noted", std::chrono::seconds(0));
+  EXPECT_TRUE(CheckYarnConfigured(kAnotherJob).ok());
+  EXPECT_EQ(Of(kAnotherJob), Of(JobId()));
 }
 
 TEST_F(YarnConfiguredTest, WithoutTheVariableTheNewestNoteSaysWhatToList) {
