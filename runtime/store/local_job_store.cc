@@ -23,6 +23,7 @@
 #include "runtime/store/job_folder.h"
 #include "runtime/store/job_records_json.h"
 #include "runtime/store/machine_boot.h"
+#include "runtime/store/remove_tree.h"
 
 namespace tony {
 namespace {
@@ -143,18 +144,14 @@ Result<JobRecords> LocalJobStore::Create(const NewJob& job, Instant now) const {
   if (filled.ok() && rename(unfinished.c_str(), folder.c_str()) != 0)
     filled = FileError(ErrorCode::kCannotWrite, "make", folder, errno);
   if (!filled.ok()) {
-    std::error_code ignored;
-    fs::remove_all(unfinished, ignored);
+    (void)RemoveTree(unfinished);
     return filled.error();
   }
   TRY(SyncHome(home_, {jobs}));
   return LocalJobRecords(folder);
 }
 
-void LocalJobStore::Discard(const JobRecords& job) const {
-  std::error_code ignored;
-  fs::remove_all(job.place(), ignored);
-}
+void LocalJobStore::Discard(const JobRecords& job) const { (void)RemoveTree(job.place()); }
 
 Result<JobRecords> LocalJobStore::Find(const JobId& job) const {
   const fs::path folder = home_ / "jobs" / job.value;

@@ -130,16 +130,5 @@ TEST_F(LinkStagedTest, EntryThatIsGoneIsNamed) {
   }
 }
 
-TEST_F(LinkStagedTest, RemoveTreeRemovesWhatIsReadOnlyAndFollowsNoLink) {
-  fs::create_directory(temp_.path() / "other");
-  fs::create_symlink(temp_.path() / "other", tree_ / "package/link");
-  fs::permissions(tree_ / "package", fs::perms(0555));
-  fs::permissions(tree_, fs::perms(0555));
-  ASSERT_TRUE(RemoveTree(tree_).ok());
-  EXPECT_FALSE(fs::exists(tree_));
-  EXPECT_TRUE(fs::exists(temp_.path() / "other"));
-  EXPECT_TRUE(RemoveTree(tree_).ok()) << "there is none";
-}
-
 }  // namespace
 }  // namespace tony
