@@ -63,8 +63,21 @@ Checks CheckHome() {
   if (!named.ok()) return {FailOf("home", named.error(), "set TONY_HOME to a folder that you may write")};
   const auto home = FindHome(*named, geteuid());
   if (!home.ok()) return {FailOf("home", home.error(), "or set TONY_HOME to a folder of your own")};
-  if (!home->is_below) return {CheckHomeDisk(home->path, "")};
-  return {CheckHomeDisk(home->path, StrCat(", your folder in ", named->string(), ", which all its users share"))};
+  const std::string about =
+      home->is_below ? StrCat(", your folder in ", named->string(), ", which all its users share") : "";
+  Checks checks = {CheckHomeDisk(home->path, about)};
+  if (home->is_open) {
+    checks.push_back(
+        {"home", Health::kWarn, StrCat(home->path.string(), ": others may exchange what is in it"),
+         StrCat("chmod go-w ", home->path.string(), "; the next submit does it, and lays its programs down again")});
+  }
+  const auto walked = WalkPath(home->path);
+  const PathRisk* const risk = walked.ok() && !home->is_below ? walked->RiskBeside(geteuid()) : nullptr;
+  if (risk) {
+    checks.push_back({"home", Health::kWarn, StrCat(home->path.string(), " is reached through ", RiskText(*risk)),
+                      "set TONY_HOME to a folder whose whole path is yours and root's"});
+  }
+  return checks;
 }
 
 // By the mark that a keeper leaves at the end of its job; there is none in the folder of one that runs.

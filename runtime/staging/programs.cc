@@ -18,6 +18,7 @@
 #include "runtime/store/file_stamp.h"
 #include "runtime/store/file_system.h"
 #include "runtime/store/files.h"
+#include "runtime/store/remove_tree.h"
 #include "runtime/store/sha256.h"
 
 namespace tony {
@@ -65,8 +66,9 @@ std::string CopyStamp(const fs::path& copy) {
   return ToString(StampOf(info));
 }
 
-// Neither reads a program nor believes a copy that is not as its maker left it.
+// Neither reads a program nor believes a copy that is not as its maker left it, or that somebody else may have put there.
 bool IsWhole(const fs::path& entry, const std::vector<fs::path>& installed) {
+  if (!IsOursAlone(entry)) return false;
   const auto manifest = ReadFile(entry / "manifest");
   if (!manifest.ok()) return false;
   std::map<std::string, std::string> stamps;
@@ -77,7 +79,8 @@ bool IsWhole(const fs::path& entry, const std::vector<fs::path>& installed) {
   return std::ranges::all_of(installed, [&](const fs::path& path) {
     const auto stamp = stamps.find(path.filename().string());
     const fs::path copy = entry / path.filename();
-    return stamp != stamps.end() && stamp->second == CopyStamp(copy) && access(copy.c_str(), X_OK) == 0;
+    return stamp != stamps.end() && stamp->second == CopyStamp(copy) && IsOursAlone(copy) &&
+           access(copy.c_str(), X_OK) == 0;
   });
 }
 
@@ -124,7 +127,9 @@ Result<std::vector<Program>> ReadPrograms(const std::vector<fs::path>& installed
 
 bool IsCopy(const fs::path& copy, const Program& program) {
   const UniqueFd fd(open(copy.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid() || fchmod(fd.get(), kProgramMode) != 0) return false;
+  struct stat info {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0 || info.st_uid != geteuid() || fchmod(fd.get(), kProgramMode) != 0)
+    return false;
   const auto hash = HashOf(fd.get(), copy);
   return hash.ok() && *hash == program.hash;
 }
@@ -171,7 +176,18 @@ Status CheckRoom(const fs::path& store, const std::vector<fs::path>& installed) 
   return SpaceGuard(store).Take(bytes);
 }
 
+// A folder of this name that somebody else may write is not written to, because what is written there is run.
+Status SetStrangersAside(const fs::path& folder) {
+  if (!IsThere(folder) || IsOursAlone(folder)) return Ok();
+  const fs::path aside = folder.parent_path() / StrCat(".", folder.filename().string(), "-of-others-", RandomHex(4));
+  if (rename(folder.c_str(), aside.c_str()) != 0 && errno != ENOENT)
+    return FileError(ErrorCode::kCannotWrite, "set aside, because others may write there,", folder, errno);
+  (void)RemoveTree(aside);
+  return Ok();
+}
+
 Status FillEntry(const fs::path& entry, const std::vector<Program>& programs) {
+  TRY(SetStrangersAside(entry));
   TRY(MakeFolder(entry));
   std::string manifest;
   for (const Program& program : programs) {
@@ -207,6 +223,7 @@ Result<KeptPrograms> KeepPrograms(const fs::path& home, const std::vector<fs::pa
   const fs::path store = StoreOf(home);
   if (!LetsProgramsRun(store))
     return Error{ErrorCode::kNotPermitted, StrCat(store.string(), ": its file system is mounted noexec")};
+  TRY(SetStrangersAside(store));
   TRY(MakeFolder(store));
   const RealClock clock;
   const auto give_up = [&, limit = clock.Now() + kLockPatience] { return clock.Now() >= limit; };

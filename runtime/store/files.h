@@ -40,6 +40,10 @@ Status WriteFileByRename(const std::filesystem::path& path, std::string_view con
 // neither spoils this one nor counts. One writer at a time.
 Status AppendLine(const std::filesystem::path& path, std::string_view line);
 
+// A folder or regular file of this user's, no link, that nobody else may write: nobody can have exchanged it or put
+// something into it, except root.
+bool IsOursAlone(const std::filesystem::path& path);
+
 bool IsThere(const std::filesystem::path& path);  // something of that name, also a link that leads nowhere
 // The same where a wrong no would do harm: kNotPermitted, kUnavailable where nobody can tell.
 Result<bool> TryIsThere(const std::filesystem::path& path);

@@ -1,20 +1,18 @@
 #include "runtime/store/owners_rights.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
 #include "runtime/base/other_user.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/unique_fd.h"
 #include "runtime/base/users.h"
+#include "runtime/base/walk_path.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
@@ -34,12 +32,8 @@ struct Owner {
   std::vector<gid_t> groups;  // all of them
 };
 
-// The folder's own owner where it is a link: what is used is what the link leads to.
-Result<Owner> OwnerOf(const std::filesystem::path& home) {
-  const UniqueFd fd(open(home.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return Owner{};
-  Owner owner = {.user = info.st_uid, .group = info.st_gid};
+Result<Owner> OwnerOf(const struct stat& home) {
+  Owner owner = {.user = home.st_uid, .group = home.st_gid};
   if (owner.user == 0) return owner;
   TRY_ASSIGN(const auto user, FindUser(owner.user));
   if (!user) return owner;
@@ -50,22 +44,20 @@ Result<Owner> OwnerOf(const std::filesystem::path& home) {
   return owner;
 }
 
+// The path is opened again by its name, so nobody else may be able to lead it elsewhere: with root's rights only root, and
+// with a user's rights that user as well.
+Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, uid_t user) {
+  const PathRisk* const risk = walked.RiskBeside(user);
+  if (!risk) return Ok();
+  const std::string rights = user == 0 ? "root" : StrCat(UserText(user), " and root");
+  return Error{ErrorCode::kNotPermitted,
+               StrCat("home ", home.string(), " is reached through ", RiskText(*risk), "; let TONY_HOME name a folder whose whole path belongs to ", rights)};
+}
+
 // The uid is the last to go: without root's nothing else may be changed.
 bool Become(const Owner& owner) {
   return setgroups(owner.groups.size(), owner.groups.data()) == 0 &&
          setresgid(owner.group, owner.group, owner.group) == 0 && setresuid(owner.user, owner.user, owner.user) == 0;
-}
-
-// A user namespace gives root no rights over the files of who has no name in it.
-bool HasNumberHere(uid_t user) {
-  std::FILE* const map = std::fopen("/proc/self/uid_map", "re");
-  if (!map) return true;
-  unsigned long inside = 0, outside = 0, count = 0;
-  bool found = false;
-  while (!found && std::fscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3)
-    found = user >= inside && user - inside < count;
-  (void)std::fclose(map);
-  return found;
 }
 
 void LiveAs(const Owner& owner, const std::filesystem::path& named) {
@@ -82,8 +74,14 @@ Result<std::optional<std::string>> TakeOwnersRights() {
   if (geteuid() != 0) return std::optional<std::string>();
   TRY_ASSIGN(const std::filesystem::path named, NamedHome());
   TRY_ASSIGN(const UserHome home, FindHome(named, 0));
-  TRY_ASSIGN(const Owner owner, OwnerOf(home.path));
-  if (owner.user == 0 || !HasNumberHere(owner.user)) return std::optional<std::string>();
+  TRY_ASSIGN(const WalkedPath walked, WalkPath(home.path));
+  Owner owner;
+  // A user namespace gives root no rights over the files of an owner who has no number in it.
+  if (walked.folder.valid() && HasNumberHere(walked.info.st_uid)) {
+    TRY_ASSIGN(owner, OwnerOf(walked.info));
+  }
+  TRY(CheckPath(home.path, walked, owner.user));
+  if (owner.user == 0) return std::optional<std::string>();
   const std::string name = UserText(owner.user);
   if (!Become(owner))
     return Error{ErrorCode::kNotPermitted, StrCat("home ", home.path.string(), " belongs to ", name,

@@ -1,5 +1,6 @@
 #include "runtime/store/user_home.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,9 +9,12 @@
 #include <cstdlib>
 #include <optional>
 
+#include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
 #include "runtime/base/users.h"
 #include "runtime/store/files.h"
+#include "runtime/store/remove_tree.h"
 
 namespace tony {
 namespace {
@@ -82,11 +86,42 @@ Status MakeOwn(const fs::path& path, const fs::path& named) {
   return FileError(ErrorCode::kCannotWrite, "make private", path, errno);
 }
 
+// What somebody else has put there is refused, except programs, which are not run then (staging/programs.h).
+Status RefuseStrangers(const fs::path& home) {
+  std::error_code error;
+  for (fs::directory_iterator entry(home, error), end; !error && entry != end; entry.increment(error)) {
+    struct stat info {};
+    if (entry->path().filename() == "programs" || lstat(entry->path().c_str(), &info) != 0) continue;
+    if (info.st_uid != geteuid() && info.st_uid != 0)
+      return Refusal(StrCat(home.string(), " is yours, and in it ", entry->path().string(), " belongs to ",
+                            UserText(info.st_uid), ": remove that, or give it to ", UserText(geteuid())));
+  }
+  return Ok();
+}
+
+// By the descriptor of what was looked at, because somebody who may write there may exchange anything in it.
+Status CloseToOthers(const fs::path& home) {
+  const UniqueFd fd(open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat info {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kCannotWrite, "look at home", home, errno);
+  if (info.st_uid != geteuid() || (info.st_mode & kOthersMayWrite) == 0) return Ok();
+  if (fchmod(fd.get(), info.st_mode & 07777U & ~kOthersMayWrite) != 0)
+    return FileError(ErrorCode::kCannotWrite, "make private", home, errno);
+  LogWarn(StrCat("home ", Described(home, info), ", so that others could exchange what is in it: it is closed to them now, "
+                                                 "and the programs of jobs are laid down again"));
+  return RemoveTree(home / "programs");
+}
+
 }  // namespace
 
 std::string UserText(uid_t user) {
   const auto found = FindUser(user);
   return found.ok() && *found ? (*found)->name : StrCat("uid ", user);
+}
+
+std::string RiskText(const PathRisk& risk) {
+  return StrCat(risk.part.string(), ", which ", risk.is_everybodys ? "others" : UserText(risk.user),
+                " can exchange for something else");
 }
 
 Result<fs::path> NamedHome() {
@@ -111,7 +146,9 @@ Result<UserHome> FindHome(const fs::path& named, uid_t user) {
     return UserHome{.path = named};  // whoever wants to write there is told why it cannot be
   }
   const bool is_own = info.st_uid == user || user == 0;
-  if ((is_own && !IsShared(info)) || HasJobsOf(named, user)) return UserHome{.path = named, .is_there = true};
+  const bool is_open = (info.st_mode & kOthersMayWrite) != 0;
+  if (is_own && !IsShared(info)) return UserHome{.path = named, .is_there = true, .is_alone = true, .is_open = is_open};
+  if (HasJobsOf(named, user)) return UserHome{.path = named, .is_there = true};
   TRY(CheckNamed(named, info));
   UserHome home = {.path = named / std::to_string(user), .is_below = true};
   struct stat own {};
@@ -128,6 +165,8 @@ Result<fs::path> TonyHome() {
   TRY_ASSIGN(const fs::path named, NamedHome());
   TRY_ASSIGN(const UserHome home, FindHome(named, geteuid()));
   if (home.is_below) TRY(MakeOwn(home.path, named));
+  if (home.is_open) TRY(CloseToOthers(home.path));
+  if (home.is_alone) TRY(RefuseStrangers(home.path));
   return home.path;
 }
 

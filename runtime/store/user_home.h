@@ -23,11 +23,14 @@
 #include <string>
 
 #include "runtime/base/result.h"
+#include "runtime/base/walk_path.h"
 
 namespace tony {
 
-// Absolute; makes the user's folder in a shared one. kNotPermitted: the folder is not for this user, or somebody else
-// has taken the user's name in it; the message says who and what mends it. kCannotWrite; kUsage: no home is known.
+// Absolute; makes the user's folder in a shared one. A folder of the user's own that others may write, as a umask of 002
+// makes it, is closed to them with a warning in the log, and its programs/ goes, because somebody may have exchanged them.
+// kNotPermitted: the folder is not for this user, somebody else has taken the user's name in it, or has put something into
+// it; the message says who and what mends it. kCannotWrite; kUsage: no home is known.
 Result<std::filesystem::path> TonyHome();
 
 // What $TONY_HOME or ~/.tony names. kUsage: nothing does.
@@ -37,11 +40,15 @@ struct UserHome {
   std::filesystem::path path;
   bool is_below = false;  // a folder of the user's in the named one
   bool is_there = false;  // or still to be made
+  bool is_alone = false;  // nobody else's things belong into it
+  bool is_open = false;   // and yet others may exchange what is in it
 };
 // As TonyHome(), for `user` and a named folder, but only looks.
 Result<UserHome> FindHome(const std::filesystem::path& named, uid_t user);
 
 // "alice", else "uid 1234".
 std::string UserText(uid_t user);
+// "/data/team, which alice can exchange for something else"
+std::string RiskText(const PathRisk& risk);
 
 }  // namespace tony

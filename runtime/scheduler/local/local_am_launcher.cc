@@ -9,14 +9,18 @@
 #include "runtime/base/strings.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/local/environment.h"
+#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony {
 namespace {
 
+// What somebody else may have put there is not run.
 bool HasAll(const std::filesystem::path& programs) {
-  return std::ranges::all_of(kJobPrograms,
-                             [&](std::string_view name) { return access((programs / name).c_str(), X_OK) == 0; });
+  return IsOursAlone(programs.parent_path()) && IsOursAlone(programs) &&
+         std::ranges::all_of(kJobPrograms, [&](std::string_view name) {
+           return IsOursAlone(programs / name) && access((programs / name).c_str(), X_OK) == 0;
+         });
 }
 
 // The job's own, whatever lies beside this program now. Without them it is better brought back than lost.

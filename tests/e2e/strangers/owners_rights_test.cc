@@ -2,13 +2,17 @@
 // there.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "tests/e2e/strangers/master_job.h"
+#include "tests/support/rounds.h"
 
 namespace tony {
 namespace {
@@ -21,13 +25,29 @@ using ::testing::Not;
 
 class OwnersRightsTest : public MasterTest {
  protected:
-  Ran AsRoot(OtherUser::Words words, const std::string& directory = "/") const {
+  Ran AsRoot(const OtherUser::Words& words) const { return AsRootAt(home_, words); }
+  Ran AsRootAt(const fs::path& home, OtherUser::Words words) const {
     words.insert(words.begin(), (ReachablePrograms() / "tony").string());
     Background root(words,
-                    {"TONY_HOME=" + home_.string(), "HOME=/root", "USER=root", "PATH=/usr/bin:/bin",
+                    {"TONY_HOME=" + home.string(), "HOME=/root", "USER=root", "PATH=/usr/bin:/bin",
                      "TONY_LEDGER=" + user_->ledger().string()},
-                    directory);
+                    "/");
     return root.Wait();
+  }
+  // The job has nobody left, and each of its keepers to come is a program of the user's that notes who started it.
+  fs::path PlantKeepers() {
+    Submit();
+    client_.reset();
+    for (const char* program : {"tony-keeper", "tony-am"}) kill(Pid(program), SIGSTOP);
+    for (const char* program : {"tony-keeper", "tony-am"}) kill(Pid(program), SIGKILL);
+    EXPECT_TRUE(WaitFor([&] { return Pid("tony-keeper") == 0 && Pid("tony-am") == 0; }));
+    const fs::path seen = user_->temporary() / "seen";
+    EXPECT_THAT(Shell("cd " + home_.string() +
+                      "/programs && for p in */tony-keeper; do chmod u+w ${p%/*}; rm -f $p; "
+                      "printf '#!/bin/sh\\nid -u >>" +
+                      seen.string() + "\\n' >$p; chmod 0700 $p; done"),
+                IsEmpty());
+    return seen;
   }
   std::string Shell(const std::string& script) const { return user_->Run({"sh", "-c", script}).err; }
   // Who owns what is there, by name: only root's own files may be root's.
@@ -88,17 +108,7 @@ TEST_F(OwnersRightsTest, WhatRootLeavesInAHomeIsItsOwners) {
 }
 
 TEST_F(OwnersRightsTest, ProgramsThatAUserPlantedAreNotRunByRoot) {
-  Submit();
-  const std::string seen = (user_->temporary() / "seen").string();
-  client_.reset();  // who waits brings it back
-  for (const char* program : {"tony-keeper", "tony-am"}) kill(Pid(program), SIGSTOP);
-  for (const char* program : {"tony-keeper", "tony-am"}) kill(Pid(program), SIGKILL);
-  ASSERT_TRUE(WaitFor([&] { return Pid("tony-keeper") == 0 && Pid("tony-am") == 0; }));
-  ASSERT_THAT(Shell("cd " + home_.string() +
-                    "/programs && for p in */tony-keeper; do chmod u+w ${p%/*}; rm -f $p; "
-                    "printf '#!/bin/sh\\nid -u >>" +
-                    seen + "\\n' >$p; chmod 0700 $p; done"),
-              IsEmpty());
+  const fs::path seen = PlantKeepers();
   for (const char* verb : {"recover", "wait"}) {
     OtherUser::Words words = {verb, Job()};
     if (std::string(verb) == "wait") words.insert(words.end(), {"--timeout", "5"});
@@ -106,6 +116,38 @@ TEST_F(OwnersRightsTest, ProgramsThatAUserPlantedAreNotRunByRoot) {
   }
   const std::string uid = std::to_string(user_->uid());
   EXPECT_THAT(ReadText(seen), HasSubstr(uid));
+  EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
+}
+
+TEST_F(OwnersRightsTest, AHomeThatAUserCanExchangeForAnotherIsRefused) {
+  const SharedFolder roots;
+  const fs::path link = user_->home() / "link";
+  ASSERT_THAT(Shell("ln -s " + roots.path().string() + " " + link.string()), IsEmpty());
+  const Ran ran = AsRootAt(link, {"list"});
+  EXPECT_EQ(ran.exit, 77);
+  EXPECT_THAT(ran.err, HasSubstr("is reached through " + link.string() + ", which uid " + std::to_string(user_->uid()) +
+                                 " can exchange"));
+  EXPECT_EQ(AsRootAt(roots.path(), {"list"}).exit, 0);
+}
+
+// Turned between the look at its owner and the start of a program from it.
+TEST_F(OwnersRightsTest, ALinkThatIsTurnedAtAnyMomentGivesNobodyRoot) {
+  const fs::path seen = PlantKeepers();
+  const SharedFolder roots;
+  const fs::path link = user_->home() / "link", next = user_->home() / "next";
+  const pid_t turner = fork();
+  if (turner == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (setresuid(user_->uid(), user_->uid(), user_->uid()) != 0) _exit(1);
+    for (unsigned turn = 0;; ++turn) {
+      (void)symlink((turn % 2 == 0 ? roots.path() : home_).c_str(), next.c_str());
+      (void)rename(next.c_str(), link.c_str());
+      usleep(200 + 137 * turn % 1500);
+    }
+  }
+  for (int round = 0; round < Rounds(2000); ++round) (void)AsRootAt(link, {"recover", Job()});
+  kill(turner, SIGKILL);
+  waitpid(turner, nullptr, 0);
   EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
 }
 

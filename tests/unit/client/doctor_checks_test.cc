@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -29,6 +30,25 @@ TEST(DoctorOldJobsTest, JobsThatEndedLongAgoAreCountedWithTheCommandThatRemovesT
   EXPECT_THAT(check.text, testing::StartsWith("3 jobs in "));
   EXPECT_THAT(check.text, testing::EndsWith(", of which 1 ended more than 14 days ago"));
   EXPECT_THAT(check.advice, testing::StartsWith("tony gc --older-than 14d"));
+}
+
+TEST(DoctorHomeTest, AHomeThatOthersCanExchangeIsWarnedOf) {
+  namespace fs = std::filesystem;
+  const TempFolder folder;
+  const fs::path shared = folder.path() / "shared", home = shared / "home";
+  fs::create_directories(home);
+  setenv("TONY_HOME", home.c_str(), 1);
+  chmod(shared.c_str(), 0755);
+  EXPECT_EQ(CheckHome().size(), 1U) << "the folder's disk is all there is to say";
+  chmod(home.c_str(), 0775);
+  EXPECT_EQ(CheckHome().back().text, home.string() + ": others may exchange what is in it");
+  chmod(home.c_str(), 0755);
+  chmod(shared.c_str(), 0777);
+  const Check check = CheckHome().back();
+  unsetenv("TONY_HOME");
+  EXPECT_EQ(check.health, Health::kWarn);
+  EXPECT_EQ(check.text, home.string() + " is reached through " + home.string() +
+                            ", which others can exchange for something else");
 }
 
 TEST(DoctorServiceTest, AServiceOfTheSystemIsFoundInBothVersionsOfCgroups) {

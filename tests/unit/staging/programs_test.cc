@@ -164,6 +164,8 @@ INSTANTIATE_TEST_SUITE_P(
                  fs::rename(entry / "tony-am", entry / "other");
                  fs::create_symlink("other", entry / "tony-am");
                }},
+        Damage{"OpenToOthers", [](const fs::path& entry) { fs::permissions(entry, fs::perms(0777)); }},
+        Damage{"InAFolderOpenToOthers", [](const fs::path& entry) { fs::permissions(entry.parent_path(), fs::perms(0775)); }},
         Damage{"NoManifest", [](const fs::path& entry) { fs::remove(entry / "manifest"); }},
         Damage{"ManifestOfNothing", [](const fs::path& entry) { std::ofstream(entry / "manifest") << "x y z\n"; }},
         Damage{"LeftHalfMade",
@@ -173,6 +175,18 @@ INSTANTIATE_TEST_SUITE_P(
                  Overwrite(entry / ".new-tony-am", "the m");
                }}),
     [](const auto& test) { return test.param.name; });
+
+TEST_F(ProgramsTest, RootOnlyThoseOfAnotherUserAreMadeAnew) {
+  if (geteuid() != 0) GTEST_SKIP() << "giving files to others needs root";
+  constexpr uid_t kMallory = 70003;
+  const fs::path entry = Entry(), store = entry.parent_path();
+  for (const fs::path& path : {entry / "tony-am", entry, store}) {
+    ASSERT_EQ(chown(path.c_str(), kMallory, kMallory), 0);
+    EXPECT_EQ(Entry(), entry) << path;
+    for (const fs::path& made : {store, entry, entry / "tony-am"}) EXPECT_TRUE(IsOursAlone(made)) << made;
+    ExpectWhole(entry);
+  }
+}
 
 TEST_F(ProgramsTest, AreMadeOnceByThoseWhoAskTogether) {
   std::vector<std::string> hashes(8);

@@ -63,6 +63,21 @@ TEST_F(UserHomeTest, AFolderOfTheUsersOwnIsUsedItself) {
   EXPECT_EQ(Found(geteuid()), named_) << "to be made";
 }
 
+TEST_F(UserHomeTest, AFolderOfTheUsersOwnThatOthersMayWriteIsClosedAndItsProgramsGo) {
+  setenv("TONY_HOME", named_.c_str(), 1);
+  fs::create_directories(named_ / "programs/x");
+  fs::create_directories(named_ / "jobs");
+  chmod(named_.c_str(), 0755);
+  EXPECT_EQ(*TonyHome(), named_);
+  EXPECT_TRUE(fs::exists(named_ / "programs/x"));
+  chmod(named_.c_str(), 0775);
+  EXPECT_TRUE(FindHome(named_, geteuid())->is_open);
+  EXPECT_EQ(*TonyHome(), named_);
+  EXPECT_EQ(fs::status(named_).permissions(), fs::perms(0755));
+  EXPECT_FALSE(fs::exists(named_ / "programs"));
+  EXPECT_TRUE(fs::exists(named_ / "jobs"));
+}
+
 TEST_F(UserHomeTest, ASharedFolderHasAFolderForEachUser) {
   chmod(named_.c_str(), 01777);
   EXPECT_EQ(Found(kAlice), alices_);
@@ -85,6 +100,18 @@ class UserHomeTest_NeedsRoot : public UserHomeTest {
     if (geteuid() != 0) GTEST_SKIP() << "giving files to others needs root";
   }
 };
+
+TEST_F(UserHomeTest_NeedsRoot, WhatSomebodyElsePutIntoAnOpenFolderIsRefusedAndNamed) {
+  setenv("TONY_HOME", named_.c_str(), 1);
+  Make(named_ / "jobs", kMallory, 0777);
+  chmod(named_.c_str(), 0777);
+  for (int look = 0; look < 2; ++look) {
+    const auto home = TonyHome();
+    ASSERT_FALSE(home.ok());
+    EXPECT_EQ(home.error().code, ErrorCode::kNotPermitted);
+    EXPECT_THAT(home.error().message, HasSubstr((named_ / "jobs").string() + " belongs to uid 70003: remove that, or give"));
+  }
+}
 
 TEST_F(UserHomeTest_NeedsRoot, OthersJobsInASharedFolderAreNotTheUsers) {
   Make(named_, 0, 01777);
