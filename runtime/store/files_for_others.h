@@ -12,7 +12,8 @@ namespace tony {
 inline constexpr int kFolderForOthers = 0770;  // as TonY's
 inline constexpr int kFileForOthers = 0640;
 
-// Any thread; each call waits for the file system. kCannotWrite, and of HDFS kNotPermitted and kUnavailable too.
+// Any thread; each call waits for the file system. kCannotWrite. kNotPermitted: on this machine the folder of a file is
+// a link or belongs to another user, whom the message names. HDFS also answers kNotPermitted and kUnavailable.
 class FilesForOthers {
  public:
   virtual ~FilesForOthers() = default;

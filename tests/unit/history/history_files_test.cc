@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <regex>
 
@@ -155,6 +157,53 @@ TEST_F(HistoryFilesTest, AFolderThatCannotBeMadeIsNamedAndNothingIsLeft) {
   ASSERT_FALSE(begun.ok());
   EXPECT_EQ(begun.error().code, ErrorCode::kCannotWrite);
   EXPECT_THAT(begun.error().message, HasSubstr(history_.string()));
+}
+
+TEST_F(HistoryFilesTest, ALinkInThePlaceOfTheJobsFolderIsNotFollowed) {
+  const JobRecords records = MakeJob(history_);
+  End(records);
+  const fs::path elsewhere = temp_.path() / "elsewhere";
+  fs::create_directories(elsewhere);
+  fs::create_directories(history_);
+  ASSERT_TRUE(WriteNewFile(elsewhere / "tony-final.xml", "mine", false).ok());
+  fs::create_directory_symlink(elsewhere, **HistoryFolder(records));
+  for (const Status& written : {BeginHistory(records), FinishHistory(records)}) {
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().code, ErrorCode::kNotPermitted);
+    EXPECT_THAT(written.error().message, HasSubstr((*HistoryFolder(records))->string() + " is a link of "));
+  }
+  EXPECT_EQ(*ReadFile(elsewhere / "tony-final.xml"), "mine");
+  EXPECT_THAT(Names(elsewhere), UnorderedElementsAre("tony-final.xml"));
+}
+
+TEST_F(HistoryFilesTest, AFolderThatSomebodyElseMadeFirstIsRefusedWithItsOwnersName_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root: it gives folders to other users";
+  const JobRecords records = MakeJob(history_);
+  const fs::path where = **HistoryFolder(records);
+  fs::create_directories(where);
+  ASSERT_EQ(chown(where.c_str(), 1'234'567, 1'234'567), 0);
+  ASSERT_EQ(chmod(where.c_str(), 0777), 0);
+  const Status begun = BeginHistory(records);
+  ASSERT_FALSE(begun.ok());
+  EXPECT_EQ(begun.error().message, where.string() +
+                                       " belongs to uid 1234567, expected a folder of root: nothing is written there; "
+                                       "uid 1234567 or root must remove it");
+  EXPECT_TRUE(fs::is_empty(where));
+}
+
+// The file system shows another owner than this process's user, as servers of a network file system do with root.
+TEST_F(HistoryFilesTest, AFileSystemThatMapsUsersHasTheHistory_NeedsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root: it writes as another user";
+  fs::create_directories(history_);
+  ASSERT_EQ(chmod(history_.c_str(), 01777), 0);
+  ASSERT_TRUE(FilesOnThisMachine().MakeFolder((history_ / "job").string()).ok());
+  ASSERT_EQ(chown((history_ / "job").c_str(), 65534, 65534), 0);
+  fs::permissions(temp_.path(), fs::perms(0755));
+  setfsuid(65534);
+  const Status written = FilesOnThisMachine().Write((history_ / "job/file").string(), "text");
+  setfsuid(0);
+  EXPECT_TRUE(written.ok()) << written.error().message;
+  EXPECT_THAT(Names(history_ / "job"), UnorderedElementsAre("file"));
 }
 
 }  // namespace
