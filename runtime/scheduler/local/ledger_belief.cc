@@ -16,6 +16,7 @@ std::string WhyDoubted(const Sighting& sighting, const Machine& machine, const M
     return "its name and its content speak of two jobs";
   if (entry.number > kMostNumber) return StrCat("no ledger has come to number ", entry.number);
   if (!entry.admitted()) return "";
+  if (sighting.says_it_waits) return "its file has another name, and was never admitted";
   const int64_t memory = std::max(machine.memory_mb, detected.memory_mb);
   if (entry.ask.memory_mb > memory)
     return StrCat("it says that it holds ", entry.ask.memory_mb, " MB of memory, this machine has ", memory);

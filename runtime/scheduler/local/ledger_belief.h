@@ -29,6 +29,8 @@ struct Sighting {
   std::string says_job;             // the job that its content speaks of; empty: it does not say
   uint64_t file = 0;                // the same for two names of one file
   bool writable_by_others = false;  // so that the lock may be another user's
+  // The file has several names, which other users may have made (fs.protected_hardlinks=0), and was never admitted.
+  bool says_it_waits = false;
   Witness witness = Witness::kRuns;
 };
 

@@ -96,6 +96,7 @@ class FolderClaim : public LedgerClaim {
     }
     std::string why;
     for (int steps = 0; steps < kMostSteps; ++steps) {
+      if (held_) session.RemoveOtherNames(*held_);
       TRY_ASSIGN(LedgerView view, session.Read());
       Warn(view.warnings);
       machine_has_gpus_ = !view.ledger.machine().gpus.empty();

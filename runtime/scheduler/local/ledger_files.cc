@@ -129,7 +129,8 @@ Result<std::optional<OpenEntry>> OpenFile(const fs::path& path, int flags) {
   struct stat status = {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0) return FileError(ErrorCode::kInvalid, "open", path, errno);
   if (!S_ISREG(status.st_mode)) return Error{ErrorCode::kInvalid, StrCat(path.string(), " is not a file")};
-  return std::optional<OpenEntry>({std::move(fd), status.st_uid, status.st_mode, status.st_ino, status.st_size});
+  return std::optional<OpenEntry>(
+      {std::move(fd), status.st_uid, status.st_mode, status.st_ino, status.st_size, status.st_nlink});
 }
 
 Result<std::string> ReadSmall(const OpenEntry& file) {
@@ -170,12 +171,15 @@ Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file) {
   for (const int64_t gpu : fields.Ints("held_gpus", 0, 1'000'000)) entry.gpus.push_back(static_cast<int>(gpu));
   if (fields.Has("job")) sighting.says_job = fields.String("job");
   ReadKeeper(fields, entry);
+  sighting.says_it_waits = file.names > 1 && fields.Has("admitted_at") && entry.admitted_at == Instant();
   TRY(fields.status());
   return sighting;
 }
 
 Result<LedgerEntry> EntryFrom(const EntryName& name, const OpenEntry& file) {
   TRY_ASSIGN(Sighting sighting, SightingOf(name, file));
+  if (sighting.entry.admitted() && sighting.says_it_waits)
+    return Error{ErrorCode::kInvalid, "its file has another name, and was never admitted"};
   return std::move(sighting.entry);
 }
 

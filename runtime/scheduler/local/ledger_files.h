@@ -47,6 +47,7 @@ struct OpenEntry {
   mode_t mode = 0;
   uint64_t inode = 0;
   int64_t size = 0;
+  uint64_t names = 1;  // hard links
 };
 // kUnavailable: this process may have no more descriptors; it says nothing of the file.
 Result<std::optional<OpenEntry>> OpenFile(const std::filesystem::path& path, int flags);

@@ -100,6 +100,8 @@ Status CheckLedgerPlace(const std::filesystem::path& path, const FileSystem& fil
 class LedgerSession {
  public:
   Result<LedgerView> Read();  // and removes what nobody holds, under the lock
+  // Other users may have made names for its file where fs.protected_hardlinks is 0. Those names are removed.
+  void RemoveOtherNames(const HeldEntry& held) const;
   // Adds the entry under its number, locked by us. kCannotWrite leaves nothing behind.
   Result<HeldEntry> Add(const LedgerEntry& entry);
   // The entry of an earlier keeper of ours; nothing: there is none. A dead one keeps its number and its GPUs, but
@@ -119,6 +121,7 @@ class LedgerSession {
   LedgerSession(LedgerFolder folder, UniqueFd lock) : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
   Status Rename(LedgerEntry& entry, Place place, int64_t number);
+  Status Withdraw(HeldEntry& held);
   Result<HeldEntry> Make(const LedgerEntry& entry);
   Result<std::optional<HeldEntry>> TakeOverFile(const std::string& name);
 

@@ -47,6 +47,19 @@ void CountThoseAboutToBeAdmitted(std::vector<LedgerEntry>& entries, const std::v
 
 Result<LedgerView> LedgerSession::Read() { return LookAtLedger(folder_.path(), /*remove_dead=*/lock_.valid()); }
 
+void LedgerSession::RemoveOtherNames(const HeldEntry& held) const {
+  struct stat mine = {}, other = {};
+  if (fstat(held.lock.get(), &mine) != 0 || mine.st_nlink < 2) return;
+  const auto names = NamesIn(folder_.path());
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const auto parsed = ParseEntryName(name);
+    if (!parsed || parsed->job != held.entry.job || name == NameOf(held.entry)) continue;
+    const fs::path path = folder_.path() / name;
+    if (lstat(path.c_str(), &other) == 0 && other.st_ino == mine.st_ino) unlink(path.c_str());
+  }
+}
+
 // Readable by others only when it is held: any reader could keep us from holding it by locks of his own.
 Result<HeldEntry> LedgerSession::Make(const LedgerEntry& entry) {
   const fs::path made = folder_.path() / UnfinishedName(), path = folder_.path() / NameOf(entry);
@@ -96,7 +109,8 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   auto entry = EntryFrom(*ParseEntryName(name), *file);
   // Who cannot read it for the moment neither removes it nor goes without it.
   if (!entry.ok() && entry.error().code == ErrorCode::kUnavailable) return Annotate(entry.error(), path.string());
-  if (!entry.ok() || entry->number > kMostNumber) {  // cut short by a full disk, or led astray by a stranger's number
+  // It was cut short by a full disk, or is led astray by a stranger's number or link.
+  if (!entry.ok() || entry->number > kMostNumber) {
     unlink(path.c_str());
     return std::optional<HeldEntry>();
   }
@@ -111,7 +125,7 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
     TRY_ASSIGN(held, Make(*entry));  // in the place of the file that strangers keep us from holding
   }
   // Others may have counted it as free meanwhile.
-  if (dead && held.entry.admitted()) TRY(Rename(held.entry, Place::kInLine, held.entry.number));
+  if (dead && held.entry.admitted()) TRY(Withdraw(held));
   return std::optional<HeldEntry>(std::move(held));
 }
 
@@ -139,8 +153,15 @@ Result<bool> LedgerSession::StandsAdmitted(HeldEntry& held) {
   std::vector<LedgerEntry> entries = view.ledger.entries();
   CountThoseAboutToBeAdmitted(entries, holders);
   if (HasRoomFor(held.entry, Ledger(view.ledger.machine(), std::move(entries)))) return true;
-  TRY(Rename(held.entry, Place::kInLine, held.entry.number));
+  TRY(Withdraw(held));
   return false;
+}
+
+// Its content, too, says then that it waits, so that another name of the file cannot say the opposite.
+Status LedgerSession::Withdraw(HeldEntry& held) {
+  TRY(Rename(held.entry, Place::kInLine, held.entry.number));
+  held.entry.admitted_at = Instant();
+  return Write(held.lock.get(), held.entry, folder_.path() / NameOf(held.entry));
 }
 
 Status LedgerSession::Rename(LedgerEntry& entry, Place place, int64_t number) {
@@ -148,8 +169,12 @@ Status LedgerSession::Rename(LedgerEntry& entry, Place place, int64_t number) {
   LedgerEntry renamed = entry;
   renamed.place = place;
   renamed.number = number;
-  if (rename(from.c_str(), (folder_.path() / NameOf(renamed)).c_str()) != 0)
-    return FileError(ErrorCode::kCannotWrite, "rename", from, errno);
+  const fs::path to = folder_.path() / NameOf(renamed);
+  if (rename(from.c_str(), to.c_str()) != 0) return FileError(ErrorCode::kCannotWrite, "rename", from, errno);
+  // Between two names of one file rename() does nothing.
+  struct stat old = {}, now = {};
+  if (from != to && lstat(from.c_str(), &old) == 0 && lstat(to.c_str(), &now) == 0 && old.st_ino == now.st_ino)
+    unlink(from.c_str());
   entry = std::move(renamed);
   return Ok();
 }

@@ -83,5 +83,15 @@ TEST(LedgerBeliefTest, OfTwoNamesOfOneFileTheOneThatHoldsMostCounts) {
   EXPECT_EQ(belief.doubts, (std::vector<Doubt>{{"a.waiting", 7, "it is the same file as a.running"}}));
 }
 
+TEST(LedgerBeliefTest, ANameThatSaysMoreThanTheContentOfAFileWithTwoNamesIsNot) {
+  Sighting waits = Seen("a", 5), fake = Seen("a", 5);
+  fake.entry.place = Place::kAdmitted;
+  waits.says_it_waits = fake.says_it_waits = true;
+  const Belief belief = Judge({waits, fake}, kSmallMachine, kSmallMachine);
+  ASSERT_THAT(belief.entries, SizeIs(1));
+  EXPECT_FALSE(belief.entries[0].admitted());
+  EXPECT_EQ(belief.doubts[0].why, "its file has another name, and was never admitted");
+}
+
 }  // namespace
 }  // namespace tony

@@ -100,6 +100,17 @@ TEST_F(LedgerClaimTest, WhatIsFreeIsHadAtOnceButNeverFromInsideEnter) {
   EXPECT_THAT(job->why, IsEmpty());
 }
 
+// A stranger makes such links where fs.protected_hardlinks is 0.
+TEST_F(LedgerClaimTest, ALinkThatSaysThatAWaitingJobRunsStopsNobody) {
+  const auto first = Enter("a");
+  ASSERT_TRUE(WaitUntilAdmitted(*first));
+  const auto second = Enter("b");
+  ASSERT_TRUE(WaitUntilToldWhy(*second, "waits for 600 MB"));
+  fs::create_hard_link(folder_.path() / "0000000002.b.waiting", folder_.path() / "0000000009.b.running");
+  first->claim->Leave();
+  ASSERT_TRUE(WaitUntilAdmitted(*second));
+}
+
 TEST_F(LedgerClaimTest, TheSecondOfSixtyPercentIsToldWhyAndWokenWhenTheFirstLeaves) {
   const auto first = Enter("a"), second = Enter("b");
   ASSERT_TRUE(WaitUntilAdmitted(*first));

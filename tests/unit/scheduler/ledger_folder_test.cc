@@ -268,6 +268,51 @@ TEST_F(LedgerFolderTest, OfTwoNamesOfOneFileOneCounts) {
   EXPECT_THAT(View().doubts, SizeIs(1));
 }
 
+// A stranger makes such links where fs.protected_hardlinks is 0; a file's owner may make them everywhere.
+TEST_F(LedgerFolderTest, ALinkMakesAWaitingEntryNoneThatRuns) {
+  const fs::path waits = folder_.path() / "0000000001.local-1.waiting",
+                 runs = folder_.path() / "7000000000.local-1.running";
+  HeldEntry held = Add(Ask("local-1"));
+  fs::create_hard_link(waits, runs);
+  ASSERT_THAT(View().ledger.entries(), SizeIs(1));
+  EXPECT_FALSE(View().ledger.entries()[0].admitted());
+  auto session = *folder_.Lock();
+  session.RemoveOtherNames(held);
+  EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.waiting"));
+}
+
+TEST_F(LedgerFolderTest, ALinkMakesAnEntryThatRunsNoneThatWaits) {
+  HeldEntry held = Add(Ask("local-1"));
+  ASSERT_TRUE(folder_.Lock()->Admit(held, {}, kNow).ok());
+  fs::create_hard_link(folder_.path() / "0000000001.local-1.running", folder_.path() / "0000000001.local-1.waiting");
+  ASSERT_THAT(View().ledger.entries(), SizeIs(1));
+  EXPECT_TRUE(View().ledger.entries()[0].admitted());
+}
+
+TEST_F(LedgerFolderTest, ALinkInTheWayOfAnEntrysNextNameDoesNotKeepItsLastOne) {
+  Write("machine.json", R"({"memory_mb":1000,"gpus":[]})");
+  HeldEntry first = Add(Ask("local-1", 600)), second = Add(Ask("local-2", 600));
+  first.entry.ask.gpus = second.entry.ask.gpus = 0;
+  auto without = *folder_.GoWithoutLock();
+  ASSERT_TRUE(without.Admit(first, {}, kNow).ok());
+  fs::create_hard_link(folder_.path() / "0000000002.local-2.waiting", folder_.path() / "0000000002.local-2.running");
+  ASSERT_TRUE(without.Admit(second, {}, kNow).ok());
+  fs::create_hard_link(folder_.path() / "0000000002.local-2.running", folder_.path() / "0000000002.local-2.waiting");
+  ASSERT_FALSE(*without.StandsAdmitted(second));
+  EXPECT_THAT(Names(), ElementsAre("0000000001.local-1.running", "0000000002.local-2.waiting", "machine.json"));
+  fs::create_hard_link(folder_.path() / "0000000002.local-2.waiting", folder_.path() / "0000000002.local-2.running");
+  EXPECT_FALSE(View().ledger.Find({"local-2"}, geteuid())->admitted()) << "it withdrew";
+}
+
+TEST_F(LedgerFolderTest, ALinkThatSaysThatAJobRunsIsNotTakenOver) {
+  HeldEntry held = Add(Ask("local-1"));
+  fs::rename(folder_.path() / "0000000001.local-1.waiting", folder_.path() / "0000000001.local-1.running");
+  fs::create_hard_link(folder_.path() / "0000000001.local-1.running", folder_.path() / "elsewhere");
+  const auto taken = folder_.Lock()->TakeOver({"local-1"});
+  ASSERT_TRUE(taken.ok());
+  EXPECT_FALSE(taken->has_value());
+}
+
 TEST_F(LedgerFolderTest, AnEntryOfTheLastReleaseIsRead) {
   const UniqueFd old =
       WriteHeld("0000000003.local-1.running", R"({"schema":1,"job":"local-1","memory_mb":700,"vcores":1,"gpus":1,)"
