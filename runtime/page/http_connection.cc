@@ -152,6 +152,7 @@ void HttpConnection::ServeNext() {
 void HttpConnection::Send(HttpAnswer answer) {
   if (state_ != State::kAnswering) return;
   state_ = State::kSending;
+  served_ = served_ || answer.status < 400;
   header_ = HeaderOf(answer, last_);
   body_ = head_ ? nullptr : std::move(answer.body);
   sent_ = 0;

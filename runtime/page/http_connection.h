@@ -48,6 +48,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Begin();
   void Finish();  // closes as soon as the answers already given are sent; a request without one is not answered
   void Abort();
+  // No request of it was answered with what it asked for, and none waits for its answer.
+  bool IsStranger() const { return !served_ && (state_ == State::kReading || state_ == State::kSending); }
 
  private:
   friend class HttpReply;
@@ -67,6 +69,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::function<void()> on_closed_;
   RequestReader reader_;
   State state_ = State::kReading;
+  bool served_ = false;
   bool last_ = false;  // the connection ends with the answer
   bool head_ = false;
   std::string header_;

@@ -1,5 +1,6 @@
 #include "runtime/page/http_server.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/net/tcp.h"
@@ -16,6 +17,7 @@ HttpServer::HttpServer(EventLoop& loop, UniqueFd listening, HttpHandler handler,
     : loop_(loop), limits_(limits), handler_(std::move(handler)), admits_(std::move(admits)) {
   listener_ =
       std::make_unique<Listener>(loop, std::move(listening), 0, [this](UniqueFd socket) { Add(std::move(socket)); });
+  listener_->WhenShort([this] { return CloseOldestStranger(); });
 }
 
 HttpServer::~HttpServer() {
@@ -23,16 +25,23 @@ HttpServer::~HttpServer() {
 }
 
 void HttpServer::Add(UniqueFd socket) {
-  if (connections_.size() >= static_cast<size_t>(limits_.max_connections)) return;  // closed
   if (admits_) {
     const auto peer = PeerAddress(socket);
     if (!peer.ok() || !admits_(peer->host)) return;
   }
+  if (connections_.size() >= static_cast<size_t>(limits_.max_connections) && !CloseOldestStranger()) return;  // closed
   const uint64_t key = ++last_key_;
   const HttpConnection::Context context{loop_, limits_, handler_};
   const auto connection = std::make_shared<HttpConnection>(context, std::move(socket), [this, key] { Remove(key); });
   connections_[key] = connection;
   connection->Begin();
+}
+
+bool HttpServer::CloseOldestStranger() {
+  const auto oldest = std::ranges::find_if(connections_, [](const auto& each) { return each.second->IsStranger(); });
+  if (oldest == connections_.end()) return false;
+  oldest->second->Abort();
+  return true;
 }
 
 void HttpServer::Remove(uint64_t key) {

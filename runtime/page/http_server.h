@@ -1,12 +1,13 @@
 // A small HTTP/1.1 server for pages that are only looked at: GET and HEAD, no bodies, everything bounded. Garbage
-// closes that connection and nothing else. Loop thread only.
+// closes that connection and nothing else. Where there are as many connections as may be, a new one takes the place of
+// the oldest stranger, so nobody who does not know the page's address shuts out those who do. Loop thread only.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "runtime/base/event_loop.h"
 #include "runtime/net/listener.h"
@@ -31,6 +32,7 @@ class HttpServer {
 
  private:
   void Add(UniqueFd socket);
+  bool CloseOldestStranger();  // false: there is none
   void Remove(uint64_t key);
 
   EventLoop& loop_;
@@ -38,7 +40,7 @@ class HttpServer {
   const HttpHandler handler_;
   const Admits admits_;  // empty: all are
   uint64_t last_key_ = 0;
-  std::unordered_map<uint64_t, std::shared_ptr<HttpConnection>> connections_;
+  std::map<uint64_t, std::shared_ptr<HttpConnection>> connections_;  // the oldest first
   std::function<void()> stopped_;
   EventLoop::Timer stopping_;
   std::unique_ptr<Listener> listener_;

@@ -1,7 +1,10 @@
 // What a server does to those who are slow on purpose.
 #include <gtest/gtest.h>
 
+#include <list>
+
 #include "runtime/page/http_server.h"
+#include "tests/support/no_more_files.h"
 #include "tests/unit/page/raw_browser.h"
 
 namespace tony {
@@ -13,14 +16,31 @@ class HttpLimitsTest : public testing::Test {
     UniqueFd listening = *ListenOn({"127.0.0.1", 0});
     port = BoundAddress(listening)->port;
     const HttpLimits limits{.header = Duration(100), .idle = Duration(200), .stalled = Duration(100)};
-    const auto serve = [this](const HttpRequest&, const HttpReply& reply) {
+    Serve(std::move(listening), limits);
+  }
+  void Serve(UniqueFd listening, const HttpLimits& limits) {
+    const auto serve = [this](const HttpRequest& request, const HttpReply& reply) {
+      if (request.path.front() == "guess") return reply.Send(TextAnswer(404, "not found"));
+      if (request.path.front() == "news") return later.push_back(reply);
       reply.Send(std::exchange(answer, TextAnswer(200, "x")));
     };
     server.emplace(loop, std::move(listening), serve, limits);
   }
+  // Room for four connections, and as long as anybody wants.
+  void ServeFour() {
+    server.reset();
+    UniqueFd listening = *ListenOn({"127.0.0.1", 0});
+    port = BoundAddress(listening)->port;
+    Serve(std::move(listening), {.max_connections = 4, .header = Duration(3'600'000)});
+  }
+  static int StatusSoon(RawBrowser& browser) {
+    browser.Get("/page");
+    return StatusOf(browser.Answers());
+  }
 
   EventLoop loop;
   HttpAnswer answer = TextAnswer(200, "x");
+  std::vector<HttpReply> later;
   std::optional<HttpServer> server;
   int port = 0;
 };
@@ -60,6 +80,46 @@ TEST_F(HttpLimitsTest, WhoDoesNotReadItsAnswerIsClosedAndTheAnswerFreed) {
   ASSERT_TRUE(RunUntil(loop, [&] { return answer.body != body; }));
   EXPECT_TRUE(RunUntil(loop, [&] { return server->connections() == 0; }));
   EXPECT_EQ(body.use_count(), 1);
+}
+
+TEST_F(HttpLimitsTest, ConnectionsThatSendNoAddressShutNobodyOut) {
+  ServeFour();
+  RawBrowser known(loop, port), waits(loop, port);
+  EXPECT_EQ(StatusSoon(known), 200);
+  waits.Get("/news");
+  ASSERT_TRUE(RunUntil(loop, [&] { return !later.empty(); }));
+  std::list<RawBrowser> silent;
+  for (int i = 0; i < 20; ++i) silent.emplace_back(loop, port);
+  ASSERT_TRUE(silent.front().IsClosedSoon());
+  RawBrowser owner(loop, port);
+  EXPECT_EQ(StatusSoon(owner), 200);
+  EXPECT_EQ(StatusSoon(known), 200) << "it has shown before that it knows the address";
+  later.front().Send(TextAnswer(200, "news"));
+  EXPECT_EQ(StatusOf(waits.Answers()), 200);
+}
+
+TEST_F(HttpLimitsTest, ConnectionsThatGuessTheAddressShutNobodyOut) {
+  ServeFour();
+  std::list<RawBrowser> guess;
+  for (int i = 0; i < 4; ++i) {
+    guess.emplace_back(loop, port).Get("/guess");
+    EXPECT_EQ(StatusOf(guess.back().Answers()), 404);
+  }
+  RawBrowser owner(loop, port);
+  EXPECT_EQ(StatusSoon(owner), 200);
+}
+
+TEST_F(HttpLimitsTest, WithoutDescriptorsTheOldestStrangerMakesRoom) {
+  ServeFour();
+  std::list<RawBrowser> strangers;
+  for (int i = 0; i < 3; ++i) {
+    strangers.emplace_back(loop, port).Get("/guess");
+    strangers.back().Answers();
+  }
+  RawBrowser owner(loop, port);
+  const NoMoreFiles none;
+  EXPECT_EQ(StatusSoon(owner), 200);
+  EXPECT_TRUE(strangers.front().IsClosedSoon());
 }
 
 }  // namespace
