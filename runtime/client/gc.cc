@@ -151,6 +151,8 @@ class Collection {
   bool MayGo(const JobRecords& records) {
     const auto status = StoredStatus(records);
     if (!status.ok()) {
+      // Another collection was faster.
+      if (records.place().parent_path() == jobs_ && !IsThere(records.place())) return false;
       Say(StrCat("tony: job ", records.job().value, " left alone: ", status.error().message));
       return false;
     }
@@ -191,8 +193,10 @@ class Collection {
     if (!dry_run_) {
       const fs::path old = name.front() == '.' ? path : jobs_ / (".old-" + name);
       Status removed = Ok();
-      if (old != path && rename(path.c_str(), old.c_str()) != 0)
+      if (old != path && rename(path.c_str(), old.c_str()) != 0) {
+        if (errno == ENOENT) return;  // another collection was faster
         removed = FileError(ErrorCode::kCannotWrite, "remove", path, errno);
+      }
       if (removed.ok()) removed = RemoveTree(old);
       if (!removed.ok()) {
         Say(StrCat("tony: ", removed.error().message));

@@ -140,7 +140,8 @@ Result<int> LocalRequestIndex::Sweep(Instant before, Instant now, bool dry_run) 
   int forgotten = 0;
   for (const fs::path& folder : folders) {
     const auto swept = SweepOne(folder, before, now, dry_run);
-    if (!swept.ok() && swept.error().code != ErrorCode::kUnavailable) LogWarn(swept.error().message);
+    const bool is_busy = !swept.ok() && swept.error().code == ErrorCode::kUnavailable;
+    if (!swept.ok() && !is_busy && fs::exists(folder)) LogWarn(swept.error().message);
     if (swept.ok() && *swept) ++forgotten;
   }
   return forgotten;

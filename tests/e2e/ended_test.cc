@@ -134,6 +134,23 @@ TEST_F(EndedTest, ReindexAndGcFindWhatTheLogLacks) {
   EXPECT_EQ(Names().size(), 2u) << "lines stay when folders go";
 }
 
+TEST_F(EndedTest, CollectionsAtOnceAllSucceed) {
+  ASSERT_EQ(box_.Tony(One("true")).exit, 0);
+  const fs::path first = box_.JobFolder(Job());
+  for (int i = 0; i < 100; ++i) {
+    const fs::path copy = first.parent_path() / ("local-20260101-000000-" + std::to_string(100'000 + i));
+    fs::copy(first, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  }
+  std::vector<std::unique_ptr<Background>> collections;
+  for (int i = 0; i < 3; ++i) collections.push_back(box_.StartTony({"gc", "--older-than", "0m"}));
+  for (const auto& collection : collections) {
+    const Ran ran = collection->Wait();
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+  }
+  EXPECT_THAT(box_.Jobs(), IsEmpty());
+}
+
 TEST_F(EndedTest, AHistoryThatCannotBeWrittenFailsNoJob) {
   fs::create_directories(box_.home());
   std::ofstream(box_.home() / "history") << "a file in its place";
