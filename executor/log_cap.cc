@@ -55,4 +55,14 @@ Result<int64_t> LogCap::Check() {
   return std::max<int64_t>(0, room - info.st_blocks * kStatBlock);
 }
 
+Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since) {
+  constexpr int64_t kMostGrowth = 64 << 20;
+  constexpr int64_t kBytesEachMs = 1 << 20;
+  const Duration quiet(std::clamp<int64_t>(limit_bytes / kBytesEachMs, 100, 1000));
+  if (growth <= 0) return quiet;
+  const double wanted = static_cast<double>(std::min(limit_bytes / 4, kMostGrowth));
+  const double wait = wanted / static_cast<double>(growth) * static_cast<double>(since.count());
+  return std::clamp(Duration(static_cast<int64_t>(std::min(wait, 1000.0))), Duration(10), quiet);
+}
+
 }  // namespace tony::executor

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
 
 namespace tony::executor {
@@ -33,5 +34,10 @@ class LogCap {
   int64_t growth_ = 0;
   int64_t freed_to_ = 0;  // from kHeadBytes on
 };
+
+// When to check next a log that has grown by so many bytes in the time since the last check: before it has grown by a
+// quarter of the limit, or by 64 MiB, at the same speed. A log that is quiet now may begin to grow by a GB a second. At
+// least 10 ms, at most a second.
+Duration UntilNextCheck(int64_t limit_bytes, int64_t growth, Duration since);
 
 }  // namespace tony::executor

@@ -27,10 +27,7 @@ constexpr Duration kShortestWait{1000};
 constexpr Duration kLongestWait{5000};
 
 constexpr int64_t kNoDiskHasSoMany = int64_t{1} << 40;  // MiB
-constexpr Duration kCheckLogsEvery{1000};
-// For a writer that is fast: between two looks it may write 64 MiB, or a quarter of the limit.
-constexpr Duration kCheckLogsSoon{100};
-constexpr int64_t kFast = 64 << 20;
+constexpr Duration kNoteLogsEvery{1000};
 
 // The file is for looking back; who wants to see how it is now asks the AM.
 constexpr Duration kKeepEvery{60'000};
@@ -56,10 +53,12 @@ std::vector<std::filesystem::path> LogsOf(const WatchedAttempt& attempt) {
   return logs;
 }
 
+int64_t LimitBytes(const WatchedAttempt& attempt) { return std::min(attempt.log_limit_mb, kNoDiskHasSoMany) << 20; }
+
 std::vector<LogCap> CapsFor(const WatchedAttempt& attempt) {
   std::vector<LogCap> caps;
   if (attempt.log_limit_mb <= 0) return caps;
-  const int64_t limit = std::min(attempt.log_limit_mb, kNoDiskHasSoMany) << 20;
+  const int64_t limit = LimitBytes(attempt);
   for (const auto& log : LogsOf(attempt)) caps.emplace_back(log, limit);
   caps.emplace_back(UniqueFd(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)), limit);  // executor.log
   return caps;
@@ -92,10 +91,11 @@ UsageWatch::UsageWatch(EventLoop& loop, WatchedAttempt attempt, std::function<vo
       logs_(CapsFor(attempt_)),
       notes_(NotesFor(attempt_)),
       output_(LogsOf(attempt_), start_),
-      kept_(start_) {
+      kept_(start_),
+      capped_(start_) {
   if (!attempt_.gpus.empty()) gpus_ = std::make_unique<GpuWatch>(attempt_.gpus);
   sample_timer_ = loop_.After(kFirstSample, [this] { Sample(); });
-  log_timer_ = loop_.After(kCheckLogsEvery, [this] { CheckLogs(); });
+  log_timer_ = loop_.After(UntilLogsAreChecked(), [this] { CheckLogs(); });
 }
 
 void UsageWatch::Sample() {
@@ -111,25 +111,30 @@ void UsageWatch::Sample() {
 
 void UsageWatch::CheckLogs() {
   const Instant now = loop_.Now();
-  if (now - noted_ >= kCheckLogsEvery) {  // caps may be checked more often
+  if (now - noted_ >= kNoteLogsEvery) {  // caps may be checked more often
     for (LogNotes& log : notes_) log.Look(now);
     noted_ = now;
   }
-  log_timer_ = loop_.After(CapLogs() ? kCheckLogsSoon : kCheckLogsEvery, [this] { CheckLogs(); });
+  CapLogs();
+  log_timer_ = loop_.After(UntilLogsAreChecked(), [this] { CheckLogs(); });
 }
 
-// Whether one of them grows fast.
-bool UsageWatch::CapLogs() {
-  bool fast = false;
+Duration UsageWatch::UntilLogsAreChecked() const {
+  Duration soonest = kNoteLogsEvery;
+  for (const LogCap& log : logs_)
+    soonest = std::min(soonest, UntilNextCheck(LimitBytes(attempt_), log.growth(), between_caps_));
+  return soonest;
+}
+
+void UsageWatch::CapLogs() {
+  between_caps_ = loop_.Now() - std::exchange(capped_, loop_.Now());
   for (LogCap& log : logs_) {
     const auto freed = log.Check();
-    fast = fast || log.growth() > std::min(kFast, std::min(attempt_.log_limit_mb, kNoDiskHasSoMany) << 18);
     if (freed.ok()) continue;
     LogWarn(StrCat("tony.task.log-limit has no effect: ", freed.error().message));
     logs_.clear();
-    return false;
+    return;
   }
-  return fast;
 }
 
 // With what is not of the processes.

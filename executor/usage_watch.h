@@ -42,7 +42,8 @@ class UsageWatch {
  private:
   void Sample();
   void CheckLogs();
-  bool CapLogs();
+  void CapLogs();
+  Duration UntilLogsAreChecked() const;
   Usage Whole(Usage usage);
   void Keep();
 
@@ -57,7 +58,8 @@ class UsageWatch {
   std::vector<LogCap> logs_;
   std::vector<LogNotes> notes_;
   OutputWatch output_;
-  Instant kept_, noted_;
+  Instant kept_, noted_, capped_;
+  Duration between_caps_{0};
   EventLoop::Timer sample_timer_, log_timer_;
 };
 

@@ -34,6 +34,18 @@ std::string Lines(int64_t from, int64_t size) {
   return text;
 }
 
+TEST(UntilNextCheckTest, FollowsTheSpeedOfTheWriter) {
+  const Duration second(1000);
+  EXPECT_EQ(UntilNextCheck(1024 * kMb, 0, second), second);
+  EXPECT_EQ(UntilNextCheck(16 * kMb, 0, second), Duration(100)) << "a writer may begin with 100 MiB in that time";
+  EXPECT_EQ(UntilNextCheck(1024 * kMb, 128 * kMb, second), Duration(500)) << "64 MiB until then";
+  EXPECT_EQ(UntilNextCheck(16 * kMb, 100 * kMb, second), Duration(40)) << "4 MiB until then";
+  EXPECT_EQ(UntilNextCheck(16 * kMb, 40 * kMb, Duration(100)), Duration(10));
+  EXPECT_EQ(UntilNextCheck(16 * kMb, 1000 * kMb, Duration(100)), Duration(10)) << "no sooner";
+  EXPECT_EQ(UntilNextCheck(16 * kMb, 1, Duration(100)), Duration(100)) << "no later than of a log that is quiet";
+  EXPECT_EQ(UntilNextCheck(16 * kMb, 1, Duration(0)), Duration(10));
+}
+
 class LogCapTest : public testing::Test {
  protected:
   void SetUp() override {
