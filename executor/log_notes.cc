@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "runtime/base/log.h"
+#include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/logs/log_times.h"
 #include "runtime/store/files.h"
@@ -17,6 +18,11 @@ LogNotes::LogNotes(std::filesystem::path log)
 void LogNotes::Look(Instant now) {
   struct stat info {};
   if (lstat(log_.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == size_) return;
+  if (info.st_size < size_) {
+    LogWarn(StrCat(log_.filename().string(), " had ", size_,
+                   " bytes and was emptied by the task, as by \"> /dev/stdout\": ",
+                   "\">> /dev/stdout\" or no redirection keeps them"));
+  }
   size_ = info.st_size;
   Append(LineOf({now, static_cast<uint64_t>(size_)}));
   if (++count_ >= kMostLogNotes) ThinOut();

@@ -11,7 +11,7 @@ namespace tony {
 namespace {
 
 constexpr uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_MOVED_TO;
-constexpr size_t kBuffer = 64 * 1024;
+constexpr size_t kBuffer = 16 << 10;
 
 }  // namespace
 

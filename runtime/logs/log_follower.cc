@@ -168,6 +168,12 @@ bool LogFollower::ReadStream(const Attempt& attempt, Stream& stream, bool ended)
   stream.grown = false;
   if (!log) return false;
   const LogBytes got = log->Read(static_cast<int64_t>(stream.searched), {buffer_.data(), kReadSize});
+  if (got.cut == 0 && got.size == 0 && WasEmptied(*log, stream.searched)) {
+    stream.searched = *stream.offset = 0;
+    stream.grown = true;
+    sink_({attempt.id, stream.of_task.name, kEmptiedLine, stream.of_task.process, 0});
+    return true;
+  }
   if (got.cut > 0) {
     // The reading below overwrites the buffer; what came behind the cut is read again.
     TakeCut(*log, attempt, stream, got.cut);

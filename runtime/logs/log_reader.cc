@@ -97,6 +97,12 @@ bool LogReader::ReadStream(const Stream& stream, Budget& budget, bool last, cons
       sink({attempt, of_task.name, line, of_task.process, offset});
       got.size = std::min(got.size, end - std::min(end, offset));
     }
+    if (got.cut == 0 && got.size == 0 && WasEmptied(*log, offset)) {
+      if (wanted == 0) return false;
+      offset = 0;
+      sink({attempt, of_task.name, kEmptiedLine, of_task.process, offset});
+      continue;
+    }
     if (got.size == 0) return true;
     if (wanted == 0) return false;
     // What stands before a cut will not get longer.

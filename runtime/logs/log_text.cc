@@ -33,6 +33,11 @@ bool IsCut(const LogStream& log, uint64_t offset) {
   return log.Read(static_cast<int64_t>(offset), {&next, 1}).cut > 0;
 }
 
+bool WasEmptied(const LogStream& log, uint64_t read) {
+  const int64_t size = read == 0 ? 0 : log.Size();
+  return size > 0 && static_cast<uint64_t>(size) < read;
+}
+
 std::string CutLine(int64_t bytes, bool line_begins) {
   const std::string amount =
       bytes < 10'000'000 ? StrCat((bytes + 999) / 1000, " kB") : StrCat(bytes / 1'000'000, " MB");

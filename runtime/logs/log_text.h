@@ -15,6 +15,11 @@ bool LineBegins(const LogStream& log, uint64_t offset);  // what is before the o
 uint64_t LineBeginAt(const LogStream& log, uint64_t offset);
 bool IsCut(const LogStream& log, uint64_t offset);  // what follows the offset has been cut out
 
+// The log is shorter than what was read of it: its writer emptied it, and it began again. Not of one that cannot be
+// seen.
+bool WasEmptied(const LogStream& log, uint64_t read);
+inline constexpr std::string_view kEmptiedLine = "[... the task emptied this log ...]\n";
+
 // "[... 1234 MB cut ...]", a line of its own, in place of what has been cut out.
 std::string CutLine(int64_t bytes, bool line_begins);
 

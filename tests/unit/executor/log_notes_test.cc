@@ -35,6 +35,17 @@ TEST_F(LogNotesTest, EachGrowthIsNotedOnce) {
   EXPECT_EQ(Notes(), "1000 4\n3000 8\n");
 }
 
+TEST_F(LogNotesTest, ALogThatItsTaskEmptiedIsNamed) {
+  Append("a long line\n");
+  notes_.Look(FromMillis(1000));
+  std::ofstream(log_, std::ios::trunc) << "new\n";
+  testing::internal::CaptureStderr();
+  notes_.Look(FromMillis(2000));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("stdout had 12 bytes and was emptied by the task"));
+  EXPECT_EQ(Notes(), "1000 12\n2000 4\n");
+}
+
 TEST_F(LogNotesTest, OfALongLifeTheNotesTakeBoundedRoom) {
   std::filesystem::create_directories(temp_.path());
   for (int64_t i = 1; i <= 3 * int64_t{kMostLogNotes}; ++i) {

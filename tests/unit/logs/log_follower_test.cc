@@ -239,6 +239,16 @@ TEST_F(LogFollowerTest, WhatALimitHasCutOutIsOneLine) {
   EXPECT_THAT(pieces_[pieces_.size() - 2], HasSubstr("[... 67 MB cut ...]\n"));
 }
 
+TEST_F(LogFollowerTest, ALogThatItsTaskEmptiedIsReadFromItsNewBeginning) {
+  Start();
+  Append("worker-0", 1, "a long first line\n");
+  ASSERT_TRUE(RunUntilPieces(1));
+  std::ofstream(home_.path() / "logs/worker-0/1/stdout", std::ios::trunc) << "new\n";
+  ASSERT_TRUE(RunUntilPieces(3));
+  EXPECT_THAT(pieces_[1], HasSubstr("the task emptied this log"));
+  EXPECT_THAT(pieces_[2], HasSubstr("new\n"));
+}
+
 TEST_F(LogFollowerTest, ACursorGoesOnWithTheAttemptItHadBegun) {
   Append("worker-0", 1, "never begun\n");
   Append("worker-0", 2, "one\ntwo\n");

@@ -128,6 +128,15 @@ TEST_F(LogReaderTest, AnotherReaderGoesOnAtTheCursor) {
   EXPECT_TRUE(all_);
 }
 
+TEST_F(LogReaderTest, ACursorBehindTheEndOfALogThatItsTaskEmptiedBeginsAgain) {
+  Append("worker-0", 1, "stdout", "a long first line\n");
+  LogReader reader(logs_, {}, cursor_);
+  Read(reader, 1000, true);
+  std::ofstream(folder_ / "logs/worker-0/1/stdout", std::ios::trunc) << "new\n";
+  EXPECT_EQ(Read(reader, 1000, true), "worker:0#1/stdout:[... the task emptied this log ...]\nworker:0#1/stdout:new\n");
+  EXPECT_EQ(Read(reader, 1000, true), "");
+}
+
 TEST_F(LogReaderTest, ExactlyTheLimitIsAll) {
   Append("worker-0", 1, "stdout", "four");
   LogReader reader(logs_, {}, cursor_);
