@@ -1,8 +1,10 @@
 #include "runtime/client/commands.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "runtime/base/shortage.h"
@@ -244,6 +246,26 @@ Status CheckOpenFiles() {
                StrCat("at most ", limit.rlim_cur, " open files are allowed here (ulimit -n), and tony needs ", kLeast)};
 }
 
+// Arguments and environment are at the top of the stack and count for its limit; addresses grow downwards.
+int64_t StackInUse() {
+  uintptr_t top = 0;
+  for (char** each = environ; each && *each; ++each)
+    top = std::max(top, reinterpret_cast<uintptr_t>(*each) + std::strlen(*each));
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return top > here ? static_cast<int64_t>(top - here) : 0;
+}
+
+// A program that needs more dies by SIGSEGV without a word. A submit that waits for its job needs some 60 KiB.
+Status CheckStack() {
+  constexpr int64_t kLeastKib = 96;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > INT64_MAX) return Ok();
+  const int64_t room = (static_cast<int64_t>(limit.rlim_cur) - StackInUse()) / 1024;
+  if (room >= kLeastKib) return Ok();
+  return Error{ErrorCode::kUnavailable, StrCat("the stack has room for ", std::max<int64_t>(0, room),
+                                               " KiB here (ulimit -s), and tony needs ", kLeastKib)};
+}
+
 // The machine's queue is nobody's, and so are the rules for exits of no job.
 Status WorkAsOwner(const Verb& command, const CommandLine& line) {
   const bool of_no_job = command.verb.name == "explain-exit" && !line.Has("job");
@@ -264,7 +286,8 @@ bool TellsOfJob(const VerbSpec& verb) {
 int RunVerb(const Verb& command, const std::vector<std::string>& arguments) {
   const Result<CommandLine> line = CommandLine::Parse(command.verb, arguments);
   if (!line.ok()) return Fail(line.error(), AsksForJson(arguments));
-  const Status may_begin = CheckOpenFiles();
+  const Status stack = CheckStack();
+  const Status may_begin = stack.ok() ? CheckOpenFiles() : stack;
   if (!may_begin.ok()) return Fail(may_begin.error(), line->Has("json"));
   const Status as_owner = WorkAsOwner(command, *line);
   if (!as_owner.ok()) return Fail(as_owner.error(), line->Has("json"));

@@ -127,7 +127,7 @@ class LineExchange::Talk : public std::enable_shared_from_this<Talk> {
   }
 
   void Read() {
-    char buffer[65536];
+    char buffer[8 << 10];
     const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     for (ssize_t i = 0; i < got; ++i) {

@@ -34,7 +34,7 @@ Status CheckConfigText(std::string_view text, const std::string& name) {
 
 Result<std::string> ReadText(int fd) {
   std::string text;
-  char buffer[65536];
+  char buffer[8 << 10];
   for (;;) {
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;

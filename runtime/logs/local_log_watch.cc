@@ -11,7 +11,7 @@ namespace tony {
 namespace {
 
 constexpr uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_MOVED_TO;
-constexpr size_t kBuffer = 16 << 10;
+constexpr size_t kBuffer = 8 << 10;  // on the stack
 
 }  // namespace
 

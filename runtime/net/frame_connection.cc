@@ -9,12 +9,12 @@
 namespace tony {
 namespace {
 
-constexpr size_t kChunk = 64 << 10;
+constexpr size_t kChunk = 8 << 10;   // on the stack, which a user may have limited
 constexpr size_t kUncharged = 4096;  // what an idle connection keeps
 
 // Closing a socket with unread bytes resets the connection, and what we have sent would be lost on its way.
 void DiscardUnread(int socket) {
-  constexpr int kMostChunks = 64;  // a peer that never stops sending is reset
+  constexpr int kMostChunks = 512;  // a peer that never stops sending is reset
   std::array<char, kChunk> chunk;
   ssize_t got = 1;
   for (int i = 0; i < kMostChunks && got > 0; ++i) got = ::recv(socket, chunk.data(), chunk.size(), 0);

@@ -63,7 +63,7 @@ Result<std::string> ReadFile(const fs::path& path) {
 
 Result<std::string> ReadAll(int fd, const fs::path& path) {
   std::string content;
-  char buffer[65536];
+  char buffer[8 << 10];
   for (;;) {
     const ssize_t size = read(fd, buffer, sizeof buffer);
     if (size == 0) return content;

@@ -33,6 +33,19 @@ TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewOpenFilesIsRefusedInOneLine_Nee
   EXPECT_EQ(user_->Tony(One("true"), {.open_files = 33}).exit, 0) << "as many as it needs";
 }
 
+TEST_F(LimitsStrangersTest, AJobThatMayHaveTooSmallAStackIsRefusedInOneLine_NeedsRoot) {
+  const auto submit = [&](const std::string& kib) {
+    Words words = {"sh", "-c", "ulimit -s " + kib + "; exec tony \"$@\"", "tony"};
+    const Words job = One("true");
+    words.insert(words.end(), job.begin(), job.end());
+    return user_->Run(words);
+  };
+  ExpectOneLine(submit("64"), "KiB here (ulimit -s), and tony needs 96", "64 KiB: ");
+  if (SanitizedPrograms()) GTEST_SKIP() << "frames are larger with a sanitizer";
+  const Ran ran = submit("128");
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+}
+
 TEST_F(LimitsStrangersTest, AJobThatMayHaveTooFewProcessesIsRefusedInOneLine_NeedsRoot) {
   for (const rlim_t processes : {1, 2, 4, 7, 8})
     // The leak sanitizer would start a process of its own at the end.
