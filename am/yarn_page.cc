@@ -19,16 +19,16 @@ constexpr Duration kPause{2000};
 constexpr const char* kUserCookie = "proxy-user";  // WebAppProxyServlet.PROXY_USER_COOKIE_NAME
 
 // Says once for each address that it was refused: a proxy that calls from another one than its name's is seen there.
-std::function<bool(const std::string&)> ProxyAlone(const YarnCluster& cluster) {
+std::function<bool(const std::string&)> ProxyAlone(EventLoop& loop, const YarnCluster& cluster) {
   const std::string host = hadoop::HostOfUrl(WebProxyOf(cluster));
-  const auto proxy = ResolveHost(host);
-  if (!proxy.ok()) LogWarn(StrCat("the job's page is shown to nobody: ", proxy.error().message));
+  const auto proxy = std::make_shared<HostAddress>(loop, host);
+  if (!proxy->known().ok()) LogWarn(StrCat("the job's page is shown to nobody yet: ", proxy->known().error().message));
   return [host, proxy, refused = std::make_shared<std::set<std::string>>()](const std::string& address) {
     constexpr size_t kMostSaid = 10;
-    if (proxy.ok() && address == *proxy) return true;
-    if (proxy.ok() && refused->size() < kMostSaid && refused->insert(address).second)
-      LogWarn(
-          StrCat("the job's page: a connection from ", address, " is closed: YARN's proxy is at ", host, ", ", *proxy));
+    if (proxy->Is(address)) return true;
+    if (proxy->known().ok() && refused->size() < kMostSaid && refused->insert(address).second)
+      LogWarn(StrCat("the job's page: a connection from ", address, " is closed: YARN's proxy is at ", host, ", ",
+                     *proxy->known()));
     return false;
   };
 }
@@ -44,7 +44,7 @@ HttpAnswer Refused(const Result<bool>& may_see, const std::string& user) {
 
 PageGate GateOf(EventLoop& loop, const YarnCluster& cluster, const JobId& job) {
   const auto viewers = std::make_shared<hadoop::ApplicationViewers>(loop, cluster.rm_web, job.value);
-  return {.admits = ProxyAlone(cluster), .ask = [viewers](const HttpRequest& request, PageGate::OnRefusal done) {
+  return {.admits = ProxyAlone(loop, cluster), .ask = [viewers](const HttpRequest& request, PageGate::OnRefusal done) {
             const std::string user = CookieOf(request, kUserCookie);
             viewers->Ask(user, [user, done = std::move(done)](const Result<bool>& may_see) {
               done(may_see.ok() && *may_see ? std::nullopt : std::optional(Refused(may_see, user)));

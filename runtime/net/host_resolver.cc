@@ -138,4 +138,28 @@ HostResolver::Query HostResolver::Resolve(const std::string& host, OnAddress don
   return std::make_unique<Waiting>(state_, id);
 }
 
+HostAddress::HostAddress(EventLoop& loop, std::string host, HostResolver::Lookup lookup, Duration ask_again)
+    : loop_(loop),
+      host_(std::move(host)),
+      ask_again_(ask_again),
+      known_(lookup(host_)),
+      asked_(loop.Now()),
+      resolver_(loop, std::move(lookup)) {}
+
+bool HostAddress::Is(const std::string& address) {
+  if (known_.ok() && address == *known_) return true;
+  AskAgain();
+  return false;
+}
+
+void HostAddress::AskAgain() {
+  if (query_ || loop_.Now() - asked_ < ask_again_) return;
+  asked_ = loop_.Now();
+  query_ = resolver_.Resolve(host_, [this](Result<std::string> address) {
+    query_.reset();
+    // A name service that does not answer takes no address away.
+    if (address.ok() || !known_.ok()) known_ = std::move(address);
+  });
+}
+
 }  // namespace tony

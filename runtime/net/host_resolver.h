@@ -9,6 +9,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
+#include "runtime/base/time.h"
 
 namespace tony {
 
@@ -35,6 +36,30 @@ class HostResolver {
   struct State;
   EventLoop& loop_;
   std::shared_ptr<State> state_;  // with the threads
+};
+
+// Whether somebody calls from the address of a host, which may get another one. Loop thread only.
+class HostAddress {
+ public:
+  // Blocks as ResolveHost() does, once.
+  HostAddress(EventLoop& loop, std::string host, HostResolver::Lookup lookup = ResolveHost,
+              Duration ask_again = Duration(5000));
+
+  const Result<std::string>& known() const { return known_; }
+  // After a no the name is asked for again, beside the loop and each `ask_again` at most: who is refused because the
+  // host has a new address is admitted soon.
+  bool Is(const std::string& address);
+
+ private:
+  void AskAgain();
+
+  EventLoop& loop_;
+  const std::string host_;
+  const Duration ask_again_;
+  Result<std::string> known_;
+  Instant asked_;
+  HostResolver resolver_;
+  HostResolver::Query query_;  // after the resolver
 };
 
 }  // namespace tony

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <optional>
 #include <set>
 
+#include "tests/support/run_until.h"
 #include "tests/unit/base/event_loop_fixture.h"
 
 namespace tony {
@@ -118,6 +120,33 @@ TEST_F(HostResolverTest, WhatNobodyWaitsForAnyMoreIsNotAsked) {
   dropped.reset();
   Settle();
   EXPECT_FALSE(told);
+}
+
+TEST_F(HostResolverTest, AHostThatGetsAnotherAddressIsKnownByItSoon) {
+  std::atomic<int> asked{0};
+  const auto lookup = [&asked](const std::string&) -> Result<std::string> {
+    return std::string(++asked == 1 ? "10.0.0.1" : "10.0.0.2");
+  };
+  HostAddress proxy(loop, "proxy", lookup, Duration(0));
+  EXPECT_TRUE(proxy.Is("10.0.0.1"));
+  EXPECT_EQ(asked, 1);
+  EXPECT_FALSE(proxy.Is("10.0.0.2"));
+  EXPECT_TRUE(RunUntil(loop, [&] { return *proxy.known() == "10.0.0.2"; }));
+  EXPECT_TRUE(proxy.Is("10.0.0.2"));
+  EXPECT_FALSE(proxy.Is("10.0.0.1"));
+}
+
+TEST_F(HostResolverTest, ANameServiceThatFailsTakesNoAddressAway) {
+  std::atomic<int> asked{0};
+  const auto lookup = [&asked](const std::string&) -> Result<std::string> {
+    if (++asked == 1) return std::string("10.0.0.1");
+    return Error{ErrorCode::kUnavailable, "no answer"};
+  };
+  HostAddress proxy(loop, "proxy", lookup, Duration(0));
+  EXPECT_FALSE(proxy.Is("10.0.0.9"));
+  EXPECT_TRUE(RunUntil(loop, [&] { return asked == 2; }));
+  Settle();
+  EXPECT_TRUE(proxy.Is("10.0.0.1"));
 }
 
 }  // namespace
