@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::string_view kMagic("\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50", 16);
 constexpr int64_t kFooter = 8 + 4 + 16;
-constexpr int64_t kLargestIndex = 16 << 20;   // of a file; an entry of it is some ten bytes
+constexpr int64_t kLargestIndex = 16 << 20;  // of a file; an entry of it is some ten bytes
+// NodeManagers begin a block after 256 KiB; so many take 16 MB here.
+constexpr int64_t kMostBlocks = 1 << 20;
 constexpr int64_t kLongestName = 64 << 10;    // Java's own limit
 constexpr int64_t kMostInflated = 4LL << 30;  // of a file: some ten seconds
 
@@ -84,7 +86,7 @@ Result<Blocks> ReadBlockIndex(TFileBytes& in, int64_t file_length) {
   Blocks blocks;
   TRY_ASSIGN(blocks.compression, TFileText(in));
   TRY_ASSIGN(const int64_t count, TFileNumber(in));
-  if (count < 0 || count > kLargestIndex) return NotATFile("the number of blocks");
+  if (count < 0 || count > std::min(kMostBlocks, file_length)) return NotATFile("the number of blocks");
   for (int64_t i = 0; i < count; ++i) {
     TRY_ASSIGN(const Region region, ReadRegion(in, file_length));
     if (!blocks.regions.empty() && region.begin < blocks.regions.back().end) return NotATFile("blocks overlap");

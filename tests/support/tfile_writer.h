@@ -52,9 +52,10 @@ class TFileWriter {
     block_.clear();
   }
 
-  std::string Finish() {
+  // The index says that there are so many more blocks.
+  std::string Finish(int64_t more = 0) {
     EndBlock();
-    std::string index = Text(compression_) + Number(static_cast<int64_t>(regions_.size()));
+    std::string index = Text(compression_) + Number(static_cast<int64_t>(regions_.size()) + more);
     for (const std::string& region : regions_) index += region;
     const std::string entry = Text("data:BCFile.index") + Text("none") + Put(index, "none");
     const std::string other = Text("data:TFile.meta") + Text("none") + Put("meta", "none");

@@ -48,6 +48,15 @@ Check CheckConfiguration(const Result<YarnCluster>& cluster) {
   return OkCheck(kName, StrCat("by ", from, ", as user ", cluster->user));
 }
 
+// Neither has another way yet: a server that demands more than authentication is refused, as is HTTPS alone.
+Check CheckNetwork(const YarnCluster& cluster) {
+  const std::string rpc = "hadoop.rpc.protection is authentication";
+  return WarnCheck("network",
+                   StrCat("tokens, TLS keys and secrets of jobs cross the network in clear: ", rpc,
+                          cluster.webhdfs.starts_with("https:") ? "" : StrCat(", WebHDFS is ", cluster.webhdfs)),
+                   "let nobody but the cluster's own machines and users onto its network");
+}
+
 Check CheckShipped() {
   for (const std::string_view name : {"tony-yarn-am.tar.gz", "tony-executor"})
     if (const std::string file = SiblingProgram(name); access(file.c_str(), R_OK) != 0)
@@ -250,6 +259,7 @@ Checks CheckYarnHealth() {
   const auto cluster = FindYarnCluster(JobId());
   Checks all = {CheckConfiguration(cluster), CheckShipped()};
   if (!cluster.ok()) return all;
+  all.push_back(CheckNetwork(*cluster));
   AddResourceManager(*cluster, all);
   AddHdfs(*cluster, all);
   return all;

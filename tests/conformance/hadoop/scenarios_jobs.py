@@ -557,6 +557,7 @@ def the_doctor_looks_at_the_whole_cluster():
                         ("attributes", ())):
         must(found[name]["health"] == "ok" and all(word in found[name]["text"] for word in words), name, found[name])
     must("closed" not in found["queues"]["text"], found["queues"])
+    must(found["network"]["health"] == "warn" and "in clear" in found["network"]["text"], found["network"])
     left = json.loads(hdfs("GET", "/user/root", op="LISTSTATUS"))["FileStatuses"]["FileStatus"]
     must(not [one for one in left if "doctor" in one["pathSuffix"]], left)
     text = tony("doctor", "--yarn").stdout

@@ -118,6 +118,13 @@ TEST(AggregatedLogTest, AFileThatWasCutOrChangedIsNamedAsSuch) {
   EXPECT_THAT(other.Failure().message, HasSubstr("not as a TFile should be"));
 }
 
+TEST(AggregatedLogTest, AnIndexOfMoreBlocksThanTheFileCanHaveIsRefused) {
+  TFileWriter writer("none");
+  writer.AddContainer("container_1", {{"stdout", "one\n"}});
+  AggregatedFile file{writer.Finish((1 << 20) + 1)};
+  EXPECT_EQ(file.Failure().message, "not as a TFile should be: the number of blocks");
+}
+
 TEST(AggregatedLogTest, ACompressionThatWeHaveNotIsNamed) {
   TFileWriter writer("lzo");
   writer.AddContainer("container_1", {{"stdout", "one\n"}});

@@ -121,6 +121,16 @@ TEST_F(WebHdfsTest, AFileGoesToTheDataNodeInOnePiece) {
   }
 }
 
+TEST_F(WebHdfsTest, ADataNodeThatSendsOnGetsAnErrorAndNobodyElseTheBytes) {
+  node.answers_all = Answered(307, "", StrCat("Location: ", node.server().Url("/elsewhere"), "\r\n"));
+  const auto created = Create("/a", "secret");
+  ASSERT_FALSE(created.ok());
+  EXPECT_EQ(created.error().message, "CREATE /a: sent on to one more server");
+  EXPECT_EQ(node.server().requests().size(), 2u);
+  EXPECT_EQ(Run<Status>([&](auto done) { return hdfs.SetPermission("/a", 0600, done); }).error().code,
+            ErrorCode::kInvalid);
+}
+
 TEST_F(WebHdfsTest, AFileThatExistsIsNotCreated) {
   node.files["/a"] = "before";
   const auto created = Create("/a", "after");
