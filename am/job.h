@@ -163,6 +163,7 @@ class Job {
   Decided OnGranted(const ContainerGranted& granted) const;
   Decided OnStartedContainer(const ContainerStarted& started) const;
   Decided OnExited(const ContainerExited& exited) const;
+  std::string OverItsMemory(const AttemptId& attempt, const std::string& error) const;
   Decided OnPreempting(const ContainerPreempting& notice);
   Decided OnReached(const SchedulerReached& reached) const;
   std::optional<Refusal> CheckCaller(const Caller& caller) const;

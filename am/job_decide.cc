@@ -262,10 +262,17 @@ Decided Job::OnExited(const ContainerExited& exited) const {
     // An executor that was told to leave does not know why; its scheduler may.
     const bool vague = outcome.cls == OutcomeClass::kInfra || outcome.cls == OutcomeClass::kKilled;
     if (vague && exited.cls && exited.cls != OutcomeClass::kSuccess) outcome.cls = *exited.cls;
+    if (outcome.cls == OutcomeClass::kOom && !exited.error.empty()) outcome.message = OverItsMemory(id, exited.error);
     out.decisions.push_back(AttemptEnded{id, Explained(attempt, std::move(outcome))});
   }
   out.decisions.push_back(ContainerEnded{exited.container});
   return out;
+}
+
+// What the scheduler says, and what the job asked for.
+std::string Job::OverItsMemory(const AttemptId& attempt, const std::string& error) const {
+  const RoleSpec& role = *spec_.FindRole(attempt.task.role);
+  return StrCat(error, "; ", role.Key("memory"), " is ", role.resources.memory_mb, " MB");
 }
 
 // Why an attempt was told to stop says more than that it was, or that its executor was: one that could not be told yet

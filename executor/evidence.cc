@@ -6,76 +6,27 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "executor/log_files.h"
 #include "runtime/base/strings.h"
+#include "runtime/process/cgroup_memory.h"
 #include "runtime/process/own_cgroup.h"
 #include "runtime/store/files.h"
 
 namespace tony::executor {
 namespace {
 
-// The number behind `name` in a file of "name number" lines.
-std::optional<int64_t> NumberIn(const std::filesystem::path& file, std::string_view name) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ' ') {
-      return ParseInt(Trim(std::string_view(line).substr(name.size())));
-    }
-  }
-  return std::nullopt;
-}
-
-const char* CountFile(CgroupVersion version) {
-  return version == CgroupVersion::kOne ? "memory.oom_control" : "memory.events";
-}
-
-const char* LimitFile(CgroupVersion version) {
-  return version == CgroupVersion::kOne ? "memory.limit_in_bytes" : "memory.max";
-}
-
-bool KnowsMemory(const OwnCgroup& cgroup) {
-  std::error_code error;
-  return std::filesystem::exists(cgroup.folder / CountFile(cgroup.version), error) ||
-         std::filesystem::exists(cgroup.folder / LimitFile(cgroup.version), error);
-}
-
 // The nearest that counts, from ours upwards: one that was made to keep processes together counts no memory.
 std::optional<OwnCgroup> CountingCgroup(const std::filesystem::path& root) {
   auto own = OwnMemoryCgroup(root);
-  while (own && own->folder != own->mount && !KnowsMemory(*own)) own->folder = own->folder.parent_path();
+  while (own && own->folder != own->mount && !CountsMemory(own->folder)) own->folder = own->folder.parent_path();
   return own;
 }
 
 std::optional<int64_t> CountInCgroup(const std::filesystem::path& root) {
   const auto own = CountingCgroup(root);
-  if (!own) return std::nullopt;
-  return NumberIn(own->folder / CountFile(own->version), "oom_kill");
-}
-
-// The only line of a file of a cgroup. Nothing: there is none, or it is a word ("max").
-std::optional<int64_t> OnlyNumber(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  return std::getline(in, line) ? ParseInt(Trim(line)) : std::nullopt;
-}
-
-struct MemoryOfCgroup {
-  std::optional<int64_t> limit_mb, peak_mb;
-};
-MemoryOfCgroup MemoryOf(const OwnCgroup& cgroup) {
-  // Version 1 says "no limit" by the largest multiple of a page.
-  constexpr int64_t kNoLimit = int64_t{1} << 60;
-  const bool one = cgroup.version == CgroupVersion::kOne;
-  const auto limit = OnlyNumber(cgroup.folder / LimitFile(cgroup.version));
-  const auto peak = OnlyNumber(cgroup.folder / (one ? "memory.max_usage_in_bytes" : "memory.peak"));
-  MemoryOfCgroup memory;
-  if (limit && *limit < kNoLimit) memory.limit_mb = *limit >> 20;
-  if (peak) memory.peak_mb = *peak >> 20;
-  return memory;
+  return own ? OomKillsIn(own->version, own->folder) : std::nullopt;
 }
 
 bool Grew(const std::optional<int64_t>& before, const std::optional<int64_t>& after) {
@@ -121,17 +72,10 @@ OomEvidence Compare(const OomKills& before, const OomKills& after) {
 
 std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root) {
   const auto own = CountingCgroup(root);
-  const auto memory = own ? MemoryOf(*own) : MemoryOfCgroup();
-  if (!memory.limit_mb) return "";
-  const bool ours = own->folder.filename().string().starts_with(kContainerCgroupPrefix);
-  const std::string limit = StrCat(ours ? "the container's" : "its cgroup's", " limit of ", *memory.limit_mb, " MB");
-  const std::string peak = memory.peak_mb ? StrCat(" (peak ", *memory.peak_mb, " MB)") : "";
-  const std::string killed = StrCat(kills, kills == 1 ? " process was" : " processes were", " killed by the kernel");
-  // A cgroup above has a limit, too, that others may have reached.
-  const bool reached = !memory.peak_mb || *memory.peak_mb >= *memory.limit_mb * 9 / 10;
-  if (!reached) return StrCat("out of memory, but not by ", limit, peak, ": ", killed);
-  return StrCat("out of memory: ", limit, " was reached", peak, ", ", killed,
-                ours ? "; " + memory_key + " sets it" : "");
+  const auto memory = own ? MemoryOf(own->version, own->folder) : MemoryOfCgroup();
+  const bool ours = own && own->folder.filename().string().starts_with(kContainerCgroupPrefix);
+  const std::string text = DescribeOom(memory, ours ? "the container's" : "its cgroup's", kills);
+  return ours && ReachedItsLimit(memory) ? StrCat(text, "; ", memory_key, " sets it") : text;
 }
 
 void ForgetFile(const std::filesystem::path& file) { unlink(file.c_str()); }

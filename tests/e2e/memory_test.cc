@@ -1,4 +1,8 @@
 // The kernel's own killer at a container's memory limit, and what a person is told of it.
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "runtime/base/strings.h"
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
@@ -61,6 +65,22 @@ TEST_F(MemoryTest, NeedsWritableCgroupOneTaskAboveItsLimitHarmsNoOther) {
   const auto status = Status();
   EXPECT_EQ(Text(status, "/verdict/task"), "worker:1");
   EXPECT_EQ(Text(status, "/tasks/0/outcome/class"), "killed");
+}
+
+// The kernel frees no memory by killing whoever wrote it, so it goes on until it comes to the executor.
+TEST_F(MemoryTest, NeedsWritableCgroupAFileInSharedMemoryAboveTheLimitIsOutOfMemoryAtOnce) {
+  const std::string file = StrCat("/dev/shm/tony-test-", getpid());
+  const Ran ran = Run(StrCat("head -c 900M /dev/zero > ", file));
+  std::filesystem::remove(file);
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  const auto status = Status();
+  EXPECT_EQ(Text(status, "/verdict/class"), "oom");
+  EXPECT_THAT(
+      Text(status, "/verdict/message"),
+      AllOf(HasSubstr(StrCat("out of memory: the container's limit of ", MemoryLimit(), " MB was reached (peak ")),
+            HasSubstr("MB in /dev/shm and other shared memory"), HasSubstr("tony.worker.memory")));
+  EXPECT_EQ(Number(status, "/tasks/0/attempt"), 1);
+  ExpectNothingLeft();
 }
 
 }  // namespace

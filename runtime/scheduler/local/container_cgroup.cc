@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/process/cgroup_memory.h"
 #include "runtime/process/held_process.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/store/files.h"
@@ -127,6 +128,11 @@ bool HasChildren(const fs::path& cgroup) {
   return stat(cgroup.c_str(), &info) == 0 && info.st_nlink != 2;
 }
 
+int64_t NumberOf(const fs::path& file) {
+  const auto content = ReadFile(file);
+  return content.ok() ? ParseInt(Trim(*content)).value_or(0) : 0;
+}
+
 void CollectProcesses(const fs::path& cgroup, int depth, std::vector<pid_t>& found) {
   const auto listed = ReadFile(cgroup / kProcesses);
   if (listed.ok())
@@ -134,6 +140,19 @@ void CollectProcesses(const fs::path& cgroup, int depth, std::vector<pid_t>& fou
       if (const auto pid = ParseInt(line); pid && *pid > 0) found.push_back(static_cast<pid_t>(*pid));
   if (depth == 0 || !HasChildren(cgroup)) return;
   for (const auto& child : ChildrenOf(cgroup)) CollectProcesses(child, depth - 1, found);
+}
+
+int64_t CountOomKills(CgroupVersion version, const fs::path& cgroup, int depth) {
+  const auto own = OomKillsIn(version, cgroup);
+  const bool refused = !own && version == CgroupVersion::kOne && NumberOf(cgroup / "memory.failcnt") > 0;
+  int64_t kills = own.value_or(refused ? 1 : 0);
+  if (depth == 0 || !HasChildren(cgroup)) return kills;
+  for (const auto& child : ChildrenOf(cgroup)) {
+    const int64_t below = CountOomKills(version, child, depth - 1);
+    // v2 has added those below already, unless it is mounted with memory_localevents.
+    kills = version == CgroupVersion::kOne ? kills + below : std::max(kills, below);
+  }
+  return kills;
 }
 
 // The kernel's own word on v2, below it included. The list of v1 is made anew each time that it is opened.
@@ -230,6 +249,11 @@ std::vector<pid_t> ProcessesInCgroup(const fs::path& cgroup) {
   std::vector<pid_t> found;
   CollectProcesses(cgroup, kDeepest, found);
   return found;
+}
+
+int64_t OomKillsOfTree(const fs::path& cgroup) {
+  const auto version = CountsMemory(cgroup);
+  return version ? CountOomKills(*version, cgroup, kDeepest) : 0;
 }
 
 Status RemoveCgroup(const fs::path& cgroup) { return Remove(cgroup, kDeepest); }

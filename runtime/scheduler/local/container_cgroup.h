@@ -51,6 +51,9 @@ std::vector<pid_t> ProcessesInCgroup(const std::filesystem::path& cgroup);
 // held by a pidfd and seen to be in it. True: something lived in it; called again until the kernel says that it is
 // empty.
 bool KillCgroup(const std::filesystem::path& cgroup);
+// How many of its processes the kernel has killed for want of memory, in it and in those below it that are still there.
+// 1 for "some": a kernel that counts none (v1 before Linux 4.13), but has refused memory at the limit.
+int64_t OomKillsOfTree(const std::filesystem::path& cgroup);
 // With those below it. Harmless if it is gone; an error while something lives in it.
 Status RemoveCgroup(const std::filesystem::path& cgroup);
 

@@ -88,6 +88,7 @@ Status Containers::AdoptOne(const ContainerRecord& record) {
                                      : StartTime(container.pid) == record.start_time;
   if (!container.process.valid() || !is_it) {
     LogInfo(StrCat("container ", record.id.value, " ended unseen"));
+    JudgeMemory(container, std::nullopt);
     container.state = State::kSweeping;
     return Ok();
   }

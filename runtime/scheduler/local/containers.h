@@ -95,6 +95,7 @@ class Containers {
   UniqueFd MakeCgroupFor(const LaunchContainer& launch, Container& container);
   void CheckThatItsCgroupHasIt(Container& container);
   void DoWithoutCgroups(Container& container, const std::string& why);
+  static void JudgeMemory(Container& container, const std::optional<ExitStatus>& status);
   void RemoveCgroupOf(Container& container);
 
   SweepScope Scope() const;  // what a sweep must know now

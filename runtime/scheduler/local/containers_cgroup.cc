@@ -1,8 +1,11 @@
 // The containers' cgroups. Without them they do as well: then nothing limits their memory.
 #include <sys/wait.h>
 
+#include <csignal>
+
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/process/cgroup_memory.h"
 #include "runtime/scheduler/local/containers.h"
 
 namespace tony::keeper {
@@ -48,6 +51,20 @@ void Containers::DoWithoutCgroups(Container& container, const std::string& why) 
   cgroups_.reset();
   RemoveCgroupOf(container);
   container.cgroup.clear();
+}
+
+// Before anybody kills what the executor has left. The kernel may choose the executor at the container's limit, because
+// a file in /dev/shm keeps its memory whoever is killed before. A SIGKILL that others sent after a kill which the
+// program survived is taken for the kernel's, too, because nobody can tell them apart.
+void Containers::JudgeMemory(Container& container, const std::optional<ExitStatus>& status) {
+  const bool seen = status.has_value();
+  if (seen && *status != ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}) return;
+  const auto version = container.cgroup.empty() ? std::nullopt : CountsMemory(container.cgroup);
+  const int64_t kills = version ? OomKillsOfTree(container.cgroup) : 0;
+  if (kills == 0) return;
+  container.exited.error = DescribeOom(MemoryOf(*version, container.cgroup), "the container's", kills);
+  if (seen && !container.exited.error.empty())
+    container.exited.error += kills == 1 ? ", the executor" : ", one of them the executor";
 }
 
 void Containers::RemoveCgroupOf(Container& container) {

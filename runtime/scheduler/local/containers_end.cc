@@ -29,6 +29,7 @@ void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus
   Container& container = containers_[id];
   container.watch.reset();
   container.process = {};
+  if (container.state == State::kRunning) JudgeMemory(container, status);
   container.state = State::kSweeping;
   container.exited.status = status;
   LogInfo(StrCat("executor of container ", id.value, " ended: ", status ? ToString(*status) : "not seen how"));

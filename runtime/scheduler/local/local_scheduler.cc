@@ -9,6 +9,7 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/process/cgroup_memory.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/store/attempt_folder.h"
 #include "runtime/store/files.h"
@@ -188,6 +189,7 @@ void LocalScheduler::On(const ContainerExited& exited) {
   stops_.erase(exited.container);
   if (!ended_.insert(exited.container).second) return;
   ContainerExited told = exited;
+  if (told.error.starts_with(kOutOfMemory)) told.cls = OutcomeClass::kOom;
   told.kept = outcome_kept_in_(exited.container);
   Tell(std::move(told));
 }

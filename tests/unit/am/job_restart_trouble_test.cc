@@ -257,6 +257,19 @@ TEST(JobRestartTroubleTest, AnEndBeforeTheRegistrationIsALossWhateverItsReason) 
   EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kOom) << "the same ask would end the same way";
 }
 
+TEST(JobRestartTroubleTest, AnEndForWantOfMemoryNamesWhatTheJobAskedFor) {
+  JobDriver driver(Alone().Build());
+  driver.Gathering();
+  driver.Register("worker:0");
+
+  driver.Observe(ContainerEvent{
+      ContainerExited{ContainerOf("worker:0"), {}, "out of memory: the limit was reached", OutcomeClass::kOom}});
+
+  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kOom);
+  EXPECT_THAT(driver.job().verdict()->message,
+              testing::HasSubstr("out of memory: the limit was reached; tony.worker.memory is 2048 MB"));
+}
+
 TEST(JobRestartTroubleTest, WhatTheSchedulerKnowsOfAnEndIsBelievedWhereNobodySawMore) {
   const auto end = [](const std::optional<Outcome>& kept, OutcomeClass cls) {
     JobDriver driver(Alone().NoRestarts().Build());

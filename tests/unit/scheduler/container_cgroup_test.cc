@@ -144,6 +144,33 @@ TEST_F(ContainerCgroupTest, ForgottenOnesAreRemovedAndNothingElse) {
   EXPECT_TRUE(fs::exists(In("p/tony-job-1-2")) && fs::exists(In("p/system.slice")));
 }
 
+TEST_F(ContainerCgroupTest, SecondVersionCountsKillsOfTheWholeTreeInItsRoot) {
+  Write("c/memory.max", "67108864\n");
+  EXPECT_EQ(OomKillsOfTree(In("c")), 0);
+  Write("c/memory.events", "oom 3\noom_kill 3\noom_group_kill 0\n");
+  Write("c/made/memory.events", "oom_kill 2\n");
+  EXPECT_EQ(OomKillsOfTree(In("c")), 3) << "of these two below";
+  Write("c/memory.events", "oom_kill 0\n");
+  EXPECT_EQ(OomKillsOfTree(In("c")), 2) << "memory_localevents";
+}
+
+TEST_F(ContainerCgroupTest, FirstVersionCountsKillsInEachCgroup) {
+  Write("c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
+  Write("c/made/by/user/memory.oom_control", "oom_kill 2\n");
+  EXPECT_EQ(OomKillsOfTree(In("c")), 3);
+}
+
+TEST_F(ContainerCgroupTest, AKernelThatCountsNoKillsIsAskedForItsRefusals) {
+  Write("c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");
+  Write("c/memory.failcnt", "0\n");
+  EXPECT_EQ(OomKillsOfTree(In("c")), 0);
+  Write("c/memory.failcnt", "106\n");
+  EXPECT_EQ(OomKillsOfTree(In("c")), 1);
+  Write("c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
+  EXPECT_EQ(OomKillsOfTree(In("c")), 0) << "the limit was reached, and nobody killed";
+  EXPECT_EQ(OomKillsOfTree(In("no/such")), 0);
+}
+
 TEST(CgroupLookTest, WhatTheTestsFindHereTheProgramsFindToo) {
   const CgroupLook look = LookForCgroups();
   EXPECT_EQ(FindCgroupPlace().ok(), !look.limits.empty());
@@ -184,6 +211,19 @@ TEST_F(RealCgroupTest, NeedsWritableCgroupAProcessThatEntersIsListedUntilItEnds)
   waitpid(child, nullptr, 0);
   EXPECT_THAT(ProcessesInCgroup(cgroup_), IsEmpty());
   EXPECT_TRUE(RemoveCgroup(cgroup_).ok());
+}
+
+TEST_F(RealCgroupTest, NeedsWritableCgroupWhoTakesTooMuchIsCounted) {
+  const auto procs = MakeCgroup(cgroup_, {64, 1, 0});
+  ASSERT_TRUE(procs.ok()) << procs.error().message;
+  EXPECT_EQ(OomKillsOfTree(cgroup_), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (write(procs->get(), "0", 1) == 1) execl("/bin/sh", "sh", "-c", "head -c 300M /dev/zero | tail", nullptr);
+    _exit(1);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_GE(OomKillsOfTree(cgroup_), 1);
 }
 
 TEST_F(RealCgroupTest, NeedsWritableCgroupWarmthEndsWhenItIsToldTo) {

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
 #include "tests/support/living_process.h"
 #include "tests/support/no_more_files.h"
+#include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::keeper {
@@ -83,6 +85,31 @@ TEST_F(ContainersTest, NorIsOneTakenForIdleThatCannotBeLookedAt) {
     ASSERT_EQ(waitid(P_PID, child, &end, WEXITED), 0);
     EXPECT_EQ(end.si_status, SIGKILL) << files;
   }
+}
+
+// The folder stands for a cgroup v2, which the kernel would not let anybody write in.
+TEST_F(ContainersTest, AnExecutorThatDiedWhereTheKernelKilledForMemoryHasRunOutOfIt) {
+  const auto cgroup = temp_.path() / "cgroup";
+  std::filesystem::create_directories(cgroup / "made");
+  std::ofstream(cgroup / "memory.peak") << (64 << 20) << "\n";
+  const auto end_with = [&](const std::string& below) {
+    std::ofstream(cgroup / "memory.max") << (64 << 20) << "\n";
+    std::ofstream(cgroup / "made/memory.events") << below;
+    std::filesystem::remove(job_.place() / "containers/1-1");
+    EXPECT_TRUE(ContainerRecords(job_).Launching({"1-1"}, {}, cgroup).ok());
+    EXPECT_TRUE(ContainerRecords(job_).Started({"1-1"}, 1, "of-another").ok());
+    EventLoop loop;
+    BoostProcessRunner runner(loop);
+    std::optional<ContainerExited> exited;
+    Containers containers(loop, runner, job_, {}, {nullptr, [&](const ContainerExited& end) { exited = end; }});
+    EXPECT_TRUE(containers.Adopt().ok());
+    EXPECT_TRUE(RunUntil(loop, [&] { return exited.has_value(); }));
+    return exited ? exited->error : "none";
+  };
+  EXPECT_EQ(
+      end_with("oom 2\noom_kill 2\n"),
+      "out of memory: the container's limit of 64 MB was reached (peak 64 MB), 2 processes were killed by the kernel");
+  EXPECT_EQ(end_with("oom 2\noom_kill 0\n"), "");
 }
 
 TEST_F(ContainersTest, AnExecutorThatIsGoneKeepsNoKeeperFromGoingOn) {

@@ -16,8 +16,10 @@
 namespace tony {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 
 // Clears its environment, leaves its session, and writes to no log of the job.
 constexpr char kHiddenDaemon[] =
@@ -123,6 +125,75 @@ TEST_F(KeeperCgroupTest, NeedsWritableCgroupCgroupsMadeByTheProgramGoWithItsCont
   scheduler_->Stop({"1-1"}, StopMode::kKill);
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_TRUE(Gone());
+}
+
+// A file in /dev/shm, which keeps its memory whoever is killed.
+constexpr char kFillSharedMemory[] = "dd if=/dev/zero of=/dev/shm/$NAME bs=1M count=300 2>/dev/null";
+
+class KeeperOomTest : public KeeperCgroupTest {
+ protected:
+  ~KeeperOomTest() override { std::filesystem::remove("/dev/shm/" + name_); }
+  void LaunchIn64(const std::string& command) { Launch("1-1", command, {"NAME=" + name_}, {64, 1, 0}); }
+  bool WaitForEnd() {
+    return WaitFor([&] { return Exit("1-1"); });
+  }
+  const std::string name_ = StrCat("tony-test-", getpid());
+};
+
+TEST_F(KeeperOomTest, NeedsWritableCgroupAnExecutorThatTheKernelChoseHasRunOutOfMemory) {
+  LaunchIn64(StrCat("exec ", kFillSharedMemory));
+  ASSERT_TRUE(WaitForEnd());
+  EXPECT_EQ(Exit("1-1")->cls, OutcomeClass::kOom);
+  EXPECT_EQ(Exit("1-1")->status, (ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}));
+  EXPECT_THAT(Exit("1-1")->error,
+              MatchesRegex("out of memory: the container's limit of 64 MB was reached \\(peak [0-9]+ MB, [0-9]+ MB in "
+                           "/dev/shm and other shared memory\\), 1 process was killed by the kernel, the executor"));
+}
+
+TEST_F(KeeperOomTest, NeedsWritableCgroupTheNextMasterHearsItToo) {
+  LaunchIn64(StrCat("exec ", kFillSharedMemory));
+  ASSERT_TRUE(WaitForEnd());
+  scheduler_.reset();
+  KillKeeper(keeper_);
+  StartKeeper();
+  BecomeAm({1});
+  ASSERT_TRUE(WaitForEnd());
+  EXPECT_EQ(Exit("1-1")->cls, OutcomeClass::kOom);
+}
+
+TEST_F(KeeperOomTest, NeedsWritableCgroupSoDoesOneWhoseEndNobodySaw) {
+  LaunchIn64(StrCat("echo $$ >pid; until [ -e go ]; do sleep 0.01; done; exec ", kFillSharedMemory));
+  const pid_t executor = PidIn("pid");
+  scheduler_.reset();
+  KillKeeper(keeper_);
+  ASSERT_TRUE(WriteFileByRename(records_.place() / "go", "", false).ok());
+  ASSERT_TRUE(WaitFor([&] { return !Lives(executor); }));
+  StartKeeper();
+  BecomeAm({1});
+  ASSERT_TRUE(WaitForEnd());
+  EXPECT_EQ(Exit("1-1")->cls, OutcomeClass::kOom);
+  EXPECT_THAT(Exit("1-1")->error, EndsWith("1 process was killed by the kernel"));
+}
+
+TEST_F(KeeperOomTest, NeedsWritableCgroupAnExecutorThatSurvivesTheKillTellsTheEndItself) {
+  LaunchIn64("head -c 300M /dev/zero | tail; exit 3");
+  ASSERT_TRUE(WaitForEnd());
+  EXPECT_FALSE(Exit("1-1")->cls);
+  EXPECT_EQ(Exit("1-1")->error, "");
+}
+
+TEST_F(KeeperOomTest, NeedsWritableCgroupAnExecutorThatIsKilledByTheKeeperHasNotRunOutOfMemory) {
+  LaunchIn64("head -c 300M /dev/zero | tail; echo $$ >pid; exec sleep 1000");
+  PidIn("pid");
+  scheduler_->Stop({"1-1"}, StopMode::kKill);
+  ASSERT_TRUE(WaitForEnd());
+  EXPECT_FALSE(Exit("1-1")->cls);
+}
+
+TEST_F(KeeperOomTest, NeedsWritableCgroupAnExecutorThatIsKilledBelowItsLimitHasNotRunOutOfMemory) {
+  LaunchIn64("kill -9 $$");
+  ASSERT_TRUE(WaitForEnd());
+  EXPECT_FALSE(Exit("1-1")->cls);
 }
 
 TEST_F(KeeperCgroupTest, NeedsWritableCgroupAProgramThatCannotBeStartedLeavesNone) {
