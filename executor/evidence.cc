@@ -78,6 +78,22 @@ std::string DescribeOom(int64_t kills, const std::string& memory_key, const std:
   return ours && ReachedItsLimit(memory) ? StrCat(text, "; ", memory_key, " sets it") : text;
 }
 
+std::string OomScoreOfTask(const std::filesystem::path& root) {
+  constexpr int64_t kPoints = 1000;
+  const auto self = root / "proc/self";
+  const auto own_score = ReadFile(self / "oom_score_adj"), statm = ReadFile(self / "statm");
+  const auto score = own_score.ok() ? ParseInt(Trim(*own_score)) : std::nullopt;
+  const auto pages = statm.ok() ? Split(*statm, ' ') : std::vector<std::string>();
+  const auto resident = pages.size() > 1 ? ParseInt(pages[1]) : std::nullopt;
+  const auto own = CountingCgroup(root);
+  const auto limit_mb = own ? MemoryOf(own->version, own->folder).limit_mb : std::nullopt;
+  const int64_t page_kb = sysconf(_SC_PAGESIZE) >> 10;
+  const int64_t room_kb = limit_mb ? *limit_mb << 10 : sysconf(_SC_PHYS_PAGES) * page_kb;
+  if (!score || !resident || room_kb <= 0) return "";
+  const int64_t wanted_kb = 2 * *resident * page_kb;
+  return StrCat(std::min(*score + wanted_kb * kPoints / room_kb + 1, kPoints));
+}
+
 void ForgetFile(const std::filesystem::path& file) { unlink(file.c_str()); }
 
 std::string FullDiskUnder(const std::filesystem::path& folder) {

@@ -26,6 +26,12 @@ OomEvidence Compare(const OomKills& before, const OomKills& after);
 // (peak 2047 MB), 1 process was killed by the kernel; tony.worker.memory sets it". Empty where the cgroup has no limit.
 std::string DescribeOom(int64_t kills, const std::string& memory_key, const std::filesystem::path& root = "/");
 
+// The oom_score_adj of a task's processes: so much above our own that the kernel, where memory runs out, chooses any of
+// them before their executor, and no more, because a machine that runs out as a whole compares them with all other
+// processes. A point is a thousandth of the limit of our cgroup, or of the machine's memory where there is no limit;
+// they get twice what the executor has resident, and one. "": it cannot be known.
+std::string OomScoreOfTask(const std::filesystem::path& root = "/");
+
 // Removes what stands where a file will be that the program writes for us, or we for it: a link into the user's
 // sources, perhaps.
 void ForgetFile(const std::filesystem::path& file);

@@ -48,6 +48,7 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
   place_.resume_from = action.resume_from;
   place_.ports = surroundings_.named_ports;
   TRY_ASSIGN(const auto secrets, records_.ReadSecrets());
+  const std::string oom_score = OomScoreOfTask();
   std::vector<ProcessSpec> processes;
   std::vector<GivenFile> files;
   for (AttemptPlace place = place_; place.process < role->processes; ++place.process) {
@@ -56,7 +57,8 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
                          .directory = place_.folder.work.string(),
                          .stdout_file = (place_.folder.logs / OfProcess("stdout", place.process)).string(),
                          .stderr_file = (place_.folder.logs / OfProcess("stderr", place.process)).string(),
-                         .own_session = true});
+                         .own_session = true,
+                         .oom_score_adj = oom_score});
     std::ranges::move(environment.files, std::back_inserter(files));
   }
   TRY(PrepareWorkFolder(records_, role->name, place_.folder, files));

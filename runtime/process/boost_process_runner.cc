@@ -106,10 +106,16 @@ struct ChildSetup {
     if (!MarkDescriptors()) return false;
     // Here and not by the parent afterwards: then nothing that it starts can be left outside.
     if (spec.cgroup >= 0) (void)!write(spec.cgroup, "0", 1);
+    if (!spec.oom_score_adj.empty()) SetOomScore();
     for (const int fd : spec.inherited)
       if (fcntl(fd, F_SETFD, 0) != 0) return false;
     if (sigprocmask(SIG_SETMASK, &none, nullptr) != 0) return false;
     return true;
+  }
+  void SetOomScore() const {
+    const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    (void)!write(file, spec.oom_score_adj.data(), spec.oom_score_adj.size());
+    close(file);
   }
 };
 

@@ -24,6 +24,9 @@ struct ProcessSpec {
   // cgroup.procs of the cgroup that it starts in, open for writing, still the caller's; -1: that of the caller. One
   // that does not let it in is not entered, and that is no error.
   int cgroup = -1;
+  // What its /proc/self/oom_score_adj is set to, and so that of all it starts; "": as that of the caller. A value that
+  // may not be set is no error: raising it needs no right, and lowering it does.
+  std::string oom_score_adj = {};
 };
 
 class ProcessRunner {

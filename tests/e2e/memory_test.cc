@@ -83,5 +83,15 @@ TEST_F(MemoryTest, NeedsWritableCgroupAFileInSharedMemoryAboveTheLimitIsOutOfMem
   ExpectNothingLeft();
 }
 
+// Each is smaller than the executor, which lives on and tells the end. The shell's exit code is that of one of them.
+TEST_F(MemoryTest, NeedsWritableCgroupTheExecutorOutlivesManySmallProcesses) {
+  const Ran ran = Run(StrCat("mkfifo wait; v=$(head -c 700000 /dev/zero | tr '\\0' x); for i in $(seq $((2 * ",
+                             MemoryLimit(), "))); do (v=$v$i; read -r x <>wait) & done; exit 137"));
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  EXPECT_EQ(Text(Status(), "/verdict/class"), "oom");
+  EXPECT_THAT(Text(Status(), "/verdict/message"), HasSubstr("tony.worker.memory sets it")) << "by the executor";
+  ExpectNothingLeft();
+}
+
 }  // namespace
 }  // namespace tony

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -103,6 +103,34 @@ TEST_F(EvidenceTest, ALimitThatIsNotTheContainersOwnIsSaidToBe) {
   Write("sys/fs/cgroup/memory/docker/7/memory.max_usage_in_bytes", "10485760\n");
   EXPECT_EQ(DescribeOom(1, "tony.worker.memory", temp_.path()),
             "out of memory, but not by its cgroup's limit of 100 MB (peak 10 MB): 1 process was killed by the kernel");
+}
+
+// Pages of 4 KiB: 1280 are 5 MB.
+TEST_F(EvidenceTest, ATasksProcessesAreChosenBeforeTheirExecutorAndNoMore) {
+  if (sysconf(_SC_PAGESIZE) != 4096) GTEST_SKIP() << "pages of another size";
+  EXPECT_EQ(OomScoreOfTask(temp_.path()), "");
+  Write("proc/self/cgroup", "0::/u/tony-job-1-1\n");
+  Write("proc/self/oom_score_adj", "0\n");
+  Write("proc/self/statm", "2000 1280 900 1 0 300 0\n");
+  const auto with_limit = [&](int64_t mb) {
+    Write("sys/fs/cgroup/u/tony-job-1-1/memory.max", StrCat(mb << 20, "\n"));
+    return OomScoreOfTask(temp_.path());
+  };
+  EXPECT_EQ(with_limit(64), "157") << "10 of 64 MB";
+  EXPECT_EQ(with_limit(2048), "5");
+  EXPECT_EQ(with_limit(1 << 20), "1");
+  Write("proc/self/oom_score_adj", "200\n");
+  EXPECT_EQ(with_limit(2048), "205") << "as that of a user's session";
+  Write("proc/self/oom_score_adj", "999\n");
+  EXPECT_EQ(with_limit(64), "1000") << "the most that the kernel takes";
+  Write("proc/self/oom_score_adj", "-1000\n");
+  EXPECT_EQ(with_limit(2048), "-995") << "or nothing in the cgroup could be killed";
+}
+
+TEST_F(EvidenceTest, WithoutALimitTheMachinesMemoryIsTheMeasure) {
+  Write("proc/self/oom_score_adj", "0\n");
+  Write("proc/self/statm", "2000 1 900 1 0 300 0\n");
+  EXPECT_EQ(OomScoreOfTask(temp_.path()), "1");
 }
 
 TEST_F(EvidenceTest, AFailureIsSeenWithReportAndLastLines) {

@@ -50,6 +50,11 @@ class ExecutorProcessTest : public testing::Test {
   EventLoop::FdWatch child_signals_;
 };
 
+TEST_F(ExecutorProcessTest, ATasksProcessesAreChosenBeforeItsExecutorWhenMemoryRunsOut) {
+  Run("(cat /proc/self/oom_score_adj > score); touch ready; exec sleep 1000");
+  EXPECT_GT(ParseInt(Trim(Content(bed_->InWork("score")))), ParseInt(Trim(Content("/proc/self/oom_score_adj"))));
+}
+
 TEST_F(ExecutorProcessTest, ATaskThatIgnoresTermIsKilledAfterTheGrace) {
   Run("trap '' TERM; echo $$ > pid; touch ready; while :; do sleep 0.02; done");
   const Instant asked = bed_->loop.Now();

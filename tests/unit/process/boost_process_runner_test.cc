@@ -107,6 +107,18 @@ TEST_F(BoostProcessRunnerTest, ChildHasTheDescriptorsThatItInherits) {
   EXPECT_NE(fcntl(kept.get(), F_GETFD) & FD_CLOEXEC, 0) << "still close-on-exec for all others";
 }
 
+TEST_F(BoostProcessRunnerTest, ChildAndItsChildrenHaveTheScoreThatIsAskedForAndTheCallerKeepsItsOwn) {
+  ProcessSpec spec = Shell("cat /proc/self/oom_score_adj");
+  EXPECT_TRUE(RunToEnd(spec).Succeeded());
+  const std::string own = Content("out");
+  spec.oom_score_adj = "517";
+  EXPECT_TRUE(RunToEnd(spec).Succeeded());
+  EXPECT_EQ(Content("out"), own + "517\n");
+  spec.oom_score_adj = "what no kernel takes";
+  EXPECT_TRUE(RunToEnd(spec).Succeeded()) << "that is no error";
+  EXPECT_EQ(Content("out"), own + "517\n" + own);
+}
+
 TEST_F(BoostProcessRunnerTest, DescriptorThatIsNotOpenCannotBeInherited) {
   ProcessSpec spec = Shell("");
   spec.inherited = {999};
