@@ -198,6 +198,7 @@ void Executor::Perform(const BeginAttempt& action) {
 
 void Executor::Perform(const SignalTree& action) {
   if (surroundings_.processes.ReapStrangers()) return SayTreeGone();
+  if (action.signal != 0) shared_memory_.Note([] { return SignalOwnTree(0).living; });
   if (action.signal == SIGKILL) {
     const TreeWalk met = KillOwnTree();
     if (!met.living.empty()) Feed(TreeLives{met.Describe(), met.in_kernel == met.living.size()});
@@ -212,6 +213,7 @@ void Executor::OnChildEnded() {
 }
 
 void Executor::SayTreeGone() {
+  for (const auto& line : shared_memory_.Free()) LogInfo(line);
   if (usage_) Feed(UsageMeasured{usage_->Total()});
   Feed(TreeGone{});
 }

@@ -19,6 +19,7 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/job/outputs.h"
 #include "runtime/process/process_runner.h"
+#include "runtime/process/shared_memory.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/store/folder_presence.h"
 #include "runtime/store/job_records.h"
@@ -101,6 +102,7 @@ class Executor {
   std::deque<Event> events_;  // not empty while Feed() is at work
   EventLoop::Timer timer_;
   std::unique_ptr<EventLoop::Handle> lease_watch_;
+  SharedMemory shared_memory_;               // of processes that are being ended
   std::unique_ptr<UsageWatch> usage_;        // of the attempt at hand, once its process was started
   std::unique_ptr<PublishWatch> published_;  // the same, where its task publishes anything
 };

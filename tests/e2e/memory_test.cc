@@ -93,5 +93,39 @@ TEST_F(MemoryTest, NeedsWritableCgroupTheExecutorOutlivesManySmallProcesses) {
   ExpectNothingLeft();
 }
 
+class SharedMemoryE2eTest : public TonyTest {
+ protected:
+  void SetUp() override {
+    if (access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no /dev/shm to write to";
+  }
+  ~SharedMemoryE2eTest() override {
+    for (const char* file : {"one", "two", "both", "closed"}) std::filesystem::remove(Shared(file));
+  }
+  static std::string Shared(const std::string& name) { return StrCat("/dev/shm/tony-test-", getpid(), "-", name); }
+  static bool IsThere(const std::string& name) { return std::filesystem::exists(Shared(name)); }
+  std::string Submit(const std::string& name) {
+    const std::string command = StrCat("echo > ", Shared("closed"), "; exec 3>", Shared(name), " 4>", Shared("both"),
+                                       "; touch ", box_.File(name), "; sleep 1000");
+    auto words = One(command);
+    words.emplace_back("--detach");
+    const Ran ran = box_.Tony(words);
+    EXPECT_TRUE(WaitForFile(box_.File(name))) << ran.err;
+    return ran.out.substr(0, ran.out.find('\n'));
+  }
+};
+
+TEST_F(SharedMemoryE2eTest, OfTwoJobsEachLosesItsOwnFilesWithItsEnd) {
+  const std::string one = Submit("one"), two = Submit("two");
+  box_.Tony({"kill", one});
+  box_.Tony({"wait", one});
+  EXPECT_FALSE(IsThere("one"));
+  EXPECT_TRUE(IsThere("two") && IsThere("both")) << "the other job has them open";
+  box_.Tony({"kill", two});
+  box_.Tony({"wait", two});
+  EXPECT_FALSE(IsThere("two") || IsThere("both"));
+  EXPECT_TRUE(IsThere("closed")) << "nobody that was ended had it open";
+  ExpectNothingLeft();
+}
+
 }  // namespace
 }  // namespace tony

@@ -118,6 +118,7 @@ may_be_skipped() {  # PRESET
   frees_parts_of_files || echo '(LogCap|LogReader|LastLines|LogFollower)Test|(UsageWatch|UsageE2e|LongLine)Test.*Limit'
   [ "$(cut -f1 /proc/sys/net/ipv4/ip_local_port_range)" -ge 21000 ] || echo PortReservationTest.APortToLetGo
   [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 10200 ] || echo CrowdTest
+  [ -w /dev/shm ] || echo 'SharedMemory(E2e)?Test'
   [ ! -e /var/lib/tony/ledger ] || echo LedgerFolderTest.AsRootWithoutTheRight
   echo UsageWatchTest.AnAttemptThatIsOverAtOnce  # where a process takes long to start
 }

@@ -21,6 +21,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/held_process.h"
+#include "runtime/process/shared_memory.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
@@ -122,6 +123,7 @@ class Containers {
   std::vector<LaunchContainer> waiting_;
   std::map<ContainerId, Container> containers_;
   std::set<ContainerId> idle_;  // stopped as such
+  SharedMemory shared_memory_;  // of what a sweep ends
   Duration sweep_delay_{0};
   EventLoop::Timer sweep_timer_;
 };

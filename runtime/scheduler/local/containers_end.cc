@@ -23,6 +23,8 @@ constexpr Duration kLongestSweepDelay{100};
 // program just then shows no mark. So many looks in a row must find nothing.
 constexpr int kEmptyLooks = 3;
 
+std::set<pid_t> AsSet(const std::vector<pid_t>& pids) { return {pids.begin(), pids.end()}; }
+
 }  // namespace
 
 void Containers::OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus> status) {
@@ -111,13 +113,16 @@ bool Containers::OrphansMayBeInits() const {
 
 Victims Containers::KillLeftovers() {
   const std::set<pid_t> doomed = Doomed();
-  KillOwnTree([&](pid_t child) { return IsSpared(child, doomed); });
+  const auto spared = [&](pid_t child) { return IsSpared(child, doomed); };
+  shared_memory_.Note([&] { return SignalOwnTree(0, spared).living; });
+  KillOwnTree(spared);
   Victims victims;
   for (int looks = OrphansMayBeInits() ? kEmptyLooks : 1; looks > 0 && victims.Empty(); --looks) {
     const auto processes = TryListProcesses();
     victims.strays = !processes.ok();  // it may be of any container
     if (!processes.ok()) continue;
     victims = FindLeftovers(*processes, Scope());
+    shared_memory_.Note([&] { return AsSet(victims.pids); });
     SignalSeen(*processes, victims.pids, SIGKILL);
   }
   AddStrayChildren(victims);
@@ -129,8 +134,12 @@ void Containers::Sweep() {
   Victims victims = NothingCanBeLeft() ? Victims() : KillLeftovers();
   for (const auto& [id, container] : containers_) {
     const bool ending = container.state == State::kKilling || container.state == State::kSweeping;
+    if (ending && !container.cgroup.empty())
+      shared_memory_.Note([&cgroup = container.cgroup] { return AsSet(ProcessesInCgroup(cgroup)); });
     if (ending && !container.cgroup.empty() && KillCgroup(container.cgroup)) victims.containers.insert(id);
   }
+  if (victims.Empty())
+    for (const auto& line : shared_memory_.Free()) LogInfo(line);
   bool again = !victims.Empty();
   for (auto& [id, container] : containers_) {
     again |= container.state == State::kKilling;

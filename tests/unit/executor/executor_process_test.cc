@@ -55,6 +55,15 @@ TEST_F(ExecutorProcessTest, ATasksProcessesAreChosenBeforeItsExecutorWhenMemoryR
   EXPECT_GT(ParseInt(Trim(Content(bed_->InWork("score")))), ParseInt(Trim(Content("/proc/self/oom_score_adj"))));
 }
 
+TEST_F(ExecutorProcessTest, FilesInSharedMemoryGoWithTheStoppedThatHadThemOpen) {
+  const std::string file = StrCat("/dev/shm/tony-test-", getpid()), closed = file + "-closed";
+  Run(StrCat("echo a > ", closed, "; exec 3> ", file, "; touch ready; exec sleep 1000"));
+  Stop(Duration{10'000});
+  EXPECT_EQ(Reported().cls, OutcomeClass::kKilled);
+  EXPECT_FALSE(std::filesystem::remove(file));
+  EXPECT_TRUE(std::filesystem::remove(closed));
+}
+
 TEST_F(ExecutorProcessTest, ATaskThatIgnoresTermIsKilledAfterTheGrace) {
   Run("trap '' TERM; echo $$ > pid; touch ready; while :; do sleep 0.02; done");
   const Instant asked = bed_->loop.Now();

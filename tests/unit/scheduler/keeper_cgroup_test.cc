@@ -196,6 +196,17 @@ TEST_F(KeeperOomTest, NeedsWritableCgroupAnExecutorThatIsKilledBelowItsLimitHasN
   EXPECT_FALSE(Exit("1-1")->cls);
 }
 
+TEST_F(KeeperOomTest, NeedsWritableCgroupFilesInSharedMemoryGoWithTheKilledThatHadThemOpen) {
+  const std::string kept = "/dev/shm/" + name_ + "-kept";
+  LaunchIn64(StrCat("echo a >", kept, "; exec 3>/dev/shm/$NAME; echo $$ >pid; sleep 1000"));
+  PidIn("pid");
+  scheduler_->Stop({"1-1"}, StopMode::kKill);
+  ASSERT_TRUE(WaitForEnd());
+  EXPECT_FALSE(std::filesystem::exists("/dev/shm/" + name_));
+  EXPECT_TRUE(std::filesystem::remove(kept)) << "nobody had it open";
+  EXPECT_THAT(Content("keeper.log"), HasSubstr("removed from /dev/shm what ended processes had open, 0 MB: " + name_));
+}
+
 TEST_F(KeeperCgroupTest, NeedsWritableCgroupAProgramThatCannotBeStartedLeavesNone) {
   launches_[{"1-1"}] = {{"/no/such/executor"}, {}, "", {}};
   scheduler_->Launch({"1-1"}, {});
