@@ -32,6 +32,7 @@ ApplicationMaster::ApplicationMaster(ApplicationMasterParts parts)
       tracking_url_(std::move(parts.tracking_url)),
       epoch_(parts.epoch),
       turns_may_be_torn_(parts.turns_may_be_torn),
+      patience_(parts.patience),
       job_(std::move(parts.job)),
       journal_(parts.journal),
       parked_(loop_,
@@ -72,12 +73,17 @@ std::optional<Refusal> ApplicationMaster::Observe(const Observation& observation
   turn.claim = claims_asked_;
   waiting_.push_back(std::move(turn));
   journal_.Append(decisions, [this] {
+    // A turn counts as written from then on.
+    if (unwritten_) return;
     ++written_;
     FinishWritten();
   });
-  if (!trouble_.empty()) {
+  if (unwritten_) {
+    PassUnwritten();
+  } else if (!trouble_.empty()) {
     PerformWhatMayNotWait(waiting_.back());
     MakeRoomForTheEnd();
+    LimitWaitForDisk();
   }
   return refusal;
 }

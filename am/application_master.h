@@ -44,6 +44,12 @@ struct ApplicationMasterParts {
   Journal& journal;
   RecordCalls& calls;              // to the job's records
   bool turns_may_be_torn = false;  // AmStarted
+  // How long the end of the job waits for a journal and a status that cannot be written; nothing: for as long as it
+  // takes. Longer where the job has not been killed: somebody wants its result.
+  struct Patience {
+    Duration killed, otherwise;
+  };
+  std::optional<Patience> patience = std::nullopt;
 };
 
 class ApplicationMaster : public AmService {
@@ -126,6 +132,9 @@ class ApplicationMaster : public AmService {
   bool MayNotWait(const Action& action) const;
   void PerformWhatMayNotWait(const Turn& turn);
   void MakeRoomForTheEnd();
+  void LimitWaitForDisk();
+  void GoOnUnwritten();
+  void PassUnwritten();
   void AwaitInTrouble(const Caller& caller, int64_t since, const Reply<Command>& reply);
   template <class Match>
   bool Waits(Match match) const;  // whether a turn with such an action waits for the journal
@@ -158,6 +167,7 @@ class ApplicationMaster : public AmService {
   const std::string tracking_url_;
   const Epoch epoch_;
   const bool turns_may_be_torn_;
+  const std::optional<ApplicationMasterParts::Patience> patience_;
   Job job_;
   Journal& journal_;
   ParkedCalls parked_;
@@ -191,8 +201,10 @@ class ApplicationMaster : public AmService {
   std::string stale_claim_;      // why it may name an earlier owner or watcher; empty: it does not
   bool published_ = false;       // the lease of this epoch has been written
   bool status_changed_ = false;  // since status.json was written
+  // The job ends without its journal.
+  bool unwritten_ = false;
   std::unique_ptr<EventLoop::Handle> kill_timer_, deadline_timer_, lease_timer_, status_timer_, push_timer_,
-      look_timer_, end_timer_, tell_timer_, delay_timer_, claim_timer_;
+      look_timer_, end_timer_, tell_timer_, delay_timer_, claim_timer_, disk_timer_;
 };
 
 }  // namespace tony::am

@@ -181,7 +181,7 @@ void ApplicationMaster::End() {
         return records.WriteStatus(last, Durability::kSurvivesPowerCut);
       },
       [this](const Status& written) {
-        if (written.ok()) return TellEnd();
+        if (written.ok() || unwritten_) return TellEnd();
         const std::string& why = written.error().message;  // names a file that is another each time
         TellTrouble(StrCat("status.json: ", why.substr(why.rfind(": ") + 2), ", the end of the job waits"));
         end_timer_ = loop_.After(kBetweenTries, [this] { End(); });

@@ -7,6 +7,12 @@
 // else that stops something does wait: after a success, or for a restart, such an AM would take the attempts that it
 // finds stopped for failures; and an executor whose attempt has ended may hold the only copy of an outcome.
 //
+// The end of a job does not wait for ever: its executors, its place on the machine and everybody who waits for either
+// would wait, too. When the verdict is known and nothing could be written for `patience`, the turns that wait are
+// performed as if they had been written, and the arbiter gets the verdict to keep. No other AM comes after that. Only
+// where this one dies on its way, within a second of its end or the grace of a kill, and the disk is well again for the
+// next one, does that find attempts that have been stopped without a reason, as after a death of all processes.
+//
 // Executors go on working. Heartbeats are answered; the lease record gets stale, so that an executor that lost the
 // connection meanwhile does not think itself cut off; and while it is not renewed nobody is judged by silence.
 #include <algorithm>
@@ -44,12 +50,35 @@ void ApplicationMaster::MakeRoomForTheEnd() {
       [](bool) {});
 }
 
+void ApplicationMaster::LimitWaitForDisk() {
+  const auto& verdict = job_.verdict();
+  if (unwritten_) return;
+  if (trouble_.empty()) return disk_timer_.reset();
+  if (disk_timer_ || !patience_ || !verdict) return;
+  const bool killed = verdict->state == FinalState::kKilled;
+  disk_timer_ = loop_.After(killed ? patience_->killed : patience_->otherwise, [this] { GoOnUnwritten(); });
+}
+
+void ApplicationMaster::GoOnUnwritten() {
+  LogError(StrCat(trouble_, ": the job ends without a record of it"));
+  unwritten_ = true;
+  PassUnwritten();
+}
+
+void ApplicationMaster::PassUnwritten() {
+  disk_timer_ = loop_.After(Duration(0), [this] {
+    written_ = waiting_.size();
+    FinishWritten();
+  });
+}
+
 void ApplicationMaster::TellTrouble(const std::string& trouble) {
   if (trouble == trouble_) return;
   if (trouble.empty()) LogInfo(StrCat("over: ", trouble_));
   if (!trouble.empty()) LogWarn(trouble);
   trouble_ = trouble;
   TellTheUnnumbered();
+  LimitWaitForDisk();
 }
 
 void ApplicationMaster::TellDelay(const std::string& reason) {

@@ -38,6 +38,10 @@ namespace {
 // The lock of an AM that was killed is free at once; one that is being replaced gets this long to die.
 constexpr Duration kLockLimit{10000};
 
+// Room may be made on a full disk; a dead one stays dead, and the machine waits. A kill leaves the keeper half of its
+// ten seconds.
+constexpr ApplicationMasterParts::Patience kPatience{.killed = Duration(5000), .otherwise = Duration(30'000)};
+
 Result<UniqueFd> LockJob(const JobRecords& records) {
   const RealClock clock;
   const Instant limit = clock.Now() + kLockLimit;
@@ -146,7 +150,8 @@ Status Rule(const JobRecords& records, Epoch epoch) {
   RecordThread calls(loop, records);
   CheckpointPlace checkpoints = CheckpointsOnThisMachine(JobFolder(records).home(), job.spec().checkpoint);
   ApplicationMaster master({loop, std::move(checkpoints), std::move(submission), std::move(token),
-                            page ? page->url() : "", epoch, std::move(job), *opened.journal, calls, opened.outdated});
+                            page ? page->url() : "", epoch, std::move(job), *opened.journal, calls, opened.outdated,
+                            kPatience});
   const auto scheduler =
       MakeLocalScheduler({.loop = loop,
                           .records = records,

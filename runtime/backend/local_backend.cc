@@ -58,12 +58,17 @@ class JobsOfThisMachine : public LocalJobStore {
   using LocalJobStore::LocalJobStore;
   Result<JobRecords> Find(const JobId& job) const override {
     TRY_ASSIGN(JobRecords records, LocalJobStore::Find(job));
-    TRY_ASSIGN(const Submission submission, records.ReadSubmission());
-    if (submission.host == HostName()) return records;
+    const auto submission = records.ReadSubmission();
+    if (!submission.ok()) {
+      // Where the disk fails, the end may have been kept elsewhere.
+      const auto end = LocalArbiter().UnwrittenEnd(records);
+      return end.ok() && *end ? Result<JobRecords>(std::move(records)) : submission.error();
+    }
+    if (submission->host == HostName()) return records;
     TRY_ASSIGN(const auto status, records.ReadStatus());
     if (status && status->verdict) return records;
     return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " belongs to the local scheduler of ",
-                                                 submission.host, " and this is ", HostName(), "; ask there")};
+                                                 submission->host, " and this is ", HostName(), "; ask there")};
   }
 };
 

@@ -51,6 +51,12 @@ class Arbiter {
   // Ends a job that waits for its first AM and may wait long, as a kill that is in its records already asks; false: it
   // is the AM's to decide, or the keeper's.
   virtual Result<bool> EndUnruled(const JobRecords&, const KillRequest&) const { return false; }
+  // Ends a job whose records cannot be read or written, as a plain kill would, and waits for `limit` until nothing of
+  // it is left. Returns how it ended, or a status without a verdict where it still ends; nothing: that cannot be done
+  // without records. kUnavailable: nobody was found who could end it.
+  virtual Result<std::optional<JobStatus>> EndWithoutRecords(const JobId&, Duration /*limit*/) const {
+    return std::optional<JobStatus>();
+  }
   // For people: where to see why its keeper cannot stay alive, and its last words.
   virtual std::string WhyItEnds(const JobRecords& records) const = 0;
 };

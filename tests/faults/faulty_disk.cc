@@ -24,10 +24,14 @@ constexpr int kMostOperations = 2000;
 constexpr std::string_view kNeedRoom[] = {"write",   "mkdir", "rename",    "link",
                                           "symlink", "fsync", "fdatasync", "syncfs"};
 
+constexpr std::string_view kOfFolders[] = {"unlink", "chmod", "resize"};
+
 bool MayFail(const FileCall& call, int error) {
   if (call.name == "close") return false;
   if (error == EMFILE) return call.name == "open";
-  if (error != ENOSPC) return true;
+  if (error == EROFS && std::ranges::count(kOfFolders, call.name) > 0) return true;
+  if (error == EROFS && call.name == "open") return (call.flags & (O_ACCMODE | O_CREAT)) != O_RDONLY;
+  if (error != ENOSPC && error != EROFS) return true;
   return std::ranges::count(kNeedRoom, call.name) > 0 || (call.name == "open" && (call.flags & O_CREAT) != 0);
 }
 

@@ -14,7 +14,8 @@ namespace tony {
 
 struct DiskFault {
   int nth = 1;    // of the operations that may fail so, counted from 1
-  int error = 0;  // EIO, EINTR: any; ENOSPC: what needs room, and of a write one half is written; EMFILE: what opens
+  int error = 0;  // EIO, EINTR: any; ENOSPC: what needs room, and of a write one half is written; EMFILE: what opens;
+                  // EROFS: what changes something
   bool stays = true;  // else once
 };
 

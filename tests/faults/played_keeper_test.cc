@@ -83,6 +83,19 @@ TEST_F(PlayedWitnessTest, OneThatEndsBetweenTwoLooksIsNoneAndHidesNobody) {
   }
 }
 
+TEST_F(PlayedWitnessTest, AJobsKeeperIsFoundByItsWholeFolderAndItsUser) {
+  machine_.Add(kKeeper, Keeper());
+  const auto found = FindKeeper(kJob, kStranger);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->pid, kKeeper);
+  EXPECT_FALSE(FindKeeper(kJob, kStranger + 1));
+  for (const char* word : {"", "jobs", "local-", "1", "local-10"}) EXPECT_FALSE(FindKeeper({word}, kStranger)) << word;
+  PlayedProcess executor = Keeper();
+  executor.name = "tony-executor";
+  machine_.Add(kKeeper, executor);
+  EXPECT_FALSE(FindKeeper(kJob, kStranger));
+}
+
 // ---- whom a sweep ends ----
 
 class PlayedSweepTest : public PlayedMachineTest {

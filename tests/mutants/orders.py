@@ -26,6 +26,8 @@ TELLS = "  if (!tells_.empty() && !tell_timer_) TellSome();\n"
 ANSWERS = "  if (turn.answer) turn.answer(turn.result.refusal);\n"
 PUSH = "  waiting_.push_back(std::move(turn));\n"
 APPEND = """  journal_.Append(decisions, [this] {
+    // A turn counts as written from then on.
+    if (unwritten_) return;
     ++written_;
     FinishWritten();
   });

@@ -160,6 +160,46 @@ TEST(OutageScenarioTest, AFullDiskDoesNotKeepAKillFromBeingDone) {
   }
 }
 
+// The disk of these jobs never takes anything again.
+class DeadDiskScenarioTest : public testing::Test {
+ protected:
+  static constexpr Duration kForEver{1'000'000'000}, kPatience{30'000};
+
+  static Plan WithoutDisk(Plan plan, Duration from) {
+    plan.am.patience = kPatience;
+    plan.faults.push_back({from, FillDisk{kForEver}});
+    plan.faults.push_back({from, LockLease{kForEver}});
+    return plan;
+  }
+  static void ExpectEndBy(const World& world, Duration limit) {
+    ASSERT_FALSE(world.history().events().empty());
+    EXPECT_LT(world.history().events().back().time - Timeline::kStart, limit);
+  }
+};
+
+TEST_F(DeadDiskScenarioTest, TheJobEndsWithItsTasksAndAsTheyDo) {
+  for (int64_t at = 500; at <= 2'000; at += 50) {
+    const Plan plan = WithoutDisk(GangFor(2, Duration(1'500), 3), Duration(at));
+    World world(plan);
+    world.Run();
+    ASSERT_TRUE(IsRight(plan, world));
+    ExpectVerdict(world, FinalState::kSucceeded, OutcomeClass::kSuccess);
+    ExpectEndBy(world, Duration(1'500) + kPatience + Duration(10'000));
+  }
+}
+
+TEST_F(DeadDiskScenarioTest, AKillEndsIt) {
+  for (const int64_t at : {500, 5'000, 9'990}) {
+    Plan plan = WithoutDisk(GangFor(2, Duration(600'000), 3), Duration(at));
+    plan.faults.push_back({Duration(10'000), AskKill{}});
+    World world(plan);
+    world.Run();
+    ASSERT_TRUE(IsRight(plan, world));
+    ExpectVerdict(world, FinalState::kKilled, OutcomeClass::kKilled);
+    ExpectEndBy(world, Duration(10'000) + plan.spec.timers.grace + kPatience + Duration(10'000));
+  }
+}
+
 TEST(OutageScenarioTest, AFullDiskAndACrashLoseNothing) {
   for (int64_t at = 100; at <= 3'000; at += 100) {
     Plan plan = GangFor(2, Duration(1'500), 3);

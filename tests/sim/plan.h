@@ -50,7 +50,9 @@ struct NetworkPlan {
 struct AmPlan {
   Duration shortest_start{5};  // from its process to its rule
   Duration longest_start{50};
-  Duration longest_write{3};            // of a batch to the journal
+  Duration longest_write{3};  // of a batch to the journal
+  // The wait for a full disk, once the verdict is known; nothing: for ever.
+  std::optional<Duration> patience;
   Duration longest_look{20};            // into the checkpoint directory
   int failing_looks = 0;                // per mille of them
   std::vector<int64_t> crash_at_steps;  // counted over the whole run, from 1

@@ -66,6 +66,7 @@ class SimulatedAm : public AnsweringEnd {
   void WriteQueue();
   void WriteBatch(size_t turns, Duration pause);
   bool DiskTakes(const std::string& bytes);
+  bool DoesWithoutDisk();
   bool Write(const std::string& bytes);
   void Finish(const Turn& turn);
   void OnTrouble(bool trouble);
@@ -115,6 +116,7 @@ class SimulatedAm : public AnsweringEnd {
   size_t whole_ = 0;      // of the journal: what follows is to be cut off
   bool spoiled_ = false;  // its file: a sync has failed
   bool writing_ = false;
+  std::optional<Instant> ends_in_trouble_since_;
   std::deque<Turn> waiting_;  // for the journal
   std::map<AttemptId, Parked> awaits_;
   int64_t renewal_ = 0;

@@ -114,7 +114,7 @@ bool SimulatedAm::DiskTakes(const std::string& bytes) {
     file.resize(whole_);
     stage_.Add(JournalCutBack{epoch_, whole_});
   }
-  const bool full = stage_.time.now() < stage_.disk.full_until;
+  const bool full = stage_.time.now() < stage_.disk.full_until && !DoesWithoutDisk();
   const size_t part = full ? static_cast<size_t>(random_.Between(0, static_cast<int64_t>(bytes.size()) - 1)) : 0;
   if (full) return Write(bytes.substr(0, part)) && false;
   if (!Write(bytes)) return false;
@@ -122,6 +122,14 @@ bool SimulatedAm::DiskTakes(const std::string& bytes) {
   if (spoiled_) return false;
   whole_ = stage_.disk.journal.size();
   return true;
+}
+
+// From then on the history's journal has what would have been written. No plan with `patience` lets another AM read it.
+bool SimulatedAm::DoesWithoutDisk() {
+  const auto& patience = stage_.plan.am.patience;
+  if (!patience || !trouble_ || !job_.verdict()) return false;
+  if (!ends_in_trouble_since_) ends_in_trouble_since_ = stage_.time.now();
+  return stage_.time.now() - *ends_in_trouble_since_ >= *patience;
 }
 
 // A crash at the moment of writing leaves any part of it in the file.

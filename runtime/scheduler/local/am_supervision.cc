@@ -92,10 +92,13 @@ void AmSupervision::Start() {
   if (started.ok()) return;
   const Error& error = started.error();
   // A full disk under the job is no crash, and may pass; a folder that was taken away does not come back.
-  if (error.code != ErrorCode::kCannotWrite || !std::filesystem::exists(records_.place()))
-    return OnDeath(AmDeath::Kind::kCrashed, error.message);
+  std::error_code unknown;
+  const bool is_there = std::filesystem::exists(records_.place(), unknown) || unknown;
+  if (error.code != ErrorCode::kCannotWrite || !is_there) return OnDeath(AmDeath::Kind::kCrashed, error.message);
   LogWarn(error.message);
   state_ = State::kBackoff;
+  if (!unstarted_since_) unstarted_since_ = loop_.Now();
+  if (loop_.Now() - *unstarted_since_ >= options_.unstartable) return BeGone(listener_.on_unreadable, error.message);
   timer_ = loop_.After(kBetweenStarts, [this] { Start(); });
 }
 
@@ -123,6 +126,7 @@ Status AmSupervision::StartNext() {
 }
 
 void AmSupervision::BeRunning() {
+  unstarted_since_.reset();
   state_ = State::kRunning;
   renewed_ = loop_.Now();
   CheckSilence(renewed_);

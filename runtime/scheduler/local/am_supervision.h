@@ -30,6 +30,8 @@ struct AmOptions {
   Duration silence{30000};   // without a renewal it hangs. Above every am_lease: it has stopped ruling by then
   Duration adoption{10000};  // for an AM that outlived an earlier keeper to say hello
   Duration farewell{5000};   // for the AM to leave after it has finished the job
+  // A start, and the end of the job, that the job's folder takes no record of are tried for so long.
+  Duration unstartable{60000}, unwritable{5000};
   // Beyond the grace of the tasks, for the AM to end the job when the keeper was told to stop: a service manager that
   // allows for the grace and twenty seconds sees a clean stop.
   Duration stop_margin{10000};
@@ -92,6 +94,8 @@ class AmSupervision {
   Epoch epoch_;  // of the newest AM
   DeathBudget budget_;
   Instant renewed_;
+  // The first of the starts that the folder takes no record of.
+  std::optional<Instant> unstarted_since_;
   pid_t pid_ = 0;             // of an AM that is our child, or of one that we adopt; 0: none, or not known
   HeldProcess process_;       // one that is not our child
   EventLoop::FdWatch watch_;  // of its end; after it, and so released first

@@ -10,6 +10,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
+#include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/write_apart.h"
 #include "runtime/store/job_folder.h"
@@ -21,7 +22,8 @@ namespace {
 constexpr size_t kMostConnections = 16;
 // Finished, or about to be when its AM or keeper died: what the world was told stays so.
 bool IsOver(const JobRecords& records) {
-  if (std::filesystem::exists(JobFolder(records).finished())) return true;
+  std::error_code error;
+  if (std::filesystem::exists(JobFolder(records).finished(), error)) return true;
   const auto status = records.ReadStatus();
   return status.ok() && *status && (*status)->verdict;
 }
@@ -34,6 +36,7 @@ Keeper::Keeper(EventLoop& loop, JobRecords records, std::vector<std::string> env
       records_(std::move(records)),
       on_done_(std::move(on_done)),
       stop_margin_(am.stop_margin),
+      unwritable_(am.unwritable),
       runner_(loop),
       containers_(loop, runner_, records_, environment,
                   {[this](const ContainerId& id) { Report(ContainerStarted{id}); },
@@ -56,6 +59,8 @@ Keeper::Keeper(EventLoop& loop, JobRecords records, std::vector<std::string> env
 Status Keeper::Begin() {
   TRY_ASSIGN(listener_, ListenAsKeeper(records_));
   TRY(containers_.Adopt());
+  if (auto status = FreshStatus(records_); status.ok()) first_status_ = *std::move(status);
+  first_status_.tasks.clear();
   accepting_ = loop_.WhenReadable(listener_.get(), [this] { AcceptConnections(); });
   signals_ = loop_.OnSentSignals({SIGCHLD, SIGTERM, SIGINT, SIGHUP},
                                  [this](const EventLoop::SentSignal& signal) { OnSignal(signal); });
@@ -131,9 +136,16 @@ void Keeper::OnRequest(Peer, const LaunchContainer& launch) {
 
 void Keeper::OnRequest(Peer, const StopContainer& stop) { containers_.Stop(stop); }
 
-void Keeper::OnRequest(Peer, const FinishJob&) {
-  if (phase_ == Phase::kServing) return Finish();
-  if (phase_ != Phase::kRecording) Report(JobFinished{});
+// A master that could not write the end leaves that to us.
+void Keeper::OnRequest(Peer, const FinishJob& finish) {
+  if (phase_ != Phase::kServing) {
+    if (phase_ != Phase::kRecording && phase_ != Phase::kEndingTasks) Report(JobFinished{});
+    return;
+  }
+  const auto sent = JobStatusFromJson(finish.status_json);
+  if (sent.ok() && sent->verdict) verdict_ = *sent->verdict;
+  if (IsOver(records_)) return Finish();
+  WriteVerdict();
 }
 
 void Keeper::Drop(Peer peer) {

@@ -11,6 +11,11 @@
 // Where the job's folder was removed nothing can be recorded: from any phase before kSweeping it goes to kFinishing,
 // with the tasks' grace, and the keeper exits with 66.
 //
+// Where the end cannot be recorded, because the disk fails, is read-only or full, it is tried for
+// AmOptions::unwritable. Then the keeper leaves the verdict beside the ledger (unwritten_end.h), ends what it would
+// have ended, and exits with
+// 73. The job's place in the ledger is free before that, as soon as no process of the job is left.
+//
 // Of kRecording (a line in the log of ended jobs) and kWritingHistory neither lasts longer than its limit: they write
 // where a file system may not answer (write_apart.h), and nothing but the keeper's own exit waits for the second.
 //
@@ -30,11 +35,13 @@
 #include <string>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/job/job_status.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/scheduler/local/am_supervision.h"
 #include "runtime/scheduler/local/containers.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/ledger_claim.h"
+#include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/message_channel.h"
 #include "runtime/scheduler/local/requests_without_am.h"
 #include "runtime/store/folder_presence.h"
@@ -49,7 +56,8 @@ class Keeper {
          EventLoop::Callback on_done);
 
   Status Begin();
-  const Status& end() const { return end_; }  // once on_done was called. kNotFound: the job's folder was removed
+  // Once on_done was called. kNotFound: the job's folder was removed; kCannotWrite: it took no record of the end.
+  const Status& end() const { return end_; }
 
  private:
   using Peer = int64_t;  // a connection
@@ -63,7 +71,7 @@ class Keeper {
   void OnRequest(Peer from, const AmRenew& renew);
   void OnRequest(Peer from, const LaunchContainer& launch);
   void OnRequest(Peer from, const StopContainer& stop);
-  void OnRequest(Peer from, const FinishJob&);
+  void OnRequest(Peer from, const FinishJob& finish);
   void Drop(Peer peer);
   void Report(const KeeperReport& report);
   void OnSignal(const EventLoop::SentSignal& signal);
@@ -92,9 +100,12 @@ class Keeper {
   void LookAtTasks();
   void EndTasks(Duration grace);  // asks, and kills after the grace
   void Stop(const std::string& reason);
+  void EndUnasked(const std::string& reason);
   void EndWithoutAm(Verdict verdict, Duration grace);
   void Finish();
   void WriteFinished();
+  void LeaveUnwritten(const Error& error);
+  void TakeLeave();
   void Proceed();
   void WriteVerdict();
   void SweepJob();
@@ -106,7 +117,7 @@ class Keeper {
   EventLoop& loop_;
   const JobRecords records_;
   const EventLoop::Callback on_done_;
-  const Duration stop_margin_;
+  const Duration stop_margin_, unwritable_;
   BoostProcessRunner runner_;
   Containers containers_;
   AmSupervision am_;
@@ -116,11 +127,17 @@ class Keeper {
   size_t running_told_ = 0;                    // containers, when the trouble was last told
   std::optional<RequestsWithoutAm> requests_;  // of a job that runs out
   FolderPresence presence_;
+  // The status as it was read at the beginning, without tasks.
+  JobStatus first_status_;
+  // Until then a failing record of the end is tried again.
+  std::optional<Instant> unwritten_end_;
   Duration grace_{0};                     // of the tasks, as it was read at the beginning
   Duration am_lease_{Timers().am_lease};  // the same
   Instant am_heard_{};                    // when a master that rules said something last
   std::optional<Instant> unheard_kill_;   // when a kill was first seen
   Status end_;
+  // The claim is there, or was.
+  std::optional<LedgerFolder> ledger_;
   std::unique_ptr<LedgerClaim> claim_;
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
   EventLoop::Timer claim_timer_, run_timer_;

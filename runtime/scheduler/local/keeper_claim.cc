@@ -35,6 +35,7 @@ Status Keeper::TryToEnterLedger() {
              LedgerClaim::Enter(loop_, ledger, records_.job(), AskOf(spec), runs,
                                 {[this] { OnAdmitted(); }, [this](const std::string& why) { SayTurn(JobQueued{why}); }},
                                 spec.priority));
+  ledger_ = ledger;
   return Ok();
 }
 
@@ -47,8 +48,7 @@ void Keeper::OnAdmitted() {
 // The limit is read again and again: the owner of the machine may have raised it, or set one.
 void Keeper::WatchRunTime() {
   if (!claim_ || claim_->admitted_at() == Instant()) return;
-  const auto ledger = LedgerFolder::FindFor(records_);
-  const auto minutes = ledger.ok() ? ledger->ReadMachine().LimitsOf(geteuid()).run_minutes : std::nullopt;
+  const auto minutes = ledger_ ? ledger_->ReadMachine().LimitsOf(geteuid()).run_minutes : std::nullopt;
   const Instant now = loop_.Now();
   Instant next = now + kBetweenLimitLooks;
   if (minutes) {
@@ -67,7 +67,7 @@ void Keeper::EndAtRunLimit(int64_t minutes) {
   const Status written = records_.WriteKillRequest({reason});
   if (written.ok()) return;
   LogError(written.error().message);
-  run_timer_ = loop_.After(kBetweenTries, [this, minutes] { EndAtRunLimit(minutes); });
+  EndUnasked(reason);
 }
 
 void Keeper::SayTurn(KeeperReport turn) {

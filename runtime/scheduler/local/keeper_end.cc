@@ -1,12 +1,16 @@
 // The keeper's part after the AM's: how a job ends, with an AM and without one.
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
+#include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/keeper_socket.h"
+#include "runtime/scheduler/local/unwritten_end.h"
 #include "runtime/scheduler/local/write_apart.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
@@ -14,7 +18,6 @@
 namespace tony::keeper {
 namespace {
 
-// A full disk may pass; until then the job is not over.
 constexpr Duration kBetweenSweeps{5};
 // What is not dead this long after SIGKILL is in the kernel's hands and will die when those let go.
 constexpr Duration kLongestSweep{30000};
@@ -45,9 +48,12 @@ void Keeper::Stop(const std::string& reason) {
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
   const Status written = records_.WriteKillRequest({reason});
   if (!written.ok()) LogError(written.error().message);
-  if (!written.ok()) return EndWithoutAm(Killed(stop_reason_), grace_);
+  if (!written.ok()) return EndUnasked(reason);
   stop_timer_ = loop_.After(grace_ + stop_margin_, [this] { EndWithoutAm(Killed(stop_reason_), Duration(0)); });
 }
+
+// As a kill of which no master can be told.
+void Keeper::EndUnasked(const std::string& reason) { EndWithoutAm(Killed(reason), grace_); }
 
 void Keeper::EndWithoutAm(Verdict verdict, Duration grace) {
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;
@@ -83,8 +89,31 @@ void Keeper::WriteFinished() {
   if (phase_ != Phase::kRecording) return;
   const Status recorded = WriteFileByRename(JobFolder(records_).finished(), "", /*durable=*/false);
   if (!recorded.ok()) return TryAgain(&Keeper::WriteFinished, recorded.error());
-  records_.RemoveSecrets();
   LogInfo("the job is finished");
+  TakeLeave();
+}
+
+// A job whose end cannot be recorded does not run longer than others.
+void Keeper::LeaveUnwritten(const Error& error) {
+  if (!ledger_) {
+    if (auto found = LedgerFolder::FindFor(records_); found.ok()) ledger_ = *std::move(found);
+  }
+  auto status = EndedStatus(records_, verdict_, loop_.Now());
+  if (!status.ok()) EndStatus(first_status_, verdict_, loop_.Now());
+  const Result<std::filesystem::path> kept =
+      ledger_ ? KeepUnwrittenEnd(ledger_->path(), status.ok() ? *status : first_status_)
+              : Result<std::filesystem::path>(Error{ErrorCode::kCannotWrite, "there is no ledger"});
+  end_ =
+      Error{ErrorCode::kCannotWrite, StrCat("the end of the job, ", ToString(verdict_.state), " (", verdict_.message,
+                                            "), is not recorded: ", error.message,
+                                            kept.ok() ? "; the next look at the job takes it from " : "; it is lost: ",
+                                            kept.ok() ? kept->string() : kept.error().message)};
+  LogError(end_.error().message);
+  TakeLeave();
+}
+
+void Keeper::TakeLeave() {
+  records_.RemoveSecrets();
   timer_.reset();
   phase_ = Phase::kFinishing;
   Report(JobFinished{});
@@ -184,6 +213,8 @@ void Keeper::WriteVerdict() {
   phase_ = Phase::kEndingTasks;
   records_.GiveUpReserve();
   const auto status = EndedStatus(records_, verdict_, loop_.Now());
+  if (!status.ok() && status.error().code == ErrorCode::kUnavailable)
+    return TryAgain(&Keeper::WriteVerdict, status.error());
   if (!status.ok()) LogError(status.error().message);
   const Status written = status.ok() ? records_.WriteStatus(*status, Durability::kSurvivesPowerCut) : Ok();
   if (!written.ok()) return TryAgain(&Keeper::WriteVerdict, written.error());
@@ -224,9 +255,13 @@ void Keeper::BeDone() {
   on_done_();
 }
 
+// The job's place is given back as soon as no process has it: other jobs do not wait for a disk.
 void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
   LogWarn(error.message);
-  timer_ = loop_.After(kBetweenTries, [this, step] { (this->*step)(); });
+  if (am_.Gone() && !containers_.AnyLeft() && containers_.KillAllOfJob().empty()) LeaveLedger();
+  if (!unwritten_end_) unwritten_end_ = loop_.Now() + unwritable_;
+  if (loop_.Now() >= *unwritten_end_) return LeaveUnwritten(error);
+  timer_ = loop_.At(std::min(loop_.Now() + kBetweenTries, *unwritten_end_), [this, step] { (this->*step)(); });
 }
 
 }  // namespace tony::keeper

@@ -135,7 +135,7 @@ void Fields(auto& io, Is<StopContainer> auto& m) {
   io.Field(m.container);
   io.Field(m.mode);
 }
-void Fields(auto&, Is<FinishJob> auto&) {}
+void Fields(auto& io, Is<FinishJob> auto& m) { io.Field(m.status_json); }
 void Fields(auto& io, Is<KeeperInventory> auto& m) {
   io.Field(m.running);
   io.Field(m.exited);

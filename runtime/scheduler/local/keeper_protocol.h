@@ -48,7 +48,10 @@ struct StopContainer {
   ContainerId container;
   StopMode mode = StopMode::kTerm;
 };
-struct FinishJob {};
+struct FinishJob {
+  // The status with its verdict and no tasks, for a keeper that does not find it in the job's folder.
+  std::string status_json;
+};
 using KeeperRequest = std::variant<AmHello, AmRenew, LaunchContainer, StopContainer, FinishJob>;
 
 struct KeeperInventory {

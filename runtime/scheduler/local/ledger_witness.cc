@@ -93,6 +93,17 @@ bool Runs(const SeenProcess& process, const LedgerEntry& entry) {
   return false;
 }
 
+std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user) {
+  std::string folder = StrCat("/", job.value);
+  // The whole end of an argument: "jobs" is part of every job's folder.
+  folder.push_back('\0');
+  for (SeenProcess& process : ProgramsOfTony()) {
+    const bool keeps = process.name == "tony-keeper" && process.command_line.find(folder) != std::string::npos;
+    if (keeps && process.user == user) return std::move(process);
+  }
+  return std::nullopt;
+}
+
 // Where /proc is mounted with hidepid, other users' processes are not to be seen; the first one is root's.
 Witnesses::Witnesses()
     : namespace_(OwnNamespace()), sees_all_users_(geteuid() == 0 || access("/proc/1/stat", R_OK) == 0) {}

@@ -27,6 +27,9 @@ std::string Describe(const SeenProcess& process);
 // Whether it is a keeper or an executor of the job, by its name and its command line.
 bool Runs(const SeenProcess& process, const LedgerEntry& entry);
 
+// The keeper of the job, as far as it is this user's; nothing: there is none.
+std::optional<SeenProcess> FindKeeper(const JobId& job, int64_t user);
+
 // One look at the machine's processes; reads no more of /proc than it must. Its own user's entries and root's are
 // believed unseen: they could do anything to us anyway.
 class Witnesses {

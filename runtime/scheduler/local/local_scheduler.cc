@@ -94,10 +94,13 @@ void LocalScheduler::Stop(const ContainerId& container, StopMode mode) {
   Send(StopContainer{container, wanted});
 }
 
-// The verdict is in the job's folder, where everybody looks for it.
-void LocalScheduler::Finish(const Verdict&, std::function<void()> done) {
+// The verdict is in the job's folder, where everybody looks for it, except where the folder could not be written.
+void LocalScheduler::Finish(const Verdict& verdict, std::function<void()> done) {
   finished_ = std::move(done);
-  Send(FinishJob{});
+  JobStatus end{.job = records_.job()};
+  EndStatus(end, verdict, loop_.Now());
+  finish_ = {ToJson(end)};
+  Send(finish_);
 }
 
 void LocalScheduler::Connect() {
@@ -243,7 +246,7 @@ void LocalScheduler::GoUp() {
   for (const auto& [container, what] : launches_) Send(LaunchContainer{container, what});
   for (const auto& [container, mode] : stops_) Send(StopContainer{container, mode});
   ActOnTurn();
-  if (finished_) Send(FinishJob{});
+  if (finished_) Send(finish_);
 }
 
 void LocalScheduler::Send(const KeeperRequest& request) {

@@ -100,7 +100,9 @@ class LocalScheduler : public Scheduler {
   std::map<ContainerId, LaunchSpec> launches_;  // not yet known to have started
   std::map<ContainerId, StopMode> stops_;       // not yet known to have ended
   std::set<ContainerId> ended_;                 // told to the sink
-  std::function<void()> finished_;              // until the keeper has recorded the end
+  // Finish() has sent this.
+  FinishJob finish_;
+  std::function<void()> finished_;  // until the keeper has recorded the end
   EventLoop::Timer retry_timer_, renew_timer_, lease_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -1,8 +1,14 @@
 #include "runtime/scheduler/local/lost_job.h"
 
+#include <filesystem>
+#include <optional>
+#include <utility>
+
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
 #include "runtime/scheduler/local/final_status.h"
+#include "runtime/scheduler/local/ledger_folder.h"
+#include "runtime/scheduler/local/unwritten_end.h"
 #include "runtime/scheduler/local/write_apart.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
@@ -11,19 +17,40 @@
 namespace tony {
 namespace {
 
+// Where the job's folder cannot be read, this process's own ledger is the best guess.
+std::optional<std::filesystem::path> LedgerOf(const JobRecords& records) {
+  auto ledger = LedgerFolder::FindFor(records);
+  if (!ledger.ok()) ledger = LedgerFolder::FindHere();
+  return ledger.ok() ? std::optional(ledger->path()) : std::nullopt;
+}
+
+std::optional<JobStatus> EndInLedger(const JobRecords& records) {
+  const auto ledger = LedgerOf(records);
+  return ledger ? FindUnwrittenEnd(*ledger, records.job()) : std::nullopt;
+}
+
 // For those who find a lost job, and want to know how it ended.
 constexpr Duration kHistoryPatience{3000};
 
 }  // namespace
 
+bool HasEndedUnrecorded(const JobRecords& records) {
+  return JobFolder(records).IsOfEarlierBoot() || EndInLedger(records).has_value();
+}
+
 // The locks come first: they are the kernel's own word, and outlive a boot id that changes under living processes
 // (a virtual machine or container that was moved).
 bool IsLost(const JobRecords& records) {
   const JobFolder folder(records);
-  return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock") && folder.IsOfEarlierBoot();
+  return !folder.IsLocked("keeper.lock") && !folder.IsLocked("am.lock") && HasEndedUnrecorded(records);
 }
 
 Result<JobStatus> LostStatus(const JobRecords& records) {
+  if (auto kept = EndInLedger(records)) {
+    auto status = EndedStatus(records, *kept->verdict, *kept->ended);
+    // The folder may be unreadable.
+    return status.ok() ? std::move(status) : *std::move(kept);
+  }
   const Instant restart = BootTime(RealClock().Now());
   Verdict verdict;
   verdict.state = FinalState::kFailed;
@@ -38,6 +65,7 @@ Status EndLostJob(const JobRecords& records) {
   WriteApart(records, WriteEndedLine, kHistoryPatience);
   TRY(WriteFileByRename(JobFolder(records).finished(), "", /*durable=*/false));
   records.RemoveSecrets();
+  if (const auto ledger = LedgerOf(records)) ForgetUnwrittenEnd(*ledger, records.job());
   const auto history = HistoryFolder(records);
   if (history.ok() && *history) WriteApart(records, WriteHistoryEnd, kHistoryPatience);
   return Ok();

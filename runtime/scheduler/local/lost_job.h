@@ -1,4 +1,5 @@
-// Jobs whose machine was started anew while they ran: nothing of them lives, and nothing may be started for them, as
+// Jobs that have ended without a record of it in their folder: their machine was started anew while they ran, or their
+// folder could not be written (unwritten_end.h). Nothing of them lives, and nothing may be started for them, because
 // that would run them a second time.
 #pragma once
 
@@ -8,7 +9,10 @@
 
 namespace tony {
 
-// Whether nobody keeps the job and it belongs to an earlier boot. Says nothing of jobs that have ended.
+// Whether the job has ended so, for who holds keeper.lock. Says nothing of jobs that have a record of their end.
+bool HasEndedUnrecorded(const JobRecords& records);
+
+// The same for others: nobody keeps it.
 bool IsLost(const JobRecords& records);
 
 // How such a job ended. Writes nothing.

@@ -29,7 +29,7 @@ Status RunKeeper(const std::filesystem::path& path, const AmOptions& am) {
   // Left to the kernel, which lets go of it when the process is gone: who waits for the lock waits for that.
   (void)lock->Release();
   TRY_ASSIGN(const auto environment, records.ReadEnvironment());
-  if (folder.IsOfEarlierBoot()) return EndLostJob(records);
+  if (HasEndedUnrecorded(records)) return EndLostJob(records);
   if (const Status written = folder.WriteBoot(BootId()); !written.ok()) LogWarn(written.error().message);
   // An older folder does not say what to give back to the tasks.
   if (const auto submission = records.ReadSubmission(); submission.ok() && submission->open_files > 0) RaiseOpenFiles();

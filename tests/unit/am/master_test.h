@@ -121,7 +121,8 @@ inline constexpr char kToken[] = "0123456789abcdef0123456789abcdef0123456789abcd
 class ApplicationMasterTest : public testing::Test {
  protected:
   ApplicationMasterTest() : ApplicationMasterTest(JobBuilder().Role("worker", 2).Build()) {}
-  explicit ApplicationMasterTest(const JobSpec& spec)
+  explicit ApplicationMasterTest(const JobSpec& spec,
+                                 std::optional<ApplicationMasterParts::Patience> patience = std::nullopt)
       : master_({.loop = loop_,
                  .checkpoints = CheckpointsOnThisMachine(temp_.path(), spec.checkpoint),
                  .submission = {.job = {"job-1"}},
@@ -129,7 +130,8 @@ class ApplicationMasterTest : public testing::Test {
                  .epoch = {1},
                  .job = Job({"job-1"}, spec),
                  .journal = journal_,
-                 .calls = calls_}) {
+                 .calls = calls_,
+                 .patience = patience}) {
     master_.Start(scheduler_, {SocketOf({1})}, [this] { ended_ = true; });
   }
 

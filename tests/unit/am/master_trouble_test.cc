@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/support/run_until.h"
@@ -206,6 +207,58 @@ TEST_F(TroubleTest, AFinalStatusThatCannotBeWrittenIsTriedAgain) {
   ASSERT_TRUE(status.ok() && *status);
   EXPECT_EQ((*status)->state, "KILLED");
   EXPECT_EQ((*status)->trouble, "");
+}
+
+// Nothing can ever be written again.
+class DeadJournalTest : public TroubleTest {
+ protected:
+  DeadJournalTest()
+      : TroubleTest(JobBuilder().Role("worker", 2).Build(), {{.killed = Duration(20), .otherwise = Duration(50)}}) {}
+  void Exit(const char* task) { master_.OnScheduler(ContainerExited{ContainerOf(task), std::nullopt, ""}); }
+  bool IsFinished(const std::string& order) {
+    return RunUntil(loop_, [&] { return scheduler_.orders.back() == order; });
+  }
+};
+
+TEST_F(DeadJournalTest, AJobWhoseTasksHaveSucceededEndsSo) {
+  GrantBothAndRegisterOne();
+  Register("worker:1");
+  journal_.WriteAll();
+  BeginTrouble();
+  std::filesystem::remove_all(records_.place());
+  Pass(Duration(100));
+  EXPECT_EQ(StatusNow().state, "RUNNING") << "nobody's work is ended because of its disk";
+  const auto first = Report("worker:0", Success()), second = Report("worker:1", Success());
+  EXPECT_TRUE(first->open());
+
+  ASSERT_TRUE(RunUntil(loop_, [&] { return second->value.has_value(); })) << "its executor may leave";
+  Exit("worker:0");
+  Exit("worker:1");
+
+  ASSERT_TRUE(IsFinished("finish SUCCEEDED"));
+  EXPECT_EQ(StatusNow().state, "SUCCEEDED");
+  EndTrouble();
+  EXPECT_EQ(std::ranges::count(scheduler_.orders, "finish SUCCEEDED"), 1) << "a disk that comes back changes nothing";
+}
+
+TEST_F(DeadJournalTest, AKilledJobEndsSo) {
+  GrantBothAndRegisterOne();
+  BeginTrouble();
+  std::filesystem::remove_all(records_.place());
+  Kill();
+  Exit("worker:0");
+  Exit("worker:1");
+  EXPECT_TRUE(IsFinished("finish KILLED"));
+}
+
+TEST_F(DeadJournalTest, ADiskThatIsWellInTimeHasAllOfIt) {
+  GrantBothAndRegisterOne();
+  BeginTrouble();
+  Kill();
+  EndTrouble();
+  Pass(Duration(100));
+  const auto again = Report("worker:0", Success());
+  EXPECT_TRUE(again->open()) << "it waits for the journal as ever";
 }
 
 class TroubleAfterSuccessTest : public TroubleTest {
