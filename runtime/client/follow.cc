@@ -274,8 +274,10 @@ void Follower::BringBack() {
   // The keeper is seen to be gone only after the final status is in the folder: look again before judging.
   if (SeeStatusFile()) return;
   if (launcher_.Look(records_).WillBeKept()) return SearchAfter(kLongestPause);
-  if (const Status settled = launcher_.Settle(records_); !settled.ok()) return Fail(settled.error());
+  const Status settled = launcher_.Settle(records_);
   if (SeeStatusFile()) return;
+  if (const auto end = launcher_.UnwrittenEnd(records_); end.ok() && *end) return End(**end);
+  if (!settled.ok()) return Fail(settled.error());
   if (keepers_started_++ == kMostKeepers)
     return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
                                                  " ends as soon as it is started; ", launcher_.WhyItEnds(records_))});

@@ -20,6 +20,9 @@ namespace {
 
 // How long a kill that does not wait tries to tell an AM; one that comes later reads the request from the folder.
 constexpr Duration kTellLimit{2000};
+// Beyond the grace of the tasks: for a master to end a job whose end it cannot write, and for the keeper after a
+// signal.
+constexpr Duration kMasterMargin{15'000}, kKeeperMargin{30'000};
 
 struct Effect {
   bool killed = false;   // the job is being ended, or has been
@@ -77,6 +80,35 @@ void SayWhoAsks(KillRequest& request) {
   request.asker.clear();
 }
 
+Duration GraceOf(const JobRecords& records, const KillRequest& request) {
+  if (request.grace >= Duration(0)) return request.grace;
+  const auto spec = records.ReadSpec();
+  return spec.ok() ? spec->timers.grace : Timers().grace;
+}
+
+bool IsOfFiles(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCannotWrite;
+}
+
+// Kills a job whose files cannot be read or written, for the reason `why`. Nothing: that cannot be done without them.
+Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const JobId& job, const KillRequest& request,
+                                              Duration grace, const Error& why) {
+  // Owner and watcher stand in those files.
+  if (!request.IsPlain()) return std::optional<int>();
+  const Duration limit = line.Has("no-wait") ? Duration(0) : grace + kKeeperMargin;
+  const auto ended = BackendOf(job).arbiter().EndWithoutRecords(job, limit);
+  if (!ended.ok())
+    return Error{ended.error().code, StrCat(why.message, "; job ", job.value, ": ", ended.error().message)};
+  if (!*ended) return std::optional<int>();
+  const JobStatus& end = **ended;
+  if (!HasEnded(end) && limit > Duration(0))
+    return Error{ErrorCode::kUnavailable, StrCat("job ", job.value, " still ends ", HumanDuration(limit),
+                                                 " after its keeper got SIGTERM: ", why.message)};
+  if (!HasEnded(end)) return std::optional(Report(line, end, {.killed = true, .words = "is being killed"}));
+  const std::string words = StrCat(VerdictLine(end), "; its files were of no use: ", why.message);
+  return std::optional(Report(line, end, {.killed = end.verdict->state == FinalState::kKilled, .words = words}));
+}
+
 Result<int> KillJob(const CommandLine& line, const JobRecords& records, const KillRequest& request,
                     const JobStatus& before) {
   // A full disk keeps nobody from telling the AM.
@@ -91,8 +123,18 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     options.limit = kTellLimit;
   } else {
     options.on_status = SayChanges();
+    // Nobody else will tell of it: a master whose end cannot be written either leaves by itself.
+    if (!recorded.ok() && request.IsPlain()) options.limit = GraceOf(records, request) + kMasterMargin;
   }
-  TRY_ASSIGN(const Watched watched, WatchJob(loop, interrupts, records, *launcher, options));
+  const auto watch = WatchJob(loop, interrupts, records, *launcher, options);
+  const bool has_ended = watch.ok() && watch->status && HasEnded(*watch->status);
+  const bool is_heard = watch.ok() && ((watch->kill && options.until_told) || watch->signal != 0);
+  if (!recorded.ok() && !has_ended && !is_heard) {
+    const Duration grace = GraceOf(records, request);
+    TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records.job(), request, grace, recorded.error()));
+    if (exit) return *exit;
+  }
+  TRY_ASSIGN(const Watched watched, watch);
   if (watched.signal != 0) {
     Say(StrCat("interrupted; the kill of job ", records.job().value,
                recorded.ok() ? " is recorded" : " may be forgotten"));
@@ -116,12 +158,25 @@ Result<int> RunKill(const CommandLine& line) {
     TRY_ASSIGN(records, FindForKill(by_request, request));
     if (!records) return ReportRemembered(line, by_request, request.if_owner);
   } else {
-    TRY_ASSIGN(records, FindNamedJob(line.words().front()));
+    const std::string& word = line.words().front();
+    auto named = FindNamedJob(word);
+    if (!named.ok() && IsOfFiles(named.error())) {
+      TRY_ASSIGN(const auto exit, KillWithoutRecords(line, {word}, request, Timers().grace, named.error()));
+      if (exit) return *exit;
+    }
+    TRY_ASSIGN(records, std::move(named));
   }
-  TRY(BackendOf(records->job()).arbiter().Settle(*records));
-  TRY_ASSIGN(const JobStatus before, StoredStatus(*records));
-  if (HasEnded(before)) return Report(line, before, OfEnded(before, request));
-  return KillJob(line, *records, request, before);
+  const Status settled = BackendOf(records->job()).arbiter().Settle(*records);
+  const auto before = StoredStatus(*records);
+  if (before.ok() && HasEnded(*before)) return Report(line, *before, OfEnded(*before, request));
+  if (!before.ok() && IsOfFiles(before.error())) {
+    const Duration grace = GraceOf(*records, request);
+    TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records->job(), request, grace, before.error()));
+    if (exit) return *exit;
+  }
+  TRY(settled);
+  TRY(before);
+  return KillJob(line, *records, request, *before);
 }
 
 }  // namespace tony

@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 
 #include "tests/e2e/json.h"
-#include "tests/e2e/tony_test.h"
+#include "tests/e2e/own_disk.h"
 
 namespace tony {
 namespace {
@@ -19,27 +18,8 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 // Of which a process of ours that writes there cannot be killed.
-class FrozenHistoryTest : public TonyTest {
+class FrozenHistoryTest : public OwnDiskTest {
  protected:
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs to be root, to mount and to freeze a file system";
-    // One job at a time: who is admitted has what the one before gave back.
-    box_.SetMachine(R"({"memory_mb":2048})");
-  }
-
-  // A file system of its own at `place`, which only this process and its children see.
-  void MountAt(const fs::path& place) {
-    fs::create_directories(place);
-    const bool mounted = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                         Shell("truncate -s 16M " + box_.File("disk") + " && mkfs.ext4 -q " + box_.File("disk") +
-                               " && mount -o loop " + box_.File("disk") + " " + place.string()) == 0;
-    if (!mounted) GTEST_SKIP() << "needs mkfs.ext4 and a loop device";
-    place_ = place;
-  }
-  int Shell(const std::string& command) const {
-    return Background({"/bin/sh", "-c", command}, {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, box_.folder()).Wait().exit;
-  }
-
   void Freeze() {
     folder_ = open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ASSERT_EQ(ioctl(folder_, FIFREEZE, 0), 0);
@@ -52,8 +32,7 @@ class FrozenHistoryTest : public TonyTest {
   }
   void TearDown() override {
     Thaw();
-    EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
-    if (!place_.empty()) umount2(place_.c_str(), MNT_DETACH);
+    OwnDiskTest::TearDown();
   }
 
   bool LedgerIsEmpty() const {
@@ -74,7 +53,6 @@ class FrozenHistoryTest : public TonyTest {
     }));
   }
 
-  fs::path place_;
   int folder_ = -1;
 };
 

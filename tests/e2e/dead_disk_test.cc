@@ -1,0 +1,139 @@
+// The file system of $TONY_HOME dies, or becomes read-only, while a job runs. The ledger is on another one.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "tests/e2e/json.h"
+#include "tests/e2e/own_disk.h"
+#include "tests/support/rounds.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// EXT4_IOC_SHUTDOWN: from then on everything fails with EIO.
+constexpr unsigned kShutDown = 0x8004587d;
+
+class DeadDiskE2eTest : public OwnDiskTest {
+ protected:
+  // A job of which the task runs; its grace is short. Other homes are on a sound disk.
+  void Begin() {
+    MountAt(box_.home());
+    if (IsSkipped()) return;
+    ASSERT_EQ(box_.Tony(One(HoldUntilGo()) + Conf("tony.task.stop-grace-ms=500") + Words{"--detach"}).exit, 0);
+    ASSERT_TRUE(WaitForRunning(1));
+    job_ = Job();
+  }
+  void Die() const {
+    const int folder = open(place_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const unsigned without_flush = 2;
+    ASSERT_EQ(ioctl(folder, kShutDown, &without_flush), 0);
+    close(folder);
+    ASSERT_TRUE(std::ifstream(box_.JobFolder(job_) / "spec.json").get() < 0) << "its disk is dead";
+  }
+  // As the kernel does after a first error.
+  void BecomeReadOnly() const {
+    const std::string device = "$(findmnt -no SOURCE " + place_.string() + ")";
+    ASSERT_EQ(Shell("echo 1 > /sys/fs/ext4/$(basename " + device + ")/trigger_fs_error"), 0);
+    ASSERT_FALSE(std::ofstream(box_.JobFolder(job_) / "new").good());
+  }
+  void Recover() {
+    ASSERT_EQ(Shell("umount " + place_.string() + " && e2fsck -fy " + box_.File("disk") + " > /dev/null; true"), 0);
+    ASSERT_TRUE(MountFile(place_));
+  }
+  void ExpectTheNextJobRuns() const {
+    const Ran ran = box_.Tony(One("true"), {{"TONY_HOME", box_.File("other-home")}});
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+  }
+  void ExpectTheDiskTells(const std::string& state) {
+    ASSERT_NO_FATAL_FAILURE(Recover());
+    const Ran waited = box_.Tony({"wait", job_});
+    EXPECT_EQ(waited.exit, state == "SUCCEEDED" ? 0 : 1) << waited.err;
+    EXPECT_THAT(waited.out, HasSubstr(state));
+    EXPECT_TRUE(WaitForFile(box_.JobFolder(job_) / "finished"));
+    EXPECT_THAT(box_.Tony({"list"}).out, HasSubstr(state));
+    for (const auto& entry : fs::directory_iterator(box_.ledger()))
+      EXPECT_FALSE(entry.path().filename().string().starts_with(".end-")) << "it is written, and not needed any more";
+  }
+  void ExpectAKillEndsIt() {
+    const Ran killed = box_.Tony({"kill", job_});
+    EXPECT_EQ(killed.exit, 0) << killed.err;
+    EXPECT_THAT(killed.out, HasSubstr("KILLED"));
+    ExpectNothingLeft();
+    ExpectTheNextJobRuns();
+    const Ran status = box_.Tony({"status", job_, "--json"});
+    EXPECT_EQ(Text(ParseJson(status.out), "/state"), "KILLED") << status.err;
+    const Ran again = box_.Tony({"kill", job_});
+    EXPECT_EQ(again.exit, 0) << again.err;
+    EXPECT_EQ(box_.Tony({"wait", job_}).exit, 1);
+    ExpectTheDiskTells("KILLED");
+  }
+  void ExpectATermEndsIt() {
+    for (const pid_t pid : box_.Pids("tony-keeper")) kill(pid, SIGTERM);
+    EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); })) << ToString(box_.Processes());
+    ExpectTheNextJobRuns();
+    ExpectTheDiskTells("KILLED");
+  }
+  void ExpectItEndsWithItsTask() {
+    Go();
+    EXPECT_TRUE(WaitFor([&] { return box_.Processes().empty(); }, 3 * kGenerous)) << ToString(box_.Processes());
+    ExpectTheNextJobRuns();
+    ExpectTheDiskTells("SUCCEEDED");
+  }
+
+  std::string job_;
+};
+
+TEST_F(DeadDiskE2eTest, RootOnlyAKillEndsAJobWhoseDiskIsDead) {
+  Begin();
+  if (IsSkipped()) return;
+  ASSERT_NO_FATAL_FAILURE(Die());
+  ExpectAKillEndsIt();
+}
+
+TEST_F(DeadDiskE2eTest, RootOnlyAKillEndsAJobWhoseDiskIsReadOnly) {
+  Begin();
+  if (IsSkipped()) return;
+  ASSERT_NO_FATAL_FAILURE(BecomeReadOnly());
+  ExpectAKillEndsIt();
+}
+
+TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsDead) {
+  if (Rounds(10) == 1) GTEST_SKIP() << "tests/faults has the same; runs where $TONY_FULL_ROUNDS is set";
+  Begin();
+  if (IsSkipped()) return;
+  ASSERT_NO_FATAL_FAILURE(Die());
+  ExpectATermEndsIt();
+}
+
+TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsReadOnly) {
+  if (Rounds(10) == 1) GTEST_SKIP() << "tests/faults has the same; runs where $TONY_FULL_ROUNDS is set";
+  Begin();
+  if (IsSkipped()) return;
+  ASSERT_NO_FATAL_FAILURE(BecomeReadOnly());
+  ExpectATermEndsIt();
+}
+
+// Its master waits for half a minute that somebody mends the disk.
+TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsDeadEndsWithItsTask) {
+  if (Rounds(10) == 1) GTEST_SKIP() << "takes a minute; runs where $TONY_FULL_ROUNDS is set";
+  Begin();
+  if (IsSkipped()) return;
+  ASSERT_NO_FATAL_FAILURE(Die());
+  ExpectItEndsWithItsTask();
+}
+
+TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsReadOnlyEndsWithItsTask) {
+  if (Rounds(10) == 1) GTEST_SKIP() << "takes a minute; runs where $TONY_FULL_ROUNDS is set";
+  Begin();
+  if (IsSkipped()) return;
+  ASSERT_NO_FATAL_FAILURE(BecomeReadOnly());
+  ExpectItEndsWithItsTask();
+}
+
+}  // namespace
+}  // namespace tony
