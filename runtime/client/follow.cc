@@ -25,6 +25,8 @@ constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
 // The keeper waits longer than that for the next sign (attention_without_am.cc).
 constexpr Duration kBetweenSigns{2000};
+// What a task may need beyond its grace to stop in good order.
+constexpr Duration kBeyondGrace{5000};
 // The keeper answers a kill within a quarter of a second.
 constexpr Duration kAnswerPause{100};
 
@@ -36,6 +38,7 @@ Follower::Follower(EventLoop& loop, const JobRecords& records, AmLauncher& launc
 void Follower::Start(Duration patience, Duration usage_interval) {
   usage_interval_ = usage_interval;
   Watch();
+  looked_after_ = loop_.Now();
   SearchAfter(watch_ ? patience : kFirstPause);
   // Not by Post(): a signal may stop the loop first, and the next follower on it would run what is left of this one.
   first_look_ = loop_.After(Duration(0), [this] { OnFolderChange(); });
@@ -160,6 +163,8 @@ AmConversation::Sink Follower::Ears() {
 }
 
 void Follower::LookAfterKeeper(bool was_there) {
+  LookAfterEnd();
+  if (state_ == State::kEnding) return;
   const ArbiterView seen = launcher_.Look(records_);
   const bool is_there = seen.IsKept();
   const bool missing = !was_there && !seen.WillBeKept();
@@ -169,6 +174,34 @@ void Follower::LookAfterKeeper(bool was_there) {
       sink_.on_note(StrCat("the keeper of job ", records_.job().value, " was started again"));
   }
   timer_ = loop_.After(kKeeperLook, [this, is_there] { LookAfterKeeper(is_there); });
+}
+
+// A job that is to end does so within a bound, or with a word on who keeps it from that.
+void Follower::LookAfterEnd() {
+  const Instant now = loop_.Now();
+  if (now - looked_after_ < kKeeperLook) return;
+  looked_after_ = now;
+  const AmLauncher::Pulse pulse = launcher_.LookAfter(records_);
+  keeper_is_silent_ = pulse.silent && !pulse.hopeless;
+  if (!pulse.note.empty()) sink_.on_note(pulse.note);
+  if (pulse.hopeless && kill_ && state_ != State::kEnding)
+    return Fail({ErrorCode::kUnavailable, StrCat("the keeper of job ", records_.job().value,
+                                                 " does not answer, and the kernel does not end it; the kill is kept "
+                                                 "for the next one")});
+  if (!pulse.silent) SayWhoIsLeft(now);
+}
+
+void Follower::SayWhoIsLeft(Instant now) {
+  if (state_ != State::kEnding && !kill_ && !(last_ && last_->state == "STOPPING")) return late_at_.reset();
+  if (!late_at_) {
+    const auto spec = records_.ReadSpec();
+    late_at_ = now + kBeyondGrace + (spec.ok() && state_ != State::kEnding ? spec->timers.grace : Duration(0));
+  }
+  if (now < *late_at_) return;
+  const std::string left = launcher_.WhoKeepsWaiting(records_);
+  if (left.empty() || left == left_told_) return;
+  left_told_ = left;
+  sink_.on_note(StrCat("job ", records_.job().value, " should have ended at ", ToIso8601(*late_at_), ": ", left));
 }
 
 void Follower::OnStatus(const JobStatus& status) {
@@ -216,6 +249,7 @@ void Follower::SeeFiledAnswer() {
 
 void Follower::Search() {
   OnFolderChange();
+  if (state_ != State::kEnding) LookAfterEnd();
   if (state_ == State::kSearching || state_ == State::kReading) {
     ShowThatWeLook();
     SeeFiledAnswer();
@@ -293,13 +327,15 @@ void Follower::End(const JobStatus& status) {
   conversation_.reset();
   end_ = status;
   sink_.on_status(status);
-  give_up_keeper_ = loop_.Now() + kKeeperLimit;
+  looked_after_ = loop_.Now();
+  give_up_keeper_ = looked_after_ + kKeeperLimit;
   AwaitKeeper();
 }
 
 void Follower::AwaitKeeper() {
   const ArbiterView seen = launcher_.Look(records_);
   const bool gone = !seen.WillBeKept();
+  if (!gone) LookAfterEnd();
   // It died before it had swept up, and so did the AM: one more does that, and nothing else.
   if (gone && !seen.swept && !std::exchange(swept_, true)) {
     if (launcher_.Start(records_).ok()) {
@@ -307,7 +343,7 @@ void Follower::AwaitKeeper() {
       return;
     }
   }
-  if (gone || loop_.Now() >= give_up_keeper_) {
+  if (gone || (loop_.Now() >= give_up_keeper_ && !keeper_is_silent_)) {
     if (!gone) sink_.on_note(StrCat("the keeper of job ", records_.job().value, " is still sweeping up"));
     timer_ = loop_.After(Duration(0), [this] { sink_.on_end(*end_); });
     return;

@@ -67,6 +67,8 @@ class Follower {
   void TalkTo(const LeaseRecord& lease);
   AmConversation::Sink Ears();
   void LookAfterKeeper(bool was_there);
+  void LookAfterEnd();
+  void SayWhoIsLeft(Instant now);
   void OnStatus(const JobStatus& status);
   void OnLost(const Error& error);
   void SearchAfter(Duration pause);
@@ -110,6 +112,10 @@ class Follower {
   bool swept_ = false;     // a keeper was started to sweep up after an end
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;
+  Instant looked_after_{};          // when the arbiter was looked after last
+  bool keeper_is_silent_ = false;   // as was seen then
+  std::optional<Instant> late_at_;  // when a job that stops should have ended; not begun: it does not stop
+  std::string left_told_;           // who keeps it from its end
 };
 
 }  // namespace tony

@@ -1,6 +1,8 @@
 // Starts the application master of a job, or brings it back. Seam: LocalAmLauncher.
 #pragma once
 
+#include <string>
+
 #include "runtime/base/result.h"
 #include "runtime/scheduler/arbiter.h"
 #include "runtime/store/job_records.h"
@@ -13,6 +15,17 @@ class AmLauncher : public Arbiter {
   // begins, or nothing is left to keep. Until it can be seen to rule, which may take long on a busy machine, Look()
   // answers kStarting, whoever asks.
   virtual Result<bool> Start(const JobRecords& records) = 0;
+
+  // What a look at an arbiter that may hang has found.
+  struct Pulse {
+    bool silent = false;    // it is there and does not answer
+    bool hopeless = false;  // nor can it be ended
+    std::string note = {};  // for people, once: who it is, since when, what is done about it
+  };
+  // For who waits, about once a second: ends an arbiter that is silent for too long, so that another can be started.
+  virtual Pulse LookAfter(const JobRecords&) { return {}; }
+  // For people, of a job that ought to have ended: which process it is that lives. Empty: none is to be seen from here.
+  virtual std::string WhoKeepsWaiting(const JobRecords&) const { return {}; }
 };
 
 }  // namespace tony

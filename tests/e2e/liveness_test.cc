@@ -187,6 +187,20 @@ TEST_F(LivenessTest, AKilledKeeperIsReplacedAlsoWhereItsApplicationMasterHangs) 
   ExpectSuccess();
 }
 
+// Its lock and its place in the ledger are held by a process that does nothing. Whoever waits ends it, and says so.
+TEST_F(LivenessTest, AKillReplacesAKeeperThatIsStopped) {
+  StartJob();
+  const std::string keeper = "process " + std::to_string(box_.Pids("tony-keeper").front()) + " (tony-keeper)";
+  SignalAll(box_.Pids("tony-keeper"), SIGSTOP);
+  constexpr Limit kReplaced(90'000);  // three times what is promised
+  const Ran killed = box_.StartTony({"kill", Job()})->Wait(kReplaced);
+  EXPECT_EQ(killed.exit, 0) << killed.err;
+  EXPECT_THAT(killed.err, HasSubstr("waits for the keeper of job " + Job() + ", " + keeper));
+  EXPECT_THAT(killed.err, HasSubstr("stopped (state T)"));
+  EXPECT_EQ(client_->Wait().exit, 1);
+  ExpectNothingLeft();
+}
+
 class DamagedJournalTest : public LivenessTest {
  protected:
   // Both tasks run, and the AM is replaced by one that finds its journal damaged in the middle.

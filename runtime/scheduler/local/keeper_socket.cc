@@ -15,8 +15,12 @@ Result<UniqueFd> ListenAsKeeper(const JobRecords& records) {
   return ListenAt(PlaceIn(records), SocketKind::kMessages, kBacklog);
 }
 
+Result<std::optional<UniqueFd>> ReachKeeper(const JobRecords& records) {
+  return ConnectTo(PlaceIn(records), SocketKind::kMessages);
+}
+
 Result<UniqueFd> ConnectToKeeper(const JobRecords& records) {
-  TRY_ASSIGN(auto socket, ConnectTo(PlaceIn(records), SocketKind::kMessages));
+  TRY_ASSIGN(auto socket, ReachKeeper(records));
   if (socket) return *std::move(socket);
   return Error{ErrorCode::kUnavailable, StrCat("connect to ", ToString(PlaceIn(records)), ": its queue is full")};
 }

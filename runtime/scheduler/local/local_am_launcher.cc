@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/process/sibling_program.h"
 #include "runtime/scheduler/local/environment.h"
+#include "runtime/scheduler/local/staying_process.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony {
 namespace {
+
+// What SIGKILL has not ended for so long is in the kernel's hands.
+constexpr Duration kDying{10'000};
 
 // What somebody else may have put there is not run.
 bool HasAll(const std::filesystem::path& programs) {
@@ -64,6 +69,37 @@ Result<bool> LocalAmLauncher::Start(const JobRecords& records) {
   TRY(runner_.Start(keeper, nullptr));
   return true;
 }
+
+AmLauncher::Pulse LocalAmLauncher::LookAfter(const JobRecords& records) {
+  const Instant now = RealClock().Now();
+  if (!pulse_) pulse_.emplace(records);
+  const Duration silence = pulse_->Silence(now);
+  if (silence < KeeperPulse::kWorthSaying) {
+    ended_ = false;
+    silent_since_ = {};
+    return {};
+  }
+  const bool said = std::exchange(silent_since_, now - silence) != Instant();
+  const bool too_long = silence >= KeeperPulse::kLongestSilence;
+  const bool ends = too_long && !std::exchange(ended_, true);
+  Pulse pulse{.silent = true, .hopeless = silence >= KeeperPulse::kLongestSilence + kDying};
+  if (said && !ends) return pulse;
+  const auto keepers = KeepersOf(records);
+  const std::string who =
+      StrCat("the keeper of job ", records.job().value, keepers.empty() ? "" : ", " + DescribeWithState(keepers[0]));
+  const auto limit = std::chrono::duration_cast<std::chrono::seconds>(KeeperPulse::kLongestSilence).count();
+  if (ends) {
+    EndKeeper(records);
+    pulse.note = StrCat(who, ", has not answered for ", limit, " s: it is killed, and another takes its place");
+  } else {
+    pulse.note = StrCat("waits for ", who, ", which has not answered since ", ToIso8601(silent_since_),
+                        "; it is replaced after ", limit, " s",
+                        keepers.empty() ? "" : StrCat("; \"kill -CONT ", keepers[0], "\" wakes one that is stopped"));
+  }
+  return pulse;
+}
+
+std::string LocalAmLauncher::WhoKeepsWaiting(const JobRecords& records) const { return tony::WhoKeepsWaiting(records); }
 
 ArbiterView LocalAmLauncher::Look(const JobRecords& records) const { return arbiter_.Look(records); }
 

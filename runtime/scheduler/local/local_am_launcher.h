@@ -1,8 +1,11 @@
 // Starts the keeper of a job, which starts the AM.
 #pragma once
 
+#include <optional>
+
 #include "runtime/process/process_runner.h"
 #include "runtime/scheduler/am_launcher.h"
+#include "runtime/scheduler/local/keeper_pulse.h"
 #include "runtime/scheduler/local/local_arbiter.h"
 
 namespace tony {
@@ -20,10 +23,15 @@ class LocalAmLauncher : public AmLauncher {
   Status Settle(const JobRecords& records) const override;
   Result<bool> LeaveLook(const JobRecords& records, const WatcherToken& watcher) const override;
   std::string WhyItEnds(const JobRecords& records) const override;
+  Pulse LookAfter(const JobRecords& records) override;  // of one job
+  std::string WhoKeepsWaiting(const JobRecords& records) const override;
 
  private:
   ProcessRunner& runner_;
   const LocalArbiter arbiter_;
+  std::optional<KeeperPulse> pulse_;
+  Instant silent_since_{};  // as it was said; the epoch: it was not
+  bool ended_ = false;      // a keeper was, and none has answered since
 };
 
 }  // namespace tony

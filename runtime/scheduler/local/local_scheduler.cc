@@ -22,6 +22,8 @@ constexpr Duration kFirstRetry{10};
 constexpr Duration kLongestRetry{500};
 // Time for a started keeper to take its lock, before another is started in vain.
 constexpr Duration kBetweenLaunches{1000};
+// Between looks at a keeper that does not renew the lease.
+constexpr Duration kPulse{1000};
 // Two renewals may be late before the lease ends.
 constexpr int kRenewalsPerLease = 3;
 
@@ -155,8 +157,19 @@ void LocalScheduler::CheckLease() {
     standing_ = Standing::kLost;
     Tell(SchedulerLost{StrCat("no answer from the keeper for ", am_lease_.count(), " ms")});
     ConnectLater();  // so that what it reports when it is back begins with its inventory
+    LookAfterKeeper();
   }
   lease_timer_ = loop_.At(LeaseHolds() ? contact_ + am_lease_ : loop_.Now() + am_lease_, [this] { CheckLease(); });
+}
+
+// One that hangs is ended, and its lock gets free for the next.
+void LocalScheduler::LookAfterKeeper() {
+  pulse_timer_ = loop_.After(kPulse, [this] {
+    if (standing_ != Standing::kLost || link_ == Link::kNotNeeded) return;
+    const auto pulse = launcher_.LookAfter(records_);
+    if (!pulse.note.empty()) LogWarn(pulse.note);
+    LookAfterKeeper();
+  });
 }
 
 void LocalScheduler::OnMessage(std::string_view message) {

@@ -57,6 +57,7 @@ class LocalScheduler : public Scheduler {
   void BringKeeperBack();
   void Renew();
   void CheckLease();
+  void LookAfterKeeper();
   void OnMessage(std::string_view message);
   void On(const KeeperInventory& part);
   void On(const KeeperRenewed& renewed);
@@ -103,7 +104,7 @@ class LocalScheduler : public Scheduler {
   // Finish() has sent this.
   FinishJob finish_;
   std::function<void()> finished_;  // until the keeper has recorded the end
-  EventLoop::Timer retry_timer_, renew_timer_, lease_timer_;
+  EventLoop::Timer retry_timer_, renew_timer_, lease_timer_, pulse_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -45,6 +45,12 @@ class FakeAmLauncher : public AmLauncher {
     asked_to_end.push_back(kill.reason);
     return true;
   }
+  Pulse LookAfter(const JobRecords&) override {
+    Pulse seen = pulse;
+    pulse.note.clear();
+    return seen;
+  }
+  Pulse pulse;
   int starts = 0;
   bool up = false;
   bool someone_else_does = false;  // Start() starts nothing
@@ -114,6 +120,21 @@ TEST_F(FollowTest, AMasterThatAClusterDoesNotStartInTimeIsGivenUp) {
       "waits for its master: the queue is full";
   EXPECT_EQ(launcher_.asked_to_end.front(), why);
   EXPECT_EQ(notes_, std::vector<std::string>{why});
+}
+
+TEST_F(FollowTest, OfAKeeperThatIsSilentIsToldAndWhereNothingEndsItAKillDoesNotWait) {
+  launcher_.waits = "a keeper that hangs";
+  launcher_.pulse = {.silent = true, .note = "waits for the keeper"};
+  Follower follower(loop_, records_, launcher_, Sink());
+  follower.Start(Duration(0));
+  ASSERT_TRUE(RunUntil(loop_, [this] { return !notes_.empty(); }));
+  EXPECT_EQ(notes_, std::vector<std::string>{"waits for the keeper"});
+  launcher_.pulse.hopeless = true;
+  follower.TellKill({.reason = "enough"}, "");
+  ASSERT_TRUE(RunToEnd());
+  ASSERT_FALSE(end_->ok());
+  EXPECT_EQ(end_->error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(end_->error().message.find("does not answer"), std::string::npos) << end_->error().message;
 }
 
 TEST_F(FollowTest, AMasterThatAClusterMayStillStartInTimeIsWaitedFor) {

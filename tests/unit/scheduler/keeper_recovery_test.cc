@@ -1,16 +1,23 @@
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/keeper_pulse.h"
+#include "runtime/scheduler/local/keeper_socket.h"
+#include "runtime/scheduler/local/staying_process.h"
 #include "runtime/store/files.h"
+#include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
@@ -196,6 +203,53 @@ TEST_F(KeeperRecoveryTest, ManyKilledKeepersLoseNothing) {
   }
   EXPECT_EQ(Marked("1-1"), before);
   EXPECT_EQ(Content("ams"), "1\n");
+}
+
+// ---- a keeper that hangs
+
+TEST_F(KeeperRecoveryTest, OneThatIsStoppedIsSilentAndOneThatGoesOnIsNot) {
+  const pid_t keeper = StartKeeper();
+  kill(keeper, SIGSTOP);
+  ASSERT_TRUE(WaitFor([&] { return ReadStat(keeper)->state == 'T'; }));
+  KeeperPulse pulse(records_);
+  Instant now = FromMillis(1'000'000);
+  const auto silence = [&] { return pulse.Silence(now += std::chrono::seconds(1)); };
+  EXPECT_EQ(silence(), Duration(0)) << "it has just been asked";
+  EXPECT_EQ(silence(), 1000ms);
+  EXPECT_EQ(silence(), 2000ms);
+  now += std::chrono::minutes(1);
+  EXPECT_EQ(silence(), Duration(0)) << "who was stopped itself has not waited";
+  EXPECT_EQ(silence(), 1000ms);
+  kill(keeper, SIGCONT);
+  EXPECT_TRUE(WaitFor([&] { return pulse.Silence(now) == Duration(0); }));
+}
+
+// As the masters that connect to it again and again make of it.
+TEST_F(KeeperRecoveryTest, OneWhoseQueueIsFullIsSilentToo) {
+  const pid_t keeper = StartKeeper();
+  kill(keeper, SIGSTOP);
+  std::vector<UniqueFd> others;
+  for (auto other = ConnectToKeeper(records_); other.ok(); other = ConnectToKeeper(records_))
+    others.push_back(*std::move(other));
+  KeeperPulse pulse(records_);
+  const Instant now = FromMillis(1'000'000);
+  EXPECT_EQ(pulse.Silence(now), Duration(0));
+  EXPECT_EQ(pulse.Silence(now + 1000ms), 1000ms);
+  kill(keeper, SIGCONT);
+  EXPECT_TRUE(WaitFor([&] { return pulse.Silence(now + 1000ms) == Duration(0); }));
+}
+
+TEST_F(KeeperRecoveryTest, OneThatIsStoppedIsEndedAndItsLockIsFree) {
+  const pid_t keeper = StartKeeper();
+  kill(keeper, SIGSTOP);
+  ASSERT_TRUE(WaitFor([&] { return ReadStat(keeper)->state == 'T'; }));
+  EXPECT_THAT(KeepersOf(records_), ElementsAre(keeper));
+  EXPECT_EQ(tony::WhoKeepsWaiting(records_), StrCat("process ", keeper, " (tony-keeper) of ", UserName(geteuid()),
+                                                    ", stopped (state T): \"kill -CONT ", keeper, "\" wakes it"));
+  EndKeeper(records_);
+  EXPECT_TRUE(WaitFor([&] { return keepers_[keeper].has_value(); }));
+  EXPECT_FALSE(JobFolder(records_).IsLocked("keeper.lock"));
+  EXPECT_THAT(KeepersOf(records_), IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// Whether a job's keeper answers. One that is stopped, frozen or hangs holds its lock and its place in the ledger, so
+// nobody else can keep the job: who waits for the job ends it, as a keeper ends a master that hangs. The next keeper
+// begins when the lock is free, which is when the kernel has ended the old one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/time.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/store/job_records.h"
+
+namespace tony {
+
+// One thread; does not wait.
+class KeeperPulse {
+ public:
+  static constexpr Duration kWorthSaying{5000};
+  static constexpr Duration kLongestSilence{30'000};  // as a master's (AmOptions::silence)
+
+  explicit KeeperPulse(JobRecords records) : records_(std::move(records)) {}
+  // To be called about once a second; a longer gap means that the caller was stopped, and the time begins anew. How
+  // long the keeper has not answered; zero: it has, or nobody listens.
+  Duration Silence(Instant now);
+
+ private:
+  bool HasAnswered();
+
+  const JobRecords records_;
+  UniqueFd question_;  // a connection that says nothing: each keeper closes it
+  std::optional<Instant> asked_;
+  Instant looked_{};
+};
+
+// The keepers that have the job's keeper.lock open, which only the one that holds it does for long. A keeper's copy
+// that writes apart is one of them.
+std::vector<pid_t> KeepersOf(const JobRecords& records);
+// SIGKILL to these.
+void EndKeeper(const JobRecords& records);
+
+}  // namespace tony
