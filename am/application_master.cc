@@ -50,7 +50,7 @@ void ApplicationMaster::Start(Scheduler& scheduler, AmAddresses at, std::functio
   on_end_ = std::move(on_end);
   lease_ = {.epoch = epoch_, .am = std::move(at)};
   WriteLease([this] { KeepClaim(); });
-  Observe(AmStarted{epoch_, submission_.claim, turns_may_be_torn_});
+  Observe(AmStarted{epoch_, submission_.claim, turns_may_be_torn_, scheduler_->ConfirmsEnds()});
   LookForKillRequest();
 }
 

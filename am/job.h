@@ -368,6 +368,7 @@ class Job {
   std::set<std::pair<Instant, ContainerId>> stopping_;   // by when their attempts should have ended
   std::set<std::pair<Instant, AttemptId>> silent_;       // their containers are being ended: given up by then
   std::set<std::pair<Instant, ContainerId>> leaving_;    // by when their executors should be gone
+  bool ends_are_confirmed_ = false;                      // AmStarted
   std::optional<AttemptId> last_ended_;                  // in this turn
   std::set<std::pair<Instant, AttemptId>> failed_;       // ended so, and neither restarted nor the job's end
   std::vector<AttemptId> tolerated_;                     // failed so, and the job goes on; in the order of decisions

@@ -68,7 +68,7 @@ std::optional<DecisionBody> Job::WhatIsOverdue(Instant now) const {
   if (auto ending = WhatAttentionSays(now)) return ending;
   if (!stopping_.empty() && now >= stopping_.begin()->first) return ContainerKillOrdered{stopping_.begin()->second};
   if (!leaving_.empty() && now >= leaving_.begin()->first) return ContainerKillOrdered{leaving_.begin()->second};
-  if (!silent_.empty() && now >= silent_.begin()->first) {
+  if (!ends_are_confirmed_ && !silent_.empty() && now >= silent_.begin()->first) {
     return AttemptEnded{silent_.begin()->second, Silence(", and nobody can say that it ended")};
   }
   return std::nullopt;
@@ -141,7 +141,7 @@ std::optional<Instant> Job::NextDeadline() const {
   if (!verdict_) sooner(attention_.NextDeadline());
   if (!stopping_.empty()) sooner(stopping_.begin()->first);
   if (!leaving_.empty()) sooner(leaving_.begin()->first);
-  if (!silent_.empty()) sooner(silent_.begin()->first);
+  if (!ends_are_confirmed_ && !silent_.empty()) sooner(silent_.begin()->first);
   sooner(GivesBackAt());
   sooner(NextRestart());
   sooner(NextJudgement());

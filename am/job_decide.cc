@@ -19,6 +19,13 @@ Outcome OutcomeOfSilentEnd(AttemptState state, const ContainerExited& exited) {
   return {.cls = OutcomeClass::kInfra, .message = StrCat("its executor ended without a report: ", how)};
 }
 
+// The outcome is what it was; nothing begins beside what is left.
+void SetLeft(Outcome& outcome, const std::string& what) {
+  if (!outcome.Succeeded()) outcome.advice = Advice::kPermanent;
+  if (outcome.message.find(what) == std::string::npos)
+    outcome.message += StrCat(outcome.message.empty() ? "" : "; ", what);
+}
+
 }  // namespace
 
 Decided Job::Decide(const Observation& observation, Instant now) {
@@ -79,6 +86,7 @@ std::optional<DecisionBody> Job::Consequence(Instant now) const {
 
 Decided Job::OnStarted(const AmStarted& seen, Instant now) {
   attention_.StartAnew(now);
+  ends_are_confirmed_ = seen.ends_are_confirmed;
   Decided out;
   if (seq_ == 0) out.decisions.push_back(JobAccepted{});
   out.decisions.push_back(EpochBegan{seen.epoch});
@@ -256,16 +264,27 @@ Decided Job::OnExited(const ContainerExited& exited) const {
     const bool believable = exited.kept && exited.kept->attempt == id && MayReport(attempt);
     const bool given_up = attempt.give_up_at != Instant{} && state != AttemptState::kStopping;
     // An executor that could not report could not tell what its task had published.
-    Outcome outcome = believable ? WithoutValues(attempt, exited.kept->outcome, OutcomeClass::kInfra)
-                      : given_up ? Silence()
-                                 : OutcomeOfSilentEnd(state, exited);
+    Outcome outcome = believable                 ? WithoutValues(attempt, exited.kept->outcome, OutcomeClass::kInfra)
+                      : given_up && !exited.left ? Silence()
+                                                 : OutcomeOfSilentEnd(state, exited);
     // An executor that was told to leave does not know why; its scheduler may.
     const bool vague = outcome.cls == OutcomeClass::kInfra || outcome.cls == OutcomeClass::kKilled;
     if (vague && exited.cls && exited.cls != OutcomeClass::kSuccess) outcome.cls = *exited.cls;
     if (outcome.cls == OutcomeClass::kOom && !exited.error.empty()) outcome.message = OverItsMemory(id, exited.error);
-    out.decisions.push_back(AttemptEnded{id, Explained(attempt, std::move(outcome))});
+    outcome = Explained(attempt, std::move(outcome));
+    if (exited.left) SetLeft(outcome, exited.error);
+    out.decisions.push_back(AttemptEnded{id, std::move(outcome)});
   }
   out.decisions.push_back(ContainerEnded{exited.container});
+  // Its task would begin anew beside it.
+  if (exited.left && !verdict_ && restarts_.contains(tasks_.at(id.task).restart)) {
+    out.decisions.push_back(JobStopping{{.state = FinalState::kFailed,
+                                         .cls = OutcomeClass::kInfra,
+                                         .message = StrCat(ToString(id.task), " cannot start again: ", exited.error),
+                                         .attempt = id,
+                                         .host = Find(id)->host},
+                                        spec_.timers.grace});
+  }
   return out;
 }
 

@@ -91,7 +91,7 @@ std::optional<DecisionBody> Job::NextOf(const Restart& restart, Instant now) con
   if (restart.noted && ConcernsTracked(restart) && fruitless_ >= spec_.checkpoint.most_fruitless)
     return JobStopping{Fruitless(restart), spec_.timers.grace};
   if (now < restart.not_before) return std::nullopt;
-  if (!restart.unconfirmed.empty() && now < restart.confirm_by) return std::nullopt;
+  if (!restart.unconfirmed.empty() && (ends_are_confirmed_ || now < restart.confirm_by)) return std::nullopt;
   const bool may_resume = !spec_.checkpoint.directory.empty() && generation_.value > 0;  // else nothing has run yet
   if (may_resume && !restart.noted) {
     if (!restart.sought) return CheckpointSought{restart.number};
@@ -121,7 +121,7 @@ std::optional<Instant> Job::ListingDue() const {
 std::optional<Instant> Job::NextRestart() const {
   std::optional<Instant> next;
   for (const auto& [number, restart] : restarts_) {
-    if (!restart.ending.empty()) continue;
+    if (!restart.ending.empty() || (ends_are_confirmed_ && !restart.unconfirmed.empty())) continue;
     Instant due = restart.not_before;
     if (!restart.unconfirmed.empty()) due = std::max(due, restart.confirm_by);
     if (restart.sought && !restart.noted) due = *restart.sought + kLookLimit;

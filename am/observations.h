@@ -18,9 +18,10 @@ struct AmStarted {
   Claim claim;  // the submitter's
   // The journal is of version 1, where a crash could come between an end and what was made of it.
   bool turns_may_be_torn = false;
-};                       // the first one of every AM
-struct LeaseRenewed {};  // executors can see that this AM rules
-struct TimePassed {};    // a deadline of the job was reached
+  bool ends_are_confirmed = false;  // Scheduler::ConfirmsEnds()
+};                                  // the first one of every AM
+struct LeaseRenewed {};             // executors can see that this AM rules
+struct TimePassed {};               // a deadline of the job was reached
 struct KillAsked {
   KillRequest request;
 };

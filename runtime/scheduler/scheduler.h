@@ -44,10 +44,10 @@ struct KeptOutcome {
   AttemptId attempt;
   Outcome outcome;
 };
-// The executor is gone and nothing that it started is left. No status: nobody was there to see it, or it never ran, or
-// its node ended it for a reason of its own, and then `error` says why. Told for every container that was launched or
-// stopped, once. Before that it may be told as uncertain: the scheduler does not reach the node any more, on which the
-// executor may live and still speak to its AM.
+// The executor is gone and nothing that it started is left, except what `left` says. No status: nobody was there to see
+// it, or it never ran, or its node ended it for a reason of its own, and then `error` says why. Told for every
+// container that was launched or stopped, once. Before that it may be told as uncertain: the scheduler does not reach
+// the node any more, on which the executor may live and still speak to its AM.
 struct ContainerExited {
   ContainerId container;
   std::optional<ExitStatus> status;
@@ -56,6 +56,8 @@ struct ContainerExited {
   std::optional<OutcomeClass> cls;
   std::optional<KeptOutcome> kept = {};  // where the scheduler can see that
   bool certain = true;
+  // Something of it lives on that cannot be ended, and `error` names it: nothing may begin beside it.
+  bool left = false;
 };
 // The scheduler will take the container away; its task may use the time to save what it has.
 struct ContainerPreempting {
@@ -86,6 +88,9 @@ class Scheduler {
   // Whether the arbiter has been reached within am_lease until this very moment. After the process stood still this is
   // false before SchedulerLost can be told.
   virtual bool Holds() const = 0;
+  // Whether it sees each process of a container, and so tells each end: an attempt that nobody hears of lives as long
+  // as the end of its container has not been told.
+  virtual bool ConfirmsEnds() const { return false; }
   virtual void Request(const std::vector<ContainerAsk>& asks) = 0;
   // No container is wanted any more for these, which have none. One that is granted all the same comes to the sink.
   virtual void Withdraw(const std::vector<AttemptId>& attempts) = 0;

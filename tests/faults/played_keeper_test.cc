@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/users.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/container_cgroup.h"
@@ -188,8 +189,17 @@ class PlayedContainersTest : public PlayedMachineTest {
   EventLoop loop_;
   BoostProcessRunner runner_{loop_};
   std::set<std::string> ended_;
-  Containers containers_{
-      loop_, runner_, job_, {}, {[](auto&) {}, [this](auto& exited) { ended_.insert(exited.container.value); }}};
+  std::map<std::string, ContainerExited> told_;
+  Containers containers_{loop_,
+                         runner_,
+                         job_,
+                         {},
+                         {[](auto&) {},
+                          [this](auto& exited) {
+                            ended_.insert(exited.container.value);
+                            told_[exited.container.value] = exited;
+                          }},
+                         /*patience=*/Duration(300)};
 };
 
 TEST_F(PlayedContainersTest, ADaemonOfALiveContainerIsSpared) {
@@ -221,6 +231,46 @@ TEST_F(PlayedContainersTest, AContainerHasNotEndedWhileTheKernelHasAChildOfIt) {
   machine_.Reap(kStuck);
   EXPECT_TRUE(OneEnds());
   EXPECT_THAT(ended_, ElementsAre("1-2"));
+}
+
+TEST_F(PlayedContainersTest, WhatTheKernelHoldsIsNamedAndNotWaitedForButKeptInSight) {
+  constexpr pid_t kStuck = kOther + 10;
+  machine_.Add(kStuck, {.parent = getpid(), .environment = {"TONY_CONTAINER=local-1/1-2"}, .state = 'D'});
+  ASSERT_TRUE(containers_.Adopt().ok());
+  ASSERT_TRUE(OneEnds());
+  EXPECT_TRUE(told_["1-2"].left);
+  EXPECT_EQ(told_["1-2"].error,
+            StrCat("process ", kStuck, " (played) of ", UserName(geteuid()),
+                   " does not end: the kernel holds it (state D) until its disk, network or device answers, or its "
+                   "cgroup is thawed"));
+  EXPECT_EQ(containers_.Left(), told_["1-2"].error);
+  machine_.Reap(kStuck);
+  EXPECT_TRUE(RunUntil(loop_, [this] { return containers_.Left().empty(); }));
+  EXPECT_FALSE(told_["1-2"].left);
+}
+
+TEST_F(PlayedContainersTest, WhatIsAnotherUsersIsNamedWithHim) {
+  constexpr pid_t kRoots = kOther + 10;
+  machine_.Add(kRoots, {.parent = getpid(), .name = "sleep", .user = kStranger});
+  machine_.errors[StrCat("signal ", kRoots)] = EPERM;
+  ASSERT_TRUE(containers_.Adopt().ok());
+  ASSERT_TRUE(OneEnds());
+  EXPECT_TRUE(told_["1-2"].left);
+  EXPECT_EQ(told_["1-2"].error, StrCat("process ", kRoots, " (sleep) of ", UserName(kStranger), " cannot be ended by ",
+                                       UserName(geteuid()), ": \"kill -9 ", kRoots, "\" as root ends it"));
+}
+
+// It is of no container that can be told: whose end is told first has it, and the others have nothing left.
+TEST_F(PlayedContainersTest, AnothersProcessIsLeftByOneContainerOnly) {
+  constexpr pid_t kRoots = kOther + 10;
+  machine_.Reap(kExecutor);
+  machine_.Reap(kTask);
+  machine_.Add(kRoots, {.parent = getpid(), .user = kStranger});
+  machine_.errors[StrCat("signal ", kRoots)] = EPERM;
+  ASSERT_TRUE(containers_.Adopt().ok());
+  ASSERT_TRUE(RunUntil(loop_, [this] { return ended_.size() == 2; }));
+  EXPECT_NE(told_["1-1"].left, told_["1-2"].left);
+  EXPECT_FALSE(containers_.AnyToEnd());
 }
 
 // ---- who is in a container's cgroup ----

@@ -35,6 +35,8 @@ struct AmOptions {
   // Beyond the grace of the tasks, for the AM to end the job when the keeper was told to stop: a service manager that
   // allows for the grace and twenty seconds sees a clean stop.
   Duration stop_margin{10000};
+  // For containers (containers.h). With the grace of the tasks and what a master adds it is within half a minute.
+  Duration patience{10000};
 };
 
 // Loop thread only.

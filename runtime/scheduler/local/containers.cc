@@ -46,7 +46,7 @@ int64_t SubmittersOpenFiles(const JobRecords& records) {
 }  // namespace
 
 Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
-                       std::vector<std::string> environment, Listener listener)
+                       std::vector<std::string> environment, Listener listener, Duration patience)
     : loop_(loop),
       runner_(runner),
       job_(records.job()),
@@ -54,7 +54,8 @@ Containers::Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRec
       records_(records),
       environment_(std::move(environment)),
       open_files_(SubmittersOpenFiles(records)),
-      listener_(std::move(listener)) {}
+      listener_(std::move(listener)),
+      patience_(patience) {}
 
 Status Containers::Adopt() {
   TRY_ASSIGN(const auto records, records_.ReadAll());
@@ -194,7 +195,7 @@ void Containers::Stop(const StopContainer& stop) {
     container.exited = {id, std::nullopt, "stopped before it was launched"};
     return End(id, container);
   }
-  if (container.state == State::kEnded) return SayState(id, container);
+  if (!IsToEnd(container)) return SayState(id, container);
   if (stop.mode == StopMode::kKill) {
     Kill(id, container);
   } else {
@@ -238,8 +239,16 @@ void Containers::KillAll() {
   for (auto& [id, container] : containers_) Kill(id, container);
 }
 
-bool Containers::AnyLeft() const {
-  return std::ranges::any_of(containers_, [](const auto& entry) { return entry.second.state != State::kEnded; });
+bool Containers::AnyToEnd() const {
+  return std::ranges::any_of(containers_, [](const auto& entry) { return IsToEnd(entry.second); });
+}
+
+std::string Containers::Left() const {
+  std::vector<std::string> words;
+  for (const auto& [id, container] : containers_)
+    if (container.state == State::kLeft && !std::ranges::count(words, container.exited.error))
+      words.push_back(container.exited.error);
+  return Join(words, "; ");
 }
 
 size_t Containers::Running() const {
@@ -250,7 +259,7 @@ size_t Containers::Running() const {
 KeeperInventory Containers::Inventory() const {
   KeeperInventory inventory;
   for (const auto& [id, container] : containers_) {
-    if (container.state == State::kEnded) {
+    if (!IsToEnd(container)) {
       inventory.exited.push_back(container.exited);
     } else {
       inventory.running.push_back(id);
@@ -260,7 +269,7 @@ KeeperInventory Containers::Inventory() const {
 }
 
 void Containers::SayState(const ContainerId& id, const Container& container) const {
-  if (container.state == State::kEnded) {
+  if (!IsToEnd(container)) {
     listener_.on_exited(container.exited);
   } else {
     listener_.on_started(id);

@@ -4,6 +4,10 @@
 //                  |                                               ^
 //                  +--kill--> kKilling --executor ended------------+
 //
+// What SIGKILL does not end, because it is another user's or the kernel holds it, keeps nobody waiting for ever: from
+// kKilling and kSweeping a container comes to kLeft, where its end has been told with the name of what is left
+// (ContainerExited::left). It comes to kEnded when that has gone; until then it keeps its GPUs, and the job its place.
+//
 // Before that a launch waits until the job is admitted to the machine and has the GPUs that it needs. Sweeping and
 // killing: SIGKILL to all that is found, look again, until nothing is found. An executor that leaves nothing, the usual
 // case, costs no look at all processes.
@@ -43,8 +47,10 @@ class Containers {
     std::function<void(const ContainerExited&)> on_exited;  // nothing of the container is left
   };
   // `environment`: what every executor starts with, below what its launch says.
+  // `patience`: how long what SIGKILL does not end is waited for; below what a master waits for the end of a container
+  // that it ordered killed.
   Containers(EventLoop& loop, BoostProcessRunner& runner, const JobRecords& records,
-             std::vector<std::string> environment, Listener listener);
+             std::vector<std::string> environment, Listener listener, Duration patience = Duration(10'000));
 
   // Takes over what an earlier keeper has left: executors that live, or what is left of others. kUnavailable: which of
   // them live cannot be told now, and another keeper has to try again.
@@ -56,16 +62,17 @@ class Containers {
   void StopAll();                              // as Stop() with kTerm, of all
   void StopIdle();  // once, those whose executor has no process below it, and so no task to look after
   void KillAll();
-  bool AnyLeft() const;
+  bool AnyToEnd() const;     // whose end has not been told
+  std::string Left() const;  // what of containers whose end has been told does not end, for people; "": nothing
   size_t Running() const;
   KeeperInventory Inventory() const;
-  // At the end of the job, when no AM is left: SIGKILL to all that is found of it. "": nothing is left; else what, for
-  // people.
+  // At the end of the job, when no AM is left: SIGKILL to all that is found of it. "": nothing is left beside Left();
+  // else what, for people.
   std::string KillAllOfJob();
   void RemoveCgroups();  // that could not be removed as their containers ended
 
  private:
-  enum class State { kRunning, kKilling, kSweeping, kEnded };
+  enum class State { kRunning, kKilling, kSweeping, kLeft, kEnded };
   struct Container {
     State state = State::kRunning;
     bool adopted = false;  // not our child: nor are the orphans that it leaves
@@ -75,6 +82,8 @@ class Containers {
     std::vector<int> gpus;
     std::filesystem::path cgroup;  // empty: none, or removed
     ContainerExited exited;
+    Duration killed_for{0};
+    std::vector<ProcessEntry> left;  // in kLeft
   };
 
   Status AdoptOne(const ContainerRecord& record);
@@ -84,6 +93,10 @@ class Containers {
   void StartExecutor(const LaunchContainer& launch);
   ProcessSpec ExecutorOf(const LaunchContainer& launch, const Container& container) const;
   Status StartIn(const LaunchContainer& launch, Container& container);
+  static bool IsToEnd(const Container& container) {
+    return container.state == State::kRunning || container.state == State::kKilling ||
+           container.state == State::kSweeping;
+  }
   void Kill(const ContainerId& id, Container& container);
   void Terminate(const Container& container);
   void OnExecutorEnded(const ContainerId& id, std::optional<ExitStatus> status);
@@ -106,6 +119,9 @@ class Containers {
   std::set<pid_t> Doomed() const;
   void AddStrayChildren(Victims& victims) const;
   Victims KillLeftovers();
+  std::set<pid_t> LeftAlive() const;
+  void JudgeLeft(const ContainerId& id, Container& container, const std::set<pid_t>& victims);
+  void LookAtLeft(const ContainerId& id, Container& container);
   void Sweep();
 
   EventLoop& loop_;
@@ -116,6 +132,7 @@ class Containers {
   const std::vector<std::string> environment_;
   const int64_t open_files_;  // a task's limit; 0: as it is
   const Listener listener_;
+  const Duration patience_;
   std::optional<CgroupPlace> cgroups_;  // nothing: not found, or of no use
   std::jthread warmth_;
   bool cgroups_work_ = false;           // an executor was seen in one
@@ -124,7 +141,8 @@ class Containers {
   std::map<ContainerId, Container> containers_;
   std::set<ContainerId> idle_;  // stopped as such
   SharedMemory shared_memory_;  // of what a sweep ends
-  Duration sweep_delay_{0};
+  Duration sweep_delay_{0}, since_sweep_{0};
+  Instant swept_at_{};
   EventLoop::Timer sweep_timer_;
 };
 

@@ -43,7 +43,8 @@ Keeper::Keeper(EventLoop& loop, JobRecords records, std::vector<std::string> env
                    [this](const ContainerExited& exited) {
                      Report(exited);
                      Proceed();
-                   }}),
+                   }},
+                  am.patience),
       am_(loop, runner_, records_, std::move(environment), std::move(am),
           {[this] {
              const auto history = HistoryFolder(records_);

@@ -6,6 +6,10 @@
 //     |                                                                   ^ kill  |
 //     \--no AM can read the job--> kRunningOut -----------------------------------+  the last task has ended by itself
 //
+// What SIGKILL does not end (containers.h) is not waited for: the job ends, its locks are let go, and who waits for it
+// goes on. The keeper stays behind in kHolding, between kWritingHistory and kDone, with the job's place in the ledger:
+// memory and GPUs of such a process are not free. SIGTERM gives the place back all the same.
+//
 // While kRunningOut it decides kill requests itself, as far as that is safe: requests_without_am.h.
 //
 // Where the job's folder was removed nothing can be recorded: from any phase before kSweeping it goes to kFinishing,
@@ -62,7 +66,17 @@ class Keeper {
  private:
   using Peer = int64_t;  // a connection
   static constexpr Duration kBetweenTries{1000};
-  enum class Phase { kServing, kRunningOut, kEndingTasks, kRecording, kFinishing, kSweeping, kWritingHistory, kDone };
+  enum class Phase {
+    kServing,
+    kRunningOut,
+    kEndingTasks,
+    kRecording,
+    kFinishing,
+    kSweeping,
+    kWritingHistory,
+    kHolding,
+    kDone
+  };
 
   void AcceptConnections();
   void Admit(UniqueFd socket);
@@ -110,6 +124,8 @@ class Keeper {
   void WriteVerdict();
   void SweepJob();
   void WriteHistory();
+  void LeaveFolder();
+  void HoldPlace();
   void BeDone();
   bool StartWriter(void (*work)(const JobRecords&), EventLoop::Callback on_end);
   void TryAgain(void (Keeper::*step)(), const Error& error);
@@ -142,6 +158,7 @@ class Keeper {
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
   EventLoop::Timer claim_timer_, run_timer_;
   Instant sweep_end_;
+  std::string left_;  // what the job has left on the machine, for people
 
   UniqueFd listener_;
   std::map<Peer, std::unique_ptr<MessageChannel>> peers_;

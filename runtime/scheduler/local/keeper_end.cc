@@ -1,7 +1,10 @@
 // The keeper's part after the AM's: how a job ends, with an AM and without one.
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
@@ -21,6 +24,8 @@ namespace {
 constexpr Duration kBetweenSweeps{5};
 // What is not dead this long after SIGKILL is in the kernel's hands and will die when those let go.
 constexpr Duration kLongestSweep{30000};
+// Between looks at what keeps the job's place.
+constexpr Duration kBetweenHolds{1000};
 // Between looks at tasks that run out and at whether somebody wants them killed: Azkaban's adapter waits for a second
 // for what becomes of its kill.
 constexpr Duration kBetweenLooks{250};
@@ -30,6 +35,21 @@ constexpr Duration kRecordLimit{3000};
 constexpr Duration kHistoryLimit{2000};
 // For an executor to sweep up after its task's grace, before we do.
 constexpr Duration kExecutorMargin{2000};
+
+// Who waits for the job waits for these. Their descriptors are not ours to know: one came with our start.
+void LetGoOfLocks(const JobRecords& records) {
+  std::vector<int> locks;
+  std::error_code error;
+  const auto folder = std::filesystem::canonical(records.place(), error);
+  std::filesystem::directory_iterator fd("/proc/self/fd", error);
+  for (; !error && fd != std::filesystem::directory_iterator(); fd.increment(error)) {
+    std::error_code gone;
+    const auto file = std::filesystem::read_symlink(fd->path(), gone);
+    if (file == folder / "keeper.lock" || file == folder / "keeper.start")
+      locks.push_back(static_cast<int>(ParseInt(fd->path().filename().string()).value_or(-1)));
+  }
+  for (const int lock : locks) close(lock);
+}
 
 Verdict Killed(const std::string& reason) {
   Verdict verdict;
@@ -45,6 +65,7 @@ Verdict Killed(const std::string& reason) {
 // asked or does not do it in time, it is ended first.
 void Keeper::Stop(const std::string& reason) {
   stop_reason_ = reason;
+  if (phase_ == Phase::kHolding) return BeDone();
   if (phase_ != Phase::kServing && phase_ != Phase::kRunningOut) return;  // it is on its way
   const Status written = records_.WriteKillRequest({reason});
   if (!written.ok()) LogError(written.error().message);
@@ -172,7 +193,9 @@ void Keeper::LookForFolder() {
 
 // Nothing can be recorded any more, nor would anybody find it.
 void Keeper::LeaveGoneFolder() {
-  if (phase_ == Phase::kSweeping || phase_ == Phase::kWritingHistory || phase_ == Phase::kDone) return;
+  if (phase_ == Phase::kSweeping || phase_ == Phase::kWritingHistory || phase_ == Phase::kHolding ||
+      phase_ == Phase::kDone)
+    return;
   end_ = presence_.GoneError();
   LogError(StrCat(end_.error().message, ": ending what runs of it"));
   stop_timer_.reset();
@@ -193,7 +216,7 @@ void Keeper::EndTasks(Duration grace) {
 
 // The next step of an end, once what it waits for is gone.
 void Keeper::Proceed() {
-  if (!am_.Gone() || containers_.AnyLeft()) return;
+  if (!am_.Gone() || containers_.AnyToEnd()) return;
   switch (phase_) {
     case Phase::kFinishing:
       return SweepJob();
@@ -204,6 +227,7 @@ void Keeper::Proceed() {
     case Phase::kRecording:
     case Phase::kSweeping:
     case Phase::kWritingHistory:
+    case Phase::kHolding:
     case Phase::kDone:
       return;
   }
@@ -211,6 +235,10 @@ void Keeper::Proceed() {
 
 void Keeper::WriteVerdict() {
   phase_ = Phase::kEndingTasks;
+  if (const std::string left = containers_.Left(); !left.empty() && left_.empty()) {
+    left_ = left;
+    verdict_.message += StrCat("; ", left);
+  }
   records_.GiveUpReserve();
   const auto status = EndedStatus(records_, verdict_, loop_.Now());
   if (!status.ok() && status.error().code == ErrorCode::kUnavailable)
@@ -229,9 +257,9 @@ void Keeper::SweepJob() {
     timer_ = loop_.After(kBetweenSweeps, [this] { SweepJob(); });
     return;
   }
-  if (!left.empty()) LogError(StrCat("does not die: ", left));
+  left_ = left.empty() ? containers_.Left() : left;
   containers_.RemoveCgroups();
-  LeaveLedger();
+  if (left_.empty()) LeaveLedger();
   WriteHistory();
 }
 
@@ -240,18 +268,40 @@ void Keeper::WriteHistory() {
   phase_ = Phase::kWritingHistory;
   const auto history = HistoryFolder(records_);
   if (!history.ok()) LogWarn(history.error().message);
-  if (!history.ok() || !*history || !StartWriter(WriteHistoryEnd, [this] { BeDone(); })) return BeDone();
+  if (!history.ok() || !*history || !StartWriter(WriteHistoryEnd, [this] { LeaveFolder(); })) return LeaveFolder();
   timer_ = loop_.After(kHistoryLimit, [this] {
     LogWarn("the folder of the history does not answer");
+    LeaveFolder();
+  });
+}
+
+void Keeper::LeaveFolder() {
+  if (phase_ != Phase::kWritingHistory) return;
+  RemoveKeeperSocket(records_);
+  if (left_.empty()) return BeDone();
+  phase_ = Phase::kHolding;
+  LogError(StrCat("the job has ended and keeps its place on the machine: ", left_));
+  accepting_.reset();
+  listener_ = UniqueFd();
+  peers_.clear();
+  am_peer_ = 0;
+  LetGoOfLocks(records_);
+  HoldPlace();
+}
+
+void Keeper::HoldPlace() {
+  timer_ = loop_.After(kBetweenHolds, [this] {
+    if (!containers_.KillAllOfJob().empty() || !containers_.Left().empty()) return HoldPlace();
+    containers_.RemoveCgroups();
     BeDone();
   });
 }
 
 void Keeper::BeDone() {
   if (phase_ == Phase::kDone) return;
-  LogInfo("nothing is left");
+  LeaveLedger();
+  LogInfo(phase_ == Phase::kHolding && !stop_reason_.empty() ? "the place is given back as asked" : "nothing is left");
   phase_ = Phase::kDone;
-  RemoveKeeperSocket(records_);
   on_done_();
 }
 

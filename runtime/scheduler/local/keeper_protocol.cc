@@ -11,7 +11,7 @@
 namespace tony {
 namespace {
 
-constexpr char kVersion = 1;
+constexpr char kVersion = 2;
 constexpr size_t kNumberBytes = 8;
 
 // A container's name is short and an error line is cut, so that a part stays far below kMaxKeeperMessage.
@@ -147,6 +147,7 @@ void Fields(auto& io, Is<ContainerExited> auto& m) {
   io.Field(m.container);
   io.Field(m.status);
   io.Field(m.error);
+  io.Field(m.left);
 }
 void Fields(auto&, Is<JobFinished> auto&) {}
 void Fields(auto&, Is<JobAdmitted> auto&) {}

@@ -39,6 +39,7 @@ class LocalScheduler : public Scheduler {
   void HandToKeeper(UniqueFd page_socket) { page_socket_ = std::move(page_socket); }
 
   bool Holds() const override { return link_ == Link::kNotNeeded || LeaseHolds(); }
+  bool ConfirmsEnds() const override { return true; }
   void Request(const std::vector<ContainerAsk>& asks) override;
   void Withdraw(const std::vector<AttemptId>& attempts) override;
   void Launch(const ContainerId& container, const ExecutorLaunch& what) override;

@@ -8,6 +8,7 @@
 namespace tony::am {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -305,6 +306,66 @@ TEST(JobLivenessTest, ASuspicionIsRememberedByTheNextMasterAndTheSilenceCountedA
   driver.Heartbeat("worker:1");
   EXPECT_THAT(Decisions(driver.Pass(Duration(0))), IsEmpty());
   EXPECT_THAT(Decisions(driver.Pass(kMoment)), ElementsAre("container_kill_ordered"));
+}
+
+// ---- where the scheduler sees each process
+
+// What the keeper says of a container whose process it cannot end.
+ContainerEvent LeftBy(std::string_view task, std::optional<Outcome> kept = std::nullopt) {
+  ContainerExited exited{ContainerOf(task), std::nullopt, "process 7 (sleep) of root cannot be ended by alice"};
+  if (kept) exited.kept = KeptOutcome{AttemptOf(task), *std::move(kept)};
+  exited.left = true;
+  return {exited};
+}
+
+JobDriver ConfirmedGang(JobSpec spec) {
+  JobDriver driver(std::move(spec));
+  driver.Observe(AmStarted{{1}, {}, false, /*ends_are_confirmed=*/true});
+  driver.GrantAll().RegisterAll().RunAll();
+  return driver;
+}
+
+TEST(JobLivenessTest, WhereEndsAreConfirmedSilenceAloneGivesNobodyUp) {
+  JobDriver driver = ConfirmedGang(TwoWatched());
+  driver.Pass(kSuspectAfter);
+  EXPECT_THAT(Orders(driver.Pass(kLostAfter - kSuspectAfter)), Contains("kill c-worker-0"));
+
+  EXPECT_THAT(Decisions(driver.Pass(kLostAfter + kGiveUpAfter)), testing::Not(Contains("attempt_ended")));
+
+  EXPECT_THAT(Decisions(driver.Exit("worker:0")), Contains("attempt_ended"));
+}
+
+TEST(JobLivenessTest, NothingBeginsBesideAProcessThatCannotBeEnded) {
+  JobDriver driver = ConfirmedGang(JobBuilder().Role("worker", 2).Restarts(RestartScope::kGang, 3).Build());
+
+  driver.Observe(LeftBy("worker:0", Failure(3)));
+
+  ASSERT_TRUE(driver.job().verdict());
+  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kUserError);
+  EXPECT_EQ(driver.job().verdict()->exit, (ExitStatus{ExitStatus::Kind::kExited, 3})) << "its exit code is not lost";
+  EXPECT_THAT(driver.StatusOf("worker:0").outcome->message, HasSubstr("process 7 (sleep) of root"));
+}
+
+TEST(JobLivenessTest, ARestartThatWouldBeginBesideOneEndsTheJob) {
+  JobDriver driver = ConfirmedGang(JobBuilder().Role("worker", 2).Restarts(RestartScope::kGang, 3).Build());
+  driver.Report("worker:0", Failure(1));
+  ASSERT_FALSE(driver.job().verdict());
+
+  driver.Observe(LeftBy("worker:1"));
+
+  ASSERT_TRUE(driver.job().verdict());
+  EXPECT_EQ(driver.job().verdict()->cls, OutcomeClass::kInfra);
+  EXPECT_EQ(driver.job().verdict()->message,
+            "worker:1 cannot start again: process 7 (sleep) of root cannot be ended by alice");
+}
+
+TEST(JobLivenessTest, ASuccessIsOneWhateverItLeaves) {
+  JobDriver driver = ConfirmedGang(JobBuilder().Role("worker", 2).Restarts(RestartScope::kGang, 3).Build());
+
+  driver.Observe(LeftBy("worker:0", Success()));
+
+  EXPECT_FALSE(driver.job().verdict());
+  EXPECT_TRUE(driver.StatusOf("worker:0").outcome->Succeeded());
 }
 
 }  // namespace

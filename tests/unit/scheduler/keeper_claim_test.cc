@@ -1,12 +1,16 @@
 // The keeper, the machine's ledger, and what the AM is told of its turn.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "runtime/base/strings.h"
 #include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/ledger_claim.h"
+#include "runtime/store/job_folder.h"
+#include "tests/support/run_until.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {
@@ -239,6 +243,74 @@ TEST_F(KeeperGpuTest, MoreThanTheJobHasIsAnError) {
   Launch("1-1", "exit 0", {}, {10, 1, 5});
   ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }));
   EXPECT_EQ(Exit("1-1")->error, "launch: 5 GPUs are asked for, the job has 4");
+}
+
+// ---- what SIGKILL does not end
+
+// Freezes a process for good, as a disk that does not answer: state D, until this ends.
+class Frozen {
+ public:
+  Frozen() : folder_(StrCat("/sys/fs/cgroup/freezer/tony-test-", getpid())) {
+    std::error_code error;
+    std::filesystem::create_directory(folder_, error);
+    valid_ = std::filesystem::exists(folder_ / "freezer.state") && access((folder_ / "tasks").c_str(), W_OK) == 0;
+  }
+  ~Frozen() {
+    if (!valid_) return;
+    Thaw();
+    EventLoop loop;
+    RunUntil(loop, [this] { return rmdir(folder_.c_str()) == 0; });
+  }
+  bool valid() const { return valid_; }
+  void Freeze(pid_t pid) const {
+    std::ofstream(folder_ / "cgroup.procs") << pid;
+    std::ofstream(folder_ / "freezer.state") << "FROZEN";
+  }
+  void Thaw() const { std::ofstream(folder_ / "freezer.state") << "THAWED"; }
+
+ private:
+  const std::filesystem::path folder_;
+  bool valid_ = false;
+};
+
+TEST_F(KeeperClaimTest, NeedsFreezerWhatTheKernelHoldsKeepsThePlaceAndNobodyWaiting) {
+  const Frozen frozen;
+  if (!frozen.valid()) GTEST_SKIP() << "no freezer of cgroup v1 can be made";
+  SetLimits({"QUICK_KEEPER_PATIENCE=200", "QUICK_KEEPER_FAREWELL=0"});
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "echo $$ >pid; exec sleep 1000");
+  ASSERT_TRUE(WaitFor([this] { return Content("pid").ends_with("\n"); }));
+  frozen.Freeze(static_cast<pid_t>(*ParseInt(Trim(Content("pid")))));
+  const auto other = EnterOther();
+  scheduler_->Stop({"1-1"}, StopMode::kKill);
+  ASSERT_TRUE(WaitFor([this] { return Exit("1-1"); }));
+  EXPECT_TRUE(Exit("1-1")->left);
+  EXPECT_THAT(Exit("1-1")->error, HasSubstr("the kernel holds it (state D)"));
+  scheduler_->Finish({}, [] {});
+  EXPECT_TRUE(WaitFor([this] { return !JobFolder(records_).IsLocked("keeper.lock"); })) << "who waits goes on";
+  EXPECT_FALSE(keepers_[keeper]);
+  EXPECT_FALSE(other->admitted) << "its memory is not free";
+  frozen.Thaw();
+  EXPECT_TRUE(IsAdmitted(*other));
+  EXPECT_TRUE(KeeperEnded(keeper));
+}
+
+// The owner of the machine may want the place more than he minds the process.
+TEST_F(KeeperClaimTest, NeedsFreezerTermGivesSuchAPlaceBack) {
+  const Frozen frozen;
+  if (!frozen.valid()) GTEST_SKIP() << "no freezer of cgroup v1 can be made";
+  SetLimits({"QUICK_KEEPER_PATIENCE=200", "QUICK_KEEPER_FAREWELL=0"});
+  const pid_t keeper = StartKeeper();
+  BecomeAm({1});
+  Launch("1-1", "echo $$ >pid; exec sleep 1000");
+  ASSERT_TRUE(WaitFor([this] { return Content("pid").ends_with("\n"); }));
+  frozen.Freeze(static_cast<pid_t>(*ParseInt(Trim(Content("pid")))));
+  scheduler_->Finish({}, [] {});
+  ASSERT_TRUE(WaitFor([this] { return !JobFolder(records_).IsLocked("keeper.lock"); }));
+  kill(keeper, SIGTERM);
+  EXPECT_TRUE(KeeperEnded(keeper));
+  EXPECT_TRUE(IsAdmitted(*EnterOther()));
 }
 
 }  // namespace

@@ -62,18 +62,18 @@ TEST(KeeperProtocolTest, ReportsArriveAsTheyWereSent) {
 
 TEST(KeeperProtocolTest, AnotherVersionIsRefused) {
   std::string message = Encode(KeeperRequest(FinishJob{}));
-  message[0] = 2;
+  ++message[0];
   const auto decoded = DecodeRequest(message);
   ASSERT_FALSE(decoded.ok());
   EXPECT_EQ(decoded.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(decoded.error().message, HasSubstr("version"));
   EXPECT_FALSE(DecodeRequest("").ok());
-  EXPECT_FALSE(DecodeRequest(std::string("\x01", 1)).ok());
+  EXPECT_FALSE(DecodeRequest(std::string("\x02", 1)).ok());
 }
 
 TEST(KeeperProtocolTest, UnknownTypeIsRefused) {
-  EXPECT_THAT(DecodeRequest(std::string("\x01\x05", 2)).error().message, HasSubstr("unknown type 5"));
-  EXPECT_THAT(DecodeReport(std::string("\x01\xff", 2)).error().message, HasSubstr("unknown type 255"));
+  EXPECT_THAT(DecodeRequest(std::string("\x02\x05", 2)).error().message, HasSubstr("unknown type 5"));
+  EXPECT_THAT(DecodeReport(std::string("\x02\xff", 2)).error().message, HasSubstr("unknown type 255"));
 }
 
 TEST(KeeperProtocolTest, EveryCutAndEveryAdditionIsRefused) {

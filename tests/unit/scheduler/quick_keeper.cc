@@ -23,6 +23,7 @@ int main(int, char** argv) {
   am.adoption = Limit("QUICK_KEEPER_ADOPTION", am.adoption);
   am.farewell = Limit("QUICK_KEEPER_FAREWELL", am.farewell);
   am.stop_margin = Limit("QUICK_KEEPER_STOP_MARGIN", am.stop_margin);
+  am.patience = Limit("QUICK_KEEPER_PATIENCE", am.patience);
   const auto ended = tony::keeper::RunKeeper(argv[1], am);
   if (!ended.ok()) tony::LogError(ended.error().message);
   return ended.ok() ? 0 : static_cast<int>(ended.error().code);
