@@ -21,7 +21,8 @@ enum class Flaw {
   kOverlooksWatchers,       // takes every watcher for somebody without a name
   kFollowsWall,             // sets its clock by the wall's, whatever the job's was
   // ---- the scheduler's
-  kConfirmsUnseen,  // says that a container is gone as soon as its end is ordered
+  kConfirmsUnseen,     // says that a container is gone as soon as its end is ordered
+  kWaitsForWhatStays,  // waits long for a process that it cannot end
   // ---- the executor's
   kStartsTwice,           // starts a process again that ended
   kLosesValues,           // does not see what its process publishes

@@ -98,6 +98,14 @@ TEST(FlawTest, ASchedulerThatConfirmsWhatItDidNotSeeIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kConfirmsUnseen, "the final status came before"), 0u);
 }
 
+TEST(FlawTest, AKeeperThatWaitsForAProcessWhichItCannotEndIsFoundOut) {
+  Plan plan = QuietPlan(2);
+  plan.tasks.at({"worker", 0}).process.children_stay = true;
+  plan.faults = {{Duration(5'000), AskKill{}}};
+  EXPECT_EQ(Join(ComplaintsAbout(plan), "\n"), "");
+  EXPECT_NE(Join(ComplaintsAbout(plan, Flaw::kWaitsForWhatStays), "\n").find("outlives its bound"), std::string::npos);
+}
+
 TEST(FlawTest, AnExecutorThatStartsItsProcessAgainIsFoundOut) {
   EXPECT_GT(FoundBySeed(Flaw::kStartsTwice, "was started again"), 0u);
 }

@@ -217,7 +217,9 @@ struct Seen {
 struct Bounds {
   int64_t drift = 0;  // of clocks, in a million
   Duration offset{0};
-  Duration overlap{0};  // by which a container may live on after the scheduler said that it ended
+  Duration overlap{0};    // by which a container may live on after the scheduler said that it ended
+  Instant faults_over{};  // everything works from then on
+  Duration longest_end{std::chrono::hours(24)};  // from then, or from when the job was to end, to its end
 };
 
 class History {

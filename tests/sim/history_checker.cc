@@ -33,6 +33,8 @@ Duration LengthOf(const History& history) {
 HistoryChecker::HistoryChecker(const JobSpec& spec, const Bounds& bounds, Duration length)
     : spec_(spec),
       drift_(bounds.drift),
+      faults_over_(bounds.faults_over),
+      longest_end_(bounds.longest_end),
       overlap_(bounds.overlap),
       skew_(SkewOf(bounds, length)),
       rules_(spec, skew_),
@@ -43,6 +45,8 @@ std::vector<std::string> HistoryChecker::Check(const JobSpec& spec, const Histor
   for (const Seen& seen : history.events()) {
     checker.now_ = seen.time;
     std::visit([&](const auto& event) { checker.On(event); }, seen.event);
+    const bool is_to_end = checker.rules_.verdict() || checker.kill_written_;
+    if (is_to_end && !checker.to_end_since_) checker.to_end_since_ = seen.time;
   }
   checker.CheckEnd(history);
   return checker.complaints_;
@@ -245,7 +249,13 @@ void HistoryChecker::On(const LookAnswered& e) {
   for (const std::string& complaint : attention_.TakeComplaints()) Expect(false, complaint);
 }
 
-void HistoryChecker::On(const JobClosed&) { closed_ = true; }
+// The liveness of those who wait: a client for the end, other jobs for the place.
+void HistoryChecker::On(const JobClosed&) {
+  closed_ = true;
+  const Instant since = std::max(to_end_since_.value_or(now_), faults_over_);
+  Expect(now_ <= since + longest_end_,
+         StrCat("the end of the job has taken ", (now_ - since).count(), " ms: it outlives its bound"));
+}
 
 // ---- the end
 

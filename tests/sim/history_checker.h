@@ -127,6 +127,8 @@ class HistoryChecker {
 
   const JobSpec& spec_;
   const int64_t drift_;
+  const Instant faults_over_;
+  const Duration longest_end_;
   const Duration overlap_;
   const Duration skew_;  // between the clocks of two processes
   JournalRules rules_;
@@ -163,6 +165,7 @@ class HistoryChecker {
   std::optional<Verdict> status_;
   bool gave_up_ = false;
   bool closed_ = false;
+  std::optional<Instant> to_end_since_;  // somebody waits for its end, and others for its place
 };
 
 }  // namespace tony::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/sim/stage_rules.h"
+#include "tests/sim/timeline.h"
 
 namespace tony::sim {
 namespace {
@@ -59,15 +60,25 @@ Duration Plan::Limit() const {
   }
   Duration longest_run{0};
   for (const auto& [stage, longest] : longest_runs) longest_run += longest;
-  Duration longest_fault{0};
-  for (const TimedFault& fault : faults) longest_fault = std::max(longest_fault, fault.at + Duration(90'000));
   const Timers& timers = spec.timers;
   const bool doubts = std::ranges::any_of(
       faults, [](const TimedFault& fault) { return std::holds_alternative<DoubtEnd>(fault.fault); });
   const Duration once =
       longest_run + (doubts ? 2 : 1) * timers.lost_after + 3 * timers.grace + spec.restart.longest_backoff;
-  return std::max(faults_end, longest_fault) + kMostRestarts * once + am.longest_start + timers.cutoff_after +
+  return (FaultsAreOver() - Timeline::kStart) + kMostRestarts * once + am.longest_start + timers.cutoff_after +
          Duration(60'000);
+}
+
+Instant Plan::FaultsAreOver() const {
+  Duration longest = faults_end;
+  for (const TimedFault& fault : faults) longest = std::max(longest, fault.at + Duration(90'000));
+  return Timeline::kStart + longest;
+}
+
+// The task's grace; an executor that is not heard, and its end confirmed; a master that hangs, and the next one's
+// start.
+Duration Plan::LongestEnd() const {
+  return spec.timers.grace + 2 * spec.timers.lost_after + am.longest_start + Duration(60'000);
 }
 
 Duration Plan::LongestOverlap() const {

@@ -22,6 +22,7 @@ struct ProcessPlan {
   int exit_code = 0;
   std::optional<Duration> obeys_term = Duration(50);  // nothing: only SIGKILL ends it
   bool leaves_children = false;                       // they outlive it and ignore SIGTERM
+  bool children_stay = false;                         // nor does SIGKILL end them: they are another user's
   Duration checkpoint_every{0};                       // of its work; 0: it writes none
   std::optional<Duration> publish_after;              // at the latest when half its work is done; nothing: never
   std::vector<ProcessPlan> beside = {};  // of the attempt's first process: the others, which are started with it
@@ -93,6 +94,8 @@ struct Plan {
   Duration faults_end{0};  // nothing goes wrong by chance after it
 
   Duration Limit() const;           // the job must have ended by then
+  Instant FaultsAreOver() const;    // everything that was made wrong by then works again
+  Duration LongestEnd() const;      // from there, or from when the job was to end, until nothing waits for it
   Duration LongestOverlap() const;  // by which the scheduler may lie about the end of a container
 };
 

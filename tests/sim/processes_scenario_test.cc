@@ -52,6 +52,18 @@ TEST(ProcessesScenarioTest, TheOutcomeIsThatOfTheProcessWhichFailedFirst) {
   }
 }
 
+// Its exit code is not lost, and its budget would have room for another attempt.
+TEST(ProcessesScenarioTest, NothingBeginsBesideAProcessThatNobodyCanEnd) {
+  Plan plan = GangFor(2, Duration(10'000), kRestarts);
+  plan.tasks.at(kWorker0).process.children_stay = true;
+  plan.tasks.at(kWorker0).process.exit_code = 3;
+  World world(plan);
+  world.Run();
+  ASSERT_TRUE(IsRight(plan, world));
+  ExpectVerdict(world, FinalState::kFailed, OutcomeClass::kUserError);
+  EXPECT_EQ(Count<ProcessStarted>(world.history()), 2);
+}
+
 // ---- the checker
 
 TEST(ProcessesHistoryTest, ASuccessOfWhichOneProcessFailedIsNoticed) {

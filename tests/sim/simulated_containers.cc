@@ -12,6 +12,7 @@ namespace {
 constexpr Duration kChildNotice{3};  // of the end of a child
 constexpr Duration kSweepAgain{10};
 constexpr Duration kSlowestLie{3'000};
+constexpr Duration kPatience{10'000};  // with what SIGKILL does not end
 
 }  // namespace
 
@@ -110,6 +111,13 @@ void SimulatedContainers::Sweep(const ContainerId& id) {
   Container& container = containers_.at(id);
   if (container.state != State::kSweeping) return;
   if (!container.executor->AnythingLeft()) return End(id);
+  if (container.swept_since == Instant()) container.swept_since = stage_.time.now();
+  const Duration patience = flaw_ == Flaw::kWaitsForWhatStays ? std::chrono::minutes(5) : kPatience;
+  if (stage_.time.now() - container.swept_since >= patience) {
+    container.exited.error = "process 7 of another user cannot be ended";
+    container.exited.left = true;
+    return End(id);
+  }
   container.executor->SignalAll(SIGKILL);
   keeper_.Later(kSweepAgain, [this, id] { Sweep(id); });
 }

@@ -48,6 +48,7 @@ class SimulatedContainers {
     bool said_ended = false;  // a lie
     bool doubted = false;     // out of the scheduler's reach
     Instant silent_until{};   // its node is
+    Instant swept_since{};
   };
   using Place = std::map<ContainerId, Container>::iterator;
 

@@ -236,6 +236,7 @@ void SimulatedExecutor::Reaped(int process, ExitStatus exit) {
 void SimulatedExecutor::Perform(const executor::SignalTree& action) {
   if (!AnythingLeft()) return Feed(executor::TreeGone{});
   if (flaw_ != Flaw::kIgnoresStop) SignalAll(action.signal);
+  if (action.signal == SIGKILL) Feed(executor::TreeLives{"1 process", /*in_kernel=*/false});
 }
 
 void SimulatedExecutor::SignalAll(int signal) {

@@ -27,7 +27,7 @@ SimulatedProcess::SimulatedProcess(Stage& stage, const ProcessStarted& start, co
       plan_(plan),
       on_publish_(std::move(on_publish)),
       on_end_(std::move(on_end)),
-      children_(plan.leaves_children) {
+      children_(plan.leaves_children || plan.children_stay) {
   stage_.Add(start_);
   const Duration done = WorkIn(stage_.disk, start_.resume_from);
   const Duration run = std::max(plan_.run - done, Duration(0));
@@ -44,7 +44,7 @@ void SimulatedProcess::Signal(int signal) {
     return;
   }
   EndAfter(kDyingLasts, {ExitStatus::Kind::kSignaled, signal});
-  stage_.time.After(kDyingLasts, [this] { children_ = false; });
+  if (!plan_.children_stay) stage_.time.After(kDyingLasts, [this] { children_ = false; });
 }
 
 void SimulatedProcess::WriteCheckpoint(Duration work) {

@@ -45,7 +45,8 @@ struct Stage {
       : plan(the_plan), history(with_trace, echo), random(the_plan.seed) {
     disk.checkpoints = plan.of_others;
     for (const Checkpoint& there : plan.of_others) Add(CheckpointThere{there});
-    history.bounds = {plan.clocks.most_drift, plan.clocks.most_offset, plan.LongestOverlap()};
+    history.bounds = {plan.clocks.most_drift, plan.clocks.most_offset, plan.LongestOverlap(), plan.FaultsAreOver(),
+                      plan.LongestEnd()};
   }
 
   const Plan plan;
