@@ -308,7 +308,8 @@ void Keeper::BeDone() {
 // The job's place is given back as soon as no process has it: other jobs do not wait for a disk.
 void Keeper::TryAgain(void (Keeper::*step)(), const Error& error) {
   LogWarn(error.message);
-  if (am_.Gone() && !containers_.AnyLeft() && containers_.KillAllOfJob().empty()) LeaveLedger();
+  if (am_.Gone() && !containers_.AnyToEnd() && containers_.Left().empty() && containers_.KillAllOfJob().empty())
+    LeaveLedger();
   if (!unwritten_end_) unwritten_end_ = loop_.Now() + unwritable_;
   if (loop_.Now() >= *unwritten_end_) return LeaveUnwritten(error);
   timer_ = loop_.At(std::min(loop_.Now() + kBetweenTries, *unwritten_end_), [this, step] { (this->*step)(); });
