@@ -178,10 +178,11 @@ void SimulatedExecutor::Perform(const executor::WatchLease&) { watches_lease_ = 
 void SimulatedExecutor::Perform(const executor::UnwatchLease&) { watches_lease_ = false; }
 
 void SimulatedExecutor::Perform(const executor::BeginAttempt& action) {
-  if (stage_.plan.tasks.at(attempt_.task).cannot_begin) return Feed(executor::AttemptNotBegun{});
   if (flaw_ == Flaw::kForgetsAttempt) return;
   attempt_ = action.attempt;
   stage_.Add(AttemptBegun{container_, attempt_});
+  // The executor speaks as the new attempt all the same, so it may be told to go on once more.
+  if (stage_.plan.tasks.at(attempt_.task).cannot_begin) Feed(executor::AttemptNotBegun{});
 }
 
 void SimulatedExecutor::Perform(const executor::StartProcesses& action) {
