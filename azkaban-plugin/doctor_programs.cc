@@ -22,8 +22,10 @@ Result<fs::path> Adapter(const Installation& installation, const PluginFiles& fi
   const Property* command = files.plugin.Find("command");
   if (command == nullptr || Trim(command->value).empty()) return wrong(StrCat("not set in ", kPluginFile));
   std::string path(Trim(command->value));
+  std::error_code error;
   if (path.starts_with(kOwnFolder))
-    path = fs::weakly_canonical(installation.folder()).string() + path.substr(kOwnFolder.size());
+    path = fs::weakly_canonical(installation.folder(), error).string() + path.substr(kOwnFolder.size());
+  if (error) return wrong(StrCat("look at ", installation.folder().string(), ": ", error.message()));
   if (path.find(' ') != std::string::npos)
     return wrong(StrCat("\"", path, "\" has a blank; Azkaban splits there, and ", kAdapter, " needs no arguments"));
   if (!MayStandInCommand(path))

@@ -91,7 +91,8 @@ Result<std::string> ParseOne(const PropertyValues& values, std::string_view key,
 // The same, of a file in Hadoop's XML format.
 Result<std::string> ParseSiteFile(const PropertyValues& values, std::string_view key, const fs::path& directory) {
   TRY_ASSIGN(std::string path, ParseOne(values, key, directory));
-  if (fs::is_directory(path)) return values.Bad(key, "is a folder, expected a site file as yarn-site.xml");
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown)) return values.Bad(key, "is a folder, expected a site file as yarn-site.xml");
   return path;
 }
 
@@ -114,7 +115,8 @@ Status CheckName(const PropertyValues& values, std::string_view key, const std::
 // Both are called what their sources are.
 Result<FileSpec> FileHere(const std::string& source, bool archive, const fs::path& directory) {
   TRY_ASSIGN(const fs::path path, Existing(source, directory));
-  return FileSpec{path.string(), path.filename().string(), archive && !fs::is_directory(path)};
+  std::error_code unknown;
+  return FileSpec{path.string(), path.filename().string(), archive && !fs::is_directory(path, unknown)};
 }
 
 Result<FileSpec> FileInHdfs(const PropertyValues& values, const std::string& source, bool archive) {

@@ -141,7 +141,8 @@ Result<int> LocalRequestIndex::Sweep(Instant before, Instant now, bool dry_run) 
   for (const fs::path& folder : folders) {
     const auto swept = SweepOne(folder, before, now, dry_run);
     const bool is_busy = !swept.ok() && swept.error().code == ErrorCode::kUnavailable;
-    if (!swept.ok() && !is_busy && fs::exists(folder)) LogWarn(swept.error().message);
+    std::error_code unknown;
+    if (!swept.ok() && !is_busy && (fs::exists(folder, unknown) || unknown)) LogWarn(swept.error().message);
     if (swept.ok() && *swept) ++forgotten;
   }
   return forgotten;
