@@ -102,7 +102,9 @@ class Walk {
   Error Refused(int error) const {
     const bool may_not = error == EACCES || error == EPERM;
     const bool is_wrong = error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG;
-    return {may_not ? ErrorCode::kNotPermitted : is_wrong ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
+    return {may_not    ? ErrorCode::kNotPermitted
+            : is_wrong ? ErrorCode::kInvalid
+                       : ErrorCode::kUnavailable,
             StrCat("look at ", whole_.string(), ": ", ErrnoText(error))};
   }
 
@@ -118,7 +120,8 @@ class Walk {
 }  // namespace
 
 const PathRisk* WalkedPath::RiskBeside(uid_t user) const {
-  const auto found = std::ranges::find_if(risks, [&](const PathRisk& risk) { return risk.is_everybodys || risk.user != user; });
+  const auto found =
+      std::ranges::find_if(risks, [&](const PathRisk& risk) { return risk.is_everybodys || risk.user != user; });
   return found == risks.end() ? nullptr : &*found;
 }
 

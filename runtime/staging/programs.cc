@@ -66,7 +66,8 @@ std::string CopyStamp(const fs::path& copy) {
   return ToString(StampOf(info));
 }
 
-// Neither reads a program nor believes a copy that is not as its maker left it, or that somebody else may have put there.
+// Neither reads a program nor believes a copy that is not as its maker left it, or that somebody else may have put
+// there.
 bool IsWhole(const fs::path& entry, const std::vector<fs::path>& installed) {
   if (!IsOursAlone(entry)) return false;
   const auto manifest = ReadFile(entry / "manifest");

@@ -139,8 +139,8 @@ Status AppendLine(const fs::path& path, std::string_view line) {
 
 bool IsOursAlone(const fs::path& path) {
   struct stat info {};
-  return lstat(path.c_str(), &info) == 0 && (S_ISDIR(info.st_mode) || S_ISREG(info.st_mode)) && info.st_uid == geteuid() &&
-         (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return lstat(path.c_str(), &info) == 0 && (S_ISDIR(info.st_mode) || S_ISREG(info.st_mode)) &&
+         info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 bool IsThere(const fs::path& path) {

@@ -44,14 +44,14 @@ Result<Owner> OwnerOf(const struct stat& home) {
   return owner;
 }
 
-// The path is opened again by its name, so nobody else may be able to lead it elsewhere: with root's rights only root, and
-// with a user's rights that user as well.
+// The path is opened again by its name, so nobody else may be able to lead it elsewhere: with root's rights only root,
+// and with a user's rights that user as well.
 Status CheckPath(const std::filesystem::path& home, const WalkedPath& walked, uid_t user) {
   const PathRisk* const risk = walked.RiskBeside(user);
   if (!risk) return Ok();
   const std::string rights = user == 0 ? "root" : StrCat(UserText(user), " and root");
-  return Error{ErrorCode::kNotPermitted,
-               StrCat("home ", home.string(), " is reached through ", RiskText(*risk), "; let TONY_HOME name a folder whose whole path belongs to ", rights)};
+  return Error{ErrorCode::kNotPermitted, StrCat("home ", home.string(), " is reached through ", RiskText(*risk),
+                                                "; let TONY_HOME name a folder whose whole path belongs to ", rights)};
 }
 
 // The uid is the last to go: without root's nothing else may be changed.

@@ -23,8 +23,8 @@ constexpr int kMostPasses = 100;  // at a folder in which somebody else makes or
 
 std::string ByNumber(int fd) { return StrCat("/proc/self/fd/", fd); }
 
-// The number of the mount that the file is on. Not st_dev: a folder that is mounted a second time has the same one, and an
-// overlay has several.
+// The number of the mount that the file is on. Not st_dev: a folder that is mounted a second time has the same one, and
+// an overlay has several.
 std::optional<std::string> MountOf(int fd) {
   const auto info = ReadFile(StrCat("/proc/self/fdinfo/", fd));
   constexpr std::string_view kMount = "mnt_id:";
@@ -73,8 +73,8 @@ class Remover {
     KeepErrno(path, ENOTEMPTY);
   }
 
-  // Whether all that was in the folder has gone. A folder that its owner may not write or read is opened up first, by its
-  // descriptor, because somebody may have put a link in its place.
+  // Whether all that was in the folder has gone. A folder that its owner may not write or read is opened up first, by
+  // its descriptor, because somebody may have put a link in its place.
   bool Empty(int folder, const fs::path& path) {
     if (faccessat(folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0) (void)chmod(ByNumber(folder).c_str(), S_IRWXU);
     const auto names = NamesIn(folder, path);
@@ -110,7 +110,8 @@ class Remover {
 
 Status RemoveTree(const fs::path& path) {
   if (!path.has_filename() && path.has_relative_path()) return RemoveTree(path.parent_path());
-  const UniqueFd folder(open(path.has_parent_path() ? path.parent_path().c_str() : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd folder(
+      open(path.has_parent_path() ? path.parent_path().c_str() : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (folder.valid()) return Remover(path, folder.get()).result();
   return errno == ENOENT ? Ok() : FileError(ErrorCode::kCannotWrite, "remove", path, errno);
 }

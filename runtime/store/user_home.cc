@@ -103,12 +103,14 @@ Status RefuseStrangers(const fs::path& home) {
 Status CloseToOthers(const fs::path& home) {
   const UniqueFd fd(open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return FileError(ErrorCode::kCannotWrite, "look at home", home, errno);
+  if (!fd.valid() || fstat(fd.get(), &info) != 0)
+    return FileError(ErrorCode::kCannotWrite, "look at home", home, errno);
   if (info.st_uid != geteuid() || (info.st_mode & kOthersMayWrite) == 0) return Ok();
   if (fchmod(fd.get(), info.st_mode & 07777U & ~kOthersMayWrite) != 0)
     return FileError(ErrorCode::kCannotWrite, "make private", home, errno);
-  LogWarn(StrCat("home ", Described(home, info), ", so that others could exchange what is in it: it is closed to them now, "
-                                                 "and the programs of jobs are laid down again"));
+  LogWarn(StrCat("home ", Described(home, info),
+                 ", so that others could exchange what is in it: it is closed to them now, "
+                 "and the programs of jobs are laid down again"));
   return RemoveTree(home / "programs");
 }
 

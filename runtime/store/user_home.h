@@ -27,10 +27,10 @@
 
 namespace tony {
 
-// Absolute; makes the user's folder in a shared one. A folder of the user's own that others may write, as a umask of 002
-// makes it, is closed to them with a warning in the log, and its programs/ goes, because somebody may have exchanged them.
-// kNotPermitted: the folder is not for this user, somebody else has taken the user's name in it, or has put something into
-// it; the message says who and what mends it. kCannotWrite; kUsage: no home is known.
+// Absolute; makes the user's folder in a shared one. A folder of the user's own that others may write, as a umask of
+// 002 makes it, is closed to them with a warning in the log, and its programs/ goes, because somebody may have
+// exchanged them. kNotPermitted: the folder is not for this user, somebody else has taken the user's name in it, or has
+// put something into it; the message says who and what mends it. kCannotWrite; kUsage: no home is known.
 Result<std::filesystem::path> TonyHome();
 
 // What $TONY_HOME or ~/.tony names. kUsage: nothing does.

@@ -169,8 +169,8 @@ class OrphanWithoutCgroupTest : public KeeperDaemonsTest {
     KillKeeperAndExecutor(keeper);
     StartKeeper();
     BecomeAm({1});
-    // Each look finds a daemon that forks with some chance, and finds it less often on a busy machine. The daemon ends by
-    // itself after 60 s.
+    // Each look finds a daemon that forks with some chance, and finds it less often on a busy machine. The daemon ends
+    // by itself after 60 s.
     ASSERT_TRUE(WaitFor([&] { return Exit("1-1"); }, std::chrono::seconds(50)));
   }
   const HiddenCgroups hidden_{Cgroups::kNone};

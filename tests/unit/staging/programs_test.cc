@@ -165,7 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
                  fs::create_symlink("other", entry / "tony-am");
                }},
         Damage{"OpenToOthers", [](const fs::path& entry) { fs::permissions(entry, fs::perms(0777)); }},
-        Damage{"InAFolderOpenToOthers", [](const fs::path& entry) { fs::permissions(entry.parent_path(), fs::perms(0775)); }},
+        Damage{"InAFolderOpenToOthers",
+               [](const fs::path& entry) { fs::permissions(entry.parent_path(), fs::perms(0775)); }},
         Damage{"NoManifest", [](const fs::path& entry) { fs::remove(entry / "manifest"); }},
         Damage{"ManifestOfNothing", [](const fs::path& entry) { std::ofstream(entry / "manifest") << "x y z\n"; }},
         Damage{"LeftHalfMade",

@@ -109,7 +109,8 @@ TEST_F(UserHomeTest_NeedsRoot, WhatSomebodyElsePutIntoAnOpenFolderIsRefusedAndNa
     const auto home = TonyHome();
     ASSERT_FALSE(home.ok());
     EXPECT_EQ(home.error().code, ErrorCode::kNotPermitted);
-    EXPECT_THAT(home.error().message, HasSubstr((named_ / "jobs").string() + " belongs to uid 70003: remove that, or give"));
+    EXPECT_THAT(home.error().message,
+                HasSubstr((named_ / "jobs").string() + " belongs to uid 70003: remove that, or give"));
   }
 }
 
