@@ -104,6 +104,7 @@ void TaskRun::BeginNext(int attempt) {
   values_acknowledged_ = 0;
   ending_.reset();
   killed_since_.reset();
+  warnings_ = 0;
   outcome_.reset();
   since_ = 0;
   Do(BeginAttempt{identity_.attempt});

@@ -127,6 +127,7 @@ class TaskRun {
   std::optional<Instant> limit_at_;      // Running: when its processes have had their time
   std::optional<Instant> kill_at_;       // Stopping: when the grace is over
   std::optional<Instant> killed_since_;  // when the tree was first sent SIGKILL, or was last warned of
+  int warnings_ = 0;                     // of a tree that outlives SIGKILL
   std::optional<Instant> look_at_;       // when to look at the tree again
   Duration look_delay_{0};
   std::optional<Instant> leave_at_;  // Ended, with a departure: the limit for the report

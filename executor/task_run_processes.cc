@@ -16,6 +16,9 @@ constexpr Duration kLongestLook{250};
 // What lives so long under one SIGKILL after the other does not die of the next one either. As long as the keeper's own
 // sweep at the end of a job.
 constexpr Duration kLongestKilling{30'000};
+// The kernel may let go of a process soon, as when a server of files answers again. After so many warnings the process
+// is left to the keeper, which ends the job and keeps its place.
+constexpr int kMostWarningsOfKernel = 10;
 
 }  // namespace
 
@@ -97,10 +100,10 @@ void TaskRun::On(const TreeLives& event) {
   const bool ending = state_ == State::kSweeping || state_ == State::kKilling;
   if (!ending || !killed_since_ || now_ < *killed_since_ + kLongestKilling) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kLongestKilling).count();
-  const std::string what = StrCat(event.what, ", not ended by SIGKILL for ", seconds, " s");
+  const std::string what = StrCat(event.what, ", not ended by SIGKILL for ", seconds * (warnings_ + 1), " s");
   Do(WarnOfTree{what});
   killed_since_ = now_;
-  if (event.in_kernel) return;
+  if (++warnings_ < kMostWarningsOfKernel && event.in_kernel) return;
   outcome_ = *ending_;
   outcome_->usage = usage_;
   if (outcome_->cls != OutcomeClass::kSuccess) outcome_->message += (outcome_->message.empty() ? "" : "; ") + what;

@@ -309,6 +309,24 @@ TEST(TaskRunStopTest, ATreeInTheKernelsHandsIsWaitedForAndSaidOnceInAWhile) {
   EXPECT_EQ(task.run.state(), State::kEnded);
 }
 
+TEST(TaskRunStopTest, ATreeThatStaysInTheKernelsHandsIsLeftToTheKeeperAfterFiveMinutes) {
+  TaskRunDriver task;
+  task.RunTask();
+  task.Exit(ExitCode(0));
+  const TreeLives lives{"1 process, process 4711 for one", /*in_kernel=*/true};
+  for (int i = 0; i < 299; ++i) {
+    task.PassLinked(Duration{1000});
+    task.Give(lives);
+  }
+  EXPECT_EQ(task.run.state(), State::kSweeping);
+  task.PassLinked(Duration{1000});
+  task.actions.clear();
+  task.Give(lives);
+  EXPECT_EQ(task.run.state(), State::kLeft);
+  EXPECT_EQ(task.Last<WarnOfTree>().what, "1 process, process 4711 for one, not ended by SIGKILL for 300 s");
+  EXPECT_TRUE(task.Last<KeepOutcome>().outcome.Succeeded());
+}
+
 TEST(TaskRunStopTest, TheNextAttemptHasAllItsTimeToBeEnded) {
   TaskRunDriver task;
   task.EndTask();
