@@ -122,20 +122,22 @@ class DyingDisk {
 // How a job ends whose disk is dead since the n-th operation after its task began to run.
 void TryEachMoment(const std::function<void(DyingDisk&)>& end, FinalState state, std::vector<DiskFault> faults) {
   for (const DiskFault& fault : faults) {
-    DyingDisk job;
-    ASSERT_NO_FATAL_FAILURE(job.Begin());
-    FaultyDisk disk(job.home(), fault);
-    end(job);
-    ASSERT_TRUE(job.Ends()) << disk.point();
+    auto job = std::make_unique<DyingDisk>();
+    FaultyDisk disk(job->home(), fault, /*is_sound=*/true);
+    ASSERT_NO_FATAL_FAILURE(job->Begin());
+    disk.Break();
+    end(*job);
+    ASSERT_TRUE(job->Ends()) << disk.point();
     SCOPED_TRACE(disk.point());
     EXPECT_TRUE(disk.HasFailed());
-    EXPECT_THAT(job.OfJob(), IsEmpty());
-    EXPECT_THAT(job.InLedger(".running"), IsEmpty()) << "others wait for it";
-    ASSERT_FALSE(job.end().ok());
-    EXPECT_EQ(job.end().error().code, ErrorCode::kCannotWrite) << job.end().error().message;
-    EXPECT_EQ(job.InLedger(".end-").size(), 1u);
+    EXPECT_THAT(job->OfJob(), IsEmpty());
+    EXPECT_THAT(job->InLedger(".running"), IsEmpty()) << "others wait for it";
+    ASSERT_FALSE(job->end().ok());
+    EXPECT_EQ(job->end().error().code, ErrorCode::kCannotWrite) << job->end().error().message;
+    EXPECT_EQ(job->InLedger(".end-").size(), 1u);
     disk.Repair();
-    job.ExpectEndIsFound(state);
+    job->ExpectEndIsFound(state);
+    job.reset();  // with its threads, before the disk
   }
 }
 

@@ -45,11 +45,12 @@ std::string PathOf(const FileCall& call) {
 
 class FaultyDisk::Hook : public FileHook {
  public:
-  Hook(fs::path folder, const DiskFault& fault) : folder_(std::move(folder)), fault_(fault) {}
+  Hook(fs::path folder, const DiskFault& fault, bool is_sound)
+      : folder_(std::move(folder)), fault_(fault), is_sound_(is_sound) {}
 
   int Before(FileCall& call) override {
     const std::lock_guard lock(mutex_);
-    if (is_well_ || !MayFail(call, fault_.error) || !IsBelow(PathOf(call))) return 0;
+    if (is_sound_ || !MayFail(call, fault_.error) || !IsBelow(PathOf(call))) return 0;
     if (call.name == "write" && call.fd == half_written_) {
       half_written_ = -1;
       return fault_.error;
@@ -64,12 +65,16 @@ class FaultyDisk::Hook : public FileHook {
     return 0;
   }
 
-  void Repair() {
+  void SetSound(bool is_sound) {
     const std::lock_guard lock(mutex_);
-    is_well_ = true;
+    is_sound_ = is_sound;
   }
-  std::string failed() const { return failed_; }
-  std::string point() const {
+  std::string failed() {
+    const std::lock_guard lock(mutex_);
+    return failed_;
+  }
+  std::string point() {
+    const std::lock_guard lock(mutex_);
     return StrCat(strerrorname_np(fault_.error), " at operation ", fault_.nth, ", ", failed_, " of ", path_,
                   fault_.stays ? ", from then on" : ", once");
   }
@@ -82,17 +87,19 @@ class FaultyDisk::Hook : public FileHook {
 
   const fs::path folder_;
   const DiskFault fault_;
-  bool is_well_ = false;
+  bool is_sound_;
   int count_ = 0;
   int half_written_ = -1;  // a descriptor: its next write fails
   std::string failed_, path_;
 };
 
-FaultyDisk::FaultyDisk(const fs::path& folder, const DiskFault& fault) : hook_(std::make_unique<Hook>(folder, fault)) {
+FaultyDisk::FaultyDisk(const fs::path& folder, const DiskFault& fault, bool is_sound)
+    : hook_(std::make_unique<Hook>(folder, fault, is_sound)) {
   SetFileHook(hook_.get());
 }
 FaultyDisk::~FaultyDisk() { SetFileHook(nullptr); }
-void FaultyDisk::Repair() { hook_->Repair(); }
+void FaultyDisk::Break() { hook_->SetSound(false); }
+void FaultyDisk::Repair() { hook_->SetSound(true); }
 bool FaultyDisk::HasFailed() const { return !hook_->failed().empty(); }
 std::string FaultyDisk::failed() const { return hook_->failed(); }
 std::string FaultyDisk::point() const { return hook_->point(); }

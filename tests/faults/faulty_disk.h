@@ -19,13 +19,15 @@ struct DiskFault {
   bool stays = true;  // else once
 };
 
-// One at a time.
+// One at a time; made and destroyed while no other thread uses files.
 class FaultyDisk {
  public:
-  FaultyDisk(const std::filesystem::path& folder, const DiskFault& fault);
+  // Operations are counted from now on, or from Break() on where the disk is sound at first.
+  FaultyDisk(const std::filesystem::path& folder, const DiskFault& fault, bool is_sound = false);
   ~FaultyDisk();
   FaultyDisk(const FaultyDisk&) = delete;
 
+  void Break();
   void Repair();               // no operation fails any more
   bool HasFailed() const;      // there were as many operations
   std::string failed() const;  // the name of the operation that failed first
