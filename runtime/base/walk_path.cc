@@ -22,10 +22,8 @@ constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 
 class Walk {
  public:
-  explicit Walk(const fs::path& path) : whole_(path) {}
-
-  Result<WalkedPath> Go() {
-    TRY(BeginAtRoot(whole_));
+  Result<WalkedPath> Go(const fs::path& path) {
+    TRY(BeginAtRoot(path));
     while (!left_.empty()) {
       const std::string name = left_.front();
       left_.pop_front();
@@ -47,7 +45,7 @@ class Walk {
   }
 
   Status Enter(UniqueFd folder) {
-    if (!folder.valid() || fstat(folder.get(), &info_) != 0) return Refused(errno);
+    if (!folder.valid() || fstat(folder.get(), &info_) != 0) return Refused(at_name_, errno);
     at_ = std::move(folder);
     return Ok();
   }
@@ -66,22 +64,22 @@ class Walk {
     const fs::path part = at_name_ / name;
     Judge(part, is_there ? std::optional(info) : std::nullopt);
     if (!is_there && error == ENOENT) return false;
-    if (!is_there) return Refused(error);
+    if (!is_there) return Refused(part, error);
     if (S_ISLNK(info.st_mode)) {
-      TRY(Follow(entry.get()));
+      TRY(Follow(part, entry.get()));
       return true;
     }
-    if (!S_ISDIR(info.st_mode)) return Refused(ENOTDIR);
+    if (!S_ISDIR(info.st_mode)) return Refused(part, ENOTDIR);
     at_name_ = part;
     TRY(Enter(std::move(entry)));
     return true;
   }
 
-  Status Follow(int link) {
+  Status Follow(const fs::path& part, int link) {
     char target[PATH_MAX];
     const ssize_t size = readlinkat(link, "", target, sizeof target);
-    if (size < 0) return Refused(errno);
-    if (++links_ > kMostLinks) return Refused(ELOOP);
+    if (size < 0) return Refused(part, errno);
+    if (++links_ > kMostLinks) return Refused(part, ELOOP);
     return BeginAtRoot(std::string(target, static_cast<size_t>(size)));
   }
 
@@ -99,16 +97,15 @@ class Walk {
     if (user != 0 && HasNumberHere(user)) risks_.push_back({.part = part, .user = user});
   }
 
-  Error Refused(int error) const {
+  static Error Refused(const fs::path& part, int error) {
     const bool may_not = error == EACCES || error == EPERM;
     const bool is_wrong = error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG;
     return {may_not    ? ErrorCode::kNotPermitted
-            : is_wrong ? ErrorCode::kInvalid
+            : is_wrong ? ErrorCode::kCannotWrite
                        : ErrorCode::kUnavailable,
-            StrCat("look at ", whole_.string(), ": ", ErrnoText(error))};
+            StrCat("look at ", part.string(), ": ", ErrnoText(error))};
   }
 
-  const fs::path whole_;
   fs::path at_name_;
   UniqueFd at_;
   struct stat info_ {};  // of at_
@@ -125,7 +122,7 @@ const PathRisk* WalkedPath::RiskBeside(uid_t user) const {
   return found == risks.end() ? nullptr : &*found;
 }
 
-Result<WalkedPath> WalkPath(const fs::path& path) { return Walk(path).Go(); }
+Result<WalkedPath> WalkPath(const fs::path& path) { return Walk().Go(path); }
 
 bool HasNumberHere(uid_t user) {
   std::FILE* const map = std::fopen("/proc/self/uid_map", "re");

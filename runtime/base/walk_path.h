@@ -31,9 +31,9 @@ struct WalkedPath {
   const PathRisk* RiskBeside(uid_t user) const;
 };
 
-// An absolute path, links in it and at its end included. kNotPermitted: a part may not be looked at; kInvalid: a part
-// is no folder, or there are too many links. An owner without a name in this user namespace is not a risk, because root
-// here may be that owner's equal: in a container the folders of the machine's root have such an owner.
+// An absolute path, links in it and at its end included. kNotPermitted: a part may not be looked at; kCannotWrite: a
+// part is not a folder, or there are too many links. An owner without a name in this user namespace is not a risk,
+// because root here may be that owner's equal: in a container the folders of the machine's root have such an owner.
 Result<WalkedPath> WalkPath(const std::filesystem::path& path);
 
 // Whether this user namespace has a number for the user.

@@ -13,6 +13,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/users.h"
 #include "runtime/base/walk_path.h"
+#include "runtime/store/files.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {
@@ -74,7 +75,12 @@ Result<std::optional<std::string>> TakeOwnersRights() {
   if (geteuid() != 0) return std::optional<std::string>();
   TRY_ASSIGN(const std::filesystem::path named, NamedHome());
   TRY_ASSIGN(const UserHome home, FindHome(named, 0));
-  TRY_ASSIGN(const WalkedPath walked, WalkPath(home.path));
+  TRY_ASSIGN(WalkedPath walked, WalkPath(home.path));
+  // A home that somebody else could make first is made now.
+  if (!walked.folder.valid() && walked.RiskBeside(0)) {
+    TRY(MakeFolder(home.path));
+    TRY_ASSIGN(walked, WalkPath(home.path));
+  }
   Owner owner;
   // A user namespace gives root no rights over the files of an owner who has no number in it.
   if (walked.folder.valid() && HasNumberHere(walked.info.st_uid)) {

@@ -13,8 +13,9 @@ namespace tony {
 // of its life: groups, gid, uid, none of which it can take back, and HOME, USER and LOGNAME; TONY_HOME goes on naming
 // the folder. Before threads, and before anything in the home is opened. Answers the user's name, or nothing where all
 // stays as it was. A user without a name in this user namespace owns nothing that root's rights reach: nothing, too.
-// kNotPermitted: root may not become that user here, or somebody beside the two can lead the path of the home elsewhere
-// between this look and a later one (base/walk_path.h).
+// kCannotWrite: the home is not there and cannot be made, or its path leads to no folder. kNotPermitted: root may not
+// become that user here, or somebody beside the two can lead the path of the home elsewhere between this look and a
+// later one (base/walk_path.h).
 Result<std::optional<std::string>> TakeOwnersRights();
 
 // "root (uid 0)", if it has; else empty. What such a process writes can no longer be told from the user's own.

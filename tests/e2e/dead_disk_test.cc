@@ -102,7 +102,7 @@ TEST_F(DeadDiskE2eTest, RootOnlyAKillEndsAJobWhoseDiskIsReadOnly) {
   ExpectAKillEndsIt();
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsDead) {
+TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsDead_FullRounds) {
   if (Rounds(10) == 1) GTEST_SKIP() << "tests/faults has the same; runs where $TONY_FULL_ROUNDS is set";
   Begin();
   if (IsSkipped()) return;
@@ -110,7 +110,7 @@ TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsDead) {
   ExpectATermEndsIt();
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsReadOnly) {
+TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsReadOnly_FullRounds) {
   if (Rounds(10) == 1) GTEST_SKIP() << "tests/faults has the same; runs where $TONY_FULL_ROUNDS is set";
   Begin();
   if (IsSkipped()) return;
@@ -119,7 +119,7 @@ TEST_F(DeadDiskE2eTest, RootOnlyATermEndsAJobWhoseDiskIsReadOnly) {
 }
 
 // Its master waits for half a minute that somebody mends the disk.
-TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsDeadEndsWithItsTask) {
+TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsDeadEndsWithItsTask_FullRounds) {
   if (Rounds(10) == 1) GTEST_SKIP() << "takes a minute; runs where $TONY_FULL_ROUNDS is set";
   Begin();
   if (IsSkipped()) return;
@@ -127,7 +127,7 @@ TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsDeadEndsWithItsTask) {
   ExpectItEndsWithItsTask();
 }
 
-TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsReadOnlyEndsWithItsTask) {
+TEST_F(DeadDiskE2eTest, RootOnlyAJobWhoseDiskIsReadOnlyEndsWithItsTask_FullRounds) {
   if (Rounds(10) == 1) GTEST_SKIP() << "takes a minute; runs where $TONY_FULL_ROUNDS is set";
   Begin();
   if (IsSkipped()) return;

@@ -120,5 +120,6 @@ may_be_skipped() {  # PRESET
   [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 10200 ] || echo CrowdTest
   [ -w /dev/shm ] || echo 'SharedMemory(E2e)?Test'
   [ ! -e /var/lib/tony/ledger ] || echo LedgerFolderTest.AsRootWithoutTheRight
+  echo _FullRounds  # the unit e2e-full-rounds runs them
   echo UsageWatchTest.AnAttemptThatIsOverAtOnce  # where a process takes long to start
 }

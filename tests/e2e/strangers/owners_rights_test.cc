@@ -130,6 +130,17 @@ TEST_F(OwnersRightsTest, AHomeThatAUserCanExchangeForAnotherIsRefused) {
   EXPECT_EQ(AsRootAt(roots.path(), {"list"}).exit, 0);
 }
 
+TEST_F(OwnersRightsTest, AHomeThatAnybodyCouldMakeFirstIsMadeAtOnce) {
+  const SharedFolder shared;
+  chmod(shared.path().c_str(), 01777);
+  const fs::path home = shared.path() / "home";
+  EXPECT_EQ(AsRootAt(home, {"list"}).exit, 0);
+  struct stat info {};
+  ASSERT_EQ(lstat(home.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 0U);
+  EXPECT_EQ(info.st_mode, S_IFDIR | 0700U);
+}
+
 // Turned between the look at its owner and the start of a program from it.
 TEST_F(OwnersRightsTest, ALinkThatIsTurnedAtAnyMomentGivesNobodyRoot) {
   const fs::path seen = PlantKeepers();

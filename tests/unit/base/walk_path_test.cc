@@ -61,8 +61,8 @@ TEST_F(WalkPathTest, APartThatIsMissingIsNoFolderAndNoError) {
 TEST_F(WalkPathTest, AFileOrALinkToItselfIsRefused) {
   std::ofstream(At("file")) << "x";
   fs::create_symlink(At("loop"), At("loop"));
-  EXPECT_EQ(WalkPath(At("file/x")).error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(WalkPath(At("loop")).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(WalkPath(At("file/x")).error().code, ErrorCode::kCannotWrite);
+  EXPECT_EQ(WalkPath(At("loop")).error().code, ErrorCode::kCannotWrite);
 }
 
 TEST_F(WalkPathTest, AFolderThatEverybodyWritesIsEverybodysUnlessItIsSticky) {
