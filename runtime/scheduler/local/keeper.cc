@@ -145,7 +145,7 @@ void Keeper::OnRequest(Peer, const FinishJob& finish) {
   }
   const auto sent = JobStatusFromJson(finish.status_json);
   if (sent.ok() && sent->verdict) verdict_ = *sent->verdict;
-  if (IsOver(records_)) return Finish();
+  if (finish.status_json.empty() || IsOver(records_)) return Finish();
   WriteVerdict();
 }
 

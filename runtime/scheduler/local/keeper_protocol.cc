@@ -11,6 +11,8 @@
 namespace tony {
 namespace {
 
+// Of a message without the fields of version 2, which a keeper or master of an earlier release understands.
+constexpr char kFirstVersion = 1;
 constexpr char kVersion = 2;
 constexpr size_t kNumberBytes = 8;
 
@@ -21,7 +23,8 @@ constexpr size_t kMaxErrorText = 1000;
 // Writer and Reader have the same calls, so that each message names its fields once, in Fields().
 class Writer {
  public:
-  explicit Writer(std::string& out) : out_(out) {}
+  Writer(std::string& out, char version) : out_(out), version_(version) {}
+  char version() const { return version_; }
 
   void Field(int64_t value) {
     for (size_t i = 0; i < kNumberBytes; ++i)
@@ -50,11 +53,13 @@ class Writer {
 
  private:
   std::string& out_;
+  const char version_;
 };
 
 class Reader {
  public:
-  explicit Reader(std::string_view in) : in_(in) {}
+  Reader(std::string_view in, char version) : in_(in), version_(version) {}
+  char version() const { return version_; }
   bool ok() const { return ok_; }
   bool AtEnd() const { return ok_ && in_.empty(); }
 
@@ -110,6 +115,7 @@ class Reader {
   }
 
   std::string_view in_;
+  const char version_;
   bool ok_ = true;
 };
 
@@ -135,7 +141,9 @@ void Fields(auto& io, Is<StopContainer> auto& m) {
   io.Field(m.container);
   io.Field(m.mode);
 }
-void Fields(auto& io, Is<FinishJob> auto& m) { io.Field(m.status_json); }
+void Fields(auto& io, Is<FinishJob> auto& m) {
+  if (io.version() > kFirstVersion) io.Field(m.status_json);
+}
 void Fields(auto& io, Is<KeeperInventory> auto& m) {
   io.Field(m.running);
   io.Field(m.exited);
@@ -147,16 +155,23 @@ void Fields(auto& io, Is<ContainerExited> auto& m) {
   io.Field(m.container);
   io.Field(m.status);
   io.Field(m.error);
-  io.Field(m.left);
+  if (io.version() > kFirstVersion) io.Field(m.left);
 }
 void Fields(auto&, Is<JobFinished> auto&) {}
 void Fields(auto&, Is<JobAdmitted> auto&) {}
 void Fields(auto& io, Is<JobQueued> auto& m) { io.Field(m.why); }
 
+bool NeedsVersion2(const auto&) { return false; }
+bool NeedsVersion2(const FinishJob& m) { return !m.status_json.empty(); }
+bool NeedsVersion2(const ContainerExited& m) { return m.left; }
+bool NeedsVersion2(const KeeperInventory& m) { return std::ranges::any_of(m.exited, &ContainerExited::left); }
+
 template <class... Messages>
 std::string EncodeOneOf(const std::variant<Messages...>& message) {
-  std::string out{kVersion, static_cast<char>(message.index())};
-  Writer writer(out);
+  const bool two = std::visit([](const auto& m) { return NeedsVersion2(m); }, message);
+  const char version = two ? kVersion : kFirstVersion;
+  std::string out{version, static_cast<char>(message.index())};
+  Writer writer(out, version);
   std::visit([&](const auto& m) { writer.Field(m); }, message);
   return out;
 }
@@ -174,9 +189,9 @@ std::optional<Variant> ReadOneOf(Reader& reader, size_t index, std::index_sequen
 
 template <class Variant>
 Result<Variant> DecodeOneOf(std::string_view text, const char* what) {
-  if (text.size() < 2 || text[0] != kVersion)
+  if (text.size() < 2 || text[0] < kFirstVersion || text[0] > kVersion)
     return Error{ErrorCode::kInvalid, StrCat(what, ": not a message of this version")};
-  Reader reader(text.substr(2));
+  Reader reader(text.substr(2), text[0]);
   const auto index = static_cast<unsigned char>(text[1]);
   auto message = ReadOneOf<Variant>(reader, index, std::make_index_sequence<std::variant_size_v<Variant>>());
   if (!message) return Error{ErrorCode::kInvalid, StrCat(what, ": unknown type ", int{index})};

@@ -10,6 +10,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/process/cgroup_memory.h"
+#include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/store/attempt_folder.h"
 #include "runtime/store/files.h"
@@ -101,7 +102,9 @@ void LocalScheduler::Finish(const Verdict& verdict, std::function<void()> done) 
   finished_ = std::move(done);
   JobStatus end{.job = records_.job()};
   EndStatus(end, verdict, loop_.Now());
-  finish_ = {ToJson(end)};
+  const auto written = records_.ReadStatus();
+  const bool is_recorded = written.ok() && *written && (*written)->verdict;
+  finish_ = is_recorded ? FinishJob{} : FinishJob{ToJson(end)};
   Send(finish_);
 }
 

@@ -62,13 +62,24 @@ TEST(KeeperProtocolTest, ReportsArriveAsTheyWereSent) {
 
 TEST(KeeperProtocolTest, AnotherVersionIsRefused) {
   std::string message = Encode(KeeperRequest(FinishJob{}));
-  ++message[0];
+  message[0] = 3;
   const auto decoded = DecodeRequest(message);
   ASSERT_FALSE(decoded.ok());
   EXPECT_EQ(decoded.error().code, ErrorCode::kInvalid);
   EXPECT_THAT(decoded.error().message, HasSubstr("version"));
   EXPECT_FALSE(DecodeRequest("").ok());
   EXPECT_FALSE(DecodeRequest(std::string("\x02", 1)).ok());
+}
+
+TEST(KeeperProtocolTest, OnlyWhatVersion1CannotSayHasVersion2) {
+  EXPECT_EQ(Encode(KeeperRequest(FinishJob{}))[0], 1);
+  EXPECT_EQ(Encode(KeeperRequest(FinishJob{"{}"}))[0], 2);
+  ContainerExited exited;
+  EXPECT_EQ(Encode(KeeperReport(exited))[0], 1);
+  exited.left = true;
+  EXPECT_EQ(Encode(KeeperReport(exited))[0], 2);
+  EXPECT_EQ(Encode(KeeperReport(KeeperInventory{{}, {exited}, true}))[0], 2);
+  EXPECT_TRUE(std::get<ContainerExited>(*DecodeReport(Encode(KeeperReport(exited)))).left);
 }
 
 TEST(KeeperProtocolTest, UnknownTypeIsRefused) {
