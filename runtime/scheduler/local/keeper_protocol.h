@@ -8,9 +8,9 @@
 //                       changes; Renewed after each Renew; Started, Exited; Finished
 //
 // A message is one byte of version, one of type, and its fields in order: numbers as eight bytes, texts and lists with
-// their length in front, all little-endian. A message has version 2 only where it has a field that version 1 lacks, because
-// a job of a release that kept no programs of its own may have a keeper or a master of version 1. Each other version is an
-// error.
+// their length in front, all little-endian. A message has version 2 only where it has a field that version 1 lacks,
+// because a job of a release that kept no programs of its own may have a keeper or a master of version 1. Each other
+// version is an error.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,8 @@ struct StopContainer {
   StopMode mode = StopMode::kTerm;
 };
 struct FinishJob {
-  // The status with its verdict and no tasks, for a keeper that does not find it in the job's folder. Empty: it is there.
+  // The status with its verdict and no tasks, for a keeper that does not find it in the job's folder. Empty: it is
+  // there.
   std::string status_json;
 };
 using KeeperRequest = std::variant<AmHello, AmRenew, LaunchContainer, StopContainer, FinishJob>;

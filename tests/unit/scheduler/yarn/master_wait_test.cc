@@ -74,5 +74,11 @@ TEST(QueuedJobsTest, WhatRunsComesFirstAndWhatWaitsInTheOrderOfItsTurns) {
   EXPECT_EQ(jobs[1].memory_mb, 0) << "this user may not know";
 }
 
+TEST(MasterWaitTest, AnAttemptThatFailedIsNamedWithoutTheStackTraceOfItsNode) {
+  EXPECT_EQ(Why("AM Container for appattempt_1_0001_000001 exited with exitCode: -1000\n"
+                "Failing this attempt.Diagnostics: changed on src filesystem\njava.io.IOException: changed\n\tat a.B"),
+            "waits for its master: AM Container for appattempt_1_0001_000001 exited with exitCode: -1000");
+}
+
 }  // namespace
 }  // namespace tony
