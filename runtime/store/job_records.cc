@@ -154,6 +154,11 @@ Result<std::optional<JobStatus>> JobRecords::ReadStatus() const {
   return ReadOptional(*store_, "status.json", JobStatusFromJson);
 }
 
+bool JobRecords::HasVerdict() const {
+  const auto status = ReadStatus();
+  return status.ok() && *status && (*status)->verdict;
+}
+
 Status JobRecords::WriteAcked(const OwnerToken& owner, Instant now) const {
   const boost::json::object document{{"schema", 1}, {"owner", owner.value}, {"time", ToIso8601(now)}};
   const auto was_first = store_->PutNew(kAcked, SerializeJson(document), Durability::kSurvivesPowerCut);

@@ -121,6 +121,7 @@ class JobRecords {
   Status RemoveConditionalKill(const std::string& name) const;  // harmless if it is gone
   Status WriteStatus(const JobStatus& status, Durability durability) const;
   Result<std::optional<JobStatus>> ReadStatus() const;
+  bool HasVerdict() const;     // false also where the status cannot be read
   void GiveUpReserve() const;  // for the end of the job: room for its last records; harmless if it is gone
   Status WriteAcked(const OwnerToken& owner, Instant now) const;  // harmless if somebody was first
   Result<bool> IsAcked() const;

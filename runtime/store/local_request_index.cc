@@ -141,8 +141,10 @@ Result<int> LocalRequestIndex::Sweep(Instant before, Instant now, bool dry_run) 
   for (const fs::path& folder : folders) {
     const auto swept = SweepOne(folder, before, now, dry_run);
     const bool is_busy = !swept.ok() && swept.error().code == ErrorCode::kUnavailable;
-    std::error_code unknown;
-    if (!swept.ok() && !is_busy && (fs::exists(folder, unknown) || unknown)) LogWarn(swept.error().message);
+    if (!swept.ok() && !is_busy) {
+      const auto is_there = TryIsThere(folder);
+      if (!is_there.ok() || *is_there) LogWarn(swept.error().message);
+    }
     if (swept.ok() && *swept) ++forgotten;
   }
   return forgotten;

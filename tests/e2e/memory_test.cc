@@ -29,6 +29,9 @@ class MemoryTest : public TonyTest {
   Ran Run(const std::string& command) const {
     return box_.Tony(One(command) + Conf(StrCat("tony.worker.memory=", MemoryLimit(), "m")));
   }
+  static testing::Matcher<std::string> NamesTheLimit() {
+    return HasSubstr(StrCat("out of memory: the container's limit of ", MemoryLimit(), " MB was reached (peak "));
+  }
   boost::json::value Status() { return ParseJson(box_.Tony({"status", Job(), "--json"}).out); }
 };
 
@@ -37,10 +40,8 @@ TEST_F(MemoryTest, NeedsWritableCgroupTaskAboveItsLimitEndsAsOutOfMemoryWithTheN
   EXPECT_EQ(ran.exit, 1) << ran.err;
   const auto status = Status();
   EXPECT_EQ(Text(status, "/verdict/class"), "oom");
-  EXPECT_THAT(
-      Text(status, "/verdict/message"),
-      AllOf(HasSubstr(StrCat("out of memory: the container's limit of ", MemoryLimit(), " MB was reached (peak ")),
-            HasSubstr("killed by the kernel; tony.worker.memory sets it")));
+  EXPECT_THAT(Text(status, "/verdict/message"),
+              AllOf(NamesTheLimit(), HasSubstr("killed by the kernel; tony.worker.memory sets it")));
   EXPECT_THAT(ran.err, HasSubstr(StrCat("the container's limit of ", MemoryLimit(), " MB was reached")));
   ExpectNothingLeft();
 }
@@ -77,8 +78,7 @@ TEST_F(MemoryTest, NeedsWritableCgroupAFileInSharedMemoryAboveTheLimitIsOutOfMem
   EXPECT_EQ(Text(status, "/verdict/class"), "oom");
   EXPECT_THAT(
       Text(status, "/verdict/message"),
-      AllOf(HasSubstr(StrCat("out of memory: the container's limit of ", MemoryLimit(), " MB was reached (peak ")),
-            HasSubstr("MB in /dev/shm and other shared memory"), HasSubstr("tony.worker.memory")));
+      AllOf(NamesTheLimit(), HasSubstr("MB in /dev/shm and other shared memory"), HasSubstr("tony.worker.memory")));
   EXPECT_EQ(Number(status, "/tasks/0/attempt"), 1);
   ExpectNothingLeft();
 }

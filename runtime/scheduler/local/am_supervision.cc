@@ -92,9 +92,9 @@ void AmSupervision::Start() {
   if (started.ok()) return;
   const Error& error = started.error();
   // A full disk under the job is no crash, and may pass; a folder that was taken away does not come back.
-  std::error_code unknown;
-  const bool is_there = std::filesystem::exists(records_.place(), unknown) || unknown;
-  if (error.code != ErrorCode::kCannotWrite || !is_there) return OnDeath(AmDeath::Kind::kCrashed, error.message);
+  const auto is_there = TryIsThere(records_.place());
+  const bool is_gone = is_there.ok() && !*is_there;
+  if (error.code != ErrorCode::kCannotWrite || is_gone) return OnDeath(AmDeath::Kind::kCrashed, error.message);
   LogWarn(error.message);
   state_ = State::kBackoff;
   if (!unstarted_since_) unstarted_since_ = loop_.Now();

@@ -23,9 +23,7 @@ constexpr size_t kMostConnections = 16;
 // Finished, or about to be when its AM or keeper died: what the world was told stays so.
 bool IsOver(const JobRecords& records) {
   std::error_code error;
-  if (std::filesystem::exists(JobFolder(records).finished(), error)) return true;
-  const auto status = records.ReadStatus();
-  return status.ok() && *status && (*status)->verdict;
+  return std::filesystem::exists(JobFolder(records).finished(), error) || records.HasVerdict();
 }
 
 }  // namespace

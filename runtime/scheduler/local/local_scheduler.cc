@@ -102,9 +102,7 @@ void LocalScheduler::Finish(const Verdict& verdict, std::function<void()> done) 
   finished_ = std::move(done);
   JobStatus end{.job = records_.job()};
   EndStatus(end, verdict, loop_.Now());
-  const auto written = records_.ReadStatus();
-  const bool is_recorded = written.ok() && *written && (*written)->verdict;
-  finish_ = is_recorded ? FinishJob{} : FinishJob{ToJson(end)};
+  finish_ = records_.HasVerdict() ? FinishJob{} : FinishJob{ToJson(end)};
   Send(finish_);
 }
 
@@ -165,7 +163,7 @@ void LocalScheduler::CheckLease() {
   lease_timer_ = loop_.At(LeaseHolds() ? contact_ + am_lease_ : loop_.Now() + am_lease_, [this] { CheckLease(); });
 }
 
-// One that hangs is ended, and its lock gets free for the next.
+// A keeper that hangs is ended, so that its lock is free for the next.
 void LocalScheduler::LookAfterKeeper() {
   pulse_timer_ = loop_.After(kPulse, [this] {
     if (standing_ != Standing::kLost || link_ == Link::kNotNeeded) return;

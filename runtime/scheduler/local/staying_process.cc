@@ -19,10 +19,11 @@ namespace {
 // A main thread that has ended is a zombie while another thread of it is held.
 bool IsHeldByKernel(const ProcessStat& stat) { return !stat.dead && (stat.state == 'D' || stat.state == 'Z'); }
 
+bool IsStopped(const ProcessStat& stat) { return stat.state == 'T' || stat.state == 't'; }
+
 std::string StateWords(const ProcessStat& stat) {
   if (IsHeldByKernel(stat)) return "held by the kernel (state D)";
-  const bool stopped = stat.state == 'T' || stat.state == 't';
-  return StrCat(stopped ? "stopped (state " : "running (state ", std::string(1, stat.state), ")");
+  return StrCat(IsStopped(stat) ? "stopped (state " : "running (state ", std::string(1, stat.state), ")");
 }
 
 }  // namespace
@@ -61,8 +62,7 @@ std::string WhoKeepsWaiting(const JobRecords& records) {
     if (std::string why = WhyItStays(pid); !why.empty()) return why;
     const auto seen = LookAtProcess(pid);
     const auto stat = ReadStat(pid);
-    const bool stopped = stat && (stat->state == 'T' || stat->state == 't');
-    if (stopped) words = StrCat(DescribeWithState(pid), ": \"kill -CONT ", pid, "\" wakes it");
+    if (stat && IsStopped(*stat)) words = StrCat(DescribeWithState(pid), ": \"kill -CONT ", pid, "\" wakes it");
     if (words.empty() && seen && !seen->name.starts_with("tony-")) words = DescribeWithState(pid);
   }
   return words;

@@ -32,8 +32,7 @@ void WriteToLogOf(const JobRecords& records) {
 void WriteHistoryBegin(const JobRecords& records) {
   WarnUnless(BeginHistory(records));
   // The job may have ended while this waited for the disk.
-  const auto status = records.ReadStatus();
-  if (status.ok() && *status && (*status)->verdict) WriteHistoryEnd(records);
+  if (records.HasVerdict()) WriteHistoryEnd(records);
 }
 
 void WriteEndedLine(const JobRecords& records) { WarnUnless(RecordEnd(records)); }

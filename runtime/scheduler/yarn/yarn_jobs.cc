@@ -222,9 +222,7 @@ Result<JobStore::NewestJobs> YarnJobs::ListNewest(size_t most_finished) const {
   for (const JobId& id : ids) {
     JobRecords records = RecordsOf(cluster, id);
     if (finished >= most_finished || ids.size() > most_finished) {
-      const auto status = records.ReadStatus();
-      const bool has_ended = status.ok() && *status && (*status)->verdict;
-      if (has_ended && finished++ >= most_finished) {
+      if (records.HasVerdict() && finished++ >= most_finished) {
         ++newest.left_out;
         continue;
       }
