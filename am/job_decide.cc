@@ -276,7 +276,7 @@ Decided Job::OnExited(const ContainerExited& exited) const {
     out.decisions.push_back(AttemptEnded{id, std::move(outcome)});
   }
   out.decisions.push_back(ContainerEnded{exited.container});
-  // Its task would begin anew beside it.
+  // A new attempt would run beside the process that is left.
   if (exited.left && !verdict_ && restarts_.contains(tasks_.at(id.task).restart)) {
     out.decisions.push_back(JobStopping{{.state = FinalState::kFailed,
                                          .cls = OutcomeClass::kInfra,
@@ -288,7 +288,7 @@ Decided Job::OnExited(const ContainerExited& exited) const {
   return out;
 }
 
-// What the scheduler says, and what the job asked for.
+// The message names what the scheduler saw and the memory that the job asked for.
 std::string Job::OverItsMemory(const AttemptId& attempt, const std::string& error) const {
   const RoleSpec& role = *spec_.FindRole(attempt.task.role);
   return StrCat(error, "; ", role.Key("memory"), " is ", role.resources.memory_mb, " MB");

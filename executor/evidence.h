@@ -28,8 +28,8 @@ std::string DescribeOom(int64_t kills, const std::string& memory_key, const std:
 
 // The oom_score_adj of a task's processes: so much above our own that the kernel, where memory runs out, chooses any of
 // them before their executor, and no more, because a machine that runs out as a whole compares them with all other
-// processes. A point is a thousandth of the limit of our cgroup, or of the machine's memory where there is no limit;
-// they get twice what the executor has resident, and one. "": it cannot be known.
+// processes. A point stands for a thousandth of the limit of our cgroup, or of the machine's memory where there is no
+// limit. The processes get the points of twice the executor's resident memory, and one more. "": it cannot be known.
 std::string OomScoreOfTask(const std::filesystem::path& root = "/");
 
 // Removes what stands where a file will be that the program writes for us, or we for it: a link into the user's

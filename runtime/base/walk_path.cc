@@ -50,7 +50,7 @@ class Walk {
     return Ok();
   }
 
-  // Whether there is such an entry in the folder where this is. Its own link is followed.
+  // Answers whether the current folder has such an entry, and goes there. A link is followed.
   Result<bool> Step(const std::string& name) {
     if (name == "..") {
       at_name_ = at_name_.parent_path();
@@ -83,7 +83,7 @@ class Walk {
     return BeginAtRoot(std::string(target, static_cast<size_t>(size)));
   }
 
-  // Who can exchange an entry of the folder where this is.
+  // Adds each user who can exchange this entry of the current folder.
   void Judge(const fs::path& part, const std::optional<struct stat>& entry) {
     AddRisk(part, info_.st_uid);
     if (entry && S_ISLNK(entry->st_mode)) AddRisk(part, entry->st_uid);

@@ -23,7 +23,8 @@ struct PathRisk {
 };
 
 struct WalkedPath {
-  UniqueFd folder;      // O_PATH; not valid where a part is not there
+  // Opened with O_PATH. Not valid where a part of the path is missing.
+  UniqueFd folder;
   struct stat info {};  // of that folder
   std::vector<PathRisk> risks;
 
@@ -36,7 +37,7 @@ struct WalkedPath {
 // because root here may be that owner's equal: in a container the folders of the machine's root have such an owner.
 Result<WalkedPath> WalkPath(const std::filesystem::path& path);
 
-// Whether this user namespace has a number for the user.
+// True where this user namespace has a number for the user.
 bool HasNumberHere(uid_t user);
 
 }  // namespace tony

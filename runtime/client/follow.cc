@@ -25,7 +25,7 @@ constexpr Duration kKeeperPause{2};
 constexpr Duration kKeeperLimit{10000};
 // The keeper waits longer than that for the next sign (attention_without_am.cc).
 constexpr Duration kBetweenSigns{2000};
-// What a task may need beyond its grace to stop in good order.
+// A task may need so long beyond its grace to stop in good order.
 constexpr Duration kBeyondGrace{5000};
 // The keeper answers a kill within a quarter of a second.
 constexpr Duration kAnswerPause{100};

@@ -112,10 +112,13 @@ class Follower {
   bool swept_ = false;     // a keeper was started to sweep up after an end
   std::optional<JobStatus> end_;
   Instant give_up_keeper_;
-  Instant looked_after_{};          // when the arbiter was looked after last
-  bool keeper_is_silent_ = false;   // as was seen then
-  std::optional<Instant> late_at_;  // when a job that stops should have ended; not begun: it does not stop
-  std::string left_told_;           // who keeps it from its end
+  // The last look at whether the keeper answers, and its result.
+  Instant looked_after_{};
+  bool keeper_is_silent_ = false;
+  // The moment when a stopping job should have ended. Nothing: the job is not stopping.
+  std::optional<Instant> late_at_;
+  // The process that keeps the job from its end, as people were told last.
+  std::string left_told_;
 };
 
 }  // namespace tony

@@ -93,7 +93,7 @@ bool IsOfFiles(const Error& error) {
 // Kills a job whose files cannot be read or written, for the reason `why`. Nothing: that cannot be done without them.
 Result<std::optional<int>> KillWithoutRecords(const CommandLine& line, const JobId& job, const KillRequest& request,
                                               Duration grace, const Error& why) {
-  // Owner and watcher stand in those files.
+  // A kill on condition asks for owner or watcher, which stand in those files.
   if (!request.IsPlain()) return std::optional<int>();
   const Duration limit = line.Has("no-wait") ? Duration(0) : grace + kKeeperMargin;
   const auto ended = BackendOf(job).arbiter().EndWithoutRecords(job, limit);
@@ -123,7 +123,7 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
     options.limit = kTellLimit;
   } else {
     options.on_status = SayChanges();
-    // Nobody else will tell of it: a master whose end cannot be written either leaves by itself.
+    // The master cannot record the end either, and leaves. So this command looks at the processes itself after a while.
     if (!recorded.ok() && request.IsPlain()) options.limit = GraceOf(records, request) + kMasterMargin;
   }
   const auto watch = WatchJob(loop, interrupts, records, *launcher, options);

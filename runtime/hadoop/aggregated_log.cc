@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::string_view kMagic("\xd1\x11\xd3\x68\x91\xb5\xd7\xb6\x39\xdf\x41\x40\x92\xba\xe1\x50", 16);
 constexpr int64_t kFooter = 8 + 4 + 16;
-constexpr int64_t kLargestIndex = 16 << 20;  // of a file; an entry of it is some ten bytes
-// NodeManagers begin a block after 256 KiB; so many take 16 MB here.
+// The index of a file, whose entries have some ten bytes each.
+constexpr int64_t kLargestIndex = 16 << 20;
+// NodeManagers begin a block after 256 KiB. So many blocks take 16 MB of memory here.
 constexpr int64_t kMostBlocks = 1 << 20;
 constexpr int64_t kLongestName = 64 << 10;    // Java's own limit
 constexpr int64_t kMostInflated = 4LL << 30;  // of a file: some ten seconds

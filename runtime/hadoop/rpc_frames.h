@@ -19,7 +19,7 @@
 
 namespace tony::hadoop {
 
-// Of answers. All nodes of a cluster of 10,000 are the longest, with some 10 MB; Hadoop's clients take 128 MiB.
+// The longest answer is the list of all nodes, some 10 MB for a cluster of 10,000. Hadoop's own clients take 128 MiB.
 inline constexpr uint32_t kLongestAnswer = 32 << 20;
 // Of requests: a server closes the connection, without a word, for a frame above
 // CommonConfigurationKeys.IPC_MAXIMUM_DATA_LENGTH_DEFAULT, 128 MiB.

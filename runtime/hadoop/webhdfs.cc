@@ -22,8 +22,8 @@ std::string OctalText(int permission) {
 
 std::string BoolText(bool value) { return value ? "true" : "false"; }
 
-// The operation is done, or else it is told why not. Who was sent on once is not sent on again, so a job's bytes go to
-// no further server than the one that the NameNode names.
+// Answers why the operation was not done. A second redirect is an error, so that a job's bytes go to no other server
+// than the one that the NameNode names.
 Status Checked(const Result<HttpResponse>& response, std::string_view subject, bool writes) {
   if (!response.ok()) return response.error();
   if (const auto refusal = RefusalIn(*response)) return refusal->ToError(subject, writes);

@@ -38,7 +38,7 @@ class HostResolver {
   std::shared_ptr<State> state_;  // with the threads
 };
 
-// Whether somebody calls from the address of a host, which may get another one. Loop thread only.
+// Tells callers at the address of a host from others. The host may get another address. Loop thread only.
 class HostAddress {
  public:
   // Blocks as ResolveHost() does, once.

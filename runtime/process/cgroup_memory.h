@@ -1,5 +1,5 @@
-// What the kernel counts of a cgroup's memory: its limit, its use, and the processes killed for want of memory. Plain
-// file I/O that blocks for microseconds; any thread.
+// The kernel's counters of a cgroup's memory: the limit, the use, and the processes killed for want of memory. File I/O
+// that blocks for microseconds; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tony {
 // The number behind `name` in a file of "name number" lines. Nothing: there is none.
 std::optional<int64_t> NumberIn(const std::filesystem::path& file, std::string_view name);
 
-// By the files that it has. Nothing: it counts no memory, as one that only keeps processes together, or is gone.
+// The version, by the files in the folder. Nothing: the cgroup counts no memory, or is gone.
 std::optional<CgroupVersion> CountsMemory(const std::filesystem::path& cgroup);
 
 // Processes that the kernel has killed in it so far, by `memory.events` (v2, which adds those of the cgroups below) or
@@ -34,7 +34,7 @@ inline constexpr std::string_view kOutOfMemory = "out of memory";
 // "out of memory: the container's limit of 2048 MB was reached (peak 2047 MB), 1 process was killed by the kernel".
 // Shared memory is named from a tenth of the limit on. `whose`: "the container's". "": there is no limit.
 std::string DescribeOom(const MemoryOfCgroup& memory, const std::string& whose, int64_t kills);
-// Whether that limit is what was reached, and not one above it.
+// True where the cgroup's own limit was reached, and not that of a cgroup above it.
 bool ReachedItsLimit(const MemoryOfCgroup& memory);
 
 }  // namespace tony

@@ -24,8 +24,8 @@ struct ProcessSpec {
   // cgroup.procs of the cgroup that it starts in, open for writing, still the caller's; -1: that of the caller. One
   // that does not let it in is not entered, and that is no error.
   int cgroup = -1;
-  // What its /proc/self/oom_score_adj is set to, and so that of all it starts; "": as that of the caller. A value that
-  // may not be set is no error: raising it needs no right, and lowering it does.
+  // The value for the process's /proc/self/oom_score_adj, which its children inherit. "": the caller's own. A value
+  // that may not be set is ignored: raising needs no right, and lowering does.
   std::string oom_score_adj = {};
 };
 

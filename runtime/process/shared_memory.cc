@@ -80,7 +80,7 @@ void AddMapped(pid_t pid, dev_t device, Files& found) {
   }
 }
 
-// By the first process that is met with each. Nothing: a shortage keeps us from looking.
+// Each file with the first process that was found to use it. Nothing: a shortage keeps us from looking.
 using Users = std::optional<std::map<ino_t, pid_t>>;
 Users UsedByAnybody(dev_t device) {
   const Folder processes = Open("/proc");

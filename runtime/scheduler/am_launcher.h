@@ -16,15 +16,16 @@ class AmLauncher : public Arbiter {
   // answers kStarting, whoever asks.
   virtual Result<bool> Start(const JobRecords& records) = 0;
 
-  // What a look at an arbiter that may hang has found.
+  // The result of a look at an arbiter that may hang.
   struct Pulse {
     bool silent = false;    // it is there and does not answer
     bool hopeless = false;  // nor can it be ended
     std::string note = {};  // for people, once: who it is, since when, what is done about it
   };
-  // For who waits, about once a second: ends an arbiter that is silent for too long, so that another can be started.
+  // A client that waits calls this about once a second. An arbiter that is silent for too long is ended, so that
+  // another can be started.
   virtual Pulse LookAfter(const JobRecords&) { return {}; }
-  // For people, of a job that ought to have ended: which process it is that lives. Empty: none is to be seen from here.
+  // Names, for people, the process that keeps a job from its end. Empty: no such process can be seen from here.
   virtual std::string WhoKeepsWaiting(const JobRecords&) const { return {}; }
 };
 

@@ -88,8 +88,8 @@ class Scheduler {
   // Whether the arbiter has been reached within am_lease until this very moment. After the process stood still this is
   // false before SchedulerLost can be told.
   virtual bool Holds() const = 0;
-  // Whether it sees each process of a container, and so tells each end: an attempt that nobody hears of lives as long
-  // as the end of its container has not been told.
+  // True where the scheduler sees each process of a container, and so tells each end. An attempt that is silent lives
+  // as long as the end of its container has not been told.
   virtual bool ConfirmsEnds() const { return false; }
   virtual void Request(const std::vector<ContainerAsk>& asks) = 0;
   // No container is wanted any more for these, which have none. One that is granted all the same comes to the sink.

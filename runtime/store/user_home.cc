@@ -86,7 +86,7 @@ Status MakeOwn(const fs::path& path, const fs::path& named) {
   return FileError(ErrorCode::kCannotWrite, "make private", path, errno);
 }
 
-// What somebody else has put there is refused, except programs, which are not run then (staging/programs.h).
+// Refuses entries of other users, except programs, which are not run then (staging/programs.h).
 Status RefuseStrangers(const fs::path& home) {
   std::error_code error;
   for (fs::directory_iterator entry(home, error), end; !error && entry != end; entry.increment(error)) {
@@ -99,7 +99,7 @@ Status RefuseStrangers(const fs::path& home) {
   return Ok();
 }
 
-// By the descriptor of what was looked at, because somebody who may write there may exchange anything in it.
+// Changes the mode by descriptor, because somebody who may write there may exchange anything in it.
 Status CloseToOthers(const fs::path& home) {
   const UniqueFd fd(open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};

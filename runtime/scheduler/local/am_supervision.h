@@ -35,7 +35,8 @@ struct AmOptions {
   // Beyond the grace of the tasks, for the AM to end the job when the keeper was told to stop: a service manager that
   // allows for the grace and twenty seconds sees a clean stop.
   Duration stop_margin{10000};
-  // For containers (containers.h). With the grace of the tasks and what a master adds it is within half a minute.
+  // The patience of containers (containers.h). The tasks' grace and a master's own limits included, a job ends within
+  // half a minute.
   Duration patience{10000};
 };
 

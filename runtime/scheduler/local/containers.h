@@ -4,9 +4,10 @@
 //                  |                                               ^
 //                  +--kill--> kKilling --executor ended------------+
 //
-// What SIGKILL does not end, because it is another user's or the kernel holds it, keeps nobody waiting for ever: from
-// kKilling and kSweeping a container comes to kLeft, where its end has been told with the name of what is left
-// (ContainerExited::left). It comes to kEnded when that has gone; until then it keeps its GPUs, and the job its place.
+// SIGKILL does not end a process of another user or one that the kernel holds. Nobody waits for such a process for
+// ever: the container goes from kKilling or kSweeping to kLeft, and its end is reported with the name of the process
+// (ContainerExited::left). When the process is gone the container goes to kEnded. Until then the container keeps its
+// GPUs, and the job its place.
 //
 // Before that a launch waits until the job is admitted to the machine and has the GPUs that it needs. Sweeping and
 // killing: SIGKILL to all that is found, look again, until nothing is found. An executor that leaves nothing, the usual

@@ -23,7 +23,7 @@ constexpr Duration kLongestSweepDelay{100};
 // Orphans of an adopted executor are init's, and no kernel's list says that none is left: one that turns into another
 // program just then shows no mark. So many looks in a row must find nothing.
 constexpr int kEmptyLooks = 3;
-// Of what can be ended, as a program that forks without pause, so many times the patience.
+// A process that can be ended, as one that forks without pause, gets so many times the patience.
 constexpr int kMorePatience = 3;
 constexpr Duration kBetweenLooksAtLeft{1000};
 

@@ -6,9 +6,9 @@
 //     |                                                                   ^ kill  |
 //     \--no AM can read the job--> kRunningOut -----------------------------------+  the last task has ended by itself
 //
-// What SIGKILL does not end (containers.h) is not waited for: the job ends, its locks are let go, and who waits for it
-// goes on. The keeper stays behind in kHolding, between kWritingHistory and kDone, with the job's place in the ledger:
-// memory and GPUs of such a process are not free. SIGTERM gives the place back all the same.
+// The keeper does not wait for a process that SIGKILL does not end (containers.h): the job ends, its locks are let go,
+// and clients go on. The keeper then stays in kHolding, between kWritingHistory and kDone, and keeps the job's place in
+// the ledger, because memory and GPUs of such a process are not free. SIGTERM gives the place back all the same.
 //
 // While kRunningOut it decides kill requests itself, as far as that is safe: requests_without_am.h.
 //
@@ -17,8 +17,8 @@
 //
 // Where the end cannot be recorded, because the disk fails, is read-only or full, it is tried for
 // AmOptions::unwritable. Then the keeper leaves the verdict beside the ledger (unwritten_end.h), ends what it would
-// have ended, and exits with
-// 73. The job's place in the ledger is free before that, as soon as no process of the job is left.
+// have ended, and exits with 73. The job's place in the ledger is free before that, as soon as no process of the job is
+// left.
 //
 // Of kRecording (a line in the log of ended jobs) and kWritingHistory neither lasts longer than its limit: they write
 // where a file system may not answer (write_apart.h), and nothing but the keeper's own exit waits for the second.
@@ -145,7 +145,7 @@ class Keeper {
   FolderPresence presence_;
   // The status as it was read at the beginning, without tasks.
   JobStatus first_status_;
-  // Until then a failing record of the end is tried again.
+  // The moment until which a failing record of the end is tried again.
   std::optional<Instant> unwritten_end_;
   Duration grace_{0};                     // of the tasks, as it was read at the beginning
   Duration am_lease_{Timers().am_lease};  // the same

@@ -36,7 +36,8 @@ constexpr Duration kHistoryLimit{2000};
 // For an executor to sweep up after its task's grace, before we do.
 constexpr Duration kExecutorMargin{2000};
 
-// Who waits for the job waits for these. Their descriptors are not ours to know: one came with our start.
+// Clients wait until these locks are free. The descriptors are looked up, because the process that started this one
+// opened one of them.
 void LetGoOfLocks(const JobRecords& records) {
   std::vector<int> locks;
   std::error_code error;

@@ -11,7 +11,7 @@
 namespace tony {
 namespace {
 
-// Of a message without the fields of version 2, which a keeper or master of an earlier release understands.
+// The version of a message without the later fields, which a keeper or master of an earlier release understands.
 constexpr char kFirstVersion = 1;
 constexpr char kVersion = 2;
 constexpr size_t kNumberBytes = 8;

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kOverslept{3000};
 
-// By the name that the kernel has for the open file: a look at the file itself might wait for its disk.
+// Compares the name that the kernel has for the open file, because a look at the file itself might wait for its disk.
 bool HasOpen(int64_t pid, const fs::path& file) {
   std::error_code error;
   fs::directory_iterator fd(StrCat("/proc/", pid, "/fd"), error);

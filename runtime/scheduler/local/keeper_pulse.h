@@ -1,6 +1,6 @@
-// Whether a job's keeper answers. One that is stopped, frozen or hangs holds its lock and its place in the ledger, so
-// nobody else can keep the job: who waits for the job ends it, as a keeper ends a master that hangs. The next keeper
-// begins when the lock is free, which is when the kernel has ended the old one.
+// Finds out whether a job's keeper answers. A keeper that is stopped, frozen or hangs holds its lock and its place in
+// the ledger, so that no other can begin. The master or a waiting client ends it, as a keeper ends a master that hangs.
+// The next keeper begins when the kernel has ended the old one and its lock is free.
 #pragma once
 
 #include <sys/types.h>

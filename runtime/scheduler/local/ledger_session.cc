@@ -109,7 +109,7 @@ Result<std::optional<HeldEntry>> LedgerSession::TakeOverFile(const std::string& 
   auto entry = EntryFrom(*ParseEntryName(name), *file);
   // Who cannot read it for the moment neither removes it nor goes without it.
   if (!entry.ok() && entry.error().code == ErrorCode::kUnavailable) return Annotate(entry.error(), path.string());
-  // It was cut short by a full disk, or is led astray by a stranger's number or link.
+  // A full disk cut the entry short, or a stranger's number or link leads it astray.
   if (!entry.ok() || entry->number > kMostNumber) {
     unlink(path.c_str());
     return std::optional<HeldEntry>();

@@ -17,10 +17,10 @@
 namespace tony {
 namespace {
 
-// What SIGKILL has not ended for so long is in the kernel's hands.
+// The kernel holds a process that SIGKILL has not ended for so long.
 constexpr Duration kDying{10'000};
 
-// What somebody else may have put there is not run.
+// Programs that somebody else may have put there are not run.
 bool HasAll(const std::filesystem::path& programs) {
   return IsOursAlone(programs.parent_path()) && IsOursAlone(programs) &&
          std::ranges::all_of(kJobPrograms, [&](std::string_view name) {

@@ -9,7 +9,7 @@
 
 namespace tony {
 
-// Whether the job has ended so, for who holds keeper.lock. Says nothing of jobs that have a record of their end.
+// True where the job has ended without a record of that in its folder. For a caller that holds keeper.lock.
 bool HasEndedUnrecorded(const JobRecords& records);
 
 // The same for others: nobody keeps it.

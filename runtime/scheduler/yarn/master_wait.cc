@@ -50,7 +50,7 @@ std::string WordsOf(const std::string& text, const hadoop::ApplicationReport& re
                   " of the cluster, where ", Detail(text, "Queue's Absolute max capacity"), " are the most");
   if (Has(text, "has assigned a container for AM")) return "its container is being started";
   if (Has(text, "AM container is launched")) return "its container is started, and it has not registered yet";
-  // What follows is for the verdict, and has the node's stack trace in it.
+  // The node's stack trace follows. The verdict has it.
   if (const size_t end = text.find("Failing this attempt"); end != std::string::npos)
     return std::string(Trim(text.substr(0, end)));
   return text.empty() || text == "N/A" ? StrCat(queue, " has not taken it in yet") : text;
