@@ -1,4 +1,6 @@
 // A process that no signal of the job's user ends, as it has become root: the end of the job has a bound all the same.
+#include <sys/stat.h>
+
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -26,6 +28,12 @@ class StayingProcessTest : public StrangersTest {
   }
   std::string PidFile() const { return (user_->home() / "pid").string(); }
   pid_t Pid() const { return std::atoi(user_->Read(PidFile()).value_or("0").c_str()); }
+  // The process is the user's until setpriv has become root and then sleep.
+  bool IsRootsSleep() const {
+    const fs::path folder = "/proc/" + std::to_string(Pid());
+    struct stat info {};
+    return Pid() > 0 && ReadText(folder / "comm") == "sleep\n" && stat(folder.c_str(), &info) == 0 && info.st_uid == 0;
+  }
   bool HasPlace() const {
     for (const auto& entry : fs::directory_iterator(user_->ledger()))
       if (entry.path().extension() == ".running") return true;
@@ -43,7 +51,7 @@ TEST_F(StayingProcessTest, AKillEndsAndNamesItAndTheJobsPlaceIsHeldUntilItIsGone
   job.insert(job.end(), {"--detach", "-conf", "tony.task.stop-grace-ms=100"});
   const Ran submitted = user_->Tony(job);
   ASSERT_EQ(submitted.exit, 0) << submitted.err;
-  ASSERT_TRUE(WaitFor([&] { return Pid() > 0; }));
+  ASSERT_TRUE(WaitFor([&] { return IsRootsSleep(); }));
 
   const Ran killed = user_->Tony({"kill", submitted.out.substr(0, submitted.out.find('\n'))});
 
