@@ -96,7 +96,7 @@ def _named(value: Any, is_secret: bool = False) -> Iterator[str]:
 
 
 def read_xcom(ti_key: Any, key: str) -> Any:
-    """What a task has pushed under a key. Where it is read (worker or web server), XComs can be reached."""
+    """Returns a task's XCom. Airflow 2's web server, which asks, reaches them."""
     from airflow.providers.common.compat.sdk import XCom
 
     return XCom.get_value(ti_key=ti_key, key=key)

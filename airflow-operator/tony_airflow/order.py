@@ -22,10 +22,9 @@ REATTACH = {"running_or_succeeded": "adopt", "running": "attach", "never": "neve
 UNAWAITED = "unawaited-"  # begins the owner of a job that its task does not wait for: whoever reads it, acknowledges it
 
 
-def order_of(
-    ti: Any, dag_run: Any, retries: int, namespace: str | None, request_id: str | None, awaited: bool
-) -> Order:
-    step = [ti.dag_id, ti.run_id, ti.task_id, str(-1 if ti.map_index is None else ti.map_index)]
+def order_of(context: Any, retries: int, namespace: str | None, request_id: str | None, awaited: bool) -> Order:
+    ti = context["ti"]
+    step = [ti.dag_id, ti.run_id, ti.task_id, str(-1 if ti.map_index is None else ti.map_index), *region_of(ti)]
     name = "/".join([namespace, *step] if namespace else step)
     # Each try is an owner of its own, and its first half says whose try.
     owner = f"{hashed(name)}-{secrets.token_hex(16)}"
@@ -36,18 +35,36 @@ def order_of(
         owner=owner if awaited else UNAWAITED + owner,
         submission=submission,
         first_try=ti.try_number <= submission + 1,
-        run=run_of(dag_run, namespace),
+        run=run_of(context["dag_run"], namespace, iteration_of(context)),
     )
 
 
-def run_of(dag_run: Any, namespace: str | None) -> str:
-    """The same for all tries of all tasks of a Dag run; another one where a run of the same id was made anew.
+def region_of(ti: Any) -> list[str]:
+    """Names one iteration of a loop, of which Airflow 3.4 has many for one task and map index.
+
+    A region is one pass of a loop, or the mapped instances within an iteration: a loop that is cleared runs in a new
+    one. The null id is the region of everything outside of loops.
+    """
+    region = getattr(ti, "region_id", None)
+    return [str(region), str(ti.region_index)] if region and region.int else []
+
+
+def iteration_of(context: Any) -> str:
+    """The same for all tasks of an iteration of a loop that have one region; empty outside of loops."""
+    loop = context.get("loop")
+    return f"/{context['ti'].region_id}/{loop.index}" if loop else ""
+
+
+def run_of(dag_run: Any, namespace: str | None, iteration: str) -> str:
+    """The same for all tries of all tasks of a Dag run, or of one iteration of a loop in it.
+
+    It is another one where a run of the same id was made anew.
 
     Its start is what both Airflows tell of that. It changes when a run that has ended is cleared; then the submission
     numbers of the cleared tasks rise, too.
     """
     began = dag_run.start_date and dag_run.start_date.timestamp()
-    return hashed(f"{namespace or ''}/{dag_run.dag_id}/{dag_run.run_id}/{began}")
+    return hashed(f"{namespace or ''}/{dag_run.dag_id}/{dag_run.run_id}/{began}{iteration}")
 
 
 def hashed(name: str) -> str:

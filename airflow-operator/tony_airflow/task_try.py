@@ -33,12 +33,16 @@ class TaskTry:
     """All of it raises TonyStopped once `hook.calls` was told to stop, which a signal's handler may do at any moment.
 
     `adopted`: the job had ended before this try, and keeps the owner that it had.
+    `urls`: the caller's, by the keys of the XComs that this try pushes for the links.
     """
 
-    def __init__(self, hook: TonyHook, order: Order, ti: Any, log: Any, patience: float) -> None:
+    def __init__(
+        self, hook: TonyHook, order: Order, ti: Any, log: Any, patience: float, urls: dict[str, str]
+    ) -> None:
         self.hook = hook
         self.order = order
         self.adopted = False
+        self.urls = urls
         self._ti = ti
         self._log = log
         self._patience = patience
@@ -110,15 +114,15 @@ class TaskTry:
             page = f"{history.rstrip('/')}/{status['job']}/"
         if not page:
             return False
-        urls = {"tracking_url": page, "logs_url": f"{page.rstrip('/')}/logs/"}
+        self.urls.update({"tracking_url": page, "logs_url": f"{page.rstrip('/')}/logs/"})
         if any(task["task"] == TENSORBOARD for task in status["tasks"]):
-            urls["tensorboard_url"] = f"{page.rstrip('/')}/tensorboard"
-        for key, url in urls.items():
+            self.urls["tensorboard_url"] = f"{page.rstrip('/')}/tensorboard"
+        for key, url in self.urls.items():
             self.push(key, url)
         if AIRFLOW_3:
             for link in LINKS:
-                if link.key in urls:
-                    self.push(link.xcom_key, urls[link.key])
+                if link.key in self.urls:
+                    self.push(link.xcom_key, self.urls[link.key])
         self._log.info("page of the job: %s", page)
         return True
 

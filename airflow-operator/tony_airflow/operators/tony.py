@@ -14,7 +14,8 @@ import math
 import os
 import secrets as tokens
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
 from tony_airflow._compat import (
@@ -58,6 +59,7 @@ class TonyOperator(TonyParameters):
     _hook: TonyHook | None = None
     _order: Order | None = None
     _log_cursor: str | None = None
+    urls: Mapping[str, str] = MappingProxyType({})
 
     @property
     def hook(self) -> TonyHook:
@@ -105,12 +107,12 @@ class TonyOperator(TonyParameters):
 
     def _make_order(self, context: Any) -> Order:
         namespace = self.hook.extra.get("namespace")
-        words = (self.retries or 0, namespace, self.request_id, self.wait_for_completion)
-        return order_of(context["ti"], context["dag_run"], *words)
+        return order_of(context, self.retries or 0, namespace, self.request_id, self.wait_for_completion)
 
     def _try(self, context: Any, order: Order) -> TaskTry:
         self._order = order
-        return TaskTry(self.hook, order, context["ti"], self.log, self.max_unreachable)
+        self.urls = urls = dict(self.urls)
+        return TaskTry(self.hook, order, context["ti"], self.log, self.max_unreachable, urls)
 
     def document(self, context: Any) -> Document:
         """The job as `tony submit -` reads it, without its secrets."""
@@ -167,7 +169,7 @@ class TonyOperator(TonyParameters):
             max_unreachable=self.max_unreachable,
         )
         job = {"job_id": job_id, "request_id": order.request_id, "owner": order.owner}
-        kwargs = {"job": job, **place_of(self.hook.cli), "log_cursor": self._log_cursor}
+        kwargs = {"job": job, **place_of(self.hook.cli), "log_cursor": self._log_cursor, "urls": self.urls}
         self.defer(trigger=trigger, method_name="execute_complete", kwargs=kwargs)
         raise TonyError("Airflow has not deferred this task")  # defer() raises
 
@@ -186,12 +188,13 @@ class TonyOperator(TonyParameters):
         host: str | None = None,
         home: str | None = None,
         log_cursor: str | None = None,
+        urls: dict[str, str] | None = None,
     ) -> Any:
         """Airflow resumes the task here, on any worker. What has become of the job is asked anew.
 
         `airflow dags test` loses what was given to defer(): then the event says which job it is.
         """
-        self._log_cursor = log_cursor
+        self._log_cursor, self.urls = log_cursor, urls or {}
         return self._guarded(context, self._resume, event, job or event["job"], {"host": host, "home": home})
 
     def _resume(self, context: Any, event: dict[str, Any], job: dict[str, str], there: dict[str, str | None]) -> Any:

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -187,7 +188,7 @@ class Airflow:
         self.sandbox = sandbox
         self.number = number
         self.major = int(number.split(".")[0])
-        self.release = tuple(map(int, number.split(".")))
+        self.release = tuple(map(int, re.findall(r"\d+", number)[:3]))  # without the b2 of a beta
         self.keeps_task_state = self.tells_triggers = self.release >= (3, 3)  # of a user's mark or clear
         self.retries_what_was_killed = not (3, 0) <= self.release < (3, 1, 2)  # apache/airflow#55753
         self.version = {2: airflow_2, 3: airflow_3}[self.major]
@@ -352,8 +353,9 @@ class Airflow:
         parts = []
         for run in self.of_check.runs:
             for row in self.rows("SELECT * FROM task_instance WHERE dag_id = ? AND run_id = ?", run.dag_id, run.id):
-                parts.append(f"  {row['task_id']} [{row['map_index']}]: {row['state']}, try {row['try_number']}")
-                for path in run.task(row["task_id"], row["map_index"]).log_paths():
+                index = row["region_index" if self.release >= (3, 4) else "map_index"]
+                parts.append(f"  {row['task_id']} [{index}]: {row['state']}, try {row['try_number']}")
+                for path in run.task(row["task_id"], index).log_paths():
                     parts.append(f"  {path.name}\n{common.last_lines(path, 40)}")
         ids = [run.id for run in self.of_check.runs]
         for daemon in self.daemons.values():

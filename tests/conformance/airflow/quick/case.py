@@ -158,14 +158,17 @@ class QuickCase(unittest.TestCase):
         with self.dag():
             return TonyOperator(**arguments)
 
-    def context(self, task: Any, began: datetime.datetime | None = RUN_BEGAN, **values: Any) -> dict[str, Any]:
-        """`began`: the start of the Dag run, by which runs of one id are told apart."""
+    def context(
+        self, task: Any, began: datetime.datetime | None = RUN_BEGAN, iteration: int | None = None, **values: Any
+    ) -> dict[str, Any]:
+        """`began`: the start of the Dag run, by which runs of one id are told apart. `iteration`: of a loop."""
         instance = StandInTaskInstance(self.world, task, **values)
         run = types.SimpleNamespace(
             run_id=instance.run_id, dag_id=instance.dag_id, logical_date=None, start_date=began
         )
         return {"ti": instance, "task_instance": instance, "task": task, "dag": task.dag, "dag_run": run,
-                "run_id": instance.run_id, "params": {}, "ds": "2026-11-22"}  # fmt: skip
+                "run_id": instance.run_id, "params": {}, "ds": "2026-11-22",
+                **({} if iteration is None else {"loop": types.SimpleNamespace(index=iteration)})}  # fmt: skip
 
     def execute(self, task: Any, context: dict[str, Any] | None = None) -> Any:
         return task.execute(context if context is not None else self.context(task))

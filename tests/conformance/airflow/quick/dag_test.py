@@ -208,6 +208,7 @@ class FileTest(DagCase):
 
 
 class LinkTest(DagCase):
+    @unittest.skipUnless(AIRFLOW_2, "Airflow 3 asks in the task's process")
     def test_links_are_read_from_xcoms_and_never_fail(self) -> None:
         from tony_airflow.links.tony import TonyJobLink, TonyLogsLink
 
@@ -221,6 +222,17 @@ class LinkTest(DagCase):
             self.assertEqual(TonyLogsLink().get_link(self.operator(), ti_key="k"), "k/logs_url")
         with unittest.mock.patch("tony_airflow.links.tony.read_xcom", lambda ti_key, key: None):
             self.assertEqual(TonyLogsLink().get_link(self.operator(), ti_key="k"), "")
+
+    @unittest.skipIf(AIRFLOW_2, "Airflow 2 asks in its web server")
+    def test_links_read_no_xcom_because_one_that_is_not_there_is_an_error_in_the_log(self) -> None:
+        from tony_airflow.links.tony import TonyJobLink, TonyTensorBoardLink
+
+        task = self.operator()
+        with unittest.mock.patch("tony_airflow.links.tony.read_xcom", side_effect=AssertionError):
+            self.assertEqual(TonyJobLink().get_link(task, ti_key="k"), "")
+            task.urls = {"tracking_url": "http://host/"}
+            self.assertEqual(TonyJobLink().get_link(task, ti_key="k"), "http://host/")
+            self.assertEqual(TonyTensorBoardLink().get_link(task, ti_key="k"), "")
 
     def test_the_keys_that_airflow_3_looks_for(self) -> None:
         from tony_airflow.links.tony import LINKS
