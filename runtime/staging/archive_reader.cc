@@ -52,6 +52,7 @@ ArchiveEntry Convert(archive_entry* entry) {
   converted.encrypted = archive_entry_is_encrypted(entry) == 1;
   converted.target = converted.kind == ArchiveEntry::Kind::kHardLink ? TextOr(archive_entry_hardlink(entry))
                                                                      : TextOr(archive_entry_symlink(entry));
+  converted.size = archive_entry_size(entry);
   if (archive_entry_mtime_is_set(entry))
     converted.modified = {archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)};
   return converted;
@@ -109,10 +110,14 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::Next() {
   return state_->Failure();
 }
 
-Result<size_t> ArchiveReader::Read(std::span<char> buffer) {
-  const la_ssize_t size = archive_read_data(state_->handle, buffer.data(), buffer.size());
-  if (size < 0) return state_->Failure();
-  return static_cast<size_t>(size);
+Result<std::optional<ArchiveData>> ArchiveReader::NextData() {
+  const void* bytes = nullptr;
+  size_t size = 0;
+  la_int64_t offset = 0;
+  const int got = archive_read_data_block(state_->handle, &bytes, &size, &offset);
+  if (got == ARCHIVE_EOF) return std::optional<ArchiveData>();
+  if (got != ARCHIVE_OK) return state_->Failure();
+  return std::optional(ArchiveData{offset, {static_cast<const char*>(bytes), size}});
 }
 
 int64_t ArchiveReader::Consumed() const { return archive_filter_bytes(state_->handle, -1); }

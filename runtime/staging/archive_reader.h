@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 
 #include "runtime/base/result.h"
 
@@ -22,7 +22,14 @@ struct ArchiveEntry {
   bool executable = false;
   bool encrypted = false;
   std::string target;  // of links
+  int64_t size = 0;    // bytes of a file, holes included
   timespec modified{};
+};
+
+// A piece of a file. What no piece covers is a hole, which reads as zeros.
+struct ArchiveData {
+  int64_t offset = 0;
+  std::string_view bytes;  // until the reader is called again
 };
 
 // What it says of an archive is true or an error, but nothing that it says may be trusted. All errors are kInvalid and
@@ -33,9 +40,9 @@ class ArchiveReader {
   static Result<std::unique_ptr<ArchiveReader>> Open(int fd);
   ~ArchiveReader();
 
-  Result<std::optional<ArchiveEntry>> Next();   // nothing: the end
-  Result<size_t> Read(std::span<char> buffer);  // of the newest entry's content; 0: its end
-  int64_t Consumed() const;                     // bytes of the archive so far
+  Result<std::optional<ArchiveEntry>> Next();     // nothing: the end
+  Result<std::optional<ArchiveData>> NextData();  // of the newest entry; nothing: its end
+  int64_t Consumed() const;                       // bytes of the archive so far
 
  private:
   struct State;

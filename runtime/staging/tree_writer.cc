@@ -26,7 +26,7 @@ Error RefuseName(const std::string& name, std::string_view why) {
 Error PlaceError(const std::string& name, const fs::path& path, int error) {
   switch (error) {
     case EEXIST:
-      return RefuseName(name, "there is another of that name");
+      return RefuseName(name, "a folder of that name is there before it");
     case ENOTDIR:
     case ELOOP:
       return RefuseName(name, "its way leads through something that is not a folder");
@@ -36,6 +36,15 @@ Error PlaceError(const std::string& name, const fs::path& path, int error) {
 }
 
 }  // namespace
+
+template <class Maker>
+bool TreeWriter::Place::Put(Maker make) const {
+  if (make()) return true;
+  if (errno != EEXIST) return false;
+  if (unlinkat(parent, leaf.c_str(), 0) == 0) return make();
+  errno = EEXIST;
+  return false;
+}
 
 Result<TreeWriter> TreeWriter::Make(const fs::path& folder) {
   if (mkdir(folder.c_str(), 0700) != 0) return FileError(ErrorCode::kCannotWrite, "make", folder, errno);
@@ -86,6 +95,10 @@ Result<TreeWriter::Place> TreeWriter::Find(const std::string& name) {
 
 Status TreeWriter::MakeFolder(const std::string& name, const timespec& modified) {
   TRY_ASSIGN(const Place place, Find(name));
+  struct stat before {};
+  // A failure is Step()'s to tell.
+  if (fstatat(place.parent, place.leaf.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(before.st_mode))
+    unlinkat(place.parent, place.leaf.c_str(), 0);
   TRY_ASSIGN(const UniqueFd made, Step(place.parent, name, name));
   stamps_.emplace_back(name, modified);
   return Ok();
@@ -93,8 +106,12 @@ Status TreeWriter::MakeFolder(const std::string& name, const timespec& modified)
 
 Result<UniqueFd> TreeWriter::MakeFile(const std::string& name) {
   TRY_ASSIGN(const Place place, Find(name));
-  UniqueFd fd(openat(place.parent, place.leaf.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd.valid()) return PlaceError(name, PathOf(name), errno);
+  UniqueFd fd;
+  const auto make = [&] {
+    fd = UniqueFd(openat(place.parent, place.leaf.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    return fd.valid();
+  };
+  if (!place.Put(make)) return PlaceError(name, PathOf(name), errno);
   return fd;
 }
 
@@ -106,7 +123,7 @@ Status TreeWriter::FinishFile(int fd, const std::string& name, bool executable, 
 
 Status TreeWriter::MakeSymlink(const std::string& name, const std::string& target, const timespec& modified) {
   TRY_ASSIGN(const Place place, Find(name));
-  if (symlinkat(target.c_str(), place.parent, place.leaf.c_str()) != 0) {
+  if (!place.Put([&] { return symlinkat(target.c_str(), place.parent, place.leaf.c_str()) == 0; })) {
     if (errno == ENOENT || errno == ENAMETOOLONG) return RefuseName(name, "a link that leads nowhere");
     return PlaceError(name, PathOf(name), errno);
   }
@@ -118,11 +135,14 @@ Status TreeWriter::MakeSymlink(const std::string& name, const std::string& targe
 Status TreeWriter::MakeHardLink(const std::string& name, const std::string& existing) {
   TRY_ASSIGN(const Place old, Find(existing));
   const UniqueFd parent(fcntl(old.parent, F_DUPFD_CLOEXEC, 0));  // Find() may replace what it lent
+  const std::string leaf = old.leaf;
   struct stat info {};
-  if (fstatat(parent.get(), old.leaf.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
+  if (fstatat(parent.get(), leaf.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
     return RefuseName(name, StrCat("a hard link to \"", existing.substr(0, 300), "\", which is no file before it"));
+  if (name == existing) return Ok();
   TRY_ASSIGN(const Place place, Find(name));
-  if (linkat(parent.get(), old.leaf.c_str(), place.parent, place.leaf.c_str(), 0) == 0) return Ok();
+  if (place.Put([&] { return linkat(parent.get(), leaf.c_str(), place.parent, place.leaf.c_str(), 0) == 0; }))
+    return Ok();
   return PlaceError(name, PathOf(name), errno);
 }
 

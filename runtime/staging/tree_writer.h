@@ -14,7 +14,8 @@
 namespace tony {
 
 // Names are paths from the tree's folder: "a/b", without "..". No component of a path is ever reached through a
-// symbolic link, nothing that is there is ever replaced, folders above a name are made where they are missing.
+// symbolic link. Of two files or links with one name the last counts, as for `tar` and `unzip`. A folder is never
+// replaced. Folders above a name are made where they are missing.
 //
 // kInvalid: the name cannot be, or its place is taken; kCannotWrite: the disk. A failure leaves a part.
 class TreeWriter {
@@ -34,6 +35,10 @@ class TreeWriter {
   struct Place {
     int parent;  // borrowed
     std::string leaf;
+
+    // Calls `make` again where a file or a link stood in its place.
+    template <class Maker>
+    bool Put(Maker make) const;
   };
   TreeWriter(std::filesystem::path folder, UniqueFd root) : folder_(std::move(folder)), root_(std::move(root)) {}
   Result<Place> Find(const std::string& name);

@@ -1,9 +1,9 @@
 #include "runtime/staging/unpack.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -83,28 +83,49 @@ class Unpacker {
 
   Status TakeFile(const ArchiveEntry& entry, const std::string& name) {
     TRY_ASSIGN(const UniqueFd file, tree_.MakeFile(name));
+    int64_t end = 0;
     for (;;) {
-      const auto size = archive_.Read(buffer_);
-      if (!size.ok()) return Refuse(entry.name, size.error().message);
-      if (*size == 0) return tree_.FinishFile(file.get(), name, entry.executable, entry.modified);
-      const auto bytes = static_cast<int64_t>(*size);
-      TRY(CheckSize(entry, bytes));
-      TRY(space_.Take(bytes));
-      TRY(WriteAll(file.get(), {buffer_.data(), *size}, tree_.PathOf(name)));
-      TRY(meter_.Copied(bytes));
-      TRY(Tell());
+      const auto data = archive_.NextData();
+      if (!data.ok()) return Refuse(entry.name, data.error().message);
+      if (!*data) break;
+      const auto [offset, bytes] = **data;
+      if (offset < end) return Refuse(entry.name, "its pieces overlap");
+      if (offset > end) TRY(LeaveHole(file, entry, name, offset - end, offset));
+      end = offset + static_cast<int64_t>(bytes.size());
+      TRY(TakeData(file, entry, name, bytes));
     }
+    if (entry.size > end) TRY(LeaveHole(file, entry, name, entry.size - end, entry.size));
+    return tree_.FinishFile(file.get(), name, entry.executable, entry.modified);
   }
 
-  Status CheckSize(const ArchiveEntry& entry, int64_t bytes) {
-    written_ += bytes;
-    if (written_ > limits_.bytes)
-      return Refuse(entry.name, StrCat("more than ", limits_.bytes >> 20, " MB would be unpacked up to here"));
+  Status TakeData(const UniqueFd& file, const ArchiveEntry& entry, const std::string& name, std::string_view bytes) {
+    const auto size = static_cast<int64_t>(bytes.size());
+    TRY(CheckSize(entry, size));
+    written_ += size;
     const int64_t read = std::max<int64_t>(archive_.Consumed(), 1);
     if (written_ > limits_.free_of_ratio && written_ / read > limits_.ratio)
       return Refuse(entry.name,
                     StrCat("it unpacks to more than ", limits_.ratio, " times its size: no real data does"));
-    return Ok();
+    TRY(space_.Take(size));
+    TRY(WriteAll(file.get(), bytes, tree_.PathOf(name)));
+    TRY(meter_.Copied(size));
+    return Tell();
+  }
+
+  // A hole takes no space on the disk. It counts as size because later readers of the file read it.
+  Status LeaveHole(const UniqueFd& file, const ArchiveEntry& entry, const std::string& name, int64_t size,
+                   int64_t end) {
+    TRY(CheckSize(entry, size));
+    if (ftruncate(file.get(), end) == 0 && lseek(file.get(), end, SEEK_SET) == end) return Ok();
+    return FileError(ErrorCode::kCannotWrite, "write", tree_.PathOf(name), errno);
+  }
+
+  Status CheckSize(const ArchiveEntry& entry, int64_t bytes) {
+    if (bytes <= limits_.bytes - unpacked_) {
+      unpacked_ += bytes;
+      return Ok();
+    }
+    return Refuse(entry.name, StrCat("more than ", limits_.bytes >> 20, " MB would be unpacked up to here"));
   }
 
   // Where it reads now: in a zip also backwards.
@@ -118,9 +139,9 @@ class Unpacker {
   const UnpackLimits& limits_;
   SpaceGuard& space_;
   StageMeter& meter_;
-  std::array<char, 1 << 18> buffer_;
   int64_t entries_ = 0;
-  int64_t written_ = 0;
+  int64_t unpacked_ = 0;  // bytes, with holes
+  int64_t written_ = 0;   // bytes, without them
   int64_t told_ = 0;
 };
 
@@ -130,7 +151,7 @@ Status Unpack(int fd, TreeWriter& tree, const UnpackLimits& limits, SpaceGuard& 
   TRY_ASSIGN(const auto archive, ArchiveReader::Open(fd));
   struct stat info {};
   if (fstat(fd, &info) != 0) return Error{ErrorCode::kInvalid, ErrnoText(errno)};
-  return std::make_unique<Unpacker>(*archive, tree, limits, space, meter)->Run(info.st_size);
+  return Unpacker(*archive, tree, limits, space, meter).Run(info.st_size);
 }
 
 }  // namespace tony

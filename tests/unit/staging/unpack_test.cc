@@ -6,6 +6,7 @@
 #include <chrono>
 #include <random>
 
+#include "runtime/base/strings.h"
 #include "tests/support/rounds.h"
 #include "tests/unit/staging/staging_bed.h"
 
@@ -93,20 +94,69 @@ TEST_F(UnpackTest, NamesThroughLinksAreRefused) {
   const BuiltEntry link = {.name = "out", .kind = Kind::kSymlink, .content = outside};
   ExpectRefused({link, {.name = "out/escaped", .content = "x"}}, "out/escaped", "not a folder");
   ExpectRefused({link, {.name = "out/escaped/deep", .content = "x"}}, "out/escaped/deep", "not a folder");
-  ExpectRefused({link, {.name = "out", .kind = Kind::kFolder}}, "out", "not a folder", {ArchiveForm::kTar});
   ExpectRefused({{.name = "d/", .kind = Kind::kFolder},
                  {.name = "d/up", .kind = Kind::kSymlink, .content = ".."},
                  {.name = "d/up/up", .kind = Kind::kSymlink, .content = ".."}},
                 "d/up/up", "not a folder");
 }
 
-TEST_F(UnpackTest, LinksAreNeverWrittenThroughOrReplaced) {
-  const std::string victim = (temp_.path() / "escaped").string();
-  ExpectRefused({{.name = "f", .kind = Kind::kSymlink, .content = victim}, {.name = "f", .content = "x"}}, "f",
-                "another of that name");
-  ExpectRefused({{.name = "f", .content = "1"}, {.name = "f", .content = "2"}}, "f", "another of that name");
-  ExpectRefused({{.name = "f", .content = "1"}, {.name = "./f", .content = "2"}}, "f", "another of that name",
+TEST_F(UnpackTest, OfTwoEntriesWithOneNameTheLastCounts) {
+  const fs::path victim = temp_.path() / "victim";
+  Write(victim, "untouched");
+  const Entries entries = {{.name = "again", .content = "1", .mode = 0755},
+                           {.name = "was link", .kind = Kind::kSymlink, .content = victim.string()},
+                           {.name = "was file", .content = "1"},
+                           {.name = "now folder", .kind = Kind::kSymlink, .content = victim.string()},
+                           {.name = "again", .content = "2"},
+                           {.name = "was link", .content = "2"},
+                           {.name = "was file", .kind = Kind::kSymlink, .content = "again"},
+                           {.name = "now folder/", .kind = Kind::kFolder, .mode = 0755},
+                           {.name = "now folder/x", .content = "2"}};
+  for (const ArchiveForm form : {ArchiveForm::kTar, ArchiveForm::kZip}) {
+    const fs::path entry = Staged(JobOfArchive(entries, form));
+    EXPECT_EQ(Text(entry / "again"), "2");
+    EXPECT_EQ(Mode(entry / "again"), 0444u);
+    EXPECT_EQ(Text(entry / "was link"), "2");
+    EXPECT_EQ(fs::read_symlink(entry / "was file"), "again");
+    EXPECT_EQ(Text(entry / "now folder/x"), "2");
+    EXPECT_EQ(Text(victim), "untouched");
+  }
+}
+
+TEST_F(UnpackTest, ALaterCopyOfAFileLeavesTheEarlierOnesHardLinks) {
+  const fs::path entry = Staged(JobOfArchive({{.name = "a", .content = "1"},
+                                              {.name = "b", .kind = Kind::kHardLink, .content = "a"},
+                                              {.name = "a", .kind = Kind::kHardLink, .content = "a"},
+                                              {.name = "a", .content = "2"}}));
+  EXPECT_EQ(Text(entry / "a"), "2");
+  EXPECT_EQ(Text(entry / "b"), "1");
+}
+
+TEST_F(UnpackTest, AFolderIsNeverReplaced) {
+  ExpectRefused({{.name = "d/", .kind = Kind::kFolder}, {.name = "d", .content = "x"}}, "d", "a folder of that name",
                 {ArchiveForm::kTar});
+}
+
+TEST_F(UnpackTest, HolesKeepTheirSizeAndTakeNoSpace) {
+  const fs::path folder = temp_.path() / "holes";
+  const std::string make = StrCat("mkdir ", folder.string(), " && cd ", folder.string(),
+                                  " && truncate -s 1M all && { echo begin; } > begin && truncate -s 1M begin && "
+                                  "truncate -s 1M end && echo end >> end");
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  for (const std::string format : {"gnu", "oldgnu", "pax --sparse-version=0.0", "pax --sparse-version=0.1", "pax"}) {
+    const std::string pack =
+        StrCat("tar -cS --format=", format, " -f ", archive_.string(), " -C ", folder.string(), " .");
+    ASSERT_EQ(std::system(pack.c_str()), 0) << format;
+    JobSpec spec = Job();
+    spec.src_dir = archive_.string();
+    const fs::path entry = Staged(spec);
+    EXPECT_EQ(fs::file_size(entry / "all"), 1u << 20) << format;
+    EXPECT_EQ(fs::file_size(entry / "begin"), 1u << 20) << format;
+    EXPECT_EQ(fs::file_size(entry / "end"), (1u << 20) + 4) << format;
+    EXPECT_EQ(Text(entry / "begin").substr(0, 7), std::string("begin\n\0", 7)) << format;
+    EXPECT_EQ(Text(entry / "end").substr(1u << 20), "end\n") << format;
+    EXPECT_LT(Look(entry / "all").st_blocks + Look(entry / "begin").st_blocks, 100) << format;
+  }
 }
 
 TEST_F(UnpackTest, HardLinksOutAreRefused) {
