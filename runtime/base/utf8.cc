@@ -58,6 +58,20 @@ std::string Utf8FromLatin1(std::string_view text) {
   return out;
 }
 
+std::optional<std::string> Latin1FromUtf8(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    if (lead > 0xC3) return std::nullopt;
+    if (lead < 0x80) {
+      out += text[at];
+    } else {
+      out += static_cast<char>((lead & 0x03) << 6 | (static_cast<unsigned char>(text[++at]) & 0x3F));
+    }
+  }
+  return out;
+}
+
 void AppendUtf8(std::string& out, uint32_t c) {
   const auto put = [&out](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (c < 0x80) return put(c);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ inline bool IsUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text
 std::string ReplaceInvalidUtf8(std::string_view text);
 
 std::string Utf8FromLatin1(std::string_view text);  // of ISO-8859-1, in which each byte is a character
+// The other way; nothing where a character is not in ISO-8859-1. `text` is well-formed.
+std::optional<std::string> Latin1FromUtf8(std::string_view text);
 
 void AppendUtf8(std::string& out, uint32_t code_point);  // one that is no surrogate
 

@@ -32,6 +32,22 @@ Status CheckConfigText(std::string_view text, const std::string& name) {
   return Ok();
 }
 
+bool IsVariableName(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto other = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && letter(text.front()) && std::ranges::all_of(text, other);
+}
+
+std::string_view NameAfterBlank(std::string_view value) {
+  for (size_t equals = value.find('='); equals != value.npos; equals = value.find('=', equals + 1)) {
+    const size_t blank = value.find_last_of(" \t\n", equals);
+    if (blank == value.npos) continue;
+    const std::string_view name = value.substr(blank + 1, equals - blank - 1);
+    if (IsVariableName(name)) return name;
+  }
+  return {};
+}
+
 Result<std::string> ReadText(int fd) {
   std::string text;
   char buffer[8 << 10];

@@ -26,6 +26,12 @@ Status CheckConfigText(std::string_view text, const std::string& name);
 // Whether a line of java.util.Properties goes on in the next one: an even number of them are escaped backslashes.
 bool EndsWithOpenBackslash(std::string_view line);
 
+// Whether a variable could be called so.
+bool IsVariableName(std::string_view text);
+
+// The name in a value as "1 B=2", whose writer may have meant two variables. Empty: there is none.
+std::string_view NameAfterBlank(std::string_view value);
+
 inline constexpr size_t kMaxFileBytes = 16u << 20;  // a thousand times what people write
 
 // What can be read of a descriptor; the error, which names nothing, is an errno's text or that it is too large.

@@ -7,6 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/properties.h"
+#include "runtime/config/xml_encoding.h"
 
 namespace tony {
 namespace {
@@ -101,7 +102,8 @@ class HadoopXml {
     if (inclusion_.bytes > kMaxIncludedBytes)
       return Failure(node, StrCat("include ", file.name, ": more than ", kMaxIncludedBytes >> 20, " MiB in all files"));
     inclusion_.open.push_back(file);
-    TRY(HadoopXml(*text, file.name, inclusion_).ParseInto(properties));
+    TRY_ASSIGN(const std::string decoded, XmlAsUtf8(*text, file.name));
+    TRY(HadoopXml(decoded, file.name, inclusion_).ParseInto(properties));
     inclusion_.open.pop_back();
     return Ok();
   }
@@ -192,7 +194,8 @@ class HadoopXml {
 Result<Properties> ParseRawHadoopXml(std::string_view text, const std::string& name) {
   Inclusion none;
   Properties properties;
-  TRY(HadoopXml(text, name, none).ParseInto(properties));
+  TRY_ASSIGN(const std::string decoded, XmlAsUtf8(text, name));
+  TRY(HadoopXml(decoded, name, none).ParseInto(properties));
   return properties;
 }
 
@@ -200,7 +203,8 @@ Result<Properties> ParseHadoopXmlOf(const std::filesystem::path& file, std::stri
   std::error_code ignored;
   Inclusion inclusion{.open = {{std::filesystem::weakly_canonical(file, ignored), name}}};
   Properties properties;
-  TRY(HadoopXml(text, name, inclusion).ParseInto(properties));
+  TRY_ASSIGN(const std::string decoded, XmlAsUtf8(text, name));
+  TRY(HadoopXml(decoded, name, inclusion).ParseInto(properties));
   return properties;
 }
 

@@ -181,6 +181,26 @@ Result<Properties> Parse(std::string_view text, const std::string& name, Lines l
   return properties;
 }
 
+// Azkaban reads the bytes of a .job file as ISO-8859-1. A value that is UTF-8 again, once its characters are such
+// bytes, was UTF-8 in the file: no text that people write in Latin-1 is that by chance.
+void RestoreUtf8(Properties& properties) {
+  std::vector<std::pair<std::string, Property>> restored;
+  for (const auto& [key, property] : properties.all()) {
+    auto bytes = Latin1FromUtf8(property.value);
+    if (!bytes || *bytes == property.value || !IsUtf8(*bytes)) continue;
+    restored.emplace_back(key, Property{*std::move(bytes), property.origin});
+  }
+  std::string keys;
+  for (auto& [key, property] : restored) {
+    keys += StrCat(keys.empty() ? "" : ", ", key.substr(0, kLongestKey));
+    properties.Set(key, std::move(property));
+  }
+  if (!keys.empty())
+    properties.Warn(StrCat(keys,
+                           ": UTF-8 that Azkaban read as ISO-8859-1; read as UTF-8. A .job file that writes its "
+                           "other characters as \\uXXXX says the same to both"));
+}
+
 }  // namespace
 
 Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name) {
@@ -190,7 +210,10 @@ Result<Properties> ParseJavaProperties(std::string_view text, const std::string&
 
 Result<Properties> ParseStepProperties(std::string_view text, const std::string& name) {
   if (text.find('\0') != text.npos) return Error{ErrorCode::kInvalid, StrCat(name, ": a NUL character")};
-  return IsUtf8(text) ? Parse(text, name, Lines::kUntold) : Parse(Utf8FromLatin1(text), name, Lines::kUntold);
+  TRY_ASSIGN(Properties properties,
+             Parse(IsUtf8(text) ? std::string(text) : Utf8FromLatin1(text), name, Lines::kUntold));
+  RestoreUtf8(properties);
+  return properties;
 }
 
 }  // namespace tony

@@ -120,6 +120,7 @@ constexpr Key kKeys[] = {
     {"tony.failure.signal.<NAME>", kText, "", kImplemented, "CLASS[, transient or permanent][, MEANING] of a task that this signal ended, as 9 or SIGKILL"},
 
     // The application master and executors, as YARN and Java saw them.
+    {"tony.am.instances", kNumber, "1", kNone, "application masters", "a job has one"},
     {"tony.am.node-label", kText, "", kYarn, "label of the nodes that will do for the application master, or for the task of a job without roles"},
     {"tony.am.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders for the application master, or for the task of a job without roles"},
     {"tony.am.startup-timeout", kMillis, "0", kImplemented, "limit from the submission until the application master has started; on YARN as long as somebody waits for the job (submit, wait); 0: none"},
@@ -174,6 +175,7 @@ constexpr Key kKeys[] = {
     // History and portal.
     {"tony.history.finished", kText, "", kImplemented, "where TonY's portal moves the histories of finished jobs; only the portal reads it"},
     {"tony.history.finished-dir-timezone", kText, "UTC", kNotNeeded, "time zone of its date folders", "only TonY's portal reads it"},
+    {"tony.history.host", kText, "", kNotNeeded, "the portal's host", "only TonY's portal reads it"},
     {"tony.history.intermediate", kText, "", kImplemented, "where histories are written for TonY's portal, on YARN in HDFS; tony.history.location/intermediate if not set"},
     {"tony.history.location", kText, "/path/to/tony-history", kImplemented, "folder of TonY's portal and Dr. Elephant; the default means none"},
     {"tony.history.mover-interval-ms", kMillis, "300000", kNotNeeded, "how often finished jobs are moved", "only TonY's portal reads it"},
@@ -185,6 +187,7 @@ constexpr Key kKeys[] = {
     {"tony.https.keystore.path", kText, "/location/to/tony.jks", kNotNeeded, "the portal's certificate", "only TonY's portal reads it"},
     {"tony.https.keystore.type", kText, "JKS", kNotNeeded, "the portal's certificate", "only TonY's portal reads it"},
     {"tony.https.port", kText, "19886", kNotNeeded, "the portal's TLS port", "only TonY's portal reads it"},
+    {"tony.init.module", kText, "Startup", kNotNeeded, "the portal's first class", "only TonY's portal reads it"},
     {"tony.keytab.location", kText, "/location/to/tony.keytab", kNotNeeded, "the portal's Kerberos login", "only TonY's portal reads it"},
     {"tony.keytab.user", kText, "user1", kNotNeeded, "the portal's Kerberos login", "only TonY's portal reads it"},
     {"tony.portal.cache.max-entries", kNumber, "10000", kNotNeeded, "size of the portal's caches", "only TonY's portal reads it"},

@@ -7,6 +7,7 @@
 
 #include "runtime/base/spent_input.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/tilde.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/job_document.h"
@@ -120,7 +121,7 @@ bool IsRemote(const std::string& name) {
 ConfigFile NamedFile(std::string_view kind, std::string name, const Places& places) {
   if (name.starts_with("file://")) name.erase(0, 7);
   if (IsRemote(name)) return {.kind = kind, .name = name, .path = name, .read = places.read_remote};
-  return {.kind = kind, .name = name, .path = places.directory / name};
+  return {.kind = kind, .name = name, .path = places.directory / ExpandTilde(name)};
 }
 
 // Azkaban's adapter reads the first itself, and the others are what earlier steps wrote; TonY had none of them.
@@ -177,7 +178,7 @@ Result<std::optional<ConfigFile>> UserFile(const SubmitOptions& options, const P
 std::optional<ConfigFile> SiteFile() {
   const char* folder = std::getenv("TONY_CONF_DIR");
   if (!folder || !*folder) folder = kUsualSiteFolder;
-  const auto path = std::filesystem::path(folder) / "tony-site.xml";
+  const auto path = std::filesystem::path(ExpandTilde(folder)) / "tony-site.xml";
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
   return ConfigFile{"site file", path.string(), path};

@@ -56,7 +56,8 @@ Result<Properties> ExpandVariables(const Properties& properties);
 Result<Properties> ParseJavaProperties(std::string_view text, const std::string& name);
 
 // The same format as Azkaban hands it to a step, each time in another order: an origin is `name` alone, errors name the
-// key, and what is not UTF-8 is ISO-8859-1, which is java.util.Properties' own encoding.
+// key, and what is not UTF-8 is ISO-8859-1, which is java.util.Properties' own encoding. A value that was UTF-8 before
+// Azkaban read it as ISO-8859-1 is UTF-8 again, with a warning.
 Result<Properties> ParseStepProperties(std::string_view text, const std::string& name);
 
 // What a command line asks for; what its options mean is TonY's (-conf, -conf_file, ...).

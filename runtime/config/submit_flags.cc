@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/tilde.h"
 #include "runtime/base/utf8.h"
+#include "runtime/config/config_text.h"
 #include "runtime/config/keys.h"
 #include "runtime/config/tensorboard.h"
 
@@ -32,13 +34,6 @@ Result<Pair> ParsePair(std::string_view flag, size_t number, const std::string& 
   return Pair{name, text.substr(equals + 1)};
 }
 
-// Whether a variable could be called so.
-bool IsVariableName(std::string_view text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto other = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
-  return !text.empty() && letter(text.front()) && std::ranges::all_of(text, other);
-}
-
 // TonY cut at every comma. Where that gives pairs alone, so do we; else the comma belongs to a value.
 std::vector<std::string> CutAtCommas(const std::string& text) {
   std::vector<std::string> pieces = Split(text, ',');
@@ -57,6 +52,9 @@ Result<SubmitFlags::Variables> ParseVariables(const std::string& flag, const std
       TRY_ASSIGN(Pair pair, ParsePair(flag, i + 1, text, "NAME=VALUE"));
       if (pair.value.find(',') != pair.value.npos)
         warnings.push_back(StrCat(flag, " ", pair.name, ": one value, with its commas; TonY cut it there"));
+      else if (const auto second = NameAfterBlank(pair.value); !second.empty())
+        warnings.push_back(StrCat(flag, " ", pair.name, ": one value, with its blanks; ", second,
+                                  " is a variable of its own only behind a comma or in a ", flag, " of its own"));
       variables[pair.name] = {std::move(pair.value), flag};
     }
   }
@@ -128,7 +126,7 @@ void ApplyListing(const SubmitFlags::Listing& listing, Properties& properties) {
 
 // TonY's rule for a relative one; the environment may also be named by its key.
 std::string Interpreter(const SubmitFlags& flags, const Properties& properties) {
-  const std::string& path = flags.python_binary_path.value;
+  const std::string path = ExpandTilde(flags.python_binary_path.value);
   const bool of_venv = properties.Has(kPythonVenv) && !path.starts_with('/');
   return of_venv ? StrCat("venv/", path) : path;
 }

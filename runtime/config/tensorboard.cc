@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/tilde.h"
 #include "runtime/config/keys.h"
 
 namespace tony {
@@ -37,7 +38,8 @@ void SetUnlessSet(const std::string& key, Property property, Properties& propert
 
 void AddTensorBoard(const std::string& python, Properties& properties) {
   if (!properties.Has(kLogDir)) return;
-  const Property folder = *properties.Find(kLogDir);
+  Property folder = *properties.Find(kLogDir);
+  folder.value = ExpandTilde(std::move(folder.value));
   SetUnlessSet("tony.execution.env.TB_LOG_DIR", folder, properties);
   if (properties.Has(kBoardInstances) || !HasRoles(properties)) return;
   properties.Set(kBoardInstances, {"1", folder.origin});

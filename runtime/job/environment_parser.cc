@@ -1,4 +1,5 @@
 #include "runtime/base/strings.h"
+#include "runtime/config/config_text.h"
 #include "runtime/job/parser_parts.h"
 
 namespace tony {
@@ -22,7 +23,8 @@ Status CheckVariable(std::string_view origin, const std::string& name, const std
 }
 
 // `list_key`: NAME=VALUE pairs that a comma separates. `prefix` + NAME: one variable whose value may hold commas.
-Result<Variables> ParseVariables(const PropertyValues& values, std::string_view list_key, const std::string& prefix) {
+Result<Variables> ParseVariables(const PropertyValues& values, std::string_view list_key, const std::string& prefix,
+                                 Warnings& warnings) {
   Variables variables;
   const Property* list = values.properties().Find(list_key);
   const std::string origin = list ? list->origin : "";
@@ -38,6 +40,9 @@ Result<Variables> ParseVariables(const PropertyValues& values, std::string_view 
     }
     const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
     TRY(CheckVariable(origin, name, value));
+    if (const auto second = NameAfterBlank(value); !second.empty())
+      warnings.push_back(StrCat(list_key, " (from ", origin, "): ", name, " has one value, with its blanks; ", second,
+                                " is a variable of its own only behind a comma"));
     variables[name] = value;
     last = name;
   }
@@ -58,10 +63,10 @@ size_t TotalBytes(const Variables& variables) {
 
 }  // namespace
 
-Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values) {
+Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values, Warnings& warnings) {
   ParsedEnvironment parsed;
-  TRY_ASSIGN(parsed.execution, ParseVariables(values, "tony.execution.envs", "tony.execution.env."));
-  TRY_ASSIGN(parsed.container, ParseVariables(values, "tony.containers.envs", "tony.containers.env."));
+  TRY_ASSIGN(parsed.execution, ParseVariables(values, "tony.execution.envs", "tony.execution.env.", warnings));
+  TRY_ASSIGN(parsed.container, ParseVariables(values, "tony.containers.envs", "tony.containers.env.", warnings));
   parsed.secrets = values.properties().secrets();
   for (const auto& [name, value] : parsed.secrets) TRY(CheckVariable("secrets", name, value));
   const size_t bytes = TotalBytes(parsed.execution) + TotalBytes(parsed.container) + TotalBytes(parsed.secrets);

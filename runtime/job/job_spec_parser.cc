@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/tilde.h"
 #include "runtime/base/utf8.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/parser_parts.h"
@@ -171,7 +172,7 @@ std::string SchedulerOf(const PropertyValues& values) { return ToLower(Trim(valu
 
 std::filesystem::path AbsolutePath(const std::string& text, const std::filesystem::path& directory) {
   const auto base = directory.empty() ? std::filesystem::current_path() : std::filesystem::absolute(directory);
-  const auto path = (base / text).lexically_normal();
+  const auto path = (base / ExpandTilde(text)).lexically_normal();
   return path.has_filename() ? path : path.parent_path();  // "src/" is "src"
 }
 
@@ -207,7 +208,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   spec.scheduler = SchedulerOf(values);
   take(ParseYarn(values, roles.single_task), spec.yarn);
   ParsedEnvironment environment;
-  take(ParseEnvironment(values), environment);
+  take(ParseEnvironment(values, parsed.warnings), environment);
   spec.execution_env = std::move(environment.execution);
   spec.container_env = std::move(environment.container);
   parsed.secrets = std::move(environment.secrets);

@@ -54,7 +54,7 @@ Result<std::vector<FailureRule>> ParseFailureRules(const PropertyValues& values)
 struct ParsedEnvironment {
   std::map<std::string, std::string> execution, container, secrets;
 };
-Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values);
+Result<ParsedEnvironment> ParseEnvironment(const PropertyValues& values, Warnings& warnings);
 
 // What the job brings along, into `spec`, which has its roles already.
 Status ParseFiles(const PropertyValues& values, const std::filesystem::path& directory, bool single_task,

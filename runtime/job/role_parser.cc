@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/tilde.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/job/parser_parts.h"
@@ -38,6 +39,8 @@ std::vector<std::string> RolesAskedFor(const PropertyValues& values) {
   std::vector<std::string> names;
   for (const auto& [key, property] : values.properties().all()) {
     if (!IsInstancesKey(key)) continue;
+    // Templates of other products set tony.am.instances, which is a key of its own.
+    if (const Key* row = FindKey(key); row && row->name == key) continue;
     std::string name = key.substr(kPrefix.size(), key.size() - kPrefix.size() - kInstances.size());
     if (HasLettersOnly(name)) names.push_back(std::move(name));
   }
@@ -170,7 +173,7 @@ void WarnOfSingleTask(const PropertyValues& values, Warnings& warnings) {
 
 void WarnOfRelativeLogDir(const PropertyValues& values, Warnings& warnings) {
   if (!values.Has(kLogDir)) return;
-  const std::string folder(Trim(values.Text(kLogDir)));
+  const std::string folder = ExpandTilde(std::string(Trim(values.Text(kLogDir))));
   if (folder.starts_with('/') || folder.find("://") != folder.npos) return;
   const std::string why = "each task has such a folder in its own, and TensorBoard sees none of theirs";
   warnings.push_back(values.Bad(kLogDir, StrCat(why, "; expected an absolute path")).message);

@@ -11,6 +11,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/base/tilde.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/base/users.h"
 #include "runtime/store/files.h"
@@ -130,7 +131,7 @@ Result<fs::path> NamedHome() {
   const char* home = std::getenv("TONY_HOME");
   std::error_code error;
   if (home && *home) {
-    const fs::path path = fs::absolute(home, error);
+    const fs::path path = fs::absolute(ExpandTilde(home), error);
     if (error) return FileError(ErrorCode::kCannotWrite, "find", home, error.value());
     return path.lexically_normal();
   }

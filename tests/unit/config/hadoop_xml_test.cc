@@ -1,10 +1,18 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+
+#include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/properties.h"
+#include "tests/support/temp_folder.h"
 
 namespace tony {
 namespace {
+
+using testing::HasSubstr;
 
 std::string XmlError(std::string_view text) {
   const auto parsed = ParseHadoopXml(text, "tony.xml");
@@ -103,6 +111,36 @@ TEST(HadoopXmlTest, AnotherStructureIsReportedWithItsLine) {
             "tony.xml:2: <value> holds <b>; a < in a text is written &lt;");
   EXPECT_EQ(XmlError("<configuration/>\n<configuration><property/></configuration>"),
             "tony.xml:2: a <property> without a <name>");
+}
+
+// What `iconv` makes of the UTF-8 text.
+std::string Encoded(const std::string& text, const std::string& encoding) {
+  const TempFolder folder;
+  std::ofstream(folder.path() / "utf8") << text;
+  const std::string out = (folder.path() / "out").string();
+  EXPECT_EQ(
+      std::system(("iconv -f UTF-8 -t " + encoding + " " + (folder.path() / "utf8").string() + " > " + out).c_str()),
+      0);
+  std::ifstream file(out);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(HadoopXmlTest, TheDeclaredEncodingIsReadAsJavaReadsIt) {
+  const auto file = [](const std::string& encoding, const std::string& value) {
+    return StrCat("<?xml version=\"1.0\" encoding=\"", encoding, "\"?>\n<configuration>",
+                  "<property><name>a</name><value>", value, "</value></property>", "</configuration>");
+  };
+  for (const std::string encoding : {"ISO-8859-1", "latin1", "windows-1252", "UTF-8"})
+    EXPECT_EQ(ValueOf(Encoded(file(encoding, "café"), encoding), "a"), "café") << encoding;
+  for (const std::string encoding : {"GBK", "gb18030", "Big5", "UTF-16", "UTF-16LE", "UTF-16BE", "UTF-8"})
+    EXPECT_EQ(ValueOf(Encoded(file(encoding, "中文"), encoding), "a"), "中文") << encoding;
+  EXPECT_EQ(ValueOf("\xEF\xBB\xBF" + file("utf8", "中"), "a"), "中");
+  EXPECT_EQ(ValueOf(file("UTF-16", "plain bytes"), "a"), "plain bytes");
+  EXPECT_EQ(
+      XmlError(file("no-such", "x")),
+      "tony.xml: encoding \"no-such\": iconv does not know it, or the text is not in it; write the file in UTF-8");
+  EXPECT_THAT(XmlError(file("GBK", "\xff\xff")), HasSubstr("\"GBK\": iconv does not know it, or the text is not in"));
+  EXPECT_THAT(XmlError(file("a//TRANSLIT", "x")), HasSubstr("not the name of an encoding"));
 }
 
 TEST(HadoopXmlTest, NulAndBytesThatAreNotUtf8AreReportedWithTheirLine) {

@@ -111,9 +111,21 @@ TEST(StepPropertiesTest, AnOriginIsTheNameAlone) {
 TEST(StepPropertiesTest, WhatIsNotUtf8IsLatin1) {
   EXPECT_EQ(StepPairs("a=\xE4\xFF"), "a=\xC3\xA4\xC3\xBF@the step");
   EXPECT_EQ(StepPairs("a=\xC3\xA4"), "a=\xC3\xA4@the step") << "UTF-8 stays as it is";
-  EXPECT_EQ(StepPairs("a=\xC3\xA4\nb=\xE4"), "a=\xC3\x83\xC2\xA4@the step|b=\xC3\xA4@the step")
-      << "one encoding a file";
+  EXPECT_EQ(StepPairs("a=\xC3\xA4\nb=\xE4"), "a=\xC3\xA4@the step|b=\xC3\xA4@the step") << "one encoding a file";
   EXPECT_EQ(PropertiesError("a=\xE4"), "job.properties:1: not valid UTF-8") << "people's own files are UTF-8";
+}
+
+TEST(StepPropertiesTest, Utf8ThatAzkabanReadAsLatin1IsUtf8Again) {
+  const auto parsed = ParseStepProperties(
+      "city=Z\\u00C3\\u00BCrich\nsum=5 \\u00E2\\u0082\\u00AC\ntable=\\u5730\\u7406\nlatin=\\u00FC\\u00C4\n",
+      "the step");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->Find("city")->value, "Zürich");
+  EXPECT_EQ(parsed->Find("sum")->value, "5 €");
+  EXPECT_EQ(parsed->Find("table")->value, "地理") << "a flow parameter, which Azkaban had right";
+  EXPECT_EQ(parsed->Find("latin")->value, "üÄ");
+  ASSERT_EQ(parsed->warnings().size(), 1u);
+  EXPECT_EQ(parsed->warnings()[0].substr(0, 64), "city, sum: UTF-8 that Azkaban read as ISO-8859-1; read as UTF-8.");
 }
 
 TEST(StepPropertiesTest, AnErrorNamesTheKeyAndNotTheValue) {

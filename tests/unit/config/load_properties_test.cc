@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -55,6 +56,26 @@ TEST_F(LoadPropertiesTest, TonyXmlOfTheFolderIsReadIfNoFileIsNamed) {
   Write("other.xml", Xml(""));
   options_.conf_file = "other.xml";
   EXPECT_EQ(ValueOf("tony.worker.instances"), "not set");
+}
+
+TEST_F(LoadPropertiesTest, ATildeIsTheHomeFolderAsForAShell) {
+  Write("home/conf/my.xml", Xml(XmlProperty("tony.worker.instances", "2")));
+  Write("home/site/tony-site.xml", Xml(XmlProperty("tony.yarn.queue", "q")));
+  const char* before = getenv("HOME");
+  const std::string home = before ? before : "/";
+  setenv("HOME", (folder_ / "home").c_str(), 1);
+  setenv("TONY_CONF_DIR", "~/site", 1);
+  options_.conf_file = "~/conf/my.xml";
+  options_.executes = "train.py";
+  options_.python_binary_path = "~/conda/bin/python";
+  options_.python_venv = "env.zip";
+  options_.sidecar_tensorboard_log_dir = "~/tb";
+  EXPECT_EQ(ValueOf("tony.worker.instances"), "2 from ~/conf/my.xml:1");
+  EXPECT_EQ(ValueOf("tony.yarn.queue"), "q from " + (folder_ / "home/site/tony-site.xml:1").string());
+  EXPECT_THAT(ValueOf("tony.containers.command"),
+              testing::StartsWith((folder_ / "home/conda/bin/python train.py").string()));
+  EXPECT_THAT(ValueOf("tony.execution.env.TB_LOG_DIR"), testing::StartsWith((folder_ / "home/tb").string()));
+  setenv("HOME", home.c_str(), 1);
 }
 
 TEST_F(LoadPropertiesTest, TheSiteFileBeatsTheUsersAndFlagsBeatBoth) {

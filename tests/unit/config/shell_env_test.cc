@@ -46,6 +46,17 @@ TEST_F(ShellEnvTest, AValueThatHoldsACommaIsOneValueAndAWarningWithoutIt) {
   }
 }
 
+TEST_F(ShellEnvTest, WhatLooksLikeASecondVariableBehindABlankIsAWarning) {
+  const Properties loaded = Loaded({"A=/a:/b B2=1 C=2"});
+  EXPECT_EQ(ValueOf(loaded, "A"), "/a:/b B2=1 C=2");
+  EXPECT_THAT(
+      loaded.warnings(),
+      ElementsAre("-shell_env A: one value, with its blanks; B2 is a variable of its own only behind a comma or in "
+                  "a -shell_env of its own"));
+  for (const std::string text : {"A=-Da=1 -Db=2", "A=1 2=3", "A=a b == c", "A=x=y z", "A= =b"})
+    EXPECT_THAT(Loaded({text}).warnings(), IsEmpty()) << text;
+}
+
 TEST_F(ShellEnvTest, TheLastOfANameCounts) {
   EXPECT_EQ(ValueOf(Loaded({"A=1,B=2", "B=3"}), "B"), "3");
   EXPECT_EQ(ValueOf(Loaded({"B=3", "A=1,B=2"}), "B"), "2");

@@ -57,6 +57,27 @@ TEST(KeyChecksTest, AKeyOfThisMachineIsAWarningOnYarn) {
             "tony.local.memory-limits (from -conf): accepted, no effect without tony.scheduler=local\n");
 }
 
+TEST(KeyChecksTest, TonysOwnSiteSampleIsReadWithoutAWord) {
+  EXPECT_EQ(WarningsWith({{"tony.history.host", "historyhost.com"},
+                          {"tony.keytab.user", "user1"},
+                          {"tony.keytab.location", "/location/to/tony.keytab"},
+                          {"tony.https.port", "19886"},
+                          {"tony.https.keystore.path", "/location/to/tony.jks"},
+                          {"tony.https.keystore.type", "JKS"},
+                          {"tony.https.keystore.password", "password"},
+                          {"tony.https.keystore.algorithm", "SunX509"},
+                          {"tony.http.port", "disabled"},
+                          {"tony.secret.key", "changeme"},
+                          {"tony.init.module", "Startup"}}),
+            "");
+}
+
+TEST(KeyChecksTest, ATemplateMaySayThatThereIsOneMaster) {
+  EXPECT_EQ(WarningsWith({{"tony.am.instances", "1"}, {"tony.ps.instances", "0"}, {"tony.ps.memory", "2g"}}), "");
+  EXPECT_EQ(WarningsWith({{"tony.am.instances", "2"}}),
+            "tony.am.instances (from -conf): accepted, no effect: a job has one\n");
+}
+
 TEST(KeyChecksTest, WhatThereIsNothingToSetForIsNoWarning) {
   EXPECT_EQ(WarningsWith({{"tony.application.security.enabled", "false"},
                           {"tony.task.executor.jvm.opts", "-Xmx4g"},

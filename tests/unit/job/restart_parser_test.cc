@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "runtime/base/tilde.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/job/parse_properties.h"
 
@@ -129,6 +130,8 @@ TEST(CheckpointParserTest, APathAndAPatternAreAsLongAsThePathOfAFile) {
   const std::string path = "/" + longest.substr(1);
   EXPECT_EQ(ParseWith({{"tony.checkpoint.dir", path}})->spec.checkpoint.directory, path);
   EXPECT_FALSE(ParseWith({{"tony.checkpoint.dir", path + "a"}}).ok());
+  EXPECT_EQ(ParseWith({{"tony.checkpoint.dir", "~/ck"}})->spec.checkpoint.directory, ExpandTilde("~/ck"));
+  EXPECT_EQ(ExpandTilde("~/ck").find('~'), std::string::npos);
   const Settings fits = {{"tony.checkpoint.dir", "/saved"}, {"tony.checkpoint.pattern", longest}};
   EXPECT_EQ(ParseWith(fits)->spec.checkpoint.pattern, longest);
   EXPECT_FALSE(ParseWith({{"tony.checkpoint.dir", "/saved"}, {"tony.checkpoint.pattern", longest + "a"}}).ok());

@@ -231,8 +231,8 @@ TEST(RoleParserTest, MoreThanTenThousandTasksAreRefused) {
 }
 
 TEST(RoleParserTest, NamesThatMeanSomethingElseAreNoRoles) {
-  EXPECT_EQ(ErrorWith({{"tony.am.instances", "1"}}),
-            "tony.am.instances: \"1\" (from -conf): \"am\" cannot be a role: tony.am.* keys mean something else");
+  EXPECT_EQ(ErrorWith({{"tony.task.instances", "1"}}),
+            "tony.task.instances: \"1\" (from -conf): \"task\" cannot be a role: tony.task.* keys mean something else");
   const std::string longest(64, 'a');
   EXPECT_EQ(ErrorWith({{"tony." + longest + ".instances", "1"}}),
             "tony." + longest + ".instances: \"1\" (from -conf): a role's name has at most 63 letters");
