@@ -46,6 +46,7 @@ std::vector<std::string> EnvironmentOn(const PlannedNode& node, const RoleSpec& 
     std::erase_if(environment, [name](const std::string& variable) { return variable.starts_with(name); });
     environment.push_back(std::string(name) + "<gpus>");
   }
+  if (node.is_here) environment.emplace_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
   return environment;
 }
 

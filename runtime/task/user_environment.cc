@@ -77,7 +77,7 @@ Environment OwnVariables(const JobSpec& spec, const ClusterSpec& cluster, const 
 Environment GpuVariables(const std::vector<std::string>& inherited) {
   Environment found;
   for (const auto& variable : inherited)
-    for (const std::string_view name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
+    for (const std::string_view name : {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
       if (variable.starts_with(name) && variable.size() > name.size() && variable[name.size()] == '=')
         found[std::string(name)] = variable.substr(name.size() + 1);
   return found;

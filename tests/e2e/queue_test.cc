@@ -5,6 +5,7 @@
 
 #include "tests/e2e/json.h"
 #include "tests/e2e/tony_test.h"
+#include "tests/support/places.h"
 
 namespace tony {
 namespace {
@@ -203,6 +204,65 @@ TEST_F(QueueTest, TaskInheritsNothingOfTheClaim) {
   const Ran ran = box_.Tony(One("ls /proc/self/fd") + Conf(LittleMemory()));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(LogText("worker-0", "stdout"), "0\n1\n2\n3\n") << "3 is the folder that ls reads";
+}
+
+TEST_F(QueueTest, GpusThatTheShellChoseAreTheOnesThatTheJobGets) {
+  const Sandbox::Variables pinned = {{"CUDA_VISIBLE_DEVICES", "2,3"}};
+  const Words gpu = Conf(LittleMemory()) + Conf("tony.worker.gpus=1");
+  const auto first = box_.StartTony(One(Hold("first")) + gpu, {{"CUDA_VISIBLE_DEVICES", "2"}});
+  ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
+  EXPECT_EQ(ReadText(box_.File("runs-first-0")), "2\n");
+  const auto second = box_.StartTony(One(Hold("second")) + gpu, pinned);
+  ASSERT_TRUE(WaitUntilRuns("second")) << second->err();
+  EXPECT_EQ(ReadText(box_.File("runs-second-0")), "3\n");
+  const Ran beyond = box_.Tony(One("true") + Conf(LittleMemory()) + Conf("tony.worker.gpus=3"), pinned);
+  EXPECT_EQ(beyond.exit, 65);
+  EXPECT_THAT(beyond.err, HasSubstr("CUDA_VISIBLE_DEVICES=2,3 of this shell allows 2"));
+  const Ran named = box_.Tony(One("true") + gpu, {{"CUDA_VISIBLE_DEVICES", "GPU-4f2a"}});
+  EXPECT_THAT(named.err,
+              HasSubstr("warning: CUDA_VISIBLE_DEVICES=GPU-4f2a of this shell: expected the numbers of GPUs"));
+  const Ran none = box_.Tony(One("true") + Conf(LittleMemory()), pinned);
+  EXPECT_THAT(none.err,
+              HasSubstr("warning: CUDA_VISIBLE_DEVICES=2,3 of this shell: the job asks for no GPU, so its tasks "
+                        "see none; set tony.worker.gpus"));
+  const auto third = box_.StartTony(One(Hold("third")) + gpu, pinned);
+  ASSERT_TRUE(Waits(JobOf(*third)));
+  EXPECT_THAT(Delay(JobOf(*third)), HasSubstr("1 GPU of CUDA_VISIBLE_DEVICES=2,3: 0 of 2 are free"));
+  for (const char* name : {"first", "second", "third"}) Go(name);
+  ExpectSuccess(*first);
+  ExpectSuccess(*second);
+  ExpectSuccess(*third);
+}
+
+TEST_F(QueueTest, AJobThatATaskSubmitsRunsOrIsRefusedAtOnce) {
+  const std::string submit = " " + ProgramFolder() + "/tony" + " run --framework standalone --memory ";
+  // Without the variables of its job a task is known by the keeper that it descends from.
+  const std::string bare = "env -i PATH=$PATH HOME=$HOME TONY_HOME=$TONY_HOME TONY_LEDGER=$TONY_LEDGER";
+  const auto outer =
+      box_.StartTony(Sixty(submit + "300m -- true; echo small $?;" + submit + "500m -- true; echo large $?;" + bare +
+                           submit + "500m -- true; echo bare $?"));
+  const std::filesystem::path logs = box_.JobFolder(JobOf(*outer)) / "logs/worker-0/1";
+  ExpectSuccess(*outer);
+  EXPECT_THAT(ReadText(logs / "stdout"), HasSubstr("\nsmall 0\nlarge 69\nbare 69\n")) << ReadText(logs / "stderr");
+  EXPECT_THAT(ReadText(logs / "stderr"),
+              HasSubstr("which waits for 500 MB of memory: 400 of 1000 MB are free; such a job is not queued"));
+}
+
+TEST_F(QueueTest, AJobThatATaskSubmittedEndsWhereItHasToWaitAfterAll) {
+  const auto first = box_.StartTony(Sixty(Hold("first")));
+  ASSERT_TRUE(WaitUntilRuns("first")) << first->err();
+  const auto outer = box_.StartTony(Sixty(Hold("outer")));
+  ASSERT_TRUE(Waits(JobOf(*outer)));
+  const auto inner = box_.StartTony(Sixty("true"), {{"TONY_JOB_ID", JobOf(*outer)}});
+  ASSERT_TRUE(Waits(JobOf(*inner))) << "the job above holds nothing yet";
+  Go("first");
+  const Ran ran = inner->Wait();
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_THAT(ran.out,
+              HasSubstr("a task of job " + JobOf(*outer) + " submits this job, which waits for 600 MB of memory"));
+  Go("outer");
+  ExpectSuccess(*outer);
+  ExpectSuccess(*first);
 }
 
 TEST_F(QueueTest, WhatTheUserSaysOfGpusStaysWhereHeAskedForNone) {

@@ -11,6 +11,12 @@ std::string_view NameOf(std::string_view variable) { return variable.substr(0, v
 
 }  // namespace
 
+std::optional<std::string> VariableOf(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& variable : environment)
+    if (NameOf(variable) == name && variable.size() > name.size()) return variable.substr(name.size() + 1);
+  return std::nullopt;
+}
+
 std::string ContainerMark(const JobId& job, const ContainerId& container) {
   return StrCat(job.value, "/", container.value);
 }

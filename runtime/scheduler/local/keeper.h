@@ -93,11 +93,14 @@ class Keeper {
   // keeper_claim.cc
   void EnterLedger();
   Status TryToEnterLedger();
+  void OnQueued(const std::string& why);
+  void EndIfNested();
   void OnAdmitted();
   void SayTurn(KeeperReport turn);
   void LeaveLedger();
   void WatchRunTime();  // ends the job when it has run for as long as its user may
   void EndAtRunLimit(int64_t minutes);
+  void EndBecause(const std::string& reason);
 
   // keeper_unheard.cc
   void LookForKills();
@@ -156,7 +159,8 @@ class Keeper {
   std::optional<LedgerFolder> ledger_;
   std::unique_ptr<LedgerClaim> claim_;
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
-  EventLoop::Timer claim_timer_, run_timer_;
+  std::optional<JobId> above_;        // a task of which has submitted this job
+  EventLoop::Timer claim_timer_, run_timer_, nested_timer_;
   Instant sweep_end_;
   std::string left_;  // what the job has left on the machine, for people
 

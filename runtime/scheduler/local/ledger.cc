@@ -82,8 +82,10 @@ std::vector<int> Ledger::FreeGpus() const {
   return free;
 }
 
+std::vector<int> Ledger::FreeGpus(const LedgerAsk& ask) const { return AllowedGpus(FreeGpus(), ask); }
+
 bool Ledger::IsFree(const LedgerAsk& ask) const {
-  return ask.memory_mb <= FreeMemory() && ask.gpus <= static_cast<int64_t>(FreeGpus().size());
+  return ask.memory_mb <= FreeMemory() && ask.gpus <= static_cast<int64_t>(FreeGpus(ask).size());
 }
 
 bool Ledger::IsOverLimit(const LedgerEntry& entry) const {
@@ -113,7 +115,7 @@ std::vector<LedgerEntry> Ledger::Before(const LedgerEntry& entry) const {
 }
 
 std::vector<int> Ledger::GpusFor(const LedgerEntry& entry) const {
-  std::vector<int> gpus = FreeGpus();
+  std::vector<int> gpus = FreeGpus(entry.ask);
   gpus.resize(std::min<size_t>(gpus.size(), std::max<int64_t>(entry.ask.gpus, 0)));
   return gpus;
 }
@@ -131,9 +133,10 @@ std::string Ledger::WhyOverLimit(const LedgerEntry& entry) const {
 }
 
 std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
-  const auto gpus = static_cast<int64_t>(machine_.gpus.size());
-  const auto free_gpus = static_cast<int64_t>(FreeGpus().size());
   const LedgerAsk& ask = entry.ask;
+  const auto gpus = static_cast<int64_t>(AllowedGpus(machine_.gpus, ask).size());
+  const auto free_gpus = static_cast<int64_t>(FreeGpus(ask).size());
+  const std::string among = ask.gpus_among.empty() ? "" : StrCat(" of ", GpuPin(ask));
   if (!EverFits(ask, machine_, entry.user)) {
     const UserLimits limits = machine_.LimitsOf(entry.user);
     const int64_t memory = std::min(machine_.memory_mb, limits.memory_mb.value_or(machine_.memory_mb));
@@ -146,7 +149,7 @@ std::string Ledger::WhyItWaits(const LedgerEntry& entry, size_t others) const {
   std::vector<std::string> lacks;
   if (ask.memory_mb > FreeMemory())
     lacks.push_back(StrCat(ask.memory_mb, " MB of memory: ", FreeOf(FreeMemory(), machine_.memory_mb, " MB")));
-  if (ask.gpus > free_gpus) lacks.push_back(StrCat(Counted(ask.gpus, "GPU"), ": ", FreeOf(free_gpus, gpus, "")));
+  if (ask.gpus > free_gpus) lacks.push_back(StrCat(Counted(ask.gpus, "GPU"), among, ": ", FreeOf(free_gpus, gpus, "")));
   if (lacks.empty()) lacks.push_back("its turn");
   const auto before = static_cast<int64_t>(others);
   const std::string queue =

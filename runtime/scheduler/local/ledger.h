@@ -25,11 +25,16 @@ struct LedgerAsk {
   int64_t memory_mb = 0;
   int64_t vcores = 0;
   int64_t gpus = 0;
+  std::vector<int> gpus_among = {};  // the numbers that its submitter allows; empty: all
   bool operator==(const LedgerAsk&) const = default;
 };
 inline constexpr int64_t kMostAsked = int64_t{1} << 48;  // of each; thousands of such asks still add up
 
-LedgerAsk AskOf(const JobSpec& spec);
+// `environment`: of who submits it. Numbers in its CUDA_VISIBLE_DEVICES limit which GPUs the job may get, except where
+// a task of another job submits it: that job's keeper chose them.
+LedgerAsk AskOf(const JobSpec& spec, const std::vector<std::string>& environment = {});
+// "CUDA_VISIBLE_DEVICES=2,3", of an ask that allows some.
+std::string GpuPin(const LedgerAsk& ask);
 
 // What one user may have of the machine at a time, all his jobs together, and for how long each. Nothing: no limit.
 struct UserLimits {
@@ -100,6 +105,7 @@ class Ledger {
   // limits: he cannot have got more.
   int64_t FreeMemory() const;
   std::vector<int> FreeGpus() const;
+  std::vector<int> FreeGpus(const LedgerAsk& ask) const;  // of those that it allows
   bool IsFree(const LedgerAsk& ask) const;
   LedgerAsk HeldBy(int64_t user) const;  // all of it
 
@@ -136,8 +142,15 @@ bool GoesBefore(const LedgerEntry& a, const LedgerEntry& b);
 // Whether the ask fits the machine, and what that user may have of it.
 bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user);
 
+// Why a job that a task of job `above` has submitted is not queued. `why`: WhyItWaits().
+std::string WhyNestedCannotWait(const JobId& above, const std::string& why);
+
+// Those of `gpus` that the ask allows.
+std::vector<int> AllowedGpus(const std::vector<int>& gpus, const LedgerAsk& ask);
+
 // kInvalid with both numbers and the key that would help: "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048
 // MB, worker 4 x 2048 MB), this machine has 7800 MB; set tony.worker.memory or tony.worker.instances".
-Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user);
+Status CheckEverFits(const JobSpec& spec, const Machine& machine, int64_t user,
+                     const std::vector<std::string>& environment = {});
 
 }  // namespace tony

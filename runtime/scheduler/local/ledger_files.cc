@@ -79,20 +79,25 @@ bool IsUnfinished(const std::string& name) { return name.starts_with(kUnfinished
 
 std::string UnfinishedName() { return StrCat(kUnfinished, RandomHex(8)); }
 
+static json::array Numbers(const std::vector<int>& numbers) {
+  json::array array;
+  for (const int number : numbers) array.emplace_back(number);
+  return array;
+}
+
 std::string EntryJson(const LedgerEntry& entry) {
-  json::array gpus;
-  for (const int gpu : entry.gpus) gpus.emplace_back(gpu);
-  const json::object object = {
+  json::object object = {
       {"schema", 1},
       {"job", entry.job.value},
       {"memory_mb", entry.ask.memory_mb},
       {"vcores", entry.ask.vcores},
       {"gpus", entry.ask.gpus},
       {"since", ToMillis(entry.since)},
-      {"held_gpus", gpus},
+      {"held_gpus", Numbers(entry.gpus)},
       {"priority", entry.priority},
       {"admitted_at", ToMillis(entry.admitted_at)},
       {"keeper", {{"pid", entry.keeper.pid}, {"start", entry.keeper.start}, {"namespace", entry.keeper.namespace_}}}};
+  if (!entry.ask.gpus_among.empty()) object["gpus_among"] = Numbers(entry.ask.gpus_among);
   return SerializeJson(object) + "\n";
 }
 
@@ -167,6 +172,9 @@ Result<Sighting> SightingOf(const EntryName& name, const OpenEntry& file) {
   entry.ask = {.memory_mb = fields.Int("memory_mb", 0, kMostAsked),
                .vcores = fields.Int("vcores", 0, kMostAsked),
                .gpus = fields.Int("gpus", 0, kMostAsked)};
+  if (fields.Has("gpus_among"))
+    for (const int64_t gpu : fields.Ints("gpus_among", 0, 1'000'000))
+      entry.ask.gpus_among.push_back(static_cast<int>(gpu));
   entry.since = FromMillis(fields.Int("since", 0, kLastMillisecond));
   for (const int64_t gpu : fields.Ints("held_gpus", 0, 1'000'000)) entry.gpus.push_back(static_cast<int>(gpu));
   if (fields.Has("job")) sighting.says_job = fields.String("job");

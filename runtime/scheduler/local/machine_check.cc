@@ -3,8 +3,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "runtime/base/strings.h"
 #include "runtime/net/peer.h"
+#include "runtime/process/process_tree.h"
+#include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 
 namespace tony {
@@ -43,6 +47,50 @@ Status WithWarnings(const Status& refusal, const std::vector<std::string>& warni
   return Error{refusal.error().code, StrCat(refusal.error().message, "; ", Join(warnings, "; "))};
 }
 
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable; ++variable) environment.emplace_back(*variable);
+  return environment;
+}
+
+// The job of the caller that this process runs in a task of, by its environment or, where that was emptied, by the
+// keeper that it descends from.
+const LedgerEntry* JobAbove(const Ledger& ledger, const std::vector<std::string>& environment) {
+  std::set<int64_t> ancestors;
+  for (pid_t pid = getpid(); pid > 1 && ancestors.insert(pid).second;) {
+    const auto stat = ReadStat(pid);
+    pid = stat ? stat->parent : 0;
+  }
+  const auto mark = VariableOf(environment, kJobMark);
+  for (const LedgerEntry& entry : ledger.entries()) {
+    if (!entry.admitted()) continue;
+    const bool is_marked = mark == entry.job.value && entry.user == geteuid();
+    if (is_marked || ancestors.contains(entry.keeper.pid)) return &entry;
+  }
+  return nullptr;
+}
+
+Status CheckNested(const JobSpec& spec, const Ledger& ledger, const std::vector<std::string>& environment) {
+  const LedgerEntry* above = JobAbove(ledger, environment);
+  if (!above) return Ok();
+  const LedgerEntry mine{
+      .number = ledger.NextNumber(), .user = geteuid(), .ask = AskOf(spec, environment), .priority = spec.priority};
+  if (ledger.MayBeAdmitted(mine)) return Ok();
+  return Error{ErrorCode::kUnavailable, WhyNestedCannotWait(above->job, ledger.WhyItWaits(mine))};
+}
+
+// What becomes of the GPUs that the shell chose; empty where that is what its user expects.
+std::string GpuNote(const JobSpec& spec, const Machine& machine, const std::vector<std::string>& environment) {
+  const std::string pin = VariableOf(environment, kVisibleGpus).value_or("");
+  if (pin.empty() || machine.gpus.empty() || VariableOf(environment, kJobMark)) return {};
+  const LedgerAsk ask = AskOf(spec, environment);
+  const std::string shown = StrCat("warning: ", kVisibleGpus, "=", pin, " of this shell: ");
+  if (ask.gpus == 0)
+    return StrCat(shown, "the job asks for no GPU, so its tasks see none; set ", spec.roles.front().Key("gpus"));
+  if (!ask.gpus_among.empty()) return {};
+  return StrCat(shown, "expected the numbers of GPUs, separated by commas; the job gets any that are free");
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> CheckMachine(const JobSpec& spec) {
@@ -51,8 +99,12 @@ Result<std::vector<std::string>> CheckMachine(const JobSpec& spec) {
   TRY_ASSIGN(const LedgerFolder folder, LedgerFolder::FindHere());
   TRY(folder.Make());
   TRY_ASSIGN(const LedgerView view, folder.Read());
-  TRY(WithWarnings(CheckEverFits(spec, view.ledger.machine(), geteuid()), view.warnings));
+  const std::vector<std::string> environment = OwnEnvironment();
+  const Machine& machine = view.ledger.machine();
+  TRY(WithWarnings(CheckEverFits(spec, machine, geteuid(), environment), view.warnings));
+  TRY(CheckNested(spec, view.ledger, environment));
   std::vector<std::string> notes;
+  if (std::string note = GpuNote(spec, machine, environment); !note.empty()) notes.push_back(std::move(note));
   for (const std::string& warning : view.warnings) notes.push_back("warning: " + warning);
   if (folder.is_private()) notes.push_back(folder.Announcement());
   return notes;
@@ -63,7 +115,8 @@ std::optional<std::string> MachineWarning(const JobSpec& spec) {
   if (!folder.ok()) return folder.error().message;
   const auto view = folder->Read();
   if (!view.ok()) return view.error().message;
-  const Status fits = WithWarnings(CheckEverFits(spec, view->ledger.machine(), geteuid()), view->warnings);
+  const Status fits =
+      WithWarnings(CheckEverFits(spec, view->ledger.machine(), geteuid(), OwnEnvironment()), view->warnings);
   if (fits.ok()) return std::nullopt;
   return fits.error().message;
 }

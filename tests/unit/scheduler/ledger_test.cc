@@ -46,6 +46,25 @@ TEST(LedgerTest, WhatIsFreeIsAdmittedAndGetsTheLowestGpus) {
   EXPECT_EQ(ledger.NextNumber(), 3);
 }
 
+TEST(LedgerTest, GpusOfTheSubmittersChoiceAreTheOnlyOnesThatCount) {
+  JobSpec spec;
+  spec.roles = {Role("worker", 1, 1, 2)};
+  const auto among = [&](const std::vector<std::string>& environment) { return AskOf(spec, environment).gpus_among; };
+  EXPECT_THAT(among({"CUDA_VISIBLE_DEVICES=2, 3"}), ElementsAre(2, 3));
+  for (const std::string text : {"", "-1", "GPU-4f2a", "0,MIG-1", "1;2", "99999999999"})
+    EXPECT_THAT(among({"CUDA_VISIBLE_DEVICES=" + text}), IsEmpty()) << text;
+  EXPECT_THAT(among({"CUDA_VISIBLE_DEVICES=1", "TONY_JOB_ID=j"}), IsEmpty()) << "a keeper chose them, not a person";
+  const Ledger ledger(kMachine, {Runs(1, 1, {2})});
+  LedgerEntry entry = Waits(2, 1, 1);
+  entry.ask.gpus_among = {2, 3};
+  EXPECT_THAT(ledger.GpusFor(entry), ElementsAre(3));
+  entry.ask.gpus = 2;
+  EXPECT_FALSE(ledger.MayBeAdmitted(entry));
+  EXPECT_EQ(ledger.WhyItWaits(entry), "waits for 2 GPUs of CUDA_VISIBLE_DEVICES=2,3: 1 of 2 is free");
+  entry.ask.gpus = 3;
+  EXPECT_FALSE(EverFits(entry.ask, kMachine, 0));
+}
+
 TEST(LedgerTest, OneMegabyteOrOneGpuTooManyWaits) {
   const Ledger ledger(kMachine, {Runs(1, 10000, {0, 1, 2})});
   EXPECT_FALSE(ledger.MayBeAdmitted(Waits(2, 14001)));
