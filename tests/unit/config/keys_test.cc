@@ -33,9 +33,9 @@ TEST(KeysTest, AKeyIsFoundByItsNameOrByAPattern) {
 }
 
 TEST(KeysTest, WhatNoRowSaysIsUnknown) {
-  for (const auto* name : {"tony.worker2.memory", "tony..memory", "tony.Worker.memory", "tony.worker.memory.x", "tony.",
-                           "tony.execution.env.", "tony.container.command", "tony.am.instances", "tony.<role>.memory",
-                           "worker.memory", ""}) {
+  for (const auto* name :
+       {"tony.worker2.memory", "tony..memory", "tony.Worker.memory", "tony.worker.memory.x", "tony.",
+        "tony.execution.env.", "tony.container.command", "tony.<role>.memory", "worker.memory", ""}) {
     EXPECT_EQ(RowOf(name), "none") << name;
   }
 }
