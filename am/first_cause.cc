@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "am/job.h"
+#include "am/silent_ranks.h"
 #include "runtime/base/strings.h"
 
 namespace tony::am {
@@ -79,13 +80,17 @@ std::optional<Instant> Job::SettlesAt(const AttemptId& id) const {
   return *attempt.ended + spec_.restart.settle;
 }
 
-// A failure that another task's end has caused gives way to the first that was not, and else to the first of its kind.
+// A failure that another task's end has caused gives way to the first that was not, and else to the first of its kind:
+// a collective that timed out says more than the connections that broke when its process had ended.
 AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   const Attempt& attempt = *Find(id);
   if (attempt.outcome->source != Source::kPeer || !failed_.contains({*attempt.ended, id})) return id;
   const auto better = std::ranges::find_if(
       failed_, [this](const auto& failed) { return Find(failed.second)->outcome->source != Source::kPeer; });
-  return better == failed_.end() ? failed_.begin()->second : better->second;
+  if (better != failed_.end()) return better->second;
+  const auto hung = std::ranges::find_if(
+      failed_, [this](const auto& failed) { return Find(failed.second)->outcome->cls == OutcomeClass::kHung; });
+  return hung == failed_.end() ? failed_.begin()->second : hung->second;
 }
 
 // Whoever ends a task from outside rarely does so twice; a program that ends itself does it every time. With a lost
@@ -120,6 +125,33 @@ std::string Job::TasksBeside(const Attempt& failed) const {
   return names.empty() ? "" : StrCat(Join(names, ", "), " on the same machine,");
 }
 
+// The tasks for which a collective waited in vain: those that its report names, or else those that did not time out.
+std::string Job::SilentTasks(const Attempt& failed) const {
+  constexpr size_t kNamed = 5;
+  std::vector<std::string> names;
+  const auto add = [&](const TaskId& id) {
+    const Attempt* task = tasks_.at(id).newest();
+    if (id == failed.id.task || !task) return;
+    const std::string name = StrCat(ToString(id), " (", ToString(task->state), ")");
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const int rank : SilentRanks(StrCat(failed.outcome->message, "\n", failed.outcome->stderr_tail))) {
+    if (const auto id = TaskOfRank(spec_, rank)) add(*id);
+  }
+  if (names.empty() && failed.outcome->cls == OutcomeClass::kHung) {
+    for (const auto& [id, task] : tasks_) {
+      const Attempt* newest = task.newest();
+      const bool is_member = spec_.FindRole(id.role)->completion == Completion::kTracked && !IsSettled(id.role);
+      if (is_member && newest && newest->state == AttemptState::kRunning) add(id);
+    }
+  }
+  if (names.size() > kNamed) {
+    names.resize(kNamed);
+    names.emplace_back("others");
+  }
+  return Join(names, ", ");
+}
+
 // For the message of a failure that is known to be no first cause, or that has come again.
 std::string Job::ProbableCause(const Attempt& failed) const {
   if (EndsItself(failed)) {
@@ -128,6 +160,7 @@ std::string Job::ProbableCause(const Attempt& failed) const {
                   others, " may have sent the signal");
   }
   if (failed.outcome->source != Source::kPeer) return "";
+  if (const std::string silent = SilentTasks(failed); !silent.empty()) return StrCat("; did not take part: ", silent);
   const Attempt* silent = nullptr;
   const Attempt* left = nullptr;  // the last one that has ended well
   for (const auto& [id, task] : tasks_) {

@@ -209,6 +209,7 @@ class Job {
   std::optional<Instant> SettlesAt(const AttemptId& id) const;
   AttemptId FirstCauseOf(const AttemptId& id) const;
   bool EndsItself(const Attempt& attempt) const;
+  std::string SilentTasks(const Attempt& failed) const;
   std::string ProbableCause(const Attempt& failed) const;
   std::string TasksBeside(const Attempt& failed) const;
 

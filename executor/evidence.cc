@@ -116,10 +116,11 @@ Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& befo
   if (evidence.oom == OomEvidence::kCgroup)
     evidence.oom_detail = DescribeOom(*after.cgroup - *before.cgroup, memory_key);
   evidence.full_disk = FullDiskUnder(files.stderr_file.parent_path());
-  LastWords words = ReadLastWords(files.stderr_file);
-  evidence.stderr_tail = std::move(words.lines);
-  evidence.traceback = std::move(words.traceback);
-  evidence.stdout_tail = ReadLastWords(files.stdout_file).lines;
+  LastWords on_stderr = ReadLastWords(files.stderr_file), on_stdout = ReadLastWords(files.stdout_file);
+  evidence.stderr_tail = std::move(on_stderr.lines);
+  evidence.stderr_text = std::move(on_stderr.text);
+  evidence.stdout_tail = std::move(on_stdout.lines);
+  evidence.stdout_text = std::move(on_stdout.text);
   auto report = ReadReport(files.error_file);
   if (report.ok()) {
     evidence.report = *std::move(report);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
 #include "runtime/store/files.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 constexpr int kMostLines = 20;
 constexpr size_t kMostBytes = 4096;
-constexpr int kMostTracebackLines = 16;
-constexpr size_t kMostTracebackBytes = 2048;
 constexpr off_t kReadBytes = 1 << 20;  // from the end of the file
 
 // Length of the terminal's control sequence (colours, cursor) that `text` begins with; 0 if it begins with none.
@@ -44,46 +43,6 @@ std::string Printable(std::string_view line) {
     rest.remove_prefix(std::max<size_t>(hidden, 1));
   }
   return text;
-}
-
-std::string_view LineAt(std::string_view text, size_t begin) {
-  return text.substr(begin, text.find('\n', begin) - begin);
-}
-
-size_t BeginOfLine(std::string_view text, size_t place) {
-  return place == 0 ? 0 : text.rfind('\n', place - 1) + 1;  // npos + 1 is 0
-}
-
-// An exception of a destructor or of a thread at its end, which Python reports and goes on.
-bool IsIgnored(std::string_view text, size_t header) {
-  return header > 0 &&
-         LineAt(text, BeginOfLine(text, header - 1)).find("Exception ignored in") != std::string_view::npos;
-}
-
-// From its header to the line of the exception, the first one that is not indented. Launchers put the same prefix
-// before each line. Empty: no traceback begins there, or it is not whole.
-std::string_view TracebackAt(std::string_view text, size_t header, size_t prefix_size) {
-  const std::string_view prefix = text.substr(header, prefix_size);
-  for (size_t begin = text.find('\n', header); begin != std::string_view::npos; begin = text.find('\n', begin)) {
-    std::string_view line = LineAt(text, ++begin);
-    if (!line.starts_with(prefix)) return {};
-    line.remove_prefix(prefix_size);
-    if (line.empty()) return {};
-    if (line.front() != ' ' && line.front() != '\t')
-      return text.substr(header, begin - header + prefix_size + line.size());
-  }
-  return {};
-}
-
-std::string_view FindTraceback(std::string_view text) {
-  constexpr std::string_view kHeader = "Traceback (most recent call last):";
-  for (size_t at = text.rfind(kHeader); at != std::string_view::npos;
-       at = at == 0 ? std::string_view::npos : text.rfind(kHeader, at - 1)) {
-    const size_t header = BeginOfLine(text, at);
-    const auto traceback = TracebackAt(text, header, at - header);
-    if (!traceback.empty() && !IsIgnored(text, header)) return traceback;
-  }
-  return {};
 }
 
 std::string ReadEnd(const std::filesystem::path& file) {
@@ -118,11 +77,9 @@ std::string LastLines(std::string_view text) { return LastLines(text, kMostLines
 
 LastWords LastWordsOf(std::string_view text) {
   LastWords words{.lines = LastLines(text)};
-  const std::string_view traceback = FindTraceback(text);
-  if (traceback.empty()) return words;
-  std::string found = LastLines(traceback, kMostTracebackLines, kMostTracebackBytes);
-  const std::string exception = Printable(traceback.substr(traceback.rfind('\n') + 1));
-  if (words.lines.find(exception) == std::string::npos) words.traceback = std::move(found);
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.empty()) return words;
+  for (const std::string& line : Split(text, '\n')) words.text += Printable(line) + "\n";
   return words;
 }
 

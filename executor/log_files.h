@@ -11,11 +11,10 @@ namespace tony::executor {
 // characters other than tab and line end. What cannot be read, or is no regular file but a link or a pipe, is empty.
 struct LastWords {
   std::string lines;  // the last 20, at most 4 KiB
-  std::string
-      traceback;  // the last Python traceback, whole or its end, where these lines do not have it; at most 2 KiB
+  // The last MiB, because the lines of other threads may follow the cause of a failure.
+  std::string text;
 };
 
-// Looks at the last MiB: what follows a traceback (other threads, a native stack) may be long.
 LastWords ReadLastWords(const std::filesystem::path& file);
 
 // The same of a text.

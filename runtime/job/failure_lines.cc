@@ -4,23 +4,20 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
+#include "runtime/job/log_lines.h"
 
 namespace tony {
 namespace {
 
-// What Python exits with after an exception that nobody caught.
-constexpr ExitStatus kUncaught{ExitStatus::Kind::kExited, 1};
 constexpr std::string_view kOnStdout = " (on stdout)";
-
-bool IsBlank(std::string_view line) { return Trim(line).empty(); }
 
 }  // namespace
 
-FailureLines::FailureLines(const Evidence& evidence) {
+FailureLines::FailureLines(const Evidence& evidence, std::string_view before) {
   Add(evidence.stdout_tail);
   stdout_end_ = lines_.size();
-  if (evidence.exit == kUncaught) Add(evidence.traceback);
-  traceback_end_ = lines_.size();
+  Add(before);
+  before_end_ = lines_.size();
   Add(evidence.stderr_tail);
   stderr_end_ = lines_.size();
   if (evidence.report) Add(evidence.report->message);
@@ -37,20 +34,23 @@ std::string FailureLines::Quoted(size_t place) const {
 }
 
 std::string FailureLines::QuotedLast() const {
-  const auto last_before = [this](size_t begin, size_t end) {
-    while (end > begin && IsBlank(lines_[end - 1])) --end;
+  const auto of_report = InReports(lines_);
+  const auto says_something = [&](size_t at) { return !of_report[at] && !SaysNothing(lines_[at]); };
+  const auto is_text = [&](size_t at) { return lines_[at].find_first_not_of("-=*_ \t") != std::string::npos; };
+  const auto last_before = [](size_t begin, size_t end, const auto& is_good) {
+    while (end > begin && !is_good(end - 1)) --end;
     return end == begin ? 0 : end;
   };
-  if (const size_t place = last_before(stdout_end_, traceback_end_)) return Quoted(place);
-  for (const auto& [begin, end] : {std::pair(traceback_end_, stderr_end_), std::pair(size_t{0}, stdout_end_)}) {
-    if (const size_t place = last_before(begin, end)) return StrCat("its last line: ", Quoted(place));
-  }
-  return "";
+  size_t place = last_before(before_end_, stderr_end_, says_something);
+  if (place == 0) place = last_before(0, stdout_end_, says_something);
+  if (place == 0) place = last_before(before_end_, stderr_end_, [&](size_t at) { return IsOfMpirun(lines_[at]); });
+  if (place == 0) place = last_before(before_end_, stderr_end_, is_text);
+  return place == 0 ? "" : StrCat("its last line: ", Quoted(place));
 }
 
 bool FailureLines::NeedsStdout(size_t place) const {
   if (place > 0) return place <= stdout_end_;
-  return std::all_of(lines_.begin() + static_cast<ptrdiff_t>(stdout_end_), lines_.end(), IsBlank);
+  return std::all_of(lines_.begin() + static_cast<ptrdiff_t>(stdout_end_), lines_.end(), IsEmptyLine);
 }
 
 std::string OneClause(std::string_view text) {

@@ -47,23 +47,26 @@ struct Evidence {
   std::string oom_detail;             // what is known of a kill in the cgroup, with its numbers; may be empty
   std::optional<ErrorReport> report;  // the program's own
   std::string report_trouble;         // why there is no report although the program left a file
-  std::string stderr_tail;            // the last lines
-  std::string traceback;              // the last Python traceback that stands before these lines on stderr; empty: none
-  std::string stdout_tail;            // the last lines
-  std::string full_disk;              // the folder of the attempt whose disk has no room left; empty: none
+  // The last lines of the two streams, for people.
+  std::string stderr_tail, stdout_tail;
+  // The last MiB, in which causes are looked for; empty: the last lines are all.
+  std::string stderr_text, stdout_text;
+  std::string full_disk;  // the folder of the attempt whose disk has no room left; empty: none
 };
 
 // In order of precedence. The last one holds always.
 std::span<const FailureRule> BuiltInRules();
 
-// The rule that says what the evidence means: the first that holds, the job's `extra` before the built-in ones. Of
-// neighbouring rules with a pattern, the one that holds for the latest line. Lines are, from what says least to what
-// says most: the last ones of stdout; the traceback, if Python's exit code says that it was not survived; the last ones
-// of stderr; the report's message. The last exception is why a program ended; earlier ones it had survived.
+// The rule that says what the evidence means: the first that holds, the job's `extra` before the built-in ones. The
+// built-in ones with a pattern read the cause that the program states (stated_causes.h), if it states one. All others,
+// and those of the job, read the last lines, from what says least to what says most: those of stdout; the cause, where
+// it stands before those of stderr; those of stderr; the report's message. Of neighbouring rules with a pattern, the
+// one that holds for the latest line is taken.
 const FailureRule& RuleFor(const Evidence& evidence, std::span<const FailureRule> extra);
 
 // Exit code 0 is success, whatever else was seen. A class or advice in the program's own report goes before all rules.
-// The message quotes the line that decided, or where no line did the last one, and then says what it means.
+// The message quotes the cause or the line that decided, or else the last line, and then says what it means. Where two
+// causes compete, it has the second one in brackets.
 Outcome Classify(const Evidence& evidence, std::span<const FailureRule> extra);
 
 }  // namespace tony

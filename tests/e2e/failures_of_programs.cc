@@ -114,7 +114,8 @@ Failures FailuresOfPython() {
       {"exception on stdout", Python("import traceback, sys\ntry: {}['a']\nexcept KeyError: traceback.print_exc(file=sys.stdout); sys.exit(1)"), "user_error", {"KeyError: 'a' (on stdout)"}, {"Traceback"}},
       {"interrupted by itself", Python("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nimport time; time.sleep(5)"), "user_error", {"KeyboardInterrupt", "its own processes may have sent the signal"}, {"KeyboardInterrupt"}},
       {"abort", Python("import os\nos.abort()"), "user_error", {"exit code 134", "native code gave up"}},
-      {"child's exception", Python("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'raise OSError(\"bad shard\")'], check=True)"), "user_error", {"CalledProcessError"}, {"OSError: bad shard"}},
+      {"child's exception", Python("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'raise OSError(\"bad shard\")'], check=True)"), "user_error", {"exit code 1: OSError: bad shard", "CalledProcessError"}},
+      {"exception ignored at the end", Python("class Pool:\n  def __del__(self): import no_such_module\nkeep = Pool()\nraise ValueError('bad shape')"), "user_error", {"exit code 1: ValueError: bad shape (user_error)"}},
   };
   for (auto& failure : failures) failure.need = Need::kPython;
   return failures;

@@ -76,7 +76,7 @@ def process_of(job, task):
 
 
 def a_worker_that_is_killed_fails_the_job():
-    job = detached("worker-killed")
+    job = detached("worker-killed", "-conf", "tony.restart.lost.budget=0")
     os.kill(process_of(job, "worker:0"), signal.SIGKILL)
     ran = tony("wait", job)
     must(ran.returncode == 1, ran.returncode, ran.stderr)

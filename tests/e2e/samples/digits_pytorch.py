@@ -33,6 +33,6 @@ def data_parallel_worker_killed(bin_folder, environment):
         os.kill(run.task_pids()["worker:1"], signal.SIGKILL)
         run.finish()
         restarts = [(restart["scope"], restart["charged"]) for restart in run.status()["restarts"]]
-        expect(restarts == [("gang", True)], f"restarts {restarts}")
+        expect(restarts == [("gang", False)], f"restarts {restarts}")
         run.judge_model("worker-0", 0.9, attempt=2)
         judge_in_step(run, WORKERS, attempt=2)

@@ -49,7 +49,7 @@ def parameter_servers_worker_killed(bin_folder, environment):
         run.finish()
         judge_parameter_servers(run)
         restarts = [(restart["scope"], restart["charged"]) for restart in run.status()["restarts"]]
-        expect(restarts == [("task", True)], f"restarts {restarts}")
+        expect(restarts == [("task", False)], f"restarts {restarts}")
         expected = ["chief-0#1", "ps-0#1", "worker-0#1", "worker-1#1", "worker-1#2"]
         expect(run.attempts() == expected, f"attempts {run.attempts()}")
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "am/job.h"
+#include "am/silent_ranks.h"
 #include "tests/support/job_builder.h"
 #include "tests/unit/am/usual_jobs.h"
 
@@ -288,6 +289,50 @@ TEST(JobSettleTest, WhoseAddressIsNamedIsTheProbableCause) {
   driver.PassToDeadline();
 
   EXPECT_THAT(MessageOf(driver), testing::HasSubstr("; the address is that of worker:1 (running)"));
+}
+
+Outcome TimedOut(const std::string& message) {
+  Outcome outcome = LostPeer(message);
+  outcome.cls = OutcomeClass::kHung;
+  return outcome;
+}
+
+TEST(JobSettleTest, TheRankThatACollectiveWaitedForIsNamed) {
+  JobDriver driver = Running(Settling().Build());
+  driver.Report("worker:0", TimedOut("[Rank 0]: Rank 2 failed to pass monitoredBarrier in 1000 ms"));
+
+  driver.PassToDeadline();
+
+  EXPECT_THAT(MessageOf(driver), testing::HasSubstr("; did not take part: worker:2 (running)"));
+}
+
+TEST(JobSettleTest, WhereACollectiveTimedOutInAllOthersTheOneThatStillRunsIsNamed) {
+  JobDriver driver = Running(Settling().Build());
+  driver.Report("worker:2", LostPeer());
+  driver.Report("worker:0", TimedOut("Watchdog caught collective operation timeout"));
+
+  driver.PassToDeadline();
+
+  EXPECT_EQ(driver.job().verdict()->attempt, AttemptOf("worker:0")) << "it says more than a lost connection";
+  EXPECT_THAT(MessageOf(driver), testing::HasSubstr("; did not take part: worker:1 (running) (hung)"));
+}
+
+TEST(JobSettleTest, RanksThatReportsName) {
+  EXPECT_THAT(SilentRanks("[Rank 0]: Ranks 1, 3 failed to pass monitoredBarrier in 1000 ms"), ElementsAre(1, 3));
+  EXPECT_THAT(
+      SilentRanks("lagging/dead/mismatched ranks that caused the desync are:\n\t   - [2] joined but didn't join"),
+      ElementsAre(2));
+  EXPECT_THAT(SilentRanks("Timed out waiting for ranks: 1, 2 within 60 s"), ElementsAre(1, 2));
+  EXPECT_THAT(SilentRanks("Connection closed by peer [127.0.0.1]:36341"), IsEmpty());
+  EXPECT_THAT(SilentRanks("waiting for ranks 99999999999"), IsEmpty());
+}
+
+TEST(JobSettleTest, RanksCountOverTheProcessesOfAllTrackedTasks) {
+  JobSpec spec = Settling().Role("board", 1, Completion::kSidecar).Build();
+  for (RoleSpec& role : spec.roles) role.processes = role.name == "worker" ? 2 : 1;
+  EXPECT_EQ(TaskOfRank(spec, 0), (TaskId{"worker", 0}));
+  EXPECT_EQ(TaskOfRank(spec, 3), (TaskId{"worker", 1}));
+  EXPECT_EQ(TaskOfRank(spec, 6), std::nullopt);
 }
 
 TEST(JobSettleTest, ALongerPortIsAnotherAddress) {

@@ -91,7 +91,7 @@ TEST_F(ExecutorFailureTest, TheJobsOwnRulesTellTheClass) {
 TEST_F(ExecutorFailureTest, AKillWithoutEvidenceIsNotCalledOutOfMemory) {
   const Outcome outcome = OutcomeOf("kill -9 $$");
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}));
-  EXPECT_EQ(outcome.cls, OutcomeClass::kUserError);
+  EXPECT_EQ(outcome.cls, OutcomeClass::kInfra);
   EXPECT_THAT(outcome.message, testing::StartsWith("killed by something outside of the job"));
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
 
 namespace tony {
@@ -67,18 +68,71 @@ TEST(FailureRulesTest, StdoutSpeaksWhereStderrDoesNot) {
   EXPECT_EQ(Classify(evidence, {}).message, "its last line: step 7 (on stdout)");
 }
 
+// The evidence that an executor takes from a long log.
+Evidence LongLog(int code, const std::string& begin, int noise) {
+  Evidence evidence = Exit(code);
+  evidence.stderr_text = begin;
+  for (int i = 0; i < noise; ++i) evidence.stderr_text += StrCat("noise ", i, "\n");
+  for (int i = noise - 20; i < noise; ++i) evidence.stderr_tail += StrCat("noise ", i, "\n");
+  return evidence;
+}
+
+std::string Traceback(const std::string& exception) {
+  return StrCat("Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n", exception, "\n");
+}
+
 TEST(FailureRulesTest, ATracebackBeforeTheLastLinesDecidesIfPythonEndedOfIt) {
-  Evidence evidence = Exit(1, "noise 499\n");
-  evidence.traceback = "Traceback (most recent call last):\n  File x\nModuleNotFoundError: No module named 'x'\n";
+  const std::string missing = Traceback("ModuleNotFoundError: No module named 'x'");
+  Evidence evidence = LongLog(1, missing, 500);
   EXPECT_EQ(RuleFor(evidence, {}).name, "python-module");
-  EXPECT_EQ(Classify(evidence, {}).stderr_tail, evidence.traceback + "[...]\nnoise 499\n");
-  evidence.traceback = "Traceback (most recent call last):\n  File x\n__main__.Boom: y\n";
-  EXPECT_EQ(Classify(evidence, {}).message, "__main__.Boom: y");
-  evidence.stderr_tail = "ValueError: later\n";
-  EXPECT_EQ(Classify(evidence, {}).message, "ValueError: later");
-  evidence = Exit(3, "noise 499\n");
-  evidence.traceback = "Traceback (most recent call last):\n  File x\nValueError: survived\n";
-  EXPECT_EQ(Classify(evidence, {}).message, "its last line: noise 499") << "Python ends with 1";
+  EXPECT_EQ(Classify(evidence, {}).stderr_tail, missing + "[...]\n" + evidence.stderr_tail);
+  EXPECT_EQ(Classify(LongLog(1, Traceback("__main__.Boom: y"), 500), {}).message, "__main__.Boom: y");
+  EXPECT_EQ(Classify(LongLog(3, Traceback("ValueError: survived"), 500), {}).message, "its last line: noise 499")
+      << "Python ends with 1";
+}
+
+TEST(FailureRulesTest, ACauseAmongTheLastLinesIsShownOnce) {
+  const Evidence evidence = Exit(1, Traceback("ValueError: x") + "noise\n");
+  EXPECT_EQ(Classify(evidence, {}).stderr_tail, evidence.stderr_tail);
+}
+
+TEST(FailureRulesTest, WhereTwoCausesCompeteTheVerdictHasBoth) {
+  const std::string thread = "Exception in thread Thread-1 (read):\n" + Traceback("KeyError: 7");
+  const std::string main = Traceback("queue.Empty");
+  EXPECT_EQ(Classify(Exit(1, thread + main), {}).message,
+            "queue.Empty (before it, in thread Thread-1 (read): KeyError: 7)");
+  EXPECT_EQ(Classify(Exit(1, main + thread), {}).message, "queue.Empty");
+  EXPECT_EQ(Classify(Exit(1, thread), {}).message, "KeyError: 7 (in thread Thread-1 (read))");
+  EXPECT_EQ(Classify(Exit(1, thread + "the reader died\n"), {}).message, "the reader died (KeyError: 7)");
+  EXPECT_EQ(Classify(Exit(3, Traceback("ValueError: x") + "giving up\n"), {}).message,
+            "ValueError: x (its last line: giving up)");
+}
+
+// The traceback may belong to a command that a script has survived.
+TEST(FailureRulesTest, WithAnotherExitCodeALaterLineThatIsKnownGoesBeforeATraceback) {
+  const std::string survived = Traceback("ImportError: x");
+  EXPECT_EQ(RuleFor(Exit(127, survived + "sh: 1: pyton: not found\n"), {}).name, "command-not-found");
+  EXPECT_EQ(RuleFor(Exit(1, survived + "cp: cannot stat 'x': No such file or directory\n"), {}).name, "file-missing");
+  EXPECT_EQ(RuleFor(Exit(1, survived + "[W] retrying: No such file or directory\n"), {}).name, "python-module");
+}
+
+TEST(FailureRulesTest, WhatPythonIgnoresIsTheCauseOnlyWhereItCannotWriteStdout) {
+  const std::string ignored = "Exception ignored in: <stdout>\nOSError: [Errno 28] No space left on device\n";
+  EXPECT_EQ(RuleFor(Exit(120, ignored), {}).name, "disk-full");
+  EXPECT_EQ(Classify(Exit(3, "no shard 7\n" + ignored), {}).message, "its last line: no shard 7");
+  EXPECT_EQ(Classify(Exit(3, ignored), {}).message, "");
+}
+
+TEST(FailureRulesTest, AnExceptionBehindADirectCauseMeansWhatItsCauseMeans) {
+  const std::string cause = Traceback("OSError: [Errno 28] No space left on device"),
+                    last = Traceback("RuntimeError: epoch 3");
+  const std::string from = "\nThe above exception was the direct cause of the following exception:\n\n";
+  const std::string during = "\nDuring handling of the above exception, another exception occurred:\n\n";
+  EXPECT_EQ(
+      Classify(Exit(1, cause + from + last), {}).message,
+      "RuntimeError: epoch 3 (caused by OSError: [Errno 28] No space left on device): a disk of the node is full");
+  EXPECT_EQ(Classify(Exit(1, cause + during + last), {}).message,
+            "RuntimeError: epoch 3 (while handling OSError: [Errno 28] No space left on device)");
 }
 
 TEST(FailureRulesTest, AFullDiskExplainsWhatNothingElseDoes) {
@@ -207,19 +261,23 @@ TEST(FailureRulesTest, SigkillIsCalledOutOfMemoryOnlyWithEvidence) {
   Evidence evidence = {.exit = ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL}};
   for (const auto oom : {OomEvidence::kUnknown, OomEvidence::kNone, OomEvidence::kMachine}) {
     evidence.oom = oom;
-    EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kUserError);
+    EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kInfra) << "whoever sent it, the program has not failed";
+    EXPECT_EQ(Classify(evidence, {}).source, Source::kSignal);
     EXPECT_NE(Classify(evidence, {}).message.find("want of memory"), std::string::npos);
   }
   evidence.oom = OomEvidence::kCgroup;
   EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kOom);
 }
 
-TEST(FailureRulesTest, TheLastLinesOfWhoeverWasKilledAreNotWhy) {
-  Evidence evidence = {.exit = ExitStatus{ExitStatus::Kind::kSignaled, SIGKILL},
-                       .stderr_tail = "ConnectionRefusedError: [Errno 111] Connection refused\n"};
-  EXPECT_EQ(Classify(evidence, {}).message.find("could not reach"), std::string::npos);
-  const FailureRule own{.pattern = "ConnectionRefused", .cls = OutcomeClass::kInfra, .meaning = "ours"};
-  EXPECT_EQ(Classify(evidence, {{own}}).message, "ConnectionRefusedError: [Errno 111] Connection refused: ours");
+TEST(FailureRulesTest, TheLastLinesOfAProcessThatWasKilledAreNotWhy) {
+  for (const int signal : {SIGKILL, SIGTERM, SIGHUP}) {
+    Evidence evidence = {.exit = ExitStatus{ExitStatus::Kind::kSignaled, signal},
+                         .stderr_tail = "ConnectionRefusedError: [Errno 111] Connection refused\n"};
+    EXPECT_EQ(Classify(evidence, {}).message.find("could not reach"), std::string::npos);
+    EXPECT_EQ(Classify(evidence, {}).cls, OutcomeClass::kInfra);
+    const FailureRule own{.pattern = "ConnectionRefused", .cls = OutcomeClass::kInfra, .meaning = "ours"};
+    EXPECT_EQ(Classify(evidence, {{own}}).message, "ConnectionRefusedError: [Errno 111] Connection refused: ours");
+  }
 }
 
 TEST(FailureRulesTest, TheOomKillersWorkElsewhereDoesNotExcuseAProgram) {

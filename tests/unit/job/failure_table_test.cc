@@ -103,6 +103,10 @@ std::vector<TableRow> Rows() {
       {"arguments", kUserConfig, kNever, {
           ExitOf(2, "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --epochz 3\n"),
           ExitOf(2, "train.py: error: argument --epochs: invalid int value: 'x'\n")}},
+      {"r-package", kUserConfig, kNever, {ExitOf(1, "Error in library(x) : there is no package called 'x'\nExecution halted\n")}},
+      {"java-class", kUserConfig, kNever, {
+          ExitOf(1, "Error: Could not find or load main class Train\nCaused by: java.lang.ClassNotFoundException: Train\n"),
+          ExitOf(1, "Exception in thread \"main\" java.lang.NoClassDefFoundError: org/x/Y\n\tat Train.main(Train.java:3)\n")}},
       {"shared-library", kUserConfig, kNever, {
           ExitOf(127, "./train: error while loading shared libraries: libfoo.so.1: cannot open shared object file\n"),
           ExitOf(1, "./train: /lib/libc.so.6: version `GLIBC_2.38' not found (required by ./train)\n")}},
@@ -122,7 +126,10 @@ std::vector<TableRow> Rows() {
           ExitOf(126, "/bin/bash: line 1: ./train.py: Permission denied\n"), ExitOf(126, "/bin/bash: line 1: /tmp: Is a directory\n"),
           ExitOf(126, "/bin/bash: line 1: ./s: cannot execute binary file: Exec format error\n")}},
       {"disk-full", kUserError, kCharged, {
-          ExitOf(1, "OSError: [Errno 28] No space left on device\n"), ExitOf(1, "cp: write error: Disk quota exceeded\n")}},
+          ExitOf(1, "OSError: [Errno 28] No space left on device\n"), ExitOf(1, "cp: write error: Disk quota exceeded\n"),
+          ExitOf(1, "RuntimeError: [enforce fail at inline_container.cc:783] . PytorchStreamWriter failed writing file data/0: file write failed\n"),
+          ExitOf(1, "tensorflow.python.framework.errors_impl.ResourceExhaustedError: /ckpt/model.tmp; No space left on device\n"),
+          ExitOf(1, "RuntimeError: [enforce fail at inline_container.cc:603] . unexpected pos 123 vs 456\n")}},
       {"gpu-fault", kInfra, kFree, {
           ExitOf(1, "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"),
           ExitOf(1, "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution\n"),
@@ -132,7 +139,8 @@ std::vector<TableRow> Rows() {
           Signal(SIGABRT, OomEvidence::kNone, "[rank0]:[E1206 18:44:12.7 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7753) ran for 600061 milliseconds before timing out.\n"),
           ExitOf(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete\n"),
           ExitOf(1, "jax.errors.JaxRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: start\n"),
-          ExitOf(1, "RuntimeError: Rank 1 failed to pass monitoredBarrier in 1000 ms\n")}},
+          ExitOf(1, "RuntimeError: Rank 1 failed to pass monitoredBarrier in 1000 ms\n"),
+          ExitOf(1, "torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined.\n")}},
       {"peer-lost", kUserError, kCharged, {
           ExitOf(1, "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [127.0.0.1]:36341\n"),
           ExitOf(1, "ConnectionResetError: [Errno 104] Connection reset by peer\n"),
@@ -157,6 +165,11 @@ std::vector<TableRow> Rows() {
       {"heap-damaged", kUserError, kCharged, {
           Signal(SIGABRT, OomEvidence::kNone, "double free or corruption (out)\n"), Signal(SIGABRT, OomEvidence::kNone, "free(): invalid pointer\n"),
           Signal(SIGABRT, OomEvidence::kNone, "*** stack smashing detected ***: terminated\n")}},
+      {"child-killed", kInfra, kFree, {
+          ExitOf(1, "  exitcode  : -9 (pid: 4242)\n  traceback : Signal 9 (SIGKILL) received by PID 4242\n"),
+          ExitOf(1, "torch.distributed.elastic.multiprocessing.api.SignalException: Process 4242 got signal: 15\n"),
+          ExitOf(1, "RuntimeError: DataLoader worker (pid 46794) is killed by signal: Killed. \n"),
+          ExitOf(1, "subprocess.CalledProcessError: Command 'x' died with <Signals.SIGKILL: 9>.\n")}},
       {"permission-denied", kUserError, kCharged, {ExitOf(1, "cat: /data/x: Permission denied\n"), ExitOf(1, "PermissionError: [Errno 1] Operation not permitted: '/dev/x'\n")}},
       {"file-missing", kUserError, kCharged, {ExitOf(1, "cat: /data/x: No such file or directory\n"), ExitOf(1, "FileNotFoundError: [Errno 2] No such file or directory: '/data/x'\n")}},
       {"keyboard-interrupt", kInfra, kFree, {Signal(SIGINT, OomEvidence::kNone, "    time.sleep(5)\nKeyboardInterrupt\n"), ExitOf(130, "KeyboardInterrupt\n")}},
@@ -176,9 +189,9 @@ std::vector<TableRow> Rows() {
       {"abort", kUserError, kCharged, {Signal(SIGABRT), ExitOf(134)}},
       {"bus-error", kUserError, kCharged, {Signal(SIGBUS), ExitOf(135)}},
       {"arithmetic", kUserError, kCharged, {Signal(SIGFPE), ExitOf(136)}},
-      {"killed-oom-near", kUserError, kCharged, {Signal(SIGKILL, OomEvidence::kMachine)}},
-      {"killed-no-oom", kUserError, kCharged, {Signal(SIGKILL, OomEvidence::kNone)}},
-      {"killed", kUserError, kCharged, {Signal(SIGKILL), ExitOf(137)}},
+      {"killed-oom-near", kInfra, kFree, {Signal(SIGKILL, OomEvidence::kMachine)}},
+      {"killed-no-oom", kInfra, kFree, {Signal(SIGKILL, OomEvidence::kNone)}},
+      {"killed", kInfra, kFree, {Signal(SIGKILL), ExitOf(137)}},
       {"segmentation-fault", kUserError, kCharged, {Signal(SIGSEGV), ExitOf(139)}},
       {"broken-pipe", kUserError, kCharged, {Signal(SIGPIPE), ExitOf(141)}},
       {"alarm", kTimeout, kCharged, {Signal(SIGALRM), ExitOf(142)}},

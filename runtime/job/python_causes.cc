@@ -1,0 +1,237 @@
+#include <algorithm>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/cause_readers.h"
+
+namespace tony {
+namespace {
+
+using Kind = StatedCause::Kind;
+using Chain = ReadCause::Chain;
+
+constexpr std::string_view kHeader = "Traceback (most recent call last)";
+constexpr std::string_view kGroup = "+ Exception Group ";
+constexpr size_t kMostMore = 20;
+
+bool IsIndented(std::string_view line) { return line.starts_with(' ') || line.starts_with('\t'); }
+
+bool IsFrame(std::string_view line) { return line.starts_with("  File ") || line.starts_with("> File "); }
+
+// The lines of a traceback without what stands before each of them: a time, an indentation, or nothing.
+class Bodies {
+ public:
+  Bodies(const LogLines& lines, size_t at) : lines_(lines) {
+    const std::string_view header = lines[at].text;
+    prefix_ = header.substr(0, header.find(kHeader));
+    if (prefix_.ends_with(kGroup)) {
+      prefix_.remove_suffix(kGroup.size());
+      prefix_ = prefix_.substr(0, prefix_.find_last_not_of(' ') + 1);
+    }
+    repeated_ =
+        !prefix_.empty() && at + 1 < lines.size() && LikePrefix(lines[at + 1].text, prefix_) != std::string::npos;
+    if (!repeated_) prefix_ = prefix_.substr(0, std::min(prefix_.find_first_not_of(" \t"), prefix_.size()));
+  }
+
+  std::string_view operator[](size_t i) const {
+    const std::string_view line = i < lines_.size() ? lines_[i].text : std::string_view();
+    const size_t size = LikePrefix(line, prefix_);
+    return size == std::string_view::npos ? line : line.substr(size);
+  }
+
+  bool repeated() const { return repeated_; }
+
+ private:
+  const LogLines& lines_;
+  std::string_view prefix_;
+  bool repeated_ = false;
+};
+
+// The place of the exception's line behind the frames from `at` on; nothing: the traceback is not whole.
+std::optional<size_t> FindException(const LogLines& lines, const Bodies& bodies, size_t at) {
+  // Another thread may write some lines in between.
+  constexpr int kMostForeign = 5;
+  int foreign = 0;
+  for (; at < lines.size(); ++at) {
+    const std::string_view line = bodies[at];
+    if (Holds(line, kHeader)) return std::nullopt;
+    if (IsEmptyLine(line)) {
+      const bool goes_on = IsFrame(bodies[at + 1]) || LooksLikeException(bodies[at + 1]);
+      if (!goes_on) return std::nullopt;
+    } else if (!IsIndented(line) && !IsFrame(line)) {
+      if (LooksLikeException(line)) return at;
+      if (++foreign > kMostForeign) return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+bool IsOfLauncher(std::string_view line) {
+  constexpr std::string_view kParts[] = {
+      "CalledProcessError:",         "ChildFailedError:",       "returned non-zero exit status",
+      "died with <Signals.",         "ProcessExitedException:", "Horovod detected that one or",
+      "finished with failed status", "User application exited"};
+  return std::ranges::any_of(kParts, [&](std::string_view part) { return Holds(line, part); });
+}
+
+struct Label {
+  Kind kind = Kind::kUncaught;
+  std::string remark;
+  Chain chain = Chain::kNone;
+  // The first line of the label.
+  size_t begin = 0;
+};
+
+std::string Between(std::string_view line, std::string_view before) {
+  std::string_view name = Trim(line.substr(before.size()));
+  if (name.ends_with(':')) name.remove_suffix(1);
+  return std::string(name);
+}
+
+bool IsIgnoredHere(std::string_view line) {
+  constexpr std::string_view kBegins[] = {"Exception ignored ", "Error in atexit._run_exitfuncs",
+                                          "Error in sys.excepthook", "--- Logging error ---",
+                                          "Exception in ctypes callback"};
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return line.starts_with(begin); });
+}
+
+// The line directly before a traceback says whose it is. The text of an object may go over some lines.
+Label LabelBefore(const LogLines& lines, const Bodies& bodies, size_t header, size_t floor) {
+  constexpr size_t kMostLines = 3;
+  const auto at = [&](size_t i) { return bodies.repeated() ? bodies[i] : std::string_view(lines[i].text); };
+  for (size_t i = header; i > floor && header - i < kMostLines; --i) {
+    const std::string_view line = at(i - 1);
+    if (IsEmptyLine(line)) break;
+    if (IsIgnoredHere(line)) return {.kind = Kind::kIgnored, .begin = i - 1};
+    if (Holds(line, "exception was never retrieved")) return {.kind = Kind::kHandled, .begin = i - 1};
+  }
+  size_t before = header;
+  while (before > floor && header - before < kMostLines && IsEmptyLine(at(before - 1))) --before;
+  if (before == floor) return {.begin = header};
+  const std::string_view line = at(before - 1);
+  if (line.starts_with("Exception in thread ")) {
+    return {.kind = Kind::kThread,
+            .remark = StrCat("in thread ", Between(line, "Exception in thread ")),
+            .begin = before - 1};
+  }
+  if (line.starts_with("Process ") && line.ends_with(':') && before == header)
+    return {.kind = Kind::kChild, .remark = StrCat("in process ", Between(line, "Process ")), .begin = before - 1};
+  if (line.starts_with("The above exception was the direct cause"))
+    return {.chain = Chain::kCausedBy, .begin = before - 1};
+  if (line.starts_with("During handling of the above exception"))
+    return {.chain = Chain::kWhileHandling, .begin = before - 1};
+  if (line.starts_with("-- Process ")) return {.chain = Chain::kIsInside, .begin = before - 1};
+  if (IsLoggedError(line) && before == header) return {.kind = Kind::kHandled, .begin = before - 1};
+  return {.begin = header};
+}
+
+// Further lines of the message, where its first says only that there are some.
+void AddMore(const Bodies& bodies, size_t behind, StatedCause& cause) {
+  if (!cause.line.ends_with(':') && !cause.line.ends_with(',')) return;
+  for (size_t i = behind; i < behind + kMostMore && !Holds(bodies[i], kHeader); ++i) {
+    if (!IsEmptyLine(bodies[i])) cause.more.emplace_back(bodies[i]);
+  }
+}
+
+// Rich draws a box around the frames, and writes the exception below it.
+std::optional<ReadCause> ReadBox(const LogLines& lines, size_t at) {
+  constexpr std::string_view kCorner = "\u2570";
+  size_t end = at + 1;
+  const auto is_end = [&](std::string_view line) {
+    return Trim(line).starts_with(kCorner) || line.starts_with("+-") || Holds(line, kHeader);
+  };
+  while (end < lines.size() && !is_end(lines[end].text)) ++end;
+  if (++end >= lines.size() || !LooksLikeException(lines[end].text)) return std::nullopt;
+  return ReadCause{{.line = std::string(Trim(lines[end].text)), .begin = at, .end = end + 1}};
+}
+
+// "    | ValueError: 1" -> "ValueError: 1". Nothing: no line of a group.
+std::optional<std::string_view> InGroup(std::string_view line) {
+  const size_t margin = line.find_first_not_of(' ');
+  if (margin == std::string_view::npos || (line[margin] != '|' && line[margin] != '+')) return std::nullopt;
+  line.remove_prefix(margin + 1);
+  return line.starts_with(' ') ? line.substr(1) : line;
+}
+
+// The first exception that is no group itself is the one to name, then the second.
+ReadCause ReadGroup(const LogLines& lines, const Bodies& bodies, size_t at) {
+  ReadCause read{{.begin = at, .end = at + 1}};
+  StatedCause& cause = read.cause;
+  std::vector<std::string> inside, groups;
+  const auto body = [&](size_t i) { return bodies.repeated() ? bodies[i] : std::string_view(lines[i].text); };
+  for (; cause.end < lines.size(); ++cause.end) {
+    const auto line = InGroup(body(cause.end));
+    if (!line) break;
+    if (!LooksLikeException(*line) || line->starts_with("Traceback")) continue;
+    (Holds(line->substr(0, line->find(':')), "Group") ? groups : inside).emplace_back(*line);
+  }
+  const std::string group = groups.empty() ? "" : groups.front();
+  cause.line = inside.empty() ? group : inside.front();
+  if (inside.size() > 1) cause.remark = StrCat("and ", inside[1], ", ");
+  if (!inside.empty()) cause.remark += StrCat("of ", group);
+  return read;
+}
+
+// The outermost frame is not that of the program.
+bool BeginsInside(std::string_view frame) {
+  return IsFrame(frame) && Holds(frame, ", in ") && !Holds(frame, ", in <module>") && !Holds(frame, "<frozen ");
+}
+
+// An exception that nobody caught, of which only the launcher's prefix or the box tells more.
+std::optional<ReadCause> ReadPlain(const LogLines& lines, const Bodies& bodies, size_t at) {
+  auto found = FindException(lines, bodies, at + 1);
+  if (!found) return std::nullopt;
+  // Ray writes the frames of the other process behind the first exception.
+  if (IsFrame(bodies[*found + 1])) found = FindException(lines, bodies, *found + 1).value_or(*found);
+  ReadCause read{{.line = std::string(Trim(bodies[*found])), .begin = at, .end = *found + 1}};
+  const size_t first = IsEmptyLine(bodies[at + 1]) ? at + 2 : at + 1;
+  read.is_caught = BeginsInside(bodies[first]) && !Holds(lines[at].text, "traceback : ");
+  if (!IsOfLauncher(read.cause.line)) AddMore(bodies, *found + 1, read.cause);
+  return read;
+}
+
+// A stream that cannot be flushed has no traceback.
+std::optional<ReadCause> ReadIgnored(const LogLines& lines, size_t at) {
+  const bool ignored = lines[at].text.starts_with("Exception ignored ") && at + 1 < lines.size();
+  if (!ignored || !LooksLikeException(lines[at + 1].text) || Holds(lines[at + 1].text, kHeader)) return std::nullopt;
+  return ReadCause{{.kind = Kind::kIgnored, .line = lines[at + 1].text, .begin = at, .end = at + 2}};
+}
+
+}  // namespace
+
+bool LooksLikeException(std::string_view line) {
+  constexpr std::string_view kCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.<>";
+  line = line.substr(0, line.find_last_not_of(" \t") + 1);
+  if (line.empty() || (line[0] >= '0' && line[0] <= '9')) return false;
+  size_t end = std::min(line.find_first_not_of(kCharacters), line.size());
+  if (end > 0 && end < line.size() && line[end] == '(') end = std::min(line.find(')', end), line.size() - 1) + 1;
+  return end > 0 && (end == line.size() || line[end] == ':');
+}
+
+std::optional<ReadCause> ReadPython(const LogLines& lines, size_t at, size_t floor) {
+  const std::string_view header = lines[at].text;
+  const size_t begin = header.find(kHeader);
+  if (begin == std::string_view::npos) return ReadIgnored(lines, at);
+  const std::string_view prefix = header.substr(0, begin);
+  const Bodies bodies(lines, at);
+  std::optional<ReadCause> read;
+  if (prefix.ends_with(kGroup)) {
+    read = ReadGroup(lines, bodies, at);
+  } else {
+    const bool in_box = Holds(prefix, "\u256D") || prefix.starts_with("+--");
+    read = in_box ? ReadBox(lines, at) : ReadPlain(lines, bodies, at);
+  }
+  if (!read) return std::nullopt;
+  const Label label = LabelBefore(lines, bodies, at, floor);
+  StatedCause& cause = read->cause;
+  cause.kind = label.kind;
+  if (!label.remark.empty()) cause.remark = label.remark;
+  cause.begin = label.begin;
+  read->chain = prefix == "Original " ? Chain::kIsInside : label.chain;
+  const bool uncaught = cause.kind == Kind::kUncaught || cause.kind == Kind::kHandled;
+  if (cause.kind == Kind::kUncaught && IsLoggedError(prefix)) cause.kind = Kind::kHandled;
+  if (cause.kind == Kind::kUncaught && cause.line == "KeyboardInterrupt") cause.kind = Kind::kThread;
+  if (uncaught && IsOfLauncher(cause.line)) cause.kind = Kind::kLauncher;
+  return read;
+}
+
+}  // namespace tony

@@ -1,0 +1,63 @@
+// The causes of its end that a program, its runtime and its launchers state in a log: exceptions, panics, reports.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tony {
+
+struct StatedCause {
+  // From what is most likely the cause to what is none.
+  enum class Kind {
+    // A launcher's report names the process as the first that failed.
+    kNamed,
+    // A main program ended with it.
+    kUncaught,
+    // A child ended with it, and the main program may say more.
+    kChild,
+    // A thread ended with it, which a main program survives.
+    kThread,
+    // A logger or the program printed it, and the program went on.
+    kHandled,
+    // A launcher says it about one of its processes.
+    kLauncher,
+    // A destructor, an atexit function or a handler of logs raised it, which changes no exit code.
+    kIgnored,
+  };
+
+  Kind kind = Kind::kUncaught;
+  // "ValueError: bad batch".
+  std::string line;
+  // "in thread Thread-1", "caused by OSError: ..."; may be empty.
+  std::string remark;
+  // Further lines, for rules that find nothing in `line`.
+  std::vector<std::string> more;
+  // The launcher's prefix of the process, "[rank1]:"; may be empty.
+  std::string process;
+  // The whole of it for a person, without frames of libraries if it is long.
+  std::string shown;
+  // The places of its lines in the text; `end` is behind the last.
+  size_t begin = 0, end = 0;
+};
+
+struct StatedCauses {
+  // The most likely cause is the first.
+  std::vector<StatedCause> causes;
+  // All lines of the text.
+  std::vector<std::string> lines;
+  // The places of the lines that belong neither to a cause nor to a launcher's report.
+  std::vector<size_t> plain;
+  // Several processes may have written the text.
+  bool has_launcher = false;
+  // "rank 1, exit code 3" in torchrun's report; may be empty.
+  std::string first_failed;
+};
+
+// Reads the end of a log, without control characters. The time grows with the text, whatever the text is.
+StatedCauses ReadStatedCauses(std::string_view text);
+
+// A command of a shell that failed, as "cp: cannot stat 'x': No such file or directory", except one that cleans up.
+bool IsOfCommand(std::string_view line);
+
+}  // namespace tony
