@@ -184,6 +184,7 @@ void Executor::Perform(const UnwatchLease&) { lease_watch_ = nullptr; }
 void Executor::Perform(const BeginAttempt& action) {
   usage_ = nullptr;
   published_ = nullptr;
+  background_ = nullptr;
   place_.attempt = action.attempt;
   place_.folder = AttemptFolder(records_.place(), action.attempt);
   auto lock = LockAttempt(place_.folder);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/background.h"
 #include "executor/evidence.h"
 #include "executor/log_answers.h"
 #include "executor/port_reservation.h"
@@ -81,6 +82,7 @@ class Executor {
   std::vector<Event> Start(const StartProcesses& action);
   std::vector<Event> Start(const std::vector<ProcessSpec>& processes);
   Result<int64_t> Start(const ProcessSpec& process, int index, const OomKills& killed_before);
+  Outcome Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files);
   void HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome);
   void WatchUsage();
   void WatchPublished();
@@ -102,9 +104,10 @@ class Executor {
   std::deque<Event> events_;  // not empty while Feed() is at work
   EventLoop::Timer timer_;
   std::unique_ptr<EventLoop::Handle> lease_watch_;
-  SharedMemory shared_memory_;               // of processes that are being ended
-  std::unique_ptr<UsageWatch> usage_;        // of the attempt at hand, once its process was started
-  std::unique_ptr<PublishWatch> published_;  // the same, where its task publishes anything
+  SharedMemory shared_memory_;                   // of processes that are being ended
+  std::unique_ptr<UsageWatch> usage_;            // of the attempt at hand, once its process was started
+  std::unique_ptr<PublishWatch> published_;      // the same, where its task publishes anything
+  std::unique_ptr<BackgroundWatch> background_;  // of the attempt at hand
 };
 
 }  // namespace tony::executor

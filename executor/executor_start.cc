@@ -73,6 +73,7 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
 std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
   const OomKills killed_before = CountOomKills();
   if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
+  background_ = std::make_unique<BackgroundWatch>(surroundings_.loop, surroundings_.processes, spec_.background);
   std::vector<Event> answers;
   for (const ProcessSpec& process : processes) {
     const int index = static_cast<int>(answers.size());
@@ -88,15 +89,29 @@ Result<int64_t> Executor::Start(const ProcessSpec& process, int index, const Oom
   const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
   const ProcessFiles files = {ErrorFile(place_.folder.work, index), process.stdout_file, process.stderr_file};
   const std::string memory_key = role.Key("memory");
+  const auto report = [=, this](const BackgroundEnd& end) {
+    if (published_) published_->Look();
+    const Evidence evidence = Gather(end.exit, files, killed_before, memory_key);
+    Outcome outcome = Judge(end, evidence, files);
+    Feed(ProcessExited{end.exit, evidence.stderr_tail, std::move(outcome), index});
+  };
   TRY_ASSIGN(const pid_t pid, StartCommand(surroundings_.processes, role.command, process, [=, this](ExitStatus exit) {
-               if (published_) published_->Look();
-               const Evidence evidence = Gather(exit, files, killed_before, memory_key);
-               Outcome outcome = Classify(evidence, spec_.failure_rules);
-               if (outcome.Succeeded() && IsPreprocess(*spec_.FindRole(place_.attempt.task.role)))
-                 HandOnParameters(files.stdout_file, outcome);
-               Feed(ProcessExited{exit, evidence.stderr_tail, std::move(outcome), index});
+               const bool was_last = background_->Ended(index);
+               if (!exit.Succeeded() || !was_last || run_.state() != State::kRunning) return report({.exit = exit});
+               background_->Settle(report);
              }));
+  background_->Add(pid);
   return int64_t{pid};
+}
+
+Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files) {
+  Outcome outcome = Classify(evidence, spec_.failure_rules);
+  if (outcome.Succeeded() && IsPreprocess(*spec_.FindRole(place_.attempt.task.role)))
+    HandOnParameters(files.stdout_file, outcome);
+  if (end.is_refused) outcome.cls = OutcomeClass::kUserError;
+  if (!end.note.empty()) outcome.message += StrCat(outcome.message.empty() ? "" : "; ", end.note);
+  if (end.is_refused) outcome.message += " (tony.task.background=fail)";
+  return outcome;
 }
 
 // What cannot be handed on whole is better not trained with.
