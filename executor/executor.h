@@ -13,6 +13,7 @@
 #include "executor/log_answers.h"
 #include "executor/port_reservation.h"
 #include "executor/publish_watch.h"
+#include "executor/secret_mask.h"
 #include "executor/task_run.h"
 #include "executor/usage_watch.h"
 #include "runtime/base/event_loop.h"
@@ -86,6 +87,7 @@ class Executor {
   void HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome);
   void WatchUsage();
   void WatchPublished();
+  void FeedValues(PublishedValues values);
   void SayTreeGone();
   void LogChange(State before_state, Link before_link) const;
 
@@ -95,6 +97,7 @@ class Executor {
   const JobSpec spec_;
   AttemptPlace place_;     // of the attempt at hand
   UniqueFd attempt_lock_;  // of one begun here; the first one's is the caller's
+  const SecretMask mask_;  // for all that the task said, where it leaves this executor
   TaskRun run_;
   Caller caller_;  // as it was when the AM was last asked for a command
   LogAnswers log_answers_;

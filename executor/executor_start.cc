@@ -91,7 +91,7 @@ Result<int64_t> Executor::Start(const ProcessSpec& process, int index, const Oom
   const std::string memory_key = role.Key("memory");
   const auto report = [=, this](const BackgroundEnd& end) {
     if (published_) published_->Look();
-    const Evidence evidence = Gather(end.exit, files, killed_before, memory_key);
+    const Evidence evidence = Gather(end.exit, files, killed_before, memory_key, mask_);
     Outcome outcome = Judge(end, evidence, files);
     Feed(ProcessExited{end.exit, evidence.stderr_tail, std::move(outcome), index});
   };
@@ -111,6 +111,7 @@ Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, cons
   if (end.is_refused) outcome.cls = OutcomeClass::kUserError;
   if (!end.note.empty()) outcome.message += StrCat(outcome.message.empty() ? "" : "; ", end.note);
   if (end.is_refused) outcome.message += " (tony.task.background=fail)";
+  outcome.message = mask_.Masked(outcome.message);
   return outcome;
 }
 
@@ -119,7 +120,7 @@ void Executor::HandOnParameters(const std::filesystem::path& stdout_file, Outcom
   auto parameters = ReadModelParameters(stdout_file);
   if (!parameters) return;
   if (IsPublishable(kModelParams, *parameters)) {
-    Feed(ValuesSeen{{{std::string(kModelParams), *std::move(parameters)}}});
+    FeedValues({{std::string(kModelParams), *std::move(parameters)}});
     return;
   }
   outcome.cls = OutcomeClass::kUserError;
@@ -143,7 +144,12 @@ void Executor::WatchPublished() {
   const std::vector<std::string> names = ValueNames(spec_, place_.attempt.task);
   if (names.empty()) return;
   published_ = std::make_unique<PublishWatch>(surroundings_.loop, PublishFile(place_.folder.work), names,
-                                              [this](const PublishedValues& values) { Feed(ValuesSeen{values}); });
+                                              [this](const PublishedValues& values) { FeedValues(values); });
+}
+
+void Executor::FeedValues(PublishedValues values) {
+  for (auto& [name, value] : values) value = mask_.Masked(value);
+  Feed(ValuesSeen{std::move(values)});
 }
 
 }  // namespace tony::executor

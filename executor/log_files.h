@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "executor/secret_mask.h"
+
 namespace tony::executor {
 
 // What a program left in a log, for people, in an outcome: as valid UTF-8 (bad bytes replaced) without control
@@ -15,8 +17,9 @@ struct LastWords {
       traceback;  // the last Python traceback, whole or its end, where these lines do not have it; at most 2 KiB
 };
 
-// Looks at the last MiB: what follows a traceback (other threads, a native stack) may be long.
-LastWords ReadLastWords(const std::filesystem::path& file);
+// Looks at the last MiB: what follows a traceback (other threads, a native stack) may be long. Secrets are masked
+// before anything is cut.
+LastWords ReadLastWords(const std::filesystem::path& file, const SecretMask& mask = SecretMask());
 
 // The same of a text.
 LastWords LastWordsOf(std::string_view text);
