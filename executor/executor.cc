@@ -198,7 +198,7 @@ void Executor::Perform(const BeginAttempt& action) {
   place_.attempt = action.attempt;
   place_.folder = AttemptFolder(records_.place(), action.attempt);
   auto lock = LockAttempt(place_.folder);
-  const Status port = surroundings_.port ? surroundings_.port->Renew() : Ok();
+  const Status port = RenewPorts();
   if (lock.ok() && port.ok()) {
     attempt_lock_ = *std::move(lock);
   } else {

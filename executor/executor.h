@@ -36,7 +36,8 @@ struct Surroundings {
   ProcessRunner& processes;
   std::vector<std::string> environment;  // "NAME=value", of this process
   PortReservation* port = nullptr;       // of the task; null: its endpoint stays as it is, and is the caller's care
-  NamedPorts named_ports;                // reserved by the caller for as long as the executor lives
+  NamedPorts named_ports;                // besides that
+  ReservedPorts* reserved = nullptr;     // the reservations of the named ones; null: these are the caller's care
   bool tells_logs = false;               // with an outcome: nobody reads them here once the executor has left
 };
 
@@ -87,6 +88,8 @@ class Executor {
   void HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome);
   void WatchUsage();
   void WatchPublished();
+  void LetPortsGo();
+  Status RenewPorts();
   void FeedValues(PublishedValues values);
   void SayTreeGone();
   void LogChange(State before_state, Link before_link) const;

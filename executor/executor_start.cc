@@ -10,6 +10,7 @@
 #include "executor/model_parameters.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/framework/restart_scope.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/task/command.h"
 
@@ -72,7 +73,7 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
 // What became of each.
 std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
   const OomKills killed_before = CountOomKills();
-  if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
+  LetPortsGo();
   background_ = std::make_unique<BackgroundWatch>(surroundings_.loop, surroundings_.processes, spec_.background);
   std::vector<Event> answers;
   for (const ProcessSpec& process : processes) {
@@ -83,6 +84,31 @@ std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
     if (!pid.ok()) break;
   }
   return answers;
+}
+
+// A port that is not a quiet one stays held for those whose servers are known to share it.
+void Executor::LetPortsGo() {
+  const bool binds_alone = BindsPortAlone(spec_, place_.attempt.task) || spec_.framework == FrameworkKind::kStandalone;
+  if (surroundings_.port && (surroundings_.port->is_quiet() || binds_alone)) surroundings_.port->LetGo();
+  if (!surroundings_.reserved) return;
+  for (auto& [name, port] : *surroundings_.reserved)
+    if (port.is_quiet()) port.LetGo();
+}
+
+// A port may be another one where nobody goes on with the address that they were told: nobody connects to the task, or
+// the whole gang begins again. The page of a sidecar stays where people have found it.
+Status Executor::RenewPorts() {
+  const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
+  const auto in_place = role.restart_scope.value_or(SmallestScope(spec_, role, /*same_address=*/true));
+  const bool may_change = BindsPortAlone(spec_, place_.attempt.task) || in_place >= RestartScope::kGang ||
+                          SmallestScope(spec_, role, /*same_address=*/false) == RestartScope::kTask;
+  if (surroundings_.port) TRY(surroundings_.port->Renew(may_change));
+  if (!surroundings_.reserved) return Ok();
+  for (auto& [name, port] : *surroundings_.reserved) {
+    TRY(port.Renew(may_change && role.completion != Completion::kSidecar));
+    surroundings_.named_ports[name] = port.port();
+  }
+  return Ok();
 }
 
 Result<int64_t> Executor::Start(const ProcessSpec& process, int index, const OomKills& killed_before) {
