@@ -99,7 +99,7 @@ std::string NameOf(const std::vector<std::string>& words) {
   return name;
 }
 
-// Of Python's multiprocessing: it ends by itself when it notices that its program has.
+// A tracker of Python's multiprocessing ends by itself when it notices that its program has.
 bool IsTracker(const std::vector<std::string>& words) {
   return std::ranges::any_of(words, [](const auto& word) { return word.starts_with("from multiprocessing."); });
 }

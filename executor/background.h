@@ -1,4 +1,4 @@
-// What the command of a task leaves running in the background when it has ended with exit code 0.
+// Processes that the command of a task has left in the background when it has ended with exit code 0.
 //
 // A shell that only starts its program (`nohup python train.py &`) ends at once, and that program is the task's work. A
 // program that ran in the shell's foreground was the work itself, and what lives on beside or after it is a helper
@@ -44,8 +44,8 @@ struct BackgroundEnd {
   bool is_refused = false;  // something was left, and the job allows nothing (Background::kFail)
 };
 
-// Of one attempt. Loop thread only, in a subreaper whose children all belong to the task. It has to live as long as
-// the attempt's processes do.
+// Watches one attempt. Loop thread only, in a subreaper whose children all belong to the task. It has to live as long
+// as the attempt's processes do.
 class BackgroundWatch {
  public:
   BackgroundWatch(EventLoop& loop, ProcessRunner& processes, Background rule);

@@ -43,7 +43,7 @@ UniqueFd TakeName(int port) {
   return Bind(fd, address, offsetof(sockaddr_un, sun_path) + 1 + name.size()) ? std::move(fd) : UniqueFd();
 }
 
-// Those that the kernel gives to nobody who asks for any: [first_low, end_low) and [first_high, end_high).
+// Ports that the kernel gives to nobody who asks for any: [first_low, end_low) and [first_high, end_high).
 struct QuietPorts {
   int first_low = 20'000;  // below are most services that people know
   int end_low = 20'000;

@@ -14,7 +14,7 @@ constexpr size_t kShortestLine = 6;
 // Fewer would be met by chance.
 constexpr size_t kShortestBase64 = 8;
 constexpr size_t kShortestByName = 8;
-// Of the beginning of a secret at the end of a log: fewer are no reason to hold the log back.
+// A log that ends with fewer characters of a secret is not held back.
 constexpr size_t kShortestOpenEnd = 3;
 
 using Forms = std::set<std::string>;

@@ -38,7 +38,7 @@ enum class CompletionRule {
 std::string_view ToString(CompletionRule rule);  // "strict", "tony"
 std::optional<CompletionRule> CompletionRuleFromString(std::string_view text);
 
-// What becomes of processes that the command of a task has left running in the background when it ends with 0.
+// The rule for processes that the command of a task has left running in the background when it ends with 0.
 enum class Background {
   kAuto,  // the task waits for its work, and ends the helpers of work that is done (executor/background.h)
   kEnd,   // the task ends them

@@ -19,7 +19,7 @@ namespace tony {
 inline constexpr size_t kMostLookedAt = 50'000;  // with what is in folders
 Error TooManyIn(size_t most, std::string_view what);
 
-// What the name of a file says of it.
+// The kind of a file, as its name tells it.
 enum class FileKind {
   kOther,  // a log, a script, a picture, an event file of TensorBoard
   kWeak,   // text, which is a checkpoint only where nothing else is: ckpt-3.json, and DeepSpeed's `latest`

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kEndingsWithDigit = {".h5", ".hdf5", ".pt2", ".bz2", ".lz4"};
 constexpr std::array<std::string_view, 4> kWordsOfUnfinished = {"tmp", "temp", "partial", "incomplete"};
-// Of TensorBoard, Hugging Face, Lightning and wandb, in the same folder as the checkpoints.
+// TensorBoard, Hugging Face, Lightning and wandb make these in the folder of the checkpoints.
 constexpr std::array<std::string_view, 8> kFoldersOfLogs = {"logs",  "runs",       "tensorboard", "lightning_logs",
                                                             "wandb", "lost+found", "__pycache__", "mlruns"};
 
@@ -114,8 +114,7 @@ Result<std::optional<Candidate>> Look(CheckpointSight& sight, const Named& named
   if (!seen) return std::optional<Candidate>();
   const FileKind kind = seen->is_folder ? FileKind::kData : KindOf(named, spec.pattern);
   if (kind == FileKind::kOther) return std::optional<Candidate>();
-  // Whose one is that was not there before, and how old, its own entry tells well enough where there are too many
-  // files.
+  // Where there are too many files, the entry itself tells well enough how old a new one is.
   auto all = left > 0 ? Whole(sight, *seen, left) : Result<WholeEntry>(TooManyIn(kMostLookedAt, "files"));
   if (!all.ok() && listing.Find(named.name)) return all.error();
   if (!all.ok()) left = 0;

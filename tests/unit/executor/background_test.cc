@@ -1,4 +1,4 @@
-// What a task's command leaves in the background, with real shells. The programs `train`, `work` and `tensorboard` are
+// Tests with real shells, which leave processes in the background. The programs `train`, `work` and `tensorboard` are
 // copies of sleep.
 #include "executor/background.h"
 

@@ -76,7 +76,7 @@ bool Connects(int port) {
   return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// What another executor finds of a port.
+// Whether another executor finds the port taken.
 bool IsNameTaken(int port) {
   const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
