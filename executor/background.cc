@@ -24,6 +24,8 @@ constexpr int kDeepest = 8;
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
 // Helpers that end by themselves right after their program, as `tee` at the end of its pipe, need not be told of.
 constexpr Duration kMoment{100};
+// The same for what a shell has started with `&` just before its end.
+constexpr Duration kAtOnce{20};
 constexpr size_t kMostNamed = 3;
 constexpr size_t kLongestName = 60;
 
@@ -245,7 +247,7 @@ void BackgroundWatch::Wait() {
   const auto work = WorkAmong(left, rule_, program_seen_ > 0);
   program_seen_ = 0;
   for (const LeftProcess& process : work) {
-    if (!orphans_[process.pid].exit) work_[process.pid] = Described(process.pid, process.name);
+    if (!orphans_[process.pid].ended_at_once) work_[process.pid] = Described(process.pid, process.name);
     roots_.insert(process.pid);
   }
   const auto orphans = std::exchange(orphans_, {});
@@ -266,7 +268,10 @@ void BackgroundWatch::Wait() {
 
 void BackgroundWatch::OnEnd(pid_t pid, ExitStatus exit) {
   if (!done_) return;
-  if (const auto orphan = orphans_.find(pid); orphan != orphans_.end()) orphan->second.exit = exit;
+  if (const auto orphan = orphans_.find(pid); orphan != orphans_.end()) {
+    orphan->second.exit = exit;
+    orphan->second.ended_at_once = loop_.Now() - sorts_since_ < kAtOnce;
+  }
   if (helpers_.erase(pid) > 0 && helpers_.empty() && roots_.empty()) return Finish();
   if (roots_.erase(pid) == 0) return;
   if (end_.exit.Succeeded()) end_.exit = exit;

@@ -65,6 +65,7 @@ class BackgroundWatch {
     LeftProcess left;       // as last seen alive
     bool is_fresh = false;  // a shell, which may be about to become a program
     std::optional<ExitStatus> exit;
+    bool ended_at_once = false;
   };
 
   void Sample();

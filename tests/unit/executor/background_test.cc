@@ -72,7 +72,7 @@ TEST_F(BackgroundTest, WorkThatAShellHasLeftInTheBackgroundIsWaitedFor) {
   ExpectWaits("nohup setsid " + train + " & disown");
   ExpectWaits("(" + train + " &)");
   ExpectWaits("setsid -f " + train);
-  ExpectWaits(train + " & sleep 0.1; cat nothing; true");
+  ExpectWaits(train + " & sleep 0.05; cat nothing; true");
   ExpectWaits("./work 0.1; nohup " + train + " &");
   ExpectWaits("./work 0.1 & wait; " + train + " &");
   ExpectWaits("echo \"" + train + " &\" >run.sh; bash run.sh; echo started");
