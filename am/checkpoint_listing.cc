@@ -10,6 +10,10 @@
 namespace tony::am {
 namespace {
 
+// Tasks that run on may be writing a checkpoint at this moment: one that grows for so long is not taken. Short beside a
+// restart's back-off.
+constexpr Duration kSettle{200};
+
 bool IsEnding(const JobRecords& records) {
   const auto status = records.ReadStatus();
   const auto kill = records.ReadKillRequest();
@@ -78,13 +82,13 @@ FirstLook LookFirst(const CheckpointPlace& place, const Submission& submission, 
 
 Result<std::optional<Checkpoint>> LookAgain(const CheckpointPlace& place, const JobId& job, const CheckpointSpec& spec,
                                             const CheckpointListing& listing) {
-  if (spec.resume_latest) return NewestCheckpoint(*place.folder, spec, listing);
+  if (spec.resume_latest) return NewestCheckpoint(*place.folder, spec, listing, kSettle);
   TRY_ASSIGN(const auto holder, place.holders->Find(listing.folder));
   if (listing.unknown.empty() && (!holder || holder->job != job))
     return Error{ErrorCode::kUnavailable, StrCat("checkpoints in ", spec.directory, ": whose they are is not known: ",
                                                  holder ? StrCat("job ", holder->job.value, " has the folder now")
                                                         : "nothing says any more which job has the folder")};
-  return NewestCheckpoint(*place.folder, spec, listing);
+  return NewestCheckpoint(*place.folder, spec, listing, kSettle);
 }
 
 }  // namespace tony::am

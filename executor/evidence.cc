@@ -49,11 +49,11 @@ Result<std::optional<std::string>> ReadErrorFile(const std::filesystem::path& fi
   return std::optional(std::move(text));
 }
 
-Result<std::optional<ErrorReport>> ReadReport(const std::filesystem::path& file) {
+Result<std::optional<ErrorReport>> ReadReport(const std::filesystem::path& file, const SecretMask& mask) {
   TRY_ASSIGN(const auto text, ReadErrorFile(file));
   if (!text) return std::optional<ErrorReport>();
   TRY_ASSIGN(ErrorReport report, ParseErrorReport(*text));
-  report.message = LastLines(report.message);
+  report.message = LastLines(mask.Masked(report.message));
   return std::optional(std::move(report));
 }
 
@@ -108,7 +108,8 @@ std::string FullDiskUnder(const std::filesystem::path& folder) {
   return no_room || no_files ? folder.string() : "";
 }
 
-Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& before, const std::string& memory_key) {
+Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& before, const std::string& memory_key,
+                const SecretMask& mask) {
   Evidence evidence{.exit = exit};
   if (exit.Succeeded()) return evidence;
   const OomKills after = CountOomKills();
@@ -116,16 +117,16 @@ Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& befo
   if (evidence.oom == OomEvidence::kCgroup)
     evidence.oom_detail = DescribeOom(*after.cgroup - *before.cgroup, memory_key);
   evidence.full_disk = FullDiskUnder(files.stderr_file.parent_path());
-  LastWords on_stderr = ReadLastWords(files.stderr_file), on_stdout = ReadLastWords(files.stdout_file);
+  LastWords on_stderr = ReadLastWords(files.stderr_file, mask), on_stdout = ReadLastWords(files.stdout_file, mask);
   evidence.stderr_tail = std::move(on_stderr.lines);
   evidence.stderr_text = std::move(on_stderr.text);
   evidence.stdout_tail = std::move(on_stdout.lines);
   evidence.stdout_text = std::move(on_stdout.text);
-  auto report = ReadReport(files.error_file);
+  auto report = ReadReport(files.error_file, mask);
   if (report.ok()) {
     evidence.report = *std::move(report);
   } else {
-    evidence.report_trouble = report.error().message;
+    evidence.report_trouble = mask.Masked(report.error().message);
   }
   return evidence;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "executor/secret_mask.h"
 #include "runtime/job/failure_rules.h"
 
 namespace tony::executor {
@@ -44,6 +45,8 @@ struct ProcessFiles {
 };
 
 // To be called once the process was reaped; `before` was counted before it started. `memory_key` sets its limit.
-Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& before, const std::string& memory_key);
+// Secrets of the task are masked in all that it said.
+Evidence Gather(ExitStatus exit, const ProcessFiles& files, const OomKills& before, const std::string& memory_key,
+                const SecretMask& mask = SecretMask());
 
 }  // namespace tony::executor

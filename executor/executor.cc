@@ -28,6 +28,14 @@ std::vector<std::string> ReadableLogs(int processes) {
   return names;
 }
 
+// Secrets that cannot be read now cannot be read as the task starts either, and nothing is started without them.
+SecretMask MaskFor(const JobRecords& records, const JobSpec& spec, std::vector<std::string> environment) {
+  for (const auto* variables : {&spec.container_env, &spec.execution_env})
+    for (const auto& [name, value] : *variables) environment.push_back(StrCat(name, "=", value));
+  const auto secrets = records.ReadSecrets();
+  return SecretMask(SecretValues(secrets.ok() ? *secrets : std::vector<std::string>(), environment));
+}
+
 }  // namespace
 
 Executor::Executor(Surroundings surroundings, JobRecords records, JobSpec spec, Caller self, Endpoint endpoint,
@@ -37,12 +45,14 @@ Executor::Executor(Surroundings surroundings, JobRecords records, JobSpec spec, 
       presence_(records_.place()),
       spec_(std::move(spec)),
       place_{self.job, self.attempt, self.container, AttemptFolder(records_.place(), self.attempt)},
+      mask_(MaskFor(records_, spec_, surroundings_.environment)),
       run_(std::move(self), std::move(endpoint), spec_.timers, jitter, spec_.ProcessesOf(place_.attempt.task.role)),
-      log_answers_(surroundings_.loop,
-                   {records_.place(), place_.attempt.task, ReadableLogs(spec_.ProcessesOf(place_.attempt.task.role))},
-                   [this](int64_t id, const std::vector<LogNews>& news) {
-                     surroundings_.am.SendLog(caller_, id, news, [](const Answer<Acknowledged>&) {});
-                   }) {}
+      log_answers_(
+          surroundings_.loop,
+          {records_.place(), place_.attempt.task, ReadableLogs(spec_.ProcessesOf(place_.attempt.task.role)), mask_},
+          [this](int64_t id, const std::vector<LogNews>& news) {
+            surroundings_.am.SendLog(caller_, id, news, [](const Answer<Acknowledged>&) {});
+          }) {}
 
 void Executor::Begin(std::function<void(int)> left) {
   left_ = std::move(left);
@@ -150,7 +160,7 @@ std::optional<KeptOutputs> Executor::OutputsToReport(const Outcome& outcome) con
 
 std::vector<LogExcerpt> Executor::LogsToReport(const Outcome& outcome) const {
   if (!surroundings_.tells_logs || !KeepsLogs(spec_, place_.attempt.task, outcome)) return {};
-  return ExcerptsOf(place_.folder.logs, outcome.process.value_or(0));
+  return ExcerptsOf(place_.folder.logs, outcome.process.value_or(0), mask_);
 }
 
 void Executor::Perform(const SendOutcome& action) {
@@ -184,10 +194,11 @@ void Executor::Perform(const UnwatchLease&) { lease_watch_ = nullptr; }
 void Executor::Perform(const BeginAttempt& action) {
   usage_ = nullptr;
   published_ = nullptr;
+  background_ = nullptr;
   place_.attempt = action.attempt;
   place_.folder = AttemptFolder(records_.place(), action.attempt);
   auto lock = LockAttempt(place_.folder);
-  const Status port = surroundings_.port ? surroundings_.port->Renew() : Ok();
+  const Status port = RenewPorts();
   if (lock.ok() && port.ok()) {
     attempt_lock_ = *std::move(lock);
   } else {

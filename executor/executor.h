@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "executor/background.h"
 #include "executor/evidence.h"
 #include "executor/log_answers.h"
 #include "executor/port_reservation.h"
 #include "executor/publish_watch.h"
+#include "executor/secret_mask.h"
 #include "executor/task_run.h"
 #include "executor/usage_watch.h"
 #include "runtime/base/event_loop.h"
@@ -34,7 +36,8 @@ struct Surroundings {
   ProcessRunner& processes;
   std::vector<std::string> environment;  // "NAME=value", of this process
   PortReservation* port = nullptr;       // of the task; null: its endpoint stays as it is, and is the caller's care
-  NamedPorts named_ports;                // reserved by the caller for as long as the executor lives
+  NamedPorts named_ports;                // besides that
+  ReservedPorts* reserved = nullptr;     // the reservations of the named ones; null: these are the caller's care
   bool tells_logs = false;               // with an outcome: nobody reads them here once the executor has left
 };
 
@@ -81,9 +84,13 @@ class Executor {
   std::vector<Event> Start(const StartProcesses& action);
   std::vector<Event> Start(const std::vector<ProcessSpec>& processes);
   Result<int64_t> Start(const ProcessSpec& process, int index, const OomKills& killed_before);
+  Outcome Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files);
   void HandOnParameters(const std::filesystem::path& stdout_file, Outcome& outcome);
   void WatchUsage();
   void WatchPublished();
+  void LetPortsGo();
+  Status RenewPorts();
+  void FeedValues(PublishedValues values);
   void SayTreeGone();
   void LogChange(State before_state, Link before_link) const;
 
@@ -93,6 +100,7 @@ class Executor {
   const JobSpec spec_;
   AttemptPlace place_;     // of the attempt at hand
   UniqueFd attempt_lock_;  // of one begun here; the first one's is the caller's
+  const SecretMask mask_;  // for all that the task said, where it leaves this executor
   TaskRun run_;
   Caller caller_;  // as it was when the AM was last asked for a command
   LogAnswers log_answers_;
@@ -102,9 +110,10 @@ class Executor {
   std::deque<Event> events_;  // not empty while Feed() is at work
   EventLoop::Timer timer_;
   std::unique_ptr<EventLoop::Handle> lease_watch_;
-  SharedMemory shared_memory_;               // of processes that are being ended
-  std::unique_ptr<UsageWatch> usage_;        // of the attempt at hand, once its process was started
-  std::unique_ptr<PublishWatch> published_;  // the same, where its task publishes anything
+  SharedMemory shared_memory_;                   // of processes that are being ended
+  std::unique_ptr<UsageWatch> usage_;            // of the attempt at hand, once its process was started
+  std::unique_ptr<PublishWatch> published_;      // the same, where its task publishes anything
+  std::unique_ptr<BackgroundWatch> background_;  // of the attempt at hand
 };
 
 }  // namespace tony::executor

@@ -10,6 +10,7 @@
 #include "executor/model_parameters.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
+#include "runtime/framework/restart_scope.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/task/command.h"
 
@@ -72,7 +73,8 @@ Result<std::vector<ProcessSpec>> Executor::Prepare(const StartProcesses& action)
 // What became of each.
 std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
   const OomKills killed_before = CountOomKills();
-  if (surroundings_.port && BindsPortAlone(spec_, place_.attempt.task)) surroundings_.port->LetGo();
+  LetPortsGo();
+  background_ = std::make_unique<BackgroundWatch>(surroundings_.loop, surroundings_.processes, spec_.background);
   std::vector<Event> answers;
   for (const ProcessSpec& process : processes) {
     const int index = static_cast<int>(answers.size());
@@ -84,19 +86,59 @@ std::vector<Event> Executor::Start(const std::vector<ProcessSpec>& processes) {
   return answers;
 }
 
+// A port that is not a quiet one stays held for those whose servers are known to share it.
+void Executor::LetPortsGo() {
+  const bool binds_alone = BindsPortAlone(spec_, place_.attempt.task) || spec_.framework == FrameworkKind::kStandalone;
+  if (surroundings_.port && (surroundings_.port->is_quiet() || binds_alone)) surroundings_.port->LetGo();
+  if (!surroundings_.reserved) return;
+  for (auto& [name, port] : *surroundings_.reserved)
+    if (port.is_quiet()) port.LetGo();
+}
+
+// A port may be another one where nobody goes on with the address that they were told: nobody connects to the task, or
+// the whole gang begins again. The page of a sidecar stays where people have found it.
+Status Executor::RenewPorts() {
+  const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
+  const auto in_place = role.restart_scope.value_or(SmallestScope(spec_, role, /*same_address=*/true));
+  const bool may_change = BindsPortAlone(spec_, place_.attempt.task) || in_place >= RestartScope::kGang ||
+                          SmallestScope(spec_, role, /*same_address=*/false) == RestartScope::kTask;
+  if (surroundings_.port) TRY(surroundings_.port->Renew(may_change));
+  if (!surroundings_.reserved) return Ok();
+  for (auto& [name, port] : *surroundings_.reserved) {
+    TRY(port.Renew(may_change && role.completion != Completion::kSidecar));
+    surroundings_.named_ports[name] = port.port();
+  }
+  return Ok();
+}
+
 Result<int64_t> Executor::Start(const ProcessSpec& process, int index, const OomKills& killed_before) {
   const RoleSpec& role = *spec_.FindRole(place_.attempt.task.role);
   const ProcessFiles files = {ErrorFile(place_.folder.work, index), process.stdout_file, process.stderr_file};
   const std::string memory_key = role.Key("memory");
+  const auto report = [=, this](const BackgroundEnd& end) {
+    if (published_) published_->Look();
+    const Evidence evidence = Gather(end.exit, files, killed_before, memory_key, mask_);
+    Outcome outcome = Judge(end, evidence, files);
+    Feed(ProcessExited{end.exit, evidence.stderr_tail, std::move(outcome), index});
+  };
   TRY_ASSIGN(const pid_t pid, StartCommand(surroundings_.processes, role.command, process, [=, this](ExitStatus exit) {
-               if (published_) published_->Look();
-               const Evidence evidence = Gather(exit, files, killed_before, memory_key);
-               Outcome outcome = Classify(evidence, spec_.failure_rules);
-               if (outcome.Succeeded() && IsPreprocess(*spec_.FindRole(place_.attempt.task.role)))
-                 HandOnParameters(files.stdout_file, outcome);
-               Feed(ProcessExited{exit, evidence.stderr_tail, std::move(outcome), index});
+               const bool was_last = background_->Ended(index);
+               if (!exit.Succeeded() || !was_last || run_.state() != State::kRunning) return report({.exit = exit});
+               background_->Settle(report);
              }));
+  background_->Add(pid);
   return int64_t{pid};
+}
+
+Outcome Executor::Judge(const BackgroundEnd& end, const Evidence& evidence, const ProcessFiles& files) {
+  Outcome outcome = Classify(evidence, spec_.failure_rules);
+  if (outcome.Succeeded() && IsPreprocess(*spec_.FindRole(place_.attempt.task.role)))
+    HandOnParameters(files.stdout_file, outcome);
+  if (end.is_refused) outcome.cls = OutcomeClass::kUserError;
+  if (!end.note.empty()) outcome.message += StrCat(outcome.message.empty() ? "" : "; ", end.note);
+  if (end.is_refused) outcome.message += " (tony.task.background=fail)";
+  outcome.message = mask_.Masked(outcome.message);
+  return outcome;
 }
 
 // What cannot be handed on whole is better not trained with.
@@ -104,7 +146,7 @@ void Executor::HandOnParameters(const std::filesystem::path& stdout_file, Outcom
   auto parameters = ReadModelParameters(stdout_file);
   if (!parameters) return;
   if (IsPublishable(kModelParams, *parameters)) {
-    Feed(ValuesSeen{{{std::string(kModelParams), *std::move(parameters)}}});
+    FeedValues({{std::string(kModelParams), *std::move(parameters)}});
     return;
   }
   outcome.cls = OutcomeClass::kUserError;
@@ -128,7 +170,12 @@ void Executor::WatchPublished() {
   const std::vector<std::string> names = ValueNames(spec_, place_.attempt.task);
   if (names.empty()) return;
   published_ = std::make_unique<PublishWatch>(surroundings_.loop, PublishFile(place_.folder.work), names,
-                                              [this](const PublishedValues& values) { Feed(ValuesSeen{values}); });
+                                              [this](const PublishedValues& values) { FeedValues(values); });
+}
+
+void Executor::FeedValues(PublishedValues values) {
+  for (auto& [name, value] : values) value = mask_.Masked(value);
+  Feed(ValuesSeen{std::move(values)});
 }
 
 }  // namespace tony::executor

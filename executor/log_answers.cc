@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -24,8 +25,30 @@ constexpr size_t kMostWaiting =
 constexpr size_t kMostParts = 64;
 constexpr size_t kMostAttempts = 1024;
 
-// Up to `most` bytes from the offset on, none of them behind a further hole.
-LogNews ReadText(int fd, int64_t offset, int64_t most) {
+std::string BytesAt(int fd, int64_t begin, int64_t end) {
+  std::string bytes(static_cast<size_t>(end - begin), '\0');
+  const ssize_t got = pread(fd, bytes.data(), bytes.size(), begin);
+  bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return bytes;
+}
+
+// A secret may begin before the text, and end after it. Returns how many bytes at the end of the text may be the
+// beginning of one that is not written yet.
+size_t MaskText(int fd, int64_t begin, const SecretMask& mask, std::string& text) {
+  if (mask.longest() == 0) return 0;
+  const auto most = static_cast<int64_t>(mask.longest());
+  const int64_t end = begin + static_cast<int64_t>(text.size());
+  const std::string before = BytesAt(fd, std::max<int64_t>(0, begin - most), begin);
+  const std::string after = BytesAt(fd, end, end + most);
+  std::string all = before + text + after;
+  const size_t open = mask.OpenEnd(all);
+  mask.MaskInPlace(all);
+  text = all.substr(before.size(), text.size());
+  return std::min(text.size(), open - std::min(open, after.size()));
+}
+
+// Up to `most` bytes from the offset on, none of them behind a further hole. `ended`: no more will be written.
+LogNews ReadText(int fd, int64_t offset, int64_t most, const SecretMask& mask, bool ended) {
   LogNews news{.is_there = true};
   news.text.resize(static_cast<size_t>(most));
   size_t filled = 0;
@@ -38,6 +61,8 @@ LogNews ReadText(int fd, int64_t offset, int64_t most) {
     filled += got.size;
   }
   news.text.resize(filled);
+  const size_t open = MaskText(fd, offset + news.cut, mask, news.text);
+  if (!ended) news.text.resize(filled - open);
   return news;
 }
 
@@ -49,9 +74,9 @@ std::vector<LogSpan> LastParts(int fd) {
   return spans;
 }
 
-void AddParts(int fd, int64_t begin, int64_t end, LogExcerpt& excerpt) {
+void AddParts(int fd, int64_t begin, int64_t end, const SecretMask& mask, LogExcerpt& excerpt) {
   while (begin < end && excerpt.parts.size() < kMostParts) {
-    LogNews got = ReadText(fd, begin, end - begin);
+    LogNews got = ReadText(fd, begin, end - begin, mask, /*ended=*/true);
     begin += got.cut;
     if (got.text.empty() || begin >= end) return;
     got.text.resize(std::min(got.text.size(), static_cast<size_t>(end - begin)));
@@ -122,7 +147,8 @@ LogNews LogAnswers::Read(const LogWant& want, int64_t most) const {
   none.ended = ended;
   if (!log.ok()) return none;
   const int64_t room = std::min(most, log->size - want.offset);
-  LogNews news = is_look || room <= 0 ? LogNews{.is_there = true} : ReadText(log->fd.get(), want.offset, room);
+  LogNews news =
+      is_look || room <= 0 ? LogNews{.is_there = true} : ReadText(log->fd.get(), want.offset, room, logs_.mask, ended);
   news.size = log->size;
   news.ended = ended;
   struct stat info {};
@@ -148,7 +174,7 @@ std::vector<int> LogAnswers::AttemptsThere() const {
   return numbers;
 }
 
-std::vector<LogExcerpt> ExcerptsOf(const fs::path& log_folder, int process) {
+std::vector<LogExcerpt> ExcerptsOf(const fs::path& log_folder, int process, const SecretMask& mask) {
   std::vector<LogExcerpt> excerpts;
   for (const char* stream : {"stdout", "stderr"}) {
     const std::string name = OfProcess(stream, process);
@@ -156,8 +182,8 @@ std::vector<LogExcerpt> ExcerptsOf(const fs::path& log_folder, int process) {
     if (!log.ok()) continue;
     LogExcerpt& excerpt = excerpts.emplace_back(LogExcerpt{.stream = name, .size = log->size});
     const int64_t head = log->size <= kExcerptHead + kExcerptTail ? log->size : kExcerptHead;
-    AddParts(log->fd.get(), 0, head, excerpt);
-    if (head < log->size) AddParts(log->fd.get(), log->size - kExcerptTail, log->size, excerpt);
+    AddParts(log->fd.get(), 0, head, mask, excerpt);
+    if (head < log->size) AddParts(log->fd.get(), log->size - kExcerptTail, log->size, mask, excerpt);
   }
   return excerpts;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/secret_mask.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/log_pieces.h"
@@ -23,6 +24,8 @@ class LogAnswers {
     std::filesystem::path job_folder;  // on this node
     TaskId task;
     std::vector<std::string> names;  // those that may be read; nothing else that lies beside them
+    SecretMask mask =
+        SecretMask();  // secrets are stars in what is read, and a log that ends amid one waits for the rest
   };
   LogAnswers(EventLoop& loop, Logs logs, Send send) : loop_(loop), logs_(std::move(logs)), send_(std::move(send)) {}
 
@@ -48,6 +51,7 @@ class LogAnswers {
 };
 
 // Beginning and end of stdout and stderr of this process of an attempt.
-std::vector<LogExcerpt> ExcerptsOf(const std::filesystem::path& log_folder, int process);
+std::vector<LogExcerpt> ExcerptsOf(const std::filesystem::path& log_folder, int process,
+                                   const SecretMask& mask = SecretMask());
 
 }  // namespace tony::executor

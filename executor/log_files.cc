@@ -83,6 +83,8 @@ LastWords LastWordsOf(std::string_view text) {
   return words;
 }
 
-LastWords ReadLastWords(const std::filesystem::path& file) { return LastWordsOf(ReadEnd(file)); }
+LastWords ReadLastWords(const std::filesystem::path& file, const SecretMask& mask) {
+  return LastWordsOf(mask.Masked(ReadEnd(file)));
+}
 
 }  // namespace tony::executor

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "executor/secret_mask.h"
+
 namespace tony::executor {
 
 // What a program left in a log, for people, in an outcome: as valid UTF-8 (bad bytes replaced) without control
@@ -15,7 +17,8 @@ struct LastWords {
   std::string text;
 };
 
-LastWords ReadLastWords(const std::filesystem::path& file);
+// Secrets are masked before anything is cut.
+LastWords ReadLastWords(const std::filesystem::path& file, const SecretMask& mask = SecretMask());
 
 // The same of a text.
 LastWords LastWordsOf(std::string_view text);

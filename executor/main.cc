@@ -96,9 +96,8 @@ Result<int> Run(const Arguments& arguments) {
   TRY(lock.ok() ? Ok() : Status(lock.error()));
   TRY_ASSIGN(const JobSpec spec, records.ReadSpec());
   TRY_ASSIGN(const std::string token, records.ReadToken());
-  TRY_ASSIGN(PortReservation port,
-             BindsPortAlone(spec, attempt.task) ? PortReservation::MakeToLetGo() : PortReservation::Make());
-  TRY_ASSIGN(const auto reserved, ReservePorts(PortNames(spec, attempt.task)));
+  TRY_ASSIGN(PortReservation port, PortReservation::Make());
+  TRY_ASSIGN(ReservedPorts reserved, ReservePorts(PortNames(spec, attempt.task)));
   NamedPorts named_ports;
   for (const auto& [name, reservation] : reserved) named_ports[name] = reservation.port();
 
@@ -107,8 +106,8 @@ Result<int> Run(const Arguments& arguments) {
   const auto am = MakeAmConnection(loop, records.place(), CallLimit(spec.timers), tls);
   BoostProcessRunner processes(loop);
   const double jitter = (getpid() % 1000) / 1000.0;
-  Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports, in_container}, records, spec,
-                    {.job = records.job(), .attempt = attempt, .container = container, .token = token},
+  Executor executor({loop, *am, processes, OwnEnvironment(), &port, named_ports, &reserved, in_container}, records,
+                    spec, {.job = records.job(), .attempt = attempt, .container = container, .token = token},
                     {host, port.port()}, jitter);
   QuickEnd quick_end(loop);
   const bool ends_quickly = in_container;

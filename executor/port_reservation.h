@@ -1,9 +1,13 @@
-// The port of a task, kept from others for the whole attempt.
+// A port of a task, kept from others.
 //
-// The socket is bound on all IPv4 addresses, never listens, and has SO_REUSEADDR and SO_REUSEPORT both set. So the
-// kernel gives the port to nobody else, while a server of the same user that sets either option (PyTorch, JAX, gRPC,
-// Python's socketserver, ...) may bind it and gets every connection. A server that sets neither gets EADDRINUSE. Where
-// the framework is known for one (BindsPortAlone), the reservation is let go as the process starts.
+// Until the task's process starts, the port is bound for IPv4 and IPv6, so that nobody else gets it. Then it is let go,
+// because a server that sets neither SO_REUSEADDR nor SO_REUSEPORT, or listens at [::], cannot bind a port that anybody
+// holds. Nobody takes it before the server does: the port is a quiet one, which the kernel gives neither to bind() with
+// port 0 nor to connect(), and other executors of this machine see by a name that it is taken. That name is one of the
+// abstract sockets, which live in the same network namespace as ports do, and end with their process.
+//
+// Where the kernel gives away all ports, there is no quiet one. Then an ephemeral port is held by a socket that never
+// listens and has both options: a server of the same user that sets one of them binds it as if it were free.
 #pragma once
 
 #include <map>
@@ -17,28 +21,30 @@ namespace tony::executor {
 
 class PortReservation {
  public:
-  static Result<PortReservation> Make();  // an ephemeral port; kUnavailable when none is left
-
-  // For a server that sets no option, and for which LetGo() makes room: a port that the kernel gives to nobody who asks
-  // for any, and no other executor takes as long as this lives. Where there is no such port, an ephemeral one.
-  static Result<PortReservation> MakeToLetGo();
+  static Result<PortReservation> Make();           // a quiet port if there is one; kUnavailable when none is left
+  static Result<PortReservation> MakeEphemeral();  // not a quiet one
 
   int port() const { return port_; }
+  bool is_quiet() const { return name_.valid(); }
 
-  void LetGo();
+  void LetGo();  // for the task's process, which is about to start
 
-  // Another port in place of one that was let go: connections of the process that had it may linger there, and keep a
-  // server that sets no option out. Without that nothing changes. kUnavailable when none is left.
-  Status Renew();
+  // After LetGo(), for the next process: holds the port again. Where a connection of the process before lingers, which
+  // keeps a server that sets no option out, takes another port if it `may_change`, and else leaves this one unbound.
+  // kUnavailable when none is left.
+  Status Renew(bool may_change);
 
  private:
-  PortReservation(UniqueFd socket, int port) : socket_(std::move(socket)), port_(port) {}
-  UniqueFd socket_;  // none once it was let go
-  UniqueFd guard_;   // of one that may be let go
-  int port_;
+  PortReservation(int port, UniqueFd name) : port_(port), name_(std::move(name)) {}
+  bool Hold();
+
+  int port_ = 0;
+  UniqueFd name_;              // of a quiet port
+  UniqueFd socket_, socket6_;  // none once it was let go
 };
 
+using ReservedPorts = std::map<std::string, PortReservation>;
 // One for each name; none if not all can be had.
-Result<std::map<std::string, PortReservation>> ReservePorts(const std::vector<std::string>& names);
+Result<ReservedPorts> ReservePorts(const std::vector<std::string>& names);
 
 }  // namespace tony::executor

@@ -107,6 +107,7 @@ std::string Summary(const ToldJob& told, const TableRoom& room) {
     text += StrCat("  first cause: ", status.verdict->message, "\n");
   if (HasEnded(status) && status.verdict->state == FinalState::kSucceeded && status.tolerated_failures > 0)
     text += StrCat("  in spite of failures: ", status.verdict->message, "\n");
+  text += NoteLines(status);
   if (!status.trouble.empty()) text += StrCat("  trouble: ", status.trouble, "\n");
   text += StrCat("  application masters: ", told.history.epoch.value, ", generations: ", told.history.generation.value,
                  "\n", TimeText(told.history.time));

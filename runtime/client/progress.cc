@@ -257,6 +257,18 @@ std::string NewsLine(const JobStatus& status) {
   return status.delay.empty() ? "-" : status.delay;
 }
 
+std::string NoteLines(const JobStatus& status) {
+  constexpr int kMost = 3;
+  std::string text;
+  int found = 0;
+  for (const TaskStatus& task : status.tasks) {
+    if (!task.outcome || !task.outcome->Succeeded() || task.outcome->message.empty()) continue;
+    if (++found <= kMost) text += StrCat("  ", ToString(task.id), ": ", task.outcome->message, "\n");
+  }
+  if (found > kMost) text += StrCat("  and so for ", Counted(found - kMost, "more task"), "\n");
+  return text;
+}
+
 std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   const Verdict& verdict = *status.verdict;
   const std::string& job = status.job.value;
@@ -265,6 +277,7 @@ std::string VerdictText(const JobStatus& status, const JobRecords& records) {
   if (verdict.state != FinalState::kSucceeded) text += StrCat("  first cause: ", verdict.message, "\n");
   if (status.tolerated_failures > 0 && verdict.state == FinalState::kSucceeded)
     text += StrCat("  in spite of failures: ", verdict.message, "\n");
+  text += NoteLines(status);
   if (!verdict.stderr_tail.empty()) text += StrCat("  its last words on stderr:\n", Indented(verdict.stderr_tail));
   if (!verdict.stdout_tail.empty()) text += StrCat("  its last words on stdout:\n", Indented(verdict.stdout_tail));
   if (verdict.attempt && verdict.state != FinalState::kSucceeded)

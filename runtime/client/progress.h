@@ -21,6 +21,9 @@ std::vector<std::string> ChangeLines(const std::optional<JobStatus>& before, con
 // Those of them that are worth keeping beside a table: failures, restarts, silence, trouble, another AM.
 std::vector<std::string> ImportantLines(const std::optional<JobStatus>& before, const JobStatus& after);
 
+// A line for each task that succeeded and left processes in the background; of many tasks the first ones.
+std::string NoteLines(const JobStatus& status);
+
 // The end of a job: state, duration, the first cause with the last lines of its stderr, where to read more.
 std::string VerdictText(const JobStatus& status, const JobRecords& records);
 

@@ -59,6 +59,7 @@ constexpr Key kKeys[] = {
     {"tony.<role>.placement-spec", kText, "", kNone, "YARN placement constraint", "tony.<role>.placement and node-label say where tasks go"},
     {"tony.<role>.resources", kList, "", kImplemented, "SRC[::NAME][#archive]: files and folders of this machine, on YARN also of HDFS (hdfs://...), for the role's tasks"},
     {"tony.<role>.vcores", kNumber, "1", kImplemented, "cores for each task"},
+    {"tony.task.background", kText, "auto", kImplemented, "processes that the command left in the background when it ended with 0: auto: the task waits for them where nothing else did the work (nohup python train.py &), and else ends them; end; wait; fail: the task has failed"},
     {"tony.task.log-limit", kMemory, "1g", kImplemented, "most of an attempt's stdout, and of its stderr, that is kept, the end of it; 0: all"},
     {"tony.task.max-total-gpus", kNumber, "-1", kImplemented, "most GPUs that all tasks together may ask for; below 0: any number"},
     {"tony.task.max-total-instances", kNumber, "-1", kImplemented, "most tasks that the job may have; below 0: any number"},

@@ -136,7 +136,7 @@ Rules WrittenByThePrograms() {
       {.name = "peer-unreachable", .pattern = "([Cc]onnection refused|[Nn]o route to host|[Nn]etwork is unreachable|failed to connect to all addresses|Connection timed out|client socket has timed out)", .cls = kUserError,
        .source = kPeer, .meaning = "it could not reach another host or task", .remedy = "the address it names, and how the other tasks ended"},
       {.name = "address-in-use", .pattern = "([Aa]ddress already in use|EADDRINUSE)", .cls = kUserError,
-       .meaning = "another process has the port that it wants to listen at", .remedy = "the port that it names; each task has one of its own in the cluster's description"},
+       .meaning = "the port that it wants to listen at is in use: by another process, by one of its own, or by a connection of an earlier attempt", .remedy = "the port that it names; each task has one of its own in the cluster's description"},
       {.name = "native-assertion", .pattern = "(: Assertion [`'].*' failed|: [Aa]ssertion failed|Check failed: )", .cls = kUserError,
        .meaning = "native code found that something was wrong", .remedy = kSeeTheCore},
       {.name = "native-thread", .pattern = "^terminate called without an active exception", .cls = kUserError,

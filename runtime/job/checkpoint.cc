@@ -25,7 +25,7 @@ std::optional<CheckpointWriter> CheckpointWriterFromString(std::string_view text
 }
 
 bool IsNewer(const Checkpoint& left, const Checkpoint& right) {
-  return std::tie(left.step, left.modified, left.path) > std::tie(right.step, right.modified, right.path);
+  return std::tie(left.modified, left.step, left.path) > std::tie(right.modified, right.step, right.path);
 }
 
 const ListedCheckpoint* CheckpointListing::Find(std::string_view name) const {

@@ -23,14 +23,14 @@ std::optional<CheckpointWriter> CheckpointWriterFromString(std::string_view text
 
 struct Checkpoint {
   std::string path;   // absolute; a file or a folder
-  int64_t step = -1;  // the last number in its name; -1: there is none
-  Instant modified;   // by the file system's clock
+  int64_t step = -1;  // the last whole number in its name; -1: there is none
+  Instant modified;   // by the file system's clock; of a folder: the newest of the files in it
   CheckpointWriter writer = CheckpointWriter::kThisJob;
   bool operator==(const Checkpoint&) const = default;
 };
 
-// Both in the same directory. The higher step is newer, whatever the times: those change when files are copied. Times
-// decide among equal steps and where there are none.
+// Both in the same directory. The one that was written last is newer, because numbers in names may be metrics, dates or
+// versions. Steps decide among equal times, as a restore may leave them, and then names.
 bool IsNewer(const Checkpoint& left, const Checkpoint& right);
 
 // What tells that an entry of the directory is still the same. No clock is asked.

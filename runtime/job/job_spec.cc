@@ -56,6 +56,27 @@ std::optional<CompletionRule> CompletionRuleFromString(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view ToString(Background background) {
+  switch (background) {
+    case Background::kAuto:
+      return "auto";
+    case Background::kEnd:
+      return "end";
+    case Background::kWait:
+      return "wait";
+    case Background::kFail:
+      return "fail";
+  }
+  CHECK(false);
+}
+
+std::optional<Background> BackgroundFromString(std::string_view text) {
+  for (const auto background : {Background::kAuto, Background::kEnd, Background::kWait, Background::kFail}) {
+    if (ToString(background) == text) return background;
+  }
+  return std::nullopt;
+}
+
 std::string_view ToString(DistributedMode mode) {
   switch (mode) {
     case DistributedMode::kGang:

@@ -38,6 +38,16 @@ enum class CompletionRule {
 std::string_view ToString(CompletionRule rule);  // "strict", "tony"
 std::optional<CompletionRule> CompletionRuleFromString(std::string_view text);
 
+// The rule for processes that the command of a task has left running in the background when it ends with 0.
+enum class Background {
+  kAuto,  // the task waits for its work, and ends the helpers of work that is done (executor/background.h)
+  kEnd,   // the task ends them
+  kWait,  // the task waits for all of them
+  kFail,  // the task has failed
+};
+std::string_view ToString(Background background);  // "auto", "end", "wait", "fail"
+std::optional<Background> BackgroundFromString(std::string_view text);
+
 struct Resources {
   int64_t memory_mb = 2048;
   int vcores = 1;
@@ -154,7 +164,7 @@ struct RoleSpec {
   int processes = 1;       // of each of its tasks, side by side; at most kMostProcesses
   std::vector<Dependency> depends_on;  // sorted by role, each once; as dependencies.h says
   std::vector<Outliving> outlives;     // all of them count
-  bool outlives_restarts = false;  // of the gang: it runs on as it is; sidecars only
+  bool outlives_restarts = false;      // of the gang: it runs on as it is; sidecars only
   bool operator==(const RoleSpec&) const = default;
 
   std::string Key(std::string_view what) const;  // "memory" -> "tony.worker.memory", for messages
@@ -225,13 +235,14 @@ struct JobSpec {
   DistributedMode mode = DistributedMode::kGang;
   CompletionRule completion_rule = CompletionRule::kStrict;
   // On the submitting machine, absolute, or in HDFS (hdfs_place.h); empty: none.
-  std::string src_dir;                    // a folder or an archive; its content is in each task's folder
-  std::string python_venv;                // an archive or a folder; its content is in kVenvFolder there
-  std::vector<FileSpec> files;            // for every task
-  std::vector<FileSpec> am_files;         // for the AM's own folder
-  bool memory_limits = true;              // on one machine: a task that takes more than it asked for is ended
-  int64_t priority = 0;                   // on one machine: among its user's own jobs that wait; the highest first
-  int64_t log_limit_mb = 1024;            // of stdout and of stderr of an attempt, on the disk; 0: none
+  std::string src_dir;             // a folder or an archive; its content is in each task's folder
+  std::string python_venv;         // an archive or a folder; its content is in kVenvFolder there
+  std::vector<FileSpec> files;     // for every task
+  std::vector<FileSpec> am_files;  // for the AM's own folder
+  bool memory_limits = true;       // on one machine: a task that takes more than it asked for is ended
+  int64_t priority = 0;            // on one machine: among its user's own jobs that wait; the highest first
+  int64_t log_limit_mb = 1024;     // of stdout and of stderr of an attempt, on the disk; 0: none
+  Background background = Background::kAuto;
   Duration timeout{0};                    // of the whole job, from acceptance; 0: none
   Duration startup_timeout{0};            // from the submission until its first master has started; 0: none
   Duration allocation_timeout{0};         // from a task's request until it has a container; 0: none

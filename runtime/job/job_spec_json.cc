@@ -348,6 +348,12 @@ Status ReadModeAndFiles(JsonFields& fields, JobSpec& spec) {
   if (fields.Has("memory_limits")) spec.memory_limits = fields.Bool("memory_limits");
   if (fields.Has("priority")) spec.priority = fields.Int("priority", -kMostJobPriority, kMostJobPriority);
   if (fields.Has("log_limit_mb")) spec.log_limit_mb = fields.Int("log_limit_mb");
+  if (fields.Has("background")) {
+    const auto background = BackgroundFromString(fields.String("background"));
+    if (!background) fields.Fail("background", "auto, end, wait or fail");
+    TRY(fields.status());
+    spec.background = *background;
+  }
   if (fields.Has("allocation_timeout_ms")) spec.allocation_timeout = fields.Millis("allocation_timeout_ms");
   if (fields.Has(kStartupTimeout)) spec.startup_timeout = fields.Millis(kStartupTimeout);
   if (fields.Has(kRegistryTimeout)) spec.registry_timeout = fields.Millis(kRegistryTimeout);
@@ -415,6 +421,7 @@ std::string ToJson(const JobSpec& spec) {
   out["memory_limits"] = spec.memory_limits;
   if (spec.priority != 0) out["priority"] = spec.priority;
   out["log_limit_mb"] = spec.log_limit_mb;
+  if (spec.background != Background::kAuto) out["background"] = ToString(spec.background);
   out["timeout_ms"] = spec.timeout.count();
   out["allocation_timeout_ms"] = spec.allocation_timeout.count();
   out["registration_timeout_ms"] = spec.registration_timeout.count();

@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kFramework = "tony.application.framework";
 constexpr std::string_view kHistoryIntermediate = "tony.history.intermediate";
 constexpr std::string_view kHistoryLocation = "tony.history.location";
+constexpr std::string_view kBackground = "tony.task.background";
 constexpr std::string_view kMemoryLimits = "tony.local.memory-limits";
 constexpr std::string_view kMode = "tony.application.distributed-mode";
 constexpr std::string_view kName = "tony.application.name";
@@ -81,6 +82,9 @@ Status ParseLimits(const PropertyValues& values, Warnings& warnings, JobSpec& sp
   TRY_ASSIGN(spec.startup_timeout, values.Millis(kStartupTimeoutKey, 0));
   TRY(ParseTaskLimits(values, warnings, spec));
   TRY_ASSIGN(spec.log_limit_mb, values.MemoryMb("tony.task.log-limit", 0));
+  const auto background = BackgroundFromString(ToLower(Trim(values.Text(kBackground))));
+  if (!background) return values.Bad(kBackground, "expected auto, end, wait or fail");
+  spec.background = *background;
   TRY_ASSIGN(spec.priority, values.Number("tony.local.priority", -kMostJobPriority, kMostJobPriority));
   const std::string memory = ToLower(Trim(values.Text(kMemoryLimits)));
   if (memory != "auto" && memory != "off") return values.Bad(kMemoryLimits, "expected auto or off");

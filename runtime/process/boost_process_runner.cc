@@ -267,15 +267,26 @@ Result<pid_t> BoostProcessRunner::Keep(pid_t pid, const std::string& what, OnExi
     KillAndReap(pid);
     return SystemError(ErrorCode::kUnavailable, "watch " + what, error);
   }
+  Watch(pid, std::move(process), std::move(on_exit));
+  return pid;
+}
+
+Status BoostProcessRunner::Adopt(pid_t child, OnExit on_exit) {
+  HeldProcess process(child);
+  if (!process.valid()) return SystemError(ErrorCode::kUnavailable, StrCat("watch process ", child), errno);
+  Watch(child, std::move(process), std::move(on_exit));
+  return Ok();
+}
+
+void BoostProcessRunner::Watch(pid_t pid, HeldProcess process, OnExit on_exit) {
   Child& child = children_[pid];
   child.on_exit = std::move(on_exit);
   if (!process.TellsItsEnd()) {
     if (!look_) LookLater(kBetweenLooks);
-    return pid;
+    return;
   }
   child.process = std::move(process);
   child.watch = child.process.WhenEnded(loop_, [this, pid] { Reap(pid); });
-  return pid;
 }
 
 void BoostProcessRunner::LookLater(Duration delay) {

@@ -19,6 +19,7 @@ class BoostProcessRunner : public ProcessRunner {
   explicit BoostProcessRunner(EventLoop& loop);
 
   Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) override;
+  Status Adopt(pid_t child, OnExit on_exit) override;
   bool ReapStrangers() override;
 
   // A copy of this process that does `work`, in a session and a folder (/) of its own, with standard streams but no
@@ -37,6 +38,7 @@ class BoostProcessRunner : public ProcessRunner {
   };
 
   Result<pid_t> Keep(pid_t pid, const std::string& what, OnExit on_exit);
+  void Watch(pid_t pid, HeldProcess process, OnExit on_exit);
   void LookLater(Duration delay);
   void Look();
   pid_t EndedChild() const;  // one of ours, not yet reaped; 0: there is none

@@ -39,6 +39,10 @@ class ProcessRunner {
   // reaped.
   virtual Result<pid_t> Start(const ProcessSpec& spec, OnExit on_exit) = 0;
 
+  // For a subreaper: a living child of this process that was not started here, or one that has ended and was not
+  // reaped. `on_exit` as above. An error leaves it as it is.
+  virtual Status Adopt(pid_t child, OnExit on_exit) = 0;
+
   // For a subreaper, on SIGCHLD: reaps every ended child, also those that were not started here. Those that were have
   // their `on_exit`. True: no child is left, living or dead, and so no descendant.
   virtual bool ReapStrangers() = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -17,6 +18,24 @@ namespace tony {
 // minute that it is waited for.
 inline constexpr size_t kMostLookedAt = 50'000;  // with what is in folders
 Error TooManyIn(size_t most, std::string_view what);
+
+// The kind of a file, as its name tells it.
+enum class FileKind {
+  kOther,  // a log, a script, a picture, an event file of TensorBoard
+  kWeak,   // text, which is a checkpoint only where nothing else is: ckpt-3.json, and DeepSpeed's `latest`
+  kUnfinished,
+  kData,
+};
+FileKind KindOf(std::string_view name);
+
+// The files in a folder that is a checkpoint, or belongs to one.
+struct FolderContent {
+  int64_t written_ns = 0;  // when the last one with data was written; 0: there is none
+  bool has_files = false;
+  bool has_text = false;
+  bool has_unfinished = false;
+  void Add(std::string_view name, int64_t modified_ns);
+};
 
 struct SeenCheckpoint {
   ListedCheckpoint entry;  // of a folder without what is in it
@@ -32,7 +51,7 @@ class CheckpointSight {
   virtual std::optional<SeenCheckpoint> At(const std::string& name) = 0;
   // Adds all that is in the folder: a program may write into one that is there, which does not change the folder
   // itself. `left`: how many entries may still be looked at.
-  virtual Status AddContent(ListedCheckpoint& folder, size_t& left) = 0;
+  virtual Status AddContent(ListedCheckpoint& folder, FolderContent& content, size_t& left) = 0;
 };
 
 class CheckpointFolder {

@@ -26,7 +26,7 @@ Directory ToDirectory(UniqueFd fd) {
 int64_t NanosOf(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 // Nobody can go on from what may not be read (lost+found).
-Status AddContentAt(int parent, const std::string& name, ListedCheckpoint& sum, size_t& left) {
+Status AddContentAt(int parent, const std::string& name, ListedCheckpoint& sum, FolderContent& content, size_t& left) {
   const Directory folder =
       ToDirectory(UniqueFd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
   if (!folder && (errno == ENOENT || errno == EACCES)) return Ok();
@@ -39,7 +39,8 @@ Status AddContentAt(int parent, const std::string& name, ListedCheckpoint& sum, 
     if (left-- == 0) return TooManyIn(kMostLookedAt, "files");
     sum.modified_ns = std::max(sum.modified_ns, NanosOf(found.st_mtim));
     if (S_ISREG(found.st_mode)) sum.bytes += found.st_size;
-    if (S_ISDIR(found.st_mode)) TRY(AddContentAt(dirfd(folder.get()), entry->d_name, sum, left));
+    if (S_ISREG(found.st_mode)) content.Add(inside, NanosOf(found.st_mtim));
+    if (S_ISDIR(found.st_mode)) TRY(AddContentAt(dirfd(folder.get()), entry->d_name, sum, content, left));
   }
   return errno == 0 ? Ok() : FileError(ErrorCode::kUnavailable, "read", name, errno);
 }
@@ -69,8 +70,8 @@ class LocalSight : public CheckpointSight {
         {name, static_cast<int64_t>(found.st_ino), is_file ? found.st_size : 0, NanosOf(found.st_mtim)}, !is_file};
   }
 
-  Status AddContent(ListedCheckpoint& folder, size_t& left) override {
-    return AddContentAt(dirfd(directory_.get()), folder.name, folder, left);
+  Status AddContent(ListedCheckpoint& folder, FolderContent& content, size_t& left) override {
+    return AddContentAt(dirfd(directory_.get()), folder.name, folder, content, left);
   }
 
  private:

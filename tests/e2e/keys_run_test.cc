@@ -196,6 +196,7 @@ const std::map<std::string, std::string>& Runs() {
       {"tony.<role>.outlives-restarts", "BoardTest.ItRunsOnWithItsAddressWhenTheGangStartsAgain"},  // a board's default
       {"tony.<role>.restart.budget", "KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn"},
       {"tony.<role>.restart.scope", "KeysRunTest.ARoleAndTonysRetriesHaveTheirOwn"},
+      {"tony.task.background", "BackgroundTest.TheJobMayHaveItOtherwise"},
       {"tony.task.log-limit", "UsageE2eTest.ALogBeyondItsLimitKeepsItsBeginningAndItsEnd"},
       {"tony.task.max-total-gpus", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},
       {"tony.task.max-total-instances", "LimitsTest.CapsRefuseAJobBeforeAnythingStarts"},

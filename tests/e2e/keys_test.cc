@@ -88,6 +88,7 @@ class KeysTest : public TonyTest {
         {"tony.worker.vcores", "2", "/roles/0/vcores", "2"},
         {"tony.worker.restart.budget", "3", "/roles/0/restarts", "3"},
         {"tony.worker.restart.scope", "job", "/roles/0/restart_scope", "\"job\""},
+        {"tony.task.background", "end", "/background", "\"end\""},
         {"tony.task.log-limit", "2g", "/log_limit_mb", "2048"},
         {"tony.task.max-total-gpus", "0", kRefuses, "", {"tony.worker.gpus=1"}},
         {"tony.task.max-total-instances", "0", kRefuses, ""},

@@ -151,7 +151,8 @@ TEST_F(StopTest, KillWithoutWaitingReturnsWhileTheTaskStillStops) {
 TEST_F(StopTest, WhatEscapedIntoASessionOfItsOwnIsGoneAfterSuccess) {
   const std::string escapee = "setsid sh -c 'sleep 1000; : " + box_.File("x") + "' & ";
   const Ran ran = box_.Tony(One(escapee + "setsid env -i sh -c 'touch " + box_.File("escaped") +
-                                "; sleep 1000; :' & until [ -e " + box_.File("escaped") + " ]; do sleep 0.02; done"));
+                                "; sleep 1000; :' & until [ -e " + box_.File("escaped") + " ]; do sleep 0.02; done") +
+                            Conf("tony.task.background=end"));
   EXPECT_EQ(ran.exit, 0) << ran.err;
   ExpectNothingLeft();
 }

@@ -201,7 +201,7 @@ EXECUTORS = [
      "  if (!IsCurrent(event.link) || link_ != Link::kLinked || values_sent_ == 0) return;\n",
      "  if (values_sent_ == 0) return;\n"),
     ("the last values of a process are not looked for", EXECUTOR_START,
-     "               if (published_) published_->Look();\n", ""),
+     "    if (published_) published_->Look();\n", ""),
     ("the next attempt is not locked", EXECUTOR, "  attempt_lock_ = *std::move(lock);\n", ""),
     ("the next attempt's folders are those of the last", EXECUTOR,
      "  place_.folder = AttemptFolder(records_.place(), action.attempt);\n", ""),

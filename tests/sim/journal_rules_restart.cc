@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kLongestDoubt{15'000};
 
 bool IsNewer(const Checkpoint& one, const std::optional<Checkpoint>& other) {
-  return !other || std::pair(one.step, one.modified) > std::pair(other->step, other->modified);
+  return !other || std::pair(one.modified, one.step) > std::pair(other->modified, other->step);
 }
 
 }  // namespace

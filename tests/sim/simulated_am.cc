@@ -22,7 +22,7 @@ const AttemptId& CallerOf(const Question& question) {
 }
 
 std::optional<Checkpoint> NewestThere(const std::vector<Checkpoint>& all) {
-  const auto age = [](const Checkpoint& checkpoint) { return std::pair(checkpoint.step, checkpoint.modified); };
+  const auto age = [](const Checkpoint& checkpoint) { return std::pair(checkpoint.modified, checkpoint.step); };
   const auto newest = std::ranges::max_element(all, {}, age);
   return newest == all.end() ? std::nullopt : std::optional(*newest);
 }

@@ -28,6 +28,11 @@ class FakeProcessRunner : public ProcessRunner {
     return pid;
   }
 
+  Status Adopt(pid_t child, OnExit on_exit) override {
+    running_[child].on_exit = std::move(on_exit);
+    return Ok();
+  }
+
   bool ReapStrangers() override { return running_.empty(); }
 
   // The process has been reaped; told on the loop, as the real one does.

@@ -46,13 +46,13 @@ class HdfsSight : public CheckpointSight {
     return SeenCheckpoint{ListedOf(entry), entry.is_folder, entry.owner != user_};
   }
 
-  Status AddContent(ListedCheckpoint& folder, size_t& left) override {
-    return AddContentOf(StrCat(path_ == "/" ? "" : path_, "/", folder.name), folder, left);
+  Status AddContent(ListedCheckpoint& folder, FolderContent& content, size_t& left) override {
+    return AddContentOf(StrCat(path_ == "/" ? "" : path_, "/", folder.name), folder, content, left);
   }
 
  private:
   // Nobody can go on from what may not be read.
-  Status AddContentOf(const std::string& path, ListedCheckpoint& sum, size_t& left) {
+  Status AddContentOf(const std::string& path, ListedCheckpoint& sum, FolderContent& content, size_t& left) {
     const auto entries = ListOf(hdfs_, path);
     const bool is_out_of_sight = !entries.ok() && (IsMissing(entries.error()) ||  //
                                                    entries.error().code == ErrorCode::kNotPermitted);
@@ -63,7 +63,8 @@ class HdfsSight : public CheckpointSight {
       const ListedCheckpoint inside = ListedOf(entry);
       sum.modified_ns = std::max(sum.modified_ns, inside.modified_ns);
       sum.bytes += inside.bytes;
-      if (entry.is_folder) TRY(AddContentOf(StrCat(path, "/", entry.name), sum, left));
+      if (!entry.is_folder) content.Add(entry.name, inside.modified_ns);
+      if (entry.is_folder) TRY(AddContentOf(StrCat(path, "/", entry.name), sum, content, left));
     }
     return Ok();
   }

@@ -234,10 +234,10 @@ TEST(JobCheckpointTest, WhatIsNotKnownIsNotHeldAgainstTheProgram) {
   EXPECT_TRUE(job.driver.job().verdict());
 }
 
-TEST(JobCheckpointTest, TheSameOrAnEarlierStepIsNoProgressNorIsNoneAtAll) {
-  Checkpoint copied = Step(4);
-  copied.modified += std::chrono::hours(1);
-  for (const std::optional<Checkpoint>& seen : {std::optional(Step(5)), std::optional(copied), {}}) {
+TEST(JobCheckpointTest, TheSameOrAnOlderOneIsNoProgressNorIsNoneAtAll) {
+  Checkpoint older = Step(50);
+  older.modified = Step(4).modified;
+  for (const std::optional<Checkpoint>& seen : {std::optional(Step(5)), std::optional(older), {}}) {
     Restarts job(OneWorker().Checkpoints("/ckpt", 1).Build());
     job.Once(Step(5));
     job.Fail();
@@ -246,6 +246,16 @@ TEST(JobCheckpointTest, TheSameOrAnEarlierStepIsNoProgressNorIsNoneAtAll) {
 
     EXPECT_TRUE(job.driver.job().verdict());
   }
+}
+
+// A program that names its checkpoints by a metric that falls.
+TEST(JobCheckpointTest, OneThatWasWrittenLaterIsProgressWhateverItsNumber) {
+  Checkpoint later = Step(4);
+  later.modified += std::chrono::hours(1);
+  Restarts job(OneWorker().Checkpoints("/ckpt", 1).Build());
+  job.Once(Step(5));
+  job.Once(later);
+  EXPECT_FALSE(job.driver.job().verdict());
 }
 
 TEST(JobCheckpointTest, AnotherNumberOfFruitlessRestartsMayBeDeclared) {

@@ -38,7 +38,8 @@ class ExecutorBed {
 
   void Begin(ProcessRunner& processes) {
     executor.emplace(
-        Surroundings{loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}, nullptr, ports, tells_logs},
+        Surroundings{
+            loop, am, processes, {"PATH=/usr/bin:/bin", "HOME=/home/ada"}, nullptr, ports, nullptr, tells_logs},
         records, spec, Caller{.job = {"job-1"}, .attempt = attempt, .container = {"c-1"}, .token = "secret"},
         Endpoint{"127.0.0.1", 4711}, 0.0);
     executor->Begin([this](int code) { exit_code = code; });

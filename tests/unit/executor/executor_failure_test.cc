@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "runtime/job/outcome_json.h"
 #include "runtime/process/boost_process_runner.h"
 #include "runtime/process/process_tree.h"
 #include "tests/unit/executor/executor_bed.h"
@@ -18,8 +19,9 @@ class ExecutorFailureTest : public testing::Test {
   ~ExecutorFailureTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
 
   Outcome OutcomeOf(const std::string& command, const std::vector<FailureRule>& rules = {},
-                    FrameworkKind framework = FrameworkKind::kStandalone) {
+                    FrameworkKind framework = FrameworkKind::kStandalone, const std::string& secrets = "") {
     ExecutorBed bed(command);
+    EXPECT_TRUE(WriteNewFile(bed.records.place() / "secrets", secrets, false).ok());
     bed.spec.failure_rules = rules;
     bed.spec.framework = framework;
     std::ofstream(bed.records.place() / "src" / "tony-error.json") << R"({"class":"hung"})";  // of an earlier run
@@ -49,6 +51,23 @@ TEST_F(ExecutorFailureTest, AProgramSaysMoreInItsErrorFile) {
   EXPECT_EQ(outcome.advice, Advice::kPermanent);
   EXPECT_EQ(outcome.message, "no license");
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 4}));
+}
+
+TEST_F(ExecutorFailureTest, NoSecretOfTheTaskIsInItsOutcome) {
+  const std::string secrets("PW=fdS3cret77\0URL=db://a:gu%40ess@b\0", 36);
+  // The last 4 KiB of stderr begin amid the secret.
+  const Outcome cut = OutcomeOf(
+      "echo bad password gu@ess for $PW; printf '%s' $PW >&2; head -c 4090 /dev/zero | tr "
+      "'\\0' x >&2; exit 3",
+      {}, FrameworkKind::kStandalone, secrets);
+  EXPECT_THAT(ToJson(cut), testing::Not(testing::HasSubstr("ret77")));
+  const Outcome said =
+      OutcomeOf("echo bad password gu@ess for $PW >&2; exit 3", {}, FrameworkKind::kStandalone, secrets);
+  EXPECT_EQ(said.message, "its last line: bad password *** for ***");
+  EXPECT_EQ(said.stderr_tail, "bad password *** for ***\n");
+  const Outcome reported = OutcomeOf(R"(echo '{"message":"no '$PW'"}' > "$TONY_ERROR_FILE"; exit 4)", {},
+                                     FrameworkKind::kStandalone, secrets);
+  EXPECT_EQ(reported.message, "no ***");
 }
 
 TEST_F(ExecutorFailureTest, TorchsErrorFileIsRead) {

@@ -30,8 +30,9 @@ class ExecutorProcessTest : public testing::Test {
   ~ExecutorProcessTest() override { SignalAll(Descendants(getpid()), SIGKILL); }
 
   // Runs `command` until it has made the file `ready` in its work folder.
-  void Run(const std::string& command, int processes = 1) {
+  void Run(const std::string& command, int processes = 1, Background background = Background::kAuto) {
     bed_.emplace(command);
+    bed_->spec.background = background;
     bed_->spec.roles[0].processes = processes;
     bed_->spec.timers.grace = Duration(300);  // where one process fails
     processes_.emplace(bed_->loop);
@@ -140,9 +141,10 @@ TEST_F(ExecutorProcessTest, ADaemonThatIgnoresTermIsKilledAfterItsParentIsGone) 
 }
 
 TEST_F(ExecutorProcessTest, WhatRunsOnInTheBackgroundEndsWithTheTask) {
-  Run("sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0");
+  Run("sleep 1000 & echo $! > left; (setsid sleep 1000 &); touch ready; exit 0", 1, Background::kEnd);
   const Outcome outcome = Reported();
   EXPECT_EQ(outcome.cls, OutcomeClass::kSuccess);
+  EXPECT_THAT(outcome.message, testing::HasSubstr("running in the background, and it was ended"));
   EXPECT_EQ(outcome.exit, (ExitStatus{ExitStatus::Kind::kExited, 0}));
   EXPECT_FALSE(IsRunning(PidIn("left")));
   EXPECT_THAT(Descendants(getpid()), testing::IsEmpty());

@@ -237,6 +237,14 @@ TEST_F(PublishingExecutorTest, TellsTheAmWhatItsTaskPublishes) {
   EXPECT_EQ(bed_.am.published.front().argument, (PublishedValues{{"ADDRESS", "here:1"}}));
 }
 
+TEST_F(PublishingExecutorTest, ASecretOfItsTaskIsMaskedInWhatThatPublishes) {
+  ASSERT_TRUE(WriteNewFile(bed_.records.place() / "secrets", std::string("PW=here:1\0", 10), false).ok());
+  ASSERT_TRUE(StartTask());
+  Publish();
+  ASSERT_TRUE(bed_.Until([&] { return !bed_.am.published.empty(); }));
+  EXPECT_EQ(bed_.am.published.front().argument, (PublishedValues{{"ADDRESS", "***"}}));
+}
+
 TEST_F(PublishingExecutorTest, ReportsTheEndWhenItsLastWordsAreAcknowledged) {
   ASSERT_TRUE(StartTask());
   Publish();

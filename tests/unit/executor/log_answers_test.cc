@@ -56,6 +56,26 @@ TEST_F(LogAnswersTest, APieceIsReadFromItsOffsetOn) {
   EXPECT_EQ(AskAtOnce(Stdout(4), 2)->text, "tw") << "no more than was asked for";
 }
 
+TEST_F(LogAnswersTest, SecretsAreStarsWhereverAPieceBeginsOrEnds) {
+  LogAnswers answers(loop_, {temp_.path(), kTask, LogNames(1), SecretMask({"s3cret"})},
+                     [this](int64_t id, const std::vector<LogNews>& news) { sent_[id] = news; });
+  const auto read = [&](int64_t offset, int64_t most) {
+    answers.Take({{++last_id_, {Stdout(offset)}, most, Duration(0)}});
+    return sent_.at(last_id_).front().text;
+  };
+  Write("a s3cret b\n");
+  for (int64_t most = 1; most < 12; ++most) {
+    std::string all;
+    while (all.size() < 11) all += read(static_cast<int64_t>(all.size()), most);
+    EXPECT_EQ(all, "a ****** b\n") << most;
+  }
+  Write("c s3cr");
+  EXPECT_EQ(read(11, 100), "c ") << "the rest of a secret may come";
+  Write("et\n");
+  EXPECT_EQ(read(13, 100), "******\n");
+  EXPECT_EQ(ExcerptsOf(Folder(1), 0, SecretMask({"s3cret"})).front().parts.front().text, "a ****** b\nc ******\n");
+}
+
 TEST_F(LogAnswersTest, WhoWaitsHearsOfALineSoonAfterItIsWritten) {
   Write("one\n");
   answers_.Take({{7, {Stdout(4)}, 1000, Duration(10'000)}});

@@ -32,6 +32,7 @@ JobSpec FullSpec() {
   spec.roles[2].files = {{"/data/d", "d"}};
   spec.memory_limits = false;
   spec.log_limit_mb = 7;
+  spec.background = Background::kFail;
   spec.allocation_timeout = Duration(19);
   spec.timeout = Duration(1);
   spec.registration_timeout = Duration(2);
@@ -131,6 +132,7 @@ const std::set<std::string> kNewer = {"restart",
                                       "am_files",
                                       "memory_limits",
                                       "log_limit_mb",
+                                      "background",
                                       "allocation_timeout_ms",
                                       "history_folder",
                                       "tags",

@@ -5,8 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "runtime/base/strings.h"
 #include "tests/support/temp_folder.h"
@@ -34,6 +37,12 @@ TEST(CheckpointNamesTest, TheStepIsTheLastNumber) {
   EXPECT_EQ(StepOf("-5"), 5);
   EXPECT_EQ(StepOf("ckpt-9223372036854775807"), INT64_MAX);
   EXPECT_EQ(StepOf("ckpt-9223372036854775808"), -1);
+}
+
+TEST(CheckpointNamesTest, AMetricIsNoStep) {
+  EXPECT_EQ(StepOf("epoch=2-val_loss=0.50.ckpt"), 2);
+  EXPECT_EQ(StepOf("weights.03-0.15.hdf5"), 3);
+  EXPECT_EQ(StepOf("0.25"), -1);
 }
 
 TEST(CheckpointNamesTest, TheDigitOfAFormatIsNoStep) {
@@ -65,11 +74,12 @@ TEST(CheckpointNamesTest, WhatIsStillBeingWrittenIsLeftOutUnlessThePatternAsksFo
   EXPECT_TRUE(IsCheckpointName("ckpt-7.tmp", "*.tmp"));
 }
 
-TEST(CheckpointNamesTest, TheHigherStepIsNewerAndThenTheLaterTime) {
+TEST(CheckpointNamesTest, TheLaterTimeIsNewerAndThenTheHigherStep) {
   const auto at = [](int64_t step, int64_t time) { return Checkpoint{"/x", step, FromMillis(time)}; };
-  EXPECT_TRUE(IsNewer(at(10, 1), at(9, 2)));
-  EXPECT_FALSE(IsNewer(at(9, 2), at(10, 1)));
-  EXPECT_TRUE(IsNewer(at(0, 1), at(-1, 2)));
+  EXPECT_FALSE(IsNewer(at(10, 1), at(9, 2)));
+  EXPECT_TRUE(IsNewer(at(9, 2), at(10, 1)));
+  EXPECT_TRUE(IsNewer(at(10, 1), at(9, 1)));
+  EXPECT_TRUE(IsNewer(at(0, 1), at(-1, 1)));
   EXPECT_TRUE(IsNewer(at(-1, 2), at(-1, 1)));
   EXPECT_FALSE(IsNewer(at(5, 1), at(5, 1)));
 }
@@ -105,14 +115,100 @@ TEST_F(CheckpointsTest, AFolderThatIsMissingOrEmptyHasNone) {
   EXPECT_FALSE(*missing);
 }
 
-TEST_F(CheckpointsTest, TheHighestStepWinsWhateverItsTime) {
-  Write("ckpt-9", 3000);
-  Write("ckpt-10", 1000);
-  Write("latest", 4000);
+TEST_F(CheckpointsTest, TheLastOneThatWasWrittenWinsWhateverItsNumber) {
+  Write("ckpt-9", 1000);
+  Write("ckpt-10", 3000);
+  Write("ckpt-50", 2000);
   const auto newest = NewestIn(folder_.path());
   ASSERT_TRUE(newest.ok());
   ASSERT_TRUE(*newest);
-  EXPECT_EQ(**newest, (Checkpoint{folder_.path() / "ckpt-10", 10, FromMillis(1000)}));
+  EXPECT_EQ(**newest, (Checkpoint{folder_.path() / "ckpt-10", 10, FromMillis(3000)}));
+}
+
+// As a copy or a restore may leave them.
+TEST_F(CheckpointsTest, OfEqualTimesTheHighestStepWins) {
+  Write("ckpt-9");
+  Write("ckpt-10");
+  EXPECT_EQ(Newest(), "ckpt-10");
+}
+
+// As tools name them, in the order in which they are written.
+TEST_F(CheckpointsTest, TheNamesOfToolsAreUnderstood) {
+  const std::vector<std::vector<std::string>> folders = {
+      {"epoch=1-val_loss=0.99.ckpt", "epoch=2-val_loss=0.50.ckpt", "epoch=3-val_loss=0.33.ckpt"},
+      {"weights.01-0.95.hdf5", "weights.02-0.15.hdf5"},
+      {"model_2026-12-31.pt", "model_2027-01-01.pt"},
+      {"best.pt", "last.pt"},
+      {"checkpoint-500/model.safetensors", "runs/Nov28/events.out.tfevents.17.host.9.0", "trainer_state.json"},
+      {"checkpoint-1000/model.safetensors", "checkpoint-500/trainer_state.json"},
+      {"global_step100/mp_rank_00_model_states.pt", "latest", "zero_to_fp32.py"},
+      {"100/default/manifest.ocdbt", "100/_CHECKPOINT_METADATA", "101.orbax-checkpoint-tmp-3/default/d"},
+      {"ckpt-3.json", "config.json", "train.log"},
+      {"iter_0000010/mp_rank_00/model_optim_rng.pt", "latest_checkpointed_iteration.txt", "log-99.txt"},
+      {"model_1.pt", "model_2.pt.tmp"},
+      {"ckpt_1.pt", "ckpt_2/weights.bin.incomplete", "ckpt_2/meta.bin"},
+  };
+  const std::vector<std::string> newest = {"epoch=3-val_loss=0.33.ckpt",
+                                           "weights.02-0.15.hdf5",
+                                           "model_2027-01-01.pt",
+                                           "last.pt",
+                                           "checkpoint-500",
+                                           "checkpoint-1000",
+                                           "global_step100",
+                                           "100",
+                                           "ckpt-3.json",
+                                           "iter_0000010",
+                                           "model_1.pt",
+                                           "ckpt_1.pt"};
+  for (size_t i = 0; i < folders.size(); ++i) {
+    for (const auto& entry : fs::directory_iterator(folder_.path())) fs::remove_all(entry);
+    int64_t time = 1'000'000;
+    for (const auto& name : folders[i]) {
+      fs::create_directories((folder_.path() / name).parent_path());
+      Write(name, ++time);
+    }
+    EXPECT_EQ(Newest(), newest[i]);
+  }
+}
+
+TEST_F(CheckpointsTest, AnEmptyFileWinsOnlyWhereThereIsNoOther) {
+  Write("ckpt-1", 1000);
+  ASSERT_EQ(close(creat((folder_.path() / "ckpt-2").c_str(), 0600)), 0);
+  EXPECT_EQ(Newest(), "ckpt-1");
+  fs::remove(folder_.path() / "ckpt-1");
+  EXPECT_EQ(Newest(), "ckpt-2");
+}
+
+TEST_F(CheckpointsTest, WhatThePatternAsksForIsACheckpointWhateverItsEnding) {
+  Write("state.yaml");
+  EXPECT_EQ(Newest(), "none");
+  EXPECT_EQ(Newest("*.yaml"), "state.yaml");
+}
+
+// Removing files of an old checkpoint, as to save room, does not make it the newest.
+TEST_F(CheckpointsTest, AFolderIsAsOldAsTheNewestOfItsFiles) {
+  for (const char* name : {"step-1", "step-2"}) fs::create_directory(folder_.path() / name);
+  Write("step-1/weights", 1000);
+  Write("step-1/optimizer", 1000);
+  Write("step-2/weights", 2000);
+  fs::remove(folder_.path() / "step-1/optimizer");
+  EXPECT_EQ(Newest(), "step-2");
+}
+
+TEST_F(CheckpointsTest, WhatStillGrowsIsNotTaken) {
+  Write("ckpt-1", 1000);
+  Write("ckpt-2", 2000);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    std::ofstream out(folder_.path() / "ckpt-2", std::ios::app);
+    while (!done) out << "more" << std::flush;
+  });
+  const auto newest = tony::NewestCheckpoint(LocalCheckpointFolder(folder_.path()), {folder_.path(), "*", 3},
+                                             {.folder = folder_.path()}, Duration(20));
+  done = true;
+  writer.join();
+  ASSERT_TRUE(newest.ok() && *newest);
+  EXPECT_EQ((*newest)->path, folder_.path() / "ckpt-1");
 }
 
 TEST_F(CheckpointsTest, WithoutStepsTheLatestWins) {
@@ -125,6 +221,7 @@ TEST_F(CheckpointsTest, WithoutStepsTheLatestWins) {
 TEST_F(CheckpointsTest, FoldersAreCheckpointsToo) {
   Write("step_1");
   fs::create_directory(folder_.path() / "step_2");
+  Write("step_2/weights");
   EXPECT_EQ(Newest(), "step_2");
 }
 
@@ -157,12 +254,6 @@ TEST_F(CheckpointsTest, AFolderThatCannotBeReadIsAnError_NotAsRoot) {
   const auto closed = NewestIn(folder_.path() / "closed");
   ASSERT_FALSE(closed.ok());
   EXPECT_EQ(closed.error().code, ErrorCode::kNotPermitted);
-}
-
-// With a stat of each it would take long on a network file system: only names are read.
-TEST_F(CheckpointsTest, ManyNamesAreReadAndOneIsLookedAt) {
-  for (int i = 0; i < 2000; ++i) ASSERT_EQ(close(creat((folder_.path() / StrCat("c-", i)).c_str(), 0600)), 0);
-  EXPECT_EQ(Newest(), "c-1999");
 }
 
 // ---- whose they are

@@ -60,11 +60,19 @@ TEST_F(HdfsCheckpointFolderTest, AChangeDeepInAFolderIsSeen) {
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/step_5 this_job");
 }
 
+TEST_F(HdfsCheckpointFolderTest, TheLastOneThatWasWrittenIsTheNewest) {
+  const CheckpointListing before = List();
+  Write("epoch=2-val_loss=0.50.ckpt");
+  Write("epoch=3-val_loss=0.33.ckpt");
+  Write("train.log");
+  EXPECT_EQ(Newest(before), "hdfs:///ckpt/epoch=3-val_loss=0.33.ckpt this_job");
+}
+
 TEST_F(HdfsCheckpointFolderTest, WhatAnotherUserWritesIsNeverTheJobs) {
   const CheckpointListing before = List();
+  Write("ckpt-1");
   Write("ckpt-9");
   hdfs_->SetOwner("/ckpt/ckpt-9", "mallory");
-  Write("ckpt-1");
   EXPECT_EQ(Newest(before), "hdfs:///ckpt/ckpt-1 this_job");
   EXPECT_EQ(Newest(before, /*latest=*/true), "hdfs:///ckpt/ckpt-9 others");
 }
