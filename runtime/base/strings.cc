@@ -18,6 +18,16 @@ std::vector<std::string> Split(std::string_view text, char separator) {
   }
 }
 
+std::vector<std::string> SplitAtAny(std::string_view text, std::string_view separators) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; (begin = text.find_first_not_of(separators, begin)) != text.npos;) {
+    const size_t end = std::min(text.find_first_of(separators, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return words;
+}
+
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n\f\v";
   const size_t first = text.find_first_not_of(kBlank);

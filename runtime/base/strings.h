@@ -28,7 +28,8 @@ std::string StrCat(const Pieces&... pieces) {
 }
 
 std::vector<std::string> Split(std::string_view text, char separator);  // "a,,b" -> {"a", "", "b"}; "" -> {}
-std::string_view Trim(std::string_view text);                           // without blanks, tabs and line ends
+std::vector<std::string> SplitAtAny(std::string_view text, std::string_view separators);  // none of them empty
+std::string_view Trim(std::string_view text);  // without blanks, tabs and line ends
 std::string ToLower(std::string_view text);
 std::string Join(const std::vector<std::string>& pieces, std::string_view separator);
 std::optional<int64_t> ParseInt(std::string_view text);     // the whole text, decimal

@@ -9,12 +9,15 @@
 #include "runtime/client/next_steps.h"
 #include "runtime/client/output.h"
 #include "runtime/client/plan_text.h"
+#include "runtime/client/source_report.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/completion_text.h"
 #include "runtime/job/configuration_json.h"
 #include "runtime/job/dependencies.h"
+#include "runtime/staging/stage.h"
+#include "runtime/store/user_home.h"
 #include "runtime/task/planned_task.h"
 
 namespace tony {
@@ -132,6 +135,11 @@ Result<int> RunPlan(const CommandLine& line) {
   const auto steps = backend->Plan(parsed);
   if (!steps.ok() && std::ranges::count(parsed.warnings, steps.error().message) == 0)
     parsed.warnings.push_back(steps.error().message);
+  // A home in src_dir is left out.
+  const auto home = NamedHome();
+  TRY_ASSIGN(const PlannedSources sources,
+             PlanSources(parsed.spec, home.ok() ? *home : std::filesystem::path(), parsed.is_of_tonys));
+  parsed.warnings.insert(parsed.warnings.end(), sources.warnings.begin(), sources.warnings.end());
   if (line.Has("strict")) TRY(NoWarnings(parsed.warnings));
   TRY_ASSIGN(const auto task, AskedTask(line, parsed.spec));
   const PlannedTask planned = task ? Plan(parsed, *task, *backend) : PlannedTask();
@@ -143,7 +151,7 @@ Result<int> RunPlan(const CommandLine& line) {
   if (!line.Has("json")) {
     TRY_ASSIGN(const TableRoom room, RoomOnStandardOutput(line));
     const std::string text = task ? Text(planned) : Explain(parsed.configuration, parsed.spec);
-    PrintAsIs(explain || task ? Fitted(text, room) : PlanText(shown, room));
+    PrintAsIs(explain || task ? Fitted(text, room) : PlanText(shown, sources.summary, room));
     if (!explain && !task)
       for (const RoleSpec& role : parsed.spec.roles)
         if (!role.depends_on.empty()) Say(StrCat("order: ", role.name, " after ", Join(WaitsFor(role), ", ")));
@@ -152,11 +160,13 @@ Result<int> RunPlan(const CommandLine& line) {
     if (!line.words().empty() && line.words().front() != "-") SayNext(line, {StrCat("submit ", line.words().front())});
     return 0;
   }
+  const bool is_folder = !sources.summary.folder.empty();
   std::vector<std::string> warnings;
   for (const std::string& warning : parsed.warnings) warnings.push_back(JsonString(warning));
   PrintLine(StrCat(R"({"schema":1,"spec":)", ToJson(shown), R"(,"warnings":[)", Join(warnings, ","), R"(],"steps":)",
                    steps.ok() ? Json(*steps) : "[]", explain ? ExplanationJson(parsed.configuration, parsed.spec) : "",
-                   task ? Json(*task, planned) : "", "}"));
+                   task ? Json(*task, planned) : "", is_folder ? R"(,"sources":)" : "", SourceJson(sources.summary),
+                   "}"));
   return 0;
 }
 

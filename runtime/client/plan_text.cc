@@ -5,6 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
+#include "runtime/client/source_report.h"
 
 namespace tony {
 namespace {
@@ -40,9 +41,12 @@ std::string Total(const JobSpec& spec) {
                 Counted(cores, "core"), ", ", Counted(gpus, "GPU"), "\n");
 }
 
-std::string FilesText(const JobSpec& spec) {
+std::string FilesText(const JobSpec& spec, const SourceSummary& sources) {
   std::string text;
-  if (!spec.src_dir.empty()) text += StrCat("  program: ", spec.src_dir, ", copied into each task's folder\n");
+  if (!spec.src_dir.empty())
+    text += StrCat("  program: ", spec.src_dir, ", copied into each task's folder", sources.folder.empty() ? "" : ": ",
+                   AmountOf(sources), "\n");
+  for (const std::string& line : LeftOutLines(sources)) text += StrCat("    ", line, "\n");
   if (!spec.python_venv.empty()) text += StrCat("  python: ", spec.python_venv, ", as ", kVenvFolder, " there\n");
   for (const FileSpec& file : spec.files)
     text += StrCat("  file: ", file.source, file.name.empty() ? "" : StrCat(" as ", file.name), "\n");
@@ -83,10 +87,10 @@ std::string OnOneLine(std::string_view text) {
   return line;
 }
 
-std::string PlanText(const JobSpec& spec, const TableRoom& room) {
+std::string PlanText(const JobSpec& spec, const SourceSummary& sources, const TableRoom& room) {
   const std::string place = spec.scheduler == "local" ? "on this machine" : StrCat("by ", spec.scheduler);
   const std::string head = StrCat("job ", spec.name, ", ", ToString(spec.framework), ", ", place, "\n");
-  const std::string tail = StrCat(Total(spec), FilesText(spec), VariablesText(spec), LimitsText(spec));
+  const std::string tail = StrCat(Total(spec), FilesText(spec, sources), VariablesText(spec), LimitsText(spec));
   return Fitted(head, room) + RolesTable(spec, room) + Fitted(tail, room);
 }
 

@@ -5,11 +5,12 @@
 
 #include "runtime/client/text_table.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/store/staged_files.h"
 
 namespace tony {
 
 // Secrets are masked by the caller. Where there is a limit to the room it is clean for a terminal.
-std::string PlanText(const JobSpec& spec, const TableRoom& room);
+std::string PlanText(const JobSpec& spec, const SourceSummary& sources, const TableRoom& room);
 
 // A command of several lines, as one.
 std::string OnOneLine(std::string_view text);

@@ -11,6 +11,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
+#include "runtime/client/source_report.h"
 #include "runtime/client/terminal.h"
 #include "runtime/store/user_home.h"
 
@@ -82,7 +83,7 @@ Result<StagedForJob> StageHere(const Backend& backend, const ParsedJobSpec& job,
   TRY_ASSIGN(const std::filesystem::path home, TonyHome());
   TRY_ASSIGN(StagedStore store, StagedStore::Open(home, watch.stop));
   const auto look = [&](const FileSpec& file) { return backend.LookAt(job, file); };
-  TRY_ASSIGN(StagedFiles files, Stage(job.spec, store, watch, look));
+  TRY_ASSIGN(StagedFiles files, Stage(job.spec, store, watch, look, UnpackLimits(), job.is_of_tonys));
   return StagedForJob{.store = std::move(store), .files = std::move(files)};
 }
 
@@ -129,6 +130,13 @@ Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const B
                               [&](const StageWatch& watch) { staged.emplace(StageHere(backend, job, watch)); });
   if (signal != 0) return StagedForJob{.signal = signal};
   return *std::move(staged);
+}
+
+void SayStaged(const StagedFiles& files) {
+  const SourceSummary& sources = files.sources;
+  if (!sources.folder.empty()) Say(StrCat("tony: src_dir ", SafeLine(sources.folder), ": ", AmountOf(sources)));
+  for (const std::string& line : LeftOutLines(sources)) Say(StrCat("tony: ", line));
+  for (const std::string& warning : files.warnings) Say(StrCat("tony: warning: ", warning));
 }
 
 Result<LaidJob> LayJob(EventLoop& loop, Interrupts& interrupts, const JobStore& jobs, NewJob job) {

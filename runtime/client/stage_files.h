@@ -26,6 +26,9 @@ struct StagedForJob {
 Result<StagedForJob> StageFiles(EventLoop& loop, Interrupts& interrupts, const Backend& backend,
                                 const ParsedJobSpec& job);
 
+// Prints on standard error what of src_dir goes to the tasks and what does not, and warnings.
+void SayStaged(const StagedFiles& files);
+
 // JobStore::Lay() in the same way; nothing: a signal stopped it, and nothing was laid.
 struct LaidJob {
   std::optional<NewJob> job;

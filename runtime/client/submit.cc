@@ -6,6 +6,7 @@
 #include "runtime/client/contract_options.h"
 #include "runtime/client/job_programs.h"
 #include "runtime/client/output.h"
+#include "runtime/client/source_report.h"
 #include "runtime/client/spec_input.h"
 #include "runtime/client/stage_files.h"
 #include "runtime/client/submit_request.h"
@@ -51,12 +52,16 @@ Result<int> RunSubmit(const CommandLine& line) {
   TRY_ASSIGN(const JobRecords records, jobs->Create(*laid.job, RealClock().Now()));
   if (!programs.warning.empty()) Say(programs.warning);
   Announce(records.job(), show);
+  SayStaged(staged.files);
+  std::map<std::string, std::string> fields;
+  if (const std::string sources = SourceJson(staged.files.sources); !sources.empty()) fields["sources"] = sources;
   TRY(StartJob(*jobs, records, *launcher));
   staged.store.reset();  // the job's folder refers to the entries now
   programs.kept.lock.Reset();
-  if (!show.detach) return WatchToEnd(loop, interrupts, records, *launcher, {.show = show});
+  if (!show.detach) return WatchToEnd(loop, interrupts, records, *launcher, {.show = show, .fields = fields});
   TellWhatNext(records, show);
-  if (show.json) PrintLine(StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), "}"));
+  const std::string answer = StrCat(R"({"schema":1,"job":)", JsonString(records.job().value), "}");
+  if (show.json) PrintLine(WithFields(answer, fields));
   return 0;
 }
 

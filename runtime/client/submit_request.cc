@@ -8,6 +8,7 @@
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/progress.h"
+#include "runtime/client/source_report.h"
 #include "runtime/client/submit_steps.h"
 
 namespace tony {
@@ -61,10 +62,12 @@ std::string DifferenceText(const SubmittedJob& job) {
 }
 
 std::map<std::string, std::string> DecisionFields(const SubmittedJob& job, const std::vector<std::string>& warnings) {
-  return {{"decision", JsonString(ToString(job.end))},
-          {"spec_differs", job.spec_differs ? "true" : "false"},
-          {"differs_in", JsonList(job.differs_in)},
-          {"warnings", JsonList(warnings)}};
+  std::map<std::string, std::string> fields = {{"decision", JsonString(ToString(job.end))},
+                                               {"spec_differs", job.spec_differs ? "true" : "false"},
+                                               {"differs_in", JsonList(job.differs_in)},
+                                               {"warnings", JsonList(warnings)}};
+  if (const std::string sources = SourceJson(job.sources); !sources.empty()) fields["sources"] = sources;
+  return fields;
 }
 
 Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLauncher& launcher,
@@ -78,6 +81,8 @@ Result<SubmittedJob> FindOrMakeJob(EventLoop& loop, Interrupts& interrupts, AmLa
   if (last->end >= SubmitEnd::kRefusedStale) return Refusal(*last, asked.order);
   TRY_ASSIGN(const JobRecords records, FindJob(last->job.value));
   SubmittedJob submitted = {.records = records, .end = last->end, .differs_in = last->differs_in};
+  submitted.sources = steps.files().sources;
+  submitted.warnings = steps.files().warnings;
   if (submitted.end == SubmitEnd::kCreated) return submitted;
   TRY_ASSIGN(submitted.spec_differs, SpecDiffers(records, asked.job.spec));
   submitted.spec_differs |= !submitted.differs_in.empty();
@@ -98,6 +103,7 @@ Result<int> SubmitRequest(EventLoop& loop, Interrupts& interrupts, AmLauncher& l
     asked.job.warnings.push_back(text);
     Say(StrCat("tony: warning: ", text));
   }
+  asked.job.warnings.insert(asked.job.warnings.end(), submitted.warnings.begin(), submitted.warnings.end());
   const auto fields = DecisionFields(submitted, asked.job.warnings);
   if (show.detach) {
     TellWhatNext(records, show);

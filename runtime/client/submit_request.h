@@ -17,6 +17,7 @@
 #include "runtime/request/submit_course.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/store/job_records.h"
+#include "runtime/store/staged_files.h"
 
 namespace tony {
 
@@ -31,6 +32,8 @@ struct SubmittedJob {
   std::optional<JobRecords> records;      // nothing if there was a signal
   SubmitEnd end = SubmitEnd::kCreated;    // ... or attached, or adopted
   bool spec_differs = false;              // from the one that the job was submitted with, and keeps
+  SourceSummary sources{};                // of a new one
+  std::vector<std::string> warnings{};    // of its files
   std::vector<std::string> differs_in{};  // which parts of what is run (submit_digest.h)
 };
 

@@ -197,6 +197,7 @@ Status CourseSteps::Create() {
   is_made_ = true;
   if (!programs_warning_.empty()) Say(programs_warning_);
   asked_.on_recorded(id_);
+  SayStaged(staged_.files);
   staged_.store.reset();  // the job's folder refers to the entries now
   return Ok();
 }

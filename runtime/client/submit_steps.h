@@ -28,6 +28,8 @@ class CourseSteps {
   // The last step; nothing: a signal came first, and what there is of a job the request id finds.
   Result<std::optional<SubmitStep>> Walk();
   int signal() const { return signal_; }
+  // The files of the job that Walk() has made.
+  StagedFiles files() const { return is_made_ ? staged_.files : StagedFiles(); }
 
  private:
   Result<SubmitObservation> Take(const SubmitStep& step);

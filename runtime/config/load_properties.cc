@@ -255,7 +255,9 @@ Result<Properties> LoadProperties(const SubmitOptions& options, const std::files
               ? FlagsWithDocument(std::move(flags), *std::move(user.document), std::move(user.step), properties)
               : WithDefaults(std::move(flags), user.step);
   TRY(ApplyFlags(flags, properties));
-  return ExpandVariables(properties);
+  TRY_ASSIGN(Properties expanded, ExpandVariables(properties));
+  expanded.SetOfTonys(file && !IsDocument(*file));
+  return expanded;
 }
 
 }  // namespace tony

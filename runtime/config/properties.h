@@ -33,6 +33,10 @@ class Properties {
   void SetSecrets(std::map<std::string, std::string> secrets) { secrets_ = std::move(secrets); }
   const std::map<std::string, std::string>& secrets() const { return secrets_; }
 
+  // The job is one of a file as TonY read it: a tony.xml or a job file, and no job document.
+  void SetOfTonys(bool is_it) { is_of_tonys_ = is_it; }
+  bool is_of_tonys() const { return is_of_tonys_; }
+
   // What its reader should be told, one line each; Merge adds the later file's.
   void Warn(std::string line) { warnings_.push_back(std::move(line)); }
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -41,6 +45,7 @@ class Properties {
   std::map<std::string, Property, std::less<>> values_;
   std::map<std::string, std::string> secrets_;
   std::vector<std::string> warnings_;
+  bool is_of_tonys_ = false;
 };
 
 // Hadoop's configuration format: <configuration><property><name/><value/><final/></property>...</configuration>.

@@ -187,6 +187,7 @@ Result<ParsedJobSpec> ParseJobSpec(const Properties& properties, const std::file
   JobSpec& spec = parsed.spec;
   TRY(CheckUtf8(values));
   parsed.warnings = properties.warnings();
+  parsed.is_of_tonys = properties.is_of_tonys();
   parsed.configuration = EffectiveConfiguration(properties);
   // Each part is read whatever is wrong with the others: everything is told at once.
   const auto take = [&problems](auto part, auto& into) {

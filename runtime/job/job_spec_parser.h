@@ -21,6 +21,8 @@ struct ParsedJobSpec {
   SiteFiles site_files;         // none but with tony.scheduler=yarn
   Configuration configuration;  // what it was made of
   std::map<std::string, std::string> secrets;  // variables of the tasks that stand neither there nor in the spec
+  // The job is described by a tony.xml or a job file, so its src_dir means what it meant for TonY.
+  bool is_of_tonys = false;
   std::vector<std::string> warnings;  // unknown tony.* keys with the nearest known name, keys without effect here
 };
 

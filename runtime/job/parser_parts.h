@@ -65,7 +65,8 @@ Result<HdfsPlace> ParseInHdfs(const PropertyValues& values, std::string_view tex
 Result<SiteFiles> ParseSiteFiles(const PropertyValues& values, const std::filesystem::path& directory);
 
 // A command that begins with a Python file of the job's that could not be run by its name gets the job's Python before
-// it: that of its environment, else python3. `spec` has its files already.
+// it: that of its environment, else python3. A program of src_dir that it names by its absolute path becomes the one of
+// the task's copy, and a name with blanks gets quotes. `spec` has its files already.
 void RunScriptsByPython(JobSpec& spec, Warnings& warnings);
 
 // Normalised, without a slash at its end; relative to `directory`, or where that is empty to the current one.

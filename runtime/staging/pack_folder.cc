@@ -135,9 +135,9 @@ Status AddItem(const fs::path& folder, const SourceItem& item, TarGz& out,
 }  // namespace
 
 Status PackFolder(const fs::path& folder, int to, const std::function<Status(int64_t bytes)>& on_packed) {
-  TRY_ASSIGN(const std::vector<SourceItem> items, ListSource(folder, {}));
+  TRY_ASSIGN(const SourceListing listing, ListSource(folder, {}));
   TarGz out(to);
-  for (const SourceItem& item : items) TRY(AddItem(folder, item, out, on_packed));
+  for (const SourceItem& item : listing.items) TRY(AddItem(folder, item, out, on_packed));
   return out.Finish();
 }
 

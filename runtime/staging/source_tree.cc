@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/staging/ignore_rules.h"
 #include "runtime/staging/limits.h"
 #include "runtime/store/files.h"
 #include "runtime/store/sha256.h"
@@ -15,31 +19,6 @@ namespace tony {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<SourceItem> Describe(const fs::path& path, const fs::path& folder) {
-  struct stat info {};
-  if (lstat(path.c_str(), &info) != 0) return FileError(ErrorCode::kInvalid, "read", path, errno);
-  SourceItem item{.name = path.lexically_relative(folder).string(), .modified = info.st_mtim};
-  switch (info.st_mode & S_IFMT) {
-    case S_IFDIR:
-      item.kind = SourceItem::Kind::kFolder;
-      return item;
-    case S_IFREG:
-      item.executable = (info.st_mode & S_IXUSR) != 0;
-      item.size = info.st_size;
-      return item;
-    case S_IFLNK: {
-      item.kind = SourceItem::Kind::kLink;
-      std::error_code error;
-      item.target = fs::read_symlink(path, error).string();
-      if (error) return FileError(ErrorCode::kInvalid, "read", path, error.value());
-      return item;
-    }
-    default:
-      return Error{ErrorCode::kInvalid,
-                   StrCat("copy ", path.string(), ": neither a file nor a folder nor a symbolic link")};
-  }
-}
 
 bool IsPythonCache(const std::string& name) {
   const std::vector<std::string> parts = Split(name, '/');
@@ -71,27 +50,191 @@ std::string Hash(const std::vector<SourceItem>& items, const std::vector<std::st
   return sha.Hex();
 }
 
+constexpr int64_t kMostCounted = 100'000;  // a second on a slow disk
+constexpr std::string_view kSpecial = "neither a file nor a folder nor a symbolic link";
+constexpr std::string_view kGit = ".git";
+constexpr std::string_view kUnnamedEnvironment = "a Python environment that nothing in the job names";
+constexpr std::string_view kElsewhere = "python_venv, which is venv in the task's folder";
+constexpr std::string_view kWritten = "written by the job";
+
+bool IsAtOrBelow(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+class Listing {
+ public:
+  Listing(fs::path folder, const fs::path& without, const SourceRules& rules)
+      : folder_(std::move(folder)), rules_(rules), has_store_(stat(without.c_str(), &store_) == 0) {}
+
+  Result<SourceListing> Run() {
+    TRY(Walk("", {}));
+    std::ranges::sort(items_, {}, &SourceItem::name);
+    MakeLinksRelative();
+    SourceListing listing{.items = std::move(items_)};
+    for (auto& [rule, left] : left_out_) {
+      listing.left_out.push_back(std::move(left));
+    }
+    std::ranges::stable_sort(listing.left_out, std::greater(), &LeftOut::bytes);
+    return listing;
+  }
+
+ private:
+  // Facts about all that is in a folder.
+  struct Scope {
+    // The job names the folder, or one above.
+    bool named = false;
+    // The job names what a rule would have left out, so that no rule counts here.
+    bool whole = false;
+    // No .tonyignore has been met.
+    bool git = true;
+    // The rule that leaves out what is not named.
+    std::string left_out;
+  };
+
+  Status Walk(const std::string& name, Scope scope) {
+    const size_t known = ignored_.size();
+    if (rules_.apply && !scope.whole && scope.left_out.empty()) TRY(ReadRules(name, scope));
+    const fs::path path = name.empty() ? folder_ : folder_ / name;
+    std::error_code error;
+    fs::directory_iterator entry(path, error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      const std::string leaf = entry->path().filename().string();
+      TRY(Take(entry->path(), name.empty() ? leaf : StrCat(name, "/", leaf), scope));
+    }
+    if (error) return FileError(ErrorCode::kInvalid, "read", path, error.value());
+    ignored_.Cut(known);
+    return Ok();
+  }
+
+  Status ReadRules(const std::string& name, Scope& scope) {
+    for (const bool is_tonys : {true, false}) {
+      if (!is_tonys && (!rules_.with_defaults || !scope.git || scope.named)) return Ok();
+      const std::string file = StrCat(name, name.empty() ? "" : "/", is_tonys ? ".tonyignore" : ".gitignore");
+      const fs::path path = folder_ / file;
+      if (struct stat info{}; stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+      auto text = ReadFile(path);
+      if (!text.ok()) return Error{ErrorCode::kInvalid, text.error().message};
+      ignored_.Add(*text, file, is_tonys);
+      if (is_tonys) scope.git = false;
+    }
+    return Ok();
+  }
+
+  Status Take(const fs::path& path, const std::string& name, const Scope& scope) {
+    struct stat info {};
+    if (lstat(path.c_str(), &info) != 0) return FileError(ErrorCode::kInvalid, "read", path, errno);
+    const bool is_folder = S_ISDIR(info.st_mode);
+    if (is_folder && has_store_ && info.st_dev == store_.st_dev && info.st_ino == store_.st_ino) return Ok();
+    if (!is_folder && !S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode)) return LeaveOut(kSpecial, path, name, info);
+    Scope inside = scope;
+    inside.named = scope.named || rules_.named.contains(name);
+    if (rules_.apply && !scope.whole) {
+      const std::string rule = scope.left_out.empty() ? RuleFor(path, name, is_folder, scope) : scope.left_out;
+      if (!rule.empty() && !inside.named && !HasNamedBelow(name)) return LeaveOut(rule, path, name, info);
+      inside.whole = inside.named && !rule.empty();
+      inside.left_out = inside.named ? "" : rule;
+    }
+    TRY(Add(path, name, info));
+    if (is_folder && rules_.written.contains(name)) inside = {.left_out = std::string(kWritten)};
+    return is_folder ? Walk(name, inside) : Ok();
+  }
+
+  // Empty: it travels. Of a folder that the job names, what .tonyignore names is left out all the same.
+  std::string RuleFor(const fs::path& path, const std::string& name, bool is_folder, const Scope& scope) const {
+    if (name == rules_.elsewhere) return std::string(kElsewhere);
+    if (const IgnorePattern* pattern = ignored_.Find(name, is_folder, scope.named))
+      return pattern->keeps ? "" : StrCat(pattern->file, ": ", pattern->text);
+    if (!rules_.with_defaults || scope.named) return "";
+    if (name.substr(name.rfind('/') + 1) == kGit) return std::string(kGit);
+    return is_folder && IsEnvironment(path) ? std::string(kUnnamedEnvironment) : "";
+  }
+
+  bool HasNamedBelow(const std::string& name) const {
+    const auto next = rules_.named.lower_bound(name + "/");
+    return next != rules_.named.end() && IsAtOrBelow(*next, name);
+  }
+
+  Status Add(const fs::path& path, const std::string& name, const struct stat& info) {
+    SourceItem item{.name = name, .modified = info.st_mtim};
+    if (S_ISDIR(info.st_mode)) {
+      item.kind = SourceItem::Kind::kFolder;
+    } else if (S_ISLNK(info.st_mode)) {
+      item.kind = SourceItem::Kind::kLink;
+      std::error_code error;
+      item.target = fs::read_symlink(path, error).string();
+      if (error) return FileError(ErrorCode::kInvalid, "read", path, error.value());
+    } else {
+      item.executable = (info.st_mode & S_IXUSR) != 0;
+      item.size = info.st_size;
+    }
+    items_.push_back(std::move(item));
+    if (static_cast<int64_t>(items_.size()) <= kMostEntries) return Ok();
+    return Error{ErrorCode::kInvalid,
+                 StrCat(folder_.string(), ": more than ", kMostEntries, " files: is this the folder that is meant?")};
+  }
+
+  Status LeaveOut(std::string_view rule, const fs::path& path, const std::string& name, const struct stat& info) {
+    LeftOut& left = left_out_[std::string(rule)];
+    left.rule = rule;
+    left.paths.insert(std::ranges::upper_bound(left.paths, name), name);
+    if (left.paths.size() > LeftOut::kMostNamed) left.paths.pop_back();
+    Count(path, info, left);
+    return Ok();
+  }
+
+  // A folder that cannot be read counts as empty, because it is left out anyway.
+  void Count(const fs::path& path, const struct stat& info, LeftOut& left) {
+    if (!S_ISDIR(info.st_mode)) {
+      ++left.files;
+      if (S_ISREG(info.st_mode)) left.bytes += info.st_size;
+      return;
+    }
+    std::error_code error;
+    for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator();
+         entry.increment(error)) {
+      struct stat inside {};
+      if (++counted_ > kMostCounted) return;
+      if (lstat(entry->path().c_str(), &inside) == 0) Count(entry->path(), inside, left);
+    }
+  }
+
+  // The task's copy is what is meant, where it has one.
+  void MakeLinksRelative() {
+    for (SourceItem& item : items_) {
+      if (item.kind != SourceItem::Kind::kLink || !item.target.starts_with('/')) continue;
+      const fs::path target = fs::path(item.target).lexically_normal().lexically_relative(folder_);
+      const std::string inside = target.string();
+      if (!inside.starts_with("..") && std::ranges::binary_search(items_, inside, {}, &SourceItem::name))
+        item.target = target.lexically_relative(fs::path(item.name).parent_path()).string();
+    }
+  }
+
+  const fs::path folder_;
+  const SourceRules& rules_;
+  struct stat store_ {};
+  const bool has_store_;
+  IgnoreRules ignored_;
+  std::vector<SourceItem> items_;
+  std::map<std::string, LeftOut> left_out_;  // by their rules
+  int64_t counted_ = 0;                      // of what was left out
+};
+
 }  // namespace
 
-Result<std::vector<SourceItem>> ListSource(const fs::path& folder, const fs::path& without) {
-  std::vector<SourceItem> items;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(folder, error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    TRY_ASSIGN(SourceItem item, Describe(entry->path(), folder));
-    std::error_code ignored;
-    if (item.kind == SourceItem::Kind::kFolder && fs::equivalent(entry->path(), without, ignored)) {
-      entry.disable_recursion_pending();
-      continue;
-    }
-    items.push_back(std::move(item));
-    if (static_cast<int64_t>(items.size()) > kMostEntries)
-      return Error{ErrorCode::kInvalid,
-                   StrCat(folder.string(), ": more than ", kMostEntries, " files: is this the folder that is meant?")};
-  }
-  if (error) return FileError(ErrorCode::kInvalid, "read", folder, error.value());
-  std::ranges::sort(items, {}, &SourceItem::name);
-  return items;
+Result<SourceListing> ListSource(const fs::path& folder, const fs::path& without, const SourceRules& rules) {
+  return Listing(folder, without, rules).Run();
+}
+
+bool IsEnvironment(const fs::path& folder) {
+  struct stat info {};
+  return stat((folder / "pyvenv.cfg").c_str(), &info) == 0 || stat((folder / "conda-meta").c_str(), &info) == 0;
+}
+
+SourceSummary SummaryOf(const fs::path& folder, const SourceListing& listing) {
+  SourceSummary summary{.folder = folder.string(), .bytes = TotalSize(listing.items), .left_out = listing.left_out};
+  summary.files = std::ranges::count_if(listing.items,
+                                        [](const SourceItem& item) { return item.kind != SourceItem::Kind::kFolder; });
+  return summary;
 }
 
 int64_t TotalSize(const std::vector<SourceItem>& items) {

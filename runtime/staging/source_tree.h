@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/store/staged_files.h"
 
 namespace tony {
 
@@ -22,10 +24,35 @@ struct SourceItem {
   timespec modified{};
 };
 
-// All that is in `folder`, sorted by name, so that a folder is before what is in it. Links are not followed. `without`,
-// a folder, is left out: the store itself may lie in the user's folder. kInvalid names what cannot be read, a pipe,
-// socket or device, or says that there is too much.
-Result<std::vector<SourceItem>> ListSource(const std::filesystem::path& folder, const std::filesystem::path& without);
+// Rules that leave out files of a folder. Without any, only what nobody can copy is left out.
+struct SourceRules {
+  // .tonyignore counts.
+  bool apply = false;
+  // .gitignore counts where there is no .tonyignore, and .git and environments that are not named are left out.
+  bool with_defaults = false;
+  // Paths from the folder that travel whatever a rule says. A folder travels with all that is in it.
+  std::set<std::string> named;
+  // Folders that the job itself fills, which travel empty.
+  std::set<std::string> written;
+  // A folder that tasks find by another name.
+  std::string elsewhere;
+};
+
+struct SourceListing {
+  std::vector<SourceItem> items;  // sorted by name, so that a folder is before what is in it
+  std::vector<LeftOut> left_out;  // the most bytes first
+};
+
+// Lists `folder`. Links are not followed; one that leads to something of the folder by its absolute path leads to
+// it by a relative one. Pipes, sockets and devices are left out. `without`, a folder, is left out without a word: the
+// store itself may lie in the user's folder. kInvalid names what cannot be read, or says that there is too much.
+Result<SourceListing> ListSource(const std::filesystem::path& folder, const std::filesystem::path& without,
+                                 const SourceRules& rules = {});
+
+// Whether it is a Python environment, which runs by itself: of venv, virtualenv, uv or conda.
+bool IsEnvironment(const std::filesystem::path& folder);
+
+SourceSummary SummaryOf(const std::filesystem::path& folder, const SourceListing& listing);
 
 int64_t TotalSize(const std::vector<SourceItem>& items);
 

@@ -7,6 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/staging/locked_environment.h"
+#include "runtime/staging/source_rules.h"
 #include "runtime/staging/stage_source.h"
 #include "runtime/staging/venv_check.h"
 #include "runtime/store/sha256.h"
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Form = StagedEntry::Form;
 
+constexpr std::string_view kProgramSource = "src_dir";
 constexpr std::string_view kVenvSource = "python_venv";
 
 class Staging {
@@ -24,15 +26,20 @@ class Staging {
   Staging(const StagedStore& store, const StageWatch& watch, const LookAtRemote& look, const UnpackLimits& limits)
       : meter_(watch), look_(look), context_{store, watch, limits, meter_} {}
 
-  Result<StagedFiles> Run(const JobSpec& spec) {
+  Result<StagedFiles> Run(const JobSpec& spec, bool as_tony) {
     StagedFiles staged;
     TRY(LookAtAll(spec));
+    const JobSources sources = SourcesOf(spec, as_tony);
+    staged.warnings = sources.warnings;
+    const CopyPlace place{.src_dir = IsInHdfs(spec.src_dir) ? "" : spec.src_dir};
+    uses_ = {{std::string(kProgramSource), {sources.rules, place}},
+             {std::string(kVenvSource), {{}, CopyPlace{std::string(kVenvFolder), place.src_dir}}}};
     TRY(AddVenv(spec, staged));
     TRY(AddAll(spec.files, {}, staged.job));
     if (IsInHdfs(spec.src_dir)) {
       AddRemoteSource(SrcDirOf(spec), staged.job);
     } else if (!spec.src_dir.empty()) {
-      TRY_ASSIGN(const fs::path path, One("src_dir", spec.src_dir, /*unpack=*/true));
+      TRY_ASSIGN(const fs::path path, One(kProgramSource, spec.src_dir, /*unpack=*/true));
       staged.job.push_back({.path = path, .form = Form::kContents});  // last: what is asked for by name goes before it
     }
     for (const RoleSpec& role : spec.roles) {
@@ -41,6 +48,7 @@ class Staging {
     }
     TRY(AddAll(spec.am_files, {}, staged.am));
     staged.content = Content(staged);
+    staged.sources = std::move(summary_);
     staged.remote = std::move(remote_);
     return staged;
   }
@@ -71,6 +79,8 @@ class Staging {
     for (const RoleSpec& role : spec.roles) {
       const Status checked = CheckVenvCommand(role.command, path);
       if (!checked.ok()) return Annotate(checked.error(), "python_venv " + spec.python_venv);
+      if (const std::string why = WhyVenvIsNotUsed(role.command, path); !why.empty())
+        staged.warnings.push_back(StrCat("role ", role.name, ": its command does not use python_venv: ", why));
     }
     staged.job.push_back({.name = std::string(kVenvFolder), .path = path});
     return Ok();
@@ -130,16 +140,17 @@ class Staging {
 
   // Several roles often name the same source.
   Result<fs::path> One(std::string_view what, const std::string& source, bool unpack) {
-    if (const auto known = known_.find({source, unpack}); known != known_.end()) return known->second;
     const std::string name = StrCat(what, " ", source);
+    if (const auto known = known_.find({name, unpack}); known != known_.end()) return known->second;
     meter_.Begin(name);
     const bool is_lock = what == kVenvSource && IsEnvironmentLock(source);
-    Result<StagedSource> staged =
-        is_lock ? StageLockedEnvironment(source, context_) : StageSource(source, unpack, context_);
+    Result<StagedSource> staged = is_lock ? StageLockedEnvironment(source, context_)
+                                          : StageSource(source, unpack, context_, uses_[std::string(what)]);
     // A message about the source says which; one about the store is none of the source's.
     if (!staged.ok() && staged.error().code != ErrorCode::kCannotWrite) return Annotate(staged.error(), name);
     if (!staged.ok()) return staged.error();
-    known_[{source, unpack}] = staged->entry;
+    if (what == kProgramSource) summary_ = staged->summary;
+    known_[{name, unpack}] = staged->entry;
     contents_[staged->entry] = staged->content;
     return staged->entry;
   }
@@ -162,6 +173,8 @@ class Staging {
   StageContext context_;
   std::vector<std::pair<FileSpec, std::vector<RemoteFile>>> found_;  // what look_ said
   std::map<std::string, RemoteFile> remote_;                         // of it, what tasks get
+  std::map<std::string, SourceUse> uses_;                            // by what they are
+  SourceSummary summary_;
   std::map<std::pair<std::string, bool>, fs::path> known_;
   std::map<fs::path, std::string> contents_;  // of entries, and of remote files
 };
@@ -174,13 +187,23 @@ bool NeedsStaging(const JobSpec& spec) {
   return needed;
 }
 
+Result<PlannedSources> PlanSources(const JobSpec& spec, const fs::path& home, bool as_tony) {
+  const JobSources sources = SourcesOf(spec, as_tony);
+  PlannedSources planned{.warnings = sources.warnings};
+  if (std::error_code error; spec.src_dir.empty() || !fs::is_directory(spec.src_dir, error)) return planned;
+  const auto listing = ListSource(spec.src_dir, home, sources.rules);
+  if (!listing.ok()) return Annotate(listing.error(), StrCat(kProgramSource, " ", spec.src_dir));
+  planned.summary = SummaryOf(spec.src_dir, *listing);
+  return planned;
+}
+
 Result<std::vector<RemoteFile>> NoRemoteFiles(const FileSpec&) {
   return Error{ErrorCode::kInvalid, "the job runs on no cluster that has it"};
 }
 
 Result<StagedFiles> Stage(const JobSpec& spec, const StagedStore& store, const StageWatch& watch,
-                          const LookAtRemote& look, const UnpackLimits& limits) {
-  return Staging(store, watch, look, limits).Run(spec);
+                          const LookAtRemote& look, const UnpackLimits& limits, bool as_tony) {
+  return Staging(store, watch, look, limits).Run(spec, as_tony);
 }
 
 }  // namespace tony

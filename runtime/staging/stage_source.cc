@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <map>
 
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
@@ -54,23 +55,27 @@ class Stager {
         meter_(context.meter),
         space_(context.store.entries().folder()) {}
 
-  Result<StagedSource> Tree(const fs::path& folder) {
-    TRY_ASSIGN(const std::vector<SourceItem> items, ListSource(folder, store_.home()));
+  Result<StagedSource> Tree(const fs::path& folder, const SourceUse& use) {
+    TRY_ASSIGN(const SourceListing listing, ListSource(folder, store_.home(), use.rules));
+    const std::vector<SourceItem>& items = listing.items;
+    if (use.place) relocated_ = RelocatedFiles(folder, items, *use.place);
     known_ = KnownHashes::Load(store_.entries().folder(), folder, TotalSize(items));
-    TRY_ASSIGN(const std::vector<std::string> hashes, HashAll(folder, items, &Stager::HashOfSource));
+    TRY_ASSIGN(const std::vector<std::string> hashes, HashAll(folder, items, &Stager::HashOfSource, relocated_));
     known_.Keep();
     const std::string hash = TreeHash(items, hashes);
-    return Keep(
+    auto staged = Keep(
         hash + "-tree", TreeHashOfSources(items, hashes),
         [&](const fs::path& temporary) {
           meter_.Expect(TotalSize(items));
           return CopyTree(folder, items, hashes, temporary);
         },
         [&](const fs::path& entry) -> Result<bool> {
-          TRY_ASSIGN(const std::vector<SourceItem> kept, ListSource(entry, store_.home()));
-          TRY_ASSIGN(const std::vector<std::string> its, HashAll(entry, kept, &Stager::Hash));
-          return TreeHash(kept, its) == hash;
+          TRY_ASSIGN(const SourceListing kept, ListSource(entry, store_.home()));
+          TRY_ASSIGN(const std::vector<std::string> its, HashAll(entry, kept.items, &Stager::Hash, {}));
+          return TreeHash(kept.items, its) == hash;
         });
+    if (staged.ok()) staged->summary = SummaryOf(folder, listing);
+    return staged;
   }
 
   Result<StagedSource> File(const OpenSource& source, const fs::path& path) {
@@ -96,9 +101,9 @@ class Stager {
         });
   }
 
-  Result<StagedSource> Unpacked(const OpenSource& source, const fs::path& path) {
+  Result<StagedSource> Unpacked(const OpenSource& source, const fs::path& path, const SourceUse& use) {
     TRY_ASSIGN(const std::string hash, HashOfOne(source, path));
-    return Keep(hash + "-unpacked", hash, [&](const fs::path& temporary) -> Status {
+    return Keep(hash + (use.place ? "-environment" : "-unpacked"), hash, [&](const fs::path& temporary) -> Status {
       meter_.Expect(source.info.st_size);
       if (was_known_) {  // the entry would have the name of what the archive was
         meter_.Expect(source.info.st_size);
@@ -107,6 +112,7 @@ class Stager {
       }
       TRY_ASSIGN(TreeWriter tree, TreeWriter::Make(temporary));
       TRY(Unpack(source.fd.get(), tree, limits_, space_, meter_));
+      if (use.place) TRY(Relocate(temporary, *use.place));
       if (StampNow(source.fd.get()) != StampOf(source.info)) return Changed(path);
       return tree.Seal();
     });
@@ -125,15 +131,39 @@ class Stager {
     return StagedSource{std::move(entry), content};
   }
 
+  // Files of an archive lead to where it was packed. The result does not depend on the job, because the entry has the
+  // archive's name.
+  static Status Relocate(const fs::path& folder, const CopyPlace& place) {
+    TRY_ASSIGN(const SourceListing listing, ListSource(folder, {}));
+    const auto changed = RelocatedFiles(folder, listing.items, {.name = place.name});
+    for (const SourceItem& item : listing.items) {
+      const auto content = changed.find(item.name);
+      if (content == changed.end()) continue;
+      const fs::path file = folder / item.name;
+      TRY(WriteFileByRename(file, content->second, /*durable=*/false));
+      const timespec times[2] = {item.modified, item.modified};
+      if (utimensat(AT_FDCWD, file.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0 ||
+          chmod(file.c_str(), item.executable ? 0555 : 0444) != 0)
+        return FileError(ErrorCode::kCannotWrite, "finish", file, errno);
+    }
+    return Ok();
+  }
+
+  using Contents = std::map<std::string, std::string>;  // by names
   using HashOne = Result<std::string> (Stager::*)(const OpenSource& source, const fs::path& path);
 
   // In the order of `items`, of the files among them.
   Result<std::vector<std::string>> HashAll(const fs::path& folder, const std::vector<SourceItem>& items,
-                                           HashOne hash_one) {
+                                           HashOne hash_one, const Contents& relocated) {
     meter_.Expect(TotalSize(items));
     std::vector<std::string> hashes;
     for (const SourceItem& item : items) {
       if (item.kind != SourceItem::Kind::kFile) continue;
+      if (const auto content = relocated.find(item.name); content != relocated.end()) {
+        hashes.push_back(Sha256Hex(content->second));
+        TRY(meter_.Done(item.size));
+        continue;
+      }
       TRY_ASSIGN(const OpenSource source, OpenForReading(folder / item.name, O_NOFOLLOW));
       TRY_ASSIGN(std::string hash, (this->*hash_one)(source, folder / item.name));
       hashes.push_back(std::move(hash));
@@ -191,6 +221,12 @@ class Stager {
   }
 
   Status CopyItem(const fs::path& path, const SourceItem& item, const std::string& hash, TreeWriter& tree) {
+    if (const auto content = relocated_.find(item.name); content != relocated_.end()) {
+      TRY_ASSIGN(const UniqueFd changed, tree.MakeFile(item.name));
+      TRY(WriteAll(changed.get(), content->second, tree.PathOf(item.name)));
+      TRY(Tell(item.size));
+      return tree.FinishFile(changed.get(), item.name, item.executable, item.modified);
+    }
     TRY_ASSIGN(const OpenSource source, OpenForReading(path, O_NOFOLLOW));
     if (!S_ISREG(source.info.st_mode)) return Changed(path);
     TRY_ASSIGN(const UniqueFd copy, tree.MakeFile(item.name));
@@ -222,19 +258,22 @@ class Stager {
   const UnpackLimits& limits_;
   StageMeter& meter_;
   SpaceGuard space_;
+  // The files of a tree that are not copied as they are.
+  Contents relocated_;
   KnownHashes known_ = KnownHashes::None();  // of the source
   bool was_known_ = false;                   // a hash of the source that was not read for it
 };
 
 }  // namespace
 
-Result<StagedSource> StageSource(const fs::path& source, bool unpack, const StageContext& context) {
+Result<StagedSource> StageSource(const fs::path& source, bool unpack, const StageContext& context,
+                                 const SourceUse& use) {
   TRY_ASSIGN(const OpenSource opened, OpenForReading(source));
   Stager stager(context);
-  if (S_ISDIR(opened.info.st_mode)) return stager.Tree(source);
+  if (S_ISDIR(opened.info.st_mode)) return stager.Tree(source, use);
   if (!S_ISREG(opened.info.st_mode))
     return Error{ErrorCode::kInvalid, StrCat(source.string(), ": neither a file nor a folder")};
-  return unpack ? stager.Unpacked(opened, source) : stager.File(opened, source);
+  return unpack ? stager.Unpacked(opened, source, use) : stager.File(opened, source);
 }
 
 }  // namespace tony

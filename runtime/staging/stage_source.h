@@ -2,9 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "runtime/base/result.h"
 #include "runtime/staging/limits.h"
+#include "runtime/staging/relocation.h"
+#include "runtime/staging/source_tree.h"
 #include "runtime/staging/stage_meter.h"
 #include "runtime/staging/staged_store.h"
 
@@ -19,11 +23,20 @@ struct StageContext {
 
 struct StagedSource {
   std::filesystem::path entry;
-  std::string content;  // a hash of what it holds; of a folder without __pycache__
+  std::string content;      // a hash of what it holds; of a folder without __pycache__
+  SourceSummary summary{};  // of a folder
 };
 
-// `unpack`: a file is an archive whose content is wanted; a folder is taken as it is anyway.
+struct SourceUse {
+  // The rules for a folder.
+  SourceRules rules{};
+  // The place of the copy, to which the files are to lead.
+  std::optional<CopyPlace> place{};
+};
+
+// `unpack`: a file is an archive whose content is wanted; a folder is taken as `use` has it.
 // Content is hashed first, and again as it is put into the store, so that an entry is what its name says.
-Result<StagedSource> StageSource(const std::filesystem::path& source, bool unpack, const StageContext& context);
+Result<StagedSource> StageSource(const std::filesystem::path& source, bool unpack, const StageContext& context,
+                                 const SourceUse& use = {});
 
 }  // namespace tony

@@ -2,7 +2,7 @@
 //
 //   <hash>            a file; <hash>-x: an executable one
 //   <hash>-tree       a folder, named by the hash of all that is in it
-//   <hash>-unpacked   what was in the archive of that hash
+//   <hash>-unpacked   what was in the archive of that hash; -environment: a Python environment that leads to itself
 //
 // Entries are complete or not there and never change: read-only, files and folders.
 #pragma once

@@ -107,7 +107,35 @@ Status CheckConfiguration(const std::string& program, const fs::path& file, cons
       program, StrCat("the environment was made for Python ", made, ", and ", real.string(), " is Python ", here));
 }
 
+// "python", "python3", "python3.11".
+bool IsPython(std::string_view name) {
+  return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
+}
+
+bool IsLoginShell(const std::string& shell, const std::string& option) {
+  const std::string name = fs::path(shell).filename().string();
+  if (name != "bash" && name != "sh" && name != "zsh" && name != "dash" && name != "ksh") return false;
+  return option == "--login" ||
+         (option.size() > 1 && option[0] == '-' && option[1] != '-' && option.find('l') != option.npos);
+}
+
 }  // namespace
+
+std::string WhyVenvIsNotUsed(const std::string& command, const fs::path& venv) {
+  std::string before, why;
+  std::error_code error;
+  for (const std::string& word : SplitAtAny(command, " \t\n;&|<>()`'\"=$")) {
+    if (word.starts_with(kFolder) || word.find("/venv/") != word.npos) return "";
+    const std::string name = fs::path(word).filename().string();
+    if (IsLoginShell(before, word)) why = StrCat(before, " ", word, " is a login shell, which sets PATH anew");
+    if (IsPython(name) && word != name && word.starts_with('/')) why = StrCat("it runs ", word);
+    if (IsPython(word) && !fs::exists(venv / "bin" / word, error))
+      why = StrCat("there is no bin/", word, " in it", Hint(word, venv));
+    if (!why.empty()) return why;
+    before = word;
+  }
+  return "";
+}
 
 Status CheckVenvCommand(const std::string& command, const fs::path& venv) {
   const auto program = ProgramInVenv(command);

@@ -13,4 +13,9 @@ namespace tony {
 // "#!" or by pyvenv.cfg, to a Python that this machine does not have.
 Status CheckVenvCommand(const std::string& command, const std::filesystem::path& venv);
 
+// A task finds the environment's programs first in its PATH. Empty: `command` may use them; else why it does not, as
+// far as its text says: another Python by its path, one of a version that is not there, a login shell, which sets PATH
+// anew.
+std::string WhyVenvIsNotUsed(const std::string& command, const std::filesystem::path& venv);
+
 }  // namespace tony

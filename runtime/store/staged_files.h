@@ -40,6 +40,25 @@ struct RemoteFile {
 };
 std::string KeyOf(const RemoteFile& file);  // one component of a path: files of one key are the same
 
+// Files and folders that a rule has left out. Links count as files; above 100,000 files in all the rest is not counted.
+struct LeftOut {
+  std::string rule;                // ".gitignore: data/"
+  std::vector<std::string> paths;  // from the folder, in order; at most kMostNamed
+  int64_t files = 0;
+  int64_t bytes = 0;
+  bool operator==(const LeftOut&) const = default;
+  static constexpr size_t kMostNamed = 5;
+};
+
+// How much of a folder goes to each task, and how much does not.
+struct SourceSummary {
+  std::string folder;  // empty: the job has no such folder
+  int64_t files = 0;
+  int64_t bytes = 0;
+  std::vector<LeftOut> left_out;  // the most bytes first
+  bool operator==(const SourceSummary&) const = default;
+};
+
 struct StagedFiles {
   std::vector<StagedEntry> job;                           // for every task
   std::map<std::string, std::vector<StagedEntry>> roles;  // for the tasks of a role, after the job's
@@ -49,6 +68,9 @@ struct StagedFiles {
   // SHA-256 of names and contents of all of it, but of __pycache__, which programs write beside their sources. For who
   // staged it: it is not in the manifest.
   std::string content{};
+  // For who staged it, too: of src_dir; and what a person should know, a line each.
+  SourceSummary sources{};
+  std::vector<std::string> warnings{};
   bool operator==(const StagedFiles&) const = default;
 };
 

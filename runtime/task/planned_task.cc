@@ -1,7 +1,10 @@
 #include "runtime/task/planned_task.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
+#include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/task/command.h"
@@ -50,12 +53,29 @@ std::vector<std::string> EnvironmentOn(const PlannedNode& node, const RoleSpec& 
   return environment;
 }
 
-PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> environment, bool is_here) {
+// As if `there`, where the task will find its Python environment's programs, were where they are now. Of a packed one
+// nobody knows what is in it.
+std::vector<std::string> WithPathHere(std::vector<std::string> environment, const std::string& there,
+                                      const std::string& here) {
+  const std::string start = StrCat("PATH=", there, ":");
+  for (std::string& variable : environment)
+    if (variable.starts_with(start))
+      variable = StrCat("PATH=", here, here.empty() ? "" : ":", variable.substr(start.size()));
+  return environment;
+}
+
+// `python_venv`: the job's.
+PlannedProcess PlanProcess(const std::string& command, std::vector<std::string> environment, const std::string& work,
+                           const std::string& python_venv) {
   PlannedProcess process{{"/bin/bash", "-c", command}, std::move(environment)};
-  const auto simple = is_here ? AsSimpleCommand(command, process.environment) : std::nullopt;
+  std::error_code error;
+  const std::string there = StrCat(work, "/", kVenvFolder, "/bin");
+  const std::string here = std::filesystem::is_directory(python_venv, error) ? python_venv + "/bin" : "";
+  const auto simple = AsSimpleCommand(command, WithPathHere(process.environment, there, here));
   if (!simple) return process;
   process.argv = simple->argv;
-  AddBashVariables(process.environment, simple->program);
+  const bool in_venv = !here.empty() && simple->program.starts_with(here + "/");
+  AddBashVariables(process.environment, in_venv ? StrCat(there, simple->program.substr(here.size())) : simple->program);
   std::ranges::sort(process.environment);
   return process;
 }
@@ -74,7 +94,9 @@ PlannedTask PlanTask(const JobSpec& spec, const TaskId& task, const PlannedNode&
   PlannedTask planned{.directory = place.folder.work.string()};
   for (; place.process < role.processes; ++place.process) {
     auto made = MakeUserEnvironment(spec, cluster, place, EnvironmentOn(node, role), secrets);
-    planned.processes.push_back(PlanProcess(role.command, std::move(made.variables), node.is_here));
+    planned.processes.push_back(
+        node.is_here ? PlanProcess(role.command, std::move(made.variables), planned.directory, spec.python_venv)
+                     : PlannedProcess{{"/bin/bash", "-c", role.command}, std::move(made.variables)});
   }
   return planned;
 }

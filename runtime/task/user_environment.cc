@@ -93,6 +93,35 @@ void Override(Environment& environment, const Environment& with) {
   for (const auto& [name, value] : with) environment[name] = value;
 }
 
+// The PATH of a shell where none is set.
+constexpr const char* kUsualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// As bin/activate does.
+void Activate(const std::filesystem::path& venv, Environment& environment) {
+  const std::string path = environment.try_emplace("PATH", kUsualPath).first->second;
+  environment["PATH"] = StrCat((venv / "bin").string(), ":", path);
+  environment["VIRTUAL_ENV"] = venv.string();
+  environment.erase("PYTHONHOME");
+}
+
+// The search paths of a shell, the loader and Python.
+bool IsSearchPath(std::string_view name) { return name == "PATH" || name == "LD_LIBRARY_PATH" || name == "PYTHONPATH"; }
+
+// The folders of src_dir that the job's own search paths name are those of the task's copy.
+void MeanCopy(const JobSpec& spec, const std::filesystem::path& work, Environment& environment) {
+  if (!spec.src_dir.starts_with('/')) return;
+  for (const auto* own : {&spec.container_env, &spec.execution_env})
+    for (const auto& [name, given] : *own) {
+      const auto value = environment.find(name);
+      if (!IsSearchPath(name) || value == environment.end() || value->second != given) continue;
+      std::vector<std::string> folders = Split(given, ':');
+      for (std::string& folder : folders)
+        if (folder == spec.src_dir || folder.starts_with(spec.src_dir + "/"))
+          folder = StrCat(work.string(), folder.substr(spec.src_dir.size()));
+      value->second = Join(folders, ":");
+    }
+}
+
 }  // namespace
 
 UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& cluster, const AttemptPlace& place,
@@ -102,6 +131,8 @@ UserEnvironment MakeUserEnvironment(const JobSpec& spec, const ClusterSpec& clus
   Override(environment, spec.container_env);
   Override(environment, spec.execution_env);
   Add(secrets, environment);
+  MeanCopy(spec, place.folder.work, environment);
+  if (!spec.python_venv.empty()) Activate(place.folder.work / kVenvFolder, environment);
   // Or the last words of a Python program that dies are lost with its buffer.
   environment.try_emplace("PYTHONUNBUFFERED", "1");
   // As root it would write __pycache__ into the staged folders that all jobs share.

@@ -2,8 +2,8 @@
 // get.
 //
 // Later wins: what the executor inherited (without variables of ours, which would be another job's), container_env,
-// execution_env, secrets ("NAME=value"), the framework's variables, the job's own (TONY_TASK, ...). README.md lists
-// them.
+// execution_env, secrets ("NAME=value"), what activates the job's Python environment, the framework's variables, the
+// job's own (TONY_TASK, ...). README.md lists them.
 #pragma once
 
 #include <filesystem>

@@ -120,6 +120,30 @@ TEST_F(StagingTest, ResourcesAreThereUnderTheirNamesAndForTheirRoles) {
   EXPECT_EQ(info.st_mode & 0777, 0444u);
 }
 
+TEST_F(StagingTest, PlanAndSubmitTellWhatTravelsAndWhatDoesNot) {
+  Write("app/run.sh", "ls *.txt; cat data/x\n");
+  for (const std::string name : {"a.txt", "a.log", "data/x", "data/y", ".git/config"})
+    Write("app/" + name, name + "\n");
+  Write("app/.tonyignore", "*.log\ndata/\n");
+  const std::string job = box_.Write("job.json", "{\"src_dir\": \"" + box_.File("app") +
+                                                     "\", \"executes\": \"bash run.sh; cat data/x\", \"framework\": "
+                                                     "\"standalone\", \"tasks\": {\"worker\": {\"instances\": 1, "
+                                                     "\"memory\": \"64m\"}}}");
+  const Ran plan = box_.Tony({"plan", job});
+  EXPECT_THAT(plan.out, HasSubstr(": 4 files, 46 bytes\n"));
+  EXPECT_THAT(plan.out, HasSubstr("    left out: .git: 1 file, 12 bytes (.git)\n"));
+  EXPECT_THAT(plan.out, HasSubstr("    left out: data/y: 1 file, 7 bytes (.tonyignore: data/)\n"));
+  const Ran submit = box_.Tony({"submit", "--json", job});
+  ASSERT_EQ(submit.exit, 0) << submit.err;
+  EXPECT_EQ(LogText("worker-0", "stdout"), "a.txt\ndata/x\ndata/x\n");
+  EXPECT_THAT(submit.err, HasSubstr("tony: src_dir " + box_.File("app") + ": 4 files, 46 bytes\n"));
+  EXPECT_THAT(submit.err, HasSubstr("tony: left out: a.log: 1 file, 6 bytes (.tonyignore: *.log)\n"));
+  const auto planned = ParseJson(box_.Tony({"plan", "--json", job}).out);
+  EXPECT_EQ(At(planned, "/sources"), At(ParseJson(submit.out), "/sources"));
+  EXPECT_EQ(Number(planned, "/sources/files"), 4);
+  EXPECT_EQ(Text(planned, "/sources/left_out/0/rule"), ".git");
+}
+
 TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
   MakeEnvironment();
   ASSERT_EQ(std::system(("tar czf " + box_.File("env.tar.gz") + " -C " + box_.File("env") + " .").c_str()), 0);
@@ -128,11 +152,17 @@ TEST_F(StagingTest, PackedPythonEnvironmentRunsTheProgram) {
   const Ran ran = box_.Tony(One("train.py") + venv + Words{"-python_binary_path", "bin/python3"});
   ASSERT_EQ(ran.exit, 0) << ran.err << ran.out;
   EXPECT_EQ(LogText("worker-0", "stdout"), "42 True\n");
+  const Ran by_name = box_.Tony(One("env X=1 python3 train.py") + venv);
+  EXPECT_EQ(by_name.exit, 0) << by_name.err;
+  EXPECT_EQ(Out(by_name.out.substr(0, by_name.out.find('\n')), "worker-0"), "42 True\n");
+  const Ran other = box_.Tony(One("/usr/bin/python3 -c pass") + venv);
+  EXPECT_THAT(other.err,
+              HasSubstr("warning: role worker: its command does not use python_venv: it runs /usr/bin/python3"));
   const Ran wrong = box_.Tony(One("train.py") + venv + Words{"-python_binary_path", "Python/bin/python3"});
   EXPECT_EQ(wrong.exit, 65);
   EXPECT_EQ(CountLines(wrong.err), 1u) << wrong.err;
   EXPECT_THAT(wrong.err, HasSubstr("it has bin/python3"));
-  EXPECT_EQ(box_.Jobs().size(), 1u) << "nothing was started";
+  EXPECT_EQ(box_.Jobs().size(), 3u) << "nothing was started";
 }
 
 TEST_F(StagingTest, PythonWritesNothingIntoTheStore) {

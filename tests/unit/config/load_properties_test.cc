@@ -96,6 +96,21 @@ TEST_F(LoadPropertiesTest, AFinalValueOfTheUserBlocksTheSiteFileButNotFlags) {
   EXPECT_EQ(ValueOf("tony.worker.instances"), "3 from -conf");
 }
 
+TEST_F(LoadPropertiesTest, AJobOfAFileThatTonYReadIsOfTonys) {
+  const auto is_of_tonys = [this] { return LoadProperties(options_, folder_)->is_of_tonys(); };
+  WriteSite(Xml(""));
+  EXPECT_FALSE(is_of_tonys()) << "flags alone";
+  Write("job.yaml", "name: x\nproperties: {a: b}\n");
+  options_.spec_file = "job.yaml";
+  EXPECT_FALSE(is_of_tonys());
+  Write("job.properties", "type=TonYJob\n");
+  options_.spec_file = "job.properties";
+  EXPECT_TRUE(is_of_tonys());
+  options_.spec_file = "";
+  Write("tony.xml", Xml(""));
+  EXPECT_TRUE(is_of_tonys());
+}
+
 TEST_F(LoadPropertiesTest, AMissingSiteFileIsNoError) {
   setenv("TONY_CONF_DIR", (folder_ / "nowhere").c_str(), 1);
   EXPECT_EQ(ErrorOf().message, "accepted");

@@ -68,6 +68,62 @@ TEST_F(ScriptCommandTest, InAnArchiveANameWithoutASlashCanOnlyBeMeantForPython) 
   EXPECT_EQ(CommandOf("./train.py", archive), "./train.py") << "it may be executed, or not";
 }
 
+TEST_F(ScriptCommandTest, AFileThatTheKernelWouldNotStartIsRunByPython) {
+  const fs::path run = folder_.path() / "src/run.py";
+  for (const std::string text :
+       {"print()\n", "", "#!/usr/bin/python3\r\nprint()\r\n", "\xEF\xBB\xBF#!/usr/bin/python3\n"}) {
+    std::ofstream(run) << text;
+    EXPECT_EQ(CommandOf("./run.py"), "python3 ./run.py") << text;
+  }
+  std::ofstream(run) << "PK\x03\x04";
+  EXPECT_EQ(CommandOf("./run.py"), "./run.py") << "a program of zipapp";
+}
+
+TEST_F(ScriptCommandTest, ANameMayHaveAnyLetters) {
+  for (const std::string name : {"\xC3\x9C"
+                                 "bung.py",
+                                 "\xE8\xAE\xAD\xE7\xBB\x83.py"}) {
+    std::ofstream(folder_.path() / "src" / name) << "print()\n";
+    EXPECT_EQ(CommandOf(name + " --lr 0.1"), "python3 " + name + " --lr 0.1");
+  }
+}
+
+TEST_F(ScriptCommandTest, ANameWithBlanksIsOneWord) {
+  std::ofstream(folder_.path() / "src/my train.py") << "print()\n";
+  std::ofstream(folder_.path() / "src/a tool") << "echo\n";
+  EXPECT_EQ(CommandOf("my train.py --lr 0.1"), "python3 './my train.py' --lr 0.1");
+  EXPECT_EQ(CommandOf("my train.py"), "python3 './my train.py'");
+  EXPECT_EQ(CommandOf("'my train.py' --lr 0.1"), "python3 'my train.py' --lr 0.1");
+  EXPECT_EQ(CommandOf("\"my train.py\""), "python3 \"my train.py\"");
+  EXPECT_EQ(CommandOf("my\\ train.py"), "python3 my\\ train.py");
+  EXPECT_EQ(CommandOf("/usr/bin/python3 my train.py -v"), "/usr/bin/python3 './my train.py' -v");
+  EXPECT_EQ(CommandOf("a tool -x"), "'./a tool' -x");
+  EXPECT_EQ(CommandOf("echo my train.py"), "echo my train.py");
+}
+
+TEST_F(ScriptCommandTest, AProgramOfTheSourcesByItsAbsolutePathIsTheTasksCopy) {
+  const std::string src = (folder_.path() / "src").string();
+  EXPECT_EQ(CommandOf("python3 " + src + "/train.py --lr 0.1"), "python3 ./train.py --lr 0.1");
+  EXPECT_EQ(CommandOf(src + "/train.py"), "python3 ./train.py");
+  EXPECT_EQ(CommandOf("env A=" + src + "/run.py bash -c '" + src + "/run.py'; \"" + src + "/run.py\""),
+            "env A=./run.py bash -c './run.py'; \"./run.py\"");
+  EXPECT_EQ(CommandOf("python3 t.py --out " + src + "/out " + src + "2/run.py"),
+            "python3 t.py --out " + src + "/out " + src + "2/run.py")
+      << "a folder for results is to outlive the job";
+}
+
+TEST_F(ScriptCommandTest, WhatStaysTheOriginalIsAWarning) {
+  const std::string src = (folder_.path() / "src").string();
+  std::ofstream(folder_.path() / "src/conf.yaml") << "a: 1\n";
+  for (const std::string& command : {"python3 train.py --conf " + src + "/conf.yaml",
+                                     "cd " + src + " && python3 train.py", "cd /tmp && python3 " + src + "/train.py"}) {
+    const ParsedJobSpec parsed = Parsed(command);
+    EXPECT_EQ(parsed.spec.roles.at(0).command, command);
+    ASSERT_EQ(parsed.warnings.size(), 1u) << command;
+    EXPECT_NE(parsed.warnings[0].find("the original, whose later changes the job sees"), std::string::npos);
+  }
+}
+
 TEST_F(ScriptCommandTest, FilesThatTheJobNamesCountToo) {
   const Settings files = {{"tony.containers.resources", "other.py::main.py,src::code"}};
   EXPECT_EQ(CommandOf("main.py", files), "python3 main.py");

@@ -47,7 +47,7 @@ class PackFolderTest : public testing::Test {
     std::map<std::string, std::string> all;
     const auto items = ListSource(folder, {});
     EXPECT_TRUE(items.ok());
-    for (const SourceItem& item : *items) {
+    for (const SourceItem& item : items->items) {
       const bool is_file = item.kind == SourceItem::Kind::kFile;
       all[item.name] = StrCat(static_cast<int>(item.kind), item.executable ? "x " : " ", item.target, "|",
                               is_file ? *ReadFile(folder / item.name) : "", "|", is_file ? item.modified.tv_sec : 0);

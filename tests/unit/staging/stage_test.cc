@@ -230,13 +230,6 @@ TEST_F(StagingTest, JobWithoutFilesNeedsNoStore) {
   EXPECT_TRUE(NeedsStaging(JobOfFolder()));
 }
 
-TEST_F(StagingTest, PipeInASourceFolderIsRefusedByName) {
-  ASSERT_EQ(mkfifo((src_ / "pipe").c_str(), 0600), 0);
-  const Error error = Refused(JobOfFolder());
-  EXPECT_EQ(error.code, ErrorCode::kInvalid);
-  EXPECT_THAT(error.message, HasSubstr("src_dir " + src_.string() + ": copy " + (src_ / "pipe").string()));
-}
-
 TEST_F(StagingTest, SourceThatIsGoneIsOneClearLine) {
   JobSpec spec = Job();
   spec.files = {{(temp_.path() / "gone.csv").string(), "gone.csv", false}};

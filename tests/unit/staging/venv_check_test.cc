@@ -48,6 +48,16 @@ TEST_F(VenvCheckTest, OtherCommandsAreNobodysBusinessHere) {
     EXPECT_EQ(Check(command), "") << command;
 }
 
+TEST_F(VenvCheckTest, ACommandThatUsesAnotherPythonIsNamed) {
+  for (const char* command :
+       {"python3 train.py", "env X=1 python -m pkg", "bash -c 'python3 train.py'", "torchrun train.py",
+        "venv/bin/python3 x", "/usr/bin/env python3 x", "source venv/bin/activate; python3.9 x"})
+    EXPECT_EQ(WhyVenvIsNotUsed(command, venv_), "") << command;
+  EXPECT_EQ(WhyVenvIsNotUsed("/usr/bin/python3 x", venv_), "it runs /usr/bin/python3");
+  EXPECT_EQ(WhyVenvIsNotUsed("python3.9 x", venv_), "there is no bin/python3.9 in it");
+  EXPECT_EQ(WhyVenvIsNotUsed("bash -lc 'python3 x'", venv_), "bash -lc is a login shell, which sets PATH anew");
+}
+
 TEST_F(VenvCheckTest, MissingProgramIsNamedWithWhereThereIsOne) {
   EXPECT_EQ(Check("venv/Python/bin/python3 x"),
             "venv/Python/bin/python3: there is no such file in the Python environment; it has bin/python3");

@@ -43,6 +43,24 @@ TEST_F(UserEnvironmentTest, TellsTheTaskWhoItIs) {
   }
 }
 
+TEST_F(UserEnvironmentTest, TheJobsPythonEnvironmentIsActive) {
+  EXPECT_THAT(Variables({"worker", 1}, {"PATH=/bin", "PYTHONHOME=/opt"}),
+              AllOf(Contains("PATH=/bin"), Contains("PYTHONHOME=/opt"), Not(Contains(StartsWith("VIRTUAL_ENV=")))));
+  spec_.python_venv = "/home/u/env";
+  EXPECT_THAT(Variables({"worker", 1}, {"PATH=/bin", "PYTHONHOME=/opt", "VIRTUAL_ENV=/home/u/other"}),
+              AllOf(Contains("PATH=/job/work/venv/bin:/bin"), Contains("VIRTUAL_ENV=/job/work/venv"),
+                    Not(Contains(StartsWith("PYTHONHOME=")))));
+  EXPECT_THAT(Variables({"worker", 1}), Contains(StartsWith("PATH=/job/work/venv/bin:/usr/local/sbin:")));
+}
+
+TEST_F(UserEnvironmentTest, SearchPathsOfTheJobMeanTheTasksCopy) {
+  spec_.src_dir = "/home/u/src";
+  spec_.execution_env = {{"PYTHONPATH", "/home/u/src:/home/u/src/lib:/home/u/src2"}, {"OUT", "/home/u/src/out"}};
+  EXPECT_THAT(Variables({"worker", 1}, {"PATH=/home/u/src/.venv/bin"}),
+              AllOf(Contains("PYTHONPATH=/job/work:/job/work/lib:/home/u/src2"), Contains("OUT=/home/u/src/out"),
+                    Contains("PATH=/home/u/src/.venv/bin")));
+}
+
 TEST_F(UserEnvironmentTest, AProcessOfSeveralIsToldWhichOneItIs) {
   EXPECT_THAT(Variables({"worker", 0}), Not(Contains(StartsWith("TONY_PROCESS_"))));
   spec_.roles[1].processes = 3;

@@ -1,0 +1,179 @@
+#include "runtime/staging/source_rules.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/strings.h"
+#include "runtime/job/hdfs_place.h"
+#include "runtime/store/files.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The size limit of a script, because a larger file is data.
+constexpr int64_t kLongestScript = 256 << 10;
+// Characters that end a path in a line for a shell, or in a text of another language.
+constexpr std::string_view kBetweenPaths = " \t\r\n;&|<>()`'\"=,:$\\{}[]!";
+
+void Replace(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// "--output-dir", "-o", "save_path": a folder behind it is to be written into.
+bool IsForOutput(const std::string& option) {
+  const std::string name = ToLower(option);
+  if (name == "-o") return true;
+  if (!name.starts_with('-') && name.find('_') == std::string::npos) return false;
+  constexpr std::array<std::string_view, 3> kMarks = {"out", "save", "log"};
+  return std::ranges::any_of(kMarks, [&](std::string_view mark) { return name.find(mark) != std::string::npos; });
+}
+
+// Programs that run others in the environment .venv of the folder.
+bool RunsInOwnEnvironment(const std::string& program, const std::string& verb) {
+  constexpr std::array<std::string_view, 5> kPrograms = {"uv", "poetry", "pdm", "pipenv", "hatch"};
+  return verb == "run" && std::ranges::find(kPrograms, fs::path(program).filename().string()) != kPrograms.end();
+}
+
+class NamedPaths {
+ public:
+  explicit NamedPaths(const std::string& folder) : folder_(folder) {
+    std::error_code error;
+    real_ = fs::canonical(folder_, error);
+  }
+
+  // A line for a shell, or a script of one.
+  void TakeShell(std::string text) {
+    for (const char* here : {"$PWD/", "${PWD}/", "$(pwd)/"}) Replace(text, here, "");
+    for (const char quote : {'"', '\''}) {  // a name with blanks
+      const std::vector<std::string> parts = Split(text, quote);
+      for (size_t i = 1; i < parts.size(); i += 2) Take(parts[i], "");
+    }
+    std::string last;
+    for (std::string& word : SplitAtAny(text, kBetweenPaths)) {
+      Take(word, last);
+      if (last == "-m") TakeModule(word);
+      if (RunsInOwnEnvironment(last, word)) Take(".venv", "");
+      if (word == "make") Take("Makefile", "");
+      last = std::move(word);
+    }
+  }
+
+  JobSources Found() && { return std::move(found_); }
+  SourceRules& rules() { return found_.rules; }
+
+ private:
+  // From the folder; empty: it is elsewhere, or the folder itself.
+  std::string Inside(const std::string& word) const {
+    fs::path path = word;
+    if (path.is_absolute()) {
+      const fs::path normal = path.lexically_normal();
+      path = normal.lexically_relative(folder_);
+      if (path.empty() || *path.begin() == "..") path = normal.lexically_relative(real_);
+    }
+    path = path.lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();
+    if (path.empty() || path == "." || *path.begin() == "..") return "";
+    return path.string();
+  }
+
+  // `before`: the word before it.
+  void Take(std::string word, const std::string& before) {
+    // A pattern stands for files of the folder before it.
+    if (const size_t glob = word.find_first_of("*?"); glob != std::string::npos)
+      word.resize(std::min(word.rfind('/', glob), word.size()) == word.size() ? 0 : word.rfind('/', glob));
+    if (word.size() > PATH_MAX || word.find('\0') != std::string::npos) return;
+    const std::string path = Inside(word);
+    struct stat info {};
+    if (path.empty() || stat((folder_ / path).c_str(), &info) != 0) return;
+    if (S_ISDIR(info.st_mode) && IsForOutput(before)) return;
+    if (!found_.rules.named.insert(path).second) return;
+    std::error_code error;
+    const fs::path end = fs::canonical(folder_ / path, error).lexically_relative(real_);
+    if (!error && !end.empty() && end != "." && *end.begin() != "..") found_.rules.named.insert(end.string());
+    if (S_ISREG(info.st_mode) && info.st_size <= kLongestScript) TakeScript(path);
+  }
+
+  void TakeModule(std::string module) {
+    Replace(module, ".", "/");
+    Take(module.substr(0, module.find('/')), "");
+    Take(module + ".py", "");
+  }
+
+  void TakeScript(const std::string& path) {
+    const auto text = ReadFile(folder_ / path);
+    if (!text.ok()) return;
+    const std::string first = text->starts_with("#!") ? text->substr(0, text->find('\n')) : "";
+    const bool is_python = path.ends_with(".py") || first.find("python") != std::string::npos;
+    const bool is_shell =
+        path.ends_with(".sh") || path.ends_with(".bash") || (!is_python && first.find("sh") != first.npos);
+    // A Python program finds its own files; the interpreter that its first line names, or that it starts, is not its
+    // own.
+    if (!is_shell && fs::path(path).filename() != "Makefile") return TakeEnvironments(*text);
+    if (is_shell && text->find("\r\n") != std::string::npos)
+      found_.warnings.push_back(StrCat(path,
+                                       " has line ends of Windows, which a shell takes for a part of each line's "
+                                       "last word; expected those of Linux, as dos2unix ",
+                                       path, " makes them"));
+    TakeShell(*text);
+  }
+
+  // A text that is not a shell's names environments only.
+  void TakeEnvironments(const std::string& text) {
+    for (const std::string& word : SplitAtAny(text, kBetweenPaths)) {
+      const size_t bin = word.find("/bin/");
+      if (bin == std::string::npos || bin == 0) continue;
+      if (const std::string path = Inside(word.substr(0, bin)); !path.empty() && IsEnvironment(folder_ / path))
+        found_.rules.named.insert(path);
+    }
+  }
+
+  const fs::path folder_;
+  fs::path real_;
+  JobSources found_;
+};
+
+// A path in an environment names the whole environment.
+void NameWholeEnvironments(const fs::path& folder, std::set<std::string>& named) {
+  std::set<std::string> environments;
+  for (const std::string& path : named)
+    for (fs::path above = path; !above.empty(); above = above.parent_path())
+      if (IsEnvironment(folder / above)) environments.insert(above.string());
+  named.merge(environments);
+}
+
+}  // namespace
+
+JobSources SourcesOf(const JobSpec& spec, bool as_tony) {
+  std::error_code error;
+  if (spec.src_dir.empty() || IsInHdfs(spec.src_dir) || !fs::is_directory(spec.src_dir, error)) return {};
+  NamedPaths paths(spec.src_dir);
+  for (const RoleSpec& role : spec.roles) paths.TakeShell(role.command);
+  for (const auto* variables : {&spec.execution_env, &spec.container_env})
+    for (const auto& [name, value] : *variables) paths.TakeShell(value);
+  SourceRules& rules = paths.rules();
+  rules.apply = true;
+  rules.with_defaults = !as_tony;
+  const auto inside = [&](const std::string& path) {
+    const fs::path from = fs::path(path).lexically_relative(spec.src_dir);
+    return path.empty() || from.empty() || from == "." || *from.begin() == ".." ? "" : from.string();
+  };
+  for (const std::string& folder : {inside(spec.checkpoint.directory), inside(spec.history_folder)})
+    if (!folder.empty()) rules.written.insert(folder);
+  if (!spec.python_venv.empty() && !as_tony) {
+    // The link of that name is the environment.
+    std::erase_if(rules.named,
+                  [](const std::string& path) { return path == kVenvFolder || path.starts_with("venv/"); });
+    rules.elsewhere = inside(spec.python_venv);
+  }
+  NameWholeEnvironments(spec.src_dir, rules.named);
+  // A file that is to be read, as a checkpoint, travels; the folder that is given as a place to write does not.
+  for (const std::string& folder : rules.written) rules.named.erase(folder);
+  return std::move(paths).Found();
+}
+
+}  // namespace tony
