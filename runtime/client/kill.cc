@@ -129,11 +129,14 @@ Result<int> KillJob(const CommandLine& line, const JobRecords& records, const Ki
   const auto watch = WatchJob(loop, interrupts, records, *launcher, options);
   const bool has_ended = watch.ok() && watch->status && HasEnded(*watch->status);
   const bool is_heard = watch.ok() && ((watch->kill && options.until_told) || watch->signal != 0);
+  const Duration grace = GraceOf(records, request);
   if (!recorded.ok() && !has_ended && !is_heard) {
-    const Duration grace = GraceOf(records, request);
     TRY_ASSIGN(const auto exit, KillWithoutRecords(line, records.job(), request, grace, recorded.error()));
     if (exit) return *exit;
   }
+  // A master that cannot record the end tells it while it and its keeper still leave: they are waited for.
+  if (!recorded.ok() && has_ended && request.IsPlain())
+    (void)BackendOf(records.job()).arbiter().EndWithoutRecords(records.job(), grace + kKeeperMargin);
   TRY_ASSIGN(const Watched watched, watch);
   if (watched.signal != 0) {
     Say(StrCat("interrupted; the kill of job ", records.job().value,

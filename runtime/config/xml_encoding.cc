@@ -19,10 +19,9 @@ constexpr auto kLimit = std::chrono::seconds(10);
 constexpr size_t kLongestDeclaration = 200;
 
 std::string DeclaredEncoding(std::string_view text) {
-  using namespace std::string_view_literals;
   if (text.starts_with("\xEF\xBB\xBF")) return "UTF-8";
-  if (text.starts_with("\xFE\xFF") || text.starts_with("\0<"sv)) return "UTF-16BE";
-  if (text.starts_with("\xFF\xFE") || text.starts_with("<\0"sv)) return "UTF-16LE";
+  if (text.starts_with("\xFE\xFF") || text.starts_with(std::string_view("\0<", 2))) return "UTF-16BE";
+  if (text.starts_with("\xFF\xFE") || text.starts_with(std::string_view("<\0", 2))) return "UTF-16LE";
   if (!text.starts_with("<?xml")) return "UTF-8";
   const std::string_view declaration = text.substr(0, std::min(text.find("?>"), kLongestDeclaration));
   const size_t at = declaration.find("encoding");

@@ -143,7 +143,7 @@ class SleepersTest : public RoughTest {
 };
 
 TEST_F(SleepersTest, AThousandInSessionsOfTheirOwnAreGoneWhenTheJobHasSucceeded) {
-  const Ran ran = box_.Tony(One(LeaveThem() + "true"), {}, kLong);
+  const Ran ran = box_.Tony(One(LeaveThem() + "true") + Conf("tony.task.background=end"), {}, kLong);
   EXPECT_EQ(ran.exit, 0) << ran.err;
   ExpectVerdict("SUCCEEDED", "success");
   ExpectNothingLeft();

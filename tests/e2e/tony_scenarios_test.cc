@@ -239,8 +239,9 @@ TEST_F(TonyScenariosTest, ATaskThatHasEndedDoesNotExpireWhileItsContainersEndIsN
 }
 
 // testAMStopsJobAfterWorker0Killed: as the kernel does it where memory is short.
+// Without a budget for what is nobody's fault, as TonY had none.
 TEST_F(TonyScenariosTest, AWorkerThatIsKilledFailsTheJobAtOnce) {
-  const auto client = box_.StartTony(Method("worker-killed"));
+  const auto client = box_.StartTony(Method("worker-killed") + Conf("tony.restart.lost.budget=0"));
   ASSERT_TRUE(WaitForTask("worker:0 running")) << client->err();
   Signal(UserProcess("worker:0"), SIGKILL);
   ExpectFailed(client->Wait(), HasSubstr("worker:0 failed on 127.0.0.1: signal 9 (SIGKILL)"));

@@ -13,7 +13,7 @@ constexpr Duration kLateLook{1'000};
 // A file system that does not answer for so long is not waited for.
 constexpr Duration kLongestLook{55'000};
 
-auto AgeOf(const Checkpoint& checkpoint) { return std::pair(checkpoint.step, checkpoint.modified); }
+auto AgeOf(const Checkpoint& checkpoint) { return std::pair(checkpoint.modified, checkpoint.step); }
 
 std::optional<Checkpoint> NewestOf(const std::vector<Checkpoint>& all) {
   if (all.empty()) return std::nullopt;

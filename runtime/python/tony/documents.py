@@ -188,6 +188,25 @@ class JobStatus:
 
 
 @dataclasses.dataclass(frozen=True)
+class LeftOut:
+    """Files of src_dir that one rule keeps from the tasks."""
+
+    rule: str
+    paths: tuple[str, ...]
+    files: int
+    bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """What of the folder src_dir goes to each task, and what was left out."""
+
+    files: int
+    bytes: int
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Submitted:
     """What a submit did. With a request id it may have found a job: then `decision` says so."""
 
@@ -198,6 +217,7 @@ class Submitted:
     spec_differs: bool | None = None
     differs_in: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    sources: Sources | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -288,6 +308,7 @@ class Plan:
     spec: PlannedSpec
     warnings: tuple[str, ...]
     steps: tuple[PlannedStep, ...] = ()
+    sources: Sources | None = None
     document: Mapping[str, Any] = dataclasses.field(
         default_factory=dict[str, Any], repr=False, compare=False, metadata={"whole": True}
     )
