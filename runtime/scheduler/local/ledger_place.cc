@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/tilde.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
@@ -64,7 +65,7 @@ Status CheckLedgerPlace(const fs::path& path, const FileSystem& file_system) {
 }
 
 Result<LedgerFolder> LedgerFolder::Find(const fs::path& home, const std::string& configured) {
-  LedgerFolder folder(configured, "");
+  LedgerFolder folder(ExpandTilde(configured), "");
   if (configured.empty()) {
     folder.why_private_ = WhyNotShared();
     folder.path_ = folder.is_private() ? home / "ledger" : fs::path(kShared);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/base/tilde.h"
 #include "runtime/base/users.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 
@@ -180,7 +181,7 @@ std::string PageOf(const YarnCluster& cluster, const JobId& job) {
 }
 
 Result<YarnCluster> FindYarnCluster(const SiteFiles& files) {
-  const std::string folder = Variable(kConfigurationVariable).value_or("");
+  const std::string folder = ExpandTilde(Variable(kConfigurationVariable).value_or(""));
   if (folder.empty() && files == SiteFiles()) return YarnNotConfigured();
   Properties sites;
   TRY(Add(kConfigurationVariable, folder, hadoop::ReadSiteFolder, sites));
