@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kShellBase = 128;  // a shell says 128 + n of a command that signal n ended
 
-// All conditions but the pattern.
+// All conditions except the pattern.
 bool FactsHold(const FailureRule& rule, const Evidence& evidence) {
   if (rule.exit_code && evidence.exit != ExitStatus{ExitStatus::Kind::kExited, *rule.exit_code}) return false;
   if (rule.signal && !DiedOf(evidence.exit, *rule.signal)) return false;

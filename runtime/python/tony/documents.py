@@ -199,7 +199,7 @@ class LeftOut:
 
 @dataclasses.dataclass(frozen=True)
 class Sources:
-    """What of the folder src_dir goes to each task, and what was left out."""
+    """The files of src_dir that go to each task, and those that were left out."""
 
     files: int
     bytes: int

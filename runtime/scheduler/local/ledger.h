@@ -145,7 +145,7 @@ bool EverFits(const LedgerAsk& ask, const Machine& machine, int64_t user);
 // Why a job that a task of job `above` has submitted is not queued. `why`: WhyItWaits().
 std::string WhyNestedCannotWait(const JobId& above, const std::string& why);
 
-// Those of `gpus` that the ask allows.
+// The GPUs among `gpus` that the ask allows.
 std::vector<int> AllowedGpus(const std::vector<int>& gpus, const LedgerAsk& ask);
 
 // kInvalid with both numbers and the key that would help: "the job asks for 10240 MB of memory (5 tasks: ps 1 x 2048

@@ -79,7 +79,7 @@ Status CheckNested(const JobSpec& spec, const Ledger& ledger, const std::vector<
   return Error{ErrorCode::kUnavailable, WhyNestedCannotWait(above->job, ledger.WhyItWaits(mine))};
 }
 
-// What becomes of the GPUs that the shell chose; empty where that is what its user expects.
+// Says where the GPUs that the shell chose do not count; empty where they do.
 std::string GpuNote(const JobSpec& spec, const Machine& machine, const std::vector<std::string>& environment) {
   const std::string pin = VariableOf(environment, kVisibleGpus).value_or("");
   if (pin.empty() || machine.gpus.empty() || VariableOf(environment, kJobMark)) return {};

@@ -113,7 +113,7 @@ TEST(HadoopXmlTest, AnotherStructureIsReportedWithItsLine) {
             "tony.xml:2: a <property> without a <name>");
 }
 
-// What `iconv` makes of the UTF-8 text.
+// The UTF-8 text as `iconv` encodes it.
 std::string Encoded(const std::string& text, const std::string& encoding) {
   const TempFolder folder;
   std::ofstream(folder.path() / "utf8") << text;

@@ -1,4 +1,4 @@
-// What was brought along leads to the copy, and not to where it was.
+// An environment that was brought along leads to its copy, and not to where it was.
 #include "runtime/staging/relocation.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What of src_dir travels: the rules of files, what the job names, and what is left out all the same.
+// The files of src_dir that travel: by the rules of ignore files, and by what the job names.
 #include "runtime/staging/source_rules.h"
 
 #include <sys/socket.h>
