@@ -13,6 +13,8 @@ namespace tony::am {
 namespace {
 
 constexpr int kPeerPatience = 10;
+// So often a signal may end a task within the window before it is taken for the task's own.
+constexpr int kFreeSignals = 2;
 
 // "127.0.0.1:80" does not name 127.0.0.1:8080.
 bool Names(const std::string& text, const std::string& address) {
@@ -93,19 +95,20 @@ AttemptId Job::FirstCauseOf(const AttemptId& id) const {
   return hung == failed_.end() ? failed_.begin()->second : hung->second;
 }
 
-// Whoever ends a task from outside rarely does so twice; a program that ends itself does it every time. With a lost
-// node, or a container that was taken away, it is known who did.
+// Nobody can see who sent a signal. A program that ends itself does so every time, so the third end of that kind is
+// taken for its own. With a lost node, or a container that was taken away, the sender is known.
 bool Job::EndsItself(const Attempt& attempt) const {
   const auto by_unknown = [](const Outcome& outcome) {
     return outcome.source == Source::kSignal && outcome.cls == OutcomeClass::kInfra;
   };
   if (!by_unknown(*attempt.outcome) || attempt.outcome->advice != Advice::kNone) return false;
   const Duration window = spec_.restart.lost.window;
-  return std::ranges::any_of(tasks_.at(attempt.id.task).attempts, [&](const Attempt& earlier) {
+  const auto before = std::ranges::count_if(tasks_.at(attempt.id.task).attempts, [&](const Attempt& earlier) {
     const bool ended = earlier.id.number < attempt.id.number && earlier.outcome;
     if (!ended || !by_unknown(*earlier.outcome)) return false;
     return window.count() == 0 || *attempt.ended - *earlier.ended < window;
   });
+  return before >= kFreeSignals;
 }
 
 // Who sent a signal, the kernel tells nobody but the process that catches it. All tasks of one machine are of one user,
@@ -156,8 +159,8 @@ std::string Job::SilentTasks(const Attempt& failed) const {
 std::string Job::ProbableCause(const Attempt& failed) const {
   if (EndsItself(failed)) {
     const std::string others = TasksBeside(failed);
-    return StrCat("; an attempt before ended so, too: its own processes", others.empty() ? "" : ", or those of ",
-                  others, " may have sent the signal");
+    return StrCat("; attempts before ended so, too: its own processes", others.empty() ? "" : ", or those of ", others,
+                  " may have sent the signal");
   }
   if (failed.outcome->source != Source::kPeer) return "";
   if (const std::string silent = SilentTasks(failed); !silent.empty()) return StrCat("; did not take part: ", silent);

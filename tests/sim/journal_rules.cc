@@ -379,21 +379,22 @@ Outcome JournalRules::WhatCounts(const AttemptId& ended) const {
   Outcome outcome = outcomes_.at(ended);
   if (outcome.Succeeded() && !HasFormed(ended.task)) outcome.cls = OutcomeClass::kInfra;
   const bool by_signal = outcome.source == Source::kSignal && outcome.advice == Advice::kNone;
-  if (by_signal && outcome.cls == OutcomeClass::kInfra && HadSignalBefore(ended))
+  if (by_signal && outcome.cls == OutcomeClass::kInfra && HadSignalsBefore(ended))
     outcome.cls = OutcomeClass::kUserError;
   return outcome;
 }
 
-// The second time that a signal ends a task it is taken for the program's own doing.
-bool JournalRules::HadSignalBefore(const AttemptId& ended) const {
+// The third time that a signal ends a task it is taken for the program's own doing.
+bool JournalRules::HadSignalsBefore(const AttemptId& ended) const {
   const Duration window = spec_->restart.lost.window;
+  int before = 0;
   for (AttemptId earlier{ended.task, 1}; earlier.number < ended.number; ++earlier.number) {
     const auto outcome = outcomes_.find(earlier);
     if (outcome == outcomes_.end() || outcome->second.source != Source::kSignal) continue;
     if (outcome->second.cls != OutcomeClass::kInfra) continue;
-    if (window.count() == 0 || *made_.at(ended).ended - *made_.at(earlier).ended < window) return true;
+    if (window.count() == 0 || *made_.at(ended).ended - *made_.at(earlier).ended < window) ++before;
   }
-  return false;
+  return before >= 2;
 }
 
 std::optional<AttemptId> JournalRules::FailsJob() const {

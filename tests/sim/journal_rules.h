@@ -116,7 +116,7 @@ class JournalRules {
   void Make(const AttemptId& attempt, Instant time);
   bool MayComeBetween(const Decision& decision) const;
   Outcome WhatCounts(const AttemptId& ended) const;
-  bool HadSignalBefore(const AttemptId& ended) const;
+  bool HadSignalsBefore(const AttemptId& ended) const;
   std::optional<RestartDue> DueRestart(Instant now) const;
   void ExpectGivenBack(const RestartDecided& d, Instant time);
   Duration LongestHold() const;               // of a container in which nothing runs; 0: no limit
