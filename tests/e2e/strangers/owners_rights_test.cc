@@ -156,7 +156,9 @@ TEST_F(OwnersRightsTest, ALinkThatIsTurnedAtAnyMomentGivesNobodyRoot) {
       usleep(200 + 137 * turn % 1500);
     }
   }
-  for (int round = 0; round < Rounds(2000); ++round) (void)AsRootAt(link, {"recover", Job()});
+  // Fifty met the race nearly always where it was open: three calls in forty became root.
+  const int rounds = Rounds(10) == 1 ? 50 : 2000;
+  for (int round = 0; round < rounds; ++round) (void)AsRootAt(link, {"recover", Job()});
   kill(turner, SIGKILL);
   waitpid(turner, nullptr, 0);
   EXPECT_THAT("\n" + ReadText(seen), Not(HasSubstr("\n0\n")));
