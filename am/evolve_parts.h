@@ -15,10 +15,11 @@ inline constexpr Duration kLeaveLimit{5000};
 // How long the scheduler's word that a container is gone is waited for, after it was ordered killed or told to leave.
 inline constexpr Duration kConfirmLimit{15'000};
 
-// It ended for a reason of its executor, container or node, not of its program's.
+// It ended for a reason of its executor, container or node, not of its program's. A signal that somebody sent to the
+// program alone leaves its executor as it was.
 inline bool WasTakenAway(const Outcome& outcome) {
-  return outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kInfra ||
-         outcome.cls == OutcomeClass::kPreempted;
+  const bool is_infra = outcome.cls == OutcomeClass::kInfra && outcome.source != Source::kSignal;
+  return is_infra || outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kPreempted;
 }
 
 // The decision does not fit the state.

@@ -29,8 +29,8 @@ bool JournalRules::IsRenewed(const AttemptId& attempt, const ContainerId& contai
 bool JournalRules::CouldGoOn(const AttemptId& ended) const {
   const Made& made = made_.at(ended);
   const Outcome& outcome = outcomes_.at(ended);
-  const bool trouble = outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kInfra ||
-                       outcome.cls == OutcomeClass::kPreempted;
+  const bool is_infra = outcome.cls == OutcomeClass::kInfra && outcome.source != Source::kSignal;
+  const bool trouble = is_infra || outcome.cls == OutcomeClass::kNodeLost || outcome.cls == OutcomeClass::kPreempted;
   if (trouble || !made.reported || made.let_go || made.container.value.empty()) return false;
   return containers_.at(made.container) == ended && !gone_.contains(made.container) &&
          !kill_ordered_.contains(made.container);

@@ -77,7 +77,10 @@ GANG = ("-conf", "tony.application.framework=tensorflow", "-conf", "tony.applica
 def a_gang_of_eight_is_spread_over_both_nodes_and_knows_its_peers():
     out = WORK / "gang"
     out.mkdir()
-    program = f'printf "%s %s %s" "$NM_HOST" "$TASK_INDEX" "$CLUSTER_SPEC" > {out}/$TASK_INDEX'
+    # A plain server, which sets neither SO_REUSEADDR nor SO_REUSEPORT, can bind the port of its task.
+    bind = ("import json, os, socket; own = json.loads(os.environ['CLUSTER_SPEC'])['worker'][int(os.environ['TASK_INDEX'])]; "
+            "socket.socket().bind(('', int(own.rpartition(':')[2])))")
+    program = f'python3 -c "{bind}" && printf "%s %s %s" "$NM_HOST" "$TASK_INDEX" "$CLUSTER_SPEC" > {out}/$TASK_INDEX'
     ran = submit(*GANG, "-executes", program, "-conf", "tony.worker.instances=8", "-conf", "tony.worker.placement=spread")
     must(ran.returncode == 0, ran.returncode, ran.stdout, ran.stderr)
     told = [file.read_text().split(" ", 2) for file in sorted(out.iterdir())]
