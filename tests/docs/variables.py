@@ -11,8 +11,8 @@ PAGE = DOCS / "reference/variables.md"
 
 # Names in those sources that are no variables of ours: what a shell reads, what is only taken away, a framework that
 # tests have for itself.
-OTHERS = {"BASH_ENV", "BASH_COMPAT", "BASHOPTS", "SHELLOPTS", "SHLVL", "POSIXLY_CORRECT", "OLDPWD", "PATH", "ADDRESS",
-          "CUDA_DEVICE_ORDER", "BASH_FUNC_"}  # fmt: skip
+OTHERS = {"BASH_ENV", "BASH_COMPAT", "BASHOPTS", "SHELLOPTS", "SHLVL", "POSIXLY_CORRECT", "OLDPWD", "ADDRESS",
+          "BASH_FUNC_"}  # fmt: skip
 
 JOBS = [
     ("worker:0", "tensorflow", {"tony.worker.instances": 2, "tony.ps.instances": 1, "tony.checkpoint.dir": "/tmp/saved"}),

@@ -31,7 +31,7 @@ class ResumeTest : public TonyTest {
 };
 
 TEST_F(ResumeTest, ARestartedTaskIsToldTheNewestCheckpoint) {
-  const std::string save = "cd $TONY_CHECKPOINT_DIR; touch ckpt-12 ckpt-7 ckpt-13.tmp other-99; exit 3";
+  const std::string save = "cd $TONY_CHECKPOINT_DIR; touch ckpt-7 ckpt-12 ckpt-13.tmp other-99; exit 3";
   fs::create_directory(Saved());
   box_.Write("saved/ckpt-5", "of an earlier job");
   const Ran ran = box_.Tony(One(FirstAndThen(save, "exit 0")) + WithCheckpoints() + Conf("tony.restart.task.budget=1") +
