@@ -18,6 +18,7 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
+#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
 #include "runtime/process/boost_process_runner.h"
@@ -78,12 +79,6 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& arguments) {
                    {*task, static_cast<int>(*number)},
                    {arguments[3]},
                    host};
-}
-
-std::vector<std::string> OwnEnvironment() {
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
-  return variables;
 }
 
 Result<int> Run(const Arguments& arguments) {

@@ -10,6 +10,12 @@
 
 namespace tony {
 
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable; ++variable) variables.emplace_back(*variable);
+  return variables;
+}
+
 Result<pid_t> StartProgram(const std::vector<std::string>& words, char* const* environment, int output, int errors) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);

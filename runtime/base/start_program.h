@@ -10,6 +10,9 @@
 
 namespace tony {
 
+// The environment of this process: "NAME=value".
+std::vector<std::string> OwnEnvironment();
+
 // Starts `words`, the first of which is a path, with `environment` (null-terminated, as environ), without input. In a
 // process group of its own, so that Ctrl-C at a terminal is for us alone; with no signal blocked or ignored. `errors`:
 // -1: its stderr goes nowhere. Descriptors stay the caller's, who waits for the process. kUnavailable says why not,

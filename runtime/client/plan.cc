@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/backend/backend.h"
+#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/next_steps.h"
@@ -86,7 +87,7 @@ Result<std::optional<TaskId>> AskedTask(const CommandLine& line, const JobSpec& 
 // Without what is masked.
 PlannedTask Plan(const ParsedJobSpec& parsed, const TaskId& task, const Backend& backend) {
   PlannedNode node{.host = "<host>"};
-  if (backend.KeepsPrograms()) node = {kLoopback, CurrentEnvironment(), true};
+  if (backend.KeepsPrograms()) node = {kLoopback, OwnEnvironment(), true};
   std::vector<std::string> secrets;
   for (const auto& [name, value] : parsed.secrets) secrets.push_back(StrCat(name, "=", value));
   PlannedTask planned = PlanTask(parsed.spec, task, node, secrets);

@@ -1,6 +1,7 @@
 // `tony submit`: properties to spec, files to the store, spec to job folder, job folder to keeper; then watch. The
 // client's part of the way of a job (README.md). With a request id, submit_request.cc orders the same steps.
 #include "runtime/backend/backend.h"
+#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
@@ -37,7 +38,7 @@ Result<int> RunSubmit(const CommandLine& line) {
   }
   TRY_ASSIGN(ProgramsOfJob programs, ProgramsForJob(*backend));
   const NewJob job = {.spec = parsed.spec,
-                      .environment = CurrentEnvironment(),
+                      .environment = OwnEnvironment(),
                       .staged = staged.files,
                       .claim = order.claim,
                       .configuration = ToJson(parsed.configuration),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/job_digest.h"
@@ -176,7 +177,7 @@ Status CourseSteps::Lay() {
   TRY_ASSIGN(const ProgramsOfJob programs, ProgramsForJob(backend_));
   programs_warning_ = programs.warning;
   NewJob job = {.spec = asked_.job.spec,
-                .environment = CurrentEnvironment(),
+                .environment = OwnEnvironment(),
                 .staged = staged_.files,
                 .id = id_,
                 .request = request_,

@@ -49,12 +49,6 @@ int ReportEnd(const Watched& watched, const JobRecords& records, const SubmitWat
 
 }  // namespace
 
-std::vector<std::string> CurrentEnvironment() {
-  std::vector<std::string> all;
-  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
-  return all;
-}
-
 Result<SubmitShow> ReadSubmitShow(const CommandLine& line) {
   const SubmitShow show = {line.Has("json"), line.Has("detach"), line.Has("logs"), line};
   if (!show.logs || !show.detach) return show;

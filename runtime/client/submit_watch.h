@@ -20,8 +20,6 @@ namespace tony {
 // A keeper that was started has taken its lock after a few milliseconds; on a machine that pages, later.
 constexpr Duration kKeeperPatience{500};
 
-std::vector<std::string> CurrentEnvironment();
-
 // What a submit shows.
 struct SubmitShow {
   bool json = false;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/net/peer.h"
 #include "runtime/process/process_tree.h"
@@ -45,12 +46,6 @@ Status CheckOwnLimits(const JobSpec& spec) {
 Status WithWarnings(const Status& refusal, const std::vector<std::string>& warnings) {
   if (refusal.ok() || warnings.empty()) return refusal;
   return Error{refusal.error().code, StrCat(refusal.error().message, "; ", Join(warnings, "; "))};
-}
-
-std::vector<std::string> OwnEnvironment() {
-  std::vector<std::string> environment;
-  for (char** variable = environ; *variable; ++variable) environment.emplace_back(*variable);
-  return environment;
 }
 
 // The job of the caller that this process runs in a task of, by its environment or, where that was emptied, by the
