@@ -10,8 +10,8 @@
 namespace tony::am {
 namespace {
 
-// Tasks that run on may be writing a checkpoint at this moment: one that grows for so long is not taken. Short beside a
-// restart's back-off.
+// A file that still changes after this time is being written by a task that runs on, and is not taken. The time is
+// short beside a restart's back-off.
 constexpr Duration kSettle{200};
 
 bool IsEnding(const JobRecords& records) {

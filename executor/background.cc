@@ -19,10 +19,11 @@ namespace {
 
 constexpr Duration kShortestGap{5};
 constexpr Duration kLongestGap{250};
-constexpr int kGapsInTime = 50;  // a gap is this part of the time since something new was seen
+// A gap between two samples is this part of the time since a new process was seen.
+constexpr int kGapsInTime = 50;
 constexpr int kDeepest = 8;
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
-// Helpers that end by themselves right after their program, as `tee` at the end of its pipe, need not be told of.
+// A helper that ends by itself so soon after its program is not named: `tee` at the end of the program's pipe.
 constexpr Duration kMoment{100};
 // The same for what a shell has started with `&` just before its end.
 constexpr Duration kAtOnce{20};
@@ -140,7 +141,7 @@ std::vector<LeftProcess> WorkAmong(const std::vector<LeftProcess>& left, Backgro
     const bool is_work = process.by_shell ? !process.beside_program : !program_ran;
     if (is_work) (process.is_service ? services : work).push_back(process);
   }
-  // A service is the work only where there is no other: the command of a role that shows TensorBoard.
+  // A service is the work only where no other process is, as in a role that shows TensorBoard.
   if (!work.empty() || program_ran) return work;
   std::erase_if(services, [](const LeftProcess& process) { return !process.by_shell; });
   return services;

@@ -26,10 +26,11 @@ namespace tony::executor {
 
 struct LeftProcess {
   pid_t pid = 0;
-  std::string name;             // "python3 train.py"
-  bool by_shell = false;        // a shell started it with `&`
-  bool beside_program = false;  // a program was in the foreground while it was there
-  bool is_service = false;      // as IsService() says
+  std::string name;       // "python3 train.py"
+  bool by_shell = false;  // a shell started it with `&`
+  // A program was in the foreground while this process lived.
+  bool beside_program = false;
+  bool is_service = false;  // as IsService() says
 };
 
 // The processes that the task waits for. `program_ran`: at any time in the foreground of the shell. Pure.
@@ -39,9 +40,12 @@ std::vector<LeftProcess> WorkAmong(const std::vector<LeftProcess>& left, Backgro
 bool IsService(const std::vector<std::string>& words);
 
 struct BackgroundEnd {
-  ExitStatus exit;          // 0, or that of the first process that failed
-  std::string note;         // one clause for a person; empty: nothing was left
-  bool is_refused = false;  // something was left, and the job allows nothing (Background::kFail)
+  // 0, or the exit status of the first process that failed.
+  ExitStatus exit;
+  // One clause for a person. It is empty where no process was left.
+  std::string note;
+  // A process was left, and the job allows none (Background::kFail).
+  bool is_refused = false;
 };
 
 // Watches one attempt. Loop thread only, in a subreaper whose children all belong to the task. It has to live as long
@@ -50,8 +54,10 @@ class BackgroundWatch {
  public:
   BackgroundWatch(EventLoop& loop, ProcessRunner& processes, Background rule);
 
-  void Add(pid_t main);   // the attempt's next process, which was started just now
-  bool Ended(int index);  // the index-th of them; true: no other one runs
+  // Adds the attempt's next process, which was started just now.
+  void Add(pid_t main);
+  // Notes the end of the process that was added as number `index`, from 0. True: no other one runs.
+  bool Ended(int index);
   // The last process of the attempt has ended with 0. `done` is called once, perhaps at once, when the processes that
   // the task waits for have ended. A signal to the whole tree ends them, too.
   void Settle(std::function<void(const BackgroundEnd&)> done);
@@ -62,8 +68,9 @@ class BackgroundWatch {
     bool by_shell = false;
   };
   struct Orphan {
-    LeftProcess left;       // as last seen alive
-    bool is_fresh = false;  // a shell, which may be about to become a program
+    LeftProcess left;  // as last seen alive
+    // The process is a shell, which may be about to become a program.
+    bool is_fresh = false;
     std::optional<ExitStatus> exit;
     bool ended_at_once = false;
   };
@@ -82,19 +89,23 @@ class BackgroundWatch {
   const Background rule_;
   std::vector<pid_t> mains_;
   EventLoop::Timer timer_;
-  std::set<pid_t> roots_;      // the mains that run; then the work that is waited for
-  bool roots_ignore_ = false;  // SIGINT and SIGQUIT, so that an orphan that does was perhaps not started with `&`
+  // The main processes that run; after their end the processes that are waited for.
+  std::set<pid_t> roots_;
+  // The roots ignore SIGINT and SIGQUIT. Then an orphan may ignore them without having been started with `&`.
+  bool roots_ignore_ = false;
   int64_t sample_ = 0;
-  int64_t program_seen_ = 0;      // number of the last sample with a program in the foreground; 0: none
-  std::map<pid_t, Seen> seen_;    // what may be left, by the last sample,
-  std::map<pid_t, Seen> before_;  // and by the one before
-  Instant quick_since_;           // when the last process was seen for the first time
+  // The number of the last sample with a program in the foreground; 0: none had one.
+  int64_t program_seen_ = 0;
+  // The processes that may be left, by the last sample and by the one before.
+  std::map<pid_t, Seen> seen_, before_;
+  // The moment at which the newest process was seen for the first time.
+  Instant quick_since_;
 
-  // Once it settles.
+  // The rest is used after Settle(). Orphans are not decided on yet; work and helpers have their descriptions.
   Instant sorts_since_;
-  std::map<pid_t, Orphan> orphans_;       // not decided on yet
-  std::map<pid_t, std::string> work_;     // that is or was waited for, with its description
-  std::map<pid_t, std::string> helpers_;  // that live on, with theirs
+  std::map<pid_t, Orphan> orphans_;
+  std::map<pid_t, std::string> work_;
+  std::map<pid_t, std::string> helpers_;
   BackgroundEnd end_;
   std::function<void(const BackgroundEnd&)> done_;
 };

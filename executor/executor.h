@@ -37,8 +37,9 @@ struct Surroundings {
   std::vector<std::string> environment;  // "NAME=value", of this process
   PortReservation* port = nullptr;       // of the task; null: its endpoint stays as it is, and is the caller's care
   NamedPorts named_ports;                // besides that
-  ReservedPorts* reserved = nullptr;     // the reservations of the named ones; null: these are the caller's care
-  bool tells_logs = false;               // with an outcome: nobody reads them here once the executor has left
+  // The reservations of the named ports; null: the caller keeps them.
+  ReservedPorts* reserved = nullptr;
+  bool tells_logs = false;  // with an outcome: nobody reads them here once the executor has left
 };
 
 // Loop thread only. The process that an executor lives in is a subreaper and has no children but the task's: every
@@ -100,7 +101,8 @@ class Executor {
   const JobSpec spec_;
   AttemptPlace place_;     // of the attempt at hand
   UniqueFd attempt_lock_;  // of one begun here; the first one's is the caller's
-  const SecretMask mask_;  // for all that the task said, where it leaves this executor
+  // Masks each text of the task that leaves this executor.
+  const SecretMask mask_;
   TaskRun run_;
   Caller caller_;  // as it was when the AM was last asked for a command
   LogAnswers log_answers_;

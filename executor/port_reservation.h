@@ -27,7 +27,8 @@ class PortReservation {
   int port() const { return port_; }
   bool is_quiet() const { return name_.valid(); }
 
-  void LetGo();  // for the task's process, which is about to start
+  // Makes room for the task's process, which is about to start.
+  void LetGo();
 
   // After LetGo(), for the next process: holds the port again. Where a connection of the process before lingers, which
   // keeps a server that sets no option out, takes another port if it `may_change`, and else leaves this one unbound.

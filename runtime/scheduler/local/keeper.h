@@ -159,7 +159,7 @@ class Keeper {
   std::optional<LedgerFolder> ledger_;
   std::unique_ptr<LedgerClaim> claim_;
   std::optional<KeeperReport> turn_;  // as it was last said: JobAdmitted or JobQueued
-  std::optional<JobId> above_;        // a task of which has submitted this job
+  std::optional<JobId> above_;        // its task submitted this job
   EventLoop::Timer claim_timer_, run_timer_, nested_timer_;
   Instant sweep_end_;
   std::string left_;  // what the job has left on the machine, for people
