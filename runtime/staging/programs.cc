@@ -31,10 +31,9 @@ constexpr mode_t kProgramMode = 0500;
 constexpr Duration kLockPatience{30000};
 constexpr size_t kMostKnown = 16;  // releases that somebody goes to and fro between
 
-// An installed program, open for as long as it is read.
+// An installed program as it was copied.
 struct Program {
   fs::path path;
-  UniqueFd fd;
   FileStamp stamp;
   std::string hash;
 };
@@ -112,20 +111,6 @@ Result<std::string> HashOf(int fd, const fs::path& path) {
   return Sha256OfFile(fd, path, [](int64_t) { return Ok(); });
 }
 
-Result<std::vector<Program>> ReadPrograms(const std::vector<fs::path>& installed) {
-  std::vector<Program> programs;
-  for (const fs::path& path : installed) {
-    Program program{path, UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC)), {}, ""};
-    struct stat info {};
-    if (!program.fd.valid() || fstat(program.fd.get(), &info) != 0)
-      return FileError(ErrorCode::kNotFound, "read", path, errno);
-    program.stamp = StampOf(info);
-    TRY_ASSIGN(program.hash, HashOf(program.fd.get(), path));
-    programs.push_back(std::move(program));
-  }
-  return programs;
-}
-
 bool IsCopy(const fs::path& copy, const Program& program) {
   const UniqueFd fd(open(copy.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat info {};
@@ -135,30 +120,30 @@ bool IsCopy(const fs::path& copy, const Program& program) {
   return hash.ok() && *hash == program.hash;
 }
 
-Status CopyProgram(const Program& program, const fs::path& temporary) {
-  unlink(temporary.c_str());  // of one that was killed
-  const UniqueFd to(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!to.valid() || lseek(program.fd.get(), 0, SEEK_SET) != 0)
-    return FileError(ErrorCode::kCannotWrite, "make", temporary, errno);
-  TRY(CopyContent(program.fd.get(), program.path, to.get(), temporary, [](int64_t) { return Ok(); }));
-  TRY_ASSIGN(const std::string hash, HashOf(to.get(), temporary));
-  if (hash != program.hash)
-    return Error{ErrorCode::kUnavailable, StrCat(program.path.string(), ": it changed meanwhile")};
+// The copy alone is hashed, because the hash must name the bytes that jobs run.
+Result<Program> CopyProgram(const fs::path& path, const fs::path& copy) {
+  const UniqueFd from(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat before {}, after {};
+  if (!from.valid() || fstat(from.get(), &before) != 0) return FileError(ErrorCode::kNotFound, "read", path, errno);
+  const UniqueFd to(open(copy.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!to.valid()) return FileError(ErrorCode::kCannotWrite, "make", copy, errno);
+  TRY(CopyContent(from.get(), path, to.get(), copy, [](int64_t) { return Ok(); }));
+  Program program{path, StampOf(before), ""};
+  if (fstat(from.get(), &after) != 0 || ToString(StampOf(after)) != ToString(program.stamp))
+    return Error{ErrorCode::kUnavailable, StrCat(path.string(), ": it changed while it was copied")};
+  TRY_ASSIGN(program.hash, HashOf(to.get(), copy));
   if (fchmod(to.get(), kProgramMode) != 0 || fsync(to.get()) != 0)
-    return FileError(ErrorCode::kCannotWrite, "write", temporary, errno);
-  return Ok();
+    return FileError(ErrorCode::kCannotWrite, "write", copy, errno);
+  return program;
 }
 
-// What is there already may be what jobs run.
-Status PutProgram(const Program& program, const fs::path& entry) {
-  const fs::path copy = entry / program.path.filename();
-  if (IsCopy(copy, program)) return Ok();
-  const fs::path temporary = entry / StrCat(".new-", program.path.filename().string());
-  Status made = CopyProgram(program, temporary);
-  if (made.ok() && rename(temporary.c_str(), copy.c_str()) != 0)
-    made = FileError(ErrorCode::kCannotWrite, "make", copy, errno);
-  if (!made.ok()) unlink(temporary.c_str());
-  return made;
+Result<std::vector<Program>> CopyPrograms(const std::vector<fs::path>& installed, const fs::path& copies) {
+  std::vector<Program> programs;
+  for (const fs::path& path : installed) {
+    TRY_ASSIGN(Program program, CopyProgram(path, copies / path.filename()));
+    programs.push_back(std::move(program));
+  }
+  return programs;
 }
 
 std::string EntryName(const std::vector<Program>& programs) {
@@ -187,18 +172,21 @@ Status SetStrangersAside(const fs::path& folder) {
   return Ok();
 }
 
-Status FillEntry(const fs::path& entry, const std::vector<Program>& programs) {
+// An intact program of an existing entry stays, because jobs may run it.
+Status FillEntry(const fs::path& entry, const std::vector<Program>& programs, const fs::path& copies) {
   TRY(SetStrangersAside(entry));
   TRY(MakeFolder(entry));
   std::string manifest;
   for (const Program& program : programs) {
-    TRY(PutProgram(program, entry));
     const std::string name = program.path.filename().string();
+    if (!IsCopy(entry / name, program) && rename((copies / name).c_str(), (entry / name).c_str()) != 0)
+      return FileError(ErrorCode::kCannotWrite, "make", entry / name, errno);
     manifest += StrCat(program.hash, " ", CopyStamp(entry / name), " ", name, "\n");
     if (access((entry / name).c_str(), X_OK) != 0)
       return FileError(ErrorCode::kNotPermitted, "run", entry / name, errno);
   }
-  TRY(SyncPath(entry));  // the names of the copies, before the manifest that speaks of them
+  // The names of the copies become durable before the manifest that lists them.
+  TRY(SyncPath(entry));
   TRY(WriteFileByRename(entry / "manifest", manifest, /*durable=*/true));
   return SyncPath(entry.parent_path());
 }
@@ -207,14 +195,24 @@ bool HaveSettled(const std::vector<Program>& programs, Instant now) {
   return std::ranges::all_of(programs, [now](const Program& program) { return HasSettled(program.stamp, now); });
 }
 
-// The caller holds the lock alone.
+Result<std::string> FillFromCopies(const fs::path& store, const std::vector<fs::path>& installed, const fs::path& copies,
+                                   Instant now) {
+  TRY_ASSIGN(const std::string key, KeyOf(installed));
+  TRY(MakeFolder(copies));
+  TRY_ASSIGN(const std::vector<Program> programs, CopyPrograms(installed, copies));
+  const std::string hash = EntryName(programs);
+  TRY(FillEntry(store / hash, programs, copies));
+  if (HaveSettled(programs, now) && KeyOf(programs) == key) Remember(store, key, hash);
+  return hash;
+}
+
+// The caller holds the lock alone, so no other process uses the folder of copies. It may be left by a killed process.
 Result<std::string> MakeEntry(const fs::path& store, const std::vector<fs::path>& installed, Instant now) {
   TRY(CheckRoom(store, installed));
-  TRY_ASSIGN(const std::string key, KeyOf(installed));
-  TRY_ASSIGN(const std::vector<Program> programs, ReadPrograms(installed));
-  const std::string hash = EntryName(programs);
-  TRY(FillEntry(store / hash, programs));
-  if (HaveSettled(programs, now) && KeyOf(programs) == key) Remember(store, key, hash);
+  const fs::path copies = store / ".new";
+  (void)RemoveTree(copies);
+  auto hash = FillFromCopies(store, installed, copies, now);
+  (void)RemoveTree(copies);
   return hash;
 }
 

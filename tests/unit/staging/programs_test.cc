@@ -143,7 +143,7 @@ TEST_P(DamagedProgramsTest, AreMadeAnew) {
   GetParam().done(entry);
   EXPECT_EQ(Entry(), entry);
   ExpectWhole(entry);
-  EXPECT_FALSE(fs::exists(entry / ".new-tony-am"));
+  EXPECT_FALSE(fs::exists(entry.parent_path() / ".new"));
 }
 
 void Overwrite(const fs::path& file, std::string_view content) {
@@ -172,8 +172,9 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"LeftHalfMade",
                [](const fs::path& entry) {
                  fs::remove(entry / "manifest");
-                 fs::rename(entry / "tony-am", entry / ".new-tony-am");
-                 Overwrite(entry / ".new-tony-am", "the m");
+                 fs::create_directory(entry.parent_path() / ".new");
+                 fs::rename(entry / "tony-am", entry.parent_path() / ".new/tony-am");
+                 Overwrite(entry.parent_path() / ".new/tony-am", "the m");
                }}),
     [](const auto& test) { return test.param.name; });
 
