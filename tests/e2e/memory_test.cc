@@ -89,7 +89,9 @@ TEST_F(MemoryTest, NeedsWritableCgroupTheExecutorOutlivesManySmallProcesses) {
                              MemoryLimit(), "))); do (v=$v$i; read -r x <>wait) & done; exit 137"));
   EXPECT_EQ(ran.exit, 1) << ran.err;
   EXPECT_EQ(Text(Status(), "/verdict/class"), "oom");
-  EXPECT_THAT(Text(Status(), "/verdict/message"), HasSubstr("tony.worker.memory sets it")) << "by the executor";
+  // An executor with sanitizers outgrows the size by which it set the scores of its processes.
+  if (!SanitizedPrograms())
+    EXPECT_THAT(Text(Status(), "/verdict/message"), HasSubstr("tony.worker.memory sets it")) << "by the executor";
   ExpectNothingLeft();
 }
 
