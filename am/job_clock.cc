@@ -2,7 +2,7 @@
 
 #include "am/job_now.h"
 #include "runtime/base/log.h"
-#include "runtime/store/machine_boot.h"
+#include "runtime/os/machine_boot.h"
 
 namespace tony::am {
 

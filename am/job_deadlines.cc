@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "am/job.h"
+#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/kill_rules.h"
-#include "runtime/job/seconds.h"
 
 namespace tony::am {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/job/kept_clock.h"
+#include "runtime/base/kept_clock.h"
 
 namespace tony::am {
 

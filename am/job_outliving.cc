@@ -5,8 +5,8 @@
 #include "am/completion_policy.h"
 #include "am/evolve_parts.h"
 #include "am/job.h"
+#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/seconds.h"
 
 namespace tony::am {
 

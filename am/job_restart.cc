@@ -3,8 +3,8 @@
 
 #include "am/completion_policy.h"
 #include "am/job.h"
+#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/seconds.h"
 
 namespace tony::am {
 namespace {

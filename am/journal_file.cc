@@ -12,7 +12,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/journal/journal_format.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::am {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "am/job.h"
+#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/seconds.h"
 
 namespace tony::am {
 namespace {

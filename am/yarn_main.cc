@@ -22,14 +22,14 @@
 #include "runtime/container/container_launch.h"
 #include "runtime/hadoop/rm_client.h"
 #include "runtime/net/host_resolver.h"
+#include "runtime/net/tls.h"
+#include "runtime/os/files.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/yarn/executor_context.h"
 #include "runtime/scheduler/yarn/yarn_checkpoints.h"
 #include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/scheduler/yarn/yarn_scheduler.h"
-#include "runtime/store/files.h"
-#include "runtime/tls/tls.h"
 
 namespace tony::am {
 namespace {

@@ -12,7 +12,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/command_line.h"
 #include "runtime/client/text_table.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::azkaban {
 namespace {

@@ -3,7 +3,7 @@
 #include "azkaban-plugin/doctor_parts.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::azkaban {
 namespace {

@@ -7,7 +7,7 @@
 #include "azkaban-plugin/install_files.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/sibling_program.h"
 
 namespace tony::azkaban {
 namespace {

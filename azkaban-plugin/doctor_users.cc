@@ -7,8 +7,8 @@
 #include "azkaban-plugin/doctor_parts.h"
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
-#include "runtime/store/file_system.h"
+#include "runtime/os/file_system.h"
+#include "runtime/os/users.h"
 #include "runtime/store/user_home.h"
 
 namespace tony::azkaban {

@@ -13,7 +13,7 @@
 
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "runtime/store/user_home.h"
 
 namespace tony::azkaban {

@@ -12,9 +12,9 @@
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
-#include "runtime/process/sibling_program.h"
-#include "runtime/store/files.h"
-#include "runtime/store/remove_tree.h"
+#include "runtime/os/files.h"
+#include "runtime/os/remove_tree.h"
+#include "runtime/os/sibling_program.h"
 
 namespace tony::azkaban {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/copy_file.h"
-#include "runtime/store/files.h"
-#include "runtime/store/remove_tree.h"
+#include "runtime/os/copy_file.h"
+#include "runtime/os/files.h"
+#include "runtime/os/remove_tree.h"
 
 namespace tony::azkaban {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/config/properties.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/sibling_program.h"
 
 namespace tony::azkaban {
 

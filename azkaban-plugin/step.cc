@@ -14,14 +14,14 @@
 #include "azkaban-plugin/what_asks.h"
 #include "runtime/backend/backend.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/kill_target.h"
 #include "runtime/client/outputs.h"
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_watch.h"
-#include "runtime/process/held_process.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/held_process.h"
+#include "runtime/os/users.h"
 
 namespace tony::azkaban {
 namespace {

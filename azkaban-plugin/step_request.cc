@@ -8,7 +8,7 @@
 #include "runtime/config/azkaban_tags.h"
 #include "runtime/job/instant_text.h"
 #include "runtime/job/property_values.h"
-#include "runtime/store/machine_boot.h"
+#include "runtime/os/machine_boot.h"
 
 namespace tony::azkaban {
 namespace {

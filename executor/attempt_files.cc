@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "runtime/job/json_fields.h"
-#include "runtime/store/file_lock.h"
-#include "runtime/store/files.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/files.h"
 
 namespace tony::executor {
 namespace {

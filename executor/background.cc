@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 
 namespace tony::executor {
 namespace {

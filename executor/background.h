@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/job/exit_status.h"
+#include "runtime/base/exit_status.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/process/process_runner.h"
+#include "runtime/os/process_runner.h"
 
 namespace tony::executor {
 

@@ -12,8 +12,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/os/files.h"
 #include "runtime/store/attempt_folder.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_records_json.h"
 #include "runtime/store/record_store.h"
 

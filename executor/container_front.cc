@@ -10,8 +10,8 @@
 #include <ctime>
 #include <optional>
 
-#include "runtime/process/own_tree.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/own_tree.h"
+#include "runtime/os/process_tree.h"
 
 namespace tony::executor {
 namespace {

@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "executor/lease_sight.h"
+#include "runtime/base/exit_status.h"
 #include "runtime/job/executor_protocol.h"
-#include "runtime/job/exit_status.h"
 #include "runtime/job/outcome.h"
 
 namespace tony::executor {

@@ -10,9 +10,9 @@
 
 #include "executor/log_files.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/cgroup_memory.h"
-#include "runtime/process/own_cgroup.h"
-#include "runtime/store/files.h"
+#include "runtime/os/cgroup_memory.h"
+#include "runtime/os/files.h"
+#include "runtime/os/own_cgroup.h"
 
 namespace tony::executor {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/logs/log_times.h"
-#include "runtime/process/own_tree.h"
+#include "runtime/os/own_tree.h"
 #include "runtime/store/kept_logs.h"
 #include "runtime/store/kept_outputs.h"
 

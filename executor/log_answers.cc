@@ -11,8 +11,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/logs/log_holes.h"
+#include "runtime/os/files.h"
 #include "runtime/store/attempt_folder.h"
-#include "runtime/store/files.h"
 
 namespace tony::executor {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::executor {
 namespace {

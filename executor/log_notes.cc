@@ -8,7 +8,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/logs/log_times.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::executor {
 

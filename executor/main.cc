@@ -18,14 +18,14 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
-#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/own_tree.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/process/sibling_program.h"
-#include "runtime/tls/tls.h"
+#include "runtime/net/tls.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/own_tree.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/os/sibling_program.h"
+#include "runtime/os/start_program.h"
 
 namespace tony::executor {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "runtime/job/published_values.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::executor {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "runtime/base/log.h"
-#include "runtime/store/file_watch.h"
-#include "runtime/store/files.h"
+#include "runtime/os/file_watch.h"
+#include "runtime/os/files.h"
 
 namespace tony::executor {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "executor/task_run.h"
+#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
-#include "runtime/job/seconds.h"
 
 namespace tony::executor {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
 
 namespace tony::executor {
 namespace {

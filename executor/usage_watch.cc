@@ -13,7 +13,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/usage_json.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::executor {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "runtime/base/spent_input.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/sibling_program.h"
 
 namespace tony {
 namespace {

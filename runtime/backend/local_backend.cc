@@ -3,8 +3,9 @@
 #include "runtime/backend/master_side.h"
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_source.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/machine_boot.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/scheduler/local/local_scheduler.h"
@@ -13,7 +14,6 @@
 #include "runtime/scheduler/local/queue_report.h"
 #include "runtime/store/local_job_store.h"
 #include "runtime/store/local_request_index.h"
-#include "runtime/store/machine_boot.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {

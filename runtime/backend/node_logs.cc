@@ -7,7 +7,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
-#include "runtime/http/http_client.h"
+#include "runtime/net/http_client.h"
 #include "runtime/scheduler/yarn/log_links.h"
 
 namespace tony {

@@ -9,11 +9,11 @@
 #include <optional>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/file_system.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sibling_program.h"
+#include "runtime/os/users.h"
 #include "runtime/staging/programs.h"
-#include "runtime/store/file_system.h"
-#include "runtime/store/files.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {

@@ -18,13 +18,13 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/numbers.h"
 #include "runtime/client/output.h"
+#include "runtime/os/files.h"
+#include "runtime/os/remove_tree.h"
 #include "runtime/staging/programs.h"
 #include "runtime/staging/staged_store.h"
 #include "runtime/store/checkpoint_holder.h"
-#include "runtime/store/files.h"
 #include "runtime/store/local_job_store.h"
 #include "runtime/store/local_request_index.h"
-#include "runtime/store/remove_tree.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {

@@ -22,7 +22,7 @@
 #include "runtime/journal/describe.h"
 #include "runtime/journal/history_json.h"
 #include "runtime/journal/journal_format.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

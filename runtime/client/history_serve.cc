@@ -13,12 +13,12 @@
 #include "runtime/client/output.h"
 #include "runtime/history/ended_log.h"
 #include "runtime/history/ended_query.h"
+#include "runtime/net/http_server.h"
 #include "runtime/net/tcp.h"
-#include "runtime/page/http_server.h"
+#include "runtime/os/files.h"
 #include "runtime/page/job_page.h"
 #include "runtime/page/page_address.h"
 #include "runtime/page/side_html.h"
-#include "runtime/store/files.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {

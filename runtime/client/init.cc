@@ -9,7 +9,7 @@
 #include "runtime/client/commands.h"
 #include "runtime/client/init_templates.h"
 #include "runtime/client/output.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

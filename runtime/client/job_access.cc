@@ -9,9 +9,9 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/output.h"
 #include "runtime/client/outputs.h"
+#include "runtime/os/files.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/scheduler/last_status.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

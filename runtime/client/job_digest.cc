@@ -4,7 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/configuration.h"
-#include "runtime/store/sha256.h"
+#include "runtime/os/sha256.h"
 
 namespace tony {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {

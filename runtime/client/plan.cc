@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "runtime/backend/backend.h"
-#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/next_steps.h"
@@ -17,6 +16,7 @@
 #include "runtime/job/completion_text.h"
 #include "runtime/job/configuration_json.h"
 #include "runtime/job/dependencies.h"
+#include "runtime/os/start_program.h"
 #include "runtime/staging/stage.h"
 #include "runtime/store/user_home.h"
 #include "runtime/task/planned_task.h"

@@ -1,7 +1,6 @@
 // `tony submit`: properties to spec, files to the store, spec to job folder, job folder to keeper; then watch. The
 // client's part of the way of a job (README.md). With a request id, submit_request.cc orders the same steps.
 #include "runtime/backend/backend.h"
-#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/contract_options.h"
@@ -13,6 +12,7 @@
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/job/configuration_json.h"
+#include "runtime/os/start_program.h"
 
 namespace tony {
 

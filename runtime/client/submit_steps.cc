@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/client/job_digest.h"
@@ -11,6 +10,7 @@
 #include "runtime/client/output.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/job/configuration_json.h"
+#include "runtime/os/start_program.h"
 
 namespace tony {
 namespace {

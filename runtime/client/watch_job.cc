@@ -8,7 +8,7 @@
 #include "runtime/client/follow.h"
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/base/users.h"
+#include "runtime/os/users.h"
 
 namespace tony {
 namespace {

@@ -7,12 +7,12 @@
 
 #include "runtime/base/spent_input.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/tilde.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/job_document.h"
 #include "runtime/config/properties.h"
 #include "runtime/config/submit_flags.h"
+#include "runtime/os/tilde.h"
 
 namespace tony {
 namespace {

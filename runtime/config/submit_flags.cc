@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/tilde.h"
 #include "runtime/base/utf8.h"
 #include "runtime/config/config_text.h"
 #include "runtime/config/keys.h"
 #include "runtime/config/tensorboard.h"
+#include "runtime/os/tilde.h"
 
 namespace tony {
 namespace {

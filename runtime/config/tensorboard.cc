@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/tilde.h"
 #include "runtime/config/keys.h"
+#include "runtime/os/tilde.h"
 
 namespace tony {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "runtime/base/answer_of.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/base/utf8.h"
+#include "runtime/os/answer_of.h"
 
 namespace tony {
 namespace {

@@ -20,9 +20,9 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/credentials.h"
 #include "runtime/job/ids.h"
+#include "runtime/net/tls_identity.h"
 #include "runtime/store/job_records.h"
 #include "runtime/store/staged_files.h"
-#include "runtime/tls/tls_identity.h"
 
 namespace tony {
 

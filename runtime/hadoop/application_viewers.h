@@ -11,7 +11,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
-#include "runtime/http/http_client.h"
+#include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
 

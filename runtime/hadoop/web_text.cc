@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/http/http_client.h"
+#include "runtime/net/http_client.h"
 
 namespace tony::hadoop {
 namespace {

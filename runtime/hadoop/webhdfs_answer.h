@@ -9,7 +9,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/hadoop/webhdfs.h"
-#include "runtime/http/http_call.h"
+#include "runtime/net/http_call.h"
 
 namespace tony::hadoop {
 

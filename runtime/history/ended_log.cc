@@ -17,7 +17,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/history/seen_jobs.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

@@ -11,7 +11,7 @@
 #include "runtime/history/tony_final.h"
 #include "runtime/job/configuration_json.h"
 #include "runtime/journal/journal_format.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

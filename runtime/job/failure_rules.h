@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/exit_status.h"
 #include "runtime/job/error_report.h"
-#include "runtime/job/exit_status.h"
 #include "runtime/job/outcome.h"
 
 namespace tony {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/tilde.h"
 #include "runtime/base/utf8.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/parser_parts.h"
 #include "runtime/job/property_values.h"
 #include "runtime/job/startup_limit.h"
+#include "runtime/os/tilde.h"
 
 namespace tony {
 namespace {

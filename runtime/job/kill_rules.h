@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/outcome.h"
-#include "runtime/job/seconds.h"
 
 namespace tony {
 

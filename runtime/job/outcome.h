@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/job/exit_status.h"
+#include "runtime/base/exit_status.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/usage.h"
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/tilde.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/job/parser_parts.h"
+#include "runtime/os/tilde.h"
 
 namespace tony {
 namespace {

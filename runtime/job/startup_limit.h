@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
+#include "runtime/base/seconds.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/time.h"
-#include "runtime/job/seconds.h"
 
 namespace tony {
 

@@ -10,7 +10,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/logs/local_log_watch.h"
 #include "runtime/logs/log_holes.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

@@ -13,9 +13,9 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/base/answer_of.h"
-#include "runtime/base/name_service.h"
 #include "runtime/base/strings.h"
+#include "runtime/os/answer_of.h"
+#include "runtime/os/name_service.h"
 
 namespace tony {
 namespace {

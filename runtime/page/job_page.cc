@@ -9,11 +9,11 @@
 #include "runtime/journal/journal_format.h"
 #include "runtime/logs/log_list.h"
 #include "runtime/logs/log_piece.h"
+#include "runtime/os/files.h"
 #include "runtime/page/html.h"
 #include "runtime/page/job_html.h"
 #include "runtime/page/page_frame.h"
 #include "runtime/page/side_html.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

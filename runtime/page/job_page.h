@@ -22,7 +22,7 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/journal/history_json.h"
 #include "runtime/logs/log_source.h"
-#include "runtime/page/http_connection.h"
+#include "runtime/net/http_connection.h"
 #include "runtime/page/status_feed.h"
 #include "runtime/store/job_records.h"
 

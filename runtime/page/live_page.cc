@@ -8,7 +8,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/page/http_server.h"
+#include "runtime/net/http_server.h"
 #include "runtime/page/job_page.h"
 #include "runtime/page/page_address.h"
 

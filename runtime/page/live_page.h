@@ -15,7 +15,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/job_status.h"
 #include "runtime/logs/log_source.h"
-#include "runtime/page/http_request.h"
+#include "runtime/net/http_request.h"
 #include "runtime/page/page_address.h"
 #include "runtime/store/job_records.h"
 

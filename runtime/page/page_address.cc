@@ -12,8 +12,8 @@
 #include "runtime/base/secret.h"
 #include "runtime/base/strings.h"
 #include "runtime/net/tcp.h"
-#include "runtime/store/file_lock.h"
-#include "runtime/store/files.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

@@ -78,7 +78,7 @@ class AmConnection : public ExecutorCalls, public ClientCalls {};
 
 // `call_limit`: a call without an answer for so long ends as Disconnected, also one that waits for room in the AM's
 // queue; Await gets 60 s more, Watch its limit, ReadLogs its wait. The token is told to nobody but the AM of the job in
-// `folder`; see reach.h. `tls`: for an AM at a host (numeric) and port, runtime/tls/tls.h; none: it is not called
+// `folder`; see reach.h. `tls`: for an AM at a host (numeric) and port, runtime/net/tls.h; none: it is not called
 // there.
 std::unique_ptr<AmConnection> MakeAmConnection(EventLoop& loop, std::filesystem::path folder, Duration call_limit,
                                                MakeChannel tls = {});

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "runtime/base/log.h"
-#include "runtime/base/other_user.h"
 #include "runtime/base/strings.h"
 #include "runtime/net/listener.h"
 #include "runtime/net/peer.h"
 #include "runtime/net/tcp.h"
 #include "runtime/net/unix_socket.h"
+#include "runtime/os/other_user.h"
 #include "runtime/rpc/am_methods.h"
 #include "runtime/rpc/server_connection.h"
 

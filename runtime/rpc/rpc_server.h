@@ -32,7 +32,7 @@ namespace tony {
 struct RpcServerOptions {
   std::filesystem::path folder;  // that the sockets' names are in
   std::vector<Address> at;       // where it listens; port 0: any free one
-  MakeChannel tls;               // at its ports; none: they are plain, and only on this machine. See runtime/tls/tls.h
+  MakeChannel tls;               // at its ports; none: they are plain, and only on this machine. See runtime/net/tls.h
   // Bytes; the largest call is an outcome with the outputs of a chief (1 MiB), its logs (512 KiB) and texts of 64 KiB.
   uint32_t max_frame = 2 << 20;
   int max_open_calls = 16;  // per connection

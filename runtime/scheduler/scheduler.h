@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/job/exit_status.h"
+#include "runtime/base/exit_status.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/outcome.h"

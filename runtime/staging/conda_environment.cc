@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 #include "runtime/staging/conda_lock.h"
 #include "runtime/staging/conda_prefix.h"
-#include "runtime/store/files.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/property_values.h"
-#include "runtime/store/files.h"
-#include "runtime/store/sha256.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 
 namespace tony {
 namespace {

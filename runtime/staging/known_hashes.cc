@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 #include "runtime/store/entry_store.h"
-#include "runtime/store/files.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/os/files.h"
 #include "runtime/staging/conda_environment.h"
 #include "runtime/staging/conda_lock.h"
 #include "runtime/staging/uv_environment.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

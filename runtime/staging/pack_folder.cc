@@ -16,8 +16,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/os/files.h"
 #include "runtime/staging/source_tree.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

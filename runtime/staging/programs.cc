@@ -12,14 +12,14 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/copy_file.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/file_system.h"
+#include "runtime/os/files.h"
+#include "runtime/os/remove_tree.h"
+#include "runtime/os/sha256.h"
 #include "runtime/staging/space_guard.h"
-#include "runtime/store/copy_file.h"
-#include "runtime/store/file_lock.h"
 #include "runtime/store/file_stamp.h"
-#include "runtime/store/file_system.h"
-#include "runtime/store/files.h"
-#include "runtime/store/remove_tree.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

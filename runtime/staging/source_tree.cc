@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 #include "runtime/staging/ignore_rules.h"
 #include "runtime/staging/limits.h"
-#include "runtime/store/files.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

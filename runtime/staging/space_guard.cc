@@ -6,8 +6,8 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
 #include "runtime/staging/limits.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/os/sha256.h"
 #include "runtime/staging/locked_environment.h"
 #include "runtime/staging/source_rules.h"
 #include "runtime/staging/stage_source.h"
 #include "runtime/staging/venv_check.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

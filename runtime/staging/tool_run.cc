@@ -13,9 +13,9 @@
 #include <map>
 #include <thread>
 
-#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/os/start_program.h"
 
 namespace tony {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
+#include "runtime/os/files.h"
 #include "runtime/staging/archive_reader.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

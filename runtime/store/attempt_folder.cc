@@ -3,8 +3,8 @@
 #include <string>
 
 #include "runtime/job/outcome_json.h"
-#include "runtime/store/files.h"
-#include "runtime/store/read_parsed.h"
+#include "runtime/os/files.h"
+#include "runtime/os/read_parsed.h"
 
 namespace tony {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/store/file_lock.h"
-#include "runtime/store/files.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/files.h"
+#include "runtime/os/read_parsed.h"
+#include "runtime/os/sha256.h"
 #include "runtime/store/local_job_store.h"
-#include "runtime/store/read_parsed.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

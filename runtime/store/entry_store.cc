@@ -8,10 +8,10 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/file_lock.h"
-#include "runtime/store/files.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/files.h"
+#include "runtime/os/remove_tree.h"
 #include "runtime/store/manifest.h"
-#include "runtime/store/remove_tree.h"
 
 namespace tony {
 namespace {

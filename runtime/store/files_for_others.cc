@@ -10,7 +10,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {

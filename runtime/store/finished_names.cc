@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

@@ -6,9 +6,9 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/file_lock.h"
-#include "runtime/store/files.h"
-#include "runtime/store/machine_boot.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/files.h"
+#include "runtime/os/machine_boot.h"
 
 namespace tony {
 

@@ -31,13 +31,13 @@
 #include <vector>
 
 #include "runtime/base/address.h"
+#include "runtime/base/kept_clock.h"
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
-#include "runtime/job/kept_clock.h"
 #include "runtime/store/journal_store.h"
 #include "runtime/store/record_store.h"
 #include "runtime/store/staged_files.h"

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/machine_boot.h"
+#include "runtime/os/machine_boot.h"
 
 namespace tony {
 namespace {

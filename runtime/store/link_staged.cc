@@ -12,8 +12,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/copy_file.h"
-#include "runtime/store/files.h"
+#include "runtime/os/copy_file.h"
+#include "runtime/os/files.h"
 #include "runtime/store/staged_files.h"
 
 namespace tony {

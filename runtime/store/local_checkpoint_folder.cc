@@ -9,8 +9,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/os/files.h"
 #include "runtime/store/checkpoint_folder.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

@@ -17,13 +17,13 @@
 #include <string_view>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/machine_boot.h"
+#include "runtime/os/remove_tree.h"
+#include "runtime/os/users.h"
 #include "runtime/store/finished_names.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/job_records_json.h"
-#include "runtime/store/machine_boot.h"
-#include "runtime/store/remove_tree.h"
 
 namespace tony {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <cerrno>
 
-#include "runtime/base/other_user.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/file_watch.h"
-#include "runtime/store/files.h"
+#include "runtime/os/file_watch.h"
+#include "runtime/os/files.h"
+#include "runtime/os/other_user.h"
 #include "runtime/store/record_store.h"
 
 namespace tony {

@@ -11,11 +11,11 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/file_lock.h"
-#include "runtime/store/files.h"
-#include "runtime/store/read_parsed.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/files.h"
+#include "runtime/os/read_parsed.h"
+#include "runtime/os/sha256.h"
 #include "runtime/store/request_record_json.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
-#include "runtime/store/sha256.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 
 namespace tony {
 namespace {

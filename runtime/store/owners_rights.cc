@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <vector>
 
-#include "runtime/base/other_user.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
 #include "runtime/base/walk_path.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/other_user.h"
+#include "runtime/os/users.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {

@@ -1,7 +1,7 @@
 #include "runtime/store/record_checkpoint_holders.h"
 
 #include "runtime/base/strings.h"
-#include "runtime/store/sha256.h"
+#include "runtime/os/sha256.h"
 
 namespace tony {
 namespace {

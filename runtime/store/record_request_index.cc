@@ -6,9 +6,9 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/os/sha256.h"
 #include "runtime/store/parsed_records.h"
 #include "runtime/store/request_record_json.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

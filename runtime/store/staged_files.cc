@@ -5,7 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/store/sha256.h"
+#include "runtime/os/sha256.h"
 
 namespace tony {
 namespace {

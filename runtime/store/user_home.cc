@@ -11,11 +11,11 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/tilde.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/base/users.h"
-#include "runtime/store/files.h"
-#include "runtime/store/remove_tree.h"
+#include "runtime/os/files.h"
+#include "runtime/os/remove_tree.h"
+#include "runtime/os/tilde.h"
+#include "runtime/os/users.h"
 
 namespace tony {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/process/process_runner.h"
+#include "runtime/os/process_runner.h"
 
 namespace tony {
 

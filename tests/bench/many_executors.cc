@@ -22,15 +22,15 @@
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/boost_process_runner.h"
+#include "runtime/net/job_certificates.h"
+#include "runtime/net/tls.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/files.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/message_channel.h"
-#include "runtime/store/files.h"
 #include "runtime/store/local_job_store.h"
-#include "runtime/tls/job_certificates.h"
-#include "runtime/tls/tls.h"
 
 namespace tony {
 namespace {

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/net/job_certificates.h"
+#include "runtime/net/tls.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/tls/job_certificates.h"
-#include "runtime/tls/tls.h"
 #include "tests/unit/rpc/fake_am_service.h"
 
 namespace tony {

@@ -15,11 +15,11 @@
 #include "runtime/backend/master_side.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/net/tls.h"
+#include "runtime/os/files.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/store/checkpoint_place.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
-#include "runtime/tls/tls.h"
 
 namespace tony::am {
 namespace {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/local_arbiter.h"

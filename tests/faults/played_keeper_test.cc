@@ -8,9 +8,9 @@
 #include <set>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/containers.h"

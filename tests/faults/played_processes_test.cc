@@ -10,9 +10,9 @@
 
 #include "executor/usage_sampler.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/held_process.h"
-#include "runtime/process/own_tree.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/held_process.h"
+#include "runtime/os/own_tree.h"
+#include "runtime/os/process_tree.h"
 #include "tests/faults/played_machine_test.h"
 #include "tests/support/run_until.h"
 

@@ -5,10 +5,10 @@
 
 #include <chrono>
 
+#include "runtime/os/files.h"
 #include "runtime/store/attempt_folder.h"
 #include "runtime/store/checkpoint_holder.h"
 #include "runtime/store/entry_store.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_records.h"
 #include "runtime/store/local_job_store.h"
 #include "runtime/store/local_request_index.h"

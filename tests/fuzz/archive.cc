@@ -3,8 +3,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/os/remove_tree.h"
 #include "runtime/staging/unpack.h"
-#include "runtime/store/remove_tree.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/work_folder.h"
 #include "tests/support/archive_builder.h"

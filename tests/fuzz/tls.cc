@@ -1,6 +1,6 @@
 // What comes to either end of TLS before it knows the other one. The input's first byte says which (0: the master's),
 // the second in which pieces it comes.
-#include "runtime/tls/tls.h"
+#include "runtime/net/tls.h"
 
 #include <sys/socket.h>
 
@@ -8,7 +8,7 @@
 #include <array>
 #include <memory>
 
-#include "runtime/tls/job_certificates.h"
+#include "runtime/net/job_certificates.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tony::fuzz {

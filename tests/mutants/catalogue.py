@@ -115,16 +115,16 @@ FILES = {
     "runtime/scheduler/local/message_channel.cc": OF_KEEPER,
     "runtime/scheduler/local/container_cgroup.cc": OF_KEEPER,
     "runtime/base/secret.h": (BASE,),
-    "runtime/process/own_cgroup.cc": (PROCESS, KEEPER_PARTS),
-    "runtime/process/held_process.cc": (PROCESS,),
-    "runtime/process/own_tree.cc": (PROCESS, PLAYED_PROCESSES),
-    "runtime/process/process_tree.cc": (PROCESS,),
+    "runtime/os/own_cgroup.cc": (PROCESS, KEEPER_PARTS),
+    "runtime/os/held_process.cc": (PROCESS,),
+    "runtime/os/own_tree.cc": (PROCESS, PLAYED_PROCESSES),
+    "runtime/os/process_tree.cc": (PROCESS,),
     "runtime/request/submit_course.cc": (REQUEST, REQUEST_SIM),
     "runtime/request/submit_decision.cc": (REQUEST, REQUEST_SIM),
     "runtime/client/submit_steps.cc": (CONTRACT,),
     "runtime/scheduler/local/lost_job.cc": (POWER_CUT,),
     "runtime/client/gc.cc": (POWER_CUT,),
-    "runtime/tls/tls.cc": (TLS,),
+    "runtime/net/tls.cc": (TLS,),
     "runtime/rpc/rpc_server.cc": (RPC,),
 }
 
@@ -146,10 +146,10 @@ WITHOUT_COMPARISONS = {"executor/executor.cc", "executor/executor_start.cc", "ru
                        "runtime/scheduler/local/containers_end.cc", "runtime/scheduler/local/keeper_end.cc",
                        "runtime/scheduler/local/keeper.cc", "runtime/scheduler/local/message_channel.cc",
                        "runtime/scheduler/local/local_scheduler.cc",
-                       "runtime/scheduler/local/container_cgroup.cc", "runtime/process/own_cgroup.cc",
-                       "runtime/process/own_tree.cc", "runtime/process/process_tree.cc",
+                       "runtime/scheduler/local/container_cgroup.cc", "runtime/os/own_cgroup.cc",
+                       "runtime/os/own_tree.cc", "runtime/os/process_tree.cc",
                        "runtime/client/submit_steps.cc", "runtime/client/gc.cc", "runtime/base/secret.h",
-                       "am/application_master.h", "runtime/tls/tls.cc", "runtime/rpc/rpc_server.cc"}
+                       "am/application_master.h", "runtime/net/tls.cc", "runtime/rpc/rpc_server.cc"}
 
 
 def find_mutants(root):

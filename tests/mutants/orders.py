@@ -278,12 +278,12 @@ PAGE_ADDRESS = "runtime/page/page_address.cc"
 CHANNEL = "runtime/scheduler/local/message_channel.cc"
 KEEPER = "runtime/scheduler/local/keeper.cc"
 CGROUP = "runtime/scheduler/local/container_cgroup.cc"
-OWN_CGROUP = "runtime/process/own_cgroup.cc"
-OWN_TREE = "runtime/process/own_tree.cc"
-PROCESS_TREE = "runtime/process/process_tree.cc"
+OWN_CGROUP = "runtime/os/own_cgroup.cc"
+OWN_TREE = "runtime/os/own_tree.cc"
+PROCESS_TREE = "runtime/os/process_tree.cc"
 SWEEP = "runtime/store/sweep_entries.cc"
 ENDED_LOG = "runtime/history/ended_log.cc"
-TLS = "runtime/tls/tls.cc"
+TLS = "runtime/net/tls.cc"
 RPC_SERVER = "runtime/rpc/rpc_server.cc"
 
 RENAMES = "    TRY_ASSIGN(old, Rename(folder, going));\n  }\n  lock.Reset();\n"
@@ -321,7 +321,7 @@ GUARDS = [
     ("a plain port may be anywhere", RPC_SERVER, "if (!options_.tls && !IsLoopback(endpoint.host)) {", "if (false) {"),
 ]
 
-FILES = "runtime/store/files.cc"
+FILES = "runtime/os/files.cc"
 INDEX = "runtime/store/local_request_index.cc"
 JOB_STORE = "runtime/store/local_job_store.cc"
 ENTRIES = "runtime/store/entry_store.cc"

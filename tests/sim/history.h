@@ -8,11 +8,11 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/base/exit_status.h"
 #include "runtime/base/time.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/claim.h"
 #include "runtime/job/executor_protocol.h"
-#include "runtime/job/exit_status.h"
 #include "runtime/job/outcome.h"
 #include "runtime/scheduler/scheduler.h"
 

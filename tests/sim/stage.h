@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "executor/lease_sight.h"
+#include "runtime/base/kept_clock.h"
 #include "runtime/job/checkpoint.h"
-#include "runtime/job/kept_clock.h"
 #include "runtime/job/outcome.h"
 #include "tests/sim/clock.h"
 #include "tests/sim/coverage.h"

@@ -10,7 +10,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/process_runner.h"
+#include "runtime/os/process_runner.h"
 
 namespace tony {
 

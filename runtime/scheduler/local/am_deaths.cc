@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::keeper {
 namespace {

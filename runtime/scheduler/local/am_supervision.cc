@@ -9,11 +9,11 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/page/page_address.h"
-#include "runtime/process/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/final_status.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony::keeper {

@@ -17,8 +17,8 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/held_process.h"
-#include "runtime/process/process_runner.h"
+#include "runtime/os/held_process.h"
+#include "runtime/os/process_runner.h"
 #include "runtime/scheduler/local/am_deaths.h"
 #include "runtime/scheduler/local/page_holder.h"
 #include "runtime/store/job_records.h"

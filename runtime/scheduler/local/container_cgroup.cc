@@ -16,10 +16,10 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/cgroup_memory.h"
-#include "runtime/process/held_process.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/store/files.h"
+#include "runtime/os/cgroup_memory.h"
+#include "runtime/os/files.h"
+#include "runtime/os/held_process.h"
+#include "runtime/os/process_tree.h"
 
 namespace tony {
 namespace {

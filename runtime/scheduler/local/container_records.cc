@@ -4,8 +4,8 @@
 #include <cctype>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
 #include "runtime/scheduler/local/gpus.h"
-#include "runtime/store/files.h"
 
 namespace tony::keeper {
 namespace {

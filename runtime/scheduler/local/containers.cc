@@ -11,11 +11,11 @@
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/gpus.h"
 #include "runtime/scheduler/local/open_files.h"
-#include "runtime/store/files.h"
 
 namespace tony::keeper {
 namespace {

@@ -24,9 +24,9 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/held_process.h"
-#include "runtime/process/shared_memory.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/held_process.h"
+#include "runtime/os/shared_memory.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/keeper_protocol.h"

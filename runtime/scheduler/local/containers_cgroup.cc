@@ -5,7 +5,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/cgroup_memory.h"
+#include "runtime/os/cgroup_memory.h"
 #include "runtime/scheduler/local/containers.h"
 
 namespace tony::keeper {

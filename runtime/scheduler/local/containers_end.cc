@@ -8,8 +8,8 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/own_tree.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/own_tree.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/containers.h"
 #include "runtime/scheduler/local/log_writers.h"
 #include "runtime/scheduler/local/staying_process.h"

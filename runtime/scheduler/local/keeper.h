@@ -40,7 +40,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/job/job_status.h"
-#include "runtime/process/boost_process_runner.h"
+#include "runtime/os/boost_process_runner.h"
 #include "runtime/scheduler/local/am_supervision.h"
 #include "runtime/scheduler/local/containers.h"
 #include "runtime/scheduler/local/keeper_protocol.h"

@@ -6,7 +6,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/ledger_folder.h"

@@ -4,7 +4,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/shortage.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/scheduler/local/run_keeper.h"
 
 int main(int argc, char** argv) {

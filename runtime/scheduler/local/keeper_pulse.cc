@@ -8,9 +8,9 @@
 #include <functional>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/held_process.h"
+#include "runtime/os/files.h"
+#include "runtime/os/held_process.h"
 #include "runtime/scheduler/local/keeper_socket.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

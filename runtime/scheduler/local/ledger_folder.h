@@ -26,9 +26,9 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/os/file_system.h"
 #include "runtime/scheduler/local/ledger.h"
 #include "runtime/scheduler/local/ledger_belief.h"
-#include "runtime/store/file_system.h"
 #include "runtime/store/job_records.h"
 
 namespace tony {

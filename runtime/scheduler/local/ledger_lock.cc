@@ -10,8 +10,8 @@
 #include <cerrno>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
 #include "runtime/scheduler/local/ledger_witness.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 

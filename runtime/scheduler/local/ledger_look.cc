@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/local/ledger_files.h"
 #include "runtime/scheduler/local/ledger_witness.h"
 

@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/tilde.h"
+#include "runtime/os/files.h"
+#include "runtime/os/tilde.h"
 #include "runtime/scheduler/local/ledger_folder.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/user_home.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/local/ledger_lock.h"
 
 namespace tony {

@@ -8,13 +8,13 @@
 #include <cstdio>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
 #include "runtime/scheduler/local/ledger_files.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/ledger_lock.h"
 #include "runtime/scheduler/local/ledger_look.h"
 #include "runtime/scheduler/local/ledger_turn.h"
 #include "runtime/scheduler/local/ledger_witness.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

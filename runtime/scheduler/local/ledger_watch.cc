@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

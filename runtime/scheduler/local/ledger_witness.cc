@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/os/users.h"
 
 namespace tony {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/staying_process.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 
 namespace tony {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "runtime/process/process_runner.h"
+#include "runtime/os/process_runner.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/local/keeper_pulse.h"
 #include "runtime/scheduler/local/local_arbiter.h"

@@ -9,14 +9,14 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
-#include "runtime/process/held_process.h"
+#include "runtime/os/files.h"
+#include "runtime/os/held_process.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/ledger_witness.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/scheduler/local/unwritten_end.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/looks.h"
 

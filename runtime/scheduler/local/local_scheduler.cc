@@ -9,11 +9,11 @@
 #include "runtime/base/endpoint.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/cgroup_memory.h"
+#include "runtime/os/cgroup_memory.h"
+#include "runtime/os/files.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/store/attempt_folder.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony::keeper {
 namespace {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/process/own_cgroup.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/own_cgroup.h"
+#include "runtime/os/users.h"
 
 namespace tony {
 namespace {

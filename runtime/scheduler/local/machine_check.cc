@@ -5,10 +5,10 @@
 
 #include <set>
 
-#include "runtime/base/start_program.h"
 #include "runtime/base/strings.h"
 #include "runtime/net/peer.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/os/start_program.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 

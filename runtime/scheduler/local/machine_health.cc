@@ -11,11 +11,11 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/os/file_system.h"
+#include "runtime/os/files.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/ledger_report.h"
-#include "runtime/store/file_system.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

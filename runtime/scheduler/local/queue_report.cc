@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/ledger_report.h"
 #include "runtime/scheduler/local/ledger_witness.h"

@@ -7,13 +7,13 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/log.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/machine_boot.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/scheduler/local/open_files.h"
 #include "runtime/store/job_folder.h"
-#include "runtime/store/machine_boot.h"
 
 namespace tony::keeper {
 

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
-#include "runtime/process/held_process.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/held_process.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/keeper_pulse.h"
 #include "runtime/scheduler/local/ledger_witness.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/job/ids.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
 
 namespace tony::keeper {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
 #include "runtime/scheduler/local/ledger_files.h"
-#include "runtime/store/files.h"
 
 namespace tony {
 namespace {

@@ -9,7 +9,7 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/history/ended_log.h"
 #include "runtime/history/history_files.h"
-#include "runtime/process/boost_process_runner.h"
+#include "runtime/os/boost_process_runner.h"
 
 namespace tony {
 namespace {

@@ -17,10 +17,10 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/hadoop/webhdfs_put.h"
 #include "runtime/job/json_fields.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 #include "runtime/staging/pack_folder.h"
-#include "runtime/store/files.h"
 #include "runtime/store/manifest.h"
-#include "runtime/store/sha256.h"
 
 namespace tony {
 namespace {

@@ -9,6 +9,7 @@
 #include "runtime/job/startup_limit.h"
 #include "runtime/journal/history.h"
 #include "runtime/journal/journal_format.h"
+#include "runtime/net/tls.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/master_wait.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
@@ -17,7 +18,6 @@
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/job_records_json.h"
 #include "runtime/store/parsed_records.h"
-#include "runtime/tls/tls.h"
 
 namespace tony {
 namespace {

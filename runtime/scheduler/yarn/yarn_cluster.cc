@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/tilde.h"
-#include "runtime/base/users.h"
+#include "runtime/os/tilde.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 
 namespace tony {

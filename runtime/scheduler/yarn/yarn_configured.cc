@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "runtime/store/user_home.h"
 
 namespace tony {

@@ -12,13 +12,13 @@
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/web_text.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/scheduler/yarn/yarn_queue.h"
-#include "runtime/store/files.h"
 #include "runtime/store/hdfs/hdfs_bytes.h"
 
 namespace tony {

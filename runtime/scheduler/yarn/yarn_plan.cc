@@ -9,7 +9,7 @@
 #include "runtime/container/container_launch.h"
 #include "runtime/hadoop/rpc_failure.h"
 #include "runtime/job/hdfs_place.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/scheduler/yarn/executor_context.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"

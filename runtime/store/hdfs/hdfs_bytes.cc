@@ -5,7 +5,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/webhdfs_put.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 
 namespace tony {
 namespace {

@@ -12,10 +12,10 @@
 #include "runtime/hadoop/hadoop_xml.h"
 #include "runtime/hadoop/rm_client.h"
 #include "runtime/net/host_resolver.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/net/job_certificates.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/scheduler/yarn/executor_context.h"
-#include "runtime/tls/job_certificates.h"
 #include "tests/conformance/hadoop/hdfs_cluster.h"
 
 namespace tony {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 

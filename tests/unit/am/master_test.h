@@ -14,7 +14,7 @@
 
 #include "am/application_master.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/job_builder.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"

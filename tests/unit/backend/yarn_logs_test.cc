@@ -11,7 +11,7 @@
 #include "runtime/logs/log_follower.h"
 #include "runtime/logs/log_reader.h"
 #include "runtime/logs/log_times.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "runtime/store/kept_logs.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "runtime/net/tcp.h"
+#include "runtime/os/files.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/local_arbiter.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/kill_answers.h"
 #include "runtime/store/local_job_store.h"

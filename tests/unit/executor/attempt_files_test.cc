@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "runtime/os/files.h"
 #include "runtime/store/attempt_folder.h"
-#include "runtime/store/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::executor {

@@ -7,8 +7,8 @@
 
 #include <csignal>
 
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/process_tree.h"
 #include "tests/unit/executor/executor_bed.h"
 
 namespace tony::executor {

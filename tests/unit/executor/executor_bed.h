@@ -7,7 +7,7 @@
 #include <string>
 
 #include "executor/executor.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/fake_am.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"

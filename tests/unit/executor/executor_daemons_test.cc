@@ -9,10 +9,10 @@
 
 #include "executor/actions.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_records.h"
 #include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"

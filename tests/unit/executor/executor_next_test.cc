@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/store/file_lock.h"
+#include "runtime/os/file_lock.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/unit/executor/executor_bed.h"
 

@@ -10,8 +10,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/instant_text.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/process_tree.h"
 #include "tests/unit/executor/executor_bed.h"
 
 namespace tony::executor {

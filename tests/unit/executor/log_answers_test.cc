@@ -8,8 +8,8 @@
 #include <map>
 
 #include "runtime/logs/log_source.h"
+#include "runtime/os/files.h"
 #include "runtime/store/attempt_folder.h"
-#include "runtime/store/files.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"

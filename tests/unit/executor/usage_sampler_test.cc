@@ -17,7 +17,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
 #include "tests/support/sanitized.h"
 
 namespace tony::executor {

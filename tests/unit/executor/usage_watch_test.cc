@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/boost_process_runner.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/boost_process_runner.h"
+#include "runtime/os/process_tree.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/executor/executor_bed.h"

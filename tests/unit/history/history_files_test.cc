@@ -8,7 +8,7 @@
 
 #include <regex>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/local_job_store.h"
 #include "tests/support/temp_folder.h"

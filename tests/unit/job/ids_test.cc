@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "runtime/base/exit_status.h"
 #include "runtime/job/executor_protocol.h"
-#include "runtime/job/exit_status.h"
 
 namespace tony {
 namespace {

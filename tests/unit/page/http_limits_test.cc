@@ -3,7 +3,7 @@
 
 #include <list>
 
-#include "runtime/page/http_server.h"
+#include "runtime/net/http_server.h"
 #include "tests/support/no_more_files.h"
 #include "tests/unit/page/raw_browser.h"
 

@@ -4,9 +4,9 @@
 #include <sys/socket.h>
 
 #include "runtime/net/tcp.h"
+#include "runtime/net/tls.h"
 #include "runtime/net/unix_socket.h"
 #include "runtime/rpc/convert.h"
-#include "runtime/tls/tls.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/net/tls.h"
 #include "runtime/rpc/am_connection.h"
-#include "runtime/tls/tls.h"
 #include "tests/support/rounds.h"
 #include "tests/support/sanitized.h"
 #include "tests/unit/rpc/rpc_fixture.h"

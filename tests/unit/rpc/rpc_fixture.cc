@@ -4,8 +4,8 @@
 #include <thrift/TApplicationException.h>
 
 #include "runtime/net/tcp.h"
+#include "runtime/net/tls.h"
 #include "runtime/net/unix_socket.h"
-#include "runtime/tls/tls.h"
 
 namespace tony {
 

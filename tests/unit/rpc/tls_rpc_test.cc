@@ -6,8 +6,8 @@
 #include <deque>
 
 #include "runtime/net/tcp.h"
+#include "runtime/net/tls.h"
 #include "runtime/rpc/am_connection.h"
-#include "runtime/tls/tls.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace tony {

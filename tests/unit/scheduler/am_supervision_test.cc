@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/files.h"
 #include "runtime/scheduler/local/environment.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/local_job_store.h"
 #include "tests/support/fake_process_runner.h"

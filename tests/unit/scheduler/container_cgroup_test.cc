@@ -15,7 +15,7 @@
 #include <tuple>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/cgroup_look.h"
 #include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::keeper {

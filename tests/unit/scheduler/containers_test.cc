@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/environment.h"
 #include "tests/support/living_process.h"
 #include "tests/support/no_more_files.h"

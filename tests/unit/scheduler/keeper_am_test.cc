@@ -8,12 +8,12 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/machine_boot.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/job_records_json.h"
-#include "runtime/store/machine_boot.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {

@@ -7,9 +7,9 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/container_cgroup.h"
-#include "runtime/store/files.h"
 #include "tests/support/cgroup_look.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 

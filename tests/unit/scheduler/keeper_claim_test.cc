@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/ledger_claim.h"
 #include "runtime/store/job_folder.h"
 #include "tests/support/run_until.h"

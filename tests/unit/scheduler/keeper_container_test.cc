@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {

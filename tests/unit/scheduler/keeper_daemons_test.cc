@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 #include "tests/support/cgroup_look.h"
 #include "tests/support/places.h"
 #include "tests/support/rough_daemon.h"

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 

@@ -7,11 +7,11 @@
 #include <iterator>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/environment.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/local_job_store.h"
 #include "tests/support/places.h"

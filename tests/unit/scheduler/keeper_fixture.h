@@ -13,7 +13,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/boost_process_runner.h"
+#include "runtime/os/boost_process_runner.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/scheduler/local/local_scheduler.h"

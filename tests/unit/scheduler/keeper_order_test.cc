@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "runtime/base/unique_fd.h"
-#include "runtime/process/process_tree.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 

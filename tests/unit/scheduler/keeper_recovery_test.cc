@@ -5,12 +5,12 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/base/users.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/files.h"
+#include "runtime/os/process_tree.h"
+#include "runtime/os/users.h"
 #include "runtime/scheduler/local/keeper_pulse.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/staying_process.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 

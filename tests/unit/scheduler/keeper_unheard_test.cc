@@ -1,7 +1,7 @@
 // Masters that hang from their start.
 #include <gmock/gmock.h>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {

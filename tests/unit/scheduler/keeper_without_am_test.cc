@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/process/process_tree.h"
+#include "runtime/os/process_tree.h"
 #include "runtime/scheduler/local/am_deaths.h"
 #include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/unreadable_job.h"

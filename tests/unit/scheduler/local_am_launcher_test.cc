@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/local_job_store.h"
 #include "tests/support/fake_process_runner.h"

@@ -7,9 +7,9 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
+#include "runtime/os/machine_boot.h"
 #include "runtime/store/job_folder.h"
 #include "runtime/store/local_job_store.h"
-#include "runtime/store/machine_boot.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

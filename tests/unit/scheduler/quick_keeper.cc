@@ -3,7 +3,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/process/sibling_program.h"
+#include "runtime/os/sibling_program.h"
 #include "runtime/scheduler/local/run_keeper.h"
 
 namespace {

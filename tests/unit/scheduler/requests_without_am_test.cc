@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/unit/scheduler/unreadable_job.h"
 
 namespace tony {

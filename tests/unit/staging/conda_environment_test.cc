@@ -12,8 +12,8 @@
 #include <set>
 #include <thread>
 
+#include "runtime/os/sha256.h"
 #include "runtime/staging/conda_lock.h"
-#include "runtime/store/sha256.h"
 #include "tests/unit/staging/locked_bed.h"
 
 namespace tony {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/sha256.h"
+#include "runtime/os/sha256.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {

@@ -12,9 +12,9 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/os/files.h"
 #include "runtime/staging/archive_reader.h"
 #include "runtime/staging/source_tree.h"
-#include "runtime/store/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <thread>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -7,8 +7,8 @@
 
 #include <thread>
 
-#include "runtime/store/files.h"
-#include "runtime/store/sha256.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 #include "tests/unit/staging/staging_bed.h"
 
 namespace tony {

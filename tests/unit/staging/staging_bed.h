@@ -10,8 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "runtime/os/remove_tree.h"
 #include "runtime/staging/stage.h"
-#include "runtime/store/remove_tree.h"
 #include "tests/support/archive_builder.h"
 #include "tests/support/temp_folder.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/file_lock.h"
+#include "runtime/os/file_lock.h"
 #include "tests/support/rounds.h"
 #include "tests/unit/staging/staging_bed.h"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "runtime/store/local_job_store.h"
 #include "tests/support/temp_folder.h"
 

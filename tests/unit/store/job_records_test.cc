@@ -7,8 +7,8 @@
 #include <csignal>
 #include <fstream>
 
+#include "runtime/os/files.h"
 #include "runtime/store/attempt_folder.h"
-#include "runtime/store/files.h"
 #include "runtime/store/job_folder.h"
 #include "tests/support/temp_folder.h"
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <regex>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "runtime/store/local_job_store.h"
 #include "tests/support/temp_folder.h"
 

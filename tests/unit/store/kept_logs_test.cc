@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

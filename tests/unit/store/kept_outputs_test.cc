@@ -9,7 +9,7 @@
 
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/outputs.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

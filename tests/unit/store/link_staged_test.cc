@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/store/remove_tree.h"
+#include "runtime/os/remove_tree.h"
 #include "runtime/store/staged_files.h"
 #include "tests/support/temp_folder.h"
 

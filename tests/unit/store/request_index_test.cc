@@ -6,9 +6,9 @@
 #include <fstream>
 #include <thread>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
+#include "runtime/os/sha256.h"
 #include "runtime/store/local_request_index.h"
-#include "runtime/store/sha256.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/temp_folder.h"
 

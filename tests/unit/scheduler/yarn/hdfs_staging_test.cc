@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "runtime/store/files.h"
+#include "runtime/os/files.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_name_node.h"
 

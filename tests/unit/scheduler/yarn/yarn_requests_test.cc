@@ -7,9 +7,9 @@
 #include <random>
 
 #include "runtime/base/strings.h"
+#include "runtime/os/sha256.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/store/local_request_index.h"
-#include "runtime/store/sha256.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/store/hdfs/fake_hdfs.h"
 

@@ -1,0 +1,345 @@
+#include "runtime/net/tls.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/net/owned.h"
+#include "runtime/net/tcp.h"
+
+namespace tony {
+namespace {
+
+// The first for us. The second for clients of another make, which begin with it.
+constexpr char kGroups[] = "P-256:X25519";
+constexpr unsigned kGroupIds[] = {0x17, 0x1d};
+
+// A ClientHello of ours has 250 bytes, a certificate 400. OpenSSL itself would take 128 and 100 KiB of anybody.
+constexpr size_t kLongestHello = 4096;
+constexpr int kLongestCertificates = 4096;
+constexpr size_t kRecordHeader = 5;
+constexpr size_t kHelloHeader = 4;
+
+using Context = Owned<SSL_CTX, SSL_CTX_free>;
+using Certificate = Owned<X509, X509_free>;
+using Kind = Channel::Step::Kind;
+
+unsigned BigEndian(std::string_view bytes) {
+  unsigned number = 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
+  return number;
+}
+
+// The first record holds a ClientHello of a length that we take, or at least its header.
+bool BeginsLikeTls(std::string_view bytes) {
+  constexpr char kHandshake = 22, kMajor = 3, kClientHello = 1;
+  return bytes[0] == kHandshake && bytes[1] == kMajor && BigEndian(bytes.substr(3, 2)) >= kHelloHeader &&
+         bytes[5] == kClientHello && BigEndian(bytes.substr(6, 3)) <= kLongestHello;
+}
+
+// The name that has the role; empty where it is not the only alternative name.
+std::string RoleIn(X509* certificate) {
+  const Owned<GENERAL_NAMES, GENERAL_NAMES_free> names(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  if (!names || sk_GENERAL_NAME_num(names.get()) != 1) return "";
+  int type = 0;
+  const void* value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names.get(), 0), &type);
+  if (type != GEN_URI) return "";
+  const auto* text = static_cast<const ASN1_STRING*>(value);
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), static_cast<size_t>(ASN1_STRING_length(text))};
+}
+
+// What all channels of one side share.
+struct Side {
+  bool server = false;
+  std::vector<TlsRole> peers;  // who may be at the other end
+  Context context;
+  bool told = false;  // of the first peer that was refused
+};
+
+class TlsChannel : public Channel {
+ public:
+  TlsChannel(std::shared_ptr<Side> side, UniqueFd socket) : side_(std::move(side)), socket_(std::move(socket)) {}
+
+  // Once, before all else.
+  bool Begin();
+
+  int socket() const override { return socket_.get(); }
+  Step Read(char* to, size_t most) override {
+    if (auto step = Establish()) return *std::move(step);
+    size_t got = 0;
+    const int done = SSL_read_ex(ssl_.get(), to, most, &got);
+    return done == 1 ? Step{Kind::kMoved, got} : StepAfter(done);
+  }
+  Step Write(std::string_view bytes) override {
+    if (auto step = Establish()) return *std::move(step);
+    size_t sent = 0;
+    const int done = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &sent);
+    return done == 1 ? Step{Kind::kMoved, sent} : StepAfter(done);
+  }
+  bool HasMore() const override { return known_ && SSL_pending(ssl_.get()) > 0; }
+  void ShutDown() override {
+    if (known_) SSL_shutdown(ssl_.get());  // what does not leave at once does not matter any more
+    ::shutdown(socket_.get(), SHUT_RDWR);
+  }
+
+  // For OpenSSL.
+  int Receive(BIO* bio, char* to, int most);
+  int Send(BIO* bio, const char* bytes, int size);
+  bool Judge(bool signed_well, X509_STORE_CTX* chain);
+
+ private:
+  // Nothing: the peer is known, and OpenSSL's queue of errors, which all channels of a thread share, is empty.
+  std::optional<Step> Establish();
+  Step StepAfter(int done);
+  Error WhyItEnded() const;
+  void TellOfRefusal();
+
+  const std::shared_ptr<Side> side_;
+  UniqueFd socket_;
+  Owned<SSL, SSL_free> ssl_;
+  std::string heard_;           // a server's first bytes, until they are looked at
+  std::string socket_problem_;  // once reading or writing has failed
+  std::string refusal_;         // what is wrong with the peer's certificate
+  bool right_role_ = false;
+  bool known_ = false;  // the handshake is over
+};
+
+TlsChannel& ChannelOf(BIO* bio) { return *static_cast<TlsChannel*>(BIO_get_data(bio)); }
+
+// OpenSSL's own way to a socket writes without MSG_NOSIGNAL: a peer that has gone would end the process.
+const BIO_METHOD* SocketMethod() {
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket of a job");
+    BIO_meth_set_read(made, [](BIO* bio, char* to, int most) { return ChannelOf(bio).Receive(bio, to, most); });
+    BIO_meth_set_write(made, [](BIO* bio, const char* b, int size) { return ChannelOf(bio).Send(bio, b, size); });
+    BIO_meth_set_ctrl(made, [](BIO*, int what, long, void*) -> long { return what == BIO_CTRL_FLUSH ? 1 : 0; });
+    return made;
+  }();
+  return method;
+}
+
+bool TlsChannel::Begin() {
+  BIO* const bio = BIO_new(SocketMethod());
+  ssl_.reset(SSL_new(side_->context.get()));
+  if (!bio || !ssl_) {
+    BIO_free(bio);
+    return false;
+  }
+  BIO_set_data(bio, this);
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl_.get(), bio, bio);
+  SSL_set_app_data(ssl_.get(), this);
+  side_->server ? SSL_set_accept_state(ssl_.get()) : SSL_set_connect_state(ssl_.get());
+  return true;
+}
+
+int TlsChannel::Receive(BIO* bio, char* to, int most) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t got = ::recv(socket_.get(), to, static_cast<size_t>(most), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+    BIO_set_retry_read(bio);
+    return -1;
+  }
+  if (got <= 0) {
+    socket_problem_ = got == 0 ? "closed by the peer" : ErrnoText(errno);
+    return -1;
+  }
+  constexpr size_t kLooked = kRecordHeader + kHelloHeader;
+  if (side_->server && heard_.size() < kLooked) {
+    heard_.append(to, std::min(static_cast<size_t>(got), kLooked - heard_.size()));
+    if (heard_.size() == kLooked && !BeginsLikeTls(heard_)) {
+      socket_problem_ = "the peer does not begin with TLS, or with too long a hello";
+      return -1;
+    }
+  }
+  return static_cast<int>(got);
+}
+
+int TlsChannel::Send(BIO* bio, const char* bytes, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t sent = ::send(socket_.get(), bytes, static_cast<size_t>(size), MSG_NOSIGNAL);
+  if (sent >= 0) return static_cast<int>(sent);
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+    BIO_set_retry_write(bio);
+  } else {
+    socket_problem_ = ErrnoText(errno);
+  }
+  return -1;
+}
+
+// The queue may begin with what another part of OpenSSL found, which has no text: see StartLibrary().
+std::string ReasonOfTls() {
+  while (const unsigned long error = ERR_get_error())
+    if (const char* text = ERR_reason_error_string(error)) return text;
+  return "unknown reason";
+}
+
+// Called for each certificate of the peer's chain, its own last, and for what is wrong with one.
+bool TlsChannel::Judge(bool signed_well, X509_STORE_CTX* chain) {
+  if (!signed_well) {
+    const int error = X509_STORE_CTX_get_error(chain);
+    const bool of_time = error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID;
+    refusal_ = StrCat(of_time ? "the peer's certificate: " : "the peer is not of this job: ",
+                      X509_verify_cert_error_string(error));
+  } else if (X509_STORE_CTX_get_error_depth(chain) == 0) {
+    const std::string role = RoleIn(X509_STORE_CTX_get_current_cert(chain));
+    right_role_ = std::ranges::any_of(side_->peers, [&](TlsRole peer) { return role == ToString(peer); });
+    if (!right_role_) {
+      refusal_ = StrCat("the peer's certificate: role \"", role, "\", expected ", ToString(side_->peers.front()));
+      X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
+    }
+  }
+  return refusal_.empty();
+}
+
+std::optional<Channel::Step> TlsChannel::Establish() {
+  ERR_clear_error();
+  if (known_) return std::nullopt;
+  if (const int done = SSL_do_handshake(ssl_.get()); done != 1) return StepAfter(done);
+  known_ = right_role_;
+  if (known_) return std::nullopt;
+  return Step{Kind::kEnded, 0, {ErrorCode::kNotPermitted, "the peer has shown no certificate"}};
+}
+
+Channel::Step TlsChannel::StepAfter(int done) {
+  switch (SSL_get_error(ssl_.get(), done)) {
+    case SSL_ERROR_WANT_READ:
+      return {Kind::kWaitsToRead};
+    case SSL_ERROR_WANT_WRITE:
+      return {Kind::kWaitsToWrite};
+    case SSL_ERROR_ZERO_RETURN:
+      return {Kind::kEnded, 0, {ErrorCode::kUnavailable, "closed by the peer"}};
+    default:
+      TellOfRefusal();
+      return {Kind::kEnded, 0, WhyItEnded()};
+  }
+}
+
+Error TlsChannel::WhyItEnded() const {
+  if (!refusal_.empty()) return {ErrorCode::kNotPermitted, refusal_};
+  if (!socket_problem_.empty()) return {ErrorCode::kUnavailable, socket_problem_};
+  const int reason = ERR_GET_REASON(ERR_peek_error());
+  // After our side knows the master, the master may still refuse us: it looks at our certificate last.
+  const ErrorCode code = known_ || side_->server ? ErrorCode::kUnavailable : ErrorCode::kNotPermitted;
+  if (reason > SSL_AD_REASON_OFFSET) {
+    return {code,
+            StrCat("the peer refuses this program's TLS: ", SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET))};
+  }
+  return {code, StrCat("no TLS with the peer: ", ReasonOfTls())};
+}
+
+// The first one is for who looks why nobody joins: a clock that is wrong by days. The others are debugging's.
+void TlsChannel::TellOfRefusal() {
+  if (!side_->server || refusal_.empty() || std::exchange(side_->told, true)) return;
+  const auto peer = PeerAddress(socket_);
+  LogWarn(StrCat("refused a TLS connection of ", peer.ok() ? peer->host : "an unknown host", ": ", refusal_));
+}
+
+int OnCertificate(int signed_well, X509_STORE_CTX* chain) {
+  const auto* ssl = static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  return static_cast<TlsChannel*>(SSL_get_app_data(ssl))->Judge(signed_well == 1, chain) ? 1 : 0;
+}
+
+// Lets in whose first key fits. The others would have to send a second hello, whose length nobody could look at.
+int OnHello(SSL* ssl, int* alert, void*) {
+  const unsigned char* bytes = nullptr;
+  size_t size = 0;
+  constexpr size_t kBefore = 2, kGroup = 2;  // the length of the list, then the group of its first key
+  if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_key_share, &bytes, &size) == 1 && size >= kBefore + kGroup) {
+    const unsigned group = BigEndian({reinterpret_cast<const char*>(bytes) + kBefore, kGroup});
+    if (std::ranges::count(kGroupIds, group) > 0) return SSL_CLIENT_HELLO_SUCCESS;
+  }
+  *alert = SSL_AD_HANDSHAKE_FAILURE;
+  return SSL_CLIENT_HELLO_ERROR;
+}
+
+Error Unreadable(const char* what) { return {ErrorCode::kInvalid, StrCat("TLS identity: cannot read its ", what)}; }
+
+// A key with a password is unreadable: there is nobody to ask for it.
+int NoPassword(char*, int, int, void*) { return -1; }
+
+Owned<BIO, BIO_free> Memory(const std::string& text) {
+  return Owned<BIO, BIO_free>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+Certificate ReadCertificate(const std::string& pem) {
+  return Certificate(PEM_read_bio_X509(Memory(pem).get(), nullptr, NoPassword, nullptr));
+}
+
+Status Use(SSL_CTX* context, const TlsIdentity& own, const std::vector<TlsRole>& roles) {
+  const Certificate ca = ReadCertificate(own.ca);
+  if (!ca || X509_STORE_add_cert(SSL_CTX_get_cert_store(context), ca.get()) != 1) return Unreadable("authority");
+  const Certificate certificate = ReadCertificate(own.certificate);
+  if (!certificate || SSL_CTX_use_certificate(context, certificate.get()) != 1) return Unreadable("certificate");
+  const Owned<EVP_PKEY, EVP_PKEY_free> key(
+      PEM_read_bio_PrivateKey(Memory(own.key).get(), nullptr, NoPassword, nullptr));
+  if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1)
+    return Unreadable("key, or it is another certificate's");
+  const std::string role = RoleIn(certificate.get());
+  if (std::ranges::any_of(roles, [&](TlsRole allowed) { return role == ToString(allowed); })) return Ok();
+  return Error{ErrorCode::kInvalid, StrCat("TLS identity: role \"", role, "\", expected ", ToString(roles.front()))};
+}
+
+bool Configure(SSL_CTX* context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  // Writes as FrameConnection writes; no buffers for idle connections. Without AUTO_RETRY one call reads one record, so
+  // that a peer that sends nothing but key updates does not hold the loop.
+  SSL_CTX_set_mode(context,
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, OnCertificate);
+  SSL_CTX_set_verify_depth(context, 0);  // nobody between the authority and a program
+  SSL_CTX_set_max_cert_list(context, kLongestCertificates);
+  SSL_CTX_set_client_hello_cb(context, OnHello, nullptr);
+  return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 && SSL_CTX_set_num_tickets(context, 0) == 1 &&
+         SSL_CTX_set1_groups_list(context, kGroups) == 1 && SSL_CTX_set1_sigalgs_list(context, "ECDSA+SHA256") == 1;
+}
+
+// Without the texts of the errors that are not TLS', 50 KB of every executor for what nobody reads. OpenSSL loads them
+// with the first look at its queue of errors, so this comes before.
+void StartLibrary() {
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS, nullptr);
+  OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+}
+
+Result<MakeChannel> MakeSide(bool server, const TlsIdentity& own, const std::vector<TlsRole>& roles,
+                             std::vector<TlsRole> peers) {
+  StartLibrary();
+  ERR_clear_error();
+  const auto side = std::make_shared<Side>();
+  side->server = server;
+  side->peers = std::move(peers);
+  side->context.reset(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()));
+  if (!side->context || !Configure(side->context.get())) return Error{ErrorCode::kInternal, "OpenSSL has no TLS 1.3"};
+  TRY(Use(side->context.get(), own, roles));
+  return MakeChannel([side](UniqueFd socket) -> Result<std::unique_ptr<Channel>> {
+    auto channel = std::make_unique<TlsChannel>(side, std::move(socket));
+    if (!channel->Begin()) return Error{ErrorCode::kUnavailable, "no memory for a TLS connection"};
+    return std::unique_ptr<Channel>(std::move(channel));
+  });
+}
+
+}  // namespace
+
+Result<MakeChannel> MakeTlsServer(const TlsIdentity& master) {
+  return MakeSide(true, master, {TlsRole::kMaster}, {TlsRole::kExecutor, TlsRole::kClient});
+}
+
+Result<MakeChannel> MakeTlsClient(const TlsIdentity& own) {
+  return MakeSide(false, own, {TlsRole::kExecutor, TlsRole::kClient}, {TlsRole::kMaster});
+}
+
+}  // namespace tony

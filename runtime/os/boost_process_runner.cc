@@ -1,0 +1,341 @@
+// The only file that includes Boost.Process, v2 of 1.81. Each trap of that version that is stepped around here is
+// named where it is.
+#include "runtime/os/boost_process_runner.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/process/v2/posix/default_launcher.hpp>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/shortage.h"
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace process = boost::process::v2;
+
+namespace {
+
+Error SystemError(ErrorCode code, const std::string& what, int error) {
+  return {code, StrCat(what, ": ", ErrnoText(error), LimitNote(error))};
+}
+
+bool IsOutOfFiles(int error) { return error == EMFILE || error == ENFILE; }
+
+const std::string& ProgramOf(const ProcessSpec& spec) { return spec.program.empty() ? spec.argv[0] : spec.program; }
+
+// Standard streams and folder of a child, opened before the fork so that each error names its file.
+struct ChildFiles {
+  UniqueFd in, out, err, directory;
+};
+
+Result<UniqueFd> OpenOutput(const std::string& path) {
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+  UniqueFd fd(path.empty() ? open("/dev/null", flags) : open(path.c_str(), flags | O_CREAT | O_APPEND, 0600));
+  if (!fd.valid())
+    return SystemError(IsOutOfFiles(errno) ? ErrorCode::kUnavailable : ErrorCode::kCannotWrite, "open " + path, errno);
+  return fd;
+}
+
+Result<ChildFiles> OpenFiles(const ProcessSpec& spec) {
+  ChildFiles files;
+  files.directory = UniqueFd(open(spec.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!files.directory.valid() || access(spec.directory.c_str(), X_OK) != 0)
+    return SystemError(IsOutOfFiles(errno) ? ErrorCode::kUnavailable : ErrorCode::kNotFound, "enter " + spec.directory,
+                       errno);
+  files.in = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!files.in.valid()) return SystemError(ErrorCode::kUnavailable, "open /dev/null", errno);
+  TRY_ASSIGN(files.out, OpenOutput(spec.stdout_file));
+  TRY_ASSIGN(files.err, OpenOutput(spec.stderr_file));
+  return files;
+}
+
+// Does `on_each` for every descriptor above the standard streams, where the kernel does not do it for all of them
+// (before Linux 5.9, or in a container whose filter does not know the call). System calls only.
+template <class OnEach>
+bool ForOwnDescriptors(OnEach on_each) {
+  const int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  alignas(dirent64) char buffer[2048];
+  ssize_t size;
+  while ((size = getdents64(folder, buffer, sizeof buffer)) > 0) {
+    for (ssize_t at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      at += entry->d_reclen;
+      int fd = 0;
+      for (const char* digit = entry->d_name; *digit >= '0' && *digit <= '9'; ++digit) fd = 10 * fd + (*digit - '0');
+      if (fd > 2 && fd != folder) on_each(fd);
+    }
+  }
+  close(folder);
+  return size == 0;
+}
+
+// For the next exec: not closed yet, since by one of them a failed exec is reported.
+bool MarkDescriptors() {
+  return close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0 ||
+         ForOwnDescriptors([](int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); });
+}
+
+bool CloseDescriptors() {
+  if (close_range(3, ~0U, 0) == 0) return true;
+  close(3);  // makes room for the list of the others
+  return ForOwnDescriptors([](int fd) { close(fd); });
+}
+
+// What the child does between vfork and exec, on its parent's memory: system calls only.
+struct ChildSetup {
+  const ChildFiles& files;
+  const ProcessSpec& spec;
+
+  bool Done() const {
+    for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    if (spec.own_session && setsid() < 0) return false;
+    if (fchdir(files.directory.get()) != 0) return false;
+    if (dup2(files.in.get(), 0) < 0 || dup2(files.out.get(), 1) < 0 || dup2(files.err.get(), 2) < 0) return false;
+    if (!MarkDescriptors()) return false;
+    // Here and not by the parent afterwards: then nothing that it starts can be left outside.
+    if (spec.cgroup >= 0) (void)!write(spec.cgroup, "0", 1);
+    if (!spec.oom_score_adj.empty()) SetOomScore();
+    for (const int fd : spec.inherited)
+      if (fcntl(fd, F_SETFD, 0) != 0) return false;
+    if (sigprocmask(SIG_SETMASK, &none, nullptr) != 0) return false;
+    return true;
+  }
+  void SetOomScore() const {
+    const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    (void)!write(file, spec.oom_score_adj.data(), spec.oom_score_adj.size());
+    close(file);
+  }
+};
+
+// Without the signals that would run a handler of ours in the child, on our memory.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// A function of its own: nothing may be left in registers that the child changes. An error goes through a pipe and not
+// through our memory, because the thread sanitizer makes a fork of this.
+[[gnu::noinline]] pid_t Vfork(const ChildSetup& setup, const char* program, const char* const* argv,
+                              const char* const* environment, int error_pipe) {
+  const SignalsBlocked blocked;
+  const pid_t pid = vfork();
+  if (pid != 0) return pid;
+  if (setup.Done()) execve(program, const_cast<char* const*>(argv), const_cast<char* const*>(environment));
+  const int error = errno;
+  (void)!write(error_pipe, &error, sizeof error);
+  _exit(127);
+}
+
+// Boost's default launcher forks: a copy of all page tables, and a fault for each page that is written afterwards, in
+// both. Its vfork_launcher lets the child renew the descriptors of the io_context, which is the parent's, too. Its
+// handle of a process opens a pidfd, and throws where the kernel has none.
+struct VforkLauncher : process::posix::default_launcher {
+  // What went wrong, as errno has it; 0: `pid` runs.
+  int Launch(const std::vector<std::string>& arguments, const ChildSetup& setup) {
+    const std::string& program = ProgramOf(setup.spec);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+    const UniqueFd read_end(ends[0]);
+    UniqueFd write_end(ends[1]);
+    pid = Vfork(setup, program.c_str(), build_argv_(setup.spec.argv[0], arguments), env, write_end.get());
+    if (pid < 0) return errno;
+    write_end.Reset();
+    int child_error = 0;
+    ssize_t got = 0;
+    while ((got = read(read_end.get(), &child_error, sizeof child_error)) < 0 && errno == EINTR) continue;
+    return got > 0 ? child_error : 0;
+  }
+};
+
+size_t Bytes(const std::vector<std::string>& strings) {
+  size_t bytes = 0;
+  for (const auto& text : strings) bytes += text.size() + 1;
+  return bytes;
+}
+
+Error CannotStart(const ProcessSpec& spec, int error) {
+  std::string text = StrCat("start ", ProgramOf(spec), ": ", ErrnoText(error), LimitNote(error));
+  switch (error) {
+    case E2BIG:
+      text += StrCat(" (", Bytes(spec.argv), " bytes of arguments, ", Bytes(spec.env), " bytes of environment)");
+      return {ErrorCode::kInvalid, text};
+    case ENOENT:
+      if (access(ProgramOf(spec).c_str(), F_OK) == 0) text += " (the interpreter that it names)";
+      return {ErrorCode::kNotFound, text};
+    case EACCES:
+    case EPERM:
+      return {ErrorCode::kNotPermitted, text};
+    case ENOEXEC:
+      return {ErrorCode::kInvalid, text};
+    default:
+      return {ErrorCode::kUnavailable, text};
+  }
+}
+
+void KillAndReap(pid_t pid) {
+  if (pid <= 0) return;
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
+// Of a child; it stays to be reaped.
+bool ChildHasEnded(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+// Signals are blocked until the child has the default handlers: none of ours runs in it.
+pid_t ForkCopy(const std::function<void()>& work) {
+  const SignalsBlocked blocked;
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
+  if (!CloseDescriptors()) _exit(127);
+  sigset_t none;
+  sigemptyset(&none);
+  if (setsid() < 0 || chdir("/") != 0 || sigprocmask(SIG_SETMASK, &none, nullptr) != 0) _exit(127);
+  work();
+  _exit(0);
+}
+
+Result<pid_t> Launch(const ProcessSpec& spec, const ChildFiles& files) {
+  std::vector<const char*> environment;
+  environment.reserve(spec.env.size() + 1);
+  for (const auto& variable : spec.env) environment.push_back(variable.c_str());
+  environment.push_back(nullptr);
+  VforkLauncher launch;
+  launch.env = environment.data();
+  const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
+  const int error = launch.Launch(arguments, ChildSetup{files, spec});
+  if (error == 0) return launch.pid;
+  KillAndReap(launch.pid);  // the launcher leaves a zombie
+  return CannotStart(spec, error);
+}
+
+// The launcher would put its pipe, and open() our files, where standard streams belong if one of those were closed.
+void OpenStandardStreams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= 2) fd = open("/dev/null", O_RDWR);
+  if (fd > 2) close(fd);
+}
+
+}  // namespace
+
+BoostProcessRunner::BoostProcessRunner(EventLoop& loop) : loop_(loop) {
+  OpenStandardStreams();
+  std::signal(SIGCHLD, SIG_DFL);  // if it was inherited as ignored, the kernel would reap for us
+}
+
+Result<pid_t> BoostProcessRunner::Start(const ProcessSpec& spec, OnExit on_exit) {
+  CHECK(!spec.argv.empty() && ProgramOf(spec).starts_with('/'));
+  TRY_ASSIGN(const ChildFiles files, OpenFiles(spec));
+  TRY_ASSIGN(const pid_t pid, Launch(spec, files));
+  return Keep(pid, ProgramOf(spec), std::move(on_exit));
+}
+
+Result<pid_t> BoostProcessRunner::StartCopy(const std::function<void()>& work, OnExit on_exit) {
+  const pid_t pid = ForkCopy(work);
+  if (pid < 0) return SystemError(ErrorCode::kUnavailable, "fork", errno);
+  return Keep(pid, "a copy of this process", std::move(on_exit));
+}
+
+Result<pid_t> BoostProcessRunner::Keep(pid_t pid, const std::string& what, OnExit on_exit) {
+  HeldProcess process(pid);
+  if (!process.valid()) {
+    const int error = errno;
+    KillAndReap(pid);
+    return SystemError(ErrorCode::kUnavailable, "watch " + what, error);
+  }
+  Watch(pid, std::move(process), std::move(on_exit));
+  return pid;
+}
+
+Status BoostProcessRunner::Adopt(pid_t child, OnExit on_exit) {
+  HeldProcess process(child);
+  if (!process.valid()) return SystemError(ErrorCode::kUnavailable, StrCat("watch process ", child), errno);
+  Watch(child, std::move(process), std::move(on_exit));
+  return Ok();
+}
+
+void BoostProcessRunner::Watch(pid_t pid, HeldProcess process, OnExit on_exit) {
+  Child& child = children_[pid];
+  child.on_exit = std::move(on_exit);
+  if (!process.TellsItsEnd()) {
+    if (!look_) LookLater(kBetweenLooks);
+    return;
+  }
+  child.process = std::move(process);
+  child.watch = child.process.WhenEnded(loop_, [this, pid] { Reap(pid); });
+}
+
+void BoostProcessRunner::LookLater(Duration delay) {
+  look_ = loop_.After(delay, [this] { Look(); });
+}
+
+// One look for all children, and no timer for each: a keeper may have a thousand.
+void BoostProcessRunner::Look() {
+  look_.reset();
+  if (children_.empty()) return;
+  const pid_t ended = EndedChild();
+  LookLater(ended > 0 ? Duration(0) : kBetweenLooks);
+  if (ended > 0) Reap(ended);
+}
+
+pid_t BoostProcessRunner::EndedChild() const {
+  siginfo_t info{};
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
+  if (children_.contains(info.si_pid)) return info.si_pid;
+  // This is a stranger: it is not for us to reap, and it may hide children of ours.
+  const auto ended = std::ranges::find_if(children_, [](const auto& child) { return ChildHasEnded(child.first); });
+  return ended == children_.end() ? 0 : ended->first;
+}
+
+void BoostProcessRunner::Reap(pid_t pid) {
+  int status = 0;
+  pid_t reaped;
+  do {
+    reaped = waitpid(pid, &status, WNOHANG);
+  } while (reaped < 0 && errno == EINTR);
+  if (reaped == 0) return;
+  CHECK(reaped == pid);  // nobody else waits for our children
+  const auto child = children_.extract(pid);
+  child.mapped().watch.reset();
+  if (child.mapped().on_exit) child.mapped().on_exit(FromWaitStatus(status));
+}
+
+bool BoostProcessRunner::ReapStrangers() {
+  for (;;) {
+    siginfo_t info{};
+    // __WALL: also those that were cloned so as to tell nobody of their end.
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return errno == ECHILD;
+    if (info.si_pid == 0) return false;
+    if (children_.contains(info.si_pid)) {
+      Reap(info.si_pid);
+    } else {
+      waitpid(info.si_pid, nullptr, WNOHANG | __WALL);
+    }
+  }
+}
+
+}  // namespace tony

@@ -1,0 +1,81 @@
+#include "runtime/os/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "runtime/base/strings.h"
+#include "runtime/base/time.h"
+#include "runtime/os/files.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The kernel's own wait for a lock could not be given up when a person interrupts.
+constexpr Duration kLook{10};
+
+// Locks of the open file, not of the process: inherited by forks, not lost when another descriptor of the file is
+// closed, and, other than flock's, to be asked about without being taken.
+struct flock WholeFile(LockKind kind) {
+  struct flock lock = {};
+  lock.l_type = kind == LockKind::kAlone ? F_WRLCK : F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+bool TryLock(int fd, LockKind kind) {
+  struct flock lock = WholeFile(kind);
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// Whoever held it before may have removed the file, and somebody else made another.
+bool IsStillNamed(int fd, const fs::path& path) {
+  struct stat held {
+  }, named{};
+  return fstat(fd, &held) == 0 && lstat(path.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
+         held.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+Result<UniqueFd> LockFile(const fs::path& path, LockKind kind, const std::function<bool()>& give_up) {
+  for (;;) {
+    UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+    bool locked = TryLock(fd.get(), kind);
+    while (!locked && (errno == EAGAIN || errno == EACCES || errno == EINTR)) {
+      if (give_up())
+        return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
+      std::this_thread::sleep_for(kLook);
+      locked = TryLock(fd.get(), kind);
+    }
+    if (!locked) return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
+    if (IsStillNamed(fd.get(), path)) return fd;
+  }
+}
+
+Result<UniqueFd> TakeLock(const fs::path& path) {
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "open", path, errno);
+  if (TryLock(fd.get(), LockKind::kAlone)) return fd;
+  if (errno == EAGAIN || errno == EACCES)
+    return Error{ErrorCode::kUnavailable, StrCat("lock ", path.string(), ": another process holds it")};
+  return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
+}
+
+bool IsLockTaken(const fs::path& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct flock lock = WholeFile(LockKind::kAlone);
+  return fd.valid() && fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+Status ShareLock(const UniqueFd& lock, const fs::path& path) {
+  if (TryLock(lock.get(), LockKind::kShared)) return Ok();
+  return FileError(ErrorCode::kCannotWrite, "lock", path, errno);
+}
+
+}  // namespace tony

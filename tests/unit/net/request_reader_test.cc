@@ -1,0 +1,73 @@
+#include "runtime/net/request_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tony {
+namespace {
+
+using testing::ElementsAre;
+
+int RefusalOf(const std::string& bytes) {
+  RequestReader reader;
+  reader.Add(bytes);
+  const auto read = reader.Next();
+  return read ? read->refusal : -1;
+}
+
+TEST(RequestReaderTest, ARequestMayComeInAnyPieces) {
+  const std::string whole = "GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n";
+  RequestReader reader;
+  for (size_t i = 0; i + 1 < whole.size(); ++i) {
+    reader.Add(whole.substr(i, 1));
+    ASSERT_FALSE(reader.Next()) << i;
+  }
+  reader.Add("\n");
+  const auto read = reader.Next();
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->refusal, 0);
+  EXPECT_TRUE(read->keep_alive);
+  EXPECT_FALSE(read->request.head);
+  EXPECT_THAT(read->request.path, ElementsAre("a"));
+  EXPECT_EQ(reader.buffered(), 0u);
+}
+
+TEST(RequestReaderTest, SeveralAtOnceAreReadOneByOne) {
+  RequestReader reader;
+  reader.Add("GET /1 HTTP/1.1\r\n\r\nHEAD /2 HTTP/1.1\r\nConnection: close\r\n\r\nGET /3");
+  EXPECT_THAT(reader.Next()->request.path, ElementsAre("1"));
+  const auto second = reader.Next();
+  EXPECT_TRUE(second->request.head);
+  EXPECT_FALSE(second->keep_alive);
+  EXPECT_FALSE(reader.Next());
+}
+
+TEST(RequestReaderTest, WhatIsNotAskedByGetOrHeadIsRefusedByItsStatus) {
+  EXPECT_EQ(RefusalOf("POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), 405);
+  EXPECT_EQ(RefusalOf("DELETE / HTTP/1.1\r\n\r\n"), 405);
+  EXPECT_EQ(RefusalOf("OPTIONS * HTTP/1.1\r\n\r\n"), 405);
+  EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), 413);
+  EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 413);
+  EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n"), 0);
+}
+
+TEST(RequestReaderTest, GarbageIsRefusedWithoutWaitingForMore) {
+  EXPECT_EQ(RefusalOf(std::string("\0", 1)), 400);
+  EXPECT_EQ(RefusalOf("\x16\x03\x01"), 400);  // TLS
+  EXPECT_EQ(RefusalOf("GET / HTTP/9.9\r\n\r\n"), 400);
+  EXPECT_EQ(RefusalOf("GET\r\n\r\n"), 400);
+  EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nbad header\r\n\r\n"), 400);
+  EXPECT_EQ(RefusalOf("GET /a\x01 HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(RefusalOf("GET /%00 HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(RefusalOf("GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), 400);
+}
+
+TEST(RequestReaderTest, AHeaderHasALimit) {
+  const std::string begin = "GET / HTTP/1.1\r\nX: ";
+  EXPECT_EQ(RefusalOf(begin + std::string(7000, 'a') + "\r\n\r\n"), 0);
+  EXPECT_EQ(RefusalOf(begin + std::string(9000, 'a')), 431);
+  EXPECT_EQ(RefusalOf(begin + std::string(9000, 'a') + "\r\n\r\n"), 431);
+}
+
+}  // namespace
+}  // namespace tony
