@@ -7,7 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/config/configuration.h"
 #include "runtime/config/keys.h"
-#include "runtime/job/job_spec_parser.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony::azkaban {
 namespace {

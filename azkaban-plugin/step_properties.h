@@ -5,7 +5,7 @@
 
 #include "azkaban-plugin/step_request.h"
 #include "runtime/base/result.h"
-#include "runtime/job/job_spec_parser.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony::azkaban {
 

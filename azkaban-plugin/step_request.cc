@@ -7,8 +7,8 @@
 #include "runtime/base/time.h"
 #include "runtime/config/azkaban_tags.h"
 #include "runtime/job/instant_text.h"
-#include "runtime/job/property_values.h"
 #include "runtime/os/machine_boot.h"
+#include "runtime/spec/property_values.h"
 
 namespace tony::azkaban {
 namespace {

@@ -8,10 +8,10 @@
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/framework/user_environment.h"
 #include "runtime/job/ids.h"
 #include "runtime/store/attempt_folder.h"
 #include "runtime/store/job_records.h"
-#include "runtime/task/user_environment.h"
 
 namespace tony::executor {
 

@@ -18,6 +18,7 @@
 #include "executor/usage_watch.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/framework/user_environment.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/outputs.h"
 #include "runtime/os/process_runner.h"
@@ -25,7 +26,6 @@
 #include "runtime/rpc/am_connection.h"
 #include "runtime/store/folder_presence.h"
 #include "runtime/store/job_records.h"
-#include "runtime/task/user_environment.h"
 
 namespace tony::executor {
 

@@ -9,10 +9,10 @@
 #include "executor/executor.h"
 #include "executor/model_parameters.h"
 #include "runtime/base/strings.h"
+#include "runtime/framework/command.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/restart_scope.h"
 #include "runtime/job/dependencies.h"
-#include "runtime/task/command.h"
 
 namespace tony::executor {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/property_values.h"
+#include "runtime/spec/property_values.h"
 
 namespace tony {
 namespace {

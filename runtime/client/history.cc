@@ -17,12 +17,12 @@
 #include "runtime/client/progress.h"
 #include "runtime/client/terminal.h"
 #include "runtime/client/text_table.h"
-#include "runtime/job/configuration_json.h"
 #include "runtime/job/task_text.h"
 #include "runtime/journal/describe.h"
 #include "runtime/journal/history_json.h"
 #include "runtime/journal/journal_format.h"
 #include "runtime/os/files.h"
+#include "runtime/spec/configuration_json.h"
 
 namespace tony {
 namespace {

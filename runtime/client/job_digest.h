@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "runtime/job/job_spec_parser.h"
 #include "runtime/request/submit_digest.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 

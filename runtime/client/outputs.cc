@@ -1,13 +1,13 @@
 // `tony outputs`: the JSON object that a job's chief wrote.
-#include "runtime/client/named_job.h"
 #include "runtime/client/outputs.h"
 
 #include "runtime/base/strings.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/indented_json.h"
 #include "runtime/client/job_access.h"
+#include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
-#include "runtime/job/outputs_parser.h"
+#include "runtime/spec/outputs_parser.h"
 #include "runtime/store/attempt_folder.h"
 #include "runtime/store/kept_outputs.h"
 

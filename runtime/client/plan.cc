@@ -13,13 +13,13 @@
 #include "runtime/client/spec_input.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/config/keys.h"
+#include "runtime/framework/planned_task.h"
 #include "runtime/job/completion_text.h"
-#include "runtime/job/configuration_json.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/os/start_program.h"
+#include "runtime/spec/configuration_json.h"
 #include "runtime/staging/stage.h"
 #include "runtime/store/user_home.h"
-#include "runtime/task/planned_task.h"
 
 namespace tony {
 namespace {

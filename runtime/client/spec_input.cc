@@ -12,7 +12,7 @@
 #include "runtime/config/properties.h"
 #include "runtime/framework/framework.h"
 #include "runtime/framework/restart_scope.h"
-#include "runtime/job/property_values.h"
+#include "runtime/spec/property_values.h"
 
 namespace tony {
 namespace {

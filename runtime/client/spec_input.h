@@ -7,7 +7,7 @@
 #include "runtime/base/result.h"
 #include "runtime/client/command_line.h"
 #include "runtime/config/properties.h"
-#include "runtime/job/job_spec_parser.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 

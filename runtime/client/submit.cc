@@ -11,8 +11,8 @@
 #include "runtime/client/stage_files.h"
 #include "runtime/client/submit_request.h"
 #include "runtime/client/submit_watch.h"
-#include "runtime/job/configuration_json.h"
 #include "runtime/os/start_program.h"
+#include "runtime/spec/configuration_json.h"
 
 namespace tony {
 

@@ -13,9 +13,9 @@
 #include "runtime/client/contract_options.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/job/job_spec_parser.h"
 #include "runtime/request/submit_course.h"
 #include "runtime/scheduler/am_launcher.h"
+#include "runtime/spec/job_spec_parser.h"
 #include "runtime/store/job_records.h"
 #include "runtime/store/staged_files.h"
 

@@ -9,8 +9,8 @@
 #include "runtime/client/job_programs.h"
 #include "runtime/client/output.h"
 #include "runtime/client/submit_watch.h"
-#include "runtime/job/configuration_json.h"
 #include "runtime/os/start_program.h"
+#include "runtime/spec/configuration_json.h"
 
 namespace tony {
 namespace {

@@ -9,9 +9,9 @@
 #include "runtime/history/crc32.h"
 #include "runtime/history/jhist.h"
 #include "runtime/history/tony_final.h"
-#include "runtime/job/configuration_json.h"
 #include "runtime/journal/journal_format.h"
 #include "runtime/os/files.h"
+#include "runtime/spec/configuration_json.h"
 
 namespace tony {
 namespace {

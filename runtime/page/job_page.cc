@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/configuration_json.h"
 #include "runtime/journal/journal_format.h"
 #include "runtime/logs/log_list.h"
 #include "runtime/logs/log_piece.h"
@@ -14,6 +13,7 @@
 #include "runtime/page/job_html.h"
 #include "runtime/page/page_frame.h"
 #include "runtime/page/side_html.h"
+#include "runtime/spec/configuration_json.h"
 
 namespace tony {
 namespace {

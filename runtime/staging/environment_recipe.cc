@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/property_values.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
+#include "runtime/spec/property_values.h"
 
 namespace tony {
 namespace {

@@ -23,7 +23,7 @@ struct NewJob {
   RequestId request{};
   int64_t number = 0;
   Claim claim{};
-  std::string configuration{};  // for conf.json, secrets masked (runtime/job/configuration_json.h); empty: none
+  std::string configuration{};  // for conf.json, secrets masked (runtime/spec/configuration_json.h); empty: none
   std::map<std::string, std::string> secrets{};  // variables of the tasks
   std::string programs{};                        // the entry of $TONY_HOME/programs; empty: none
   std::optional<RecordsByName> laid{};           // by JobStore::Lay(): the records that are there; else nothing

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
-#include "runtime/job/job_spec_parser.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 

@@ -2,7 +2,7 @@
 // executors and the next master read. The first byte says which. A spec is written and read again as the same.
 #include "runtime/framework/framework.h"
 #include "runtime/framework/restart_scope.h"
-#include "runtime/job/job_spec_parser.h"
+#include "runtime/spec/job_spec_parser.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace tony::fuzz {

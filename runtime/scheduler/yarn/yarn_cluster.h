@@ -7,7 +7,7 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/hadoop_xml.h"
 #include "runtime/job/ids.h"
-#include "runtime/job/site_files.h"
+#include "runtime/spec/site_files.h"
 
 namespace tony {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/job/job_spec_parser.h"
+#include "runtime/spec/job_spec_parser.h"
 
 namespace tony {
 

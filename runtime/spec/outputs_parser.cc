@@ -1,4 +1,4 @@
-#include "runtime/job/outputs_parser.h"
+#include "runtime/spec/outputs_parser.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "runtime/task/planned_task.h"
+#include "runtime/framework/planned_task.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

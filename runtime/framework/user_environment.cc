@@ -1,4 +1,4 @@
-#include "runtime/task/user_environment.h"
+#include "runtime/framework/user_environment.h"
 
 #include "runtime/base/strings.h"
 #include "runtime/framework/framework.h"

@@ -1,4 +1,4 @@
-#include "runtime/task/command.h"
+#include "runtime/framework/command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

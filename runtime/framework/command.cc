@@ -1,4 +1,4 @@
-#include "runtime/task/command.h"
+#include "runtime/framework/command.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

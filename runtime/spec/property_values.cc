@@ -1,4 +1,4 @@
-#include "runtime/job/property_values.h"
+#include "runtime/spec/property_values.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/task/user_environment.h"
+#include "runtime/framework/user_environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "runtime/base/strings.h"
 #include "runtime/config/config_text.h"
-#include "runtime/job/parser_parts.h"
+#include "runtime/spec/parser_parts.h"
 
 namespace tony {
 namespace {

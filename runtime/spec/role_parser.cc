@@ -3,8 +3,8 @@
 #include "runtime/base/strings.h"
 #include "runtime/config/keys.h"
 #include "runtime/job/dependencies.h"
-#include "runtime/job/parser_parts.h"
 #include "runtime/os/tilde.h"
+#include "runtime/spec/parser_parts.h"
 
 namespace tony {
 namespace {

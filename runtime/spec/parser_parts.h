@@ -9,8 +9,8 @@
 #include "runtime/base/result.h"
 #include "runtime/job/hdfs_place.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/job/property_values.h"
-#include "runtime/job/site_files.h"
+#include "runtime/spec/property_values.h"
+#include "runtime/spec/site_files.h"
 
 namespace tony {
 

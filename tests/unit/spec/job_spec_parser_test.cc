@@ -1,4 +1,4 @@
-#include "runtime/job/job_spec_parser.h"
+#include "runtime/spec/job_spec_parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <random>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/property_values.h"
+#include "runtime/spec/property_values.h"
 #include "tests/support/rounds.h"
 #include "tests/unit/job/parse_properties.h"
 

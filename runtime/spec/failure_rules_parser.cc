@@ -2,7 +2,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/line_pattern.h"
-#include "runtime/job/parser_parts.h"
+#include "runtime/spec/parser_parts.h"
 
 namespace tony {
 namespace {

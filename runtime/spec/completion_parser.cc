@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/job/parser_parts.h"
+#include "runtime/spec/parser_parts.h"
 
 namespace tony {
 namespace {

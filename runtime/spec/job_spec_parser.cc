@@ -1,14 +1,14 @@
-#include "runtime/job/job_spec_parser.h"
+#include "runtime/spec/job_spec_parser.h"
 
 #include <algorithm>
 
 #include "runtime/base/strings.h"
 #include "runtime/base/utf8.h"
 #include "runtime/config/keys.h"
-#include "runtime/job/parser_parts.h"
-#include "runtime/job/property_values.h"
 #include "runtime/job/startup_limit.h"
 #include "runtime/os/tilde.h"
+#include "runtime/spec/parser_parts.h"
+#include "runtime/spec/property_values.h"
 
 namespace tony {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/config/keys.h"
-#include "runtime/job/parser_parts.h"
+#include "runtime/spec/parser_parts.h"
 
 namespace tony {
 namespace {

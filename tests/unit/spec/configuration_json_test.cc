@@ -1,4 +1,4 @@
-#include "runtime/job/configuration_json.h"
+#include "runtime/spec/configuration_json.h"
 
 #include <gtest/gtest.h>
 

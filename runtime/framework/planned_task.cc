@@ -1,14 +1,14 @@
-#include "runtime/task/planned_task.h"
+#include "runtime/framework/planned_task.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "runtime/base/strings.h"
+#include "runtime/framework/command.h"
 #include "runtime/framework/framework.h"
+#include "runtime/framework/user_environment.h"
 #include "runtime/job/dependencies.h"
-#include "runtime/task/command.h"
-#include "runtime/task/user_environment.h"
 
 namespace tony {
 namespace {

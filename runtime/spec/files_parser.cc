@@ -4,7 +4,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
-#include "runtime/job/parser_parts.h"
+#include "runtime/spec/parser_parts.h"
 
 namespace tony {
 namespace {
