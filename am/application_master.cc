@@ -7,8 +7,8 @@
 #include "runtime/base/log.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/kept_logs.h"
-#include "runtime/store/kept_outputs.h"
+#include "runtime/records/kept_logs.h"
+#include "runtime/records/kept_outputs.h"
 
 namespace tony::am {
 namespace {

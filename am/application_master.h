@@ -25,11 +25,11 @@
 #include "am/record_calls.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/secret.h"
+#include "runtime/records/checkpoint_place.h"
+#include "runtime/records/claim_record.h"
+#include "runtime/records/job_records.h"
 #include "runtime/rpc/rpc_server.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/store/checkpoint_place.h"
-#include "runtime/store/claim_record.h"
-#include "runtime/store/job_records.h"
 
 namespace tony::am {
 

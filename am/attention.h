@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/job/claim.h"
-#include "runtime/journal/decisions.h"
+#include "runtime/records/decisions.h"
 
 namespace tony::am {
 

@@ -4,8 +4,8 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
-#include "runtime/store/checkpoints.h"
+#include "runtime/records/checkpoints.h"
+#include "runtime/records/journal_format.h"
 
 namespace tony::am {
 namespace {

@@ -7,8 +7,8 @@
 #include "runtime/base/result.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/store/checkpoint_place.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/checkpoint_place.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::am {
 

@@ -10,7 +10,7 @@
 #include "runtime/base/result.h"
 #include "runtime/job/checkpoint.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/store/checkpoint_place.h"
+#include "runtime/records/checkpoint_place.h"
 
 namespace tony::am {
 

@@ -24,7 +24,7 @@
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
-#include "runtime/journal/decisions.h"
+#include "runtime/records/decisions.h"
 
 namespace tony::am {
 

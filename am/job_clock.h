@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "runtime/base/time.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::am {
 

@@ -9,7 +9,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 
 namespace tony::am {
 namespace {

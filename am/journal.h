@@ -9,7 +9,7 @@
 #include "am/journal_file.h"
 #include "runtime/base/event_loop.h"
 #include "runtime/base/result.h"
-#include "runtime/journal/decisions.h"
+#include "runtime/records/decisions.h"
 
 namespace tony::am {
 

@@ -11,8 +11,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/journal/journal_format.h"
 #include "runtime/os/files.h"
+#include "runtime/records/journal_format.h"
 
 namespace tony::am {
 namespace {

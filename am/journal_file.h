@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
-#include "runtime/journal/decisions.h"
+#include "runtime/records/decisions.h"
 
 namespace tony::am {
 

@@ -26,11 +26,11 @@
 #include "runtime/os/files.h"
 #include "runtime/page/live_page.h"
 #include "runtime/page/page_address.h"
+#include "runtime/records/folder_presence.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/staged_files.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/store/folder_presence.h"
-#include "runtime/store/job_folder.h"
-#include "runtime/store/job_records.h"
-#include "runtime/store/staged_files.h"
 
 namespace tony::am {
 namespace {

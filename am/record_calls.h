@@ -7,7 +7,7 @@
 
 #include "runtime/base/event_loop.h"
 #include "runtime/base/side_thread.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::am {
 

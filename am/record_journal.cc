@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 
 namespace tony::am {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "am/journal.h"
 #include "runtime/base/side_thread.h"
-#include "runtime/store/journal_store.h"
+#include "runtime/records/journal_store.h"
 
 namespace tony::am {
 

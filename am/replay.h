@@ -5,8 +5,8 @@
 
 #include "am/job.h"
 #include "runtime/base/result.h"
-#include "runtime/journal/decisions.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/decisions.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::am {
 

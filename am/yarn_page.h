@@ -9,8 +9,8 @@
 
 #include "runtime/backend/master_logs.h"
 #include "runtime/page/live_page.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/job_records.h"
 
 namespace tony::am {
 

@@ -8,7 +8,7 @@
 
 #include "runtime/base/time.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::azkaban {
 

@@ -3,7 +3,7 @@
 
 #include "azkaban-plugin/doctor_parts.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/user_home.h"
 
 namespace tony::azkaban {
 namespace {

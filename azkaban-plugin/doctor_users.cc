@@ -9,7 +9,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/file_system.h"
 #include "runtime/os/users.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/user_home.h"
 
 namespace tony::azkaban {
 namespace {

@@ -14,7 +14,7 @@
 #include "azkaban-plugin/plugin_folder.h"
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/user_home.h"
 
 namespace tony::azkaban {
 namespace {

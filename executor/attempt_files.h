@@ -10,8 +10,8 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/framework/user_environment.h"
 #include "runtime/job/ids.h"
-#include "runtime/store/attempt_folder.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/attempt_folder.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::executor {
 

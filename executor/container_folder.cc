@@ -13,9 +13,9 @@
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/os/files.h"
-#include "runtime/store/attempt_folder.h"
-#include "runtime/store/job_records_json.h"
-#include "runtime/store/record_store.h"
+#include "runtime/records/attempt_folder.h"
+#include "runtime/records/job_records_json.h"
+#include "runtime/records/record_store.h"
 
 namespace tony::executor {
 namespace {

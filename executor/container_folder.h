@@ -17,7 +17,7 @@
 #include "runtime/base/result.h"
 #include "runtime/container/container_launch.h"
 #include "runtime/job/ids.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::executor {
 

@@ -9,8 +9,8 @@
 #include "runtime/logs/log_source.h"
 #include "runtime/logs/log_times.h"
 #include "runtime/os/own_tree.h"
-#include "runtime/store/kept_logs.h"
-#include "runtime/store/kept_outputs.h"
+#include "runtime/records/kept_logs.h"
+#include "runtime/records/kept_outputs.h"
 
 namespace tony::executor {
 namespace {

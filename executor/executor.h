@@ -23,9 +23,9 @@
 #include "runtime/job/outputs.h"
 #include "runtime/os/process_runner.h"
 #include "runtime/os/shared_memory.h"
+#include "runtime/records/folder_presence.h"
+#include "runtime/records/job_records.h"
 #include "runtime/rpc/am_connection.h"
-#include "runtime/store/folder_presence.h"
-#include "runtime/store/job_records.h"
 
 namespace tony::executor {
 

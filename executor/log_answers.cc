@@ -12,7 +12,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/logs/log_holes.h"
 #include "runtime/os/files.h"
-#include "runtime/store/attempt_folder.h"
+#include "runtime/records/attempt_folder.h"
 
 namespace tony::executor {
 namespace {

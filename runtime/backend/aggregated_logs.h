@@ -16,8 +16,8 @@
 #include "runtime/hadoop/aggregated_log.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/log_pieces.h"
+#include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/hdfs/hdfs_calls.h"
 
 namespace tony {
 

@@ -13,6 +13,10 @@
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/logs/log_source.h"
+#include "runtime/records/files_for_others.h"
+#include "runtime/records/job_store.h"
+#include "runtime/records/request_index.h"
+#include "runtime/records/staged_files.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/arbiter.h"
 #include "runtime/scheduler/garbage.h"
@@ -20,10 +24,6 @@
 #include "runtime/scheduler/planned_step.h"
 #include "runtime/scheduler/queue_view.h"
 #include "runtime/spec/job_spec_parser.h"
-#include "runtime/store/files_for_others.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/request_index.h"
-#include "runtime/store/staged_files.h"
 
 namespace tony {
 

@@ -6,15 +6,15 @@
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/machine_boot.h"
 #include "runtime/os/sibling_program.h"
+#include "runtime/records/local_job_store.h"
+#include "runtime/records/local_request_index.h"
+#include "runtime/records/user_home.h"
 #include "runtime/scheduler/local/local_am_launcher.h"
 #include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/scheduler/local/local_scheduler.h"
 #include "runtime/scheduler/local/machine_check.h"
 #include "runtime/scheduler/local/machine_health.h"
 #include "runtime/scheduler/local/queue_report.h"
-#include "runtime/store/local_job_store.h"
-#include "runtime/store/local_request_index.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

@@ -11,8 +11,8 @@
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
 #include "runtime/job/log_pieces.h"
+#include "runtime/records/job_records.h"
 #include "runtime/rpc/am_connection.h"
-#include "runtime/store/job_records.h"
 
 namespace tony {
 

@@ -8,8 +8,8 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/job/ids.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/store/job_records.h"
 
 namespace tony {
 

@@ -6,6 +6,8 @@
 #include "runtime/backend/yarn_logs.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/records/local_request_index.h"
+#include "runtime/records/user_home.h"
 #include "runtime/scheduler/yarn/hdfs_sources.h"
 #include "runtime/scheduler/yarn/note_garbage.h"
 #include "runtime/scheduler/yarn/yarn_arbiter.h"
@@ -21,8 +23,6 @@
 #include "runtime/scheduler/yarn/yarn_queue.h"
 #include "runtime/scheduler/yarn/yarn_requests.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
-#include "runtime/store/local_request_index.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

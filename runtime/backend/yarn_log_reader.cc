@@ -6,9 +6,9 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/logs/log_excerpt.h"
+#include "runtime/records/kept_logs.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/log_links.h"
-#include "runtime/store/kept_logs.h"
 
 namespace tony {
 namespace {

@@ -12,7 +12,7 @@
 #include "runtime/client/error_json.h"
 #include "runtime/client/output.h"
 #include "runtime/client/spec_input.h"
-#include "runtime/store/owners_rights.h"
+#include "runtime/records/owners_rights.h"
 
 namespace tony {
 namespace {

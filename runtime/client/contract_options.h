@@ -8,7 +8,7 @@
 #include "runtime/base/result.h"
 #include "runtime/client/command_line.h"
 #include "runtime/job/claim.h"
-#include "runtime/request/submit_decision.h"
+#include "runtime/records/submit_decision.h"
 
 namespace tony {
 

@@ -13,8 +13,8 @@
 #include "runtime/os/files.h"
 #include "runtime/os/sibling_program.h"
 #include "runtime/os/users.h"
+#include "runtime/records/user_home.h"
 #include "runtime/staging/programs.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

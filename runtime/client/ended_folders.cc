@@ -7,7 +7,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/output.h"
 #include "runtime/history/ended_log.h"
-#include "runtime/store/local_job_store.h"
+#include "runtime/records/local_job_store.h"
 
 namespace tony {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/claim.h"
-#include "runtime/request/submit_course.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/submit_course.h"
 
 namespace tony {
 

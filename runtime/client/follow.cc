@@ -6,7 +6,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/client/job_access.h"
 #include "runtime/job/startup_limit.h"
-#include "runtime/store/kill_answers.h"
+#include "runtime/records/kill_answers.h"
 
 namespace tony {
 namespace {

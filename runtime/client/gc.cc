@@ -20,12 +20,12 @@
 #include "runtime/client/output.h"
 #include "runtime/os/files.h"
 #include "runtime/os/remove_tree.h"
+#include "runtime/records/checkpoint_holder.h"
+#include "runtime/records/local_job_store.h"
+#include "runtime/records/local_request_index.h"
+#include "runtime/records/user_home.h"
 #include "runtime/staging/programs.h"
 #include "runtime/staging/staged_store.h"
-#include "runtime/store/checkpoint_holder.h"
-#include "runtime/store/local_job_store.h"
-#include "runtime/store/local_request_index.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

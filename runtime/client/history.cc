@@ -1,7 +1,7 @@
 // `tony history`: what the journal of a job tells; needs no process of the job. The table has an attempt's memory on
 // average and at most, and its cores on average. With --conf the JSON has "configuration" too:
 // [{"key","value","source"}].
-#include "runtime/journal/history.h"
+#include "runtime/records/history.h"
 
 #include <cstdio>
 
@@ -18,10 +18,10 @@
 #include "runtime/client/terminal.h"
 #include "runtime/client/text_table.h"
 #include "runtime/job/task_text.h"
-#include "runtime/journal/describe.h"
-#include "runtime/journal/history_json.h"
-#include "runtime/journal/journal_format.h"
 #include "runtime/os/files.h"
+#include "runtime/records/describe.h"
+#include "runtime/records/history_json.h"
+#include "runtime/records/journal_format.h"
 #include "runtime/spec/configuration_json.h"
 
 namespace tony {

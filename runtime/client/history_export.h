@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/base/result.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -30,7 +30,7 @@
 #include "runtime/history/ended_log.h"
 #include "runtime/history/ended_query.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/user_home.h"
 
 namespace tony {
 namespace {

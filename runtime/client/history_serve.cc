@@ -19,7 +19,7 @@
 #include "runtime/page/job_page.h"
 #include "runtime/page/page_address.h"
 #include "runtime/page/side_html.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/user_home.h"
 
 namespace tony {
 namespace {

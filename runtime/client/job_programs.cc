@@ -6,7 +6,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/sibling_program.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/user_home.h"
 
 namespace tony {
 

@@ -13,7 +13,7 @@
 #include "runtime/client/output.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/store/owners_rights.h"
+#include "runtime/records/owners_rights.h"
 
 namespace tony {
 namespace {

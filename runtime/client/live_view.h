@@ -15,7 +15,7 @@
 #include "runtime/client/progress.h"
 #include "runtime/client/screen.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -10,7 +10,7 @@
 #include "runtime/client/log_pattern.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/logs/log_choice.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -8,7 +8,7 @@
 #include "runtime/client/log_order.h"
 #include "runtime/client/log_printer.h"
 #include "runtime/logs/log_source.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

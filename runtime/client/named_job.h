@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/base/result.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

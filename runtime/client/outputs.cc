@@ -7,9 +7,9 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/named_job.h"
 #include "runtime/client/output.h"
+#include "runtime/records/attempt_folder.h"
+#include "runtime/records/kept_outputs.h"
 #include "runtime/spec/outputs_parser.h"
-#include "runtime/store/attempt_folder.h"
-#include "runtime/store/kept_outputs.h"
 
 namespace tony {
 namespace {

@@ -17,9 +17,9 @@
 #include "runtime/job/completion_text.h"
 #include "runtime/job/dependencies.h"
 #include "runtime/os/start_program.h"
+#include "runtime/records/user_home.h"
 #include "runtime/spec/configuration_json.h"
 #include "runtime/staging/stage.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "runtime/client/text_table.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/store/staged_files.h"
+#include "runtime/records/staged_files.h"
 
 namespace tony {
 

@@ -12,7 +12,7 @@
 #include "runtime/client/job_access.h"
 #include "runtime/client/text_table.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/store/staged_files.h"
+#include "runtime/records/staged_files.h"
 
 namespace tony {
 

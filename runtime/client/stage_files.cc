@@ -13,7 +13,7 @@
 #include "runtime/client/output.h"
 #include "runtime/client/source_report.h"
 #include "runtime/client/terminal.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/user_home.h"
 
 namespace tony {
 namespace {

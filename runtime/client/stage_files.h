@@ -10,9 +10,9 @@
 #include "runtime/base/result.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/job_store.h"
+#include "runtime/records/staged_files.h"
 #include "runtime/staging/stage.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/staged_files.h"
 
 namespace tony {
 

@@ -13,11 +13,11 @@
 #include "runtime/client/contract_options.h"
 #include "runtime/client/submit_watch.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/request/submit_course.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/staged_files.h"
+#include "runtime/records/submit_course.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/spec/job_spec_parser.h"
-#include "runtime/store/job_records.h"
-#include "runtime/store/staged_files.h"
 
 namespace tony {
 

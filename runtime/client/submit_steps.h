@@ -10,10 +10,10 @@
 #include "runtime/client/stage_files.h"
 #include "runtime/client/submit_request.h"
 #include "runtime/client/watch_job.h"
-#include "runtime/request/submit_course.h"
+#include "runtime/records/job_store.h"
+#include "runtime/records/request_index.h"
+#include "runtime/records/submit_course.h"
 #include "runtime/scheduler/am_launcher.h"
-#include "runtime/store/job_store.h"
-#include "runtime/store/request_index.h"
 
 namespace tony {
 

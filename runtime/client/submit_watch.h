@@ -11,9 +11,9 @@
 #include "runtime/client/command_line.h"
 #include "runtime/client/watch_job.h"
 #include "runtime/job/job_status.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/job_store.h"
 #include "runtime/scheduler/am_launcher.h"
-#include "runtime/store/job_records.h"
-#include "runtime/store/job_store.h"
 
 namespace tony {
 

@@ -21,8 +21,8 @@
 #include "runtime/hadoop/credentials.h"
 #include "runtime/job/ids.h"
 #include "runtime/net/tls_identity.h"
-#include "runtime/store/job_records.h"
-#include "runtime/store/staged_files.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/staged_files.h"
 
 namespace tony {
 

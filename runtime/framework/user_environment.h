@@ -13,7 +13,7 @@
 #include "runtime/job/cluster_spec.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/job_spec.h"
-#include "runtime/store/attempt_folder.h"
+#include "runtime/records/attempt_folder.h"
 
 namespace tony {
 

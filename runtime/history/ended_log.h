@@ -15,7 +15,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/history/ended_line.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

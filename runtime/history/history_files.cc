@@ -9,8 +9,8 @@
 #include "runtime/history/crc32.h"
 #include "runtime/history/jhist.h"
 #include "runtime/history/tony_final.h"
-#include "runtime/journal/journal_format.h"
 #include "runtime/os/files.h"
+#include "runtime/records/journal_format.h"
 #include "runtime/spec/configuration_json.h"
 
 namespace tony {

@@ -18,8 +18,8 @@
 #include "runtime/base/result.h"
 #include "runtime/job/ids.h"
 #include "runtime/job/outcome.h"
-#include "runtime/store/files_for_others.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/files_for_others.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

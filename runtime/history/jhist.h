@@ -12,7 +12,7 @@
 #include "runtime/base/time.h"
 #include "runtime/job/job_spec.h"
 #include "runtime/job/job_status.h"
-#include "runtime/journal/decisions.h"
+#include "runtime/records/decisions.h"
 
 namespace tony {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "runtime/history/jhist.h"
-#include "runtime/journal/describe.h"
+#include "runtime/records/describe.h"
 
 namespace tony {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/job/job_status.h"
-#include "runtime/journal/history.h"
+#include "runtime/records/history.h"
 
 namespace tony {
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
 #include "runtime/logs/log_list.h"
 #include "runtime/logs/log_piece.h"
 #include "runtime/os/files.h"
@@ -13,6 +12,7 @@
 #include "runtime/page/job_html.h"
 #include "runtime/page/page_frame.h"
 #include "runtime/page/side_html.h"
+#include "runtime/records/journal_format.h"
 #include "runtime/spec/configuration_json.h"
 
 namespace tony {

@@ -20,11 +20,11 @@
 #include <string>
 
 #include "runtime/base/event_loop.h"
-#include "runtime/journal/history_json.h"
 #include "runtime/logs/log_source.h"
 #include "runtime/net/http_connection.h"
 #include "runtime/page/status_feed.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/history_json.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

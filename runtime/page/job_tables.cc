@@ -4,10 +4,10 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/task_text.h"
-#include "runtime/journal/describe.h"
 #include "runtime/page/html.h"
 #include "runtime/page/job_html.h"
 #include "runtime/page/page_frame.h"
+#include "runtime/records/describe.h"
 
 namespace tony {
 namespace {

@@ -17,7 +17,7 @@
 #include "runtime/logs/log_source.h"
 #include "runtime/net/http_request.h"
 #include "runtime/page/page_address.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

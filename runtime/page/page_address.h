@@ -15,7 +15,7 @@
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/net/http_request.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

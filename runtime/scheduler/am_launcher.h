@@ -4,8 +4,8 @@
 #include <string>
 
 #include "runtime/base/result.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/arbiter.h"
-#include "runtime/store/job_records.h"
 
 namespace tony {
 

@@ -8,7 +8,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/store/claim_record.h"
+#include "runtime/records/claim_record.h"
 
 namespace tony {
 namespace {

@@ -4,7 +4,7 @@
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -12,7 +12,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
-#include "runtime/store/entry_store.h"
+#include "runtime/records/entry_store.h"
 
 namespace tony {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "runtime/base/time.h"
-#include "runtime/store/file_stamp.h"
+#include "runtime/records/file_stamp.h"
 
 namespace tony {
 

@@ -18,8 +18,8 @@
 #include "runtime/os/files.h"
 #include "runtime/os/remove_tree.h"
 #include "runtime/os/sha256.h"
+#include "runtime/records/file_stamp.h"
 #include "runtime/staging/space_guard.h"
-#include "runtime/store/file_stamp.h"
 
 namespace tony {
 namespace {

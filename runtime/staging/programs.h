@@ -16,7 +16,7 @@
 #include "runtime/base/result.h"
 #include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/entry_store.h"
+#include "runtime/records/entry_store.h"
 
 namespace tony {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
-#include "runtime/store/staged_files.h"
+#include "runtime/records/staged_files.h"
 
 namespace tony {
 

@@ -9,10 +9,10 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/staged_files.h"
 #include "runtime/staging/limits.h"
 #include "runtime/staging/stage_meter.h"
 #include "runtime/staging/staged_store.h"
-#include "runtime/store/staged_files.h"
 
 namespace tony {
 

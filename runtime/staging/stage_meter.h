@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/base/result.h"
-#include "runtime/store/stage_watch.h"
+#include "runtime/records/stage_watch.h"
 
 namespace tony {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "runtime/base/result.h"
-#include "runtime/store/entry_store.h"
+#include "runtime/records/entry_store.h"
 
 namespace tony {
 

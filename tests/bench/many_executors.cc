@@ -26,11 +26,11 @@
 #include "runtime/net/tls.h"
 #include "runtime/os/boost_process_runner.h"
 #include "runtime/os/files.h"
+#include "runtime/records/local_job_store.h"
 #include "runtime/rpc/am_connection.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/message_channel.h"
-#include "runtime/store/local_job_store.h"
 
 namespace tony {
 namespace {

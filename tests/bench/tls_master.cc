@@ -17,9 +17,9 @@
 #include "runtime/base/strings.h"
 #include "runtime/net/tls.h"
 #include "runtime/os/files.h"
+#include "runtime/records/checkpoint_place.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/store/checkpoint_place.h"
-#include "runtime/store/job_folder.h"
 
 namespace tony::am {
 namespace {

@@ -9,9 +9,9 @@
 #include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
+#include "runtime/records/checkpoint_place.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/rpc/rpc_server.h"
-#include "runtime/store/checkpoint_place.h"
-#include "runtime/store/job_folder.h"
 #include "tests/cluster/fake_scheduler.h"
 #include "tests/cluster/flaky_store.h"
 

@@ -15,9 +15,9 @@
 #include "runtime/os/process_tree.h"
 #include "runtime/os/remove_tree.h"
 #include "runtime/os/sibling_program.h"
-#include "runtime/store/local_job_store.h"
-#include "runtime/store/record_request_index.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/local_job_store.h"
+#include "runtime/records/record_request_index.h"
+#include "runtime/records/user_home.h"
 #include "tests/cluster/flaky_store.h"
 
 namespace tony {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/job/ids.h"
-#include "runtime/store/job_records.h"
-#include "runtime/store/record_store.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/record_store.h"
 
 namespace tony::cluster {
 

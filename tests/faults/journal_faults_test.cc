@@ -6,7 +6,7 @@
 
 #include "am/journal.h"
 #include "am/journal_file.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"

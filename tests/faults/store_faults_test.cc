@@ -6,12 +6,12 @@
 #include <chrono>
 
 #include "runtime/os/files.h"
-#include "runtime/store/attempt_folder.h"
-#include "runtime/store/checkpoint_holder.h"
-#include "runtime/store/entry_store.h"
-#include "runtime/store/job_records.h"
-#include "runtime/store/local_job_store.h"
-#include "runtime/store/local_request_index.h"
+#include "runtime/records/attempt_folder.h"
+#include "runtime/records/checkpoint_holder.h"
+#include "runtime/records/entry_store.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/local_job_store.h"
+#include "runtime/records/local_request_index.h"
 #include "tests/faults/faulty_disk.h"
 #include "tests/support/small_job.h"
 

@@ -1,8 +1,8 @@
 // The journal of an application master, as it is read after a death: bytes of any damage; and, so that they get past
 // the checksums, records that somebody wrote whole. The first byte says which.
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/journal/sample_decisions.h"
+#include "tests/unit/records/sample_decisions.h"
 
 namespace tony::fuzz {
 namespace {

@@ -281,7 +281,7 @@ CGROUP = "runtime/scheduler/local/container_cgroup.cc"
 OWN_CGROUP = "runtime/os/own_cgroup.cc"
 OWN_TREE = "runtime/os/own_tree.cc"
 PROCESS_TREE = "runtime/os/process_tree.cc"
-SWEEP = "runtime/store/sweep_entries.cc"
+SWEEP = "runtime/records/sweep_entries.cc"
 ENDED_LOG = "runtime/history/ended_log.cc"
 TLS = "runtime/net/tls.cc"
 RPC_SERVER = "runtime/rpc/rpc_server.cc"
@@ -322,11 +322,11 @@ GUARDS = [
 ]
 
 FILES = "runtime/os/files.cc"
-INDEX = "runtime/store/local_request_index.cc"
-JOB_STORE = "runtime/store/local_job_store.cc"
-ENTRIES = "runtime/store/entry_store.cc"
-HOLDER = "runtime/store/checkpoint_holder.cc"
-RECORDS = "runtime/store/job_records.cc"
+INDEX = "runtime/records/local_request_index.cc"
+JOB_STORE = "runtime/records/local_job_store.cc"
+ENTRIES = "runtime/records/entry_store.cc"
+HOLDER = "runtime/records/checkpoint_holder.cc"
+RECORDS = "runtime/records/job_records.cc"
 PROGRAMS = "runtime/staging/programs.cc"
 GC = "runtime/client/gc.cc"
 LOST_JOB = "runtime/scheduler/local/lost_job.cc"
@@ -367,7 +367,7 @@ SYNCS = [
     ("a staged entry's name is not synced", ENTRIES, "  if (made.ok()) return SyncPath(folder_);\n", "  if (made.ok()) return Ok();\n"),
 ]
 
-COURSE = "runtime/request/submit_course.cc"
+COURSE = "runtime/records/submit_course.cc"
 STEPS = "runtime/client/submit_steps.cc"
 RECORD = "  Plan({.kind = SubmitStepKind::kRecord, .record = record});\n"
 CREATE = "  Plan(OfJob(SubmitStepKind::kCreate, new_job_));\n"

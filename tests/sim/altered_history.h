@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
-#include "runtime/journal/decisions.h"
+#include "runtime/records/decisions.h"
 #include "tests/sim/history.h"
 #include "tests/sim/plan.h"
 

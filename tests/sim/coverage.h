@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "executor/task_run.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 
 namespace tony::sim {
 

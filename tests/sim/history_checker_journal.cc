@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 #include "tests/sim/history_checker.h"
 
 namespace tony::sim {

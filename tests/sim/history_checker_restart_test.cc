@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 #include "tests/sim/altered_history.h"
 #include "tests/sim/history_checker.h"
 #include "tests/sim/scenario.h"

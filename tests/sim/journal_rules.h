@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/job/job_spec.h"
-#include "runtime/journal/decisions.h"
+#include "runtime/records/decisions.h"
 #include "tests/sim/completion_rules.h"
 #include "tests/sim/restart_rules.h"
 

@@ -2,7 +2,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/strings.h"
-#include "runtime/store/request_index.h"
+#include "runtime/records/request_index.h"
 
 namespace tony::sim {
 namespace {

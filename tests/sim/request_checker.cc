@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/strings.h"
-#include "runtime/store/request_index.h"
+#include "runtime/records/request_index.h"
 
 namespace tony::sim {
 

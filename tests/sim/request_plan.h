@@ -7,8 +7,8 @@
 
 #include "runtime/job/claim.h"
 #include "runtime/job/outcome.h"
-#include "runtime/request/submit_decision.h"
-#include "runtime/request/submit_digest.h"
+#include "runtime/records/submit_decision.h"
+#include "runtime/records/submit_digest.h"
 
 namespace tony::sim {
 

@@ -4,7 +4,7 @@
 
 #include "am/job_now.h"
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 #include "tests/sim/simulated_am.h"
 
 namespace tony::sim {

@@ -12,9 +12,9 @@
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/page/page_address.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/final_status.h"
-#include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
 namespace {

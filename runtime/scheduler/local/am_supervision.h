@@ -19,9 +19,9 @@
 #include "runtime/base/unique_fd.h"
 #include "runtime/os/held_process.h"
 #include "runtime/os/process_runner.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/local/am_deaths.h"
 #include "runtime/scheduler/local/page_holder.h"
-#include "runtime/store/job_records.h"
 
 namespace tony::keeper {
 

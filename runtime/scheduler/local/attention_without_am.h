@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/store/claim_record.h"
+#include "runtime/records/claim_record.h"
 
 namespace tony::keeper {
 

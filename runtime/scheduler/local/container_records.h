@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/store/job_records.h"
 
 namespace tony::keeper {
 

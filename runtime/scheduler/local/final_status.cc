@@ -10,8 +10,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/base/unique_fd.h"
+#include "runtime/records/attempt_folder.h"
 #include "runtime/scheduler/last_status.h"
-#include "runtime/store/attempt_folder.h"
 
 namespace tony {
 namespace {

@@ -10,10 +10,10 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/write_apart.h"
-#include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
 namespace {

@@ -41,6 +41,8 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/job/job_status.h"
 #include "runtime/os/boost_process_runner.h"
+#include "runtime/records/folder_presence.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/local/am_supervision.h"
 #include "runtime/scheduler/local/containers.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
@@ -48,8 +50,6 @@
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/message_channel.h"
 #include "runtime/scheduler/local/requests_without_am.h"
-#include "runtime/store/folder_presence.h"
-#include "runtime/store/job_records.h"
 
 namespace tony::keeper {
 

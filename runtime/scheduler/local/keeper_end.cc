@@ -10,13 +10,13 @@
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
 #include "runtime/os/files.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/unwritten_end.h"
 #include "runtime/scheduler/local/write_apart.h"
-#include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "runtime/base/time.h"
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -8,9 +8,9 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
 #include "runtime/os/tilde.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/user_home.h"
 #include "runtime/scheduler/local/ledger_folder.h"
-#include "runtime/store/job_folder.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

@@ -10,9 +10,9 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sibling_program.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/staying_process.h"
-#include "runtime/store/job_folder.h"
 
 namespace tony {
 namespace {

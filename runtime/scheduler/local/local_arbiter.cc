@@ -12,13 +12,13 @@
 #include "runtime/os/files.h"
 #include "runtime/os/held_process.h"
 #include "runtime/os/users.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/looks.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/ledger_witness.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/scheduler/local/unwritten_end.h"
-#include "runtime/store/job_folder.h"
-#include "runtime/store/looks.h"
 
 namespace tony {
 namespace {

@@ -11,9 +11,9 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/cgroup_memory.h"
 #include "runtime/os/files.h"
+#include "runtime/records/attempt_folder.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/local/keeper_socket.h"
-#include "runtime/store/attempt_folder.h"
 
 namespace tony {
 namespace {

@@ -10,11 +10,11 @@
 #include <string>
 
 #include "runtime/base/event_loop.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/message_channel.h"
 #include "runtime/scheduler/scheduler.h"
-#include "runtime/store/job_records.h"
 
 namespace tony {
 

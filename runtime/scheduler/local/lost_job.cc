@@ -8,11 +8,11 @@
 #include "runtime/history/history_files.h"
 #include "runtime/os/files.h"
 #include "runtime/os/machine_boot.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/local/final_status.h"
 #include "runtime/scheduler/local/ledger_folder.h"
 #include "runtime/scheduler/local/unwritten_end.h"
 #include "runtime/scheduler/local/write_apart.h"
-#include "runtime/store/job_folder.h"
 
 namespace tony {
 namespace {

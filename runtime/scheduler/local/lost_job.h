@@ -5,7 +5,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_status.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

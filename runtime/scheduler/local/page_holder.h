@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "runtime/base/unique_fd.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony::keeper {
 

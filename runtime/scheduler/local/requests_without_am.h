@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "runtime/records/job_records.h"
+#include "runtime/records/kill_answers.h"
+#include "runtime/records/looks.h"
 #include "runtime/scheduler/local/attention_without_am.h"
-#include "runtime/store/job_records.h"
-#include "runtime/store/kill_answers.h"
-#include "runtime/store/looks.h"
 
 namespace tony::keeper {
 

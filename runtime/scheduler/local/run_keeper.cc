@@ -9,11 +9,11 @@
 #include "runtime/base/log.h"
 #include "runtime/os/machine_boot.h"
 #include "runtime/os/process_tree.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/local/environment.h"
 #include "runtime/scheduler/local/keeper.h"
 #include "runtime/scheduler/local/lost_job.h"
 #include "runtime/scheduler/local/open_files.h"
-#include "runtime/store/job_folder.h"
 
 namespace tony::keeper {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "runtime/base/time.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 
 namespace tony {
 

@@ -6,8 +6,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/hdfs/hdfs_calls.h"
 
 namespace tony {
 namespace {

@@ -8,8 +8,8 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/yarn_records.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/staged_files.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/staged_files.h"
 
 namespace tony {
 

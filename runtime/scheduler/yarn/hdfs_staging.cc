@@ -19,8 +19,8 @@
 #include "runtime/job/json_fields.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sha256.h"
+#include "runtime/records/manifest.h"
 #include "runtime/staging/pack_folder.h"
-#include "runtime/store/manifest.h"
 
 namespace tony {
 namespace {

@@ -19,8 +19,8 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/hadoop/yarn_records.h"
+#include "runtime/records/staged_files.h"
 #include "runtime/staging/stage_meter.h"
-#include "runtime/store/staged_files.h"
 
 namespace tony {
 

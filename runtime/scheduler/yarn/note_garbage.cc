@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/hdfs/hdfs_calls.h"
 
 namespace tony {
 namespace {

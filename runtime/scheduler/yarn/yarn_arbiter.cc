@@ -7,17 +7,17 @@
 #include "runtime/base/log.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/startup_limit.h"
-#include "runtime/journal/history.h"
-#include "runtime/journal/journal_format.h"
 #include "runtime/net/tls.h"
+#include "runtime/records/history.h"
+#include "runtime/records/job_records_json.h"
+#include "runtime/records/journal_format.h"
+#include "runtime/records/parsed_records.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/master_wait.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_ends.h"
 #include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/job_records_json.h"
-#include "runtime/store/parsed_records.h"
 
 namespace tony {
 namespace {

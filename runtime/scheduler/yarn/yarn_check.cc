@@ -7,12 +7,12 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/hadoop/web_text.h"
+#include "runtime/records/hdfs/hdfs_calls.h"
 #include "runtime/scheduler/yarn/never_granted.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_checkpoints.h"
 #include "runtime/scheduler/yarn/yarn_history.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/hdfs/hdfs_calls.h"
 
 namespace tony {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
+#include "runtime/records/record_checkpoint_holders.h"
 #include "runtime/scheduler/yarn/hdfs_sources.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/hdfs/hdfs_checkpoint_folder.h"
-#include "runtime/store/record_checkpoint_holders.h"
 
 namespace tony {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/checkpoint_place.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/checkpoint_place.h"
 
 namespace tony {
 

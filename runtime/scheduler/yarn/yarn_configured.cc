@@ -9,7 +9,7 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
-#include "runtime/store/user_home.h"
+#include "runtime/records/user_home.h"
 
 namespace tony {
 namespace {

@@ -24,11 +24,11 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/records/hdfs/hdfs_bytes.h"
 #include "runtime/scheduler/garbage.h"
 #include "runtime/scheduler/yarn/hdfs_staging.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/hdfs/hdfs_bytes.h"
 
 namespace tony {
 

@@ -14,12 +14,12 @@
 #include "runtime/job/job_spec.h"
 #include "runtime/os/files.h"
 #include "runtime/os/sibling_program.h"
+#include "runtime/records/hdfs/hdfs_bytes.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/scheduler/yarn/yarn_queue.h"
-#include "runtime/store/hdfs/hdfs_bytes.h"
 
 namespace tony {
 namespace {

@@ -6,10 +6,10 @@
 #include "runtime/base/strings.h"
 #include "runtime/history/history_files.h"
 #include "runtime/job/hdfs_place.h"
+#include "runtime/records/hdfs/hdfs_bytes.h"
+#include "runtime/records/hdfs/hdfs_files_for_others.h"
 #include "runtime/scheduler/yarn/hdfs_sources.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/hdfs/hdfs_bytes.h"
-#include "runtime/store/hdfs/hdfs_files_for_others.h"
 
 namespace tony {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "runtime/base/result.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/files_for_others.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/files_for_others.h"
-#include "runtime/store/job_records.h"
 
 namespace tony {
 

@@ -8,8 +8,8 @@
 #include "runtime/base/shortage.h"
 #include "runtime/base/strings.h"
 #include "runtime/job/json_fields.h"
-#include "runtime/store/hdfs/hdfs_journal_store.h"
-#include "runtime/store/parsed_records.h"
+#include "runtime/records/hdfs/hdfs_journal_store.h"
+#include "runtime/records/parsed_records.h"
 
 namespace tony {
 namespace {

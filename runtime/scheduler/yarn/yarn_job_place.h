@@ -19,12 +19,12 @@
 #include "runtime/hadoop/webhdfs.h"
 #include "runtime/job/ids.h"
 #include "runtime/net/job_certificates.h"
+#include "runtime/records/hdfs/hdfs_record_store.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/journal_store.h"
+#include "runtime/records/known_records.h"
 #include "runtime/scheduler/yarn/hdfs_staging.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/hdfs/hdfs_record_store.h"
-#include "runtime/store/job_records.h"
-#include "runtime/store/journal_store.h"
-#include "runtime/store/known_records.h"
 
 namespace tony {
 

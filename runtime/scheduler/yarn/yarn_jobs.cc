@@ -12,13 +12,13 @@
 #include "runtime/os/files.h"
 #include "runtime/os/machine_boot.h"
 #include "runtime/os/sibling_program.h"
+#include "runtime/records/job_records_json.h"
+#include "runtime/records/user_home.h"
 #include "runtime/scheduler/yarn/hdfs_sources.h"
 #include "runtime/scheduler/yarn/rm_calls.h"
 #include "runtime/scheduler/yarn/yarn_configured.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/job_records_json.h"
-#include "runtime/store/user_home.h"
 
 namespace tony {
 namespace {

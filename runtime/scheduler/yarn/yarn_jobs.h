@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "runtime/records/job_store.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/job_store.h"
 
 namespace tony {
 

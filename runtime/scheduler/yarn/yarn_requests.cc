@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "runtime/base/strings.h"
+#include "runtime/records/hdfs/hdfs_record_store.h"
 #include "runtime/scheduler/yarn/yarn_garbage.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/hdfs/hdfs_record_store.h"
 
 namespace tony {
 namespace {

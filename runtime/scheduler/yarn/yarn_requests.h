@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "runtime/records/hdfs/hdfs_bytes.h"
+#include "runtime/records/record_request_index.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/hdfs/hdfs_bytes.h"
-#include "runtime/store/record_request_index.h"
 
 namespace tony {
 

@@ -8,8 +8,8 @@
 #include "runtime/base/result.h"
 #include "runtime/hadoop/rm_client.h"
 #include "runtime/job/job_spec.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/yarn/yarn_cluster.h"
-#include "runtime/store/job_records.h"
 
 namespace tony {
 

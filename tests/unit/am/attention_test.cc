@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/journal/describe.h"
+#include "runtime/records/describe.h"
 
 namespace tony::am {
 namespace {

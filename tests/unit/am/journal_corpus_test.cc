@@ -9,8 +9,8 @@
 
 #include "am/job.h"
 #include "runtime/base/strings.h"
-#include "runtime/journal/describe.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/describe.h"
+#include "runtime/records/journal_format.h"
 #include "tests/support/places.h"
 
 namespace tony::am {

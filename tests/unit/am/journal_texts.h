@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/journal/decisions.h"
+#include "runtime/records/decisions.h"
 
 namespace tony::am {
 

@@ -12,12 +12,12 @@
 
 #include "am/journal.h"
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/journal_format.h"
 #include "tests/support/job_builder.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/am/journal_texts.h"
-#include "tests/unit/journal/sample_decisions.h"
+#include "tests/unit/records/sample_decisions.h"
 
 namespace tony::am {
 namespace {

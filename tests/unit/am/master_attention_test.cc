@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "runtime/store/claim_record.h"
+#include "runtime/records/claim_record.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/store/checkpoint_holder.h"
-#include "runtime/store/local_job_store.h"
+#include "runtime/records/checkpoint_holder.h"
+#include "runtime/records/local_job_store.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "runtime/store/kept_outputs.h"
+#include "runtime/records/kept_outputs.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 

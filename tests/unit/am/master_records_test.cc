@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "am/record_calls.h"
-#include "runtime/store/claim_record.h"
-#include "runtime/store/kept_outputs.h"
+#include "runtime/records/claim_record.h"
+#include "runtime/records/kept_outputs.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/master_test.h"
 

@@ -10,11 +10,11 @@
 #include <set>
 
 #include "runtime/base/strings.h"
-#include "runtime/journal/journal_format.h"
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
+#include "runtime/records/journal_format.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/am/journal_texts.h"
-#include "tests/unit/journal/sample_decisions.h"
+#include "tests/unit/records/sample_decisions.h"
 
 namespace tony::am {
 namespace {

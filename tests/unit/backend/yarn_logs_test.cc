@@ -12,7 +12,7 @@
 #include "runtime/logs/log_reader.h"
 #include "runtime/logs/log_times.h"
 #include "runtime/os/files.h"
-#include "runtime/store/kept_logs.h"
+#include "runtime/records/kept_logs.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/rpc/fake_am_service.h"

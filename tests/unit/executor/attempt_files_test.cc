@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "runtime/os/files.h"
-#include "runtime/store/attempt_folder.h"
+#include "runtime/records/attempt_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony::executor {

@@ -9,7 +9,7 @@
 
 #include "runtime/logs/log_source.h"
 #include "runtime/os/files.h"
-#include "runtime/store/attempt_folder.h"
+#include "runtime/records/attempt_folder.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"

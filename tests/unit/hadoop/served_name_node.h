@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "runtime/store/job_records.h"
+#include "runtime/records/job_records.h"
 #include "tests/unit/hadoop/fake_name_node.h"
 
 namespace tony::hadoop {

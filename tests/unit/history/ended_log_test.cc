@@ -7,7 +7,7 @@
 
 #include "runtime/history/crc32.h"
 #include "runtime/os/files.h"
-#include "runtime/store/local_job_store.h"
+#include "runtime/records/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

@@ -9,8 +9,8 @@
 #include <regex>
 
 #include "runtime/os/files.h"
-#include "runtime/store/job_folder.h"
-#include "runtime/store/local_job_store.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

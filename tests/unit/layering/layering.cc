@@ -19,52 +19,49 @@ const std::map<std::string, std::vector<std::string>>& AllowedArrows() {
   static const auto& table = *new std::map<std::string, std::vector<std::string>>{
       {"runtime/base", {}},
       {"runtime/job", {"runtime/base"}},
-      {"runtime/journal", {"runtime/base", "runtime/job"}},
       {"runtime/os", {"runtime/base"}},
       {"runtime/config", {"runtime/base", "runtime/os"}},
       {"runtime/net", {"runtime/base", "runtime/os"}},
       {"runtime/hadoop", {"runtime/base", "runtime/config", "runtime/net"}},
-      {"runtime/request", {"runtime/base", "runtime/job"}},
       {"runtime/rpc", {"runtime/base", "runtime/job", "runtime/net", "runtime/os"}},
       {"runtime/spec", {"runtime/base", "runtime/config", "runtime/job", "runtime/os"}},
-      {"runtime/store", {"runtime/base", "runtime/job", "runtime/os", "runtime/request", "runtime/spec"}},
-      {"runtime/container", {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/net", "runtime/store"}},
-      {"runtime/framework", {"runtime/base", "runtime/job", "runtime/os", "runtime/store"}},
+      {"runtime/records", {"runtime/base", "runtime/job", "runtime/os", "runtime/spec"}},
+      {"runtime/container", {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/net", "runtime/records"}},
+      {"runtime/framework", {"runtime/base", "runtime/job", "runtime/os", "runtime/records"}},
       {"runtime/history",
-       {"runtime/base", "runtime/config", "runtime/job", "runtime/journal", "runtime/os", "runtime/spec",
-        "runtime/store"}},
-      {"runtime/logs", {"runtime/base", "runtime/job", "runtime/os", "runtime/store"}},
+       {"runtime/base", "runtime/config", "runtime/job", "runtime/os", "runtime/records", "runtime/spec"}},
+      {"runtime/logs", {"runtime/base", "runtime/job", "runtime/os", "runtime/records"}},
       {"executor",
        {"runtime/base", "runtime/container", "runtime/framework", "runtime/job", "runtime/logs", "runtime/net",
-        "runtime/os", "runtime/rpc", "runtime/store"}},
+        "runtime/os", "runtime/records", "runtime/rpc"}},
       {"runtime/page",
-       {"runtime/base", "runtime/config", "runtime/job", "runtime/journal", "runtime/logs", "runtime/net", "runtime/os",
-        "runtime/spec", "runtime/store"}},
-      {"runtime/scheduler", {"runtime/base", "runtime/job", "runtime/net", "runtime/store"}},
+       {"runtime/base", "runtime/config", "runtime/job", "runtime/logs", "runtime/net", "runtime/os", "runtime/records",
+        "runtime/spec"}},
+      {"runtime/records/hdfs", {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/os", "runtime/records"}},
+      {"runtime/scheduler", {"runtime/base", "runtime/job", "runtime/net", "runtime/records"}},
       {"runtime/scheduler/local",
        {"runtime/base", "runtime/history", "runtime/job", "runtime/net", "runtime/os", "runtime/page",
-        "runtime/scheduler", "runtime/store"}},
-      {"runtime/staging", {"runtime/base", "runtime/job", "runtime/os", "runtime/spec", "runtime/store"}},
-      {"runtime/store/hdfs", {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/os", "runtime/store"}},
+        "runtime/records", "runtime/scheduler"}},
+      {"runtime/staging", {"runtime/base", "runtime/job", "runtime/os", "runtime/records", "runtime/spec"}},
       {"runtime/scheduler/yarn",
-       {"runtime/base", "runtime/container", "runtime/hadoop", "runtime/history", "runtime/job", "runtime/journal",
-        "runtime/net", "runtime/os", "runtime/scheduler", "runtime/spec", "runtime/staging", "runtime/store",
-        "runtime/store/hdfs"}},
+       {"runtime/base", "runtime/container", "runtime/hadoop", "runtime/history", "runtime/job", "runtime/net",
+        "runtime/os", "runtime/records", "runtime/records/hdfs", "runtime/scheduler", "runtime/spec",
+        "runtime/staging"}},
       {"runtime/backend",
-       {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/logs", "runtime/net", "runtime/os", "runtime/rpc",
-        "runtime/scheduler", "runtime/scheduler/local", "runtime/scheduler/yarn", "runtime/spec", "runtime/store",
-        "runtime/store/hdfs"}},
+       {"runtime/base", "runtime/hadoop", "runtime/job", "runtime/logs", "runtime/net", "runtime/os", "runtime/records",
+        "runtime/records/hdfs", "runtime/rpc", "runtime/scheduler", "runtime/scheduler/local", "runtime/scheduler/yarn",
+        "runtime/spec"}},
       {"am",
        {"runtime/backend", "runtime/base", "runtime/container", "runtime/framework", "runtime/hadoop", "runtime/job",
-        "runtime/journal", "runtime/net", "runtime/os", "runtime/page", "runtime/rpc", "runtime/scheduler",
-        "runtime/scheduler/yarn", "runtime/store"}},
+        "runtime/net", "runtime/os", "runtime/page", "runtime/records", "runtime/rpc", "runtime/scheduler",
+        "runtime/scheduler/yarn"}},
       {"runtime/client",
        {"runtime/backend", "runtime/base", "runtime/config", "runtime/framework", "runtime/history", "runtime/job",
-        "runtime/journal", "runtime/logs", "runtime/net", "runtime/os", "runtime/page", "runtime/request",
-        "runtime/rpc", "runtime/scheduler", "runtime/spec", "runtime/staging", "runtime/store"}},
+        "runtime/logs", "runtime/net", "runtime/os", "runtime/page", "runtime/records", "runtime/rpc",
+        "runtime/scheduler", "runtime/spec", "runtime/staging"}},
       {"azkaban-plugin",
        {"runtime/backend", "runtime/base", "runtime/client", "runtime/config", "runtime/job", "runtime/os",
-        "runtime/spec", "runtime/store"}},
+        "runtime/records", "runtime/spec"}},
   };
   return table;
 }
@@ -85,8 +82,8 @@ constexpr std::string_view kReadsItsOwnLogs = "executor/log_answers.cc";
 // Where the jobs of this machine are. Beside their backend: the upkeep of $TONY_HOME, and whose a folder of checkpoints
 // on this machine is.
 constexpr std::string_view kLocalStores[] = {
-    "runtime/store/local_job_store.h",
-    "runtime/store/local_request_index.h",
+    "runtime/records/local_job_store.h",
+    "runtime/records/local_request_index.h",
 };
 constexpr std::string_view kKnowLocalStores[] = {
     "runtime/backend/local_backend.cc",
@@ -147,7 +144,7 @@ constexpr std::string_view kImpureIncludes =
     "runtime/scheduler/local/ runtime/scheduler/am_launcher.h runtime/process/ thrift/";
 constexpr std::string_view kImpureCode = "::now() getenv( time(nullptr) std::thread random_device";
 // Pure functions between the core's values and bytes, and the libraries for that.
-constexpr std::string_view kFormatSources[] = {"runtime/journal/decisions.cc", "runtime/journal/journal_format.cc"};
+constexpr std::string_view kFormatSources[] = {"runtime/records/decisions.cc", "runtime/records/journal_format.cc"};
 constexpr std::string_view kFormatLibraries[] = {"boost/json.hpp", "boost/json/", "boost/crc.hpp"};
 
 struct Include {
@@ -362,7 +359,7 @@ std::vector<std::string> JobFolderViolations(const SourceFile& source) {
   const bool knows = source.path.starts_with("runtime/scheduler/local/") || source.path.starts_with("runtime/store/");
   if (knows || source.path == "am/main.cc") return violations;
   for (const Include& include : Includes(source)) {
-    if (include.name == "runtime/store/job_folder.h")
+    if (include.name == "runtime/records/job_folder.h")
       violations.push_back(At(source, include.line, include.name + " is the local scheduler's to know"));
   }
   return violations;

@@ -97,7 +97,7 @@ TEST(LayeringTest, OnlyTheBackendKnowsWhereLocalLogsAre) {
 
 TEST(LayeringTest, OnlyTheLocalSchedulerKnowsTheFolderOfAJob) {
   EXPECT_THAT(ViolationsIn(AllSources(), JobFolderViolations), IsEmpty());
-  const std::string include = "#include \"runtime/store/job_folder.h\"\n";
+  const std::string include = "#include \"runtime/records/job_folder.h\"\n";
   EXPECT_THAT(JobFolderViolations({"runtime/client/wait.cc", include}), SizeIs(1));
   EXPECT_THAT(JobFolderViolations({"runtime/scheduler/local/keeper.cc", include}), IsEmpty());
 }
@@ -188,7 +188,7 @@ TEST(LayeringTest, AClockAThreadAndALibraryInAPureCoreAreReported) {
   EXPECT_THAT(PurityViolations({"am/job.cc", "const char* home = getenv(\"HOME\");\n"}), SizeIs(1));
   EXPECT_THAT(PurityViolations({"am/job.cc", "#include \"runtime/base/event_loop.h\"\n"}), SizeIs(1));
   EXPECT_THAT(PurityViolations({"am/job.cc", "#include <boost/json.hpp>\n"}), SizeIs(1));
-  EXPECT_THAT(PurityViolations({"runtime/journal/journal_format.cc", "#include <boost/json.hpp>\n"}), IsEmpty());
+  EXPECT_THAT(PurityViolations({"runtime/records/journal_format.cc", "#include <boost/json.hpp>\n"}), IsEmpty());
 }
 
 TEST(LayeringTest, ACoreIsItsSourcesAndTheHeadersOfItsFolderThatTheyReach) {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "runtime/logs/local_log_source.h"
-#include "runtime/store/attempt_folder.h"
+#include "runtime/records/attempt_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

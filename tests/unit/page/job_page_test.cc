@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/journal/journal_format.h"
 #include "runtime/logs/local_log_source.h"
 #include "runtime/net/http_server.h"
+#include "runtime/records/journal_format.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/page/raw_browser.h"
 

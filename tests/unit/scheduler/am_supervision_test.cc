@@ -9,9 +9,9 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/local_job_store.h"
 #include "runtime/scheduler/local/environment.h"
-#include "runtime/store/job_folder.h"
-#include "runtime/store/local_job_store.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/living_process.h"
 #include "tests/support/no_more_files.h"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/store/attempt_folder.h"
-#include "runtime/store/local_job_store.h"
+#include "runtime/records/attempt_folder.h"
+#include "runtime/records/local_job_store.h"
 #include "tests/support/temp_folder.h"
 
 namespace tony {

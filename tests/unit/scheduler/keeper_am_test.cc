@@ -10,10 +10,10 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/machine_boot.h"
 #include "runtime/os/process_tree.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/job_records_json.h"
 #include "runtime/scheduler/local/keeper_protocol.h"
 #include "runtime/scheduler/local/keeper_socket.h"
-#include "runtime/store/job_folder.h"
-#include "runtime/store/job_records_json.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {

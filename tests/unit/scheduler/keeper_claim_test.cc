@@ -8,8 +8,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/process_tree.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/local/ledger_claim.h"
-#include "runtime/store/job_folder.h"
 #include "tests/support/run_until.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 

@@ -7,7 +7,7 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
-#include "runtime/store/job_folder.h"
+#include "runtime/records/job_folder.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {

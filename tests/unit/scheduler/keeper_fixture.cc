@@ -9,11 +9,11 @@
 #include "runtime/base/strings.h"
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/local_job_store.h"
 #include "runtime/scheduler/local/container_cgroup.h"
 #include "runtime/scheduler/local/container_records.h"
 #include "runtime/scheduler/local/environment.h"
-#include "runtime/store/job_folder.h"
-#include "runtime/store/local_job_store.h"
 #include "tests/support/places.h"
 
 namespace tony {

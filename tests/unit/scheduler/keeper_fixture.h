@@ -14,10 +14,10 @@
 #include "runtime/base/event_loop.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/os/boost_process_runner.h"
+#include "runtime/records/job_records.h"
 #include "runtime/scheduler/am_launcher.h"
 #include "runtime/scheduler/local/local_arbiter.h"
 #include "runtime/scheduler/local/local_scheduler.h"
-#include "runtime/store/job_records.h"
 #include "tests/support/run_until.h"
 #include "tests/support/temp_folder.h"
 

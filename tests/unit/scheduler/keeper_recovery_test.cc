@@ -8,10 +8,10 @@
 #include "runtime/os/files.h"
 #include "runtime/os/process_tree.h"
 #include "runtime/os/users.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/local/keeper_pulse.h"
 #include "runtime/scheduler/local/keeper_socket.h"
 #include "runtime/scheduler/local/staying_process.h"
-#include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/keeper_fixture.h"
 
 namespace tony {

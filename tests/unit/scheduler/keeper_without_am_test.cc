@@ -6,8 +6,8 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/process_tree.h"
+#include "runtime/records/job_folder.h"
 #include "runtime/scheduler/local/am_deaths.h"
-#include "runtime/store/job_folder.h"
 #include "tests/unit/scheduler/unreadable_job.h"
 
 namespace tony {

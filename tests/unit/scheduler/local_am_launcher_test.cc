@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "runtime/os/sibling_program.h"
-#include "runtime/store/job_folder.h"
-#include "runtime/store/local_job_store.h"
+#include "runtime/records/job_folder.h"
+#include "runtime/records/local_job_store.h"
 #include "tests/support/fake_process_runner.h"
 #include "tests/support/temp_folder.h"
 

@@ -11,15 +11,15 @@
 
 #include "runtime/container/container_launch.h"
 #include "runtime/hadoop/wire/client.pb.h"
-#include "runtime/journal/journal_format.h"
+#include "runtime/records/hdfs/hdfs_journal_store.h"
+#include "runtime/records/job_records_json.h"
+#include "runtime/records/journal_format.h"
 #include "runtime/scheduler/last_status.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
 #include "runtime/scheduler/yarn/yarn_submission.h"
-#include "runtime/store/hdfs/hdfs_journal_store.h"
-#include "runtime/store/job_records_json.h"
 #include "tests/support/temp_folder.h"
 #include "tests/unit/hadoop/fake_rpc_server.h"
-#include "tests/unit/store/hdfs/fake_hdfs.h"
+#include "tests/unit/records/hdfs/fake_hdfs.h"
 
 namespace tony {
 namespace {

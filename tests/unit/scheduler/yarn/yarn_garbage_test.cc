@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "tests/unit/store/hdfs/fake_hdfs.h"
+#include "tests/unit/records/hdfs/fake_hdfs.h"
 
 namespace tony {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "runtime/base/strings.h"
 #include "runtime/os/sha256.h"
+#include "runtime/records/local_request_index.h"
 #include "runtime/scheduler/yarn/yarn_job_place.h"
-#include "runtime/store/local_request_index.h"
 #include "tests/support/temp_folder.h"
-#include "tests/unit/store/hdfs/fake_hdfs.h"
+#include "tests/unit/records/hdfs/fake_hdfs.h"
 
 namespace tony {
 namespace {

@@ -1,0 +1,33 @@
+// What an attempt has on the node where it runs, for its executor alone: its working directory, and its logs.
+//
+//   work/worker-3/1/ logs/worker-3/1/{stdout,stderr,stdout.times,executor.log,outcome.json,usage.json,output.json,lock}
+//
+// Of a task's further processes there are stdout-1, stderr-1, stdout-2, ...
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/result.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/outcome.h"
+
+namespace tony {
+
+struct AttemptFolder {
+  AttemptFolder(std::filesystem::path its_work, std::filesystem::path its_logs)
+      : work(std::move(its_work)), logs(std::move(its_logs)) {}
+  // `place`: the job's folder on this node.
+  AttemptFolder(const std::filesystem::path& place, const AttemptId& attempt);
+
+  std::filesystem::path work;  // PLACE/work/worker-3/1
+  std::filesystem::path logs;  // PLACE/logs/worker-3/1
+
+  // What the executor keeps until the AM has acknowledged it.
+  Status WriteOutcome(const Outcome& outcome) const;
+  Result<std::optional<Outcome>> ReadOutcome() const;
+};
+
+}  // namespace tony

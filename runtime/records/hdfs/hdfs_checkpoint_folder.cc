@@ -1,0 +1,102 @@
+#include "runtime/records/hdfs/hdfs_checkpoint_folder.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+using hadoop::HdfsEntry;
+
+// A NameNode lists a large folder in parts, and what is renamed in between may be in none.
+constexpr int kMostListings = 5;
+// What Hadoop's own tools give to files that they are writing.
+constexpr std::string_view kBeingCopied = "._COPYING_";
+constexpr std::string_view kOfCommitters = "_temporary";
+
+ListedCheckpoint ListedOf(const HdfsEntry& entry) {
+  return {entry.name, entry.id, entry.length, ToMillis(entry.modified) * 1'000'000};
+}
+
+Result<std::vector<HdfsEntry>> ListOf(const HdfsBytes& hdfs, const std::string& path) {
+  return hdfs.Ask([&](HdfsCalls& calls) { return calls.List(path); });
+}
+
+class HdfsSight : public CheckpointSight {
+ public:
+  HdfsSight(HdfsBytes hdfs, std::string path, std::string user, std::vector<HdfsEntry> entries)
+      : hdfs_(std::move(hdfs)), path_(std::move(path)), user_(std::move(user)) {
+    for (HdfsEntry& entry : entries) entries_[entry.name] = std::move(entry);
+  }
+
+  Result<std::vector<std::string>> Names() override {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : entries_)
+      if (!name.ends_with(kBeingCopied) && name != kOfCommitters) names.push_back(name);
+    return names;
+  }
+
+  std::optional<SeenCheckpoint> At(const std::string& name) override {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) return std::nullopt;
+    const HdfsEntry& entry = found->second;
+    return SeenCheckpoint{ListedOf(entry), entry.is_folder, entry.owner != user_};
+  }
+
+  Status AddContent(ListedCheckpoint& folder, FolderContent& content, size_t& left) override {
+    return AddContentOf(StrCat(path_ == "/" ? "" : path_, "/", folder.name), folder, content, left);
+  }
+
+ private:
+  // Nobody can go on from what may not be read.
+  Status AddContentOf(const std::string& path, ListedCheckpoint& sum, FolderContent& content, size_t& left) {
+    const auto entries = ListOf(hdfs_, path);
+    const bool is_out_of_sight = !entries.ok() && (IsMissing(entries.error()) ||  //
+                                                   entries.error().code == ErrorCode::kNotPermitted);
+    if (is_out_of_sight) return Ok();
+    TRY(entries);
+    for (const HdfsEntry& entry : *entries) {
+      if (left-- == 0) return TooManyIn(kMostLookedAt, "files");
+      const ListedCheckpoint inside = ListedOf(entry);
+      sum.modified_ns = std::max(sum.modified_ns, inside.modified_ns);
+      sum.bytes += inside.bytes;
+      if (!entry.is_folder) content.Add(entry.name, inside.modified_ns);
+      if (entry.is_folder) TRY(AddContentOf(StrCat(path, "/", entry.name), sum, content, left));
+    }
+    return Ok();
+  }
+
+  const HdfsBytes hdfs_;
+  const std::string path_, user_;
+  std::map<std::string, HdfsEntry> entries_;
+};
+
+}  // namespace
+
+Result<HdfsEntry> HdfsCheckpointFolder::Entry() const {
+  return hdfs_.Ask([&](HdfsCalls& calls) { return calls.GetEntry(path_); });
+}
+
+Result<std::unique_ptr<CheckpointSight>> HdfsCheckpointFolder::Look() const {
+  const auto unreadable = [this](Error error) -> Error {
+    if (error.code != ErrorCode::kNotPermitted) error.code = ErrorCode::kUnavailable;
+    return Annotate(std::move(error), StrCat("open ", file_system_, path_));
+  };
+  for (int listing = 1; listing <= kMostListings; ++listing) {
+    const auto before = Entry();
+    if (!before.ok() && IsMissing(before.error())) return std::unique_ptr<CheckpointSight>();
+    if (!before.ok()) return unreadable(before.error());
+    if (!before->is_folder) return unreadable({ErrorCode::kInvalid, "it is a file"});
+    auto entries = ListOf(hdfs_, path_);
+    const auto after = Entry();
+    if (!entries.ok() && !IsMissing(entries.error())) return unreadable(entries.error());
+    if (!entries.ok() || !after.ok() || after->id != before->id || after->modified != before->modified) continue;
+    return std::unique_ptr<CheckpointSight>(std::make_unique<HdfsSight>(hdfs_, path_, user_, *std::move(entries)));
+  }
+  return unreadable({ErrorCode::kUnavailable, "it changes each time it is listed"});
+}
+
+}  // namespace tony

@@ -1,0 +1,46 @@
+#include "runtime/records/job_folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "runtime/base/strings.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/files.h"
+#include "runtime/os/machine_boot.h"
+
+namespace tony {
+
+namespace fs = std::filesystem;
+
+Status JobFolder::WriteBoot(const std::string& boot) const {
+  return WriteFileByRename(path_ / "boot-id", boot + "\n", /*durable=*/false);
+}
+
+bool JobFolder::IsOfEarlierBoot() const {
+  const auto submission = LocalJobRecords(path_).ReadSubmission();
+  if (!submission.ok() || submission->host != HostName()) return false;
+  const auto kept = ReadFile(path_ / "boot-id");
+  std::string recorded = kept.ok() ? std::string(Trim(*kept)) : "";
+  if (recorded.empty()) recorded = submission->boot;  // a power cut may have emptied the file
+  const std::string present = BootId();
+  return !recorded.empty() && !present.empty() && recorded != present;
+}
+
+Status JobFolder::MakeReserve(int tasks) const {
+  // The last decisions and the final status: some hundred bytes for each task, and its last words in the verdict.
+  constexpr off_t kOfJob = 64 << 10, kOfTask = 2 << 10;
+  const fs::path file = path_ / "reserve";
+  const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.valid()) return FileError(ErrorCode::kCannotWrite, "make", file, errno);
+  if (const int error = posix_fallocate(fd.get(), 0, kOfJob + tasks * kOfTask); error != 0)
+    return FileError(ErrorCode::kCannotWrite, "set room aside in", file, error);
+  return Ok();
+}
+
+Result<UniqueFd> JobFolder::Lock(const std::string& name) const { return TakeLock(path_ / name); }
+
+bool JobFolder::IsLocked(const std::string& name) const { return IsLockTaken(path_ / name); }
+
+}  // namespace tony

@@ -1,0 +1,177 @@
+#include "runtime/records/job_records.h"
+
+#include <boost/json.hpp>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/job/json_fields.h"
+#include "runtime/records/job_records_json.h"
+#include "runtime/records/parsed_records.h"
+
+namespace tony {
+namespace {
+
+constexpr const char* kConditionalKills = "kill-requests";
+constexpr const char* kKillRequest = "kill-request.json";
+constexpr const char* kSecrets = "secrets";
+constexpr const char* kAcked = "acked.json";
+
+// "NAME=value\0..."
+std::vector<std::string> SplitVariables(const std::string& content) {
+  std::vector<std::string> variables = Split(content, '\0');
+  if (!variables.empty()) variables.pop_back();  // each is followed by a NUL
+  return variables;
+}
+
+std::string ConditionalKill(const std::string& name) { return StrCat(kConditionalKills, "/", name, ".json"); }
+
+Result<std::optional<KillRequest>> ReadKill(const RecordStore& store, const std::string& name) {
+  TRY_ASSIGN(const auto record, store.Get(name));
+  if (!record) return std::optional<KillRequest>();
+  auto request = KillRequestFromJson(record->bytes);
+  if (!request.ok()) return Annotate(request.error(), "read " + store.PlaceOf(name));
+  request->asker = record->writer;
+  return std::optional(*std::move(request));
+}
+
+Result<std::optional<std::string>> BytesOf(const RecordStore& store, const std::string& name) {
+  TRY_ASSIGN(auto record, store.Get(name));
+  return record ? std::optional(std::move(record->bytes)) : std::nullopt;
+}
+
+}  // namespace
+
+SocketName SocketOf(Epoch epoch) { return {StrCat("am.", epoch.value, ".sock")}; }
+
+std::optional<Epoch> EpochOfSocket(const SocketName& socket) {
+  const std::string_view name = socket.value;
+  if (!name.starts_with("am.") || !name.ends_with(".sock") || name.size() <= 8) return std::nullopt;
+  const auto epoch = ParseInt(name.substr(3, name.size() - 8));
+  if (!epoch || *epoch < 1) return std::nullopt;
+  return Epoch{*epoch};
+}
+
+Result<JobSpec> JobRecords::ReadSpec() const { return ReadParsed(*store_, "spec.json", JobSpecFromJson); }
+
+Result<Submission> JobRecords::ReadSubmission() const {
+  return ReadParsed(*store_, "submission.json", SubmissionFromJson);
+}
+
+// It is compared with what callers send: a shorter one would be guessed, an empty one known.
+Result<std::string> JobRecords::ReadToken() const {
+  constexpr size_t kDigits = 2 * kJobTokenBytes;
+  TRY_ASSIGN(std::string token, ReadWhole(*store_, "token"));
+  if (token.size() == kDigits && token.find_first_not_of("0123456789abcdef") == std::string::npos) return token;
+  return Error{ErrorCode::kInvalid, StrCat(store_->PlaceOf("token"), ": ", token.size(), " bytes, expected ", kDigits,
+                                           " hexadecimal digits: nobody can be told from a stranger")};
+}
+
+Result<std::vector<std::string>> JobRecords::ReadEnvironment() const {
+  TRY_ASSIGN(const std::string content, ReadWhole(*store_, "environment"));
+  return SplitVariables(content);
+}
+
+Result<std::vector<std::string>> JobRecords::ReadSecrets() const {
+  TRY_ASSIGN(const auto content, BytesOf(*store_, kSecrets));
+  return content ? SplitVariables(*content) : std::vector<std::string>();
+}
+
+void JobRecords::GiveUpReserve() const { (void)store_->Remove("reserve"); }
+
+void JobRecords::RemoveSecrets() const { (void)store_->Remove(kSecrets); }
+
+Result<std::optional<StagedFiles>> JobRecords::ReadStaged() const {
+  return ReadOptional(*store_, "staged.json", StagedFilesFromJson);
+}
+
+Result<std::optional<std::string>> JobRecords::ReadConfiguration() const { return BytesOf(*store_, "conf.json"); }
+
+Result<std::optional<std::string>> JobRecords::ReadJournal() const {
+  return journal_ ? tony::ReadJournal(*journal_) : BytesOf(*store_, "journal");
+}
+
+Status JobRecords::WriteClock(const KeptClock& clock) const {
+  return store_->Replace("clock", StrCat(clock.boot, " ", clock.ahead.count(), "\n"), Durability::kLostWithPower);
+}
+
+Result<std::optional<KeptClock>> JobRecords::ReadClock() const {
+  const auto read = +[](std::string_view text) -> Result<KeptClock> {
+    const auto words = Split(Trim(text), ' ');
+    const auto ahead = words.size() == 2 ? ParseInt(words[1]) : std::nullopt;
+    if (!ahead) return Error{ErrorCode::kInvalid, "expected a boot and milliseconds"};
+    return KeptClock{words[0], Duration(*ahead)};
+  };
+  return ReadOptional(*store_, "clock", read);
+}
+
+Status JobRecords::WriteLease(const LeaseRecord& record) const {
+  return store_->Replace("am.lease", ToJson(record), Durability::kLostWithPower);
+}
+
+Result<std::optional<LeaseRecord>> JobRecords::ReadLease() const {
+  return ReadOptional(*store_, "am.lease", LeaseRecordFromJson);
+}
+
+Status JobRecords::WriteKillRequest(const KillRequest& request) const {
+  TRY_ASSIGN(const auto earlier, ReadKillRequest());
+  if (earlier) {
+    TRY_ASSIGN(const JobSpec spec, ReadSpec());
+    const auto grace = [&](const KillRequest& r) { return r.grace < Duration(0) ? spec.timers.grace : r.grace; };
+    if (grace(*earlier) <= grace(request)) return Ok();
+  }
+  return store_->Replace(kKillRequest, ToJson(request), Durability::kLostWithPower);
+}
+
+Result<std::optional<KillRequest>> JobRecords::ReadKillRequest() const { return ReadKill(*store_, kKillRequest); }
+
+Status JobRecords::WriteConditionalKill(const std::string& name, const KillRequest& request) const {
+  return store_->Replace(ConditionalKill(name), ToJson(request), Durability::kLostWithPower);
+}
+
+Result<std::vector<JobRecords::NamedKillRequest>> JobRecords::ReadConditionalKills() const {
+  constexpr std::string_view kEnd = ".json";  // of the others in this folder: kill_answers.h
+  TRY_ASSIGN(const auto names, store_->List(kConditionalKills));
+  std::vector<NamedKillRequest> requests;
+  for (const std::string& file : names) {
+    if (!file.ends_with(kEnd)) continue;
+    const std::string name = file.substr(0, file.size() - kEnd.size());
+    auto request = ReadKill(*store_, ConditionalKill(name));
+    if (!request.ok()) LogWarn(request.error().message);
+    if (request.ok() && *request) requests.push_back({name, **std::move(request)});
+  }
+  return requests;
+}
+
+Status JobRecords::RemoveConditionalKill(const std::string& name) const {
+  return store_->Remove(ConditionalKill(name));
+}
+
+Status JobRecords::WriteStatus(const JobStatus& status, Durability durability) const {
+  return store_->Replace("status.json", ToJson(status), durability);
+}
+
+Result<std::optional<JobStatus>> JobRecords::ReadStatus() const {
+  return ReadOptional(*store_, "status.json", JobStatusFromJson);
+}
+
+bool JobRecords::HasVerdict() const {
+  const auto status = ReadStatus();
+  return status.ok() && *status && (*status)->verdict;
+}
+
+Status JobRecords::WriteAcked(const OwnerToken& owner, Instant now) const {
+  const boost::json::object document{{"schema", 1}, {"owner", owner.value}, {"time", ToIso8601(now)}};
+  const auto was_first = store_->PutNew(kAcked, SerializeJson(document), Durability::kSurvivesPowerCut);
+  return was_first.ok() ? Ok() : Status(was_first.error());
+}
+
+Result<bool> JobRecords::IsAcked() const {
+  TRY_ASSIGN(const auto record, store_->Get(kAcked));
+  return record.has_value();
+}
+
+JobRecords LocalJobRecords(const std::filesystem::path& folder) {
+  return {{folder.filename().string()}, folder, std::make_shared<LocalRecordStore>(folder)};
+}
+
+}  // namespace tony

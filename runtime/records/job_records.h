@@ -1,0 +1,139 @@
+// The records of one job, with their types and names: what all of its processes read and write, wherever they run.
+//
+//   spec.json          the job spec; never changes
+//   conf.json          what it was made of: each property with its origin, defaults too, secrets masked; never changes
+//   submission.json    job id, user, host, its boot, limits, programs, time of submission; never changes
+//   environment        "NAME=value\0..." of the submitter: what its processes start with, also after a recovery
+//   secrets            the same of variables that only its tasks get, and that stand nowhere else; gone when it is
+//                      finished; none: there are no such
+//   token              the job's secret
+//   staged.json        which entries of the store of staged content the job's tasks find in their folders; never
+//                      changes; none: nothing. Jobs of the release before have a copy of the user's program in src/
+//   journal            the AM's decisions
+//   clock              the clock that its AMs share, on that boot
+//   am.lease           the lease record (JSON): epoch, address, renewal number
+//   kill-request.json  somebody wants the job ended; written before anyone is told
+//   kill-requests/     the same with a condition or a time; each is removed once the AM has journalled what came of it,
+//                      one that is taken at the end of the job; NAME.answer: the keeper's, where no AM can rule
+//   claim.json         who owns and watches the job, as the AM has told others, for its keeper: claim_record.h
+//   status.json        the status document: refreshed while the job runs, final when it has ended
+//   acked.json         who has consumed the job's result, and when
+//   outputs            what the chief left, as its master heard it: kept_outputs.h
+//   logs/              of logs that lie elsewhere, what is kept of those that failed and of the chief's: kept_logs.h
+//
+// job_folder.h has what else a job has on this machine.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/address.h"
+#include "runtime/base/kept_clock.h"
+#include "runtime/base/result.h"
+#include "runtime/base/time.h"
+#include "runtime/job/claim.h"
+#include "runtime/job/ids.h"
+#include "runtime/job/job_spec.h"
+#include "runtime/job/job_status.h"
+#include "runtime/records/journal_store.h"
+#include "runtime/records/record_store.h"
+#include "runtime/records/staged_files.h"
+
+namespace tony {
+
+inline constexpr int kJobTokenBytes = 32;  // of the job's token, in hexadecimal digits twice as many
+
+// Where an AM listens.
+struct AmAddresses {
+  Address own;
+  // For executors that the release before this one started, who know nothing of sockets; for nobody else.
+  std::optional<Endpoint> for_old_executors = std::nullopt;
+  bool operator==(const AmAddresses&) const = default;
+};
+
+// The AM's socket, by epoch: a master that is late cannot remove its successor's. "am.3.sock".
+SocketName SocketOf(Epoch epoch);
+std::optional<Epoch> EpochOfSocket(const SocketName& socket);  // nothing: not an AM's
+
+struct LeaseRecord {
+  Epoch epoch;
+  AmAddresses am;
+  int64_t renewal = 0;  // grows with each renewal; readers judge freshness by their own clock: has it changed?
+  bool operator==(const LeaseRecord&) const = default;
+};
+
+struct Submission {
+  JobId job;
+  std::string user;
+  std::string host;
+  Instant time;
+  std::string boot;        // BootId() of the host then; "": not recorded
+  int64_t open_files = 0;  // how many the submitter's processes might have open (soft limit); 0: not recorded
+  RequestId request;       // empty: none
+  int64_t number = 0;      // submission number under that id
+  Claim claim;             // of the submitter; later ones are the AM's to know
+  std::string programs;    // the entry of $TONY_HOME/programs that its processes are; "": those beside who starts them
+};
+
+class JobRecords {
+ public:
+  // `place`: where the store keeps them, a folder here: for people, and for the programs of the job. `journal`: where
+  // the journal is kept that is no record; null: it is one.
+  JobRecords(JobId job, std::filesystem::path place, std::shared_ptr<const RecordStore> store,
+             std::shared_ptr<const JournalStore> journal = nullptr)
+      : job_(std::move(job)), place_(std::move(place)), store_(std::move(store)), journal_(std::move(journal)) {}
+
+  const JobId& job() const { return job_; }
+  const std::filesystem::path& place() const { return place_; }
+  const RecordStore& store() const { return *store_; }
+  const JournalStore* journal_store() const { return journal_.get(); }  // null: the journal is a record
+
+  Result<JobSpec> ReadSpec() const;
+  Result<Submission> ReadSubmission() const;
+  Result<std::string> ReadToken() const;  // kInvalid: it is not what was written, but cut off or emptied
+  Result<std::vector<std::string>> ReadEnvironment() const;
+  Result<std::vector<std::string>> ReadSecrets() const;          // "NAME=value"
+  void RemoveSecrets() const;                                    // harmless if there are none
+  Result<std::optional<StagedFiles>> ReadStaged() const;         // nothing: the job has none, or a src/
+  Result<std::optional<std::string>> ReadConfiguration() const;  // conf.json; jobs of earlier releases have none
+  std::string PlaceOfConfiguration() const { return store_->PlaceOf("conf.json"); }
+  Result<std::optional<std::string>> ReadJournal() const;                    // its bytes; nothing: no AM has begun one
+  std::string PlaceOfJournal() const { return store_->PlaceOf("journal"); }  // for people
+
+  Status WriteClock(const KeptClock& clock) const;
+  Result<std::optional<KeptClock>> ReadClock() const;  // nothing: no AM has ruled yet, or it is lost
+
+  Status WriteLease(const LeaseRecord& record) const;
+  Result<std::optional<LeaseRecord>> ReadLease() const;  // nothing: no AM has ruled yet
+  // The `asker` of a request that is read is who wrote it. Root that writes here has the owner's rights.
+  Status WriteKillRequest(const KillRequest& request) const;  // plain; a shorter grace replaces a longer
+  Result<std::optional<KillRequest>> ReadKillRequest() const;
+  // Those that are not plain. One that cannot be read is left out, and said in the log.
+  struct NamedKillRequest {
+    std::string name;
+    KillRequest request;
+  };
+  Status WriteConditionalKill(const std::string& name, const KillRequest& request) const;  // `name`: new, random
+  Result<std::vector<NamedKillRequest>> ReadConditionalKills() const;
+  Status RemoveConditionalKill(const std::string& name) const;  // harmless if it is gone
+  Status WriteStatus(const JobStatus& status, Durability durability) const;
+  Result<std::optional<JobStatus>> ReadStatus() const;
+  bool HasVerdict() const;     // false also where the status cannot be read
+  void GiveUpReserve() const;  // for the end of the job: room for its last records; harmless if it is gone
+  Status WriteAcked(const OwnerToken& owner, Instant now) const;  // harmless if somebody was first
+  Result<bool> IsAcked() const;
+
+ private:
+  JobId job_;
+  std::filesystem::path place_;
+  std::shared_ptr<const RecordStore> store_;
+  std::shared_ptr<const JournalStore> journal_;
+};
+
+// Of a job whose records are files in this folder, which has the job's name.
+JobRecords LocalJobRecords(const std::filesystem::path& folder);
+
+}  // namespace tony

@@ -1,0 +1,77 @@
+#include "runtime/records/journal_store.h"
+
+#include <utility>
+
+#include "runtime/base/strings.h"
+
+namespace tony {
+namespace {
+
+// Records come while an epoch is read: one may be missed that came before another one which is not.
+constexpr int kMostLooks = 5;
+
+Result<std::vector<JournalRecord>> ReadRecords(const JournalStore& store, const std::vector<Epoch>& epochs) {
+  std::vector<JournalRecord> all;
+  for (const Epoch epoch : epochs) {
+    TRY_ASSIGN(std::vector<JournalRecord> records, store.Read(epoch));
+    for (JournalRecord& record : records) {
+      const auto expected = static_cast<int64_t>(all.size()) + 1;
+      if (record.number != expected) {
+        return Error{ErrorCode::kInvalid,
+                     StrCat(record.place, ": damaged: record ", expected, " is missing before it")};
+      }
+      all.push_back(std::move(record));
+    }
+  }
+  return all;
+}
+
+std::optional<std::string> BytesOf(const std::vector<JournalRecord>& records) {
+  if (records.empty()) return std::nullopt;
+  std::string bytes;
+  for (const JournalRecord& record : records) bytes += record.bytes;
+  return bytes;
+}
+
+Error Replaced(Epoch by) {
+  if (by == kSettlersEpoch) return {ErrorCode::kNotPermitted, "this job was settled without a master"};
+  return {ErrorCode::kNotPermitted, StrCat("master ", by.value, " rules this job")};
+}
+
+}  // namespace
+
+// First the own epoch, then a look at the others: of two who do so at once, one sees the other.
+Result<std::vector<JournalRecord>> TakeOverJournal(const JournalStore& store, Epoch own) {
+  TRY_ASSIGN(const bool is_new, store.Begin(own));
+  if (!is_new) return Error{ErrorCode::kNotPermitted, StrCat("master ", own.value, " has begun its journal before")};
+  TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
+  std::vector<Epoch> earlier;
+  for (const Epoch epoch : epochs) {
+    if (epoch > own) return Replaced(epoch);
+    if (epoch < own) earlier.push_back(epoch);
+  }
+  for (const Epoch epoch : earlier) TRY(store.Seal(epoch));
+  return ReadRecords(store, earlier);
+}
+
+Result<std::optional<std::string>> ReadJournal(const JournalStore& store) {
+  for (int look = 1;; ++look) {
+    TRY_ASSIGN(const std::vector<Epoch> epochs, store.Epochs());
+    const auto records = ReadRecords(store, epochs);
+    if (!records.ok() && records.error().code == ErrorCode::kInvalid && look < kMostLooks) continue;
+    if (!records.ok()) return records.error();
+    return BytesOf(*records);
+  }
+}
+
+// A master that begins at the same time sees this epoch, or is seen here: each begins before it looks.
+Result<std::optional<std::string>> SealJournal(const JournalStore& store) {
+  TRY(store.Begin(kSettlersEpoch));  // another one may have begun it
+  TRY_ASSIGN(std::vector<Epoch> epochs, store.Epochs());
+  std::erase(epochs, kSettlersEpoch);
+  for (const Epoch epoch : epochs) TRY(store.Seal(epoch));
+  TRY_ASSIGN(const std::vector<JournalRecord> records, ReadRecords(store, epochs));
+  return BytesOf(records);
+}
+
+}  // namespace tony

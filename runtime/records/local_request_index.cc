@@ -1,0 +1,197 @@
+#include "runtime/records/local_request_index.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <vector>
+
+#include "runtime/base/log.h"
+#include "runtime/base/strings.h"
+#include "runtime/base/unique_fd.h"
+#include "runtime/os/file_lock.h"
+#include "runtime/os/files.h"
+#include "runtime/os/read_parsed.h"
+#include "runtime/os/sha256.h"
+#include "runtime/records/request_record_json.h"
+
+namespace tony {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRevoked = "revoked-";
+
+fs::path RecordIn(const fs::path& folder) { return folder / "record.json"; }
+fs::path LockIn(const fs::path& folder) { return folder / "lock"; }
+
+fs::path RevocationIn(const fs::path& folder, const OwnerToken& owner) {
+  return folder / StrCat(kRevoked, Sha256Hex(owner.value), ".json");
+}
+
+class LocalRequestLock : public RequestLock {
+ public:
+  explicit LocalRequestLock(UniqueFd fd) : fd_(std::move(fd)) {}
+
+ private:
+  const UniqueFd fd_;
+};
+
+// Another folder may have its name by now.
+bool IsRemoved(const UniqueFd& folder) {
+  struct stat found {};
+  return !folder.valid() || fstat(folder.get(), &found) != 0 || found.st_nlink == 0;
+}
+
+// As long as Sweep() removes the folder between two steps of `work`, it is done again, at most until `late()`.
+template <class Work, class Late>
+auto InFolder(const fs::path& folder, const Work& work, const Late& late) -> decltype(work()) {
+  for (;;) {
+    TRY(MakeFolder(folder));
+    const UniqueFd made(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    auto done = work();
+    if (done.ok() || late() || !IsRemoved(made)) return done;
+  }
+}
+
+Result<std::vector<fs::path>> EntriesOf(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) entries.push_back(entry->path());
+  if (error && error != std::errc::no_such_file_or_directory)
+    return FileError(ErrorCode::kUnavailable, "read", folder, error.value());
+  return entries;
+}
+
+Instant ModifiedAt(const fs::path& path) {
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0) return Instant::max();  // nobody can tell that it is old
+  const auto modified = std::chrono::seconds(found.st_mtim.tv_sec) + std::chrono::nanoseconds(found.st_mtim.tv_nsec);
+  return Instant(std::chrono::duration_cast<Duration>(modified));
+}
+
+}  // namespace
+
+fs::path LocalRequestIndex::Folder(const RequestId& request) const {
+  return home_ / "requests" / Sha256Hex(request.value);
+}
+
+Result<bool> LocalRequestIndex::IsMade(const JobId& job) const {
+  return is_there_ ? is_there_(job) : TryIsThere(home_ / "jobs" / job.value);
+}
+
+Result<std::unique_ptr<RequestLock>> LocalRequestIndex::Lock(const RequestId& request, Duration limit) const {
+  TRY(CheckId(request));
+  const auto until = std::chrono::steady_clock::now() + limit;
+  const auto late = [until] { return std::chrono::steady_clock::now() >= until; };
+  const fs::path folder = Folder(request);
+  TRY_ASSIGN(UniqueFd lock, InFolder(
+                                folder, [&] { return LockFile(LockIn(folder), LockKind::kAlone, late); }, late));
+  return std::unique_ptr<RequestLock>(std::make_unique<LocalRequestLock>(std::move(lock)));
+}
+
+Result<std::optional<RequestRecord>> LocalRequestIndex::Read(const RequestId& request) const {
+  TRY(CheckId(request));
+  const fs::path path = RecordIn(Folder(request));
+  TRY_ASSIGN(auto kept, ReadOptional(path, KeptRequestFromJson));
+  if (!kept) return std::optional<RequestRecord>();
+  if (kept->id != request)
+    return Error{ErrorCode::kInvalid, StrCat("read ", path.string(), ": belongs to another request id")};
+  bool made = false;
+  if (kept->record.job) {
+    TRY_ASSIGN(made, IsMade(*kept->record.job));
+  }
+  return std::optional<RequestRecord>(made ? std::move(kept->record) : WithoutItsJob(kept->record));
+}
+
+Result<bool> LocalRequestIndex::Write(const RequestId& request, const RequestRecord& record) const {
+  TRY(CheckId(request));
+  const fs::path path = RecordIn(Folder(request));
+  TRY(MakeFolder(path.parent_path()));
+  TRY(WriteFileByRename(path, ToJson(KeptRequest{request, record}), /*durable=*/true));
+  TRY(SyncHome(home_, {home_ / "requests"}));
+  return true;
+}
+
+Status LocalRequestIndex::Revoke(const RequestId& request, const OwnerToken& owner, Instant now) const {
+  TRY(CheckId(request));
+  if (owner.value.empty()) return Error{ErrorCode::kUsage, "owner: is empty"};
+  const fs::path folder = Folder(request);
+  int tries = 0;
+  const auto write = [&] {
+    return WriteFileByRename(RevocationIn(folder, owner), RevocationToJson(now + kRevocationLasts), /*durable=*/true);
+  };
+  TRY(InFolder(folder, write, [&] { return ++tries >= 10; }));  // one that is swept ten times in a row is not met
+  return SyncHome(home_, {home_ / "requests"});
+}
+
+Result<bool> LocalRequestIndex::IsRevoked(const RequestId& request, const OwnerToken& owner, Instant now) const {
+  TRY(CheckId(request));
+  if (owner.value.empty()) return false;
+  TRY_ASSIGN(const auto until, ReadOptional(RevocationIn(Folder(request), owner), RevocationFromJson));
+  return until && now < *until;
+}
+
+Result<int> LocalRequestIndex::Sweep(Instant before, Instant now, bool dry_run) const {
+  TRY_ASSIGN(const auto folders, EntriesOf(home_ / "requests"));
+  int forgotten = 0;
+  for (const fs::path& folder : folders) {
+    const auto swept = SweepOne(folder, before, now, dry_run);
+    const bool is_busy = !swept.ok() && swept.error().code == ErrorCode::kUnavailable;
+    if (!swept.ok() && !is_busy) {
+      const auto is_there = TryIsThere(folder);
+      if (!is_there.ok() || *is_there) LogWarn(swept.error().message);
+    }
+    if (swept.ok() && *swept) ++forgotten;
+  }
+  return forgotten;
+}
+
+// Whether the folder is gone, or would be.
+Result<bool> LocalRequestIndex::SweepOne(const fs::path& folder, Instant before, Instant now, bool dry_run) const {
+  UniqueFd lock;
+  if (!dry_run) {
+    TRY_ASSIGN(lock, LockFile(LockIn(folder), LockKind::kAlone, [] { return true; }));
+  }
+  TRY_ASSIGN(bool counts, RecordCounts(folder, before));
+  TRY_ASSIGN(const auto entries, EntriesOf(folder));
+  std::vector<fs::path> useless;
+  for (const fs::path& entry : entries) {
+    const std::string name = entry.filename();
+    if (name.starts_with(kRevoked)) {
+      TRY_ASSIGN(const auto until, ReadOptional(entry, RevocationFromJson));
+      if (until && now < *until) {
+        counts = true;
+      } else {
+        useless.push_back(entry);
+      }
+    } else if (name.starts_with(".") && ModifiedAt(entry) < before) {
+      useless.push_back(entry);  // of a writer that died
+    }
+  }
+  if (dry_run) return !counts;
+  for (const fs::path& path : useless) unlink(path.c_str());
+  if (counts) return false;
+  // The lock file goes last: who waits for it then sees that it is not the file of this name any more.
+  for (const fs::path& path : {RecordIn(folder), LockIn(folder)}) unlink(path.c_str());
+  if (rmdir(folder.c_str()) == 0 || errno == ENOTEMPTY || errno == EEXIST) return true;  // not empty: somebody came
+  return FileError(ErrorCode::kCannotWrite, "remove", folder, errno);
+}
+
+Result<bool> LocalRequestIndex::RecordCounts(const fs::path& folder, Instant before) const {
+  TRY_ASSIGN(const auto kept, ReadOptional(RecordIn(folder), KeptRequestFromJson));
+  if (!kept) return false;
+  bool has_job = false;
+  if (kept->record.job) {
+    TRY_ASSIGN(has_job, IsMade(*kept->record.job));
+  }
+  if (!has_job && kept->record.before) {
+    TRY_ASSIGN(has_job, IsMade(kept->record.before->job));
+  }
+  return has_job || ModifiedAt(RecordIn(folder)) >= before;
+}
+
+}  // namespace tony

@@ -1,0 +1,231 @@
+#include "runtime/records/submit_course.h"
+
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/overloaded.h"
+
+namespace tony {
+namespace {
+
+// Which alternative of SubmitObservation a step is answered with.
+size_t AnswerOf(SubmitStepKind kind) {
+  switch (kind) {
+    case SubmitStepKind::kRead:
+      return 1;
+    case SubmitStepKind::kAttach:
+      return 2;
+    case SubmitStepKind::kReadRevocation:
+      return 3;
+    case SubmitStepKind::kPrepare:
+      return 4;
+    case SubmitStepKind::kRecord:
+      return 5;
+    case SubmitStepKind::kLock:
+    case SubmitStepKind::kUnlock:
+    case SubmitStepKind::kCreate:
+    case SubmitStepKind::kKill:
+    case SubmitStepKind::kAwaitGone:
+    case SubmitStepKind::kStart:
+    case SubmitStepKind::kDone:
+      return 0;
+  }
+  CHECK(false);
+}
+
+SubmitStep OfJob(SubmitStepKind kind, const JobId& job) { return {.kind = kind, .job = job}; }
+
+}  // namespace
+
+std::string_view ToString(SubmitStepKind kind) {
+  static constexpr std::string_view kNames[] = {"lock",    "read",       "record", "unlock",
+                                                "prepare", "create",     "attach", "read_revocation",
+                                                "kill",    "await_gone", "start",  "done"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string_view ToString(SubmitEnd end) {
+  static constexpr std::string_view kNames[] = {"created",       "attached",        "adopted",
+                                                "refused_stale", "refused_revoked", "refused_differs"};
+  return kNames[static_cast<size_t>(end)];
+}
+
+RequestRecord WithoutItsJob(const RequestRecord& record) {
+  if (!record.before) return record;
+  const RequestRecord::Predecessor& before = *record.before;
+  RequestRecord without{record.newest_number, before.job, before.number, before.adopter, before.digest, before.run};
+  without.revision = record.revision;
+  return without;
+}
+
+SubmitCourse::SubmitCourse(SubmitAsk ask, OwnerToken owner, JobId new_job)
+    : ask_(ask), owner_(std::move(owner)), new_job_(std::move(new_job)) {
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+void SubmitCourse::Take(const SubmitObservation& seen) {
+  CHECK(step_.kind != SubmitStepKind::kDone && seen.index() == AnswerOf(step_.kind));
+  if (step_.kind == SubmitStepKind::kKill && !step_.own) first_hand_ = {step_.job, ExistingJob::kEnding};
+  std::visit(Overloaded{[](const StepTaken&) {}, [&](const RequestSeen& s) { Decide(s); },
+                        [&](const AttachSeen& s) { Hear(s); }, [&](const RevocationSeen& s) { Hear(s); },
+                        [&](const PreparedSeen& s) { Hear(s); }, [&](const RecordSeen& s) { Hear(s); }},
+             seen);
+  CHECK(!ahead_.empty());
+  step_ = std::move(ahead_.front());
+  ahead_.pop_front();
+}
+
+void SubmitCourse::Decide(const RequestSeen& seen) {
+  const RequestRecord& record = seen.record;
+  const JobId job = record.job.value_or(JobId{});
+  const ExistingJob existing = Existing(seen);
+  record_ = record;
+  KnownRequest known = {.newest_number = record.newest_number,
+                        .existing = existing,
+                        .job_number = record.job_number,
+                        .revoked = seen.revoked,
+                        .consumed = seen.consumed,
+                        .run = record.run};
+  if (!prepared_ && DigestDecides(known, ask_)) return PrepareToDecide();
+  known.differs = !DiffersIn(digest_, record.digest).empty();
+  switch (DecideSubmit(known, ask_)) {
+    case SubmitDecision::kRefuseStale:
+      return PlanEnd(SubmitEnd::kRefusedStale, {});
+    case SubmitDecision::kRefuseRevoked:
+      return PlanEnd(SubmitEnd::kRefusedRevoked, {});
+    case SubmitDecision::kRefuseDiffers:
+      return PlanEnd(SubmitEnd::kRefusedDiffers, job);
+    case SubmitDecision::kAdopt: {
+      RequestRecord adopted = record;
+      adopted.adopter = owner_;
+      PlanTaken(adopted);
+      return PlanFound(SubmitEnd::kAdopted, job);
+    }
+    case SubmitDecision::kAttach:
+      return Plan(OfJob(SubmitStepKind::kAttach, job));
+    case SubmitDecision::kReplace:
+      return MakeWay(seen, /*kill=*/true);
+    case SubmitDecision::kCreate:
+      // The new one must not meet its predecessor's last processes.
+      if (!prepared_ || (existing != ExistingJob::kNone && !seen.gone)) return MakeWay(seen, /*kill=*/false);
+      return Create(seen);
+  }
+}
+
+ExistingJob SubmitCourse::Existing(const RequestSeen& seen) const {
+  const bool known = first_hand_ && seen.record.job == first_hand_->job;
+  return known && seen.existing == ExistingJob::kActive ? first_hand_->existing : seen.existing;
+}
+
+// Not stale, so no number is newer than its own.
+void SubmitCourse::Create(const RequestSeen& seen) {
+  RequestRecord record = {.newest_number = ask_.number,
+                          .job = new_job_,
+                          .job_number = ask_.number,
+                          .digest = digest_,
+                          .run = ask_.run,
+                          .revision = seen.record.revision,
+                          .coming = seen.record.coming};
+  if (Existing(seen) == ExistingJob::kSucceeded)
+    record.before = {*seen.record.job, seen.record.job_number, seen.record.adopter, seen.record.digest,
+                     seen.record.run};
+  Plan({.kind = SubmitStepKind::kRecord, .record = record});
+  Plan(OfJob(SubmitStepKind::kCreate, new_job_));
+  Plan(OfJob(SubmitStepKind::kReadRevocation, new_job_));
+}
+
+void SubmitCourse::PrepareToDecide() {
+  PlanNumber();
+  Plan({.kind = SubmitStepKind::kUnlock});
+  Plan({.kind = SubmitStepKind::kPrepare});
+  Plan({.kind = SubmitStepKind::kLock});
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+// A job is killed under the lock: nobody has attached to it since. What takes long is not done under it.
+void SubmitCourse::MakeWay(const RequestSeen& seen, bool kill) {
+  PlanNumber();
+  const bool runs = seen.existing != ExistingJob::kNone && !seen.gone;
+  if (kill) {
+    SubmitStep step = OfJob(SubmitStepKind::kKill, *seen.record.job);
+    step.differs_in = DiffersIn(digest_, record_.digest);
+    Plan(std::move(step));
+  }
+  Plan({.kind = SubmitStepKind::kUnlock});
+  if (!prepared_) Plan({.kind = SubmitStepKind::kPrepare});
+  if (kill || runs) Plan(OfJob(SubmitStepKind::kAwaitGone, *seen.record.job));
+  Plan({.kind = SubmitStepKind::kLock});
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+void SubmitCourse::Hear(const AttachSeen& seen) {
+  if (seen.attached) {
+    PlanTaken(record_);
+    return Plan(OfJob(SubmitStepKind::kReadRevocation, step_.job));
+  }
+  first_hand_ = {step_.job, seen.ended ? ExistingJob::kSucceeded : ExistingJob::kEnding};
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+void SubmitCourse::Hear(const RevocationSeen& seen) {
+  const bool created = step_.job == new_job_;
+  SubmitStep kill = OfJob(SubmitStepKind::kKill, step_.job);
+  kill.own = true;
+  if (seen.revoked) Plan(std::move(kill));
+  if (created) Plan(OfJob(SubmitStepKind::kStart, step_.job));
+  if (seen.revoked) return PlanEnd(SubmitEnd::kRefusedRevoked, {});
+  if (created) return PlanEnd(SubmitEnd::kCreated, step_.job);
+  PlanFound(SubmitEnd::kAttached, step_.job);
+}
+
+void SubmitCourse::Hear(const PreparedSeen& seen) {
+  prepared_ = true;
+  digest_ = seen.digest;
+  if (found_as_) Plan(Done(*found_as_, step_.job));
+}
+
+void SubmitCourse::Hear(const RecordSeen& seen) {
+  if (seen.written) return;
+  ahead_.clear();
+  found_as_.reset();
+  Plan({.kind = SubmitStepKind::kRead});
+}
+
+void SubmitCourse::PlanRecord(const RequestRecord& changed) {
+  if (changed != record_) Plan({.kind = SubmitStepKind::kRecord, .record = changed});
+}
+
+// From now on the job is of this run.
+void SubmitCourse::PlanTaken(RequestRecord taken) {
+  if (!ask_.run.value.empty()) taken.run = ask_.run;
+  PlanRecord(taken);
+}
+
+void SubmitCourse::PlanNumber() {
+  RequestRecord raised = record_;
+  raised.newest_number = ask_.number;
+  PlanRecord(raised);
+}
+
+void SubmitCourse::PlanEnd(SubmitEnd end, const JobId& job) {
+  Plan({.kind = SubmitStepKind::kUnlock});
+  Plan(Done(end, job));
+}
+
+// A job that others made. Whoever takes it whatever it was made of is told in what it differs.
+void SubmitCourse::PlanFound(SubmitEnd end, const JobId& job) {
+  if (prepared_) return PlanEnd(end, job);
+  found_as_ = end;
+  Plan({.kind = SubmitStepKind::kUnlock});
+  SubmitStep prepare = OfJob(SubmitStepKind::kPrepare, job);
+  prepare.to_tell = true;
+  Plan(std::move(prepare));
+}
+
+SubmitStep SubmitCourse::Done(SubmitEnd end, const JobId& job) const {
+  SubmitStep step = {.kind = SubmitStepKind::kDone, .job = job, .end = end};
+  if (end != SubmitEnd::kCreated && !job.value.empty()) step.differs_in = DiffersIn(digest_, record_.digest);
+  return step;
+}
+
+}  // namespace tony

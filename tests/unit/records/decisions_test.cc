@@ -1,0 +1,229 @@
+#include "runtime/records/decisions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/records/sample_decisions.h"
+
+namespace tony {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Journals of earlier releases hold these.
+constexpr std::string_view kNames[] = {
+    "epoch_began",      "job_accepted",       "containers_requested",   "container_assigned", "gang_allocated",
+    "attempt_launched", "attempt_registered", "generation_formed",      "attempt_ran",        "attempt_suspected",
+    "attempt_heard",    "attempt_ended",      "container_kill_ordered", "container_ended",    "job_stopping",
+    "stop_hurried",     "job_ended",          "restart_decided",        "checkpoint_sought",  "checkpoint_noted",
+    "restart_began",    "attempt_stopping",   "owner_changed",          "watcher_changed",    "kill_planned",
+    "kill_voided",      "listing_sought",     "checkpoints_listed",     "values_published",   "stage_opened",
+    "role_left",        "failure_tolerated",  "role_finished",
+};
+
+TEST(DecisionsTest, TheSamplesCoverEveryKind) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+
+  ASSERT_EQ(decisions.size(), std::variant_size_v<DecisionBody>);
+  for (size_t i = 0; i < decisions.size(); ++i) EXPECT_EQ(decisions[i].body.index(), i);
+}
+
+TEST(DecisionsTest, OfACheckpointInAJournalBeforeListingsTheWriterIsNotKnown) {
+  const auto noted = DecisionFromJson(R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
+                                      R"("newest":{"path":"/c/s-4","step":4,"modified":3}})");
+  ASSERT_TRUE(noted.ok()) << noted.error().message;
+  EXPECT_EQ(std::get<CheckpointNoted>(noted->body).newest->writer, CheckpointWriter::kUnknown);
+}
+
+// Journals of the releases before named ports have none.
+TEST(DecisionsTest, ARegistrationNeedNotNamePorts) {
+  const std::string text = R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
+                           R"("host":"n","port":4711})";
+  const auto read = DecisionFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(std::get<AttemptRegistered>(read->body).ports, NamedPorts());
+  EXPECT_EQ(ToJson(*read), text);
+}
+
+TEST(DecisionsTest, AStageMayBeThatOfARole) {
+  const std::string text = R"({"time":5,"decision":"stage_opened","role":"worker"})";
+  const auto read = DecisionFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(std::get<StageOpened>(read->body).role, "worker");
+  EXPECT_EQ(ToJson(*read), text);
+}
+
+TEST(DecisionsTest, ANamedPortThatIsNoneIsDamage) {
+  EXPECT_FALSE(DecisionFromJson(R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,)"
+                                R"("host":"n","port":4711,"ports":{"data":70000}})")
+                   .ok());
+}
+
+// Journals of the releases before it have no asker.
+TEST(DecisionsTest, TheAskerOfAPlannedKillIsKeptAndMayBeAbsent) {
+  const Decision planned{FromMillis(5),
+                         KillPlanned{1, {.reason = "late", .due = FromMillis(9), .asker = "root (uid 0)"}}};
+  const auto read = DecisionFromJson(ToJson(planned));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(std::get<KillPlanned>(read->body).request.asker, "root (uid 0)");
+  const std::string without = ToJson(Decision{FromMillis(5), KillPlanned{1, {.reason = "late", .due = FromMillis(9)}}});
+  EXPECT_EQ(without.find("asker"), std::string::npos) << without;
+  EXPECT_EQ(std::get<KillPlanned>(DecisionFromJson(without)->body).request.asker, "");
+}
+
+TEST(DecisionsTest, EveryKindSurvivesTheWayThroughJson) {
+  for (const Decision& decision : OneOfEachKind()) {
+    const std::string json = ToJson(decision);
+    SCOPED_TRACE(json);
+
+    const Result<Decision> read = DecisionFromJson(json);
+
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->time, decision.time);
+    EXPECT_EQ(read->body.index(), decision.body.index());
+    EXPECT_EQ(ToJson(*read), json);
+  }
+}
+
+TEST(DecisionsTest, FieldsComeBackWithTheirValues) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+  const auto back = [](const Decision& decision) { return DecisionFromJson(ToJson(decision)); };
+
+  for (const Decision& decision : decisions) {
+    const auto read = back(decision);
+    ASSERT_TRUE(read.ok());
+    if (const auto* ended = std::get_if<AttemptEnded>(&decision.body)) {
+      EXPECT_EQ(std::get<AttemptEnded>(read->body).outcome, ended->outcome);
+    }
+    if (const auto* stopping = std::get_if<JobStopping>(&decision.body)) {
+      EXPECT_EQ(std::get<JobStopping>(read->body).verdict, stopping->verdict);
+      EXPECT_EQ(std::get<JobStopping>(read->body).grace, stopping->grace);
+    }
+    if (const auto* assigned = std::get_if<ContainerAssigned>(&decision.body)) {
+      EXPECT_EQ(std::get<ContainerAssigned>(read->body).attempt, assigned->attempt);
+      EXPECT_EQ(std::get<ContainerAssigned>(read->body).container, assigned->container);
+    }
+    if (const auto* stopping = std::get_if<AttemptStopping>(&decision.body)) {
+      EXPECT_EQ(std::get<AttemptStopping>(read->body).because, stopping->because);
+      EXPECT_EQ(std::get<AttemptStopping>(read->body).grace, stopping->grace);
+    }
+  }
+}
+
+TEST(DecisionsTest, OneIsOneLineInADocumentedForm) {
+  const Decision decision{Instant(Duration(1'700'000'000'123)),
+                          ContainerAssigned{{{"worker", 3}, 2}, {"7-1"}, "node-7"}};
+
+  EXPECT_EQ(ToJson(decision), R"({"time":1700000000123,"decision":"container_assigned","task":"worker:3","attempt":2,)"
+                              R"("container":"7-1","host":"node-7"})");
+  for (const Decision& any : OneOfEachKind()) EXPECT_THAT(ToJson(any), Not(HasSubstr("\n")));
+}
+
+TEST(DecisionsTest, NamesAreThoseOfEarlierJournals) {
+  const std::vector<Decision> decisions = OneOfEachKind();
+
+  ASSERT_EQ(decisions.size(), std::size(kNames));
+  for (size_t i = 0; i < decisions.size(); ++i) EXPECT_EQ(Name(decisions[i]), kNames[i]);
+}
+
+TEST(DecisionsTest, ARestartIsInADocumentedForm) {
+  const AttemptId ps{{"ps", 0}, 2}, worker{{"worker", 3}, 2};
+  const Instant time(Duration(5));
+  const auto json = [&](DecisionBody body) { return ToJson({time, std::move(body)}); };
+
+  EXPECT_EQ(json(RestartDecided{
+                1, RestartScope::kGang, worker, "why", true, {ps.task, worker.task}, FromMillis(9), Duration(7)}),
+            R"({"time":5,"decision":"restart_decided","restart":1,"scope":"gang","task":"worker:3","attempt":2,)"
+            R"("reason":"why","charged":true,"tasks":["ps:0","worker:3"],"not_before":9,"grace_ms":7})");
+  EXPECT_EQ(json(CheckpointSought{1}), R"({"time":5,"decision":"checkpoint_sought","restart":1})");
+  EXPECT_EQ(json(CheckpointNoted{1, std::nullopt}), R"({"time":5,"decision":"checkpoint_noted","restart":1})");
+  EXPECT_EQ(json(CheckpointNoted{1, Checkpoint{"/c/s-4", 4, FromMillis(3)}}),
+            R"({"time":5,"decision":"checkpoint_noted","restart":1,)"
+            R"("newest":{"path":"/c/s-4","step":4,"modified":3,"writer":"this_job"}})");
+  EXPECT_EQ(json(ListingSought{}), R"({"time":5,"decision":"listing_sought"})");
+  EXPECT_EQ(json(CheckpointsListed{{.folder = "/c", .there = {{"s-4", 11, 22, 33}, {"s-5", 12, 23, 34, true}}}}),
+            R"({"time":5,"decision":"checkpoints_listed","folder":"/c","there":[)"
+            R"({"name":"s-4","inode":11,"bytes":22,"modified_ns":33},)"
+            R"({"name":"s-5","inode":12,"bytes":23,"modified_ns":34,"earlier_job":true}]})");
+  EXPECT_EQ(json(RestartBegan{1, {{worker, {"7-1"}}}, {ps}}),
+            R"({"time":5,"decision":"restart_began","restart":1,)"
+            R"("renewed":[{"task":"worker:3","attempt":2,"container":"7-1"}],)"
+            R"("requested":[{"task":"ps:0","attempt":2}]})");
+}
+
+TEST(DecisionsTest, ARestartComesBackWithItsValues) {
+  for (const Decision& decision : OneOfEachKind()) {
+    const auto read = DecisionFromJson(ToJson(decision));
+    ASSERT_TRUE(read.ok());
+    if (const auto* decided = std::get_if<RestartDecided>(&decision.body)) {
+      const auto& back = std::get<RestartDecided>(read->body);
+      EXPECT_EQ(back.tasks, decided->tasks);
+      EXPECT_EQ(back.not_before, decided->not_before);
+      EXPECT_EQ(back.scope, decided->scope);
+    }
+    if (const auto* began = std::get_if<RestartBegan>(&decision.body)) {
+      const auto& back = std::get<RestartBegan>(read->body);
+      ASSERT_EQ(back.renewed.size(), began->renewed.size());
+      EXPECT_EQ(back.renewed[0].container, began->renewed[0].container);
+      EXPECT_EQ(back.requested, began->requested);
+    }
+  }
+}
+
+TEST(DecisionsTest, AFieldOfALaterReleaseIsIgnored) {
+  const auto read = DecisionFromJson(R"({"time":5,"decision":"job_accepted","weather":"fine"})");
+
+  ASSERT_TRUE(read.ok());
+  EXPECT_TRUE(std::holds_alternative<JobAccepted>(read->body));
+}
+
+TEST(DecisionsTest, AnUnknownDecisionIsRefusedByName) {
+  const auto read = DecisionFromJson(R"({"time":5,"decision":"gang_disbanded"})");
+
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(read.error().message, HasSubstr("gang_disbanded"));
+}
+
+TEST(DecisionsTest, WhatIsNotADecisionIsRefused) {
+  const std::string texts[] = {
+      "",
+      "{",
+      "[]",
+      "7",
+      R"({"decision":"job_accepted"})",
+      R"({"time":"now","decision":"job_accepted"})",
+      R"({"time":5})",
+      R"({"time":5,"decision":7})",
+      R"({"time":5,"decision":"epoch_began"})",
+      R"({"time":5,"decision":"epoch_began","epoch":0})",
+      R"({"time":5,"decision":"containers_requested","attempts":[{"task":"worker","attempt":1}]})",
+      R"({"time":5,"decision":"containers_requested","attempts":[{"task":"worker:0"}]})",
+      R"({"time":5,"decision":"container_assigned","task":"worker:0","attempt":0,"container":"c","host":"h"})",
+      R"({"time":5,"decision":"attempt_registered","task":"worker:0","attempt":1,"host":"h","port":65536})",
+      R"({"time":5,"decision":"attempt_ended","task":"worker:0","attempt":1})",
+      R"({"time":5,"decision":"attempt_ended","task":"worker:0","attempt":1,"outcome":{"class":"bored"}})",
+      R"({"time":5,"decision":"job_stopping","grace_ms":1})",
+      R"({"time":5,"decision":"restart_decided","restart":0,"scope":"gang"})",
+      R"({"time":5,"decision":"restart_decided","restart":1,"scope":"cluster","task":"worker:0","attempt":1,)"
+      R"("reason":"","charged":true,"tasks":[],"not_before":0,"grace_ms":0})",
+      R"({"time":5,"decision":"restart_decided","restart":1,"scope":"task","task":"worker:0","attempt":1,)"
+      R"("reason":"","charged":true,"tasks":["worker"],"not_before":0,"grace_ms":0})",
+      R"({"time":5,"decision":"checkpoint_noted","restart":1,"newest":{"path":"/c"}})",
+      R"({"time":5,"decision":"restart_began","restart":1,"renewed":[{"task":"worker:0","attempt":1}],"requested":[]})",
+      R"({"time":5,"decision":"restart_began","restart":1,"renewed":[]})",
+      R"({"time":5,"decision":"attempt_stopping","task":"worker:0","attempt":1,"grace_ms":1})",
+  };
+  for (const std::string& text : texts) {
+    const auto read = DecisionFromJson(text);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tony
